@@ -1,0 +1,41 @@
+#pragma once
+
+#include "common/base/error.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sluice::http {
+
+/// A response that Sluice itself makes (protocols.md 7).
+struct OwnResponse {
+  int status = 200;
+  std::string content_type;  ///< empty: no Content-Type
+  std::string body;
+  std::string sluice_error;  ///< value of Sluice-Error; empty for answers that are no errors
+  int retry_after_s = 0;     ///< Retry-After; 0 for none
+  std::string extra;         ///< complete header lines, each with CRLF
+  bool close = false;        ///< the connection ends after it
+};
+
+/// The one place where an error becomes HTTP. `detail`, when given, replaces the body's text (a 502
+/// quotes what the connection said) and `facts` is appended to Sluice-Error, as in
+/// "timeout; timer=response-start; limit=5s".
+[[nodiscard]] OwnResponse response_for(Error error, std::string_view detail = {},
+                                       std::string_view facts = {});
+
+/// A plain answer without error, text/plain when it has a body.
+[[nodiscard]] OwnResponse plain_response(int status, std::string body);
+
+/// The same as problem+json, for clients whose Accept names it.
+[[nodiscard]] OwnResponse as_problem_json(OwnResponse response);
+
+/// Appends status line, fields and body. `to_head`: without the body.
+void write_own_response(std::string& out, const OwnResponse& response, bool to_head,
+                        bool keep_alive);
+
+/// Standard reason phrase of a status; empty for unknown ones.
+[[nodiscard]] std::string_view reason_of(int status);
+
+}  // namespace sluice::http

@@ -1,0 +1,59 @@
+#include "common/log/log.h"
+
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+
+namespace sluice::log {
+namespace {
+
+const char* name_of(Severity severity) {
+  switch (severity) {
+    case Severity::debug: return "DEBUG";
+    case Severity::info: return "INFO";
+    case Severity::warning: return "WARNING";
+    case Severity::error: return "ERROR";
+  }
+  return "INFO";
+}
+
+// The time of day is for the reader only; nothing is decided by it.
+std::string timestamp() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  std::tm parts{};
+  ::gmtime_r(&now.tv_sec, &parts);
+  char text[40];
+  const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  std::snprintf(text + size, sizeof text - size, ".%06ldZ", now.tv_nsec / 1000);
+  return text;
+}
+
+}  // namespace
+
+Logger::Logger(std::string name, Severity least)
+    : name_{std::move(name)}, least_{least}, json_{::isatty(STDERR_FILENO) == 0} {}
+
+void Logger::write(Severity severity, std::string_view message,
+                   std::initializer_list<Field> fields) const {
+  if (severity < least_) return;
+  std::string line;
+  if (json_) {
+    nlohmann::ordered_json entry{{"severity", name_of(severity)},
+                                 {"timestamp", timestamp()},
+                                 {"logger", name_},
+                                 {"message", message}};
+    for (const auto& [key, value] : fields) entry[std::string{key}] = value;
+    line = entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  } else {
+    line = timestamp() + " " + name_of(severity) + " " + std::string{message};
+    for (const auto& [key, value] : fields) line.append(" ").append(key).append("=").append(value);
+  }
+  line += '\n';
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+}  // namespace sluice::log

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "common/http/h1_codec.h"
+#include "common/net/byte_buffer.h"
+#include "common/net/socket.h"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace sluice::net {
+
+struct FetchRequest {
+  Address target;
+  std::string head;  ///< complete request head with its empty line
+  std::chrono::milliseconds timeout{3000};
+  std::size_t body_max = 64 * 1024;
+};
+
+struct FetchResponse {
+  http::ResponseHead head;
+  std::string body;
+};
+
+/// One request on a connection of its own: probes and scrapes. Destroying it cancels it.
+class Fetch {
+ public:
+  using Done = std::function<void(const Result<FetchResponse>&)>;
+
+  /// `done` is called once, later, unless the fetch is destroyed first; it may destroy the fetch.
+  Fetch(boost::asio::io_context& io, FetchRequest request, Done done);
+  ~Fetch();
+  Fetch(const Fetch&) = delete;
+  Fetch& operator=(const Fetch&) = delete;
+
+ private:
+  struct Run;
+  std::shared_ptr<Run> run_;  // shared with the handlers of its outstanding operations only
+};
+
+}  // namespace sluice::net

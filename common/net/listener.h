@@ -1,0 +1,53 @@
+#pragma once
+
+#include "common/net/socket.h"
+
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace sluice::net {
+
+/// Accepts connections on one address. Belongs to one thread; must outlive its io_context's run, or
+/// be closed and left alone until its handlers have run.
+class Listener {
+ public:
+  using Accepted = std::function<void(Socket)>;
+
+  Listener(boost::asio::io_context& io, Accepted accepted);
+  ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  /// Binds and listens. A stale Unix socket file is replaced; a TCP port in use is an error that
+  /// names it. Returns the address in force, with the real port.
+  [[nodiscard]] Result<Address, Problem> open(const Address& address);
+
+  /// Listens on a descriptor that a service manager passed.
+  [[nodiscard]] Result<Address, Problem> adopt(int descriptor);
+
+  /// Stops accepting for now; the backlog of the kernel fills meanwhile.
+  void pause();
+  void resume();
+  void close();
+
+ private:
+  using Acceptor =
+      boost::asio::basic_socket_acceptor<boost::asio::generic::stream_protocol>;
+
+  void accept_next();
+  void retry_later();
+
+  boost::asio::io_context& io_;
+  Acceptor acceptor_;
+  boost::asio::steady_timer retry_timer_;
+  Accepted accepted_;
+  std::string unix_path_;
+  bool accepting_ = false;
+  bool paused_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace sluice::net

@@ -1,0 +1,20 @@
+#include "common/net/ready_line.h"
+
+#include <unistd.h>
+
+namespace sluice::net {
+
+void write_ready_line(int descriptor,
+                      const std::vector<std::pair<std::string, Address>>& addresses) {
+  std::string line = "{\"ready\":true,\"addresses\":{";
+  for (const auto& [name, address] : addresses) {
+    if (line.back() != '{') line += ',';
+    line.append("\"").append(name).append("\":\"").append(address.text()).append("\"");
+  }
+  line += "}}\n";
+  // The reader may have gone; that is its own affair.
+  [[maybe_unused]] const ssize_t written = ::write(descriptor, line.data(), line.size());
+  ::close(descriptor);
+}
+
+}  // namespace sluice::net

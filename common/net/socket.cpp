@@ -1,0 +1,149 @@
+#include "common/net/socket.h"
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+
+#include <arpa/inet.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace sluice::net {
+namespace asio = boost::asio;
+namespace {
+
+// Asks the kernel for the other end of a loopback connection. A socket that its process has closed
+// is an orphan: it has no inode any more, or is not found at all.
+Peer loopback_peer(const sockaddr_storage& local, const sockaddr_storage& remote) {
+  struct {
+    nlmsghdr header;
+    inet_diag_req_v2 request;
+  } message{};
+
+  message.header.nlmsg_len = sizeof message;
+  message.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  message.header.nlmsg_flags = NLM_F_REQUEST;
+  message.request.sdiag_family = static_cast<__u8>(local.ss_family);
+  message.request.sdiag_protocol = IPPROTO_TCP;
+  message.request.idiag_states = ~0U;
+  auto& id = message.request.id;
+  id.idiag_cookie[0] = id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+  // The peer's source is our destination.
+  if (local.ss_family == AF_INET) {
+    const auto& ours = reinterpret_cast<const sockaddr_in&>(local);
+    const auto& theirs = reinterpret_cast<const sockaddr_in&>(remote);
+    id.idiag_sport = theirs.sin_port;
+    id.idiag_dport = ours.sin_port;
+    std::memcpy(id.idiag_src, &theirs.sin_addr, sizeof theirs.sin_addr);
+    std::memcpy(id.idiag_dst, &ours.sin_addr, sizeof ours.sin_addr);
+  } else {
+    const auto& ours = reinterpret_cast<const sockaddr_in6&>(local);
+    const auto& theirs = reinterpret_cast<const sockaddr_in6&>(remote);
+    id.idiag_sport = theirs.sin6_port;
+    id.idiag_dport = ours.sin6_port;
+    std::memcpy(id.idiag_src, &theirs.sin6_addr, sizeof theirs.sin6_addr);
+    std::memcpy(id.idiag_dst, &ours.sin6_addr, sizeof ours.sin6_addr);
+  }
+  const int netlink = ::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+  if (netlink < 0) return Peer::unknown;
+  Peer answer = Peer::unknown;
+  alignas(nlmsghdr) char reply[1024];
+  if (::send(netlink, &message, sizeof message, 0) == static_cast<ssize_t>(sizeof message)) {
+    const ssize_t got = ::recv(netlink, reply, sizeof reply, MSG_DONTWAIT);
+    if (got >= static_cast<ssize_t>(sizeof(nlmsghdr))) {
+      const auto* header = reinterpret_cast<const nlmsghdr*>(reply);
+      const char* payload = reply + NLMSG_HDRLEN;
+      if (header->nlmsg_type == NLMSG_ERROR) {
+        const auto* error = reinterpret_cast<const nlmsgerr*>(payload);
+        if (error->error == -ENOENT) answer = Peer::gone;
+      } else if (header->nlmsg_type == SOCK_DIAG_BY_FAMILY) {
+        const auto* found = reinterpret_cast<const inet_diag_msg*>(payload);
+        answer = found->idiag_inode == 0 ? Peer::gone : Peer::there;
+      }
+    }
+  }
+  ::close(netlink);
+  return answer;
+}
+
+}  // namespace
+
+Endpoint endpoint_of(const Address& address) {
+  if (address.is_unix()) return asio::local::stream_protocol::endpoint{address.path};
+  const auto ip = address.host.empty() ? asio::ip::address{asio::ip::address_v4::any()}
+                                       : asio::ip::make_address(address.host);
+  return asio::ip::tcp::endpoint{ip, address.port};
+}
+
+std::string ip_of(const Endpoint& endpoint) {
+  char text[INET6_ADDRSTRLEN] = "";
+  const auto* raw = static_cast<const sockaddr*>(endpoint.data());
+  if (raw->sa_family == AF_INET) {
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(raw)->sin_addr, text, sizeof text);
+  } else if (raw->sa_family == AF_INET6) {
+    inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(raw)->sin6_addr, text, sizeof text);
+  }
+  const std::string_view shown{text};
+  return std::string{shown.starts_with("::ffff:") ? shown.substr(7) : shown};
+}
+
+bool is_local(const Endpoint& endpoint) {
+  const std::string ip = ip_of(endpoint);
+  return ip.empty() || ip == "::1" || ip.starts_with("127.");
+}
+
+void prepare(Socket& socket) {
+  boost::system::error_code ignored;
+  socket.non_blocking(true, ignored);
+  const int on = 1;
+  // Fails on Unix sockets, which do not delay anyway.
+  ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+long write_now(Socket& socket, std::string_view first, std::string_view second,
+               bool& would_block) {
+  iovec parts[2] = {{const_cast<char*>(first.data()), first.size()},
+                    {const_cast<char*>(second.data()), second.size()}};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = second.empty() ? 1 : 2;
+  would_block = false;
+  while (true) {
+    const ssize_t sent = ::sendmsg(socket.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) {
+      would_block = static_cast<std::size_t>(sent) < first.size() + second.size();
+      return sent;
+    }
+    if (errno == EINTR) continue;
+    if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      would_block = true;
+      return 0;
+    }
+    return -1;
+  }
+}
+
+Peer peer_after_eof(Socket& socket) {
+  const int fd = socket.native_handle();
+  pollfd state{fd, POLLIN | POLLRDHUP, 0};
+  if (::poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLERR)) != 0) return Peer::gone;
+  sockaddr_storage local{};
+  sockaddr_storage remote{};
+  socklen_t local_size = sizeof local;
+  socklen_t remote_size = sizeof remote;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&local), &local_size) != 0 ||
+      ::getpeername(fd, reinterpret_cast<sockaddr*>(&remote), &remote_size) != 0) {
+    return Peer::gone;
+  }
+  if (local.ss_family == AF_UNIX) return Peer::there;
+  if (!is_local(Endpoint{&remote, remote_size})) return Peer::unknown;
+  return loopback_peer(local, remote);
+}
+
+}  // namespace sluice::net

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "common/net/address.h"
+
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <string>
+
+namespace sluice::net {
+
+/// TCP and Unix stream sockets alike.
+using Socket = boost::asio::generic::stream_protocol::socket;
+using Endpoint = boost::asio::generic::stream_protocol::endpoint;
+
+/// The endpoint of an address whose host is a literal IP, or a Unix path.
+[[nodiscard]] Endpoint endpoint_of(const Address& address);
+
+/// Numeric address of a TCP peer, without port; empty for a Unix socket.
+[[nodiscard]] std::string ip_of(const Endpoint& endpoint);
+
+/// Whether the endpoint is loopback or a Unix socket.
+[[nodiscard]] bool is_local(const Endpoint& endpoint);
+
+/// Settings every data-plane socket has: no delay for TCP, non-blocking.
+void prepare(Socket& socket);
+
+/// One attempt to write both parts without waiting. Returns bytes written; `would_block` says that
+/// the rest must wait; a negative result means the peer is gone.
+[[nodiscard]] long write_now(Socket& socket, std::string_view first, std::string_view second,
+                             bool& would_block);
+
+/// After the peer has finished sending: whether it is gone altogether, as far as this host can know.
+/// A Unix peer and a loopback peer are asked for; a remote one cannot be told apart from a peer that
+/// only finished sending, and counts as there.
+enum class Peer : std::uint8_t { there, gone, unknown };
+[[nodiscard]] Peer peer_after_eof(Socket& socket);
+
+}  // namespace sluice::net

@@ -1,0 +1,132 @@
+#pragma once
+
+#include "common/http/h1_codec.h"
+#include "common/net/byte_buffer.h"
+#include "common/net/socket.h"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice::net {
+
+class UpstreamPool;
+
+/// What a connection tells the exchange that uses it.
+class UpstreamUser {
+ public:
+  /// The outstanding read ended: bytes are in `in`, or the connection has ended.
+  virtual void on_upstream_read(bool ended) = 0;
+
+ protected:
+  ~UpstreamUser() = default;
+};
+
+/// One connection to an upstream. While it idles in its pool a read is outstanding, so that a
+/// connection closed by the peer leaves the pool at once and is never handed out.
+class Upstream {
+ public:
+  Upstream(UpstreamPool& pool, Socket socket);
+
+  /// Starts a read into `in` unless one is outstanding.
+  void want_read();
+
+  [[nodiscard]] bool ended() const { return ended_; }
+  [[nodiscard]] bool reused() const { return uses_ > 1; }
+
+  Socket socket;
+  ByteBuffer in;
+  http::ResponseParser parser;
+
+ private:
+  friend class UpstreamPool;
+
+  void on_read(const boost::system::error_code& ec, std::size_t bytes);
+
+  UpstreamPool& pool_;  // owns this connection
+  UpstreamUser* user_ = nullptr;
+  std::list<std::unique_ptr<Upstream>>::iterator place_;
+  std::chrono::steady_clock::time_point idle_since_;
+  std::uint64_t uses_ = 0;
+  bool reading_ = false;
+  bool ended_ = false;
+  bool idle_ = false;
+  bool discarded_ = false;
+};
+
+struct UpstreamLimits {
+  std::size_t idle_max = 1000;
+  std::chrono::seconds idle_timeout{90};
+  std::chrono::milliseconds connect_timeout{20'000};
+  std::size_t head_bytes_max = 1 << 20;
+};
+
+/// Why there is no connection; `text` is what the 502's body quotes.
+struct ConnectFailure {
+  Error error = Error::upstream_connect;
+  std::string text;
+};
+
+/// Keep-alive connections to one address. Belongs to one thread.
+class UpstreamPool {
+ public:
+  using Connected = std::function<void(Upstream*, const ConnectFailure&)>;
+
+  UpstreamPool(boost::asio::io_context& io, const Address& target, const UpstreamLimits& limits);
+
+  /// Every connection must have been given back or discarded, or the io_context must have ended.
+  ~UpstreamPool();
+  UpstreamPool(const UpstreamPool&) = delete;
+  UpstreamPool& operator=(const UpstreamPool&) = delete;
+
+  /// An idle connection, newest first, or null. It belongs to `user` until given back.
+  Upstream* take_idle(UpstreamUser& user);
+
+  /// Opens a connection; `done` is called later, once, unless `cancel_connect` comes first.
+  std::uint64_t connect(UpstreamUser& user, Connected done);
+  void cancel_connect(std::uint64_t attempt);
+
+  /// Returns a connection whose message has ended cleanly on both sides.
+  void give_back(Upstream& upstream);
+
+  /// Closes a connection that cannot be used again.
+  void discard(Upstream& upstream);
+
+  /// Closes idle connections and stops keeping new ones.
+  void close();
+
+  [[nodiscard]] const Address& target() const { return target_; }
+  [[nodiscard]] std::size_t idle() const { return idle_.size(); }
+
+  /// Whether nothing of the pool is in use or still ending; then it may be destroyed.
+  [[nodiscard]] bool at_rest() const { return all_.empty() && attempts_.empty(); }
+
+ private:
+  friend class Upstream;
+  struct Attempt;
+
+  void finish_attempt(Attempt& attempt, const boost::system::error_code& ec);
+  void erase(Upstream& upstream);
+  void arm_sweep();
+  void sweep();
+
+  boost::asio::io_context& io_;  // outlives the pool
+  Address target_;
+  Endpoint endpoint_;
+  UpstreamLimits limits_;
+  std::list<std::unique_ptr<Upstream>> all_;
+  std::vector<Upstream*> idle_;  // oldest first
+  std::list<std::unique_ptr<Attempt>> attempts_;
+  std::uint64_t next_attempt_ = 1;
+  boost::asio::steady_timer sweep_timer_;
+  bool sweeping_ = false;
+  bool closed_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace sluice::net

@@ -1,0 +1,165 @@
+#include "queue-proxy/app.h"
+
+#include "common/net/fetch.h"
+#include "common/net/ready_line.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+
+namespace sluice::queue_proxy {
+namespace {
+
+constexpr Duration kReportPeriod = std::chrono::seconds{1};
+
+net::ServerLimits serving_limits(const Config& config) {
+  net::ServerLimits limits;
+  limits.head_bytes_max = config.head_bytes_max;
+  limits.connections_max = config.connections_max;
+  return limits;
+}
+
+net::ServerLimits side_limits() {
+  net::ServerLimits limits;
+  limits.head_bytes_max = 16 * 1024;
+  limits.connections_max = 256;
+  return limits;
+}
+
+}  // namespace
+
+App::App(Config config)
+    : config_{std::move(config)},
+      drain_{config_.drain_quiet},
+      probe_{io_, clock_, config_.probes, config_.user, config_.always_ready},
+      gateway_{io_, clock_, config_, probe_, drain_},
+      stat_server_{config_.pod},
+      admin_server_{[this](bool final) { drain(final); }},
+      serving_{io_, clock_, gateway_, serving_limits(config_)},
+      admin_{io_, clock_, admin_server_, side_limits()},
+      stats_{io_, clock_, stat_server_, side_limits()},
+      signals_{io_, SIGINT, SIGTERM},
+      ticker_{io_},
+      drain_timer_{io_},
+      started_{clock_.now()},
+      next_tick_{started_ + kReportPeriod} {
+  gateway_.on_idle([this] { check_drain(); });
+}
+
+Result<int, Problem> App::open() {
+  const auto serving = serving_.listen(config_.serving);
+  if (!serving) return serving.error();
+  const auto admin = admin_.listen(config_.admin);
+  if (!admin) return admin.error();
+  const auto stats = stats_.listen(config_.stats);
+  if (!stats) return stats.error();
+  if (config_.ready_fd >= 0) {
+    net::write_ready_line(config_.ready_fd,
+                          {{"serving", *serving}, {"admin", *admin}, {"stats", *stats}});
+  }
+  return 0;
+}
+
+int App::run() {
+  const auto opened = open();
+  if (!opened) {
+    log_.write(log::Severity::error, opened.error().text());
+    return 1;
+  }
+  on_signal();
+  tick();
+  io_.run();
+  return exit_code_;
+}
+
+void App::on_signal() {
+  signals_.async_wait([this](const boost::system::error_code& ec, int /*number*/) {
+    if (ec) return;
+    if (++signals_seen_ > 1) {
+      leave(1);
+      return;
+    }
+    drain(true);
+    on_signal();
+  });
+}
+
+void App::tick() {
+  ticker_.expires_after(std::max(Duration{0}, next_tick_ - clock_.now()));
+  ticker_.async_wait([this](const boost::system::error_code& ec) {
+    if (ec) return;
+    const load::LoadReport report = gateway_.report();
+    proto::Stat stat;
+    stat.pod_name = config_.pod;
+    stat.average_concurrent_requests = report.average_concurrency;
+    stat.average_proxied_concurrent_requests = report.average_proxied_concurrency;
+    // Divided by the nominal period of one second, not by what really passed.
+    stat.request_count = report.request_count;
+    stat.proxied_request_count = report.proxied_request_count;
+    stat.process_uptime = to_seconds(clock_.now() - started_);
+    stat_server_.freeze(stat);
+    // A late tick is followed by one at its proper time; ticks that passed altogether are skipped.
+    const TimePoint now = clock_.now();
+    do {
+      next_tick_ += kReportPeriod;
+    } while (next_tick_ <= now);
+    tick();
+  });
+}
+
+void App::drain(bool final) {
+  const TimePoint now = clock_.now();
+  if (final) {
+    drain_.start(now);
+    serving_.close_after_responses();
+  } else {
+    drain_.start_tentatively(now);
+  }
+  check_drain();
+}
+
+void App::check_drain() {
+  const TimePoint now = clock_.now();
+  if (drain_.expire_tentative(now)) {
+    admin_server_.release();
+    return;
+  }
+  if (drain_.done(now, gateway_.active())) {
+    admin_server_.release();
+    leave(0);
+    return;
+  }
+  const auto due = drain_.tentative_until() ? drain_.tentative_until() : drain_.quiet_until();
+  if (!due || *due <= now) return;
+  drain_timer_.expires_after(*due - now);
+  drain_timer_.async_wait([this](const boost::system::error_code& ec) {
+    if (!ec) check_drain();
+  });
+}
+
+void App::leave(int code) {
+  exit_code_ = code;
+  serving_.stop_accepting();
+  admin_.stop_accepting();
+  stats_.stop_accepting();
+  // What was answered is with the kernel already; idle connections end with the process.
+  io_.stop();
+}
+
+int ask_to_drain(const net::Address& admin) {
+  boost::asio::io_context io{1};
+  net::FetchRequest request;
+  request.target = admin;
+  if (request.target.host.empty() && !admin.is_unix()) request.target.host = "127.0.0.1";
+  request.head = "GET /drain HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  request.timeout = std::chrono::hours{24};  // the supervisor's grace period is the real bound
+  int code = 1;
+  const net::Fetch fetch{io, std::move(request), [&code](const Result<net::FetchResponse>& answer) {
+                           if (answer && answer->head.status == 200) code = 0;
+                         }};
+  io.run();
+  if (code != 0) std::fprintf(stderr, "queue-proxy: no sidecar answers on %s\n", admin.text().c_str());
+  return code;
+}
+
+}  // namespace sluice::queue_proxy

@@ -1,0 +1,233 @@
+#include "queue-proxy/io/proxy_gateway.h"
+
+#include "common/http/probe.h"
+
+#include <algorithm>
+
+namespace sluice::queue_proxy {
+
+using http::Known;
+
+struct ProxyGateway::State final : net::ExchangeState {
+  bool counted = false;   // in the statistics
+  bool proxied = false;   // by an activator
+  bool admitted = false;  // holds a slot of the breaker
+  bool queued = false;    // waits for one
+  bool probing = false;   // waits for the user process's readiness
+  bool bypass = false;    // a kubelet's probe on its way past breaker and statistics
+  breaker::Ticket ticket;
+};
+
+namespace {
+
+net::UpstreamLimits pool_limits(const Config& config) {
+  net::UpstreamLimits limits;
+  if (config.container_concurrency > 0) {
+    limits.idle_max = static_cast<std::size_t>(config.container_concurrency);
+  }
+  limits.head_bytes_max = config.head_bytes_max;
+  return limits;
+}
+
+std::optional<breaker::Breaker> make_breaker(const Config& config) {
+  if (config.container_concurrency < 1) return std::nullopt;
+  return breaker::Breaker{{config.container_concurrency, std::max(1, config.queue_depth)}};
+}
+
+}  // namespace
+
+ProxyGateway::ProxyGateway(boost::asio::io_context& io, const Clock& clock, const Config& config,
+                           UserProbe& probe, Drain& drain)
+    : clock_{clock},
+      config_{config},
+      probe_{probe},
+      drain_{drain},
+      pool_{io, config.user, pool_limits(config)},
+      stats_{clock.now()},
+      breaker_{make_breaker(config)},
+      expiry_timer_{io} {}
+
+std::unique_ptr<net::ExchangeState> ProxyGateway::make_state() { return std::make_unique<State>(); }
+
+ProxyGateway::State& ProxyGateway::state_of(net::Exchange& exchange) {
+  return static_cast<State&>(exchange.state());
+}
+
+void ProxyGateway::begin(net::Exchange& exchange) {
+  state_of(exchange) = State{};
+  const http::RequestHead& head = exchange.request();
+  switch (http::classify_probe(head)) {
+    case http::ProbeKind::health:
+      answer_health(exchange);
+      return;
+    case http::ProbeKind::network: {
+      const http::ProbeAnswer answer = http::network_answer(head, drain_.draining());
+      http::OwnResponse response = http::plain_response(answer.status, answer.body);
+      if (!answer.hash.empty()) response.extra = "K-Network-Hash: " + answer.hash + "\r\n";
+      exchange.respond(response);
+      return;
+    }
+    case http::ProbeKind::none:
+      break;
+  }
+  drain_.arrived(exchange.arrived());
+  ++active_;
+  State& state = state_of(exchange);
+  state.bypass = may_bypass(exchange);
+  if (!state.bypass) {
+    state.counted = true;
+    state.proxied = head.fields.get(Known::k_proxy_request) == "activator";
+    if (state.proxied) {
+      stats_.proxied_in(exchange.arrived());
+    } else {
+      stats_.in(exchange.arrived());
+    }
+  }
+  if (head.method == "CONNECT") {
+    http::OwnResponse refusal = http::response_for(Error::bad_request, "CONNECT is not supported\n");
+    refusal.status = 405;
+    exchange.respond(refusal);
+    return;
+  }
+  exchange.set_timeouts({config_.timeout, config_.response_start, config_.idle});
+  if (state.bypass) {
+    send(exchange);
+  } else {
+    admit(exchange);
+  }
+}
+
+// A header anyone can send must not open a way past the limits: only this host's network, or the
+// node, is believed, and never what an activator passed on (queue-proxy.md 15.16).
+bool ProxyGateway::may_bypass(const net::Exchange& exchange) const {
+  const http::RequestHead& head = exchange.request();
+  if (head.fields.get(Known::k_kubelet_probe).empty()) return false;
+  if (!head.fields.get(Known::k_proxy_request).empty()) return false;
+  return exchange.peer_is_local() ||
+         (!config_.node_address.empty() && exchange.peer_ip() == config_.node_address);
+}
+
+void ProxyGateway::answer_health(net::Exchange& exchange) {
+  const http::RequestHead& head = exchange.request();
+  if (!http::health_needs_probe(head, drain_.draining())) {
+    const http::ProbeAnswer answer = http::health_answer(head, drain_.draining(), false);
+    exchange.respond(http::plain_response(answer.status, answer.body));
+    return;
+  }
+  state_of(exchange).probing = true;
+  probing_.push_back(&exchange);
+  exchange.hold();
+  if (probing_.size() == 1) probe_.ask([this](bool ready) { health_known(ready); });
+}
+
+void ProxyGateway::health_known(bool ready) {
+  const std::vector<net::Exchange*> asked = std::move(probing_);
+  probing_.clear();
+  for (net::Exchange* exchange : asked) {
+    state_of(*exchange).probing = false;
+    const http::ProbeAnswer answer =
+        http::health_answer(exchange->request(), drain_.draining(), ready);
+    exchange->respond(http::plain_response(answer.status, answer.body));
+  }
+}
+
+void ProxyGateway::admit(net::Exchange& exchange) {
+  if (!breaker_) {
+    send(exchange);
+    return;
+  }
+  State& state = state_of(exchange);
+  const breaker::Entered entered = breaker_->enter(exchange.arrived());
+  switch (entered.entry) {
+    case breaker::Entry::admitted:
+      state.admitted = true;
+      send(exchange);
+      return;
+    case breaker::Entry::refused:
+      exchange.respond(http::response_for(Error::queue_full));
+      return;
+    case breaker::Entry::queued:
+      state.queued = true;
+      state.ticket = entered.ticket;
+      if (waiters_.size() <= entered.ticket.index) waiters_.resize(entered.ticket.index + 1U);
+      waiters_[entered.ticket.index] = &exchange;
+      exchange.hold();
+      arm_expiry();
+      return;
+  }
+}
+
+void ProxyGateway::send(net::Exchange& exchange) {
+  const State& state = state_of(exchange);
+  http::RequestRewrite rewrite;
+  rewrite.peer_ip = exchange.peer_ip();
+  rewrite.restore_original_host = !state.bypass;
+  rewrite.derive_forwarded = true;
+  rewrite.drop_kubelet_probe = !state.bypass;
+  exchange.forward(pool_, rewrite);
+}
+
+bool ProxyGateway::upstream_failed(net::Exchange& /*exchange*/,
+                                   const net::ConnectFailure& /*failure*/) {
+  return false;
+}
+
+net::ResponseVerdict ProxyGateway::response(net::Exchange& /*exchange*/,
+                                            const http::ResponseHead& /*head*/,
+                                            std::string& /*extra*/) {
+  return net::ResponseVerdict::forward;
+}
+
+void ProxyGateway::end(net::Exchange& exchange, const net::Outcome& /*outcome*/) {
+  State state = state_of(exchange);
+  state_of(exchange) = State{};
+  if (state.probing) {
+    std::erase(probing_, &exchange);
+    return;
+  }
+  if (state.counted) {
+    const TimePoint now = clock_.now();
+    if (state.proxied) {
+      stats_.proxied_out(now);
+    } else {
+      stats_.out(now);
+    }
+  }
+  if (state.counted || state.bypass) --active_;
+  if (state.queued) breaker_->cancel(state.ticket);
+  if (state.admitted) leave_breaker();
+  if (active_ == 0 && idle_) idle_();
+}
+
+void ProxyGateway::leave_breaker() {
+  const auto next = breaker_->leave();
+  if (!next) return;
+  net::Exchange& exchange = *waiters_[next->index];
+  State& state = state_of(exchange);
+  state.queued = false;
+  state.admitted = true;
+  send(exchange);
+}
+
+void ProxyGateway::arm_expiry() {
+  if (config_.queue_wait == Duration{0} || expiry_armed_) return;
+  const auto oldest = breaker_->oldest_waiting();
+  if (!oldest) return;
+  expiry_armed_ = true;
+  expiry_timer_.expires_after(std::max(Duration{0}, *oldest + config_.queue_wait - clock_.now()));
+  expiry_timer_.async_wait([this](const boost::system::error_code& ec) {
+    expiry_armed_ = false;
+    if (!ec) expire_waiters();
+  });
+}
+
+void ProxyGateway::expire_waiters() {
+  while (const auto expired = breaker_->expire(clock_.now(), config_.queue_wait)) {
+    net::Exchange& exchange = *waiters_[expired->index];
+    state_of(exchange).queued = false;
+    exchange.respond(http::response_for(Error::queue_wait));
+  }
+  arm_expiry();
+}
+
+}  // namespace sluice::queue_proxy

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "common/breaker/breaker.h"
+#include "common/load/request_stats.h"
+#include "common/net/exchange.h"
+#include "common/net/upstream_pool.h"
+#include "common/time/clock.h"
+#include "queue-proxy/config.h"
+#include "queue-proxy/core/drain.h"
+#include "queue-proxy/io/user_probe.h"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <optional>
+#include <vector>
+
+namespace sluice::queue_proxy {
+
+/// What the sidecar does with each request on its serving port: answers probes, counts, admits
+/// through the breaker, sends to the user process.
+class ProxyGateway final : public net::Gateway {
+ public:
+  /// All references are App's members declared before this one.
+  ProxyGateway(boost::asio::io_context& io, const Clock& clock, const Config& config,
+               UserProbe& probe, Drain& drain);
+
+  [[nodiscard]] std::unique_ptr<net::ExchangeState> make_state() override;
+  void begin(net::Exchange& exchange) override;
+  bool upstream_failed(net::Exchange& exchange, const net::ConnectFailure& failure) override;
+  net::ResponseVerdict response(net::Exchange& exchange, const http::ResponseHead& head,
+                                std::string& extra) override;
+  void end(net::Exchange& exchange, const net::Outcome& outcome) override;
+  [[nodiscard]] std::string_view timeout_text() const override { return "request timeout"; }
+  [[nodiscard]] std::string_view place() const override { return "queue-proxy"; }
+
+  /// Closes the present interval of the statistics.
+  [[nodiscard]] load::LoadReport report() { return stats_.report(clock_.now()); }
+
+  /// Requests that are no probes, waiting ones included.
+  [[nodiscard]] std::size_t active() const { return active_; }
+
+  /// A final drain may be over when the last of them has ended.
+  void on_idle(std::function<void()> idle) { idle_ = std::move(idle); }
+
+  void close() { pool_.close(); }
+
+ private:
+  struct State;
+
+  static State& state_of(net::Exchange& exchange);
+  void answer_health(net::Exchange& exchange);
+  void health_known(bool ready);
+  void admit(net::Exchange& exchange);
+  void send(net::Exchange& exchange);
+  void leave_breaker();
+  void expire_waiters();
+  void arm_expiry();
+  [[nodiscard]] bool may_bypass(const net::Exchange& exchange) const;
+
+  const Clock& clock_;
+  const Config& config_;
+  UserProbe& probe_;
+  Drain& drain_;
+  net::UpstreamPool pool_;
+  load::RequestStats stats_;
+  std::optional<breaker::Breaker> breaker_;
+  std::vector<net::Exchange*> waiters_;  // by ticket index; each leaves in end()
+  std::vector<net::Exchange*> probing_;  // likewise
+  boost::asio::steady_timer expiry_timer_;
+  bool expiry_armed_ = false;
+  std::size_t active_ = 0;
+  std::function<void()> idle_;
+};
+
+}  // namespace sluice::queue_proxy

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "common/net/fetch.h"
+#include "common/time/clock.h"
+#include "queue-proxy/core/readiness.h"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace sluice::queue_proxy {
+
+/// Asks the user process whether it is ready. One run at a time: whoever asks while a run is on
+/// shares its answer. Runs do not depend on who asked; a caller that goes away changes nothing.
+class UserProbe {
+ public:
+  using Answer = std::function<void(bool)>;
+
+  /// `always_ready`: there is no probe and every answer is yes.
+  UserProbe(boost::asio::io_context& io, const Clock& clock, const std::vector<ProbeSpec>& specs,
+            const net::Address& user, bool always_ready);
+  ~UserProbe();
+  UserProbe(const UserProbe&) = delete;
+  UserProbe& operator=(const UserProbe&) = delete;
+
+  /// `answer` is called once, at once or when the present run ends.
+  void ask(Answer answer);
+
+ private:
+  class Target;
+
+  void target_done(bool ready);
+
+  boost::asio::io_context& io_;
+  const Clock& clock_;
+  bool always_ready_;
+  std::vector<std::unique_ptr<Target>> targets_;
+  std::vector<Answer> waiting_;
+  std::size_t running_ = 0;
+  bool all_ready_ = true;
+};
+
+}  // namespace sluice::queue_proxy
