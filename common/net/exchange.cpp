@@ -205,7 +205,8 @@ void Exchange::set_timeouts(const Timeouts& timeouts) {
 }
 
 void Exchange::hold() {
-  CHECK(begun_ && upstream_ == nullptr);
+  CHECK(begun_);
+  detach_upstream(false);
   phase_ = Phase::held;
   if (parser_.done()) want_client_read();
   if (!reading_ && !watched_) {

@@ -394,7 +394,8 @@ void Exchange::client_written() {
 void Exchange::upstream_lost(Error error, std::string text) {
   const bool silent = error == Error::upstream_reset && upstream_->in.empty() && !interim_sent_;
   const bool again = silent && upstream_->reused() && !retried_stale_ &&
-                     (!request_touched_ || head_.repeatable());
+                     (!request_touched_ ||
+                      (pool_->limits().repeat_repeatable && head_.repeatable()));
   if (!request_touched_) body_sent_ = false;
   detach_upstream(false);
   if (again) {

@@ -64,6 +64,9 @@ struct UpstreamLimits {
   std::chrono::seconds idle_timeout{90};
   std::chrono::milliseconds connect_timeout{20'000};
   std::size_t head_bytes_max = 1 << 20;
+  /// Whether a bodiless, repeatable request may be sent again when a reused connection ended without
+  /// an answer (queue-proxy.md 15.8). Off: only a request of which no byte was sent is (activator.md 14.5).
+  bool repeat_repeatable = true;
 };
 
 /// Why there is no connection; `text` is what the 502's body quotes.
@@ -101,6 +104,7 @@ class UpstreamPool {
   void close();
 
   [[nodiscard]] const Address& target() const { return target_; }
+  [[nodiscard]] const UpstreamLimits& limits() const { return limits_; }
   [[nodiscard]] std::size_t idle() const { return idle_.size(); }
 
   /// Whether nothing of the pool is in use or still ending; then it may be destroyed.

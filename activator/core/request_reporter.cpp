@@ -1,0 +1,97 @@
+#include "activator/core/request_reporter.h"
+
+#include "common/base/check.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::activator {
+
+RequestReporter::Handle RequestReporter::open(RevisionId revision) {
+  std::uint32_t index = 0;
+  if (free_.empty()) {
+    index = static_cast<std::uint32_t>(slots_.size());
+    slots_.emplace_back();
+  } else {
+    index = free_.back();
+    free_.pop_back();
+  }
+  Slot& slot = slots_[index];
+  slot.revision = std::move(revision);
+  slot.open = true;
+  return {.index = index, .generation = slot.generation};
+}
+
+void RequestReporter::close(Handle handle) {
+  Slot* slot = find(handle);
+  if (slot == nullptr) {
+    return;
+  }
+  *slot = Slot{.revision = {}, .stats = {}, .generation = slot->generation + 1};
+  free_.push_back(handle.index);
+}
+
+bool RequestReporter::in(Handle handle, TimePoint now) {
+  Slot* slot = find(handle);
+  CHECK(slot != nullptr);
+  const bool was_idle = !slot->stats.has_value();
+  if (was_idle) {
+    slot->stats.emplace(now);
+    slot->told = 1;
+  }
+  ++slot->in_flight;
+  slot->stats->in(now);
+  return was_idle;
+}
+
+void RequestReporter::out(Handle handle, TimePoint now) {
+  Slot* slot = find(handle);
+  if (slot == nullptr) {
+    return;
+  }
+  // Somebody in flight keeps the stats, so they are there.
+  CHECK(slot->in_flight > 0 && slot->stats.has_value());
+  slot->stats->out(now);
+  --slot->in_flight;
+}
+
+RevisionStat RequestReporter::poke(Handle handle) const {
+  const Slot* slot = find(handle);
+  CHECK(slot != nullptr);
+  return {.revision = slot->revision, .average_concurrent_requests = 1, .request_count = 1};
+}
+
+void RequestReporter::report(TimePoint now, std::vector<RevisionStat>& stats) {
+  for (Slot& slot : slots_) {
+    if (!slot.stats) {
+      continue;
+    }
+    const load::LoadReport seen = slot.stats->report(now);
+    const double told = std::exchange(slot.told, 0.0);
+    stats.push_back({.revision = slot.revision,
+                     .average_concurrent_requests = std::max(seen.average_concurrency - told, 0.0),
+                     .request_count = std::max(seen.request_count - told, 0.0)});
+    if (seen.average_concurrency == 0 && slot.in_flight == 0) {
+      slot.stats.reset();
+    }
+  }
+}
+
+std::int64_t RequestReporter::in_flight(Handle handle) const {
+  const Slot* slot = find(handle);
+  return slot == nullptr ? 0 : slot->in_flight;
+}
+
+RequestReporter::Slot* RequestReporter::find(Handle handle) {
+  return const_cast<Slot*>(std::as_const(*this).find(handle));
+}
+
+const RequestReporter::Slot* RequestReporter::find(Handle handle) const {
+  if (handle.index >= slots_.size()) {
+    return nullptr;
+  }
+  const Slot& slot = slots_[handle.index];
+  return slot.open && slot.generation == handle.generation ? &slot : nullptr;
+}
+
+}  // namespace sluice::activator

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "autoscaler/core/cluster_config.h"
+#include "autoscaler/core/scaling_spec.h"
+#include "common/base/result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::autoscaler {
+
+/// The value of an annotation and the spelling of the key it was found under.
+struct Annotation {
+  std::string key;
+  std::string value;
+};
+
+/// Finds `autoscaling.knative.dev/<name>` for a dashed `name` such as "min-scale", else its
+/// camelCase alias where one exists. The dashed one wins even when its value is the invalid one.
+[[nodiscard]] std::optional<Annotation> find_annotation(const StringMap& annotations,
+                                                        std::string_view name);
+
+/// A rejected annotation: the keys at fault, and what to tell the person who wrote them.
+struct AnnotationProblem {
+  std::vector<std::string> keys;
+  Problem problem;
+};
+
+/// Everything that is wrong with the scaling annotations of a revision (autoscaler.md 6); empty
+/// when they are acceptable. Annotations are compared with each other, never with the cluster's
+/// defaults.
+[[nodiscard]] std::vector<AnnotationProblem> check_annotations(const StringMap& annotations,
+                                                               const ClusterConfig& config);
+
+/// The parameters of a revision (autoscaler.md 7). Never fails: a value that cannot be read counts
+/// as absent, which is why check_annotations comes first. `container_concurrency` 0 means no limit.
+[[nodiscard]] ScalingSpec resolve(const ClusterConfig& config, const StringMap& annotations,
+                                  std::int64_t container_concurrency, Reachability reachability);
+
+}  // namespace sluice::autoscaler

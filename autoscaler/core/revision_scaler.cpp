@@ -1,0 +1,217 @@
+#include "autoscaler/core/revision_scaler.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::autoscaler {
+namespace {
+
+// Activators report every second; this long without a word means they hold nothing. The same length
+// as for silent pods, and longer than a start usually takes.
+constexpr Duration kActivatorSilence = std::chrono::seconds{10};
+
+}  // namespace
+
+RevisionScaler::RevisionScaler(RevisionScalerSpec spec, std::int32_t ready_at_start, TimePoint now)
+    : spec_(spec.scaling),
+      revision_(std::move(spec.revision)),
+      collector_(spec_.decider),
+      decider_(spec_.decider, ready_at_start, now),
+      status_(spec_.decider),
+      activity_since_(now),
+      replicas_(spec.replicas.value_or(spec_.decider.initial_scale)) {
+  // Nothing was ever wanted: zero is known, so that the first request wakes it at once.
+  if (replicas_ == 0) {
+    status_.set_desired(0);
+    activity_ = Activity::inactive;
+  }
+  // An initial scale of zero is reached by definition, whatever runs.
+  initialized_ = spec_.decider.initial_scale == 0;
+}
+
+bool RevisionScaler::push(const Stat& stat, TimePoint at) {
+  if (told_to_sleep_) {
+    // What was in flight when the order came is still reported; only a new request ends the sleep.
+    if (stat.request_count <= 0) return false;
+    told_to_sleep_ = false;
+  }
+  if (stat.request_count > 0) woken_by_hand_ = false;
+  collector_.record(stat, at);
+  return status_.pokes(stat.average_concurrency) ||
+         (stat.average_concurrency != 0 && replicas_ == 0);
+}
+
+void RevisionScaler::scraped(std::span<const Stat> answers, std::int32_t ready, TimePoint at) {
+  if (told_to_sleep_ || answers.empty()) return;
+  if (static_cast<std::int64_t>(answers.size()) < sample_size(ready)) return;
+  collector_.record(scrape_average(answers, ready), at);
+}
+
+// With no pod ready only activators could speak, and one that is connected and says nothing holds
+// nothing. Without this a revision whose pods never become ready would keep its last number for
+// ever after its clients have left. A revision at zero gets no such zeros: they would dilute the
+// first burst that wakes it.
+void RevisionScaler::count_silence_as_zero(const ScaleInputs& inputs, TimePoint now) {
+  if (!inputs.activator_connected || inputs.ready > 0 || status_.desired() <= 0) return;
+  const TimePoint heard = std::max(collector_.newest().value_or(activity_since_), activity_since_);
+  if (now - heard < kActivatorSilence) return;
+  collector_.record(Stat{}, now);
+}
+
+DecisionRecord RevisionScaler::gather(const ScaleInputs& inputs, TimePoint now) const {
+  const DeciderSpec& decider = spec_.decider;
+  DecisionRecord record;
+  record.time = now;
+  record.revision = revision_;
+  record.trigger = inputs.trigger;
+  record.metric = decider.metric;
+  record.target = decider.target_value;
+  record.total = decider.total_value;
+  record.ready = inputs.ready;
+  record.panic_threshold = decider.panic_threshold;
+  record.stable_window = decider.stable_window;
+  record.panic_window = decider.panic_window;
+  record.scale_down_delay = decider.scale_down_delay;
+  record.bounds = spec_.bounds;
+  record.initial_scale = decider.initial_scale;
+  record.told_to_sleep = told_to_sleep_;
+  record.metrics_missing = collector_.silent(decider, inputs.ready, now);
+  const Collector::Averages averages = collector_.averages(decider.metric, now);
+  record.stable = averages.stable;
+  record.panic = averages.panic;
+  return record;
+}
+
+Bound RevisionScaler::decide(DecisionRecord& record, const ScaleInputs& inputs, TimePoint now) {
+  if (record.metrics_missing) return Bound::no_data;
+  const Collector::Averages averages = collector_.averages(spec_.decider.metric, now);
+  const Decision decision =
+      decider_.decide({.stable = averages.stable,
+                       .panic = averages.panic,
+                       .has_data = !averages.empty || !spec_.decider.has_scrape_target,
+                       .ready = inputs.ready},
+                      now);
+  status_.take(decision);
+  record.valid = decision.valid;
+  record.wanted_stable = decision.wanted_stable;
+  record.wanted_panic = decision.wanted_panic;
+  record.up_limit = decision.up_limit;
+  record.down_limit = decision.down_limit;
+  record.breach = decision.breach;
+  return decision.bound_by;
+}
+
+ScalerPlan RevisionScaler::reconcile(const ScaleInputs& inputs, TimePoint now) {
+  // A change of the Active condition is itself a reason to look again, so zero is reached in the
+  // same evaluation that finds the revision idle. Two rounds settle it: the second starts from a
+  // fresh condition whose clock has not moved.
+  ScalerPlan plan;
+  for (int round = 0; round < 2; ++round) {
+    plan = plan_scale(spec_, {.desired = status_.desired(),
+                              .replicas = replicas_,
+                              .activity = activity_,
+                              .activity_for = now - activity_since_,
+                              .initialized = initialized_,
+                              .route_mode = route_mode_,
+                              .proxy_for = inputs.proxy_for,
+                              .probe_ok = inputs.probe_ok});
+    if (plan.write) replicas_ = *plan.write;
+    route_mode_ = route_mode(plan.want, status_.excess_burst_capacity());
+    const ActivityChange change = next_activity(spec_, {.activity = activity_,
+                                                        .initialized = initialized_,
+                                                        .service_name_set = true,
+                                                        .want = plan.want,
+                                                        .ready = inputs.ready});
+    initialized_ = change.initialized;
+    if (change.activity == activity_) break;
+    set_activity(change.activity, now);
+  }
+  return plan;
+}
+
+ScaleState RevisionScaler::evaluate(const ScaleInputs& inputs, TimePoint now) {
+  const std::int32_t want_before = replicas_;
+  const Activity activity_before = activity_;
+  count_silence_as_zero(inputs, now);
+
+  DecisionRecord record = gather(inputs, now);
+  ScaleState state;
+  if (told_to_sleep_) {
+    record.valid = true;
+  } else {
+    record.decider_bound = decide(record, inputs, now);
+    const ScalerPlan plan = reconcile(inputs, now);
+    state.requeue = plan.requeue;
+    record.hold_left = plan.requeue;
+    record.bound_by = record.decider_bound;
+    if (plan.bound_by != Bound::none) record.bound_by = plan.bound_by;
+    if (plan.want < 0 && record.valid && replicas_ > status_.desired()) {
+      // On its way up while the windows already say zero: kept until it is ready, then a window
+      // more.
+      record.bound_by = Bound::stable_window;
+      record.hold_left.reset();
+    }
+  }
+  record.woken_by_hand = woken_by_hand_;
+  record.mode = decider_.mode();
+  record.panic_entered = decider_.panic_entered();
+  record.panic_until = decider_.panic_until();
+  record.desired = status_.desired();
+  record.bounded = replicas_;
+  record.granted = replicas_;
+  record.excess_burst_capacity = status_.excess_burst_capacity();
+  record.route_mode = route_mode_;
+
+  state.want = replicas_;
+  state.activators =
+      activator_count(inputs.ready, spec_.decider.total_value, spec_.decider.target_burst_capacity,
+                      spec_.decider.activator_capacity);
+  state.route_mode = route_mode_;
+  state.activity = activity_;
+  state.metrics_missing = record.metrics_missing;
+  state.changed = replicas_ != want_before || activity_ != activity_before ||
+                  record.mode != last_.mode || record.route_mode != last_.route_mode;
+  last_ = record;
+  state.record = std::move(record);
+  return state;
+}
+
+void RevisionScaler::set_activity(Activity activity, TimePoint now) {
+  activity_ = activity;
+  activity_since_ = now;
+  if (activity == Activity::inactive) woken_by_hand_ = false;
+}
+
+void RevisionScaler::update(const ScalingSpec& scaling, TimePoint now) {
+  spec_ = scaling;
+  collector_.update(spec_.decider, now);
+  decider_.update(spec_.decider);
+}
+
+void RevisionScaler::set_bounds(std::optional<std::int32_t> min, std::optional<std::int32_t> max) {
+  spec_.bounds.min = min.value_or(spec_.bounds.min);
+  spec_.bounds.max = max.value_or(spec_.bounds.max);
+}
+
+void RevisionScaler::wake(TimePoint now) {
+  told_to_sleep_ = false;
+  woken_by_hand_ = true;
+  if (status_.desired() < 1) status_.set_desired(1);
+  if (activity_ == Activity::inactive) set_activity(Activity::activating, now);
+  // An awake one starts its stable window anew: being woken means being wanted now.
+  if (activity_ == Activity::active) activity_since_ = now;
+  replicas_ = std::max(replicas_, std::max(1, spec_.bounds.min));
+}
+
+void RevisionScaler::sleep(TimePoint now) {
+  told_to_sleep_ = true;
+  collector_ = Collector{spec_.decider};
+  decider_ = Decider{spec_.decider, 0, now};
+  status_ = DeciderStatus{spec_.decider};
+  status_.set_desired(0);
+  set_activity(Activity::inactive, now);
+  route_mode_ = RouteMode::proxy;
+  replicas_ = 0;
+}
+
+}  // namespace sluice::autoscaler

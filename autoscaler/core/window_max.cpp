@@ -1,0 +1,30 @@
+#include "autoscaler/core/window_max.h"
+
+#include "common/base/check.h"
+
+#include <algorithm>
+
+namespace sluice::autoscaler {
+
+WindowMax::WindowMax(Duration window, Duration granularity)
+    : granularity_(granularity), slots_((window + granularity - Duration{1}) / granularity) {
+  CHECK(granularity >= std::chrono::seconds{1});
+  CHECK(window > Duration{0});
+}
+
+void WindowMax::record(TimePoint at, std::int32_t value) {
+  std::int64_t slot = at.time_since_epoch() / granularity_;
+  // A clock that steps back must not grow the list: the value counts for the newest slot.
+  if (!entries_.empty()) slot = std::max(slot, entries_.back().slot);
+
+  while (!entries_.empty() && entries_.back().value <= value) entries_.pop_back();
+  while (!entries_.empty() && slot - entries_.front().slot >= slots_) entries_.pop_front();
+  const bool slot_has_larger = !entries_.empty() && entries_.back().slot == slot;
+  if (!slot_has_larger) entries_.push_back({slot, value});
+}
+
+std::int32_t WindowMax::current() const {
+  return entries_.empty() ? 0 : entries_.front().value;
+}
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "common/time/time_point.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace sluice::loadgen {
+
+/// Counts durations in log-linear buckets: three significant digits everywhere from one nanosecond
+/// to one hour, in memory that never grows (about 270 KiB). Percentiles of several runs come from
+/// merged histograms, never from averaged percentiles (ecosystem.md 3.6).
+class Histogram {
+ public:
+  /// Longer durations are counted as this one.
+  static constexpr Duration kLongest = std::chrono::hours{1};
+
+  Histogram();
+
+  /// Counts `value`; below zero counts as zero.
+  void record(Duration value);
+  /// Adds all that `other` has counted.
+  void merge(const Histogram& other);
+
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+
+  /// The smallest and largest value counted, exact; zero when nothing was.
+  [[nodiscard]] Duration min() const { return count_ == 0 ? Duration::zero() : min_; }
+
+  [[nodiscard]] Duration max() const { return max_; }
+
+  [[nodiscard]] Duration mean() const;
+
+  /// The value that `percent` (0 to 100) of all counted do not exceed, rounded up by at most
+  /// 0.1 %, never above max(). Zero when nothing was counted.
+  [[nodiscard]] Duration percentile(double percent) const;
+
+ private:
+  std::vector<std::uint64_t> buckets_;
+  std::uint64_t count_ = 0;
+  double sum_ = 0;  // of nanoseconds; a double holds the sum of any run to well below 0.1 %
+  Duration min_{Duration::max()};
+  Duration max_{0};
+};
+
+}  // namespace sluice::loadgen

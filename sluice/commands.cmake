@@ -1,0 +1,37 @@
+# What people and programs see of an engine: its API and history, the terminal view, the verbs.
+sluice_library(engine_api
+  HEADERS local/engine_api.h local/event_ring.h local/paths.h local/time_text.h
+  SOURCES local/engine_api.cpp local/event_ring.cpp local/paths.cpp local/time_text.cpp
+  DEPS sluice::base sluice::time_core nlohmann_json::nlohmann_json Boost::headers)
+target_compile_definitions(sluice_engine_api PRIVATE SLUICE_VERSION="${PROJECT_VERSION}")
+
+sluice_library(api_server
+  HEADERS local/api_routes.h local/api_server.h
+  SOURCES local/api_routes.cpp local/api_server.cpp
+  DEPS sluice::engine_api sluice::clock Boost::headers Threads::Threads)
+
+sluice_library(history
+  HEADERS local/history.h
+  SOURCES local/history.cpp
+  DEPS sluice::base sluice::time_core nlohmann_json::nlohmann_json
+  PRIVATE_DEPS SQLite::SQLite3 Threads::Threads)
+
+sluice_library(view
+  HEADERS view/banner.h view/event_printer.h view/explain_text.h view/fields.h
+          view/live_session.h view/live_view.h view/tables.h view/terminal.h
+  SOURCES view/banner.cpp view/event_printer.cpp view/explain_text.cpp view/fields.cpp
+          view/live_session.cpp view/live_view.cpp view/tables.cpp view/terminal.cpp
+  DEPS sluice::engine_api nlohmann_json::nlohmann_json Boost::headers Threads::Threads
+  PRIVATE_DEPS fmt::fmt)
+
+sluice_library(commands
+  HEADERS commands/api_client.h commands/commands.h commands/detach.h commands/up.h
+          commands/up_options.h commands/usage.h commands/verb.h commands/verbs.h
+  SOURCES commands/api_client.cpp commands/apply.cpp commands/commands.cpp commands/delete.cpp
+          commands/detach.cpp commands/doctor.cpp commands/down.cpp commands/explain.cpp
+          commands/get.cpp commands/history.cpp commands/logs.cpp commands/scale.cpp
+          commands/sleep.cpp commands/top.cpp commands/up.cpp commands/usage.cpp
+          commands/verb.cpp commands/version.cpp commands/wake.cpp
+  DEPS sluice::engine_api sluice::clock nlohmann_json::nlohmann_json
+  PRIVATE_DEPS sluice::view sluice::service_spec sluice::process CLI11::CLI11 yaml-cpp
+               Boost::headers Threads::Threads)

@@ -1,0 +1,86 @@
+#include "sluice/commands/verbs.h"
+#include "sluice/view/explain_text.h"
+#include "sluice/view/live_view.h"
+#include "sluice/view/tables.h"
+#include "sluice/view/terminal.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <ostream>
+#include <poll.h>
+
+namespace sluice::commands {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kFrameMilliseconds = 250;
+constexpr std::size_t kLogLines = 50;
+
+// What the chosen pane shows about the chosen service.
+void fill_pane(view::LiveView& live, const local::RunningEngine& engine) {
+  if (live.selected().empty()) {
+    return;
+  }
+  const FoundService chosen{.engine = engine, .service = live.selected()};
+  if (live.pane() == view::Pane::explain) {
+    const auto body = fetch(engine, {.target = chosen.path() + "/explain"});
+    live.set_explanation(body ? view::explain_text(json::parse(*body, nullptr, false))
+                              : body.error().text);
+    return;
+  }
+  const auto body =
+      fetch(engine, {.target = chosen.path() + "/logs?tail=" + std::to_string(kLogLines)});
+  if (body && live.pane() == view::Pane::logs) {
+    live.set_logs(*body);
+  }
+}
+
+int watch(const Surroundings& with, const local::RunningEngine& engine,
+          std::unique_ptr<view::Terminal> terminal) {
+  view::LiveView live;
+  pollfd keys{.fd = terminal->key_fd(), .events = POLLIN, .revents = 0};
+  while (true) {
+    const auto services = fetch_services(engine);
+    if (!services) {
+      terminal.reset();
+      return report(with, services.error());
+    }
+    live.set_services(*services);
+    fill_pane(live, engine);
+    terminal->write(live.paint(terminal->size()));
+    ::poll(&keys, 1, kFrameMilliseconds);
+    if (live.on_keys(terminal->read_keys())) {
+      return kExitOk;
+    }
+  }
+}
+
+}  // namespace
+
+int run_top(const Surroundings& with, const Arguments& args) {
+  CLI::App app("The live view; without a terminal, the table once.");
+  std::string name;
+  app.add_option("ENGINE", name, "which one, when several run");
+  if (const auto code = ends_early(with, app, "top", args)) {
+    return *code;
+  }
+  const auto engine = find_engine(with, name);
+  if (!engine) {
+    return report(with, engine.error());
+  }
+  auto terminal = with.terminal ? view::Terminal::open() : nullptr;
+  if (terminal) {
+    return watch(with, *engine, std::move(terminal));
+  }
+  const auto services = fetch_services(*engine);
+  if (!services) {
+    return report(with, services.error());
+  }
+  with.out << view::top_text(*services);
+  return kExitOk;
+}
+
+}  // namespace sluice::commands

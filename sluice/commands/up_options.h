@@ -1,0 +1,52 @@
+#pragma once
+
+#include "common/time/time_point.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sluice::commands {
+
+enum class OutputFormat { text, json };
+
+/// The flags of `sluice up`, parsed and checked one by one (one-machine.md 1). Exactly one of
+/// `files`, `demo`, `command` is set.
+struct UpOptions {
+  std::vector<std::string> files;    ///< -f: file, directory or "-"
+  bool demo = false;                 ///< --demo
+  std::vector<std::string> command;  ///< after `--`; never empty strings in front
+
+  std::string name;  ///< engine name, a DNS label; defaults applied
+  std::optional<std::uint16_t> port;
+  std::string http = "127.0.0.1:8080";
+  bool http_given = false;  ///< a given door that is taken is an error; the default one moves on
+
+  /// Command form and --demo: shorthand for keys of the spec. Absent ones keep the defaults below.
+  double target = 10;
+  std::int64_t concurrency = 0;
+  std::int32_t min = 0;
+  std::int32_t max = 8;
+  Duration window = std::chrono::seconds{60};
+  std::vector<std::pair<std::string, std::string>> env;
+  std::optional<double> cpu;  ///< CPUs
+  std::optional<std::int64_t> memory_bytes;
+
+  bool detach = false;
+  OutputFormat output = OutputFormat::text;
+  bool allow_edit = false;
+  std::string config_file;  ///< empty: the search order of ecosystem.md 3.5
+  std::string log_level;    ///< empty: from the settings
+
+  /// With `detach`, in the child: the banner is written here once ready, then it is closed
+  /// (announce_ready); -1 otherwise. Standard output and error are engine.log by then.
+  int ready_fd = -1;
+};
+
+/// Tells a waiting `up --detach` that the engine is ready: writes `banner` to options.ready_fd and
+/// closes it. Without a waiting parent it does nothing.
+void announce_ready(const UpOptions& options, const std::string& banner);
+
+}  // namespace sluice::commands

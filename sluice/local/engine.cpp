@@ -1,0 +1,359 @@
+#include "sluice/local/engine.h"
+
+#include "sluice/local/documents.h"
+#include "sluice/local/init_notify.h"
+#include "sluice/local/sidecar.h"
+
+#include <boost/asio/post.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <csignal>
+
+extern char** environ;
+
+namespace sluice::local {
+namespace {
+
+constexpr Duration kSecond = std::chrono::seconds{1};
+constexpr Duration kClosingStep = std::chrono::milliseconds{20};
+// The caller of `down` still has to read its answer.
+constexpr Duration kLastWords = std::chrono::milliseconds{100};
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> all;
+  for (char** variable = environ; *variable != nullptr; ++variable) all.emplace_back(*variable);
+  return all;
+}
+
+activator::QueueBudgetSpec budget_of(const EngineSettings& settings) {
+  return {settings.queue.total, settings.queue.bytes};
+}
+
+net::Address api_address(const EnginePaths& paths) {
+  net::Address address;
+  address.path = paths.api_socket().string();
+  return address;
+}
+
+std::unique_ptr<History> open_history(const EnginePaths& paths, bool has_state,
+                                      const log::Logger& log) {
+  if (!has_state) return nullptr;
+  HistoryOptions options;
+  options.file = paths.history_db();
+  return std::make_unique<History>(options, [&log](const Problem& problem) {
+    log.write(log::Severity::warning, problem.text());
+  });
+}
+
+}  // namespace
+
+Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& log, bool has_state,
+               EventRing& events)
+    : setup_{std::move(setup)},
+      paths_{paths},
+      log_{log},
+      events_{events},
+      history_{open_history(paths, has_state, log)},
+      reaper_{io_},
+      ports_{paths.runtime_dir().parent_path() / "ports", clock_},
+      journal_{paths.replicas_json()},
+      platform_{io_,    clock_,   log_,     setup_.settings, setup_.cluster, paths_, reaper_,
+                ports_, journal_, cgroups_, events_,         history_.get(), nullptr},
+      api_pool_{io_, api_address(paths), {}},
+      front_{io_, clock_, *this, *this, budget_of(setup_.settings)},
+      server_{io_, clock_, front_, {}},
+      signals_{io_},
+      ticker_{io_},
+      closing_timer_{io_},
+      started_{clock_.now()},
+      next_tick_{started_ + kSecond} {
+  platform_.front = &front_;
+  platform_.environment = own_environment();
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) signals_.add(number);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+Engine::~Engine() {
+  api_.reset();
+  server_.close_all();
+}
+
+std::optional<Problem> Engine::open(SpecSources& sources) {
+  sources_ = &sources;
+  auto sidecar = find_sidecar();
+  if (!sidecar) return sidecar.error();
+  platform_.sidecar = *sidecar;
+  platform_.open_files = raise_open_files();
+  become_subreaper();
+  for (const std::string& id : journal_.kill_leftovers()) {
+    publish_text("warning", "killed " + id + ", left behind by an engine that crashed", "");
+  }
+  cgroups_ = CgroupTree::detect(setup_.name);
+  if (cgroups_.kind() == CgroupKind::v1) cgroups_.clear();
+  auto reading = sources.read();
+  if (!reading) return reading.error().front();
+  if (auto problem = open_door()) return problem;
+  for (const std::string& warning : reading->warnings) publish_text("warning", warning, "");
+  if (auto problem = add_all(reading->services)) return problem;
+  api_ = std::make_unique<ApiServer>(io_, *this, clock_);
+  if (auto problem = api_->listen(paths_.api_socket())) return problem;
+  open_ = true;
+  return std::nullopt;
+}
+
+std::optional<Problem> Engine::open_door() {
+  const std::vector<int> passed = passed_sockets();
+  if (!passed.empty()) {
+    auto bound = server_.adopt(passed.front());
+    if (!bound) return bound.error();
+    door_ = *bound;
+    return std::nullopt;
+  }
+  std::optional<Problem> last;
+  for (const net::Address& address : setup_.doors) {
+    auto bound = server_.listen(address);
+    if (bound) {
+      door_ = *bound;
+      return std::nullopt;
+    }
+    last = bound.error();
+  }
+  return last;
+}
+
+std::string Engine::url_of(const std::string& name) const {
+  return fmt::format("http://{}.localhost:{}", name, door_.port);
+}
+
+std::optional<Problem> Engine::add_all(const std::vector<ServiceSpec>& specs) {
+  for (const ServiceSpec& spec : specs) {
+    if (auto result = put(spec); !result) return result.error();
+  }
+  return std::nullopt;
+}
+
+std::optional<Problem> Engine::check_hosts(const ServiceSpec& spec) const {
+  std::vector<activator::RevisionRoute> routes;
+  const auto add = [&routes](const ServiceSpec& other) {
+    routes.push_back({other.name + ".localhost", "", 0});
+    for (const HostRule& rule : other.hosts) routes.push_back({rule.host, rule.path_prefix, 0});
+  };
+  for (const auto& [name, service] : services_) {
+    if (name != spec.name) add(service->spec());
+  }
+  add(spec);
+  if (const auto table = activator::RevisionTable::build(routes); !table) return table.error();
+  return std::nullopt;
+}
+
+Result<Applied, Problem> Engine::put(const ServiceSpec& spec) {
+  if (auto problem = check_hosts(spec)) return *problem;
+  auto& service = services_[spec.name];
+  if (!service) {
+    service = std::make_unique<Service>(platform_, [this] { update_routes(); }, url_of(spec.name));
+  }
+  const bool limited = spec.cpu_limit || spec.memory_limit;
+  auto result = service->apply(spec);
+  if (!result && service->empty() && service->spec().name.empty()) services_.erase(spec.name);
+  if (result && limited && !(cgroups_.can_limit_cpu() && cgroups_.can_limit_memory()) &&
+      *result != Applied::unchanged) {
+    publish_text("warning", "service " + spec.name + ": its cpu and memory limits are only accounted, "
+                 "no writable cgroup was found", "see `sluice doctor`");
+  }
+  return result;
+}
+
+Service* Engine::find(const std::string& name) {
+  const auto found = services_.find(name);
+  return found == services_.end() ? nullptr : found->second.get();
+}
+
+std::vector<std::string> Engine::names() const {
+  std::vector<std::string> all;
+  for (const auto& [name, service] : services_) all.push_back(name);
+  return all;
+}
+
+void Engine::drop(const std::string& name) {
+  const auto found = services_.find(name);
+  if (found == services_.end()) return;
+  found->second->publish("removed");
+  gone_.push_back(std::move(found->second));
+  services_.erase(found);
+  Service* service = gone_.back().get();
+  update_routes();
+  service->remove([this, service] {
+    std::erase_if(gone_, [service](const auto& other) { return other.get() == service; });
+  });
+}
+
+void Engine::update_routes() {
+  std::vector<activator::RevisionRoute> routes;
+  targets_.clear();
+  for (const auto& [name, service] : services_) {
+    if (!service || service->spec().name.empty()) continue;
+    const auto target = static_cast<std::uint32_t>(targets_.size());
+    targets_.push_back(service.get());
+    routes.push_back({name + ".localhost", "", target});
+    for (const HostRule& rule : service->spec().hosts) {
+      routes.push_back({rule.host, rule.path_prefix, target});
+    }
+  }
+  auto table = activator::RevisionTable::build(routes);
+  if (table) table_ = std::move(*table);
+}
+
+// Files are read again as a whole; what is wrong with any of them leaves everything as it was.
+void Engine::reload(bool always) {
+  if (sources_ == nullptr || closing_ || (!always && !sources_->changed())) return;
+  auto reading = sources_->read();
+  if (!reading) {
+    for (const Problem& problem : reading.error()) {
+      publish_text("error", problem.what, problem.fix);
+    }
+    return;
+  }
+  for (const ServiceSpec& spec : reading->services) {
+    if (auto result = put(spec); !result) {
+      publish_text("error", result.error().what, result.error().fix);
+    }
+  }
+  for (const std::string& name : names()) {
+    const bool kept = std::any_of(reading->services.begin(), reading->services.end(),
+                                  [&name](const ServiceSpec& spec) { return spec.name == name; });
+    const bool applied = std::filesystem::exists(paths_.specs_dir() / (name + ".yaml"));
+    if (!kept && !applied) drop(name);
+  }
+}
+
+int Engine::run() {
+  on_signal();
+  tick();
+  notify_init("READY=1");
+  io_.run();
+  return exit_code_;
+}
+
+void Engine::tick() {
+  ticker_.expires_after(std::max(Duration{0}, next_tick_ - clock_.now()));
+  ticker_.async_wait([this](const boost::system::error_code& ec) {
+    if (ec) return;
+    on_second();
+    const TimePoint now = clock_.now();
+    do {
+      next_tick_ += kSecond;
+    } while (next_tick_ <= now);
+    tick();
+  });
+}
+
+void Engine::on_second() {
+  std::vector<activator::RevisionStat> stats;
+  front_.report(clock_.now(), stats);
+  for (const activator::RevisionStat& stat : stats) {
+    for (const auto& [name, service] : services_) {
+      Revision& revision = service->current();
+      if (revision.name() == stat.revision.name) {
+        revision.push({stat.average_concurrent_requests, 0, stat.request_count, 0});
+      }
+    }
+  }
+  for (const auto& [name, service] : services_) service->on_second();
+  front_.sweep();
+  reload(false);
+  notify_init("WATCHDOG=1");
+}
+
+void Engine::on_signal() {
+  signals_.async_wait([this](const boost::system::error_code& ec, int number) {
+    if (ec) return;
+    if (number == SIGHUP) {
+      reload(true);
+    } else if (number == SIGUSR1) {
+      log_.write(log::Severity::info, services().dump());
+    } else if (++signals_seen_ == 1) {
+      begin_shutdown([](const ShutdownResult&) {});
+    } else {
+      for (const auto& [name, service] : services_) service->stop_all(true);
+      exit_code_ = 128 + number;
+      io_.stop();
+      return;
+    }
+    on_signal();
+  });
+}
+
+void Engine::publish_text(const char* type, const std::string& message, const std::string& fix) {
+  nlohmann::json event = event_json(type, clock_.now());
+  event["message"] = message;
+  if (!fix.empty()) event["fix"] = fix;
+  events_.publish(event);
+}
+
+std::int32_t Engine::replicas() const {
+  std::int32_t total = 0;
+  for (const auto& [name, service] : services_) total += service->replicas();
+  for (const auto& service : gone_) total += service->replicas();
+  return total;
+}
+
+void Engine::begin_shutdown(std::function<void(const ShutdownResult&)> done) {
+  shutdown_done_.push_back(std::move(done));
+  if (closing_) return;
+  closing_ = true;
+  notify_init("STOPPING=1");
+  shutdown_.stopped = replicas();
+  closing_due_ = clock_.now() + setup_.settings.stop_timeout;
+  server_.stop_accepting();
+  server_.close_after_responses();
+  front_.refuse_waiting();
+  wait_for_requests();
+}
+
+void Engine::wait_for_requests() {
+  if (front_.in_flight() == 0 || clock_.now() >= closing_due_) {
+    shutdown_.cut = front_.in_flight();
+    stop_replicas();
+    return;
+  }
+  closing_timer_.expires_after(kClosingStep);
+  closing_timer_.async_wait([this](const boost::system::error_code& ec) {
+    if (!ec) wait_for_requests();
+  });
+}
+
+void Engine::stop_replicas() {
+  if (!stopping_replicas_) {
+    stopping_replicas_ = true;
+    for (const auto& [name, service] : services_) service->stop_all(false);
+    for (const auto& service : gone_) service->stop_all(false);
+  }
+  if (platform_.replicas == 0) {
+    finish_shutdown();
+    return;
+  }
+  closing_timer_.expires_after(kClosingStep);
+  closing_timer_.async_wait([this](const boost::system::error_code& ec) {
+    if (!ec) stop_replicas();
+  });
+}
+
+void Engine::finish_shutdown() {
+  if (finished_) return;
+  finished_ = true;
+  nlohmann::json event = event_json("engine", clock_.now());
+  event["event"] = "stopped";
+  event["name"] = setup_.name;
+  event["stopped"] = shutdown_.stopped;
+  event["cut"] = shutdown_.cut;
+  events_.publish(event);
+  cgroups_.clear();
+  for (const auto& done : shutdown_done_) done(shutdown_);
+  closing_timer_.expires_after(shutdown_done_.size() > 1 || signals_seen_ == 0 ? kLastWords
+                                                                               : Duration{0});
+  closing_timer_.async_wait([this](const boost::system::error_code&) { io_.stop(); });
+}
+
+}  // namespace sluice::local

@@ -1,0 +1,140 @@
+#pragma once
+
+#include "activator/core/revision_table.h"
+#include "common/net/proxy_server.h"
+#include "sluice/local/api_server.h"
+#include "sluice/local/engine_api.h"
+#include "sluice/local/platform.h"
+#include "sluice/local/service.h"
+#include "sluice/local/spec_sources.h"
+
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice::local {
+
+/// What an engine is started with, all of it checked.
+struct EngineSetup {
+  std::string name;
+  EngineSettings settings;
+  autoscaler::ClusterConfig cluster;
+  std::vector<net::Address> doors;  ///< tried in order until one is free
+  bool allow_edit = false;
+  bool detached = false;            ///< re-reads what `apply` added before
+};
+
+/// One running `sluice up`: the front door, the services behind it, the loop that scales them, and
+/// the API. Everything runs on one thread.
+class Engine final : public EngineApi, public activator::Router, public activator::FrontOwner {
+ public:
+  /// `paths` directories exist and the engine's lock is held. `events` outlives the engine.
+  Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& log, bool has_state,
+         EventRing& events);
+  ~Engine() override;
+
+  /// Opens the front door and the API and adds the services of `sources`. Nothing runs yet.
+  [[nodiscard]] std::optional<Problem> open(SpecSources& sources);
+
+  /// Serves until shut down; returns the exit code.
+  [[nodiscard]] int run();
+
+  [[nodiscard]] const net::Address& door() const { return door_; }
+  [[nodiscard]] std::int32_t replicas() const;
+  [[nodiscard]] const std::map<std::string, std::unique_ptr<Service>>& all() const {
+    return services_;
+  }
+
+  [[nodiscard]] boost::asio::io_context& io() { return io_; }
+
+  nlohmann::json services() override;
+  ApiResult<nlohmann::json> service(const std::string& name) override;
+  ApiResult<std::string> spec_yaml(const std::string& name) override;
+  ApiResult<nlohmann::json> apply(const std::string& yaml, bool dry_run) override;
+  ApiResult<nlohmann::json> remove(const std::string& name) override;
+  ApiResult<nlohmann::json> explain(const std::string& name,
+                                    std::optional<TimePoint> at) override;
+  ApiResult<nlohmann::json> history(const std::string& name, TimePoint since) override;
+  ApiResult<std::string> logs(const std::string& name, const LogQuery& query) override;
+  ApiResult<nlohmann::json> wake(const std::string& name) override;
+  ApiResult<nlohmann::json> sleep(const std::string& name) override;
+  ApiResult<nlohmann::json> scale(const std::string& name, const ScaleBounds& bounds) override;
+  nlohmann::json info() override;
+  bool ready() override { return open_ && !closing_; }
+  std::string metrics_text() override;
+  void begin_shutdown(std::function<void(const ShutdownResult&)> done) override;
+  EventRing& events() override { return events_; }
+
+  activator::Routed route(const http::RequestHead& head) override;
+  void on_poke(activator::RevisionHandle revision,
+               const activator::RevisionStat& stat) override;
+  void on_held(activator::RevisionHandle revision) override;
+  void on_pod_drained(activator::RevisionHandle revision, const PodId& pod) override;
+  std::string cold_start(activator::RevisionHandle revision, TimePoint arrived,
+                         TimePoint dispatched) override;
+  void on_served(activator::RevisionHandle revision, const activator::Served& served) override;
+
+ private:
+  [[nodiscard]] std::optional<Problem> open_door();
+  [[nodiscard]] std::optional<Problem> add_all(const std::vector<ServiceSpec>& specs);
+  [[nodiscard]] Result<Applied, Problem> put(const ServiceSpec& spec);
+  [[nodiscard]] std::optional<Problem> check_hosts(const ServiceSpec& spec) const;
+  [[nodiscard]] Service* find(const std::string& name);
+  [[nodiscard]] std::vector<std::string> names() const;
+  void drop(const std::string& name);
+  void update_routes();
+  void reload(bool always);
+  void tick();
+  void on_second();
+  void on_signal();
+  void publish_text(const char* type, const std::string& message, const std::string& fix);
+  void wait_for_requests();
+  void stop_replicas();
+  void finish_shutdown();
+  [[nodiscard]] std::string url_of(const std::string& name) const;
+  [[nodiscard]] activator::Routed route_internal(const http::RequestHead& head);
+  [[nodiscard]] http::OwnResponse no_route(std::string_view host) const;
+
+  EngineSetup setup_;
+  const EnginePaths& paths_;  // outlives the engine, as does the log
+  const log::Logger& log_;
+  EventRing& events_;
+  boost::asio::io_context io_{1};
+  Clock clock_;
+  std::unique_ptr<History> history_;
+  Reaper reaper_;
+  PortAllocator ports_;
+  ReplicaJournal journal_;
+  CgroupTree cgroups_;
+  Platform platform_;
+  net::UpstreamPool api_pool_;
+  activator::FrontGateway front_;
+  std::map<std::string, std::unique_ptr<Service>> services_;
+  std::vector<std::unique_ptr<Service>> gone_;  // removed and still draining
+  activator::RevisionTable table_;
+  std::vector<Service*> targets_;  // what the table's indices mean
+  net::ProxyServer server_;
+  std::unique_ptr<ApiServer> api_;
+  net::Address door_;
+  boost::asio::signal_set signals_;
+  boost::asio::steady_timer ticker_;
+  boost::asio::steady_timer closing_timer_;
+  TimePoint started_;
+  TimePoint next_tick_;
+  SpecSources* sources_ = nullptr;  // the caller's; outlives the engine
+  std::vector<std::function<void(const ShutdownResult&)>> shutdown_done_;
+  ShutdownResult shutdown_;
+  TimePoint closing_due_{};
+  int signals_seen_ = 0;
+  int exit_code_ = 0;
+  bool open_ = false;
+  bool closing_ = false;
+  bool stopping_replicas_ = false;
+  bool finished_ = false;
+};
+
+}  // namespace sluice::local

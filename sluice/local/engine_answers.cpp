@@ -1,0 +1,249 @@
+// The engine's answers to its API.
+
+#include "sluice/local/engine.h"
+
+#include "sluice/local/documents.h"
+#include "sluice/local/spec_difference.h"
+#include "sluice/local/time_text.h"
+
+#include <nlohmann/json.hpp>
+#include <prometheus/text_serializer.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+namespace sluice::local {
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t kHistoryMax = 1000;
+
+// Applied specs survive the engine; a disk that refuses them costs that and nothing else.
+bool keep_spec(const std::filesystem::path& file, const std::string& yaml) {
+  const std::filesystem::path draft = file.string() + ".new";
+  std::ofstream out{draft, std::ios::trunc};
+  out << yaml;
+  out.close();
+  std::error_code failed;
+  if (!out) {
+    std::filesystem::remove(draft, failed);
+    return false;
+  }
+  std::filesystem::rename(draft, file, failed);
+  return !failed;
+}
+
+prometheus::MetricFamily family(const char* name, const char* help, prometheus::MetricType type) {
+  prometheus::MetricFamily made;
+  made.name = name;
+  made.help = help;
+  made.type = type;
+  return made;
+}
+
+void gauge(prometheus::MetricFamily& into, const std::string& service, const std::string& revision,
+           double value) {
+  prometheus::ClientMetric metric;
+  metric.label = {{"k8s_namespace_name", "default"},
+                  {"kn_service_name", service},
+                  {"kn_revision_name", revision}};
+  metric.gauge.value = value;
+  into.metric.push_back(std::move(metric));
+}
+
+}  // namespace
+
+json Engine::services() {
+  json list = json::array();
+  for (const auto& [name, service] : services_) list.push_back(service->status());
+  return list;
+}
+
+ApiResult<json> Engine::service(const std::string& name) {
+  Service* service = find(name);
+  if (service == nullptr) return no_such_service(name, names());
+  return service->status();
+}
+
+ApiResult<std::string> Engine::spec_yaml(const std::string& name) {
+  Service* service = find(name);
+  if (service == nullptr) return no_such_service(name, names());
+  return to_yaml(service->spec());
+}
+
+ApiResult<json> Engine::apply(const std::string& yaml, bool dry_run) {
+  if (closing_) return ApiProblem{503, "stopping", "the engine stops", "the engine is stopping", ""};
+  auto parsed = parse_services(yaml, "the document", std::filesystem::current_path(),
+                               setup_.settings.defaults);
+  if (!parsed) {
+    const Problem& problem = parsed.error().front();
+    return invalid_document(problem.what, problem.fix);
+  }
+  if (parsed->services.size() != 1) {
+    return invalid_document("the document holds " + std::to_string(parsed->services.size()) +
+                                " services",
+                            "send one service at a time");
+  }
+  const ServiceSpec& spec = parsed->services.front();
+  Service* present = find(spec.name);
+  json changes = json::array();
+  if (present != nullptr) {
+    for (const SpecChange& change : difference(present->spec(), spec)) {
+      changes.push_back({{"key", change.key}, {"old", change.before}, {"new", change.after}});
+    }
+  }
+  std::string result = present == nullptr ? "created" : changes.empty() ? "unchanged" : "configured";
+  if (dry_run) {
+    const Service probe{platform_, [] {}, ""};
+    if (const auto checked = probe.check(spec); !checked) {
+      return invalid_document(checked.error().what, checked.error().fix);
+    }
+    if (const auto problem = check_hosts(spec)) return invalid_document(problem->what, problem->fix);
+  } else {
+    const auto applied = put(spec);
+    if (!applied) return invalid_document(applied.error().what, applied.error().fix);
+    result = local::name(*applied);
+    if (!keep_spec(paths_.specs_dir() / (spec.name + ".yaml"), to_yaml(spec))) {
+      publish_text("warning", "the spec of " + spec.name + " could not be written",
+                   "free space in " + paths_.specs_dir().string());
+    }
+  }
+  present = find(spec.name);
+  return json{{"service", spec.name},
+              {"result", result},
+              {"revision", present == nullptr ? json{} : json(present->current().name())},
+              {"difference", changes},
+              {"warnings", parsed->warnings}};
+}
+
+ApiResult<json> Engine::remove(const std::string& name) {
+  Service* service = find(name);
+  if (service == nullptr) return no_such_service(name, names());
+  json last = service->status();
+  std::error_code ignored;
+  std::filesystem::remove(paths_.specs_dir() / (name + ".yaml"), ignored);
+  drop(name);
+  return last;
+}
+
+ApiResult<json> Engine::explain(const std::string& name, std::optional<TimePoint> at) {
+  Service* service = find(name);
+  if (service == nullptr) return no_such_service(name, names());
+  std::optional<json> past;
+  if (at) {
+    if (history_) past = history_->decision_at(name, *at);
+    if (!past) {
+      return ApiProblem{404, "no-decision", "nothing is known of that time",
+                        "no decision for " + name + " was kept from before " + format_time(*at),
+                        "give a later time; `sluice history " + name + "` lists them"};
+    }
+  }
+  return service->explain(std::move(past));
+}
+
+ApiResult<json> Engine::history(const std::string& name, TimePoint since) {
+  if (find(name) == nullptr) return no_such_service(name, names());
+  json list = json::array();
+  if (history_) {
+    for (json& decision : history_->decisions(name, since, kHistoryMax)) {
+      list.push_back(std::move(decision));
+    }
+  }
+  return list;
+}
+
+ApiResult<std::string> Engine::logs(const std::string& name, const LogQuery& query) {
+  Service* service = find(name);
+  if (service == nullptr) return no_such_service(name, names());
+  TailQuery tail;
+  tail.lines = query.previous ? 10'000 : query.tail;
+  tail.replica = query.replica;
+  std::vector<LogLine> lines = tail_log(paths_.logs_dir() / (name + ".log"), tail);
+  if (query.previous) {
+    const json replicas = service->status()["replicas"];
+    std::erase_if(lines, [&replicas](const LogLine& line) {
+      return std::any_of(replicas.begin(), replicas.end(), [&line](const json& replica) {
+        return replica["id"].get_ref<const std::string&>() == line.replica;
+      });
+    });
+    if (lines.size() > query.tail) {
+      lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(query.tail));
+    }
+  }
+  std::string text;
+  for (const LogLine& line : lines) text += line.replica + " | " + line.text + "\n";
+  return text;
+}
+
+ApiResult<json> Engine::wake(const std::string& name) {
+  Service* service = find(name);
+  if (service == nullptr) return no_such_service(name, names());
+  service->wake();
+  return service->status();
+}
+
+ApiResult<json> Engine::sleep(const std::string& name) {
+  Service* service = find(name);
+  if (service == nullptr) return no_such_service(name, names());
+  service->sleep();
+  return service->status();
+}
+
+ApiResult<json> Engine::scale(const std::string& name, const ScaleBounds& bounds) {
+  Service* service = find(name);
+  if (service == nullptr) return no_such_service(name, names());
+  const autoscaler::Bounds present = service->current().scaler().spec().bounds;
+  const std::int32_t min = bounds.min.value_or(present.min);
+  const std::int32_t max = bounds.max.value_or(present.max);
+  if (min < 0 || max < 0 || (max > 0 && min > max)) {
+    return invalid_document("min " + std::to_string(min) + " and max " + std::to_string(max) +
+                                " do not fit together",
+                            "give 0 <= min <= max; a max of 0 means none");
+  }
+  service->set_bounds(bounds);
+  return service->status();
+}
+
+json Engine::info() {
+  return {{"name", setup_.name},
+          {"pid", ::getpid()},
+          {"http", door_.text()},
+          {"version", std::string{version()}},
+          {"started", format_time(started_)}};
+}
+
+std::string Engine::metrics_text() {
+  using prometheus::MetricType;
+  auto desired = family("kn_revision_pods_desired", "Replicas wanted", MetricType::Gauge);
+  auto ready = family("kn_revision_pods_count", "Replicas ready", MetricType::Gauge);
+  auto pending = family("kn_revision_pods_pending_count", "Replicas starting", MetricType::Gauge);
+  auto stable = family("kn_revision_concurrency_stable", "Stable average", MetricType::Gauge);
+  auto panic = family("kn_revision_concurrency_panic", "Panic average", MetricType::Gauge);
+  auto target = family("kn_revision_concurrency_target", "Target per replica", MetricType::Gauge);
+  auto mode = family("kn_revision_panic_mode", "1 while in panic", MetricType::Gauge);
+  auto queued = family("kn_revision_request_queued", "Requests held", MetricType::Gauge);
+  auto active = family("kn_revision_request_active", "Requests in flight", MetricType::Gauge);
+  for (const auto& [name, service] : services_) {
+    Revision& revision = service->current();
+    const Revision::Counts counts = revision.counts();
+    const autoscaler::DecisionRecord& last = revision.last_decision();
+    gauge(desired, name, revision.name(), revision.scaler().want());
+    gauge(ready, name, revision.name(), counts.ready);
+    gauge(pending, name, revision.name(), counts.starting);
+    gauge(stable, name, revision.name(), last.stable);
+    gauge(panic, name, revision.name(), last.panic);
+    gauge(target, name, revision.name(), last.target);
+    gauge(mode, name, revision.name(), last.mode == autoscaler::Mode::panic ? 1 : 0);
+    gauge(queued, name, revision.name(), front_.waiting(revision.handle()));
+    gauge(active, name, revision.name(),
+          static_cast<double>(front_.in_flight(revision.handle())));
+  }
+  const prometheus::TextSerializer serializer;
+  return serializer.Serialize(
+      {desired, ready, pending, stable, panic, target, mode, queued, active});
+}
+
+}  // namespace sluice::local

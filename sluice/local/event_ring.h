@@ -1,0 +1,106 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::local {
+
+/// One published event; `data` is the JSON object as the JSON output mode prints it.
+struct Event {
+  std::uint64_t id = 0;  ///< grows by 1; the SSE id
+  std::string type;
+  std::string service;  ///< empty when the event belongs to no service
+  std::string replica;  ///< empty when the event belongs to no replica
+  std::string data;
+};
+
+/// Which events somebody wants: any of `types`, of `service`, of `replica`; empty means all.
+struct EventFilter {
+  std::vector<std::string> types = {};
+  std::string service = {};
+  std::string replica = {};
+
+  [[nodiscard]] bool matches(const Event& event) const;
+};
+
+/// The newest events of an engine and those who listen. Bounded by number and by bytes: whoever
+/// resumes from before the oldest one kept is told how many he missed. One thread.
+class EventRing {
+ public:
+  using Listener = std::function<void(const std::shared_ptr<const Event>&)>;
+
+  static constexpr std::size_t kEventsMax = 4096;
+  static constexpr std::size_t kBytesMax = 4U << 20U;
+
+  explicit EventRing(std::size_t events_max = kEventsMax, std::size_t bytes_max = kBytesMax);
+
+  /// Keeps `event` (an object with a string "type") and tells the listeners. Returns its id.
+  std::uint64_t publish(const nlohmann::json& event);
+
+  /// What a reader who has seen everything up to `after` gets.
+  struct Backlog {
+    std::vector<std::shared_ptr<const Event>> events;  ///< oldest first
+    std::uint64_t missed = 0;                          ///< published after `after`, kept no more
+  };
+
+  [[nodiscard]] Backlog after(std::uint64_t id, const EventFilter& filter) const;
+
+  /// Id of the newest event, 0 before the first.
+  [[nodiscard]] std::uint64_t last_id() const { return last_id_; }
+
+  /// Ends with its destruction; the ring must outlive it. A listener may end its own subscription,
+  /// or any other's, while it is called.
+  class Subscription {
+   public:
+    Subscription() = default;
+    Subscription(Subscription&& other) noexcept;
+    Subscription& operator=(Subscription&& other) noexcept;
+    Subscription(const Subscription&) = delete;
+    Subscription& operator=(const Subscription&) = delete;
+    ~Subscription();
+
+   private:
+    friend class EventRing;
+
+    Subscription(EventRing* ring, std::uint64_t key) : ring_(ring), key_(key) {}
+
+    EventRing* ring_ = nullptr;
+    std::uint64_t key_ = 0;
+  };
+
+  /// `listener` is called for every event published from now on that passes `filter`.
+  [[nodiscard]] Subscription subscribe(EventFilter filter, Listener listener);
+
+ private:
+  struct Entry {
+    std::uint64_t key;
+    EventFilter filter;
+    Listener listener;
+    bool gone = false;
+  };
+
+  void tell(const std::shared_ptr<const Event>& event);
+  void unsubscribe(std::uint64_t key);
+  void sweep();
+
+  std::size_t events_max_;
+  std::size_t bytes_max_;
+  std::size_t bytes_ = 0;
+  std::uint64_t last_id_ = 0;
+  std::uint64_t last_key_ = 0;
+  // How many tell() calls are on the stack: entries are only marked gone while it is not 0.
+  int telling_ = 0;
+  std::deque<std::shared_ptr<const Event>> events_;
+  std::list<Entry> entries_;
+};
+
+}  // namespace sluice::local

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace sluice::local {
+
+/// A process that listens on a TCP port.
+struct Listener {
+  pid_t pid = -1;    ///< -1 when the process is not ours to see
+  pid_t group = -1;  ///< its process group
+  std::string name;  ///< short command name
+};
+
+/// Who listens on 127.0.0.1, 0.0.0.0 or [::] at `port`; empty when nobody does.
+[[nodiscard]] std::optional<Listener> who_listens(std::uint16_t port);
+
+/// Whether a process of `group` listens on `port` (same addresses).
+[[nodiscard]] bool group_listens(pid_t group, std::uint16_t port);
+
+/// The ports on which processes of `group` listen on any address, ascending, at most 64.
+[[nodiscard]] std::vector<std::uint16_t> ports_of_group(pid_t group);
+
+/// The processes of `group`, ascending, at most 4096.
+[[nodiscard]] std::vector<pid_t> processes_of_group(pid_t group);
+
+/// Memory held by the processes of `group` (sum of resident sizes), in bytes.
+[[nodiscard]] std::int64_t resident_bytes_of_group(pid_t group);
+
+}  // namespace sluice::local

@@ -1,0 +1,110 @@
+#pragma once
+
+#include "common/base/result.h"
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+namespace sluice::local {
+
+/// Reads one environment variable; nothing when it is unset.
+using EnvLookup = std::function<std::optional<std::string>(std::string_view)>;
+
+/// Looks into this process's environment.
+[[nodiscard]] std::optional<std::string> process_env(std::string_view name);
+
+/// The two places of one-machine.md 7 that hold every engine of a user.
+struct PathRoots {
+  std::filesystem::path state;    ///< $XDG_STATE_HOME/sluice, else ~/.local/state/sluice
+  std::filesystem::path runtime;  ///< $XDG_RUNTIME_DIR/sluice, else /tmp/sluice-<uid>
+};
+
+/// Relative XDG values are ignored, as the XDG rules say. Fails when no home directory is known.
+[[nodiscard]] Result<PathRoots, Problem> path_roots(const EnvLookup& env, uid_t uid);
+
+/// The files of one engine.
+class EnginePaths {
+ public:
+  EnginePaths(const PathRoots& roots, std::string name);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  [[nodiscard]] const std::filesystem::path& state_dir() const { return state_; }
+
+  [[nodiscard]] const std::filesystem::path& runtime_dir() const { return runtime_; }
+
+  [[nodiscard]] std::filesystem::path history_db() const { return state_ / "history.db"; }
+
+  [[nodiscard]] std::filesystem::path logs_dir() const { return state_ / "logs"; }
+
+  [[nodiscard]] std::filesystem::path specs_dir() const { return state_ / "specs"; }
+
+  [[nodiscard]] std::filesystem::path engine_log() const { return state_ / "engine.log"; }
+
+  [[nodiscard]] std::filesystem::path api_socket() const { return runtime_ / "api.sock"; }
+
+  [[nodiscard]] std::filesystem::path lock_file() const { return runtime_ / "lock"; }
+
+  [[nodiscard]] std::filesystem::path replicas_json() const { return runtime_ / "replicas.json"; }
+
+  /// Holds serving.sock, admin.sock and stats.sock of one replica.
+  [[nodiscard]] std::filesystem::path replica_dir(std::string_view replica) const;
+
+ private:
+  std::string name_;
+  std::filesystem::path state_;
+  std::filesystem::path runtime_;
+};
+
+/// Makes the runtime directory (0700, ours: a directory under /tmp that somebody else made is
+/// refused). The state directory is made apart, since an engine runs without one.
+[[nodiscard]] std::optional<Problem> make_runtime_dir(const EnginePaths& paths);
+
+/// Makes the state directory with logs/ and specs/ (0700).
+[[nodiscard]] std::optional<Problem> make_state_dir(const EnginePaths& paths);
+
+/// Why a lock was not taken, with the exit code for it: 69 when another engine holds it.
+struct LockFailure {
+  Problem problem;
+  int exit_code = 1;
+};
+
+/// The flock that makes an engine the only one of its name; released by destruction or death.
+/// The file keeps the holder's pid for whoever is refused.
+class EngineLock {
+ public:
+  /// The runtime directory must exist.
+  [[nodiscard]] static Result<EngineLock, LockFailure> take(const EnginePaths& paths);
+
+  EngineLock(EngineLock&& other) noexcept;
+  EngineLock& operator=(EngineLock&& other) noexcept;
+  EngineLock(const EngineLock&) = delete;
+  EngineLock& operator=(const EngineLock&) = delete;
+  ~EngineLock();
+
+ private:
+  explicit EngineLock(int fd) : fd_(fd) {}
+
+  int fd_ = -1;
+};
+
+/// An engine that accepts connections on its api.sock. It holds its lock then, so the lock itself
+/// is not touched: probing it could make an engine that starts just now believe it was taken.
+struct RunningEngine {
+  std::string name;
+  std::filesystem::path api_socket;
+};
+
+/// All running engines below `runtime_root`, ordered by name. Leftovers of dead ones are skipped.
+[[nodiscard]] std::vector<RunningEngine> running_engines(const std::filesystem::path& runtime_root);
+
+/// Runtime directories below `runtime_root` whose engine is gone, ordered.
+[[nodiscard]] std::vector<std::filesystem::path> leftover_engines(
+    const std::filesystem::path& runtime_root);
+
+}  // namespace sluice::local

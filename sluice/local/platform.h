@@ -1,0 +1,47 @@
+#pragma once
+
+#include "activator/io/front_gateway.h"
+#include "autoscaler/core/cluster_config.h"
+#include "common/log/log.h"
+#include "common/time/clock.h"
+#include "sluice/local/cgroup.h"
+#include "sluice/local/child.h"
+#include "sluice/local/engine_settings.h"
+#include "sluice/local/event_ring.h"
+#include "sluice/local/history.h"
+#include "sluice/local/paths.h"
+#include "sluice/local/ports.h"
+#include "sluice/local/replica_journal.h"
+
+#include <boost/asio/io_context.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::local {
+
+/// What every service of an engine stands on. Borrowed from the engine, which declares all of it
+/// before its services.
+struct Platform {
+  boost::asio::io_context& io;
+  const Clock& clock;
+  const log::Logger& log;
+  const EngineSettings& settings;
+  const autoscaler::ClusterConfig& cluster;
+  const EnginePaths& paths;
+  Reaper& reaper;
+  PortAllocator& ports;
+  ReplicaJournal& journal;
+  CgroupTree& cgroups;
+  EventRing& events;
+  History* history;  ///< null without a state directory
+  activator::FrontGateway* front = nullptr;
+  std::filesystem::path sidecar = {};
+  std::vector<std::string> environment = {};
+  std::optional<std::uint64_t> open_files = {};
+  std::int32_t replicas = 0;  ///< running now, over all services
+};
+
+}  // namespace sluice::local

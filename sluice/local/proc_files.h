@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+
+namespace sluice::local {
+
+/// The content of a small file, at most `bytes_max` bytes of it; nothing when it cannot be read.
+[[nodiscard]] std::optional<std::string> read_small_file(const std::filesystem::path& path,
+                                                         std::size_t bytes_max);
+
+/// Writes `text` to an existing file (of /proc or a cgroup); false when it cannot.
+bool write_small_file(const std::filesystem::path& path, const std::string& text);
+
+/// Parts of /proc/<pid>/stat.
+struct ProcessStat {
+  std::string name;
+  pid_t parent = -1;
+  pid_t group = -1;
+  std::uint64_t start_ticks = 0;  ///< since boot
+  bool zombie = false;
+};
+
+[[nodiscard]] std::optional<ProcessStat> process_stat(pid_t pid);
+
+/// Calls `visit` with each process id, at most 65 536 of them; stops when it returns false.
+void for_each_process(const std::function<bool(pid_t)>& visit);
+
+}  // namespace sluice::local

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "common/base/result.h"
+#include "common/time/time_point.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sluice::local {
+
+/// A duration as people write it: `10s`, `500ms`, `1h30m`, `1.5s`, or a bare `0`. Units: ns, us,
+/// ms, s, m, h. Never negative; at most 10 years.
+[[nodiscard]] Result<Duration, Problem> parse_duration(std::string_view text);
+
+/// Bytes as Kubernetes writes them: `64Mi`, `1Gi`, `512M`, `1024`, `1.5Gi`. Never negative; at most
+/// 8 EiB - 1.
+[[nodiscard]] Result<std::int64_t, Problem> parse_size(std::string_view text);
+
+/// CPU cores: `0.5`, `2`, `500m`. More than 0 and at most 4096.
+[[nodiscard]] Result<double, Problem> parse_cpu(std::string_view text);
+
+/// The shortest exact form that parse_duration reads back: `1m0s` is written `60s`, 1500 ms
+/// `1500ms`.
+[[nodiscard]] std::string format_duration(Duration duration);
+
+/// The shortest exact form that parse_size reads back: `64Mi`, `1000`.
+[[nodiscard]] std::string format_size(std::int64_t bytes);
+
+/// The shortest form that parse_cpu reads back to the same number: `2`, `500m`, `0.0625`.
+[[nodiscard]] std::string format_cpu(double cores);
+
+}  // namespace sluice::local

@@ -1,0 +1,146 @@
+#pragma once
+
+#include "autoscaler/core/revision_scaler.h"
+#include "common/net/fetch.h"
+#include "sluice/local/backoff.h"
+#include "sluice/local/documents.h"
+#include "sluice/local/platform.h"
+#include "sluice/local/replica.h"
+#include "sluice/local/service_log.h"
+#include "sluice/local/service_spec.h"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::local {
+
+class Revision;
+
+/// Hears what a revision's service must act on.
+class RevisionOwner {
+ public:
+  virtual ~RevisionOwner() = default;
+  virtual void on_revision_ready(Revision& revision) = 0;    ///< its first replica is ready
+  virtual void on_revision_failing(Revision& revision) = 0;  ///< three starts failed
+  virtual void on_revision_empty(Revision& revision) = 0;    ///< its last replica is gone
+  virtual void on_revision_changed(Revision& revision) = 0;  ///< something a status shows
+};
+
+/// One revision of a service: its scaling, its replicas, and what joins them. It is the platform's
+/// two faces at once: it says which pods exist and are ready, and carries out "N replicas".
+class Revision final : public ReplicaOwner {
+ public:
+  struct Facts {
+    std::string name;                         ///< app-00001
+    ServiceSpec spec;
+    autoscaler::ScalingSpec scaling;
+    std::filesystem::path program;
+    std::optional<std::int32_t> replicas;     ///< to begin with; absent: the initial scale
+    std::int32_t first_number = 1;
+  };
+
+  /// `platform`, `owner` and `log` outlive the revision.
+  Revision(Platform& platform, RevisionOwner& owner, ServiceLog& log, Facts facts);
+  ~Revision() override;
+
+  [[nodiscard]] const std::string& name() const { return facts_.name; }
+  [[nodiscard]] const ServiceSpec& spec() const { return facts_.spec; }
+  [[nodiscard]] activator::RevisionHandle handle() const { return handle_; }
+  [[nodiscard]] autoscaler::RevisionScaler& scaler() { return scaler_; }
+  [[nodiscard]] const autoscaler::DecisionRecord& last_decision() const { return scaler_.last(); }
+
+  /// Applies changed bounds and scaling keys, and what else makes no new revision.
+  void update(const ServiceSpec& spec, const autoscaler::ScalingSpec& scaling);
+
+  /// Called each second: scrapes, and evaluates every other time.
+  void on_second();
+
+  /// A stat of the activator; evaluates at once when it wakes the revision.
+  void push(const autoscaler::Stat& stat);
+
+  /// A request waits and nothing runs, not even a start: something must be started.
+  void on_demand();
+
+  void evaluate(autoscaler::Trigger trigger);
+
+  /// Evaluates nothing any more; every replica is drained and stopped.
+  void retire();
+
+  /// Stops (or with `kill` kills) every replica now, whatever it serves.
+  void stop_all(bool kill);
+
+  void on_pod_drained(const PodId& pod);
+
+  /// The cold start that a held request ends: fills in what the platform knows.
+  [[nodiscard]] std::optional<ColdStart> cold_start_for(TimePoint arrived, TimePoint dispatched);
+
+  struct Counts {
+    std::int32_t ready = 0;
+    std::int32_t starting = 0;
+    std::int32_t draining = 0;
+  };
+
+  [[nodiscard]] Counts counts() const;
+  [[nodiscard]] bool empty() const { return instances_.empty(); }
+  [[nodiscard]] bool failing() const { return backoff_.failing(); }
+  [[nodiscard]] bool retired() const { return retired_; }
+  [[nodiscard]] nlohmann::json replicas_json() const;
+
+  void on_ready(Replica& replica) override;
+  void on_start_failed(Replica& replica, const ReplicaEnd& end) override;
+  void on_exited_after_ready(Replica& replica, const ReplicaEnd& end) override;
+  void on_stopped(Replica& replica) override;
+  void on_output(Replica& replica, OutputSource source, std::string_view line) override;
+  void on_warning(Replica& replica, const std::string& text) override;
+
+ private:
+  struct Instance;
+
+  [[nodiscard]] Instance& instance_of(const Replica& replica);
+  [[nodiscard]] std::int32_t wanted() const;
+  void reconcile();
+  void start_some(std::int32_t count);
+  bool start_one();
+  void stop_some(std::int32_t count);
+  void drain(Instance& instance);
+  void stop(Instance& instance);
+  void retry_at(TimePoint when);
+  void tell_front();
+  void scrape();
+  void scraped(std::uint64_t round);
+  [[nodiscard]] std::int32_t free_number() const;
+  void publish_replica(const Replica& replica, const char* state, const ReplicaEnd* end);
+  void publish_decision(const autoscaler::DecisionRecord& record);
+  void warn(const std::string& message, const std::string& fix);
+
+  Platform& platform_;
+  RevisionOwner& owner_;
+  ServiceLog& log_;
+  Facts facts_;
+  autoscaler::RevisionScaler scaler_;
+  activator::RevisionHandle handle_;
+  StartBackoff backoff_;
+  std::vector<std::unique_ptr<Instance>> instances_;
+  boost::asio::steady_timer retry_timer_;
+
+  // One round of scrapes; answers of an older round are dropped.
+  std::uint64_t round_ = 0;
+  std::int32_t round_ready_ = 0;
+  std::size_t round_open_ = 0;
+  std::vector<autoscaler::Stat> answers_;
+  std::vector<std::unique_ptr<net::Fetch>> fetches_;
+
+  std::optional<TimePoint> noticed_;  // when the present start from zero was noticed
+  std::string told_shortage_;
+  std::uint64_t seconds_;
+  bool retired_ = false;
+  bool stopping_ = false;
+  bool demand_posted_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace sluice::local

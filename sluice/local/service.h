@@ -1,0 +1,106 @@
+#pragma once
+
+#include "sluice/local/callers.h"
+#include "sluice/local/engine_api.h"
+#include "sluice/local/latency.h"
+#include "sluice/local/revision.h"
+
+#include <nlohmann/json.hpp>
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace sluice::local {
+
+/// What an accepted spec changed.
+enum class Applied { created, configured, unchanged };
+
+/// The word of the API for it.
+[[nodiscard]] const char* name(Applied applied);
+
+/// One service: its spec, the revision that serves, the one that is to take over, and those that
+/// drain.
+class Service final : public RevisionOwner {
+ public:
+  /// Called when routes or the set of revisions have changed.
+  using Changed = std::function<void()>;
+
+  Service(Platform& platform, Changed changed, std::string url);
+  ~Service() override;
+
+  /// Accepts a spec: the first makes revision 1; the same template changes what is live; another
+  /// template begins a new revision (one-machine.md 5.7). Nothing changes on a problem.
+  [[nodiscard]] Result<Applied, Problem> apply(const ServiceSpec& spec);
+
+  /// What apply would say of the spec, without doing anything.
+  [[nodiscard]] Result<autoscaler::ScalingSpec, Problem> check(const ServiceSpec& spec) const;
+
+  void on_second();
+
+  /// Every replica drains; `gone` once nothing is left.
+  void remove(std::function<void()> gone);
+  void stop_all(bool kill);
+
+  void wake();
+  void sleep();
+  void set_bounds(const ScaleBounds& bounds);
+
+  void served(const activator::Served& served);
+  [[nodiscard]] std::string cold_start(Revision& revision, TimePoint arrived,
+                                       TimePoint dispatched);
+
+  [[nodiscard]] const ServiceSpec& spec() const { return spec_; }
+  [[nodiscard]] Revision& current() { return *current_; }
+  [[nodiscard]] Revision* find(activator::RevisionHandle handle);
+  [[nodiscard]] bool empty() const;
+  [[nodiscard]] std::int32_t replicas() const;
+  [[nodiscard]] bool removing() const { return static_cast<bool>(gone_); }
+
+  [[nodiscard]] nlohmann::json status() const;
+  [[nodiscard]] nlohmann::json explain(std::optional<nlohmann::json> past) const;
+  [[nodiscard]] const std::optional<nlohmann::json>& last_cold_start() const {
+    return last_cold_start_;
+  }
+
+  /// A service event with what happened, such as "added"; absent for a change of state.
+  void publish(const char* what);
+
+  void on_revision_ready(Revision& revision) override;
+  void on_revision_failing(Revision& revision) override;
+  void on_revision_empty(Revision& revision) override;
+  void on_revision_changed(Revision& revision) override;
+
+ private:
+  [[nodiscard]] Result<std::filesystem::path, Problem> program_of(const ServiceSpec& spec) const;
+  [[nodiscard]] std::unique_ptr<Revision> make_revision(const ServiceSpec& spec,
+                                                        const autoscaler::ScalingSpec& scaling,
+                                                        std::filesystem::path program,
+                                                        std::optional<std::int32_t> replicas);
+  void take_over();
+  void bury();
+  [[nodiscard]] const char* state() const;
+
+  Platform& platform_;  // the engine's; outlives its services
+  Changed changed_;
+  std::string url_;
+  ServiceSpec spec_;
+  std::unique_ptr<ServiceLog> log_;
+  std::unique_ptr<Revision> current_;
+  std::unique_ptr<Revision> next_;
+  std::list<std::unique_ptr<Revision>> retiring_;
+  std::function<void()> gone_;
+  Callers callers_;
+  LatencyWindow latency_;
+  std::optional<nlohmann::json> last_cold_start_;
+  TimePoint cold_start_told_{};  // creation of the replica whose cold start was published last
+  std::string last_state_;
+  bool held_told_ = false;
+  int revisions_ = 0;
+  bool burying_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace sluice::local

@@ -1,0 +1,148 @@
+#pragma once
+
+#include "common/base/result.h"
+#include "common/time/time_point.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sluice::local {
+
+/// The longest file of services that is read, in bytes.
+inline constexpr std::size_t kSpecFileBytesMax = std::size_t{4} << 20;
+
+/// One more host of a service, from `sluice.dev/hosts`; the prefix is kept when a request passes.
+struct HostRule {
+  std::string host;         ///< lower case, without port
+  std::string path_prefix;  ///< begins with `/` and has no `/` at its end; empty = every path
+
+  friend bool operator==(const HostRule&, const HostRule&) = default;
+};
+
+/// One variable of the app's environment; `value` before expansion.
+struct EnvVar {
+  std::string name;
+  std::string value;
+
+  friend bool operator==(const EnvVar&, const EnvVar&) = default;
+};
+
+enum class ProbeKind { tcp, http };
+
+/// How the sidecar asks the app whether it is ready (queue-proxy.md 10). Always on $PORT.
+struct ReadinessProbe {
+  ProbeKind kind = ProbeKind::tcp;
+  std::string path = "/";                                    ///< http only
+  std::vector<std::pair<std::string, std::string>> headers;  ///< http only
+  std::int32_t period_seconds = 0;                           ///< 0 = aggressive
+  std::int32_t timeout_seconds = 1;  ///< of one attempt when a period is set
+  std::int32_t success_threshold = 1;
+
+  friend bool operator==(const ReadinessProbe&, const ReadinessProbe&) = default;
+};
+
+/// What a person asks for: one service as written in a file or made from the command form
+/// (one-machine.md 3). Parsed and checked, except for the autoscaling annotations: those are kept
+/// as text and judged by the autoscaler's own rules.
+struct ServiceSpec {
+  std::string name;                                         ///< a DNS label
+  std::vector<HostRule> hosts;                              ///< besides NAME.localhost
+  std::map<std::string, std::string> annotations;           ///< of the service
+  std::map<std::string, std::string> template_annotations;  ///< of the template: autoscaling keys
+  std::vector<std::string> command;                         ///< never empty
+  std::vector<std::string> args;
+  std::vector<EnvVar> env;
+  std::filesystem::path working_dir;        ///< absolute
+  std::optional<std::uint16_t> fixed_port;  ///< then one replica at most
+  std::int32_t container_concurrency = 0;   ///< 0 = no limit
+  std::chrono::seconds timeout{300};
+  std::chrono::seconds response_start_timeout{0};  ///< 0 = off
+  std::chrono::seconds idle_timeout{0};            ///< 0 = off
+  ReadinessProbe probe;
+  std::optional<double> cpu_limit;           ///< cores
+  std::optional<std::int64_t> memory_limit;  ///< bytes
+  Duration stop_grace = std::chrono::seconds{10};
+  Duration start_timeout = std::chrono::seconds{60};
+
+  friend bool operator==(const ServiceSpec&, const ServiceSpec&) = default;
+};
+
+/// What a file leaves unsaid (`defaults` of one-machine.md 8).
+struct SpecDefaults {
+  std::chrono::seconds timeout{300};
+  std::int32_t container_concurrency = 0;
+};
+
+struct ParsedFile {
+  std::vector<ServiceSpec> services;
+  std::vector<std::string> warnings;  ///< one per key that one machine cannot honour
+};
+
+/// Reads a stream of Knative Services. `file_name` is what messages call it; a relative
+/// `workingDir` is relative to `base_dir`, which is also the default. All problems of the text are
+/// returned, at most 20, each naming file, line and fix.
+[[nodiscard]] Result<ParsedFile, std::vector<Problem>> parse_services(
+    std::string_view yaml, const std::string& file_name, const std::filesystem::path& base_dir,
+    const SpecDefaults& defaults = {});
+
+/// The bytes of a file of services; `-` is standard input. Refused beyond kSpecFileBytesMax without
+/// reading the rest.
+[[nodiscard]] Result<std::string, Problem> read_spec_file(const std::filesystem::path& path);
+
+/// The document that parse_services turns into `spec` again.
+[[nodiscard]] std::string to_yaml(const ServiceSpec& spec);
+
+/// The command form of `sluice up` (one-machine.md 1).
+struct CommandForm {
+  std::string name = "app";
+  std::vector<std::string> command;
+  std::optional<std::uint16_t> port;  ///< fixed; then `max` is taken as 1
+  double target = 10;
+  std::int32_t concurrency = 0;
+  std::int32_t min = 0;
+  std::int32_t max = 8;
+  Duration window = std::chrono::seconds{60};
+  std::vector<EnvVar> env;
+  std::optional<double> cpu;
+  std::optional<std::int64_t> memory;
+  std::filesystem::path cwd;
+};
+
+/// The same spec a file would give, with `initial-scale: 0`. The name and command are not checked.
+[[nodiscard]] ServiceSpec command_spec(const CommandForm& form);
+
+/// `K=V` of `--env` as a variable.
+[[nodiscard]] Result<EnvVar, Problem> parse_env(std::string_view text);
+
+/// Whether `name` is a DNS label: 1 to 63 of a-z, 0-9 and `-`, no `-` at either end.
+[[nodiscard]] bool is_dns_label(std::string_view name);
+
+/// 16 hex digits over exactly the fields that make a new revision (one-machine.md 5.7): command,
+/// args, env, workingDir, port, probe, resources, concurrency, timeouts.
+[[nodiscard]] std::string template_hash(const ServiceSpec& spec);
+
+/// The values known when a replica starts.
+struct Variables {
+  std::uint16_t port = 0;
+  std::string service;
+  std::string revision;
+};
+
+/// `$NAME`, `${NAME}` and `$(NAME)` for PORT, K_SERVICE and K_REVISION; `$$` becomes `$`;
+/// everything else stays as written (one-machine.md 1).
+[[nodiscard]] std::string expand_variables(std::string_view text, const Variables& variables);
+
+/// Where a program is: `command` itself when it has a `/` (relative to `cwd`), else the first
+/// executable in `path_list` (the value of PATH). The problem reads
+/// `command not found: pyhton3; looked in PATH; fix the name or give a full path`.
+[[nodiscard]] Result<std::filesystem::path, Problem> find_program(const std::string& command,
+                                                                  std::string_view path_list,
+                                                                  const std::filesystem::path& cwd);
+
+}  // namespace sluice::local

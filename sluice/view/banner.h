@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sluice::view {
+
+/// A service as the banner of `up` shows it.
+struct BannerService {
+  std::string url;
+  std::int32_t min = 0;
+  std::int32_t max = 0;  ///< 0 = no bound
+  double target = 10;
+  std::string metric = "concurrent";  ///< or "requests/s"
+  double utilization = 0.7;           ///< share of the target that is aimed at
+};
+
+struct BannerFacts {
+  std::string version;  ///< "1.0.0"
+  std::string engine;
+  std::vector<BannerService> services = {};
+  std::vector<std::string> notes = {};  ///< such as a front door that moved to another port
+  std::int64_t ready_ms = 0;
+  std::int64_t replicas = 0;  ///< running now
+};
+
+/// What `up` says first (one-machine.md 1), ended by a newline.
+[[nodiscard]] std::string banner_text(const BannerFacts& facts);
+
+}  // namespace sluice::view

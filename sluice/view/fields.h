@@ -1,0 +1,38 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sluice::view {
+
+/// Fields of documents that another program sent: absent or of another type reads as nothing, and
+/// text loses its control characters, so that no name or log line moves the cursor.
+[[nodiscard]] std::string text_field(const nlohmann::json& object, std::string_view key);
+[[nodiscard]] std::optional<double> number_field(const nlohmann::json& object,
+                                                 std::string_view key);
+[[nodiscard]] std::int64_t integer_field(const nlohmann::json& object, std::string_view key,
+                                         std::int64_t missing = 0);
+
+/// `text` with control characters replaced by `?`; a tab becomes a space.
+[[nodiscard]] std::string printable(std::string_view text);
+
+/// `14.1`; `-` when there is none.
+[[nodiscard]] std::string one_decimal(std::optional<double> value);
+
+/// `312`; `-` when there is none.
+[[nodiscard]] std::string rounded(std::optional<double> value);
+
+/// Columns that `text` fills on a terminal: its code points.
+[[nodiscard]] std::size_t width_of(std::string_view text);
+
+/// `text` with spaces up to `width` columns.
+[[nodiscard]] std::string padded(std::string text, std::size_t width);
+
+/// `00:42`, `3:05:00`.
+[[nodiscard]] std::string minutes_text(double seconds);
+
+}  // namespace sluice::view

@@ -1,0 +1,115 @@
+"""What people and clients get wrong: each ends in a message that names the thing and the fix."""
+
+import socket
+import unittest
+
+from engine import EngineCase
+from wire import Reader, connect
+
+SERVICE = '''apiVersion: serving.knative.dev/v1
+kind: Service
+metadata:
+  name: {name}
+spec:
+  template:
+    spec:
+      {key}: {value}
+      containers:
+        - command: ["python3", "-m", "http.server", "$(PORT)"]
+'''
+
+
+def service(name='shop', key='containerConcurrency', value='20'):
+    return SERVICE.format(name=name, key=key, value=value)
+
+
+class CommandLine(EngineCase):
+    def up_refuses(self, code, *words, arguments, **options):
+        return self.assert_refuses(code, *words, arguments=['up', '--http', '127.0.0.1:0', *arguments],
+                                   **options)
+
+    def test_an_unknown_flag_is_2_and_is_named(self):
+        self.up_refuses(2, '--windoww', arguments=['--windoww', '5s', '--', 'true'])
+
+    def test_nothing_to_start_is_2_with_the_three_ways(self):
+        self.up_refuses(2, '-f', '--demo', arguments=[])
+
+    def test_a_missing_program_is_78_with_the_fix(self):
+        self.up_refuses(78, 'command not found: pyhton3', 'PATH', arguments=['--', 'pyhton3'])
+
+    def test_a_taken_port_is_1_and_is_named(self):
+        with socket.create_server(('127.0.0.1', 0)) as taken:
+            address = f'127.0.0.1:{taken.getsockname()[1]}'
+            self.assert_refuses(1, address, arguments=['up', '--http', address, '--', 'sleep', '60'])
+
+    def test_a_second_engine_of_one_name_is_69_naming_pid_and_flag(self):
+        engine = self.up_app('--name', 'twin')
+        self.up_refuses(69, str(engine.pid), '--name',
+                        arguments=['--name', 'twin', '--', 'sleep', '60'])
+
+
+class Files(EngineCase):
+    def file_refuses(self, text, *words):
+        path = self.write('shop.yaml', text)
+        done = self.home.run('up', '--http', '127.0.0.1:0', '-f', path)
+        self.assertEqual(done.returncode, 78, done.stderr)
+        for word in ('shop.yaml', *words):
+            self.assertIn(word, done.stderr)
+
+    def test_a_typo_is_named_with_a_suggestion(self):
+        self.file_refuses(service(key='containerConcurency'), 'containerConcurency',
+                          'containerConcurrency')
+
+    def test_a_wrong_type_names_the_key(self):
+        self.file_refuses(service(value='many'), 'containerConcurrency')
+
+    def test_two_documents_of_one_name_are_refused(self):
+        self.file_refuses(service() + '---\n' + service(), 'shop')
+
+    def test_a_nul_byte_is_refused(self):
+        self.file_refuses(service().replace('20', '2\0'))
+
+    def test_fifty_mebibytes_are_refused(self):
+        self.file_refuses('# ' + 'x' * (50 << 20) + '\n' + service())
+
+    def test_a_missing_file_is_78_and_is_named(self):
+        self.assert_refuses(78, 'nowhere.yaml', arguments=['up', '-f', 'nowhere.yaml'])
+
+    def test_a_bad_apply_changes_nothing(self):
+        engine = self.up('-f', self.write('shop.yaml', service()))
+        done = self.home.run('apply', '-f', self.write('bad.yaml', service(value='many')))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn('containerConcurrency', done.stderr)
+        self.assertEqual(engine.get(host='shop.localhost').status, 200)
+
+
+class Clients(EngineCase):
+    def test_malformed_requests_are_400_and_the_engine_lives(self):
+        engine = self.up_app()
+        for request in (b'GET\r\n\r\n', b'\0\1\2\3\r\n\r\n', b'GET / HTTP/9.9\r\n\r\n',
+                        b'GET / HTTP/1.1\r\nHost: app.localhost\r\nContent-Length: x\r\n\r\n'):
+            with self.subTest(request=request), connect(engine.http) as sock:
+                sock.sendall(request)
+                answer = Reader(sock).answer()
+                self.assertTrue(answer is None or answer.status in (400, 404, 505))
+        self.assertEqual(engine.get().status, 200)
+
+    def test_half_a_request_holds_up_nobody(self):
+        engine = self.up_app()
+        with connect(engine.http) as half:
+            half.sendall(b'GET / HTTP/1.1\r\nHost: app.loc')
+            self.assertEqual(engine.get().status, 200)
+            self.assertEqual(engine.stop(), 0)
+
+    def test_a_client_that_leaves_while_held_leaves_no_trace(self):
+        engine = self.up_app()
+        leaver = connect(engine.http)
+        leaver.sendall(b'GET /?id=left HTTP/1.1\r\nHost: app.localhost\r\n\r\n')
+        engine.wait_event('replica', state='starting')
+        leaver.close()
+        self.assertEqual(engine.get('/?id=stayed').status, 200)
+        engine.wait_status(lambda status: status['in_flight'] == 0 and status['queued'] == 0)
+
+
+if __name__ == '__main__':
+    unittest.main()

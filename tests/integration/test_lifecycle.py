@@ -1,0 +1,105 @@
+"""Real, unmodified programs wake, scale and sleep; engines start, are found and stop."""
+
+import signal
+import socket
+import unittest
+
+from engine import EngineCase, alive, wait_until
+from wire import connect, request_bytes
+
+WINDOW = ('--window', '6s')
+# nginx is told its port by the shell line that starts it, and stays in the foreground.
+NGINX = r'''dir=$(mktemp -d); printf 'daemon off; master_process off; pid %s/pid; error_log stderr;
+events {} http { access_log off; client_body_temp_path %s; proxy_temp_path %s; fastcgi_temp_path %s;
+uwsgi_temp_path %s; scgi_temp_path %s; server { listen 127.0.0.1:%s; return 200 "nginx\n"; } }' \
+"$dir" "$dir" "$dir" "$dir" "$dir" "$dir" "$PORT" > "$dir/conf"
+exec "$(command -v nginx || echo /usr/sbin/nginx)" -c "$dir/conf" -e stderr'''
+
+
+class RealPrograms(EngineCase):
+    def wakes_and_sleeps(self, engine, body):
+        self.assertEqual(engine.status()['state'], 'asleep')
+        answer = engine.get()
+        self.assertEqual(answer.status, 200)
+        self.assertIn(body, answer.body)
+        cold = engine.wait_event('cold_start')
+        phases = cold['phases_ms']
+        self.assertEqual(set(phases), {'queue', 'decide', 'create', 'start', 'ready', 'first_byte'})
+        replica = engine.wait_event('replica', state='ready')
+        engine.wait_status(lambda status: status['state'] == 'asleep', 60)
+        wait_until(lambda: not alive(replica['pid']), 15, 'the program of a sleeping service ended')
+        self.assertEqual(engine.get().status, 200)
+        self.assertEqual(engine.stop(), 0)
+
+    def test_python_http_server_wakes_sleeps_and_wakes_again(self):
+        self.home.path.joinpath('index.html').write_text('hello from a file')
+        engine = self.up(*WINDOW, '--', 'python3', '-m', 'http.server', '$PORT')
+        self.wakes_and_sleeps(engine, b'hello from a file')
+
+    def test_nginx_through_a_shell_line_wakes_sleeps_and_wakes_again(self):
+        engine = self.up(*WINDOW, '--', 'sh', '-c', NGINX)
+        self.wakes_and_sleeps(engine, b'nginx')
+
+    def test_an_app_on_a_fixed_port_has_one_replica(self):
+        with socket.create_server(('127.0.0.1', 0)) as free:
+            port = free.getsockname()[1]
+        engine = self.up(*WINDOW, '--port', str(port), '--', 'python3', '-m', 'http.server', str(port))
+        self.assertEqual(engine.get().status, 200)
+        self.assertEqual(engine.status()['ready'], 1)
+
+    def test_the_demo_app_answers(self):
+        engine = self.up('--demo', *WINDOW)
+        for path in ('/', '/sleep?ms=20', '/burn?ms=5'):
+            self.assertEqual(engine.get(path, host='localhost').status, 200)
+
+
+class Engines(EngineCase):
+    def test_verbs_find_the_engine_by_themselves(self):
+        self.up_app('--name', 'shop')
+        self.assertIn('shop', self.home.run('get').stdout)
+        self.assertEqual(self.home.run('wake', 'shop', timeout=60).returncode, 0)
+        self.assertIn('replicas wanted', self.home.run('explain', 'shop').stdout)
+        self.assertEqual(self.home.run('scale', 'shop', '--min', '1').returncode, 0)
+        self.assertEqual(self.home.run('history', 'shop').returncode, 0)
+        self.assertIn('kind: Service', self.home.run('get', 'shop', '-o', 'yaml').stdout)
+        self.assertEqual(self.home.run('down').returncode, 0)
+
+    def test_no_engine_is_69_and_says_how_to_start_one(self):
+        self.assert_refuses(69, 'no engine is running', 'sluice up', arguments=['get'])
+
+    def test_a_stopped_engine_leaves_no_process_and_exits_0(self):
+        engine = self.up_app('--min', '2')
+        engine.wait_status(lambda status: status['ready'] == 2)
+        pids = [replica['pid'] for replica in engine.status()['replicas']]
+        self.assertEqual(engine.stop(), 0)
+        for pid in pids:
+            wait_until(lambda pid=pid: not alive(pid), 10, f'{pid} ended with its engine')
+
+    def test_a_second_signal_kills_at_once(self):
+        engine = self.up_app()
+        engine.get('/?id=warm')
+        with connect(engine.http) as busy:
+            busy.sendall(request_bytes('GET', '/?ms=60000', 'app.localhost'))
+            engine.wait_status(lambda status: status['in_flight'] >= 1)
+            engine.process.send_signal(signal.SIGTERM)
+            # The first signal has been taken once the door is closed.
+            wait_until(lambda: self.refused(engine), 10, 'the door closed')
+            engine.process.send_signal(signal.SIGTERM)
+            self.assertEqual(engine.process.wait(8), 128 + signal.SIGTERM)
+
+    def refused(self, engine):
+        try:
+            connect(engine.http, 1).close()
+        except OSError:
+            return True
+        return False
+
+    def test_unknown_hosts_are_404_with_the_cause(self):
+        engine = self.up_app()
+        answer = engine.get(host='nobody.localhost')
+        self.assertEqual(answer.status, 404)
+        self.assertTrue(answer.headers['sluice-error'].startswith('no-route'))
+
+
+if __name__ == '__main__':
+    unittest.main()

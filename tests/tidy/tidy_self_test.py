@@ -1,0 +1,108 @@
+"""Shows that each rule bites: one planted breach per rule, in a tree of its own."""
+
+import codecs
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+from rules import RULES  # noqa: E402
+from tidy import breaches  # noqa: E402
+
+LONG_BODY = 'void run() {\n' + '  step();\n' * 80 + '}\n'
+LONG_CONSTRUCTOR = 'A::A(int b) : b_{b}, c_{2} {\n' + '  step();\n' * 80 + '}\n'
+WORD = codecs.decode('nagu' + 'ebcvp', 'rot13')
+
+# rule -> [(path, text)]: each text breaks that rule and no other.
+PLANTS = {
+    'file-length': [('common/load/long.cpp', '// line\n' * 501),
+                    ('activator/main.cpp', '// line\n' * 41),
+                    ('activator/README.md', 'line\n' * 61),
+                    ('CMakeLists.txt', '# line\n' * 151)],
+    'function-length': [('activator/core/a.cpp', LONG_BODY),
+                        ('activator/core/b.cpp', LONG_CONSTRUCTOR),
+                        ('tests/a.py', 'def run():\n' + '    pass\n' * 80)],
+    'empty-name': [('common/base/string_util.h', '#pragma once\n'),
+                   ('sluice/helpers/a.cpp', ''),
+                   ('activator/core/a.cpp', 'class PodManager {};\n')],
+    'clock-read': [('activator/io/a.cpp', 'auto t = std::chrono::steady_clock::now();\n')],
+    'detached-task': [('activator/io/a.cpp', 'co_spawn(io, run(), asio::detached);\n')],
+    'sleeping': [('tests/unit/a.cpp', 'std::this_thread::sleep_for(1s);\n'),
+                 ('tests/unit/b.cpp', 'usleep(10);\n'),
+                 ('tests/a.py', 'import time\ntime' + '.sleep(1)\n')],
+    'core-include': [('activator/core/a.cpp', '#include <boost/asio.hpp>\n'),
+                     ('activator/core/b.cpp', '#include "common/net/listener.h"\n'),
+                     ('activator/core/c.cpp', '#include "activator/io/front.h"\n'),
+                     ('activator/core/d.cpp', '#include "common/time/clock.h"\n'),
+                     ('common/load/e.cpp', '#include <sys/socket.h>\n')],
+    'leftward-include': [('common/net/a.cpp', '#include "activator/app.h"\n'),
+                         ('activator/io/a.cpp', '#include "autoscaler/core/decider.h"\n'),
+                         ('activator/io/b.cpp', '#include "activator/app.h"\n'),
+                         ('activator/io/c.cpp', '#include "front.h"\n'),
+                         ('autoscaler/node-agent/io/d.cpp', '#include "common/kube/watch.h"\n')],
+    'using-namespace': [('activator/io/a.h', '#pragma once\nusing namespace std::literals;\n'),
+                        ('activator/io/a.cpp', 'using namespace std;\n')],
+    'macro': [('activator/io/a.cpp', '#define TRY(x) x\n')],
+    'null-pointer': [('activator/io/a.cpp', 'char* text = NULL;\n')],
+    'pragma-once': [('activator/io/a.h', '#ifndef A\n#endif\n')],
+    'capturing-coroutine': [
+        ('activator/io/a.cpp', 'auto f = [this]() -> asio::awaitable<void> { co_return; };\n')],
+    'ownerless': [('activator/io/a.cpp', 'auto self = shared_from_this();\n')],
+    'type-query': [('activator/io/a.cpp', 'auto* b = dynamic_cast<B*>(a);\n')],
+    'shared-state': [('activator/io/a.cpp', 'static std::string last_error;\n'),
+                     ('activator/io/b.cpp', 'int f() {\n  static int calls = 0;\n}\n')],
+    'shell': [('sluice/local/a.cpp', 'std::system("ls");\n')],
+    'unmarked-result': [('activator/io/a.h', '#pragma once\nResult<int> parse(int x);\n')],
+    'skipped-test': [('tests/unit/a.cpp', 'void f() { GTEST_' + 'SKIP(); }\n'),
+                     ('tests/unit/b.cpp', 'TEST(A, DISABLED' + '_B) {}\n'),
+                     ('tests/a.py', '@unittest.' + 'skip("later")\ndef f(): pass\n')],
+    'silenced-check': [('activator/io/a.cpp', 'int a;  // NOLINT\n'),
+                       ('activator/io/b.cpp', 'int a;  // NOLINT(bugprone-x)\n')],
+    'unnumbered-promise': [('README.md', 'TO' + 'DO: write\n'),
+                           ('activator/io/a.cpp', '// TO' + 'DO later\n')],
+    'workplace-word': [('README.md', f'made with {WORD}\n')],
+    'machine-path': [('README.md', 'see /home' + '/ann/sluice\n')],
+    'globbed-source': [('common/CMakeLists.txt', 'file(GLOB all *.cpp)\n')],
+}
+
+CLEAN = {
+    'common/base/check.h': '#pragma once\n#define CHECK(x) check(x)\n',
+    'common/time/clock.cpp': 'auto t = std::chrono::steady_clock::now();\n',
+    'activator/core/a.h': '#pragma once\n#include "common/load/request_stats.h"\n'
+                          '#include <vector>\n[[nodiscard]] Result<int> parse(int x);\n'
+                          'void sleep(TimePoint now);  // this_thread::sleep_for in a comment\n',
+    'activator/core/a.cpp': 'const char* kText = "std::system(NULL) detached";\n'
+                            'static constexpr int kSize = 3;\nusing namespace std::literals;\n',
+    'activator/io/a.cpp': '// NOLINTNEXTLINE(bugprone-x): the reason\nint a;  // TO' + 'DO(#3)\n',
+    'sluice/local/a.cpp': '#include "autoscaler/core/decider.h"\n',
+}
+
+
+def check(files):
+    """The rules broken by a tree of these files."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for path, text in files.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text)
+        return {rule for _, _, rule, _ in breaches(root)}
+
+
+class TidyTest(unittest.TestCase):
+    def test_every_rule_has_a_planted_breach(self):
+        self.assertEqual({rule.__name__.replace('_', '-') for rule in RULES}, set(PLANTS))
+
+    def test_each_planted_breach_is_found_and_no_other(self):
+        for rule, plants in PLANTS.items():
+            for path, text in plants:
+                with self.subTest(rule=rule, path=path):
+                    self.assertEqual(check({path: text}), {rule})
+
+    def test_clean_tree_passes(self):
+        self.assertEqual(check(CLEAN), set())
+
+
+if __name__ == '__main__':
+    unittest.main()
