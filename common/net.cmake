@@ -17,7 +17,10 @@ add_library(sluice::stat_proto ALIAS sluice_stat_proto)
 target_sources(sluice_stat_proto PRIVATE proto/stat.proto)
 protobuf_generate(TARGET sluice_stat_proto LANGUAGE cpp IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/proto)
 target_include_directories(sluice_stat_proto SYSTEM PUBLIC ${CMAKE_CURRENT_BINARY_DIR})
-target_link_libraries(sluice_stat_proto PUBLIC protobuf::libprotobuf-lite)
+# The archive, so that the sidecar can be linked statically.
+find_library(SLUICE_PROTOBUF_LITE NAMES libprotobuf-lite.a REQUIRED)
+target_include_directories(sluice_stat_proto SYSTEM PUBLIC ${Protobuf_INCLUDE_DIRS})
+target_link_libraries(sluice_stat_proto PUBLIC ${SLUICE_PROTOBUF_LITE} Threads::Threads)
 sluice_library(stat_codec SOURCES proto/stat_codec.cpp HEADERS proto/stat_codec.h
   DEPS sluice::base PRIVATE_DEPS sluice::stat_proto)
 sluice_library(log SOURCES log/log.cpp HEADERS log/log.h PRIVATE_DEPS nlohmann_json::nlohmann_json)

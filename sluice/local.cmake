@@ -12,11 +12,11 @@ sluice_library(start_backoff CORE
   HEADERS local/backoff.h SOURCES local/backoff.cpp DEPS sluice::time_core)
 
 sluice_library(process
-  HEADERS local/unique_fd.h local/proc_files.h local/child.h local/ports.h local/listeners.h
+  HEADERS local/unique_fd.h local/proc_files.h local/child.h local/ports.h local/listeners.h local/listen_diag.h
           local/sidecar.h local/output_reader.h local/service_log.h local/replica_journal.h
           local/cgroup.h local/replica.h
   SOURCES local/proc_files.cpp local/child.cpp local/reaper.cpp local/ports.cpp
-          local/listeners.cpp local/sidecar.cpp local/sidecar_probe.cpp local/output_reader.cpp
+          local/listeners.cpp local/listen_diag.cpp local/sidecar.cpp local/sidecar_probe.cpp local/output_reader.cpp
           local/service_log.cpp local/replica_journal.cpp local/cgroup.cpp local/replica.cpp
   DEPS    sluice::base sluice::time_core sluice::clock sluice::service_spec sluice::start_backoff
           Boost::headers Threads::Threads

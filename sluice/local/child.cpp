@@ -219,7 +219,8 @@ Result<Child, Problem> spawn(const SpawnSpec& spec) {
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t pid = ::fork();
+  // vfork: no page tables to copy, and when it returns the program already runs or has failed.
+  const pid_t pid = ::vfork();
   if (pid == 0) run_child(plan);
   const int fork_error = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);

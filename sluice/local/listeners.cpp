@@ -3,6 +3,7 @@
 
 #include "sluice/local/listeners.h"
 
+#include "sluice/local/listen_diag.h"
 #include "sluice/local/proc_files.h"
 #include "sluice/local/unique_fd.h"
 
@@ -110,6 +111,7 @@ bool answers_loopback(std::string_view address) {
 using Inodes = std::set<std::uint64_t>;
 
 Inodes listening_inodes(std::uint16_t port) {
+  if (auto asked = loopback_listeners(port)) return std::move(*asked);
   Inodes inodes;
   for_each_listener([&](const ListenRow& row) {
     if (row.port == port && answers_loopback(row.address)) inodes.insert(row.inode);
@@ -168,6 +170,8 @@ bool group_listens(pid_t group, std::uint16_t port) {
   const Inodes inodes = listening_inodes(port);
   if (inodes.empty()) return false;
   // Nearly always it is the leader itself, which spares the walk over all processes.
+  if (holds_one_of(group, inodes)) return true;
+  // Nearly always it is the leader, and then no other process is looked at.
   if (holds_one_of(group, inodes)) return true;
   const auto members = processes_of_group(group);
   return std::any_of(members.begin(), members.end(),

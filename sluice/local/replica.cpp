@@ -134,8 +134,9 @@ struct Replica::Impl {
     }
     for (const auto& socket : {sockets.serving, sockets.admin, sockets.stats})
       std::filesystem::remove(socket, failed);
-    if (auto problem = launch_app()) return problem;
-    return launch_sidecar();
+    // The sidecar first: with an app that is quick to listen, it is the one waited for.
+    if (auto problem = launch_sidecar()) return problem;
+    return launch_app();
   }
 
   std::optional<Problem> launch_app() {
@@ -149,7 +150,8 @@ struct Replica::Impl {
     app_spec.env = app_environment(spec, variables(), plan.environment);
     app_spec.cwd = spec.working_dir;
     app_spec.open_files = plan.open_files;
-    if (plan.cgroups != nullptr) {
+    // Joining a group costs the kernel some 10 ms, which only limits are worth.
+    if (plan.cgroups != nullptr && (spec.cpu_limit || spec.memory_limit)) {
       const auto directories = plan.cgroups->create(plan.id, {spec.cpu_limit, spec.memory_limit});
       if (!directories) return directories.error();
       app_spec.cgroup_dirs = *directories;

@@ -266,15 +266,16 @@ const char* Service::state() const {
   return counts.draining > 0 ? "draining" : "asleep";
 }
 
-json Service::status() const {
+json Service::status(bool with_replicas) const {
   const TimePoint now = platform_.clock.now();
   const autoscaler::DecisionRecord& decision = current_->last_decision();
   const Revision::Counts counts = current_->counts();
   std::int32_t draining = counts.draining;
-  json replicas = current_->replicas_json();
+  json replicas = with_replicas ? current_->replicas_json() : json::array();
   const auto add = [&](const Revision& revision) {
     const Revision::Counts other = revision.counts();
     draining += other.draining;
+    if (!with_replicas) return;
     for (auto& replica : revision.replicas_json()) replicas.push_back(std::move(replica));
   };
   if (next_) add(*next_);
@@ -332,7 +333,7 @@ json Service::explain(std::optional<json> past) const {
 }
 
 void Service::publish(const char* what) {
-  json event = status();
+  json event = status(false);
   event["type"] = "service";
   event["time"] = format_time(platform_.clock.now());
   event["service"] = spec_.name;

@@ -59,7 +59,8 @@ class Service final : public RevisionOwner {
   [[nodiscard]] std::int32_t replicas() const;
   [[nodiscard]] bool removing() const { return static_cast<bool>(gone_); }
 
-  [[nodiscard]] nlohmann::json status() const;
+  /// The status object of protocols.md 5. Without `replicas` it is cheap enough for every event.
+  [[nodiscard]] nlohmann::json status(bool with_replicas = true) const;
   [[nodiscard]] nlohmann::json explain(std::optional<nlohmann::json> past) const;
   [[nodiscard]] const std::optional<nlohmann::json>& last_cold_start() const {
     return last_cold_start_;
