@@ -171,8 +171,6 @@ bool group_listens(pid_t group, std::uint16_t port) {
   if (inodes.empty()) return false;
   // Nearly always it is the leader itself, which spares the walk over all processes.
   if (holds_one_of(group, inodes)) return true;
-  // Nearly always it is the leader, and then no other process is looked at.
-  if (holds_one_of(group, inodes)) return true;
   const auto members = processes_of_group(group);
   return std::any_of(members.begin(), members.end(),
                      [&](pid_t pid) { return holds_one_of(pid, inodes); });
