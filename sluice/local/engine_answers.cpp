@@ -79,7 +79,7 @@ ApiResult<json> Engine::apply(const std::string& yaml, bool dry_run) {
   auto parsed = parse_services(yaml, "the document", std::filesystem::current_path(),
                                setup_.settings.defaults);
   if (!parsed) {
-    const Problem& problem = parsed.error().front();
+    const Problem problem = parsed.error().front();
     return invalid_document(problem.what, problem.fix);
   }
   if (parsed->services.size() != 1) {

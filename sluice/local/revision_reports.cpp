@@ -100,8 +100,8 @@ void Revision::publish_replica(const Replica& replica, const char* state, const 
     event["pid"] = replica.app_pid();
     event["port"] = replica.port();
   } else {
-    event["exit_code"] = end->exit_code ? nlohmann::json{*end->exit_code} : nlohmann::json{};
-    event["signal"] = end->signal ? nlohmann::json{*end->signal} : nlohmann::json{};
+    event["exit_code"] = end->exit_code ? nlohmann::json(*end->exit_code) : nlohmann::json();
+    event["signal"] = end->signal ? nlohmann::json(*end->signal) : nlohmann::json();
     const bool early = !instance_of(replica).ready_at.has_value();
     event["before_ready"] = early;
     if (early) {

@@ -50,7 +50,8 @@ Result<SpecSources::Reading, std::vector<Problem>> SpecSources::read() {
   const auto take = [&](const std::string& text, const std::string& name, const fs::path& base) {
     auto parsed = parse_services(text, name, base, defaults_);
     if (!parsed) {
-      problems.insert(problems.end(), parsed.error().begin(), parsed.error().end());
+      const std::vector<Problem> wrong = parsed.error();
+      problems.insert(problems.end(), wrong.begin(), wrong.end());
       return;
     }
     for (ServiceSpec& spec : parsed->services) {

@@ -58,7 +58,7 @@ class Engines(EngineCase):
         self.up_app('--name', 'shop')
         self.assertIn('shop', self.home.run('get').stdout)
         self.assertEqual(self.home.run('wake', 'shop', timeout=60).returncode, 0)
-        self.assertIn('replicas wanted', self.home.run('explain', 'shop').stdout)
+        self.assertIn('wanted, ', self.home.run('explain', 'shop').stdout)
         self.assertEqual(self.home.run('scale', 'shop', '--min', '1').returncode, 0)
         self.assertEqual(self.home.run('history', 'shop').returncode, 0)
         self.assertIn('kind: Service', self.home.run('get', 'shop', '-o', 'yaml').stdout)

@@ -131,13 +131,13 @@ TEST_F(State, OneEngineHoldsANameAndTheSecondIsToldWhose) {
 TEST(Paths, FollowTheXdgRules) {
   const auto env = [](std::string_view name) -> std::optional<std::string> {
     if (name == "HOME") {
-      return "/home/me";
+      return "/srv/me";
     }
     return name == "XDG_RUNTIME_DIR" ? std::optional<std::string>("relative") : std::nullopt;
   };
   const auto roots = path_roots(env, 1234);
   ASSERT_TRUE(roots.has_value());
-  EXPECT_EQ(roots->state, "/home/me/.local/state/sluice");
+  EXPECT_EQ(roots->state, "/srv/me/.local/state/sluice");
   EXPECT_EQ(roots->runtime, "/tmp/sluice-1234");
 }
 
