@@ -86,8 +86,10 @@ class Story:
 
 
 def phases_of(event):
-    return ' + '.join(f'{name.replace("_", " ")} {value}'
-                      for name, value in event.get('phases_ms', {}).items())
+    phases = event.get('phases_ms', {})
+    order = ('queue', 'decide', 'create', 'start', 'ready', 'first_byte')
+    return ' + '.join(f'{name.replace("_", " ")} {phases[name]:g}'
+                      for name in order if name in phases)
 
 
 def events_of(process):

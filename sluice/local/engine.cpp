@@ -349,6 +349,8 @@ void Engine::finish_shutdown() {
   event["stopped"] = shutdown_.stopped;
   event["cut"] = shutdown_.cut;
   events_.publish(event);
+  // What left its group by setsid and became ours.
+  (void)kill_strays(reaper_.watched());
   cgroups_.clear();
   for (const auto& done : shutdown_done_) done(shutdown_);
   closing_timer_.expires_after(shutdown_done_.size() > 1 || signals_seen_ == 0 ? kLastWords

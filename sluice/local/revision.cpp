@@ -121,8 +121,8 @@ void Revision::evaluate(Trigger trigger) {
   const autoscaler::ScaleState state = scaler_.evaluate(inputs, platform_.clock.now());
   autoscaler::DecisionRecord record = state.record;
   record.granted = std::min(record.bounded, wanted());
-  reconcile();
   if (state.changed) publish_decision(record);
+  reconcile();
   owner_.on_revision_changed(*this);
 }
 

@@ -6,6 +6,8 @@
 #include "sluice/local/spec_sources.h"
 #include "sluice/view/banner.h"
 #include "sluice/view/event_printer.h"
+#include "sluice/view/explain_text.h"
+#include "sluice/view/live_session.h"
 
 #include <nlohmann/json.hpp>
 
@@ -15,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 
 namespace sluice::local {
 namespace {
@@ -141,6 +144,27 @@ void announce(const UpOptions& options, Engine& engine, EventRing& events, TimeP
   commands::announce_ready(options, banner);
 }
 
+// The live view of a text-mode engine in front of a person; null for everybody else.
+std::unique_ptr<view::LiveSession> open_live_view(const UpOptions& options, Engine& engine) {
+  if (options.output != OutputFormat::text || options.detach) return nullptr;
+  auto terminal = view::Terminal::open();
+  if (!terminal) return nullptr;
+  view::LiveSource source;
+  source.services = [&engine] { return engine.services(); };
+  source.explain = [&engine](const std::string& service) {
+    const auto explained = engine.explain(service, std::nullopt);
+    return explained ? view::explain_text(*explained) : explained.error().detail + "\n";
+  };
+  source.quit = [&engine] { engine.begin_shutdown([](const ShutdownResult&) {}); };
+  return std::make_unique<view::LiveSession>(engine.io(), std::move(terminal), std::move(source));
+}
+
+// The engine's last words are for the screen that stays.
+bool is_last(const Event& event) {
+  return event.type == "engine" &&
+         json::parse(event.data, nullptr, false).value("event", std::string{}) == "stopped";
+}
+
 int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
           const log::Logger& log, SpecSources& sources) {
   const Clock clock;
@@ -151,9 +175,12 @@ int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
     has_state = false;
   }
   EventRing events;
+  bool live = false;
   view::EventPrinter printer{
       options.output == OutputFormat::json ? view::PrintMode::json : view::PrintMode::plain,
-      write_out};
+      [&live](std::string_view text) {
+        if (!live) write_out(text);
+      }};
   Engine engine{std::move(setup), paths, log, has_state, events};
   if (const auto problem = engine.open(sources)) {
     const bool door = problem->what.starts_with("cannot listen");
@@ -167,10 +194,17 @@ int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
   for (const auto& event : events.after(0, early).events) {
     printer.on_event(json::parse(event->data, nullptr, false));
   }
-  const auto subscription =
-      events.subscribe({}, [&printer](const std::shared_ptr<const Event>& event) {
-        printer.on_event(json::parse(event->data, nullptr, false));
-      });
+  const auto screen = open_live_view(options, engine);
+  live = screen != nullptr;
+  const auto subscription = events.subscribe({}, [&](const std::shared_ptr<const Event>& event) {
+    const json body = json::parse(event->data, nullptr, false);
+    if (live && is_last(*event)) {
+      screen->stop();
+      live = false;
+    }
+    if (live) screen->on_event(body);
+    printer.on_event(body);
+  });
   return engine.run();
 }
 

@@ -26,7 +26,8 @@ std::unique_ptr<Terminal> Terminal::open() {
   if (fd < 0) {
     return nullptr;
   }
-  if (::tcgetattr(fd, &saved->modes) != 0) {
+  // In the background the terminal belongs to others: taking it would stop this process.
+  if (::tcgetpgrp(fd) != ::getpgrp() || ::tcgetattr(fd, &saved->modes) != 0) {
     ::close(fd);
     return nullptr;
   }

@@ -13,7 +13,8 @@ namespace sluice::view {
 /// its own, no cursor. Everything is put back by the destructor. Ctrl-C still makes SIGINT.
 class Terminal {
  public:
-  /// Nothing when standard input or output is no terminal, or TERM is dumb.
+  /// Nothing when standard input or output is no terminal, TERM is dumb, or the process runs in the
+  /// background.
   [[nodiscard]] static std::unique_ptr<Terminal> open();
 
   Terminal(const Terminal&) = delete;
