@@ -10,6 +10,8 @@ namespace sluice::net {
 
 /// The bytes of one direction of one connection: filled at its tail, used up at its front. Its
 /// memory is allocated at the first use, grows by the caller's decision only, and can be given back.
+/// While it is pinned, because a read into its tail is outstanding, nothing in it moves: compact,
+/// reserve and release do nothing then.
 class ByteBuffer {
  public:
   [[nodiscard]] std::string_view data() const { return {bytes_.get() + begin_, end_ - begin_}; }
@@ -19,6 +21,7 @@ class ByteBuffer {
 
   /// Makes room for at least `capacity` bytes in all and moves the data to the front.
   void reserve(std::size_t capacity) {
+    if (pinned_) return;
     if (capacity <= capacity_) {
       compact();
       return;
@@ -33,7 +36,7 @@ class ByteBuffer {
 
   /// Moves the data to the front, so that all free room is behind it.
   void compact() {
-    if (begin_ == 0) return;
+    if (begin_ == 0 || pinned_) return;
     if (!empty()) std::memmove(bytes_.get(), bytes_.get() + begin_, size());
     end_ -= begin_;
     begin_ = 0;
@@ -50,12 +53,15 @@ class ByteBuffer {
   void consume(std::size_t bytes) {
     CHECK(bytes <= size());
     begin_ += bytes;
-    if (begin_ == end_) begin_ = end_ = 0;
+    if (begin_ == end_ && !pinned_) begin_ = end_ = 0;
   }
+
+  void pin() { pinned_ = true; }
+  void unpin() { pinned_ = false; }
 
   /// Gives memory back when nothing is stored.
   void release() {
-    if (!empty()) return;
+    if (!empty() || pinned_) return;
     bytes_.reset();
     capacity_ = begin_ = end_ = 0;
   }
@@ -65,6 +71,7 @@ class ByteBuffer {
   std::size_t capacity_ = 0;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
+  bool pinned_ = false;
 };
 
 }  // namespace sluice::net

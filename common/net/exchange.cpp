@@ -67,6 +67,7 @@ void Exchange::want_client_read() {
   }
   reading_ = true;
   ++operations_;
+  in_.pin();
   socket_.async_read_some(
       asio::buffer(in_.tail(), in_.room()),
       [this](const error_code& ec, std::size_t bytes) { on_client_read(ec, bytes); });
@@ -75,6 +76,7 @@ void Exchange::want_client_read() {
 void Exchange::on_client_read(const error_code& ec, std::size_t bytes) {
   --operations_;
   reading_ = false;
+  in_.unpin();
   if (phase_ == Phase::closed) {
     release_if_done();
     return;
@@ -263,7 +265,6 @@ void Exchange::next_request() {
   out_.clear();
   extra_.clear();
   if (out_.capacity() > kKeptBuffer) out_.shrink_to_fit();
-  if (in_.capacity() > kKeptBuffer) in_.release();
   request_done_ = request_head_sent_ = request_touched_ = body_sent_ = false;
   retried_stale_ = response_begun_ = response_head_done_ = interim_sent_ = false;
   closing_after_ = false;

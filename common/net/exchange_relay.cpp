@@ -17,6 +17,7 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t kLargeBuffer = 64 * 1024;
+constexpr std::size_t kKeptBuffer = 16 * 1024;
 constexpr Duration kExpectWait = std::chrono::seconds{1};
 
 void append_chunk(std::string& out, std::string_view content) {
@@ -190,6 +191,7 @@ void Exchange::request_written() {
   request_slice_ = 0;
   if (parser_.done()) {
     request_done_ = true;
+    if (in_.capacity() > kKeptBuffer) in_.release();
     want_client_read();
   } else if (was_full && in_.capacity() < kLargeBuffer) {
     in_.reserve(kLargeBuffer);

@@ -32,12 +32,14 @@ void Upstream::want_read() {
   in.compact();
   CHECK(in.room() > 0);
   reading_ = true;
+  in.pin();
   socket.async_read_some(asio::buffer(in.tail(), in.room()),
                          [this](const error_code& ec, std::size_t bytes) { on_read(ec, bytes); });
 }
 
 void Upstream::on_read(const error_code& ec, std::size_t bytes) {
   reading_ = false;
+  in.unpin();
   if (discarded_) {
     pool_.erase(*this);
     return;
