@@ -344,6 +344,31 @@ class Upstreams(SidecarCase):
         self.assertEqual(self.seen()['transfer-encoding'], 'chunked')
         self.assertEqual(bodies, [b'abcde'])
 
+    def test_a_connection_survives_large_bodies_both_ways_and_serves_the_next_request(self):
+        # Goal: buffers that grow for a body and shrink after it never move under a waiting read.
+        # Method: echo bodies larger than any buffer, in both framings, again and again on one
+        # connection, each compared whole, with a small request between them.
+        def echo(exchange):
+            body = exchange.body()
+            exchange.send(b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n' % len(body) + body)
+
+        proxy = self.sidecar(echo)
+        body = bytes(range(256)) * 8192
+        chunks = b''.join(b'%x\r\n%s\r\n' % (len(part), part)
+                          for part in (body[i:i + 70_001] for i in range(0, len(body), 70_001)))
+        head = b'POST / HTTP/1.1\r\nHost: app\r\n'
+        uploads = [head + b'Content-Length: %d\r\n\r\n' % len(body) + body,
+                   head + b'Transfer-Encoding: chunked\r\n\r\n' + chunks + b'0\r\n\r\n',
+                   head + b'Content-Length: 3\r\n\r\nabc']
+        with proxy.connect() as sock:
+            reader = Reader(sock)
+            for upload, expected in zip(uploads * 3, [body, body, b'abc'] * 3):
+                sender = threading.Thread(target=sock.sendall, args=(upload,), daemon=True)
+                sender.start()
+                self.assert_answer(reader.answer(), 200, expected)
+                sender.join(20)
+        self.assertIsNone(proxy.process.poll(), 'the sidecar has died')
+
     def test_row_74_a_container_that_dies_mid_body_closes_the_client(self):
         def die(exchange):
             exchange.send(b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123456789')
