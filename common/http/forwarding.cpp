@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <vector>
 
 namespace sluice::http {
 namespace {
@@ -23,26 +24,53 @@ bool is_hop_by_hop(Known known) {
   }
 }
 
-// Tokens named in Connection are hop-by-hop too. Most messages name none but keep-alive and close.
-bool named_in_connection(const FieldList& fields, std::string_view name) {
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    const Field field = fields.at(i);
-    if (field.known == Known::connection && list_contains(field.value, name)) return true;
-  }
-  return false;
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
 }
 
-bool connection_names_fields(const FieldList& fields) {
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    const Field field = fields.at(i);
-    if (field.known != Known::connection) continue;
-    if (!equals_ignoring_case(field.value, "keep-alive") &&
-        !equals_ignoring_case(field.value, "close")) {
-      return true;
+std::string lowered(std::string_view text) {
+  std::string out{text};
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  }
+  return out;
+}
+
+// The names that Connection makes hop-by-hop. Most messages name none but keep-alive and close and
+// allocate nothing here; a hostile one may name thousands, so they are looked up and not searched.
+class ConnectionNames {
+ public:
+  explicit ConnectionNames(const FieldList& fields) {
+    if (!fields.has(Known::connection)) return;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      const Field field = fields.at(i);
+      if (field.known == Known::connection) take(field.value);
+    }
+    std::sort(names_.begin(), names_.end());
+  }
+
+  [[nodiscard]] bool contains(std::string_view name) const {
+    return !names_.empty() && std::binary_search(names_.begin(), names_.end(), lowered(name));
+  }
+
+ private:
+  void take(std::string_view list) {
+    while (true) {
+      const std::size_t comma = list.find(',');
+      const std::string_view name = trimmed(list.substr(0, comma));
+      if (!name.empty() && !equals_ignoring_case(name, "keep-alive") &&
+          !equals_ignoring_case(name, "close")) {
+        names_.push_back(lowered(name));
+      }
+      if (comma == std::string_view::npos) return;
+      list.remove_prefix(comma + 1);
     }
   }
-  return false;
-}
+
+  std::vector<std::string> names_;
+};
 
 void append_line(std::string& out, std::string_view name, std::string_view value) {
   out.append(name).append(": ").append(value).append("\r\n");
@@ -106,7 +134,9 @@ bool passes(const Field& field, const RequestRewrite& rewrite) {
     case Known::knative_serving_revision:
       return false;
     case Known::k_original_host:
-      return !rewrite.restore_original_host || field.value.empty();
+      // An empty one names nothing, and would hide the one that the activator adds.
+      return rewrite.as_activator ? !field.value.empty()
+                                  : !rewrite.restore_original_host || field.value.empty();
     case Known::k_kubelet_probe:
       return !rewrite.drop_kubelet_probe;
     case Known::k_proxy_request:
@@ -115,12 +145,6 @@ bool passes(const Field& field, const RequestRewrite& rewrite) {
     default:
       return !is_hop_by_hop(field.known);
   }
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
 }
 
 void append_node(std::string& out, std::string_view node) {
@@ -140,18 +164,18 @@ void write_request_head(std::string& out, const RequestHead& head, const Request
   out.append(rewrite.target.empty() ? std::string_view{head.target} : rewrite.target);
   out.append(" HTTP/1.1\r\n");
   append_line(out, "Host", host_to_send(fields, rewrite));
-  const bool names_fields = connection_names_fields(fields);
+  const ConnectionNames hop_by_hop{fields};
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const Field field = fields.at(i);
     if (!passes(field, rewrite)) continue;
-    if (names_fields && named_in_connection(fields, field.name)) continue;
+    if (hop_by_hop.contains(field.name)) continue;
     append_line(out, field.name, field.value);
   }
   if (wants_trailers(fields)) append_line(out, "Te", "trailers");
   if (rewrite.derive_forwarded && fields.get(Known::forwarded).empty()) {
-    const std::string forwarded = forwarded_from(fields.get(Known::x_forwarded_for),
-                                                 fields.get(Known::x_forwarded_host),
-                                                 fields.get(Known::x_forwarded_proto));
+    const std::string forwarded =
+        forwarded_from(fields.get(Known::x_forwarded_for), fields.get(Known::x_forwarded_host),
+                       fields.get(Known::x_forwarded_proto));
     if (!forwarded.empty()) append_line(out, "Forwarded", forwarded);
   }
   append_forwarded_for(out, fields, rewrite.peer_ip);
@@ -176,17 +200,17 @@ void write_response_head(std::string& out, const ResponseHead& head,
   out.append("HTTP/1.1 ");
   append_number(out, static_cast<std::uint64_t>(head.status));
   out.append(" ").append(head.reason).append("\r\n");
-  const bool names_fields = connection_names_fields(fields);
+  const ConnectionNames hop_by_hop{fields};
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const Field field = fields.at(i);
     if (is_hop_by_hop(field.known) || field.known == Known::content_length) continue;
-    if (names_fields && named_in_connection(fields, field.name)) continue;
+    if (hop_by_hop.contains(field.name)) continue;
     append_line(out, field.name, field.value);
   }
   const bool final_head = head.status >= 200;
   if (final_head) {
-    if (rewrite.body == ResponseBody::chunked || (head.framing == Framing::chunked &&
-                                                  rewrite.body == ResponseBody::as_is)) {
+    if (rewrite.body == ResponseBody::chunked ||
+        (head.framing == Framing::chunked && rewrite.body == ResponseBody::as_is)) {
       if (fields.has(Known::trailer)) append_line(out, "Trailer", fields.get(Known::trailer));
       append_line(out, "Transfer-Encoding", "chunked");
     } else if (head.framing == Framing::length) {

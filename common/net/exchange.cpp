@@ -16,6 +16,7 @@ constexpr std::size_t kFirstBuffer = 4 * 1024;
 constexpr std::size_t kKeptBuffer = 16 * 1024;
 constexpr std::size_t kLingerBytesMax = 256 * 1024;
 constexpr Duration kLingerTime = std::chrono::seconds{2};
+constexpr Duration kAnswerTime = std::chrono::seconds{60};  // for a client that does not read
 // A loopback peer that closes is an orphan a moment after its FIN is seen, so the first look may
 // come too early; later looks find a peer that half-closed and left afterwards.
 constexpr Duration kPeerCheckFirst = std::chrono::milliseconds{1};
@@ -59,6 +60,8 @@ std::size_t Exchange::memory() const {
 
 void Exchange::want_client_read() {
   if (reading_ || client_ended_ || phase_ == Phase::closed || request_slice_ > 0) return;
+  // Pipelined requests come first: the end that may stand behind them must not hide them.
+  if (parser_.done() && !in_.empty()) return;
   if (in_.capacity() == 0) in_.reserve(kFirstBuffer);
   in_.compact();
   if (in_.room() == 0) {
@@ -108,6 +111,9 @@ void Exchange::on_client_read(const error_code& ec, std::size_t bytes) {
       }
       break;
     case Phase::held:
+      watch();  // the next request is here already: only the kernel tells now when the client
+                // leaves
+      break;
     case Phase::connecting:
     case Phase::answering:
     case Phase::closed:
@@ -165,7 +171,7 @@ void Exchange::advance() {
 bool Exchange::read_head() {
   while (in_.data().starts_with("\r\n")) in_.consume(2);
   if (in_.empty()) {
-    if (client_ended_ || server_.closing_) close();
+    if (client_ended_) close();
     return false;
   }
   const http::Fed fed = parser_.feed_head(in_.data(), head_);
@@ -211,10 +217,13 @@ void Exchange::hold() {
   detach_upstream(false);
   phase_ = Phase::held;
   if (parser_.done()) want_client_read();
-  if (!reading_ && !watched_) {
-    watched_ = true;
-    server_.hangups_.add(socket_.native_handle(), this);
-  }
+  watch();
+}
+
+void Exchange::watch() {
+  if (reading_ || watched_) return;
+  watched_ = true;
+  server_.hangups_.add(socket_.native_handle(), this);
 }
 
 void Exchange::unwatch() {
@@ -230,13 +239,15 @@ void Exchange::respond(const http::OwnResponse& response) {
 
 void Exchange::answer(const http::OwnResponse& response, Outcome::End end) {
   detach_upstream(false);
+  drop_slice();
   if (begun_ && !parser_.done() && !in_.empty()) {
     in_.consume(parser_.feed_body(in_.data(), nullptr).used);
   }
   const bool keep = begun_ && parser_.done() && head_.keep_alive && !server_.closing_ &&
                     !client_ended_ && !response.close;
-  const bool problem = begun_ && head_.fields.get(http::Known::accept).find(
-                                     "application/problem+json") != std::string_view::npos;
+  const bool problem =
+      begun_ && head_.fields.get(http::Known::accept).find("application/problem+json") !=
+                    std::string_view::npos;
   const bool to_head = begun_ && head_.method == "HEAD";
   closing_after_ = !keep;
   conclude(end, response.status);
@@ -244,16 +255,31 @@ void Exchange::answer(const http::OwnResponse& response, Outcome::End end) {
   http::write_own_response(out_, problem ? http::as_problem_json(response) : response, to_head,
                            keep);
   phase_ = Phase::answering;
-  if (write_client(out_, {})) client_written();
+  if (write_client(out_, {})) {
+    client_written();
+  } else if (phase_ == Phase::answering) {
+    linger_due_ = server_.clock_.now() + kAnswerTime;
+    arm_timer();
+  }
+}
+
+// What the parser has seen of the body and no upstream took: it must never be read again.
+void Exchange::drop_slice() {
+  in_.consume(request_slice_);
+  request_slice_ = 0;
 }
 
 void Exchange::finish() {
-  const bool reusable = request_done_ && response_.keep_alive && !upstream_->ended();
+  // A failed write leaves its head or slice unsent.
+  const bool sent = request_done_ && request_head_sent_ && request_slice_ == 0;
+  const bool reusable = sent && response_.keep_alive && !upstream_->ended();
   const int status = response_.status;
   detach_upstream(reusable);
+  drop_slice();
   conclude(Outcome::End::answered, status);
   if (phase_ == Phase::closed) return;
-  if (closing_after_ || server_.closing_ || client_ended_ || !parser_.done()) {
+  // A client that was not told to leave keeps its connection, even when a drain began meanwhile.
+  if (closing_after_ || client_ended_ || !parser_.done()) {
     close_gently();
   } else {
     next_request();
@@ -269,8 +295,13 @@ void Exchange::next_request() {
   retried_stale_ = response_begun_ = response_head_done_ = interim_sent_ = false;
   closing_after_ = false;
   expect_due_ = peer_check_at_ = {};
+  linger_due_ = {};
   phase_ = Phase::head;
   advance();
+  if (phase_ == Phase::head && in_.empty()) {
+    unused_due_ = server_.clock_.now() + server_.limits_.unused_timeout;
+    arm_timer();
+  }
 }
 
 void Exchange::abort(Outcome::End end) {
@@ -334,7 +365,10 @@ Exchange::Due Exchange::next_due() const {
     if (at != TimePoint{} && at < due.at) due = {at, timer};
   };
   if (phase_ == Phase::head) consider(head_due_, Timer::head);
-  if (phase_ == Phase::closing) consider(linger_due_, Timer::linger);
+  if (phase_ == Phase::head && in_.empty()) consider(unused_due_, Timer::unused);
+  if (phase_ == Phase::closing || phase_ == Phase::answering) {
+    consider(linger_due_, Timer::linger);
+  }
   if (begun_) {
     if (timeouts_.max) consider(arrived_ + *timeouts_.max, Timer::max);
     if (timeouts_.response_start && !response_begun_ && !interim_sent_) {
@@ -383,6 +417,7 @@ void Exchange::on_timeout(Timer timer) {
     case Timer::none:
       return;
     case Timer::linger:
+    case Timer::unused:
       close();
       return;
     case Timer::peer:
@@ -391,7 +426,8 @@ void Exchange::on_timeout(Timer timer) {
       return;
     case Timer::expect:
       expect_due_ = {};
-      if (!client_writing_ && !response_begun_ && write_client("HTTP/1.1 100 Continue\r\n\r\n", {})) {
+      if (!client_writing_ && !response_begun_ &&
+          write_client("HTTP/1.1 100 Continue\r\n\r\n", {})) {
         interim_sent_ = true;
       }
       arm_timer();
@@ -402,9 +438,9 @@ void Exchange::on_timeout(Timer timer) {
         close();
         return;
       }
-      http::OwnResponse late = http::response_for(Error::deadline_exceeded, "request timeout\n",
-                                                  "timer=header; limit=" +
-                                                      limit_text(server_.limits_.head_timeout));
+      http::OwnResponse late =
+          http::response_for(Error::deadline_exceeded, "request timeout\n",
+                             "timer=header; limit=" + limit_text(server_.limits_.head_timeout));
       late.status = 408;
       answer(late, Outcome::End::own);
       return;
@@ -414,7 +450,7 @@ void Exchange::on_timeout(Timer timer) {
     case Timer::idle:
       break;
   }
-  if (response_begun_) {
+  if (response_begun_ || client_writing_) {
     abort(Outcome::End::timed_out);
     return;
   }

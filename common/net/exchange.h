@@ -19,7 +19,8 @@ namespace sluice::net {
 class Exchange;
 class ProxyServer;
 
-/// What a gateway keeps per connection; made once per connection, so that requests allocate nothing.
+/// What a gateway keeps per connection; made once per connection, so that requests allocate
+/// nothing.
 class ExchangeState {
  public:
   virtual ~ExchangeState() = default;
@@ -93,9 +94,13 @@ class Exchange final : private UpstreamUser {
   Exchange& operator=(const Exchange&) = delete;
 
   [[nodiscard]] const http::RequestHead& request() const { return head_; }
+
   [[nodiscard]] ExchangeState& state() { return *state_; }
+
   [[nodiscard]] std::string_view peer_ip() const { return peer_ip_; }
+
   [[nodiscard]] bool peer_is_local() const { return peer_local_; }
+
   [[nodiscard]] TimePoint arrived() const { return arrived_; }
 
   /// Whether any byte of the request's body has gone to an upstream.
@@ -127,7 +132,17 @@ class Exchange final : private UpstreamUser {
     closing,
     closed,
   };
-  enum class Timer : std::uint8_t { none, head, max, response_start, idle, peer, expect, linger };
+  enum class Timer : std::uint8_t {
+    none,
+    head,
+    max,
+    response_start,
+    idle,
+    peer,
+    expect,
+    linger,
+    unused,
+  };
 
   struct Due {
     TimePoint at;
@@ -140,6 +155,7 @@ class Exchange final : private UpstreamUser {
   void on_hangup();
   void check_peer();
   void leave();
+  void watch();
   void unwatch();
   void want_client_read();
   void advance();
@@ -151,6 +167,7 @@ class Exchange final : private UpstreamUser {
   void on_connected(Upstream* upstream, const ConnectFailure& failure);
   void on_upstream_read(bool ended) override;
   void pump_request();
+  void refuse_body();
   void request_written();
   void pump_response();
   bool take_response_head();
@@ -166,6 +183,7 @@ class Exchange final : private UpstreamUser {
   void detach_upstream(bool reusable);
 
   void finish();
+  void drop_slice();
   void next_request();
   void abort(Outcome::End end);
   void conclude(Outcome::End end, int status);
@@ -190,8 +208,8 @@ class Exchange final : private UpstreamUser {
   ByteBuffer in_;
   http::RequestParser parser_;
   http::RequestHead head_;
-  std::string out_;              // own response, or the rewritten head of the upstream's
-  std::string_view client_first_;   // what a waiting write still has to send
+  std::string out_;                // own response, or the rewritten head of the upstream's
+  std::string_view client_first_;  // what a waiting write still has to send
   std::string_view client_second_;
   std::size_t consume_after_write_ = 0;
 
@@ -199,7 +217,7 @@ class Exchange final : private UpstreamUser {
   UpstreamPool* pool_ = nullptr;  // the gateway's; outlives the exchange's use of it
   Upstream* upstream_ = nullptr;  // lent by pool_
   std::uint64_t connect_attempt_ = 0;
-  std::string request_out_;       // the rewritten head, kept for a retry
+  std::string request_out_;  // the rewritten head, kept for a retry
   std::string_view upstream_first_;
   std::string_view upstream_second_;
   std::size_t request_slice_ = 0;
@@ -215,30 +233,31 @@ class Exchange final : private UpstreamUser {
   TimePoint peer_check_at_{};
   TimePoint expect_due_{};
   TimePoint linger_due_{};
+  TimePoint unused_due_{};
   TimePoint timer_at_{};
   Duration peer_check_step_{};
 
-  int operations_ = 0;             // asynchronous operations that still point here
-  std::uint32_t lease_ = 0;        // tells a late write of an upstream given up from a present one
+  int operations_ = 0;       // asynchronous operations that still point here
+  std::uint32_t lease_ = 0;  // tells a late write of an upstream given up from a present one
   std::size_t lingered_ = 0;
   Phase phase_ = Phase::head;
   bool peer_local_ = false;
   bool reading_ = false;
   bool advancing_ = false;
   bool timer_set_ = false;
-  bool begun_ = false;            // begin was called and end was not
+  bool begun_ = false;  // begin was called and end was not
   bool client_ended_ = false;
   bool watched_ = false;
   bool client_writing_ = false;
   bool upstream_writing_ = false;
-  bool request_done_ = false;     // every byte of the request was handed to the upstream
+  bool request_done_ = false;  // every byte of the request was handed to the upstream
   bool request_head_sent_ = false;
   bool request_touched_ = false;  // some byte of the request reached the upstream's socket
   bool body_sent_ = false;
   bool retried_stale_ = false;
-  bool response_begun_ = false;   // a byte of a response went to the client
+  bool response_begun_ = false;  // a byte of a response went to the client
   bool response_head_done_ = false;
-  bool interim_sent_ = false;     // a 1xx went to the client
+  bool interim_sent_ = false;  // a 1xx went to the client
   bool closing_after_ = false;
   bool retired_ = false;
 };

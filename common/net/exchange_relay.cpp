@@ -1,7 +1,7 @@
 // The two pumps of an exchange. Each moves bytes from one connection to the other through the
 // reader's own buffer: read, let the parser find the end, write the same bytes, use them up. A pump
-// waits for its writer, so a slow reader on one side slows the other side's sender, and memory stays
-// bounded whatever the body's size.
+// waits for its writer, so a slow reader on one side slows the other side's sender, and memory
+// stays bounded whatever the body's size.
 
 #include "common/net/exchange.h"
 #include "common/net/proxy_server.h"
@@ -46,8 +46,8 @@ void Exchange::forward(UpstreamPool& pool, const http::RequestRewrite& rewrite) 
 
 void Exchange::connect_upstream() {
   phase_ = Phase::connecting;
-  connect_attempt_ = pool_->connect(
-      *this, [this](Upstream* upstream, const ConnectFailure& failure) {
+  connect_attempt_ =
+      pool_->connect(*this, [this](Upstream* upstream, const ConnectFailure& failure) {
         on_connected(upstream, failure);
       });
   if (parser_.done()) want_client_read();
@@ -71,7 +71,7 @@ void Exchange::attach(Upstream& upstream) {
   upstream.parser.reset(head_.method == "HEAD");
   request_done_ = request_head_sent_ = request_touched_ = false;
   response_head_done_ = false;
-  if (!parser_.done() && in_.empty() &&
+  if (!parser_.done() && in_.empty() && head_.version_minor > 0 &&
       http::list_contains(head_.fields.get(http::Known::expect), "100-continue")) {
     expect_due_ = server_.clock_.now() + kExpectWait;
     arm_timer();
@@ -102,17 +102,14 @@ void Exchange::pump_request() {
   while (phase_ == Phase::relaying && !upstream_writing_ && !request_done_) {
     if (request_slice_ == 0 && !parser_.done() && !in_.empty()) {
       const http::Fed fed = parser_.feed_body(in_.data(), nullptr);
-      if (fed.state == http::Fed::State::bad) {
-        if (response_begun_) {
-          abort(Outcome::End::aborted);
-        } else {
-          answer(http::response_for(Error::bad_request), Outcome::End::own);
-        }
+      // A chunk's header may be cut anywhere; what cannot be used yet needs room for the rest.
+      const bool stuck = fed.used == 0 && in_.size() == in_.capacity();
+      if (fed.state == http::Fed::State::bad || (stuck && in_.capacity() >= kLargeBuffer)) {
+        refuse_body();
         return;
       }
       request_slice_ = fed.used;
-      // A chunk's header may be cut anywhere; what cannot be used yet needs room for the rest.
-      if (fed.used == 0 && in_.room() == 0) in_.reserve(kLargeBuffer);
+      if (stuck) in_.reserve(kLargeBuffer);
     }
     if (request_slice_ == 0 && request_head_sent_) {
       request_done_ = parser_.done();
@@ -121,6 +118,14 @@ void Exchange::pump_request() {
     }
     if (!write_upstream()) return;
     request_written();
+  }
+}
+
+void Exchange::refuse_body() {
+  if (response_begun_ || client_writing_) {
+    abort(Outcome::End::aborted);
+  } else {
+    answer(http::response_for(Error::bad_request), Outcome::End::own);
   }
 }
 
@@ -198,7 +203,9 @@ void Exchange::request_written() {
   }
 }
 
-void Exchange::on_upstream_read(bool /*ended*/) { pump_response(); }
+void Exchange::on_upstream_read(bool /*ended*/) {
+  pump_response();
+}
 
 void Exchange::pump_response() {
   while (phase_ == Phase::relaying && !client_writing_) {
@@ -286,8 +293,9 @@ bool Exchange::relay_body() {
     used = fed.used;
   }
   bool at_close = false;
-  if (!upstream.parser.done() && upstream.ended() && used == upstream.in.size()) {
-    if (!upstream.parser.finish_at_close()) {
+  // A chunk's header that was cut off stays unused: it is the end as well.
+  if (!upstream.parser.done() && upstream.ended() && (used == 0 || used == upstream.in.size())) {
+    if (upstream.failed() || !upstream.parser.finish_at_close()) {
       // What is whole goes out first: the client sees how far the upstream came, and no end.
       if (used > 0) write_client(out_, upstream.in.data().substr(0, used));
       if (phase_ == Phase::relaying) abort(Outcome::End::aborted);
@@ -308,6 +316,10 @@ bool Exchange::relay_body() {
       return false;
     }
     upstream.in.compact();
+    if (upstream.in.room() == 0 && upstream.in.capacity() >= kLargeBuffer) {
+      abort(Outcome::End::aborted);  // a chunk header or trailer without end
+      return false;
+    }
     if (upstream.in.room() == 0) upstream.in.reserve(kLargeBuffer);
     upstream.want_read();
     return false;
@@ -395,9 +407,9 @@ void Exchange::client_written() {
 
 void Exchange::upstream_lost(Error error, std::string text) {
   const bool silent = error == Error::upstream_reset && upstream_->in.empty() && !interim_sent_;
-  const bool again = silent && upstream_->reused() && !retried_stale_ &&
-                     (!request_touched_ ||
-                      (pool_->limits().repeat_repeatable && head_.repeatable()));
+  const bool again =
+      silent && upstream_->reused() && !retried_stale_ &&
+      (!request_touched_ || (pool_->limits().repeat_repeatable && head_.repeatable()));
   if (!request_touched_) body_sent_ = false;
   detach_upstream(false);
   if (again) {

@@ -6,13 +6,15 @@ namespace sluice::net {
 
 ProxyServer::ProxyServer(boost::asio::io_context& io, const Clock& clock, Gateway& gateway,
                          const ServerLimits& limits)
-    : io_{io},
-      clock_{clock},
-      gateway_{gateway},
-      limits_{limits},
-      hangups_{io, [](void* key) { static_cast<Exchange*>(key)->on_hangup(); }} {}
+    : io_{io}, clock_{clock}, gateway_{gateway}, limits_{limits}, hangups_{io, [](void* key) {
+                                                                             static_cast<Exchange*>(
+                                                                                 key)
+                                                                                 ->on_hangup();
+                                                                           }} {}
 
-ProxyServer::~ProxyServer() { *alive_ = false; }
+ProxyServer::~ProxyServer() {
+  *alive_ = false;
+}
 
 Result<Address, Problem> ProxyServer::listen(const Address& address) {
   auto listener =
@@ -40,8 +42,7 @@ void ProxyServer::accepted(Socket socket) {
   exchange.start();
 }
 
-void ProxyServer::close_after_responses() {
-  closing_ = true;
+void ProxyServer::close_idle() {
   for (auto next = exchanges_.begin(); next != exchanges_.end();) {
     Exchange& exchange = **next++;
     if (exchange.phase_ == Exchange::Phase::head && exchange.in_.empty()) exchange.close();
@@ -53,10 +54,11 @@ void ProxyServer::stop_accepting() {
 }
 
 void ProxyServer::close_all() {
-  for (auto next = exchanges_.begin(); next != exchanges_.end();) {
-    Exchange& exchange = **next++;
-    exchange.leave();
-  }
+  // One that leaves may end others; those stay in memory until the next turn of the loop.
+  std::vector<Exchange*> all;
+  all.reserve(exchanges_.size());
+  for (const auto& exchange : exchanges_) all.push_back(exchange.get());
+  for (Exchange* exchange : all) exchange->leave();
 }
 
 void ProxyServer::ended() {

@@ -13,9 +13,10 @@
 namespace sluice::net {
 
 struct ServerLimits {
-  std::size_t head_bytes_max = 1 << 20;    ///< header block; beyond it 431
-  std::size_t connections_max = 16'384;    ///< beyond it accepting pauses
+  std::size_t head_bytes_max = 1 << 20;  ///< header block; beyond it 431
+  std::size_t connections_max = 16'384;  ///< beyond it accepting pauses
   Duration head_timeout = std::chrono::seconds{60};
+  Duration unused_timeout = std::chrono::minutes{10};  ///< between two requests of a connection
 };
 
 /// Serves HTTP/1.1 on any number of addresses for one gateway. Belongs to one thread.
@@ -31,8 +32,12 @@ class ProxyServer {
   [[nodiscard]] Result<Address, Problem> listen(const Address& address);
   [[nodiscard]] Result<Address, Problem> adopt(int descriptor);
 
-  /// From now on every response closes its connection, and idle connections are closed.
-  void close_after_responses();
+  /// From now on every response says so and closes its connection. Idle connections stay, since
+  /// their next request may be on its way; it is answered like any other.
+  void close_after_responses() { closing_ = true; }
+
+  /// Closes the connections that serve no request now.
+  void close_idle();
 
   /// Takes no more connections; those that are open go on.
   void stop_accepting();
@@ -54,7 +59,9 @@ class ProxyServer {
   void accepted(Socket socket);
   void retire(Exchange& exchange);
   void bury();
+
   void begun() { ++in_flight_; }
+
   void ended();
 
   boost::asio::io_context& io_;

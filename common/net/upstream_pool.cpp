@@ -46,6 +46,7 @@ void Upstream::on_read(const error_code& ec, std::size_t bytes) {
   }
   if (ec) {
     ended_ = true;
+    failed_ = ec != asio::error::eof;
   } else {
     in.filled(bytes);
   }
@@ -70,13 +71,11 @@ struct UpstreamPool::Attempt {
 
 UpstreamPool::UpstreamPool(asio::io_context& io, const Address& target,
                            const UpstreamLimits& limits)
-    : io_{io},
-      target_{target},
-      endpoint_{endpoint_of(target)},
-      limits_{limits},
-      sweep_timer_{io} {}
+    : io_{io}, target_{target}, endpoint_{endpoint_of(target)}, limits_{limits}, sweep_timer_{io} {}
 
-UpstreamPool::~UpstreamPool() { *alive_ = false; }
+UpstreamPool::~UpstreamPool() {
+  *alive_ = false;
+}
 
 Upstream* UpstreamPool::take_idle(UpstreamUser& user) {
   if (idle_.empty()) return nullptr;
@@ -122,11 +121,11 @@ void UpstreamPool::finish_attempt(Attempt& attempt, const error_code& ec) {
   if (ec) {
     error_code ignored;
     attempt.socket.close(ignored);
-    const std::string text =
-        ec == asio::error::timed_out
-            ? "timed out dialing " + target_.text() + " after " +
-                  std::to_string(limits_.connect_timeout.count() / 1000) + "s\n"
-            : dial_text(target_, ec);
+    const std::string text = ec == asio::error::timed_out
+                                 ? "timed out dialing " + target_.text() + " after " +
+                                       std::to_string(limits_.connect_timeout.count() / 1000) +
+                                       "s\n"
+                                 : dial_text(target_, ec);
     done(nullptr, {Error::upstream_connect, text});
     return;
   }
@@ -175,7 +174,9 @@ void UpstreamPool::discard(Upstream& upstream) {
   if (!upstream.reading_) erase(upstream);
 }
 
-void UpstreamPool::erase(Upstream& upstream) { all_.erase(upstream.place_); }
+void UpstreamPool::erase(Upstream& upstream) {
+  all_.erase(upstream.place_);
+}
 
 void UpstreamPool::close() {
   closed_ = true;

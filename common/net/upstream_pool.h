@@ -37,6 +37,10 @@ class Upstream {
   void want_read();
 
   [[nodiscard]] bool ended() const { return ended_; }
+
+  /// Whether it ended by an error and not by the peer's proper close.
+  [[nodiscard]] bool failed() const { return failed_; }
+
   [[nodiscard]] bool reused() const { return uses_ > 1; }
 
   Socket socket;
@@ -55,6 +59,7 @@ class Upstream {
   std::uint64_t uses_ = 0;
   bool reading_ = false;
   bool ended_ = false;
+  bool failed_ = false;
   bool idle_ = false;
   bool discarded_ = false;
 };
@@ -64,8 +69,9 @@ struct UpstreamLimits {
   std::chrono::seconds idle_timeout{90};
   std::chrono::milliseconds connect_timeout{20'000};
   std::size_t head_bytes_max = 1 << 20;
-  /// Whether a bodiless, repeatable request may be sent again when a reused connection ended without
-  /// an answer (queue-proxy.md 15.8). Off: only a request of which no byte was sent is (activator.md 14.5).
+  /// Whether a bodiless, repeatable request may be sent again when a reused connection ended
+  /// without an answer (queue-proxy.md 15.8). Off: only a request of which no byte was sent is
+  /// (activator.md 14.5).
   bool repeat_repeatable = true;
 };
 
@@ -104,7 +110,9 @@ class UpstreamPool {
   void close();
 
   [[nodiscard]] const Address& target() const { return target_; }
+
   [[nodiscard]] const UpstreamLimits& limits() const { return limits_; }
+
   [[nodiscard]] std::size_t idle() const { return idle_.size(); }
 
   /// Whether nothing of the pool is in use or still ending; then it may be destroyed.

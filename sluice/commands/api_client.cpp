@@ -65,7 +65,8 @@ Result<ApiReply, Problem> ApiClient::send(const ApiCall& call) const {
   if (!failed) {
     failed = finish(loop, [&](auto done) { http::async_write(stream, request, done); });
   }
-  if (!failed) {
+  // An engine that refuses a connection answers before it is asked, and closes.
+  if (!failed || failed == asio::error::broken_pipe) {
     failed = finish(loop, [&](auto done) { http::async_read(stream, buffer, parser, done); });
   }
   if (failed) {
@@ -76,7 +77,7 @@ Result<ApiReply, Problem> ApiClient::send(const ApiCall& call) const {
 }
 
 std::optional<Problem> ApiClient::follow(
-    const std::string& target, const std::function<void(std::string_view)>& on_text) const {
+    const std::string& target, const std::function<bool(std::string_view)>& on_text) const {
   asio::io_context loop(1);
   asio::local::stream_protocol::socket socket(loop);
   error_code failed;
@@ -87,8 +88,14 @@ std::optional<Problem> ApiClient::follow(
   beast::flat_buffer buffer;
   http::response_parser<http::buffer_body> parser;
   parser.body_limit(boost::none);
-  if (!failed) {
+  if (!failed || failed == asio::error::broken_pipe) {
     http::read_header(socket, buffer, parser, failed);
+  }
+  if (!failed && parser.get().result() != http::status::ok) {
+    const std::string engine = socket_path_.parent_path().filename().string();
+    return Problem{.what = "engine " + engine + " answered with status " +
+                           std::to_string(parser.get().result_int()),
+                   .fix = "ask again without -f to see why"};
   }
   std::array<char, kPieceBytes> piece{};
   while (!failed && !parser.is_done()) {
@@ -99,8 +106,8 @@ std::optional<Problem> ApiClient::follow(
       failed = {};
     }
     const std::size_t size = piece.size() - parser.get().body().size;
-    if (size > 0) {
-      on_text({piece.data(), size});
+    if (size > 0 && !on_text({piece.data(), size})) {
+      return std::nullopt;
     }
   }
   if (failed && failed != http::error::end_of_stream && failed != http::error::partial_message) {

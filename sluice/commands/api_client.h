@@ -31,10 +31,10 @@ class ApiClient {
   /// The whole answer, whatever its status. A problem: no connection, no answer in time.
   [[nodiscard]] Result<ApiReply, Problem> send(const ApiCall& call) const;
 
-  /// Hands each piece of an endless answer to `on_text` until the engine ends it. Waits without
-  /// bound between pieces: the reader ends it with Ctrl-C.
+  /// Hands each piece of an endless answer to `on_text` until the engine ends it or `on_text`
+  /// returns false. Waits without bound between pieces: the reader ends it with Ctrl-C.
   [[nodiscard]] std::optional<Problem> follow(
-      const std::string& target, const std::function<void(std::string_view)>& on_text) const;
+      const std::string& target, const std::function<bool(std::string_view)>& on_text) const;
 
  private:
   std::filesystem::path socket_path_;

@@ -34,16 +34,19 @@ Result<std::vector<char>, Failure> read_file(const std::string& path) {
   return bytes;
 }
 
-// The documents of a stream as they are written, so that the engine's messages name their lines.
+// The documents of a stream as they are written, each behind as many empty lines as stood before
+// it, so that the engine's messages name the lines of the file.
 std::vector<std::string> documents_in(std::string_view text) {
   std::vector<std::string> documents(1);
+  std::size_t lines = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
     const std::string_view line = text.substr(0, end);
     const bool mark = line.starts_with("---") &&
                       (line.size() == 3 || line[3] == '\n' || line[3] == ' ' || line[3] == '\r');
+    ++lines;
     if (mark) {
-      documents.emplace_back();
+      documents.emplace_back(lines, '\n');
     } else {
       documents.back() += line;
     }
@@ -66,6 +69,27 @@ Result<std::vector<char>, Failure> name_in(const std::string& document, const st
     return Failure{kExitConfig, path + ": " + wrong.what() + "; fix the YAML"};
   }
   return Failure{kExitConfig, path + ": metadata.name is missing; give the service a name"};
+}
+
+// The engine does not know the file: its messages begin with `the document:LINE:`.
+std::string in_file(std::string text, const std::string& path) {
+  constexpr std::string_view kNoFile = "the document:";
+  if (text.starts_with(kNoFile)) {
+    return path + ":" + text.substr(kNoFile.size());
+  }
+  return path + ": " + text;
+}
+
+void print_warnings(const Surroundings& with, const json& result, const std::string& path) {
+  const auto warnings = result.find("warnings");
+  if (warnings == result.end() || !warnings->is_array()) {
+    return;
+  }
+  for (const json& warning : *warnings) {
+    if (warning.is_string()) {
+      with.err << "warning: " << in_file(warning.get<std::string>(), path) << "\n";
+    }
+  }
 }
 
 void print_result(const Surroundings& with, const json& result, bool dry_run) {
@@ -111,9 +135,11 @@ int apply_file(const Surroundings& with, const local::RunningEngine& engine,
                        .target = target.path() + "/spec" + (dry_run ? "?dry_run=1" : ""),
                        .body = document});
     if (!body) {
-      return report(with, {body.error().exit_code, path + ": " + body.error().text});
+      return report(with, {body.error().exit_code, in_file(body.error().text, path)});
     }
-    print_result(with, json::parse(*body, nullptr, false), dry_run);
+    const json result = json::parse(*body, nullptr, false);
+    print_result(with, result, dry_run);
+    print_warnings(with, result, path);
   }
   return kExitOk;
 }

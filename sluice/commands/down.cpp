@@ -3,9 +3,30 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <ostream>
+#include <poll.h>
 
 namespace sluice::commands {
+namespace {
+
+constexpr Duration kGonePatience = std::chrono::seconds{5};
+constexpr int kLookMilliseconds = 10;
+
+// The engine answers before it ends: its name is free for the next `up` only afterwards.
+void wait_until_gone(const Surroundings& with, const std::string& engine) {
+  const TimePoint deadline = with.clock.now() + kGonePatience;
+  while (with.clock.now() < deadline) {
+    const auto running = local::running_engines(with.roots.runtime);
+    const auto named = [&](const local::RunningEngine& one) { return one.name == engine; };
+    if (std::none_of(running.begin(), running.end(), named)) {
+      return;
+    }
+    ::poll(nullptr, 0, kLookMilliseconds);
+  }
+}
+
+}  // namespace
 
 int run_down(const Surroundings& with, const Arguments& args) {
   CLI::App app("Stops an engine and prints what was stopped.");
@@ -25,6 +46,7 @@ int run_down(const Surroundings& with, const Arguments& args) {
   if (!body) {
     return report(with, body.error());
   }
+  wait_until_gone(with, engine->name);
   const auto result = nlohmann::json::parse(*body, nullptr, false);
   const auto count = [&](const char* key) {
     return result.is_object() ? result.value(key, std::int64_t{0}) : 0;

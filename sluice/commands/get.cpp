@@ -4,24 +4,35 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <ostream>
+#include <vector>
 
 namespace sluice::commands {
 namespace {
 
 using nlohmann::json;
 
+struct Shown {
+  FoundService at;
+  json status;
+};
+
 // The one that was asked for, or every service of every engine.
-Result<std::vector<FoundService>, Failure> chosen_services(const Surroundings& with,
-                                                           const std::string& name) {
-  std::vector<FoundService> found;
+Result<std::vector<Shown>, Failure> chosen_services(const Surroundings& with,
+                                                    const std::string& name) {
+  std::vector<Shown> chosen;
   if (!name.empty()) {
     const auto one = find_service(with, name);
     if (!one) {
       return one.error();
     }
-    found.push_back(*one);
-    return found;
+    const auto body = fetch(one->engine, {.target = one->path()});
+    if (!body) {
+      return body.error();
+    }
+    chosen.push_back({*one, json::parse(*body, nullptr, false)});
+    return chosen;
   }
   const auto engines = local::running_engines(with.roots.runtime);
   if (engines.empty()) {
@@ -33,16 +44,30 @@ Result<std::vector<FoundService>, Failure> chosen_services(const Surroundings& w
       return services.error();
     }
     for (const json& service : *services) {
-      found.push_back({.engine = engine, .service = service.value("name", std::string{})});
+      chosen.push_back(
+          {{.engine = engine, .service = service.value("name", std::string{})}, service});
     }
   }
-  return found;
+  return chosen;
 }
 
-int print_specs(const Surroundings& with, const std::vector<FoundService>& found) {
+// A table tells services of one name apart by their engines, as the verbs take them.
+json rows_of(const std::vector<Shown>& chosen) {
+  json rows = json::array();
+  for (const Shown& one : chosen) {
+    const auto same = [&](const Shown& other) { return other.at.service == one.at.service; };
+    rows.push_back(one.status);
+    if (std::count_if(chosen.begin(), chosen.end(), same) > 1) {
+      rows.back()["name"] = one.at.engine.name + "/" + one.at.service;
+    }
+  }
+  return rows;
+}
+
+int print_specs(const Surroundings& with, const std::vector<Shown>& chosen) {
   bool first = true;
-  for (const FoundService& one : found) {
-    const auto yaml = fetch(one.engine, {.target = one.path() + "/spec"});
+  for (const Shown& one : chosen) {
+    const auto yaml = fetch(one.at.engine, {.target = one.at.path() + "/spec"});
     if (!yaml) {
       return report(with, yaml.error());
     }
@@ -64,26 +89,22 @@ int run_get(const Surroundings& with, const Arguments& args) {
   if (const auto code = ends_early(with, app, "get", args)) {
     return *code;
   }
-  const auto found = chosen_services(with, name);
-  if (!found) {
-    return report(with, found.error());
+  const auto chosen = chosen_services(with, name);
+  if (!chosen) {
+    return report(with, chosen.error());
   }
   if (output == "yaml") {
-    return print_specs(with, *found);
+    return print_specs(with, *chosen);
+  }
+  if (output != "json") {
+    with.out << view::get_text(rows_of(*chosen), output == "wide");
+    return kExitOk;
   }
   json all = json::array();
-  for (const FoundService& one : *found) {
-    const auto body = fetch(one.engine, {.target = one.path()});
-    if (!body) {
-      return report(with, body.error());
-    }
-    all.push_back(json::parse(*body, nullptr, false));
+  for (const Shown& one : *chosen) {
+    all.push_back(one.status);
   }
-  if (output == "json") {
-    with.out << (name.empty() ? all : all.front()).dump(2) << "\n";
-  } else {
-    with.out << view::get_text(all, output == "wide");
-  }
+  with.out << (name.empty() ? all : all.front()).dump(2) << "\n";
   return kExitOk;
 }
 

@@ -40,6 +40,7 @@ int run_logs(const Surroundings& with, const Arguments& args) {
   const auto problem =
       ApiClient(found->engine.api_socket).follow(target + "&follow=1", [&](std::string_view text) {
         with.out << text << std::flush;
+        return with.out.good();
       });
   return problem ? report(with, {kExitUnavailable, problem->text()}) : kExitOk;
 }

@@ -1,4 +1,5 @@
 #include "sluice/commands/verbs.h"
+#include "sluice/local/unique_fd.h"
 #include "sluice/view/explain_text.h"
 #include "sluice/view/live_view.h"
 #include "sluice/view/tables.h"
@@ -7,9 +8,13 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <array>
+#include <csignal>
 #include <memory>
 #include <ostream>
 #include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 namespace sluice::commands {
 namespace {
@@ -18,6 +23,40 @@ using nlohmann::json;
 
 constexpr int kFrameMilliseconds = 250;
 constexpr std::size_t kLogLines = 50;
+constexpr int kSignalled = 128;
+
+// The signals that end a program, read rather than delivered, so that the terminal is given back
+// first.
+class StopSignals {
+ public:
+  StopSignals() {
+    sigset_t stops;
+    ::sigemptyset(&stops);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+      ::sigaddset(&stops, number);
+    }
+    ::sigprocmask(SIG_BLOCK, &stops, &before_);
+    fd_ = local::UniqueFd(::signalfd(-1, &stops, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  ~StopSignals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+  [[nodiscard]] int fd() const { return fd_.get(); }
+
+  // The one that came, 0 when none did.
+  [[nodiscard]] int take() const {
+    signalfd_siginfo came{};
+    const ssize_t size = ::read(fd_.get(), &came, sizeof came);
+    return size == static_cast<ssize_t>(sizeof came) ? static_cast<int>(came.ssi_signo) : 0;
+  }
+
+ private:
+  sigset_t before_{};
+  local::UniqueFd fd_;
+};
 
 // What the chosen pane shows about the chosen service.
 void fill_pane(view::LiveView& live, const local::RunningEngine& engine) {
@@ -41,7 +80,9 @@ void fill_pane(view::LiveView& live, const local::RunningEngine& engine) {
 int watch(const Surroundings& with, const local::RunningEngine& engine,
           std::unique_ptr<view::Terminal> terminal) {
   view::LiveView live;
-  pollfd keys{.fd = terminal->key_fd(), .events = POLLIN, .revents = 0};
+  const StopSignals signals;
+  std::array<pollfd, 2> inputs{{{.fd = terminal->key_fd(), .events = POLLIN, .revents = 0},
+                                {.fd = signals.fd(), .events = POLLIN, .revents = 0}}};
   while (true) {
     const auto services = fetch_services(engine);
     if (!services) {
@@ -51,7 +92,11 @@ int watch(const Surroundings& with, const local::RunningEngine& engine,
     live.set_services(*services);
     fill_pane(live, engine);
     terminal->write(live.paint(terminal->size()));
-    ::poll(&keys, 1, kFrameMilliseconds);
+    ::poll(inputs.data(), inputs.size(), kFrameMilliseconds);
+    if (const int number = signals.take(); number != 0) {
+      terminal.reset();
+      return kSignalled + number;
+    }
     if (live.on_keys(terminal->read_keys())) {
       return kExitOk;
     }

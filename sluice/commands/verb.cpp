@@ -32,6 +32,9 @@ Failure failure_of(const ApiReply& reply) {
     const std::string fix = problem.value("fix", std::string{});
     text += fix.empty() ? "" : "; " + fix;
   }
+  if (reply.status == 400) {
+    return {kExitUsage, text};
+  }
   return {reply.status == 422 ? kExitConfig : kExitFailure, text};
 }
 
@@ -74,6 +77,11 @@ Result<FoundService, Failure> find_service(const Surroundings& with, const std::
   const auto engines = local::running_engines(with.roots.runtime);
   if (engines.empty()) {
     return no_engine();
+  }
+  if (!wanted_engine.empty()) {
+    if (const auto named = find_engine(with, wanted_engine); !named) {
+      return named.error();
+    }
   }
   std::vector<FoundService> found;
   std::string known;

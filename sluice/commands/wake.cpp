@@ -48,7 +48,8 @@ int run_wake(const Surroundings& with, const Arguments& args) {
     }
     const std::string state = view::text_field(status, "state");
     if (waited >= *patience || state == "failing") {
-      const std::string why = view::text_field(status, "why");
+      // Why it is wanted does not tell why it fails.
+      const std::string why = state == "failing" ? "" : view::text_field(status, "why");
       return report(with, {kExitNotReady, "service " + found->service + " is not ready (" + state +
                                               (why.empty() ? "" : ": " + why) +
                                               "); look into: sluice logs " + found->service});

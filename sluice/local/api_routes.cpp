@@ -228,7 +228,7 @@ ApiAnswer spec_answer(EngineApi& api, const std::string& name, const ApiRequest&
                       const Query& query) {
   if (request.method == "PUT") {
     const auto planned = api.apply(request.body, true);
-    if (!planned || flag_of(query, "dry_run")) {
+    if (!planned) {
       return answer_of(planned);
     }
     const std::string named = planned->value("service", name);
@@ -237,9 +237,9 @@ ApiAnswer spec_answer(EngineApi& api, const std::string& name, const ApiRequest&
           invalid_document("the document is for service " + named + ", not " + name,
                            "send it to .../" + named + "/spec"));
     }
-    return answer_of(api.apply(request.body, false));
+    return answer_of(flag_of(query, "dry_run") ? planned : api.apply(request.body, false));
   }
-  if (request.method != "GET") {
+  if (request.method != "GET" && request.method != "HEAD") {
     return method_not_allowed(request, "GET, PUT");
   }
   const auto yaml = api.spec_yaml(name);
@@ -254,7 +254,7 @@ ApiAnswer service_answer(EngineApi& api, const ApiRequest& request,
   if (!name || path[3] != kNamespace || path.size() > 6) {
     return not_found(request.target);
   }
-  const bool get = request.method == "GET";
+  const bool get = request.method == "GET" || request.method == "HEAD";
   if (path.size() == 5) {
     if (request.method == "DELETE") {
       return answer_of(api.remove(*name));

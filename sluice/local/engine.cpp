@@ -304,6 +304,10 @@ void Engine::begin_shutdown(std::function<void(const ShutdownResult&)> done) {
   if (closing_) return;
   closing_ = true;
   notify_init("STOPPING=1");
+  nlohmann::json event = event_json("engine", clock_.now());
+  event["event"] = "stopping";
+  event["name"] = setup_.name;
+  events_.publish(event);
   shutdown_.stopped = replicas();
   closing_due_ = clock_.now() + setup_.settings.stop_timeout;
   server_.stop_accepting();
@@ -327,6 +331,7 @@ void Engine::wait_for_requests() {
 void Engine::stop_replicas() {
   if (!stopping_replicas_) {
     stopping_replicas_ = true;
+    server_.close_idle();
     for (const auto& [name, service] : services_) service->stop_all(false);
     for (const auto& service : gone_) service->stop_all(false);
   }

@@ -79,8 +79,11 @@ ApiResult<json> Engine::apply(const std::string& yaml, bool dry_run) {
   auto parsed = parse_services(yaml, "the document", std::filesystem::current_path(),
                                setup_.settings.defaults);
   if (!parsed) {
-    const Problem problem = parsed.error().front();
-    return invalid_document(problem.what, problem.fix);
+    std::string detail;
+    for (const Problem& problem : parsed.error()) {
+      detail += (detail.empty() ? "" : "\n") + problem.text();
+    }
+    return invalid_document(std::move(detail), "");
   }
   if (parsed->services.size() != 1) {
     return invalid_document("the document holds " + std::to_string(parsed->services.size()) +
@@ -114,7 +117,7 @@ ApiResult<json> Engine::apply(const std::string& yaml, bool dry_run) {
   present = find(spec.name);
   return json{{"service", spec.name},
               {"result", result},
-              {"revision", present == nullptr ? json{} : json(present->current().name())},
+              {"revision", present == nullptr ? json{} : json(present->newest().name())},
               {"difference", changes},
               {"warnings", parsed->warnings}};
 }

@@ -317,6 +317,7 @@ void Revision::on_start_failed(Replica& replica, const ReplicaEnd& end) {
   if (instance.draining || stopping_ || retired_) return;
   const TimePoint now = platform_.clock.now();
   backoff_.failed(now);
+  last_failure_ = end.reason;
   publish_replica(replica, "exited", &end);
   log_.append(now, replica.id(), "did not start: " + end.reason);
   if (backoff_.failing()) {

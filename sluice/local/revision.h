@@ -87,6 +87,8 @@ class Revision final : public ReplicaOwner {
   [[nodiscard]] Counts counts() const;
   [[nodiscard]] bool empty() const { return instances_.empty(); }
   [[nodiscard]] bool failing() const { return backoff_.failing(); }
+  /// Why the last start failed; empty when none did.
+  [[nodiscard]] const std::string& last_failure() const { return last_failure_; }
   [[nodiscard]] bool retired() const { return retired_; }
   [[nodiscard]] nlohmann::json replicas_json() const;
 
@@ -135,7 +137,7 @@ class Revision final : public ReplicaOwner {
   std::vector<std::unique_ptr<net::Fetch>> fetches_;
 
   std::optional<TimePoint> noticed_;  // when the present start from zero was noticed
-  std::string told_shortage_;
+  std::string last_failure_;
   std::uint64_t seconds_;
   bool retired_ = false;
   bool stopping_ = false;

@@ -11,13 +11,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <unistd.h>
 
 namespace sluice::local {
 namespace {
@@ -132,8 +131,9 @@ std::string banner_of(const UpOptions& options, const Engine& engine, std::int64
 void announce(const UpOptions& options, Engine& engine, EventRing& events, TimePoint started,
               const Clock& clock) {
   const TimePoint now = clock.now();
-  const std::string banner = banner_of(
-      options, engine, std::chrono::duration_cast<std::chrono::milliseconds>(now - started).count());
+  const std::string banner =
+      banner_of(options, engine,
+                std::chrono::duration_cast<std::chrono::milliseconds>(now - started).count());
   if (options.output == OutputFormat::text) write_out(banner);
   json event = event_json("engine", now);
   event["event"] = "ready";
@@ -191,9 +191,10 @@ int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
   // wrong for a person.
   EventFilter early;
   if (options.output == OutputFormat::text) early.types = {"warning", "error"};
-  for (const auto& event : events.after(0, early).events) {
-    printer.on_event(json::parse(event->data, nullptr, false));
-  }
+  auto backlog = events.after(0, early).events;
+  std::stable_partition(backlog.begin(), backlog.end(),
+                        [](const auto& event) { return event->type == "engine"; });
+  for (const auto& event : backlog) printer.on_event(json::parse(event->data, nullptr, false));
   const auto screen = open_live_view(options, engine);
   live = screen != nullptr;
   const auto subscription = events.subscribe({}, [&](const std::shared_ptr<const Event>& event) {

@@ -164,6 +164,7 @@ void Service::bury() {
 }
 
 void Service::on_revision_changed(Revision& revision) {
+  if (stopping_) return;
   const auto waiting = platform_.front->waiting(revision.handle());
   const bool first_held = waiting > 0 && !held_told_ && revision.counts().ready == 0;
   held_told_ = waiting > 0;
@@ -189,6 +190,7 @@ void Service::remove(std::function<void()> gone) {
 }
 
 void Service::stop_all(bool kill) {
+  stopping_ = true;
   current_->stop_all(kill);
   if (next_) next_->stop_all(kill);
   for (const auto& revision : retiring_) revision->stop_all(kill);
@@ -262,7 +264,8 @@ const char* Service::state() const {
   const Revision::Counts counts = current_->counts();
   if (counts.ready > 0) return "awake";
   if (current_->failing()) return "failing";
-  if (counts.starting > 0 || platform_.front->waiting(current_->handle()) > 0) return "starting";
+  const bool retrying = current_->scaler().want() > 0 && !current_->retired();
+  if (counts.starting > 0 || retrying || platform_.front->waiting(current_->handle()) > 0) return "starting";
   return counts.draining > 0 ? "draining" : "asleep";
 }
 
@@ -302,7 +305,7 @@ json Service::status(bool with_replicas) const {
           {"p50_ms", latency_.quantile_ms(0.5, now)},
           {"p99_ms", latency_.quantile_ms(0.99, now)},
           {"last_cold_start_ms", last_cold_start_ ? (*last_cold_start_)["total_ms"] : json{}},
-          {"why", why(decision)},
+          {"why", current_->failing() ? current_->last_failure() : why(decision)},
           {"replicas", std::move(replicas)}};
 }
 

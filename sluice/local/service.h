@@ -54,6 +54,8 @@ class Service final : public RevisionOwner {
 
   [[nodiscard]] const ServiceSpec& spec() const { return spec_; }
   [[nodiscard]] Revision& current() { return *current_; }
+  /// The revision of the present spec: the current one, or the one about to take over.
+  [[nodiscard]] const Revision& newest() const { return next_ ? *next_ : *current_; }
   [[nodiscard]] Revision* find(activator::RevisionHandle handle);
   [[nodiscard]] bool empty() const;
   [[nodiscard]] std::int32_t replicas() const;
@@ -101,6 +103,7 @@ class Service final : public RevisionOwner {
   bool held_told_ = false;
   int revisions_ = 0;
   bool burying_ = false;
+  bool stopping_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -164,7 +164,7 @@ std::string EventLines::replica(const json& event) {
   const std::string id = text_field(event, "id");
   const std::string state = text_field(event, "state");
   const std::int64_t pid = integer_field(event, "pid");
-  const std::string why = because(text_field(event, "why"));
+  std::string why = because(text_field(event, "why"));
   if (state != "exited") {
     const bool tells_pid = state == "starting" && pid > 0;
     return line(event, id + " " + state + (tells_pid ? fmt::format(", pid {}", pid) : ""), why);
@@ -176,6 +176,10 @@ std::string EventLines::replica(const json& event) {
   }
   if (const auto retry = number_field(event, "retry_in_ms")) {
     what += fmt::format("; next try in {:.1f} s", *retry / 1000);
+  }
+  // A reason that only tells the same end again is left out.
+  if (why.find(id + " ended") != std::string::npos) {
+    why.clear();
   }
   std::string text = line(event, what, why);
   const auto tail = event.find("stderr_tail");
@@ -203,7 +207,8 @@ std::string EventLines::service(const json& event) {
   const std::string change = text_field(event, "event");
   const std::string why = because(text_field(event, "why"));
   if (change == "added" || change == "changed" || change == "removed") {
-    text += line(event, "service " + name + " " + change, why);
+    // line() itself names the service when there are several; the scaling's why is not this one's.
+    text += line(event, (seen_.size() > 1 ? "" : "service " + name + " ") + change, "");
   }
   // What starts, drains and gets ready is told replica by replica.
   const bool telling = state == "asleep" || state == "failing" || state == "paused";

@@ -1,0 +1,213 @@
+// Header rules of queue-proxy.md 5 and rows 18 to 31 and 48 of its section 13.
+
+#include "common/http/forwarding.h"
+
+#include "common/http/h1_codec.h"
+
+#include <gtest/gtest.h>
+
+namespace sluice::http {
+namespace {
+
+RequestHead request(const std::string& fields, const std::string& start = "GET /a?b HTTP/1.1") {
+  RequestParser parser{64 * 1024};
+  RequestHead head;
+  const Fed fed = parser.feed_head(start + "\r\nHost: x\r\n" + fields + "\r\n", head);
+  EXPECT_EQ(fed.state, Fed::State::done) << fields;
+  return head;
+}
+
+std::string rewritten(const std::string& fields, const RequestRewrite& rewrite) {
+  std::string out;
+  write_request_head(out, request(fields), rewrite);
+  return out;
+}
+
+RequestRewrite sidecar() {
+  RequestRewrite rewrite;
+  rewrite.restore_original_host = true;
+  rewrite.derive_forwarded = true;
+  rewrite.drop_kubelet_probe = true;
+  return rewrite;
+}
+
+RequestRewrite activator() {
+  RequestRewrite rewrite;
+  rewrite.host = "pod-1";
+  rewrite.as_activator = true;
+  return rewrite;
+}
+
+std::string response(const std::string& bytes, const ResponseRewrite& rewrite) {
+  ResponseParser parser{64 * 1024};
+  ResponseHead head;
+  EXPECT_EQ(parser.feed_head(bytes, head).state, Fed::State::done) << bytes;
+  std::string out;
+  write_response_head(out, head, rewrite);
+  return out;
+}
+
+TEST(Forwarding, PassesTargetAndOrdinaryFieldsAsTheyCame) {
+  EXPECT_EQ(rewritten("X-A: 1\r\nx-a:  2 \r\nK-Passthrough-Lb: true\r\n", {}),
+            "GET /a?b HTTP/1.1\r\nHost: x\r\nX-A: 1\r\nx-a: 2\r\nK-Passthrough-Lb: true\r\n\r\n");
+}
+
+TEST(Forwarding, RestoresTheOriginalHost) {
+  EXPECT_EQ(rewritten("K-Original-Host: a.b\r\n", sidecar()),
+            "GET /a?b HTTP/1.1\r\nHost: a.b\r\n\r\n");
+}
+
+TEST(Forwarding, KeepsTheOriginalHostOfAKubeletProbe) {
+  EXPECT_EQ(rewritten("K-Original-Host: a.b\r\nK-Kubelet-Probe: x\r\n", {}),
+            "GET /a?b HTTP/1.1\r\nHost: x\r\nK-Original-Host: a.b\r\nK-Kubelet-Probe: x\r\n\r\n");
+}
+
+TEST(Forwarding, DropsAKubeletProbeMarkFromElsewhere) {
+  EXPECT_EQ(rewritten("K-Kubelet-Probe: x\r\n", sidecar()), "GET /a?b HTTP/1.1\r\nHost: x\r\n\r\n");
+}
+
+TEST(Forwarding, KeepsTheActivatorsMarkAndDropsRevisionAndNamespace) {
+  EXPECT_EQ(rewritten("Knative-Serving-Revision: r\r\nKnative-Serving-Namespace: n\r\n"
+                      "K-Proxy-Request: activator\r\n",
+                      sidecar()),
+            "GET /a?b HTTP/1.1\r\nHost: x\r\nK-Proxy-Request: activator\r\n\r\n");
+}
+
+TEST(Forwarding, InventsNoUserAgent) {
+  EXPECT_EQ(rewritten("", sidecar()).find("User-Agent"), std::string::npos);
+}
+
+TEST(Forwarding, AppendsThePeerToForwardedFor) {
+  RequestRewrite rewrite;
+  rewrite.peer_ip = "127.0.0.1";
+
+  EXPECT_EQ(rewritten("X-Forwarded-For: 1.2.3.4\r\nX-Forwarded-For: ::1\r\n", rewrite),
+            "GET /a?b HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 1.2.3.4, ::1, 127.0.0.1\r\n\r\n");
+  EXPECT_EQ(rewritten("", rewrite),
+            "GET /a?b HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 127.0.0.1\r\n\r\n");
+}
+
+TEST(Forwarding, DerivesForwardedBeforeThePeerIsAppended) {
+  RequestRewrite rewrite = sidecar();
+  rewrite.peer_ip = "9.9.9.9";
+
+  const std::string head = rewritten("X-Forwarded-For: 1.2.3.4\r\n", rewrite);
+
+  EXPECT_NE(head.find("\r\nForwarded: for=1.2.3.4\r\n"), std::string::npos) << head;
+}
+
+TEST(Forwarding, LeavesForwardedAlone) {
+  const std::string head = rewritten("Forwarded: for=a\r\nX-Forwarded-Proto: p\r\n", sidecar());
+
+  EXPECT_EQ(head,
+            "GET /a?b HTTP/1.1\r\nHost: x\r\nForwarded: for=a\r\nX-Forwarded-Proto: p\r\n\r\n");
+}
+
+TEST(Forwarding, DropsHopByHopFieldsAndThoseConnectionNames) {
+  EXPECT_EQ(rewritten("Connection: close, X-Foo\r\nX-Foo: 1\r\nKeep-Alive: 5\r\n"
+                      "Proxy-Connection: x\r\nProxy-Authenticate: x\r\nProxy-Authorization: x\r\n"
+                      "Upgrade: websocket\r\nConnection: x-bar\r\nX-Bar: 2\r\nX-Baz: 3\r\n",
+                      {}),
+            "GET /a?b HTTP/1.1\r\nHost: x\r\nX-Baz: 3\r\n\r\n");
+}
+
+TEST(Forwarding, KeepsOfTeTheTrailersOnly) {
+  EXPECT_EQ(rewritten("TE: gzip, trailers\r\n", {}),
+            "GET /a?b HTTP/1.1\r\nHost: x\r\nTe: trailers\r\n\r\n");
+  EXPECT_EQ(rewritten("TE: gzip\r\n", {}), "GET /a?b HTTP/1.1\r\nHost: x\r\n\r\n");
+}
+
+TEST(Forwarding, KeepsTheBodysFraming) {
+  std::string out;
+  write_request_head(
+      out, request("Transfer-Encoding: chunked\r\nTrailer: X-Sum\r\n", "POST / HTTP/1.1"), {});
+  write_request_head(out, request("Content-Length: 7\r\n", "POST / HTTP/1.1"), {});
+
+  EXPECT_EQ(out,
+            "POST / HTTP/1.1\r\nHost: x\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\n\r\n"
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\n\r\n");
+}
+
+TEST(Forwarding, CannotLoseFramingOrHostToAConnectionField) {
+  EXPECT_EQ(rewritten("Connection: host, content-length\r\nContent-Length: 3\r\n", {}),
+            "GET /a?b HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n");
+}
+
+TEST(Forwarding, MarksWhatTheActivatorSends) {
+  EXPECT_EQ(rewritten("K-Proxy-Request: forged\r\nK-Network-Hash: h\r\nK-Original-Host:\r\n",
+                      activator()),
+            "GET /a?b HTTP/1.1\r\nHost: pod-1\r\nK-Proxy-Request: activator\r\n"
+            "K-Original-Host: x\r\n\r\n");
+}
+
+TEST(Forwarding, KeepsAnOriginalHostThatIsThere) {
+  EXPECT_EQ(rewritten("K-Original-Host: a.b\r\n", activator()),
+            "GET /a?b HTTP/1.1\r\nHost: pod-1\r\nK-Original-Host: a.b\r\n"
+            "K-Proxy-Request: activator\r\n\r\n");
+}
+
+TEST(Forwarding, StaysQuickWithManyFieldsAndManyConnectionTokens) {
+  std::string fields = "Connection: a";
+  for (int i = 0; i < 20'000; ++i) fields += ",t" + std::to_string(i);
+  fields += "\r\n";
+  for (int i = 0; i < 20'000; ++i) fields += "T" + std::to_string(i) + ": \r\n";
+  RequestParser parser{4 << 20};
+  RequestHead head;
+  ASSERT_EQ(parser.feed_head("GET / HTTP/1.1\r\nHost: x\r\n" + fields + "\r\n", head).state,
+            Fed::State::done);
+
+  std::string out;
+  write_request_head(out, head, {});
+
+  EXPECT_EQ(out, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+}
+
+TEST(ForwardedFrom, FollowsTheReferenceWord) {
+  EXPECT_EQ(forwarded_from("127.0.0.1, ::1", "h", "p"),
+            "for=127.0.0.1;host=h;proto=p, for=\"[::1]\"");
+  EXPECT_EQ(forwarded_from("", "h", "p"), "host=h;proto=p");
+  EXPECT_EQ(forwarded_from(",,,", "", ""), "for=, for=, for=");
+  EXPECT_EQ(forwarded_from("a,", "", ""), "for=a");
+  EXPECT_EQ(forwarded_from(",b", "h", ""), "for=host=h, for=b");
+  EXPECT_EQ(forwarded_from("1.2.3.4:80", "", ""), "for=\"[1.2.3.4:80]\"");
+  EXPECT_EQ(forwarded_from("", "", ""), "");
+}
+
+TEST(ResponseForwarding, DropsHopByHopFieldsAndAddsNothing) {
+  EXPECT_EQ(response("HTTP/1.1 200 Fine\r\nX-A: 1\r\nConnection: X-B\r\nX-B: 2\r\n"
+                     "Keep-Alive: 5\r\nContent-Length: 3\r\n\r\n",
+                     {}),
+            "HTTP/1.1 200 Fine\r\nX-A: 1\r\nContent-Length: 3\r\n\r\n");
+}
+
+TEST(ResponseForwarding, TellsTheClientWhetherTheConnectionStays) {
+  const std::string plain = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+  ResponseRewrite closing;
+  closing.keep_alive = false;
+  ResponseRewrite old;
+  old.client_minor = 0;
+
+  EXPECT_TRUE(response(plain, closing).ends_with("Connection: close\r\n\r\n"));
+  EXPECT_TRUE(response(plain, old).ends_with("Connection: keep-alive\r\n\r\n"));
+}
+
+TEST(ResponseForwarding, FramesABodyThatEndsWithItsConnectionAnew) {
+  ResponseRewrite chunked;
+  chunked.body = ResponseBody::chunked;
+  ResponseRewrite to_close;
+  to_close.body = ResponseBody::to_close;
+  to_close.keep_alive = false;
+
+  EXPECT_EQ(response("HTTP/1.1 200 OK\r\n\r\n", chunked),
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+  EXPECT_EQ(response("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", to_close),
+            "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+}
+
+TEST(ResponseForwarding, PassesAnInterimHeadWithItsFieldsOnly) {
+  EXPECT_EQ(response("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n", {}),
+            "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n");
+}
+
+}  // namespace
+}  // namespace sluice::http

@@ -1,0 +1,69 @@
+#include "common/http/own_response.h"
+
+#include <gtest/gtest.h>
+
+namespace sluice::http {
+namespace {
+
+std::string written(const OwnResponse& response, bool to_head = false, bool keep_alive = true) {
+  std::string out;
+  write_own_response(out, response, to_head, keep_alive);
+  return out;
+}
+
+TEST(OwnResponse, NamesItsCauseAndWhenToComeAgain) {
+  EXPECT_EQ(written(response_for(Error::queue_full)),
+            "HTTP/1.1 503 Service Unavailable\r\n"
+            "Content-Type: text/plain; charset=utf-8\r\n"
+            "X-Content-Type-Options: nosniff\r\n"
+            "Sluice-Error: queue-full\r\n"
+            "Retry-After: 1\r\n"
+            "Content-Length: 27\r\n\r\n"
+            "pending request queue full\n");
+}
+
+TEST(OwnResponse, HasTheReferencesTexts) {
+  EXPECT_EQ(response_for(Error::queue_wait).body, "context deadline exceeded\n");
+  EXPECT_EQ(response_for(Error::deadline_exceeded).body, "request timeout");
+  EXPECT_EQ(response_for(Error::deadline_exceeded).status, 504);
+  EXPECT_EQ(response_for(Error::upstream_reset).body, "EOF\n");
+  EXPECT_EQ(response_for(Error::upstream_reset).status, 502);
+}
+
+TEST(OwnResponse, TakesDetailAndFacts) {
+  const OwnResponse response =
+      response_for(Error::deadline_exceeded, "activator request timeout", "timer=max; limit=5s");
+
+  EXPECT_EQ(response.body, "activator request timeout");
+  EXPECT_EQ(response.sluice_error, "timeout; timer=max; limit=5s");
+}
+
+TEST(OwnResponse, ClosesAfterWhatCannotBeReadOn) {
+  EXPECT_TRUE(response_for(Error::bad_request).close);
+  EXPECT_TRUE(response_for(Error::too_large).close);
+  EXPECT_FALSE(response_for(Error::queue_full).close);
+}
+
+TEST(OwnResponse, HasItsLengthButNoBodyForHead) {
+  EXPECT_EQ(
+      written(plain_response(200, "hello"), true),
+      "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 5\r\n\r\n");
+}
+
+TEST(OwnResponse, SaysThatItCloses) {
+  EXPECT_EQ(written(plain_response(200, ""), false, false),
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+}
+
+TEST(OwnResponse, SpeaksProblemJsonAboutErrorsOnly) {
+  const OwnResponse problem = as_problem_json(response_for(Error::upstream_connect, "a \"b\"\n"));
+
+  EXPECT_EQ(problem.content_type, "application/problem+json");
+  EXPECT_EQ(problem.body,
+            "{\"type\":\"urn:sluice:upstream\",\"title\":\"Bad Gateway\",\"status\":502,"
+            "\"detail\":\"a \\\"b\\\"\"}\n");
+  EXPECT_EQ(as_problem_json(plain_response(200, "x")).body, "x");
+}
+
+}  // namespace
+}  // namespace sluice::http

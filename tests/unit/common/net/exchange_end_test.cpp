@@ -1,0 +1,261 @@
+// How requests end otherwise: clients that leave, upstreams that fail, timers, drains.
+
+#include "tests/unit/common/net/stage.h"
+
+#include <unistd.h>
+#include <utility>
+
+namespace sluice::net::testing {
+namespace {
+
+using After = ScriptedUpstream::After;
+using End = Outcome::End;
+
+constexpr std::string_view kGet = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
+constexpr std::string_view kPost =
+    "POST /u HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\nthe first bytes";
+const std::string kHello = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+class ExchangeEndTest : public Stage {
+ protected:
+  void hold_all() {
+    gateway_.on_begin = [this](Exchange& exchange) {
+      held_ = &exchange;
+      exchange.hold();
+    };
+  }
+
+  void expect_gone_after(const Address& address, std::string_view request, bool by_reset) {
+    hold_all();
+    Client client{address};
+    client.send(request);
+    until([this] { return server_.in_flight() == 1; });
+    settle();
+    if (by_reset) {
+      client.reset();
+    } else {
+      client.close();
+    }
+    expect_quiet();
+    EXPECT_EQ(gateway_.ends.back(), End::client_gone);
+    EXPECT_EQ(server_.connections(), 0U);
+  }
+
+  Exchange* held_ = nullptr;
+};
+
+TEST_F(ExchangeEndTest, NoticesThatAHeldClientLeft) {
+  Address unix_address;
+  unix_address.path = ::testing::TempDir() + "sluice-exchange-" + std::to_string(::getpid());
+  const auto bound = server_.listen(unix_address);
+  ASSERT_TRUE(bound);
+  const std::string pipelined = std::string{kGet} + std::string{kGet};
+
+  for (const Address& address : {address_, unix_address}) {
+    for (const std::string_view request : {kGet, kPost, std::string_view{pipelined}}) {
+      for (const bool by_reset : {false, true}) expect_gone_after(address, request, by_reset);
+    }
+  }
+}
+
+TEST_F(ExchangeEndTest, AnswersAHeldClientThatOnlyFinishedSending) {
+  hold_all();
+  upstream_.play({{kHello}});
+  Client client{address_};
+
+  client.send(kGet);
+  client.finish_sending();
+  until([this] { return held_ != nullptr; });
+  settle();
+  forward(*held_);
+  until_closed(client);
+
+  EXPECT_TRUE(client.seen().ends_with("hello"));
+  expect_quiet();
+}
+
+TEST_F(ExchangeEndTest, CancelsTheUpstreamOfAClientThatLeft) {
+  upstream_.play({{"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello"}});
+  Client client{address_};
+
+  client.send(kGet);
+  until_seen(client, "hello");
+  client.reset();
+  expect_quiet();
+
+  EXPECT_EQ(gateway_.ends.back(), End::client_gone);
+  EXPECT_EQ(pool_.idle(), 0U);
+}
+
+TEST_F(ExchangeEndTest, SendsAHeldUploadOnWhole) {
+  hold_all();
+  upstream_.play({{kHello}});
+  Client client{address_};
+
+  client.send("POST /u HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody");
+  until([this] { return held_ != nullptr; });
+  settle();
+  forward(*held_);
+  until_seen(client, "hello");
+
+  EXPECT_TRUE(upstream_.received().ends_with("\r\n\r\nbody"));
+  expect_quiet();
+}
+
+TEST_F(ExchangeEndTest, RetriesOnAnotherPoolWhenNothingListens) {
+  Address nobody = upstream_.address();
+  {
+    boost::asio::io_context other;
+    const ScriptedUpstream gone{other};
+    nobody = gone.address();
+  }
+  UpstreamPool dead{io_, nobody, UpstreamLimits{}};
+  gateway_.on_begin = [&](Exchange& exchange) { exchange.forward(dead, {}); };
+  gateway_.on_failure = [&](Exchange& exchange) {
+    forward(exchange);
+    return true;
+  };
+  upstream_.play({{kHello}});
+  Client client{address_};
+
+  client.send("POST /u HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody");
+  until_seen(client, "hello");
+
+  EXPECT_EQ(upstream_.requests(), 1U);
+  EXPECT_TRUE(upstream_.received().ends_with("body"));
+  expect_quiet();
+}
+
+TEST_F(ExchangeEndTest, DropsAResponseThatTheGatewayRetries) {
+  upstream_.play({{"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"}, {kHello}});
+  bool again = true;
+  gateway_.on_response = [&](Exchange& exchange, const http::ResponseHead&) {
+    if (!std::exchange(again, false)) return ResponseVerdict::forward;
+    forward(exchange);
+    return ResponseVerdict::retried;
+  };
+  Client client{address_};
+
+  client.send(kGet);
+  until_seen(client, "hello");
+
+  EXPECT_EQ(client.seen().find("503"), std::string::npos);
+  EXPECT_EQ(gateway_.begun, 1);
+  expect_quiet();
+}
+
+TEST_F(ExchangeEndTest, RepeatsAGetOnAStaleConnection) {
+  upstream_.play({{kHello}, {"", After::close}, {kHello}});
+  Client client{address_};
+  client.send(kGet);
+  until_seen(client, "hello");
+  client.forget();
+
+  client.send(kGet);
+  until_seen(client, "hello");
+
+  EXPECT_EQ(upstream_.requests(), 3U);
+  expect_quiet();
+}
+
+TEST_F(ExchangeEndTest, NeverRepeatsAnUpload) {
+  upstream_.play({{kHello}, {"", After::close}, {kHello}});
+  Client client{address_};
+  client.send(kGet);
+  until_seen(client, "hello");
+  client.forget();
+
+  client.send("POST /u HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody");
+  until_seen(client, "EOF\n");
+
+  EXPECT_TRUE(client.seen().starts_with("HTTP/1.1 502 "));
+  EXPECT_EQ(upstream_.requests(), 2U);
+  expect_quiet();
+}
+
+TEST_F(ExchangeEndTest, TellsTheClientWhichTimerFired) {
+  upstream_.play({{""}});
+  gateway_.on_begin = [this](Exchange& exchange) {
+    exchange.set_timeouts({std::nullopt, Duration{0}, std::nullopt});
+    forward(exchange);
+  };
+  Client client{address_};
+
+  client.send(kGet);
+  until_seen(client, "request timeout");
+
+  EXPECT_TRUE(client.seen().starts_with("HTTP/1.1 504 "));
+  EXPECT_NE(client.seen().find("timer=response-start"), std::string::npos);
+  expect_quiet();
+  EXPECT_EQ(gateway_.ends.back(), End::timed_out);
+}
+
+TEST_F(ExchangeEndTest, CutsAResponseThatHasBegunWhenATimerFires) {
+  upstream_.play({{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"}});
+  gateway_.on_response = [](Exchange& exchange, const http::ResponseHead&) {
+    exchange.set_timeouts({std::nullopt, std::nullopt, std::chrono::milliseconds{50}});
+    return ResponseVerdict::forward;
+  };
+  Client client{address_};
+
+  client.send(kGet);
+  until_closed(client);
+
+  EXPECT_TRUE(client.seen().ends_with("5\r\nhello"));
+  EXPECT_EQ(gateway_.ends.back(), End::timed_out);
+}
+
+TEST_F(ExchangeEndTest, AnswersTheNextRequestOfAnIdleConnectionWhileClosing) {
+  upstream_.play({{kHello}});
+  Client kept{address_};
+  Client fresh{address_};
+  kept.send(kGet);
+  until_seen(kept, "hello");
+  until([this] { return server_.connections() == 2; });
+
+  server_.close_after_responses();
+  settle();
+  for (Client* client : {&kept, &fresh}) {
+    client->forget();
+    client->send(kGet);
+    until_closed(*client);
+
+    EXPECT_NE(client->seen().find("Connection: close"), std::string::npos);
+    EXPECT_TRUE(client->seen().ends_with("hello"));
+  }
+  EXPECT_EQ(server_.connections(), 0U);
+}
+
+TEST_F(ExchangeEndTest, ClosesIdleConnectionsOnly) {
+  hold_all();
+  Client idle{address_};
+  Client busy{address_};
+  busy.send(kGet);
+  until([this] { return held_ != nullptr && server_.connections() == 2; });
+
+  server_.close_idle();
+  until_closed(idle);
+  held_->respond(http::plain_response(200, "held\n"));
+  until_seen(busy, "held");
+
+  expect_quiet();
+}
+
+TEST_F(ExchangeEndTest, ClosesEverythingWhateverItDoes) {
+  hold_all();
+  Client idle{address_};
+  Client busy{address_};
+  busy.send(kGet);
+  until([this] { return held_ != nullptr && server_.connections() == 2; });
+
+  server_.close_all();
+  until_closed(idle);
+  until_closed(busy);
+  settle();
+
+  expect_quiet();
+  EXPECT_EQ(server_.connections(), 0U);
+}
+
+}  // namespace
+}  // namespace sluice::net::testing

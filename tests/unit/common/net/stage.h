@@ -1,0 +1,151 @@
+#pragma once
+
+#include "common/net/proxy_server.h"
+
+#include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice::net::testing {
+
+/// An upstream that sends a script for each request it has read, one request at a time.
+class ScriptedUpstream {
+ public:
+  enum class After : std::uint8_t { keep, close, reset };
+
+  struct Script {
+    std::string bytes;
+    After after = After::keep;
+  };
+
+  explicit ScriptedUpstream(boost::asio::io_context& io);
+  ~ScriptedUpstream();
+
+  /// What the requests get, one script after the other; the last one repeats.
+  void play(std::vector<Script> scripts);
+
+  [[nodiscard]] const Address& address() const { return address_; }
+
+  /// Everything received, of all connections, in order of arrival.
+  [[nodiscard]] const std::string& received() const { return received_; }
+
+  [[nodiscard]] std::size_t connections() const { return sessions_.size(); }
+
+  [[nodiscard]] std::size_t requests() const { return requests_; }
+
+  /// Answers at each head and reads no further: uploads stall.
+  void stop_reading_after_head() { stalling_ = true; }
+
+ private:
+  struct Session;
+
+  void read(Session& session);
+  void answer(Session& session);
+
+  boost::asio::io_context& io_;
+  Listener listener_;
+  Address address_;
+  std::vector<std::unique_ptr<Session>> sessions_;
+  std::vector<Script> scripts_;
+  std::string received_;
+  std::size_t requests_ = 0;
+  bool stalling_ = false;
+};
+
+/// A client's end of a connection, driven without blocking.
+class Client {
+ public:
+  explicit Client(const Address& server);
+
+  ~Client() { close(); }
+
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  /// Returns how much the kernel took.
+  std::size_t send(std::string_view bytes);
+  void finish_sending();
+  void close();
+  void reset();
+
+  /// Takes what is there; returns whether the connection has ended.
+  bool take();
+
+  [[nodiscard]] const std::string& seen() const { return seen_; }
+
+  void forget() { seen_.clear(); }
+
+ private:
+  int fd_ = -1;
+  std::string seen_;
+};
+
+/// A gateway that does what the test says and keeps account.
+class ScriptedGateway final : public Gateway {
+ public:
+  using Begin = std::function<void(Exchange&)>;
+
+  Begin on_begin;
+  std::function<bool(Exchange&)> on_failure;
+  std::function<ResponseVerdict(Exchange&, const http::ResponseHead&)> on_response;
+
+  std::unique_ptr<ExchangeState> make_state() override { return std::make_unique<ExchangeState>(); }
+
+  void begin(Exchange& exchange) override {
+    ++begun;
+    on_begin(exchange);
+  }
+
+  bool upstream_failed(Exchange& exchange, const ConnectFailure& /*failure*/) override {
+    return on_failure && on_failure(exchange);
+  }
+
+  ResponseVerdict response(Exchange& exchange, const http::ResponseHead& head,
+                           std::string& /*extra*/) override {
+    return on_response ? on_response(exchange, head) : ResponseVerdict::forward;
+  }
+
+  void end(Exchange& /*exchange*/, const Outcome& outcome) override { ends.push_back(outcome.end); }
+
+  [[nodiscard]] std::string_view timeout_text() const override { return "request timeout"; }
+
+  [[nodiscard]] std::string_view place() const override { return "test"; }
+
+  int begun = 0;
+  std::vector<Outcome::End> ends;
+};
+
+/// Gateway, server and one upstream on one loop.
+class Stage : public ::testing::Test {
+ protected:
+  Stage();
+  ~Stage() override;
+
+  /// Turns the loop until the condition holds; a failure when it never does.
+  void until(const std::function<bool()>& condition);
+
+  /// Turns the loop as long as something is ready.
+  void settle();
+
+  /// Until nothing is in flight; every begin has had its end then.
+  void expect_quiet();
+
+  void until_seen(Client& client, const std::string& text);
+  void until_closed(Client& client);
+
+  void forward(Exchange& exchange) { exchange.forward(pool_, {}); }
+
+  boost::asio::io_context io_{1};
+  Clock clock_;
+  ScriptedGateway gateway_;
+  ScriptedUpstream upstream_{io_};
+  UpstreamPool pool_;
+  ProxyServer server_;
+  Address address_;
+};
+
+}  // namespace sluice::net::testing
