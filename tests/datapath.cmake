@@ -20,7 +20,8 @@ if(TARGET sluice)
   add_test(NAME integration_cold_start
     COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/integration/run.py
             ${CMAKE_BINARY_DIR}/bin cold_start)
-  set_tests_properties(integration_cold_start PROPERTIES LABELS integration TIMEOUT 300
+  set_tests_properties(integration_cold_start PROPERTIES LABELS integration TIMEOUT 600
+    RESOURCE_LOCK replica_ports
     ENVIRONMENT "SLUICE_QUICK_APP=$<TARGET_FILE:quick_app>")
 endif()
 

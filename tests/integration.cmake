@@ -5,7 +5,10 @@ if(TARGET sluice)
     add_test(NAME integration_${theme}
       COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/integration/run.py
               ${CMAKE_BINARY_DIR}/bin ${theme})
-    set_tests_properties(integration_${theme} PROPERTIES LABELS integration TIMEOUT 300)
+    # Each test has runtime directories of its own, so engines of two themes would not see each
+    # other's reservations of replica ports.
+    set_tests_properties(integration_${theme} PROPERTIES LABELS integration TIMEOUT 600
+      RESOURCE_LOCK replica_ports)
   endforeach()
 endif()
 if(TARGET queue-proxy)

@@ -255,7 +255,9 @@ void Engine::on_second() {
   for (const activator::RevisionStat& stat : stats) {
     for (const auto& [name, service] : services_) {
       Revision& revision = service->current();
-      if (revision.name() == stat.revision.name) {
+      // What is reported of the time before `sleep` must not end it; a new request does, by itself.
+      const bool told_to_sleep = revision.last_decision().told_to_sleep;
+      if (revision.name() == stat.revision.name && !told_to_sleep) {
         revision.push({stat.average_concurrent_requests, 0, stat.request_count, 0});
       }
     }

@@ -54,6 +54,17 @@ class RealPrograms(EngineCase):
 
 
 class Engines(EngineCase):
+    def test_sleep_holds_until_the_next_request(self):
+        engine = self.up_app()
+        self.assertEqual(engine.get().status, 200)
+        mark = engine.mark()
+        self.assertEqual(self.home.run('sleep', 'app').returncode, 0)
+        engine.wait_event('replica', state='stopped', after=mark)
+        mark = engine.mark()
+        engine.drain(5)
+        self.assertEqual(engine.status()['state'], 'asleep')
+        self.assertEqual(engine.get().status, 200)
+
     def test_verbs_find_the_engine_by_themselves(self):
         self.up_app('--name', 'shop')
         self.assertIn('shop', self.home.run('get').stdout)
