@@ -18,3 +18,5 @@ sluice_test(process_test LABEL integration
 target_compile_definitions(process_test PRIVATE
   SLUICE_TEST_ACTOR="$<TARGET_FILE:process_test_actor>")
 add_dependencies(process_test process_test_actor)
+# Its stand-ins take replica ports, as the engines of the integration tests do.
+set_tests_properties(process_test PROPERTIES RESOURCE_LOCK replica_ports)

@@ -372,12 +372,16 @@ std::optional<ColdStart> Revision::cold_start_for(TimePoint arrived, TimePoint d
   start.service = facts_.spec.name;
   start.replica = first->replica->id();
   start.arrived = arrived;
-  start.created = times.created.value_or(arrived);
-  start.noticed = std::clamp(noticed_.value_or(arrived), arrived, std::max(arrived, start.created));
-  start.executed = times.executed.value_or(start.created);
-  start.listening = times.listening.value_or(start.executed);
-  start.dispatched = dispatched;
-  start.first_byte = platform_.clock.now();
+  // A request may arrive when its start is under way already: what was over by then cost it nothing.
+  const auto step = [](TimePoint before, std::optional<TimePoint> at) {
+    return std::max(before, at.value_or(before));
+  };
+  start.noticed = step(arrived, std::min(noticed_.value_or(arrived), times.created.value_or(arrived)));
+  start.created = step(start.noticed, times.created);
+  start.executed = step(start.created, times.executed);
+  start.listening = step(start.executed, times.listening);
+  start.dispatched = step(start.listening, dispatched);
+  start.first_byte = step(start.dispatched, platform_.clock.now());
   return start;
 }
 

@@ -36,6 +36,8 @@ class Server(socketserver.ThreadingMixIn, HTTPServer):
 class Answering(BaseHTTPRequestHandler):
     protocol_version = 'HTTP/1.1'
     disable_nagle_algorithm = True
+    # An answer is one write: a kill between head and body would be a half answer of our own making.
+    wbufsize = 65536
 
     def do_GET(self):
         global running
