@@ -25,7 +25,6 @@ struct EngineSetup {
   autoscaler::ClusterConfig cluster;
   std::vector<net::Address> doors;  ///< tried in order until one is free
   bool allow_edit = false;
-  bool detached = false;            ///< re-reads what `apply` added before
 };
 
 /// One running `sluice up`: the front door, the services behind it, the loop that scales them, and

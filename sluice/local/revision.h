@@ -113,7 +113,6 @@ class Revision final : public ReplicaOwner {
   void retry_at(TimePoint when);
   void tell_front();
   void scrape();
-  void scraped(std::uint64_t round);
   [[nodiscard]] std::int32_t free_number() const;
   void publish_replica(const Replica& replica, const char* state, const ReplicaEnd* end);
   void publish_decision(const autoscaler::DecisionRecord& record);

@@ -60,13 +60,11 @@ void Revision::scrape() {
                                   stat->proxied_request_count});
             }
           }
-          if (--round_open_ == 0) scraped(round);
+          if (--round_open_ == 0) {
+            scaler_.scraped(answers_, round_ready_, platform_.clock.now());
+          }
         }));
   }
-}
-
-void Revision::scraped(std::uint64_t /*round*/) {
-  scaler_.scraped(answers_, round_ready_, platform_.clock.now());
 }
 
 void Revision::on_output(Replica& replica, OutputSource source, std::string_view line) {

@@ -229,7 +229,6 @@ int run_engine(const UpOptions& options) {
   if (!doors) return fail(doors.error(), kBadConfig);
   setup.doors = *doors;
   setup.allow_edit = options.allow_edit;
-  setup.detached = options.detach;
   const auto roots = path_roots(process_env, ::getuid());
   if (!roots) return fail(roots.error(), kFailed);
   const EnginePaths paths{*roots, options.name};
