@@ -42,6 +42,12 @@ std::string camel_case(std::string_view dashed) {
   return result;
 }
 
+constexpr const char* kAnyCount = "a whole number from 0 to 2147483647";
+
+std::string count_from(std::int64_t least) {
+  return "a whole number from " + std::to_string(least) + " to 2147483647";
+}
+
 bool whole_seconds(Duration duration) {
   return duration % std::chrono::seconds{1} == Duration{0};
 }
@@ -67,6 +73,7 @@ class Check {
     check_aggregation();
     check_initial_scale();
     check_progress_deadline();
+    check_ours();
     return std::move(problems_);
   }
 
@@ -80,11 +87,12 @@ class Check {
         {{at.key}, {at.key + " \"" + at.value + "\" " + complaint, "accepted: " + accepted}});
   }
 
-  void reject_pair(const Annotation& at, const std::string& complaint, const Annotation& other) {
+  void reject_pair(const Annotation& at, const std::string& complaint, const Annotation& other,
+                   const std::string& accepted) {
     problems_.push_back({{at.key, other.key},
                          {at.key + " \"" + at.value + "\" " + complaint + " " + other.key + " \"" +
                               other.value + "\"",
-                          "change one of the two"}});
+                          "accepted: " + accepted}});
   }
 
   void check_class() {
@@ -101,8 +109,7 @@ class Check {
     if (!at) return 0;
     const auto value = read_go_int(at->value, 32);
     if (value && *value >= 0) return *value;
-    reject(*at, value ? "must not be negative" : "is not a whole number of 32 bits",
-           "0 to 2147483647");
+    reject(*at, value ? "must not be negative" : "is not a whole number of 32 bits", kAnyCount);
     return 0;
   }
 
@@ -111,22 +118,23 @@ class Check {
     const auto max_at = find("max-scale");
     const std::int64_t min = checked_count(min_at);
     const std::int64_t max = checked_count(max_at);
-    if (max != 0 && min > max) reject_pair(*max_at, "is below", *min_at);
+    if (max != 0 && min > max) {
+      reject_pair(*max_at, "is below", *min_at, count_from(min) + ", or 0 for none");
+    }
     if (max_at && config_.max_scale_limit > 0 && (max > config_.max_scale_limit || max == 0)) {
       reject(*max_at, "is outside the limit of the cluster (max-scale-limit)",
-             "1 to " + std::to_string(config_.max_scale_limit));
+             "a whole number from 1 to " + std::to_string(config_.max_scale_limit));
     }
 
     const auto at = find("activation-scale");
     if (!at) return;
     const auto activation = read_go_int(at->value, 32);
     if (!activation || *activation < 2) {
-      reject(*at, activation ? "is too small" : "is not a whole number of 32 bits",
-             "2 to 2147483647");
+      reject(*at, activation ? "is too small" : "is not a whole number of 32 bits", count_from(2));
     } else if (min > *activation) {
-      reject_pair(*at, "is below", *min_at);
+      reject_pair(*at, "is below", *min_at, count_from(min));
     } else if (max > 0 && *activation > max) {
-      reject_pair(*at, "is above", *max_at);
+      reject_pair(*at, "is above", *max_at, "a whole number from 2 to " + std::to_string(max));
     }
   }
 
@@ -135,9 +143,9 @@ class Check {
     if (!at) return;
     const std::string least_text =
         least == kTargetMin ? "0.01" : std::to_string(std::lround(least));
-    const std::string accepted = std::isinf(most)
-                                     ? least_text + " or more"
-                                     : least_text + " to " + std::to_string(std::lround(most));
+    const std::string accepted = std::isinf(most) ? "a number of " + least_text + " or more"
+                                                  : "a number from " + least_text + " to " +
+                                                        std::to_string(std::lround(most));
     const auto value = read_go_float(at->value);
     if (!value) {
       reject(*at, "is not a number", accepted);
@@ -151,7 +159,8 @@ class Check {
     if (!at) return;
     const auto value = read_go_float(at->value);
     if (!value || (*value < 0 && *value != -1)) {
-      reject(*at, value ? "is out of range" : "is not a number", "0 or more, or -1 for unlimited");
+      reject(*at, value ? "is out of range" : "is not a number",
+             "a number of 0 or more, or -1 for unlimited");
     }
   }
 
@@ -162,7 +171,7 @@ class Check {
                                  show_duration(least) + " to 1h";
     const auto value = read_go_duration(at->value);
     if (!value) {
-      reject(*at, "is not a duration", accepted);
+      reject(*at, "is not a duration like 30s or 1m30s", accepted);
     } else if (*value < least || *value > kWindowMax) {
       reject(*at, "is out of range", accepted);
     } else if (whole && !whole_seconds(*value)) {
@@ -203,17 +212,33 @@ class Check {
     const bool zero_allowed = config_.allow_zero_initial_scale;
     if (!value || *value < (zero_allowed ? 0 : 1)) {
       reject(*at, value ? "is too small" : "is not a whole number",
-             zero_allowed ? "0 or more" : "1 or more (0 needs allow-zero-initial-scale)");
+             zero_allowed ? "a whole number of 0 or more"
+                          : "a whole number of 1 or more; 0 needs allow-zero-initial-scale");
     }
   }
 
   void check_progress_deadline() {
     const auto found = annotations_.find(kProgressDeadline);
-    if (found == annotations_.end()) return;
+    if (found == annotations_.end() || found->second.empty()) return;
     const auto value = read_go_duration(found->second);
-    if (!value || *value <= Duration{0} || !whole_seconds(*value)) {
-      reject({found->first, found->second}, value ? "is out of range" : "is not a duration",
-             "whole seconds above 0s");
+    if (!value || *value < Duration{0} || !whole_seconds(*value)) {
+      reject({found->first, found->second},
+             value ? "is out of range" : "is not a duration like 30s or 1m30s",
+             "whole seconds, 0s or more");
+    }
+  }
+
+  void check_ours() {
+    for (auto at = annotations_.lower_bound(kOurPrefix);
+         at != annotations_.end() && at->first.starts_with(kOurPrefix); ++at) {
+      if (at->first != kBurstHysteresis) {
+        reject({at->first, at->second}, "is an unknown setting", std::string{kBurstHysteresis});
+        continue;
+      }
+      const auto value = read_go_float(at->second);
+      if (value && *value >= 0 && std::isfinite(*value)) continue;
+      reject({at->first, at->second}, value ? "is out of range" : "is not a number",
+             "a finite number of requests, 0 (off) or more");
     }
   }
 
@@ -240,6 +265,13 @@ std::optional<Annotation> find_annotation(const StringMap& annotations, std::str
 std::vector<AnnotationProblem> check_annotations(const StringMap& annotations,
                                                  const ClusterConfig& config) {
   return Check{annotations, config}.run();
+}
+
+bool owns(const ClassView& view) {
+  if (!view.annotated.empty()) return view.annotated == kOurClass;
+  if (view.knative_autoscaler_runs) return false;
+  const std::string_view fallback = view.cluster_default;
+  return fallback.empty() || fallback == kOurClass || fallback == kKnativeClass;
 }
 
 }  // namespace sluice::autoscaler

@@ -14,6 +14,41 @@ constexpr double kTargetMin = 0.01;
 constexpr Duration kWindowMin = std::chrono::seconds{6};
 constexpr Duration kWindowMax = std::chrono::hours{1};
 
+bool whole_seconds(Duration duration) {
+  return duration % std::chrono::seconds{1} == Duration{0};
+}
+
+// What is accepted for each key, told with every rejection of it.
+constexpr const char* kFlag = "true or false";
+constexpr const char* kPercentage =
+    "a percentage above 0 and at most 100, where 1 or less is a fraction";
+constexpr const char* kCombinedTarget =
+    "a number that, times container-concurrency-target-percentage, is at least 0.01";
+constexpr const char* kTarget = "a number of 0.01 or more";
+constexpr const char* kBurst = "a number of 0 or more, or -1 for unlimited";
+constexpr const char* kCapacity = "a number of 1 or more";
+constexpr const char* kRate = "a number above 1";
+constexpr const char* kWindow = "whole seconds from 6s to 1h";
+constexpr const char* kShare = "a number from 1 to 100";
+constexpr const char* kThreshold = "any number";
+constexpr const char* kGrace = "a duration above 0s";
+constexpr const char* kRetention = "a duration of 0s or more";
+constexpr const char* kDelay = "whole seconds, 0s or more";
+constexpr const char* kCount = "a whole number from 0 to 2147483647";
+constexpr const char* kInitial =
+    "a whole number from 1 to 2147483647; 0 needs allow-zero-initial-scale";
+
+// The key as it was written: `max-scale "3"`, or `max-scale (not set)`.
+std::string quoted(const StringMap& data, std::string_view key) {
+  const auto given = data.find(key);
+  const std::string value = given == data.end() ? " (not set)" : " \"" + given->second + "\"";
+  return std::string{key} + value;
+}
+
+Problem told(const std::string& what, const std::string& accepted) {
+  return {what, "accepted: " + accepted};
+}
+
 // Reads keys into fields and remembers the first that is malformed. Absent keys leave the default.
 class Reader {
  public:
@@ -21,28 +56,24 @@ class Reader {
 
   void text(std::string_view key, std::string& field) {
     const std::string* raw = find(key);
-    if (raw == nullptr) return;
-    const auto begin = raw->find_first_not_of(" \t\r\n\v\f");
-    const auto end = raw->find_last_not_of(" \t\r\n\v\f");
-    field = begin == std::string::npos ? "" : raw->substr(begin, end - begin + 1);
+    if (raw != nullptr) field = trim_go_space(*raw);
   }
 
-  void number(std::string_view key, double& field) {
-    take(key, field, "a number", [](std::string_view raw) { return read_go_float(raw); });
+  void number(std::string_view key, double& field, const char* accepted) {
+    take(key, field, "is not a number", accepted, read_go_float);
   }
 
-  void count(std::string_view key, std::int32_t& field) {
-    take(key, field, "a whole number of at most 2147483647",
+  void count(std::string_view key, std::int32_t& field, const char* accepted) {
+    take(key, field, "is not a whole number of 32 bits", accepted,
          [](std::string_view raw) { return read_go_int(raw, 32); });
   }
 
   void flag(std::string_view key, bool& field) {
-    take(key, field, "true or false", [](std::string_view raw) { return read_go_bool(raw); });
+    take(key, field, "is not a boolean", kFlag, read_go_bool);
   }
 
-  void duration(std::string_view key, Duration& field) {
-    take(key, field, "a duration such as 30s or 1m30s",
-         [](std::string_view raw) { return read_go_duration(raw); });
+  void duration(std::string_view key, Duration& field, const char* accepted) {
+    take(key, field, "is not a duration like 30s or 1m30s", accepted, read_go_duration);
   }
 
   [[nodiscard]] const std::optional<Problem>& problem() const { return problem_; }
@@ -54,14 +85,14 @@ class Reader {
   }
 
   template <class Field, class Read>
-  void take(std::string_view key, Field& field, std::string_view wanted, Read read) {
+  void take(std::string_view key, Field& field, const char* complaint, const char* accepted,
+            Read read) {
     const std::string* raw = find(key);
     if (raw == nullptr) return;
     if (const auto value = read(*raw)) {
       field = static_cast<Field>(*value);
     } else if (!problem_) {
-      problem_ = Problem{std::string{key} + " \"" + *raw + "\" cannot be read",
-                         "write " + std::string{wanted}};
+      problem_ = told(quoted(data_, key) + " " + complaint, accepted);
     }
   }
 
@@ -75,89 +106,96 @@ std::optional<Problem> read_all(const StringMap& data, ClusterConfig& config) {
   read.flag("enable-scale-to-zero", config.enable_scale_to_zero);
   read.flag("allow-zero-initial-scale", config.allow_zero_initial_scale);
   double fraction = config.container_concurrency_target_fraction;
-  read.number("container-concurrency-target-percentage", fraction);
+  read.number("container-concurrency-target-percentage", fraction, kPercentage);
   config.container_concurrency_target_fraction = fraction > 1 ? fraction / 100 : fraction;
-  read.number("container-concurrency-target-default", config.container_concurrency_target_default);
-  read.number("requests-per-second-target-default", config.rps_target_default);
-  read.number("target-burst-capacity", config.target_burst_capacity);
-  read.number("activator-capacity", config.activator_capacity);
-  read.number("max-scale-up-rate", config.max_scale_up_rate);
-  read.number("max-scale-down-rate", config.max_scale_down_rate);
-  read.duration("stable-window", config.stable_window);
-  read.number("panic-window-percentage", config.panic_window_percentage);
-  read.number("panic-threshold-percentage", config.panic_threshold_percentage);
-  read.duration("scale-to-zero-grace-period", config.scale_to_zero_grace_period);
-  read.duration("scale-to-zero-pod-retention-period", config.scale_to_zero_pod_retention_period);
-  read.duration("scale-down-delay", config.scale_down_delay);
-  read.count("initial-scale", config.initial_scale);
-  read.count("min-scale", config.min_scale);
-  read.count("max-scale", config.max_scale);
-  read.count("max-scale-limit", config.max_scale_limit);
+  read.number("container-concurrency-target-default", config.container_concurrency_target_default,
+              kCombinedTarget);
+  read.number("requests-per-second-target-default", config.rps_target_default, kTarget);
+  read.number("target-burst-capacity", config.target_burst_capacity, kBurst);
+  read.number("activator-capacity", config.activator_capacity, kCapacity);
+  read.number("max-scale-up-rate", config.max_scale_up_rate, kRate);
+  read.number("max-scale-down-rate", config.max_scale_down_rate, kRate);
+  read.duration("stable-window", config.stable_window, kWindow);
+  read.number("panic-window-percentage", config.panic_window_percentage, kShare);
+  read.number("panic-threshold-percentage", config.panic_threshold_percentage, kThreshold);
+  read.duration("scale-to-zero-grace-period", config.scale_to_zero_grace_period, kGrace);
+  read.duration("scale-to-zero-pod-retention-period", config.scale_to_zero_pod_retention_period,
+                kRetention);
+  read.duration("scale-down-delay", config.scale_down_delay, kDelay);
+  read.count("initial-scale", config.initial_scale, kInitial);
+  read.count("min-scale", config.min_scale, kCount);
+  read.count("max-scale", config.max_scale, kCount);
+  read.count("max-scale-limit", config.max_scale_limit, kCount);
   return read.problem();
 }
 
 struct Rule {
   bool broken;
   std::string_view key;
-  std::string_view complaint;
+  std::string complaint;
   std::string accepted;
 };
 
-bool whole_seconds(Duration duration) {
-  return duration % std::chrono::seconds{1} == Duration{0};
-}
-
-// In the order of the reference: the first broken one is told. Written as "less than", so that NaN
-// passes, as it does there.
-std::vector<Rule> rules_for(const ClusterConfig& c) {
+// Durations, capacities and rates. All rules are written as "less than", so that NaN passes, as it
+// does in the reference.
+std::vector<Rule> rules_of_load(const ClusterConfig& c, const StringMap& data) {
   const double fraction = c.container_concurrency_target_fraction;
-  const bool limited = c.max_scale_limit > 0;
-  const std::string most = limited ? std::to_string(c.max_scale_limit) : "2147483647";
   return {
       {c.scale_to_zero_grace_period <= Duration{0}, "scale-to-zero-grace-period",
-       "must be positive", "a duration above 0s"},
-      {c.scale_down_delay < Duration{0}, "scale-down-delay", "must not be negative",
-       "whole seconds, 0s or more"},
-      {!whole_seconds(c.scale_down_delay), "scale-down-delay", "must be whole seconds",
-       "whole seconds, 0s or more"},
+       "must be positive", kGrace},
+      {c.scale_down_delay < Duration{0}, "scale-down-delay", "must not be negative", kDelay},
+      {!whole_seconds(c.scale_down_delay), "scale-down-delay", "must be whole seconds", kDelay},
       {c.scale_to_zero_pod_retention_period < Duration{0}, "scale-to-zero-pod-retention-period",
-       "must not be negative", "a duration of 0s or more"},
+       "must not be negative", kRetention},
       {c.target_burst_capacity < 0 && c.target_burst_capacity != -1, "target-burst-capacity",
-       "must be non-negative, or -1 for unlimited", "0 or more, or -1"},
+       "must not be negative, except for -1", kBurst},
       {fraction <= 0 || fraction > 1, "container-concurrency-target-percentage",
-       "is outside (0, 100]", "a percentage above 0, at most 100"},
+       "is outside (0, 100]", kPercentage},
       {fraction * c.container_concurrency_target_default < kTargetMin,
        "container-concurrency-target-default",
-       "times container-concurrency-target-percentage is too small", "a product of at least 0.01"},
+       "times " + quoted(data, "container-concurrency-target-percentage") + " is too small",
+       kCombinedTarget},
       {c.rps_target_default < kTargetMin, "requests-per-second-target-default", "is too small",
-       "0.01 or more"},
-      {c.activator_capacity < 1, "activator-capacity", "must be at least 1", "1 or more"},
-      {c.max_scale_up_rate <= 1, "max-scale-up-rate", "must be greater than 1", "a number above 1"},
-      {c.max_scale_down_rate <= 1, "max-scale-down-rate", "must be greater than 1",
-       "a number above 1"},
+       kTarget},
+      {c.activator_capacity < 1, "activator-capacity", "is too small", kCapacity},
+      {c.max_scale_up_rate <= 1, "max-scale-up-rate", "must be greater than 1", kRate},
+      {c.max_scale_down_rate <= 1, "max-scale-down-rate", "must be greater than 1", kRate},
       {c.stable_window < kWindowMin || c.stable_window > kWindowMax, "stable-window",
-       "is out of range", "whole seconds from 6s to 1h"},
-      {!whole_seconds(c.stable_window), "stable-window", "must be whole seconds",
-       "whole seconds from 6s to 1h"},
+       "is out of range", kWindow},
+      {!whole_seconds(c.stable_window), "stable-window", "must be whole seconds", kWindow},
       {c.panic_window_percentage < 1 || c.panic_window_percentage > 100, "panic-window-percentage",
-       "is out of range", "1 to 100"},
-      {c.initial_scale < 0 || (c.initial_scale == 0 && !c.allow_zero_initial_scale),
-       "initial-scale", "is too small",
-       c.allow_zero_initial_scale ? "0 or more" : "1 or more (0 needs allow-zero-initial-scale)"},
-      {c.max_scale < (limited ? 1 : 0) || (limited && c.max_scale > c.max_scale_limit), "max-scale",
-       "is out of range", (limited ? "1 to " : "0 to ") + most},
-      {c.max_scale_limit < 0, "max-scale-limit", "must not be negative", "0 or more"},
-      {c.min_scale < 0, "min-scale", "must not be negative", "0 or more"},
-      {c.min_scale > c.max_scale && c.max_scale > 0, "min-scale", "is above max-scale",
-       "0 to max-scale (" + std::to_string(c.max_scale) + ")"},
+       "is out of range", kShare},
   };
 }
 
-Problem told(const Rule& rule, const StringMap& data) {
-  const auto given = data.find(rule.key);
-  const std::string value = given == data.end() ? " (not set)" : " \"" + given->second + "\"";
-  return {std::string{rule.key} + value + " " + std::string{rule.complaint},
-          "accepted: " + rule.accepted};
+std::vector<Rule> rules_of_scale(const ClusterConfig& c, const StringMap& data) {
+  const bool limited = c.max_scale_limit > 0;
+  const std::string limit = quoted(data, "max-scale-limit");
+  const std::string up_to_limit =
+      limited ? "a whole number from 1 to " + std::to_string(c.max_scale_limit) : kCount;
+  return {
+      {c.initial_scale < 0, "initial-scale", "must not be negative",
+       c.allow_zero_initial_scale ? kCount : kInitial},
+      {c.initial_scale == 0 && !c.allow_zero_initial_scale, "initial-scale",
+       "is too small with " + quoted(data, "allow-zero-initial-scale"), kInitial},
+      {c.min_scale < 0, "min-scale", "must not be negative", kCount},
+      {c.max_scale < 0, "max-scale", "must not be negative", up_to_limit},
+      {limited && c.max_scale == 0, "max-scale", "must not be unlimited with " + limit,
+       up_to_limit},
+      {limited && c.max_scale > c.max_scale_limit, "max-scale", "is above " + limit, up_to_limit},
+      {c.max_scale_limit < 0, "max-scale-limit", "must not be negative", kCount},
+      {c.min_scale > c.max_scale && c.max_scale > 0, "min-scale",
+       "is above " + quoted(data, "max-scale"),
+       "a whole number from 0 to " + std::to_string(c.max_scale)},
+  };
+}
+
+// The first broken one is told, in the order of the reference.
+std::optional<Problem> first_broken(const std::vector<Rule>& rules, const StringMap& data) {
+  for (const Rule& rule : rules) {
+    if (rule.broken) return told(quoted(data, rule.key) + " " + rule.complaint, rule.accepted);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -166,9 +204,8 @@ Result<ClusterConfig, Problem> parse_cluster_config(const StringMap& data,
                                                     const ClusterConfig& defaults) {
   ClusterConfig config = defaults;
   if (auto problem = read_all(data, config)) return std::move(*problem);
-  for (const Rule& rule : rules_for(config)) {
-    if (rule.broken) return told(rule, data);
-  }
+  if (auto problem = first_broken(rules_of_load(config, data), data)) return std::move(*problem);
+  if (auto problem = first_broken(rules_of_scale(config, data), data)) return std::move(*problem);
   return config;
 }
 

@@ -53,11 +53,19 @@ Collector::Collector(const DeciderSpec& spec)
 void Collector::record(const Stat& stat, TimePoint at) {
   const double concurrency = stat.average_concurrency - stat.average_proxied_concurrency;
   const double rps = stat.request_count - stat.proxied_request_count;
-  concurrency_.stable.record(at, concurrency);
-  concurrency_.panic.record(at, concurrency);
-  rps_.stable.record(at, rps);
-  rps_.panic.record(at, rps);
+  const WindowAverage::Bucket bucket = concurrency_.stable.bucket_of(at);
+  concurrency_.stable.record(bucket, concurrency);
+  concurrency_.panic.record(bucket, concurrency);
+  rps_.stable.record(bucket, rps);
+  rps_.panic.record(bucket, rps);
   newest_ = newest_ ? std::max(*newest_, at) : at;
+}
+
+void Collector::release_if_empty(TimePoint now) {
+  for (Pair* pair : {&concurrency_, &rps_}) {
+    pair->stable.release_if_empty(now);
+    pair->panic.release_if_empty(now);
+  }
 }
 
 void Collector::update(const DeciderSpec& spec, TimePoint now) {
@@ -73,9 +81,8 @@ Collector::Averages Collector::averages(ScalingMetric metric, TimePoint now) con
   return {.stable = pair.stable.average(now), .panic = pair.panic.average(now), .empty = false};
 }
 
-bool Collector::silent(const DeciderSpec& spec, std::int32_t ready, TimePoint now) const {
-  if (!spec.has_scrape_target || ready <= 0 || !newest_) return false;
-  return now - *newest_ >= std::min<Duration>(kSilence, spec.stable_window / 2);
+bool Collector::silent(const DeciderSpec& spec, TimePoint now) const {
+  return newest_ && now - *newest_ >= std::min<Duration>(kSilence, spec.stable_window / 2);
 }
 
 }  // namespace sluice::autoscaler

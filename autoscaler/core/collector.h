@@ -44,6 +44,9 @@ class Collector {
   /// Takes over changed window lengths. The aggregation stays as it was at creation.
   void update(const DeciderSpec& spec, TimePoint now);
 
+  /// Gives back the memory of windows that hold nothing.
+  void release_if_empty(TimePoint now);
+
   /// Averages of one metric, and whether the stable window holds anything.
   struct Averages {
     double stable = 0;
@@ -56,9 +59,9 @@ class Collector {
   /// The newest instant a stat was recorded at; absent before the first.
   [[nodiscard]] std::optional<TimePoint> newest() const { return newest_; }
 
-  /// Silence never means zero (autoscaler.md 16.2): pods are ready and scraped, yet nothing newer
-  /// than min(10 s, half the stable window) has come.
-  [[nodiscard]] bool silent(const DeciderSpec& spec, std::int32_t ready, TimePoint now) const;
+  /// Stats have come, but none newer than min(10 s, half the stable window): what the windows hold
+  /// is old (autoscaler.md 16.2).
+  [[nodiscard]] bool silent(const DeciderSpec& spec, TimePoint now) const;
 
  private:
   struct Pair {

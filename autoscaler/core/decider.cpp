@@ -48,6 +48,12 @@ std::optional<TimePoint> Decider::panic_until() const {
   return *panic_since_ + spec_.stable_window;
 }
 
+void Decider::shift(Duration by, TimePoint now) {
+  if (panic_since_) *panic_since_ += by;
+  if (panic_entered_) *panic_entered_ += by;
+  if (delay_) delay_->carry_to(now);
+}
+
 void Decider::follow_panic(bool breach, TimePoint now) {
   if (breach) {
     if (!panic_since_) panic_entered_ = now;
@@ -79,6 +85,8 @@ Decision Decider::decide(const Observation& seen, TimePoint now) {
   // costs less than a request that waits for one.
   const double stable = std::ceil(seen.stable / spec_.target_value);
   const double panic = std::ceil(seen.panic / spec_.target_value);
+  // A NaN that a configuration was allowed to contain decides nothing.
+  if (std::isnan(stable) || std::isnan(panic)) return decision;
   std::int32_t stable_pods = whole(limited(stable, down, up));
   std::int32_t panic_pods = whole(limited(panic, down, up));
   const std::int32_t rated_stable = stable_pods;
@@ -143,7 +151,7 @@ std::int32_t bounded_scale(std::int32_t desired, const Bounds& bounds) {
 std::int32_t activator_count(std::int32_t ready, double total_value, double target_burst_capacity,
                              double activator_capacity) {
   if (target_burst_capacity == 0) return kActivatorsMin;
-  const double load = ready * total_value + std::max(target_burst_capacity, 0.0);
+  const double load = ready * total_value + std::max(0.0, target_burst_capacity);
   return std::max(kActivatorsMin, whole(std::ceil(load / activator_capacity)));
 }
 

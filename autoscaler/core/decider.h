@@ -47,6 +47,9 @@ class Decider {
   /// the window made at creation.
   void update(const DeciderSpec& spec) { spec_ = spec; }
 
+  /// The clock has stepped by `by` to `now`: panic keeps its age, the delay window its maximum.
+  void shift(Duration by, TimePoint now);
+
   [[nodiscard]] const DeciderSpec& spec() const { return spec_; }
 
   [[nodiscard]] Mode mode() const { return panic_since_ ? Mode::panic : Mode::stable; }

@@ -106,6 +106,7 @@ std::string bounded(const DecisionRecord& record) {
       if (!record.hold_left) return count(record.bounded) + " kept until ready";
       return count(record.bounded) + " kept for " + left + " by the stable window";
     case Bound::grace:
+      if (!record.hold_left) return count(record.bounded) + " kept until the activators answer";
       return count(record.bounded) + " kept for " + left + " by the grace period";
     case Bound::retention:
       return count(record.bounded) + " kept for " + left + " by pod retention";

@@ -73,9 +73,12 @@ struct DecisionRecord {
   std::int32_t excess_burst_capacity = 0;
   RouteMode route_mode = RouteMode::proxy;
 
-  // Not in the JSON: what the sentences need.
+  // Not in the decision JSON, but in what `explain` adds to it and in the sentences.
   Bound decider_bound = Bound::none;  ///< the decider's own last rule, before bounds
   double panic_threshold = 2;
+  double max_scale_up_rate = 1000;
+  double max_scale_down_rate = 2;
+  std::int32_t activation_scale = 0;
   Duration stable_window{0};
   Duration panic_window{0};
   Duration scale_down_delay{0};

@@ -1,5 +1,6 @@
 #include "autoscaler/core/go_syntax.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -70,12 +71,27 @@ std::optional<std::int64_t> unit_of(std::string_view name) {
   return std::nullopt;
 }
 
+// Digits after a decimal point: value / scale. As in Go, digits that no longer fit are dropped.
+struct Fraction {
+  std::uint64_t value = 0;
+  double scale = 1;
+};
+
+void take_digit(Fraction& fraction, char digit, bool& full) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (full) return;
+  const std::uint64_t next = fraction.value * 10 + static_cast<std::uint64_t>(digit - '0');
+  full = fraction.value > kMost / 10 || next > kMost + 1;
+  if (full) return;
+  fraction.value = next;
+  fraction.scale *= 10;
+}
+
 // Takes "1.5h" off the front of `text`, in nanoseconds.
 std::optional<std::uint64_t> take_term(std::string_view& text) {
   constexpr std::uint64_t kLimit = std::uint64_t{1} << 63;
   std::uint64_t integer = 0;
-  double fraction = 0;
-  double scale = 1;
+  Fraction fraction;
   std::size_t at = 0;
   std::size_t digits = 0;
   for (; at < text.size() && is_digit(text[at]); ++at, ++digits) {
@@ -84,10 +100,9 @@ std::optional<std::uint64_t> take_term(std::string_view& text) {
     if (integer > kLimit) return std::nullopt;
   }
   if (at < text.size() && text[at] == '.') {
+    bool full = false;
     for (++at; at < text.size() && is_digit(text[at]); ++at, ++digits) {
-      if (scale > 1e17) continue;  // beyond the nineteenth digit nothing changes
-      fraction = fraction * 10 + (text[at] - '0');
-      scale *= 10;
+      take_digit(fraction, text[at], full);
     }
   }
   if (digits == 0) return std::nullopt;
@@ -98,11 +113,53 @@ std::optional<std::uint64_t> take_term(std::string_view& text) {
   const auto size = static_cast<std::uint64_t>(*unit);
   if (integer > kLimit / size) return std::nullopt;
   text.remove_prefix(at);
+  const double per_digit = static_cast<double>(*unit) / fraction.scale;
   return integer * size +
-         static_cast<std::uint64_t>(fraction * (static_cast<double>(*unit) / scale));
+         static_cast<std::uint64_t>(static_cast<double>(fraction.value) * per_digit);
 }
 
+// What Go takes for white space, in UTF-8: Unicode's property of that name.
+constexpr std::array<std::string_view, 25> kSpaces{" ",
+                                                   "\t",
+                                                   "\n",
+                                                   "\v",
+                                                   "\f",
+                                                   "\r",
+                                                   "\xC2\x85",
+                                                   "\xC2\xA0",
+                                                   "\xE1\x9A\x80",
+                                                   "\xE2\x80\x80",
+                                                   "\xE2\x80\x81",
+                                                   "\xE2\x80\x82",
+                                                   "\xE2\x80\x83",
+                                                   "\xE2\x80\x84",
+                                                   "\xE2\x80\x85",
+                                                   "\xE2\x80\x86",
+                                                   "\xE2\x80\x87",
+                                                   "\xE2\x80\x88",
+                                                   "\xE2\x80\x89",
+                                                   "\xE2\x80\x8A",
+                                                   "\xE2\x80\xA8",
+                                                   "\xE2\x80\xA9",
+                                                   "\xE2\x80\xAF",
+                                                   "\xE2\x81\x9F",
+                                                   "\xE3\x80\x80"};
+
 }  // namespace
+
+std::string_view trim_go_space(std::string_view text) {
+  const auto starts = [&text](std::string_view space) { return text.starts_with(space); };
+  const auto ends = [&text](std::string_view space) { return text.ends_with(space); };
+  for (auto at = kSpaces.begin(); at != kSpaces.end();) {
+    at = std::find_if(kSpaces.begin(), kSpaces.end(), starts);
+    if (at != kSpaces.end()) text.remove_prefix(at->size());
+  }
+  for (auto at = kSpaces.begin(); at != kSpaces.end();) {
+    at = std::find_if(kSpaces.begin(), kSpaces.end(), ends);
+    if (at != kSpaces.end()) text.remove_suffix(at->size());
+  }
+  return text;
+}
 
 std::optional<double> read_go_float(std::string_view text) {
   if (const auto special = read_special(text)) return special;

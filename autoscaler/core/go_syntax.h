@@ -11,6 +11,9 @@
 // and time.ParseDuration accept, no more (no leading space) and no less (1_000, 0x1p4, NaN).
 namespace sluice::autoscaler {
 
+/// `text` without the white space, Unicode's included, at its ends.
+[[nodiscard]] std::string_view trim_go_space(std::string_view text);
+
 /// A float: decimal or hexadecimal, underscores between digits, NaN and signed Inf or Infinity in
 /// any case. Absent when malformed or out of range.
 [[nodiscard]] std::optional<double> read_go_float(std::string_view text);

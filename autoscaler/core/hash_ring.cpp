@@ -14,16 +14,6 @@ namespace {
 
 constexpr std::uint64_t kUniverse = kNamesMax;
 
-// FNV-1a, 64 bits.
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char c : text) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 1099511628211ULL;
-  }
-  return hash;
-}
-
 std::string hex(std::uint64_t value) {
   std::array<char, 16> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, 16).ptr;
@@ -48,12 +38,22 @@ Ring place(const std::vector<std::string>& names, std::string_view target) {
 
 }  // namespace
 
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : text) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 1099511628211ULL;
+  }
+  return hash;
+}
+
 std::vector<std::string> choose_subset(std::vector<std::string> names, std::size_t count,
                                        std::string_view target) {
-  CHECK(names.size() <= kNamesMax);
   std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   if (count >= names.size()) return names;
 
+  CHECK(names.size() <= kNamesMax);
   const Ring ring = place(names, target);
   std::uint64_t angle = hash_of(std::string{target} + "start-angle-salt") % kUniverse;
   const std::uint64_t step = hash_of(std::string{target} + "step-angle-salt") % kUniverse;

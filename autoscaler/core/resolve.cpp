@@ -49,7 +49,9 @@ void resolve_target(const ClusterConfig& config, const StringMap& annotations,
     utilization = *percent / 100;
   }
   spec.total_value = total;
-  spec.target_value = std::max(kTargetMin, total * utilization);
+  // In this order a NaN, which validation lets pass, stays one: the decider then decides nothing.
+  const double target = total * utilization;
+  spec.target_value = target < kTargetMin ? kTargetMin : target;
 }
 
 // The rings are as long as the windows: what is out of range counts as absent, so that annotations
@@ -64,10 +66,22 @@ double panic_percentage(const ClusterConfig& config, const StringMap& annotation
   return percentage && !(*percentage > 100) ? *percentage : config.panic_window_percentage;
 }
 
-// A share of the stable window in whole seconds, half up, at least one.
+double burst_capacity_hysteresis(const StringMap& annotations, double target_burst_capacity) {
+  // Switched off, the burst capacity is always 0: no measure of what could be spare.
+  if (target_burst_capacity == 0) return 0;
+  const auto at = annotations.find(kBurstHysteresis);
+  const auto value = at == annotations.end() ? std::nullopt : read_go_float(at->second);
+  return value && *value > 0 && std::isfinite(*value) ? *value : 0;
+}
+
+// A share of the stable window in whole seconds, half up, at least one. The share is cut to whole
+// nanoseconds first, as in the reference: what falls short of a half by less is still short.
 Duration panic_window(Duration stable, double percentage) {
-  const double seconds = std::round(to_seconds(stable) * percentage / 100);
-  return std::chrono::seconds{seconds > 1 ? static_cast<std::int64_t>(seconds) : 1};
+  constexpr Duration kSecond = std::chrono::seconds{1};
+  const double share = static_cast<double>(stable.count()) * percentage / 100;
+  if (!(share > static_cast<double>(kSecond.count()))) return kSecond;
+  const Duration whole{static_cast<std::int64_t>(share)};
+  return (whole + kSecond / 2) / kSecond * kSecond;
 }
 
 }  // namespace
@@ -115,6 +129,8 @@ ScalingSpec resolve(const ClusterConfig& config, const StringMap& annotations,
   if (const auto at = annotations.find(kProgressDeadline); at != annotations.end()) {
     spec.zero.progress_deadline = read_go_duration(at->second).value_or(config.progress_deadline);
   }
+  spec.burst_capacity_hysteresis =
+      burst_capacity_hysteresis(annotations, decider.target_burst_capacity);
   return spec;
 }
 

@@ -10,6 +10,11 @@ namespace {
 // as for silent pods, and longer than a start usually takes.
 constexpr Duration kActivatorSilence = std::chrono::seconds{10};
 
+// Evaluations come every 2 s. When the last one lies further back, or ahead, the clock has jumped
+// or the process stood still.
+constexpr Duration kGapMax = std::chrono::seconds{10};
+constexpr Duration kStepBackMax = std::chrono::seconds{2};
+
 }  // namespace
 
 RevisionScaler::RevisionScaler(RevisionScalerSpec spec, std::int32_t ready_at_start, TimePoint now)
@@ -19,7 +24,9 @@ RevisionScaler::RevisionScaler(RevisionScalerSpec spec, std::int32_t ready_at_st
       decider_(spec_.decider, ready_at_start, now),
       status_(spec_.decider),
       activity_since_(now),
-      replicas_(spec.replicas.value_or(spec_.decider.initial_scale)) {
+      taken_over_(spec.taken_over),
+      replicas_(spec.replicas.value_or(spec_.decider.initial_scale)),
+      evaluated_(now) {
   // Nothing was ever wanted: zero is known, so that the first request wakes it at once.
   if (replicas_ == 0) {
     status_.set_desired(0);
@@ -44,7 +51,11 @@ bool RevisionScaler::push(const Stat& stat, TimePoint at) {
 void RevisionScaler::scraped(std::span<const Stat> answers, std::int32_t ready, TimePoint at) {
   if (told_to_sleep_ || answers.empty()) return;
   if (static_cast<std::int64_t>(answers.size()) < sample_size(ready)) return;
-  collector_.record(scrape_average(answers, ready), at);
+  scraped(scrape_average(answers, ready), at);
+}
+
+void RevisionScaler::scraped(const Stat& all, TimePoint at) {
+  if (!told_to_sleep_) collector_.record(all, at);
 }
 
 // With no pod ready only activators could speak, and one that is connected and says nothing holds
@@ -54,8 +65,45 @@ void RevisionScaler::scraped(std::span<const Stat> answers, std::int32_t ready, 
 void RevisionScaler::count_silence_as_zero(const ScaleInputs& inputs, TimePoint now) {
   if (!inputs.activator_connected || inputs.ready > 0 || status_.desired() <= 0) return;
   const TimePoint heard = std::max(collector_.newest().value_or(activity_since_), activity_since_);
-  if (now - heard < kActivatorSilence) return;
+  if (now - heard < kActivatorSilence || resumed_within(kActivatorSilence, now)) return;
   collector_.record(Stat{}, now);
+}
+
+// What lies between was not observed, so it proves nothing: the Active condition keeps its age, and
+// nobody's silence counts until there was time to hear of them again. After a step back the windows
+// start anew, since to them every present stat would be too old; the last answer stays until then.
+void RevisionScaler::notice_gap(const ScaleInputs& inputs, TimePoint now) {
+  if (inputs.activator_connected && !activator_connected_) resumed_ = now;
+  activator_connected_ = inputs.activator_connected;
+  const Duration step = now - evaluated_;
+  evaluated_ = now;
+  if (step >= -kStepBackMax && step <= kGapMax) return;
+  resumed_ = now;
+  activity_since_ += step;
+  if (known_since_) *known_since_ += step;
+  if (step > Duration{0}) return;
+  collector_ = Collector{spec_.decider};
+  decider_.shift(step, now);
+}
+
+bool RevisionScaler::resumed_within(Duration length, TimePoint now) const {
+  return resumed_ && now - *resumed_ < length;
+}
+
+// Silence never means zero (autoscaler.md 16.2): scraped pods always have something to say, and an
+// activator that is not there, or has just come, says nothing about the requests it holds.
+bool RevisionScaler::metrics_missing(const ScaleInputs& inputs, TimePoint now) const {
+  if (!collector_.silent(spec_.decider, now)) return false;
+  const bool scraped = spec_.decider.has_scrape_target && inputs.ready > 0;
+  return scraped || !inputs.activator_connected || resumed_within(kActivatorSilence, now);
+}
+
+// Without a scrape target only activators speak, and an empty window is zero load as long as one is
+// there to report it (autoscaler.md 16.2).
+bool RevisionScaler::has_data(const ScaleInputs& inputs, bool empty, TimePoint now) const {
+  if (!empty) return true;
+  return !spec_.decider.has_scrape_target && inputs.activator_connected &&
+         !resumed_within(kActivatorSilence, now);
 }
 
 DecisionRecord RevisionScaler::gather(const ScaleInputs& inputs, TimePoint now) const {
@@ -69,13 +117,16 @@ DecisionRecord RevisionScaler::gather(const ScaleInputs& inputs, TimePoint now) 
   record.total = decider.total_value;
   record.ready = inputs.ready;
   record.panic_threshold = decider.panic_threshold;
+  record.max_scale_up_rate = decider.max_scale_up_rate;
+  record.max_scale_down_rate = decider.max_scale_down_rate;
+  record.activation_scale = decider.activation_scale;
   record.stable_window = decider.stable_window;
   record.panic_window = decider.panic_window;
   record.scale_down_delay = decider.scale_down_delay;
   record.bounds = spec_.bounds;
   record.initial_scale = decider.initial_scale;
   record.told_to_sleep = told_to_sleep_;
-  record.metrics_missing = collector_.silent(decider, inputs.ready, now);
+  record.metrics_missing = metrics_missing(inputs, now);
   const Collector::Averages averages = collector_.averages(decider.metric, now);
   record.stable = averages.stable;
   record.panic = averages.panic;
@@ -85,13 +136,13 @@ DecisionRecord RevisionScaler::gather(const ScaleInputs& inputs, TimePoint now) 
 Bound RevisionScaler::decide(DecisionRecord& record, const ScaleInputs& inputs, TimePoint now) {
   if (record.metrics_missing) return Bound::no_data;
   const Collector::Averages averages = collector_.averages(spec_.decider.metric, now);
-  const Decision decision =
-      decider_.decide({.stable = averages.stable,
-                       .panic = averages.panic,
-                       .has_data = !averages.empty || !spec_.decider.has_scrape_target,
-                       .ready = inputs.ready},
-                      now);
+  const Decision decision = decider_.decide({.stable = averages.stable,
+                                             .panic = averages.panic,
+                                             .has_data = has_data(inputs, averages.empty, now),
+                                             .ready = inputs.ready},
+                                            now);
   status_.take(decision);
+  if (decision.valid && !known_since_) known_since_ = now;
   record.valid = decision.valid;
   record.wanted_stable = decision.wanted_stable;
   record.wanted_panic = decision.wanted_panic;
@@ -115,8 +166,10 @@ ScalerPlan RevisionScaler::reconcile(const ScaleInputs& inputs, TimePoint now) {
                               .route_mode = route_mode_,
                               .proxy_for = inputs.proxy_for,
                               .probe_ok = inputs.probe_ok});
+    if (taken_over_) hold_taken_over(plan, now);
     if (plan.write) replicas_ = *plan.write;
-    route_mode_ = route_mode(plan.want, status_.excess_burst_capacity());
+    route_mode_ = route_mode(plan.want, status_.excess_burst_capacity(), route_mode_,
+                             spec_.burst_capacity_hysteresis);
     const ActivityChange change = next_activity(spec_, {.activity = activity_,
                                                         .initialized = initialized_,
                                                         .service_name_set = true,
@@ -129,9 +182,23 @@ ScalerPlan RevisionScaler::reconcile(const ScaleInputs& inputs, TimePoint now) {
   return plan;
 }
 
+void RevisionScaler::hold_taken_over(ScalerPlan& plan, TimePoint now) const {
+  const std::int32_t held = bounded_scale(replicas_, {.min = 0, .max = spec_.bounds.max});
+  if (plan.want < 0 || plan.want >= held) return;
+  plan.want = held;
+  plan.write.reset();
+  if (held != replicas_) plan.write = held;
+  plan.bound_by = Bound::stable_window;
+  const Duration window = spec_.decider.stable_window;
+  plan.requeue = known_since_ ? *known_since_ + window - now : window;
+}
+
 ScaleState RevisionScaler::evaluate(const ScaleInputs& inputs, TimePoint now) {
   const std::int32_t want_before = replicas_;
   const Activity activity_before = activity_;
+  notice_gap(inputs, now);
+  if (known_since_ && now - *known_since_ >= spec_.decider.stable_window) taken_over_ = false;
+  if (replicas_ == 0) collector_.release_if_empty(now);
   count_silence_as_zero(inputs, now);
 
   DecisionRecord record = gather(inputs, now);
@@ -142,9 +209,13 @@ ScaleState RevisionScaler::evaluate(const ScaleInputs& inputs, TimePoint now) {
     record.decider_bound = decide(record, inputs, now);
     const ScalerPlan plan = reconcile(inputs, now);
     state.requeue = plan.requeue;
+    state.probe = plan.probe && !inputs.probe_ok;
+    state.probe_later = plan.probe_later;
     record.hold_left = plan.requeue;
     record.bound_by = record.decider_bound;
     if (plan.bound_by != Bound::none) record.bound_by = plan.bound_by;
+    // Zero is decided and not proven: the activators have to take the traffic over first.
+    if (plan.want == 0 && replicas_ > 0 && !plan.requeue) record.bound_by = Bound::grace;
     if (plan.want < 0 && record.valid && replicas_ > status_.desired()) {
       // On its way up while the windows already say zero: kept until it is ready, then a window
       // more.
@@ -205,6 +276,7 @@ void RevisionScaler::wake(TimePoint now) {
 
 void RevisionScaler::sleep(TimePoint now) {
   told_to_sleep_ = true;
+  taken_over_ = false;
   collector_ = Collector{spec_.decider};
   decider_ = Decider{spec_.decider, 0, now};
   status_ = DeciderStatus{spec_.decider};

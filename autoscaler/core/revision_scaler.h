@@ -20,6 +20,9 @@ struct RevisionScalerSpec {
   std::string revision;  ///< its name, copied into every record
   /// Replicas the platform runs or starts for it already; absent: the initial scale.
   std::optional<std::int32_t> replicas;
+  /// Another autoscaler governed them until now: they are not lowered, except to the maximum,
+  /// before there was a stable window of valid evaluations (autoscaler.md 16.3).
+  bool taken_over = false;
 };
 
 /// What the loop knows at an evaluation beside the stats.
@@ -30,7 +33,9 @@ struct ScaleInputs {
   /// machine, where the front door is the activator and the last replica goes without further
   /// grace.
   std::optional<Duration> proxy_for = Duration::max();
-  bool probe_ok = true;             ///< the activator's answer to a probe
+  /// The activator's answer to the probe that a state asked for; absent: not asked yet. True, the
+  /// default, fits one machine too.
+  std::optional<bool> probe_ok = true;
   bool activator_connected = true;  ///< somebody would report waiting requests
 };
 
@@ -42,6 +47,8 @@ struct ScaleState {
   RouteMode route_mode = RouteMode::proxy;
   std::optional<Duration> requeue;  ///< evaluate again after this long, at the latest
   Activity activity = Activity::inactive;
+  bool probe = false;        ///< zero depends on the activator: probe it, evaluate with its answer
+  bool probe_later = false;  ///< the probe failed: keep probing, then evaluate again
   bool metrics_missing = false;  ///< silence: the last answer stays (autoscaler.md 16.2)
   bool changed = false;          ///< want, mode, route or activity differ from the last state
 };
@@ -61,6 +68,9 @@ class RevisionScaler {
   /// The answers of a scrape of sample_size(ready) pods. None, or fewer than the sample, are
   /// dropped.
   void scraped(std::span<const Stat> answers, std::int32_t ready, TimePoint at);
+
+  /// What a scrape said of all ready pods.
+  void scraped(const Stat& all, TimePoint at);
 
   [[nodiscard]] ScaleState evaluate(const ScaleInputs& inputs, TimePoint now);
 
@@ -87,9 +97,14 @@ class RevisionScaler {
   [[nodiscard]] const DecisionRecord& last() const { return last_; }
 
  private:
+  void notice_gap(const ScaleInputs& inputs, TimePoint now);
   [[nodiscard]] DecisionRecord gather(const ScaleInputs& inputs, TimePoint now) const;
   [[nodiscard]] Bound decide(DecisionRecord& record, const ScaleInputs& inputs, TimePoint now);
   [[nodiscard]] ScalerPlan reconcile(const ScaleInputs& inputs, TimePoint now);
+  [[nodiscard]] bool metrics_missing(const ScaleInputs& inputs, TimePoint now) const;
+  [[nodiscard]] bool has_data(const ScaleInputs& inputs, bool empty, TimePoint now) const;
+  [[nodiscard]] bool resumed_within(Duration length, TimePoint now) const;
+  void hold_taken_over(ScalerPlan& plan, TimePoint now) const;
   void set_activity(Activity activity, TimePoint now);
   void count_silence_as_zero(const ScaleInputs& inputs, TimePoint now);
 
@@ -104,7 +119,12 @@ class RevisionScaler {
   bool initialized_ = false;
   bool told_to_sleep_ = false;
   bool woken_by_hand_ = false;
+  bool taken_over_ = false;  // and not yet known for a stable window
   std::int32_t replicas_;
+  TimePoint evaluated_;                   // the last time
+  bool activator_connected_ = true;       // then
+  std::optional<TimePoint> resumed_;      // the last time that we began to listen again
+  std::optional<TimePoint> known_since_;  // the first valid evaluation
   DecisionRecord last_;
 };
 

@@ -26,7 +26,10 @@ ScalerPlan waiting(ScalerPlan plan, std::int32_t want, Duration requeue, Bound b
 }
 
 ScalerPlan while_activating(const ScalingSpec& spec, const ScalerView& view, ScalerPlan plan) {
-  const Duration timeout = spec.zero.progress_deadline + kActivationBuffer;
+  // A deadline may be as long as a duration can be.
+  const Duration timeout =
+      std::min(spec.zero.progress_deadline, Duration::max() - kActivationBuffer) +
+      kActivationBuffer;
   if (view.activity_for > timeout) return written(plan, 0, view.replicas);
   plan.want = -1;
   plan.requeue = timeout;
@@ -141,8 +144,15 @@ ActivityChange next_activity(const ScalingSpec& spec, const ActivityView& view) 
   return change;
 }
 
-RouteMode route_mode(std::int32_t want, std::int32_t excess_burst_capacity) {
-  return want > 0 && excess_burst_capacity >= 0 ? RouteMode::serve : RouteMode::proxy;
+std::int32_t reported_scale(std::int32_t want, std::int32_t reported) {
+  return want < 0 && reported >= 0 ? reported : want;
+}
+
+RouteMode route_mode(std::int32_t want, std::int32_t excess_burst_capacity, RouteMode present,
+                     double hysteresis) {
+  if (want <= 0 || excess_burst_capacity < 0) return RouteMode::proxy;
+  if (present == RouteMode::serve) return present;
+  return excess_burst_capacity >= hysteresis ? RouteMode::serve : RouteMode::proxy;
 }
 
 }  // namespace sluice::autoscaler

@@ -67,7 +67,14 @@ struct ActivityChange {
 
 [[nodiscard]] ActivityChange next_activity(const ScalingSpec& spec, const ActivityView& view);
 
-/// Serve only with pods wanted and burst capacity to spare (autoscaler.md 8.1, step 4).
-[[nodiscard]] RouteMode route_mode(std::int32_t want, std::int32_t excess_burst_capacity);
+/// The scale to show in a status: an unknown one (-1) never hides a number that is known
+/// (autoscaler.md 8.1, step 8).
+[[nodiscard]] std::int32_t reported_scale(std::int32_t want, std::int32_t reported);
+
+/// Serve only with pods wanted and burst capacity to spare (autoscaler.md 8.1, step 4). From
+/// `present` proxy the spare capacity must reach `hysteresis` requests first; the way back is taken
+/// as soon as there is none. With a hysteresis of 0 `present` does not matter, as in the reference.
+[[nodiscard]] RouteMode route_mode(std::int32_t want, std::int32_t excess_burst_capacity,
+                                   RouteMode present, double hysteresis);
 
 }  // namespace sluice::autoscaler

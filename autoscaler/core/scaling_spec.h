@@ -60,6 +60,9 @@ struct ScalingSpec {
   DeciderSpec decider;
   Bounds bounds;
   ZeroSpec zero;
+  /// Spare burst capacity, in requests, that must be there before the activators leave the path;
+  /// they come back as soon as there is none. 0, the default, is the reference's rule.
+  double burst_capacity_hysteresis = 0;
 
   friend bool operator==(const ScalingSpec&, const ScalingSpec&) = default;
 };

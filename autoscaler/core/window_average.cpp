@@ -13,13 +13,13 @@ namespace {
 constexpr double kLeastSmoothing = 0.2;
 constexpr double kForgotten = 0.0001;
 
-std::size_t bucket_count(Duration window, Duration granularity) {
+WindowAverage::Bucket buckets_in(Duration window, Duration granularity) {
   CHECK(window > Duration{0});
   CHECK(granularity > Duration{0});
-  return static_cast<std::size_t>((window + granularity - Duration{1}) / granularity);
+  return (window + granularity - Duration{1}) / granularity;
 }
 
-double smoothing_for(std::size_t buckets) {
+double smoothing_for(WindowAverage::Bucket buckets) {
   return std::max(1 - std::pow(kForgotten, 1 / static_cast<double>(buckets)), kLeastSmoothing);
 }
 
@@ -35,41 +35,42 @@ WindowAverage::WindowAverage(Duration window, Aggregation aggregation, Duration 
     : window_(window),
       granularity_(granularity),
       aggregation_(aggregation),
-      buckets_(bucket_count(window, granularity), 0.0),
-      smoothing_(smoothing_for(buckets_.size())) {}
+      size_(buckets_in(window, granularity)),
+      smoothing_(smoothing_for(size_)) {}
 
-std::int64_t WindowAverage::bucket_of(TimePoint at) const {
+WindowAverage::Bucket WindowAverage::bucket_of(TimePoint at) const {
   const std::int64_t since = at.time_since_epoch().count();
   const std::int64_t size = granularity_.count();
   return since >= 0 ? since / size : -((-since + size - 1) / size);
 }
 
-std::size_t WindowAverage::slot_of(std::int64_t bucket) const {
-  const auto size = static_cast<std::int64_t>(buckets_.size());
-  return static_cast<std::size_t>(((bucket % size) + size) % size);
+std::size_t WindowAverage::slot_at(Bucket distance) const {
+  const Bucket slot = static_cast<Bucket>(last_slot_) + distance;
+  return static_cast<std::size_t>(slot < 0 ? slot + size_ : slot >= size_ ? slot - size_ : slot);
 }
 
-void WindowAverage::record(TimePoint at, double value) {
-  const std::int64_t bucket = bucket_of(at);
+void WindowAverage::record(Bucket bucket, double value) {
   if (last_ != bucket) {
     if (last_ && span(bucket) + window_ <= span(*last_)) return;
     if (!first_ || *first_ > bucket) first_ = bucket;
     if (!last_ || bucket > *last_) advance_to(bucket);
   }
-  buckets_[slot_of(bucket)] += value;
+  if (ring_.empty()) ring_.assign(static_cast<std::size_t>(size_), 0.0);
+  ring_[slot_at(bucket - *last_)] += value;
   total_ += value;
 }
 
-void WindowAverage::advance_to(std::int64_t bucket) {
+void WindowAverage::advance_to(Bucket bucket) {
   if (!last_ || span(bucket - *last_) >= window_) {
     first_ = bucket;
-    std::fill(buckets_.begin(), buckets_.end(), 0.0);
+    std::fill(ring_.begin(), ring_.end(), 0.0);
     total_ = 0;
   } else {
-    for (std::int64_t skipped = *last_ + 1; skipped <= bucket; ++skipped) {
-      double& slot = buckets_[slot_of(skipped)];
-      total_ -= slot;
-      slot = 0;
+    for (Bucket skipped = *last_; skipped < bucket; ++skipped) {
+      last_slot_ = slot_at(1);
+      if (ring_.empty()) continue;
+      total_ -= ring_[last_slot_];
+      ring_[last_slot_] = 0;
     }
   }
   last_ = bucket;
@@ -80,44 +81,42 @@ bool WindowAverage::empty(TimePoint now) const {
 }
 
 double WindowAverage::average(TimePoint now) const {
-  if (!last_) return 0;
+  if (ring_.empty()) return 0;
   return aggregation_ == Aggregation::linear ? linear(bucket_of(now)) : weighted(bucket_of(now));
 }
 
 // Buckets from the first value to the last, at most `limit`. Without a first value (after a resize
 // of an empty window) the data counts as older than any window.
-double WindowAverage::covered_buckets(std::int64_t limit) const {
+double WindowAverage::covered_buckets(Bucket limit) const {
   if (!first_) return static_cast<double>(limit);
   return static_cast<double>(std::min(*last_ - *first_ + 1, limit));
 }
 
-double WindowAverage::linear(std::int64_t now) const {
-  const auto size = static_cast<std::int64_t>(buckets_.size());
-  const std::int64_t behind = now - *last_;
-  if (behind <= 0) return rounded(total_ / covered_buckets(size));
+double WindowAverage::linear(Bucket now) const {
+  const Bucket behind = now - *last_;
+  if (behind <= 0) return rounded(total_ / covered_buckets(size_));
   if (span(behind) >= window_) return 0;
 
   // What fell out of the window since the last value is taken off, and the divisor shrinks with it:
   // seconds without data at the end are unknown, not zero.
   double kept = total_;
-  for (std::int64_t gone = *last_ + 1; gone <= now; ++gone) kept -= buckets_[slot_of(gone)];
-  return rounded(kept / covered_buckets(size - behind));
+  for (Bucket gone = 1; gone <= behind; ++gone) kept -= ring_[slot_at(gone)];
+  return rounded(kept / covered_buckets(size_ - behind));
 }
 
-double WindowAverage::weighted(std::int64_t now) const {
-  if (span(now - *last_) > window_) return 0;
+double WindowAverage::weighted(Bucket now) const {
+  const Bucket behind = std::max<Bucket>(now - *last_, 0);
+  if (span(behind) > window_) return 0;
 
-  auto counted = static_cast<std::int64_t>(buckets_.size());
   double weight = smoothing_;
-  if (now > *last_) {
-    const std::int64_t behind = now - *last_;
-    counted -= behind;
-    weight *= std::pow(1 - smoothing_, static_cast<double>(behind));
-  }
+  if (behind > 0) weight *= std::pow(1 - smoothing_, static_cast<double>(behind));
+  // Newest first: down to the front of the ring, then on from its back.
   double sum = 0;
-  for (std::int64_t age = 0; age < counted; ++age) {
-    sum += buckets_[slot_of(*last_ - age)] * weight;
+  std::size_t slot = last_slot_;
+  for (Bucket left = size_ - behind; left > 0; --left) {
+    sum += ring_[slot] * weight;
     weight *= 1 - smoothing_;
+    slot = slot == 0 ? ring_.size() - 1 : slot - 1;
   }
   return sum;
 }
@@ -125,25 +124,38 @@ double WindowAverage::weighted(std::int64_t now) const {
 void WindowAverage::resize(Duration window, TimePoint now) {
   if (window == window_) return;
 
-  std::vector<double> old(bucket_count(window, granularity_), 0.0);
-  old.swap(buckets_);
   const bool has_data = !empty(now);
-  total_ = 0;
-  if (has_data) {
-    const auto old_size = static_cast<std::int64_t>(old.size());
-    const auto kept = static_cast<std::int64_t>(std::min(old.size(), buckets_.size()));
-    for (std::int64_t bucket = *last_; bucket > *last_ - kept; --bucket) {
-      const auto from = static_cast<std::size_t>(((bucket % old_size) + old_size) % old_size);
-      buckets_[slot_of(bucket)] = old[from];
-      total_ += old[from];
+  const Bucket size = buckets_in(window, granularity_);
+  if (has_data && !ring_.empty()) {
+    std::vector<double> ring(static_cast<std::size_t>(size), 0.0);
+    total_ = 0;
+    const auto newest = static_cast<std::size_t>(size) - 1;
+    for (Bucket age = 0; age < std::min(size_, size); ++age) {
+      const double value = ring_[slot_at(-age)];
+      ring[newest - static_cast<std::size_t>(age)] = value;
+      total_ += value;
     }
-    // The reference counts a half-filled window as full from here on.
-    first_ = *last_ - (old_size - 1);
+    ring_.swap(ring);
+    last_slot_ = newest;
   } else {
-    first_.reset();
+    forget();
   }
+  // The reference counts a half-filled window as full from here on.
+  if (has_data) first_ = *last_ - (size_ - 1);
   window_ = window;
-  smoothing_ = smoothing_for(buckets_.size());
+  size_ = size;
+  smoothing_ = smoothing_for(size_);
+}
+
+void WindowAverage::release_if_empty(TimePoint now) {
+  if (!ring_.empty() && empty(now)) forget();
+}
+
+void WindowAverage::forget() {
+  ring_ = {};
+  last_slot_ = 0;
+  total_ = 0;
+  first_.reset();
 }
 
 }  // namespace sluice::autoscaler

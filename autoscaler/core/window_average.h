@@ -17,15 +17,23 @@ enum class Aggregation {
 
 /// A ring of buckets over the last `window`; values of the same bucket add up (autoscaler.md 2).
 /// Accepts time that steps back: a value inside the window lands in its own bucket, an older one is
-/// ignored.
+/// ignored. The ring is allocated by the first value, and never again.
 class WindowAverage {
  public:
+  /// An instant in whole buckets since the Unix epoch.
+  using Bucket = std::int64_t;
+
   /// `window` and `granularity` are positive; the ring holds ceil(window / granularity) buckets.
   explicit WindowAverage(Duration window, Aggregation aggregation = Aggregation::linear,
                          Duration granularity = std::chrono::seconds{1});
 
   /// Adds `value` at `at` (2.1). Negative values are stored as they are.
-  void record(TimePoint at, double value);
+  void record(TimePoint at, double value) { record(bucket_of(at), value); }
+
+  /// The same for a bucket that bucket_of() gave, so that windows of one granularity divide once.
+  void record(Bucket bucket, double value);
+
+  [[nodiscard]] Bucket bucket_of(TimePoint at) const;
 
   /// No value for longer than the window, or none ever (2.2). At exactly the window it is not
   /// empty.
@@ -37,28 +45,33 @@ class WindowAverage {
   /// Changes the length and keeps the newest values (2.5). The same length changes nothing.
   void resize(Duration window, TimePoint now);
 
+  /// Gives the ring back when the window is empty, which no reading can tell; the next value
+  /// allocates it again. For revisions that sleep.
+  void release_if_empty(TimePoint now);
+
   [[nodiscard]] Duration window() const { return window_; }
 
  private:
-  // Instants below are counted in whole buckets since the Unix epoch.
-  [[nodiscard]] std::int64_t bucket_of(TimePoint at) const;
-  [[nodiscard]] std::size_t slot_of(std::int64_t bucket) const;
+  [[nodiscard]] Duration span(Bucket buckets) const { return buckets * granularity_; }
 
-  [[nodiscard]] Duration span(std::int64_t buckets) const { return buckets * granularity_; }
-
-  [[nodiscard]] double covered_buckets(std::int64_t limit) const;
-  [[nodiscard]] double linear(std::int64_t now) const;
-  [[nodiscard]] double weighted(std::int64_t now) const;
-  void advance_to(std::int64_t bucket);
+  // The slot of a bucket less than a ring away from last_.
+  [[nodiscard]] std::size_t slot_at(Bucket distance) const;
+  [[nodiscard]] double covered_buckets(Bucket limit) const;
+  [[nodiscard]] double linear(Bucket now) const;
+  [[nodiscard]] double weighted(Bucket now) const;
+  void advance_to(Bucket bucket);
+  void forget();
 
   Duration window_;
   Duration granularity_;
   Aggregation aggregation_;
-  std::vector<double> buckets_;
+  Bucket size_;               // buckets of the window
+  std::vector<double> ring_;  // size_ of them, or none while all are zero
+  std::size_t last_slot_ = 0;
   double total_ = 0;
   double smoothing_ = 0;
-  std::optional<std::int64_t> first_;
-  std::optional<std::int64_t> last_;
+  std::optional<Bucket> first_;
+  std::optional<Bucket> last_;
 };
 
 }  // namespace sluice::autoscaler

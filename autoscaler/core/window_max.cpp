@@ -7,7 +7,7 @@
 namespace sluice::autoscaler {
 
 WindowMax::WindowMax(Duration window, Duration granularity)
-    : granularity_(granularity), slots_((window + granularity - Duration{1}) / granularity) {
+    : granularity_(granularity), slots_((window - Duration{1}) / granularity + 1) {
   CHECK(granularity >= std::chrono::seconds{1});
   CHECK(window > Duration{0});
 }
@@ -21,6 +21,13 @@ void WindowMax::record(TimePoint at, std::int32_t value) {
   while (!entries_.empty() && slot - entries_.front().slot >= slots_) entries_.pop_front();
   const bool slot_has_larger = !entries_.empty() && entries_.back().slot == slot;
   if (!slot_has_larger) entries_.push_back({slot, value});
+}
+
+void WindowMax::carry_to(TimePoint at) {
+  if (entries_.empty()) return;
+  const std::int32_t value = current();
+  entries_.clear();
+  record(at, value);
 }
 
 std::int32_t WindowMax::current() const {

@@ -16,6 +16,10 @@ class WindowMax {
 
   void record(TimePoint at, std::int32_t value);
 
+  /// Keeps the maximum as if it had been recorded at `at`, and nothing else: for a clock that
+  /// stepped.
+  void carry_to(TimePoint at);
+
   /// The maximum of what has not expired; 0 before the first value.
   [[nodiscard]] std::int32_t current() const;
 

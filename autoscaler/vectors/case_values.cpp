@@ -3,54 +3,131 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 namespace sluice::vectors {
 namespace {
 
+using nlohmann::json;
+
 constexpr double kSecondsMax = 4e9;
 constexpr Duration kLengthMax = std::chrono::hours{24};
 
+[[noreturn]] void refuse(std::string_view key, const char* complaint) {
+  throw std::runtime_error(std::string{key} + " " + complaint);
+}
+
+const json& part_of(const json& item, std::string_view key, json::value_t type) {
+  const json& part = value_of(item, key);
+  if (part.type() != type) refuse(key, "is missing or of the wrong type");
+  return part;
+}
+
 }  // namespace
 
-Duration seconds_of(const nlohmann::json& item, std::string_view key) {
-  const double seconds = item.at(std::string{key}).get<double>();
-  if (!(std::abs(seconds) <= kSecondsMax)) {
-    throw std::runtime_error(std::string{key} + " is out of range");
+const json& value_of(const json& item, std::string_view key) {
+  static const json none;
+  if (item.is_null()) return none;
+  if (!item.is_object()) throw std::runtime_error("not an object where one is expected");
+  const auto at = item.find(std::string{key});
+  return at == item.end() ? none : *at;
+}
+
+const json& list_of(const json& item, std::string_view key) {
+  return part_of(item, key, json::value_t::array);
+}
+
+const json& object_of(const json& item, std::string_view key) {
+  return part_of(item, key, json::value_t::object);
+}
+
+double number(const json& item, std::string_view key) {
+  const json& value = value_of(item, key);
+  if (value.is_null()) return 0;
+  if (value.is_number()) return value.get<double>();
+  if (value == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (value == "+Inf") return std::numeric_limits<double>::infinity();
+  if (value == "-Inf") return -std::numeric_limits<double>::infinity();
+  refuse(key, "is not a number");
+}
+
+std::int64_t long_count(const json& item, std::string_view key) {
+  constexpr double kExactMax = 9007199254740992;
+  const json& value = value_of(item, key);
+  if (value.is_number_integer() && (!value.is_number_unsigned() || value <= INT64_MAX)) {
+    return value.get<std::int64_t>();
   }
+  const double whole = number(item, key);
+  if (std::trunc(whole) != whole || std::abs(whole) > kExactMax) refuse(key, "is not whole");
+  return static_cast<std::int64_t>(whole);
+}
+
+std::int32_t count(const json& item, std::string_view key) {
+  const std::int64_t value = long_count(item, key);
+  if (value < INT32_MIN || value > INT32_MAX) refuse(key, "does not fit 32 bits");
+  return static_cast<std::int32_t>(value);
+}
+
+bool flag(const json& item, std::string_view key) {
+  const json& value = value_of(item, key);
+  if (value.is_null()) return false;
+  if (!value.is_boolean()) refuse(key, "is not true or false");
+  return value.get<bool>();
+}
+
+std::string text(const json& item, std::string_view key) {
+  const json& value = value_of(item, key);
+  if (value.is_null()) return {};
+  if (!value.is_string()) refuse(key, "is not a string");
+  return value.get<std::string>();
+}
+
+Duration seconds_of(const json& item, std::string_view key) {
+  const double seconds = number(item, key);
+  if (!(std::abs(seconds) <= kSecondsMax)) refuse(key, "is out of range");
   return Duration{std::llround(seconds * 1e9)};
 }
 
-Duration length_of(const nlohmann::json& item, std::string_view key) {
+Duration length_of(const json& item, std::string_view key) {
   const Duration length = seconds_of(item, key);
   if (length < std::chrono::seconds{1} || length > kLengthMax) {
-    throw std::runtime_error(std::string{key} + " is not between 1 s and a day");
+    refuse(key, "is not between 1 s and a day");
   }
   return length;
 }
 
-TimePoint instant(const nlohmann::json& item, std::string_view key, std::int64_t epoch) {
+TimePoint instant(const json& item, std::string_view key, std::int64_t epoch) {
+  if (std::abs(static_cast<double>(epoch)) > kSecondsMax) {
+    throw std::runtime_error("epoch_unix is out of range");
+  }
   return TimePoint{std::chrono::seconds{epoch}} + seconds_of(item, key);
 }
 
-double number_or_zero(const nlohmann::json& item, std::string_view key) {
-  const auto at = item.find(std::string{key});
-  return at == item.end() ? 0 : at->get<double>();
-}
-
-autoscaler::StringMap strings(const nlohmann::json& item, std::string_view key) {
+autoscaler::StringMap strings(const json& item, std::string_view key) {
   autoscaler::StringMap map;
-  const auto at = item.find(std::string{key});
-  if (at == item.end() || at->is_null()) return map;
-  for (const auto& [name, value] : at->items()) map.emplace(name, value.get<std::string>());
+  const json& values = value_of(item, key);
+  if (values.is_null()) return map;
+  if (!values.is_object()) refuse(key, "is not a map of strings");
+  for (const auto& [name, value] : values.items()) map.emplace(name, text(values, name));
   return map;
 }
 
-autoscaler::Reachability reachability(const nlohmann::json& item) {
-  const auto text = item.at("reachability").get<std::string>();
-  if (text == "Reachable") return autoscaler::Reachability::reachable;
-  if (text == "Unreachable") return autoscaler::Reachability::unreachable;
+autoscaler::Reachability reachability(const json& item) {
+  const std::string name = text(item, "reachability");
+  if (name == "Reachable") return autoscaler::Reachability::reachable;
+  if (name == "Unreachable") return autoscaler::Reachability::unreachable;
   return autoscaler::Reachability::unknown;
+}
+
+std::vector<std::string> names_of(const json& item, std::string_view key) {
+  std::vector<std::string> names;
+  if (value_of(item, key).is_null()) return names;
+  for (const json& name : list_of(item, key)) {
+    if (!name.is_string()) refuse(key, "is not a list of strings");
+    names.push_back(name.get<std::string>());
+  }
+  return names;
 }
 
 std::string element(std::string_view list, std::size_t index) {

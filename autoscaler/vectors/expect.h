@@ -32,10 +32,12 @@ class Expect {
   /// Prefix of every field that follows: "ticks[3].".
   void within(std::string prefix) { prefix_ = std::move(prefix); }
 
-  /// Equal as JSON values: integers, booleans, strings, lists, null.
+  /// Equal as JSON values: integers, booleans, strings, lists. A `want` of null, which is what an
+  /// absent key reads as, is met by zero, false, an empty string or list, or null.
   void equal(std::string_view field, const nlohmann::json& want, const nlohmann::json& got);
 
-  /// Equal within `tolerance`; a string such as "NaN" or "+Inf" must be met exactly.
+  /// Equal within `tolerance`; a string such as "NaN" or "+Inf" must be met exactly, and null means
+  /// zero.
   void near(std::string_view field, const nlohmann::json& want, double got, Tolerance tolerance);
 
   [[nodiscard]] bool failed() const { return mismatch_.has_value(); }

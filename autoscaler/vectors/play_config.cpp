@@ -20,7 +20,7 @@ autoscaler::ClusterConfig accepted_config(const json& item) {
 
 void compare_config(const json& want, const autoscaler::ClusterConfig& got, Expect& expect) {
   const auto number = [&](const char* key, double value) {
-    expect.near(key, want.at(key), value, kFloating);
+    expect.near(key, value_of(want, key), value, kFloating);
   };
   number("activator_capacity", got.activator_capacity);
   number("container_concurrency_target_default", got.container_concurrency_target_default);
@@ -37,46 +37,49 @@ void compare_config(const json& want, const autoscaler::ClusterConfig& got, Expe
   number("scale_to_zero_pod_retention_period_s",
          to_seconds(got.scale_to_zero_pod_retention_period));
   number("stable_window_s", to_seconds(got.stable_window));
-  expect.equal("allow_zero_initial_scale", want.at("allow_zero_initial_scale"),
+  expect.equal("allow_zero_initial_scale", value_of(want, "allow_zero_initial_scale"),
                got.allow_zero_initial_scale);
-  expect.equal("enable_scale_to_zero", want.at("enable_scale_to_zero"), got.enable_scale_to_zero);
-  expect.equal("initial_scale", want.at("initial_scale"), got.initial_scale);
-  expect.equal("max_scale", want.at("max_scale"), got.max_scale);
-  expect.equal("max_scale_limit", want.at("max_scale_limit"), got.max_scale_limit);
-  expect.equal("min_scale", want.at("min_scale"), got.min_scale);
-  expect.equal("pod_autoscaler_class", want.at("pod_autoscaler_class"), got.pod_autoscaler_class);
+  expect.equal("enable_scale_to_zero", value_of(want, "enable_scale_to_zero"),
+               got.enable_scale_to_zero);
+  expect.equal("initial_scale", value_of(want, "initial_scale"), got.initial_scale);
+  expect.equal("max_scale", value_of(want, "max_scale"), got.max_scale);
+  expect.equal("max_scale_limit", value_of(want, "max_scale_limit"), got.max_scale_limit);
+  expect.equal("min_scale", value_of(want, "min_scale"), got.min_scale);
+  expect.equal("pod_autoscaler_class", value_of(want, "pod_autoscaler_class"),
+               got.pod_autoscaler_class);
 }
 
 }  // namespace
 
 void play_config_map(const json& item, Expect& expect) {
   const auto config = autoscaler::parse_cluster_config(strings(item, "data"));
-  expect.equal("accepted", item.at("accepted"), config.has_value());
+  expect.equal("accepted", value_of(item, "accepted"), config.has_value());
   if (expect.failed() || !config) return;
   expect.within("parsed.");
-  compare_config(item.at("parsed"), *config, expect);
+  compare_config(object_of(item, "parsed"), *config, expect);
 }
 
 void play_annotations(const json& item, Expect& expect) {
   const auto problems =
       autoscaler::check_annotations(strings(item, "annotations"), accepted_config(item));
-  expect.equal("accepted", item.at("accepted"), problems.empty());
+  expect.equal("accepted", value_of(item, "accepted"), problems.empty());
 }
 
 void play_resolve(const json& item, Expect& expect) {
   const autoscaler::ScalingSpec got =
       autoscaler::resolve(accepted_config(item), strings(item, "annotations"),
-                          item.at("container_concurrency").get<std::int64_t>(), reachability(item));
+                          long_count(item, "container_concurrency"), reachability(item));
   const autoscaler::DeciderSpec& decider = got.decider;
-  const json& want = item.at("want");
+  const json& want = object_of(item, "want");
   const bool linear = decider.aggregation == autoscaler::Aggregation::linear;
   const bool rps = decider.metric == autoscaler::ScalingMetric::rps;
   const auto number = [&](const char* key, double value) {
-    expect.near(key, want.at(key), value, kFloating);
+    expect.near(key, value_of(want, key), value, kFloating);
   };
   expect.within("want.");
-  expect.equal("scaling_metric", want.at("scaling_metric"), rps ? "rps" : "concurrency");
-  expect.equal("aggregation", want.at("aggregation"), linear ? "linear" : "weighted-exponential");
+  expect.equal("scaling_metric", value_of(want, "scaling_metric"), rps ? "rps" : "concurrency");
+  expect.equal("aggregation", value_of(want, "aggregation"),
+               linear ? "linear" : "weighted-exponential");
   number("target_value", decider.target_value);
   number("total_value", decider.total_value);
   number("target_burst_capacity", decider.target_burst_capacity);
@@ -87,12 +90,12 @@ void play_resolve(const json& item, Expect& expect) {
   number("stable_window_s", to_seconds(decider.stable_window));
   number("panic_window_s", to_seconds(decider.panic_window));
   number("scale_down_delay_s", to_seconds(decider.scale_down_delay));
-  expect.equal("initial_scale", want.at("initial_scale"), decider.initial_scale);
-  expect.equal("activation_scale", want.at("activation_scale"), decider.activation_scale);
-  expect.equal("reachable", want.at("reachable"), decider.reachable);
-  expect.equal("has_scrape_target", want.at("has_scrape_target"), decider.has_scrape_target);
-  expect.equal("min_scale", want.at("min_scale"), got.bounds.min);
-  expect.equal("max_scale", want.at("max_scale"), got.bounds.max);
+  expect.equal("initial_scale", value_of(want, "initial_scale"), decider.initial_scale);
+  expect.equal("activation_scale", value_of(want, "activation_scale"), decider.activation_scale);
+  expect.equal("reachable", value_of(want, "reachable"), decider.reachable);
+  expect.equal("has_scrape_target", value_of(want, "has_scrape_target"), decider.has_scrape_target);
+  expect.equal("min_scale", value_of(want, "min_scale"), got.bounds.min);
+  expect.equal("max_scale", value_of(want, "max_scale"), got.bounds.max);
 }
 
 }  // namespace sluice::vectors

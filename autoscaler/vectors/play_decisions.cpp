@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -23,54 +24,59 @@ struct Parameters {
 Parameters parameters(const json& config) {
   Parameters p;
   autoscaler::DeciderSpec& d = p.decider;
-  const bool rps = config.at("scaling_metric").get<std::string>() == "rps";
-  const bool linear = config.at("aggregation").get<std::string>() == "linear";
+  const bool rps = text(config, "scaling_metric") == "rps";
+  const std::string aggregation = text(config, "aggregation");
+  const bool weighted =
+      aggregation == "weighted-exponential" || aggregation == "weightedExponential";
   d.metric = rps ? autoscaler::ScalingMetric::rps : autoscaler::ScalingMetric::concurrency;
-  d.aggregation = linear ? autoscaler::Aggregation::linear : autoscaler::Aggregation::weighted;
-  d.target_value = config.at("target_value").get<double>();
-  d.total_value = config.at("total_value").get<double>();
-  d.target_burst_capacity = config.at("target_burst_capacity").get<double>();
-  d.activator_capacity = config.at("activator_capacity").get<double>();
-  d.max_scale_up_rate = config.at("max_scale_up_rate").get<double>();
-  d.max_scale_down_rate = config.at("max_scale_down_rate").get<double>();
-  d.panic_threshold = config.at("panic_threshold").get<double>();
+  d.aggregation = weighted ? autoscaler::Aggregation::weighted : autoscaler::Aggregation::linear;
+  d.target_value = number(config, "target_value");
+  d.total_value = number(config, "total_value");
+  d.target_burst_capacity = number(config, "target_burst_capacity");
+  d.activator_capacity = number(config, "activator_capacity");
+  d.max_scale_up_rate = number(config, "max_scale_up_rate");
+  d.max_scale_down_rate = number(config, "max_scale_down_rate");
+  d.panic_threshold = number(config, "panic_threshold");
   d.stable_window = length_of(config, "stable_window_s");
   d.panic_window = length_of(config, "panic_window_s");
   d.scale_down_delay = seconds_of(config, "scale_down_delay_s");
-  d.initial_scale = config.at("initial_scale").get<std::int32_t>();
-  d.activation_scale = config.at("activation_scale").get<std::int32_t>();
-  d.reachable = config.at("reachable").get<bool>();
-  d.has_scrape_target = config.at("has_scrape_target").get<bool>();
-  p.bounds.min = config.at("min_scale").get<std::int32_t>();
-  p.bounds.max = config.at("max_scale").get<std::int32_t>();
+  d.initial_scale = count(config, "initial_scale");
+  d.activation_scale = count(config, "activation_scale");
+  d.reachable = flag(config, "reachable");
+  d.has_scrape_target = flag(config, "has_scrape_target");
+  p.bounds.min = count(config, "min_scale");
+  p.bounds.max = count(config, "max_scale");
   return p;
 }
 
 autoscaler::Stat stat_of(const json& item) {
-  return {.average_concurrency = number_or_zero(item, "c"),
-          .average_proxied_concurrency = number_or_zero(item, "pc"),
-          .request_count = number_or_zero(item, "r"),
-          .proxied_request_count = number_or_zero(item, "pr")};
+  return {.average_concurrency = number(item, "c"),
+          .average_proxied_concurrency = number(item, "pc"),
+          .request_count = number(item, "r"),
+          .proxied_request_count = number(item, "pr")};
 }
 
 // The decider, its windows and the parameters of one case, as the ticks change them.
 class Stage {
  public:
   explicit Stage(const json& item)
-      : epoch_(item.at("epoch_unix").get<std::int64_t>()),
-        now_(parameters(item.at("config"))),
+      : epoch_(long_count(item, "epoch_unix")),
+        now_(parameters(object_of(item, "config"))),
+        linear_(now_.decider.aggregation == autoscaler::Aggregation::linear),
         collector_(now_.decider),
-        decider_(now_.decider, item.at("config").at("ready_pods_at_start").get<std::int32_t>(),
+        decider_(now_.decider, count(object_of(item, "config"), "ready_pods_at_start"),
                  TimePoint{std::chrono::seconds{epoch_}}) {}
 
   void play(const json& tick, Expect& expect) {
     const TimePoint at = instant(tick, "t", epoch_);
-    if (tick.contains("update")) {
-      now_ = parameters(tick.at("update"));
+    if (!value_of(tick, "update").is_null()) {
+      now_ = parameters(object_of(tick, "update"));
       collector_.update(now_.decider, at);
       decider_.update(now_.decider);
     }
-    for (const json& stat : tick.at("stats")) {
+    const json& stats = value_of(tick, "stats");
+    if (!stats.is_null() && !stats.is_array()) throw std::runtime_error("stats is not a list");
+    for (const json& stat : stats) {
       collector_.record(stat_of(stat), instant(stat, "t", epoch_));
     }
     compare(tick, at, expect);
@@ -81,36 +87,38 @@ class Stage {
     const autoscaler::DeciderSpec& spec = now_.decider;
     const auto averages = collector_.averages(spec.metric, at);
     const bool has_data = !averages.empty || !spec.has_scrape_target;
-    const auto pods = tick.at("ready_pods").get<std::int32_t>();
+    const auto pods = count(tick, "ready_pods");
     std::optional<std::int32_t> ready = pods;
-    if (tick.contains("ready_error")) {
+    const std::string error = text(tick, "ready_error");
+    if (error == "not_found") {
+      ready = 0;
+    } else if (!error.empty()) {
       ready.reset();
-      if (tick.at("ready_error").get<std::string>() == "not_found") ready = 0;
     }
     const autoscaler::Decision got = decider_.decide(
         {.stable = averages.stable, .panic = averages.panic, .has_data = has_data, .ready = ready},
         at);
 
-    const json& want = tick.at("expect");
-    const auto tolerance =
-        spec.aggregation == autoscaler::Aggregation::linear ? kRounded : kFloating;
-    expect.equal("metric_error", want.value("metric_error", ""), has_data ? "" : "no_data");
-    expect.near("stable", want.at("stable"), averages.stable, tolerance);
-    expect.near("panic", want.at("panic"), averages.panic, tolerance);
-    expect.equal("scale_valid", want.at("scale_valid"), got.valid);
-    expect.equal("desired", want.at("desired"), got.desired);
-    expect.equal("excess_burst_capacity", want.at("excess_burst_capacity"),
+    const json& want = object_of(tick, "expect");
+    const auto tolerance = linear_ ? kRounded : kFloating;
+    expect.equal("metric_error", value_of(want, "metric_error"), has_data ? "" : "no_data");
+    expect.near("stable", value_of(want, "stable"), averages.stable, tolerance);
+    expect.near("panic", value_of(want, "panic"), averages.panic, tolerance);
+    expect.equal("scale_valid", value_of(want, "scale_valid"), got.valid);
+    expect.equal("desired", value_of(want, "desired"), got.desired);
+    expect.equal("excess_burst_capacity", value_of(want, "excess_burst_capacity"),
                  got.excess_burst_capacity);
-    expect.equal("panic_mode", want.at("panic_mode"), got.mode == autoscaler::Mode::panic);
-    expect.equal("num_activators", want.at("num_activators"),
+    expect.equal("panic_mode", value_of(want, "panic_mode"), got.mode == autoscaler::Mode::panic);
+    expect.equal("num_activators", value_of(want, "num_activators"),
                  autoscaler::activator_count(pods, spec.total_value, spec.target_burst_capacity,
                                              spec.activator_capacity));
-    expect.equal("bounded", want.at("bounded"),
+    expect.equal("bounded", value_of(want, "bounded"),
                  got.valid ? autoscaler::bounded_scale(got.desired, now_.bounds) : 0);
   }
 
   std::int64_t epoch_;
   Parameters now_;
+  bool linear_;  // chosen at creation; a later update does not change it
   autoscaler::Collector collector_;
   autoscaler::Decider decider_;
 };
@@ -119,7 +127,7 @@ class Stage {
 
 void play_autoscaler(const json& item, Expect& expect) {
   Stage stage{item};
-  const json& ticks = item.at("ticks");
+  const json& ticks = list_of(item, "ticks");
   for (std::size_t i = 0; i < ticks.size() && !expect.failed(); ++i) {
     expect.within(element("ticks", i));
     stage.play(ticks[i], expect);
@@ -128,96 +136,97 @@ void play_autoscaler(const json& item, Expect& expect) {
 
 void play_decider_status(const json& item, Expect& expect) {
   autoscaler::DeciderSpec spec;
-  spec.initial_scale = item.at("initial_scale").get<std::int32_t>();
-  spec.total_value = item.at("total_value").get<double>();
-  spec.target_burst_capacity = item.at("target_burst_capacity").get<double>();
+  spec.initial_scale = count(item, "initial_scale");
+  spec.total_value = number(item, "total_value");
+  spec.target_burst_capacity = number(item, "target_burst_capacity");
   autoscaler::DeciderStatus status{spec};
   const auto compare = [&](const json& want) {
-    expect.equal("desired", want.at("desired"), status.desired());
-    expect.equal("excess_burst_capacity", want.at("excess_burst_capacity"),
+    expect.equal("desired", value_of(want, "desired"), status.desired());
+    expect.equal("excess_burst_capacity", value_of(want, "excess_burst_capacity"),
                  status.excess_burst_capacity());
   };
   expect.within("initial.");
-  compare(item.at("initial"));
+  compare(object_of(item, "initial"));
 
-  const json& events = item.at("events");
+  const json& events = list_of(item, "events");
   for (std::size_t i = 0; i < events.size() && !expect.failed(); ++i) {
     const json& event = events[i];
     expect.within(element("events", i));
-    if (event.contains("poke_ignored_before")) {
-      const json& stat = event.at("poke_ignored_before").at("stat_concurrency");
-      expect.equal("poke_ignored_before", true, !status.pokes(stat.get<double>()));
+    const json& ignored = value_of(event, "poke_ignored_before");
+    if (!ignored.is_null()) {
+      const bool pokes = status.pokes(number(ignored, "stat_concurrency"));
+      expect.equal("poke_ignored_before", true, !pokes);
     }
-    if (event.at("trigger").get<std::string>() == "poke") {
-      const auto concurrency = event.at("stat_concurrency").get<double>();
+    const std::string trigger = text(event, "trigger");
+    if (trigger == "poke") {
+      const auto concurrency = number(event, "stat_concurrency");
       expect.equal("trigger", "poke", status.pokes(concurrency) ? "poke" : "none");
+    } else if (trigger != "tick" && !trigger.empty()) {
+      throw std::runtime_error("unknown trigger " + trigger);
     }
-    const json& result = event.at("result");
+    const json& result = object_of(event, "result");
     autoscaler::Decision decision;
-    decision.valid = result.at("scale_valid").get<bool>();
-    decision.desired = result.at("desired").get<std::int32_t>();
-    decision.excess_burst_capacity = result.at("excess_burst_capacity").get<std::int32_t>();
-    expect.equal("informed", event.at("informed"), status.take(decision));
+    decision.valid = flag(result, "scale_valid");
+    decision.desired = count(result, "desired");
+    decision.excess_burst_capacity = count(result, "excess_burst_capacity");
+    expect.equal("informed", value_of(event, "informed"), status.take(decision));
     expect.within(element("events", i) + "status.");
-    compare(event.at("status"));
+    compare(object_of(event, "status"));
   }
 }
 
 void play_final_scale(const json& item, Expect& expect) {
-  const auto op = item.at("op").get<std::string>();
+  const auto op = text(item, "op");
   std::int32_t got = 0;
   if (op == "bounds") {
-    got = autoscaler::bounded_scale(
-        item.at("desired").get<std::int32_t>(),
-        {.min = item.at("min").get<std::int32_t>(), .max = item.at("max").get<std::int32_t>()});
+    got = autoscaler::bounded_scale(count(item, "desired"),
+                                    {.min = count(item, "min"), .max = count(item, "max")});
   } else if (op == "num_activators") {
-    got = autoscaler::activator_count(item.at("ready_pods").get<std::int32_t>(),
-                                      item.at("total_value").get<double>(),
-                                      item.at("target_burst_capacity").get<double>(),
-                                      item.at("activator_capacity").get<double>());
+    got = autoscaler::activator_count(count(item, "ready_pods"), number(item, "total_value"),
+                                      number(item, "target_burst_capacity"),
+                                      number(item, "activator_capacity"));
   } else {
     throw std::runtime_error("unknown op " + op);
   }
-  expect.equal("want", item.at("want"), got);
+  expect.equal("want", value_of(item, "want"), got);
 }
 
 void play_sampling(const json& item, Expect& expect) {
-  const auto op = item.at("op").get<std::string>();
+  const auto op = text(item, "op");
   if (op == "sample_size") {
-    expect.near("want", item.at("want"),
-                autoscaler::sample_size(item.at("population").get<double>()), kFloating);
+    expect.near("want", value_of(item, "want"), autoscaler::sample_size(number(item, "population")),
+                kFloating);
     return;
   }
   if (op != "scrape_average") throw std::runtime_error("unknown op " + op);
   std::vector<autoscaler::Stat> answers;
-  for (const json& stat : item.at("stats")) answers.push_back(stat_of(stat));
+  for (const json& stat : list_of(item, "stats")) answers.push_back(stat_of(stat));
   if (answers.empty()) throw std::runtime_error("no stats");
-  const autoscaler::Stat got =
-      autoscaler::scrape_average(answers, item.at("ready_pods").get<std::int32_t>());
-  const json& want = item.at("want");
+  const autoscaler::Stat got = autoscaler::scrape_average(answers, count(item, "ready_pods"));
+  const json& want = object_of(item, "want");
   expect.within("want.");
-  expect.near("c", want.at("c"), got.average_concurrency, kFloating);
-  expect.near("pc", want.at("pc"), got.average_proxied_concurrency, kFloating);
-  expect.near("r", want.at("r"), got.request_count, kFloating);
-  expect.near("pr", want.at("pr"), got.proxied_request_count, kFloating);
+  expect.near("c", value_of(want, "c"), got.average_concurrency, kFloating);
+  expect.near("pc", value_of(want, "pc"), got.average_proxied_concurrency, kFloating);
+  expect.near("r", value_of(want, "r"), got.request_count, kFloating);
+  expect.near("pr", value_of(want, "pr"), got.proxied_request_count, kFloating);
 }
 
 void play_hashing(const json& item, Expect& expect) {
-  const auto op = item.at("op").get<std::string>();
+  const auto op = text(item, "op");
   if (op == "choose_subset") {
-    auto names = item.at("from").get<std::vector<std::string>>();
+    auto names = names_of(item, "from");
     if (names.size() > autoscaler::kNamesMax) throw std::runtime_error("too many names");
-    expect.equal("want", item.at("want"),
-                 autoscaler::choose_subset(std::move(names), item.at("n").get<std::size_t>(),
-                                           item.at("target").get<std::string>()));
+    const auto n = static_cast<std::size_t>(std::max(count(item, "n"), 0));
+    expect.equal("want", value_of(item, "want"),
+                 autoscaler::choose_subset(std::move(names), n, text(item, "target")));
     return;
   }
   if (op != "bucket_owner") throw std::runtime_error("unknown op " + op);
-  const auto buckets = item.at("buckets").get<std::vector<std::string>>();
+  const auto buckets = names_of(item, "buckets");
   if (buckets.empty() || buckets.size() > autoscaler::kNamesMax) {
     throw std::runtime_error("no buckets, or too many");
   }
-  for (const auto& [key, owner] : item.at("owner").items()) {
+  for (const auto& [key, owner] : object_of(item, "owner").items()) {
     expect.equal("owner." + key, owner, autoscaler::bucket_owner(buckets, key));
   }
 }

@@ -13,8 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-autoscaler::Activity activity_of(const json& name) {
-  const auto text = name.get<std::string>();
+autoscaler::Activity activity_of(const std::string& text) {
   if (text == "active") return autoscaler::Activity::active;
   if (text == "activating") return autoscaler::Activity::activating;
   if (text == "inactive") return autoscaler::Activity::inactive;
@@ -23,15 +22,15 @@ autoscaler::Activity activity_of(const json& name) {
 
 autoscaler::ClusterConfig config_of(const json& item) {
   autoscaler::ClusterConfig config;
-  config.allow_zero_initial_scale = item.at("allow_zero_initial_scale").get<bool>();
-  config.enable_scale_to_zero = item.at("enable_scale_to_zero").get<bool>();
-  config.initial_scale = item.at("initial_scale").get<std::int32_t>();
+  config.allow_zero_initial_scale = flag(item, "allow_zero_initial_scale");
+  config.enable_scale_to_zero = flag(item, "enable_scale_to_zero");
+  config.initial_scale = count(item, "initial_scale");
   config.progress_deadline = seconds_of(item, "progress_deadline_s");
   config.scale_to_zero_grace_period = seconds_of(item, "scale_to_zero_grace_period_s");
   config.scale_to_zero_pod_retention_period =
       seconds_of(item, "scale_to_zero_pod_retention_period_s");
   config.stable_window = seconds_of(item, "stable_window_s");
-  config.target_burst_capacity = item.at("target_burst_capacity").get<double>();
+  config.target_burst_capacity = number(item, "target_burst_capacity");
   return config;
 }
 
@@ -47,51 +46,54 @@ void play_active_condition(const json& item, Expect& expect) {
   if (!config) throw std::runtime_error("config: " + config.error().text());
   const autoscaler::ScalingSpec spec =
       autoscaler::resolve(*config, strings(item, "annotations"), 0, reachability(item));
-  const autoscaler::ActivityChange got = autoscaler::next_activity(
-      spec, {.activity = activity_of(item.at("state")),
-             .initialized = item.at("scale_target_initialized").get<bool>(),
-             .service_name_set = item.at("service_name_set").get<bool>(),
-             .want = item.at("want_scale").get<std::int32_t>(),
-             .ready = item.at("ready_pods").get<std::int32_t>()});
-  const json& want = item.at("expect");
+  const autoscaler::ActivityChange got =
+      autoscaler::next_activity(spec, {.activity = activity_of(text(item, "state")),
+                                       .initialized = flag(item, "scale_target_initialized"),
+                                       .service_name_set = flag(item, "service_name_set"),
+                                       .want = count(item, "want_scale"),
+                                       .ready = count(item, "ready_pods")});
+  const json& want = object_of(item, "expect");
   expect.within("expect.");
-  expect.equal("threshold", want.at("threshold"), got.threshold);
-  expect.equal("state", want.at("state"), std::string{autoscaler::name(got.activity)});
-  expect.equal("reason", want.at("reason"),
+  expect.equal("threshold", value_of(want, "threshold"), got.threshold);
+  expect.equal("state", value_of(want, "state"), std::string{autoscaler::name(got.activity)});
+  expect.equal("reason", value_of(want, "reason"),
                got.marked ? std::string{got.reason} : std::string{"(unchanged)"});
-  expect.equal("scale_target_initialized", want.at("scale_target_initialized"), got.initialized);
+  expect.equal("scale_target_initialized", value_of(want, "scale_target_initialized"),
+               got.initialized);
 }
 
 void play_scale_to_zero(const json& item, Expect& expect) {
   const autoscaler::ScalingSpec spec = autoscaler::resolve(
-      config_of(item.at("config")), strings(item, "annotations"), 0, reachability(item));
-  const bool proxy = item.at("sks_mode").get<std::string>() == "Proxy";
+      config_of(value_of(item, "config")), strings(item, "annotations"), 0, reachability(item));
+  const bool proxy = text(item, "sks_mode") == "Proxy";
   autoscaler::ScalerView view{
-      .desired = item.at("desired_scale").get<std::int32_t>(),
-      .replicas = item.at("current_replicas").get<std::int32_t>(),
-      .activity = activity_of(item.at("pa_state")),
+      .desired = count(item, "desired_scale"),
+      .replicas = count(item, "current_replicas"),
+      .activity = activity_of(text(item, "pa_state")),
       .activity_for = seconds_of(item, "pa_state_for_s"),
-      .initialized = item.at("scale_target_initialized").get<bool>(),
+      .initialized = flag(item, "scale_target_initialized"),
       .route_mode = proxy ? autoscaler::RouteMode::proxy : autoscaler::RouteMode::serve,
       .proxy_for = seconds_of(item, "sks_proxy_for_s"),
       .probe_ok = std::nullopt};
   autoscaler::ScalerPlan got = autoscaler::plan_scale(spec, view);
   const bool probed = got.probe;
   if (probed) {
-    view.probe_ok = item.at("activator_probe").get<std::string>() == "ok";
+    view.probe_ok = text(item, "activator_probe") == "ok";
     got = autoscaler::plan_scale(spec, view);
   }
 
-  const json& want = item.at("expect");
+  const json& want = object_of(item, "expect");
   expect.within("expect.");
-  expect.equal("returned_scale", want.at("returned_scale"), got.want);
-  expect.equal("applied_replicas", want.at("applied_replicas"),
-               got.write ? json(*got.write) : json(nullptr));
-  const json& requeue = want.at("requeue_after_s");
+  expect.equal("returned_scale", value_of(want, "returned_scale"), got.want);
+  // None and zero differ here: a null is "nothing written", as an absent key is.
+  const json& applied = value_of(want, "applied_replicas");
+  expect.equal("applied_replicas", applied.is_null() ? json("none") : applied,
+               got.write ? json(*got.write) : json("none"));
+  const json& requeue = value_of(want, "requeue_after_s");
   expect.equal("requeue_after_s", requeue.is_null() ? json::array() : requeue,
                requeue_seconds(got.requeue));
-  expect.equal("sync_probe_called", want.at("sync_probe_called"), probed);
-  expect.equal("async_probe_started", want.at("async_probe_started"), got.probe_later);
+  expect.equal("sync_probe_called", value_of(want, "sync_probe_called"), probed);
+  expect.equal("async_probe_started", value_of(want, "async_probe_started"), got.probe_later);
 }
 
 }  // namespace sluice::vectors

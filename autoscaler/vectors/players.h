@@ -8,8 +8,8 @@
 #include <string_view>
 
 // One player per kind of file: it feeds a case to the product's own cores and says where they
-// differ. No rule of the autoscaler is written down here. A case without a key that its kind needs
-// makes the JSON library throw, which the runner reports with the case's name.
+// differ. No rule of the autoscaler is written down here. What a case cannot do without, or a value
+// of the wrong type, throws, which the runner reports with the case's name.
 namespace sluice::vectors {
 
 void play_autoscaler(const nlohmann::json& item, Expect& expect);

@@ -85,6 +85,17 @@ TEST(RequestReporter, FirstIntervalBeginsWithTheFirstRequest) {
   EXPECT_EQ(story.tick(2s), "1.0,0");
 }
 
+// autoscaler.md 14, row 102.
+TEST(RequestReporter, FirstReportIsClippedAtZeroAndCountsOneLess) {
+  Story story;
+  (void)story.in(0ms);
+  story.out(200ms);
+  (void)story.in(200ms);
+  story.out(400ms);
+
+  EXPECT_EQ(story.tick(1s), "0.0,1");
+}
+
 // activator.md 12, row 62.
 TEST(RequestReporter, ThreeAtOnceArePokeThenTheOtherTwo) {
   Story story;

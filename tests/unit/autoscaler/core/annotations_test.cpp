@@ -1,7 +1,10 @@
 #include "autoscaler/core/annotations.h"
 
+#include "autoscaler/core/decider.h"
+
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 namespace sluice::autoscaler {
@@ -28,37 +31,6 @@ std::string complaints(const StringMap& names, const ClusterConfig& config = {})
   return text;
 }
 
-TEST(Annotations, EveryRejectionNamesKeyValueRuleAndRange) {
-  EXPECT_EQ(complaints({{"min-scale", "-1"}}),
-            "min-scale \"-1\" must not be negative; accepted: 0 to 2147483647\n");
-  EXPECT_EQ(complaints({{"max-scale", "many"}}),
-            "max-scale \"many\" is not a whole number of 32 bits; accepted: 0 to 2147483647\n");
-  EXPECT_EQ(complaints({{"min-scale", "5"}, {"max-scale", "2"}}),
-            "max-scale \"2\" is below min-scale \"5\"; change one of the two\n");
-  EXPECT_EQ(complaints({{"activation-scale", "1"}}),
-            "activation-scale \"1\" is too small; accepted: 2 to 2147483647\n");
-  EXPECT_EQ(complaints({{"activation-scale", "9"}, {"max-scale", "3"}}),
-            "activation-scale \"9\" is above max-scale \"3\"; change one of the two\n");
-  EXPECT_EQ(complaints({{"target", "0"}}),
-            "target \"0\" is out of range; accepted: 0.01 or more\n");
-  EXPECT_EQ(complaints({{"panic-threshold-percentage", "100"}}),
-            "panic-threshold-percentage \"100\" is out of range; accepted: 110 to 1000\n");
-  EXPECT_EQ(complaints({{"target-burst-capacity", "-2"}}),
-            "target-burst-capacity \"-2\" is out of range; accepted: 0 or more, or -1 for "
-            "unlimited\n");
-  EXPECT_EQ(complaints({{"window", "5s"}}),
-            "window \"5s\" is out of range; accepted: whole seconds from 6s to 1h\n");
-  EXPECT_EQ(complaints({{"scale-down-delay", "1500ms"}}),
-            "scale-down-delay \"1500ms\" is not whole seconds; accepted: whole seconds from 0s to "
-            "1h\n");
-  EXPECT_EQ(complaints({{"metric", "cpu"}}),
-            "metric \"cpu\" is no metric of class kpa.autoscaling.knative.dev; accepted: "
-            "concurrency or rps\n");
-  EXPECT_EQ(complaints({{"initial-scale", "0"}}),
-            "initial-scale \"0\" is too small; accepted: 1 or more (0 needs "
-            "allow-zero-initial-scale)\n");
-}
-
 TEST(Annotations, AllProblemsAreCollected) {
   EXPECT_EQ(
       check_annotations(annotations({{"min-scale", "x"}, {"window", "x"}, {"target", "x"}}), {})
@@ -83,7 +55,8 @@ TEST(Annotations, ClusterLimitCountsOnlyWhenTheAnnotationIsPresent) {
   config.max_scale_limit = 11;
 
   EXPECT_EQ(complaints({{"max-scale", "0"}}, config),
-            "max-scale \"0\" is outside the limit of the cluster (max-scale-limit); accepted: 1 to "
+            "max-scale \"0\" is outside the limit of the cluster (max-scale-limit); accepted: a "
+            "whole number from 1 to "
             "11\n");
   EXPECT_EQ(complaints({}, config), "");
 }
@@ -144,6 +117,42 @@ TEST(Resolve, ValuesNobodyCouldReadCountAsAbsent) {
   EXPECT_EQ(spec, resolved({}));
 }
 
+TEST(Resolve, InitialScaleTooLargeForReplicasIsIgnored) {
+  for (const char* oversized : {"2147483648", "4294967296", "9223372036854775807"}) {
+    EXPECT_EQ(complaints({{"initial-scale", oversized}}), "");
+    EXPECT_EQ(resolved({{"initial-scale", oversized}}).decider.initial_scale, 1);
+  }
+}
+
+TEST(Resolve, AnnotatedMinimumAboveTheClustersMaximumIsLookedAtFirst) {
+  ClusterConfig config;
+  config.max_scale = 3;
+
+  const Bounds bounds = resolved({{"min-scale", "5"}}, 0, config).bounds;
+
+  EXPECT_EQ(bounded_scale(4, bounds), 5);
+  EXPECT_EQ(bounded_scale(6, bounds), 3);
+}
+
+TEST(Resolve, TargetThatIsNoNumberStaysOne) {
+  EXPECT_TRUE(std::isnan(resolved({{"target", "NaN"}}).decider.target_value));
+}
+
+TEST(Resolve, HysteresisIsOffUntilSet) {
+  const auto hysteresis = [](const StringMap& annotations) {
+    return resolve({}, annotations, 0, Reachability::unknown).burst_capacity_hysteresis;
+  };
+  const std::string key{kBurstHysteresis};
+
+  EXPECT_EQ(hysteresis({}), 0);
+  EXPECT_EQ(hysteresis({{key, "12.5"}}), 12.5);
+  for (const char* ignored : {"-1", "Inf", "NaN", "much", ""}) {
+    EXPECT_EQ(hysteresis({{key, ignored}}), 0) << ignored;
+  }
+  EXPECT_EQ(hysteresis({{key, "5"}, {"autoscaling.knative.dev/target-burst-capacity", "0"}}), 0)
+      << "switched off, it is no measure";
+}
+
 TEST(Resolve, InitialScaleOfZeroNeedsTheClustersLeave) {
   EXPECT_EQ(resolved({{"initial-scale", "0"}}).decider.initial_scale, 1);
   ClusterConfig config;
@@ -171,6 +180,28 @@ TEST(Resolve, AnnotatedRetentionOfZeroBeatsTheCluster) {
 TEST(Resolve, UnlimitedBurstCapacityLeavesNothingToScrape) {
   EXPECT_FALSE(resolved({{"target-burst-capacity", "-1"}}).decider.has_scrape_target);
   EXPECT_TRUE(resolved({{"target-burst-capacity", "0"}}).decider.has_scrape_target);
+}
+
+TEST(Ownership, OursIsWhatNamesOurClass) {
+  for (const bool knative : {false, true}) {
+    EXPECT_TRUE(owns({.annotated = kOurClass, .knative_autoscaler_runs = knative}));
+    EXPECT_FALSE(owns({.annotated = kKnativeClass, .knative_autoscaler_runs = knative}));
+    EXPECT_FALSE(owns({.annotated = kHorizontalClass, .knative_autoscaler_runs = knative}));
+    EXPECT_FALSE(owns({.annotated = "their.own", .knative_autoscaler_runs = knative}));
+  }
+}
+
+TEST(Ownership, WhatNamesNoClassIsOursOnlyWithoutKnativesAutoscaler) {
+  EXPECT_TRUE(owns({.annotated = {}}));
+  EXPECT_TRUE(owns({.annotated = {}, .cluster_default = kOurClass}));
+  EXPECT_FALSE(owns({.annotated = {}, .knative_autoscaler_runs = true}));
+  EXPECT_FALSE(
+      owns({.annotated = {}, .cluster_default = kOurClass, .knative_autoscaler_runs = true}));
+}
+
+TEST(Ownership, DefaultOfAnotherAutoscalerIsItsOwn) {
+  EXPECT_FALSE(owns({.annotated = {}, .cluster_default = kHorizontalClass}));
+  EXPECT_FALSE(owns({.annotated = {}, .cluster_default = "their.own"}));
 }
 
 }  // namespace

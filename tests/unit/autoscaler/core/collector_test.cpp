@@ -52,19 +52,16 @@ TEST(Collector, StableAndPanicWindowsForgetApart) {
   EXPECT_TRUE(collector.averages(ScalingMetric::concurrency, at(61)).empty);
 }
 
-TEST(Collector, SilenceOfReadyPodsIsNotZero) {
+TEST(Collector, IsSilentAfterTenSecondsOrHalfItsStableWindow) {
   DeciderSpec spec;
   Collector collector{spec};
-  EXPECT_FALSE(collector.silent(spec, 1, at(0))) << "never heard of: no data, not silence";
+  EXPECT_FALSE(collector.silent(spec, at(0))) << "never heard of: no data, not silence";
   collector.record({.average_concurrency = 6}, at(0));
 
-  EXPECT_FALSE(collector.silent(spec, 1, at(9.9)));
-  EXPECT_TRUE(collector.silent(spec, 1, at(10)));
-  EXPECT_FALSE(collector.silent(spec, 0, at(10))) << "nobody there to speak";
+  EXPECT_FALSE(collector.silent(spec, at(9.9)));
+  EXPECT_TRUE(collector.silent(spec, at(10)));
   spec.stable_window = seconds{8};
-  EXPECT_TRUE(collector.silent(spec, 1, at(4)));
-  spec.has_scrape_target = false;
-  EXPECT_FALSE(collector.silent(spec, 1, at(40)));
+  EXPECT_TRUE(collector.silent(spec, at(4)));
 }
 
 TEST(Collector, UpdateResizesAllFourWindows) {

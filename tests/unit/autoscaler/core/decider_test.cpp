@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <sstream>
 #include <string>
 
@@ -199,6 +200,19 @@ TEST(Decider, ChangedDelayDoesNotReachAnExistingDecider) {
   EXPECT_EQ(line.spec(spec).see(4, 20, 20), "4s stable 2 of 2..2 in 2..4000 ebc 169 bound:none");
 }
 
+TEST(Decider, ChangedDelayKeepsItsOldLength) {
+  DeciderSpec spec = target(10);
+  spec.scale_down_delay = seconds{300};
+  Timeline line{spec};
+  line.ready(4).see(2, 40, 40);
+
+  spec.scale_down_delay = seconds{10};
+
+  EXPECT_EQ(line.spec(spec).ready(1).see(300, 0, 0),
+            "300s stable 4 of 0..0 in 0..1000 ebc -111 bound:scale_down_delay");
+  EXPECT_EQ(line.see(302, 0, 0), "302s stable 0 of 0..0 in 0..1000 ebc -111 bound:none");
+}
+
 TEST(Decider, WithoutDelayALowerNumberCountsAtOnce) {
   Timeline line{target(10)};
   line.ready(4).see(2, 40, 40);
@@ -213,6 +227,39 @@ TEST(Decider, CreatedWithSeveralPodsHoldsThem) {
             "0s stable 0 of 0..0 in 0..1000 ebc -111 bound:none");
   EXPECT_EQ(Timeline({}, 0).ready(0).see(0, 0, 0),
             "0s stable 0 of 0..0 in 0..1000 ebc -211 bound:none");
+}
+
+TEST(Decider, CreatedWithoutACountStartsCalmAndHoldsNothing) {
+  Timeline line{target(10), 0};
+
+  EXPECT_EQ(line.ready(4).see(0, 0, 0),
+            "0s stable 2 of 0..0 in 2..4000 ebc 189 "
+            "bound:scale_down_rate");
+}
+
+TEST(Decider, LoadThatGrowsByAPodEachTickLetsPanicEnd) {
+  Timeline line{target(10)};
+  EXPECT_EQ(line.ready(2).see(0, 40, 40), "0s panic 4 of 4..4 in 1..2000 ebc -51 bound:none");
+
+  std::string text;
+  for (int tick = 1; tick <= 31; ++tick) {
+    text = line.ready(4 + tick).see(2.0 * tick, 10.0 * (5 + tick), 10.0 * (5 + tick));
+    if (tick == 30) {
+      EXPECT_EQ(text, "60s panic 35 of 35..35 in 17..34000 ebc 2839 bound:none");
+    }
+  }
+
+  EXPECT_EQ(text, "62s stable 36 of 36..36 in 17..35000 ebc 2929 bound:none");
+}
+
+TEST(Decider, PodsThatDoNotExistCountAsNoneAndGiveAnAnswer) {
+  EXPECT_EQ(Timeline{}.ready(0).see(0, 5, 5), "0s stable 1 of 1..1 in 0..1000 ebc -216 bound:none");
+}
+
+TEST(Decider, TargetThatIsNoNumberDecidesNothing) {
+  Timeline line{target(std::numeric_limits<double>::quiet_NaN())};
+
+  EXPECT_EQ(line.see(0, 5, 5), "0s stable invalid 0 ebc 0");
 }
 
 TEST(Decider, WithoutDataThereIsNoAnswer) {
@@ -313,6 +360,10 @@ TEST(BoundedScale, LooksAtTheMinimumFirst) {
   EXPECT_EQ(bounded_scale(1, {.min = 10, .max = 5}), 10);
   EXPECT_EQ(bounded_scale(12, {.min = 10, .max = 5}), 5);
   EXPECT_EQ(bounded_scale(12, {.min = 0, .max = 0}), 12);
+}
+
+TEST(ActivatorCount, BurstCapacityThatIsNoNumberAddsNothing) {
+  EXPECT_EQ(activator_count(5, 100, std::numeric_limits<double>::quiet_NaN(), 100), 5);
 }
 
 TEST(ActivatorCount, IsAtLeastTwoAndRoundsUp) {

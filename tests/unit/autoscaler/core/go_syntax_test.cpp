@@ -75,6 +75,20 @@ TEST(GoSyntax, ReadsDurations) {
   }
 }
 
+TEST(GoSyntax, FractionsOfADurationAreExactAndTheirSpareDigitsDropped) {
+  EXPECT_EQ(read_go_duration("0.333333333333333333333h"), seconds{1200});
+  EXPECT_EQ(read_go_duration("0.9999999999999999999999999h"), seconds{3600});
+  EXPECT_EQ(read_go_duration("1.9ns"), Duration{1});
+  EXPECT_EQ(read_go_duration("8s0.5s0.5s"), seconds{9});
+  EXPECT_EQ(read_go_duration("2\xCE\xBCs"), Duration{2000}) << "the Greek letter too";
+}
+
+TEST(GoSyntax, TrimsWhatGoTakesForSpace) {
+  EXPECT_EQ(trim_go_space(" \t\n\v\f\r a b \xC2\x85\xC2\xA0\xE2\x80\x8A\xE3\x80\x80"), "a b");
+  EXPECT_EQ(trim_go_space("\xE2\x80\x8B.\x1C"), "\xE2\x80\x8B.\x1C") << "no space to Go";
+  EXPECT_EQ(trim_go_space(" \xE1\x9A\x80 "), "");
+}
+
 TEST(GoSyntax, ShowsDurationsAsGoDoes) {
   EXPECT_EQ(show_duration(Duration{0}), "0s");
   EXPECT_EQ(show_duration(seconds{90}), "1m30s");

@@ -317,6 +317,20 @@ TEST(RevisionScaler, FailedProbeKeepsTheLastReplica) {
   EXPECT_EQ(idle_one(command_form(), {.ready = 1, .probe_ok = false}, 600).want(), 1);
 }
 
+TEST(RevisionScaler, AsksForTheActivatorsProbeBeforeTheLastReplicaGoes) {
+  RevisionScaler scaler = idle_one(command_form(), {.ready = 1, .probe_ok = std::nullopt}, 600);
+  const ScaleState waits = scaler.evaluate({.ready = 1, .probe_ok = std::nullopt}, at(602));
+  EXPECT_TRUE(waits.probe);
+  EXPECT_EQ(waits.want, 1);
+  EXPECT_EQ(why(waits.record), "no requests for 60 s; 1 kept until the activators answer");
+
+  const ScaleState refused = scaler.evaluate({.ready = 1, .probe_ok = false}, at(602));
+  EXPECT_TRUE(refused.probe_later);
+  EXPECT_EQ(refused.want, 1);
+
+  EXPECT_EQ(scaler.evaluate({.ready = 1, .probe_ok = true}, at(603)).want, 0);
+}
+
 TEST(RevisionScaler, ServesDirectlyWithBurstCapacityToSpare) {
   ScalingSpec spec = command_form();
   spec.decider.target_burst_capacity = 0;

@@ -104,6 +104,13 @@ TEST(ScaleToZero, ActivatingWaitsForTheDeadlineAndItsBuffer) {
   EXPECT_EQ(plan({}, view(Activity::activating, seconds{631}, -1, 1)), "want 0, write 0");
 }
 
+TEST(ScaleToZero, LongestDeadlineIsNeverReached) {
+  ScalingSpec spec;
+  spec.zero.progress_deadline = Duration::max();
+
+  EXPECT_EQ(plan_scale(spec, view(Activity::activating, seconds{1'000'000'000}, 0, 1)).want, -1);
+}
+
 TEST(ScaleToZero, SwitchedOffKeepsOne) {
   ScalingSpec spec;
   spec.zero.enabled = false;
@@ -134,6 +141,16 @@ TEST(ScaleToZero, BoundsComeFirst) {
   EXPECT_EQ(plan(spec, view(Activity::active, seconds{99}, 0, 3)), "want 2, write 2 (min_scale)");
   EXPECT_EQ(plan(spec, view(Activity::active, seconds{99}, 9, 3)), "want 4, write 4 (max_scale)");
   EXPECT_EQ(plan(spec, view(Activity::active, seconds{99}, 3, 3)), "want 3");
+}
+
+TEST(ScaleToZero, UnreachableRevisionIsNotHeldAtItsInitialScale) {
+  ScalingSpec spec;
+  spec.decider.initial_scale = 2;
+  spec.decider.reachable = false;
+  ScalerView seen = view(Activity::inactive, seconds{60}, 0, 2);
+  seen.initialized = false;
+
+  EXPECT_EQ(plan(spec, seen), "want 0, write 0, probe");
 }
 
 // "active Queued, threshold 1"; the state in brackets when it is not touched.
@@ -187,11 +204,51 @@ TEST(ActiveCondition, InitialScaleOfZeroIsInactiveAtOnce) {
             "inactive NoTraffic");
 }
 
+TEST(ActiveCondition, InitialScaleOfZeroIsReachedOnceTheServiceHasItsName) {
+  ScalingSpec spec;
+  spec.decider.initial_scale = 0;
+  ActivityView seen{.activity = Activity::activating, .initialized = false, .want = 0};
+
+  seen.service_name_set = false;
+  EXPECT_EQ(next(spec, seen), "inactive NoTraffic, never full");
+  seen.service_name_set = true;
+  EXPECT_EQ(next(spec, seen), "inactive NoTraffic");
+}
+
+TEST(ActiveCondition, StartThatTookTooLongIsTakenToZeroAndTimedOut) {
+  const ScalerView seen = view(Activity::activating, seconds{631}, 0, 1);
+  EXPECT_EQ(plan({}, seen), "want 0, write 0");
+
+  EXPECT_EQ(next({}, {.activity = Activity::activating, .want = 0}),
+            "inactive TimedOut, never full");
+}
+
+TEST(ReportedScale, UnknownNeverHidesAKnownNumber) {
+  EXPECT_EQ(reported_scale(-1, 2), 2);
+  EXPECT_EQ(reported_scale(-1, 0), 0);
+  EXPECT_EQ(reported_scale(-1, -1), -1);
+  EXPECT_EQ(reported_scale(0, 2), 0);
+}
+
 TEST(RouteMode, ServesOnlyWithPodsAndRoomToSpare) {
-  EXPECT_EQ(route_mode(2, 0), RouteMode::serve);
-  EXPECT_EQ(route_mode(2, -1), RouteMode::proxy);
-  EXPECT_EQ(route_mode(0, 5), RouteMode::proxy);
-  EXPECT_EQ(route_mode(-1, 5), RouteMode::proxy);
+  for (const RouteMode present : {RouteMode::serve, RouteMode::proxy}) {
+    EXPECT_EQ(route_mode(2, 0, present, 0), RouteMode::serve);
+    EXPECT_EQ(route_mode(2, -1, present, 0), RouteMode::proxy);
+    EXPECT_EQ(route_mode(0, 5, present, 0), RouteMode::proxy);
+    EXPECT_EQ(route_mode(-1, 5, present, 0), RouteMode::proxy);
+  }
+}
+
+TEST(RouteMode, WithHysteresisActivatorsLeaveLateAndReturnAtOnce) {
+  const auto after = [](RouteMode present, std::int32_t excess) {
+    return route_mode(2, excess, present, 20);
+  };
+
+  EXPECT_EQ(after(RouteMode::proxy, 19), RouteMode::proxy);
+  EXPECT_EQ(after(RouteMode::proxy, 20), RouteMode::serve);
+  EXPECT_EQ(after(RouteMode::serve, 0), RouteMode::serve);
+  EXPECT_EQ(after(RouteMode::serve, -1), RouteMode::proxy);
+  EXPECT_EQ(route_mode(0, 99, RouteMode::serve, 20), RouteMode::proxy) << "nobody there to serve";
 }
 
 }  // namespace

@@ -77,6 +77,16 @@ TEST(WindowAverage, LateValueInsideTheWindowMovesTheStartBack) {
   EXPECT_EQ(window.average(at(60)), 497) << "exactly the window old is too old";
 }
 
+TEST(WindowAverage, ValueExactlyTheWindowOldIsIgnored) {
+  WindowAverage window = filled({6}, 10);
+
+  window.record(at(5), 100);
+  EXPECT_EQ(window.average(at(10)), 6);
+
+  window.record(at(6), 4);
+  EXPECT_EQ(window.average(at(10)), 2) << "a second younger counts: (4 + 0 + 0 + 0 + 6) / 5";
+}
+
 TEST(WindowAverage, ValuesOfOneSecondAddUp) {
   WindowAverage window{seconds{5}};
 
@@ -166,6 +176,16 @@ TEST(WindowAverage, ResizeToTheSameLengthChangesNothing) {
   window.resize(seconds{5}, at(1));
 
   EXPECT_EQ(window.average(at(1)), 10);
+}
+
+TEST(WindowAverage, ResizeToTheSameLengthKeepsTheWeights) {
+  WindowAverage window{seconds{9}, Aggregation::weighted, seconds{2}};
+  window.record(at(0), 1);
+  const double before = window.average(at(0));
+
+  window.resize(seconds{9}, at(0));
+
+  EXPECT_EQ(window.average(at(0)), before);
 }
 
 TEST(WindowAverage, BucketsAreAlignedToUnixTimeBeforeTheEpochToo) {

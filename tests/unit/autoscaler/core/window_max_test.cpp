@@ -62,6 +62,15 @@ TEST(WindowMax, CountsAStepBackForTheNewestSlot) {
   EXPECT_EQ(window.current(), 7);
 }
 
+TEST(WindowMax, LongestDurationNeverForgets) {
+  WindowMax window{Duration::max()};
+
+  window.record(at(0), 6);
+  window.record(at(1'000'000'000), 1);
+
+  EXPECT_EQ(window.current(), 6);
+}
+
 TEST(WindowMax, EqualsANaiveTwin) {
   for (std::uint32_t seed = 1; seed <= 100; ++seed) {
     std::mt19937 random{seed};

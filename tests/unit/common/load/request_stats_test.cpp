@@ -102,6 +102,15 @@ TEST(RequestStats, SecondReportAtTheSameInstantIsAllZeros) {
   EXPECT_EQ(stats.concurrency(), 1);
 }
 
+// autoscaler.md 14, row 100.
+TEST(RequestStats, ReportWithoutElapsedTimeHasNoAverageAndKeepsItsCounts) {
+  RequestStats stats(kStart);
+  stats.in(kStart);
+  stats.proxied_in(kStart);
+
+  EXPECT_EQ(stats.report(kStart), (LoadReport{.request_count = 2, .proxied_request_count = 1}));
+}
+
 TEST(RequestStats, EndWithoutBeginningIsNotRefused) {
   RequestStats stats(kStart);
 

@@ -1,0 +1,39 @@
+#include "autoscaler/core/pods.h"
+
+namespace sluice::autoscaler {
+namespace {
+
+// One answer for both: who is counted as ready is who is asked, so that the average over the
+// sample is scaled by the number of pods it was drawn from.
+bool serves(const Pod& pod) {
+  return pod.phase == PodPhase::running && !pod.terminating && pod.ready && !pod.throttled;
+}
+
+}  // namespace
+
+PodCounts count_pods(std::span<const Pod> pods) {
+  PodCounts counts;
+  for (const Pod& pod : pods) {
+    if (pod.phase == PodPhase::other) continue;
+    ++(serves(pod) ? counts.ready : counts.not_ready);
+    if (pod.phase == PodPhase::pending) {
+      ++counts.pending;
+    } else if (pod.terminating) {
+      ++counts.terminating;
+    }
+  }
+  return counts;
+}
+
+ScrapeCandidates scrape_candidates(std::span<const Pod> pods, Duration stable_window,
+                                   TimePoint now) {
+  ScrapeCandidates candidates;
+  for (const Pod& pod : pods) {
+    if (!serves(pod)) continue;
+    const bool old = pod.started_at && now - *pod.started_at >= stable_window;
+    (old ? candidates.old : candidates.young).push_back(pod.address);
+  }
+  return candidates;
+}
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "common/base/ids.h"
+#include "common/time/time_point.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice::autoscaler {
+
+/// How far a pod has come. Finished and lost pods are `other`.
+enum class PodPhase { pending, running, other };
+
+/// What the platform knows of one pod of a revision.
+struct Pod {
+  PodId id;
+  std::string address;  ///< where it answers a scrape; kept as given
+  PodPhase phase = PodPhase::pending;
+  bool ready = false;        ///< its Ready condition is True
+  bool terminating = false;  ///< it was told to go
+  bool throttled = false;    ///< its node slows it under memory pressure: no new requests for it
+  std::optional<TimePoint> started_at;  ///< absent: not known, as good as just now
+};
+
+/// Pods by what they are good for (autoscaler.md 8.1, step 5). Pending and terminating ones are
+/// counted in `not_ready` too.
+struct PodCounts {
+  std::int32_t ready = 0;
+  std::int32_t not_ready = 0;
+  std::int32_t pending = 0;
+  std::int32_t terminating = 0;
+
+  friend bool operator==(const PodCounts&, const PodCounts&) = default;
+};
+
+[[nodiscard]] PodCounts count_pods(std::span<const Pod> pods);
+
+/// Addresses of the pods worth asking for a stat (autoscaler.md 1.4). Old ones, which have run for
+/// a stable window, are preferred: a young one still warms up and tells too little.
+struct ScrapeCandidates {
+  std::vector<std::string> old;
+  std::vector<std::string> young;
+
+  friend bool operator==(const ScrapeCandidates&, const ScrapeCandidates&) = default;
+};
+
+[[nodiscard]] ScrapeCandidates scrape_candidates(std::span<const Pod> pods, Duration stable_window,
+                                                 TimePoint now);
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,67 @@
+#include "autoscaler/core/stat_forwarding.h"
+
+#include "autoscaler/core/hash_ring.h"
+#include "common/base/check.h"
+
+#include <utility>
+
+namespace sluice::autoscaler {
+
+StatForwarding::StatForwarding(std::vector<std::string> buckets) : buckets_(std::move(buckets)) {
+  CHECK(!buckets_.empty());
+  for (const std::string& bucket : buckets_) holders_.emplace(bucket, BucketHolder{});
+}
+
+bool StatForwarding::set_holder(std::string_view bucket, BucketHolder holder) {
+  const auto at = holders_.find(bucket);
+  if (at == holders_.end() || at->second == holder) return false;
+  at->second = std::move(holder);
+  return true;
+}
+
+StatForwarding::Route StatForwarding::route(const RevisionId& revision) const {
+  Route route;
+  route.bucket = bucket_owner(buckets_, revision.space + "/" + revision.name);
+  const BucketHolder& holder = holders_.find(route.bucket)->second;
+  if (holder.ours) {
+    route.what = StatRoute::record;
+  } else if (!holder.addresses.empty()) {
+    route.what = StatRoute::forward;
+    route.addresses = holder.addresses;
+  }
+  return route;
+}
+
+void StatForwarding::postpone(StatToForward stat, TimePoint now) {
+  const bool nameable = stat.revision.space.size() <= kRevisionNameMax &&
+                        stat.revision.name.size() <= kRevisionNameMax;
+  if (!nameable || stat.retries >= kForwardRetriesMax) {
+    ++dropped_;
+    return;
+  }
+  if (backlog_.size() == kForwardBacklogMax) {
+    backlog_.pop_front();
+    ++dropped_;
+  }
+  ++stat.retries;
+  backlog_.push_back({std::move(stat), now});
+}
+
+std::vector<StatToForward> StatForwarding::due(TimePoint now) {
+  std::vector<StatToForward> stats;
+  while (!backlog_.empty()) {
+    const TimePoint since = backlog_.front().since;
+    // A clock that stepped back must not hold a stat until it has caught up.
+    if (now >= since && now - since < kForwardRetry) break;
+    stats.push_back(std::move(backlog_.front().stat));
+    backlog_.pop_front();
+  }
+  return stats;
+}
+
+std::optional<TimePoint> StatForwarding::next_due() const {
+  if (backlog_.empty()) return std::nullopt;
+  return backlog_.front().since + kForwardRetry;
+}
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,57 @@
+#include "autoscaler/core/stat_intake.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sluice::autoscaler {
+namespace {
+
+constexpr Duration kStreamSkewMax = std::chrono::seconds{2};
+// Node clocks are this far apart at worst where anybody looks after them.
+constexpr Duration kAheadMax = std::chrono::seconds{10};
+
+}  // namespace
+
+std::string_view name(StatFlaw flaw) {
+  switch (flaw) {
+    case StatFlaw::not_finite:
+      return "not_finite";
+    case StatFlaw::negative:
+      return "negative";
+    case StatFlaw::too_large:
+      return "too_large";
+    case StatFlaw::proxied_above:
+      return "proxied_above";
+  }
+  return "";
+}
+
+std::optional<StatFlaw> flaw_of(const Stat& stat) {
+  const auto figures = {stat.average_concurrency, stat.average_proxied_concurrency,
+                        stat.request_count, stat.proxied_request_count};
+  const auto any = [&figures](auto is_so) {
+    return std::any_of(figures.begin(), figures.end(), is_so);
+  };
+  if (any([](double figure) { return !std::isfinite(figure); })) return StatFlaw::not_finite;
+  if (any([](double figure) { return figure < 0; })) return StatFlaw::negative;
+  if (any([](double figure) { return figure > kStatValueMax; })) return StatFlaw::too_large;
+  if (stat.average_proxied_concurrency > stat.average_concurrency ||
+      stat.proxied_request_count > stat.request_count) {
+    return StatFlaw::proxied_above;
+  }
+  return std::nullopt;
+}
+
+TimePoint time_of(std::optional<TimePoint> stamp, StatDoor door, TimePoint now) {
+  if (!stamp) return now;
+  const Duration ahead = *stamp - now;
+  switch (door) {
+    case StatDoor::stream:
+      return std::chrono::abs(ahead) > kStreamSkewMax ? now : *stamp;
+    case StatDoor::websocket:
+      return ahead > kAheadMax ? now : *stamp;
+  }
+  return now;
+}
+
+}  // namespace sluice::autoscaler

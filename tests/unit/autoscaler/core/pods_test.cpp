@@ -1,0 +1,111 @@
+#include "autoscaler/core/pods.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace sluice::autoscaler {
+namespace {
+
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+constexpr TimePoint kNow{seconds{1'700'000'000}};
+
+Pod ready_pod(std::string name = "a", Duration age = seconds{100}) {
+  return {.id = {name},
+          .address = name + ":9090",
+          .phase = PodPhase::running,
+          .ready = true,
+          .started_at = kNow - age};
+}
+
+PodCounts count(const Pod& pod) {
+  return count_pods(std::array{pod});
+}
+
+bool is_candidate(const Pod& pod) {
+  return scrape_candidates(std::array{pod}, seconds{60}, kNow) != ScrapeCandidates{};
+}
+
+TEST(Pods, RunningAndReadyIsReady) {
+  EXPECT_EQ(count(ready_pod()), PodCounts{.ready = 1});
+  EXPECT_TRUE(is_candidate(ready_pod()));
+}
+
+TEST(Pods, RunningAndNotReadyIsNotReady) {
+  Pod pod = ready_pod();
+  pod.ready = false;
+
+  EXPECT_EQ(count(pod), PodCounts{.not_ready = 1});
+  EXPECT_FALSE(is_candidate(pod));
+}
+
+TEST(Pods, PendingIsNotReadyToo) {
+  Pod pod = ready_pod();
+  pod.phase = PodPhase::pending;
+  EXPECT_EQ(count(pod), (PodCounts{.not_ready = 1, .pending = 1}));
+  EXPECT_FALSE(is_candidate(pod));
+
+  pod.terminating = true;
+  EXPECT_EQ(count(pod), (PodCounts{.not_ready = 1, .pending = 1}));
+}
+
+// Row 91.
+TEST(Pods, ReadyButTerminatingIsNeitherCountedReadyNorScraped) {
+  Pod pod = ready_pod();
+  pod.terminating = true;
+
+  EXPECT_EQ(count(pod), (PodCounts{.not_ready = 1, .terminating = 1}));
+  EXPECT_FALSE(is_candidate(pod));
+}
+
+TEST(Pods, FinishedPodsAreNotCountedAtAll) {
+  Pod pod = ready_pod();
+  pod.phase = PodPhase::other;
+  EXPECT_EQ(count(pod), PodCounts{});
+  EXPECT_FALSE(is_candidate(pod));
+
+  pod.terminating = true;
+  EXPECT_EQ(count(pod), PodCounts{});
+}
+
+TEST(Pods, ThrottledCountsAsNotReady) {
+  Pod pod = ready_pod();
+  pod.throttled = true;
+
+  EXPECT_EQ(count(pod), PodCounts{.not_ready = 1});
+  EXPECT_FALSE(is_candidate(pod));
+}
+
+TEST(Pods, EveryPodIsCountedOnce) {
+  std::array pods{ready_pod(), ready_pod(), ready_pod(), ready_pod(), ready_pod()};
+  pods[1].ready = false;
+  pods[2].phase = PodPhase::pending;
+  pods[3].terminating = true;
+  pods[4].phase = PodPhase::other;
+
+  EXPECT_EQ(count_pods(pods),
+            (PodCounts{.ready = 1, .not_ready = 3, .pending = 1, .terminating = 1}));
+}
+
+TEST(ScrapeCandidates, OldFromTheStableWindowOn) {
+  const std::array pods{ready_pod("young", seconds{60} - nanoseconds{1}),
+                        ready_pod("old", seconds{60}), ready_pod("older", seconds{3600})};
+
+  EXPECT_EQ(scrape_candidates(pods, seconds{60}, kNow),
+            (ScrapeCandidates{.old = {"old:9090", "older:9090"}, .young = {"young:9090"}}));
+}
+
+TEST(ScrapeCandidates, PodOfUnknownAgeIsYoung) {
+  Pod pod = ready_pod("a");
+  pod.started_at.reset();
+  EXPECT_EQ(scrape_candidates(std::array{pod}, seconds{60}, kNow).young.size(), 1U);
+
+  pod.started_at = kNow + seconds{5};
+  EXPECT_EQ(scrape_candidates(std::array{pod}, seconds{60}, kNow).young.size(), 1U)
+      << "started in the future, by the clock of its node";
+}
+
+}  // namespace
+}  // namespace sluice::autoscaler

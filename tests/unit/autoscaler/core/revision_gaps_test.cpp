@@ -1,0 +1,247 @@
+// What a revision does when evaluations pause, when the clock jumps, and when another autoscaler
+// governed it before.
+
+#include "autoscaler/core/revision_scaler.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace sluice::autoscaler {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+
+constexpr TimePoint at(std::int64_t second) {
+  return TimePoint{seconds{1'700'000'000 + second}};
+}
+
+ScalingSpec defaults() {
+  ScalingSpec spec;
+  spec.decider.target_value = 10;
+  return spec;
+}
+
+ScalingSpec activators_only() {
+  ScalingSpec spec = defaults();
+  spec.decider.target_burst_capacity = -1;
+  spec.decider.has_scrape_target = false;
+  return spec;
+}
+
+/// A revision under a constant load, evaluated every 2 s.
+class Loaded {
+ public:
+  Loaded(const ScalingSpec& spec, std::int32_t pods, double load)
+      : scaler_({.scaling = spec, .revision = "app", .replicas = pods}, pods, at(0)),
+        pods_(pods),
+        load_(load) {}
+
+  /// Plays the seconds from..to; a muted one has no stats.
+  ScaleState play(std::int64_t from, std::int64_t to, bool muted = false) {
+    ScaleState state;
+    for (std::int64_t second = from; second <= to; ++second) {
+      if (!muted) {
+        const Stat stat{.average_concurrency = load_, .request_count = load_};
+        (void)scaler_.push(stat, at(second));
+      }
+      if (second % 2 == 0) state = scaler_.evaluate({.ready = pods_}, at(second));
+      if (second % 2 == 0) least_ = std::min(least_, state.want);
+    }
+    return state;
+  }
+
+  RevisionScaler& scaler() { return scaler_; }
+
+  [[nodiscard]] std::int32_t least() const { return least_; }
+
+ private:
+  RevisionScaler scaler_;
+  std::int32_t pods_;
+  double load_;
+  std::int32_t least_ = 1'000'000;
+};
+
+constexpr std::int64_t kHour = 3600;
+
+TEST(ClockJump, ForwardKeepsTheLastAnswerUntilThereIsData) {
+  Loaded app{defaults(), 3, 25};
+  EXPECT_EQ(app.play(1, 120).want, 3);
+
+  const ScaleState blind = app.scaler().evaluate({.ready = 3}, at(120 + kHour));
+
+  EXPECT_FALSE(blind.record.valid);
+  EXPECT_TRUE(blind.metrics_missing);
+  EXPECT_EQ(blind.want, 3);
+  EXPECT_EQ(app.play(121 + kHour, 300 + kHour).want, 3);
+  EXPECT_EQ(app.least(), 3);
+}
+
+TEST(ClockJump, BackKeepsTheLastAnswerAndTheWindowsStartAnew) {
+  Loaded app{defaults(), 3, 25};
+  EXPECT_EQ(app.play(kHour, kHour + 120).want, 3);
+
+  const ScaleState blind = app.scaler().evaluate({.ready = 3}, at(120));
+
+  EXPECT_FALSE(blind.record.valid);
+  EXPECT_EQ(blind.want, 3);
+  const ScaleState state = app.play(121, 124);
+  EXPECT_TRUE(state.record.valid);
+  EXPECT_EQ(state.record.stable, 25);
+  EXPECT_EQ(app.least(), 3);
+}
+
+TEST(ClockJump, ToActivatorsOnlyAnEmptyWindowIsNotZeroAtOnce) {
+  for (const std::int64_t jump : {kHour, -kHour}) {
+    Loaded app{activators_only(), 3, 25};
+    EXPECT_EQ(app.play(2 * kHour, 2 * kHour + 120).want, 3);
+
+    const ScaleState blind = app.scaler().evaluate({.ready = 3}, at(2 * kHour + 120 + jump));
+
+    EXPECT_FALSE(blind.record.valid) << jump;
+    EXPECT_EQ(app.play(2 * kHour + 121 + jump, 2 * kHour + 300 + jump).want, 3) << jump;
+    EXPECT_EQ(app.least(), 3) << jump;
+  }
+}
+
+TEST(ClockJump, LeavesTheProgressDeadlineOfAStartAlone) {
+  RevisionScaler app{{.scaling = defaults(), .revision = "app", .replicas = 0}, 0, at(0)};
+  ASSERT_TRUE(app.push({.average_concurrency = 1, .request_count = 1}, at(1)));
+  ASSERT_EQ(app.evaluate({.trigger = Trigger::poke}, at(1)).want, 1);
+
+  const ScaleState state = app.evaluate({}, at(3 + kHour));
+
+  EXPECT_EQ(state.want, 1);
+  EXPECT_EQ(state.activity, Activity::activating);
+}
+
+TEST(ClockJump, BackKeepsPanicForTheRestOfItsStableWindow) {
+  Loaded app{defaults(), 1, 50};
+  app.play(kHour, kHour + 10);
+  ASSERT_EQ(app.scaler().last().mode, Mode::panic);
+
+  app.play(0, 4);
+
+  const DecisionRecord& last = app.scaler().last();
+  EXPECT_EQ(last.mode, Mode::panic);
+  EXPECT_LE(*last.panic_until, at(4 + 60));
+}
+
+TEST(ClockJump, BackKeepsTheScaleDownDelay) {
+  ScalingSpec spec = defaults();
+  spec.decider.scale_down_delay = seconds{300};
+  Loaded app{spec, 3, 25};
+  app.play(kHour, kHour + 120);
+
+  RevisionScaler& scaler = app.scaler();
+  for (std::int64_t second = 0; second <= 60; second += 2) {
+    (void)scaler.push({.average_concurrency = 1, .request_count = 1}, at(second));
+    EXPECT_EQ(scaler.evaluate({.ready = 3}, at(second)).want, 3);
+  }
+  EXPECT_EQ(scaler.last().bound_by, Bound::scale_down_delay);
+}
+
+TEST(ActivatorsOnly, EmptyWindowIsZeroOnlyWhileAnActivatorIsConnected) {
+  RevisionScaler app{{.scaling = activators_only(), .revision = "app", .replicas = 1}, 1, at(0)};
+
+  const ScaleState deaf = app.evaluate({.ready = 1, .activator_connected = false}, at(2));
+  EXPECT_FALSE(deaf.record.valid);
+  const ScaleState back = app.evaluate({.ready = 1, .activator_connected = true}, at(4));
+  EXPECT_FALSE(back.record.valid) << "it has had no time to speak";
+  const ScaleState heard = app.evaluate({.ready = 1, .activator_connected = true}, at(14));
+  EXPECT_TRUE(heard.record.valid);
+  EXPECT_EQ(heard.record.desired, 0);
+}
+
+TEST(ActivatorsGone, NothingFallsWhileNobodyCouldReportWaitingRequests) {
+  // Pods that never become ready, and an activator that was heard once and is gone.
+  RevisionScaler app{{.scaling = defaults(), .revision = "app", .replicas = 0}, 0, at(0)};
+  ASSERT_TRUE(app.push({.average_concurrency = 1, .request_count = 1}, at(1)));
+
+  for (std::int64_t second = 2; second <= 2 * kHour; second += 2) {
+    const ScaleState state = app.evaluate({.activator_connected = false}, at(second));
+    ASSERT_EQ(state.want, 1) << second;
+    ASSERT_EQ(state.metrics_missing, second > 10) << second;
+  }
+}
+
+TEST(ActivatorsGone, OneThatComesBackHasTenSecondsToSayWhatItHolds) {
+  RevisionScaler app{{.scaling = defaults(), .revision = "app", .replicas = 0}, 0, at(0)};
+  ASSERT_TRUE(app.push({.average_concurrency = 1, .request_count = 1}, at(1)));
+  (void)app.evaluate({}, at(2));
+  for (std::int64_t second = 4; second <= kHour; second += 2) {
+    (void)app.evaluate({.activator_connected = false}, at(second));
+  }
+
+  for (std::int64_t second = kHour + 2; second <= kHour + 10; second += 2) {
+    EXPECT_EQ(app.evaluate({}, at(second)).want, 1) << second;
+  }
+  for (std::int64_t second = kHour + 12; second <= kHour + 100; second += 2) {
+    (void)app.evaluate({}, at(second));
+  }
+  EXPECT_EQ(app.want(), 0);
+}
+
+TEST(HandOver, NewOwnerKnowsNothingAndWritesNothing) {
+  RevisionScaler app{
+      {.scaling = defaults(), .revision = "app", .replicas = 2, .taken_over = true}, 1, at(0)};
+
+  const ScaleState state = app.evaluate({.ready = 1}, at(2));
+
+  EXPECT_EQ(state.record.desired, -1);
+  EXPECT_EQ(state.want, 2);
+}
+
+TEST(HandOver, ReplicasAreNotLoweredBeforeAStableWindowOfValidEvaluations) {
+  RevisionScaler app{
+      {.scaling = defaults(), .revision = "app", .replicas = 5, .taken_over = true}, 1, at(0)};
+  // Nothing is heard for half a minute: the window begins with the first valid evaluation.
+  EXPECT_EQ(app.evaluate({.ready = 1}, at(30)).want, 5);
+
+  std::vector<std::int64_t> lowered;
+  for (std::int64_t second = 32; second <= 100; second += 2) {
+    (void)app.push({.average_concurrency = 15, .request_count = 10}, at(second));
+    if (app.evaluate({.ready = 5}, at(second)).want < 5) lowered.push_back(second);
+    if (second == 40) {
+      EXPECT_EQ(app.last().bound_by, Bound::stable_window);
+    }
+  }
+
+  ASSERT_FALSE(lowered.empty());
+  EXPECT_EQ(lowered.front(), 92);
+  EXPECT_EQ(app.want(), 2);
+}
+
+TEST(HandOver, IdleRevisionIsHeldToo) {
+  RevisionScaler app{
+      {.scaling = defaults(), .revision = "app", .replicas = 1, .taken_over = true}, 1, at(0)};
+
+  for (std::int64_t second = 2; second <= 60; second += 2) {
+    (void)app.push({}, at(second));
+    EXPECT_EQ(app.evaluate({.ready = 1}, at(second)).want, 1);
+  }
+  for (std::int64_t second = 62; second <= 70; second += 2) {
+    (void)app.push({}, at(second));
+    (void)app.evaluate({.ready = 1}, at(second));
+  }
+  EXPECT_EQ(app.want(), 0);
+}
+
+TEST(HandOver, RisesAtOnceAndIsStillBoundByTheMaximum) {
+  ScalingSpec spec = defaults();
+  spec.bounds.max = 8;
+  RevisionScaler app{
+      {.scaling = spec, .revision = "app", .replicas = 10, .taken_over = true}, 1, at(0)};
+  (void)app.push({.average_concurrency = 5, .request_count = 5}, at(1));
+  EXPECT_EQ(app.evaluate({.ready = 1}, at(2)).want, 8);
+
+  RevisionScaler busy{
+      {.scaling = spec, .revision = "app", .replicas = 1, .taken_over = true}, 1, at(0)};
+  (void)busy.push({.average_concurrency = 75, .request_count = 5}, at(1));
+  EXPECT_EQ(busy.evaluate({.ready = 1}, at(2)).want, 8);
+}
+
+}  // namespace
+}  // namespace sluice::autoscaler
