@@ -63,6 +63,22 @@ nlohmann::json decision_json(const autoscaler::DecisionRecord& record, const std
           {"why", why(record)}};
 }
 
+nlohmann::json decision_inputs_json(const autoscaler::DecisionRecord& record) {
+  nlohmann::json inputs = {{"stable_window_s", to_seconds(record.stable_window)},
+                           {"panic_window_s", to_seconds(record.panic_window)},
+                           {"panic_threshold", record.panic_threshold},
+                           {"breach", record.breach},
+                           {"max_scale_up_rate", record.max_scale_up_rate},
+                           {"max_scale_down_rate", record.max_scale_down_rate},
+                           {"activation_scale", record.activation_scale},
+                           {"scale_down_delay_s", to_seconds(record.scale_down_delay)},
+                           {"min", record.bounds.min},
+                           {"max", record.bounds.max}};
+  if (record.panic_entered) inputs["mode_for_s"] = to_seconds(record.time - *record.panic_entered);
+  if (record.panic_until) inputs["may_fall_at"] = format_time(*record.panic_until);
+  return inputs;
+}
+
 nlohmann::json event_json(const char* type, TimePoint now) {
   return {{"type", type}, {"time", format_time(now)}};
 }

@@ -17,6 +17,9 @@ namespace sluice::local {
 [[nodiscard]] nlohmann::json decision_json(const autoscaler::DecisionRecord& record,
                                            const std::string& service);
 
+/// What a decision was made from beside its own numbers: the "inputs" of `explain`.
+[[nodiscard]] nlohmann::json decision_inputs_json(const autoscaler::DecisionRecord& record);
+
 /// The phases of one start from zero (one-machine.md 7).
 struct ColdStart {
   std::string service;

@@ -59,8 +59,9 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
       reaper_{io_},
       ports_{paths.runtime_dir().parent_path() / "ports", clock_},
       journal_{paths.replicas_json()},
-      platform_{io_,    clock_,   log_,     setup_.settings, setup_.cluster, paths_, reaper_,
-                ports_, journal_, cgroups_, events_,         history_.get(), nullptr},
+      scale_loop_{io_, clock_},
+      platform_{io_,    clock_,   log_,     setup_.settings, setup_.cluster, paths_,        reaper_,
+                ports_, journal_, cgroups_, events_,         scale_loop_,    history_.get(), nullptr},
       api_pool_{io_, api_address(paths), {}},
       front_{io_, clock_, *this, *this, budget_of(setup_.settings)},
       server_{io_, clock_, front_, {}},
@@ -68,7 +69,7 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
       ticker_{io_},
       closing_timer_{io_},
       started_{clock_.now()},
-      next_tick_{started_ + kSecond} {
+      next_tick_{std::chrono::floor<std::chrono::seconds>(started_) + kSecond} {
   platform_.front = &front_;
   platform_.environment = own_environment();
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) signals_.add(number);
@@ -252,16 +253,7 @@ void Engine::tick() {
 void Engine::on_second() {
   std::vector<activator::RevisionStat> stats;
   front_.report(clock_.now(), stats);
-  for (const activator::RevisionStat& stat : stats) {
-    for (const auto& [name, service] : services_) {
-      Revision& revision = service->current();
-      // What is reported of the time before `sleep` must not end it; a new request does, by itself.
-      const bool told_to_sleep = revision.last_decision().told_to_sleep;
-      if (revision.name() == stat.revision.name && !told_to_sleep) {
-        revision.push({stat.average_concurrent_requests, 0, stat.request_count, 0});
-      }
-    }
-  }
+  for (const activator::RevisionStat& stat : stats) scale_loop_.report(stat);
   for (const auto& [name, service] : services_) service->on_second();
   front_.sweep();
   reload(false);

@@ -109,6 +109,7 @@ class Engine final : public EngineApi, public activator::Router, public activato
   PortAllocator ports_;
   ReplicaJournal journal_;
   CgroupTree cgroups_;
+  ScaleLoop scale_loop_;
   Platform platform_;
   net::UpstreamPool api_pool_;
   activator::FrontGateway front_;
@@ -123,7 +124,7 @@ class Engine final : public EngineApi, public activator::Router, public activato
   boost::asio::steady_timer ticker_;
   boost::asio::steady_timer closing_timer_;
   TimePoint started_;
-  TimePoint next_tick_;
+  TimePoint next_tick_;  // whole seconds: reports come before the ticks that fall into their second
   SpecSources* sources_ = nullptr;  // the caller's; outlives the engine
   std::vector<std::function<void(const ShutdownResult&)>> shutdown_done_;
   ShutdownResult shutdown_;

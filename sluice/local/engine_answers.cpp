@@ -7,7 +7,6 @@
 #include "sluice/local/time_text.h"
 
 #include <nlohmann/json.hpp>
-#include <prometheus/text_serializer.h>
 
 #include <unistd.h>
 
@@ -34,24 +33,6 @@ bool keep_spec(const std::filesystem::path& file, const std::string& yaml) {
   }
   std::filesystem::rename(draft, file, failed);
   return !failed;
-}
-
-prometheus::MetricFamily family(const char* name, const char* help, prometheus::MetricType type) {
-  prometheus::MetricFamily made;
-  made.name = name;
-  made.help = help;
-  made.type = type;
-  return made;
-}
-
-void gauge(prometheus::MetricFamily& into, const std::string& service, const std::string& revision,
-           double value) {
-  prometheus::ClientMetric metric;
-  metric.label = {{"k8s_namespace_name", "default"},
-                  {"kn_service_name", service},
-                  {"kn_revision_name", revision}};
-  metric.gauge.value = value;
-  into.metric.push_back(std::move(metric));
 }
 
 }  // namespace
@@ -216,37 +197,6 @@ json Engine::info() {
           {"http", door_.text()},
           {"version", std::string{version()}},
           {"started", format_time(started_)}};
-}
-
-std::string Engine::metrics_text() {
-  using prometheus::MetricType;
-  auto desired = family("kn_revision_pods_desired", "Replicas wanted", MetricType::Gauge);
-  auto ready = family("kn_revision_pods_count", "Replicas ready", MetricType::Gauge);
-  auto pending = family("kn_revision_pods_pending_count", "Replicas starting", MetricType::Gauge);
-  auto stable = family("kn_revision_concurrency_stable", "Stable average", MetricType::Gauge);
-  auto panic = family("kn_revision_concurrency_panic", "Panic average", MetricType::Gauge);
-  auto target = family("kn_revision_concurrency_target", "Target per replica", MetricType::Gauge);
-  auto mode = family("kn_revision_panic_mode", "1 while in panic", MetricType::Gauge);
-  auto queued = family("kn_revision_request_queued", "Requests held", MetricType::Gauge);
-  auto active = family("kn_revision_request_active", "Requests in flight", MetricType::Gauge);
-  for (const auto& [name, service] : services_) {
-    Revision& revision = service->current();
-    const Revision::Counts counts = revision.counts();
-    const autoscaler::DecisionRecord& last = revision.last_decision();
-    gauge(desired, name, revision.name(), revision.scaler().want());
-    gauge(ready, name, revision.name(), counts.ready);
-    gauge(pending, name, revision.name(), counts.starting);
-    gauge(stable, name, revision.name(), last.stable);
-    gauge(panic, name, revision.name(), last.panic);
-    gauge(target, name, revision.name(), last.target);
-    gauge(mode, name, revision.name(), last.mode == autoscaler::Mode::panic ? 1 : 0);
-    gauge(queued, name, revision.name(), front_.waiting(revision.handle()));
-    gauge(active, name, revision.name(),
-          static_cast<double>(front_.in_flight(revision.handle())));
-  }
-  const prometheus::TextSerializer serializer;
-  return serializer.Serialize(
-      {desired, ready, pending, stable, panic, target, mode, queued, active});
 }
 
 }  // namespace sluice::local

@@ -45,7 +45,7 @@ activator::Routed Engine::route_internal(const http::RequestHead& head) {
     return refusal;
   }
   std::string target = head.target.substr(head.target.find(kInternal) + kInternal.size());
-  if (target.empty() || target.front() != '/') target.insert(0, "/");
+  if (target.empty() || target.front() != '/') target.insert(target.begin(), '/');
   return activator::InternalRoute{&api_pool_, std::move(target)};
 }
 
@@ -56,13 +56,8 @@ http::OwnResponse Engine::no_route(std::string_view host) const {
   return http::response_for(Error::no_route, text + "\n");
 }
 
-void Engine::on_poke(activator::RevisionHandle handle, const activator::RevisionStat& stat) {
-  for (const auto& [name, service] : services_) {
-    if (Revision* revision = service->find(handle)) {
-      revision->push({stat.average_concurrent_requests, 0, stat.request_count, 0});
-      return;
-    }
-  }
+void Engine::on_poke(activator::RevisionHandle /*handle*/, const activator::RevisionStat& stat) {
+  scale_loop_.poke(stat);
 }
 
 void Engine::on_held(activator::RevisionHandle handle) {

@@ -12,6 +12,7 @@
 #include "sluice/local/paths.h"
 #include "sluice/local/ports.h"
 #include "sluice/local/replica_journal.h"
+#include "sluice/local/scale_loop.h"
 
 #include <boost/asio/io_context.hpp>
 
@@ -36,6 +37,7 @@ struct Platform {
   ReplicaJournal& journal;
   CgroupTree& cgroups;
   EventRing& events;
+  ScaleLoop& scale_loop;
   History* history;  ///< null without a state directory
   activator::FrontGateway* front = nullptr;
   std::filesystem::path sidecar = {};

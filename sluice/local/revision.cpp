@@ -18,10 +18,12 @@ namespace {
 // waits its turn like a failed start.
 constexpr Duration kSteadyLife = std::chrono::seconds{1};
 
+RevisionId revision_id(const std::string& name) { return {"default", name}; }
+
 activator::FrontRevision front_revision(const Platform& platform, const std::string& name,
                                         const ServiceSpec& spec) {
   activator::FrontRevision revision;
-  revision.id = {"default", name};
+  revision.id = revision_id(name);
   revision.throttler.container_concurrency = spec.container_concurrency;
   revision.throttler.queue_depth = static_cast<std::int32_t>(platform.settings.queue.depth);
   revision.throttler.queue_wait = platform.settings.queue.wait;
@@ -40,20 +42,24 @@ Revision::Revision(Platform& platform, RevisionOwner& owner, ServiceLog& log, Fa
       owner_{owner},
       log_{log},
       facts_{std::move(facts)},
-      scaler_{{facts_.scaling, facts_.name, facts_.replicas}, 0, platform.clock.now()},
+      scaler_handle_{platform.scale_loop.add(
+          revision_id(facts_.name),
+          {.scaling = facts_.scaling, .revision = {}, .replicas = facts_.replicas}, *this)},
+      scaler_{&platform.scale_loop.scaler(scaler_handle_)},
       handle_{platform.front->add(front_revision(platform, facts_.name, facts_.spec))},
       retry_timer_{platform.io},
-      seconds_{std::hash<std::string>{}(facts_.name)} {}
+      random_{std::hash<std::string>{}(facts_.name)} {}
 
 Revision::~Revision() {
   *alive_ = false;
+  platform_.scale_loop.remove(scaler_handle_);
   platform_.front->remove(handle_);
 }
 
 void Revision::update(const ServiceSpec& spec, const autoscaler::ScalingSpec& scaling) {
   facts_.spec = spec;
   facts_.scaling = scaling;
-  scaler_.update(scaling, platform_.clock.now());
+  scaler_->update(scaling, platform_.clock.now());
   evaluate(Trigger::change);
 }
 
@@ -80,18 +86,17 @@ Revision::Counts Revision::counts() const {
   return counts;
 }
 
-void Revision::on_second() {
-  backoff_.tick(platform_.clock.now());
+void Revision::on_second() { backoff_.tick(platform_.clock.now()); }
+
+void Revision::on_due(bool evaluate_too) {
   if (retired_ || stopping_) return;
   scrape();
-  if (++seconds_ % 2 == 0) evaluate(Trigger::tick);
+  if (evaluate_too) evaluate(Trigger::tick);
 }
 
-void Revision::push(const autoscaler::Stat& stat) {
+void Revision::on_wanted() {
   if (retired_ || stopping_) return;
-  const TimePoint now = platform_.clock.now();
-  if (!scaler_.push(stat, now)) return;
-  if (!noticed_) noticed_ = now;
+  if (!noticed_) noticed_ = platform_.clock.now();
   evaluate(Trigger::poke);
 }
 
@@ -104,8 +109,8 @@ void Revision::on_demand() {
     if (!*alive) return;
     demand_posted_ = false;
     if (stopping_ || retired_ || platform_.front->waiting(handle_) == 0) return;
-    if (scaler_.want() == 0) {
-      push({1, 0, 1, 0});
+    if (scaler_->want() == 0) {
+      platform_.scale_loop.poke({revision_id(facts_.name), 1, 1});
     } else {
       if (!noticed_) noticed_ = platform_.clock.now();
       reconcile();
@@ -118,7 +123,7 @@ void Revision::evaluate(Trigger trigger) {
   autoscaler::ScaleInputs inputs;
   inputs.trigger = trigger;
   inputs.ready = counts().ready;
-  const autoscaler::ScaleState state = scaler_.evaluate(inputs, platform_.clock.now());
+  const autoscaler::ScaleState state = scaler_->evaluate(inputs, platform_.clock.now());
   autoscaler::DecisionRecord record = state.record;
   record.granted = std::min(record.bounded, wanted());
   if (state.changed) publish_decision(record);
@@ -128,7 +133,7 @@ void Revision::evaluate(Trigger trigger) {
 
 std::int32_t Revision::wanted() const {
   if (retired_ || stopping_) return 0;
-  std::int32_t want = scaler_.want();
+  std::int32_t want = scaler_->want();
   if (facts_.spec.fixed_port) want = std::min(want, 1);
   const std::int32_t mine = counts().ready + counts().starting;
   const std::int32_t room = std::max(0, platform_.settings.max_replicas - platform_.replicas);
@@ -262,6 +267,7 @@ void Revision::on_pod_drained(const PodId& pod) {
 }
 
 void Revision::retire() {
+  if (!retired_) retired_scaler_ = platform_.scale_loop.remove(scaler_handle_);
   retired_ = true;
   retry_timer_.cancel();
   stop_some(static_cast<std::int32_t>(instances_.size()));

@@ -1,6 +1,8 @@
 #pragma once
 
-#include "autoscaler/core/revision_scaler.h"
+#include "autoscaler/core/metric_condition.h"
+#include "autoscaler/core/multi_scaler.h"
+#include "autoscaler/core/scrape.h"
 #include "common/net/fetch.h"
 #include "sluice/local/backoff.h"
 #include "sluice/local/documents.h"
@@ -13,6 +15,7 @@
 
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -32,7 +35,7 @@ class RevisionOwner {
 
 /// One revision of a service: its scaling, its replicas, and what joins them. It is the platform's
 /// two faces at once: it says which pods exist and are ready, and carries out "N replicas".
-class Revision final : public ReplicaOwner {
+class Revision final : public ReplicaOwner, private ScaledRevision {
  public:
   struct Facts {
     std::string name;                         ///< app-00001
@@ -50,17 +53,14 @@ class Revision final : public ReplicaOwner {
   [[nodiscard]] const std::string& name() const { return facts_.name; }
   [[nodiscard]] const ServiceSpec& spec() const { return facts_.spec; }
   [[nodiscard]] activator::RevisionHandle handle() const { return handle_; }
-  [[nodiscard]] autoscaler::RevisionScaler& scaler() { return scaler_; }
-  [[nodiscard]] const autoscaler::DecisionRecord& last_decision() const { return scaler_.last(); }
+  [[nodiscard]] autoscaler::RevisionScaler& scaler() { return *scaler_; }
+  [[nodiscard]] const autoscaler::DecisionRecord& last_decision() const { return scaler_->last(); }
 
   /// Applies changed bounds and scaling keys, and what else makes no new revision.
   void update(const ServiceSpec& spec, const autoscaler::ScalingSpec& scaling);
 
-  /// Called each second: scrapes, and evaluates every other time.
+  /// Called each second.
   void on_second();
-
-  /// A stat of the activator; evaluates at once when it wakes the revision.
-  void push(const autoscaler::Stat& stat);
 
   /// A request waits and nothing runs, not even a start: something must be started.
   void on_demand();
@@ -102,6 +102,8 @@ class Revision final : public ReplicaOwner {
  private:
   struct Instance;
 
+  void on_due(bool evaluate) override;
+  void on_wanted() override;
   [[nodiscard]] Instance& instance_of(const Replica& replica);
   [[nodiscard]] std::int32_t wanted() const;
   void reconcile();
@@ -113,6 +115,7 @@ class Revision final : public ReplicaOwner {
   void retry_at(TimePoint when);
   void tell_front();
   void scrape();
+  void ask_pods();
   [[nodiscard]] std::int32_t free_number() const;
   void publish_replica(const Replica& replica, const char* state, const ReplicaEnd* end);
   void publish_decision(const autoscaler::DecisionRecord& record);
@@ -122,7 +125,9 @@ class Revision final : public ReplicaOwner {
   RevisionOwner& owner_;
   ServiceLog& log_;
   Facts facts_;
-  autoscaler::RevisionScaler scaler_;
+  autoscaler::ScalerHandle scaler_handle_;
+  autoscaler::RevisionScaler* scaler_;  // the loop's, and our own once retired
+  std::unique_ptr<autoscaler::RevisionScaler> retired_scaler_;
   activator::RevisionHandle handle_;
   StartBackoff backoff_;
   std::vector<std::unique_ptr<Instance>> instances_;
@@ -130,14 +135,13 @@ class Revision final : public ReplicaOwner {
 
   // One round of scrapes; answers of an older round are dropped.
   std::uint64_t round_ = 0;
-  std::int32_t round_ready_ = 0;
-  std::size_t round_open_ = 0;
-  std::vector<autoscaler::Stat> answers_;
+  std::optional<autoscaler::DirectScrape> scrape_;
+  autoscaler::MetricHealth scrape_health_;
   std::vector<std::unique_ptr<net::Fetch>> fetches_;
+  std::mt19937_64 random_;
 
   std::optional<TimePoint> noticed_;  // when the present start from zero was noticed
   std::string last_failure_;
-  std::uint64_t seconds_;
   bool retired_ = false;
   bool stopping_ = false;
   bool demand_posted_ = false;

@@ -4,7 +4,7 @@
 #include "sluice/local/revision_instance.h"
 #include "sluice/local/time_text.h"
 
-#include "autoscaler/core/collector.h"
+#include "autoscaler/core/stat_intake.h"
 #include "common/proto/stat_codec.h"
 
 #include <nlohmann/json.hpp>
@@ -17,54 +17,80 @@ namespace {
 
 constexpr std::chrono::milliseconds kScrapeTimeout{900};
 
-net::FetchRequest scrape_request(const std::filesystem::path& socket) {
+net::FetchRequest scrape_request(const std::string& socket) {
   net::FetchRequest request;
-  request.target.path = socket.string();
+  request.target.path = socket;
   request.head =
       "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: application/protobuf\r\n"
       "Connection: close\r\n\r\n";
   request.timeout = kScrapeTimeout;
-  request.body_max = proto::kStatBytesMax;
+  request.body_max = autoscaler::kAnswerBytesMax;
   return request;
+}
+
+Result<autoscaler::Stat, autoscaler::ScrapeError> stat_of(
+    const Result<net::FetchResponse>& response) {
+  using autoscaler::ScrapeError;
+  if (!response) return ScrapeError::unreachable;
+  const auto body =
+      autoscaler::accept_answer({.status = response->head.status,
+                                 .content_type = response->head.fields.find("content-type"),
+                                 .body = response->body});
+  if (!body) return body.error();
+  const auto decoded = proto::decode_stat(*body);
+  if (!decoded) return ScrapeError::undecodable;
+  const autoscaler::Stat stat{
+      .average_concurrency = decoded->average_concurrent_requests,
+      .average_proxied_concurrency = decoded->average_proxied_concurrent_requests,
+      .request_count = decoded->request_count,
+      .proxied_request_count = decoded->proxied_request_count};
+  if (autoscaler::flaw_of(stat)) return ScrapeError::implausible;
+  return stat;
 }
 
 }  // namespace
 
-// A sample of the ready replicas, the newest last in the list so that new ones are asked only when
-// the old do not suffice (autoscaler.md 1.4).
 void Revision::scrape() {
-  std::vector<const Replica*> ready;
+  const TimePoint now = platform_.clock.now();
+  std::vector<autoscaler::Pod> pods;
   for (const auto& instance : instances_) {
-    if (instance->is_ready()) ready.push_back(instance->replica.get());
+    if (!instance->is_ready()) continue;
+    pods.push_back({.id = {instance->replica->id()},
+                    .address = instance->replica->stats_socket().string(),
+                    .phase = autoscaler::PodPhase::running,
+                    .ready = true,
+                    .started_at = instance->ready_at});
   }
+  const Duration window = scaler_->spec().decider.stable_window;
   ++round_;
-  answers_.clear();
   fetches_.clear();
-  round_ready_ = static_cast<std::int32_t>(ready.size());
-  if (ready.empty()) return;
-  const auto wanted = static_cast<std::size_t>(autoscaler::sample_size(round_ready_));
-  // Rotated by the round, so that over time every replica is asked.
-  std::rotate(ready.begin(),
-              ready.begin() + static_cast<std::ptrdiff_t>(round_ % ready.size()), ready.end());
-  ready.resize(std::min(wanted, ready.size()));
-  round_open_ = ready.size();
-  for (const Replica* replica : ready) {
+  scrape_.emplace(autoscaler::scrape_candidates(pods, window, now), random_);
+  ask_pods();
+}
+
+void Revision::ask_pods() {
+  while (const auto socket = scrape_->next()) {
     fetches_.push_back(std::make_unique<net::Fetch>(
-        platform_.io, scrape_request(replica->stats_socket()),
+        platform_.io, scrape_request(*socket),
         [this, round = round_](const Result<net::FetchResponse>& response) {
           if (round != round_) return;
-          if (response && response->head.status == 200) {
-            if (const auto stat = proto::decode_stat(response->body)) {
-              answers_.push_back({stat->average_concurrent_requests,
-                                  stat->average_proxied_concurrent_requests, stat->request_count,
-                                  stat->proxied_request_count});
-            }
+          const auto stat = stat_of(response);
+          if (stat) {
+            scrape_->succeeded(*stat);
+          } else {
+            scrape_->failed(stat.error());
           }
-          if (--round_open_ == 0) {
-            scaler_.scraped(answers_, round_ready_, platform_.clock.now());
-          }
+          ask_pods();
         }));
   }
+  if (!scrape_->finished() || retired_) return;
+  const autoscaler::ScrapeResult result = scrape_->result();
+  if (result && *result) scaler_->scraped(**result, platform_.clock.now());
+  const auto error = result ? std::nullopt : std::optional{result.error()};
+  if (!scrape_health_.scraped(error)) return;
+  platform_.log.write(error ? log::Severity::warning : log::Severity::info,
+                      error ? describe(*error) : "scrapes succeed again",
+                      {{"revision", facts_.name}});
 }
 
 void Revision::on_output(Replica& replica, OutputSource source, std::string_view line) {
@@ -116,7 +142,9 @@ void Revision::publish_replica(const Replica& replica, const char* state, const 
 void Revision::publish_decision(const autoscaler::DecisionRecord& record) {
   nlohmann::json decision = decision_json(record, facts_.spec.name);
   if (platform_.history != nullptr) {
-    platform_.history->record_decision(facts_.spec.name, record.time, decision);
+    nlohmann::json kept = decision;
+    kept["inputs"] = decision_inputs_json(record);
+    platform_.history->record_decision(facts_.spec.name, record.time, kept);
   }
   decision["type"] = "decision";
   platform_.events.publish(decision);

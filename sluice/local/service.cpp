@@ -312,24 +312,11 @@ json Service::status(bool with_replicas) const {
 json Service::explain(std::optional<json> past) const {
   const autoscaler::DecisionRecord& record = current_->last_decision();
   json answer = past ? std::move(*past) : decision_json(record, spec_.name);
+  if (!answer.contains("inputs")) answer["inputs"] = decision_inputs_json(record);
   json callers = json::array();
   for (const Callers::Entry& entry : callers_.last_minute(platform_.clock.now())) {
     callers.push_back({{"client", entry.client}, {"request", entry.request}, {"count", entry.count}});
   }
-  const autoscaler::ScalingSpec& scaling = current_->scaler().spec();
-  answer["inputs"] = {
-      {"stable_window_s", to_seconds(scaling.decider.stable_window)},
-      {"panic_window_s", to_seconds(scaling.decider.panic_window)},
-      {"panic_threshold", scaling.decider.panic_threshold},
-      {"max_scale_up_rate", scaling.decider.max_scale_up_rate},
-      {"max_scale_down_rate", scaling.decider.max_scale_down_rate},
-      {"scale_down_delay_s", to_seconds(scaling.decider.scale_down_delay)},
-      {"min", scaling.bounds.min},
-      {"max", scaling.bounds.max}};
-  if (record.panic_entered) {
-    answer["inputs"]["mode_for_s"] = to_seconds(platform_.clock.now() - *record.panic_entered);
-  }
-  if (record.panic_until) answer["inputs"]["may_fall_at"] = format_time(*record.panic_until);
   answer["keeps_awake"] = std::move(callers);
   answer["last_cold_start"] = last_cold_start_ ? *last_cold_start_ : json{};
   return answer;

@@ -23,6 +23,7 @@ constexpr std::int64_t kTimeoutSecondsMax = 7 * 24 * 3600;
 constexpr std::int64_t kContainerConcurrencyMax = 1000;  // Knative's own bound
 constexpr std::string_view kOurs = "sluice.dev/";
 constexpr std::string_view kAutoscaling = "autoscaling.knative.dev/";
+constexpr std::string_view kOurAutoscaling = "autoscaling.sluice.dev/";
 
 using Annotations = std::map<std::string, std::string>;
 
@@ -141,7 +142,7 @@ void read_metadata(YamlReader& reader, const YamlEntry& entry, ServiceSpec& spec
     check_our_keys(reader, field, spec.annotations, kServiceKeys, kTemplateKeys,
                    "spec.template.metadata.annotations");
     for (const auto& [key, value] : spec.annotations) {
-      if (key.rfind(kAutoscaling, 0) == 0) {
+      if (key.rfind(kAutoscaling, 0) == 0 || key.rfind(kOurAutoscaling, 0) == 0) {
         reader.warn(annotation_entry(field, key).line,
                     fmt::format("`{}` has no effect on the service; put it under "
                                 "spec.template.metadata.annotations",

@@ -35,7 +35,7 @@ std::string plain(double value) {
 
 std::string reason_row(const std::string& label, const std::string& formula, std::int64_t count,
                        const std::string& remark) {
-  std::string row = padded("  " + label, 17) + padded(formula, kFormulaWidth);
+  std::string row = padded("  " + label, 17) + padded(formula + "  ", kFormulaWidth);
   row += padded(fmt::format("-> {}", count), remark.empty() ? 0 : 9) + remark;
   return row + "\n";
 }
@@ -57,7 +57,7 @@ std::string window_row(const json& decision, const json& inputs, bool panic) {
   if (panic) {
     const std::int64_t ready = std::max<std::int64_t>(1, integer_field(decision, "ready"));
     const double threshold = number_field(inputs, "panic_threshold").value_or(2);
-    const bool breach = static_cast<double>(wanted) >= threshold * static_cast<double>(ready);
+    const bool breach = inputs.value("breach", false);
     remark = fmt::format("{} / {} ready {} {}{}", wanted, ready, breach ? ">=" : "<",
                          plain(threshold), breach ? ": panic" : "");
   }
@@ -135,7 +135,13 @@ std::string explain_text(const json& explained) {
   text += "\n";
   text += window_row(explained, inputs, false) + window_row(explained, inputs, true);
   text += limits_row(explained, inputs);
-  if (integer_field(explained, "granted") < wanted || text_field(explained, "bound_by") != "none") {
+  const bool panicking = mode == "panic";
+  const std::int64_t asked_for =
+      std::max(integer_field(explained, "wanted_stable"),
+               panicking ? integer_field(explained, "wanted_panic") : 0);
+  const bool rows_tell_all = wanted > 0 && asked_for == wanted && integer_field(explained, "granted") >= wanted &&
+                             text_field(explained, "bound_by") == "none";
+  if (!rows_tell_all) {
     const std::string why = text_field(explained, "why");
     text += why.empty() ? "" : "  why            " + why + "\n";
   }

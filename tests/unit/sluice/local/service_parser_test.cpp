@@ -199,6 +199,7 @@ TEST(ServiceParser, OurAnnotationsAreChecked) {
             "f.yaml:8: `sluice.dev/port` must be a whole number from 1 to 65535, not `70000`; "
             "write such a number");
   EXPECT_EQ(verdict(annotated("autoscaling.knative.dev/invented: x")), "accepted");
+  EXPECT_EQ(verdict(annotated("autoscaling.sluice.dev/burst-capacity-hysteresis: 20")), "accepted");
 }
 
 TEST(ServiceParser, BrokenTextIsRefusedWithItsLine) {

@@ -19,7 +19,7 @@ json decision() {
       R"js({"time":"2026-11-20T14:03:12Z","service":"app","revision":"app-00001","metric":"concurrency",
       "stable":14.1,"panic":46.0,"target":7.0,"ready":1,"wanted_stable":3,"wanted_panic":7,
       "mode":"panic","desired":7,"bounded":7,"granted":7,"bound_by":"none","why":"ceil(46.0 / 7.0)",
-      "inputs":{"stable_window_s":60,"panic_window_s":6,"panic_threshold":2,"max_scale_up_rate":1000,
+      "inputs":{"stable_window_s":60,"panic_window_s":6,"panic_threshold":2,"breach":true,"max_scale_up_rate":1000,
       "min":0,"max":8,"mode_for_s":0,"may_fall_at":"2026-11-20T14:04:12Z"},
       "keeps_awake":[{"client":"127.0.0.1","request":"GET /","count":308},
       {"client":"127.0.0.1","request":"GET /health","count":4}]})js");
