@@ -6,7 +6,7 @@ sluice_library(service_spec
           local/container_parser.cpp local/service_writer.cpp local/engine_settings.cpp
           local/yaml_reader.cpp
   DEPS    sluice::base sluice::time_core yaml-cpp
-  PRIVATE_DEPS fmt::fmt)
+  PRIVATE_DEPS sluice::autoscaler_core fmt::fmt)
 
 sluice_library(start_backoff CORE
   HEADERS local/backoff.h SOURCES local/backoff.cpp DEPS sluice::time_core)

@@ -28,6 +28,9 @@ constexpr std::array<std::string_view, 10> kAliased{"min-scale",
                                                     "scale-to-zero-pod-retention-period",
                                                     "metric-aggregation-algorithm"};
 
+constexpr std::array<std::string_view, 5> kPlain{"class", "metric", "target", "window",
+                                                 "activation-scale"};
+
 std::string camel_case(std::string_view dashed) {
   std::string result;
   bool raise = false;
@@ -260,6 +263,16 @@ std::optional<Annotation> find_annotation(const StringMap& annotations, std::str
     return Annotation{at->first, at->second};
   }
   return std::nullopt;
+}
+
+std::vector<std::string> annotation_keys() {
+  std::vector<std::string> keys;
+  for (const std::string_view name : kPlain) keys.push_back(std::string{kPrefix}.append(name));
+  for (const std::string_view name : kAliased) {
+    keys.push_back(std::string{kPrefix}.append(name));
+    keys.push_back(std::string{kPrefix}.append(camel_case(name)));
+  }
+  return keys;
 }
 
 std::vector<AnnotationProblem> check_annotations(const StringMap& annotations,

@@ -23,6 +23,9 @@ struct Annotation {
 [[nodiscard]] std::optional<Annotation> find_annotation(const StringMap& annotations,
                                                         std::string_view name);
 
+/// Every `autoscaling.knative.dev/` key that has a meaning, in both spellings where there are two.
+[[nodiscard]] std::vector<std::string> annotation_keys();
+
 /// A rejected annotation: the keys at fault, and what to tell the person who wrote them.
 struct AnnotationProblem {
   std::vector<std::string> keys;

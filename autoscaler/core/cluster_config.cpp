@@ -78,8 +78,12 @@ class Reader {
 
   [[nodiscard]] const std::optional<Problem>& problem() const { return problem_; }
 
+  /// What was asked for, whether it was there or not.
+  [[nodiscard]] const std::vector<std::string>& keys() const { return keys_; }
+
  private:
-  [[nodiscard]] const std::string* find(std::string_view key) const {
+  [[nodiscard]] const std::string* find(std::string_view key) {
+    keys_.emplace_back(key);
     const auto at = data_.find(key);
     return at == data_.end() ? nullptr : &at->second;
   }
@@ -98,10 +102,10 @@ class Reader {
 
   const StringMap& data_;  // borrowed for one call of parse_cluster_config
   std::optional<Problem> problem_;
+  std::vector<std::string> keys_;
 };
 
-std::optional<Problem> read_all(const StringMap& data, ClusterConfig& config) {
-  Reader read{data};
+void read_all(Reader& read, ClusterConfig& config) {
   read.text("pod-autoscaler-class", config.pod_autoscaler_class);
   read.flag("enable-scale-to-zero", config.enable_scale_to_zero);
   read.flag("allow-zero-initial-scale", config.allow_zero_initial_scale);
@@ -126,7 +130,6 @@ std::optional<Problem> read_all(const StringMap& data, ClusterConfig& config) {
   read.count("min-scale", config.min_scale, kCount);
   read.count("max-scale", config.max_scale, kCount);
   read.count("max-scale-limit", config.max_scale_limit, kCount);
-  return read.problem();
 }
 
 struct Rule {
@@ -200,10 +203,20 @@ std::optional<Problem> first_broken(const std::vector<Rule>& rules, const String
 
 }  // namespace
 
+std::vector<std::string> cluster_config_keys() {
+  const StringMap nothing;
+  ClusterConfig ignored;
+  Reader read{nothing};
+  read_all(read, ignored);
+  return read.keys();
+}
+
 Result<ClusterConfig, Problem> parse_cluster_config(const StringMap& data,
                                                     const ClusterConfig& defaults) {
   ClusterConfig config = defaults;
-  if (auto problem = read_all(data, config)) return std::move(*problem);
+  Reader read{data};
+  read_all(read, config);
+  if (read.problem()) return *read.problem();
   if (auto problem = first_broken(rules_of_load(config, data), data)) return std::move(*problem);
   if (auto problem = first_broken(rules_of_scale(config, data), data)) return std::move(*problem);
   return config;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace sluice::autoscaler {
 
@@ -46,6 +47,9 @@ struct ClusterConfig {
 
   friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;
 };
+
+/// Every key that parse_cluster_config reads.
+[[nodiscard]] std::vector<std::string> cluster_config_keys();
 
 /// Reads `data` over `defaults`. Unknown keys are ignored. The first violation wins, in the order
 /// of autoscaler.md 5; the problem names the key, its value, the rule and what is accepted.

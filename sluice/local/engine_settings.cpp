@@ -1,5 +1,6 @@
 #include "sluice/local/engine_settings.h"
 
+#include "autoscaler/core/cluster_config.h"
 #include "sluice/local/quantity.h"
 #include "sluice/local/yaml_reader.h"
 
@@ -87,8 +88,19 @@ class SettingsReading {
     if (const auto value = reader_.checked(entry, parse_duration(*text))) target = *value;
   }
 
+  // The keys of `config-autoscaler`. A cluster ignores what it does not know, its "_example" among
+  // them; here a misspelt key is told at once.
   void read_autoscaler(const YamlEntry& entry) {
+    const std::vector<std::string> known = autoscaler::cluster_config_keys();
     for (const YamlEntry& pair : reader_.any_entries(entry.value, entry.line, entry.key)) {
+      if (pair.key == "_example") continue;
+      if (std::find(known.begin(), known.end(), pair.key) == known.end()) {
+        const auto meant = closest_name(pair.key, known);
+        reader_.fail(pair.line, fmt::format("unknown key `{}` in `autoscaler`", pair.key),
+                     meant ? fmt::format("did you mean `{}`?", *meant)
+                           : fmt::format("known are {}", fmt::join(known, ", ")));
+        continue;
+      }
       const auto text = reader_.text(pair);
       if (!text) continue;
       settings_.autoscaler[pair.key] = *text;

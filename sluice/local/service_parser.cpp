@@ -3,6 +3,7 @@
 // cluster writes into its own objects passes in silence, so that `kubectl get -o yaml` output can
 // be used.
 
+#include "autoscaler/core/annotations.h"
 #include "sluice/local/container_parser.h"
 #include "sluice/local/quantity.h"
 #include "sluice/local/service_spec.h"
@@ -24,6 +25,7 @@ constexpr std::int64_t kContainerConcurrencyMax = 1000;  // Knative's own bound
 constexpr std::string_view kOurs = "sluice.dev/";
 constexpr std::string_view kAutoscaling = "autoscaling.knative.dev/";
 constexpr std::string_view kOurAutoscaling = "autoscaling.sluice.dev/";
+constexpr std::string_view kClass = "autoscaling.knative.dev/class";
 
 using Annotations = std::map<std::string, std::string>;
 
@@ -67,6 +69,26 @@ void check_our_keys(YamlReader& reader, const YamlEntry& entry, const Annotation
     reader.fail(line, fmt::format("unknown annotation `{}`", key),
                 meant ? fmt::format("did you mean `{}`?", *meant)
                       : fmt::format("known are {}", fmt::join(here, ", ")));
+  }
+}
+
+/// A cluster takes any annotation, so a misspelt one is told and not refused.
+void warn_of_unknown_scaling(YamlReader& reader, const YamlEntry& entry,
+                             const Annotations& annotations) {
+  const std::vector<std::string> known = autoscaler::annotation_keys();
+  for (const auto& [key, value] : annotations) {
+    if (key.rfind(kAutoscaling, 0) != 0) continue;
+    const int line = annotation_entry(entry, key).line;
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      const auto meant = closest_name(key, known);
+      reader.warn(line, fmt::format("`{}` is no key of the autoscaler and has no effect{}", key,
+                                    meant ? fmt::format("; did you mean `{}`?", *meant) : ""));
+    } else if (key == kClass && value != autoscaler::kKnativeClass &&
+               value != autoscaler::kOurClass) {
+      reader.warn(line, fmt::format("`{}: {}` has no effect on one machine; services are scaled "
+                                    "by concurrency or rps",
+                                    key, value));
+    }
   }
 }
 
@@ -162,6 +184,7 @@ void read_template_metadata(YamlReader& reader, const YamlEntry& entry, ServiceS
     spec.template_annotations = read_annotations(reader, field);
     check_our_keys(reader, field, spec.template_annotations, kTemplateKeys, kServiceKeys,
                    "metadata.annotations");
+    warn_of_unknown_scaling(reader, field, spec.template_annotations);
     const auto quantity = [&](const char* key, Duration& target) {
       const auto found = spec.template_annotations.find(key);
       if (found == spec.template_annotations.end()) return;

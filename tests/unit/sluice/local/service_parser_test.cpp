@@ -295,5 +295,41 @@ TEST(EngineSettings, AbsentFilesMeanDefaultsUnlessNamed) {
   EXPECT_FALSE(load_engine_settings("/nowhere/c.yaml", {}).has_value());
 }
 
+TEST(ServiceParser, MisspeltScalingAnnotationsAreToldWithWhatWasMeant) {
+  const auto parsed = parse_services(R"(apiVersion: serving.knative.dev/v1
+kind: Service
+metadata: {name: shop}
+spec:
+  template:
+    metadata:
+      annotations:
+        autoscaling.knative.dev/targt: "5"
+        autoscaling.knative.dev/class: hpa.autoscaling.knative.dev
+        autoscaling.knative.dev/maxScale: "5"
+    spec: {containers: [{command: [app]}]}
+)",
+                                     "f.yaml", "/srv");
+  ASSERT_TRUE(parsed);
+
+  EXPECT_EQ(parsed->warnings,
+            (std::vector<std::string>{
+                "f.yaml:9: `autoscaling.knative.dev/class: hpa.autoscaling.knative.dev` has no "
+                "effect on one machine; services are scaled by concurrency or rps",
+                "f.yaml:8: `autoscaling.knative.dev/targt` is no key of the autoscaler and has no "
+                "effect; did you mean `autoscaling.knative.dev/target`?"}));
+}
+
+TEST(EngineSettings, MisspeltAutoscalerKeyIsRefusedAndTheExampleOfAConfigMapPasses) {
+  const auto verdict_of = [](const std::string& text) {
+    const auto settings = parse_engine_settings(text, "c.yaml");
+    return settings ? std::string{"accepted"} : settings.error().front().text();
+  };
+
+  EXPECT_EQ(verdict_of("autoscaler: {stable-window: 30s, _example: text}"), "accepted");
+  EXPECT_EQ(verdict_of("autoscaler: {stabel-window: 30s}"),
+            "c.yaml:1: unknown key `stabel-window` in `autoscaler`; did you mean "
+            "`stable-window`?");
+}
+
 }  // namespace
 }  // namespace sluice::local
