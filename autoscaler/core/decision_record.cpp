@@ -103,6 +103,7 @@ std::string bounded(const DecisionRecord& record) {
     case Bound::scale_to_zero_off:
       return count(record.bounded) + " kept, scale to zero is off";
     case Bound::stable_window:
+      if (record.in_flight) return count(record.bounded) + " kept for requests in flight";
       if (!record.hold_left) return count(record.bounded) + " kept until ready";
       return count(record.bounded) + " kept for " + left + " by the stable window";
     case Bound::grace:

@@ -48,12 +48,6 @@ bool RevisionScaler::push(const Stat& stat, TimePoint at) {
          (stat.average_concurrency != 0 && replicas_ == 0);
 }
 
-void RevisionScaler::scraped(std::span<const Stat> answers, std::int32_t ready, TimePoint at) {
-  if (told_to_sleep_ || answers.empty()) return;
-  if (static_cast<std::int64_t>(answers.size()) < sample_size(ready)) return;
-  scraped(scrape_average(answers, ready), at);
-}
-
 void RevisionScaler::scraped(const Stat& all, TimePoint at) {
   if (!told_to_sleep_) collector_.record(all, at);
 }
@@ -130,6 +124,9 @@ DecisionRecord RevisionScaler::gather(const ScaleInputs& inputs, TimePoint now) 
   const Collector::Averages averages = collector_.averages(decider.metric, now);
   record.stable = averages.stable;
   record.panic = averages.panic;
+  // Concurrency falls to zero with the last request; a rate does so while requests still run.
+  record.in_flight = decider.metric == ScalingMetric::rps &&
+                     collector_.averages(ScalingMetric::concurrency, now).stable > 0;
   return record;
 }
 
@@ -152,13 +149,15 @@ Bound RevisionScaler::decide(DecisionRecord& record, const ScaleInputs& inputs, 
   return decision.bound_by;
 }
 
-ScalerPlan RevisionScaler::reconcile(const ScaleInputs& inputs, TimePoint now) {
+ScalerPlan RevisionScaler::reconcile(const ScaleInputs& inputs, bool in_flight, TimePoint now) {
   // A change of the Active condition is itself a reason to look again, so zero is reached in the
   // same evaluation that finds the revision idle. Two rounds settle it: the second starts from a
   // fresh condition whose clock has not moved.
   ScalerPlan plan;
   for (int round = 0; round < 2; ++round) {
-    plan = plan_scale(spec_, {.desired = status_.desired(),
+    // Never to zero with a request in flight: one is wanted, whatever the rate says.
+    const bool kept = in_flight && status_.desired() == 0 && replicas_ > 0;
+    plan = plan_scale(spec_, {.desired = kept ? 1 : status_.desired(),
                               .replicas = replicas_,
                               .activity = activity_,
                               .activity_for = now - activity_since_,
@@ -166,6 +165,7 @@ ScalerPlan RevisionScaler::reconcile(const ScaleInputs& inputs, TimePoint now) {
                               .route_mode = route_mode_,
                               .proxy_for = inputs.proxy_for,
                               .probe_ok = inputs.probe_ok});
+    if (kept && plan.bound_by == Bound::none) plan.bound_by = Bound::stable_window;
     if (taken_over_) hold_taken_over(plan, now);
     if (plan.write) replicas_ = *plan.write;
     route_mode_ = route_mode(plan.want, status_.excess_burst_capacity(), route_mode_,
@@ -207,7 +207,7 @@ ScaleState RevisionScaler::evaluate(const ScaleInputs& inputs, TimePoint now) {
     record.valid = true;
   } else {
     record.decider_bound = decide(record, inputs, now);
-    const ScalerPlan plan = reconcile(inputs, now);
+    const ScalerPlan plan = reconcile(inputs, record.in_flight, now);
     state.requeue = plan.requeue;
     state.probe = plan.probe && !inputs.probe_ok;
     state.probe_later = plan.probe_later;

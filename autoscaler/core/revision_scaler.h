@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 
 namespace sluice::autoscaler {
@@ -65,10 +64,6 @@ class RevisionScaler {
   /// them.
   [[nodiscard]] bool push(const Stat& stat, TimePoint at);
 
-  /// The answers of a scrape of sample_size(ready) pods. None, or fewer than the sample, are
-  /// dropped.
-  void scraped(std::span<const Stat> answers, std::int32_t ready, TimePoint at);
-
   /// What a scrape said of all ready pods.
   void scraped(const Stat& all, TimePoint at);
 
@@ -100,7 +95,7 @@ class RevisionScaler {
   void notice_gap(const ScaleInputs& inputs, TimePoint now);
   [[nodiscard]] DecisionRecord gather(const ScaleInputs& inputs, TimePoint now) const;
   [[nodiscard]] Bound decide(DecisionRecord& record, const ScaleInputs& inputs, TimePoint now);
-  [[nodiscard]] ScalerPlan reconcile(const ScaleInputs& inputs, TimePoint now);
+  [[nodiscard]] ScalerPlan reconcile(const ScaleInputs& inputs, bool in_flight, TimePoint now);
   [[nodiscard]] bool metrics_missing(const ScaleInputs& inputs, TimePoint now) const;
   [[nodiscard]] bool has_data(const ScaleInputs& inputs, bool empty, TimePoint now) const;
   [[nodiscard]] bool resumed_within(Duration length, TimePoint now) const;

@@ -30,6 +30,7 @@ Loop::Loop(World world)
                   .policy = {},
                   .seed = world_.seed}),
       handle_(reporter_.open({"default", "app-00001"})),
+      properties_(world_.scaling, 0, start_),
       last_open_(start_),
       stranded_since_(start_) {}
 
@@ -60,6 +61,8 @@ void Loop::play(const Event& event) {
       return finish(event.subject);
     case Kind::pod_ready:
       return pod_ready(event.subject);
+    case Kind::pod_dies:
+      return die(event.subject);
     case Kind::second:
       return second();
     case Kind::evaluate:
@@ -109,9 +112,10 @@ void Loop::run_on(std::uint64_t request, activator::PodRef ref) {
   }
   requests_[request] = {ref, number, true};
   pod->second.stats.proxied_in(now_);
-  ++pod->second.in_flight;
+  pod->second.running.push_back(request);
+  const auto in_flight = static_cast<std::int32_t>(pod->second.running.size());
   const std::int32_t limit = world_.container_concurrency;
-  if (limit > 0 && pod->second.in_flight > limit) breach("containerConcurrency exceeded");
+  if (limit > 0 && in_flight > limit) breach("containerConcurrency exceeded");
   schedule(draw(world_.service), Kind::finish, request);
 }
 
@@ -127,7 +131,7 @@ void Loop::finish(std::uint64_t index) {
   reporter_.out(handle_, now_);
   Pod& pod = pods_.at(request.pod_number);
   pod.stats.proxied_out(now_);
-  --pod.in_flight;
+  std::erase(pod.running, index);
   const std::uint64_t number = request.pod_number;
   std::vector<activator::Admission> admitted;
   throttler_.leave(request.pod, admitted);
@@ -138,7 +142,10 @@ void Loop::finish(std::uint64_t index) {
 void Loop::pod_ready(std::uint64_t number) {
   const auto pod = pods_.find(number);
   if (pod == pods_.end()) return;  // stopped while it started
+  const bool crashes = now_ < start_ + world_.healed;
+  if (crashes && world_.failed_starts > 0 && chance() < world_.failed_starts) return die(number);
   pod->second.phase = PodPhase::ready;
+  if (crashes && world_.life.to > Duration{0}) schedule(draw(world_.life), Kind::pod_dies, number);
   list_pods();
 }
 
@@ -164,6 +171,7 @@ void Loop::report() {
 }
 
 void Loop::scrape() {
+  if (!world_.scaling.decider.has_scrape_target) return;
   std::vector<autoscaler::Stat> answers;
   for (auto& [number, pod] : pods_) {
     if (pod.phase != PodPhase::ready) continue;
@@ -174,7 +182,7 @@ void Loop::scrape() {
   const auto ready = static_cast<std::int32_t>(answers.size());
   if (ready == 0 || chance() < world_.stat_loss) return;
   answers.resize(static_cast<std::size_t>(autoscaler::sample_size(ready)));
-  scaler_.scraped(answers, ready, now_);
+  scaler_.scraped(autoscaler::scrape_average(answers, ready), now_);
 }
 
 void Loop::deliver(std::uint64_t index) {
@@ -186,7 +194,10 @@ void Loop::evaluate(autoscaler::Trigger trigger) {
   const std::int32_t before = scaler_.want();
   const autoscaler::ScaleState state =
       scaler_.evaluate({.trigger = trigger, .ready = count(PodPhase::ready)}, now_);
-  check_decision(state, before);
+  const std::string broken =
+      properties_.check(state, {.want_before = before, .in_flight = open_requests()});
+  if (!broken.empty()) breach(broken);
+  if (world_.print) outcome_.decisions += printed(state);
   std::vector<activator::Dismissal> dismissed;
   throttler_.set_grant({state.want, state.want, false}, dismissed);
   if (!dismissed.empty()) breach("a waiter was put out although growth is possible");
@@ -213,7 +224,8 @@ void Loop::stop_idlest() {
   for (auto pod = pods_.begin(); pod != pods_.end(); ++pod) {
     if (pod->second.phase == PodPhase::draining) continue;
     // Of equals the youngest goes; numbers only grow.
-    if (idlest == pods_.end() || pod->second.in_flight <= idlest->second.in_flight) idlest = pod;
+    if (idlest == pods_.end() || pod->second.running.size() <= idlest->second.running.size())
+      idlest = pod;
   }
   idlest->second.phase = PodPhase::draining;
   const std::uint64_t number = idlest->first;
@@ -227,18 +239,26 @@ void Loop::kill_one() {
     if (pod.phase == PodPhase::ready) ready.push_back(number);
   }
   if (ready.empty()) return;
-  const std::uint64_t victim = ready[random_() % ready.size()];
-  pods_.at(victim).phase = PodPhase::draining;
+  die(ready[random_() % ready.size()]);
+}
+
+void Loop::die(std::uint64_t number) {
+  const auto pod = pods_.find(number);
+  if (pod == pods_.end()) return;  // stopped before
+  ++outcome_.deaths;
+  pod->second.phase = PodPhase::draining;
   list_pods();
   std::vector<activator::Admission> admitted;
-  for (Request& request : requests_) {
-    if (!request.running || request.pod_number != victim) continue;
+  std::vector<std::uint64_t> cut = std::exchange(pod->second.running, {});
+  std::sort(cut.begin(), cut.end());
+  for (const std::uint64_t index : cut) {
+    Request& request = requests_[index];
     request.running = false;
     ++outcome_.cut;
     reporter_.out(handle_, now_);
     throttler_.leave(request.pod, admitted);
   }
-  pods_.erase(victim);
+  pods_.erase(pod);
   admit(admitted);
   follow(scaler_.want());
 }
@@ -246,7 +266,7 @@ void Loop::kill_one() {
 void Loop::drop_if_drained(std::uint64_t number) {
   const auto pod = pods_.find(number);
   if (pod == pods_.end() || pod->second.phase != PodPhase::draining) return;
-  if (pod->second.in_flight == 0) pods_.erase(pod);
+  if (pod->second.running.empty()) pods_.erase(pod);
 }
 
 void Loop::list_pods() {
@@ -257,19 +277,6 @@ void Loop::list_pods() {
   std::vector<activator::Admission> admitted;
   throttler_.set_pods(list, admitted);
   admit(admitted);
-}
-
-void Loop::check_decision(const autoscaler::ScaleState& state, std::int32_t before) {
-  const autoscaler::Bounds& bounds = world_.scaling.bounds;
-  if (state.want < bounds.min) breach("fewer replicas than the minimum");
-  if (bounds.max > 0 && state.want > bounds.max) breach("more replicas than the maximum");
-  if (before > 0 && state.want == 0 && open_requests() > 0) {
-    breach("zero replicas with " + std::to_string(open_requests()) + " requests in flight");
-  }
-  const bool in_panic =
-      mode_ == autoscaler::Mode::panic && state.record.mode == autoscaler::Mode::panic;
-  if (in_panic && state.want < before) breach("fewer replicas during panic");
-  mode_ = state.record.mode;
 }
 
 void Loop::check_waiting() {

@@ -5,6 +5,7 @@
 #include "autoscaler/core/revision_scaler.h"
 #include "common/load/request_stats.h"
 #include "common/time/time_point.h"
+#include "tests/simulation/properties.h"
 
 #include <cstdint>
 #include <functional>
@@ -33,9 +34,14 @@ struct World {
   Range stat_delay{Duration{0}, std::chrono::milliseconds{900}};
   double stat_loss = 0;         ///< share of per-second stats and scrapes that never arrive
   double kills_per_second = 0;  ///< chance that a ready pod dies in a given second
+  double failed_starts = 0;     ///< share of starts that end in death
+  Range life{};                 ///< of a ready pod until it dies by itself; zero: for ever
+  /// Pods crash no more from here on; what still waits is served.
+  Duration healed{std::chrono::hours{24 * 365}};
   Duration length{std::chrono::minutes{10}};  ///< of the load; what follows is quiet
   Duration quiet{std::chrono::seconds{150}};  ///< after the last request, for the way to zero
   std::function<double(Duration)> rate = {};  ///< arrivals per second at a time since the start
+  bool print = false;                         ///< keep every decision in Outcome::decisions
 };
 
 /// What became of the run. Every request ends in exactly one of answered, refused and cut.
@@ -43,12 +49,14 @@ struct Outcome {
   std::uint64_t sent = 0;
   std::uint64_t answered = 0;
   std::uint64_t refused = 0;
-  std::uint64_t cut = 0;  ///< ran on a pod that was killed
+  std::uint64_t cut = 0;  ///< ran on a pod that died
   std::uint64_t wakes = 0;
   std::uint64_t sleeps = 0;
   std::int32_t pods_max = 0;
   std::int32_t pods_at_end = 0;
-  std::string breach;  ///< the first invariant that was broken, with its time; empty: none
+  std::uint64_t deaths = 0;  ///< of pods, starting or ready
+  std::string breach;        ///< the first invariant that was broken, with its time; empty: none
+  std::string decisions;     ///< all of them, printed, if the world asks for it
 };
 
 /// The whole loop on virtual time: a front door (throttler and reporter), pods with start and
@@ -61,7 +69,7 @@ class Loop {
   [[nodiscard]] Outcome run();
 
  private:
-  enum class Kind : std::uint8_t { arrival, finish, pod_ready, second, evaluate, stat };
+  enum class Kind : std::uint8_t { arrival, finish, pod_ready, pod_dies, second, evaluate, stat };
 
   struct Event {
     TimePoint at;
@@ -85,7 +93,7 @@ class Loop {
   struct Pod {
     PodPhase phase = PodPhase::starting;
     load::RequestStats stats;
-    std::int32_t in_flight = 0;
+    std::vector<std::uint64_t> running = {};  // requests
   };
 
   struct SentStat {
@@ -109,9 +117,9 @@ class Loop {
   void start_pod();
   void stop_idlest();
   void kill_one();
+  void die(std::uint64_t number);
   void drop_if_drained(std::uint64_t number);
   void list_pods();
-  void check_decision(const autoscaler::ScaleState& state, std::int32_t before);
   void check_waiting();
   void breach(const std::string& what);
   [[nodiscard]] std::int32_t count(PodPhase phase) const;
@@ -134,7 +142,7 @@ class Loop {
   std::map<std::uint64_t, Pod> pods_;
   std::uint64_t next_pod_ = 1;
   std::vector<SentStat> sent_stats_;
-  autoscaler::Mode mode_ = autoscaler::Mode::stable;
+  Properties properties_;
   bool redrawn_ = true;       // the coming arrival event is a fresh draw, not an arrival
   TimePoint last_open_;       // when the load or a request was last seen going on
   TimePoint stranded_since_;  // since when somebody waits and no pod exists

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <tuple>
 
 namespace sluice::autoscaler {
@@ -196,18 +195,6 @@ TEST(RevisionScaler, UpdateChangesTheTargetAtOnce) {
   EXPECT_EQ(world.lines(), "202s active want 1 ready 3: ceil(20.0 / 20.0) = 1\n");
 }
 
-TEST(RevisionScaler, ScrapesOfTooFewReplicasAreDropped) {
-  RevisionScaler scaler{{.scaling = file_form(), .revision = "app", .replicas = 4}, 4, at(0)};
-  const std::array<Stat, 3> three{};
-  const std::array<Stat, 4> four{};
-
-  scaler.scraped(three, 4, at(1));
-  EXPECT_FALSE(scaler.evaluate({.ready = 4}, at(2)).record.valid);
-
-  scaler.scraped(four, 4, at(3));
-  EXPECT_TRUE(scaler.evaluate({.ready = 4}, at(4)).record.valid);
-}
-
 TEST(RevisionScaler, WithoutScrapeTargetNoDataIsZero) {
   ScalingSpec spec = file_form();
   spec.decider.target_burst_capacity = -1;
@@ -223,8 +210,7 @@ TEST(RevisionScaler, WithoutScrapeTargetNoDataIsZero) {
 
 TEST(RevisionScaler, CreatedOverSeveralReadyReplicasHoldsThem) {
   RevisionScaler scaler{{.scaling = file_form(), .revision = "app", .replicas = 4}, 4, at(0)};
-  const std::array<Stat, 4> idle{};
-  scaler.scraped(idle, 4, at(1));
+  scaler.scraped({}, at(1));
 
   const ScaleState state = scaler.evaluate({.ready = 4}, at(2));
 
@@ -236,7 +222,7 @@ TEST(RevisionScaler, TakesOverRunningReplicasUntilItKnowsTheirLoad) {
   RevisionScaler scaler{{.scaling = command_form(), .revision = "app", .replicas = 3}, 0, at(0)};
 
   EXPECT_EQ(scaler.evaluate({.ready = 0}, at(2)).want, 3);
-  scaler.scraped(std::array{Stat{}}, 1, at(3));
+  scaler.scraped({}, at(3));
   const ScaleState state = scaler.evaluate({.ready = 1}, at(4));
 
   EXPECT_EQ(state.want, 1);
@@ -288,7 +274,7 @@ RevisionScaler idle_one(const ScalingSpec& spec, const ScaleInputs& inputs, std:
   RevisionScaler scaler{{.scaling = spec, .revision = "app", .replicas = 1}, 1, at(0)};
   std::ignore = scaler.push({.average_concurrency = 1, .request_count = 1}, at(2));
   for (std::int64_t second = 2; second <= until; second += 2) {
-    if (second > 2) scaler.scraped(std::array{Stat{}}, 1, at(second));
+    if (second > 2) scaler.scraped({}, at(second));
     std::ignore = scaler.evaluate(inputs, at(second));
   }
   return scaler;
@@ -315,6 +301,26 @@ TEST(RevisionScaler, RetentionKeepsTheLastReplicaLonger) {
 
 TEST(RevisionScaler, FailedProbeKeepsTheLastReplica) {
   EXPECT_EQ(idle_one(command_form(), {.ready = 1, .probe_ok = false}, 600).want(), 1);
+}
+
+// Requests of minutes begin none for a whole window, and are there all the same.
+TEST(RevisionScaler, ScaledByRateTheLastReplicaStaysWhileRequestsAreInFlight) {
+  ScalingSpec spec = command_form();
+  spec.decider.metric = ScalingMetric::rps;
+  RevisionScaler scaler{{.scaling = spec, .revision = "app", .replicas = 0}, 0, at(0)};
+  ASSERT_TRUE(scaler.push({.average_concurrency = 1, .request_count = 1}, at(1)));
+  ASSERT_EQ(scaler.evaluate({.trigger = Trigger::poke}, at(1)).want, 1);
+
+  for (std::int64_t second = 2; second <= 300; second += 2) {
+    std::ignore = scaler.push({.average_concurrency = 1, .request_count = 0}, at(second));
+    ASSERT_EQ(scaler.evaluate({.ready = 1}, at(second)).want, 1) << second;
+  }
+  EXPECT_EQ(why(scaler.last()), "no requests for 60 s; 1 kept for requests in flight");
+  for (std::int64_t second = 302; second <= 420; second += 2) {
+    scaler.scraped({}, at(second));
+    std::ignore = scaler.evaluate({.ready = 1}, at(second));
+  }
+  EXPECT_EQ(scaler.want(), 0);
 }
 
 TEST(RevisionScaler, AsksForTheActivatorsProbeBeforeTheLastReplicaGoes) {

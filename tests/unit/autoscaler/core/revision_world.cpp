@@ -61,7 +61,7 @@ void RevisionWorld::play_second() {
                                          .average_proxied_concurrency = each,
                                          .request_count = each * 10,
                                          .proxied_request_count = each * 10});
-    scaler_.scraped(answers, pods, at(second_));
+    scaler_.scraped(scrape_average(answers, pods), at(second_));
   }
   if (second_ % 2 == 0) evaluate(Trigger::tick);
 }

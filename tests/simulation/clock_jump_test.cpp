@@ -1,0 +1,71 @@
+// Goal: a clock that jumps an hour in the middle of load loses nobody and confuses nobody for long.
+// Method: the fleets of the shapes, whose scaler is told another time from a moment on; the world
+// itself notices nothing.
+#include "tests/simulation/shapes.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+
+namespace sluice::simulation {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr std::uint64_t kSeeds = 16;
+
+class ClockJump : public testing::TestWithParam<std::tuple<Shape, std::int64_t>> {
+ protected:
+  static FleetWorld jumping(std::uint64_t seed) {
+    const auto [shape, by] = GetParam();
+    FleetWorld world = fleet_of(shape, seed);
+    world.length = hours{1};
+    world.healed = world.length;
+    world.jumps = {{minutes{40} + seconds{seed}, hours{by}}};
+    return world;
+  }
+};
+
+std::string named(const testing::TestParamInfo<std::tuple<Shape, std::int64_t>>& info) {
+  const auto [shape, by] = info.param;
+  return std::string(name(shape)) + (by > 0 ? "_forward" : "_back");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ClockJump,
+                         testing::Combine(testing::Values(Shape::step, Shape::on_off, Shape::ramp,
+                                                          Shape::slow_starters, Shape::crash_loops),
+                                          testing::Values(1, -1)),
+                         named);
+
+TEST_P(ClockJump, KeepsEveryPropertyAndComesToRest) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const FleetWorld world = jumping(seed);
+    const FleetOutcome outcome = Fleet{world}.run();
+    EXPECT_EQ(outcome.breach, "");
+    EXPECT_EQ(outcome.want_at_end, at_rest(world.scaling)) << "seed " << seed;
+  }
+}
+
+TEST_P(ClockJump, KeepsTheAnswerUntilThereIsData) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    FleetWorld world = jumping(seed);
+    const Duration at = world.jumps.front().at;
+    world.deaf = {at, at + seconds{9}};
+    std::optional<std::int32_t> before;
+    world.watch = [&](Duration since, const autoscaler::ScaleState& state) {
+      if (since < at) before = state.want;
+      if (since < at || since >= world.deaf.to || !before) return;
+      EXPECT_EQ(state.want, *before) << "seed " << seed << " at " << to_seconds(since);
+    };
+    const FleetOutcome outcome = Fleet{world}.run();
+    EXPECT_EQ(outcome.breach, "");
+  }
+}
+
+}  // namespace
+}  // namespace sluice::simulation
