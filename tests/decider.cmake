@@ -1,5 +1,6 @@
 sluice_test(autoscaler_core_test
-  SOURCES unit/autoscaler/core/annotations_test.cpp unit/autoscaler/core/buckets_test.cpp
+  SOURCES unit/autoscaler/core/annotations_test.cpp unit/autoscaler/core/attention_test.cpp
+          unit/autoscaler/core/buckets_test.cpp
           unit/autoscaler/core/cluster_config_test.cpp unit/autoscaler/core/collector_test.cpp
           unit/autoscaler/core/decider_test.cpp unit/autoscaler/core/decision_record_test.cpp
           unit/autoscaler/core/go_syntax_test.cpp unit/autoscaler/core/hash_ring_test.cpp

@@ -5,6 +5,11 @@
 #include <utility>
 
 namespace sluice::autoscaler {
+namespace {
+
+constexpr Duration kSecond = std::chrono::seconds{1};
+
+}  // namespace
 
 std::optional<ScalerHandle> MultiScaler::add(const RevisionId& revision, RevisionScalerSpec spec,
                                              std::int32_t ready, TimePoint now) {
@@ -61,12 +66,12 @@ std::optional<ScalerHandle> MultiScaler::push(const RevisionId& revision, const 
   }
   RevisionScaler& known = *entries_[handle->index].scaler;
   const TimePoint at = time_of(stamp, door, now);
-  if (now - at >= known.spec().decider.stable_window) {
+  if (at <= now - known.spec().decider.stable_window) {
     ++counts_.late;
     return std::nullopt;
   }
   ++counts_.recorded;
-  if (stamp && at != *stamp) ++counts_.restamped;
+  if (stamp && (*stamp > now + kSecond || at > *stamp + kSecond)) ++counts_.restamped;
   return known.push(stat, at) ? handle : std::nullopt;
 }
 

@@ -54,6 +54,9 @@ class MultiScaler {
                                                  std::optional<TimePoint> stamp, StatDoor door,
                                                  TimePoint now);
 
+  /// Counts a scraped stat that the caller dropped because of its flaw_of().
+  void count_flawed() { ++counts_.flawed; }
+
   /// One revision that is due.
   struct Due {
     ScalerHandle handle;
@@ -73,7 +76,7 @@ class MultiScaler {
   struct Entry {
     std::unique_ptr<RevisionScaler> scaler;  // null: free
     const RevisionId* revision = nullptr;    // the key of by_revision_
-    std::uint32_t generation = 0;
+    std::uint32_t generation = 1;            // so that no handle is valid by default
   };
 
   std::vector<Entry> entries_;

@@ -10,11 +10,6 @@ namespace {
 // as for silent pods, and longer than a start usually takes.
 constexpr Duration kActivatorSilence = std::chrono::seconds{10};
 
-// Evaluations come every 2 s. When the last one lies further back, or ahead, the clock has jumped
-// or the process stood still.
-constexpr Duration kGapMax = std::chrono::seconds{10};
-constexpr Duration kStepBackMax = std::chrono::seconds{2};
-
 }  // namespace
 
 RevisionScaler::RevisionScaler(RevisionScalerSpec spec, std::int32_t ready_at_start, TimePoint now)
@@ -24,9 +19,8 @@ RevisionScaler::RevisionScaler(RevisionScalerSpec spec, std::int32_t ready_at_st
       decider_(spec_.decider, ready_at_start, now),
       status_(spec_.decider),
       activity_since_(now),
-      taken_over_(spec.taken_over),
       replicas_(spec.replicas.value_or(spec_.decider.initial_scale)),
-      evaluated_(now) {
+      attention_(now, !spec.taken_over) {
   // Nothing was ever wanted: zero is known, so that the first request wakes it at once.
   if (replicas_ == 0) {
     status_.set_desired(0);
@@ -34,6 +28,8 @@ RevisionScaler::RevisionScaler(RevisionScalerSpec spec, std::int32_t ready_at_st
   }
   // An initial scale of zero is reached by definition, whatever runs.
   initialized_ = spec_.decider.initial_scale == 0;
+  last_.bounded = replicas_;
+  told_activity_ = activity_;
 }
 
 bool RevisionScaler::push(const Stat& stat, TimePoint at) {
@@ -49,7 +45,14 @@ bool RevisionScaler::push(const Stat& stat, TimePoint at) {
 }
 
 void RevisionScaler::scraped(const Stat& all, TimePoint at) {
-  if (!told_to_sleep_) collector_.record(all, at);
+  if (told_to_sleep_) return;
+  Stat counted = all;
+  if (!attention_.activator_connected()) {
+    // Nobody else reports what came through the activators.
+    counted.average_proxied_concurrency = 0;
+    counted.proxied_request_count = 0;
+  }
+  collector_.record(counted, at);
 }
 
 // With no pod ready only activators could speak, and one that is connected and says nothing holds
@@ -59,29 +62,19 @@ void RevisionScaler::scraped(const Stat& all, TimePoint at) {
 void RevisionScaler::count_silence_as_zero(const ScaleInputs& inputs, TimePoint now) {
   if (!inputs.activator_connected || inputs.ready > 0 || status_.desired() <= 0) return;
   const TimePoint heard = std::max(collector_.newest().value_or(activity_since_), activity_since_);
-  if (now - heard < kActivatorSilence || resumed_within(kActivatorSilence, now)) return;
+  if (now - heard < kActivatorSilence || attention_.resumed_within(kActivatorSilence, now)) return;
   collector_.record(Stat{}, now);
 }
 
-// What lies between was not observed, so it proves nothing: the Active condition keeps its age, and
-// nobody's silence counts until there was time to hear of them again. After a step back the windows
-// start anew, since to them every present stat would be too old; the last answer stays until then.
+// What was not observed proves nothing: the Active condition and panic keep their age. After a step
+// back the windows start anew, since to them every present stat would be too old.
 void RevisionScaler::notice_gap(const ScaleInputs& inputs, TimePoint now) {
-  if (inputs.activator_connected && !activator_connected_) resumed_ = now;
-  activator_connected_ = inputs.activator_connected;
-  const Duration step = now - evaluated_;
-  evaluated_ = now;
-  if (step >= -kStepBackMax && step <= kGapMax) return;
-  resumed_ = now;
-  activity_since_ += step;
-  if (known_since_) *known_since_ += step;
-  if (step > Duration{0}) return;
-  collector_ = Collector{spec_.decider};
-  decider_.shift(step, now);
-}
-
-bool RevisionScaler::resumed_within(Duration length, TimePoint now) const {
-  return resumed_ && now - *resumed_ < length;
+  const Duration unobserved =
+      attention_.evaluate(now, inputs.activator_connected, spec_.decider.stable_window);
+  if (unobserved == Duration{0}) return;
+  activity_since_ += unobserved;
+  decider_.shift(unobserved, now);
+  if (unobserved < Duration{0}) collector_ = Collector{spec_.decider};
 }
 
 // Silence never means zero (autoscaler.md 16.2): scraped pods always have something to say, and an
@@ -89,7 +82,8 @@ bool RevisionScaler::resumed_within(Duration length, TimePoint now) const {
 bool RevisionScaler::metrics_missing(const ScaleInputs& inputs, TimePoint now) const {
   if (!collector_.silent(spec_.decider, now)) return false;
   const bool scraped = spec_.decider.has_scrape_target && inputs.ready > 0;
-  return scraped || !inputs.activator_connected || resumed_within(kActivatorSilence, now);
+  return scraped || !inputs.activator_connected ||
+         attention_.resumed_within(kActivatorSilence, now);
 }
 
 // Without a scrape target only activators speak, and an empty window is zero load as long as one is
@@ -97,7 +91,7 @@ bool RevisionScaler::metrics_missing(const ScaleInputs& inputs, TimePoint now) c
 bool RevisionScaler::has_data(const ScaleInputs& inputs, bool empty, TimePoint now) const {
   if (!empty) return true;
   return !spec_.decider.has_scrape_target && inputs.activator_connected &&
-         !resumed_within(kActivatorSilence, now);
+         !attention_.resumed_within(kActivatorSilence, now);
 }
 
 DecisionRecord RevisionScaler::gather(const ScaleInputs& inputs, TimePoint now) const {
@@ -139,7 +133,6 @@ Bound RevisionScaler::decide(DecisionRecord& record, const ScaleInputs& inputs, 
                                              .ready = inputs.ready},
                                             now);
   status_.take(decision);
-  if (decision.valid && !known_since_) known_since_ = now;
   record.valid = decision.valid;
   record.wanted_stable = decision.wanted_stable;
   record.wanted_panic = decision.wanted_panic;
@@ -149,14 +142,15 @@ Bound RevisionScaler::decide(DecisionRecord& record, const ScaleInputs& inputs, 
   return decision.bound_by;
 }
 
-ScalerPlan RevisionScaler::reconcile(const ScaleInputs& inputs, bool in_flight, TimePoint now) {
+ScalerPlan RevisionScaler::reconcile(const ScaleInputs& inputs, const DecisionRecord& record,
+                                     TimePoint now) {
   // A change of the Active condition is itself a reason to look again, so zero is reached in the
   // same evaluation that finds the revision idle. Two rounds settle it: the second starts from a
   // fresh condition whose clock has not moved.
   ScalerPlan plan;
   for (int round = 0; round < 2; ++round) {
     // Never to zero with a request in flight: one is wanted, whatever the rate says.
-    const bool kept = in_flight && status_.desired() == 0 && replicas_ > 0;
+    const bool kept = record.in_flight && status_.desired() == 0 && replicas_ > 0;
     plan = plan_scale(spec_, {.desired = kept ? 1 : status_.desired(),
                               .replicas = replicas_,
                               .activity = activity_,
@@ -166,7 +160,7 @@ ScalerPlan RevisionScaler::reconcile(const ScaleInputs& inputs, bool in_flight, 
                               .proxy_for = inputs.proxy_for,
                               .probe_ok = inputs.probe_ok});
     if (kept && plan.bound_by == Bound::none) plan.bound_by = Bound::stable_window;
-    if (taken_over_) hold_taken_over(plan, now);
+    hold_unproven(plan, record.metrics_missing);
     if (plan.write) replicas_ = *plan.write;
     route_mode_ = route_mode(plan.want, status_.excess_burst_capacity(), route_mode_,
                              spec_.burst_capacity_hysteresis);
@@ -182,22 +176,25 @@ ScalerPlan RevisionScaler::reconcile(const ScaleInputs& inputs, bool in_flight, 
   return plan;
 }
 
-void RevisionScaler::hold_taken_over(ScalerPlan& plan, TimePoint now) const {
+// Lowering asks for a stable window of knowledge, and zero for knowledge right now; only pods that
+// never became ready go without.
+void RevisionScaler::hold_unproven(ScalerPlan& plan, bool metrics_missing) const {
+  const auto keep = [&plan, this](std::int32_t held, Bound bound) {
+    plan.want = held;
+    plan.write.reset();
+    if (held != replicas_) plan.write = held;
+    plan.bound_by = bound;
+  };
   const std::int32_t held = bounded_scale(replicas_, {.min = 0, .max = spec_.bounds.max});
   if (plan.want < 0 || plan.want >= held) return;
-  plan.want = held;
-  plan.write.reset();
-  if (held != replicas_) plan.write = held;
-  plan.bound_by = Bound::stable_window;
-  const Duration window = spec_.decider.stable_window;
-  plan.requeue = known_since_ ? *known_since_ + window - now : window;
+  if (metrics_missing && plan.want == 0) return keep(held, Bound::no_data);
+  if (attention_.settled() || plan.timed_out) return;
+  keep(held, Bound::stable_window);
+  plan.requeue = attention_.missing(spec_.decider.stable_window);
 }
 
 ScaleState RevisionScaler::evaluate(const ScaleInputs& inputs, TimePoint now) {
-  const std::int32_t want_before = replicas_;
-  const Activity activity_before = activity_;
   notice_gap(inputs, now);
-  if (known_since_ && now - *known_since_ >= spec_.decider.stable_window) taken_over_ = false;
   if (replicas_ == 0) collector_.release_if_empty(now);
   count_silence_as_zero(inputs, now);
 
@@ -207,7 +204,8 @@ ScaleState RevisionScaler::evaluate(const ScaleInputs& inputs, TimePoint now) {
     record.valid = true;
   } else {
     record.decider_bound = decide(record, inputs, now);
-    const ScalerPlan plan = reconcile(inputs, record.in_flight, now);
+    attention_.conclude(record.valid, spec_.decider.stable_window);
+    const ScalerPlan plan = reconcile(inputs, record, now);
     state.requeue = plan.requeue;
     state.probe = plan.probe && !inputs.probe_ok;
     state.probe_later = plan.probe_later;
@@ -222,7 +220,16 @@ ScaleState RevisionScaler::evaluate(const ScaleInputs& inputs, TimePoint now) {
       record.bound_by = Bound::stable_window;
       record.hold_left.reset();
     }
+    // Nothing is said of a revision that sleeps, and nothing is missing.
+    const bool asleep = replicas_ == 0 && status_.desired() == 0;
+    if (asleep && record.bound_by == Bound::no_data) record.bound_by = Bound::none;
   }
+  conclude(record, inputs, state);
+  return state;
+}
+
+void RevisionScaler::conclude(DecisionRecord& record, const ScaleInputs& inputs,
+                              ScaleState& state) {
   record.woken_by_hand = woken_by_hand_;
   record.mode = decider_.mode();
   record.panic_entered = decider_.panic_entered();
@@ -240,11 +247,11 @@ ScaleState RevisionScaler::evaluate(const ScaleInputs& inputs, TimePoint now) {
   state.route_mode = route_mode_;
   state.activity = activity_;
   state.metrics_missing = record.metrics_missing;
-  state.changed = replicas_ != want_before || activity_ != activity_before ||
+  state.changed = replicas_ != last_.bounded || activity_ != told_activity_ ||
                   record.mode != last_.mode || record.route_mode != last_.route_mode;
+  told_activity_ = activity_;
   last_ = record;
   state.record = std::move(record);
-  return state;
 }
 
 void RevisionScaler::set_activity(Activity activity, TimePoint now) {
@@ -276,7 +283,7 @@ void RevisionScaler::wake(TimePoint now) {
 
 void RevisionScaler::sleep(TimePoint now) {
   told_to_sleep_ = true;
-  taken_over_ = false;
+  attention_.settle();
   collector_ = Collector{spec_.decider};
   decider_ = Decider{spec_.decider, 0, now};
   status_ = DeciderStatus{spec_.decider};

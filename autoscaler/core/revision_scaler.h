@@ -1,5 +1,6 @@
 #pragma once
 
+#include "autoscaler/core/attention.h"
 #include "autoscaler/core/collector.h"
 #include "autoscaler/core/decider.h"
 #include "autoscaler/core/decision_record.h"
@@ -19,7 +20,7 @@ struct RevisionScalerSpec {
   std::string revision;  ///< its name, copied into every record
   /// Replicas the platform runs or starts for it already; absent: the initial scale.
   std::optional<std::int32_t> replicas;
-  /// Another autoscaler governed them until now: they are not lowered, except to the maximum,
+  /// Another autoscaler governed them until now: known numbers lower them only to the maximum
   /// before there was a stable window of valid evaluations (autoscaler.md 16.3).
   bool taken_over = false;
 };
@@ -93,13 +94,14 @@ class RevisionScaler {
 
  private:
   void notice_gap(const ScaleInputs& inputs, TimePoint now);
+  void conclude(DecisionRecord& record, const ScaleInputs& inputs, ScaleState& state);
   [[nodiscard]] DecisionRecord gather(const ScaleInputs& inputs, TimePoint now) const;
   [[nodiscard]] Bound decide(DecisionRecord& record, const ScaleInputs& inputs, TimePoint now);
-  [[nodiscard]] ScalerPlan reconcile(const ScaleInputs& inputs, bool in_flight, TimePoint now);
+  [[nodiscard]] ScalerPlan reconcile(const ScaleInputs& inputs, const DecisionRecord& record,
+                                     TimePoint now);
   [[nodiscard]] bool metrics_missing(const ScaleInputs& inputs, TimePoint now) const;
   [[nodiscard]] bool has_data(const ScaleInputs& inputs, bool empty, TimePoint now) const;
-  [[nodiscard]] bool resumed_within(Duration length, TimePoint now) const;
-  void hold_taken_over(ScalerPlan& plan, TimePoint now) const;
+  void hold_unproven(ScalerPlan& plan, bool metrics_missing) const;
   void set_activity(Activity activity, TimePoint now);
   void count_silence_as_zero(const ScaleInputs& inputs, TimePoint now);
 
@@ -114,12 +116,9 @@ class RevisionScaler {
   bool initialized_ = false;
   bool told_to_sleep_ = false;
   bool woken_by_hand_ = false;
-  bool taken_over_ = false;  // and not yet known for a stable window
   std::int32_t replicas_;
-  TimePoint evaluated_;                   // the last time
-  bool activator_connected_ = true;       // then
-  std::optional<TimePoint> resumed_;      // the last time that we began to listen again
-  std::optional<TimePoint> known_since_;  // the first valid evaluation
+  Attention attention_;
+  Activity told_activity_ = Activity::activating;  // in the last state
   DecisionRecord last_;
 };
 

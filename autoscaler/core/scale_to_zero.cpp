@@ -30,7 +30,10 @@ ScalerPlan while_activating(const ScalingSpec& spec, const ScalerView& view, Sca
   const Duration timeout =
       std::min(spec.zero.progress_deadline, Duration::max() - kActivationBuffer) +
       kActivationBuffer;
-  if (view.activity_for > timeout) return written(plan, 0, view.replicas);
+  if (view.activity_for > timeout) {
+    plan.timed_out = true;
+    return written(plan, 0, view.replicas);
+  }
   plan.want = -1;
   plan.requeue = timeout;
   return plan;

@@ -41,6 +41,7 @@ struct ScalerPlan {
   std::optional<Duration> requeue;    ///< look again after this long
   bool probe = false;        ///< the plan depends on the activator's probe: ask, then call again
   bool probe_later = false;  ///< the probe failed: keep probing, then look again
+  bool timed_out = false;    ///< pods did not become ready within the progress deadline
   Bound bound_by = Bound::none;  ///< the rule that changed the number, if one did
 };
 

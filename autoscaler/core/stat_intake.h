@@ -32,10 +32,10 @@ enum class StatDoor {
   websocket,  ///< Knative's activators, or another replica that forwards theirs
 };
 
-/// The instant a pushed stat counts for. Without a stamp it is `now` (autoscaler.md 1.3). On the
-/// stream the sender's clock is believed within 2 s (protocols.md 3). Over WebSocket late stats
-/// belong to their own second; one far in the future, which would make every present stat too old,
-/// counts as of now.
+/// The instant a pushed stat counts for. Without a stamp it is `now` (autoscaler.md 1.3), and so it
+/// is with one from the future, which would make present stats too old for the short windows. On
+/// the stream the sender's clock is believed within 2 s (protocols.md 3); over WebSocket late stats
+/// belong to their own second.
 [[nodiscard]] TimePoint time_of(std::optional<TimePoint> stamp, StatDoor door, TimePoint now);
 
 /// What became of the stats that came in.
@@ -44,7 +44,7 @@ struct IntakeCounts {
   std::uint64_t unknown = 0;    ///< dropped: nobody registered the revision
   std::uint64_t flawed = 0;     ///< dropped: see StatFlaw
   std::uint64_t late = 0;       ///< dropped: older than the stable window
-  std::uint64_t restamped = 0;  ///< recorded, but at the time of arrival
+  std::uint64_t restamped = 0;  ///< recorded at the time of arrival: the stamp was seconds off
 
   friend bool operator==(const IntakeCounts&, const IntakeCounts&) = default;
 };

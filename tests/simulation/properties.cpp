@@ -14,6 +14,7 @@ namespace {
 constexpr Duration kSlot = std::chrono::seconds{2};
 // Less is not a jump: stats and ticks may overtake each other.
 constexpr Duration kStepBackMax = std::chrono::seconds{2};
+constexpr Duration kGap = std::chrono::seconds{10};
 
 std::string over(const char* what, double value, double limit) {
   return std::string(what) + ": " + std::to_string(value) + " against " + std::to_string(limit);
@@ -53,15 +54,17 @@ std::string Properties::check(const autoscaler::ScaleState& state, const Circums
   return broken;
 }
 
-// When the clock goes back, panic keeps the age it had at the last evaluation, and what the delay
-// holds counts as answered now.
+// When the clock jumps, ages stay what they were at the last evaluation, or what they could be at
+// most by an ordinary one, and what the delay holds counts as answered now.
 void Properties::follow_clock(TimePoint now) {
   const Duration step = now - evaluated_;
   evaluated_ = now;
-  if (step >= -kStepBackMax) return;
+  const Duration gap = std::max(std::min(kGap, spec_.decider.stable_window / 2), 2 * kSlot);
+  if (step >= -kStepBackMax && step <= gap) return;
+  const Duration unobserved = step < Duration{0} ? step : step - gap;
   for (Answer& answer : answers_) answer.slot = now.time_since_epoch() / kSlot;
-  if (breached_) *breached_ += step;
-  active_since_ += step;
+  if (breached_) *breached_ += unobserved;
+  active_since_ += unobserved;
 }
 
 Properties::Limits Properties::limits(const autoscaler::DecisionRecord& record) const {

@@ -38,15 +38,23 @@ autoscaler::ScaleState state(Duration at, double load, std::int32_t ready, std::
   return made;
 }
 
-// What the last of the states breaks; the ones before it break nothing.
+// What the last of the states breaks; the ones before it break nothing. Between them the answer
+// stands, without data, so that no time passes unobserved.
 std::string broken_by(const std::vector<autoscaler::ScaleState>& states,
                       const autoscaler::ScalingSpec& scaling = rules(),
                       const Circumstances& world = {.want_before = 1, .in_flight = 1}) {
   Properties properties(scaling, 0, kStart);
   std::string broken;
+  autoscaler::ScaleState between = states.front();
   for (const autoscaler::ScaleState& one : states) {
+    while (between.record.time + seconds{2} < one.record.time) {
+      between.record.valid = false;
+      between.record.time += seconds{2};
+      EXPECT_EQ(properties.check(between, world), "");
+    }
     EXPECT_EQ(broken, "");
     broken = properties.check(one, world);
+    between = one;
   }
   return broken.substr(0, broken.find(':'));
 }

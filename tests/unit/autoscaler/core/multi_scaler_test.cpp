@@ -68,6 +68,27 @@ TEST(MultiScaler, FlawedStatsReachNoWindow) {
   EXPECT_FALSE(scalers.scaler(app)->evaluate({}, kStart).record.valid);
 }
 
+TEST(MultiScaler, SenderWhoseClockIsAheadBlindsNobody) {
+  MultiScaler scalers;
+  RevisionScalerSpec spec = asleep();
+  spec.scaling.decider.stable_window = seconds{6};
+  spec.scaling.decider.panic_window = seconds{1};
+  const ScalerHandle app = added(scalers, kApp, spec);
+  const Stat ahead{.average_concurrency = 10, .request_count = 1};
+  const Stat present{.average_concurrency = 40, .request_count = 4};
+  ScaleState state;
+
+  for (int second = 0; second <= 20; ++second) {
+    const TimePoint now = kStart + seconds{second};
+    (void)scalers.push(kApp, ahead, now + seconds{9}, StatDoor::websocket, now);
+    (void)scalers.push(kApp, present, now, StatDoor::websocket, now);
+    state = scalers.scaler(app)->evaluate({.ready = 1}, now);
+  }
+
+  EXPECT_EQ(state.record.stable, 50);
+  EXPECT_EQ(state.record.panic, 50);
+}
+
 TEST(MultiScaler, LateStatsAreCountedAndThoseFarAheadBelongToThePresent) {
   MultiScaler scalers;
   const ScalerHandle app = added(scalers, kApp, asleep());
@@ -75,9 +96,10 @@ TEST(MultiScaler, LateStatsAreCountedAndThoseFarAheadBelongToThePresent) {
 
   EXPECT_EQ(scalers.push(kApp, busy, kStart - seconds{60}, StatDoor::websocket, kStart),
             std::nullopt);
+  EXPECT_EQ(scalers.push(kApp, busy, TimePoint::min(), StatDoor::websocket, kStart), std::nullopt);
   EXPECT_EQ(scalers.push(kApp, busy, kStart + hours{1}, StatDoor::websocket, kStart), app);
 
-  EXPECT_EQ(scalers.counts(), (IntakeCounts{.recorded = 1, .late = 1, .restamped = 1}));
+  EXPECT_EQ(scalers.counts(), (IntakeCounts{.recorded = 1, .late = 2, .restamped = 1}));
   EXPECT_EQ(scalers.scaler(app)->evaluate({}, kStart).record.stable, 3);
 }
 
@@ -93,7 +115,8 @@ TEST(MultiScaler, RevisionRecreatedUnderItsNameStartsAnew) {
   EXPECT_EQ(scalers.scaler(before), nullptr);
   EXPECT_NE(before, after);
   EXPECT_FALSE(scalers.scaler(after)->evaluate({}, kStart).record.valid);
-  scalers.remove(before);  // a stale handle removes nobody
+  scalers.remove(before);  // neither a stale handle nor an empty one removes anybody
+  scalers.remove({});
   EXPECT_EQ(scalers.find(kApp), after);
 }
 

@@ -143,14 +143,93 @@ TEST(ClockJump, BackKeepsTheScaleDownDelay) {
   EXPECT_EQ(scaler.last().bound_by, Bound::scale_down_delay);
 }
 
+TEST(Standstill, ConstantLoadIsNotLoweredHoweverLongItLasts) {
+  for (const Aggregation aggregation : {Aggregation::linear, Aggregation::weighted}) {
+    for (const std::int64_t length : {11, 15, 20, 30, 45, 58, 59, 60, 61, 90, 3600}) {
+      ScalingSpec spec = defaults();
+      spec.decider.aggregation = aggregation;
+      Loaded app{spec, 3, 25};
+      ASSERT_EQ(app.play(1, 120).want, 3);
+
+      const ScaleState state = app.play(121 + length, 400 + length);
+
+      EXPECT_EQ(app.least(), 3) << length;
+      EXPECT_EQ(state.want, 3) << length;
+      EXPECT_NE(state.record.bound_by, Bound::stable_window) << length << ": it settles";
+    }
+  }
+}
+
+TEST(Standstill, PanicAndTheDelayKeepTheirAge) {
+  Loaded app{defaults(), 1, 50};
+  app.play(1, 10);
+  ASSERT_EQ(app.scaler().last().mode, Mode::panic);
+
+  app.play(3611, 3620);
+
+  EXPECT_EQ(app.scaler().last().mode, Mode::panic);
+  EXPECT_EQ(app.least(), 5);
+}
+
+TEST(SlowRhythm, IdleRevisionReachesZeroAllTheSame) {
+  for (const std::int64_t step : {3, 9, 11, 15, 30}) {
+    RevisionScaler app{{.scaling = defaults(), .revision = "app", .replicas = 1}, 1, at(0)};
+    for (std::int64_t second = 1; second <= 1800; ++second) {
+      if (app.want() > 0) app.scraped({}, at(second));
+      if (second % step == 0) (void)app.evaluate({.ready = app.want()}, at(second));
+    }
+    EXPECT_EQ(app.want(), 0) << step;
+  }
+}
+
+TEST(SlowRhythm, PodsThatNeverBecomeReadyAreGivenUpAllTheSame) {
+  RevisionScaler app{{.scaling = defaults(), .revision = "app", .replicas = 1}, 0, at(0)};
+  for (std::int64_t second = 15; second <= 3600; second += 15) (void)app.evaluate({}, at(second));
+  EXPECT_EQ(app.want(), 0);
+}
+
+TEST(Silence, LastPodStaysWhileNothingIsHeardOfItEvenIfItWasIdleBefore) {
+  RevisionScaler app{{.scaling = defaults(), .revision = "app", .replicas = 1}, 1, at(0)};
+  for (std::int64_t second = 1; second <= 20; ++second) app.scraped({}, at(second));
+  (void)app.evaluate({.ready = 1}, at(2));
+  for (std::int64_t second = 20; second <= 2 * kHour; second += 2) {
+    ASSERT_EQ(app.evaluate({.ready = 1}, at(second)).want, 1) << second;
+  }
+  EXPECT_EQ(app.last().bound_by, Bound::no_data);
+}
+
+TEST(Silence, WithoutAnActivatorTheProxiedPartIsCountedToo) {
+  RevisionScaler app{{.scaling = defaults(), .revision = "app", .replicas = 5}, 5, at(0)};
+  for (std::int64_t second = 1; second <= 400; ++second) {
+    // Until the link to the activators breaks, they report the same load.
+    const bool connected = second < 200;
+    if (connected) {
+      (void)app.push({.average_concurrency = 45, .request_count = 45}, at(second));
+    }
+    app.scraped({45, 45, 45, 45}, at(second));
+    if (second % 2 == 1) continue;
+    const ScaleInputs inputs{.ready = 5, .activator_connected = connected};
+    ASSERT_EQ(app.evaluate(inputs, at(second)).want, 5) << second;
+  }
+}
+
+TEST(Silence, FlappingActivatorDoesNotHoldABrokenRevisionForEver) {
+  RevisionScaler app{{.scaling = defaults(), .revision = "app", .replicas = 0}, 0, at(0)};
+  ASSERT_TRUE(app.push({.average_concurrency = 1, .request_count = 1}, at(1)));
+  for (std::int64_t second = 2; second <= kHour; second += 2) {
+    (void)app.evaluate({.activator_connected = second % 8 != 0}, at(second));
+  }
+  EXPECT_EQ(app.want(), 0);
+}
+
 TEST(ActivatorsOnly, EmptyWindowIsZeroOnlyWhileAnActivatorIsConnected) {
   RevisionScaler app{{.scaling = activators_only(), .revision = "app", .replicas = 1}, 1, at(0)};
 
-  const ScaleState deaf = app.evaluate({.ready = 1, .activator_connected = false}, at(2));
-  EXPECT_FALSE(deaf.record.valid);
-  const ScaleState back = app.evaluate({.ready = 1, .activator_connected = true}, at(4));
-  EXPECT_FALSE(back.record.valid) << "it has had no time to speak";
-  const ScaleState heard = app.evaluate({.ready = 1, .activator_connected = true}, at(14));
+  for (std::int64_t second = 2; second <= 12; second += 2) {
+    EXPECT_FALSE(app.evaluate({.ready = 1, .activator_connected = false}, at(second)).record.valid);
+  }
+  EXPECT_FALSE(app.evaluate({.ready = 1}, at(14)).record.valid) << "it has had no time to speak";
+  const ScaleState heard = app.evaluate({.ready = 1}, at(24));
   EXPECT_TRUE(heard.record.valid);
   EXPECT_EQ(heard.record.desired, 0);
 }
@@ -227,6 +306,27 @@ TEST(HandOver, IdleRevisionIsHeldToo) {
     (void)app.evaluate({.ready = 1}, at(second));
   }
   EXPECT_EQ(app.want(), 0);
+}
+
+TEST(HandOver, PodsThatNeverBecomeReadyAreGivenUpAtTheirDeadline) {
+  RevisionScaler app{
+      {.scaling = defaults(), .revision = "app", .replicas = 5, .taken_over = true}, 0, at(0)};
+  for (std::int64_t second = 2; second <= 700; second += 2) {
+    const ScaleState state = app.evaluate({}, at(second));
+    if (second <= 630) {
+      ASSERT_EQ(state.want, 5) << second;
+    }
+  }
+  EXPECT_EQ(app.want(), 0);
+}
+
+TEST(HandOver, OneSampleFollowedBySilenceLowersNothing) {
+  RevisionScaler app{
+      {.scaling = defaults(), .revision = "app", .replicas = 10, .taken_over = true}, 10, at(0)};
+  (void)app.push({.average_concurrency = 1, .request_count = 1}, at(1));
+  for (std::int64_t second = 2; second <= 600; second += 2) {
+    ASSERT_EQ(app.evaluate({.ready = 10}, at(second)).want, 10) << second;
+  }
 }
 
 TEST(HandOver, RisesAtOnceAndIsStillBoundByTheMaximum) {

@@ -323,6 +323,18 @@ TEST(RevisionScaler, ScaledByRateTheLastReplicaStaysWhileRequestsAreInFlight) {
   EXPECT_EQ(scaler.want(), 0);
 }
 
+TEST(RevisionScaler, OrdersOfAPersonAreChangesToo) {
+  RevisionScaler scaler{{.scaling = command_form(), .revision = "app", .replicas = 1}, 1, at(0)};
+  scaler.scraped({}, at(1));
+  EXPECT_FALSE(scaler.evaluate({.ready = 1}, at(2)).changed && scaler.want() == 0);
+
+  scaler.sleep(at(3));
+  EXPECT_TRUE(scaler.evaluate({.ready = 1}, at(3)).changed);
+  EXPECT_FALSE(scaler.evaluate({.ready = 0}, at(5)).changed);
+  scaler.wake(at(6));
+  EXPECT_TRUE(scaler.evaluate({.ready = 0}, at(6)).changed);
+}
+
 TEST(RevisionScaler, AsksForTheActivatorsProbeBeforeTheLastReplicaGoes) {
   RevisionScaler scaler = idle_one(command_form(), {.ready = 1, .probe_ok = std::nullopt}, 600);
   const ScaleState waits = scaler.evaluate({.ready = 1, .probe_ok = std::nullopt}, at(602));
