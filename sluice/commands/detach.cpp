@@ -1,5 +1,6 @@
 #include "sluice/commands/detach.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr int kReadyMilliseconds = 60'000;
 constexpr std::size_t kTailMax = 16U << 10U;
+constexpr std::size_t kAnnouncementMax = 4U << 20U;  // a line or two for each service
 
 Problem cannot_detach(const std::string& doing, int error) {
   return {.what = "cannot detach: " + doing + ": " + std::strerror(error), .fix = "run without -d"};
@@ -38,7 +40,7 @@ std::optional<std::string> read_announcement(int fd) {
     if (size < 0 && errno == EINTR) {
       continue;
     }
-    if (size <= 0 || text.size() > kTailMax) {
+    if (size <= 0 || text.size() > kAnnouncementMax) {
       return text;
     }
     text.append(piece.data(), static_cast<std::size_t>(size));
@@ -70,15 +72,18 @@ int run_child(UpOptions options, const UpRunner& up, int log, int ready_fd) {
 
 int await_child(const Surroundings& with, pid_t child, int ready_fd,
                 const std::filesystem::path& log, std::uintmax_t begin) {
-  const auto banner = read_announcement(ready_fd);
+  const auto announced = read_announcement(ready_fd);
   ::close(ready_fd);
-  if (banner && !banner->empty()) {
-    with.out << *banner;
+  if (announced && !announced->empty()) {
+    // The banner ends with a NUL; what is wrong with it all follows (announce_ready).
+    const std::size_t end = std::min(announced->find('\0'), announced->size());
+    with.out << announced->substr(0, end);
+    with.err << announced->substr(std::min(end + 1, announced->size()));
     return kExitOk;
   }
   // A pipe closed without a word is closed by the child's end: waiting for it does not last.
   int status = 0;
-  const pid_t ended = ::waitpid(child, &status, banner ? 0 : WNOHANG);
+  const pid_t ended = ::waitpid(child, &status, announced ? 0 : WNOHANG);
   if (ended != child) {
     with.err << "the engine (pid " << child << ") is not ready; look into " << log.string() << "\n";
     return kExitNotReady;

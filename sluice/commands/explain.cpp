@@ -23,6 +23,9 @@ int run_explain(const Surroundings& with, const Arguments& args) {
   if (const auto code = ends_early(with, app, "explain", args)) {
     return *code;
   }
+  if (awake && !at.empty()) {
+    return report(with, {kExitUsage, "--awake tells of the last minute only; drop --at"});
+  }
   const auto found = find_service(with, name);
   if (!found) {
     return report(with, found.error());

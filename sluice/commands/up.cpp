@@ -250,11 +250,13 @@ Result<UpOptions, UsageProblem> parse_up(const std::vector<std::string>& args) {
   return std::move(raw.options);
 }
 
-void announce_ready(const UpOptions& options, const std::string& banner) {
+void announce_ready(const UpOptions& options, const std::string& banner,
+                    const std::string& warnings) {
   if (options.ready_fd < 0) {
     return;
   }
-  std::string_view rest = banner;
+  const std::string text = banner + '\0' + warnings;
+  std::string_view rest = text;
   while (!rest.empty()) {
     const ssize_t written = ::write(options.ready_fd, rest.data(), rest.size());
     if (written <= 0) {

@@ -40,13 +40,15 @@ struct UpOptions {
   std::string config_file;  ///< empty: the search order of ecosystem.md 3.5
   std::string log_level;    ///< empty: from the settings
 
-  /// With `detach`, in the child: the banner is written here once ready, then it is closed
-  /// (announce_ready); -1 otherwise. Standard output and error are engine.log by then.
+  /// With `detach`, in the child: what the parent prints is written here once ready, then it is
+  /// closed (announce_ready); -1 otherwise. Standard output and error are engine.log by then.
   int ready_fd = -1;
 };
 
-/// Tells a waiting `up --detach` that the engine is ready: writes `banner` to options.ready_fd and
-/// closes it. Without a waiting parent it does nothing.
-void announce_ready(const UpOptions& options, const std::string& banner);
+/// Tells a waiting `up --detach` that the engine is ready: writes `banner`, a NUL and `warnings`,
+/// lines for standard error, to options.ready_fd and closes it. Without a waiting parent it does
+/// nothing.
+void announce_ready(const UpOptions& options, const std::string& banner,
+                    const std::string& warnings);
 
 }  // namespace sluice::commands

@@ -168,7 +168,8 @@ ApiAnswer explain_answer(EngineApi& api, const std::string& name, const Query& q
                          TimePoint now) {
   std::optional<TimePoint> at;
   if (query.contains("at")) {
-    at = parse_moment(text_of(query, "at"), now);
+    // History shows times without their last digits: the decision of such a row is meant.
+    at = parse_moment_end(text_of(query, "at"), now);
     if (!at) {
       return bad_parameter("at", text_of(query, "at"),
                            "give a time as 14:03:12, RFC 3339, or an age such as 5m");

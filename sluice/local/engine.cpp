@@ -16,6 +16,10 @@ extern char** environ;
 namespace sluice::local {
 namespace {
 
+// Each has two revisions that scale at most, so the scale loop has room for all of them.
+constexpr std::size_t kServicesMax = 10'000;
+static_assert(2 * kServicesMax <= autoscaler::MultiScaler::kRevisionsMax);
+
 constexpr Duration kSecond = std::chrono::seconds{1};
 constexpr Duration kClosingStep = std::chrono::milliseconds{20};
 // The caller of `down` still has to read its answer.
@@ -60,8 +64,9 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
       ports_{paths.runtime_dir().parent_path() / "ports", clock_},
       journal_{paths.replicas_json()},
       scale_loop_{io_, clock_},
-      platform_{io_,    clock_,   log_,     setup_.settings, setup_.cluster, paths_,        reaper_,
-                ports_, journal_, cgroups_, events_,         scale_loop_,    history_.get(), nullptr},
+      platform_{io_,     clock_,      log_,           setup_.settings, setup_.cluster,
+                paths_,  reaper_,     ports_,         journal_,        cgroups_,
+                events_, scale_loop_, history_.get(), nullptr},
       api_pool_{io_, api_address(paths), {}},
       front_{io_, clock_, *this, *this, budget_of(setup_.settings)},
       server_{io_, clock_, front_, {}},
@@ -135,6 +140,24 @@ std::optional<Problem> Engine::add_all(const std::vector<ServiceSpec>& specs) {
   return std::nullopt;
 }
 
+std::optional<Problem> Engine::check_room(const ServiceSpec& spec) const {
+  if (services_.size() < kServicesMax || services_.contains(spec.name)) return std::nullopt;
+  return Problem{
+      fmt::format("service {}: engine {} runs {} services already, and more than that "
+                  "are not taken",
+                  spec.name, setup_.name, kServicesMax),
+      "delete services nobody needs, or run the rest in a second engine: sluice up --name"};
+}
+
+// A removed service of the same name drains under its revisions' names.
+int Engine::revisions_before(const std::string& name) const {
+  int last = 0;
+  for (const auto& service : gone_) {
+    if (service->spec().name == name) last = std::max(last, service->revisions());
+  }
+  return last;
+}
+
 std::optional<Problem> Engine::check_hosts(const ServiceSpec& spec) const {
   std::vector<activator::RevisionRoute> routes;
   const auto add = [&routes](const ServiceSpec& other) {
@@ -150,18 +173,22 @@ std::optional<Problem> Engine::check_hosts(const ServiceSpec& spec) const {
 }
 
 Result<Applied, Problem> Engine::put(const ServiceSpec& spec) {
+  if (auto problem = check_room(spec)) return *problem;
   if (auto problem = check_hosts(spec)) return *problem;
   auto& service = services_[spec.name];
   if (!service) {
-    service = std::make_unique<Service>(platform_, [this] { update_routes(); }, url_of(spec.name));
+    service = std::make_unique<Service>(
+        platform_, [this] { update_routes(); }, url_of(spec.name), revisions_before(spec.name));
   }
   const bool limited = spec.cpu_limit || spec.memory_limit;
   auto result = service->apply(spec);
   if (!result && service->empty() && service->spec().name.empty()) services_.erase(spec.name);
   if (result && limited && !(cgroups_.can_limit_cpu() && cgroups_.can_limit_memory()) &&
       *result != Applied::unchanged) {
-    publish_text("warning", "service " + spec.name + ": its cpu and memory limits are only accounted, "
-                 "no writable cgroup was found", "see `sluice doctor`");
+    publish_text("warning",
+                 "service " + spec.name +
+                     ": its cpu and memory limits are only accounted, no writable cgroup was found",
+                 "see `sluice doctor`");
   }
   return result;
 }

@@ -43,7 +43,9 @@ class Engine final : public EngineApi, public activator::Router, public activato
   [[nodiscard]] int run();
 
   [[nodiscard]] const net::Address& door() const { return door_; }
+
   [[nodiscard]] std::int32_t replicas() const;
+
   [[nodiscard]] const std::map<std::string, std::unique_ptr<Service>>& all() const {
     return services_;
   }
@@ -55,22 +57,23 @@ class Engine final : public EngineApi, public activator::Router, public activato
   ApiResult<std::string> spec_yaml(const std::string& name) override;
   ApiResult<nlohmann::json> apply(const std::string& yaml, bool dry_run) override;
   ApiResult<nlohmann::json> remove(const std::string& name) override;
-  ApiResult<nlohmann::json> explain(const std::string& name,
-                                    std::optional<TimePoint> at) override;
+  ApiResult<nlohmann::json> explain(const std::string& name, std::optional<TimePoint> at) override;
   ApiResult<nlohmann::json> history(const std::string& name, TimePoint since) override;
   ApiResult<std::string> logs(const std::string& name, const LogQuery& query) override;
   ApiResult<nlohmann::json> wake(const std::string& name) override;
   ApiResult<nlohmann::json> sleep(const std::string& name) override;
   ApiResult<nlohmann::json> scale(const std::string& name, const ScaleBounds& bounds) override;
   nlohmann::json info() override;
+
   bool ready() override { return open_ && !closing_; }
+
   std::string metrics_text() override;
   void begin_shutdown(std::function<void(const ShutdownResult&)> done) override;
+
   EventRing& events() override { return events_; }
 
   activator::Routed route(const http::RequestHead& head) override;
-  void on_poke(activator::RevisionHandle revision,
-               const activator::RevisionStat& stat) override;
+  void on_poke(activator::RevisionHandle revision, const activator::RevisionStat& stat) override;
   void on_held(activator::RevisionHandle revision) override;
   void on_pod_drained(activator::RevisionHandle revision, const PodId& pod) override;
   std::string cold_start(activator::RevisionHandle revision, TimePoint arrived,
@@ -81,7 +84,9 @@ class Engine final : public EngineApi, public activator::Router, public activato
   [[nodiscard]] std::optional<Problem> open_door();
   [[nodiscard]] std::optional<Problem> add_all(const std::vector<ServiceSpec>& specs);
   [[nodiscard]] Result<Applied, Problem> put(const ServiceSpec& spec);
+  [[nodiscard]] std::optional<Problem> check_room(const ServiceSpec& spec) const;
   [[nodiscard]] std::optional<Problem> check_hosts(const ServiceSpec& spec) const;
+  [[nodiscard]] int revisions_before(const std::string& name) const;
   [[nodiscard]] Service* find(const std::string& name);
   [[nodiscard]] std::vector<std::string> names() const;
   void drop(const std::string& name);

@@ -1,17 +1,15 @@
 // The engine's answers to its API.
 
-#include "sluice/local/engine.h"
-
 #include "sluice/local/documents.h"
+#include "sluice/local/engine.h"
 #include "sluice/local/spec_difference.h"
 #include "sluice/local/time_text.h"
 
 #include <nlohmann/json.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <fstream>
+#include <unistd.h>
 
 namespace sluice::local {
 using nlohmann::json;
@@ -56,7 +54,9 @@ ApiResult<std::string> Engine::spec_yaml(const std::string& name) {
 }
 
 ApiResult<json> Engine::apply(const std::string& yaml, bool dry_run) {
-  if (closing_) return ApiProblem{503, "stopping", "the engine stops", "the engine is stopping", ""};
+  if (closing_) {
+    return ApiProblem{503, "stopping", "the engine stops", "the engine is stopping", ""};
+  }
   auto parsed = parse_services(yaml, "the document", std::filesystem::current_path(),
                                setup_.settings.defaults);
   if (!parsed) {
@@ -67,9 +67,9 @@ ApiResult<json> Engine::apply(const std::string& yaml, bool dry_run) {
     return invalid_document(std::move(detail), "");
   }
   if (parsed->services.size() != 1) {
-    return invalid_document("the document holds " + std::to_string(parsed->services.size()) +
-                                " services",
-                            "send one service at a time");
+    return invalid_document(
+        "the document holds " + std::to_string(parsed->services.size()) + " services",
+        "send one service at a time");
   }
   const ServiceSpec& spec = parsed->services.front();
   Service* present = find(spec.name);
@@ -79,13 +79,17 @@ ApiResult<json> Engine::apply(const std::string& yaml, bool dry_run) {
       changes.push_back({{"key", change.key}, {"old", change.before}, {"new", change.after}});
     }
   }
-  std::string result = present == nullptr ? "created" : changes.empty() ? "unchanged" : "configured";
+  std::string result = present == nullptr ? "created"
+                       : changes.empty()  ? "unchanged"
+                                          : "configured";
   if (dry_run) {
     const Service probe{platform_, [] {}, ""};
     if (const auto checked = probe.check(spec); !checked) {
       return invalid_document(checked.error().what, checked.error().fix);
     }
-    if (const auto problem = check_hosts(spec)) return invalid_document(problem->what, problem->fix);
+    auto problem = check_room(spec);
+    if (!problem) problem = check_hosts(spec);
+    if (problem) return invalid_document(problem->what, problem->fix);
   } else {
     const auto applied = put(spec);
     if (!applied) return invalid_document(applied.error().what, applied.error().fix);
@@ -116,16 +120,17 @@ ApiResult<json> Engine::remove(const std::string& name) {
 ApiResult<json> Engine::explain(const std::string& name, std::optional<TimePoint> at) {
   Service* service = find(name);
   if (service == nullptr) return no_such_service(name, names());
+  if (!at) return service->explain();
   std::optional<json> past;
-  if (at) {
-    if (history_) past = history_->decision_at(name, *at);
-    if (!past) {
-      return ApiProblem{404, "no-decision", "nothing is known of that time",
-                        "no decision for " + name + " was kept from before " + format_time(*at),
-                        "give a later time; `sluice history " + name + "` lists them"};
-    }
+  if (history_) past = history_->decision_at(name, *at);
+  if (!past) {
+    return ApiProblem{404, "no-decision", "nothing is known of that time",
+                      "no decision for " + name + " was kept from before " + format_time(*at),
+                      "give a later time; `sluice history " + name + "` lists them"};
   }
-  return service->explain(std::move(past));
+  const auto cold_start = history_->cold_start_at(name, *at);
+  (*past)["last_cold_start"] = cold_start ? *cold_start : json{};
+  return *past;
 }
 
 ApiResult<json> Engine::history(const std::string& name, TimePoint since) {
@@ -183,9 +188,9 @@ ApiResult<json> Engine::scale(const std::string& name, const ScaleBounds& bounds
   const std::int32_t min = bounds.min.value_or(present.min);
   const std::int32_t max = bounds.max.value_or(present.max);
   if (min < 0 || max < 0 || (max > 0 && min > max)) {
-    return invalid_document("min " + std::to_string(min) + " and max " + std::to_string(max) +
-                                " do not fit together",
-                            "give 0 <= min <= max; a max of 0 means none");
+    return invalid_document(
+        "min " + std::to_string(min) + " and max " + std::to_string(max) + " do not fit together",
+        "give 0 <= min <= max; a max of 0 means none");
   }
   service->set_bounds(bounds);
   return service->status();

@@ -93,8 +93,8 @@ class EngineApi {
   [[nodiscard]] virtual ApiResult<nlohmann::json> remove(const std::string& name) = 0;
 
   /// The decision in force at `at` (now when absent) in the shape of protocols.md 5, with
-  /// "inputs", "keeps_awake": [{"client","request","count"}] and "last_cold_start" (an event
-  /// object or null).
+  /// "inputs", "last_cold_start" (the last one by then, an event object or null) and, of now only,
+  /// "keeps_awake": [{"client","request","count"}].
   [[nodiscard]] virtual ApiResult<nlohmann::json> explain(const std::string& name,
                                                           std::optional<TimePoint> at) = 0;
 

@@ -21,9 +21,10 @@ class Families {
     metric.gauge.value = value;
   }
 
-  void counter(const char* name, const char* help, std::uint64_t value, const char* reason) {
+  void counter(const char* name, const char* help, std::uint64_t value,
+               std::vector<prometheus::ClientMetric::Label> labels) {
     prometheus::ClientMetric& metric = add(name, help, prometheus::MetricType::Counter);
-    metric.label = {{"reason", reason}};
+    metric.label = std::move(labels);
     metric.counter.value = static_cast<double>(value);
   }
 
@@ -85,11 +86,15 @@ std::string Engine::metrics_text() {
   }
   const autoscaler::IntakeCounts& stats = scale_loop_.counts();
   const auto dropped = [&families](const char* reason, std::uint64_t count) {
-    families.counter("sluice_stats_dropped_total", "Stats that reached no window", count, reason);
+    families.counter("sluice_stats_dropped_total", "Stats that reached no window", count,
+                     {{"reason", reason}});
   };
   dropped("unknown_revision", stats.unknown);
   dropped("flawed", stats.flawed);
   dropped("late", stats.late);
+  families.counter("sluice_stats_restamped_total",
+                   "Stats recorded at the time they arrived, since their own was not believed",
+                   stats.restamped, {});
   return families.text();
 }
 

@@ -1,11 +1,11 @@
-// What a revision hears from its sidecars and what it tells the outside: scrapes, events, log lines.
-
-#include "sluice/local/revision.h"
-#include "sluice/local/revision_instance.h"
-#include "sluice/local/time_text.h"
+// What a revision hears from its sidecars and what it tells the outside: scrapes, events, log
+// lines.
 
 #include "autoscaler/core/stat_intake.h"
 #include "common/proto/stat_codec.h"
+#include "sluice/local/revision.h"
+#include "sluice/local/revision_instance.h"
+#include "sluice/local/time_text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -78,6 +78,9 @@ void Revision::ask_pods() {
           if (stat) {
             scrape_->succeeded(*stat);
           } else {
+            if (stat.error() == autoscaler::ScrapeError::implausible) {
+              platform_.scale_loop.count_flawed();
+            }
             scrape_->failed(stat.error());
           }
           ask_pods();
@@ -105,7 +108,9 @@ void Revision::on_output(Replica& replica, OutputSource source, std::string_view
   platform_.events.publish(event);
 }
 
-void Revision::on_warning(Replica& /*replica*/, const std::string& text) { warn(text, ""); }
+void Revision::on_warning(Replica& /*replica*/, const std::string& text) {
+  warn(text, "");
+}
 
 void Revision::warn(const std::string& message, const std::string& fix) {
   nlohmann::json event = event_json("warning", platform_.clock.now());
@@ -130,8 +135,7 @@ void Revision::publish_replica(const Replica& replica, const char* state, const 
     event["before_ready"] = early;
     if (early) {
       const Duration left = backoff_.wait_left(platform_.clock.now());
-      event["retry_in_ms"] =
-          std::chrono::duration_cast<std::chrono::milliseconds>(left).count();
+      event["retry_in_ms"] = std::chrono::duration_cast<std::chrono::milliseconds>(left).count();
     }
     event["why"] = end->reason;
     event["stderr_tail"] = end->stderr_tail;

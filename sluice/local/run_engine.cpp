@@ -7,6 +7,7 @@
 #include "sluice/view/banner.h"
 #include "sluice/view/event_printer.h"
 #include "sluice/view/explain_text.h"
+#include "sluice/view/fields.h"
 #include "sluice/view/live_session.h"
 
 #include <nlohmann/json.hpp>
@@ -128,6 +129,20 @@ std::string banner_of(const UpOptions& options, const Engine& engine, std::int64
   return view::banner_text(facts);
 }
 
+// What is wrong, for the person who starts an engine that nobody watches afterwards.
+std::string warnings_of(const EventRing& events) {
+  EventFilter wrong;
+  wrong.types = {"warning", "error"};
+  std::string text;
+  for (const auto& event : events.after(0, wrong).events) {
+    const json body = json::parse(event->data, nullptr, false);
+    const std::string fix = view::text_field(body, "fix");
+    text += event->type + ": " + view::text_field(body, "message");
+    text += fix.empty() ? "\n" : "; " + fix + "\n";
+  }
+  return text;
+}
+
 void announce(const UpOptions& options, Engine& engine, EventRing& events, TimePoint started,
               const Clock& clock) {
   const TimePoint now = clock.now();
@@ -141,7 +156,7 @@ void announce(const UpOptions& options, Engine& engine, EventRing& events, TimeP
   event["http"] = engine.door().text();
   event["pid"] = ::getpid();
   events.publish(event);
-  commands::announce_ready(options, banner);
+  commands::announce_ready(options, banner, warnings_of(events));
 }
 
 // The live view of a text-mode engine in front of a person; null for everybody else.

@@ -26,7 +26,8 @@ class ScaleLoop {
   ScaleLoop(boost::asio::io_context& io, const Clock& clock);
 
   /// `revision` must outlive its registration and is told of nothing before this returns.
-  /// CHECKs that the name is new; the engine's revisions are numbered.
+  /// CHECKs that the name is new and that there is room: an engine numbers the revisions of a
+  /// service, also past one of that name that still drains, and bounds the number of services.
   [[nodiscard]] autoscaler::ScalerHandle add(const RevisionId& id,
                                              autoscaler::RevisionScalerSpec spec,
                                              ScaledRevision& revision);
@@ -43,6 +44,9 @@ class ScaleLoop {
   /// The report of a second. What lies before an order to sleep must not end it; a new request
   /// does, by its own poke.
   void report(const activator::RevisionStat& stat);
+
+  /// Counts a scrape answer that was dropped because its figures cannot be.
+  void count_flawed() { scalers_.count_flawed(); }
 
   [[nodiscard]] const autoscaler::IntakeCounts& counts() const { return scalers_.counts(); }
 

@@ -23,17 +23,25 @@ autoscaler::StringMap annotations_of(const ServiceSpec& spec) {
 
 const char* name(Applied applied) {
   switch (applied) {
-    case Applied::created: return "created";
-    case Applied::configured: return "configured";
-    case Applied::unchanged: return "unchanged";
+    case Applied::created:
+      return "created";
+    case Applied::configured:
+      return "configured";
+    case Applied::unchanged:
+      return "unchanged";
   }
   return "unchanged";
 }
 
-Service::Service(Platform& platform, Changed changed, std::string url)
-    : platform_{platform}, changed_{std::move(changed)}, url_{std::move(url)} {}
+Service::Service(Platform& platform, Changed changed, std::string url, int revisions)
+    : platform_{platform},
+      changed_{std::move(changed)},
+      url_{std::move(url)},
+      revisions_{revisions} {}
 
-Service::~Service() { *alive_ = false; }
+Service::~Service() {
+  *alive_ = false;
+}
 
 Result<autoscaler::ScalingSpec, Problem> Service::check(const ServiceSpec& spec) const {
   const autoscaler::StringMap annotations = annotations_of(spec);
@@ -135,8 +143,8 @@ void Service::on_revision_failing(Revision& revision) {
   if (&revision != next_.get()) return;
   json event = event_json("error", platform_.clock.now());
   event["service"] = spec_.name;
-  event["message"] = "revision " + revision.name() + " does not start; " + current_->name() +
-                     " keeps serving";
+  event["message"] =
+      "revision " + revision.name() + " does not start; " + current_->name() + " keeps serving";
   event["fix"] = "see `sluice logs " + spec_.name + "`, correct the spec and apply it again";
   platform_.events.publish(event);
   next_->retire();
@@ -265,7 +273,8 @@ const char* Service::state() const {
   if (counts.ready > 0) return "awake";
   if (current_->failing()) return "failing";
   const bool retrying = current_->scaler().want() > 0 && !current_->retired();
-  if (counts.starting > 0 || retrying || platform_.front->waiting(current_->handle()) > 0) return "starting";
+  if (counts.starting > 0 || retrying || platform_.front->waiting(current_->handle()) > 0)
+    return "starting";
   return counts.draining > 0 ? "draining" : "asleep";
 }
 
@@ -309,13 +318,14 @@ json Service::status(bool with_replicas) const {
           {"replicas", std::move(replicas)}};
 }
 
-json Service::explain(std::optional<json> past) const {
+json Service::explain() const {
   const autoscaler::DecisionRecord& record = current_->last_decision();
-  json answer = past ? std::move(*past) : decision_json(record, spec_.name);
-  if (!answer.contains("inputs")) answer["inputs"] = decision_inputs_json(record);
+  json answer = decision_json(record, spec_.name);
+  answer["inputs"] = decision_inputs_json(record);
   json callers = json::array();
   for (const Callers::Entry& entry : callers_.last_minute(platform_.clock.now())) {
-    callers.push_back({{"client", entry.client}, {"request", entry.request}, {"count", entry.count}});
+    callers.push_back(
+        {{"client", entry.client}, {"request", entry.request}, {"count", entry.count}});
   }
   answer["keeps_awake"] = std::move(callers);
   answer["last_cold_start"] = last_cold_start_ ? *last_cold_start_ : json{};

@@ -28,7 +28,9 @@ class Service final : public RevisionOwner {
   /// Called when routes or the set of revisions have changed.
   using Changed = std::function<void()>;
 
-  Service(Platform& platform, Changed changed, std::string url);
+  /// Its first revision has the number after `revisions`: what is heard of a revision is told apart
+  /// by its name, so a service that follows one that still drains must not begin at 1 again.
+  Service(Platform& platform, Changed changed, std::string url, int revisions = 0);
   ~Service() override;
 
   /// Accepts a spec: the first makes revision 1; the same template changes what is live; another
@@ -49,21 +51,30 @@ class Service final : public RevisionOwner {
   void set_bounds(const ScaleBounds& bounds);
 
   void served(const activator::Served& served);
-  [[nodiscard]] std::string cold_start(Revision& revision, TimePoint arrived,
-                                       TimePoint dispatched);
+  [[nodiscard]] std::string cold_start(Revision& revision, TimePoint arrived, TimePoint dispatched);
 
   [[nodiscard]] const ServiceSpec& spec() const { return spec_; }
+
   [[nodiscard]] Revision& current() { return *current_; }
+
   /// The revision of the present spec: the current one, or the one about to take over.
   [[nodiscard]] const Revision& newest() const { return next_ ? *next_ : *current_; }
+
   [[nodiscard]] Revision* find(activator::RevisionHandle handle);
+
+  /// The number of its last revision; 0 before the first.
+  [[nodiscard]] int revisions() const { return revisions_; }
+
   [[nodiscard]] bool empty() const;
   [[nodiscard]] std::int32_t replicas() const;
+
   [[nodiscard]] bool removing() const { return static_cast<bool>(gone_); }
 
   /// The status object of protocols.md 5. Without `replicas` it is cheap enough for every event.
   [[nodiscard]] nlohmann::json status(bool with_replicas = true) const;
-  [[nodiscard]] nlohmann::json explain(std::optional<nlohmann::json> past) const;
+  /// What `explain` answers of the present.
+  [[nodiscard]] nlohmann::json explain() const;
+
   [[nodiscard]] const std::optional<nlohmann::json>& last_cold_start() const {
     return last_cold_start_;
   }
@@ -101,7 +112,7 @@ class Service final : public RevisionOwner {
   TimePoint cold_start_told_{};  // creation of the replica whose cold start was published last
   std::string last_state_;
   bool held_told_ = false;
-  int revisions_ = 0;
+  int revisions_;
   bool burying_ = false;
   bool stopping_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

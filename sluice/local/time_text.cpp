@@ -215,6 +215,23 @@ std::optional<TimePoint> parse_moment(std::string_view text, TimePoint now) {
   return moment <= now ? moment : moment - kDay;
 }
 
+std::optional<TimePoint> parse_moment_end(std::string_view text, TimePoint now) {
+  const auto moment = parse_moment(text, now);
+  if (!moment || parse_age(text)) {
+    return moment;
+  }
+  Duration unit = std::chrono::seconds{1};
+  const std::size_t point = text.find('.');
+  const std::string_view fraction = point == text.npos ? "" : text.substr(point + 1);
+  for (const char digit : fraction) {
+    if (digit < '0' || digit > '9') {
+      break;
+    }
+    unit /= 10;
+  }
+  return *moment + unit - Duration{1};
+}
+
 std::string format_clock(TimePoint at) {
   const std::tm parts = local_time(at);
   std::array<char, 16> text{};

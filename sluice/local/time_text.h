@@ -18,6 +18,10 @@ namespace sluice::local {
 /// moment not after `now`), or an age such as `5m`.
 [[nodiscard]] std::optional<TimePoint> parse_moment(std::string_view text, TimePoint now);
 
+/// The last instant that `text` may mean: parse_moment, but a time belongs to the unit it is
+/// written in. `14:03:12` lasts until the end of that second, `14:03:12.061` of that millisecond.
+[[nodiscard]] std::optional<TimePoint> parse_moment_end(std::string_view text, TimePoint now);
+
 /// An age such as `10m`, `1h30m`, `500ms`; nothing when malformed or longer than 10 years.
 [[nodiscard]] std::optional<Duration> parse_age(std::string_view text);
 

@@ -64,6 +64,28 @@ std::string window_row(const json& decision, const json& inputs, bool panic) {
   return reason_row(label, formula, wanted, remark);
 }
 
+// What the windows ask for, before every rule.
+std::int64_t asked_for(const json& decision) {
+  const bool panicking = text_field(decision, "mode") == "panic";
+  return std::max(integer_field(decision, "wanted_stable"),
+                  panicking ? integer_field(decision, "wanted_panic") : 0);
+}
+
+std::string limit_remark(const json& decision) {
+  std::string rule = text_field(decision, "bound_by");
+  const bool ruled = !rule.empty() && rule != "none";
+  const bool by_hand = text_field(decision, "why").find("by hand") != std::string::npos;
+  // Without data the last answer stands, and that was the person's.
+  if (by_hand && (!ruled || rule == "no_data")) {
+    return "by hand";
+  }
+  if (ruled) {
+    std::replace(rule.begin(), rule.end(), '_', '-');
+    return "by " + rule;
+  }
+  return integer_field(decision, "bounded") == asked_for(decision) ? "no rule changed it" : "";
+}
+
 std::string limits_row(const json& decision, const json& inputs) {
   std::string formula;
   if (const auto rate = number_field(inputs, "max_scale_up_rate")) {
@@ -72,11 +94,7 @@ std::string limits_row(const json& decision, const json& inputs) {
   const std::int64_t max = integer_field(inputs, "max");
   formula += fmt::format("bounds {}..{}", integer_field(inputs, "min"),
                          max > 0 ? std::to_string(max) : "any");
-  const std::string rule = text_field(decision, "bound_by");
-  std::string words = rule;
-  std::replace(words.begin(), words.end(), '_', '-');
-  return reason_row("limits", formula, integer_field(decision, "bounded"),
-                    rule.empty() || rule == "none" ? "no rule changed it" : "by " + words);
+  return reason_row("limits", formula, integer_field(decision, "bounded"), limit_remark(decision));
 }
 
 std::string next_row(const json& decision, const json& inputs) {
@@ -135,11 +153,8 @@ std::string explain_text(const json& explained) {
   text += "\n";
   text += window_row(explained, inputs, false) + window_row(explained, inputs, true);
   text += limits_row(explained, inputs);
-  const bool panicking = mode == "panic";
-  const std::int64_t asked_for =
-      std::max(integer_field(explained, "wanted_stable"),
-               panicking ? integer_field(explained, "wanted_panic") : 0);
-  const bool rows_tell_all = wanted > 0 && asked_for == wanted && integer_field(explained, "granted") >= wanted &&
+  const bool rows_tell_all = wanted > 0 && asked_for(explained) == wanted &&
+                             integer_field(explained, "granted") >= wanted &&
                              text_field(explained, "bound_by") == "none";
   if (!rows_tell_all) {
     const std::string why = text_field(explained, "why");

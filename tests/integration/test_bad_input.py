@@ -25,8 +25,8 @@ def service(name='shop', key='containerConcurrency', value='20'):
 
 class CommandLine(EngineCase):
     def up_refuses(self, code, *words, arguments, **options):
-        return self.assert_refuses(code, *words, arguments=['up', '--http', '127.0.0.1:0', *arguments],
-                                   **options)
+        start = ['up', '--http', '127.0.0.1:0']
+        return self.assert_refuses(code, *words, arguments=[*start, *arguments], **options)
 
     def test_an_unknown_flag_is_2_and_is_named(self):
         self.up_refuses(2, '--windoww', arguments=['--windoww', '5s', '--', 'true'])
@@ -40,7 +40,8 @@ class CommandLine(EngineCase):
     def test_a_taken_port_is_1_and_is_named(self):
         with socket.create_server(('127.0.0.1', 0)) as taken:
             address = f'127.0.0.1:{taken.getsockname()[1]}'
-            self.assert_refuses(1, address, arguments=['up', '--http', address, '--', 'sleep', '60'])
+            self.assert_refuses(1, address,
+                                arguments=['up', '--http', address, '--', 'sleep', '60'])
 
     def test_a_second_engine_of_one_name_is_69_naming_pid_and_flag(self):
         engine = self.up_app('--name', 'twin')
@@ -74,6 +75,17 @@ class Files(EngineCase):
 
     def test_a_missing_file_is_78_and_is_named(self):
         self.assert_refuses(78, 'nowhere.yaml', arguments=['up', '-f', 'nowhere.yaml'])
+
+    def test_a_detached_start_tells_the_warnings_of_its_file(self):
+        text = service().replace('template:', 'template:\n    metadata: {annotations: {' +
+                                 'autoscaling.knative.dev/max-scael: "3"}}')
+        path = self.write('shop.yaml', text)
+        done = self.home.run('up', '-d', '--http', '127.0.0.1:0', '-f', path)
+        self.addCleanup(self.home.run, 'down')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('http://shop.localhost', done.stdout)
+        for word in ('warning: ', 'max-scael', 'max-scale'):
+            self.assertIn(word, done.stderr)
 
     def test_a_bad_apply_changes_nothing(self):
         engine = self.up('-f', self.write('shop.yaml', service()))

@@ -4,7 +4,7 @@ import signal
 import socket
 import unittest
 
-from engine import EngineCase, alive, wait_until
+from engine import APP, EngineCase, alive, wait_until
 from wire import connect, request_bytes
 
 WINDOW = ('--window', '6s')
@@ -14,6 +14,22 @@ events {} http { access_log off; client_body_temp_path %s; proxy_temp_path %s; f
 uwsgi_temp_path %s; scgi_temp_path %s; server { listen 127.0.0.1:%s; return 200 "nginx\n"; } }' \
 "$dir" "$dir" "$dir" "$dir" "$dir" "$dir" "$PORT" > "$dir/conf"
 exec "$(command -v nginx || echo /usr/sbin/nginx)" -c "$dir/conf" -e stderr'''
+
+GHOST = '''apiVersion: serving.knative.dev/v1
+kind: Service
+metadata:
+  name: ghost
+spec:
+  template:
+    metadata:
+      annotations:
+        autoscaling.knative.dev/target: "1"
+        autoscaling.knative.dev/max-scale: "4"
+        autoscaling.knative.dev/window: "6s"
+    spec:
+      containers:
+        - command: ["python3", "{app}"]
+'''
 
 
 class RealPrograms(EngineCase):
@@ -43,7 +59,8 @@ class RealPrograms(EngineCase):
     def test_an_app_on_a_fixed_port_has_one_replica(self):
         with socket.create_server(('127.0.0.1', 0)) as free:
             port = free.getsockname()[1]
-        engine = self.up(*WINDOW, '--port', str(port), '--', 'python3', '-m', 'http.server', str(port))
+        engine = self.up(*WINDOW, '--port', str(port), '--',
+                         'python3', '-m', 'http.server', str(port))
         self.assertEqual(engine.get().status, 200)
         self.assertEqual(engine.status()['ready'], 1)
 
@@ -51,6 +68,40 @@ class RealPrograms(EngineCase):
         engine = self.up('--demo', *WINDOW)
         for path in ('/', '/sleep?ms=20', '/burn?ms=5'):
             self.assertEqual(engine.get(path, host='localhost').status, 200)
+
+
+class Removed(EngineCase):
+    def ask_for(self, engine, seconds):
+        """A request in flight for that long; the connection is closed after the test."""
+        sock = connect(engine.http)
+        self.addCleanup(sock.close)
+        sock.sendall(request_bytes('GET', f'/?ms={seconds * 1000}', 'ghost.localhost'))
+
+    def explained(self, engine):
+        return engine.get('/_sluice/api/v1/services/default/ghost/explain', host='localhost').json()
+
+    def test_a_service_that_comes_again_is_not_scaled_by_what_drains(self):
+        engine = self.up_app()
+        document = self.write('ghost.yaml', GHOST.format(app=APP))
+        self.assertEqual(self.home.run('apply', '-f', document).returncode, 0)
+        for _ in range(4):
+            self.ask_for(engine, 120)
+        engine.wait_status(lambda status: status['ready'] == 4, service='ghost')
+        self.assertEqual(self.home.run('delete', 'ghost').returncode, 0)
+        self.assertEqual(self.home.run('apply', '-f', document).returncode, 0)
+        self.assertEqual(engine.status('ghost')['revision'], 'ghost-00002')
+        evaluated = set()
+
+        def three_evaluations():
+            decision = self.explained(engine)
+            self.assertEqual((decision['revision'], decision['stable'], decision['panic']),
+                             ('ghost-00002', 0, 0))
+            evaluated.add(decision['time'])
+            return len(evaluated) >= 3
+
+        wait_until(three_evaluations, 30, 'three evaluations')
+        self.assertLessEqual(engine.status('ghost')['desired'], 1)
+        self.assertEqual(self.home.run('delete', 'ghost').returncode, 0)
 
 
 class Engines(EngineCase):
@@ -66,12 +117,19 @@ class Engines(EngineCase):
         self.assertEqual(engine.get().status, 200)
 
     def test_verbs_find_the_engine_by_themselves(self):
-        self.up_app('--name', 'shop')
+        engine = self.up_app('--name', 'shop')
         self.assertIn('shop', self.home.run('get').stdout)
         self.assertEqual(self.home.run('wake', 'shop', timeout=60).returncode, 0)
-        self.assertIn('wanted, ', self.home.run('explain', 'shop').stdout)
+        explained = self.home.run('explain', 'shop').stdout
+        self.assertIn('wanted, ', explained)
+        self.assertIn('by hand', explained)
         self.assertEqual(self.home.run('scale', 'shop', '--min', '1').returncode, 0)
-        self.assertEqual(self.home.run('history', 'shop').returncode, 0)
+        self.assertEqual(engine.get(host='shop.localhost').status, 200)
+        self.assertIn('awake because', self.home.run('explain', 'shop').stdout)
+        woken = self.home.run('history', 'shop').stdout.splitlines()[-1]
+        past = self.home.run('explain', 'shop', '--at', woken.split()[0]).stdout
+        self.assertIn(woken.split()[0], past)
+        self.assertNotIn('awake because', past)
         self.assertIn('kind: Service', self.home.run('get', 'shop', '-o', 'yaml').stdout)
         self.assertEqual(self.home.run('down').returncode, 0)
 

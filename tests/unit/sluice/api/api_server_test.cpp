@@ -3,6 +3,7 @@
 
 #include "sluice/local/api_server.h"
 
+#include "sluice/local/time_text.h"
 #include "tests/unit/sluice/api/fake_engine.h"
 #include "tests/unit/sluice/local/eventually.h"
 #include "tests/unit/sluice/local/temporary_directory.h"
@@ -242,7 +243,8 @@ TEST_F(ApiServerOnItsSocket, PassesOnWhatWasAsked) {
   EXPECT_FALSE(engine_.asked_bounds.min);
   EXPECT_EQ(engine_.asked_bounds.max, 4);
   ask("GET", "/api/v1/services/default/app/explain?at=2026-11-20T14:03:12Z");
-  EXPECT_TRUE(engine_.explained_at);
+  ASSERT_TRUE(engine_.explained_at);
+  EXPECT_GT(*engine_.explained_at, *parse_time("2026-11-20T14:03:12.999Z"));
   engine_.is_ready = false;
   EXPECT_EQ(ask("GET", "/readyz")->status(), 503);
 }

@@ -64,6 +64,18 @@ TEST(TimeText, ReadsWhatItWrites) {
   EXPECT_FALSE(parse_age("5 apples"));
 }
 
+TEST(TimeText, ATimeLastsAsLongAsTheUnitItIsWrittenIn) {
+  const TimePoint at = *parse_time("2026-11-20T14:03:12Z");
+  const Duration tick{1};
+  EXPECT_EQ(parse_moment_end("2026-11-20T14:03:12Z", at), at + seconds{1} - tick);
+  EXPECT_EQ(parse_moment_end("2026-11-20T15:03:12.061+01:00", at),
+            at + std::chrono::milliseconds{62} - tick);
+  EXPECT_EQ(parse_moment_end("2026-11-20T14:03:12.000000001Z", at), at + tick);
+  EXPECT_EQ(parse_moment_end("14:03:12", at), *parse_moment("14:03:12", at) + seconds{1} - tick);
+  EXPECT_EQ(parse_moment_end("1.5s", at), at - std::chrono::milliseconds{1500});
+  EXPECT_FALSE(parse_moment_end("soon", at));
+}
+
 TEST_F(State, HistoryAnswersByServiceAndTime) {
   History history({.file = dir_ / "history.db"}, {});
   const TimePoint begin{hours{1000}};

@@ -103,6 +103,8 @@ TEST(Verbs, UnknownOnesAndFlagsEndWith2AndASuggestion) {
   EXPECT_EQ(outcome({"logs", "app", "--tial", "3"}),
             "2 unknown flag --tial; did you mean --tail?\n");
   EXPECT_EQ(outcome({"scale", "app"}), "2 give --min N, --max N or both\n");
+  EXPECT_EQ(outcome({"explain", "app", "--awake", "--at", "5m"}),
+            "2 --awake tells of the last minute only; drop --at\n");
 }
 
 TEST(Verbs, HelpBeginsWithTwoExamples) {

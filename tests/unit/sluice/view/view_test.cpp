@@ -16,11 +16,12 @@ using nlohmann::json;
 
 json decision() {
   return json::parse(
-      R"js({"time":"2026-11-20T14:03:12Z","service":"app","revision":"app-00001","metric":"concurrency",
+      R"js({"time":"2026-11-20T14:03:12Z","service":"app","revision":"app-00001",
+      "metric":"concurrency",
       "stable":14.1,"panic":46.0,"target":7.0,"ready":1,"wanted_stable":3,"wanted_panic":7,
       "mode":"panic","desired":7,"bounded":7,"granted":7,"bound_by":"none","why":"ceil(46.0 / 7.0)",
-      "inputs":{"stable_window_s":60,"panic_window_s":6,"panic_threshold":2,"breach":true,"max_scale_up_rate":1000,
-      "min":0,"max":8,"mode_for_s":0,"may_fall_at":"2026-11-20T14:04:12Z"},
+      "inputs":{"stable_window_s":60,"panic_window_s":6,"panic_threshold":2,"breach":true,
+      "max_scale_up_rate":1000,"min":0,"max":8,"mode_for_s":0,"may_fall_at":"2026-11-20T14:04:12Z"},
       "keeps_awake":[{"client":"127.0.0.1","request":"GET /","count":308},
       {"client":"127.0.0.1","request":"GET /health","count":4}]})js");
 }
@@ -47,6 +48,30 @@ TEST(Explain, ShowsTheFormulasWithTheirNumbers) {
             "  next           may fall after 60 s without a breach, not before 14:04:12\n"
             "  awake because  312 requests in the last minute: 127.0.0.1 GET / (308), GET /health "
             "(4)\n");
+}
+
+// What stands behind the number of the row of limits.
+std::string limits_remark(const json& explained) {
+  const std::string text = explain_text(explained);
+  const std::size_t begin = text.find("-> ", text.find("  limits"));
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+TEST(Explain, SaysByHandWhereAPersonChangedTheNumber) {
+  json woken = decision();
+  woken.update({{"mode", "stable"}, {"wanted_stable", 0}, {"bounded", 1}});
+  woken["why"] = "woken by hand";
+  EXPECT_EQ(limits_remark(woken), "-> 1     by hand");
+  woken["bound_by"] = "no_data";
+  EXPECT_EQ(limits_remark(woken), "-> 1     by hand");
+  woken["bound_by"] = "min_scale";
+  EXPECT_EQ(limits_remark(woken), "-> 1     by min-scale");
+}
+
+TEST(Explain, LeavesOutTheRuleThatItDoesNotKnow) {
+  json kept = decision();
+  kept.update({{"bounded", 5}, {"why", "no data yet"}});
+  EXPECT_EQ(limits_remark(kept), "-> 5");
 }
 
 TEST(Top, PrintsOneLinePerService) {
