@@ -94,7 +94,8 @@ bool RevisionScaler::has_data(const ScaleInputs& inputs, bool empty, TimePoint n
          !attention_.resumed_within(kActivatorSilence, now);
 }
 
-DecisionRecord RevisionScaler::gather(const ScaleInputs& inputs, TimePoint now) const {
+DecisionRecord RevisionScaler::gather(const ScaleInputs& inputs,
+                                      const Collector::Averages& averages, TimePoint now) const {
   const DeciderSpec& decider = spec_.decider;
   DecisionRecord record;
   record.time = now;
@@ -115,7 +116,6 @@ DecisionRecord RevisionScaler::gather(const ScaleInputs& inputs, TimePoint now) 
   record.initial_scale = decider.initial_scale;
   record.told_to_sleep = told_to_sleep_;
   record.metrics_missing = metrics_missing(inputs, now);
-  const Collector::Averages averages = collector_.averages(decider.metric, now);
   record.stable = averages.stable;
   record.panic = averages.panic;
   // Concurrency falls to zero with the last request; a rate does so while requests still run.
@@ -124,9 +124,9 @@ DecisionRecord RevisionScaler::gather(const ScaleInputs& inputs, TimePoint now) 
   return record;
 }
 
-Bound RevisionScaler::decide(DecisionRecord& record, const ScaleInputs& inputs, TimePoint now) {
+Bound RevisionScaler::decide(DecisionRecord& record, const ScaleInputs& inputs,
+                             const Collector::Averages& averages, TimePoint now) {
   if (record.metrics_missing) return Bound::no_data;
-  const Collector::Averages averages = collector_.averages(spec_.decider.metric, now);
   const Decision decision = decider_.decide({.stable = averages.stable,
                                              .panic = averages.panic,
                                              .has_data = has_data(inputs, averages.empty, now),
@@ -198,12 +198,13 @@ ScaleState RevisionScaler::evaluate(const ScaleInputs& inputs, TimePoint now) {
   if (replicas_ == 0) collector_.release_if_empty(now);
   count_silence_as_zero(inputs, now);
 
-  DecisionRecord record = gather(inputs, now);
+  const Collector::Averages averages = collector_.averages(spec_.decider.metric, now);
+  DecisionRecord record = gather(inputs, averages, now);
   ScaleState state;
   if (told_to_sleep_) {
     record.valid = true;
   } else {
-    record.decider_bound = decide(record, inputs, now);
+    record.decider_bound = decide(record, inputs, averages, now);
     attention_.conclude(record.valid, spec_.decider.stable_window);
     const ScalerPlan plan = reconcile(inputs, record, now);
     state.requeue = plan.requeue;

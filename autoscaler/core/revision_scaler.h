@@ -95,8 +95,10 @@ class RevisionScaler {
  private:
   void notice_gap(const ScaleInputs& inputs, TimePoint now);
   void conclude(DecisionRecord& record, const ScaleInputs& inputs, ScaleState& state);
-  [[nodiscard]] DecisionRecord gather(const ScaleInputs& inputs, TimePoint now) const;
-  [[nodiscard]] Bound decide(DecisionRecord& record, const ScaleInputs& inputs, TimePoint now);
+  [[nodiscard]] DecisionRecord gather(const ScaleInputs& inputs,
+                                      const Collector::Averages& averages, TimePoint now) const;
+  [[nodiscard]] Bound decide(DecisionRecord& record, const ScaleInputs& inputs,
+                             const Collector::Averages& averages, TimePoint now);
   [[nodiscard]] ScalerPlan reconcile(const ScaleInputs& inputs, const DecisionRecord& record,
                                      TimePoint now);
   [[nodiscard]] bool metrics_missing(const ScaleInputs& inputs, TimePoint now) const;

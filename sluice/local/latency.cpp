@@ -20,7 +20,8 @@ std::size_t LatencyWindow::bucket_of(Duration took) {
       0, std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
   if (micros < 8) return static_cast<std::size_t>(micros);
   const auto exponent = static_cast<std::size_t>(std::bit_width(micros)) - 4U;
-  return std::min(kBuckets - 1, (exponent + 1) * 8 + static_cast<std::size_t>((micros >> exponent) & 7U));
+  return std::min(kBuckets - 1,
+                  (exponent + 1) * 8 + static_cast<std::size_t>((micros >> exponent) & 7U));
 }
 
 double LatencyWindow::upper_ms(std::size_t bucket) {

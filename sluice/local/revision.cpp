@@ -18,7 +18,9 @@ namespace {
 // waits its turn like a failed start.
 constexpr Duration kSteadyLife = std::chrono::seconds{1};
 
-RevisionId revision_id(const std::string& name) { return {"default", name}; }
+RevisionId revision_id(const std::string& name) {
+  return {"default", name};
+}
 
 activator::FrontRevision front_revision(const Platform& platform, const std::string& name,
                                         const ServiceSpec& spec) {
@@ -64,9 +66,9 @@ void Revision::update(const ServiceSpec& spec, const autoscaler::ScalingSpec& sc
 }
 
 Revision::Instance& Revision::instance_of(const Replica& replica) {
-  const auto found =
-      std::find_if(instances_.begin(), instances_.end(),
-                   [&replica](const auto& instance) { return instance->replica.get() == &replica; });
+  const auto found = std::find_if(
+      instances_.begin(), instances_.end(),
+      [&replica](const auto& instance) { return instance->replica.get() == &replica; });
   CHECK(found != instances_.end());
   return **found;
 }
@@ -86,7 +88,9 @@ Revision::Counts Revision::counts() const {
   return counts;
 }
 
-void Revision::on_second() { backoff_.tick(platform_.clock.now()); }
+void Revision::on_second() {
+  backoff_.tick(platform_.clock.now());
+}
 
 void Revision::on_due(bool evaluate_too) {
   if (retired_ || stopping_) return;
@@ -378,11 +382,13 @@ std::optional<ColdStart> Revision::cold_start_for(TimePoint arrived, TimePoint d
   start.service = facts_.spec.name;
   start.replica = first->replica->id();
   start.arrived = arrived;
-  // A request may arrive when its start is under way already: what was over by then cost it nothing.
+  // A request may arrive when its start is under way already: what was over by then cost it
+  // nothing.
   const auto step = [](TimePoint before, std::optional<TimePoint> at) {
     return std::max(before, at.value_or(before));
   };
-  start.noticed = step(arrived, std::min(noticed_.value_or(arrived), times.created.value_or(arrived)));
+  start.noticed =
+      step(arrived, std::min(noticed_.value_or(arrived), times.created.value_or(arrived)));
   start.created = step(start.noticed, times.created);
   start.executed = step(start.created, times.executed);
   start.listening = step(start.executed, times.listening);

@@ -23,7 +23,8 @@ Keys keys_of(const ServiceSpec& spec) {
   keys["args"] = joined(spec.args);
   for (const EnvVar& variable : spec.env) {
     // Enough to see that it changed, too little to see what it is.
-    keys["env " + variable.name] = fmt::format("({:08x})", std::hash<std::string>{}(variable.value) & 0xFFFFFFFFU);
+    keys["env " + variable.name] =
+        fmt::format("({:08x})", std::hash<std::string>{}(variable.value) & 0xFFFFFFFFU);
   }
   keys["workingDir"] = spec.working_dir.string();
   if (spec.fixed_port) keys["port"] = std::to_string(*spec.fixed_port);

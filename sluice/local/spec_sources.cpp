@@ -40,7 +40,9 @@ std::map<fs::path, SpecSources::Seen> SpecSources::look() const {
   return found;
 }
 
-bool SpecSources::changed() const { return look() != seen_; }
+bool SpecSources::changed() const {
+  return look() != seen_;
+}
 
 Result<SpecSources::Reading, std::vector<Problem>> SpecSources::read() {
   Reading reading;
@@ -57,12 +59,14 @@ Result<SpecSources::Reading, std::vector<Problem>> SpecSources::read() {
     for (ServiceSpec& spec : parsed->services) {
       const auto [first, fresh] = origin.emplace(spec.name, name);
       if (!fresh) {
-        problems.push_back({"service " + spec.name + " stands in " + first->second + " and in " + name,
-                            "rename one of them"});
+        problems.push_back(
+            {"service " + spec.name + " stands in " + first->second + " and in " + name,
+             "rename one of them"});
       }
       reading.services.push_back(std::move(spec));
     }
-    reading.warnings.insert(reading.warnings.end(), parsed->warnings.begin(), parsed->warnings.end());
+    reading.warnings.insert(reading.warnings.end(), parsed->warnings.begin(),
+                            parsed->warnings.end());
   };
   seen_ = look();
   for (const auto& [file, seen] : seen_) {

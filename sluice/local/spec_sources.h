@@ -16,7 +16,8 @@ namespace sluice::local {
 /// what `apply` added. Reading is all or nothing, so that a broken file changes nothing.
 class SpecSources {
  public:
-  SpecSources(std::vector<std::string> files, std::vector<ServiceSpec> fixed, SpecDefaults defaults);
+  SpecSources(std::vector<std::string> files, std::vector<ServiceSpec> fixed,
+              SpecDefaults defaults);
 
   struct Reading {
     std::vector<ServiceSpec> services;
