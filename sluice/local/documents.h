@@ -24,6 +24,7 @@ namespace sluice::local {
 struct ColdStart {
   std::string service;
   std::string replica;
+  TimePoint born{};        ///< the start was ordered, whoever waited by then: tells starts apart
   TimePoint arrived{};     ///< the first request that was held
   TimePoint noticed{};     ///< the autoscaler was told
   TimePoint created{};     ///< the start was ordered

@@ -381,6 +381,7 @@ std::optional<ColdStart> Revision::cold_start_for(TimePoint arrived, TimePoint d
   ColdStart start;
   start.service = facts_.spec.name;
   start.replica = first->replica->id();
+  start.born = times.created.value_or(arrived);
   start.arrived = arrived;
   // A request may arrive when its start is under way already: what was over by then cost it
   // nothing.

@@ -256,8 +256,8 @@ std::string Service::cold_start(Revision& revision, TimePoint arrived, TimePoint
   const auto start = revision.cold_start_for(arrived, dispatched);
   if (!start) return {};
   // Every held request gets its own header; the start itself is told once.
-  if (start->created != cold_start_told_) {
-    cold_start_told_ = start->created;
+  if (start->born != cold_start_told_) {
+    cold_start_told_ = start->born;
     last_cold_start_ = cold_start_json(*start);
     platform_.events.publish(*last_cold_start_);
     if (platform_.history != nullptr) {

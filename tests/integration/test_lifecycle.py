@@ -64,6 +64,24 @@ class RealPrograms(EngineCase):
         self.assertEqual(engine.get().status, 200)
         self.assertEqual(engine.status()['ready'], 1)
 
+    def test_one_start_is_told_once_however_many_requests_waited_for_it(self):
+        engine = self.up_app()
+        waiting = []
+        for _ in range(5):
+            sock = connect(engine.http)
+            self.addCleanup(sock.close)
+            sock.sendall(request_bytes('GET', '/', 'app.localhost'))
+            waiting.append(sock)
+        for sock in waiting:
+            self.assertIn(b' 200 ', sock.recv(4096))
+        self.assertEqual(engine.stop(), 0)
+        while engine.drain(5):
+            pass
+        told = [event for event in engine.events if event.get('type') == 'cold_start']
+        starts = [event for event in engine.events
+                  if event.get('type') == 'replica' and event.get('state') == 'starting']
+        self.assertEqual((len(told), len(starts)), (1, 1))
+
     def test_the_demo_app_answers(self):
         engine = self.up('--demo', *WINDOW)
         for path in ('/', '/sleep?ms=20', '/burn?ms=5'):
