@@ -1,6 +1,7 @@
 #include "autoscaler/core/annotations.h"
 
 #include "autoscaler/core/go_syntax.h"
+#include "autoscaler/core/setting_limits.h"
 
 #include <algorithm>
 #include <array>
@@ -12,9 +13,6 @@ namespace {
 
 constexpr std::string_view kPrefix = "autoscaling.knative.dev/";
 constexpr const char* kProgressDeadline = "serving.knative.dev/progress-deadline";
-constexpr double kTargetMin = 0.01;
-constexpr Duration kWindowMin = std::chrono::seconds{6};
-constexpr Duration kWindowMax = std::chrono::hours{1};
 
 // Names that have a camelCase alias; the others are read in one spelling only.
 constexpr std::array<std::string_view, 10> kAliased{"min-scale",
@@ -49,10 +47,6 @@ constexpr const char* kAnyCount = "a whole number from 0 to 2147483647";
 
 std::string count_from(std::int64_t least) {
   return "a whole number from " + std::to_string(least) + " to 2147483647";
-}
-
-bool whole_seconds(Duration duration) {
-  return duration % std::chrono::seconds{1} == Duration{0};
 }
 
 // Collects every rejection of one set of annotations.

@@ -1,6 +1,7 @@
 #include "autoscaler/core/cluster_config.h"
 
 #include "autoscaler/core/go_syntax.h"
+#include "autoscaler/core/setting_limits.h"
 
 #include <optional>
 #include <string_view>
@@ -9,14 +10,6 @@
 
 namespace sluice::autoscaler {
 namespace {
-
-constexpr double kTargetMin = 0.01;
-constexpr Duration kWindowMin = std::chrono::seconds{6};
-constexpr Duration kWindowMax = std::chrono::hours{1};
-
-bool whole_seconds(Duration duration) {
-  return duration % std::chrono::seconds{1} == Duration{0};
-}
 
 // What is accepted for each key, told with every rejection of it.
 constexpr const char* kFlag = "true or false";

@@ -1,5 +1,6 @@
 #include "autoscaler/core/annotations.h"
 #include "autoscaler/core/go_syntax.h"
+#include "autoscaler/core/setting_limits.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,9 +8,6 @@
 namespace sluice::autoscaler {
 namespace {
 
-constexpr double kTargetMin = 0.01;
-constexpr Duration kWindowMin = std::chrono::seconds{6};
-constexpr Duration kWindowMax = std::chrono::hours{1};
 constexpr const char* kProgressDeadline = "serving.knative.dev/progress-deadline";
 
 std::optional<double> float_of(const StringMap& annotations, std::string_view name) {
