@@ -1,16 +1,24 @@
 sluice_library(http CORE
-  SOURCES http/message.cpp http/forwarding.cpp http/probe.cpp http/own_response.cpp
-  HEADERS http/message.h http/forwarding.h http/probe.h http/own_response.h
+  SOURCES http/message.cpp http/header_block.cpp http/forwarding.cpp http/probe.cpp http/own_response.cpp
+    http/head_check.cpp http/chunk_reader.cpp http/websocket_frames.cpp
+  HEADERS http/message.h http/header_block.h http/forwarding.h http/probe.h http/own_response.h
+    http/fed.h http/octets.h http/head_check.h http/chunk_reader.h http/websocket_frames.h
   DEPS sluice::base)
 # The codec does no I/O, but uses Beast's parser inside.
 sluice_library(h1_codec SOURCES http/h1_codec.cpp HEADERS http/h1_codec.h DEPS sluice::http
   PRIVATE_DEPS Boost::headers)
 sluice_library(net
   SOURCES net/address.cpp net/socket.cpp net/listener.cpp net/hangup_watch.cpp net/upstream_pool.cpp
-    net/fetch.cpp net/ready_line.cpp net/exchange.cpp net/exchange_relay.cpp net/proxy_server.cpp
+    net/fetch.cpp net/ready_line.cpp net/exchange_timers.cpp net/h1_exchange.cpp net/h1_relay.cpp net/h1_upload.cpp
+    net/h1_timing.cpp net/h1_tunnel.cpp net/h1_switch.cpp
+    net/h1_leg.cpp net/h2_link.cpp net/h2_upstream.cpp net/h2_stream.cpp net/h2_connection.cpp net/proxy_server.cpp
+    net/tls_handshake.cpp
   HEADERS net/address.h net/socket.h net/listener.h net/hangup_watch.h net/upstream_pool.h
-    net/byte_buffer.h net/fetch.h net/ready_line.h net/exchange.h net/proxy_server.h
-  DEPS sluice::h1_codec sluice::clock Boost::headers Threads::Threads)
+    net/byte_buffer.h net/dial_plan.h net/fetch.h net/ready_line.h net/connection.h net/exchange.h
+    net/exchange_timers.h net/h1_exchange.h net/h1_leg.h net/h2_link.h
+    net/h2_upstream.h net/h2_stream.h net/h2_connection.h net/proxy_server.h net/stream.h
+    net/tls.h net/tls_handshake.h
+  DEPS sluice::h1_codec sluice::clock Boost::headers Threads::Threads PRIVATE_DEPS sluice::nghttp2)
 # Generated code is kept apart from our warnings and behind stat_codec's twin of the message.
 add_library(sluice_stat_proto STATIC)
 add_library(sluice::stat_proto ALIAS sluice_stat_proto)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <malloc.h>
 
 namespace sluice::queue_proxy {
 namespace {
@@ -14,8 +15,13 @@ constexpr Duration kReportPeriod = std::chrono::seconds{1};
 
 net::ServerLimits serving_limits(const Config& config) {
   net::ServerLimits limits;
-  limits.head_bytes_max = config.head_bytes_max;
-  limits.connections_max = config.connections_max;
+  limits.head_bytes_max = config.limits.head_bytes_max;
+  limits.fields_max = config.limits.fields_max;
+  limits.connections_max = config.limits.connections_max;
+  limits.upgrade_body_max = config.limits.upgrade_body_max;
+  limits.streams_max = static_cast<std::uint32_t>(config.limits.streams_max);
+  limits.head_timeout = config.limits.header_timeout;
+  limits.body_timeout = config.limits.body_timeout;
   return limits;
 }
 
@@ -26,18 +32,29 @@ net::ServerLimits side_limits() {
   return limits;
 }
 
+net::ServerLimits metrics_limits() {
+  net::ServerLimits limits = side_limits();
+  limits.head_timeout = std::chrono::seconds{5};
+  return limits;
+}
+
 }  // namespace
 
 App::App(Config config)
     : config_{std::move(config)},
+      log_{"queue-proxy", config_.log_least},
       drain_{config_.drain_quiet},
       probe_{io_, clock_, config_.probes, config_.user, config_.always_ready},
-      gateway_{io_, clock_, config_, probe_, drain_},
+      telemetry_{io_, config_, log_, clock_.now()},
+      gateway_{io_, clock_, config_, probe_, drain_, telemetry_},
       stat_server_{config_.pod},
+      metrics_server_{[this](std::string& out) { telemetry_.write(out, gateway_.queue_load()); }},
       admin_server_{[this](bool final) { drain(final); }},
+      serving_tls_{config_.certs_dir, config_.tls, log_},
       serving_{io_, clock_, gateway_, serving_limits(config_)},
       admin_{io_, clock_, admin_server_, side_limits()},
       stats_{io_, clock_, stat_server_, side_limits()},
+      metrics_{io_, clock_, metrics_server_, metrics_limits()},
       signals_{io_, SIGINT, SIGTERM},
       ticker_{io_},
       drain_timer_{io_},
@@ -49,18 +66,39 @@ App::App(Config config)
 Result<int, Problem> App::open() {
   const auto serving = serving_.listen(config_.serving);
   if (!serving) return serving.error();
+  std::optional<net::Address> tls;
+  if (config_.serving_tls) {
+    const auto opened = serving_tls_.open(serving_, *config_.serving_tls);
+    if (!opened) return opened.error();
+    tls = *opened;
+  }
   const auto admin = admin_.listen(config_.admin);
   if (!admin) return admin.error();
   const auto stats = stats_.listen(config_.stats);
   if (!stats) return stats.error();
+  std::optional<net::Address> metrics;
+  if (config_.observability.metrics) {
+    const auto opened = metrics_.listen(*config_.observability.metrics);
+    if (!opened) return opened.error();
+    metrics = *opened;
+  }
   if (config_.ready_fd >= 0) {
-    net::write_ready_line(config_.ready_fd,
-                          {{"serving", *serving}, {"admin", *admin}, {"stats", *stats}});
+    std::vector<std::pair<std::string, net::Address>> addresses{
+        {"serving", *serving}, {"admin", *admin}, {"stats", *stats}};
+    if (tls) addresses.emplace_back("tls", *tls);
+    if (metrics) addresses.emplace_back("metrics", *metrics);
+    net::write_ready_line(config_.ready_fd, addresses);
   }
   return 0;
 }
 
 int App::run() {
+  // The buffers of bodies come and go; giving their pages back each time costs more than keeping a
+  // megabyte.
+  ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  // Whoever reads our log may go away; that ends no request.
+  std::signal(SIGPIPE, SIG_IGN);
   const auto opened = open();
   if (!opened) {
     log_.write(log::Severity::error, opened.error().text());
@@ -69,6 +107,7 @@ int App::run() {
   on_signal();
   tick();
   io_.run();
+  telemetry_.flush();
   return exit_code_;
 }
 
@@ -98,6 +137,7 @@ void App::tick() {
     stat.proxied_request_count = report.proxied_request_count;
     stat.process_uptime = to_seconds(clock_.now() - started_);
     stat_server_.freeze(stat);
+    serving_tls_.look();
     // A late tick is followed by one at its proper time; ticks that passed altogether are skipped.
     const TimePoint now = clock_.now();
     do {
@@ -130,7 +170,12 @@ void App::check_drain() {
     return;
   }
   const auto due = drain_.tentative_until() ? drain_.tentative_until() : drain_.quiet_until();
-  if (!due || *due <= now) return;
+  if (!due) return;
+  if (*due <= now) {
+    // Only requests keep the sidecar now: WebSockets are asked to end, the others finish.
+    if (!drain_.tentative_until()) serving_.close_tunnels();
+    return;
+  }
   drain_timer_.expires_after(*due - now);
   drain_timer_.async_wait([this](const boost::system::error_code& ec) {
     if (!ec) check_drain();
@@ -142,6 +187,7 @@ void App::leave(int code) {
   serving_.stop_accepting();
   admin_.stop_accepting();
   stats_.stop_accepting();
+  metrics_.stop_accepting();
   // What was answered is with the kernel already; idle connections end with the process.
   io_.stop();
 }

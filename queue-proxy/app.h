@@ -5,8 +5,11 @@
 #include "common/net/proxy_server.h"
 #include "queue-proxy/config.h"
 #include "queue-proxy/core/drain.h"
+#include "queue-proxy/io/metrics_server.h"
 #include "queue-proxy/io/proxy_gateway.h"
+#include "queue-proxy/io/serving_tls.h"
 #include "queue-proxy/io/side_servers.h"
+#include "queue-proxy/io/telemetry.h"
 #include "queue-proxy/io/user_probe.h"
 
 #include <boost/asio/io_context.hpp>
@@ -34,16 +37,20 @@ class App {
 
   Config config_;
   Clock clock_;
-  log::Logger log_{"queue-proxy"};
+  log::Logger log_;
   boost::asio::io_context io_{1};
   Drain drain_;
   UserProbe probe_;
+  Telemetry telemetry_;
   ProxyGateway gateway_;
   StatServer stat_server_;
+  MetricsServer metrics_server_;
   AdminServer admin_server_;
+  ServingTls serving_tls_;
   net::ProxyServer serving_;
   net::ProxyServer admin_;
   net::ProxyServer stats_;
+  net::ProxyServer metrics_;
   boost::asio::signal_set signals_;
   boost::asio::steady_timer ticker_;
   boost::asio::steady_timer drain_timer_;

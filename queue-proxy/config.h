@@ -1,24 +1,58 @@
 #pragma once
 
 #include "common/base/result.h"
+#include "common/log/log.h"
 #include "common/net/address.h"
+#include "common/net/tls_settings.h"
 #include "common/time/time_point.h"
 #include "queue-proxy/core/readiness.h"
+#include "queue-proxy/env_reader.h"
+#include "queue-proxy/observability_config.h"
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace sluice::queue_proxy {
 
+/// What a peer may send at most; each has a variable of its own (queue-proxy.md 15.7).
+struct InputLimits {
+  /// SLUICE_MAX_HEADER_BYTES, 1 KiB to 16 MiB: one header block. 431 above.
+  std::size_t head_bytes_max = 1 << 20;
+
+  /// SLUICE_MAX_HEADERS, 16 to 65535: fields of one message, trailers included. 431 above. The
+  /// reference bounds bytes only; this is far above what any client sends and keeps a header block
+  /// of many tiny fields from costing more memory than its bytes.
+  std::size_t fields_max = 1000;
+
+  /// SLUICE_MAX_CONNECTIONS, 1 to 1000000: beyond it accepting pauses.
+  std::size_t connections_max = 16'384;
+
+  /// SLUICE_MAX_STREAMS, 1 to 10000: HTTP/2 streams open at once on one connection.
+  std::size_t streams_max = 250;
+
+  /// SLUICE_UPGRADE_BODY_MAX, up to 16 MiB: body of an `Upgrade: h2c` request. 413 above.
+  std::size_t upgrade_body_max = 64 * 1024;
+
+  /// SLUICE_HEADER_TIMEOUT, 10 ms to 1 h: from a request's first byte to the end of its header
+  /// block, and from accepting a connection to its first byte, the TLS handshake included.
+  Duration header_timeout = std::chrono::seconds{60};
+
+  /// SLUICE_BODY_TIMEOUT, up to 24 h: the longest time in which no byte of a request body comes
+  /// although the sidecar could take one. 0 = off, the default: a client stream (gRPC, an upload
+  /// fed by a camera) may rightly be silent for minutes, and the revision's own timeout bounds
+  /// every request already.
+  Duration body_timeout{0};
+};
+
 /// Settings of the sidecar (queue-proxy.md 3 and 15).
 struct Config {
   int container_concurrency = 0;  ///< below 1: no limit
-  int queue_depth = 0;            ///< waiters; 10 * container_concurrency unless set
+  int queue_depth = 0;            ///< waiters, at least 1; 10 * container_concurrency unless set
   Duration queue_wait{0};         ///< most age of a waiter; 0 = off
   Duration drain_quiet = std::chrono::seconds{30};
   net::Address serving;
+  std::optional<net::Address> serving_tls;  ///< absent: no TLS listener
   net::Address user;
   net::Address admin;
   net::Address stats;
@@ -26,7 +60,7 @@ struct Config {
   std::optional<Duration> response_start;  ///< absent = off
   std::optional<Duration> idle;            ///< absent = off
   std::vector<ProbeSpec> probes;           ///< all must pass; none: always ready
-  bool always_ready = false;               ///< the probe setting was empty
+  bool always_ready = false;               ///< there is nothing to probe
   std::string space;
   std::string service;
   std::string configuration;
@@ -34,13 +68,13 @@ struct Config {
   std::string pod;
   std::string pod_ip;
   std::string node_address;  ///< may bypass the breaker by K-Kubelet-Probe, as loopback may
-  std::size_t head_bytes_max = 1 << 20;
-  std::size_t connections_max = 16'384;
+  std::string certs_dir;     ///< holds tls.crt and tls.key when there is TLS
+  net::TlsSettings tls;
+  log::Severity log_least = log::Severity::info;
+  ObservabilityConfig observability;
+  InputLimits limits;
   int ready_fd = -1;
 };
-
-/// A variable's value, or nothing when it is not set.
-using Environment = std::function<std::optional<std::string>(const char*)>;
 
 /// Reads the settings. The first wrong or missing one is named with what it should be.
 [[nodiscard]] Result<Config, Problem> read_config(const Environment& environment);

@@ -2,13 +2,21 @@
 set(net_tests ${CMAKE_CURRENT_SOURCE_DIR}/unit/common/net)
 sluice_test(exchange_test LABEL unit
   SOURCES ${net_tests}/stage.cpp ${net_tests}/exchange_test.cpp ${net_tests}/exchange_end_test.cpp
+          ${net_tests}/h1_tunnel_test.cpp ${net_tests}/hostile_test.cpp
+          ${net_tests}/streaming_test.cpp
+  DEPS sluice::net)
+
+# Counts every allocation of its process, so it is a program of its own.
+sluice_test(allocation_test LABEL unit
+  SOURCES ${net_tests}/stage.cpp ${net_tests}/allocation_test.cpp
   DEPS sluice::net)
 
 set(http_tests ${CMAKE_CURRENT_SOURCE_DIR}/unit/common/http)
 sluice_test(http_test
   SOURCES ${http_tests}/message_test.cpp ${http_tests}/h1_codec_test.cpp
           ${http_tests}/forwarding_test.cpp ${http_tests}/probe_test.cpp
-          ${http_tests}/own_response_test.cpp
+          ${http_tests}/own_response_test.cpp ${http_tests}/head_check_test.cpp
+          ${http_tests}/websocket_frames_test.cpp
   DEPS sluice::h1_codec)
 
 # What a cold start costs: the application's own times against the client's.

@@ -18,3 +18,7 @@ endfunction()
 
 sluice_fuzz(h1_request sluice::h1_codec)
 sluice_fuzz(h1_response sluice::h1_codec)
+sluice_fuzz(chunked_body sluice::h1_codec)
+sluice_fuzz(header_rules sluice::h1_codec)
+sluice_fuzz(h2_session sluice::net)
+sluice_fuzz(environment sluice::queue_proxy_app)

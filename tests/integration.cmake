@@ -11,9 +11,19 @@ if(TARGET sluice)
       RESOURCE_LOCK replica_ports)
   endforeach()
 endif()
+# The sidecar's contract, a test per theme. Debian's own interpreter is asked for first: it is the one
+# that sees Debian's python3-h2.
 if(TARGET queue-proxy)
-  add_test(NAME integration_queue_proxy
-    COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/integration/run.py
-            ${CMAKE_BINARY_DIR}/bin queue_proxy)
-  set_tests_properties(integration_queue_proxy PROPERTIES LABELS integration TIMEOUT 300)
+  find_program(SLUICE_DEBIAN_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+  if(NOT SLUICE_DEBIAN_PYTHON)
+    set(SLUICE_DEBIAN_PYTHON ${Python3_EXECUTABLE})
+  endif()
+  foreach(theme admission drain h2 h2_hostile h2_upgrade headers hostile observability probes
+      real_clients stats streaming table timers upgrade)
+    add_test(NAME integration_queue_proxy_${theme}
+      COMMAND ${SLUICE_DEBIAN_PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/integration/run.py
+              ${CMAKE_BINARY_DIR}/bin queue_proxy.${theme})
+    set_tests_properties(integration_queue_proxy_${theme} PROPERTIES LABELS integration TIMEOUT 300
+      ENVIRONMENT "SLUICE_BUILD_TYPE=${CMAKE_BUILD_TYPE}")
+  endforeach()
 endif()

@@ -1,6 +1,7 @@
 #include "common/http/forwarding.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <vector>
 
@@ -72,8 +73,27 @@ class ConnectionNames {
   std::vector<std::string> names_;
 };
 
+// Header fields as the lines of HTTP/1; HeaderBlock has the same face for HTTP/2.
+class HeaderLines {
+ public:
+  explicit HeaderLines(std::string& out) : out_{out} {}
+
+  void add(std::string_view name, std::string_view value) {
+    out_.append(name).append(": ").append(value).append("\r\n");
+  }
+
+  void add(const Field& field) { out_.append(field.line); }
+
+  void begin(std::string_view name) { out_.append(name).append(": "); }
+  void append(std::string_view part) { out_.append(part); }
+  void end() { out_.append("\r\n"); }
+
+ private:
+  std::string& out_;  // the caller's
+};
+
 void append_line(std::string& out, std::string_view name, std::string_view value) {
-  out.append(name).append(": ").append(value).append("\r\n");
+  HeaderLines{out}.add(name, value);
 }
 
 void append_number(std::string& out, std::uint64_t number) {
@@ -88,30 +108,29 @@ void append_length(std::string& out, std::uint64_t length) {
   out.append("\r\n");
 }
 
-bool wants_trailers(const FieldList& fields) {
+bool any_line_contains(const FieldList& fields, Known known, std::string_view token) {
+  if (!fields.has(known)) return false;
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    const Field field = fields.at(i);
-    if (field.known == Known::te && list_contains(field.value, "trailers")) return true;
+    if (fields.known_at(i) == known && list_contains(fields.at(i).value, token)) return true;
   }
   return false;
 }
 
-void append_forwarded_for(std::string& out, const FieldList& fields, std::string_view peer_ip) {
+template <class Sink>
+void add_forwarded_for(Sink& sink, const FieldList& fields, std::string_view peer_ip) {
   if (!fields.has(Known::x_forwarded_for) && peer_ip.empty()) return;
-  out.append("X-Forwarded-For: ");
+  sink.begin("X-Forwarded-For");
   bool first = true;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    const Field field = fields.at(i);
-    if (field.known != Known::x_forwarded_for) continue;
-    if (!first) out.append(", ");
-    out.append(field.value);
+  const auto node = [&sink, &first](std::string_view text) {
+    if (!first) sink.append(", ");
+    sink.append(text);
     first = false;
+  };
+  for (std::size_t i = 0; i < fields.size() && fields.has(Known::x_forwarded_for); ++i) {
+    if (fields.known_at(i) == Known::x_forwarded_for) node(fields.at(i).value);
   }
-  if (!peer_ip.empty()) {
-    if (!first) out.append(", ");
-    out.append(peer_ip);
-  }
-  out.append("\r\n");
+  if (!peer_ip.empty()) node(peer_ip);
+  sink.end();
 }
 
 std::string_view host_to_send(const FieldList& fields, const RequestRewrite& rewrite) {
@@ -156,7 +175,57 @@ void append_node(std::string& out, std::string_view node) {
   }
 }
 
+void add_field(HeaderLines& lines, const Field& field) { lines.add(field); }
+
+void add_field(HeaderBlock& block, const Field& field) { block.add(field.name, field.value); }
+
+// Every field but Host and those that frame the body.
+template <class Sink>
+void add_request_fields(Sink& sink, const RequestHead& head, const RequestRewrite& rewrite) {
+  const FieldList& fields = head.fields;
+  const ConnectionNames hop_by_hop{fields};
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const Field field = fields.at(i);
+    if (!passes(field, rewrite)) continue;
+    if (hop_by_hop.contains(field.name)) continue;
+    add_field(sink, field);
+  }
+  if (any_line_contains(fields, Known::te, "trailers")) sink.add("Te", "trailers");
+  if (rewrite.derive_forwarded && fields.get(Known::forwarded).empty()) {
+    const std::string forwarded =
+        forwarded_from(fields.get(Known::x_forwarded_for), fields.get(Known::x_forwarded_host),
+                       fields.get(Known::x_forwarded_proto));
+    if (!forwarded.empty()) sink.add("Forwarded", forwarded);
+  }
+  add_forwarded_for(sink, fields, rewrite.peer_ip);
+  if (rewrite.as_activator) {
+    sink.add("K-Proxy-Request", "activator");
+    if (fields.get(Known::k_original_host).empty()) {
+      sink.add("K-Original-Host", fields.get(Known::host));
+    }
+  }
+}
+
+void append_upgrade(std::string& out, std::string_view protocol) {
+  append_line(out, "Connection", "Upgrade");
+  append_line(out, "Upgrade", protocol);
+}
+
 }  // namespace
+
+std::string_view asked_protocol(const RequestHead& head) {
+  const FieldList& fields = head.fields;
+  if (!fields.has(Known::upgrade) || head.version_major != 1 || head.version_minor != 1) return {};
+  if (!any_line_contains(fields, Known::connection, "upgrade")) return {};
+  const std::string_view asked = fields.get(Known::upgrade);
+  return list_contains(asked, "h2c") ? std::string_view{} : asked;
+}
+
+bool switches_as_asked(const ResponseHead& head, std::string_view asked) {
+  const std::string_view chosen = head.fields.get(Known::upgrade);
+  if (asked.empty() || chosen.empty()) return false;
+  return equals_ignoring_case(chosen, asked) || list_contains(asked, chosen);
+}
 
 void write_request_head(std::string& out, const RequestHead& head, const RequestRewrite& rewrite) {
   const FieldList& fields = head.fields;
@@ -164,27 +233,9 @@ void write_request_head(std::string& out, const RequestHead& head, const Request
   out.append(rewrite.target.empty() ? std::string_view{head.target} : rewrite.target);
   out.append(" HTTP/1.1\r\n");
   append_line(out, "Host", host_to_send(fields, rewrite));
-  const ConnectionNames hop_by_hop{fields};
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    const Field field = fields.at(i);
-    if (!passes(field, rewrite)) continue;
-    if (hop_by_hop.contains(field.name)) continue;
-    append_line(out, field.name, field.value);
-  }
-  if (wants_trailers(fields)) append_line(out, "Te", "trailers");
-  if (rewrite.derive_forwarded && fields.get(Known::forwarded).empty()) {
-    const std::string forwarded =
-        forwarded_from(fields.get(Known::x_forwarded_for), fields.get(Known::x_forwarded_host),
-                       fields.get(Known::x_forwarded_proto));
-    if (!forwarded.empty()) append_line(out, "Forwarded", forwarded);
-  }
-  append_forwarded_for(out, fields, rewrite.peer_ip);
-  if (rewrite.as_activator) {
-    append_line(out, "K-Proxy-Request", "activator");
-    if (fields.get(Known::k_original_host).empty()) {
-      append_line(out, "K-Original-Host", fields.get(Known::host));
-    }
-  }
+  HeaderLines lines{out};
+  add_request_fields(lines, head, rewrite);
+  if (const auto protocol = asked_protocol(head); !protocol.empty()) append_upgrade(out, protocol);
   if (head.framing == Framing::chunked) {
     if (fields.has(Known::trailer)) append_line(out, "Trailer", fields.get(Known::trailer));
     append_line(out, "Transfer-Encoding", "chunked");
@@ -192,6 +243,20 @@ void write_request_head(std::string& out, const RequestHead& head, const Request
     append_length(out, head.content_length);
   }
   out.append("\r\n");
+}
+
+void write_request_block(HeaderBlock& out, const RequestHead& head, const RequestRewrite& rewrite) {
+  out.add(":method", head.method);
+  out.add(":scheme", "http");
+  out.add(":path", rewrite.target.empty() ? std::string_view{head.target} : rewrite.target);
+  if (const auto host = host_to_send(head.fields, rewrite); !host.empty()) {
+    out.add(":authority", host);
+  }
+  add_request_fields(out, head, rewrite);
+  if (head.fields.has(Known::trailer)) out.add("trailer", head.fields.get(Known::trailer));
+  if (head.framing == Framing::length) {
+    out.add("content-length", head.fields.get(Known::content_length));
+  }
 }
 
 void write_response_head(std::string& out, const ResponseHead& head,
@@ -205,11 +270,14 @@ void write_response_head(std::string& out, const ResponseHead& head,
     const Field field = fields.at(i);
     if (is_hop_by_hop(field.known) || field.known == Known::content_length) continue;
     if (hop_by_hop.contains(field.name)) continue;
-    append_line(out, field.name, field.value);
+    out.append(field.line);
   }
   const bool final_head = head.status >= 200;
+  if (head.status == 101) append_upgrade(out, fields.get(Known::upgrade));
   if (final_head) {
-    if (rewrite.body == ResponseBody::chunked ||
+    if (head.status == 204) {
+      // Has no body and may not speak of one (RFC 9110 section 8.6, RFC 9112 section 6.1).
+    } else if (rewrite.body == ResponseBody::chunked ||
         (head.framing == Framing::chunked && rewrite.body == ResponseBody::as_is)) {
       if (fields.has(Known::trailer)) append_line(out, "Trailer", fields.get(Known::trailer));
       append_line(out, "Transfer-Encoding", "chunked");
@@ -221,9 +289,38 @@ void write_response_head(std::string& out, const ResponseHead& head,
     } else if (rewrite.client_minor == 0) {
       append_line(out, "Connection", "keep-alive");
     }
-    out.append(rewrite.extra);
   }
+  if (final_head || head.status == 101) out.append(rewrite.extra);
   out.append("\r\n");
+}
+
+void write_response_block(HeaderBlock& out, const ResponseHead& head, std::string_view extra) {
+  out.begin(":status");
+  const std::array<char, 3> digits{static_cast<char>('0' + head.status / 100 % 10),
+                                   static_cast<char>('0' + head.status / 10 % 10),
+                                   static_cast<char>('0' + head.status % 10)};
+  out.append({digits.data(), digits.size()});
+  const FieldList& fields = head.fields;
+  const ConnectionNames hop_by_hop{fields};
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const Field field = fields.at(i);
+    if (is_hop_by_hop(field.known) && field.known != Known::trailer) continue;
+    if (hop_by_hop.contains(field.name)) continue;
+    out.add(field.name, field.value);
+  }
+  add_lines(out, extra);
+}
+
+void add_lines(HeaderBlock& out, std::string_view lines) {
+  while (!lines.empty()) {
+    const std::size_t end = lines.find("\r\n");
+    const std::string_view line = lines.substr(0, end);
+    const std::size_t colon = line.find(':');
+    if (colon != std::string_view::npos) {
+      out.add(line.substr(0, colon), trimmed(line.substr(colon + 1)));
+    }
+    lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 2);
+  }
 }
 
 std::string forwarded_from(std::string_view x_forwarded_for, std::string_view x_forwarded_host,

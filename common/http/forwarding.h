@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/http/header_block.h"
 #include "common/http/message.h"
 
 #include <string>
@@ -25,8 +26,15 @@ struct RequestRewrite {
   std::string_view target;
 };
 
+/// The protocol to which an HTTP/1.1 request asks to switch; empty when it asks for none. `h2c`
+/// never counts: it is for the connection and not for the service (queue-proxy.md 9).
+[[nodiscard]] std::string_view asked_protocol(const RequestHead& head);
+
+/// Whether a 101 switches to what was asked, or to one protocol of the asked list. Case is ignored.
+[[nodiscard]] bool switches_as_asked(const ResponseHead& head, std::string_view asked);
+
 /// Appends the rewritten head, with its empty line, to `out`. The body that follows is framed as it
-/// came: the same Content-Length, or chunked.
+/// came: the same Content-Length, or chunked. An asked protocol is asked for again.
 void write_request_head(std::string& out, const RequestHead& head, const RequestRewrite& rewrite);
 
 /// How the body of a response is framed towards the client.
@@ -43,9 +51,18 @@ struct ResponseRewrite {
   std::string_view extra;    ///< complete lines to add, each with CRLF
 };
 
-/// Appends the rewritten head of a response to `out`: hop-by-hop fields removed, framing as said.
+/// Appends the rewritten head of a response to `out`: hop-by-hop fields removed, framing as said. A
+/// 101 names its protocol.
 void write_response_head(std::string& out, const ResponseHead& head,
                          const ResponseRewrite& rewrite);
+
+/// The same two for HTTP/2: pseudo-header fields, then what the rules above leave (RFC 9113, 8.2).
+/// `extra`: complete lines, each with CRLF.
+void write_request_block(HeaderBlock& out, const RequestHead& head, const RequestRewrite& rewrite);
+void write_response_block(HeaderBlock& out, const ResponseHead& head, std::string_view extra);
+
+/// Adds complete header lines, each with CRLF, as fields.
+void add_lines(HeaderBlock& out, std::string_view lines);
 
 /// The value of Forwarded derived from the first lines of the X-Forwarded-* fields, or empty when
 /// none is present (queue-proxy.md 5, "Forwarded shim").

@@ -1,3 +1,7 @@
+// Beast takes heads apart; before it sees one, HeadCheck has refused every byte that Beast, or a
+// reader behind us, could take for something else. Bodies are counted here: Beast's chunks are laxer
+// than ours may be, and counting a length needs no library.
+
 #include "common/http/h1_codec.h"
 
 #include <boost/asio/buffer.hpp>
@@ -12,20 +16,54 @@ namespace beast_http = boost::beast::http;
 using boost::beast::error_code;
 using boost::beast::string_view;
 
+constexpr int kEmptyLinesMax = 4;  // before a request; old clients send one
+
 std::string_view view(string_view text) { return {text.data(), text.size()}; }
 
-// One message of Beast's parser. Beast's object cannot be reset, so a connection makes a new one in
-// place for each message; it holds no memory of its own as long as each `put` gets one buffer.
+// Beast has looked every name up already; those it does not know may still be ours.
+Known known_of(beast_http::field name, std::string_view text) {
+  using beast_http::field;
+  switch (name) {
+    case field::accept: return Known::accept;
+    case field::connection: return Known::connection;
+    case field::content_length: return Known::content_length;
+    case field::content_type: return Known::content_type;
+    case field::date: return Known::date;
+    case field::expect: return Known::expect;
+    case field::forwarded: return Known::forwarded;
+    case field::host: return Known::host;
+    case field::keep_alive: return Known::keep_alive;
+    case field::proxy_authenticate: return Known::proxy_authenticate;
+    case field::proxy_authorization: return Known::proxy_authorization;
+    case field::proxy_connection: return Known::proxy_connection;
+    case field::retry_after: return Known::retry_after;
+    case field::te: return Known::te;
+    case field::trailer: return Known::trailer;
+    case field::transfer_encoding: return Known::transfer_encoding;
+    case field::upgrade: return Known::upgrade;
+    case field::user_agent: return Known::user_agent;
+    case field::accept_encoding:
+    case field::accept_language:
+    case field::cache_control:
+    case field::content_encoding:
+    case field::cookie:
+    case field::etag:
+    case field::last_modified:
+    case field::server:
+    case field::vary: return Known::other;
+    default: return classify(text);
+  }
+}
+
+// One head of Beast's parser. It holds no memory of its own, since it gets the head as one buffer.
 template <bool IsRequest, class Head>
-class Message : public beast_http::basic_parser<IsRequest> {
+class HeadParser : public beast_http::basic_parser<IsRequest> {
  public:
-  Message(Head& head, std::size_t head_bytes_max) : head_{head} {
+  HeadParser(Head& head, std::size_t head_bytes_max) : head_{head} {
     this->header_limit(static_cast<std::uint32_t>(head_bytes_max));
     this->body_limit(boost::none);
     this->eager(false);
   }
-
-  void decode_to(std::string* decoded) { decoded_ = decoded; }
 
  private:
   void on_request_impl(beast_http::verb /*method*/, string_view method, string_view target,
@@ -45,9 +83,9 @@ class Message : public beast_http::basic_parser<IsRequest> {
     }
   }
 
-  void on_field_impl(beast_http::field /*name*/, string_view name, string_view value,
+  void on_field_impl(beast_http::field known, string_view name, string_view value,
                      error_code& /*ec*/) override {
-    if (!this->is_header_done()) head_.fields.add(view(name), view(value));
+    head_.fields.add(view(name), view(value), known_of(known, view(name)));
   }
 
   void on_header_impl(error_code& /*ec*/) override {}
@@ -55,165 +93,134 @@ class Message : public beast_http::basic_parser<IsRequest> {
   void on_body_init_impl(const boost::optional<std::uint64_t>& /*length*/,
                          error_code& /*ec*/) override {}
 
-  std::size_t on_body_impl(string_view body, error_code& /*ec*/) override {
-    if (decoded_ != nullptr) decoded_->append(body.data(), body.size());
-    return body.size();
-  }
+  std::size_t on_body_impl(string_view body, error_code& /*ec*/) override { return body.size(); }
 
   void on_chunk_header_impl(std::uint64_t /*size*/, string_view /*extensions*/,
                             error_code& /*ec*/) override {}
 
   std::size_t on_chunk_body_impl(std::uint64_t /*remain*/, string_view body,
                                  error_code& /*ec*/) override {
-    if (decoded_ != nullptr) decoded_->append(body.data(), body.size());
     return body.size();
   }
 
   void on_finish_impl(error_code& /*ec*/) override {}
 
   Head& head_;
-  std::string* decoded_ = nullptr;
 };
 
+// `whole`: a head that passed its check, up to its empty line. Not empty: what is wrong with it.
 template <class Parser>
-Fed feed_head_to(Parser& parser, std::string_view bytes) {
+std::string_view take_apart(Parser& parser, std::string_view whole) {
   error_code ec;
-  const std::size_t used = parser.put(boost::asio::const_buffer{bytes.data(), bytes.size()}, ec);
-  if (ec == beast_http::error::header_limit) return {Fed::State::too_large, used};
-  if (ec && ec != beast_http::error::need_more) return {Fed::State::bad, used};
-  return {parser.is_header_done() ? Fed::State::done : Fed::State::need_more, used};
+  parser.put(boost::asio::const_buffer{whole.data(), whole.size()}, ec);
+  if (!ec) return parser.is_header_done() ? std::string_view{} : "reason=head";
+  if (ec == beast_http::error::bad_content_length) return "reason=content-length";
+  if (ec == beast_http::error::multiple_content_length) return "reason=several-lengths";
+  if (ec == beast_http::error::bad_transfer_encoding) return "reason=length-and-coding";
+  return ec == beast_http::error::bad_value ? "reason=connection" : "reason=head";
 }
 
-template <class Parser>
-Fed feed_body_to(Parser& parser, std::string_view bytes) {
-  std::size_t used = 0;
-  parser.eager(true);
-  while (!parser.is_done() && used < bytes.size()) {
-    error_code ec;
-    const std::size_t now =
-        parser.put(boost::asio::const_buffer{bytes.data() + used, bytes.size() - used}, ec);
-    used += now;
-    if (ec == beast_http::error::need_more || (!ec && now == 0)) break;
-    if (ec) return {Fed::State::bad, used};
-  }
-  return {parser.is_done() ? Fed::State::done : Fed::State::need_more, used};
-}
-
-// Beast refuses a message with both Content-Length and chunked; what it lets through is a coding it
-// does not know, which would make the body end in different places for different readers.
-bool coding_is_sound(const FieldList& fields) {
-  bool seen = false;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    const Field field = fields.at(i);
-    if (field.known != Known::transfer_encoding) continue;
-    if (seen || !equals_ignoring_case(field.value, "chunked")) return false;
-    seen = true;
-  }
-  return true;
-}
-
-std::size_t count_of(const FieldList& fields, Known known) {
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < fields.size(); ++i) found += fields.at(i).known == known ? 1U : 0U;
-  return found;
-}
-
-template <class Parser, class Head>
-void take_framing(const Parser& parser, Head& head) {
-  head.keep_alive = parser.keep_alive();
-  if (parser.chunked()) {
-    head.framing = Framing::chunked;
-  } else if (const auto length = parser.content_length()) {
-    head.framing = Framing::length;
-    head.content_length = *length;
-  } else {
-    head.framing = Framing::none;
-  }
-}
+Fed bad(std::string_view why) { return {Fed::State::bad, 0, why}; }
 
 }  // namespace
 
-struct RequestParser::Core {
-  std::size_t head_bytes_max;
-  std::optional<Message<true, RequestHead>> message;
-};
+void BodyReader::begin(Framing framing, std::uint64_t length) {
+  framing_ = framing;
+  left_ = length;
+  content_bytes_ = 0;
+  begun_ = true;
+  done_ = framing == Framing::none || (framing == Framing::length && length == 0);
+  if (framing == Framing::chunked) chunks_.reset();
+}
 
-RequestParser::RequestParser(std::size_t head_bytes_max)
-    : core_{std::make_unique<Core>(Core{head_bytes_max, {}})} {}
+void BodyReader::reset() {
+  framing_ = Framing::none;
+  content_bytes_ = 0;
+  begun_ = done_ = false;
+}
 
-RequestParser::~RequestParser() = default;
+Fed BodyReader::feed(std::string_view bytes, std::string* decoded) {
+  if (done_) return {Fed::State::done, 0, {}};
+  if (framing_ == Framing::chunked) {
+    const Fed fed = chunks_.feed(bytes, decoded);
+    done_ = chunks_.done();
+    return fed;
+  }
+  std::size_t used = bytes.size();
+  if (framing_ == Framing::length) {
+    used = static_cast<std::size_t>(std::min<std::uint64_t>(left_, bytes.size()));
+    left_ -= used;
+    done_ = left_ == 0;
+  }
+  if (decoded != nullptr) decoded->append(bytes.substr(0, used));
+  content_bytes_ += used;
+  return {done_ ? Fed::State::done : Fed::State::need_more, used, {}};
+}
 
-void RequestParser::reset() { core_->message.reset(); }
+bool BodyReader::finish_at_close() {
+  if (begun_ && framing_ == Framing::until_close) done_ = true;
+  return done_;
+}
+
+RequestParser::RequestParser(std::size_t head_bytes_max, std::size_t fields_max)
+    : limits_{head_bytes_max, fields_max}, check_{HeadCheck::Kind::request, limits_} {}
+
+void RequestParser::reset() {
+  check_.reset();
+  body_.reset();
+  empty_lines_ = 0;
+}
 
 Fed RequestParser::feed_head(std::string_view bytes, RequestHead& head) {
-  if (!core_->message) {
-    head.clear();
-    core_->message.emplace(head, core_->head_bytes_max);
+  std::size_t skipped = 0;
+  while (!check_.begun() && bytes.starts_with("\r\n")) {
+    if (++empty_lines_ > kEmptyLinesMax) return bad("reason=empty-lines");
+    bytes.remove_prefix(2);
+    skipped += 2;
   }
-  const Fed fed = feed_head_to(*core_->message, bytes);
-  if (fed.state != Fed::State::done) return fed;
-  take_framing(*core_->message, head);
-  const std::size_t hosts = count_of(head.fields, Known::host);
-  const bool host_ok = hosts == 1 || (hosts == 0 && head.version_minor == 0);
-  if (!coding_is_sound(head.fields) || !host_ok || head.version_minor > 1 ||
-      (head.fields.has(Known::transfer_encoding) && head.version_minor == 0)) {
-    return {Fed::State::bad, fed.used};
-  }
-  return fed;
+  const Fed checked = check_.look(bytes);
+  if (checked.state != Fed::State::done) return {checked.state, skipped, checked.why};
+  head.clear();
+  HeadParser<true, RequestHead> parser{head, limits_.bytes_max};
+  const std::string_view wrong = take_apart(parser, bytes.substr(0, checked.used));
+  if (!wrong.empty()) return bad(wrong);
+  const BodyFraming framing = framing_of(head.fields, head.version_minor);
+  if (!framing.problem.empty()) return bad(framing.problem);
+  if (const std::string_view problem = host_problem(head); !problem.empty()) return bad(problem);
+  head.keep_alive = parser.keep_alive();
+  head.framing = framing.framing;
+  head.content_length = framing.length;
+  body_.begin(framing.framing, framing.length);
+  return {Fed::State::done, skipped + checked.used, {}};
 }
 
-Fed RequestParser::feed_body(std::string_view bytes, std::string* decoded) {
-  core_->message->decode_to(decoded);
-  return feed_body_to(*core_->message, bytes);
-}
-
-bool RequestParser::done() const { return core_->message && core_->message->is_done(); }
-
-struct ResponseParser::Core {
-  std::size_t head_bytes_max;
-  bool to_head = false;
-  std::optional<Message<false, ResponseHead>> message;
-};
-
-ResponseParser::ResponseParser(std::size_t head_bytes_max)
-    : core_{std::make_unique<Core>(Core{head_bytes_max, false, {}})} {}
-
-ResponseParser::~ResponseParser() = default;
+ResponseParser::ResponseParser(std::size_t head_bytes_max, std::size_t fields_max)
+    : limits_{head_bytes_max, fields_max}, check_{HeadCheck::Kind::response, limits_} {}
 
 void ResponseParser::reset(bool to_head) {
-  core_->message.reset();
-  core_->to_head = to_head;
+  check_.reset();
+  body_.reset();
+  to_head_ = to_head;
 }
 
 Fed ResponseParser::feed_head(std::string_view bytes, ResponseHead& head) {
-  if (!core_->message) {
-    head.clear();
-    core_->message.emplace(head, core_->head_bytes_max);
-    core_->message->skip(core_->to_head);
-  }
-  const Fed fed = feed_head_to(*core_->message, bytes);
-  if (fed.state != Fed::State::done) return fed;
-  take_framing(*core_->message, head);
-  const bool bodiless = head.status < 200 || head.status == 204 || head.status == 304;
-  if (!coding_is_sound(head.fields)) return {Fed::State::bad, fed.used};
-  if (head.framing == Framing::none && !bodiless && !core_->to_head) {
-    head.framing = Framing::until_close;
-  }
-  return fed;
+  const Fed checked = check_.look(bytes);
+  if (checked.state != Fed::State::done) return checked;
+  head.clear();
+  HeadParser<false, ResponseHead> parser{head, limits_.bytes_max};
+  parser.skip(to_head_);
+  const std::string_view wrong = take_apart(parser, bytes.substr(0, checked.used));
+  if (!wrong.empty()) return bad(wrong);
+  const BodyFraming framing = framing_of(head.fields, head.version_minor);
+  if (!framing.problem.empty()) return bad(framing.problem);
+  head.keep_alive = parser.keep_alive();
+  head.framing = framing.framing;
+  head.content_length = framing.length;
+  const bool bodiless =
+      to_head_ || head.status < 200 || head.status == 204 || head.status == 304;
+  if (head.framing == Framing::none && !bodiless) head.framing = Framing::until_close;
+  body_.begin(bodiless ? Framing::none : head.framing, head.content_length);
+  return checked;
 }
-
-Fed ResponseParser::feed_body(std::string_view bytes, std::string* decoded) {
-  core_->message->decode_to(decoded);
-  return feed_body_to(*core_->message, bytes);
-}
-
-bool ResponseParser::finish_at_close() {
-  if (!core_->message || !core_->message->is_header_done()) return false;
-  error_code ec;
-  core_->message->put_eof(ec);
-  return !ec;
-}
-
-bool ResponseParser::done() const { return core_->message && core_->message->is_done(); }
 
 }  // namespace sluice::http

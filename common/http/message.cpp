@@ -27,8 +27,10 @@ constexpr KnownName kKnownNames[] = {
     {"k-passthrough-lb", Known::k_passthrough_lb},
     {"k-proxy-request", Known::k_proxy_request},
     {"keep-alive", Known::keep_alive},
+    {"knative-serving-default-route", Known::knative_serving_default_route},
     {"knative-serving-namespace", Known::knative_serving_namespace},
     {"knative-serving-revision", Known::knative_serving_revision},
+    {"knative-serving-tag", Known::knative_serving_tag},
     {"proxy-authenticate", Known::proxy_authenticate},
     {"proxy-authorization", Known::proxy_authorization},
     {"proxy-connection", Known::proxy_connection},
@@ -46,7 +48,7 @@ constexpr KnownName kKnownNames[] = {
     {"x-idempotency-key", Known::x_idempotency_key},
 };
 
-constexpr std::size_t kLongestName = 25;
+constexpr std::size_t kLongestName = 29;
 
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
@@ -108,23 +110,14 @@ void FieldList::clear() {
   first_.fill(0);
 }
 
-void FieldList::add(std::string_view name, std::string_view value) {
+void FieldList::add(std::string_view name, std::string_view value, Known known) {
   if (slots_.size() >= std::numeric_limits<std::uint16_t>::max()) return;
-  const Known known = classify(name);
   slots_.push_back({static_cast<std::uint32_t>(text_.size()),
                     static_cast<std::uint32_t>(name.size()),
                     static_cast<std::uint32_t>(value.size()), known});
-  text_.append(name);
-  text_.append(value);
+  text_.append(name).append(": ", kColon).append(value).append("\r\n", kLineEnd);
   std::uint16_t& first = first_[index_of(known)];
   if (first == 0) first = static_cast<std::uint16_t>(slots_.size());
-}
-
-Field FieldList::at(std::size_t index) const {
-  const Slot& slot = slots_[index];
-  const std::string_view text{text_};
-  return {text.substr(slot.begin, slot.name_size),
-          text.substr(slot.begin + slot.name_size, slot.value_size), slot.known};
 }
 
 std::string_view FieldList::get(Known known) const {
@@ -143,6 +136,7 @@ std::string_view FieldList::find(std::string_view name) const {
 void RequestHead::clear() {
   method.clear();
   target.clear();
+  version_major = 1;
   version_minor = 1;
   fields.clear();
   framing = Framing::none;

@@ -27,8 +27,10 @@ enum class Known : std::uint8_t {
   k_passthrough_lb,
   k_proxy_request,
   keep_alive,
+  knative_serving_default_route,
   knative_serving_namespace,
   knative_serving_revision,
+  knative_serving_tag,
   proxy_authenticate,
   proxy_authorization,
   proxy_connection,
@@ -60,6 +62,7 @@ struct Field {
   std::string_view name;
   std::string_view value;
   Known known = Known::other;
+  std::string_view line;  ///< `Name: value` with its CRLF
 };
 
 /// The header fields of one message in their order. Keeps its memory from message to message, so
@@ -70,11 +73,23 @@ class FieldList {
 
   void clear();
 
-  /// Copies name and value. At most 65535 fields are kept; the parser's byte limit is lower.
-  void add(std::string_view name, std::string_view value);
+  /// Copies name and value. At most 65535 fields are kept; the parsers' limit is not higher.
+  void add(std::string_view name, std::string_view value) { add(name, value, classify(name)); }
+
+  /// The same for a name whose classification is known already.
+  void add(std::string_view name, std::string_view value, Known known);
 
   [[nodiscard]] std::size_t size() const { return slots_.size(); }
-  [[nodiscard]] Field at(std::size_t index) const;
+  [[nodiscard]] Field at(std::size_t index) const {
+    const Slot& slot = slots_[index];
+    const char* const begin = text_.data() + slot.begin;
+    return {{begin, slot.name_size},
+            {begin + slot.name_size + kColon, slot.value_size},
+            slot.known,
+            {begin, slot.name_size + kColon + slot.value_size + kLineEnd}};
+  }
+
+  [[nodiscard]] Known known_at(std::size_t index) const { return slots_[index].known; }
 
   /// Value of the first field of that name; empty when there is none.
   [[nodiscard]] std::string_view get(Known known) const;
@@ -91,9 +106,12 @@ class FieldList {
     Known known;
   };
 
+  static constexpr std::uint32_t kColon = 2;    // ": "
+  static constexpr std::uint32_t kLineEnd = 2;  // CRLF
+
   static constexpr std::size_t index_of(Known known) { return static_cast<std::size_t>(known); }
 
-  std::string text_;
+  std::string text_;  // the lines, one after the other
   std::vector<Slot> slots_;
   std::array<std::uint16_t, static_cast<std::size_t>(Known::count)> first_{};  // position + 1
 };
@@ -104,7 +122,8 @@ enum class Framing : std::uint8_t { none, length, chunked, until_close };
 struct RequestHead {
   std::string method;
   std::string target;
-  int version_minor = 1;  ///< HTTP/1.x
+  int version_major = 1;
+  int version_minor = 1;
   FieldList fields;
   Framing framing = Framing::none;
   std::uint64_t content_length = 0;

@@ -1,5 +1,7 @@
 #include "common/http/own_response.h"
 
+#include "common/http/forwarding.h"
+
 #include <charconv>
 
 namespace sluice::http {
@@ -81,6 +83,7 @@ std::string_view reason_of(int status) {
 OwnResponse response_for(Error error, std::string_view detail, std::string_view facts) {
   const Shape shape = shape_of(error);
   OwnResponse response;
+  response.error = error;
   response.status = shape.status;
   response.body = detail.empty() ? shape.body : detail;
   response.content_type = "text/plain; charset=utf-8";
@@ -134,6 +137,52 @@ void write_own_response(std::string& out, const OwnResponse& response, bool to_h
   append_number(out, response.body.size());
   out.append(keep_alive ? "\r\n\r\n" : "\r\nConnection: close\r\n\r\n");
   if (!to_head) out.append(response.body);
+}
+
+void write_own_block(HeaderBlock& out, const OwnResponse& response, bool grpc) {
+  std::string number;
+  append_number(number, static_cast<std::size_t>(response.status));
+  out.add(":status", number);
+  if (!response.content_type.empty()) out.add("content-type", response.content_type);
+  if (response.status >= 400) out.add("x-content-type-options", "nosniff");
+  if (!response.sluice_error.empty()) out.add("sluice-error", response.sluice_error);
+  if (response.retry_after_s > 0) {
+    number.clear();
+    append_number(number, static_cast<std::size_t>(response.retry_after_s));
+    out.add("retry-after", number);
+  }
+  if (grpc && response.error) {
+    number.clear();
+    append_number(number, static_cast<std::size_t>(grpc_status_of(*response.error)));
+    out.add("grpc-status", number);
+    out.add("grpc-message", describe(*response.error));
+  }
+  add_lines(out, response.extra);
+  number.clear();
+  append_number(number, response.body.size());
+  out.add("content-length", number);
+}
+
+int grpc_status_of(Error error) {
+  switch (error) {
+    case Error::deadline_exceeded: return 4;
+    case Error::too_large: return 8;
+    case Error::no_route: return 12;
+    case Error::bad_request:
+    case Error::io_failed:
+    case Error::invalid_config: return 13;
+    case Error::client_gone: return 1;
+    case Error::queue_full:
+    case Error::queue_wait:
+    case Error::cannot_scale:
+    case Error::start_failed:
+    case Error::draining:
+    case Error::not_ready:
+    case Error::upstream_connect:
+    case Error::upstream_reset:
+    case Error::upstream_invalid: return 14;
+  }
+  return 2;
 }
 
 }  // namespace sluice::http

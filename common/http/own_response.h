@@ -1,6 +1,7 @@
 #pragma once
 
 #include "common/base/error.h"
+#include "common/http/header_block.h"
 
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@ struct OwnResponse {
   int retry_after_s = 0;     ///< Retry-After; 0 for none
   std::string extra;         ///< complete header lines, each with CRLF
   bool close = false;        ///< the connection ends after it
+  std::optional<Error> error;  ///< what went wrong; nothing for answers that are no errors
 };
 
 /// The one place where an error becomes HTTP. `detail`, when given, replaces the body's text (a 502
@@ -34,6 +36,13 @@ struct OwnResponse {
 /// Appends status line, fields and body. `to_head`: without the body.
 void write_own_response(std::string& out, const OwnResponse& response, bool to_head,
                         bool keep_alive);
+
+/// The same as the header block of HTTP/2; the body follows as data. `grpc`: the request was a gRPC
+/// call, so the error is told in gRPC's words too.
+void write_own_block(HeaderBlock& out, const OwnResponse& response, bool grpc);
+
+/// The gRPC status code that says what `error` means (UNAVAILABLE, DEADLINE_EXCEEDED, ...).
+[[nodiscard]] int grpc_status_of(Error error);
 
 /// Standard reason phrase of a status; empty for unknown ones.
 [[nodiscard]] std::string_view reason_of(int status);

@@ -1,6 +1,10 @@
 #include "common/net/fetch.h"
 
-#include <boost/asio/write.hpp>
+#include "common/net/stream.h"
+
+#include <array>
+#include <optional>
+#include <utility>
 
 namespace sluice::net {
 namespace asio = boost::asio;
@@ -8,37 +12,63 @@ using boost::system::error_code;
 
 struct Fetch::Run {
   Run(asio::io_context& io, FetchRequest asked, Done on_done)
-      : socket{io}, timer{io}, request{std::move(asked)}, done{std::move(on_done)}, parser{64 * 1024} {}
+      : stream{Socket{io}},
+        timer{io},
+        request{std::move(asked)},
+        done{std::move(on_done)},
+        parser{64 * 1024} {}
 
   static void start(const std::shared_ptr<Run>& self) {
     self->timer.expires_after(self->request.timeout);
     self->timer.async_wait([self](const error_code& ec) {
       if (!ec) self->finish(Error::deadline_exceeded);
     });
-    self->socket.async_connect(endpoint_of(self->request.target), [self](const error_code& ec) {
-      if (ec) {
-        self->finish(Error::upstream_connect);
-      } else {
-        send(self);
-      }
-    });
+    self->stream.socket().async_connect(
+        endpoint_of(self->request.target), [self](const error_code& ec) {
+          if (ec) {
+            self->finish(Error::upstream_connect);
+          } else if (self->request.tls != nullptr) {
+            self->session = self->request.tls->make_session(self->stream.native_handle());
+            shake_hands(self);
+          } else {
+            send(self, self->request.head);
+          }
+        });
   }
 
-  static void send(const std::shared_ptr<Run>& self) {
-    asio::async_write(self->socket, asio::buffer(self->request.head),
-                      [self](const error_code& ec, std::size_t /*bytes*/) {
-                        if (ec) {
-                          self->finish(Error::upstream_reset);
-                        } else {
-                          receive(self);
-                        }
-                      });
+  static void shake_hands(const std::shared_ptr<Run>& self) {
+    if (self->finished) return;
+    const auto state = self->session ? self->session->handshake() : TlsStep::State::failed;
+    if (state == TlsStep::State::done) {
+      self->stream = Stream{std::move(self->stream.socket()), std::move(self->session)};
+      send(self, self->request.head);
+    } else if (state == TlsStep::State::want_read || state == TlsStep::State::want_write) {
+      const auto what = state == TlsStep::State::want_read ? Socket::wait_read : Socket::wait_write;
+      self->stream.socket().async_wait(what, [self](const error_code& ec) {
+        if (!ec) shake_hands(self);  // an error here is a close of our own: already finished
+      });
+    } else {
+      self->finish(Error::upstream_invalid);
+    }
+  }
+
+  static void send(const std::shared_ptr<Run>& self, std::string_view rest) {
+    self->stream.async_write_some({asio::buffer(rest), asio::const_buffer{}},
+                                  [self, rest](const error_code& ec, std::size_t bytes) {
+                                    if (ec) {
+                                      self->finish(Error::upstream_reset);
+                                    } else if (bytes < rest.size()) {
+                                      send(self, rest.substr(bytes));
+                                    } else {
+                                      receive(self);
+                                    }
+                                  });
   }
 
   static void receive(const std::shared_ptr<Run>& self) {
     self->in.reserve(self->in.capacity() == 0 ? 4096 : self->in.capacity());
     if (self->in.room() == 0) self->in.reserve(self->in.capacity() * 2);
-    self->socket.async_read_some(asio::buffer(self->in.tail(), self->in.room()),
+    self->stream.async_read_some(asio::buffer(self->in.tail(), self->in.room()),
                                  [self](const error_code& ec, std::size_t bytes) {
                                    self->in.filled(ec ? 0 : bytes);
                                    if (self->take(static_cast<bool>(ec))) receive(self);
@@ -48,7 +78,7 @@ struct Fetch::Run {
   // Returns whether more must be read.
   bool take(bool ended) {
     if (finished) return false;
-    if (!head_done) {
+    while (!head_done) {
       const http::Fed fed = in.empty() ? http::Fed{} : parser.feed_head(in.data(), response.head);
       in.consume(fed.used);
       if (fed.state == http::Fed::State::need_more) {
@@ -59,13 +89,20 @@ struct Fetch::Run {
         finish(Error::upstream_invalid);
         return false;
       }
-      head_done = true;
+      head_done = response.head.status >= 200 || response.head.status == 101;
+      // Interim responses tell nothing yet.
+      if (!head_done) parser.reset(false);
+    }
+    if (request.head_only) {
+      report({});
+      if (finished) return false;
     }
     if (!parser.done() && !in.empty()) {
-      const http::Fed fed = parser.feed_body(in.data(), &response.body);
+      const http::Fed fed =
+          parser.feed_body(in.data(), request.head_only ? nullptr : &response.body);
       in.consume(fed.used);
       if (fed.state == http::Fed::State::bad) finish(Error::upstream_invalid);
-      if (response.body.size() > request.body_max) finish(Error::too_large);
+      if (parser.content_bytes() > request.body_max) finish(Error::too_large);
       if (finished) return false;
     }
     if (parser.done() || (ended && parser.finish_at_close())) {
@@ -79,10 +116,14 @@ struct Fetch::Run {
   void finish(std::optional<Error> error) {
     if (finished) return;
     finished = true;
-    error_code ignored;
-    socket.close(ignored);
+    stream.close();
     timer.cancel();
-    const Done call = std::move(done);
+    report(error);
+  }
+
+  // Tells the outcome unless it has been told; may destroy the fetch.
+  void report(std::optional<Error> error) {
+    const Done call = std::exchange(done, {});
     if (!call) return;
     if (error) {
       call(*error);
@@ -91,7 +132,8 @@ struct Fetch::Run {
     }
   }
 
-  Socket socket;
+  Stream stream;
+  std::unique_ptr<TlsSession> session;  // while hands are shaken
   asio::steady_timer timer;
   FetchRequest request;
   Done done;

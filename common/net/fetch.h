@@ -3,6 +3,7 @@
 #include "common/http/h1_codec.h"
 #include "common/net/byte_buffer.h"
 #include "common/net/socket.h"
+#include "common/net/tls.h"
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -18,6 +19,13 @@ struct FetchRequest {
   std::string head;  ///< complete request head with its empty line
   std::chrono::milliseconds timeout{3000};
   std::size_t body_max = 64 * 1024;
+
+  /// Done when the head has come. The body is still read, up to its limit and timeout, so that the
+  /// peer can finish what it began; nothing is kept of it and nothing it does is a failure.
+  bool head_only = false;
+
+  /// Client sessions to speak TLS through; null for cleartext. Outlives the fetch.
+  TlsSessions* tls = nullptr;
 };
 
 struct FetchResponse {

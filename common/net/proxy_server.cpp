@@ -1,16 +1,20 @@
 #include "common/net/proxy_server.h"
 
+#include "common/net/h1_exchange.h"
+#include "common/net/h2_connection.h"
+#include "common/net/tls_handshake.h"
+
 #include <boost/asio/post.hpp>
 
 namespace sluice::net {
 
 ProxyServer::ProxyServer(boost::asio::io_context& io, const Clock& clock, Gateway& gateway,
                          const ServerLimits& limits)
-    : io_{io}, clock_{clock}, gateway_{gateway}, limits_{limits}, hangups_{io, [](void* key) {
-                                                                             static_cast<Exchange*>(
-                                                                                 key)
-                                                                                 ->on_hangup();
-                                                                           }} {}
+    : io_{io},
+      clock_{clock},
+      gateway_{gateway},
+      limits_{limits},
+      hangups_{io, [](void* key) { static_cast<H1Exchange*>(key)->on_hangup(); }} {}
 
 ProxyServer::~ProxyServer() {
   *alive_ = false;
@@ -32,21 +36,51 @@ Result<Address, Problem> ProxyServer::adopt(int descriptor) {
   return bound;
 }
 
+Result<Address, Problem> ProxyServer::listen_tls(const Address& address, TlsSessions& sessions) {
+  auto listener = std::make_unique<Listener>(io_, [this, &sessions](Socket socket) {
+    prepare(socket);
+    add(std::make_unique<TlsHandshake>(*this, sessions, std::move(socket)));
+  });
+  auto bound = listener->open(address);
+  if (bound) listeners_.push_back(std::move(listener));
+  return bound;
+}
+
+void ProxyServer::secured(Stream stream, bool h2, TimePoint accepted) {
+  if (h2) {
+    add(std::make_unique<H2Connection>(*this, std::move(stream), std::string_view{}));
+    return;
+  }
+  add(std::make_unique<H1Exchange>(*this, std::move(stream), accepted));
+}
+
 void ProxyServer::accepted(Socket socket) {
-  exchanges_.push_back(std::make_unique<Exchange>(*this, std::move(socket)));
-  Exchange& exchange = *exchanges_.back();
-  exchange.place_ = std::prev(exchanges_.end());
-  if (exchanges_.size() >= limits_.connections_max) {
+  prepare(socket);
+  add(std::make_unique<H1Exchange>(*this, Stream{std::move(socket)}));
+}
+
+void ProxyServer::add(std::unique_ptr<Connection> added) {
+  connections_.push_back(std::move(added));
+  Connection& connection = *connections_.back();
+  connection.place_ = std::prev(connections_.end());
+  if (connections_.size() >= limits_.connections_max) {
     for (const auto& listener : listeners_) listener->pause();
   }
-  exchange.start();
+  connection.start();
+}
+
+void ProxyServer::close_after_responses() {
+  closing_ = true;
+  for (auto next = connections_.begin(); next != connections_.end();) (*next++)->drain();
 }
 
 void ProxyServer::close_idle() {
-  for (auto next = exchanges_.begin(); next != exchanges_.end();) {
-    Exchange& exchange = **next++;
-    if (exchange.phase_ == Exchange::Phase::head && exchange.in_.empty()) exchange.close();
-  }
+  for (auto next = connections_.begin(); next != connections_.end();) (*next++)->close_if_idle();
+}
+
+void ProxyServer::close_tunnels() {
+  closing_tunnels_ = true;
+  for (auto next = connections_.begin(); next != connections_.end();) (*next++)->close_tunnel();
 }
 
 void ProxyServer::stop_accepting() {
@@ -55,10 +89,10 @@ void ProxyServer::stop_accepting() {
 
 void ProxyServer::close_all() {
   // One that leaves may end others; those stay in memory until the next turn of the loop.
-  std::vector<Exchange*> all;
-  all.reserve(exchanges_.size());
-  for (const auto& exchange : exchanges_) all.push_back(exchange.get());
-  for (Exchange* exchange : all) exchange->leave();
+  std::vector<Connection*> all;
+  all.reserve(connections_.size());
+  for (const auto& connection : connections_) all.push_back(connection.get());
+  for (Connection* connection : all) connection->abandon();
 }
 
 void ProxyServer::ended() {
@@ -66,10 +100,10 @@ void ProxyServer::ended() {
   if (--in_flight_ == 0 && quiet_) quiet_();
 }
 
-// An exchange retires from deep inside its own calls, so it is freed on the next turn of the loop.
-void ProxyServer::retire(Exchange& exchange) {
-  retired_.splice(retired_.end(), exchanges_, exchange.place_);
-  if (exchanges_.size() + 1 == limits_.connections_max) {
+// A connection retires from deep inside its own calls, so it is freed on the next turn of the loop.
+void ProxyServer::retire(Connection& connection) {
+  retired_.splice(retired_.end(), connections_, connection.place_);
+  if (connections_.size() + 1 == limits_.connections_max) {
     for (const auto& listener : listeners_) listener->resume();
   }
   if (burying_) return;

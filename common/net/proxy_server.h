@@ -1,8 +1,10 @@
 #pragma once
 
+#include "common/net/connection.h"
 #include "common/net/exchange.h"
 #include "common/net/hangup_watch.h"
 #include "common/net/listener.h"
+#include "common/net/stream.h"
 #include "common/time/clock.h"
 
 #include <functional>
@@ -14,12 +16,19 @@ namespace sluice::net {
 
 struct ServerLimits {
   std::size_t head_bytes_max = 1 << 20;  ///< header block; beyond it 431
+  std::size_t fields_max = 1000;         ///< of one head; beyond it 431
   std::size_t connections_max = 16'384;  ///< beyond it accepting pauses
+  std::size_t upgrade_body_max = 64 * 1024;  ///< of a request that asks for h2c; beyond it 413
+  std::uint32_t streams_max = 250;          ///< of one HTTP/2 connection at a time
+  std::uint32_t control_frames_max = 1000;  ///< HTTP/2 frames that carry nothing, in ten seconds
   Duration head_timeout = std::chrono::seconds{60};
   Duration unused_timeout = std::chrono::minutes{10};  ///< between two requests of a connection
+  Duration body_timeout{0};  ///< the client sends none of its body that long: 408; 0 = off
+  /// An upload goes on after its response as long as it moves within this time.
+  Duration upload_patience = std::chrono::seconds{5};
 };
 
-/// Serves HTTP/1.1 on any number of addresses for one gateway. Belongs to one thread.
+/// Serves HTTP on any number of addresses for one gateway. Belongs to one thread.
 class ProxyServer {
  public:
   ProxyServer(boost::asio::io_context& io, const Clock& clock, Gateway& gateway,
@@ -32,12 +41,18 @@ class ProxyServer {
   [[nodiscard]] Result<Address, Problem> listen(const Address& address);
   [[nodiscard]] Result<Address, Problem> adopt(int descriptor);
 
+  /// Starts to listen for TLS connections. `sessions` outlives the server.
+  [[nodiscard]] Result<Address, Problem> listen_tls(const Address& address, TlsSessions& sessions);
+
   /// From now on every response says so and closes its connection. Idle connections stay, since
   /// their next request may be on its way; it is answered like any other.
-  void close_after_responses() { closing_ = true; }
+  void close_after_responses();
 
   /// Closes the connections that serve no request now.
   void close_idle();
+
+  /// From now on the clients of WebSockets get a Close frame; they end when both sides have closed.
+  void close_tunnels();
 
   /// Takes no more connections; those that are open go on.
   void stop_accepting();
@@ -45,7 +60,7 @@ class ProxyServer {
   /// Closes every connection, whatever it does.
   void close_all();
 
-  [[nodiscard]] std::size_t connections() const { return exchanges_.size(); }
+  [[nodiscard]] std::size_t connections() const { return connections_.size(); }
 
   /// Requests between begin and end.
   [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
@@ -54,10 +69,15 @@ class ProxyServer {
   void on_quiet(std::function<void()> quiet) { quiet_ = std::move(quiet); }
 
  private:
-  friend class Exchange;
+  friend class H1Exchange;
+  friend class H2Connection;
+  friend class H2Stream;
+  friend class TlsHandshake;
 
   void accepted(Socket socket);
-  void retire(Exchange& exchange);
+  void secured(Stream stream, bool h2, TimePoint accepted);
+  void add(std::unique_ptr<Connection> connection);
+  void retire(Connection& connection);
   void bury();
 
   void begun() { ++in_flight_; }
@@ -70,11 +90,12 @@ class ProxyServer {
   ServerLimits limits_;
   HangupWatch hangups_;
   std::vector<std::unique_ptr<Listener>> listeners_;
-  std::list<std::unique_ptr<Exchange>> exchanges_;
-  std::list<std::unique_ptr<Exchange>> retired_;
+  std::list<std::unique_ptr<Connection>> connections_;
+  std::list<std::unique_ptr<Connection>> retired_;
   std::function<void()> quiet_;
   std::size_t in_flight_ = 0;
   bool closing_ = false;
+  bool closing_tunnels_ = false;
   bool burying_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -129,6 +129,13 @@ long write_now(Socket& socket, std::string_view first, std::string_view second,
   }
 }
 
+long read_now(Socket& socket, char* to, std::size_t bytes) {
+  while (true) {
+    const ssize_t got = ::recv(socket.native_handle(), to, bytes, MSG_DONTWAIT);
+    if (got >= 0 || errno != EINTR) return got;
+  }
+}
+
 Peer peer_after_eof(Socket& socket) {
   const int fd = socket.native_handle();
   pollfd state{fd, POLLIN | POLLRDHUP, 0};

@@ -30,6 +30,10 @@ void prepare(Socket& socket);
 [[nodiscard]] long write_now(Socket& socket, std::string_view first, std::string_view second,
                              bool& would_block);
 
+/// One attempt to read without waiting. Returns bytes read; 0: the peer has finished sending; negative:
+/// nothing is there, or the peer is gone.
+[[nodiscard]] long read_now(Socket& socket, char* to, std::size_t bytes);
+
 /// After the peer has finished sending: whether it is gone altogether, as far as this host can know.
 /// A Unix peer and a loopback peer are asked for; a remote one cannot be told apart from a peer that
 /// only finished sending, and counts as there.

@@ -1,6 +1,11 @@
 #include "common/net/upstream_pool.h"
 
+#include "common/net/dial_plan.h"
+#include "common/net/h2_upstream.h"
+
 #include <algorithm>
+#include <cerrno>
+#include <sys/socket.h>
 
 namespace sluice::net {
 namespace asio = boost::asio;
@@ -9,6 +14,13 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t kFirstBuffer = 8 * 1024;
+
+// Whether nothing has come and the peer has not closed.
+bool is_silent(Socket& socket) {
+  char byte = 0;
+  const ssize_t got = ::recv(socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
 
 // What the reference's 502 quotes when a connection cannot be made (queue-proxy.md 13, row 43).
 std::string dial_text(const Address& target, const error_code& ec) {
@@ -24,7 +36,7 @@ std::string dial_text(const Address& target, const error_code& ec) {
 }  // namespace
 
 Upstream::Upstream(UpstreamPool& pool, Socket opened)
-    : socket{std::move(opened)}, parser{pool.limits_.head_bytes_max}, pool_{pool} {}
+    : socket{std::move(opened)}, parser{pool.limits_.head_bytes_max, pool.limits_.fields_max}, pool_{pool} {}
 
 void Upstream::want_read() {
   if (reading_ || ended_) return;
@@ -64,9 +76,12 @@ struct UpstreamPool::Attempt {
   asio::steady_timer timer;
   UpstreamUser* user;
   Connected done;
-  int pending = 2;  // the connect and the timer: both end before the attempt does
+  DialPlan plan;
+  int round = 0;    // of tries; a connect of an earlier one says nothing any more
+  int pending = 0;  // waits and connects that still point here
+  bool resting = false;
   bool answered = false;
-  std::list<std::unique_ptr<Attempt>>::iterator place;
+  std::list<std::unique_ptr<Attempt>>::iterator place{};
 };
 
 UpstreamPool::UpstreamPool(asio::io_context& io, const Address& target,
@@ -77,7 +92,8 @@ UpstreamPool::~UpstreamPool() {
   *alive_ = false;
 }
 
-Upstream* UpstreamPool::take_idle(UpstreamUser& user) {
+Upstream* UpstreamPool::take_idle(UpstreamUser& user, bool checked) {
+  while (checked && !idle_.empty() && !is_silent(idle_.back()->socket)) discard(*idle_.back());
   if (idle_.empty()) return nullptr;
   Upstream* upstream = idle_.back();
   idle_.pop_back();
@@ -89,29 +105,80 @@ Upstream* UpstreamPool::take_idle(UpstreamUser& user) {
 
 std::uint64_t UpstreamPool::connect(UpstreamUser& user, Connected done) {
   const std::uint64_t id = next_attempt_++;
-  attempts_.push_back(std::unique_ptr<Attempt>{
-      new Attempt{id, Socket{io_}, asio::steady_timer{io_}, &user, std::move(done), 2, false, {}}});
+  attempts_.push_back(
+      std::unique_ptr<Attempt>{new Attempt{id, Socket{io_}, asio::steady_timer{io_}, &user,
+                                           std::move(done), DialPlan{id, limits_.connect_timeout}}});
   Attempt& attempt = *attempts_.back();
   attempt.place = std::prev(attempts_.end());
+  start_try(attempt);
+  return id;
+}
+
+void UpstreamPool::start_try(Attempt& attempt) {
+  attempt.resting = false;
+  const int round = ++attempt.round;
   error_code opened;
   attempt.socket.open(endpoint_.protocol(), opened);
-  attempt.timer.expires_after(limits_.connect_timeout);
-  attempt.timer.async_wait([this, &attempt, alive = alive_](const error_code& ec) {
-    if (!*alive) return;
-    if (!ec && !attempt.answered) finish_attempt(attempt, asio::error::timed_out);
-    if (--attempt.pending == 0) attempts_.erase(attempt.place);
-  });
-  const auto connected = [this, &attempt, alive = alive_](const error_code& ec) {
-    if (!*alive) return;
-    if (!attempt.answered) finish_attempt(attempt, ec);
-    if (--attempt.pending == 0) attempts_.erase(attempt.place);
+  const auto connected = [this, &attempt, round, alive = alive_](const error_code& ec) {
+    if (*alive) on_connect(attempt, round, ec);
   };
+  ++attempt.pending;
   if (opened) {
     asio::post(io_, [connected, opened] { connected(opened); });
-  } else {
-    attempt.socket.async_connect(endpoint_, connected);
+    return;
   }
-  return id;
+  attempt.socket.async_connect(endpoint_, connected);
+  attempt.timer.expires_after(std::max<Duration>(attempt.plan.next_try(), Duration{1}));
+  ++attempt.pending;
+  attempt.timer.async_wait([this, &attempt, alive = alive_](const error_code& ec) {
+    if (!*alive) return;
+    --attempt.pending;
+    if (!ec && !attempt.answered) on_dial_timer(attempt);
+    release(attempt);
+  });
+}
+
+void UpstreamPool::on_connect(Attempt& attempt, int round, const error_code& ec) {
+  --attempt.pending;
+  if (round == attempt.round && !attempt.resting && !attempt.answered) {
+    if (ec == asio::error::timed_out || ec == asio::error::try_again) {
+      rest(attempt);  // also a Unix socket whose backlog is full
+    } else {
+      finish_attempt(attempt, ec);
+    }
+  }
+  release(attempt);
+}
+
+void UpstreamPool::on_dial_timer(Attempt& attempt) {
+  if (attempt.resting) {
+    start_try(attempt);
+  } else {
+    rest(attempt);
+  }
+}
+
+void UpstreamPool::rest(Attempt& attempt) {
+  error_code ignored;
+  attempt.socket.close(ignored);
+  attempt.resting = true;
+  const Duration pause = attempt.plan.rest();
+  if (pause == Duration{0} || attempt.round >= DialPlan::kTries) {
+    finish_attempt(attempt, asio::error::timed_out);
+    return;
+  }
+  attempt.timer.expires_after(pause);
+  ++attempt.pending;
+  attempt.timer.async_wait([this, &attempt, alive = alive_](const error_code& ec) {
+    if (!*alive) return;
+    --attempt.pending;
+    if (!ec && !attempt.answered) on_dial_timer(attempt);
+    release(attempt);
+  });
+}
+
+void UpstreamPool::release(Attempt& attempt) {
+  if (attempt.answered && attempt.pending == 0) attempts_.erase(attempt.place);
 }
 
 void UpstreamPool::finish_attempt(Attempt& attempt, const error_code& ec) {
@@ -178,8 +245,18 @@ void UpstreamPool::erase(Upstream& upstream) {
   all_.erase(upstream.place_);
 }
 
+H2Upstreams& UpstreamPool::h2() {
+  if (!h2_) h2_ = std::make_unique<H2Upstreams>(io_, *this);
+  return *h2_;
+}
+
+bool UpstreamPool::at_rest() const {
+  return all_.empty() && attempts_.empty() && (!h2_ || h2_->at_rest());
+}
+
 void UpstreamPool::close() {
   closed_ = true;
+  if (h2_) h2_->close();
   sweep_timer_.cancel();
   while (!idle_.empty()) discard(*idle_.back());
 }

@@ -15,6 +15,7 @@
 
 namespace sluice::net {
 
+class H2Upstreams;
 class UpstreamPool;
 
 /// What a connection tells the exchange that uses it.
@@ -67,8 +68,9 @@ class Upstream {
 struct UpstreamLimits {
   std::size_t idle_max = 1000;
   std::chrono::seconds idle_timeout{90};
-  std::chrono::milliseconds connect_timeout{20'000};
+  std::chrono::milliseconds connect_timeout{20'000};  ///< all tries of DialPlan together
   std::size_t head_bytes_max = 1 << 20;
+  std::size_t fields_max = 1000;
   /// Whether a bodiless, repeatable request may be sent again when a reused connection ended
   /// without an answer (queue-proxy.md 15.8). Off: only a request of which no byte was sent is
   /// (activator.md 14.5).
@@ -93,8 +95,10 @@ class UpstreamPool {
   UpstreamPool(const UpstreamPool&) = delete;
   UpstreamPool& operator=(const UpstreamPool&) = delete;
 
-  /// An idle connection, newest first, or null. It belongs to `user` until given back.
-  Upstream* take_idle(UpstreamUser& user);
+  /// An idle connection, newest first, or null. It belongs to `user` until given back. `checked`: the
+  /// kernel is asked first whether the peer has closed it; else only what the loop has seen counts,
+  /// which suffices for requests that may be sent again.
+  Upstream* take_idle(UpstreamUser& user, bool checked);
 
   /// Opens a connection; `done` is called later, once, unless `cancel_connect` comes first.
   std::uint64_t connect(UpstreamUser& user, Connected done);
@@ -109,6 +113,9 @@ class UpstreamPool {
   /// Closes idle connections and stops keeping new ones.
   void close();
 
+  /// Connections of HTTP/2 to the same address, shared by many requests.
+  [[nodiscard]] H2Upstreams& h2();
+
   [[nodiscard]] const Address& target() const { return target_; }
 
   [[nodiscard]] const UpstreamLimits& limits() const { return limits_; }
@@ -116,13 +123,18 @@ class UpstreamPool {
   [[nodiscard]] std::size_t idle() const { return idle_.size(); }
 
   /// Whether nothing of the pool is in use or still ending; then it may be destroyed.
-  [[nodiscard]] bool at_rest() const { return all_.empty() && attempts_.empty(); }
+  [[nodiscard]] bool at_rest() const;
 
  private:
   friend class Upstream;
   struct Attempt;
 
+  void start_try(Attempt& attempt);
+  void on_connect(Attempt& attempt, int round, const boost::system::error_code& ec);
+  void on_dial_timer(Attempt& attempt);
+  void rest(Attempt& attempt);
   void finish_attempt(Attempt& attempt, const boost::system::error_code& ec);
+  void release(Attempt& attempt);
   void erase(Upstream& upstream);
   void arm_sweep();
   void sweep();
@@ -138,6 +150,7 @@ class UpstreamPool {
   boost::asio::steady_timer sweep_timer_;
   bool sweeping_ = false;
   bool closed_ = false;
+  std::unique_ptr<H2Upstreams> h2_;  // null until the first request of HTTP/2
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

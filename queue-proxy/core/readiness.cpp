@@ -19,42 +19,45 @@ constexpr Duration kUnsetTimeout = seconds{30};
 }  // namespace
 
 ProbeRun::Next ProbeRun::begin(TimePoint now) {
-  if (spec_.kind == ProbeSpec::Kind::none) return {Step::failed};
   begun_ = now;
-  http_gap_ = kEagerGap;
-  port_open_ = false;
-  const bool aggressive = spec_.period == Duration{0};
-  const Duration timeout =
-      aggressive ? kAttempt : (spec_.timeout == Duration{0} ? kUnsetTimeout : spec_.timeout);
-  if (spec_.kind == ProbeSpec::Kind::tcp || aggressive) return {Step::connect, Duration{0}, timeout};
-  return {Step::http, Duration{0}, timeout};
+  answer_gap_ = kEagerGap;
+  failures_ = 0;
+  if (spec_.kind == ProbeSpec::Kind::none) return {Step::failed};
+  if (aggressive()) return {Step::attempt, Duration{0}, kAttempt};
+  if (spec_.timeout != Duration{0}) return {Step::attempt, Duration{0}, spec_.timeout};
+  // The reference's gRPC client takes no timeout for one that has passed already.
+  if (spec_.kind == ProbeSpec::Kind::grpc) return {Step::failed};
+  return {Step::attempt, Duration{0}, kUnsetTimeout};
 }
 
-ProbeRun::Next ProbeRun::attempted(bool success, TimePoint now) {
-  if (spec_.period != Duration{0}) return {success ? Step::passed : Step::failed};
-  if (!success) {
-    successes_ = 0;
-    return aggressive_next(now);
-  }
-  if (spec_.kind == ProbeSpec::Kind::http && !port_open_) {
-    port_open_ = true;
-    return {Step::http, Duration{0}, kAttempt};
-  }
-  successes_ = std::min(successes_ + 1, spec_.success_threshold);
-  if (successes_ >= spec_.success_threshold) return {Step::passed};
-  return aggressive_next(now);
+ProbeRun::Next ProbeRun::attempted(Attempt outcome, TimePoint now) {
+  const bool passed = outcome == Attempt::passed;
+  failures_ += passed ? 0 : 1;
+  if (!aggressive()) return {passed ? Step::passed : Step::failed};
+  successes_ = passed ? std::min(successes_ + 1, spec_.success_threshold) : 0;
+  if (passed && successes_ >= spec_.success_threshold) return {Step::passed};
+  return again(outcome, now);
 }
 
-ProbeRun::Next ProbeRun::aggressive_next(TimePoint now) {
+ProbeRun::Next ProbeRun::again(Attempt outcome, TimePoint now) {
   const Duration spent = now - begun_;
   if (spent >= kRunLongest) return {Step::failed};
-  const bool eager = spent < kEagerTime;
-  if (spec_.kind == ProbeSpec::Kind::http && port_open_) {
-    const Duration gap = eager ? http_gap_ : kGap;
-    http_gap_ = std::min(http_gap_ * 2, kGap);
-    return {Step::http, gap, kAttempt};
+  if (spent >= kEagerTime) return {Step::attempt, kGap, kAttempt};
+  if (outcome == Attempt::refused || spec_.kind == ProbeSpec::Kind::tcp) {
+    return {Step::attempt, kEagerGap, kAttempt};
   }
-  return {Step::connect, eager ? kEagerGap : kGap, kAttempt};
+  const Duration gap = answer_gap_;
+  answer_gap_ = std::min(answer_gap_ * 2, kGap);
+  return {Step::attempt, gap, kAttempt};
+}
+
+std::string ProbeRun::failure(std::string_view last_error) const {
+  std::string line;
+  if (spec_.kind != ProbeSpec::Kind::none && aggressive()) {
+    line = "aggressive probe error (failed " + std::to_string(failures_) + " times): ";
+  }
+  line += last_error;
+  return line;
 }
 
 }  // namespace sluice::queue_proxy

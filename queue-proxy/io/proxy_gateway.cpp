@@ -15,6 +15,9 @@ struct ProxyGateway::State final : net::ExchangeState {
   bool queued = false;    // waits for one
   bool probing = false;   // waits for the user process's readiness
   bool bypass = false;    // a kubelet's probe on its way past breaker and statistics
+  bool probe = false;     // of any kind: not measured, and logged only when asked for
+  bool bounded = false;   // met the breaker
+  Duration waited{};      // for a slot
   breaker::Ticket ticket;
 };
 
@@ -25,7 +28,8 @@ net::UpstreamLimits pool_limits(const Config& config) {
   if (config.container_concurrency > 0) {
     limits.idle_max = static_cast<std::size_t>(config.container_concurrency);
   }
-  limits.head_bytes_max = config.head_bytes_max;
+  limits.head_bytes_max = config.limits.head_bytes_max;
+  limits.fields_max = config.limits.fields_max;
   return limits;
 }
 
@@ -34,33 +38,101 @@ std::optional<breaker::Breaker> make_breaker(const Config& config) {
   return breaker::Breaker{{config.container_concurrency, std::max(1, config.queue_depth)}};
 }
 
+Cause cause_of(Error error) {
+  switch (error) {
+    case Error::queue_full:
+      return Cause::queue_full;
+    case Error::queue_wait:
+      return Cause::queue_wait;
+    case Error::deadline_exceeded:
+      return Cause::timeout_max;
+    case Error::draining:
+      return Cause::draining;
+    case Error::not_ready:
+      return Cause::not_ready;
+    case Error::bad_request:
+      return Cause::bad_request;
+    case Error::too_large:
+      return Cause::too_large;
+    case Error::upstream_connect:
+      return Cause::upstream_connect;
+    case Error::upstream_reset:
+      return Cause::upstream_reset;
+    case Error::upstream_invalid:
+      return Cause::upstream_invalid;
+    case Error::client_gone:
+      return Cause::client_gone;
+    case Error::cannot_scale:
+    case Error::start_failed:
+    case Error::no_route:
+    case Error::io_failed:
+    case Error::invalid_config:
+      break;
+  }
+  return Cause::other;
+}
+
+Cause cause_of(const net::Outcome& outcome) {
+  // A tunnel ends when one of its ends does; neither failed.
+  const bool tunnel = outcome.status == 101;
+  switch (outcome.end) {
+    case net::Outcome::End::answered:
+      return Cause::none;
+    case net::Outcome::End::client_gone:
+      return tunnel ? Cause::none : Cause::client_gone;
+    case net::Outcome::End::own:
+      return outcome.error ? cause_of(*outcome.error) : Cause::none;
+    case net::Outcome::End::aborted:
+      if (tunnel) return Cause::none;
+      return outcome.error == Error::bad_request ? Cause::bad_request : Cause::container_aborted;
+    case net::Outcome::End::timed_out:
+      break;
+  }
+  switch (outcome.timer) {
+    case net::Timer::response_start:
+      return Cause::timeout_response_start;
+    case net::Timer::idle:
+      return Cause::timeout_idle;
+    case net::Timer::none:
+    case net::Timer::max:
+      break;
+  }
+  return Cause::timeout_max;
+}
+
 }  // namespace
 
 ProxyGateway::ProxyGateway(boost::asio::io_context& io, const Clock& clock, const Config& config,
-                           UserProbe& probe, Drain& drain)
+                           UserProbe& probe, Drain& drain, Telemetry& telemetry)
     : clock_{clock},
       config_{config},
       probe_{probe},
       drain_{drain},
+      telemetry_{telemetry},
       pool_{io, config.user, pool_limits(config)},
       stats_{clock.now()},
       breaker_{make_breaker(config)},
       expiry_timer_{io} {}
 
-std::unique_ptr<net::ExchangeState> ProxyGateway::make_state() { return std::make_unique<State>(); }
+std::unique_ptr<net::ExchangeState> ProxyGateway::make_state() {
+  return std::make_unique<State>();
+}
 
 ProxyGateway::State& ProxyGateway::state_of(net::Exchange& exchange) {
   return static_cast<State&>(exchange.state());
 }
 
 void ProxyGateway::begin(net::Exchange& exchange) {
-  state_of(exchange) = State{};
+  State& state = state_of(exchange);
+  state = State{};
   const http::RequestHead& head = exchange.request();
   switch (http::classify_probe(head)) {
     case http::ProbeKind::health:
+      state.probe = true;
       answer_health(exchange);
       return;
     case http::ProbeKind::network: {
+      state.probe = true;
       const http::ProbeAnswer answer = http::network_answer(head, drain_.draining());
       http::OwnResponse response = http::plain_response(answer.status, answer.body);
       if (!answer.hash.empty()) response.extra = "K-Network-Hash: " + answer.hash + "\r\n";
@@ -72,8 +144,9 @@ void ProxyGateway::begin(net::Exchange& exchange) {
   }
   drain_.arrived(exchange.arrived());
   ++active_;
-  State& state = state_of(exchange);
   state.bypass = may_bypass(exchange);
+  state.probe = state.bypass || head.fields.has(Known::k_network_probe);
+  if (!state.probe) telemetry_.enter(head, exchange.secure());
   if (!state.bypass) {
     state.counted = true;
     state.proxied = head.fields.get(Known::k_proxy_request) == "activator";
@@ -84,7 +157,8 @@ void ProxyGateway::begin(net::Exchange& exchange) {
     }
   }
   if (head.method == "CONNECT") {
-    http::OwnResponse refusal = http::response_for(Error::bad_request, "CONNECT is not supported\n");
+    http::OwnResponse refusal =
+        http::response_for(Error::bad_request, "CONNECT is not supported\n");
     refusal.status = 405;
     exchange.respond(refusal);
     return;
@@ -137,6 +211,7 @@ void ProxyGateway::admit(net::Exchange& exchange) {
     return;
   }
   State& state = state_of(exchange);
+  state.bounded = true;
   const breaker::Entered entered = breaker_->enter(exchange.arrived());
   switch (entered.entry) {
     case breaker::Entry::admitted:
@@ -178,15 +253,24 @@ net::ResponseVerdict ProxyGateway::response(net::Exchange& /*exchange*/,
   return net::ResponseVerdict::forward;
 }
 
-void ProxyGateway::end(net::Exchange& exchange, const net::Outcome& /*outcome*/) {
+void ProxyGateway::explain(net::Exchange& exchange, std::string& sluice_error) {
+  const State& state = state_of(exchange);
+  const Duration waited = state.queued ? clock_.now() - exchange.arrived() : state.waited;
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(waited).count();
+  sluice_error.append("; queued=").append(std::to_string(milliseconds)).append("ms");
+  if (sluice_error.find("; at=") == std::string::npos) {
+    sluice_error.append("; at=").append(place());
+  }
+}
+
+void ProxyGateway::end(net::Exchange& exchange, const net::Outcome& outcome) {
   State state = state_of(exchange);
   state_of(exchange) = State{};
-  if (state.probing) {
-    std::erase(probing_, &exchange);
-    return;
-  }
+  if (state.probing) std::erase(probing_, &exchange);
+  const TimePoint now = clock_.now();
+  if (state.queued) state.waited = now - exchange.arrived();
+  record(exchange, state, outcome, now);
   if (state.counted) {
-    const TimePoint now = clock_.now();
     if (state.proxied) {
       stats_.proxied_out(now);
     } else {
@@ -195,17 +279,45 @@ void ProxyGateway::end(net::Exchange& exchange, const net::Outcome& /*outcome*/)
   }
   if (state.counted || state.bypass) --active_;
   if (state.queued) breaker_->cancel(state.ticket);
-  if (state.admitted) leave_breaker();
+  if (state.admitted) leave_breaker(now);
   if (active_ == 0 && idle_) idle_();
 }
 
-void ProxyGateway::leave_breaker() {
+void ProxyGateway::record(net::Exchange& exchange, const State& state, const net::Outcome& outcome,
+                          TimePoint now) {
+  const Cause cause = cause_of(outcome);
+  const net::Traffic& traffic = exchange.traffic();
+  RequestRecord record{.head = exchange.request(),
+                       .peer_ip = exchange.peer_ip(),
+                       .secure = exchange.secure(),
+                       .bounded = state.bounded,
+                       .cause = cause,
+                       .status = recorded_status(outcome.status, cause),
+                       .latency = now - exchange.arrived(),
+                       .queued = state.waited,
+                       .request_bytes = traffic.request_bytes,
+                       .response_bytes = traffic.response_bytes};
+  if (traffic.dispatched != TimePoint{}) record.app = now - traffic.dispatched;
+  if (state.probe) {
+    telemetry_.probed(record);
+  } else {
+    telemetry_.leave(record, now);
+  }
+}
+
+std::optional<QueueLoad> ProxyGateway::queue_load() const {
+  if (!breaker_) return std::nullopt;
+  return QueueLoad{breaker_->running(), breaker_->waiting(), breaker_->capacity()};
+}
+
+void ProxyGateway::leave_breaker(TimePoint now) {
   const auto next = breaker_->leave();
   if (!next) return;
   net::Exchange& exchange = *waiters_[next->index];
   State& state = state_of(exchange);
   state.queued = false;
   state.admitted = true;
+  state.waited = now - exchange.arrived();
   send(exchange);
 }
 
@@ -225,6 +337,7 @@ void ProxyGateway::expire_waiters() {
   while (const auto expired = breaker_->expire(clock_.now(), config_.queue_wait)) {
     net::Exchange& exchange = *waiters_[expired->index];
     state_of(exchange).queued = false;
+    state_of(exchange).waited = clock_.now() - exchange.arrived();
     exchange.respond(http::response_for(Error::queue_wait));
   }
   arm_expiry();

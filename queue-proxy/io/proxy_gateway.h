@@ -7,6 +7,7 @@
 #include "common/time/clock.h"
 #include "queue-proxy/config.h"
 #include "queue-proxy/core/drain.h"
+#include "queue-proxy/io/telemetry.h"
 #include "queue-proxy/io/user_probe.h"
 
 #include <boost/asio/steady_timer.hpp>
@@ -22,7 +23,7 @@ class ProxyGateway final : public net::Gateway {
  public:
   /// All references are App's members declared before this one.
   ProxyGateway(boost::asio::io_context& io, const Clock& clock, const Config& config,
-               UserProbe& probe, Drain& drain);
+               UserProbe& probe, Drain& drain, Telemetry& telemetry);
 
   [[nodiscard]] std::unique_ptr<net::ExchangeState> make_state() override;
   void begin(net::Exchange& exchange) override;
@@ -30,7 +31,10 @@ class ProxyGateway final : public net::Gateway {
   net::ResponseVerdict response(net::Exchange& exchange, const http::ResponseHead& head,
                                 std::string& extra) override;
   void end(net::Exchange& exchange, const net::Outcome& outcome) override;
+  void explain(net::Exchange& exchange, std::string& sluice_error) override;
+
   [[nodiscard]] std::string_view timeout_text() const override { return "request timeout"; }
+
   [[nodiscard]] std::string_view place() const override { return "queue-proxy"; }
 
   /// Closes the present interval of the statistics.
@@ -42,6 +46,9 @@ class ProxyGateway final : public net::Gateway {
   /// A final drain may be over when the last of them has ended.
   void on_idle(std::function<void()> idle) { idle_ = std::move(idle); }
 
+  /// How full the breaker is; nothing without one.
+  [[nodiscard]] std::optional<QueueLoad> queue_load() const;
+
   void close() { pool_.close(); }
 
  private:
@@ -52,7 +59,9 @@ class ProxyGateway final : public net::Gateway {
   void health_known(bool ready);
   void admit(net::Exchange& exchange);
   void send(net::Exchange& exchange);
-  void leave_breaker();
+  void leave_breaker(TimePoint now);
+  void record(net::Exchange& exchange, const State& state, const net::Outcome& outcome,
+              TimePoint now);
   void expire_waiters();
   void arm_expiry();
   [[nodiscard]] bool may_bypass(const net::Exchange& exchange) const;
@@ -61,6 +70,7 @@ class ProxyGateway final : public net::Gateway {
   const Config& config_;
   UserProbe& probe_;
   Drain& drain_;
+  Telemetry& telemetry_;
   net::UpstreamPool pool_;
   load::RequestStats stats_;
   std::optional<breaker::Breaker> breaker_;

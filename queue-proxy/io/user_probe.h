@@ -1,10 +1,10 @@
 #pragma once
 
-#include "common/net/fetch.h"
+#include "common/net/address.h"
 #include "common/time/clock.h"
 #include "queue-proxy/core/readiness.h"
 
-#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/io_context.hpp>
 
 #include <functional>
 #include <memory>
@@ -12,8 +12,10 @@
 
 namespace sluice::queue_proxy {
 
-/// Asks the user process whether it is ready. One run at a time: whoever asks while a run is on
-/// shares its answer. Runs do not depend on who asked; a caller that goes away changes nothing.
+/// Asks the user's containers whether they are ready. One run at a time: whoever asks while a run
+/// is on shares its answer. Runs do not depend on who asked; a caller that goes away changes
+/// nothing. All containers are asked at once and all must pass. Why a run failed goes to standard
+/// error.
 class UserProbe {
  public:
   using Answer = std::function<void(bool)>;

@@ -48,6 +48,7 @@ class Reader:
     def __init__(self, sock):
         self.sock = sock
         self.data = b''
+        self.trailers = {}  # of the chunked body read last
 
     def more(self):
         part = self.sock.recv(65536)
@@ -87,12 +88,21 @@ class Reader:
             if size is None:
                 return body, False
             count = int(size.split(b';')[0], 16)
+            if count == 0:
+                return body, self.read_trailers()
             part = self.exactly(count + 2)
             if len(part) < count + 2:
                 return body + part, False
-            if count == 0:
-                return body, True
             body += part[:-2]
+
+    def read_trailers(self):
+        self.trailers = {}
+        while (line := self.until(b'\r\n')) is not None:
+            if not line:
+                return True
+            name, _, value = line.decode('latin-1').partition(':')
+            self.trailers[name.strip().lower()] = value.strip()
+        return False
 
     def answer(self, method='GET'):
         """The next final response; interim ones are passed over. None: the connection ended."""

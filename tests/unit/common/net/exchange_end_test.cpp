@@ -201,7 +201,7 @@ TEST_F(ExchangeEndTest, CutsAResponseThatHasBegunWhenATimerFires) {
   client.send(kGet);
   until_closed(client);
 
-  EXPECT_TRUE(client.seen().ends_with("5\r\nhello"));
+  EXPECT_TRUE(client.seen().ends_with("5\r\nhello\r\n"));
   EXPECT_EQ(gateway_.ends.back(), End::timed_out);
 }
 

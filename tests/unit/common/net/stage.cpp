@@ -56,7 +56,10 @@ void ScriptedUpstream::play(std::vector<Script> scripts) {
 void ScriptedUpstream::read(Session& session) {
   session.socket.async_read_some(
       asio::buffer(session.buffer), [this, &session](const error_code& ec, std::size_t bytes) {
-        if (ec) return;
+        if (ec) {
+          ++ended_;
+          return;
+        }
         received_.append(session.buffer.data(), bytes);
         session.pending.append(session.buffer.data(), bytes);
         const std::size_t end = session.pending.find("\r\n\r\n");
@@ -68,6 +71,24 @@ void ScriptedUpstream::read(Session& session) {
         }
         if (session.socket.is_open()) read(session);
       });
+}
+
+void ScriptedUpstream::say(std::string_view bytes) {
+  error_code ec;
+  asio::const_buffer rest{bytes.data(), bytes.size()};
+  while (rest.size() > 0 && !ec) rest += sessions_.back()->socket.write_some(asio::buffer(rest), ec);
+}
+
+void ScriptedUpstream::finish_sending() {
+  error_code ec;
+  sessions_.back()->socket.shutdown(Socket::shutdown_send, ec);
+}
+
+void ScriptedUpstream::hang_up(After how) {
+  error_code ec;
+  Socket& socket = sessions_.back()->socket;
+  if (how == After::reset) socket.set_option(asio::socket_base::linger{true, 0}, ec);
+  socket.close(ec);
 }
 
 void ScriptedUpstream::answer(Session& session) {
@@ -123,9 +144,14 @@ bool Client::take() {
   }
 }
 
-Stage::Stage()
-    : pool_{io_, upstream_.address(), UpstreamLimits{}},
-      server_{io_, clock_, gateway_, ServerLimits{}} {
+ServerLimits stage_limits() {
+  ServerLimits limits;
+  limits.upload_patience = std::chrono::milliseconds{50};
+  return limits;
+}
+
+Stage::Stage(const ServerLimits& limits)
+    : pool_{io_, upstream_.address(), UpstreamLimits{}}, server_{io_, clock_, gateway_, limits} {
   gateway_.on_begin = [this](Exchange& exchange) { forward(exchange); };
   const auto bound = server_.listen(loopback());
   if (bound) address_ = *bound;

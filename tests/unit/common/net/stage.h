@@ -33,9 +33,19 @@ class ScriptedUpstream {
   /// Everything received, of all connections, in order of arrival.
   [[nodiscard]] const std::string& received() const { return received_; }
 
+  void forget() { received_.clear(); }
+
   [[nodiscard]] std::size_t connections() const { return sessions_.size(); }
 
   [[nodiscard]] std::size_t requests() const { return requests_; }
+
+  /// On the latest connection, beside any script.
+  void say(std::string_view bytes);
+  void finish_sending();
+  void hang_up(After how);
+
+  /// Connections whose other end has finished sending, or failed.
+  [[nodiscard]] std::size_t ended() const { return ended_; }
 
   /// Answers at each head and reads no further: uploads stall.
   void stop_reading_after_head() { stalling_ = true; }
@@ -53,6 +63,7 @@ class ScriptedUpstream {
   std::vector<Script> scripts_;
   std::string received_;
   std::size_t requests_ = 0;
+  std::size_t ended_ = 0;
   bool stalling_ = false;
 };
 
@@ -119,10 +130,13 @@ class ScriptedGateway final : public Gateway {
   std::vector<Outcome::End> ends;
 };
 
+/// The defaults, with less patience.
+[[nodiscard]] ServerLimits stage_limits();
+
 /// Gateway, server and one upstream on one loop.
 class Stage : public ::testing::Test {
  protected:
-  Stage();
+  explicit Stage(const ServerLimits& limits = stage_limits());
   ~Stage() override;
 
   /// Turns the loop until the condition holds; a failure when it never does.

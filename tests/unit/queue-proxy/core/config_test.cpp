@@ -52,8 +52,8 @@ TEST(Config, HasTheReferencesDefaults) {
   EXPECT_FALSE(config->idle);
   EXPECT_TRUE(config->always_ready);
   EXPECT_EQ(config->drain_quiet, Duration{30s});
-  EXPECT_EQ(config->head_bytes_max, 1U << 20U);
-  EXPECT_EQ(config->connections_max, 16'384U);
+  EXPECT_EQ(config->limits.head_bytes_max, 1U << 20U);
+  EXPECT_EQ(config->limits.connections_max, 16'384U);
 }
 
 TEST(Config, NamesTheRequiredVariableThatIsMissing) {
@@ -70,9 +70,31 @@ TEST(Config, NamesTheRequiredVariableThatIsMissing) {
 }
 
 TEST(Config, RefusesWrongValuesByName) {
-  for (const auto& [name, value] : std::map<std::string, std::string>{
+  for (const auto& [name, value] : std::multimap<std::string, std::string>{
            {"CONTAINER_CONCURRENCY", ""},
+           {"CONTAINER_CONCURRENCY", "1e3"},
+           {"CONTAINER_CONCURRENCY", "99999999999999999999"},
+           {"USER_PORT", ""},
+           {"USER_PORT", "0"},
            {"USER_PORT", "80a"},
+           {"USER_PORT", "example.com:80"},
+           {"QUEUE_SERVING_TLS_PORT", "https"},
+           {"SERVING_LOGGING_CONFIG", "{"},
+           {"SERVING_LOGGING_CONFIG", "[]"},
+           {"SERVING_LOGGING_CONFIG", R"({"level":"loud"})"},
+           {"SERVING_LOGGING_LEVEL", "loud"},
+           {"SLUICE_NODE_ADDRESS", "node-1"},
+           {"SLUICE_QUEUE_DEPTH", "0"},
+           {"SLUICE_THREADS", "0"},
+           {"SLUICE_MAX_HEADERS", "3"},
+           {"SLUICE_MAX_STREAMS", "0"},
+           {"SLUICE_HEADER_TIMEOUT", "0"},
+           {"SLUICE_BODY_TIMEOUT", "nan"},
+           {"SLUICE_QUEUE_WAIT", "inf"},
+           {"SLUICE_QUEUE_WAIT", "1e9h"},
+           {"SLUICE_CERTS_DIR", ""},
+           {"SLUICE_METRICS_ADDRESS", "x"},
+           {"ENABLE_HTTP2_AUTO_DETECTION", ""},
            {"QUEUE_SERVING_PORT", "70000"},
            {"REVISION_TIMEOUT_SECONDS", "5s"},
            {"REVISION_IDLE_TIMEOUT_SECONDS", "-1"},
@@ -111,31 +133,95 @@ TEST(Config, TakesUnixAddressesAndDurations) {
   EXPECT_EQ(config->drain_quiet, Duration{0});
 }
 
-TEST(Config, MeansHttpWhenAProbeNamesNoScheme) {
-  const auto config = with("SERVING_READINESS_PROBE",
-                           R"({"httpGet":{"path":"ready","port":"8080"},"successThreshold":3})");
+TEST(Config, IsAlwaysReadyWithNothingToProbe) {
+  EXPECT_TRUE(with("SERVING_READINESS_PROBE", "")->always_ready);
+  EXPECT_FALSE(with("SERVING_READINESS_PROBE", R"({"tcpSocket":{"port":80}})")->always_ready);
 
-  ASSERT_TRUE(config);
-  ASSERT_EQ(config->probes.size(), 1U);
-  EXPECT_EQ(config->probes[0].kind, ProbeSpec::Kind::http);
-  EXPECT_EQ(config->probes[0].path, "/ready");
-  EXPECT_EQ(config->probes[0].success_threshold, 3);
-  EXPECT_FALSE(config->always_ready);
+  auto variables = usual();
+  variables["ENABLE_MULTI_CONTAINER_PROBES"] = "true";
+  variables["SERVING_READINESS_PROBE"] = "[]";
+  EXPECT_TRUE(read(variables)->always_ready);
 }
 
-TEST(Config, TakesSeveralProbesAndOneThatNeverPasses) {
-  const auto config = with("SERVING_READINESS_PROBE",
-                           R"([{"tcpSocket":{"port":8080}},{"exec":{"command":["true"]}}])");
+TEST(Config, HandsTheSwitchesToTheProbes) {
+  auto variables = usual();
+  variables["ENABLE_MULTI_CONTAINER_PROBES"] = "t";
+  variables["ENABLE_HTTP2_AUTO_DETECTION"] = "1";
+  variables["SERVING_READINESS_PROBE"] = R"([{"httpGet":{"port":80}},{"tcpSocket":{"port":80}}])";
+
+  const auto config = read(variables);
 
   ASSERT_TRUE(config);
   ASSERT_EQ(config->probes.size(), 2U);
-  EXPECT_EQ(config->probes[0].kind, ProbeSpec::Kind::tcp);
-  EXPECT_EQ(config->probes[1].kind, ProbeSpec::Kind::none);
-  EXPECT_EQ(config->probes[1].refusal, "exec probe not supported");
+  EXPECT_TRUE(config->probes[0].detect_http2);
 }
 
-TEST(Config, LetsNoLineBreakIntoAProbe) {
-  EXPECT_FALSE(with("SERVING_READINESS_PROBE", R"({"httpGet":{"path":"/a\r\nX: 1","port":80}})"));
+TEST(Config, OpensATlsListenerOnlyWhenItsPortIsGiven) {
+  EXPECT_FALSE(read(usual())->serving_tls);
+
+  const auto config = with("QUEUE_SERVING_TLS_PORT", "8112");
+
+  ASSERT_TRUE(config);
+  ASSERT_TRUE(config->serving_tls);
+  EXPECT_EQ(config->serving_tls->text(), ":8112");
+}
+
+TEST(Config, WritesTheNodesAddressAsTheKernelDoes) {
+  EXPECT_EQ(with("SLUICE_NODE_ADDRESS", "2001:DB8:0::1")->node_address, "2001:db8::1");
+  EXPECT_EQ(with("SLUICE_NODE_ADDRESS", "10.0.0.7")->node_address, "10.0.0.7");
+  EXPECT_EQ(with("SLUICE_NODE_ADDRESS", "")->node_address, "");
+}
+
+TEST(Config, TakesItsLogLevelFromTheVariableOrTheJson) {
+  EXPECT_EQ(read(usual())->log_least, log::Severity::info);
+  EXPECT_EQ(with("SERVING_LOGGING_LEVEL", "DEBUG")->log_least, log::Severity::debug);
+  EXPECT_EQ(with("SERVING_LOGGING_LEVEL", "fatal")->log_least, log::Severity::error);
+  EXPECT_EQ(with("SERVING_LOGGING_CONFIG", R"({"level":"warn"})")->log_least,
+            log::Severity::warning);
+  auto variables = usual();
+  variables["SERVING_LOGGING_CONFIG"] = R"({"level":"error","encoding":"json"})";
+  variables["SERVING_LOGGING_LEVEL"] = "debug";
+  EXPECT_EQ(read(variables)->log_least, log::Severity::debug);
+}
+
+TEST(Config, TakesEveryLimitByItsName) {
+  auto variables = usual();
+  variables["SLUICE_MAX_HEADER_BYTES"] = "2048";
+  variables["SLUICE_MAX_HEADERS"] = "64";
+  variables["SLUICE_MAX_CONNECTIONS"] = "+7";
+  variables["SLUICE_MAX_STREAMS"] = "100";
+  variables["SLUICE_UPGRADE_BODY_MAX"] = "0";
+  variables["SLUICE_HEADER_TIMEOUT"] = "1.5s";
+  variables["SLUICE_BODY_TIMEOUT"] = "2m";
+  variables["SLUICE_QUEUE_DEPTH"] = "3";
+  variables["SLUICE_CERTS_DIR"] = "/certs";
+
+  const auto config = read(variables);
+
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->limits.head_bytes_max, 2048U);
+  EXPECT_EQ(config->limits.fields_max, 64U);
+  EXPECT_EQ(config->limits.connections_max, 7U);
+  EXPECT_EQ(config->limits.streams_max, 100U);
+  EXPECT_EQ(config->limits.upgrade_body_max, 0U);
+  EXPECT_EQ(config->limits.header_timeout, Duration{1500ms});
+  EXPECT_EQ(config->limits.body_timeout, Duration{2min});
+  EXPECT_EQ(config->queue_depth, 3);
+  EXPECT_EQ(config->certs_dir, "/certs");
+}
+
+TEST(Config, ServesOnOneThread) {
+  EXPECT_TRUE(with("SLUICE_THREADS", "1"));
+  EXPECT_FALSE(with("SLUICE_THREADS", "2"));
+}
+
+TEST(Config, ShowsAWrongValueOnOneShortLine) {
+  const auto config = with("USER_PORT", "8\n\x1b[2J" + std::string(5000, 'x'));
+
+  ASSERT_FALSE(config);
+  const Problem problem = config.error();
+  EXPECT_EQ(problem.text().find_first_of("\n\x1b"), std::string::npos);
+  EXPECT_LT(problem.text().size(), 300U);
 }
 
 }  // namespace

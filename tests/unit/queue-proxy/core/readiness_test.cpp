@@ -24,23 +24,27 @@ TEST(ProbeRun, TriesAPortAtOnceAndSoonAgain) {
   ProbeRun run{aggressive(ProbeSpec::Kind::tcp)};
 
   const auto first = run.begin(kStart);
-  EXPECT_EQ(first.step, Step::connect);
+  EXPECT_EQ(first.step, Step::attempt);
   EXPECT_EQ(first.after, Duration{0});
+  EXPECT_EQ(first.timeout, Duration{100ms});
 
-  const auto second = run.attempted(false, kStart);
-  EXPECT_EQ(second.step, Step::connect);
+  const auto second = run.attempted(Attempt::refused, kStart);
+  EXPECT_EQ(second.step, Step::attempt);
   EXPECT_EQ(second.after, Duration{2ms});
-  EXPECT_EQ(run.attempted(true, kStart + 2ms).step, Step::passed);
+  EXPECT_EQ(run.attempted(Attempt::passed, kStart + 2ms).step, Step::passed);
 }
 
 TEST(ProbeRun, SlowsDownAfterTwoSecondsAndEndsAfterTen) {
-  ProbeRun run{aggressive(ProbeSpec::Kind::tcp)};
-  run.begin(kStart);
+  for (const auto kind : {ProbeSpec::Kind::tcp, ProbeSpec::Kind::http, ProbeSpec::Kind::grpc}) {
+    ProbeRun run{aggressive(kind)};
+    EXPECT_EQ(run.begin(kStart).step, Step::attempt);
 
-  EXPECT_EQ(run.attempted(false, kStart + 1999ms).after, Duration{2ms});
-  EXPECT_EQ(run.attempted(false, kStart + 2s).after, Duration{50ms});
-  EXPECT_EQ(run.attempted(false, kStart + 9999ms).step, Step::connect);
-  EXPECT_EQ(run.attempted(false, kStart + 10s).step, Step::failed);
+    EXPECT_EQ(run.attempted(Attempt::refused, kStart + 1999ms).after, Duration{2ms});
+    EXPECT_EQ(run.attempted(Attempt::refused, kStart + 2s).after, Duration{50ms});
+    EXPECT_EQ(run.attempted(Attempt::failed, kStart + 3s).after, Duration{50ms});
+    EXPECT_EQ(run.attempted(Attempt::refused, kStart + 9999ms).step, Step::attempt);
+    EXPECT_EQ(run.attempted(Attempt::refused, kStart + 10s).step, Step::failed);
+  }
 }
 
 TEST(ProbeRun, IsReadyAtMostFiftyMillisecondsAfterThePortOpened) {
@@ -49,9 +53,10 @@ TEST(ProbeRun, IsReadyAtMostFiftyMillisecondsAfterThePortOpened) {
     TimePoint now = kStart;
     auto next = run.begin(now);
 
-    while (next.step == Step::connect) {
+    while (next.step == Step::attempt) {
       now += next.after;
-      next = run.attempted(now >= kStart + opens, now);
+      const bool open = now >= kStart + opens;
+      next = run.attempted(open ? Attempt::passed : Attempt::refused, now);
     }
 
     EXPECT_EQ(next.step, Step::passed);
@@ -59,28 +64,44 @@ TEST(ProbeRun, IsReadyAtMostFiftyMillisecondsAfterThePortOpened) {
   }
 }
 
-TEST(ProbeRun, AsksOverHttpWhenThePortIsOpen) {
-  ProbeRun run{aggressive(ProbeSpec::Kind::http)};
+TEST(ProbeRun, GivesAContainerThatAnswersBadlyMoreAndMoreTime) {
+  for (const auto kind : {ProbeSpec::Kind::http, ProbeSpec::Kind::https, ProbeSpec::Kind::grpc}) {
+    ProbeRun run{aggressive(kind)};
+    EXPECT_EQ(run.begin(kStart).after, Duration{0});
+    EXPECT_EQ(run.attempted(Attempt::refused, kStart).after, Duration{2ms});
 
-  EXPECT_EQ(run.begin(kStart).step, Step::connect);
-  const auto get = run.attempted(true, kStart);
-  EXPECT_EQ(get.step, Step::http);
-  EXPECT_EQ(get.after, Duration{0});
-  EXPECT_EQ(run.attempted(false, kStart).after, Duration{2ms});
-  EXPECT_EQ(run.attempted(false, kStart).after, Duration{4ms});
-  EXPECT_EQ(run.attempted(true, kStart).step, Step::passed);
+    for (const Duration gap : {2ms, 4ms, 8ms, 16ms, 32ms, 50ms, 50ms}) {
+      EXPECT_EQ(run.attempted(Attempt::failed, kStart).after, gap);
+    }
+    EXPECT_EQ(run.attempted(Attempt::passed, kStart).step, Step::passed);
+  }
 }
 
 TEST(ProbeRun, CountsSuccessesInARow) {
   ProbeRun run{aggressive(ProbeSpec::Kind::tcp, 3)};
-  run.begin(kStart);
+  EXPECT_EQ(run.begin(kStart).step, Step::attempt);
 
-  EXPECT_EQ(run.attempted(true, kStart).step, Step::connect);
-  EXPECT_EQ(run.attempted(true, kStart).step, Step::connect);
-  EXPECT_EQ(run.attempted(false, kStart).step, Step::connect);
-  EXPECT_EQ(run.attempted(true, kStart).step, Step::connect);
-  EXPECT_EQ(run.attempted(true, kStart).step, Step::connect);
-  EXPECT_EQ(run.attempted(true, kStart).step, Step::passed);
+  EXPECT_EQ(run.attempted(Attempt::passed, kStart).step, Step::attempt);
+  EXPECT_EQ(run.attempted(Attempt::passed, kStart).step, Step::attempt);
+  EXPECT_EQ(run.attempted(Attempt::failed, kStart).step, Step::attempt);
+  EXPECT_EQ(run.attempted(Attempt::passed, kStart).step, Step::attempt);
+  EXPECT_EQ(run.attempted(Attempt::passed, kStart).step, Step::attempt);
+  EXPECT_EQ(run.attempted(Attempt::passed, kStart).step, Step::passed);
+}
+
+TEST(ProbeRun, NeedsOneSuccessMoreOnceItHasPassed) {
+  ProbeRun run{aggressive(ProbeSpec::Kind::tcp, 2)};
+  EXPECT_EQ(run.begin(kStart).step, Step::attempt);
+  EXPECT_EQ(run.attempted(Attempt::passed, kStart).step, Step::attempt);
+  EXPECT_EQ(run.attempted(Attempt::passed, kStart).step, Step::passed);
+
+  EXPECT_EQ(run.begin(kStart + 1s).step, Step::attempt);
+  EXPECT_EQ(run.attempted(Attempt::passed, kStart + 1s).step, Step::passed);
+
+  EXPECT_EQ(run.begin(kStart + 2s).step, Step::attempt);
+  EXPECT_EQ(run.attempted(Attempt::failed, kStart + 2s).step, Step::attempt);
+  EXPECT_EQ(run.attempted(Attempt::passed, kStart + 2s).step, Step::attempt);
+  EXPECT_EQ(run.attempted(Attempt::passed, kStart + 2s).step, Step::passed);
 }
 
 TEST(ProbeRun, TriesOnceWhenAPeriodIsGiven) {
@@ -90,14 +111,39 @@ TEST(ProbeRun, TriesOnceWhenAPeriodIsGiven) {
   ProbeRun run{spec};
 
   const auto first = run.begin(kStart);
-  EXPECT_EQ(first.step, Step::http);
+  EXPECT_EQ(first.step, Step::attempt);
   EXPECT_EQ(first.timeout, Duration{3s});
-  EXPECT_EQ(run.attempted(false, kStart).step, Step::failed);
-  EXPECT_EQ(ProbeRun{spec}.attempted(true, kStart).step, Step::passed);
+  EXPECT_EQ(run.attempted(Attempt::refused, kStart).step, Step::failed);
+  EXPECT_EQ(run.failure("why"), "why");
+  EXPECT_EQ(ProbeRun{spec}.attempted(Attempt::passed, kStart).step, Step::passed);
+}
+
+TEST(ProbeRun, BoundsAnAttemptWithoutATimeoutButRefusesAGrpcOne) {
+  ProbeSpec spec = aggressive(ProbeSpec::Kind::tcp);
+  spec.period = 10s;
+
+  EXPECT_EQ(ProbeRun{spec}.begin(kStart).timeout, Duration{30s});
+  spec.kind = ProbeSpec::Kind::grpc;
+  EXPECT_EQ(ProbeRun{spec}.begin(kStart).step, Step::failed);
+  spec.period = Duration{0};
+  EXPECT_EQ(ProbeRun{spec}.begin(kStart).step, Step::attempt);
+}
+
+TEST(ProbeRun, CountsTheFailuresOfTheRunItTellsOf) {
+  ProbeRun run{aggressive(ProbeSpec::Kind::http)};
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(run.begin(kStart).step, Step::attempt);
+    EXPECT_EQ(run.attempted(Attempt::refused, kStart).step, Step::attempt);
+    EXPECT_EQ(run.attempted(Attempt::failed, kStart + 10s).step, Step::failed);
+    EXPECT_EQ(run.failure("status 500"), "aggressive probe error (failed 2 times): status 500");
+  }
 }
 
 TEST(ProbeRun, NeverPassesWithoutAProbe) {
-  EXPECT_EQ(ProbeRun{aggressive(ProbeSpec::Kind::none)}.begin(kStart).step, Step::failed);
+  ProbeRun run{aggressive(ProbeSpec::Kind::none)};
+
+  EXPECT_EQ(run.begin(kStart).step, Step::failed);
+  EXPECT_EQ(run.failure("no probe found"), "no probe found");
 }
 
 }  // namespace

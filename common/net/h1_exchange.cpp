@@ -1,4 +1,4 @@
-#include "common/net/exchange.h"
+#include "common/net/h1_exchange.h"
 
 #include "common/net/proxy_server.h"
 
@@ -22,43 +22,39 @@ constexpr Duration kAnswerTime = std::chrono::seconds{60};  // for a client that
 constexpr Duration kPeerCheckFirst = std::chrono::milliseconds{1};
 constexpr Duration kPeerCheckMost = std::chrono::seconds{1};
 
-std::string limit_text(Duration limit) {
-  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
-  if (milliseconds % 1000 == 0) return std::to_string(milliseconds / 1000) + "s";
-  return std::to_string(milliseconds) + "ms";
-}
-
 }  // namespace
 
-Exchange::Exchange(ProxyServer& server, Socket socket)
+H1Exchange::H1Exchange(ProxyServer& server, Stream stream, TimePoint accepted)
     : server_{server},
-      socket_{std::move(socket)},
+      stream_{std::move(stream)},
       timer_{server.io_},
-      parser_{server.limits_.head_bytes_max} {}
+      parser_{server.limits_.head_bytes_max, server.limits_.fields_max},
+      head_due_{accepted} {}
 
-Exchange::~Exchange() = default;
+H1Exchange::~H1Exchange() = default;
 
-void Exchange::start() {
-  prepare(socket_);
+void H1Exchange::start() {
   error_code ec;
-  const Endpoint peer = socket_.remote_endpoint(ec);
+  const Endpoint peer = stream_.remote_endpoint(ec);
   if (ec) {
     close();
     return;
   }
   peer_ip_ = ip_of(peer);
   peer_local_ = is_local(peer);
+  secure_ = stream_.encrypted();
   state_ = server_.gateway_.make_state();
-  head_due_ = server_.clock_.now() + server_.limits_.head_timeout;
+  if (head_due_ == TimePoint{}) head_due_ = server_.clock_.now();
+  head_due_ += server_.limits_.head_timeout;
   arm_timer();
   want_client_read();
 }
 
-std::size_t Exchange::memory() const {
+std::size_t H1Exchange::memory() const {
   return sizeof *this + in_.capacity() + out_.capacity() + request_out_.capacity();
 }
 
-void Exchange::want_client_read() {
+void H1Exchange::want_client_read() {
   if (reading_ || client_ended_ || phase_ == Phase::closed || request_slice_ > 0) return;
   // Pipelined requests come first: the end that may stand behind them must not hide them.
   if (parser_.done() && !in_.empty()) return;
@@ -71,12 +67,12 @@ void Exchange::want_client_read() {
   reading_ = true;
   ++operations_;
   in_.pin();
-  socket_.async_read_some(
+  stream_.async_read_some(
       asio::buffer(in_.tail(), in_.room()),
       [this](const error_code& ec, std::size_t bytes) { on_client_read(ec, bytes); });
 }
 
-void Exchange::on_client_read(const error_code& ec, std::size_t bytes) {
+void H1Exchange::on_client_read(const error_code& ec, std::size_t bytes) {
   --operations_;
   reading_ = false;
   in_.unpin();
@@ -99,7 +95,12 @@ void Exchange::on_client_read(const error_code& ec, std::size_t bytes) {
       advance();
       break;
     case Phase::relaying:
+      expect_due_ = {};
+      note_body_progress();
       pump_request();
+      break;
+    case Phase::tunnel:
+      pump_to_upstream();
       break;
     case Phase::closing:
       lingered_ += in_.size();
@@ -109,6 +110,9 @@ void Exchange::on_client_read(const error_code& ec, std::size_t bytes) {
       } else {
         want_client_read();
       }
+      break;
+    case Phase::switching:
+      continue_switch();
       break;
     case Phase::held:
       watch();  // the next request is here already: only the kernel tells now when the client
@@ -121,9 +125,11 @@ void Exchange::on_client_read(const error_code& ec, std::size_t bytes) {
   }
 }
 
-void Exchange::on_client_end() {
-  if (phase_ == Phase::head || phase_ == Phase::closing) {
+void H1Exchange::on_client_end() {
+  if (phase_ == Phase::head || phase_ == Phase::closing || phase_ == Phase::switching) {
     close();
+  } else if (phase_ == Phase::tunnel) {
+    pump_to_upstream();
   } else if (!parser_.done()) {
     leave();
   } else {
@@ -132,7 +138,7 @@ void Exchange::on_client_end() {
   }
 }
 
-void Exchange::on_hangup() {
+void H1Exchange::on_hangup() {
   watched_ = false;
   peer_check_step_ = kPeerCheckFirst;
   if (phase_ == Phase::held) check_peer();
@@ -142,8 +148,8 @@ void Exchange::on_hangup() {
 // remote client cannot be asked: while its request still waits here it is taken to have left, since
 // waiting clients that give up are common and half-closing ones are not; once the request is with
 // the user process it gets its answer.
-void Exchange::check_peer() {
-  const Peer peer = peer_after_eof(socket_);
+void H1Exchange::check_peer() {
+  const Peer peer = peer_after_eof(stream_.socket());
   if (peer == Peer::gone || (peer == Peer::unknown && phase_ == Phase::held)) {
     leave();
     return;
@@ -154,13 +160,19 @@ void Exchange::check_peer() {
   arm_timer();
 }
 
-void Exchange::leave() {
+void H1Exchange::leave() {
   detach_upstream(false);
-  conclude(Outcome::End::client_gone, 0);
+  conclude({Outcome::End::client_gone, tunnel_ ? 101 : 0, Error::client_gone, Timer::none});
   close();
 }
 
-void Exchange::advance() {
+void H1Exchange::abandon() { leave(); }
+
+void H1Exchange::close_if_idle() {
+  if (phase_ == Phase::head && in_.empty()) close();
+}
+
+void H1Exchange::advance() {
   if (advancing_) return;
   advancing_ = true;
   while (phase_ == Phase::head && read_head()) begin();
@@ -168,12 +180,12 @@ void Exchange::advance() {
   if (phase_ == Phase::head) want_client_read();
 }
 
-bool Exchange::read_head() {
-  while (in_.data().starts_with("\r\n")) in_.consume(2);
+bool H1Exchange::read_head() {
   if (in_.empty()) {
     if (client_ended_) close();
     return false;
   }
+  if (fresh_ && try_h2()) return false;
   const http::Fed fed = parser_.feed_head(in_.data(), head_);
   switch (fed.state) {
     case http::Fed::State::done:
@@ -181,63 +193,90 @@ bool Exchange::read_head() {
       head_due_ = {};
       return true;
     case http::Fed::State::need_more:
-      // What the parser has used (the start line) it keeps; the rest is given again with more.
-      in_.consume(fed.used);
+      in_.consume(fed.used);  // empty lines; the head itself is given again with more
       if (head_due_ == TimePoint{}) {
         head_due_ = server_.clock_.now() + server_.limits_.head_timeout;
         arm_timer();
       }
       return false;
     case http::Fed::State::bad:
-      answer(http::response_for(Error::bad_request), Outcome::End::own);
+      answer(http::response_for(Error::bad_request, {}, fed.why));
       return false;
     case http::Fed::State::too_large:
-      answer(http::response_for(Error::too_large), Outcome::End::own);
+      answer(http::response_for(Error::too_large, {}, fed.why));
       return false;
   }
   return false;
 }
 
-void Exchange::begin() {
+void H1Exchange::begin() {
+  if (wants_h2c()) {
+    begin_switch();
+    return;
+  }
   arrived_ = server_.clock_.now();
-  last_write_ = arrived_;
+  timers_.begin(arrived_);
+  traffic_ = {};
+  waited_ = false;
   begun_ = true;
   phase_ = Phase::held;
   server_.begun();
   server_.gateway_.begin(*this);
 }
 
-void Exchange::set_timeouts(const Timeouts& timeouts) {
-  timeouts_ = timeouts;
+bool H1Exchange::expects_continue() const {
+  return head_.version_minor > 0 &&
+         http::list_contains(head_.fields.get(http::Known::expect), "100-continue");
+}
+
+// Whether the client may still be waiting for a 100 before it sends any of its body.
+bool H1Exchange::awaits_continue() const {
+  return !parser_.done() && !interim_sent_ && in_.empty() && parser_.content_bytes() == 0 &&
+         expects_continue();
+}
+
+void H1Exchange::set_timeouts(const Timeouts& timeouts) {
+  timers_.set(timeouts);
   arm_timer();
 }
 
-void Exchange::hold() {
+void H1Exchange::hold() {
   CHECK(begun_);
+  waited_ = true;
   detach_upstream(false);
   phase_ = Phase::held;
   if (parser_.done()) want_client_read();
   watch();
 }
 
-void Exchange::watch() {
+void H1Exchange::watch() {
   if (reading_ || watched_) return;
   watched_ = true;
-  server_.hangups_.add(socket_.native_handle(), this);
+  server_.hangups_.add(stream_.native_handle(), this);
 }
 
-void Exchange::unwatch() {
+void H1Exchange::unwatch() {
   if (!watched_) return;
   watched_ = false;
-  server_.hangups_.remove(socket_.native_handle());
+  server_.hangups_.remove(stream_.native_handle());
 }
 
-void Exchange::respond(const http::OwnResponse& response) {
+void H1Exchange::respond(const http::OwnResponse& response) {
   CHECK(begun_ && !response_begun_);
-  answer(response, Outcome::End::own);
+  answer(response);
 }
 
-void Exchange::answer(const http::OwnResponse& response, Outcome::End end) {
+void H1Exchange::answer(const http::OwnResponse& response, Timer fired) {
+  if (!begun_ || !response.error) {
+    tell(response, fired);
+    return;
+  }
+  http::OwnResponse explained{response};
+  server_.gateway_.explain(*this, explained.sluice_error);
+  tell(explained, fired);
+}
+
+void H1Exchange::tell(const http::OwnResponse& response, Timer fired) {
   detach_upstream(false);
   drop_slice();
   if (begun_ && !parser_.done() && !in_.empty()) {
@@ -250,7 +289,9 @@ void Exchange::answer(const http::OwnResponse& response, Outcome::End end) {
                     std::string_view::npos;
   const bool to_head = begun_ && head_.method == "HEAD";
   closing_after_ = !keep;
-  conclude(end, response.status);
+  traffic_.response_bytes = to_head ? 0 : response.body.size();
+  conclude({fired == Timer::none ? Outcome::End::own : Outcome::End::timed_out, response.status,
+            response.error, fired});
   out_.clear();
   http::write_own_response(out_, problem ? http::as_problem_json(response) : response, to_head,
                            keep);
@@ -264,19 +305,19 @@ void Exchange::answer(const http::OwnResponse& response, Outcome::End end) {
 }
 
 // What the parser has seen of the body and no upstream took: it must never be read again.
-void Exchange::drop_slice() {
+void H1Exchange::drop_slice() {
   in_.consume(request_slice_);
   request_slice_ = 0;
 }
 
-void Exchange::finish() {
+void H1Exchange::finish() {
   // A failed write leaves its head or slice unsent.
   const bool sent = request_done_ && request_head_sent_ && request_slice_ == 0;
   const bool reusable = sent && response_.keep_alive && !upstream_->ended();
   const int status = response_.status;
   detach_upstream(reusable);
   drop_slice();
-  conclude(Outcome::End::answered, status);
+  conclude({Outcome::End::answered, status, {}, Timer::none});
   if (phase_ == Phase::closed) return;
   // A client that was not told to leave keeps its connection, even when a drain began meanwhile.
   if (closing_after_ || client_ended_ || !parser_.done()) {
@@ -286,7 +327,7 @@ void Exchange::finish() {
   }
 }
 
-void Exchange::next_request() {
+void H1Exchange::next_request() {
   parser_.reset();
   out_.clear();
   extra_.clear();
@@ -294,43 +335,48 @@ void Exchange::next_request() {
   request_done_ = request_head_sent_ = request_touched_ = body_sent_ = false;
   retried_stale_ = response_begun_ = response_head_done_ = interim_sent_ = false;
   closing_after_ = false;
-  expect_due_ = peer_check_at_ = {};
-  linger_due_ = {};
+  response_done_ = continued_ = false;
+  expect_due_ = peer_check_at_ = body_due_ = linger_due_ = unused_due_ = {};
+  unused_unstamped_ = false;
   phase_ = Phase::head;
   advance();
-  if (phase_ == Phase::head && in_.empty()) {
-    unused_due_ = server_.clock_.now() + server_.limits_.unused_timeout;
-    arm_timer();
-  }
+  if (phase_ != Phase::head || !in_.empty()) return;
+  // As long as the timer is set anyway, the end of the unused time is reckoned when it fires: the
+  // clock is then read once per timeout and not once per request.
+  unused_unstamped_ = timer_set_;
+  if (timer_set_) return;
+  unused_due_ = server_.clock_.now() + server_.limits_.unused_timeout;
+  arm_timer();
 }
 
-void Exchange::abort(Outcome::End end) {
+void H1Exchange::abort(const Outcome& outcome) {
   // A body that ends with its connection must not end as if it were whole.
   if (response_head_done_ && response_rewrite_.body == http::ResponseBody::to_close) {
     error_code ignored;
-    socket_.set_option(asio::socket_base::linger{true, 0}, ignored);
+    stream_.socket().set_option(asio::socket_base::linger{true, 0}, ignored);
   }
-  const int status = response_.status;
+  Outcome told = outcome;
+  told.status = response_.status;
   detach_upstream(false);
-  conclude(end, status);
+  conclude(told);
   close();
 }
 
-void Exchange::conclude(Outcome::End end, int status) {
+void H1Exchange::conclude(const Outcome& outcome) {
   unwatch();
-  timeouts_ = {};
+  timers_.set({});
   peer_check_at_ = expect_due_ = {};
   if (!begun_) return;
   begun_ = false;
-  server_.gateway_.end(*this, {end, status});
+  traffic_.request_bytes += parser_.content_bytes();
+  server_.gateway_.end(*this, outcome);
   server_.ended();
 }
 
-void Exchange::close_gently() {
+void H1Exchange::close_gently() {
   if (phase_ == Phase::closed) return;
-  error_code ignored;
-  socket_.shutdown(asio::socket_base::shutdown_send, ignored);
-  if (client_ended_ || (parser_.done() && in_.empty())) {
+  stream_.shutdown_send();
+  if (client_ended_ || (!tunnel_ && parser_.done() && in_.empty())) {
     close();
     return;
   }
@@ -343,126 +389,19 @@ void Exchange::close_gently() {
   want_client_read();
 }
 
-void Exchange::close() {
+void H1Exchange::close() {
   if (phase_ == Phase::closed) return;
   unwatch();
   phase_ = Phase::closed;
-  error_code ignored;
-  socket_.close(ignored);
+  stream_.close();
   timer_.cancel();
   release_if_done();
 }
 
-void Exchange::release_if_done() {
+void H1Exchange::release_if_done() {
   if (phase_ != Phase::closed || operations_ > 0 || retired_) return;
   retired_ = true;
   server_.retire(*this);
-}
-
-Exchange::Due Exchange::next_due() const {
-  Due due{TimePoint::max(), Timer::none};
-  const auto consider = [&due](TimePoint at, Timer timer) {
-    if (at != TimePoint{} && at < due.at) due = {at, timer};
-  };
-  if (phase_ == Phase::head) consider(head_due_, Timer::head);
-  if (phase_ == Phase::head && in_.empty()) consider(unused_due_, Timer::unused);
-  if (phase_ == Phase::closing || phase_ == Phase::answering) {
-    consider(linger_due_, Timer::linger);
-  }
-  if (begun_) {
-    if (timeouts_.max) consider(arrived_ + *timeouts_.max, Timer::max);
-    if (timeouts_.response_start && !response_begun_ && !interim_sent_) {
-      consider(arrived_ + *timeouts_.response_start, Timer::response_start);
-    }
-    if (timeouts_.idle) consider(last_write_ + *timeouts_.idle, Timer::idle);
-    consider(peer_check_at_, Timer::peer);
-    consider(expect_due_, Timer::expect);
-  }
-  return due;
-}
-
-// The timer is moved only when something is due earlier than it would fire; on firing it looks what
-// is due by then. A keep-alive connection thus sets it once per timeout and not once per request.
-void Exchange::arm_timer() {
-  const Due due = next_due();
-  if (due.timer == Timer::none || phase_ == Phase::closed) return;
-  if (timer_set_ && timer_at_ <= due.at) return;
-  timer_set_ = true;
-  timer_at_ = due.at;
-  ++operations_;
-  timer_.expires_after(std::max(Duration{0}, due.at - server_.clock_.now()));
-  timer_.async_wait([this](const error_code& ec) {
-    --operations_;
-    if (phase_ == Phase::closed) {
-      release_if_done();
-    } else if (!ec) {
-      on_timer();
-    }
-  });
-}
-
-void Exchange::on_timer() {
-  timer_set_ = false;
-  const Due due = next_due();
-  if (due.timer == Timer::none) return;
-  if (server_.clock_.now() < due.at) {
-    arm_timer();
-    return;
-  }
-  on_timeout(due.timer);
-}
-
-void Exchange::on_timeout(Timer timer) {
-  switch (timer) {
-    case Timer::none:
-      return;
-    case Timer::linger:
-    case Timer::unused:
-      close();
-      return;
-    case Timer::peer:
-      peer_check_at_ = {};
-      check_peer();
-      return;
-    case Timer::expect:
-      expect_due_ = {};
-      if (!client_writing_ && !response_begun_ &&
-          write_client("HTTP/1.1 100 Continue\r\n\r\n", {})) {
-        interim_sent_ = true;
-      }
-      arm_timer();
-      return;
-    case Timer::head: {
-      // A client that sent nothing yet just loses its connection.
-      if (in_.empty()) {
-        close();
-        return;
-      }
-      http::OwnResponse late =
-          http::response_for(Error::deadline_exceeded, "request timeout\n",
-                             "timer=header; limit=" + limit_text(server_.limits_.head_timeout));
-      late.status = 408;
-      answer(late, Outcome::End::own);
-      return;
-    }
-    case Timer::max:
-    case Timer::response_start:
-    case Timer::idle:
-      break;
-  }
-  if (response_begun_ || client_writing_) {
-    abort(Outcome::End::timed_out);
-    return;
-  }
-  std::string facts = timer == Timer::max              ? "timer=max; limit="
-                      : timer == Timer::response_start ? "timer=response-start; limit="
-                                                       : "timer=idle; limit=";
-  facts += limit_text(timer == Timer::max              ? *timeouts_.max
-                      : timer == Timer::response_start ? *timeouts_.response_start
-                                                       : *timeouts_.idle);
-  facts.append("; at=").append(server_.gateway_.place());
-  answer(http::response_for(Error::deadline_exceeded, server_.gateway_.timeout_text(), facts),
-         Outcome::End::timed_out);
 }
 
 }  // namespace sluice::net

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace sluice::http {
+
+/// What a parser made of the bytes it was given.
+struct Fed {
+  enum class State : std::uint8_t {
+    need_more,  ///< valid so far; give the unused bytes again together with new ones
+    done,       ///< the head, or for a body the whole message, is complete
+    bad,        ///< not HTTP/1, or framed so that two readers could disagree
+    too_large,  ///< the head is beyond one of its limits
+  };
+
+  State state = State::need_more;
+  std::size_t used = 0;  ///< bytes that need not be given again
+  /// With bad or too_large: what was wrong, or which limit was passed, as Sluice-Error says it
+  /// (`reason=bare-lf`, `limit=SLUICE_MAX_HEADERS`). Text of static lifetime.
+  std::string_view why;
+};
+
+}  // namespace sluice::http

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "common/http/fed.h"
+#include "common/http/message.h"
+
+namespace sluice::http {
+
+/// Limits of one message's head.
+struct HeadLimits {
+  std::size_t bytes_max = 1 << 20;  ///< start line and fields with their line ends
+  std::size_t fields_max = 1000;    ///< at most 65535
+};
+
+/// Watches a head arrive and finds its end, line by line, as RFC 9112 spells it and no laxer: every
+/// line ends with CRLF, no control characters but tabs inside fields, no folded lines, no space
+/// around names. What passes is read alike by every reader behind us. Sees each byte once.
+class HeadCheck {
+ public:
+  enum class Kind : std::uint8_t { request, response };
+
+  HeadCheck(Kind kind, const HeadLimits& limits) : kind_{kind}, limits_{limits} {}
+
+  void reset() { at_ = line_ = fields_ = 0; }
+
+  [[nodiscard]] bool begun() const { return at_ > 0; }
+
+  /// `bytes` begin with the head's first byte on every call. `done`: `used` is the head's size.
+  Fed look(std::string_view bytes);
+
+ private:
+  [[nodiscard]] Fed check_line(std::string_view line);
+
+  Kind kind_;
+  HeadLimits limits_;
+  std::size_t at_ = 0;    // first byte not looked at
+  std::size_t line_ = 0;  // where the present line begins
+  std::size_t fields_ = 0;
+};
+
+/// How a head says that its body ends.
+struct BodyFraming {
+  Framing framing = Framing::none;
+  std::uint64_t length = 0;
+  std::string_view problem;  ///< as Fed::why; empty when the fields agree with RFC 9112 section 6
+};
+
+/// Reads Content-Length and Transfer-Encoding: at most one of them, once, a plain decimal number or
+/// exactly `chunked`. Everything else is a problem, also what a lenient reader could make sense of.
+[[nodiscard]] BodyFraming framing_of(const FieldList& fields, int version_minor);
+
+/// What is wrong with the Host fields of a request; empty when nothing is.
+[[nodiscard]] std::string_view host_problem(const RequestHead& head);
+
+}  // namespace sluice::http

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <list>
+#include <memory>
+
+namespace sluice::net {
+
+/// A client's connection as its server sees it: one HTTP/1 exchange after the other, or the streams
+/// of HTTP/2.
+class Connection {
+ public:
+  virtual ~Connection() = default;
+
+  /// Takes up work; may close at once.
+  virtual void start() = 0;
+
+  /// Closes unless a request is being read or served.
+  virtual void close_if_idle() = 0;
+
+  /// The server drains from now on: tell the client where the protocol has words for it.
+  virtual void drain() = 0;
+
+  /// Ends a connection that has switched protocols, where the protocol has words for it.
+  virtual void close_tunnel() {}
+
+  /// Closes whatever it does; requests end as if the client had left.
+  virtual void abandon() = 0;
+
+ private:
+  friend class ProxyServer;
+  std::list<std::unique_ptr<Connection>>::iterator place_;
+};
+
+}  // namespace sluice::net

@@ -1,0 +1,147 @@
+#include "common/net/h1_leg.h"
+
+#include "common/net/h2_upstream.h"
+
+#include <boost/asio/buffer.hpp>
+
+namespace sluice::net {
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::size_t kUnconsumedMax = 256 * 1024;
+constexpr std::size_t kLargeBuffer = 64 * 1024;
+
+}  // namespace
+
+H1Leg::H1Leg(UpstreamPool& pool, H2UpstreamUser& user, std::string request, bool to_head)
+    : pool_{pool}, user_{user}, request_{std::move(request)}, to_head_{to_head} {
+  // A fresh connection: a request that cannot be repeated meets no stale one then.
+  attempt_ = pool_.connect(*this, [this](Upstream* made, const ConnectFailure& failure) {
+    attempt_ = 0;
+    if (made == nullptr) {
+      user_.on_upstream_failed({failure, true, false});
+    } else {
+      attach(*made);
+    }
+  });
+}
+
+H1Leg::~H1Leg() {
+  *alive_ = false;
+  done(false);
+}
+
+void H1Leg::done(bool reusable) {
+  if (attempt_ != 0) pool_.cancel_connect(attempt_);
+  attempt_ = 0;
+  if (upstream_ == nullptr) return;
+  Upstream& upstream = *upstream_;
+  upstream_ = nullptr;
+  if (reusable) {
+    pool_.give_back(upstream);
+  } else {
+    pool_.discard(upstream);
+  }
+}
+
+void H1Leg::attach(Upstream& upstream) {
+  upstream_ = &upstream;
+  upstream.parser.reset(to_head_);
+  write();
+  if (upstream_ != nullptr) upstream_->want_read();
+}
+
+void H1Leg::write() {
+  bool would_block = false;
+  const std::string_view rest = std::string_view{request_}.substr(written_);
+  const long sent = write_now(upstream_->socket, rest, {}, would_block);
+  if (sent < 0) return;  // the reading side says what it was
+  written_ += static_cast<std::size_t>(sent);
+  if (!would_block) return;
+  upstream_->socket.async_wait(Socket::wait_write, [this, alive = alive_](const error_code& ec) {
+    if (*alive && !ec && upstream_ != nullptr) write();
+  });
+}
+
+void H1Leg::on_upstream_read(bool /*ended*/) { pump(); }
+
+void H1Leg::consumed(std::size_t bytes) {
+  const bool was_full = unconsumed_ >= kUnconsumedMax;
+  unconsumed_ -= std::min(bytes, unconsumed_);
+  if (was_full && unconsumed_ < kUnconsumedMax && upstream_ != nullptr) upstream_->want_read();
+}
+
+void H1Leg::lost(Error error, std::string text) {
+  done(false);
+  user_.on_upstream_failed({{error, std::move(text)}, false, false});
+}
+
+// Each call to the user may end the leg.
+void H1Leg::pump() {
+  const std::shared_ptr<bool> alive = alive_;
+  while (*alive && upstream_ != nullptr) {
+    Upstream& upstream = *upstream_;
+    if (!head_done_) {
+      http::Fed fed;
+      if (!upstream.in.empty()) {
+        fed = upstream.parser.feed_head(upstream.in.data(), user_.response_head());
+      }
+      upstream.in.consume(fed.used);
+      if (fed.state == http::Fed::State::need_more) {
+        if (upstream.ended()) {
+          lost(Error::upstream_reset, "EOF\n");
+          return;
+        }
+        upstream.in.compact();
+        if (upstream.in.room() == 0) upstream.in.reserve(upstream.in.capacity() * 2);
+        upstream.want_read();
+        return;
+      }
+      if (fed.state != http::Fed::State::done || user_.response_head().status == 101) {
+        lost(Error::upstream_invalid, "malformed HTTP response\n");
+        return;
+      }
+      if (user_.response_head().status < 200) {
+        user_.on_upstream_interim();
+        if (*alive && upstream_ != nullptr) upstream_->parser.reset(to_head_);
+        continue;
+      }
+      head_done_ = true;
+      user_.on_upstream_head(upstream.parser.done());
+      continue;
+    }
+    decoded_.clear();
+    if (!upstream.parser.done() && !upstream.in.empty()) {
+      const http::Fed fed = upstream.parser.feed_body(upstream.in.data(), &decoded_);
+      if (fed.state == http::Fed::State::bad) {
+        lost(Error::upstream_invalid, "malformed HTTP response\n");
+        return;
+      }
+      upstream.in.consume(fed.used);
+    }
+    if (!decoded_.empty()) {
+      unconsumed_ += decoded_.size();
+      user_.on_upstream_data(decoded_);
+      continue;
+    }
+    const bool ended = upstream.ended();
+    if (upstream.parser.done() || (ended && !upstream.failed() && upstream.parser.finish_at_close())) {
+      done(!ended && user_.response_head().keep_alive && written_ == request_.size());
+      user_.on_upstream_end();
+      return;
+    }
+    if (ended || (upstream.in.room() == 0 && upstream.in.capacity() >= kLargeBuffer &&
+                  upstream.in.size() == upstream.in.capacity())) {
+      lost(Error::upstream_reset, "EOF\n");
+      return;
+    }
+    upstream.in.compact();
+    if (upstream.in.room() == 0) upstream.in.reserve(kLargeBuffer);
+    if (unconsumed_ < kUnconsumedMax) upstream.want_read();
+    return;
+  }
+}
+
+}  // namespace sluice::net

@@ -1,0 +1,419 @@
+#include "common/net/h2_connection.h"
+
+#include "common/base/check.h"
+#include "common/net/h2_fields.h"
+#include "common/net/proxy_server.h"
+
+#include <algorithm>
+#include <array>
+
+namespace sluice::net {
+
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::int32_t kConnectionWindow = 1 << 20;
+constexpr std::int32_t kGrownWindow = 256 * 1024;
+constexpr std::size_t kSpareMax = 32;
+constexpr std::size_t kFieldOverhead = 32;  // RFC 9113, 6.5.2
+// Between the notice that the connection will end and its end: streams that are on their way arrive.
+constexpr Duration kFarewell = std::chrono::seconds{1};
+constexpr int kBudgetRefillSeconds = 10;
+
+constexpr std::string_view kSwitching =
+    "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n";
+
+}  // namespace
+
+// What nghttp2 calls, one function per event. None of them may throw.
+struct H2Connection::Callbacks {
+  static H2Connection& self(void* data) { return *static_cast<H2Connection*>(data); }
+
+  static int begin_frame(nghttp2_session*, const nghttp2_frame_hd* hd, void* data) {
+    const bool empty_data = hd->type == NGHTTP2_DATA && hd->length == 0 &&
+                            (hd->flags & NGHTTP2_FLAG_END_STREAM) == 0;
+    const bool useful = hd->type == NGHTTP2_HEADERS || hd->type == NGHTTP2_WINDOW_UPDATE ||
+                        (hd->type == NGHTTP2_DATA && !empty_data);
+    H2Connection& connection = self(data);
+    if (useful || connection.within_control_budget()) return 0;
+    nghttp2_session_terminate_session(connection.session(), NGHTTP2_ENHANCE_YOUR_CALM);
+    return 0;
+  }
+
+  static int begin_headers(nghttp2_session*, const nghttp2_frame* frame, void* data) {
+    H2Connection& connection = self(data);
+    connection.head_bytes_ = 0;
+    connection.head_began_ = connection.server_.clock_.now();
+    connection.head_due_ = connection.head_began_ + connection.server_.limits_.head_timeout;
+    if (frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
+      connection.arm_timer(connection.head_due_);
+      connection.open_stream(frame->hd.stream_id);
+    } else if (H2Stream* stream = connection.find(frame->hd.stream_id)) {
+      stream->reading_trailers_ = true;
+    }
+    return 0;
+  }
+
+  static int header(nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* name,
+                    std::size_t name_size, const std::uint8_t* value, std::size_t value_size,
+                    std::uint8_t, void* data) {
+    H2Connection& connection = self(data);
+    H2Stream* stream = connection.find(frame->hd.stream_id);
+    if (stream == nullptr) return 0;
+    connection.head_bytes_ += name_size + value_size + kFieldOverhead;
+    const std::size_t limit = connection.server_.limits_.head_bytes_max;
+    if (connection.head_bytes_ > limit || stream->too_large_) {
+      // Small names may stand for large values: what expands without end is reset at once.
+      if (stream->reading_trailers_ || connection.head_bytes_ > 4 * limit) {
+        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+      }
+      stream->too_large_ = true;
+      return 0;
+    }
+    add_field(*stream, text_of(name, name_size), text_of(value, value_size));
+    return 0;
+  }
+
+  static void add_field(H2Stream& stream, std::string_view name, std::string_view value) {
+    if (stream.reading_trailers_) {
+      stream.trailers_in_.add(name, value);
+    } else if (name == ":method") {
+      stream.head_.method.assign(value);
+    } else if (name == ":path") {
+      stream.head_.target.assign(value);
+    } else if (name == ":authority") {
+      stream.head_.fields.add("Host", value);
+    } else if (!name.starts_with(':')) {
+      // Host repeats what the authority said (RFC 9113, 8.3.1); one of them goes on.
+      if (name == "host" && stream.head_.fields.has(http::Known::host)) return;
+      stream.head_.fields.add(name, value);
+    }
+    stream.head_bytes_ += name.size() + value.size();
+  }
+
+  static int frame_recv(nghttp2_session*, const nghttp2_frame* frame, void* data) {
+    H2Connection& connection = self(data);
+    const bool ends = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+    if (frame->hd.type == NGHTTP2_SETTINGS) connection.head_due_ = {};
+    if (frame->hd.type == NGHTTP2_HEADERS) {
+      connection.head_due_ = {};
+      H2Stream* stream = connection.find(frame->hd.stream_id);
+      if (stream == nullptr) return 0;
+      if (connection.server_.closing_) connection.drain();
+      stream->on_head(ends);
+    } else if (frame->hd.type == NGHTTP2_DATA && ends) {
+      if (H2Stream* stream = connection.find(frame->hd.stream_id)) stream->on_client_end();
+    }
+    return 0;
+  }
+
+  static int data_chunk(nghttp2_session* session, std::uint8_t, std::int32_t id,
+                        const std::uint8_t* bytes, std::size_t size, void* data) {
+    // Streams are held back one by one; a waiting one must not hold back its siblings.
+    nghttp2_session_consume_connection(session, size);
+    if (H2Stream* stream = self(data).find(id)) stream->on_client_data(text_of(bytes, size));
+    return 0;
+  }
+
+  // The response is out while the request still comes: nobody wants the rest of it.
+  static int frame_send(nghttp2_session* session, const nghttp2_frame* frame, void* data) {
+    const bool may_end = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
+    if (!may_end || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
+    const H2Stream* stream = self(data).find(frame->hd.stream_id);
+    if (stream != nullptr && !stream->client_done_) {
+      nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_NO_ERROR);
+    }
+    return 0;
+  }
+
+  static int stream_close(nghttp2_session*, std::int32_t id, std::uint32_t, void* data) {
+    self(data).close_stream(id);
+    return 0;
+  }
+
+  static ssize_t read_body(nghttp2_session* session, std::int32_t id, std::uint8_t* to,
+                           std::size_t room, std::uint32_t* flags, nghttp2_data_source*,
+                           void* data) {
+    H2Stream* stream = self(data).find(id);
+    if (stream == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    const H2UpstreamUser::Body body =
+        stream->read_response(reinterpret_cast<char*>(to), room);
+    if (body.ended) {
+      *flags |= NGHTTP2_DATA_FLAG_EOF;
+      if (!stream->trailers_out_.empty()) {
+        *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+        std::vector<nghttp2_nv> fields;
+        to_fields(stream->trailers_out_, fields);
+        nghttp2_submit_trailer(session, id, fields.data(), fields.size());
+      }
+    } else if (body.size == 0) {
+      return NGHTTP2_ERR_DEFERRED;
+    }
+    return static_cast<ssize_t>(body.size);
+  }
+
+  static nghttp2_session* make(H2Connection& connection, const ServerLimits& limits) {
+    nghttp2_session_callbacks* callbacks = nullptr;
+    CHECK(nghttp2_session_callbacks_new(&callbacks) == 0);
+    nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, begin_frame);
+    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, begin_headers);
+    nghttp2_session_callbacks_set_on_header_callback(callbacks, header);
+    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, frame_recv);
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, data_chunk);
+    nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, frame_send);
+    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, stream_close);
+    nghttp2_option* options = nullptr;
+    CHECK(nghttp2_option_new(&options) == 0);
+    nghttp2_option_set_no_auto_window_update(options, 1);
+    nghttp2_option_set_no_closed_streams(options, 1);
+    nghttp2_session* session = nullptr;
+    CHECK(nghttp2_session_server_new2(&session, callbacks, &connection, options) == 0);
+    nghttp2_option_del(options);
+    nghttp2_session_callbacks_del(callbacks);
+    const std::array<nghttp2_settings_entry, 2> settings{
+        nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.streams_max},
+        nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE,
+                               static_cast<std::uint32_t>(limits.head_bytes_max)}};
+    nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
+    nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, kConnectionWindow);
+    return session;
+  }
+};
+
+H2Connection::H2Connection(ProxyServer& server, Stream stream, std::string_view first)
+    : H2Link{server.io_, std::move(stream)},
+      server_{server},
+      timer_{server.io_},
+      first_{first},
+      control_budget_{static_cast<double>(server.limits_.control_frames_max)} {
+  adopt(Callbacks::make(*this, server.limits_));
+  error_code ec;
+  const Endpoint peer = this->stream().remote_endpoint(ec);
+  if (ec) return;
+  peer_ip_ = ip_of(peer);
+  peer_local_ = is_local(peer);
+}
+
+H2Connection::~H2Connection() = default;
+
+bool H2Connection::upgrade(const std::string& settings, http::RequestHead head, std::string body) {
+  const bool to_head = head.method == "HEAD";
+  if (nghttp2_session_upgrade2(session(), reinterpret_cast<const std::uint8_t*>(settings.data()),
+                               settings.size(), to_head ? 1 : 0, nullptr) != 0) {
+    return false;
+  }
+  send_first(kSwitching);
+  upgraded_ = std::make_unique<H2Stream>(*this, server_.gateway_.make_state());
+  upgraded_->open(1, peer_ip_, peer_local_);
+  upgraded_->open_upgraded(std::move(head), body);
+  return true;
+}
+
+void H2Connection::start() {
+  const TimePoint now = server_.clock_.now();
+  budget_at_ = now;
+  head_began_ = now;
+  head_due_ = now + server_.limits_.head_timeout;
+  arm_timer(head_due_);
+  if (upgraded_) {
+    H2Stream& first = *upgraded_;
+    streams_.push_back(std::move(upgraded_));
+    first.begin();
+  }
+  start_io(first_);
+  std::string{}.swap(first_);
+}
+
+void H2Connection::close_if_idle() {
+  if (!streams_.empty() || link_closed()) return;
+  nghttp2_session_terminate_session(session(), NGHTTP2_NO_ERROR);
+  flush_soon();
+}
+
+void H2Connection::drain() {
+  if (draining_ || link_closed()) return;
+  draining_ = true;
+  nghttp2_submit_shutdown_notice(session());
+  flush_soon();
+  farewell_due_ = server_.clock_.now() + kFarewell;
+  arm_timer(farewell_due_);
+}
+
+void H2Connection::say_farewell() {
+  farewell_due_ = {};
+  nghttp2_submit_goaway(session(), NGHTTP2_FLAG_NONE,
+                        nghttp2_session_get_last_proc_stream_id(session()), NGHTTP2_NO_ERROR,
+                        nullptr, 0);
+  flush_soon();
+}
+
+void H2Connection::abandon() {
+  if (link_closed()) return;
+  on_link_end();
+  close_link();
+}
+
+void H2Connection::on_link_end() {
+  // A stream that ends may admit another of this connection; that one ends as well.
+  while (!streams_.empty()) close_stream(streams_.back()->id_);
+}
+
+void H2Connection::on_link_released() {
+  released_ = true;
+  timer_.cancel();
+  if (timers_pending_ > 0 || retired_) return;
+  retired_ = true;
+  server_.retire(*this);
+}
+
+H2Stream* H2Connection::find(std::int32_t id) const {
+  const auto found = std::ranges::lower_bound(streams_, id, {},
+                                              [](const auto& stream) { return stream->id_; });
+  return found != streams_.end() && (*found)->id_ == id ? found->get() : nullptr;
+}
+
+void H2Connection::open_stream(std::int32_t id) {
+  unused_due_ = {};
+  if (spare_.empty()) {
+    streams_.push_back(std::make_unique<H2Stream>(*this, server_.gateway_.make_state()));
+  } else {
+    streams_.push_back(std::move(spare_.back()));
+    spare_.pop_back();
+  }
+  streams_.back()->open(id, peer_ip_, peer_local_);
+}
+
+void H2Connection::close_stream(std::int32_t id) {
+  H2Stream* stream = find(id);
+  if (stream == nullptr) return;
+  stream->on_closed();
+  // What ended with it may have moved its neighbours.
+  const auto place = std::ranges::lower_bound(streams_, id, {},
+                                              [](const auto& open) { return open->id_; });
+  if (spare_.size() < kSpareMax) spare_.push_back(std::move(*place));
+  streams_.erase(place);
+  if (!streams_.empty() || link_closed()) return;
+  trim_link();
+  unused_due_ = server_.clock_.now() + server_.limits_.unused_timeout;
+  arm_timer(unused_due_);
+}
+
+// Frames that carry nothing are paid from a budget that refills with time, so that neither a flood
+// nor a quick succession of requests and resets costs more than it brings.
+bool H2Connection::within_control_budget() {
+  const double most = server_.limits_.control_frames_max;
+  const TimePoint now = server_.clock_.now();
+  control_budget_ = std::min(
+      most, control_budget_ + to_seconds(now - budget_at_) * most / kBudgetRefillSeconds);
+  budget_at_ = now;
+  control_budget_ -= 1;
+  return control_budget_ >= 0;
+}
+
+void H2Connection::submit_head(std::int32_t id, const http::HeaderBlock& block, bool has_body) {
+  std::vector<nghttp2_nv> fields;
+  to_fields(block, fields);
+  nghttp2_data_provider provider{};
+  provider.read_callback = &Callbacks::read_body;
+  if (nghttp2_submit_response(session(), id, fields.data(), fields.size(),
+                              has_body ? &provider : nullptr) != 0) {
+    reset(id, H2Error::internal);
+  }
+  flush_soon();
+}
+
+void H2Connection::submit_interim(std::int32_t id, const http::HeaderBlock& block) {
+  std::vector<nghttp2_nv> fields;
+  to_fields(block, fields);
+  nghttp2_submit_headers(session(), NGHTTP2_FLAG_NONE, id, nullptr, fields.data(), fields.size(),
+                         nullptr);
+  flush_soon();
+}
+
+void H2Connection::resume(std::int32_t id) {
+  nghttp2_session_resume_data(session(), id);
+  flush_soon();
+}
+
+void H2Connection::consumed(std::int32_t id, std::size_t bytes) {
+  if (bytes == 0) return;
+  nghttp2_session_consume_stream(session(), id, bytes);
+  flush_soon();
+}
+
+void H2Connection::grow_window(std::int32_t id) {
+  nghttp2_session_set_local_window_size(session(), NGHTTP2_FLAG_NONE, id, kGrownWindow);
+  flush_soon();
+}
+
+void H2Connection::reset(std::int32_t id, H2Error code) {
+  nghttp2_submit_rst_stream(session(), NGHTTP2_FLAG_NONE, id, static_cast<std::uint32_t>(code));
+  flush_soon();
+}
+
+H2Connection::Due H2Connection::next_due() const {
+  Due due;
+  const auto consider = [&due](TimePoint at, Wake wake) {
+    if (at != TimePoint{} && at < due.at) due = {at, wake, nullptr, Timer::none};
+  };
+  consider(head_due_, Wake::head);
+  consider(unused_due_, Wake::unused);
+  consider(farewell_due_, Wake::farewell);
+  for (const auto& stream : streams_) {
+    const ExchangeTimers::Due of_stream = stream->next_due();
+    if (of_stream.at < due.at) due = {of_stream.at, Wake::stream, stream.get(), of_stream.timer};
+  }
+  return due;
+}
+
+// The timer is moved only when something is due earlier than it would fire; on firing it looks what
+// is due by then.
+void H2Connection::arm_timer(TimePoint at) {
+  if (at == TimePoint::max() || at == TimePoint{} || link_closed()) return;
+  if (timer_set_ && timer_at_ <= at) return;
+  timer_set_ = true;
+  timer_at_ = at;
+  ++timers_pending_;
+  timer_.expires_after(std::max(Duration{0}, at - server_.clock_.now()));
+  timer_.async_wait([this](const error_code& ec) {
+    --timers_pending_;
+    if (released_) {
+      on_link_released();
+    } else if (!ec && !link_closed()) {
+      on_timer();
+    }
+  });
+}
+
+void H2Connection::on_timer() {
+  timer_set_ = false;
+  const TimePoint now = server_.clock_.now();
+  for (Due due = next_due(); due.at <= now && !link_closed(); due = next_due()) wake(due);
+  if (!link_closed()) arm_timer(next_due().at);
+}
+
+void H2Connection::wake(const Due& due) {
+  switch (due.wake) {
+    case Wake::none:
+      return;
+    case Wake::head:
+      // A client that has not even sent its preface gets no words for it.
+      head_due_ = {};
+      nghttp2_session_terminate_session(session(), NGHTTP2_ENHANCE_YOUR_CALM);
+      flush_soon();
+      return;
+    case Wake::unused:
+      unused_due_ = {};
+      close_if_idle();
+      return;
+    case Wake::farewell:
+      say_farewell();
+      return;
+    case Wake::stream:
+      due.stream->on_timeout(due.timer);
+      return;
+  }
+}
+
+}  // namespace sluice::net

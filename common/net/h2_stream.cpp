@@ -1,0 +1,384 @@
+#include "common/net/h2_stream.h"
+
+#include "common/base/check.h"
+#include "common/net/h2_connection.h"
+#include "common/net/proxy_server.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sluice::net {
+
+using http::Known;
+
+namespace {
+
+constexpr std::size_t kFirstBuffer = 4 * 1024;
+constexpr std::size_t kKeptBuffer = 16 * 1024;
+constexpr Duration kAnswerTime = std::chrono::seconds{60};  // for a client that does not read
+constexpr std::size_t kGrowAt = 32 * 1024;  // of a body under way: it deserves a larger window
+
+void put(ByteBuffer& buffer, std::string_view content) {
+  if (buffer.room() < content.size()) buffer.compact();
+  if (buffer.room() < content.size()) {
+    buffer.reserve(std::max({kFirstBuffer, buffer.capacity() * 2, buffer.size() + content.size()}));
+  }
+  std::memcpy(buffer.tail(), content.data(), content.size());
+  buffer.filled(content.size());
+}
+
+std::size_t take(ByteBuffer& buffer, char* to, std::size_t room) {
+  const std::size_t size = std::min(room, buffer.size());
+  std::memcpy(to, buffer.data().data(), size);
+  buffer.consume(size);
+  return size;
+}
+
+void empty(ByteBuffer& buffer) {
+  buffer.consume(buffer.size());
+  if (buffer.capacity() > kKeptBuffer) buffer.release();
+}
+
+}  // namespace
+
+H2Stream::H2Stream(H2Connection& connection, std::unique_ptr<ExchangeState> state)
+    : connection_{connection} {
+  state_ = std::move(state);
+}
+
+H2Stream::~H2Stream() = default;
+
+std::size_t H2Stream::memory() const {
+  return sizeof *this + in_.capacity() + out_.capacity() + head_bytes_;
+}
+
+void H2Stream::open(std::int32_t id, std::string_view peer_ip, bool peer_local) {
+  id_ = id;
+  peer_ip_.assign(peer_ip);
+  peer_local_ = peer_local;
+  secure_ = connection_.stream().encrypted();
+  head_.clear();
+  head_.version_major = 2;
+  head_.version_minor = 0;
+  head_bytes_ = 0;
+  trailers_in_.clear();
+  trailers_out_.clear();
+  empty(in_);
+  empty(out_);
+  traffic_ = {};
+  phase_ = Phase::head;
+  begun_ = head_only_ = waited_ = client_done_ = upstream_starved_ = repeated_ = interim_sent_ = false;
+  response_begun_ = response_complete_ = client_starved_ = window_grown_ = false;
+  reading_trailers_ = too_large_ = body_sent_ = false;
+}
+
+void H2Stream::open_upgraded(http::RequestHead head, std::string_view body) {
+  head_ = std::move(head);
+  put(in_, body);
+  client_done_ = true;
+}
+
+void H2Stream::on_head(bool ended) {
+  if (reading_trailers_) {
+    on_client_end();
+    return;
+  }
+  client_done_ = client_done_ || ended;
+  if (!head_.fields.get(Known::content_length).empty()) {
+    head_.framing = http::Framing::length;
+    for (const char digit : head_.fields.get(Known::content_length)) {
+      head_.content_length = head_.content_length * 10 + static_cast<std::uint64_t>(digit - '0');
+    }
+  } else {
+    head_.framing = ended ? http::Framing::none : http::Framing::chunked;
+  }
+  if (too_large_) {
+    answer(http::response_for(Error::too_large), Timer::none);
+    return;
+  }
+  begin();
+}
+
+void H2Stream::begin() {
+  arrived_ = connection_.head_began_;
+  timers_.begin(arrived_);
+  begun_ = true;
+  phase_ = Phase::held;
+  connection_.server_.begun();
+  connection_.server_.gateway_.begin(*this);
+}
+
+void H2Stream::set_timeouts(const Timeouts& timeouts) {
+  timers_.set(timeouts);
+  connection_.arm_timer(next_due().at);
+}
+
+void H2Stream::hold() {
+  CHECK(begun_);
+  waited_ = true;
+  detach();
+  phase_ = Phase::held;
+}
+
+void H2Stream::forward(UpstreamPool& pool, const http::RequestRewrite& rewrite) {
+  CHECK(begun_ && !body_sent_);
+  detach();
+  if (traffic_.dispatched == TimePoint{}) {
+    traffic_.dispatched = waited_ ? connection_.server_.clock_.now() : arrived_;
+  }
+  pool_ = &pool;
+  phase_ = Phase::relaying;
+  repeated_ = false;
+  if (head_.version_major == 1) {
+    std::string request;
+    http::write_request_head(request, head_, rewrite);
+    request.append(in_.data());
+    body_sent_ = !in_.empty();
+    traffic_.request_bytes = in_.size();
+    h1_leg_ = std::make_unique<H1Leg>(pool, static_cast<H2UpstreamUser&>(*this), std::move(request),
+                                      head_.method == "HEAD");
+    return;
+  }
+  block_.clear();
+  http::write_request_block(block_, head_, rewrite);
+  submit_upstream();
+}
+
+void H2Stream::submit_upstream() {
+  upstream_ = &pool_->h2().with_room();
+  upstream_starved_ = false;
+  response_.clear();
+  upstream_id_ = upstream_->submit(
+      *this, block_, !client_done_ || !in_.empty() || !trailers_in_.empty());
+}
+
+void H2Stream::detach() {
+  h1_leg_.reset();
+  if (upstream_ == nullptr) return;
+  H2Upstream* upstream = upstream_;
+  upstream_ = nullptr;
+  upstream->forget(upstream_id_);
+}
+
+bool H2Stream::relays_body() const { return upstream_ != nullptr; }
+
+void H2Stream::on_client_data(std::string_view content) {
+  if (phase_ == Phase::answering || phase_ == Phase::closed || response_complete_) {
+    connection_.consumed(id_, content.size());  // nobody wants it any more
+    return;
+  }
+  put(in_, content);
+  if (relays_body() && !window_grown_ && in_.size() >= kGrowAt) {
+    window_grown_ = true;
+    connection_.grow_window(id_);
+  }
+  if (upstream_starved_) {
+    upstream_starved_ = false;
+    upstream_->resume(upstream_id_);
+  }
+}
+
+void H2Stream::on_client_end() {
+  client_done_ = true;
+  if (!upstream_starved_) return;
+  upstream_starved_ = false;
+  upstream_->resume(upstream_id_);
+}
+
+H2UpstreamUser::Body H2Stream::read_request_body(char* to, std::size_t room) {
+  const std::size_t size = take(in_, to, room);
+  if (size > 0) {
+    body_sent_ = true;
+    traffic_.request_bytes += size;
+    connection_.consumed(id_, size);
+  }
+  const bool ended = client_done_ && in_.empty();
+  upstream_starved_ = size == 0 && !ended;
+  return {size, ended};
+}
+
+void H2Stream::on_upstream_interim() {
+  if (response_begun_ || response_.status == 101) return;
+  interim_sent_ = true;
+  http::HeaderBlock block;
+  http::write_response_block(block, response_, {});
+  connection_.submit_interim(id_, block);
+}
+
+void H2Stream::on_upstream_head(bool ended) {
+  extra_.clear();
+  if (connection_.server_.gateway_.response(*this, response_, extra_) == ResponseVerdict::retried) {
+    return;
+  }
+  block_.clear();
+  http::write_response_block(block_, response_, extra_);
+  head_only_ = ended;
+  start_response(block_, !ended);
+}
+
+void H2Stream::start_response(const http::HeaderBlock& block, bool has_body) {
+  response_begun_ = true;
+  if (timers_.watch_idle()) timers_.moved(connection_.server_.clock_.now());
+  connection_.submit_head(id_, block, has_body);
+}
+
+void H2Stream::on_upstream_data(std::string_view content) {
+  traffic_.response_bytes += content.size();
+  put(out_, content);
+  more_response();
+}
+
+void H2Stream::on_upstream_trailer(std::string_view name, std::string_view value) {
+  trailers_out_.add(name, value);
+}
+
+void H2Stream::on_upstream_end() {
+  upstream_ = nullptr;
+  response_complete_ = true;
+  if (head_only_) {
+    conclude({Outcome::End::answered, response_.status, {}, Timer::none});
+  } else {
+    more_response();
+  }
+}
+
+void H2Stream::more_response() {
+  if (!client_starved_) return;
+  client_starved_ = false;
+  connection_.resume(id_);
+}
+
+H2UpstreamUser::Body H2Stream::read_response(char* to, std::size_t room) {
+  const std::size_t size = take(out_, to, room);
+  if (size > 0) {
+    if (timers_.watch_idle()) timers_.moved(connection_.server_.clock_.now());
+    if (upstream_ != nullptr) upstream_->consumed(upstream_id_, size);
+    if (h1_leg_) h1_leg_->consumed(size);
+  }
+  const bool ended = response_complete_ && out_.empty();
+  client_starved_ = size == 0 && !ended;
+  if (ended) {
+    const int status = response_.status;
+    detach();
+    conclude({Outcome::End::answered, status, {}, Timer::none});
+  }
+  return {size, ended};
+}
+
+void H2Stream::on_upstream_failed(const H2Failure& failure) {
+  upstream_ = nullptr;
+  if (response_begun_) {
+    abort(H2Error::internal, {Outcome::End::aborted, response_.status, failure.cause.error,
+                              Timer::none});
+    return;
+  }
+  // What was read from the body is gone; a repeat needs all of it.
+  const bool may_repeat =
+      failure.unprocessed ||
+      (failure.reused && pool_->limits().repeat_repeatable && head_.repeatable());
+  const bool connect_failed = failure.cause.error == Error::upstream_connect;
+  if (may_repeat && !repeated_ && !body_sent_ && !interim_sent_ && !connect_failed &&
+      head_.version_major == 2) {
+    repeated_ = true;
+    submit_upstream();
+    return;
+  }
+  phase_ = Phase::held;
+  if (connection_.server_.gateway_.upstream_failed(*this, failure.cause)) return;
+  answer(http::response_for(failure.cause.error, failure.cause.text), Timer::none);
+}
+
+void H2Stream::respond(const http::OwnResponse& response) {
+  CHECK(begun_ && !response_begun_);
+  answer(response, Timer::none);
+}
+
+bool H2Stream::is_grpc() const {
+  return head_.fields.get(Known::content_type).starts_with("application/grpc");
+}
+
+void H2Stream::answer(const http::OwnResponse& response, Timer fired) {
+  detach();
+  phase_ = Phase::answering;
+  const bool problem = head_.fields.get(Known::accept).find("application/problem+json") !=
+                       std::string_view::npos;
+  http::OwnResponse told = problem ? http::as_problem_json(response) : response;
+  if (begun_ && told.error) connection_.server_.gateway_.explain(*this, told.sluice_error);
+  const bool has_body = head_.method != "HEAD" && !told.body.empty();
+  if (has_body) traffic_.response_bytes = told.body.size();
+  conclude({fired == Timer::none ? Outcome::End::own : Outcome::End::timed_out, told.status,
+            told.error, fired});
+  block_.clear();
+  http::write_own_block(block_, told, is_grpc());
+  connection_.consumed(id_, in_.size());
+  empty(in_);
+  empty(out_);
+  if (has_body) put(out_, told.body);
+  response_complete_ = true;
+  start_response(block_, has_body);
+}
+
+void H2Stream::on_timeout(Timer timer) {
+  if (!begun_) {
+    // Answered, and its client has not taken the answer.
+    linger_due_ = {};
+    connection_.reset(id_, H2Error::cancel);
+    return;
+  }
+  if (!response_begun_) {
+    answer(timers_.response(timer, connection_.server_.gateway_), timer);
+    return;
+  }
+  const Outcome outcome{Outcome::End::timed_out, response_.status, Error::deadline_exceeded, timer};
+  if (!is_grpc()) {
+    abort(H2Error::cancel, outcome);
+    return;
+  }
+  // A gRPC client understands trailers better than a reset; they cannot pass what it does not take.
+  if (!out_.empty()) {
+    abort(H2Error::cancel, outcome);
+    return;
+  }
+  detach();
+  trailers_out_.clear();
+  trailers_out_.add("grpc-status", "4");
+  trailers_out_.add("grpc-message", "request timeout");
+  response_complete_ = true;
+  conclude(outcome);
+  more_response();
+}
+
+void H2Stream::abort(H2Error code, const Outcome& outcome) {
+  detach();
+  conclude(outcome);
+  phase_ = Phase::closed;
+  connection_.reset(id_, code);
+}
+
+void H2Stream::conclude(const Outcome& outcome) {
+  timers_.set({});
+  if (!begun_) return;
+  begun_ = false;
+  linger_due_ = connection_.server_.clock_.now() + kAnswerTime;
+  connection_.arm_timer(linger_due_);
+  connection_.server_.gateway_.end(*this, outcome);
+  connection_.server_.ended();
+}
+
+void H2Stream::on_closed() {
+  detach();
+  conclude({Outcome::End::client_gone, 0, Error::client_gone, Timer::none});
+  linger_due_ = {};
+  phase_ = Phase::closed;
+  empty(in_);
+  empty(out_);
+}
+
+ExchangeTimers::Due H2Stream::next_due() const {
+  if (!begun_) {
+    return {linger_due_ == TimePoint{} ? TimePoint::max() : linger_due_, Timer::none};
+  }
+  return timers_.next(response_begun_ || interim_sent_);
+}
+
+}  // namespace sluice::net

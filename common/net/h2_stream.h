@@ -1,0 +1,110 @@
+#pragma once
+
+#include "common/net/byte_buffer.h"
+#include "common/net/exchange.h"
+#include "common/net/exchange_timers.h"
+#include "common/net/h1_leg.h"
+#include "common/net/h2_upstream.h"
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace sluice::net {
+
+class H2Connection;
+
+/// One request on an HTTP/2 client connection. Both bodies pass through a buffer of a window's size
+/// at most: what one side sends is acknowledged only as the other side takes it.
+///
+///   reading head ─► begin ─► held ─► relaying ─► end ─► closed
+///                     └───────┴── respond ───────┘
+class H2Stream final : public Exchange, private H2UpstreamUser {
+ public:
+  H2Stream(H2Connection& connection, std::unique_ptr<ExchangeState> state);
+  ~H2Stream() override;
+
+  [[nodiscard]] std::size_t memory() const override;
+  void set_timeouts(const Timeouts& timeouts) override;
+  void hold() override;
+  void forward(UpstreamPool& pool, const http::RequestRewrite& rewrite) override;
+  void respond(const http::OwnResponse& response) override;
+
+ private:
+  friend class H2Connection;
+  friend class H1Leg;
+
+  enum class Phase : std::uint8_t { head, held, relaying, answering, closed };
+
+  // The client's side; H2Connection calls these.
+  void open(std::int32_t id, std::string_view peer_ip, bool peer_local);
+  void open_upgraded(http::RequestHead head, std::string_view body);
+  void on_head(bool ended);
+  void on_client_data(std::string_view content);
+  void on_client_end();
+  void on_closed();
+  [[nodiscard]] Body read_response(char* to, std::size_t room);
+  [[nodiscard]] ExchangeTimers::Due next_due() const;
+  void on_timeout(Timer timer);
+
+  // The upstream's side.
+  Body read_request_body(char* to, std::size_t room) override;
+  [[nodiscard]] const http::HeaderBlock& request_trailers() const override { return trailers_in_; }
+  [[nodiscard]] http::ResponseHead& response_head() override { return response_; }
+  void on_upstream_interim() override;
+  void on_upstream_head(bool ended) override;
+  void on_upstream_data(std::string_view content) override;
+  void on_upstream_trailer(std::string_view name, std::string_view value) override;
+  void on_upstream_end() override;
+  void on_upstream_failed(const H2Failure& failure) override;
+
+  void begin();
+  void submit_upstream();
+  void detach();
+  void start_response(const http::HeaderBlock& block, bool has_body);
+  void answer(const http::OwnResponse& response, Timer fired);
+  void more_response();
+  void abort(H2Error code, const Outcome& outcome);
+  void conclude(const Outcome& outcome);
+  [[nodiscard]] bool is_grpc() const;
+  [[nodiscard]] bool relays_body() const;
+
+  H2Connection& connection_;  // owns this stream
+  std::int32_t id_ = 0;
+  http::HeaderBlock block_;   // of the request upstream, kept for a repeat, then of the response
+  std::string extra_;
+
+  // From client to upstream.
+  ByteBuffer in_;
+  http::HeaderBlock trailers_in_;
+  std::size_t head_bytes_ = 0;
+
+  // From upstream, or from ourselves, to client.
+  ByteBuffer out_;
+  http::HeaderBlock trailers_out_;
+  http::ResponseHead response_;
+
+  UpstreamPool* pool_ = nullptr;    // the gateway's; outlives the exchange's use of it
+  H2Upstream* upstream_ = nullptr;  // lent by pool_
+  std::int32_t upstream_id_ = 0;
+  std::unique_ptr<H1Leg> h1_leg_;   // of a request that came as HTTP/1 with Upgrade: h2c
+
+  ExchangeTimers timers_;
+  TimePoint linger_due_{};  // by when the client must have taken the answer
+  Phase phase_ = Phase::head;
+  bool begun_ = false;
+  bool waited_ = false;
+  bool client_done_ = false;      // the request is complete
+  bool upstream_starved_ = false; // the upstream waits for more of the body
+  bool repeated_ = false;
+  bool interim_sent_ = false;
+  bool response_begun_ = false;
+  bool head_only_ = false;          // the response is its head
+  bool response_complete_ = false;  // everything of the response is in out_
+  bool client_starved_ = false;     // the client's side waits for more of the response
+  bool window_grown_ = false;
+  bool reading_trailers_ = false;
+  bool too_large_ = false;
+};
+
+}  // namespace sluice::net

@@ -1,0 +1,133 @@
+#include "queue-proxy/io/telemetry.h"
+
+#include "queue-proxy/core/route_tag.h"
+#include "queue-proxy/io/process_facts.h"
+#include "queue-proxy/version.h"
+
+#include <unistd.h>
+
+namespace sluice::queue_proxy {
+namespace {
+
+using http::Known;
+
+// Enough to see what goes wrong; an overload must not become a flood of lines.
+constexpr int kFailuresPerSecond = 10;
+
+std::string first_of(std::initializer_list<const std::string*> names) {
+  for (const std::string* name : names) {
+    if (!name->empty()) return *name;
+  }
+  return {};
+}
+
+MetricsIdentity identity_of(const Config& config) {
+  return {.version = std::string{kVersion},
+          .service_name = first_of({&config.observability.service_name, &config.service,
+                                    &config.configuration, &config.revision, &config.pod}),
+          .space = config.space,
+          .service = config.service,
+          .configuration = config.configuration,
+          .revision = config.revision,
+          .pod = config.pod,
+          .user_port = config.user.is_unix() ? "" : std::to_string(config.user.port)};
+}
+
+LoggedRevision revision_of(const Config& config) {
+  return {.name = config.revision,
+          .space = config.space,
+          .service = config.service,
+          .configuration = config.configuration,
+          .pod = config.pod,
+          .pod_ip = config.pod_ip};
+}
+
+std::string milliseconds(Duration duration) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
+}
+
+}  // namespace
+
+Telemetry::Telemetry(boost::asio::io_context& io, const Config& config, const log::Logger& log,
+                     TimePoint now)
+    : log_{log},
+      request_log_{config.observability.request_log, revision_of(config)},
+      sink_{io, STDOUT_FILENO, log},
+      started_{to_seconds(now.time_since_epoch())},
+      probes_logged_{config.observability.probes_logged} {
+  if (config.observability.metrics) metrics_.emplace(identity_of(config));
+  for (const std::string& warning : config.observability.warnings) {
+    log_.write(log::Severity::warning, warning);
+  }
+  if (!request_log_.warning().empty()) {
+    log_.write(log::Severity::warning,
+               request_log_.warning() + "; lines are written by the default template");
+  }
+}
+
+void Telemetry::enter(const http::RequestHead& head, bool secure) {
+  if (metrics_) metrics_->enter(head.method, secure);
+}
+
+void Telemetry::leave(RequestRecord record, TimePoint now) {
+  if (metrics_) {
+    const http::FieldList& fields = record.head.fields;
+    record.route = route_tag(fields.get(Known::knative_serving_tag),
+                             fields.get(Known::knative_serving_default_route));
+    metrics_->leave(record);
+  }
+  if (request_log_.enabled()) append_line(record);
+  if (record.status >= 500 && record.cause != Cause::none) tell_failure(record, now);
+}
+
+void Telemetry::probed(RequestRecord record) {
+  if (probes_logged_ && request_log_.enabled()) append_line(record);
+}
+
+void Telemetry::append_line(RequestRecord& record) {
+  std::string* line = sink_.line();
+  if (line == nullptr) return;
+  record.trace = trace_id(record.head.fields);
+  request_log_.append(*line, record);
+  sink_.appended();
+}
+
+void Telemetry::tell_failure(const RequestRecord& record, TimePoint now) {
+  if (now - failures_since_ >= std::chrono::seconds{1} || now < failures_since_) {
+    if (failures_untold_ > 0) {
+      log_.write(log::Severity::warning, "more requests failed than were logged",
+                 {{"requests", std::to_string(failures_untold_)}});
+    }
+    failures_since_ = now;
+    failures_told_ = 0;
+    failures_untold_ = 0;
+  }
+  if (failures_told_ >= kFailuresPerSecond) {
+    ++failures_untold_;
+    return;
+  }
+  ++failures_told_;
+  log_.write(log::Severity::warning, "request failed",
+             {{"cause", std::string{name_of(record.cause)}},
+              {"status", std::to_string(record.status)},
+              {"method", record.head.method},
+              {"queued_ms", milliseconds(record.queued)},
+              {"latency_ms", milliseconds(record.latency)},
+              {"trace_id", std::string{trace_id(record.head.fields)}}});
+}
+
+void Telemetry::write(std::string& out, const std::optional<QueueLoad>& queue) const {
+  if (!metrics_) return;
+  metrics_->write(out, queue);
+  Exposition text{out};
+  text.family("sluice_request_log_dropped_total", MetricType::counter,
+              "Lines of the request log lost because nobody read them.");
+  text.count({}, sink_.dropped());
+  write_process_facts(text, started_);
+}
+
+void Telemetry::flush() {
+  sink_.flush();
+}
+
+}  // namespace sluice::queue_proxy

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "common/log/log.h"
+#include "queue-proxy/config.h"
+#include "queue-proxy/core/request_log.h"
+#include "queue-proxy/core/request_metrics.h"
+#include "queue-proxy/io/request_log_sink.h"
+
+#include <optional>
+
+namespace sluice::queue_proxy {
+
+/// What the sidecar tells about its requests: metrics, the request log, and a line in the program's
+/// own log for each failure of the sidecar's making. What is not configured costs a branch.
+class Telemetry {
+ public:
+  /// Says at once what the settings ask for in vain. `log` outlives it; `now`: the program's start.
+  Telemetry(boost::asio::io_context& io, const Config& config, const log::Logger& log,
+            TimePoint now);
+
+  /// A request that is no probe has begun; it owes one `leave`.
+  void enter(const http::RequestHead& head, bool secure);
+
+  /// It has ended. The fields `trace` and `route` are filled in here.
+  void leave(RequestRecord record, TimePoint now);
+
+  /// A probe (P2 of queue-proxy.md 4) has been answered: never measured, logged when asked for.
+  void probed(RequestRecord record);
+
+  /// All metrics as text, for one scrape.
+  void write(std::string& out, const std::optional<QueueLoad>& queue) const;
+
+  /// Writes what is left of the request log, at exit.
+  void flush();
+
+ private:
+  void append_line(RequestRecord& record);
+  void tell_failure(const RequestRecord& record, TimePoint now);
+
+  const log::Logger& log_;
+  std::optional<RequestMetrics> metrics_;
+  RequestLog request_log_;
+  RequestLogSink sink_;
+  double started_;
+  bool probes_logged_;
+  TimePoint failures_since_{};  // start of the present second of failures
+  int failures_told_ = 0;
+  std::uint64_t failures_untold_ = 0;
+};
+
+}  // namespace sluice::queue_proxy

@@ -1,0 +1,9 @@
+# What the sidecar tells of its requests. The exposition is held against prometheus-cpp's, which the
+# sidecar itself cannot link: Debian has no archive of it.
+set(telemetry_tests ${CMAKE_CURRENT_SOURCE_DIR}/unit/queue-proxy/core)
+sluice_test(telemetry_test
+  SOURCES ${telemetry_tests}/exposition_test.cpp ${telemetry_tests}/request_log_test.cpp
+          ${telemetry_tests}/request_metrics_test.cpp
+  DEPS sluice::queue_proxy_telemetry prometheus-cpp::core)
+sluice_test(observability_config_test
+  SOURCES ${telemetry_tests}/observability_config_test.cpp DEPS sluice::queue_proxy_app)
