@@ -9,6 +9,7 @@ namespace sluice::queue_proxy {
 namespace {
 
 constexpr std::size_t kValueShown = 120;
+constexpr std::size_t kComplaintMax = 500;
 
 std::optional<long> parse_integer(const std::string& text) {
   std::string_view digits{text};
@@ -48,13 +49,14 @@ std::string wait_text(Duration wait) {
   return std::to_string(duration_cast<seconds>(wait).count()) + "s";
 }
 
-// A value is shown in one line of an error: its control characters are not.
-std::string shown(const std::string& value) {
-  std::string safe = value.substr(0, kValueShown);
-  for (char& c : safe) {
+// Values come from outside, yet a complaint is one printable line of bounded length.
+std::string printable(std::string text, std::size_t bytes_max) {
+  const bool cut = text.size() > bytes_max;
+  if (cut) text.resize(bytes_max);
+  for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   }
-  return value.size() > kValueShown ? safe + "..." : safe;
+  return cut ? text + "..." : text;
 }
 
 }  // namespace
@@ -112,11 +114,14 @@ net::Address EnvReader::address_or(const char* name, const char* fallback) {
 }
 
 void EnvReader::refuse(const char* name, const std::string& value, const std::string& expected) {
-  complain({std::string{name} + "='" + shown(value) + "' is wrong", "give " + expected});
+  complain({std::string{name} + "='" + printable(value, kValueShown) + "' is wrong",
+            "give " + expected});
 }
 
 void EnvReader::complain(Problem problem) {
-  if (!problem_) problem_ = std::move(problem);
+  if (problem_) return;
+  problem_ = Problem{printable(std::move(problem.what), kComplaintMax),
+                     printable(std::move(problem.fix), kComplaintMax)};
 }
 
 std::optional<std::string> EnvReader::required(const char* name) {

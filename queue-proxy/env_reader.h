@@ -66,6 +66,7 @@ class EnvReader {
   /// Says that variable `name` is wrong and what would be right.
   void refuse(const char* name, const std::string& value, const std::string& expected);
 
+  /// Keeps `problem` if it is the first, made printable and cut to a line.
   void complain(Problem problem);
 
   /// The first complaint.

@@ -166,12 +166,51 @@ bool passes(const Field& field, const RequestRewrite& rewrite) {
   }
 }
 
-void append_node(std::string& out, std::string_view node) {
-  out.append("for=");
+template <class Sink>
+void append_node(Sink& sink, std::string_view node) {
+  sink.append("for=");
   if (node.find(':') == std::string_view::npos) {
-    out.append(node);
+    sink.append(node);
   } else {
-    out.append("\"[").append(node).append("]\"");
+    sink.append("\"[");
+    sink.append(node);
+    sink.append("]\"");
+  }
+}
+
+// The elders of Forwarded: the first line of each X-Forwarded-* field.
+struct ForwardedElders {
+  std::string_view nodes;  // X-Forwarded-For
+  std::string_view host;
+  std::string_view proto;
+
+  [[nodiscard]] bool none() const { return nodes.empty() && host.empty() && proto.empty(); }
+};
+
+// The first node carries host and proto, whatever further nodes there are.
+template <class Sink>
+void append_forwarded(Sink& sink, const ForwardedElders& elders) {
+  std::string_view rest = elders.nodes;
+  // One trailing empty node is dropped: "a," names one node, ",,," three.
+  if (rest.ends_with(',')) rest.remove_suffix(1);
+  std::size_t comma = rest.find(',');
+  const std::string_view first = trimmed(rest.substr(0, comma));
+  if (!elders.nodes.empty()) append_node(sink, first);
+  bool separate = !first.empty();
+  if (!elders.host.empty()) {
+    sink.append(separate ? ";host=" : "host=");
+    sink.append(elders.host);
+    separate = true;
+  }
+  if (!elders.proto.empty()) {
+    sink.append(separate ? ";proto=" : "proto=");
+    sink.append(elders.proto);
+  }
+  while (comma != std::string_view::npos) {
+    rest.remove_prefix(comma + 1);
+    comma = rest.find(',');
+    sink.append(", ");
+    append_node(sink, trimmed(rest.substr(0, comma)));
   }
 }
 
@@ -192,10 +231,14 @@ void add_request_fields(Sink& sink, const RequestHead& head, const RequestRewrit
   }
   if (any_line_contains(fields, Known::te, "trailers")) sink.add("Te", "trailers");
   if (rewrite.derive_forwarded && fields.get(Known::forwarded).empty()) {
-    const std::string forwarded =
-        forwarded_from(fields.get(Known::x_forwarded_for), fields.get(Known::x_forwarded_host),
-                       fields.get(Known::x_forwarded_proto));
-    if (!forwarded.empty()) sink.add("Forwarded", forwarded);
+    const ForwardedElders elders{fields.get(Known::x_forwarded_for),
+                                 fields.get(Known::x_forwarded_host),
+                                 fields.get(Known::x_forwarded_proto)};
+    if (!elders.none()) {
+      sink.begin("Forwarded");
+      append_forwarded(sink, elders);
+      sink.end();
+    }
   }
   add_forwarded_for(sink, fields, rewrite.peer_ip);
   if (rewrite.as_activator) {
@@ -325,33 +368,9 @@ void add_lines(HeaderBlock& out, std::string_view lines) {
 
 std::string forwarded_from(std::string_view x_forwarded_for, std::string_view x_forwarded_host,
                            std::string_view x_forwarded_proto) {
-  std::string first;
-  std::string further;
-  if (!x_forwarded_for.empty()) {
-    // One trailing empty node is dropped: "a," names one node, ",,," three.
-    std::string_view rest = x_forwarded_for;
-    if (rest.ends_with(',')) rest.remove_suffix(1);
-    bool leading = true;
-    while (true) {
-      const std::size_t comma = rest.find(',');
-      const std::string_view node = trimmed(rest.substr(0, comma));
-      if (!leading) further.append(", ");
-      append_node(leading ? first : further, node);
-      leading = false;
-      if (comma == std::string_view::npos) break;
-      rest.remove_prefix(comma + 1);
-    }
-  }
-  const bool separate = !first.empty() && first != "for=";
-  if (!x_forwarded_host.empty()) {
-    if (separate) first.append(";");
-    first.append("host=").append(x_forwarded_host);
-  }
-  if (!x_forwarded_proto.empty()) {
-    if (!first.empty() && first != "for=") first.append(";");
-    first.append("proto=").append(x_forwarded_proto);
-  }
-  return first + further;
+  std::string out;
+  append_forwarded(out, {x_forwarded_for, x_forwarded_host, x_forwarded_proto});
+  return out;
 }
 
 }  // namespace sluice::http

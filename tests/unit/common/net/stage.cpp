@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -22,10 +23,15 @@ Address loopback() {
   return address;
 }
 
-std::size_t length_of_body(const std::string& head) {
+// Allocates nothing, since a test counts the allocations of its whole process.
+std::size_t length_of_body(std::string_view head) {
   constexpr std::string_view kName = "Content-Length: ";
   const std::size_t at = head.find(kName);
-  return at == std::string::npos ? 0 : std::stoul(head.substr(at + kName.size()));
+  if (at == std::string_view::npos) return 0;
+  const std::string_view digits = head.substr(at + kName.size());
+  std::size_t length = 0;
+  std::from_chars(digits.begin(), digits.end(), length);
+  return length;
 }
 
 }  // namespace
