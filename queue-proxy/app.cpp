@@ -20,6 +20,7 @@ net::ServerLimits serving_limits(const Config& config) {
   limits.connections_max = config.limits.connections_max;
   limits.upgrade_body_max = config.limits.upgrade_body_max;
   limits.streams_max = static_cast<std::uint32_t>(config.limits.streams_max);
+  limits.control_frames_max = static_cast<std::uint32_t>(config.limits.control_frames_max);
   limits.head_timeout = config.limits.header_timeout;
   limits.body_timeout = config.limits.body_timeout;
   return limits;

@@ -131,6 +131,8 @@ void read_limits(EnvReader& reader, Config& config) {
   limits.connections_max =
       reader.size_or("SLUICE_MAX_CONNECTIONS", limits.connections_max, {1, 1'000'000});
   limits.streams_max = reader.size_or("SLUICE_MAX_STREAMS", limits.streams_max, {1, 10'000});
+  limits.control_frames_max = reader.size_or("SLUICE_MAX_CONTROL_FRAMES",
+                                             limits.control_frames_max, {100, 1'000'000});
   limits.upgrade_body_max =
       reader.size_or("SLUICE_UPGRADE_BODY_MAX", limits.upgrade_body_max, {0, 16 << 20});
   limits.header_timeout = reader.wait_or("SLUICE_HEADER_TIMEOUT", limits.header_timeout,

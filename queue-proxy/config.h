@@ -31,6 +31,10 @@ struct InputLimits {
   /// SLUICE_MAX_STREAMS, 1 to 10000: HTTP/2 streams open at once on one connection.
   std::size_t streams_max = 250;
 
+  /// SLUICE_MAX_CONTROL_FRAMES, 100 to 1000000: HTTP/2 frames that carry nothing (pings, settings,
+  /// resets, empty data) of one connection in ten seconds. GOAWAY with ENHANCE_YOUR_CALM above.
+  std::size_t control_frames_max = 1000;
+
   /// SLUICE_UPGRADE_BODY_MAX, up to 16 MiB: body of an `Upgrade: h2c` request. 413 above.
   std::size_t upgrade_body_max = 64 * 1024;
 

@@ -27,15 +27,15 @@ struct Timeouts {
   std::optional<Duration> idle;
 };
 
-/// Which of them fired.
-enum class Timer : std::uint8_t { none, max, response_start, idle };
+/// Which timer fired: one of those, or the server's own for a head or a body that does not come.
+enum class Timer : std::uint8_t { none, max, response_start, idle, header, body };
 
 /// How an exchange ended.
 struct Outcome {
   enum class End : std::uint8_t {
     answered,     ///< the upstream's response went out whole
     own,          ///< an own response (a refusal, a probe answer) was made
-    timed_out,    ///< a timer fired: 504, or aborted when the response had begun
+    timed_out,    ///< a timer fired: 504 or 408, or aborted when the response had begun
     aborted,      ///< the upstream failed after the response had begun
     client_gone,  ///< the client left
   };
@@ -133,8 +133,12 @@ class Gateway {
   /// Exactly once per `begin`: the exchange needs its place and its upstream no more.
   virtual void end(Exchange& exchange, const Outcome& outcome) = 0;
 
-  /// An error of ours is about to be told, before `end`: the gateway may add what it knows of the
-  /// request to Sluice-Error, as in "; queued=120ms".
+  /// A request was refused before `begin`, since it could not be read: malformed, too large, too
+  /// slow. What `exchange.request()` says of it, but for the major version, is not to be relied on.
+  virtual void refused(Exchange& /*exchange*/, const Outcome& /*outcome*/) {}
+
+  /// An error of ours is about to be told, before `end` or `refused`: the gateway may add what it
+  /// knows of the request to Sluice-Error, as in "; queued=120ms".
   virtual void explain(Exchange& /*exchange*/, std::string& /*sluice_error*/) {}
 
   /// Text of a 504, and who says so in Sluice-Error.

@@ -30,6 +30,8 @@ http::OwnResponse ExchangeTimers::response(Timer timer, const Gateway& gateway) 
   std::string facts;
   switch (timer) {
     case Timer::none:
+    case Timer::header:
+    case Timer::body:
       break;
     case Timer::max:
       facts = "timer=max; limit=" + limit_text(*timeouts_.max);

@@ -267,7 +267,7 @@ void H1Exchange::respond(const http::OwnResponse& response) {
 }
 
 void H1Exchange::answer(const http::OwnResponse& response, Timer fired) {
-  if (!begun_ || !response.error) {
+  if (!response.error) {
     tell(response, fired);
     return;
   }
@@ -290,8 +290,10 @@ void H1Exchange::tell(const http::OwnResponse& response, Timer fired) {
   const bool to_head = begun_ && head_.method == "HEAD";
   closing_after_ = !keep;
   traffic_.response_bytes = to_head ? 0 : response.body.size();
-  conclude({fired == Timer::none ? Outcome::End::own : Outcome::End::timed_out, response.status,
-            response.error, fired});
+  const Outcome outcome{fired == Timer::none ? Outcome::End::own : Outcome::End::timed_out,
+                        response.status, response.error, fired};
+  if (!begun_) server_.gateway_.refused(*this, outcome);
+  conclude(outcome);
   out_.clear();
   http::write_own_response(out_, problem ? http::as_problem_json(response) : response, to_head,
                            keep);

@@ -112,17 +112,18 @@ void H1Exchange::on_late_head() {
   }
   http::OwnResponse late =
       http::response_for(Error::deadline_exceeded, "request timeout\n",
-                         "timer=header; limit=" + limit_text(server_.limits_.head_timeout));
+                         "timer=header; limit=" + limit_text(server_.limits_.head_timeout) +
+                             "; setting=SLUICE_HEADER_TIMEOUT");
   late.status = 408;
   late.close = true;
-  answer(late);
+  answer(late, Timer::header);
 }
 
 // The upstream would take more and the client sends none.
 void H1Exchange::on_late_body() {
   body_due_ = {};
   if (response_begun_ || client_writing_) {
-    abort({Outcome::End::aborted, 0, Error::deadline_exceeded, Timer::none});
+    abort({Outcome::End::timed_out, 0, Error::deadline_exceeded, Timer::body});
     return;
   }
   http::OwnResponse late =
@@ -131,7 +132,7 @@ void H1Exchange::on_late_body() {
                              "; setting=SLUICE_BODY_TIMEOUT");
   late.status = 408;
   late.close = true;
-  answer(late);
+  answer(late, Timer::body);
 }
 
 void H1Exchange::on_timeout(Timer timer) {

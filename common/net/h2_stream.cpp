@@ -303,11 +303,13 @@ void H2Stream::answer(const http::OwnResponse& response, Timer fired) {
   const bool problem = head_.fields.get(Known::accept).find("application/problem+json") !=
                        std::string_view::npos;
   http::OwnResponse told = problem ? http::as_problem_json(response) : response;
-  if (begun_ && told.error) connection_.server_.gateway_.explain(*this, told.sluice_error);
+  if (told.error) connection_.server_.gateway_.explain(*this, told.sluice_error);
   const bool has_body = head_.method != "HEAD" && !told.body.empty();
   if (has_body) traffic_.response_bytes = told.body.size();
-  conclude({fired == Timer::none ? Outcome::End::own : Outcome::End::timed_out, told.status,
-            told.error, fired});
+  const Outcome outcome{fired == Timer::none ? Outcome::End::own : Outcome::End::timed_out,
+                        told.status, told.error, fired};
+  if (!begun_) connection_.server_.gateway_.refused(*this, outcome);
+  conclude(outcome);
   block_.clear();
   http::write_own_block(block_, told, is_grpc());
   connection_.consumed(id_, in_.size());

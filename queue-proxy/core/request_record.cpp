@@ -20,6 +20,10 @@ std::string_view name_of(Cause cause) {
       return "timeout-response-start";
     case Cause::timeout_idle:
       return "timeout-idle";
+    case Cause::timeout_header:
+      return "timeout-header";
+    case Cause::timeout_body:
+      return "timeout-body";
     case Cause::draining:
       return "draining";
     case Cause::not_ready:
@@ -55,6 +59,9 @@ int recorded_status(int told, Cause cause) {
     case Cause::timeout_response_start:
     case Cause::timeout_idle:
       return 504;
+    case Cause::timeout_header:
+    case Cause::timeout_body:
+      return 408;
     case Cause::none:
     case Cause::queue_full:
     case Cause::queue_wait:

@@ -19,6 +19,8 @@ enum class Cause : std::uint8_t {
   timeout_max,
   timeout_response_start,
   timeout_idle,
+  timeout_header,  ///< the client took too long to send its head
+  timeout_body,    ///< and this one to send its body
   draining,
   not_ready,
   bad_request,

@@ -93,6 +93,10 @@ Cause cause_of(const net::Outcome& outcome) {
       return Cause::timeout_response_start;
     case net::Timer::idle:
       return Cause::timeout_idle;
+    case net::Timer::header:
+      return Cause::timeout_header;
+    case net::Timer::body:
+      return Cause::timeout_body;
     case net::Timer::none:
     case net::Timer::max:
       break;
@@ -281,6 +285,23 @@ void ProxyGateway::end(net::Exchange& exchange, const net::Outcome& outcome) {
   if (state.queued) breaker_->cancel(state.ticket);
   if (state.admitted) leave_breaker(now);
   if (active_ == 0 && idle_) idle_();
+}
+
+// No request for the breaker, the statistics or the drain; metrics and the log know of it, without
+// the words of a head that could not be read.
+void ProxyGateway::refused(net::Exchange& exchange, const net::Outcome& outcome) {
+  const Cause cause = cause_of(outcome);
+  http::RequestHead unread;
+  unread.version_major = exchange.request().version_major;
+  unread.version_minor = unread.version_major == 2 ? 0 : 1;
+  telemetry_.enter(unread, exchange.secure());
+  telemetry_.leave({.head = unread,
+                    .peer_ip = exchange.peer_ip(),
+                    .secure = exchange.secure(),
+                    .cause = cause,
+                    .status = recorded_status(outcome.status, cause),
+                    .response_bytes = exchange.traffic().response_bytes},
+                   clock_.now());
 }
 
 void ProxyGateway::record(net::Exchange& exchange, const State& state, const net::Outcome& outcome,

@@ -31,6 +31,7 @@ class ProxyGateway final : public net::Gateway {
   net::ResponseVerdict response(net::Exchange& exchange, const http::ResponseHead& head,
                                 std::string& extra) override;
   void end(net::Exchange& exchange, const net::Outcome& outcome) override;
+  void refused(net::Exchange& exchange, const net::Outcome& outcome) override;
   void explain(net::Exchange& exchange, std::string& sluice_error) override;
 
   [[nodiscard]] std::string_view timeout_text() const override { return "request timeout"; }

@@ -112,6 +112,22 @@ class Metrics(SidecarCase):
         self.assertEqual(self.count(ours, 'sluice_responses_total', source='queue-proxy',
                                     http_response_status_code='502'), 1)
 
+    def test_a_request_that_cannot_be_read_is_counted_and_explained(self):
+        proxy = self.sidecar(SLUICE_HEADER_TIMEOUT='300ms', SLUICE_MAX_HEADER_BYTES='2048')
+        for sent, status, cause in (
+                (b'GET / HTTP/1.1\r\nHost : a\r\n\r\n', 400, 'bad-request'),
+                (b'GET / HTTP/1.1\r\nHost: a\r\nA: ' + b'a' * 3000 + b'\r\n\r\n', 431, 'too-large'),
+                (b'GET / HTTP/1.1\r\nHost: a', 408, 'timeout-header'),
+                (b'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nz\r\n', 400,
+                 'bad-request')):
+            answer = self.ask(proxy, sent)[1].answer()
+            self.assertEqual(answer.status, status, sent[:40])
+            self.assertTrue(answer.headers['sluice-error'].endswith('; at=queue-proxy'))
+            self.assertGreaterEqual(
+                self.count(proxy, 'sluice_responses_total', source='queue-proxy', cause=cause,
+                           http_response_status_code=str(status)), 1, cause)
+        eventually(lambda: self.count(proxy, 'http_server_active_requests') == 0, 'none is left over')
+
     def test_no_metrics_where_another_protocol_is_configured(self):
         proxy = self.sidecar(OBSERVABILITY_CONFIG=json.dumps(
             {'requestMetrics': {'protocol': 'none'}}))

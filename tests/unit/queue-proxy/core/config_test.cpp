@@ -88,6 +88,7 @@ TEST(Config, RefusesWrongValuesByName) {
            {"SLUICE_THREADS", "0"},
            {"SLUICE_MAX_HEADERS", "3"},
            {"SLUICE_MAX_STREAMS", "0"},
+           {"SLUICE_MAX_CONTROL_FRAMES", "99"},
            {"SLUICE_HEADER_TIMEOUT", "0"},
            {"SLUICE_BODY_TIMEOUT", "nan"},
            {"SLUICE_QUEUE_WAIT", "inf"},
@@ -190,6 +191,7 @@ TEST(Config, TakesEveryLimitByItsName) {
   variables["SLUICE_MAX_HEADERS"] = "64";
   variables["SLUICE_MAX_CONNECTIONS"] = "+7";
   variables["SLUICE_MAX_STREAMS"] = "100";
+  variables["SLUICE_MAX_CONTROL_FRAMES"] = "500";
   variables["SLUICE_UPGRADE_BODY_MAX"] = "0";
   variables["SLUICE_HEADER_TIMEOUT"] = "1.5s";
   variables["SLUICE_BODY_TIMEOUT"] = "2m";
@@ -203,6 +205,7 @@ TEST(Config, TakesEveryLimitByItsName) {
   EXPECT_EQ(config->limits.fields_max, 64U);
   EXPECT_EQ(config->limits.connections_max, 7U);
   EXPECT_EQ(config->limits.streams_max, 100U);
+  EXPECT_EQ(config->limits.control_frames_max, 500U);
   EXPECT_EQ(config->limits.upgrade_body_max, 0U);
   EXPECT_EQ(config->limits.header_timeout, Duration{1500ms});
   EXPECT_EQ(config->limits.body_timeout, Duration{2min});
