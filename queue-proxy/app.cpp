@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <fcntl.h>
 #include <malloc.h>
 
 namespace sluice::queue_proxy {
@@ -30,13 +31,13 @@ net::ServerLimits side_limits() {
   net::ServerLimits limits;
   limits.head_bytes_max = 16 * 1024;
   limits.connections_max = 256;
+  limits.head_timeout = std::chrono::seconds{5};
   return limits;
 }
 
-net::ServerLimits metrics_limits() {
-  net::ServerLimits limits = side_limits();
-  limits.head_timeout = std::chrono::seconds{5};
-  return limits;
+// An error of a listener names the variable that would change it.
+Problem named(const char* variable, const Problem& problem) {
+  return {std::string{variable} + ": " + problem.what, problem.fix};
 }
 
 }  // namespace
@@ -55,7 +56,7 @@ App::App(Config config)
       serving_{io_, clock_, gateway_, serving_limits(config_)},
       admin_{io_, clock_, admin_server_, side_limits()},
       stats_{io_, clock_, stat_server_, side_limits()},
-      metrics_{io_, clock_, metrics_server_, metrics_limits()},
+      metrics_{io_, clock_, metrics_server_, side_limits()},
       signals_{io_, SIGINT, SIGTERM},
       ticker_{io_},
       drain_timer_{io_},
@@ -66,7 +67,7 @@ App::App(Config config)
 
 Result<int, Problem> App::open() {
   const auto serving = serving_.listen(config_.serving);
-  if (!serving) return serving.error();
+  if (!serving) return named("QUEUE_SERVING_PORT", serving.error());
   std::optional<net::Address> tls;
   if (config_.serving_tls) {
     const auto opened = serving_tls_.open(serving_, *config_.serving_tls);
@@ -74,16 +75,21 @@ Result<int, Problem> App::open() {
     tls = *opened;
   }
   const auto admin = admin_.listen(config_.admin);
-  if (!admin) return admin.error();
+  if (!admin) return named("SLUICE_ADMIN_ADDRESS", admin.error());
   const auto stats = stats_.listen(config_.stats);
-  if (!stats) return stats.error();
+  if (!stats) return named("SLUICE_STATS_ADDRESS", stats.error());
   std::optional<net::Address> metrics;
   if (config_.observability.metrics) {
     const auto opened = metrics_.listen(*config_.observability.metrics);
-    if (!opened) return opened.error();
+    if (!opened) return named("SLUICE_METRICS_ADDRESS", opened.error());
     metrics = *opened;
   }
   if (config_.ready_fd >= 0) {
+    if (::fcntl(config_.ready_fd, F_GETFD) < 0) {
+      return Problem{"descriptor " + std::to_string(config_.ready_fd) +
+                         " of --ready-fd or SLUICE_READY_FD is not open",
+                     "pass an open one, or none"};
+    }
     std::vector<std::pair<std::string, net::Address>> addresses{
         {"serving", *serving}, {"admin", *admin}, {"stats", *stats}};
     if (tls) addresses.emplace_back("tls", *tls);
@@ -193,11 +199,16 @@ void App::leave(int code) {
   io_.stop();
 }
 
-int ask_to_drain(const net::Address& admin) {
+int ask_to_drain(const Environment& environment) {
+  const auto admin = read_admin(environment);
+  if (!admin) {
+    std::fprintf(stderr, "queue-proxy: %s\n", admin.error().text().c_str());
+    return 1;
+  }
   boost::asio::io_context io{1};
   net::FetchRequest request;
-  request.target = admin;
-  if (request.target.host.empty() && !admin.is_unix()) request.target.host = "127.0.0.1";
+  request.target = *admin;
+  if (request.target.host.empty() && !admin->is_unix()) request.target.host = "127.0.0.1";
   request.head = "GET /drain HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
   request.timeout = std::chrono::hours{24};  // the supervisor's grace period is the real bound
   int code = 1;
@@ -205,7 +216,7 @@ int ask_to_drain(const net::Address& admin) {
                            if (answer && answer->head.status == 200) code = 0;
                          }};
   io.run();
-  if (code != 0) std::fprintf(stderr, "queue-proxy: no sidecar answers on %s\n", admin.text().c_str());
+  if (code != 0) std::fprintf(stderr, "queue-proxy: no sidecar answers on %s\n", admin->text().c_str());
   return code;
 }
 

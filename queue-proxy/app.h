@@ -61,6 +61,7 @@ class App {
 };
 
 /// `queue-proxy --drain`: asks the running sidecar to drain and waits. Returns the exit code.
-[[nodiscard]] int ask_to_drain(const net::Address& admin);
+/// Needs no variable but SLUICE_ADMIN_ADDRESS.
+[[nodiscard]] int ask_to_drain(const Environment& environment);
 
 }  // namespace sluice::queue_proxy

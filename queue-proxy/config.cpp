@@ -21,6 +21,9 @@ constexpr Duration kHeaderTimeoutLeast = std::chrono::milliseconds{10};
 constexpr Duration kHeaderTimeoutMost = std::chrono::hours{1};
 constexpr Duration kDayLong = std::chrono::hours{24};
 
+constexpr const char* kAdminName = "SLUICE_ADMIN_ADDRESS";
+constexpr const char* kAdminUsual = ":8022";
+
 void read_addresses(EnvReader& reader, Config& config) {
   config.serving = reader.address("QUEUE_SERVING_PORT", "");
   config.user = reader.address("USER_PORT", "127.0.0.1");
@@ -30,7 +33,7 @@ void read_addresses(EnvReader& reader, Config& config) {
   if (!reader.text("QUEUE_SERVING_TLS_PORT", Need::required).empty()) {
     config.serving_tls = reader.address("QUEUE_SERVING_TLS_PORT", "");
   }
-  config.admin = reader.address_or("SLUICE_ADMIN_ADDRESS", ":8022");
+  config.admin = reader.address_or(kAdminName, kAdminUsual);
   config.stats = reader.address_or("SLUICE_STATS_ADDRESS", ":9090");
 }
 
@@ -159,6 +162,13 @@ void read_breaker(EnvReader& reader, Config& config) {
 }
 
 }  // namespace
+
+Result<net::Address, Problem> read_admin(const Environment& environment) {
+  EnvReader reader{environment};
+  net::Address address = reader.address_or(kAdminName, kAdminUsual);
+  if (reader.problem()) return *reader.problem();
+  return address;
+}
 
 // PROFILING_PORT, SYSTEM_NAMESPACE, HOST_IP, ROOT_CA and OTEL_* are sent by controllers and need no
 // reading: nothing here depends on them.

@@ -80,6 +80,9 @@ struct Config {
   int ready_fd = -1;
 };
 
+/// Reads SLUICE_ADMIN_ADDRESS alone: all that asking a running sidecar to drain needs.
+[[nodiscard]] Result<net::Address, Problem> read_admin(const Environment& environment);
+
 /// Reads the settings. The first wrong or missing one is named with what it should be.
 [[nodiscard]] Result<Config, Problem> read_config(const Environment& environment);
 

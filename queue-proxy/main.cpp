@@ -22,17 +22,17 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return cli.exit(error) == 0 ? 0 : 2;
   }
-  auto config =
-      sluice::queue_proxy::read_config([](const char* name) -> std::optional<std::string> {
-        const char* value = std::getenv(name);
-        if (value == nullptr) return std::nullopt;
-        return value;
-      });
+  const auto variable = [](const char* name) -> std::optional<std::string> {
+    const char* value = std::getenv(name);
+    if (value == nullptr) return std::nullopt;
+    return value;
+  };
+  if (drain) return sluice::queue_proxy::ask_to_drain(variable);
+  auto config = sluice::queue_proxy::read_config(variable);
   if (!config) {
     std::fprintf(stderr, "queue-proxy: %s\n", config.error().text().c_str());
     return 1;
   }
-  if (drain) return sluice::queue_proxy::ask_to_drain(config->admin);
   if (ready_fd >= 0) config->ready_fd = ready_fd;
   return sluice::queue_proxy::App{std::move(*config)}.run();
 }

@@ -156,6 +156,8 @@ bool passes(const Field& field, const RequestRewrite& rewrite) {
       // An empty one names nothing, and would hide the one that the activator adds.
       return rewrite.as_activator ? !field.value.empty()
                                   : !rewrite.restore_original_host || field.value.empty();
+    case Known::forwarded:
+      return !rewrite.derive_forwarded || !field.value.empty();
     case Known::k_kubelet_probe:
       return !rewrite.drop_kubelet_probe;
     case Known::k_proxy_request:

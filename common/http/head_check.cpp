@@ -54,6 +54,12 @@ Fed check_field(std::string_view line) {
                                                      : "reason=field-name");
 }
 
+// Not the grammar of a host, but nothing that could be read as two of them or as a path.
+constexpr OctetSet kHostOctets{[](unsigned octet) {
+  constexpr std::string_view kRefused = ",/@#?\\";
+  return octet > 0x20 && kRefused.find(static_cast<char>(octet)) == std::string_view::npos;
+}};
+
 std::string_view name_of_break(char c) {
   if (c == '\n') return "reason=bare-lf";
   return c == '\0' ? "reason=nul" : "reason=control-character";
@@ -122,6 +128,8 @@ BodyFraming framing_of(const FieldList& fields, int version_minor) {
   return found;
 }
 
+bool is_host(std::string_view host) { return kHostOctets.skip(host, 0) == host.size(); }
+
 std::string_view host_problem(const RequestHead& head) {
   if (!head.fields.has(Known::host)) {
     return head.version_minor == 0 ? std::string_view{} : "reason=no-host";
@@ -131,14 +139,7 @@ std::string_view host_problem(const RequestHead& head) {
     hosts += head.fields.known_at(i) == Known::host ? 1U : 0U;
   }
   if (hosts > 1) return "reason=several-hosts";
-  // Not the grammar of a host, but nothing that could be read as two of them or as a path.
-  for (const char c : head.fields.get(Known::host)) {
-    if (static_cast<unsigned char>(c) <= 0x20 || c == ',' || c == '/' || c == '@' || c == '#' ||
-        c == '?' || c == '\\') {
-      return "reason=host";
-    }
-  }
-  return {};
+  return is_host(head.fields.get(Known::host)) ? std::string_view{} : "reason=host";
 }
 
 }  // namespace sluice::http

@@ -48,6 +48,9 @@ struct BodyFraming {
 /// exactly `chunked`. Everything else is a problem, also what a lenient reader could make sense of.
 [[nodiscard]] BodyFraming framing_of(const FieldList& fields, int version_minor);
 
+/// Whether `host` may stand in a Host field: no spaces, slashes or control characters.
+[[nodiscard]] bool is_host(std::string_view host);
+
 /// What is wrong with the Host fields of a request; empty when nothing is.
 [[nodiscard]] std::string_view host_problem(const RequestHead& head);
 

@@ -24,11 +24,18 @@ class HeaderBlock {
   /// The same with a value in parts: begin, any number of append, end.
   void begin(std::string_view name);
   void append(std::string_view part);
+
   void end() {}
 
   [[nodiscard]] bool empty() const { return slots_.empty(); }
+
   [[nodiscard]] std::size_t size() const { return slots_.size(); }
-  [[nodiscard]] Entry at(std::size_t index) const;
+
+  [[nodiscard]] Entry at(std::size_t index) const {
+    const Slot& slot = slots_[index];
+    const char* const name = text_.data() + slot.begin;
+    return {{name, slot.name_size}, {name + slot.name_size, slot.value_size}};
+  }
 
  private:
   struct Slot {

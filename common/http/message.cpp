@@ -1,5 +1,6 @@
 #include "common/http/message.h"
 
+#include <cstring>
 #include <limits>
 
 namespace sluice::http {
@@ -112,10 +113,17 @@ void FieldList::clear() {
 
 void FieldList::add(std::string_view name, std::string_view value, Known known) {
   if (slots_.size() >= std::numeric_limits<std::uint16_t>::max()) return;
-  slots_.push_back({static_cast<std::uint32_t>(text_.size()),
+  const std::size_t begin = text_.size();
+  slots_.push_back({static_cast<std::uint32_t>(begin),
                     static_cast<std::uint32_t>(name.size()),
                     static_cast<std::uint32_t>(value.size()), known});
-  text_.append(name).append(": ", kColon).append(value).append("\r\n", kLineEnd);
+  // Grown once and not four times: this runs for every field of every message.
+  text_.resize(begin + name.size() + kColon + value.size() + kLineEnd);
+  char* const line = text_.data() + begin;
+  name.copy(line, name.size());
+  std::memcpy(line + name.size(), ": ", kColon);
+  value.copy(line + name.size() + kColon, value.size());
+  std::memcpy(line + name.size() + kColon + value.size(), "\r\n", kLineEnd);
   std::uint16_t& first = first_[index_of(known)];
   if (first == 0) first = static_cast<std::uint16_t>(slots_.size());
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -48,11 +49,19 @@ inline constexpr OctetSet kLineOctets{
   while (at + 8 <= text.size()) {
     std::uint64_t word = 0;
     std::memcpy(&word, text.data() + at, sizeof word);
-    // In each octet: below a space, or DEL. Octets beyond ASCII are neither.
-    const std::uint64_t low = (word - 0x20 * kOnes) & ~word & kHighs;
-    const std::uint64_t del = ((word ^ (0x7f * kOnes)) - kOnes) & ~(word ^ (0x7f * kOnes)) & kHighs;
-    if ((low | del) != 0) break;
-    at += 8;
+    // In each octet: below a space, or DEL. Octets beyond ASCII are neither. A borrow can mark an
+    // octet wrongly, but only behind one that is marked rightly.
+    const std::uint64_t low = word - 0x20 * kOnes;
+    const std::uint64_t del = (word ^ (0x7f * kOnes)) - kOnes;
+    const std::uint64_t marked = (low | del) & ~word & kHighs;
+    if (marked == 0) {
+      at += 8;
+      continue;
+    }
+    if constexpr (std::endian::native != std::endian::little) break;
+    at += static_cast<std::size_t>(std::countr_zero(marked)) / 8;
+    if (text[at] != '\t') return at;
+    ++at;
   }
   return kLineOctets.skip(text, at);
 }

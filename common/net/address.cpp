@@ -34,6 +34,7 @@ Result<Address, Problem> parse_address(std::string_view text) {
     Address address;
     address.path = text.substr(5);
     if (address.path.empty()) return bad_address(text, "the socket path is empty");
+    if (!address.path.starts_with('/')) return bad_address(text, "the socket path is not absolute");
     if (address.path.size() > kPathMax) {
       return bad_address(text, "a Unix socket path has at most " + std::to_string(kPathMax) +
                                    " bytes, this one " + std::to_string(address.path.size()));

@@ -14,8 +14,8 @@ class Connection {
   /// Takes up work; may close at once.
   virtual void start() = 0;
 
-  /// Closes unless a request is being read or served.
-  virtual void close_if_idle() = 0;
+  /// Closes unless a request is being read or served; returns whether it does.
+  virtual bool close_if_idle() = 0;
 
   /// The server drains from now on: tell the client where the protocol has words for it.
   virtual void drain() = 0;

@@ -28,6 +28,7 @@ H1Exchange::H1Exchange(ProxyServer& server, Stream stream, TimePoint accepted)
     : server_{server},
       stream_{std::move(stream)},
       timer_{server.io_},
+      in_{&server.blocks_},
       parser_{server.limits_.head_bytes_max, server.limits_.fields_max},
       head_due_{accepted} {}
 
@@ -97,6 +98,7 @@ void H1Exchange::on_client_read(const error_code& ec, std::size_t bytes) {
     case Phase::relaying:
       expect_due_ = {};
       note_body_progress();
+      gather_upload();
       pump_request();
       break;
     case Phase::tunnel:
@@ -168,8 +170,12 @@ void H1Exchange::leave() {
 
 void H1Exchange::abandon() { leave(); }
 
-void H1Exchange::close_if_idle() {
-  if (phase_ == Phase::head && in_.empty()) close();
+bool H1Exchange::close_if_idle() {
+  // What the kernel holds may be a request.
+  error_code ignored;
+  if (phase_ != Phase::head || !in_.empty() || stream_.socket().available(ignored) > 0) return false;
+  close();
+  return true;
 }
 
 void H1Exchange::advance() {
@@ -282,8 +288,8 @@ void H1Exchange::tell(const http::OwnResponse& response, Timer fired) {
   if (begun_ && !parser_.done() && !in_.empty()) {
     in_.consume(parser_.feed_body(in_.data(), nullptr).used);
   }
-  const bool keep = begun_ && parser_.done() && head_.keep_alive && !server_.closing_ &&
-                    !client_ended_ && !response.close;
+  const bool keep = begun_ && parser_.done() && head_.keep_alive && !server_.ends_connections() &&
+                    !client_ended_ && !response.close && head_.version_minor > 0;
   const bool problem =
       begun_ && head_.fields.get(http::Known::accept).find("application/problem+json") !=
                     std::string_view::npos;
@@ -334,6 +340,7 @@ void H1Exchange::next_request() {
   out_.clear();
   extra_.clear();
   if (out_.capacity() > kKeptBuffer) out_.shrink_to_fit();
+  in_.shrink(kKeptBuffer);
   request_done_ = request_head_sent_ = request_touched_ = body_sent_ = false;
   retried_stale_ = response_begun_ = response_head_done_ = interim_sent_ = false;
   closing_after_ = false;

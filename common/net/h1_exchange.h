@@ -78,7 +78,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
     Timer timer = Timer::none;  ///< with Wake::request
   };
 
-  void close_if_idle() override;
+  bool close_if_idle() override;
   void drain() override {}
   void abandon() override;
 

@@ -15,8 +15,6 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr std::size_t kLargeBuffer = 64 * 1024;
-
 Outcome cut_short() { return {Outcome::End::aborted, 0, Error::upstream_reset, Timer::none}; }
 
 // `why`: `reason=bare-lf`, say.
@@ -91,7 +89,7 @@ bool H1Exchange::take_response_head() {
   }
   // A client that was refused without a 100 need not send its body, so nobody could tell what
   // comes next on its connection.
-  closing_after_ = !head_.keep_alive || server_.closing_ || client_ended_ || awaits_continue() ||
+  closing_after_ = !head_.keep_alive || server_.ends_connections() || client_ended_ || awaits_continue() ||
                    response_rewrite_.body == http::ResponseBody::to_close;
   response_rewrite_.keep_alive = !closing_after_;
   response_rewrite_.client_minor = head_.version_minor;
@@ -270,7 +268,7 @@ void H1Exchange::client_written() {
     const bool was_full = upstream.in.room() == 0 && consume_after_write_ > 0;
     upstream.in.consume(consume_after_write_);
     consume_after_write_ = 0;
-    if (was_full && upstream.in.capacity() < kLargeBuffer) upstream.in.reserve(kLargeBuffer);
+    if (was_full) upstream.in.enlarge();
     if (upstream.parser.done()) {
       response_complete();
       return;

@@ -15,7 +15,8 @@ H1Exchange::Due H1Exchange::next_due() const {
   };
   if (phase_ == Phase::head || phase_ == Phase::switching) consider(head_due_, Wake::head);
   if (phase_ == Phase::head && in_.empty()) consider(unused_due_, Wake::unused);
-  if (phase_ == Phase::closing || phase_ == Phase::answering || response_done_) {
+  if (phase_ == Phase::closing || phase_ == Phase::answering || phase_ == Phase::tunnel ||
+      response_done_) {
     consider(linger_due_, Wake::linger);
   }
   if (begun_) {
@@ -73,6 +74,8 @@ void H1Exchange::on_wake(const Due& due) {
       linger_due_ = {};
       if (phase_ == Phase::relaying) {
         finish();
+      } else if (phase_ == Phase::tunnel) {
+        end_tunnel({Outcome::End::answered, 101, {}, Timer::none});
       } else {
         close();
       }

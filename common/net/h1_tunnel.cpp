@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kLargeBuffer = 64 * 1024;
 constexpr Duration kPeerCheckFirst = std::chrono::milliseconds{1};
 constexpr int kSwitched = 101;
+constexpr Duration kCloseTime = std::chrono::seconds{3};  // for both ends to take our Close
 
 }  // namespace
 
@@ -60,6 +61,8 @@ bool H1Exchange::put_close_frame() {
   }
   tunnel_->close_sent = true;
   consume_after_write_ = 0;
+  linger_due_ = server_.clock_.now() + kCloseTime;
+  arm_timer();
   return write_client(http::kGoingAwayFrame, {});
 }
 

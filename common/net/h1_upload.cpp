@@ -16,7 +16,6 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr std::size_t kLargeBuffer = 64 * 1024;
 constexpr std::size_t kKeptBuffer = 16 * 1024;
 constexpr Duration kExpectWait = std::chrono::seconds{1};
 
@@ -102,12 +101,8 @@ void H1Exchange::attach(Upstream& upstream) {
 // saves that write: head and a small body go out together.
 void H1Exchange::gather_upload() {
   if (parser_.done() || reading_ || in_.room() > 0 || in_.empty() || stream_.encrypted()) return;
-  std::size_t wanted = kKeptBuffer;
-  if (head_.framing == http::Framing::length) {
-    wanted = static_cast<std::size_t>(
-        std::clamp<std::uint64_t>(head_.content_length, kKeptBuffer, kLargeBuffer));
-  }
-  in_.reserve(wanted);
+  if (request_slice_ > 0) return;  // a waiting write still points into the buffer
+  in_.enlarge();
   if (in_.room() == 0) return;
   const long got = read_now(stream_.socket(), in_.tail(), in_.room());
   // Nothing there, an end or an error: the next read tells.
@@ -126,7 +121,6 @@ void H1Exchange::detach_upstream(bool reusable) {
   upstream_ = nullptr;
   if (response_head_done_ && !tunnel_) traffic_.response_bytes = upstream.parser.content_bytes();
   if (reusable) {
-    if (upstream.in.capacity() > kLargeBuffer / 2) upstream.in.release();
     pool_->give_back(upstream);
   } else {
     pool_->discard(upstream);
@@ -255,11 +249,11 @@ void H1Exchange::request_written() {
   request_slice_ = 0;
   if (parser_.done()) {
     request_done_ = true;
-    if (in_.capacity() > kKeptBuffer) in_.release();
+    in_.shrink(kKeptBuffer);
     want_client_read();
     return;
   }
-  if (was_full && in_.capacity() < kLargeBuffer) in_.reserve(kLargeBuffer);
+  if (was_full) in_.enlarge();
   note_body_progress();
   if (response_done_) {
     linger_due_ = server_.clock_.now() + server_.limits_.upload_patience;

@@ -17,9 +17,12 @@ constexpr std::int32_t kConnectionWindow = 1 << 20;
 constexpr std::int32_t kGrownWindow = 256 * 1024;
 constexpr std::size_t kSpareMax = 32;
 constexpr std::size_t kFieldOverhead = 32;  // RFC 9113, 6.5.2
-// Between the notice that the connection will end and its end: streams that are on their way arrive.
+// Between the notice that the connection will end and its end: streams on their way arrive.
 constexpr Duration kFarewell = std::chrono::seconds{1};
 constexpr int kBudgetRefillSeconds = 10;
+// Without a stream for so long, memory for the next ones is given back. A client that asks in waves
+// is without one many times a second.
+constexpr Duration kIdle = std::chrono::seconds{1};
 
 constexpr std::string_view kSwitching =
     "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n";
@@ -128,7 +131,8 @@ struct H2Connection::Callbacks {
   }
 
   static int stream_close(nghttp2_session*, std::int32_t id, std::uint32_t, void* data) {
-    self(data).close_stream(id);
+    H2Connection& connection = self(data);
+    if (H2Stream* stream = connection.find(id)) connection.close_stream(*stream);
     return 0;
   }
 
@@ -143,8 +147,7 @@ struct H2Connection::Callbacks {
       *flags |= NGHTTP2_DATA_FLAG_EOF;
       if (!stream->trailers_out_.empty()) {
         *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
-        std::vector<nghttp2_nv> fields;
-        to_fields(stream->trailers_out_, fields);
+        H2Fields fields{stream->trailers_out_, H2Fields::Texts::copied};
         nghttp2_submit_trailer(session, id, fields.data(), fields.size());
       }
     } else if (body.size == 0) {
@@ -167,8 +170,9 @@ struct H2Connection::Callbacks {
     CHECK(nghttp2_option_new(&options) == 0);
     nghttp2_option_set_no_auto_window_update(options, 1);
     nghttp2_option_set_no_closed_streams(options, 1);
+    nghttp2_mem allocator = allocator_from(connection.session_memory());
     nghttp2_session* session = nullptr;
-    CHECK(nghttp2_session_server_new2(&session, callbacks, &connection, options) == 0);
+    CHECK(nghttp2_session_server_new3(&session, callbacks, &connection, options, &allocator) == 0);
     nghttp2_option_del(options);
     nghttp2_session_callbacks_del(callbacks);
     const std::array<nghttp2_settings_entry, 2> settings{
@@ -218,17 +222,18 @@ void H2Connection::start() {
   arm_timer(head_due_);
   if (upgraded_) {
     H2Stream& first = *upgraded_;
-    streams_.push_back(std::move(upgraded_));
+    add_stream(std::move(upgraded_));
     first.begin();
   }
   start_io(first_);
   std::string{}.swap(first_);
 }
 
-void H2Connection::close_if_idle() {
-  if (!streams_.empty() || link_closed()) return;
+bool H2Connection::close_if_idle() {
+  if (!streams_.empty() || link_closed()) return false;
   nghttp2_session_terminate_session(session(), NGHTTP2_NO_ERROR);
   flush_soon();
+  return true;
 }
 
 void H2Connection::drain() {
@@ -256,7 +261,7 @@ void H2Connection::abandon() {
 
 void H2Connection::on_link_end() {
   // A stream that ends may admit another of this connection; that one ends as well.
-  while (!streams_.empty()) close_stream(streams_.back()->id_);
+  while (!streams_.empty()) close_stream(*streams_.back());
 }
 
 void H2Connection::on_link_released() {
@@ -268,35 +273,43 @@ void H2Connection::on_link_released() {
 }
 
 H2Stream* H2Connection::find(std::int32_t id) const {
-  const auto found = std::ranges::lower_bound(streams_, id, {},
-                                              [](const auto& stream) { return stream->id_; });
-  return found != streams_.end() && (*found)->id_ == id ? found->get() : nullptr;
+  return static_cast<H2Stream*>(nghttp2_session_get_stream_user_data(session(), id));
+}
+
+void H2Connection::add_stream(std::unique_ptr<H2Stream> stream) {
+  // A stream that the session does not know is never found; the end of the link closes it.
+  nghttp2_session_set_stream_user_data(session(), stream->id_, stream.get());
+  stream->place_ = streams_.size();
+  streams_.push_back(std::move(stream));
 }
 
 void H2Connection::open_stream(std::int32_t id) {
-  unused_due_ = {};
+  idle_due_ = unused_due_ = {};
+  std::unique_ptr<H2Stream> stream;
   if (spare_.empty()) {
-    streams_.push_back(std::make_unique<H2Stream>(*this, server_.gateway_.make_state()));
+    stream = std::make_unique<H2Stream>(*this, server_.gateway_.make_state());
   } else {
-    streams_.push_back(std::move(spare_.back()));
+    stream = std::move(spare_.back());
     spare_.pop_back();
   }
-  streams_.back()->open(id, peer_ip_, peer_local_);
+  stream->open(id, peer_ip_, peer_local_);
+  add_stream(std::move(stream));
 }
 
-void H2Connection::close_stream(std::int32_t id) {
-  H2Stream* stream = find(id);
-  if (stream == nullptr) return;
-  stream->on_closed();
-  // What ended with it may have moved its neighbours.
-  const auto place = std::ranges::lower_bound(streams_, id, {},
-                                              [](const auto& open) { return open->id_; });
-  if (spare_.size() < kSpareMax) spare_.push_back(std::move(*place));
-  streams_.erase(place);
+void H2Connection::close_stream(H2Stream& stream) {
+  nghttp2_session_set_stream_user_data(session(), stream.id_, nullptr);
+  stream.on_closed();
+  // What ended with it may have moved its neighbours, so its place is asked for only now.
+  std::unique_ptr<H2Stream>& place = streams_[stream.place_];
+  std::swap(place, streams_.back());
+  place->place_ = stream.place_;
+  if (spare_.size() < kSpareMax) spare_.push_back(std::move(streams_.back()));
+  streams_.pop_back();
   if (!streams_.empty() || link_closed()) return;
-  trim_link();
-  unused_due_ = server_.clock_.now() + server_.limits_.unused_timeout;
-  arm_timer(unused_due_);
+  const TimePoint now = server_.clock_.now();
+  idle_due_ = now + kIdle;
+  unused_due_ = now + server_.limits_.unused_timeout;
+  arm_timer(std::min(idle_due_, unused_due_));
 }
 
 // Frames that carry nothing are paid from a budget that refills with time, so that neither a flood
@@ -312,8 +325,7 @@ bool H2Connection::within_control_budget() {
 }
 
 void H2Connection::submit_head(std::int32_t id, const http::HeaderBlock& block, bool has_body) {
-  std::vector<nghttp2_nv> fields;
-  to_fields(block, fields);
+  H2Fields fields{block, H2Fields::Texts::lent};
   nghttp2_data_provider provider{};
   provider.read_callback = &Callbacks::read_body;
   if (nghttp2_submit_response(session(), id, fields.data(), fields.size(),
@@ -324,8 +336,7 @@ void H2Connection::submit_head(std::int32_t id, const http::HeaderBlock& block, 
 }
 
 void H2Connection::submit_interim(std::int32_t id, const http::HeaderBlock& block) {
-  std::vector<nghttp2_nv> fields;
-  to_fields(block, fields);
+  H2Fields fields{block, H2Fields::Texts::copied};
   nghttp2_submit_headers(session(), NGHTTP2_FLAG_NONE, id, nullptr, fields.data(), fields.size(),
                          nullptr);
   flush_soon();
@@ -350,70 +361,6 @@ void H2Connection::grow_window(std::int32_t id) {
 void H2Connection::reset(std::int32_t id, H2Error code) {
   nghttp2_submit_rst_stream(session(), NGHTTP2_FLAG_NONE, id, static_cast<std::uint32_t>(code));
   flush_soon();
-}
-
-H2Connection::Due H2Connection::next_due() const {
-  Due due;
-  const auto consider = [&due](TimePoint at, Wake wake) {
-    if (at != TimePoint{} && at < due.at) due = {at, wake, nullptr, Timer::none};
-  };
-  consider(head_due_, Wake::head);
-  consider(unused_due_, Wake::unused);
-  consider(farewell_due_, Wake::farewell);
-  for (const auto& stream : streams_) {
-    const ExchangeTimers::Due of_stream = stream->next_due();
-    if (of_stream.at < due.at) due = {of_stream.at, Wake::stream, stream.get(), of_stream.timer};
-  }
-  return due;
-}
-
-// The timer is moved only when something is due earlier than it would fire; on firing it looks what
-// is due by then.
-void H2Connection::arm_timer(TimePoint at) {
-  if (at == TimePoint::max() || at == TimePoint{} || link_closed()) return;
-  if (timer_set_ && timer_at_ <= at) return;
-  timer_set_ = true;
-  timer_at_ = at;
-  ++timers_pending_;
-  timer_.expires_after(std::max(Duration{0}, at - server_.clock_.now()));
-  timer_.async_wait([this](const error_code& ec) {
-    --timers_pending_;
-    if (released_) {
-      on_link_released();
-    } else if (!ec && !link_closed()) {
-      on_timer();
-    }
-  });
-}
-
-void H2Connection::on_timer() {
-  timer_set_ = false;
-  const TimePoint now = server_.clock_.now();
-  for (Due due = next_due(); due.at <= now && !link_closed(); due = next_due()) wake(due);
-  if (!link_closed()) arm_timer(next_due().at);
-}
-
-void H2Connection::wake(const Due& due) {
-  switch (due.wake) {
-    case Wake::none:
-      return;
-    case Wake::head:
-      // A client that has not even sent its preface gets no words for it.
-      head_due_ = {};
-      nghttp2_session_terminate_session(session(), NGHTTP2_ENHANCE_YOUR_CALM);
-      flush_soon();
-      return;
-    case Wake::unused:
-      unused_due_ = {};
-      close_if_idle();
-      return;
-    case Wake::farewell:
-      say_farewell();
-      return;
-    case Wake::stream:
-      due.stream->on_timeout(due.timer);
-      return;
-  }
 }
 
 }  // namespace sluice::net

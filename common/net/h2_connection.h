@@ -31,7 +31,7 @@ class H2Connection final : public Connection, private H2Link {
   [[nodiscard]] Stream reclaim() { return std::move(stream()); }
 
   void start() override;
-  void close_if_idle() override;
+  bool close_if_idle() override;
   void drain() override;
   void abandon() override;
 
@@ -39,7 +39,7 @@ class H2Connection final : public Connection, private H2Link {
   friend class H2Stream;
   struct Callbacks;
 
-  enum class Wake : std::uint8_t { none, head, unused, farewell, stream };
+  enum class Wake : std::uint8_t { none, head, idle, unused, farewell, stream };
 
   struct Due {
     TimePoint at = TimePoint::max();
@@ -52,8 +52,9 @@ class H2Connection final : public Connection, private H2Link {
   void on_link_released() override;
 
   [[nodiscard]] H2Stream* find(std::int32_t id) const;
+  void add_stream(std::unique_ptr<H2Stream> stream);
   void open_stream(std::int32_t id);
-  void close_stream(std::int32_t id);
+  void close_stream(H2Stream& stream);
   [[nodiscard]] bool within_control_budget();
   void say_farewell();
 
@@ -74,12 +75,13 @@ class H2Connection final : public Connection, private H2Link {
   boost::asio::steady_timer timer_;
   std::string first_;
   std::string peer_ip_;
-  std::vector<std::unique_ptr<H2Stream>> streams_;  // ascending by number
+  std::vector<std::unique_ptr<H2Stream>> streams_;  // in no order
   std::vector<std::unique_ptr<H2Stream>> spare_;
-  std::unique_ptr<H2Stream> upgraded_;              // stream 1, until the start
+  std::unique_ptr<H2Stream> upgraded_;  // stream 1, until the start
   std::size_t head_bytes_ = 0;
   TimePoint head_due_{};    // of the preface, or of a block whose end has not come
   TimePoint head_began_{};  // the newest head
+  TimePoint idle_due_{};
   TimePoint unused_due_{};
   TimePoint farewell_due_{};
   TimePoint timer_at_{};

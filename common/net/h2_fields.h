@@ -1,25 +1,63 @@
 #pragma once
 
 #include "common/http/header_block.h"
+#include "common/net/h2_memory.h"
 
+#include <array>
+#include <cstdint>
+#include <cstring>
 #include <nghttp2/nghttp2.h>
-
 #include <string_view>
 #include <vector>
 
 namespace sluice::net {
 
-/// A header block as nghttp2 takes it; copied by the session at once, so both may go then.
-inline void to_fields(const http::HeaderBlock& block, std::vector<nghttp2_nv>& fields) {
-  fields.clear();
-  fields.reserve(block.size());
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    const http::HeaderBlock::Entry entry = block.at(i);
-    // nghttp2 takes mutable pointers and only reads through them.
-    auto* name = reinterpret_cast<std::uint8_t*>(const_cast<char*>(entry.name.data()));
-    auto* value = reinterpret_cast<std::uint8_t*>(const_cast<char*>(entry.value.data()));
-    fields.push_back({name, value, entry.name.size(), entry.value.size(), NGHTTP2_NV_FLAG_NONE});
+/// A header block as nghttp2 takes it; usable as long as the block stays as it is.
+class H2Fields {
+ public:
+  /// Copied: the session copies names and values when they are submitted. Lent: it reads them from
+  /// the block when the frame is packed; until then, or until the stream is reset or closed, the
+  /// block must stay as it is.
+  enum class Texts : std::uint8_t { copied, lent };
+
+  H2Fields(const http::HeaderBlock& block, Texts texts) : size_{block.size()} {
+    if (size_ > few_.size()) many_.resize(size_);
+    const auto flags = static_cast<std::uint8_t>(
+        texts == Texts::lent ? NGHTTP2_NV_FLAG_NO_COPY_NAME | NGHTTP2_NV_FLAG_NO_COPY_VALUE
+                             : NGHTTP2_NV_FLAG_NONE);
+    nghttp2_nv* const fields = data();
+    for (std::size_t i = 0; i < size_; ++i) {
+      const http::HeaderBlock::Entry entry = block.at(i);
+      // nghttp2 takes mutable pointers and only reads through them.
+      auto* name = reinterpret_cast<std::uint8_t*>(const_cast<char*>(entry.name.data()));
+      auto* value = reinterpret_cast<std::uint8_t*>(const_cast<char*>(entry.value.data()));
+      fields[i] = {name, value, entry.name.size(), entry.value.size(), flags};
+    }
   }
+
+  [[nodiscard]] nghttp2_nv* data() { return many_.empty() ? few_.data() : many_.data(); }
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  std::size_t size_;
+  std::array<nghttp2_nv, 32> few_;  // most heads; the first size_ are set
+  std::vector<nghttp2_nv> many_;
+};
+
+/// `memory` as the allocator of a session; it must outlive the session.
+inline nghttp2_mem allocator_from(H2Memory& memory) {
+  return {&memory,
+          [](std::size_t size, void* user) { return static_cast<H2Memory*>(user)->take(size); },
+          [](void* taken, void* user) { static_cast<H2Memory*>(user)->give(taken); },
+          [](std::size_t count, std::size_t size, void* user) {
+            void* const taken = static_cast<H2Memory*>(user)->take(count * size);
+            if (taken != nullptr) std::memset(taken, 0, count * size);
+            return taken;
+          },
+          [](void* taken, std::size_t size, void* user) {
+            return static_cast<H2Memory*>(user)->resize(taken, size);
+          }};
 }
 
 inline std::string_view text_of(const std::uint8_t* bytes, std::size_t size) {

@@ -171,6 +171,7 @@ void H2Link::end() {
 
 void H2Link::trim_link() {
   if (out_.empty() && out_.capacity() > kKeptOut) std::string{}.swap(out_);
+  memory_.trim();
 }
 
 void H2Link::close_link() {

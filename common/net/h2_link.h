@@ -1,6 +1,7 @@
 #pragma once
 
 #include "common/net/byte_buffer.h"
+#include "common/net/h2_memory.h"
 #include "common/net/stream.h"
 
 #include <boost/asio/io_context.hpp>
@@ -47,6 +48,9 @@ class H2Link {
 
   [[nodiscard]] nghttp2_session* session() const { return session_; }
 
+  /// For the session.
+  [[nodiscard]] H2Memory& session_memory() { return memory_; }
+
   [[nodiscard]] Stream& stream() { return stream_; }
 
   /// Begins to read; `first` arrived already.
@@ -66,9 +70,6 @@ class H2Link {
   /// Sends `bytes` before anything of the session; only before start_io.
   void send_first(std::string_view bytes) { out_.assign(bytes); }
 
-  /// Bytes of buffers.
-  [[nodiscard]] std::size_t link_memory() const { return in_.capacity() + out_.capacity(); }
-
   /// What the first bytes from the peer were, as far as they are kept: 16 bytes at most.
   [[nodiscard]] std::string_view first_bytes() const { return first_bytes_; }
 
@@ -87,6 +88,7 @@ class H2Link {
   void release_if_done();
 
   boost::asio::io_context& io_;  // outlives the link
+  H2Memory memory_;              // of session_
   Stream stream_;
   nghttp2_session* session_ = nullptr;  // owned
   ByteBuffer in_;

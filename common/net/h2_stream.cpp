@@ -19,6 +19,7 @@ constexpr Duration kAnswerTime = std::chrono::seconds{60};  // for a client that
 constexpr std::size_t kGrowAt = 32 * 1024;  // of a body under way: it deserves a larger window
 
 void put(ByteBuffer& buffer, std::string_view content) {
+  if (content.empty()) return;
   if (buffer.room() < content.size()) buffer.compact();
   if (buffer.room() < content.size()) {
     buffer.reserve(std::max({kFirstBuffer, buffer.capacity() * 2, buffer.size() + content.size()}));
@@ -29,6 +30,7 @@ void put(ByteBuffer& buffer, std::string_view content) {
 
 std::size_t take(ByteBuffer& buffer, char* to, std::size_t room) {
   const std::size_t size = std::min(room, buffer.size());
+  if (size == 0) return 0;  // an unused buffer has no address to copy from
   std::memcpy(to, buffer.data().data(), size);
   buffer.consume(size);
   return size;
@@ -67,8 +69,8 @@ void H2Stream::open(std::int32_t id, std::string_view peer_ip, bool peer_local) 
   empty(out_);
   traffic_ = {};
   phase_ = Phase::head;
-  begun_ = head_only_ = waited_ = client_done_ = upstream_starved_ = repeated_ = interim_sent_ = false;
-  response_begun_ = response_complete_ = client_starved_ = window_grown_ = false;
+  begun_ = head_only_ = waited_ = client_done_ = upstream_starved_ = repeated_ = false;
+  interim_sent_ = response_begun_ = response_complete_ = client_starved_ = window_grown_ = false;
   reading_trailers_ = too_large_ = body_sent_ = false;
 }
 

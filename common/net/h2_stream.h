@@ -71,6 +71,7 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
 
   H2Connection& connection_;  // owns this stream
   std::int32_t id_ = 0;
+  std::size_t place_ = 0;     // among the connection's streams
   http::HeaderBlock block_;   // of the request upstream, kept for a repeat, then of the response
   std::string extra_;
 

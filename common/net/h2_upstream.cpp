@@ -20,8 +20,8 @@ constexpr std::size_t kUnsettledMax = 100;
 constexpr std::chrono::seconds kIdleSweep{45};
 
 constexpr std::string_view kSpeaksH1 =
-    "an HTTP/2 request came for a service that does not speak HTTP/2; call it over HTTP/1.1, or let "
-    "it serve h2c and name its port h2c\n";
+    "an HTTP/2 request came for a service that does not speak HTTP/2; call it over HTTP/1.1, or "
+    "let it serve h2c and name its port h2c\n";
 
 }  // namespace
 
@@ -47,7 +47,9 @@ struct H2Upstream::Callbacks {
     H2UpstreamUser* user = upstream.user_of(frame->hd.stream_id);
     if (user == nullptr) return 0;
     upstream.head_bytes_ += name_size + value_size + 32;
-    if (upstream.head_bytes_ > upstream.head_bytes_max_) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    if (upstream.head_bytes_ > upstream.head_bytes_max_) {
+      return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    }
     const std::string_view field = text_of(name, name_size);
     const std::string_view content = text_of(value, value_size);
     if (field == ":status") {
@@ -143,8 +145,7 @@ struct H2Upstream::Callbacks {
       *flags |= NGHTTP2_DATA_FLAG_EOF;
       if (const http::HeaderBlock& trailers = user->request_trailers(); !trailers.empty()) {
         *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
-        std::vector<nghttp2_nv> fields;
-        to_fields(trailers, fields);
+        H2Fields fields{trailers, H2Fields::Texts::copied};
         nghttp2_submit_trailer(session, stream, fields.data(), fields.size());
       }
     } else if (body.size == 0) {
@@ -167,8 +168,9 @@ struct H2Upstream::Callbacks {
     CHECK(nghttp2_option_new(&options) == 0);
     nghttp2_option_set_no_auto_window_update(options, 1);
     nghttp2_option_set_no_closed_streams(options, 1);
+    nghttp2_mem allocator = allocator_from(upstream.session_memory());
     nghttp2_session* session = nullptr;
-    CHECK(nghttp2_session_client_new2(&session, callbacks, &upstream, options) == 0);
+    CHECK(nghttp2_session_client_new3(&session, callbacks, &upstream, options, &allocator) == 0);
     nghttp2_option_del(options);
     nghttp2_session_callbacks_del(callbacks);
     const std::array<nghttp2_settings_entry, 2> settings{
@@ -212,13 +214,12 @@ bool H2Upstream::has_room() const {
 
 std::int32_t H2Upstream::submit(H2UpstreamUser& user, const http::HeaderBlock& head,
                                 bool has_body) {
-  std::vector<nghttp2_nv> fields;
-  to_fields(head, fields);
+  H2Fields fields{head, H2Fields::Texts::lent};
   nghttp2_data_provider provider{};
   provider.read_callback = &Callbacks::read_body;
   const std::int32_t stream =
       nghttp2_submit_request(session(), nullptr, fields.data(), fields.size(),
-                             has_body ? &provider : nullptr, nullptr);
+                             has_body ? &provider : nullptr, &user);
   CHECK(stream > 0);
   idle_once_ = false;
   streams_.push_back({stream, &user});
@@ -227,8 +228,7 @@ std::int32_t H2Upstream::submit(H2UpstreamUser& user, const http::HeaderBlock& h
 }
 
 H2UpstreamUser* H2Upstream::user_of(std::int32_t stream) const {
-  const auto found = std::ranges::lower_bound(streams_, stream, {}, &Open::stream);
-  return found != streams_.end() && found->stream == stream ? found->user : nullptr;
+  return static_cast<H2UpstreamUser*>(nghttp2_session_get_stream_user_data(session(), stream));
 }
 
 void H2Upstream::resume(std::int32_t stream) {
@@ -249,7 +249,9 @@ void H2Upstream::forget(std::int32_t stream) {
 
 void H2Upstream::release(std::int32_t stream) {
   const auto found = std::ranges::lower_bound(streams_, stream, {}, &Open::stream);
-  if (found != streams_.end() && found->stream == stream) found->user = nullptr;
+  if (found == streams_.end() || found->stream != stream) return;
+  found->user = nullptr;
+  nghttp2_session_set_stream_user_data(session(), stream, nullptr);
 }
 
 void H2Upstream::closed(std::int32_t stream, std::uint32_t code) {
@@ -279,6 +281,7 @@ void H2Upstream::fail_all(const H2Failure& failure) {
   streams_.clear();
   for (const Open& open : streams) {
     if (open.user == nullptr) continue;
+    nghttp2_session_set_stream_user_data(session(), open.stream, nullptr);
     H2Failure told = failure;
     told.unprocessed = told.unprocessed || open.stream > last_sent_;
     open.user->on_upstream_failed(told);
@@ -295,7 +298,6 @@ void H2Upstream::on_link_released() { pool_.retire(*this); }
 // A connection that takes no more streams closes behind its last one.
 void H2Upstream::retire_if_spent() {
   if (!streams_.empty() || link_closed()) return;
-  trim_link();
   if (pool_.closed_) {
     nghttp2_session_terminate_session(session(), NGHTTP2_NO_ERROR);
     flush_soon();
@@ -360,6 +362,7 @@ void H2Upstreams::sweep() {
       connection.close_link();
     } else {
       connection.idle_once_ = true;
+      connection.trim_link();
       idle = true;
     }
   }

@@ -1,9 +1,13 @@
 #include "common/net/listener.h"
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <optional>
 
 namespace sluice::net {
 namespace asio = boost::asio;
@@ -17,6 +21,33 @@ Problem listen_problem(const Address& address, const error_code& ec) {
             "stop the program that holds it, or give another port"};
   }
   return {"cannot listen on " + address.text() + ": " + ec.message(), "give another address"};
+}
+
+bool answers(const Address& address) {
+  asio::io_context io;
+  Socket socket{io};
+  error_code ec;
+  socket.connect(endpoint_of(address), ec);
+  return !ec;
+}
+
+// Only a socket that nobody serves is replaced: never a living one, never another kind of file.
+std::optional<Problem> clear_place(const Address& address) {
+  struct stat there{};
+  if (::lstat(address.path.c_str(), &there) != 0) return std::nullopt;
+  if (!S_ISSOCK(there.st_mode)) {
+    return Problem{"cannot listen on " + address.text() + ": the file there is no socket",
+                   "remove it, or give another path"};
+  }
+  if (answers(address)) return listen_problem(address, asio::error::address_in_use);
+  ::unlink(address.path.c_str());
+  return std::nullopt;
+}
+
+std::pair<dev_t, ino_t> file_at(const std::string& path) {
+  struct stat there{};
+  if (::lstat(path.c_str(), &there) != 0) return {};
+  return {there.st_dev, there.st_ino};
 }
 
 std::uint16_t port_of(const Endpoint& endpoint) {
@@ -41,26 +72,43 @@ Listener::~Listener() {
 }
 
 Result<Address, Problem> Listener::open(const Address& address) {
+  if (address.is_unix()) {
+    if (auto problem = clear_place(address)) return *problem;
+  }
+  error_code ec = asio::error::address_family_not_supported;
+  // Without a host all interfaces are meant, of IPv6 too where there is any.
+  const bool everywhere = !address.is_unix() && address.host.empty();
+  if (everywhere) ec = bind_to(asio::ip::tcp::endpoint{asio::ip::tcp::v6(), address.port});
+  const bool no_v6 = ec == asio::error::address_family_not_supported ||
+                     ec == boost::system::errc::address_not_available;
+  if (!everywhere || no_v6) ec = bind_to(endpoint_of(address));
+  if (ec) return listen_problem(address, ec);
+  if (address.is_unix()) {
+    unix_path_ = address.path;
+    unix_file_ = file_at(unix_path_);
+  }
+  Address bound = address;
+  if (!address.is_unix()) bound.port = port_of(acceptor_.local_endpoint(ec));
+  accept_next();
+  return bound;
+}
+
+boost::system::error_code Listener::bind_to(const Endpoint& endpoint) {
   error_code ec;
-  const Endpoint endpoint = endpoint_of(address);
-  if (address.is_unix()) ::unlink(address.path.c_str());
   acceptor_.open(endpoint.protocol(), ec);
-  if (!ec && !address.is_unix()) {
+  const bool v6 = endpoint.protocol().family() == AF_INET6;
+  if (!ec && endpoint.protocol().family() != AF_UNIX) {
     acceptor_.set_option(asio::socket_base::reuse_address{true}, ec);
   }
+  if (!ec && v6) acceptor_.set_option(asio::ip::v6_only{false}, ec);  // matters for [::] only
   if (!ec) acceptor_.bind(endpoint, ec);
   if (!ec) acceptor_.listen(4096, ec);
   if (!ec) acceptor_.non_blocking(true, ec);
   if (ec) {
     error_code ignored;
     acceptor_.close(ignored);
-    return listen_problem(address, ec);
   }
-  unix_path_ = address.path;
-  Address bound = address;
-  if (!address.is_unix()) bound.port = port_of(acceptor_.local_endpoint(ec));
-  accept_next();
-  return bound;
+  return ec;
 }
 
 Result<Address, Problem> Listener::adopt(int descriptor) {
@@ -92,7 +140,10 @@ void Listener::resume() {
 
 void Listener::close() {
   error_code ignored;
-  if (acceptor_.is_open() && !unix_path_.empty()) ::unlink(unix_path_.c_str());
+  // Another program may have taken the place meanwhile.
+  if (acceptor_.is_open() && !unix_path_.empty() && file_at(unix_path_) == unix_file_) {
+    ::unlink(unix_path_.c_str());
+  }
   acceptor_.close(ignored);
   retry_timer_.cancel();
 }

@@ -21,8 +21,9 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  /// Binds and listens. A stale Unix socket file is replaced; a TCP port in use is an error that
-  /// names it. Returns the address in force, with the real port.
+  /// Binds and listens; without a host on all interfaces, IPv6 included. A Unix socket that nobody
+  /// serves any more is replaced; an address in use, or a file of another kind there, is an error
+  /// that names it. Returns the address in force, with the real port.
   [[nodiscard]] Result<Address, Problem> open(const Address& address);
 
   /// Listens on a descriptor that a service manager passed.
@@ -37,6 +38,7 @@ class Listener {
   using Acceptor =
       boost::asio::basic_socket_acceptor<boost::asio::generic::stream_protocol>;
 
+  [[nodiscard]] boost::system::error_code bind_to(const Endpoint& endpoint);
   void accept_next();
   void retry_later();
 
@@ -45,6 +47,7 @@ class Listener {
   boost::asio::steady_timer retry_timer_;
   Accepted accepted_;
   std::string unix_path_;
+  std::pair<dev_t, ino_t> unix_file_{};  // of our socket there
   bool accepting_ = false;
   bool paused_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -63,10 +63,18 @@ void ProxyServer::add(std::unique_ptr<Connection> added) {
   connections_.push_back(std::move(added));
   Connection& connection = *connections_.back();
   connection.place_ = std::prev(connections_.end());
-  if (connections_.size() >= limits_.connections_max) {
-    for (const auto& listener : listeners_) listener->pause();
-  }
+  if (connections_.size() >= limits_.connections_max) make_room();
   connection.start();
+}
+
+// At the limit the connection that has been open longest and serves nobody goes: whoever merely holds
+// connections keeps nobody out. Accepting pauses until it, or another, is gone. The newest stays.
+void ProxyServer::make_room() {
+  for (const auto& listener : listeners_) listener->pause();
+  const auto newest = std::prev(connections_.end());
+  for (auto next = connections_.begin(); next != newest; ++next) {
+    if ((*next)->close_if_idle()) return;
+  }
 }
 
 void ProxyServer::close_after_responses() {

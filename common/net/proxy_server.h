@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/net/byte_buffer.h"
 #include "common/net/connection.h"
 #include "common/net/exchange.h"
 #include "common/net/hangup_watch.h"
@@ -77,6 +78,13 @@ class ProxyServer {
   void accepted(Socket socket);
   void secured(Stream stream, bool h2, TimePoint accepted);
   void add(std::unique_ptr<Connection> connection);
+  void make_room();
+
+  /// A drain has begun, or others wait for a place: connections end with their response.
+  [[nodiscard]] bool ends_connections() const {
+    return closing_ || connections_.size() >= limits_.connections_max;
+  }
+
   void retire(Connection& connection);
   void bury();
 
@@ -89,6 +97,7 @@ class ProxyServer {
   Gateway& gateway_;
   ServerLimits limits_;
   HangupWatch hangups_;
+  BlockPool blocks_;  // outlives the connections
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::list<std::unique_ptr<Connection>> connections_;
   std::list<std::unique_ptr<Connection>> retired_;

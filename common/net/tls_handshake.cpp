@@ -128,8 +128,10 @@ void TlsHandshake::arm(Duration wait) {
   });
 }
 
-void TlsHandshake::close_if_idle() {
-  if (!session_) close();
+bool TlsHandshake::close_if_idle() {
+  if (session_) return false;
+  close();
+  return true;
 }
 
 void TlsHandshake::abandon() {

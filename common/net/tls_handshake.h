@@ -30,7 +30,7 @@ class TlsHandshake final : public Connection {
  private:
   enum class Phase : std::uint8_t { shaking, refused, over };
 
-  void close_if_idle() override;
+  bool close_if_idle() override;
 
   void drain() override {}
 

@@ -14,6 +14,7 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t kFirstBuffer = 8 * 1024;
+constexpr std::size_t kKeptBuffer = 32 * 1024;
 
 // Whether nothing has come and the peer has not closed.
 bool is_silent(Socket& socket) {
@@ -36,7 +37,10 @@ std::string dial_text(const Address& target, const error_code& ec) {
 }  // namespace
 
 Upstream::Upstream(UpstreamPool& pool, Socket opened)
-    : socket{std::move(opened)}, parser{pool.limits_.head_bytes_max, pool.limits_.fields_max}, pool_{pool} {}
+    : socket{std::move(opened)},
+      in{&pool.blocks_},
+      parser{pool.limits_.head_bytes_max, pool.limits_.fields_max},
+      pool_{pool} {}
 
 void Upstream::want_read() {
   if (reading_ || ended_) return;
@@ -222,6 +226,7 @@ void UpstreamPool::give_back(Upstream& upstream) {
     discard(upstream);
     return;
   }
+  upstream.in.shrink(kKeptBuffer);
   upstream.idle_ = true;
   upstream.idle_since_ = std::chrono::steady_clock::time_point::max();
   upstream.want_read();

@@ -143,6 +143,7 @@ class UpstreamPool {
   Address target_;
   Endpoint endpoint_;
   UpstreamLimits limits_;
+  BlockPool blocks_;  // outlives the connections
   std::list<std::unique_ptr<Upstream>> all_;
   std::vector<Upstream*> idle_;  // oldest first
   std::list<std::unique_ptr<Attempt>> attempts_;

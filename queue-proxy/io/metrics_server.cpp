@@ -5,7 +5,7 @@ namespace sluice::queue_proxy {
 void MetricsServer::begin(net::Exchange& exchange) {
   const http::RequestHead& head = exchange.request();
   if (head.path() != "/metrics") {
-    exchange.respond(http::plain_response(404, "404 page not found\n"));
+    exchange.respond(http::response_for(Error::no_route, "404 page not found\n"));
     return;
   }
   if (head.method != "GET" && head.method != "HEAD") {

@@ -1,5 +1,6 @@
 #include "queue-proxy/io/process_facts.h"
 
+#include <array>
 #include <cstdio>
 #include <dirent.h>
 #include <memory>
@@ -71,6 +72,18 @@ void write_process_facts(Exposition& text, double started) {
   }
   text.family("process_start_time_seconds", MetricType::gauge, "Start of the process, Unix time.");
   text.value({}, started);
+}
+
+std::string socket_counts() {
+  const std::unique_ptr<std::FILE, CloseFile> file{std::fopen("/proc/net/sockstat", "re")};
+  if (!file) return {};
+  std::array<char, 1024> bytes{};
+  std::string counts{bytes.data(), std::fread(bytes.data(), 1, bytes.size(), file.get())};
+  while (counts.ends_with('\n')) counts.pop_back();
+  for (std::size_t at = 0; (at = counts.find('\n', at)) != std::string::npos; at += 2) {
+    counts.replace(at, 1, "; ");
+  }
+  return counts;
 }
 
 }  // namespace sluice::queue_proxy

@@ -1,5 +1,6 @@
 #include "queue-proxy/io/proxy_gateway.h"
 
+#include "common/http/head_check.h"
 #include "common/http/probe.h"
 
 #include <algorithm>
@@ -164,7 +165,13 @@ void ProxyGateway::begin(net::Exchange& exchange) {
     http::OwnResponse refusal =
         http::response_for(Error::bad_request, "CONNECT is not supported\n");
     refusal.status = 405;
+    refusal.extra = "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE\r\n";
     exchange.respond(refusal);
+    return;
+  }
+  // It becomes the Host that the container sees.
+  if (!http::is_host(head.fields.get(Known::k_original_host))) {
+    exchange.respond(http::response_for(Error::bad_request, {}, "field=K-Original-Host"));
     return;
   }
   exchange.set_timeouts({config_.timeout, config_.response_start, config_.idle});

@@ -33,7 +33,9 @@ Result<std::optional<net::Address>, Problem> ServingTls::open(net::ProxyServer& 
                {{"curve", curve}});
   }
   const auto bound = server.listen_tls(address, *context_);
-  if (!bound) return bound.error();
+  if (!bound) {
+    return Problem{"QUEUE_SERVING_TLS_PORT: " + bound.error().what, bound.error().fix};
+  }
   return std::optional<net::Address>{*bound};
 }
 

@@ -4,7 +4,7 @@ namespace sluice::queue_proxy {
 namespace {
 
 const http::OwnResponse& not_found() {
-  static const http::OwnResponse response = http::plain_response(404, "404 page not found\n");
+  static const http::OwnResponse response = http::response_for(Error::no_route, "404 page not found\n");
   return response;
 }
 

@@ -114,6 +114,11 @@ void Telemetry::tell_failure(const RequestRecord& record, TimePoint now) {
               {"queued_ms", milliseconds(record.queued)},
               {"latency_ms", milliseconds(record.latency)},
               {"trace_id", std::string{trace_id(record.head.fields)}}});
+  // Whether ports or sockets ran out is seen nowhere else (queue-proxy.md 9).
+  if (record.status == 502) {
+    log_.write(log::Severity::error, "the container could not be reached",
+               {{"sockstat", socket_counts()}});
+  }
 }
 
 void Telemetry::write(std::string& out, const std::optional<QueueLoad>& queue) const {

@@ -176,7 +176,7 @@ class Leaving(SidecarCase):
         head = b'POST /left HTTP/1.1\r\nHost: app\r\nContent-Length: 1000000\r\n\r\nfirst bytes'
         self.leaves_the_queue(head)
 
-    def test_row_72_a_queued_post_that_filled_every_buffer_leaves_at_once(self):
+    def test_row_72_a_queued_post_that_filled_the_sidecars_buffer_leaves_at_once(self):
         head = b'POST /left HTTP/1.1\r\nHost: app\r\nContent-Length: 1000000\r\n\r\n'
         self.leaves_the_queue(head + b'x' * 60_000)
 

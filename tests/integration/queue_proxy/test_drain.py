@@ -11,7 +11,6 @@ from engine import QUEUE_PROXY
 from queue_proxy import websocket
 from queue_proxy.case import KUBELET, PATIENCE, QUEUE, SidecarCase, eventually, until_closed
 from queue_proxy.websocket import CLOSE, TEXT, frame, read_frame
-from sidecar import ENVIRONMENT
 from wire import fetch, request_bytes
 
 
@@ -143,6 +142,15 @@ class Signals(DrainCase):
         sock.close()
         self.assert_ended(proxy)
 
+    def test_a_websocket_client_that_ignores_the_close_holds_up_nothing_for_long(self):
+        proxy = self.sidecar(websocket.echo, SLUICE_DRAIN_QUIET='100ms')
+        sock, reader = self.ask(proxy, websocket.handshake())
+        self.assertEqual(reader.head()[0], 101)
+        proxy.terminate()
+        self.assertEqual(read_frame(reader)[0], CLOSE)
+        self.assert_ended(proxy)
+        sock.close()
+
 
 class Doors(DrainCase):
     def test_row_64_wait_for_drain_without_a_signal_is_undone_after_a_second(self):
@@ -204,7 +212,7 @@ class Doors(DrainCase):
 
     def test_the_program_itself_asks_for_the_drain_and_waits(self):
         proxy = self.sidecar(SLUICE_DRAIN_QUIET='200ms')
-        environment = {**ENVIRONMENT, 'USER_PORT': '1', 'SLUICE_ADMIN_ADDRESS': proxy.admin}
+        environment = {'SLUICE_ADMIN_ADDRESS': proxy.admin}
         asked = subprocess.run([QUEUE_PROXY, '--drain'], env=environment, timeout=PATIENCE,
                                capture_output=True)
         self.assertEqual(asked.returncode, 0, asked.stderr)
@@ -213,7 +221,7 @@ class Doors(DrainCase):
     def test_asking_nobody_for_a_drain_fails(self):
         with socket.create_server(('127.0.0.1', 0)) as taken:
             port = taken.getsockname()[1]
-        environment = {**ENVIRONMENT, 'USER_PORT': '1', 'SLUICE_ADMIN_ADDRESS': f'127.0.0.1:{port}'}
+        environment = {'SLUICE_ADMIN_ADDRESS': f'127.0.0.1:{port}'}
         asked = subprocess.run([QUEUE_PROXY, '--drain'], env=environment, timeout=PATIENCE,
                                capture_output=True)
         self.assertEqual(asked.returncode, 1)

@@ -102,6 +102,18 @@ class Headers(SidecarCase):
     def test_row_27_forwarded_that_is_there_stays(self):
         self.check_forwarded([('Forwarded', 'for=me'), ('X-Forwarded-For', '1.2.3.4')], 'for=me')
 
+    def test_an_empty_forwarded_is_made_anew(self):
+        seen = self.forwarded(('Forwarded', ''), ('X-Forwarded-Proto', 'https'))
+        self.assertEqual(seen['forwarded'], 'proto=https')
+        self.assertEqual(self.upstream.seen[-1].head.lower().count('\nforwarded:'), 1)
+
+    def test_an_original_host_that_is_no_host_is_refused(self):
+        proxy = self.sidecar()
+        answer = proxy.get(headers=[('K-Original-Host', 'a b/c')])
+        self.assert_answer(answer, 400, b'bad request\n')
+        self.assertIn('field=K-Original-Host', answer.headers['sluice-error'])
+        self.assertEqual(self.paths(), [])
+
     def test_row_28_nothing_makes_no_forwarded(self):
         self.check_forwarded([], None)
 

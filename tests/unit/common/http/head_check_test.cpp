@@ -121,6 +121,29 @@ TEST(HeadCheck, TakesWhatClientsReallySend) {
   }
 }
 
+TEST(HeadCheck, FindsABadOctetWhereverItStandsInAValue) {
+  for (std::size_t place = 0; place < 24; ++place) {
+    for (const char octet : {'\0', '\x01', '\x1f', '\x7f'}) {
+      std::string value(24, 'v');
+      value[place] = octet;
+      expect_refused("GET / HTTP/1.1\r\nHost: h\r\na: " + value + "\r\n\r\n",
+                     octet == '\0' ? "reason=nul" : "reason=control-character");
+    }
+  }
+}
+
+TEST(HeadCheck, TakesTabsAndOctetsBeyondAsciiWhereverTheyStandInAValue) {
+  for (std::size_t place = 0; place < 24; ++place) {
+    for (const char octet : {'\t', '\x80', '\xa0', '\xff'}) {
+      std::string value(26, 'v');
+      value[place + 1] = octet;
+      const std::string bytes = "GET / HTTP/1.1\r\nHost: h\r\na: " + value + "\r\n\r\n";
+      RequestParser parser{64 * 1024};
+      EXPECT_EQ(feed(parser, bytes, bytes.size()).state, State::done) << place;
+    }
+  }
+}
+
 TEST(HeadCheck, NamesTheLimitThatAHeadPasses) {
   std::string many = "GET / HTTP/1.1\r\nHost: h\r\n";
   for (int i = 0; i < 20; ++i) many += "a:\r\n";

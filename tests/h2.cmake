@@ -1,0 +1,3 @@
+sluice_test(h2_memory_test
+  SOURCES unit/common/net/h2_memory_test.cpp
+  DEPS sluice::net)
