@@ -1,7 +1,6 @@
 #include "queue-proxy/io/proxy_gateway.h"
 
 #include "common/http/head_check.h"
-#include "common/http/probe.h"
 
 #include <algorithm>
 
@@ -123,6 +122,16 @@ std::unique_ptr<net::ExchangeState> ProxyGateway::make_state() {
   return std::make_unique<State>();
 }
 
+// A probe that fails says why as every refusal does, but is never asked to come again later: its
+// sender has a period of its own.
+http::OwnResponse ProxyGateway::probe_response(const http::ProbeAnswer& answer) const {
+  http::OwnResponse response = http::plain_response(answer.status, answer.body);
+  if (answer.status == 503) response.sluice_error = drain_.draining() ? "draining" : "not-ready";
+  if (answer.status == 400) response.sluice_error = "bad-request";
+  if (!response.sluice_error.empty()) response.sluice_error.append("; at=").append(place());
+  return response;
+}
+
 ProxyGateway::State& ProxyGateway::state_of(net::Exchange& exchange) {
   return static_cast<State&>(exchange.state());
 }
@@ -139,7 +148,7 @@ void ProxyGateway::begin(net::Exchange& exchange) {
     case http::ProbeKind::network: {
       state.probe = true;
       const http::ProbeAnswer answer = http::network_answer(head, drain_.draining());
-      http::OwnResponse response = http::plain_response(answer.status, answer.body);
+      http::OwnResponse response = probe_response(answer);
       if (!answer.hash.empty()) response.extra = "K-Network-Hash: " + answer.hash + "\r\n";
       exchange.respond(response);
       return;
@@ -196,7 +205,7 @@ void ProxyGateway::answer_health(net::Exchange& exchange) {
   const http::RequestHead& head = exchange.request();
   if (!http::health_needs_probe(head, drain_.draining())) {
     const http::ProbeAnswer answer = http::health_answer(head, drain_.draining(), false);
-    exchange.respond(http::plain_response(answer.status, answer.body));
+    exchange.respond(probe_response(answer));
     return;
   }
   state_of(exchange).probing = true;
@@ -212,7 +221,7 @@ void ProxyGateway::health_known(bool ready) {
     state_of(*exchange).probing = false;
     const http::ProbeAnswer answer =
         http::health_answer(exchange->request(), drain_.draining(), ready);
-    exchange->respond(http::plain_response(answer.status, answer.body));
+    exchange->respond(probe_response(answer));
   }
 }
 

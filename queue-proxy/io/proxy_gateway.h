@@ -1,6 +1,7 @@
 #pragma once
 
 #include "common/breaker/breaker.h"
+#include "common/http/probe.h"
 #include "common/load/request_stats.h"
 #include "common/net/exchange.h"
 #include "common/net/upstream_pool.h"
@@ -56,6 +57,7 @@ class ProxyGateway final : public net::Gateway {
   struct State;
 
   static State& state_of(net::Exchange& exchange);
+  [[nodiscard]] http::OwnResponse probe_response(const http::ProbeAnswer& answer) const;
   void answer_health(net::Exchange& exchange);
   void health_known(bool ready);
   void admit(net::Exchange& exchange);

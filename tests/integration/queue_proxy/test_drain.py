@@ -58,6 +58,7 @@ class Signals(DrainCase):
         network = [('K-Network-Probe', 'probe'), ('K-Network-Hash', 'abc')]
         answer = proxy.get(headers=network)
         self.assert_answer(answer, 503, b'shutting down\n')
+        self.assert_cause(answer, 'draining')
         self.assertNotIn('retry-after', answer.headers)
         self.assert_ended(proxy)
         self.assertEqual(self.upstream.seen, [])

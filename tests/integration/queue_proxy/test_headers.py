@@ -13,7 +13,9 @@ UNEXPECTED = b'unexpected probe header value: '
 class Probes(SidecarCase):
     def test_row_10_a_kubelet_without_probe_header_is_told(self):
         proxy = self.sidecar()
-        self.assert_answer(proxy.get(headers=[KUBELET]), 400, UNEXPECTED + b'\n')
+        answer = proxy.get(headers=[KUBELET])
+        self.assert_answer(answer, 400, UNEXPECTED + b'\n')
+        self.assert_cause(answer, 'bad-request')
         self.assertEqual(self.upstream.seen, [])
 
     def test_row_11_a_ready_container_answers_queue(self):

@@ -56,7 +56,9 @@ class Http(ProbeCase):
 
     def test_row_12_not_ready_is_503_without_a_body(self):
         self.assertFalse(self.ready(self.http(free_port())))
-        self.assert_answer(self.proxy.get(headers=[KUBELET, QUEUE]), 503, b'')
+        answer = self.proxy.get(headers=[KUBELET, QUEUE])
+        self.assert_answer(answer, 503, b'')
+        self.assert_cause(answer, 'not-ready')
 
     def test_row_60_399_is_ready_400_is_not(self):
         self.assertTrue(self.answered(200))
