@@ -12,17 +12,6 @@ Fed bad(std::string_view why) { return {Fed::State::bad, 0, why}; }
 
 bool is_http1(std::string_view version) { return version == "HTTP/1.1" || version == "HTTP/1.0"; }
 
-// origin-form, absolute-form, `*` for OPTIONS, and authority-form for CONNECT.
-bool is_target(std::string_view method, std::string_view target) {
-  if (target.empty() || kTargetOctets.skip(target, 0) != target.size()) return false;
-  if (target.front() == '/') return true;
-  if (method == "CONNECT") return true;
-  if (target == "*") return method == "OPTIONS";
-  const std::size_t scheme = target.find("://");
-  return scheme != std::string_view::npos && scheme > 0 &&
-         kTokenOctets.skip(target.substr(0, scheme), 0) == scheme;
-}
-
 Fed check_request_line(std::string_view line) {
   const std::size_t method = kTokenOctets.skip(line, 0);
   if (method == 0 || method == line.size() || line[method] != ' ') return bad("reason=method");
@@ -66,6 +55,16 @@ std::string_view name_of_break(char c) {
 }
 
 }  // namespace
+
+bool is_target(std::string_view method, std::string_view target) {
+  if (target.empty() || kTargetOctets.skip(target, 0) != target.size()) return false;
+  if (target.front() == '/') return true;
+  if (method == "CONNECT") return true;
+  if (target == "*") return method == "OPTIONS";
+  const std::size_t scheme = target.find("://");
+  return scheme != std::string_view::npos && scheme > 0 &&
+         kTokenOctets.skip(target.substr(0, scheme), 0) == scheme;
+}
 
 Fed HeadCheck::check_line(std::string_view line) {
   if (line_ == 0) {

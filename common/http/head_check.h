@@ -48,6 +48,11 @@ struct BodyFraming {
 /// exactly `chunked`. Everything else is a problem, also what a lenient reader could make sense of.
 [[nodiscard]] BodyFraming framing_of(const FieldList& fields, int version_minor);
 
+/// Whether `target` is one a request with `method` may have, in any version of HTTP: origin-form,
+/// absolute-form, `*` for OPTIONS, authority-form for CONNECT; no fragment, space or control
+/// character.
+[[nodiscard]] bool is_target(std::string_view method, std::string_view target);
+
 /// Whether `host` may stand in a Host field: no spaces, slashes or control characters.
 [[nodiscard]] bool is_host(std::string_view host);
 

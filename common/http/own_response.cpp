@@ -56,6 +56,33 @@ std::string escaped_json(std::string_view text) {
   return out;
 }
 
+// What gRPC puts into a header: visible ASCII and spaces as they are, all else percent-encoded.
+std::string grpc_message(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  std::string out;
+  for (const char c : text) {
+    const auto octet = static_cast<unsigned char>(c);
+    if (octet >= 0x20 && octet < 0x7f && c != '%') {
+      out += c;
+    } else {
+      out.append({'%', kHex[octet >> 4U], kHex[octet & 15U]});
+    }
+  }
+  return out;
+}
+
+// Who refused and when to come again.
+void add_reason(HeaderBlock& out, const OwnResponse& response) {
+  if (!response.sluice_error.empty()) out.add("sluice-error", response.sluice_error);
+  if (response.retry_after_s > 0) {
+    std::string seconds;
+    append_number(seconds, static_cast<std::size_t>(response.retry_after_s));
+    out.add("retry-after", seconds);
+  }
+  add_lines(out, response.extra);
+}
+
 }  // namespace
 
 std::string_view reason_of(int status) {
@@ -139,28 +166,26 @@ void write_own_response(std::string& out, const OwnResponse& response, bool to_h
   if (!to_head) out.append(response.body);
 }
 
-void write_own_block(HeaderBlock& out, const OwnResponse& response, bool grpc) {
+void write_own_block(HeaderBlock& out, const OwnResponse& response) {
   std::string number;
   append_number(number, static_cast<std::size_t>(response.status));
   out.add(":status", number);
   if (!response.content_type.empty()) out.add("content-type", response.content_type);
   if (response.status >= 400) out.add("x-content-type-options", "nosniff");
-  if (!response.sluice_error.empty()) out.add("sluice-error", response.sluice_error);
-  if (response.retry_after_s > 0) {
-    number.clear();
-    append_number(number, static_cast<std::size_t>(response.retry_after_s));
-    out.add("retry-after", number);
-  }
-  if (grpc && response.error) {
-    number.clear();
-    append_number(number, static_cast<std::size_t>(grpc_status_of(*response.error)));
-    out.add("grpc-status", number);
-    out.add("grpc-message", describe(*response.error));
-  }
-  add_lines(out, response.extra);
+  add_reason(out, response);
   number.clear();
   append_number(number, response.body.size());
   out.add("content-length", number);
+}
+
+void write_grpc_block(HeaderBlock& out, const OwnResponse& response) {
+  std::string number;
+  append_number(number, static_cast<std::size_t>(grpc_status_of(*response.error)));
+  out.add(":status", "200");
+  out.add("content-type", "application/grpc");
+  out.add("grpc-status", number);
+  out.add("grpc-message", grpc_message(response.body));
+  add_reason(out, response);
 }
 
 int grpc_status_of(Error error) {

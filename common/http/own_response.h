@@ -37,9 +37,12 @@ struct OwnResponse {
 void write_own_response(std::string& out, const OwnResponse& response, bool to_head,
                         bool keep_alive);
 
-/// The same as the header block of HTTP/2; the body follows as data. `grpc`: the request was a gRPC
-/// call, so the error is told in gRPC's words too.
-void write_own_block(HeaderBlock& out, const OwnResponse& response, bool grpc);
+/// The same as the header block of HTTP/2; the body follows as data.
+void write_own_block(HeaderBlock& out, const OwnResponse& response);
+
+/// An error as a gRPC client expects it: the whole response in one block with status 200 and the
+/// status in gRPC's words (Trailers-Only), no body. Only for responses with an error.
+void write_grpc_block(HeaderBlock& out, const OwnResponse& response);
 
 /// The gRPC status code that says what `error` means (UNAVAILABLE, DEADLINE_EXCEEDED, ...).
 [[nodiscard]] int grpc_status_of(Error error);

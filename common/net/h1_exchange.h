@@ -159,6 +159,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   void on_wake(const Due& due);
   void on_late_head();
   void on_late_body();
+  void refuse_late(Timer fired, const std::string& facts);
   void on_timeout(Timer timer);
 
   ProxyServer& server_;  // owns this exchange

@@ -113,13 +113,8 @@ void H1Exchange::on_late_head() {
     close();
     return;
   }
-  http::OwnResponse late =
-      http::response_for(Error::deadline_exceeded, "request timeout\n",
-                         "timer=header; limit=" + limit_text(server_.limits_.head_timeout) +
-                             "; setting=SLUICE_HEADER_TIMEOUT");
-  late.status = 408;
-  late.close = true;
-  answer(late, Timer::header);
+  refuse_late(Timer::header, "timer=header; limit=" + limit_text(server_.limits_.head_timeout) +
+                                 "; setting=SLUICE_HEADER_TIMEOUT");
 }
 
 // The upstream would take more and the client sends none.
@@ -129,13 +124,16 @@ void H1Exchange::on_late_body() {
     abort({Outcome::End::timed_out, 0, Error::deadline_exceeded, Timer::body});
     return;
   }
+  refuse_late(Timer::body, "timer=body; limit=" + limit_text(server_.limits_.body_timeout) +
+                               "; setting=SLUICE_BODY_TIMEOUT");
+}
+
+void H1Exchange::refuse_late(Timer fired, const std::string& facts) {
   http::OwnResponse late =
-      http::response_for(Error::deadline_exceeded, "request timeout\n",
-                         "timer=body; limit=" + limit_text(server_.limits_.body_timeout) +
-                             "; setting=SLUICE_BODY_TIMEOUT");
+      http::response_for(Error::deadline_exceeded, "request timeout\n", facts);
   late.status = 408;
   late.close = true;
-  answer(late, Timer::body);
+  answer(late, fired);
 }
 
 void H1Exchange::on_timeout(Timer timer) {

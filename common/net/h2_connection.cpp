@@ -14,9 +14,12 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::int32_t kConnectionWindow = 1 << 20;
-constexpr std::int32_t kGrownWindow = 256 * 1024;
 constexpr std::size_t kSpareMax = 32;
 constexpr std::size_t kFieldOverhead = 32;  // RFC 9113, 6.5.2
+// Beyond the first window of each stream: at 250 streams a client that reads nothing holds 8 MiB.
+constexpr std::size_t kClaimedMax = 4 << 20;
+// A continuation of a long head is none of those that carry nothing.
+constexpr std::size_t kUsefulContinuation = 4096;
 // Between the notice that the connection will end and its end: streams on their way arrive.
 constexpr Duration kFarewell = std::chrono::seconds{1};
 constexpr int kBudgetRefillSeconds = 10;
@@ -37,7 +40,8 @@ struct H2Connection::Callbacks {
     const bool empty_data = hd->type == NGHTTP2_DATA && hd->length == 0 &&
                             (hd->flags & NGHTTP2_FLAG_END_STREAM) == 0;
     const bool useful = hd->type == NGHTTP2_HEADERS || hd->type == NGHTTP2_WINDOW_UPDATE ||
-                        (hd->type == NGHTTP2_DATA && !empty_data);
+                        (hd->type == NGHTTP2_DATA && !empty_data) ||
+                        (hd->type == NGHTTP2_CONTINUATION && hd->length >= kUsefulContinuation);
     H2Connection& connection = self(data);
     if (useful || connection.within_control_budget()) return 0;
     nghttp2_session_terminate_session(connection.session(), NGHTTP2_ENHANCE_YOUR_CALM);
@@ -65,16 +69,21 @@ struct H2Connection::Callbacks {
     H2Stream* stream = connection.find(frame->hd.stream_id);
     if (stream == nullptr) return 0;
     connection.head_bytes_ += name_size + value_size + kFieldOverhead;
-    const std::size_t limit = connection.server_.limits_.head_bytes_max;
-    if (connection.head_bytes_ > limit || stream->too_large_) {
-      // Small names may stand for large values: what expands without end is reset at once.
-      if (stream->reading_trailers_ || connection.head_bytes_ > 4 * limit) {
-        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-      }
-      stream->too_large_ = true;
-      return 0;
+    const ServerLimits& limits = connection.server_.limits_;
+    const std::size_t fields = stream->reading_trailers_ ? stream->trailers_in_.size()
+                                                         : stream->head_.fields.size();
+    const std::string_view text = text_of(name, name_size);
+    if (connection.head_bytes_ > limits.head_bytes_max) {
+      stream->too_large_ = "limit=SLUICE_MAX_HEADER_BYTES";
+    } else if (fields >= limits.fields_max && !text.starts_with(':')) {
+      stream->too_large_ = "limit=SLUICE_MAX_HEADERS";
     }
-    add_field(*stream, text_of(name, name_size), text_of(value, value_size));
+    if (!stream->too_large_.empty()) {
+      // Small names may stand for large values: what expands without end is reset at once.
+      const bool endless = connection.head_bytes_ > 4 * limits.head_bytes_max;
+      return stream->reading_trailers_ || endless ? NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE : 0;
+    }
+    add_field(*stream, text, text_of(value, value_size));
     return 0;
   }
 
@@ -121,12 +130,23 @@ struct H2Connection::Callbacks {
 
   // The response is out while the request still comes: nobody wants the rest of it.
   static int frame_send(nghttp2_session* session, const nghttp2_frame* frame, void* data) {
+    if (frame->hd.type == NGHTTP2_RST_STREAM) {
+      if (H2Stream* stream = self(data).find(frame->hd.stream_id)) stream->on_broken();
+      return 0;
+    }
     const bool may_end = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
     if (!may_end || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
     const H2Stream* stream = self(data).find(frame->hd.stream_id);
     if (stream != nullptr && !stream->client_done_) {
       nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_NO_ERROR);
     }
+    return 0;
+  }
+
+  // A stream whose head or trailers cannot be sent would wait for ever.
+  static int frame_not_send(nghttp2_session*, const nghttp2_frame* frame, int, void* data) {
+    if (frame->hd.type != NGHTTP2_HEADERS) return 0;
+    if (H2Stream* stream = self(data).find(frame->hd.stream_id)) stream->on_unsendable();
     return 0;
   }
 
@@ -165,11 +185,9 @@ struct H2Connection::Callbacks {
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, frame_recv);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, data_chunk);
     nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, frame_send);
+    nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, frame_not_send);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, stream_close);
-    nghttp2_option* options = nullptr;
-    CHECK(nghttp2_option_new(&options) == 0);
-    nghttp2_option_set_no_auto_window_update(options, 1);
-    nghttp2_option_set_no_closed_streams(options, 1);
+    nghttp2_option* options = make_options(limits.head_bytes_max);
     nghttp2_mem allocator = allocator_from(connection.session_memory());
     nghttp2_session* session = nullptr;
     CHECK(nghttp2_session_server_new3(&session, callbacks, &connection, options, &allocator) == 0);
@@ -199,7 +217,7 @@ H2Connection::H2Connection(ProxyServer& server, Stream stream, std::string_view 
   peer_local_ = is_local(peer);
 }
 
-H2Connection::~H2Connection() = default;
+H2Connection::~H2Connection() { give_memory_back(); }
 
 bool H2Connection::upgrade(const std::string& settings, http::RequestHead head, std::string body) {
   const bool to_head = head.method == "HEAD";
@@ -353,9 +371,17 @@ void H2Connection::consumed(std::int32_t id, std::size_t bytes) {
   flush_soon();
 }
 
-void H2Connection::grow_window(std::int32_t id) {
-  nghttp2_session_set_local_window_size(session(), NGHTTP2_FLAG_NONE, id, kGrownWindow);
+void H2Connection::grow_window(std::int32_t id, std::size_t size) {
+  nghttp2_session_set_local_window_size(session(), NGHTTP2_FLAG_NONE, id,
+                                        static_cast<std::int32_t>(size));
   flush_soon();
+}
+
+bool H2Connection::claim_window(std::size_t bytes) {
+  if (claimed_ + bytes > kClaimedMax) return false;
+  claimed_ += bytes;
+  claimed_most_ = std::max(claimed_most_, claimed_);
+  return true;
 }
 
 void H2Connection::reset(std::int32_t id, H2Error code) {

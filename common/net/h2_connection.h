@@ -68,7 +68,12 @@ class H2Connection final : public Connection, private H2Link {
   void submit_interim(std::int32_t id, const http::HeaderBlock& block);
   void resume(std::int32_t id);
   void consumed(std::int32_t id, std::size_t bytes);
-  void grow_window(std::int32_t id);
+  void grow_window(std::int32_t id, std::size_t size);
+  /// Windows beyond the first of each stream, both ways, share 4 MiB: a client that stops reading
+  /// holds no more than that and the first windows. False: none is left.
+  [[nodiscard]] bool claim_window(std::size_t bytes);
+  void return_window(std::size_t bytes) { claimed_ -= bytes; }
+  void give_memory_back();
   void reset(std::int32_t id, H2Error code);
 
   ProxyServer& server_;  // owns this connection
@@ -79,6 +84,8 @@ class H2Connection final : public Connection, private H2Link {
   std::vector<std::unique_ptr<H2Stream>> spare_;
   std::unique_ptr<H2Stream> upgraded_;  // stream 1, until the start
   std::size_t head_bytes_ = 0;
+  std::size_t claimed_ = 0;       // of the windows' budget
+  std::size_t claimed_most_ = 0;  // since memory was last given back
   TimePoint head_due_{};    // of the preface, or of a block whose end has not come
   TimePoint head_began_{};  // the newest head
   TimePoint idle_due_{};

@@ -48,6 +48,10 @@ class H2Link {
 
   [[nodiscard]] nghttp2_session* session() const { return session_; }
 
+  /// What both kinds of sessions want alike; the caller deletes it. Heads up to `head_bytes_max`
+  /// (counted as RFC 9113, 6.5.2) pass in both directions.
+  [[nodiscard]] static nghttp2_option* make_options(std::size_t head_bytes_max);
+
   /// For the session.
   [[nodiscard]] H2Memory& session_memory() { return memory_; }
 

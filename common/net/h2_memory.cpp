@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <malloc.h>
 #include <utility>
 
 namespace sluice::net {
@@ -60,6 +61,12 @@ void H2Memory::trim() {
     while (row != nullptr) std::free(std::exchange(row, row->next));
   }
   kept_ = 0;
+}
+
+void return_freed_pages() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
 }
 
 }  // namespace sluice::net

@@ -40,4 +40,8 @@ class H2Memory {
   std::size_t kept_ = 0;
 };
 
+/// Gives the pages of freed memory back to the system, also those that lie between blocks in use.
+/// Takes up to a millisecond for each few MiB: for when much has been freed at once.
+void return_freed_pages();
+
 }  // namespace sluice::net

@@ -1,11 +1,10 @@
 #include "common/net/h2_stream.h"
 
 #include "common/base/check.h"
+#include "common/http/head_check.h"
 #include "common/net/h2_connection.h"
 #include "common/net/proxy_server.h"
 
-#include <algorithm>
-#include <cstring>
 
 namespace sluice::net {
 
@@ -13,33 +12,13 @@ using http::Known;
 
 namespace {
 
-constexpr std::size_t kFirstBuffer = 4 * 1024;
-constexpr std::size_t kKeptBuffer = 16 * 1024;
-constexpr Duration kAnswerTime = std::chrono::seconds{60};  // for a client that does not read
-constexpr std::size_t kGrowAt = 32 * 1024;  // of a body under way: it deserves a larger window
-
-void put(ByteBuffer& buffer, std::string_view content) {
-  if (content.empty()) return;
-  if (buffer.room() < content.size()) buffer.compact();
-  if (buffer.room() < content.size()) {
-    buffer.reserve(std::max({kFirstBuffer, buffer.capacity() * 2, buffer.size() + content.size()}));
-  }
-  std::memcpy(buffer.tail(), content.data(), content.size());
-  buffer.filled(content.size());
-}
-
-std::size_t take(ByteBuffer& buffer, char* to, std::size_t room) {
-  const std::size_t size = std::min(room, buffer.size());
-  if (size == 0) return 0;  // an unused buffer has no address to copy from
-  std::memcpy(to, buffer.data().data(), size);
-  buffer.consume(size);
-  return size;
-}
-
-void empty(ByteBuffer& buffer) {
-  buffer.consume(buffer.size());
-  if (buffer.capacity() > kKeptBuffer) buffer.release();
-}
+// A stream's window, either way, begins small and grows as its body proves to be long and to be
+// taken; what it grew by is claimed from its connection (h2_connection.h).
+constexpr std::size_t kUploadGrowsAt = 32 * 1024;  // the container took it and nothing waits
+constexpr std::size_t kLongBody = 12 * 1024;       // near the end of the first window
+constexpr std::size_t kFlowingBody = 64 * 1024;    // the client took it and nothing waits
+constexpr std::size_t kLongWindow = 64 * 1024;
+constexpr std::size_t kFlowingWindow = 256 * 1024;
 
 }  // namespace
 
@@ -65,18 +44,21 @@ void H2Stream::open(std::int32_t id, std::string_view peer_ip, bool peer_local) 
   head_bytes_ = 0;
   trailers_in_.clear();
   trailers_out_.clear();
-  empty(in_);
-  empty(out_);
+  in_.drop();
+  out_.drop();
+  window_ = H2Upstream::kFirstWindow;
+  claimed_ = 0;
   traffic_ = {};
   phase_ = Phase::head;
   begun_ = head_only_ = waited_ = client_done_ = upstream_starved_ = repeated_ = false;
   interim_sent_ = response_begun_ = response_complete_ = client_starved_ = window_grown_ = false;
-  reading_trailers_ = too_large_ = body_sent_ = false;
+  reading_trailers_ = body_sent_ = false;
+  too_large_ = {};
 }
 
 void H2Stream::open_upgraded(http::RequestHead head, std::string_view body) {
   head_ = std::move(head);
-  put(in_, body);
+  in_.put(body);
   client_done_ = true;
 }
 
@@ -94,8 +76,17 @@ void H2Stream::on_head(bool ended) {
   } else {
     head_.framing = ended ? http::Framing::none : http::Framing::chunked;
   }
-  if (too_large_) {
-    answer(http::response_for(Error::too_large), Timer::none);
+  if (!too_large_.empty()) {
+    answer(http::response_for(Error::too_large, {}, too_large_), Timer::none);
+    return;
+  }
+  const bool no_target = head_.method == "CONNECT" && head_.target.empty();  // as it should be
+  if (!no_target && !http::is_target(head_.method, head_.target)) {
+    answer(http::response_for(Error::bad_request, {}, "reason=target"), Timer::none);
+    return;
+  }
+  if (const std::string_view problem = http::host_problem(head_); !problem.empty()) {
+    answer(http::response_for(Error::bad_request, {}, problem), Timer::none);
     return;
   }
   begin();
@@ -147,6 +138,7 @@ void H2Stream::forward(UpstreamPool& pool, const http::RequestRewrite& rewrite) 
 }
 
 void H2Stream::submit_upstream() {
+  window_ = H2Upstream::kFirstWindow;
   upstream_ = &pool_->h2().with_room();
   upstream_starved_ = false;
   response_.clear();
@@ -162,18 +154,33 @@ void H2Stream::detach() {
   upstream->forget(upstream_id_);
 }
 
-bool H2Stream::relays_body() const { return upstream_ != nullptr; }
+// Of the response's window: towards the container, `to` bytes in all, if the connection has them.
+void H2Stream::grow_window(std::size_t to) {
+  if (upstream_ == nullptr || !connection_.claim_window(to - window_)) return;
+  claimed_ += to - window_;
+  window_ = to;
+  upstream_->grow_window(upstream_id_, to);
+}
+
+void H2Stream::grow_upload() {
+  const bool flows = in_.empty() && !client_done_ && traffic_.request_bytes >= kUploadGrowsAt;
+  if (!flows || window_grown_ || !connection_.claim_window(kFlowingWindow - kLongWindow)) return;
+  window_grown_ = true;
+  claimed_ += kFlowingWindow - kLongWindow;
+  connection_.grow_window(id_, kFlowingWindow);
+}
+
+void H2Stream::give_window_back() {
+  connection_.return_window(claimed_);
+  claimed_ = 0;
+}
 
 void H2Stream::on_client_data(std::string_view content) {
   if (phase_ == Phase::answering || phase_ == Phase::closed || response_complete_) {
     connection_.consumed(id_, content.size());  // nobody wants it any more
     return;
   }
-  put(in_, content);
-  if (relays_body() && !window_grown_ && in_.size() >= kGrowAt) {
-    window_grown_ = true;
-    connection_.grow_window(id_);
-  }
+  in_.put(content);
   if (upstream_starved_) {
     upstream_starved_ = false;
     upstream_->resume(upstream_id_);
@@ -188,11 +195,12 @@ void H2Stream::on_client_end() {
 }
 
 H2UpstreamUser::Body H2Stream::read_request_body(char* to, std::size_t room) {
-  const std::size_t size = take(in_, to, room);
+  const std::size_t size = in_.take(to, room);
   if (size > 0) {
     body_sent_ = true;
     traffic_.request_bytes += size;
     connection_.consumed(id_, size);
+    grow_upload();
   }
   const bool ended = client_done_ && in_.empty();
   upstream_starved_ = size == 0 && !ended;
@@ -226,7 +234,8 @@ void H2Stream::start_response(const http::HeaderBlock& block, bool has_body) {
 
 void H2Stream::on_upstream_data(std::string_view content) {
   traffic_.response_bytes += content.size();
-  put(out_, content);
+  out_.put(content);
+  if (window_ < kLongWindow && traffic_.response_bytes >= kLongBody) grow_window(kLongWindow);
   more_response();
 }
 
@@ -251,10 +260,14 @@ void H2Stream::more_response() {
 }
 
 H2UpstreamUser::Body H2Stream::read_response(char* to, std::size_t room) {
-  const std::size_t size = take(out_, to, room);
+  const std::size_t size = out_.take(to, room);
   if (size > 0) {
     if (timers_.watch_idle()) timers_.moved(connection_.server_.clock_.now());
-    if (upstream_ != nullptr) upstream_->consumed(upstream_id_, size);
+    if (upstream_ != nullptr) {
+      upstream_->consumed(upstream_id_, size);
+      const bool flows = out_.empty() && traffic_.response_bytes >= kFlowingBody;
+      if (flows && window_ < kFlowingWindow) grow_window(kFlowingWindow);
+    }
     if (h1_leg_) h1_leg_->consumed(size);
   }
   const bool ended = response_complete_ && out_.empty();
@@ -293,96 +306,6 @@ void H2Stream::on_upstream_failed(const H2Failure& failure) {
 void H2Stream::respond(const http::OwnResponse& response) {
   CHECK(begun_ && !response_begun_);
   answer(response, Timer::none);
-}
-
-bool H2Stream::is_grpc() const {
-  return head_.fields.get(Known::content_type).starts_with("application/grpc");
-}
-
-void H2Stream::answer(const http::OwnResponse& response, Timer fired) {
-  detach();
-  phase_ = Phase::answering;
-  const bool problem = head_.fields.get(Known::accept).find("application/problem+json") !=
-                       std::string_view::npos;
-  http::OwnResponse told = problem ? http::as_problem_json(response) : response;
-  if (told.error) connection_.server_.gateway_.explain(*this, told.sluice_error);
-  const bool has_body = head_.method != "HEAD" && !told.body.empty();
-  if (has_body) traffic_.response_bytes = told.body.size();
-  const Outcome outcome{fired == Timer::none ? Outcome::End::own : Outcome::End::timed_out,
-                        told.status, told.error, fired};
-  if (!begun_) connection_.server_.gateway_.refused(*this, outcome);
-  conclude(outcome);
-  block_.clear();
-  http::write_own_block(block_, told, is_grpc());
-  connection_.consumed(id_, in_.size());
-  empty(in_);
-  empty(out_);
-  if (has_body) put(out_, told.body);
-  response_complete_ = true;
-  start_response(block_, has_body);
-}
-
-void H2Stream::on_timeout(Timer timer) {
-  if (!begun_) {
-    // Answered, and its client has not taken the answer.
-    linger_due_ = {};
-    connection_.reset(id_, H2Error::cancel);
-    return;
-  }
-  if (!response_begun_) {
-    answer(timers_.response(timer, connection_.server_.gateway_), timer);
-    return;
-  }
-  const Outcome outcome{Outcome::End::timed_out, response_.status, Error::deadline_exceeded, timer};
-  if (!is_grpc()) {
-    abort(H2Error::cancel, outcome);
-    return;
-  }
-  // A gRPC client understands trailers better than a reset; they cannot pass what it does not take.
-  if (!out_.empty()) {
-    abort(H2Error::cancel, outcome);
-    return;
-  }
-  detach();
-  trailers_out_.clear();
-  trailers_out_.add("grpc-status", "4");
-  trailers_out_.add("grpc-message", "request timeout");
-  response_complete_ = true;
-  conclude(outcome);
-  more_response();
-}
-
-void H2Stream::abort(H2Error code, const Outcome& outcome) {
-  detach();
-  conclude(outcome);
-  phase_ = Phase::closed;
-  connection_.reset(id_, code);
-}
-
-void H2Stream::conclude(const Outcome& outcome) {
-  timers_.set({});
-  if (!begun_) return;
-  begun_ = false;
-  linger_due_ = connection_.server_.clock_.now() + kAnswerTime;
-  connection_.arm_timer(linger_due_);
-  connection_.server_.gateway_.end(*this, outcome);
-  connection_.server_.ended();
-}
-
-void H2Stream::on_closed() {
-  detach();
-  conclude({Outcome::End::client_gone, 0, Error::client_gone, Timer::none});
-  linger_due_ = {};
-  phase_ = Phase::closed;
-  empty(in_);
-  empty(out_);
-}
-
-ExchangeTimers::Due H2Stream::next_due() const {
-  if (!begun_) {
-    return {linger_due_ == TimePoint{} ? TimePoint::max() : linger_due_, Timer::none};
-  }
-  return timers_.next(response_begun_ || interim_sent_);
 }
 
 }  // namespace sluice::net

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/net/byte_buffer.h"
+#include "common/net/body_queue.h"
 #include "common/net/exchange.h"
 #include "common/net/exchange_timers.h"
 #include "common/net/h1_leg.h"
@@ -14,7 +14,7 @@ namespace sluice::net {
 
 class H2Connection;
 
-/// One request on an HTTP/2 client connection. Both bodies pass through a buffer of a window's size
+/// One request on an HTTP/2 client connection. Both bodies pass through a queue of a window's size
 /// at most: what one side sends is acknowledged only as the other side takes it.
 ///
 ///   reading head ─► begin ─► held ─► relaying ─► end ─► closed
@@ -43,6 +43,10 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
   void on_client_data(std::string_view content);
   void on_client_end();
   void on_closed();
+  /// The session resets the stream, since its client broke the protocol.
+  void on_broken();
+  /// The session cannot send the head or the trailers of the response.
+  void on_unsendable();
   [[nodiscard]] Body read_response(char* to, std::size_t room);
   [[nodiscard]] ExchangeTimers::Due next_due() const;
   void on_timeout(Timer timer);
@@ -67,7 +71,9 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
   void abort(H2Error code, const Outcome& outcome);
   void conclude(const Outcome& outcome);
   [[nodiscard]] bool is_grpc() const;
-  [[nodiscard]] bool relays_body() const;
+  void grow_window(std::size_t to);
+  void grow_upload();
+  void give_window_back();
 
   H2Connection& connection_;  // owns this stream
   std::int32_t id_ = 0;
@@ -76,18 +82,20 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
   std::string extra_;
 
   // From client to upstream.
-  ByteBuffer in_;
+  BodyQueue in_;
   http::HeaderBlock trailers_in_;
   std::size_t head_bytes_ = 0;
 
   // From upstream, or from ourselves, to client.
-  ByteBuffer out_;
+  BodyQueue out_;
   http::HeaderBlock trailers_out_;
   http::ResponseHead response_;
 
   UpstreamPool* pool_ = nullptr;    // the gateway's; outlives the exchange's use of it
   H2Upstream* upstream_ = nullptr;  // lent by pool_
   std::int32_t upstream_id_ = 0;
+  std::size_t window_ = 0;          // of the response, towards the container
+  std::size_t claimed_ = 0;         // of the connection's budget, by both windows
   std::unique_ptr<H1Leg> h1_leg_;   // of a request that came as HTTP/1 with Upgrade: h2c
 
   ExchangeTimers timers_;
@@ -103,9 +111,9 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
   bool head_only_ = false;          // the response is its head
   bool response_complete_ = false;  // everything of the response is in out_
   bool client_starved_ = false;     // the client's side waits for more of the response
-  bool window_grown_ = false;
+  bool window_grown_ = false;       // the client's, for the request's body
   bool reading_trailers_ = false;
-  bool too_large_ = false;
+  std::string_view too_large_;      // a refused head: which limit, as "limit=NAME"
 };
 
 }  // namespace sluice::net

@@ -51,6 +51,13 @@ void H2Connection::on_timer() {
   if (!link_closed()) arm_timer(next_due().at);
 }
 
+void H2Connection::give_memory_back() {
+  constexpr std::size_t kMuch = 1 << 20;
+  spare_.clear();
+  if (claimed_most_ >= kMuch) return_freed_pages();
+  claimed_most_ = 0;
+}
+
 void H2Connection::wake(const Due& due) {
   switch (due.wake) {
     case Wake::none:
@@ -63,7 +70,7 @@ void H2Connection::wake(const Due& due) {
       return;
     case Wake::idle:
       idle_due_ = {};
-      spare_.clear();
+      give_memory_back();
       trim_link();
       return;
     case Wake::unused:

@@ -14,7 +14,6 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::int32_t kConnectionWindow = 1 << 20;
-constexpr std::int32_t kStreamWindow = 256 * 1024;
 constexpr std::size_t kStreamsMax = 250;  // of one connection, whatever more its peer allows
 constexpr std::size_t kUnsettledMax = 100;
 constexpr std::chrono::seconds kIdleSweep{45};
@@ -52,6 +51,10 @@ struct H2Upstream::Callbacks {
     }
     const std::string_view field = text_of(name, name_size);
     const std::string_view content = text_of(value, value_size);
+    const http::FieldList& fields = user->response_head().fields;
+    if (fields.size() >= upstream.pool_.dialer_.limits().fields_max) {
+      return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    }
     if (field == ":status") {
       int status = 0;
       for (const char digit : content) status = status * 10 + (digit - '0');
@@ -164,10 +167,7 @@ struct H2Upstream::Callbacks {
     nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, frame_send);
     nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, frame_not_send);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, stream_close);
-    nghttp2_option* options = nullptr;
-    CHECK(nghttp2_option_new(&options) == 0);
-    nghttp2_option_set_no_auto_window_update(options, 1);
-    nghttp2_option_set_no_closed_streams(options, 1);
+    nghttp2_option* options = make_options(upstream.head_bytes_max_);
     nghttp2_mem allocator = allocator_from(upstream.session_memory());
     nghttp2_session* session = nullptr;
     CHECK(nghttp2_session_client_new3(&session, callbacks, &upstream, options, &allocator) == 0);
@@ -175,7 +175,7 @@ struct H2Upstream::Callbacks {
     nghttp2_session_callbacks_del(callbacks);
     const std::array<nghttp2_settings_entry, 2> settings{
         nghttp2_settings_entry{NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
-        nghttp2_settings_entry{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kStreamWindow}};
+        nghttp2_settings_entry{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kFirstWindow}};
     nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
     nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, kConnectionWindow);
     return session;
@@ -233,6 +233,12 @@ H2UpstreamUser* H2Upstream::user_of(std::int32_t stream) const {
 
 void H2Upstream::resume(std::int32_t stream) {
   nghttp2_session_resume_data(session(), stream);
+  flush_soon();
+}
+
+void H2Upstream::grow_window(std::int32_t stream, std::size_t size) {
+  nghttp2_session_set_local_window_size(session(), NGHTTP2_FLAG_NONE, stream,
+                                        static_cast<std::int32_t>(size));
   flush_soon();
 }
 

@@ -64,6 +64,9 @@ class H2UpstreamUser {
 /// tried and nothing falls back to HTTP/1.
 class H2Upstream final : private H2Link, private UpstreamUser {
  public:
+  /// Of each stream's response, in bytes, until it grows.
+  static constexpr std::size_t kFirstWindow = 16 * 1024;
+
   H2Upstream(H2Upstreams& pool, boost::asio::io_context& io, std::size_t head_bytes_max);
   ~H2Upstream() = default;
 
@@ -75,6 +78,9 @@ class H2Upstream final : private H2Link, private UpstreamUser {
 
   /// Content went on to the client: the upstream may send as much again.
   void consumed(std::int32_t stream, std::size_t bytes);
+
+  /// Lets the upstream send `size` bytes of the body before any is acknowledged; more than before.
+  void grow_window(std::int32_t stream, std::size_t size);
 
   /// The user leaves; the upstream is told unless the stream has ended.
   void forget(std::int32_t stream);

@@ -132,14 +132,7 @@ void UpstreamPool::start_try(Attempt& attempt) {
     return;
   }
   attempt.socket.async_connect(endpoint_, connected);
-  attempt.timer.expires_after(std::max<Duration>(attempt.plan.next_try(), Duration{1}));
-  ++attempt.pending;
-  attempt.timer.async_wait([this, &attempt, alive = alive_](const error_code& ec) {
-    if (!*alive) return;
-    --attempt.pending;
-    if (!ec && !attempt.answered) on_dial_timer(attempt);
-    release(attempt);
-  });
+  dial_again_after(attempt, std::max<Duration>(attempt.plan.next_try(), Duration{1}));
 }
 
 void UpstreamPool::on_connect(Attempt& attempt, int round, const error_code& ec) {
@@ -171,6 +164,10 @@ void UpstreamPool::rest(Attempt& attempt) {
     finish_attempt(attempt, asio::error::timed_out);
     return;
   }
+  dial_again_after(attempt, pause);
+}
+
+void UpstreamPool::dial_again_after(Attempt& attempt, Duration pause) {
   attempt.timer.expires_after(pause);
   ++attempt.pending;
   attempt.timer.async_wait([this, &attempt, alive = alive_](const error_code& ec) {

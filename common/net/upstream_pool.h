@@ -3,6 +3,7 @@
 #include "common/http/h1_codec.h"
 #include "common/net/byte_buffer.h"
 #include "common/net/socket.h"
+#include "common/time/time_point.h"
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -132,6 +133,7 @@ class UpstreamPool {
   void start_try(Attempt& attempt);
   void on_connect(Attempt& attempt, int round, const boost::system::error_code& ec);
   void on_dial_timer(Attempt& attempt);
+  void dial_again_after(Attempt& attempt, Duration pause);
   void rest(Attempt& attempt);
   void finish_attempt(Attempt& attempt, const boost::system::error_code& ec);
   void release(Attempt& attempt);

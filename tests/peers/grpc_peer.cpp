@@ -270,6 +270,29 @@ Verdict cut_short(Echo::Stub& stub) {
   return verdict.empty() ? cancelled_there(stub) : verdict;
 }
 
+// Refusals of the sidecar itself: a status, its words and what they were refused for.
+Verdict refused(Echo::Stub& stub, StatusCode code, const std::string& message) {
+  ClientContext context;
+  Text answer;
+  const Status status = stub.Say(&context, Text{}, &answer);
+  Verdict verdict = expect(status, code);
+  if (!verdict.empty()) return verdict;
+  if (status.error_message().find(message) == std::string::npos) {
+    return "the message is '" + status.error_message() + "'";
+  }
+  // A response of one block: the client reads all of it as trailers.
+  const bool told = context.GetServerTrailingMetadata().count("sluice-error") == 1;
+  return told ? Verdict{} : "the cause was lost";
+}
+
+Verdict unreachable(Echo::Stub& stub) {
+  return refused(stub, StatusCode::UNAVAILABLE, "connection refused");
+}
+
+Verdict no_time(Echo::Stub& stub) {
+  return refused(stub, StatusCode::DEADLINE_EXCEEDED, "request timeout");
+}
+
 Verdict many(Echo::Stub& stub) {
   std::mutex mutex;
   Verdict worst;
@@ -315,6 +338,8 @@ int ask(const std::string& target, const std::string& name) {
       {"deadline", deadline},
       {"cancellation", cancellation},
       {"cut_short", cut_short},
+      {"unreachable", unreachable},
+      {"no_time", no_time},
       {"many", many}};
   const auto found = cases.find(name);
   if (found == cases.end()) {

@@ -251,6 +251,13 @@ class Grpc(PeerCase):
     def test_the_revisions_time_is_deadline_exceeded_and_cancels_the_server(self):
         self.calls('cut_short', REVISION_TIMEOUT_SECONDS='1')
 
+    def test_no_time_at_all_is_deadline_exceeded(self):
+        self.calls('no_time', REVISION_TIMEOUT_SECONDS='0')
+
+    def test_a_server_that_is_not_there_is_unavailable(self):
+        proxy = self.sidecar_for(free_port())
+        self.assert_success(run(PEERS / 'grpc_peer', 'client', proxy.serving, 'unreachable'))
+
     def test_many_calls_from_many_threads_within_a_limit(self):
         self.calls('many', CONTAINER_CONCURRENCY='3', SLUICE_QUEUE_DEPTH='100')
 

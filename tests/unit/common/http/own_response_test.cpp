@@ -65,5 +65,45 @@ TEST(OwnResponse, SpeaksProblemJsonAboutErrorsOnly) {
   EXPECT_EQ(as_problem_json(plain_response(200, "x")).body, "x");
 }
 
+std::string lines_of(const HeaderBlock& block) {
+  std::string out;
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    out.append(block.at(i).name).append("=").append(block.at(i).value).append("\n");
+  }
+  return out;
+}
+
+TEST(OwnResponse, IsABlockOfHttp2) {
+  HeaderBlock block;
+  write_own_block(block, response_for(Error::queue_full));
+
+  EXPECT_EQ(lines_of(block),
+            ":status=503\n"
+            "content-type=text/plain; charset=utf-8\n"
+            "x-content-type-options=nosniff\n"
+            "sluice-error=queue-full\n"
+            "retry-after=1\n"
+            "content-length=27\n");
+}
+
+TEST(OwnResponse, TellsGrpcInOneBlockWithItsTextEncoded) {
+  HeaderBlock block;
+  write_grpc_block(block, response_for(Error::upstream_reset, "50% \xc3\xa4\nEOF\n", "at=here"));
+
+  EXPECT_EQ(lines_of(block),
+            ":status=200\n"
+            "content-type=application/grpc\n"
+            "grpc-status=14\n"
+            "grpc-message=50%25 %C3%A4%0AEOF\n"
+            "sluice-error=upstream; at=here\n");
+}
+
+TEST(OwnResponse, TellsGrpcWhenToComeAgain) {
+  HeaderBlock block;
+  write_grpc_block(block, response_for(Error::draining));
+
+  EXPECT_NE(lines_of(block).find("retry-after=1\n"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace sluice::http
