@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <functional>
 
 namespace sluice::local {
 namespace {
@@ -80,8 +81,11 @@ class ReplicaTest : public testing::Test {
   }
 
   bool until(const std::string& event) {
-    return eventually([&] { return diary_.saw(event); },
-                      [&] { io_.run_one_for(std::chrono::milliseconds{50}); });
+    return until([&] { return diary_.saw(event); });
+  }
+
+  bool until(const std::function<bool()>& condition) {
+    return eventually(condition, [&] { io_.run_one_for(std::chrono::milliseconds{50}); });
   }
 
   TemporaryDirectory directory_;
@@ -102,6 +106,8 @@ TEST_F(ReplicaTest, BecomesReadyAndStopsWhenAsked) {
   one.start();
   ASSERT_TRUE(until("ready")) << diary_.end.reason;
   EXPECT_EQ(one.state(), ReplicaState::ready);
+  // What a program writes has a pipe of its own and may come later than the news that it listens.
+  EXPECT_TRUE(until([&] { return !diary_.output.empty(); }));
   EXPECT_EQ(diary_.output, Events{"listening on " + std::to_string(one.port())});
   EXPECT_GT(one.memory_bytes(), 0);
   EXPECT_LE(*one.times().created, *one.times().executed);
