@@ -1,5 +1,7 @@
 #include "common/http/forwarding.h"
 
+#include "common/http/head_check.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -135,9 +137,8 @@ void add_forwarded_for(Sink& sink, const FieldList& fields, std::string_view pee
 
 std::string_view host_to_send(const FieldList& fields, const RequestRewrite& rewrite) {
   if (rewrite.restore_original_host) {
-    if (const auto original = fields.get(Known::k_original_host); !original.empty()) {
-      return original;
-    }
+    const auto original = fields.get(Known::k_original_host);
+    if (!original.empty() && is_host(original)) return original;
   }
   if (!rewrite.host.empty()) return rewrite.host;
   return fields.get(Known::host);
