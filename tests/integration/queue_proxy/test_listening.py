@@ -6,7 +6,6 @@ import re
 import socket
 import subprocess
 import tempfile
-import unittest
 
 from engine import QUEUE_PROXY
 from queue_proxy.case import PATIENCE, SidecarCase, eventually
@@ -33,18 +32,12 @@ class Families(SidecarCase):
             sock.sendall(request_bytes('GET', path, 'app'))
             return Reader(sock).answer().status
 
-    def test_without_a_host_every_door_is_open_to_ipv4(self):
+    def test_without_a_host_every_door_is_open_to_every_family_the_machine_has(self):
         proxy = self.sidecar(**EVERYWHERE)
-        self.assertEqual(self.answers('127.0.0.1', proxy.serving), 200)
-        self.assertEqual(self.answers('127.0.0.1', proxy.stats, '/metrics'), 200)
-
-    def test_without_a_host_every_door_is_open_to_ipv6(self):
-        if not has_ipv6():
-            raise unittest.SkipTest('this machine has no IPv6')
-        proxy = self.sidecar(**EVERYWHERE)
-        self.assertEqual(self.answers('::1', proxy.serving), 200)
-        for door in (proxy.stats, proxy.addresses['metrics']):
-            self.assertEqual(self.answers('::1', door, '/metrics'), 200)
+        for host in ['127.0.0.1'] + ['::1'] * has_ipv6():
+            self.assertEqual(self.answers(host, proxy.serving), 200, host)
+            for door in (proxy.stats, proxy.addresses['metrics']):
+                self.assertEqual(self.answers(host, door, '/metrics'), 200, host)
 
     def test_a_client_of_ipv4_is_forwarded_for_as_ipv4(self):
         proxy = self.sidecar(**EVERYWHERE)
