@@ -3,6 +3,7 @@
 import collections
 import concurrent.futures
 import random
+import socket
 import threading
 import unittest
 
@@ -231,26 +232,38 @@ class Crowd:
                 sock.setsockopt(1, 13, b'\1\0\0\0\0\0\0\0')  # SO_LINGER 0: a reset, not a FIN
 
 
+def cut(sock):
+    """The sidecar has ended this connection, whether or not its reader has noticed."""
+    try:
+        return sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b''
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
 class Container:
-    """Counts what runs at once, and how often each id came."""
+    """Counts what runs at once, and how often each id came. A request that the sidecar has given up
+    runs no more, though the thread that serves it may learn of it later."""
 
     def __init__(self):
         self.lock = threading.Lock()
-        self.running = 0
+        self.running = set()  # of connections
         self.most = 0
         self.came = collections.Counter()
 
     def __call__(self, exchange):
         name = exchange.path[1:]
         with self.lock:
-            self.running += 1
-            self.most = max(self.most, self.running)
+            self.running.add(exchange.sock)
+            if len(self.running) > self.most:
+                self.most = max(self.most, sum(not cut(sock) for sock in self.running))
             self.came[name] += 1
         try:
             exchange.body()
         finally:
             with self.lock:
-                self.running -= 1
+                self.running.discard(exchange.sock)
         exchange.send(b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s'
                       % (len(name), name.encode()))
 
