@@ -2,8 +2,8 @@
 # sluice::net.
 sluice_library(h2_fetch SOURCES net/h2_fetch.cpp HEADERS net/h2_fetch.h DEPS sluice::net
   PRIVATE_DEPS sluice::nghttp2)
-sluice_library(tls_client SOURCES net/tls_client.cpp HEADERS net/tls_client.h DEPS sluice::tls
-  PRIVATE_DEPS sluice::openssl)
+sluice_library(tls_client SOURCES net/tls_client.cpp net/tls_trust.cpp
+  HEADERS net/tls_client.h net/tls_trust.h DEPS sluice::tls PRIVATE_DEPS sluice::openssl)
 add_library(sluice_health_proto STATIC)
 add_library(sluice::health_proto ALIAS sluice_health_proto)
 target_sources(sluice_health_proto PRIVATE proto/health.proto)

@@ -50,7 +50,7 @@ App::App(Config config)
       telemetry_{io_, config_, log_, clock_.now()},
       gateway_{io_, clock_, config_, probe_, drain_, telemetry_},
       stat_server_{config_.pod},
-      metrics_server_{[this](std::string& out) { telemetry_.write(out, gateway_.queue_load()); }},
+      metrics_server_{"queue-proxy", [this](std::string& out) { telemetry_.write(out, gateway_.queue_load()); }},
       admin_server_{[this](bool final) { drain(final); }},
       serving_tls_{config_.certs_dir, config_.tls, log_},
       serving_{io_, clock_, gateway_, serving_limits(config_)},
@@ -71,7 +71,7 @@ Result<int, Problem> App::open() {
   std::optional<net::Address> tls;
   if (config_.serving_tls) {
     const auto opened = serving_tls_.open(serving_, *config_.serving_tls);
-    if (!opened) return opened.error();
+    if (!opened) return named("QUEUE_SERVING_TLS_PORT", opened.error());
     tls = *opened;
   }
   const auto admin = admin_.listen(config_.admin);

@@ -2,12 +2,12 @@
 
 #include "common/base/result.h"
 #include "common/log/log.h"
+#include "common/metrics/metrics_server.h"
 #include "common/net/proxy_server.h"
+#include "common/net/serving_tls.h"
 #include "queue-proxy/config.h"
 #include "queue-proxy/core/drain.h"
-#include "queue-proxy/io/metrics_server.h"
 #include "queue-proxy/io/proxy_gateway.h"
-#include "queue-proxy/io/serving_tls.h"
 #include "queue-proxy/io/side_servers.h"
 #include "queue-proxy/io/telemetry.h"
 #include "queue-proxy/io/user_probe.h"
@@ -44,9 +44,9 @@ class App {
   Telemetry telemetry_;
   ProxyGateway gateway_;
   StatServer stat_server_;
-  MetricsServer metrics_server_;
+  metrics::MetricsServer metrics_server_;
   AdminServer admin_server_;
-  ServingTls serving_tls_;
+  net::ServingTls serving_tls_;
   net::ProxyServer serving_;
   net::ProxyServer admin_;
   net::ProxyServer stats_;

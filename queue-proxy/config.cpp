@@ -1,8 +1,8 @@
 #include "queue-proxy/config.h"
 
 #include "common/http/message.h"
+#include "common/settings/tls_variables.h"
 #include "queue-proxy/probe_config.h"
-#include "queue-proxy/tls_config.h"
 
 #include <nlohmann/json.hpp>
 
@@ -177,14 +177,14 @@ Result<Config, Problem> read_config(const Environment& environment) {
   Config config;
   read_breaker(reader, config);
   read_addresses(reader, config);
-  config.tls = read_tls_settings(reader);
+  config.tls = settings::read_tls_settings(reader, "QUEUE_PROXY_TLS_");
   read_timeouts(reader, config);
   // Full duplex is always on (15.15); the variable is still checked.
   reader.boolean_or("ENABLE_HTTP_FULL_DUPLEX", false);
   read_readiness(reader, config);
   read_logging(reader, config);
   read_identity(reader, config);
-  config.observability = read_observability(reader);
+  config.observability = settings::read_observability(reader, ":9091");
   read_limits(reader, config);
   read_threads(reader);
   config.ready_fd = static_cast<int>(reader.integer_or("SLUICE_READY_FD", -1, {-1, 1'000'000}));

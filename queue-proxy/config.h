@@ -4,16 +4,19 @@
 #include "common/log/log.h"
 #include "common/net/address.h"
 #include "common/net/tls_settings.h"
+#include "common/settings/env_reader.h"
+#include "common/settings/observability.h"
 #include "common/time/time_point.h"
 #include "queue-proxy/core/readiness.h"
-#include "queue-proxy/env_reader.h"
-#include "queue-proxy/observability_config.h"
 
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace sluice::queue_proxy {
+
+using settings::Environment;
+using settings::EnvReader;
 
 /// What a peer may send at most; each has a variable of its own (queue-proxy.md 15.7).
 struct InputLimits {
@@ -75,7 +78,7 @@ struct Config {
   std::string certs_dir;     ///< holds tls.crt and tls.key when there is TLS
   net::TlsSettings tls;
   log::Severity log_least = log::Severity::info;
-  ObservabilityConfig observability;
+  settings::ObservabilityConfig observability;
   InputLimits limits;
   int ready_fd = -1;
 };

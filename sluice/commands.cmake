@@ -1,8 +1,8 @@
 # What people and programs see of an engine: its API and history, the terminal view, the verbs.
 sluice_library(engine_api
   HEADERS local/engine_api.h local/event_ring.h local/paths.h local/time_text.h
-  SOURCES local/engine_api.cpp local/event_ring.cpp local/paths.cpp local/time_text.cpp
-  DEPS sluice::base sluice::time_core nlohmann_json::nlohmann_json Boost::headers)
+  SOURCES local/engine_api.cpp local/event_ring.cpp local/paths.cpp
+  DEPS sluice::autoscaler_documents sluice::base sluice::time_core nlohmann_json::nlohmann_json Boost::headers)
 target_compile_definitions(sluice_engine_api PRIVATE SLUICE_VERSION="${PROJECT_VERSION}")
 
 sluice_library(api_server

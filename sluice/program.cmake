@@ -6,7 +6,7 @@ sluice_library(engine
   HEADERS local/callers.h local/latency.h local/documents.h local/platform.h local/revision.h
     local/scale_loop.h local/service.h local/spec_sources.h local/spec_difference.h local/init_notify.h
     local/engine.h local/demo_app.h local/run_engine.h
-  DEPS sluice::activator_io sluice::autoscaler_core sluice::process sluice::service_spec
+  DEPS sluice::activator_io sluice::autoscaler_loop sluice::autoscaler_documents sluice::process sluice::service_spec
     sluice::engine_api sluice::api_server sluice::history sluice::log sluice::stat_codec
     nlohmann_json::nlohmann_json
   PRIVATE_DEPS sluice::view fmt::fmt prometheus-cpp::core)

@@ -3,7 +3,8 @@ set(net_tests ${CMAKE_CURRENT_SOURCE_DIR}/unit/common/net)
 sluice_test(exchange_test LABEL unit
   SOURCES ${net_tests}/stage.cpp ${net_tests}/exchange_test.cpp ${net_tests}/exchange_end_test.cpp
           ${net_tests}/h1_tunnel_test.cpp ${net_tests}/hostile_test.cpp
-          ${net_tests}/streaming_test.cpp ${net_tests}/byte_buffer_test.cpp
+          ${net_tests}/streaming_test.cpp ${net_tests}/pool_probe_test.cpp
+          ${net_tests}/h2_retry_test.cpp ${net_tests}/byte_buffer_test.cpp
   DEPS sluice::net)
 
 # Counts every allocation of its process, so it is a program of its own, and none for a sanitizer, which

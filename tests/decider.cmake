@@ -3,7 +3,7 @@ sluice_test(autoscaler_core_test
           unit/autoscaler/core/buckets_test.cpp
           unit/autoscaler/core/cluster_config_test.cpp unit/autoscaler/core/collector_test.cpp
           unit/autoscaler/core/decider_test.cpp unit/autoscaler/core/decision_record_test.cpp
-          unit/autoscaler/core/go_syntax_test.cpp unit/autoscaler/core/hash_ring_test.cpp
+          unit/autoscaler/core/go_syntax_test.cpp unit/common/ring/hash_ring_test.cpp
           unit/autoscaler/core/measured_decider_test.cpp
           unit/autoscaler/core/metric_condition_test.cpp
           unit/autoscaler/core/multi_scaler_test.cpp unit/autoscaler/core/pods_test.cpp

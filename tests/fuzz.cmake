@@ -22,3 +22,6 @@ sluice_fuzz(chunked_body sluice::h1_codec)
 sluice_fuzz(header_rules sluice::h1_codec)
 sluice_fuzz(h2_session sluice::net)
 sluice_fuzz(environment sluice::queue_proxy_app)
+sluice_fuzz(stat_messages sluice::stat_messages_codec sluice::autoscaler_core)
+sluice_fuzz(activator_stream
+  sluice::activator_stream_codec sluice::autoscaler_core sluice::autoscaler_link)

@@ -6,3 +6,20 @@ sluice_test(simulation_test LABEL simulation
   DEPS sluice::activator_core sluice::autoscaler_core sluice::load)
 # Simulated days are many events: the world around the cores is optimised in every build.
 target_compile_options(simulation_test PRIVATE $<$<CONFIG:Debug>:-O1>)
+
+# Several activators and an autoscaler, their links, files and pods: the same, with faults at every step.
+sluice_test(activators_simulation_test LABEL simulation
+  SOURCES simulation/activators_activator.cpp simulation/activators_activator_link.cpp
+          simulation/activators_autoscaler.cpp simulation/activators_ledger.cpp
+          simulation/activators_mutants_test.cpp simulation/activators_outcome.cpp
+          simulation/activators_platform.cpp simulation/activators_pod.cpp
+          simulation/activators_prober.cpp simulation/activators_rules_test.cpp
+          simulation/activators_run.cpp simulation/activators_scale_watch.cpp
+          simulation/activators_shapes.cpp
+          simulation/activators_test.cpp simulation/activators_timeline.cpp
+          simulation/activators_wire.cpp
+  DEPS sluice::activator_core sluice::autoscaler_core sluice::autoscaler_link sluice::removals
+       sluice::breaker sluice::load sluice::messages)
+target_compile_options(activators_simulation_test PRIVATE $<$<CONFIG:Debug>:-O1>)
+# Seconds alone; the machine may be busy with much else.
+set_tests_properties(activators_simulation_test PROPERTIES TIMEOUT 900)

@@ -2,8 +2,8 @@
 # sidecar itself cannot link: Debian has no archive of it.
 set(telemetry_tests ${CMAKE_CURRENT_SOURCE_DIR}/unit/queue-proxy/core)
 sluice_test(telemetry_test
-  SOURCES ${telemetry_tests}/exposition_test.cpp ${telemetry_tests}/request_log_test.cpp
+  SOURCES unit/common/metrics/exposition_test.cpp unit/common/log/request_log_test.cpp
           ${telemetry_tests}/request_metrics_test.cpp
-  DEPS sluice::queue_proxy_telemetry prometheus-cpp::core)
+  DEPS sluice::queue_proxy_telemetry sluice::request_log prometheus-cpp::core)
 sluice_test(observability_config_test
-  SOURCES ${telemetry_tests}/observability_config_test.cpp DEPS sluice::queue_proxy_app)
+  SOURCES unit/common/settings/observability_test.cpp DEPS sluice::queue_proxy_app)

@@ -1,6 +1,5 @@
 #include "activator/core/balancer.h"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -8,9 +7,8 @@ namespace sluice::activator {
 
 namespace {
 
-// Above this many pods looking at each of them costs more than the better of two random ones loses
-// (activator.md 14.2).
-constexpr std::size_t kComparedMax = 64;
+// Above this many pods the better of two random ones loses next to nothing (activator.md 14.2).
+static_assert(PodLine::kBlock == 64);
 
 constexpr std::array<std::pair<std::string_view, BalancingPolicy>, 4> kNames{{
     {"first-available", BalancingPolicy::first_available},
@@ -45,103 +43,66 @@ BalancingPolicy default_policy(std::int32_t container_concurrency) {
              : BalancingPolicy::least_in_flight;
 }
 
-struct Balancer::View {
-  std::span<const PodLoad> pods;
-  std::span<const std::size_t> left_out;
-
-  [[nodiscard]] bool usable(std::size_t position) const {
-    return pods[position].open &&
-           std::find(left_out.begin(), left_out.end(), position) == left_out.end();
+std::uint32_t Balancer::pick(PodRoster& roster) {
+  PodLine& line = roster.line();
+  if (line.open_count() == 0) {
+    return kNobody;
   }
-};
-
-Balancer::Balancer(BalancingPolicy policy, std::uint64_t seed) : policy_(policy), random_(seed) {}
-
-std::optional<std::size_t> Balancer::pick(std::span<const PodLoad> pods,
-                                          std::span<const std::size_t> left_out) {
-  if (pods.empty()) {
-    return std::nullopt;
-  }
-  const View view{.pods = pods, .left_out = left_out};
-  if (cursor_ >= pods.size()) {
-    cursor_ = 0;
+  if (turn_ >= line.size()) {
+    turn_ = 0;
   }
   switch (policy_) {
     case BalancingPolicy::first_available:
-      cursor_ = 0;
-      return next_in_turn(view);
+      return *line.first_open();
     case BalancingPolicy::round_robin:
-      return next_in_turn(view);
+      return next_in_turn(line);
     case BalancingPolicy::random_choice_2:
-      return better_of_two(view);
+      return better_of_two(roster);
     case BalancingPolicy::least_in_flight:
-      return pods.size() > kComparedMax ? better_of_two(view) : least_loaded(view);
+      return line.is_short() ? least_loaded(line) : better_of_two(roster);
   }
-  return std::nullopt;
+  return kNobody;
 }
 
-std::optional<std::size_t> Balancer::next_in_turn(const View& view) {
-  std::size_t position = cursor_;
-  for (std::size_t tries = 0; tries < view.pods.size(); ++tries) {
-    if (view.usable(position)) {
-      cursor_ = position + 1;
-      return position;
-    }
-    position = position + 1 == view.pods.size() ? 0 : position + 1;
-  }
-  return std::nullopt;
+std::uint32_t Balancer::next_in_turn(PodLine& line) {
+  const PodLine::Found next = *line.open_from(turn_);
+  turn_ = next.rank + 1;
+  return next.slot;
 }
 
-std::optional<std::size_t> Balancer::better_of_two(const View& view) {
-  const std::size_t count = view.pods.size();
-  std::size_t first = 0;
-  std::size_t second = count - 1;
-  if (count > 2) {
-    first = random_below(count);
-    second = random_below(count - 1);
-    second += second >= first ? 1U : 0U;
+std::uint32_t Balancer::least_loaded(PodLine& line) {
+  const PodLine::Found least = *line.least_from(turn_);
+  turn_ = least.rank + 1;
+  return least.slot;
+}
+
+// Two different ones of those with room, each pair as likely as any other (the bias is below
+// count / 2^32), and a coin for the case that they are equally loaded. The reference draws from all
+// pods, which is the same where nothing limits them, and loses the draw otherwise.
+std::uint32_t Balancer::better_of_two(const PodRoster& roster) {
+  const PodLine& line = roster.line();
+  const std::size_t count = line.open_count();
+  if (count == 1) {
+    return line.any_open(0);
   }
-  const bool first_usable = view.usable(first);
-  const bool second_usable = view.usable(second);
-  if (!first_usable && !second_usable) {
-    // Both drawn are full, others may not be: nobody waits while a pod has room.
-    return least_loaded(view);
-  }
-  if (first_usable != second_usable) {
-    return first_usable ? first : second;
-  }
-  const std::uint32_t first_load = view.pods[first].in_flight;
-  const std::uint32_t second_load = view.pods[second].in_flight;
-  if (first_load == second_load) {
-    return random_below(2) == 0 ? first : second;
-  }
+  const std::uint64_t bits = random_bits();
+  const std::size_t draw = ((bits >> 32U) * count) >> 32U;
+  const std::size_t other = ((bits & 0xFFFF'FFFFU) * (count - 1)) >> 32U;
+  const std::uint32_t first = line.any_open(draw);
+  const std::uint32_t second = line.any_open(other + (other >= draw ? 1U : 0U));
+  // One comparison settles load and coin: a branch on chance would be guessed wrong half the time.
+  const std::uint64_t first_load = 2 * std::uint64_t{roster.load_at(first)} + (bits & 1U);
+  const std::uint64_t second_load = 2 * std::uint64_t{roster.load_at(second)} + (~bits & 1U);
   return first_load < second_load ? first : second;
 }
 
-std::optional<std::size_t> Balancer::least_loaded(const View& view) {
-  std::optional<std::size_t> best;
-  std::size_t position = cursor_;
-  for (std::size_t looked = 0; looked < view.pods.size(); ++looked) {
-    if (view.usable(position) &&
-        (!best || view.pods[position].in_flight < view.pods[*best].in_flight)) {
-      best = position;
-    }
-    position = position + 1 == view.pods.size() ? 0 : position + 1;
-  }
-  if (best) {
-    cursor_ = *best + 1;
-  }
-  return best;
-}
-
-std::size_t Balancer::random_below(std::size_t bound) {
-  // SplitMix64, then the high half scaled to the bound: the bias is below bound / 2^32.
+// SplitMix64.
+std::uint64_t Balancer::random_bits() {
   random_ += 0x9E3779B97F4A7C15ULL;
   std::uint64_t mixed = random_;
   mixed = (mixed ^ (mixed >> 30U)) * 0xBF58476D1CE4E5B9ULL;
   mixed = (mixed ^ (mixed >> 27U)) * 0x94D049BB133111EBULL;
-  mixed ^= mixed >> 31U;
-  return static_cast<std::size_t>(((mixed >> 32U) * bound) >> 32U);
+  return mixed ^ (mixed >> 31U);
 }
 
 }  // namespace sluice::activator

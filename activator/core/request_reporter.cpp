@@ -27,7 +27,8 @@ void RequestReporter::close(Handle handle) {
   if (slot == nullptr) {
     return;
   }
-  *slot = Slot{.revision = {}, .stats = {}, .generation = slot->generation + 1};
+  *slot =
+      Slot{.revision = {}, .stats = {}, .generation = slot->generation + 1, .awake = slot->awake};
   free_.push_back(handle.index);
 }
 
@@ -38,6 +39,9 @@ bool RequestReporter::in(Handle handle, TimePoint now) {
   if (was_idle) {
     slot->stats.emplace(now);
     slot->told = 1;
+    if (!std::exchange(slot->awake, true)) {
+      awake_.push_back(handle.index);
+    }
   }
   ++slot->in_flight;
   slot->stats->in(now);
@@ -62,19 +66,22 @@ RevisionStat RequestReporter::poke(Handle handle) const {
 }
 
 void RequestReporter::report(TimePoint now, std::vector<RevisionStat>& stats) {
-  for (Slot& slot : slots_) {
-    if (!slot.stats) {
-      continue;
+  std::erase_if(awake_, [&](std::uint32_t index) {
+    Slot& slot = slots_[index];
+    if (slot.stats) {
+      const load::LoadReport seen = slot.stats->report(now);
+      const double told = std::exchange(slot.told, 0.0);
+      const double average = std::max(seen.average_concurrency - told, 0.0);
+      stats.push_back({.revision = slot.revision,
+                       .average_concurrent_requests = average,
+                       .request_count = std::max(seen.request_count - told, 0.0)});
+      if (seen.average_concurrency == 0 && slot.in_flight == 0) {
+        slot.stats.reset();
+      }
     }
-    const load::LoadReport seen = slot.stats->report(now);
-    const double told = std::exchange(slot.told, 0.0);
-    stats.push_back({.revision = slot.revision,
-                     .average_concurrent_requests = std::max(seen.average_concurrency - told, 0.0),
-                     .request_count = std::max(seen.request_count - told, 0.0)});
-    if (seen.average_concurrency == 0 && slot.in_flight == 0) {
-      slot.stats.reset();
-    }
-  }
+    slot.awake = slot.stats.has_value();
+    return !slot.awake;
+  });
 }
 
 std::int64_t RequestReporter::in_flight(Handle handle) const {

@@ -52,7 +52,7 @@ class RequestReporter {
   [[nodiscard]] RevisionStat poke(Handle handle) const;
 
   /// Closes the interval, which is the same for all, and appends one stat for each revision that is
-  /// not idle: all of them go in one batch.
+  /// not idle: all of them go in one batch. Costs nothing for those that are.
   void report(TimePoint now, std::vector<RevisionStat>& stats);
 
   /// Requests in flight of one revision; 0 for a closed one.
@@ -66,6 +66,7 @@ class RequestReporter {
     double told = 0;  // 1 between the poke and the next report
     std::uint32_t generation = 0;
     bool open = false;
+    bool awake = false;  // stands in awake_
   };
 
   [[nodiscard]] Slot* find(Handle handle);
@@ -73,6 +74,7 @@ class RequestReporter {
 
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> awake_;  // all that have stats, and some that were closed since
 };
 
 }  // namespace sluice::activator

@@ -1,24 +1,23 @@
 #pragma once
 
 #include "activator/core/balancer.h"
+#include "activator/core/pod_roster.h"
+#include "activator/core/queue_pace.h"
+#include "activator/core/wait_queue.h"
 #include "common/base/error.h"
 #include "common/base/ids.h"
 #include "common/breaker/breaker.h"
-#include "common/breaker/wait_list.h"
 #include "common/time/time_point.h"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 namespace sluice::activator {
 
 using breaker::Entry;
-using breaker::Ticket;
 
 /// What a revision lets through, and how.
 struct ThrottlerSpec {
@@ -29,21 +28,15 @@ struct ThrottlerSpec {
   std::uint64_t seed = 1;                      ///< of the policies that choose at random
 };
 
-/// A pod that may take requests.
-struct PodState {
-  PodId id;
-  bool avoid = false;  ///< takes new requests only while every pod is to be avoided
-  /// Requests at once on this one, where it differs from the spec's: a cluster IP stands for many
-  /// pods (shared_capacity). 0 means the spec's.
-  std::int32_t capacity = 0;
-};
-
-/// A pod that a request runs on, from its admission to its leave().
-struct PodRef {
-  std::uint32_t slot = Ticket::kNobody;
-  std::uint32_t generation = 0;
-
-  friend bool operator==(const PodRef&, const PodRef&) = default;
+/// A request at the gate.
+struct Arrival {
+  std::uint64_t cookie = 0;  ///< the caller's, kept while it waits
+  TimePoint since;           ///< when it came first; its age counts from there
+  /// When its wait for a pod is of no use any more: the earliest of the limits that the revision
+  /// and the client set. It bounds waiting only: whoever can be admitted at once is (activator.md
+  /// 12, rows 40 and 41).
+  TimePoint deadline = kNever;
+  std::span<const PodRef> tried = {};  ///< of a retry, at most kTriedMax: it goes to none of them
 };
 
 /// A waiter who runs from now on, on `pod`; owes one leave(pod).
@@ -64,7 +57,8 @@ struct Entered {
   Entry entry = Entry::refused;
   PodRef pod;                       ///< admitted: runs there, owes one leave(pod)
   Ticket ticket;                    ///< queued
-  Error error = Error::queue_full;  ///< refused: queue_full or cannot_scale
+  Error error = Error::queue_full;  ///< refused: queue_full, queue_wait or cannot_scale
+  Duration retry_after{0};          ///< refused: when to try again; 0 when that is not known
 };
 
 /// What the autoscaler says about growth.
@@ -72,6 +66,8 @@ struct Grant {
   std::int32_t desired = 0;
   std::int32_t granted = 0;  ///< the part of `desired` there is room for
   bool cannot_scale = false;
+  Duration retry_after{0};      ///< with cannot_scale: when that may have changed
+  std::int32_t activators = 1;  ///< that share what is granted, this one included
 };
 
 /// The share of one activator among `activators` (below 1 read as 1) of a capacity that nobody
@@ -88,31 +84,75 @@ struct Grant {
 /// First come first served: somebody waits only while no pod that he may use has room. Without
 /// pods everybody waits, which is how a request survives a start from zero. It wakes nobody itself:
 /// calls that make room append the waiters they admitted.
+///
+/// A pod is listed here from the moment it may take requests until it goes; before that it belongs
+/// to Destinations, whose head draws the whole way. While listed it is
+///
+///   ready      takes requests up to its limit;
+///   to avoid   draining or throttled, as the autoscaler says: takes requests only while every pod
+///              is to be avoided;
+///   paused     it refused a request for want of room: takes none until leave_full()'s moment or
+///              until another request on it has ended.
+///
+/// Capacity is exact after every call: a change of one pod costs the logarithm of their number.
+///
+/// Time enters with each call. Two things need the caller's timer: expire() at next_expiry() and
+/// resume() at next_resume(), both of which every other call may move.
 class Throttler {
  public:
   /// Pods a request has tried before, at most.
-  static constexpr std::size_t kTriedMax = 3;
+  static constexpr std::size_t kTriedMax = WaitQueue::kTriedMax;
+
+  /// How long to leave a pod alone that refused a request for want of room, where its requests end
+  /// elsewhere and so say nothing here: ten questions a second from each activator.
+  static constexpr Duration kFullPause = std::chrono::milliseconds{100};
 
   explicit Throttler(const ThrottlerSpec& spec);
 
-  /// One more request. `cookie` is the caller's, kept while it waits. A retry names the pods in
-  /// `tried` (at most kTriedMax): it never goes to those, and waits ahead of everybody.
+  /// One more request. A retry waits ahead of newcomers, and those it tried come into question
+  /// again only after they went away and came back.
   ///
-  /// Those it tried come into question again only after they went away and came back.
+  /// Whoever would have to wait is refused when that is of no use: cannot_scale (see set_grant()),
+  /// queue_full when as many wait as may, queue_wait when the deadline has passed or comes before
+  /// the least wait that is known. Known is what QueuePace says of the place in the queue, unless
+  /// more pods are granted than are here and at the other activators: then the past is no guide.
+  [[nodiscard]] Entered enter(const Arrival& arrival, TimePoint now);
+
+  /// The same for a request that came just now.
   [[nodiscard]] Entered enter(TimePoint now, std::uint64_t cookie,
-                              std::span<const PodRef> tried = {});
+                              std::span<const PodRef> tried = {}, TimePoint deadline = kNever) {
+    return enter({.cookie = cookie, .since = now, .deadline = deadline, .tried = tried}, now);
+  }
 
   /// A request on `pod` has ended. Appends who runs in its place. Leaving a pod more often than
   /// entering it is a broken invariant.
   void leave(PodRef pod, std::vector<Admission>& admitted);
+
+  /// A request on `pod` has ended because the pod had no room for it: the pod is paused until
+  /// `until` (now + kFullPause) or until another request on it ends with leave().
+  void leave_full(PodRef pod, TimePoint until, std::vector<Admission>& admitted);
+
+  /// Ends the pauses that are over at `now`. Appends who is admitted by that.
+  void resume(TimePoint now, std::vector<Admission>& admitted);
+
+  /// When resume() is due next; nothing when no pod is paused.
+  [[nodiscard]] std::optional<TimePoint> next_resume() const { return roster_.next_resume(); }
 
   /// A waiter gives up: true, and its place is free. False when `ticket` does not wait (any more).
   bool cancel(Ticket ticket);
 
   /// The pods from now on, in any order; a repeated id counts once. What runs is left alone: pods
   /// that stay keep their requests in flight, pods that go finish theirs, and one that comes back
-  /// before that is still charged with them. Appends who is admitted by the change.
+  /// before that is still charged with them. Appends who is admitted by the change. Costs the
+  /// number of pods; for the change of a few see update_pod() and remove_pod().
   void set_pods(std::span<const PodState> pods, std::vector<Admission>& admitted);
+
+  /// One pod comes, or what is said of it changes. Appends who is admitted by it.
+  void update_pod(const PodState& pod, std::vector<Admission>& admitted);
+
+  /// One pod goes and finishes what it runs. False when no such pod is listed. Appends who is
+  /// admitted by it: if all that stay are to be avoided, they are avoided no more.
+  bool remove_pod(const PodId& pod, std::vector<Admission>& admitted);
 
   /// While less is granted than desired, newcomers may only wait up to a lower bound: room for a
   /// few seconds of what the pods carry, not for a crowd that nobody will serve (activator.md
@@ -120,89 +160,65 @@ class Throttler {
   /// all are dismissed and newcomers who would have to wait are refused with cannot_scale.
   void set_grant(const Grant& grant, std::vector<Dismissal>& dismissed);
 
-  /// Puts out the longest waiting if it has waited queue_wait or more. One at a time: call until
-  /// it returns nothing.
+  /// Puts out the waiter whose time came first: its deadline passed, or it has waited queue_wait or
+  /// more. One at a time, in the order of those moments: call until it returns nothing. Each costs
+  /// the logarithm of how many wait.
   [[nodiscard]] std::optional<Dismissal> expire(TimePoint now);
+
+  /// When expire() is due next; nothing when nobody waits or nobody who waits has a deadline.
+  [[nodiscard]] std::optional<TimePoint> next_expiry() const;
 
   /// Empties the queue, oldest first: nobody will be served.
   void fail_all(std::vector<Dismissal>& dismissed);
 
   /// The name of a pod a request runs on; valid until its leave().
-  [[nodiscard]] const PodId& pod_id(PodRef pod) const;
+  [[nodiscard]] const PodId& pod_id(PodRef pod) const { return roster_.id(pod); }
 
   /// Requests on `pod`, from here.
-  [[nodiscard]] std::uint32_t in_flight(PodRef pod) const;
+  [[nodiscard]] std::uint32_t in_flight(PodRef pod) const { return roster_.load(pod); }
 
   /// Requests on all pods, those that are going away included.
-  [[nodiscard]] std::int64_t in_flight() const { return in_flight_; }
+  [[nodiscard]] std::int64_t in_flight() const { return roster_.in_flight(); }
 
   [[nodiscard]] std::int32_t waiting() const { return waiting_.size(); }
 
   /// How many may wait now: the queue depth, or less by set_grant.
   [[nodiscard]] std::int32_t waiting_max() const { return waiting_max_; }
 
-  /// When the longest waiting joined; nothing when nobody waits.
-  [[nodiscard]] std::optional<TimePoint> oldest_waiting() const;
-
-  /// When expire() is due next; nothing when nobody waits or waiting has no limit of age.
-  [[nodiscard]] std::optional<TimePoint> next_expiry() const;
+  /// When the longest waiting came; nothing when nobody waits. Of retries only those first in line
+  /// are looked at, so one who came back late is seen late.
+  [[nodiscard]] std::optional<TimePoint> oldest_waiting() const { return waiting_.oldest(); }
 
   /// Pods that take requests, those to be avoided included.
-  [[nodiscard]] std::size_t pods() const { return order_.size(); }
+  [[nodiscard]] std::size_t pods() const { return roster_.size(); }
 
   /// How many requests the pods may carry together; nothing when there is no limit.
-  [[nodiscard]] std::optional<std::int64_t> capacity() const;
+  [[nodiscard]] std::optional<std::int64_t> capacity() const { return roster_.capacity(); }
 
  private:
-  static constexpr std::size_t kUnlisted = static_cast<std::size_t>(-1);
+  [[nodiscard]] PodRef take(std::span<const PodRef> tried);
+  [[nodiscard]] std::uint32_t pick_elsewhere(std::span<const PodRef> tried);
+  [[nodiscard]] Entered join(const Arrival& arrival, TimePoint now);
+  [[nodiscard]] std::optional<Entered> refusal(const Arrival& arrival, TimePoint deadline,
+                                               TimePoint now);
 
-  struct Pod {
-    PodId id;
-    std::size_t position = kUnlisted;  // in order_ and loads_
-    std::uint32_t generation = 0;
-    std::uint32_t in_flight = 0;
-    std::uint32_t limit = 0;  // 0: none
-    bool avoid = false;
-    bool used = false;
-  };
+  [[nodiscard]] bool cannot_grow() const { return grant_.cannot_scale && grant_.granted <= 0; }
 
-  struct Waiter {
-    std::uint64_t cookie = 0;
-    std::array<PodRef, kTriedMax> tried{};
-    std::size_t tried_count = 0;
-  };
-
-  [[nodiscard]] Pod& checked(PodRef pod);
-  [[nodiscard]] const Pod& checked(PodRef pod) const;
-  [[nodiscard]] std::optional<PodRef> take(std::span<const PodRef> tried);
+  [[nodiscard]] bool usable(std::span<const PodRef> tried) const;
+  [[nodiscard]] std::uint32_t limit_of(const PodState& pod) const;
   void admit_waiting(std::vector<Admission>& admitted);
-  [[nodiscard]] std::uint32_t obtain_slot(const PodId& id);
-  void release_slot(std::uint32_t slot);
-  void forget_tried(PodRef pod);
-  void list_pods(std::span<const PodState> pods);
-  void refresh_loads();
-  void refresh_load(const Pod& pod);
+  void pods_changed(std::optional<std::int64_t> capacity_before, std::vector<Admission>& admitted);
   [[nodiscard]] Dismissal dismiss(Ticket ticket);
 
-  std::uint32_t pod_limit_;
   std::int32_t queue_depth_;
-  Duration queue_wait_;
-  Balancer balancer_;
-
   std::int32_t waiting_max_;
-  bool refuses_waiting_ = false;
-  breaker::WaitList<Waiter> waiting_;
-
-  // Slots are named by PodRef and stay where they are; order_ lists those that take requests, by
-  // name, and loads_ mirrors order_ for the balancer. open_pods_ counts the open ones in loads_.
-  std::vector<Pod> slots_;
-  std::vector<std::uint32_t> free_slots_;
-  std::unordered_map<PodId, std::uint32_t> slot_of_;
-  std::vector<std::uint32_t> order_;
-  std::vector<PodLoad> loads_;
-  std::size_t open_pods_ = 0;
-  bool all_avoided_ = false;
-  std::int64_t in_flight_ = 0;
+  Duration queue_wait_;
+  Grant grant_{};
+  std::uint32_t pod_limit_;
+  Balancer balancer_;
+  PodRoster roster_;
+  WaitQueue waiting_;
+  QueuePace pace_;
 };
 
 }  // namespace sluice::activator

@@ -1,9 +1,12 @@
+// The way of one request: found, held, sent, sent again, ended.
+
 #include "activator/io/front_gateway.h"
 
-#include "common/http/probe.h"
+#include "activator/io/front_probes.h"
+#include "activator/io/front_state.h"
+#include "common/http/grpc_timeout.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 namespace sluice::activator {
 
@@ -13,12 +16,9 @@ namespace {
 
 constexpr std::size_t kRetriesMax = 2;  // activator.md 14.5
 
-net::UpstreamLimits pod_limits() {
-  net::UpstreamLimits limits;
-  limits.idle_max = 100;
-  limits.repeat_repeatable = false;
-  return limits;
-}
+// The revision's own timer answers first, with a text of its own; the queue only has to know that
+// nobody stays much longer.
+constexpr Duration kTimerFirst = std::chrono::seconds{1};
 
 std::uint64_t cookie_of(net::Exchange& exchange) {
   return reinterpret_cast<std::uint64_t>(&exchange);
@@ -28,218 +28,46 @@ net::Exchange& exchange_of(std::uint64_t cookie) {
   return *reinterpret_cast<net::Exchange*>(cookie);
 }
 
-http::OwnResponse start_failed(Duration left) {
-  http::OwnResponse response = http::response_for(Error::start_failed);
-  const double seconds = to_seconds(left);
-  response.retry_after_s = std::max(1, static_cast<int>(seconds) + 1);
-  return response;
+TimePoint deadline_of(const net::Exchange& exchange, const net::Timeouts& timeouts) {
+  TimePoint deadline = kNever;
+  if (timeouts.max && *timeouts.max < std::chrono::hours{24 * 365}) {
+    deadline = exchange.arrived() + *timeouts.max + kTimerFirst;
+  }
+  const http::FieldList& fields = exchange.request().fields;
+  if (fields.get(Known::content_type).starts_with("application/grpc")) {
+    if (const auto limit = http::grpc_timeout(fields.find("grpc-timeout"))) {
+      deadline = std::min(deadline, exchange.arrived() + *limit);
+    }
+  }
+  return deadline;
 }
 
 }  // namespace
-
-struct FrontGateway::Pod {
-  PodId id;
-  net::UpstreamPool pool;
-  std::uint32_t in_flight = 0;
-  bool removed = false;
-};
-
-struct FrontGateway::Revision {
-  Revision(RevisionHandle own, const FrontRevision& spec, RequestReporter::Handle reported,
-           boost::asio::io_context& io)
-      : handle{own},
-        id{spec.id},
-        timeouts{spec.timeouts},
-        throttler{spec.throttler},
-        reporter{reported},
-        expiry_timer{io} {}
-
-  RevisionHandle handle;
-  RevisionId id;
-  net::Timeouts timeouts;
-  Throttler throttler;
-  RequestReporter::Handle reporter;
-  std::unordered_map<PodId, std::unique_ptr<Pod>> pods;
-  std::vector<std::pair<PodRef, Pod*>> by_slot;  // what a PodRef meant last
-  std::vector<std::unique_ptr<Pod>> leaving;     // removed, and not yet at rest
-  boost::asio::steady_timer expiry_timer;
-  std::optional<TimePoint> refused_until;
-  std::int64_t requests = 0;  // between begin and end
-  bool expiry_armed = false;
-  bool removed = false;
-};
-
-struct FrontGateway::State final : net::ExchangeState {
-  Revision* revision = nullptr;  // lives while any of its requests does
-  Pod* pod = nullptr;            // likewise
-  PodRef pod_ref;
-  Ticket ticket;
-  std::array<PodRef, Throttler::kTriedMax> tried{};
-  std::size_t tried_count = 0;
-  std::int64_t budget_bytes = 0;
-  TimePoint dispatched{};
-  bool queued = false;
-  bool waited_for_pod = false;
-};
-
-FrontGateway::FrontGateway(boost::asio::io_context& io, const Clock& clock, Router& router,
-                           FrontOwner& owner, const QueueBudgetSpec& budget)
-    : io_{io}, clock_{clock}, router_{router}, owner_{owner}, budget_{budget} {}
-
-FrontGateway::~FrontGateway() = default;
-
-FrontGateway::Revision& FrontGateway::at(RevisionHandle revision) {
-  return *revisions_.at(revision);
-}
-
-const FrontGateway::Revision& FrontGateway::at(RevisionHandle revision) const {
-  return *revisions_.at(revision);
-}
 
 FrontGateway::State& FrontGateway::state_of(net::Exchange& exchange) {
   return static_cast<State&>(exchange.state());
 }
 
-std::unique_ptr<net::ExchangeState> FrontGateway::make_state() { return std::make_unique<State>(); }
-
-RevisionHandle FrontGateway::add(const FrontRevision& revision) {
-  const RevisionHandle handle{next_handle_++};
-  revisions_.emplace(handle, std::make_unique<Revision>(handle, revision,
-                                                        reporter_.open(revision.id), io_));
-  return handle;
-}
-
-void FrontGateway::remove(RevisionHandle handle) {
-  Revision& revision = at(handle);
-  set_pods(handle, {});
-  revision.removed = true;
-  revision.expiry_timer.cancel();
-  std::vector<Dismissal> dismissed;
-  revision.throttler.fail_all(dismissed);
-  dismiss(dismissed, http::response_for(Error::draining));
-  reporter_.close(revision.reporter);
-  sweep();
-}
-
-void FrontGateway::set_pods(RevisionHandle handle, std::span<const FrontPod> pods) {
-  Revision& revision = at(handle);
-  std::vector<PodState> states;
-  states.reserve(pods.size());
-  for (auto& [id, pod] : revision.pods) pod->removed = true;
-  for (const FrontPod& wanted : pods) {
-    states.push_back({wanted.id, wanted.avoid, 0});
-    auto& pod = revision.pods[wanted.id];
-    if (!pod) {
-      pod.reset(new Pod{wanted.id, {io_, wanted.address, pod_limits()}, 0, false});
-    }
-    pod->removed = false;
-  }
-  if (!pods.empty()) revision.refused_until.reset();
-  std::vector<Admission> admitted;
-  revision.throttler.set_pods(states, admitted);
-  dispatch(admitted);
-  for (auto next = revision.pods.begin(); next != revision.pods.end();) {
-    if (!next->second->removed) {
-      ++next;
-      continue;
-    }
-    next->second->pool.close();
-    revision.leaving.push_back(std::move(next->second));
-    next = revision.pods.erase(next);
-  }
-}
-
-void FrontGateway::set_timeouts(RevisionHandle revision, const net::Timeouts& timeouts) {
-  at(revision).timeouts = timeouts;
-}
-
-void FrontGateway::refuse_starts(RevisionHandle handle, TimePoint until) {
-  Revision& revision = at(handle);
-  revision.refused_until = until;
-  std::vector<Dismissal> dismissed;
-  revision.throttler.fail_all(dismissed);
-  dismiss(dismissed, start_failed(until - clock_.now()));
-}
-
-void FrontGateway::refuse_waiting() {
-  for (const auto& [handle, revision] : revisions_) {
-    std::vector<Dismissal> dismissed;
-    revision->throttler.fail_all(dismissed);
-    dismiss(dismissed, http::response_for(Error::draining));
-  }
-}
-
-std::int32_t FrontGateway::waiting(RevisionHandle revision) const {
-  return at(revision).throttler.waiting();
-}
-
-std::int64_t FrontGateway::in_flight(RevisionHandle revision) const {
-  return at(revision).throttler.in_flight();
-}
-
-std::uint32_t FrontGateway::in_flight(RevisionHandle handle, const PodId& id) const {
-  const Revision& revision = at(handle);
-  if (const auto found = revision.pods.find(id); found != revision.pods.end()) {
-    return found->second->in_flight;
-  }
-  for (const auto& pod : revision.leaving) {
-    if (pod->id == id && pod->in_flight > 0) return pod->in_flight;
-  }
-  return 0;
-}
-
-void FrontGateway::sweep() {
-  for (auto next = revisions_.begin(); next != revisions_.end();) {
-    Revision& revision = *next->second;
-    std::erase_if(revision.leaving, [&revision](const std::unique_ptr<Pod>& pod) {
-      if (pod->in_flight > 0 || !pod->pool.at_rest()) return false;
-      for (auto& [ref, cached] : revision.by_slot) {
-        if (cached == pod.get()) cached = nullptr;
-      }
-      return true;
-    });
-    const bool over = revision.removed && revision.requests == 0 && revision.leaving.empty() &&
-                      !revision.expiry_armed;
-    next = over ? revisions_.erase(next) : std::next(next);
-  }
-}
-
-// Probes are told from traffic as activator.md 3 says; method and path do not matter.
-bool FrontGateway::answer_probe(net::Exchange& exchange) {
-  const http::FieldList& fields = exchange.request().fields;
-  if (fields.get(Known::user_agent).starts_with("kube-probe/")) {
-    exchange.respond(http::plain_response(200, ""));
-    return true;
-  }
-  const std::string_view probe = fields.get(Known::k_network_probe);
-  if (probe.empty()) return false;
-  if (probe == "probe") {
-    const http::ProbeAnswer answer = http::network_answer(exchange.request(), false);
-    http::OwnResponse response = http::plain_response(answer.status, answer.body);
-    if (!answer.hash.empty()) response.extra = "K-Network-Hash: " + answer.hash + "\r\n";
-    exchange.respond(response);
-  } else if (probe == "activator") {
-    exchange.respond(http::plain_response(200, "activator"));
-  } else {
-    exchange.respond(http::plain_response(
-        400, "unexpected probe header value: \"" + std::string{probe} + "\"\n"));
-  }
-  return true;
+std::unique_ptr<net::ExchangeState> FrontGateway::make_state() {
+  return std::make_unique<State>();
 }
 
 void FrontGateway::begin(net::Exchange& exchange) {
   state_of(exchange) = State{};
-  if (exchange.request().method == "CONNECT") {
-    http::OwnResponse refusal =
-        http::response_for(Error::bad_request, "CONNECT is not supported\n");
-    refusal.status = 405;
-    exchange.respond(refusal);
+  if (const auto answer = answer_probe(exchange.request(), unready_)) {
+    ++counts_.probes;
+    exchange.respond(*answer);
     return;
   }
-  if (answer_probe(exchange)) return;
   Routed routed = router_.route(exchange.request());
   if (const auto* own = std::get_if<http::OwnResponse>(&routed)) {
+    ++counts_.unrouted;
     exchange.respond(*own);
+  } else if (exchange.request().method == "CONNECT") {
+    http::OwnResponse refusal =
+        http::response_for(Error::bad_request, "client sent unsupported CONNECT request\n");
+    refusal.status = 502;
+    exchange.respond(refusal);
   } else if (const auto* internal = std::get_if<InternalRoute>(&routed)) {
     http::RequestRewrite rewrite;
     rewrite.target = internal->target;
@@ -254,50 +82,66 @@ void FrontGateway::begin_for(net::Exchange& exchange, RevisionHandle handle) {
   State& state = state_of(exchange);
   const TimePoint now = exchange.arrived();
   state.revision = &revision;
+  state.deadline = deadline_of(exchange, revision.timeouts);
+  state.cold = revision.throttler.pods() == 0;
   ++revision.requests;
   ++requests_;
   exchange.set_timeouts(revision.timeouts);
   const bool poke = reporter_.in(revision.reporter, now);
-  if (revision.refused_until && revision.throttler.pods() == 0 && now < *revision.refused_until) {
-    exchange.respond(start_failed(*revision.refused_until - now));
+  if (revision.refused_until && state.cold && now < *revision.refused_until) {
+    exchange.respond(refusal_of(revision, Error::start_failed, *revision.refused_until - now));
     return;
   }
-  enter(exchange);
+  enter(exchange, now);
   // Last, since the owner may start or dispatch in here, and this request may end meanwhile.
-  const RevisionHandle named = revision.handle;
-  if (poke) owner_.on_poke(named, reporter_.poke(revision.reporter));
+  if (poke) owner_.on_poke(handle, reporter_.poke(revision.reporter));
 }
 
-void FrontGateway::enter(net::Exchange& exchange) {
+void FrontGateway::enter(net::Exchange& exchange, TimePoint now) {
   State& state = state_of(exchange);
   Revision& revision = *state.revision;
-  const auto entered =
-      revision.throttler.enter(exchange.arrived(), cookie_of(exchange),
-                               std::span<const PodRef>{state.tried.data(), state.tried_count});
+  const Entered entered = revision.throttler.enter(
+      Arrival{.cookie = cookie_of(exchange),
+              .since = exchange.arrived(),
+              .deadline = state.deadline,
+              .tried = std::span<const PodRef>{state.tried.data(), state.tried_count}},
+      now);
   switch (entered.entry) {
     case Entry::admitted:
       state.pod_ref = entered.pod;
-      send(exchange);
+      if (state.tried_count == 0) {
+        counts_.wait[state.cold ? FrontCounts::cold : FrontCounts::warm].observe(0, 0);
+      }
+      send(exchange, now);
       return;
     case Entry::refused:
-      exchange.respond(http::response_for(entered.error));
+      exchange.respond(refusal_of(revision, entered.error, entered.retry_after));
       return;
     case Entry::queued:
-      break;
+      queue(exchange, entered.ticket, now);
+      return;
   }
+}
+
+void FrontGateway::queue(net::Exchange& exchange, Ticket ticket, TimePoint now) {
+  State& state = state_of(exchange);
+  Revision& revision = *state.revision;
   const auto bytes = static_cast<std::int64_t>(exchange.memory());
   if (!budget_.take(bytes)) {
-    revision.throttler.cancel(entered.ticket);
+    revision.throttler.cancel(ticket);
     exchange.respond(http::response_for(Error::queue_full));
     return;
   }
   state.queued = true;
-  state.ticket = entered.ticket;
+  state.queued_at = now;
+  state.ticket = ticket;
   state.budget_bytes = bytes;
-  state.waited_for_pod = revision.throttler.pods() == 0;
+  const std::int64_t ahead = revision.throttler.waiting() - 1;
+  counts_.depth[state.cold ? FrontCounts::cold : FrontCounts::warm].observe(kDepths.find(ahead),
+                                                                            ahead);
   exchange.hold();
-  arm_expiry(revision);
-  if (state.waited_for_pod) owner_.on_held(revision.handle);
+  schedule(revision);
+  if (revision.throttler.pods() == 0) owner_.on_held(revision.handle);
 }
 
 FrontGateway::Pod& FrontGateway::pod_of(Revision& revision, PodRef ref) {
@@ -310,46 +154,57 @@ FrontGateway::Pod& FrontGateway::pod_of(Revision& revision, PodRef ref) {
   return *pod;
 }
 
-void FrontGateway::send(net::Exchange& exchange) {
+void FrontGateway::send(net::Exchange& exchange, TimePoint now) {
   State& state = state_of(exchange);
-  Pod& pod = pod_of(*state.revision, state.pod_ref);
+  Revision& revision = *state.revision;
+  Pod& pod = pod_of(revision, state.pod_ref);
   state.pod = &pod;
+  state.reached = true;
+  state.pod_full = false;
   ++pod.in_flight;
-  state.dispatched = clock_.now();
+  ++counts_.choices[static_cast<std::size_t>(revision.policy)];
+  state.dispatched = now;
   http::RequestRewrite rewrite;
   rewrite.peer_ip = exchange.peer_ip();
-  rewrite.host = pod.id.name;
+  rewrite.host = pod.host;
   rewrite.as_activator = true;
   rewrite.drop_kubelet_probe = true;
   exchange.forward(pod.pool, rewrite);
 }
 
-void FrontGateway::dispatch(const std::vector<Admission>& admitted) {
+void FrontGateway::dispatch(Revision& revision, const std::vector<Admission>& admitted) {
+  if (admitted.empty()) return;
+  const TimePoint now = clock_.now();
   for (const Admission& admission : admitted) {
     net::Exchange& exchange = exchange_of(admission.cookie);
     State& state = state_of(exchange);
-    leave_queue(state);
+    leave_queue(state, now);
+    const auto waited = std::max<std::int64_t>(0, (now - state.queued_at).count());
+    counts_.wait[state.cold ? FrontCounts::cold : FrontCounts::warm].observe(
+        metrics::kSeconds.find(waited), waited);
     state.pod_ref = admission.pod;
-    send(exchange);
+    send(exchange, now);
   }
+  schedule(revision);
 }
 
 void FrontGateway::dismiss(const std::vector<Dismissal>& dismissed,
                            const http::OwnResponse& response) {
   for (const Dismissal& dismissal : dismissed) {
     net::Exchange& exchange = exchange_of(dismissal.cookie);
-    leave_queue(state_of(exchange));
+    leave_queue(state_of(exchange), clock_.now());
     exchange.respond(response);
   }
 }
 
-void FrontGateway::leave_queue(State& state) {
+void FrontGateway::leave_queue(State& state, TimePoint now) {
   state.queued = false;
+  state.waited += std::max(Duration{0}, now - state.queued_at);
   budget_.give_back(state.budget_bytes);
   state.budget_bytes = 0;
 }
 
-void FrontGateway::leave_pod(State& state) {
+void FrontGateway::leave_pod(State& state, TimePoint now) {
   Revision& revision = *state.revision;
   Pod& pod = *state.pod;
   state.pod = nullptr;
@@ -357,40 +212,86 @@ void FrontGateway::leave_pod(State& state) {
   const bool drained = pod.removed && pod.in_flight == 0;
   const PodId id = drained ? pod.id : PodId{};
   std::vector<Admission> admitted;
-  revision.throttler.leave(state.pod_ref, admitted);
-  if (!admitted.empty()) dispatch(admitted);
+  if (state.pod_full) {
+    revision.throttler.leave_full(state.pod_ref, now + Throttler::kFullPause, admitted);
+    schedule(revision);
+  } else {
+    revision.throttler.leave(state.pod_ref, admitted);
+  }
+  dispatch(revision, admitted);
   if (drained) owner_.on_pod_drained(revision.handle, id);
 }
 
-bool FrontGateway::retry(net::Exchange& exchange) {
+bool FrontGateway::may_retry(net::Exchange& exchange) {
+  const State& state = state_of(exchange);
+  return state.pod != nullptr && !exchange.body_sent() && state.tried_count < kRetriesMax &&
+         !state.revision->removed;
+}
+
+void FrontGateway::retry(net::Exchange& exchange, PodRefusal refusal) {
   State& state = state_of(exchange);
-  if (exchange.body_sent() || state.tried_count >= kRetriesMax) return false;
+  ++counts_.retries[static_cast<std::size_t>(refusal)];
   state.tried[state.tried_count++] = state.pod_ref;
-  leave_pod(state);
-  enter(exchange);
-  return true;
+  const TimePoint now = clock_.now();
+  leave_pod(state, now);
+  enter(exchange, now);
 }
 
 bool FrontGateway::upstream_failed(net::Exchange& exchange, const net::ConnectFailure& failure) {
   const State& state = state_of(exchange);
-  if (state.pod == nullptr || failure.error != Error::upstream_connect) return false;
-  return retry(exchange);
+  if (state.pod == nullptr) return false;
+  const bool unbegun = failure.error == Error::upstream_connect || failure.unbegun;
+  owner_.on_pod_refused(state.revision->handle, state.pod->id, PodRefusal::unreachable);
+  if (!unbegun || !may_retry(exchange)) return false;
+  retry(exchange, PodRefusal::unreachable);
+  return true;
 }
 
-net::ResponseVerdict FrontGateway::response(net::Exchange& exchange,
-                                            const http::ResponseHead& head, std::string& extra) {
+// A pod that is full is tried again only where another one may take the request: the sidecar's own
+// queue has been waited in already, and waiting for the same pod would hide its refusal.
+net::ResponseVerdict FrontGateway::response(net::Exchange& exchange, const http::ResponseHead& head,
+                                            std::string& extra) {
   State& state = state_of(exchange);
   if (state.pod == nullptr) return net::ResponseVerdict::forward;
+  Revision& revision = *state.revision;
   if (head.status == 503) {
     const std::string_view cause = head.fields.get(Known::sluice_error);
-    if ((cause.starts_with("draining") || cause.starts_with("queue-full")) && retry(exchange)) {
-      return net::ResponseVerdict::retried;
+    if (cause.starts_with("draining")) {
+      owner_.on_pod_refused(revision.handle, state.pod->id, PodRefusal::draining);
+      if (may_retry(exchange)) {
+        retry(exchange, PodRefusal::draining);
+        return net::ResponseVerdict::retried;
+      }
+    } else if (cause.starts_with("queue-full")) {
+      state.pod_full = true;
+      owner_.on_pod_refused(revision.handle, state.pod->id, PodRefusal::full);
+      if (may_retry(exchange) && revision.throttler.pods() > state.tried_count + 1) {
+        retry(exchange, PodRefusal::full);
+        return net::ResponseVerdict::retried;
+      }
     }
   }
-  if (state.waited_for_pod) {
-    extra = owner_.cold_start(state.revision->handle, exchange.arrived(), state.dispatched);
+  if (state.cold) {
+    extra = owner_.cold_start(revision.handle, exchange.arrived(), state.dispatched);
   }
   return net::ResponseVerdict::forward;
+}
+
+void FrontGateway::refused(net::Exchange& /*exchange*/, const net::Outcome& /*outcome*/) {
+  ++counts_.unread;
+}
+
+void FrontGateway::explain(net::Exchange& exchange, std::string& sluice_error) {
+  const State& state = state_of(exchange);
+  if (state.revision != nullptr) {
+    Duration waited = state.waited;
+    if (state.queued) waited += clock_.now() - state.queued_at;
+    const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(waited).count();
+    sluice_error.append("; queued=").append(std::to_string(whole)).append("ms");
+  }
+  if (sluice_error.find("; at=") == std::string::npos) {
+    sluice_error.append("; at=").append(place());
+  }
 }
 
 void FrontGateway::end(net::Exchange& exchange, const net::Outcome& outcome) {
@@ -400,31 +301,23 @@ void FrontGateway::end(net::Exchange& exchange, const net::Outcome& outcome) {
   Revision& revision = *state.revision;
   const TimePoint now = clock_.now();
   reporter_.out(revision.reporter, now);
-  owner_.on_served(revision.handle, {exchange.request(), exchange.peer_ip(),
-                                     now - exchange.arrived(), outcome});
   if (state.queued) {
     revision.throttler.cancel(state.ticket);
-    leave_queue(state);
+    leave_queue(state, now);
+    schedule(revision);
   }
-  if (state.pod != nullptr) leave_pod(state);
+  owner_.on_served(revision.handle, {.head = exchange.request(),
+                                     .client = exchange.peer_ip(),
+                                     .took = now - exchange.arrived(),
+                                     .outcome = outcome,
+                                     .traffic = exchange.traffic(),
+                                     .waited = state.waited,
+                                     .cold = state.cold,
+                                     .secure = exchange.secure(),
+                                     .dispatched = state.reached});
+  if (state.pod != nullptr) leave_pod(state, now);
   --revision.requests;
   --requests_;
-}
-
-void FrontGateway::arm_expiry(Revision& revision) {
-  if (revision.expiry_armed) return;
-  const auto due = revision.throttler.next_expiry();
-  if (!due) return;
-  revision.expiry_armed = true;
-  revision.expiry_timer.expires_after(std::max(Duration{0}, *due - clock_.now()));
-  revision.expiry_timer.async_wait([this, &revision](const boost::system::error_code& ec) {
-    revision.expiry_armed = false;
-    if (ec) return;
-    while (const auto expired = revision.throttler.expire(clock_.now())) {
-      dismiss({*expired}, http::response_for(Error::queue_wait));
-    }
-    arm_expiry(revision);
-  });
 }
 
 }  // namespace sluice::activator

@@ -3,6 +3,7 @@
 #include "activator/core/queue_budget.h"
 #include "activator/core/request_reporter.h"
 #include "activator/core/throttler.h"
+#include "activator/io/front_counts.h"
 #include "common/net/exchange.h"
 #include "common/net/upstream_pool.h"
 #include "common/time/clock.h"
@@ -11,18 +12,25 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 namespace sluice::activator {
 
 /// Names a revision of one FrontGateway; never used again after its removal.
-enum class RevisionHandle : std::uint32_t {};
+enum class RevisionHandle : std::uint64_t {};
+
+/// Its place in a dense numbering: below the most revisions there ever were, given to another one
+/// after its removal.
+[[nodiscard]] constexpr std::size_t index_of(RevisionHandle revision) {
+  return static_cast<std::size_t>(static_cast<std::uint64_t>(revision) & 0xffff'ffffU);
+}
 
 struct FrontRevision {
   RevisionId id;
@@ -35,6 +43,16 @@ struct FrontPod {
   PodId id;
   net::Address address;
   bool avoid = false;
+  std::string host = {};      ///< the Host it is sent; empty: its id
+  net::UpstreamTls tls = {};  ///< how it is reached; null: in clear text
+};
+
+/// What the autoscaler says about growth, and what those are told who cannot be served.
+struct FrontGrant {
+  Grant grant;
+  Error error = Error::cannot_scale;  ///< or start_failed
+  std::string reason = {};            ///< in Sluice-Error, as in no-capacity
+  std::string detail = {};            ///< for people; empty: the usual text
 };
 
 /// A request that is for the program itself: forwarded with another target.
@@ -58,7 +76,15 @@ struct Served {
   std::string_view client;
   Duration took;
   net::Outcome outcome;
+  net::Traffic traffic;
+  Duration waited{0};       ///< of `took`, for a pod
+  bool cold = false;        ///< there was no pod when it came
+  bool secure = false;      ///< the client came over TLS
+  bool dispatched = false;  ///< a pod was chosen
 };
+
+/// Why a pod did not take a request that was sent to it.
+enum class PodRefusal : std::uint8_t { unreachable, draining, full };
 
 /// Hears what the autoscaler and the platform must know at once.
 class FrontOwner {
@@ -74,11 +100,20 @@ class FrontOwner {
   /// A removed pod has finished its last request.
   virtual void on_pod_drained(RevisionHandle revision, const PodId& pod) = 0;
 
+  /// A pod would not take a request. Not to change pods in here.
+  virtual void on_pod_refused(RevisionHandle /*revision*/, const PodId& /*pod*/,
+                              PodRefusal /*refusal*/) {}
+
   /// A request that had to wait for a pod gets its response: header lines to add, or nothing.
   [[nodiscard]] virtual std::string cold_start(RevisionHandle revision, TimePoint arrived,
                                                TimePoint dispatched) = 0;
 
   virtual void on_served(RevisionHandle revision, const Served& served) = 0;
+};
+
+struct FrontSpec {
+  QueueBudgetSpec queues;
+  net::UpstreamLimits pods = {.idle_max = 100, .repeat_repeatable = false};
 };
 
 /// The activator's data plane: finds the revision, holds, chooses the pod, retries safely, counts.
@@ -87,19 +122,43 @@ class FrontGateway final : public net::Gateway {
  public:
   /// `router` and `owner` outlive the gateway.
   FrontGateway(boost::asio::io_context& io, const Clock& clock, Router& router, FrontOwner& owner,
-               const QueueBudgetSpec& budget);
+               const FrontSpec& spec);
   ~FrontGateway() override;
 
   [[nodiscard]] RevisionHandle add(const FrontRevision& revision);
 
-  /// What waits is answered 503 draining; what runs ends in peace.
-  void remove(RevisionHandle revision);
+  /// What waits is answered with `waiting`; what runs ends in peace.
+  void remove(RevisionHandle revision,
+              const http::OwnResponse& waiting = http::response_for(Error::draining));
 
-  /// The pods from now on; waiters are dispatched at once.
+  /// The pods from now on, all of them known and listed; waiters are dispatched at once.
   void set_pods(RevisionHandle revision, std::span<const FrontPod> pods);
+
+  /// A pod exists: its connections are kept from now on. It takes no requests yet. The pool lives
+  /// until forget_pod.
+  net::UpstreamPool& know_pod(RevisionHandle revision, const FrontPod& pod);
+
+  /// The pool of a known pod.
+  [[nodiscard]] net::UpstreamPool* pool_of(RevisionHandle revision, const PodId& pod);
+
+  /// A known pod takes requests from now on, or is to be avoided from now on, or no more. Who waits
+  /// is dispatched at once.
+  void list_pod(RevisionHandle revision, const PodId& pod, bool avoid);
+
+  /// It takes no more; what runs on it goes on.
+  void unlist_pod(RevisionHandle revision, const PodId& pod);
+
+  /// It is gone: its idle connections are closed.
+  void forget_pod(RevisionHandle revision, const PodId& pod);
+
+  /// A listed pod was doubted in vain: those whom it refused may try it again.
+  void trust_pod(RevisionHandle revision, const PodId& pod, bool avoid);
 
   /// Timers for requests from now on.
   void set_timeouts(RevisionHandle revision, const net::Timeouts& timeouts);
+
+  /// What growth is possible (activator.md 14.3). Those who cannot be served are told so at once.
+  void set_grant(RevisionHandle revision, const FrontGrant& grant);
 
   /// Refuses who waits and, until `until`, whoever comes and would have to wait: replicas fail to
   /// start. Retry-After is the time left.
@@ -108,15 +167,47 @@ class FrontGateway final : public net::Gateway {
   /// Answers everyone who waits with 503 draining.
   void refuse_waiting();
 
+  /// What readiness probes are answered from now on: 500 with this text, or 200 when it is empty
+  /// (activator.md 3, 14.4).
+  void set_unready(std::string text) { unready_ = std::move(text); }
+
+  [[nodiscard]] const std::string& unready() const { return unready_; }
+
   /// The figures of the interval that ends now, one per revision that is not idle.
   void report(TimePoint now, std::vector<RevisionStat>& stats) { reporter_.report(now, stats); }
 
+  /// One revision that is not idle, as the autoscaler and metrics see it.
+  struct Busy {
+    RevisionHandle revision;
+    const RevisionId& id;
+    std::int32_t waiting = 0;
+    std::int64_t running = 0;  ///< on pods
+    std::optional<TimePoint> oldest;
+  };
+
+  /// Calls `visit` for each revision that has requests now.
+  template <class Visit>
+  void each_busy(Visit visit) const {
+    for (const auto& revision : revisions_) {
+      if (const auto busy = busy_of(revision.get())) visit(*busy);
+    }
+  }
+
+  [[nodiscard]] const RevisionId& id_of(RevisionHandle revision) const;
   [[nodiscard]] std::int32_t waiting(RevisionHandle revision) const;
+  [[nodiscard]] std::optional<TimePoint> oldest_waiting(RevisionHandle revision) const;
   [[nodiscard]] std::int64_t in_flight(RevisionHandle revision) const;
   [[nodiscard]] std::uint32_t in_flight(RevisionHandle revision, const PodId& pod) const;
 
+  /// Pods that are listed.
+  [[nodiscard]] std::size_t pods(RevisionHandle revision) const;
+
   /// Requests of all revisions between their begin and end, waiting ones included.
   [[nodiscard]] std::int64_t in_flight() const { return requests_; }
+
+  [[nodiscard]] const QueueBudget& queued() const { return budget_; }
+
+  [[nodiscard]] const FrontCounts& counts() const { return counts_; }
 
   /// Frees what removed pods and revisions left behind; call now and then.
   void sweep();
@@ -127,6 +218,8 @@ class FrontGateway final : public net::Gateway {
   net::ResponseVerdict response(net::Exchange& exchange, const http::ResponseHead& head,
                                 std::string& extra) override;
   void end(net::Exchange& exchange, const net::Outcome& outcome) override;
+  void refused(net::Exchange& exchange, const net::Outcome& outcome) override;
+  void explain(net::Exchange& exchange, std::string& sluice_error) override;
 
   [[nodiscard]] std::string_view timeout_text() const override {
     return "activator request timeout";
@@ -140,16 +233,24 @@ class FrontGateway final : public net::Gateway {
   struct Revision;
 
   static State& state_of(net::Exchange& exchange);
-  [[nodiscard]] bool answer_probe(net::Exchange& exchange);
+  [[nodiscard]] std::optional<Busy> busy_of(const Revision* revision) const;
   void begin_for(net::Exchange& exchange, RevisionHandle handle);
-  void enter(net::Exchange& exchange);
-  void send(net::Exchange& exchange);
-  void dispatch(const std::vector<Admission>& admitted);
+  void enter(net::Exchange& exchange, TimePoint now);
+  void queue(net::Exchange& exchange, Ticket ticket, TimePoint now);
+  void send(net::Exchange& exchange, TimePoint now);
+  void dispatch(Revision& revision, const std::vector<Admission>& admitted);
   void dismiss(const std::vector<Dismissal>& dismissed, const http::OwnResponse& response);
-  [[nodiscard]] bool retry(net::Exchange& exchange);
-  void leave_pod(State& state);
-  void leave_queue(State& state);
-  void arm_expiry(Revision& revision);
+  [[nodiscard]] static bool may_retry(net::Exchange& exchange);
+  void retry(net::Exchange& exchange, PodRefusal refusal);
+  void leave_pod(State& state, TimePoint now);
+  void leave_queue(State& state, TimePoint now);
+  void retire(Revision& revision, std::unique_ptr<Pod> pod);
+  [[nodiscard]] static bool swept(Revision& revision);
+  void schedule(Revision& revision);
+  void arm();
+  void on_due();
+  [[nodiscard]] http::OwnResponse refusal_of(const Revision& revision, Error error,
+                                             Duration retry_after) const;
   [[nodiscard]] Pod& pod_of(Revision& revision, PodRef ref);
   [[nodiscard]] Revision& at(RevisionHandle revision);
   [[nodiscard]] const Revision& at(RevisionHandle revision) const;
@@ -158,10 +259,19 @@ class FrontGateway final : public net::Gateway {
   const Clock& clock_;
   Router& router_;
   FrontOwner& owner_;
+  FrontSpec spec_;
   QueueBudget budget_;
   RequestReporter reporter_;
-  std::map<RevisionHandle, std::unique_ptr<Revision>> revisions_;
-  std::uint32_t next_handle_ = 1;
+  FrontCounts counts_;
+  std::string unready_;
+  std::vector<std::unique_ptr<Revision>> revisions_;  // by index
+  std::vector<std::uint32_t> free_;                   // places in revisions_
+  std::uint32_t next_generation_ = 1;
+  std::size_t unswept_ = 0;  // pods and revisions that are leaving
+  // When somebody's time is over, or a pause of a pod: one timer for all revisions.
+  std::set<std::pair<TimePoint, std::size_t>> due_;
+  std::optional<TimePoint> armed_;
+  boost::asio::steady_timer timer_;
   std::int64_t requests_ = 0;
 };
 

@@ -1,6 +1,6 @@
 #include "autoscaler/core/multi_scaler.h"
 
-#include "autoscaler/core/hash_ring.h"
+#include "common/ring/hash_ring.h"
 
 #include <utility>
 
@@ -25,7 +25,7 @@ std::optional<ScalerHandle> MultiScaler::add(const RevisionId& revision, Revisio
   spec.revision = revision.name;
   entry.scaler = std::make_unique<RevisionScaler>(std::move(spec), ready, now);
   entry.revision = &by_revision_.emplace(revision, index).first->first;
-  wheel_.add(index, hash_of(revision.space + "/" + revision.name));
+  wheel_.add(index, ring::hash_of(revision.space + "/" + revision.name));
   return ScalerHandle{index, entry.generation};
 }
 

@@ -160,7 +160,7 @@ ScalerPlan RevisionScaler::reconcile(const ScaleInputs& inputs, const DecisionRe
                               .proxy_for = inputs.proxy_for,
                               .probe_ok = inputs.probe_ok});
     if (kept && plan.bound_by == Bound::none) plan.bound_by = Bound::stable_window;
-    hold_unproven(plan, record.metrics_missing);
+    hold_unproven(plan, inputs, record.metrics_missing);
     if (plan.write) replicas_ = *plan.write;
     route_mode_ = route_mode(plan.want, status_.excess_burst_capacity(), route_mode_,
                              spec_.burst_capacity_hysteresis);
@@ -176,9 +176,11 @@ ScalerPlan RevisionScaler::reconcile(const ScaleInputs& inputs, const DecisionRe
   return plan;
 }
 
-// Lowering asks for a stable window of knowledge, and zero for knowledge right now; only pods that
-// never became ready go without.
-void RevisionScaler::hold_unproven(ScalerPlan& plan, bool metrics_missing) const {
+// Lowering asks for a stable window of knowledge, and zero for knowledge right now, of which idle
+// pods are only half: somebody has to be there who would tell of waiting requests (protocols.md 3,
+// rule 7). Only pods that never became ready go without a stable window.
+void RevisionScaler::hold_unproven(ScalerPlan& plan, const ScaleInputs& inputs,
+                                   bool metrics_missing) const {
   const auto keep = [&plan, this](std::int32_t held, Bound bound) {
     plan.want = held;
     plan.write.reset();
@@ -187,7 +189,8 @@ void RevisionScaler::hold_unproven(ScalerPlan& plan, bool metrics_missing) const
   };
   const std::int32_t held = bounded_scale(replicas_, {.min = 0, .max = spec_.bounds.max});
   if (plan.want < 0 || plan.want >= held) return;
-  if (metrics_missing && plan.want == 0) return keep(held, Bound::no_data);
+  const bool unknown = metrics_missing || !inputs.activator_connected;
+  if (unknown && plan.want == 0) return keep(held, Bound::no_data);
   if (attention_.settled() || plan.timed_out) return;
   keep(held, Bound::stable_window);
   plan.requeue = attention_.missing(spec_.decider.stable_window);

@@ -103,7 +103,7 @@ class RevisionScaler {
                                      TimePoint now);
   [[nodiscard]] bool metrics_missing(const ScaleInputs& inputs, TimePoint now) const;
   [[nodiscard]] bool has_data(const ScaleInputs& inputs, bool empty, TimePoint now) const;
-  void hold_unproven(ScalerPlan& plan, bool metrics_missing) const;
+  void hold_unproven(ScalerPlan& plan, const ScaleInputs& inputs, bool metrics_missing) const;
   void set_activity(Activity activity, TimePoint now);
   void count_silence_as_zero(const ScaleInputs& inputs, TimePoint now);
 

@@ -1,6 +1,6 @@
 #include "autoscaler/core/serverless_service.h"
 
-#include "autoscaler/core/hash_ring.h"
+#include "common/ring/hash_ring.h"
 
 #include <algorithm>
 #include <utility>
@@ -23,8 +23,8 @@ std::vector<std::string> chosen_activators(ServerlessView& view) {
   const auto count = static_cast<std::size_t>(std::max(view.activators, 0));
   if (count == 0 || count >= all.size()) return std::move(all);
   // The ring has no place for more; chosen from so many, a subset is spread well enough.
-  if (all.size() > kNamesMax) all.resize(kNamesMax);
-  return choose_subset(std::move(all), count, view.name);
+  if (all.size() > ring::kNamesMax) all.resize(ring::kNamesMax);
+  return ring::choose_subset(std::move(all), count, view.name);
 }
 
 }  // namespace

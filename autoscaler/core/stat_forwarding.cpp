@@ -1,6 +1,6 @@
 #include "autoscaler/core/stat_forwarding.h"
 
-#include "autoscaler/core/hash_ring.h"
+#include "common/ring/hash_ring.h"
 #include "common/base/check.h"
 
 #include <utility>
@@ -21,7 +21,7 @@ bool StatForwarding::set_holder(std::string_view bucket, BucketHolder holder) {
 
 StatForwarding::Route StatForwarding::route(const RevisionId& revision) const {
   Route route;
-  route.bucket = bucket_owner(buckets_, revision.space + "/" + revision.name);
+  route.bucket = ring::bucket_owner(buckets_, revision.space + "/" + revision.name);
   const BucketHolder& holder = holders_.find(route.bucket)->second;
   if (holder.ours) {
     route.what = StatRoute::record;

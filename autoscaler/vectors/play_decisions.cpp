@@ -1,6 +1,6 @@
 #include "autoscaler/core/collector.h"
 #include "autoscaler/core/decider.h"
-#include "autoscaler/core/hash_ring.h"
+#include "common/ring/hash_ring.h"
 #include "autoscaler/vectors/case_values.h"
 #include "autoscaler/vectors/players.h"
 
@@ -215,19 +215,19 @@ void play_hashing(const json& item, Expect& expect) {
   const auto op = text(item, "op");
   if (op == "choose_subset") {
     auto names = names_of(item, "from");
-    if (names.size() > autoscaler::kNamesMax) throw std::runtime_error("too many names");
+    if (names.size() > ring::kNamesMax) throw std::runtime_error("too many names");
     const auto n = static_cast<std::size_t>(std::max(count(item, "n"), 0));
     expect.equal("want", value_of(item, "want"),
-                 autoscaler::choose_subset(std::move(names), n, text(item, "target")));
+                 ring::choose_subset(std::move(names), n, text(item, "target")));
     return;
   }
   if (op != "bucket_owner") throw std::runtime_error("unknown op " + op);
   const auto buckets = names_of(item, "buckets");
-  if (buckets.empty() || buckets.size() > autoscaler::kNamesMax) {
+  if (buckets.empty() || buckets.size() > ring::kNamesMax) {
     throw std::runtime_error("no buckets, or too many");
   }
   for (const auto& [key, owner] : object_of(item, "owner").items()) {
-    expect.equal("owner." + key, owner, autoscaler::bucket_owner(buckets, key));
+    expect.equal("owner." + key, owner, ring::bucket_owner(buckets, key));
   }
 }
 

@@ -125,11 +125,11 @@ def fixed_rate_round(peer, rate, seconds, folder):
     return Latency(statistics.median(seen), seen[int(len(seen) * 0.99)], len(seen) / seconds)
 
 
-def fetch(port, path):
+def fetch(port, path, host='app.example', timeout=10):
     """One GET over HTTP/1.1: (status, body)."""
-    connection = http.client.HTTPConnection('127.0.0.1', port, timeout=10)
+    connection = http.client.HTTPConnection('127.0.0.1', port, timeout=timeout)
     try:
-        connection.request('GET', path, headers={'Host': 'app.example'})
+        connection.request('GET', path, headers={'Host': host})
         answer = connection.getresponse()
         return answer.status, answer.read()
     except OSError as problem:

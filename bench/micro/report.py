@@ -17,7 +17,8 @@ import tempfile
 
 # (benchmark, counter or None for its CPU time, unit, relation, bar). The bars: a sweep in a
 # fraction of its two seconds, a stat in tens of nanoseconds, an average in a third of the 150 ns
-# that Knative takes, a second's stats of 50,000 pods in a tenth of a core.
+# that Knative takes, a second's stats of 50,000 pods in a tenth of a core; a choice among pods, the
+# end of another request included, that nobody sees beside the request itself.
 BARS = (
     ('decider_sweep/10000', None, 'ms', '<', 50),
     ('decider_sweep/10000', 'bytes_per_revision', 'B', '<=', 8192),
@@ -27,6 +28,14 @@ BARS = (
     ('window_record', 'allocations_per_item', '', '<=', 0),
     ('window_average/60', None, 'ns', '<=', 50),
     ('stat_ingest/50000', None, 'ms', '<', 100),
+    *((f'throttler_pick/{policy}/{pods}', None, 'ns', '<', bar)
+      for policy in ('first_available', 'round_robin', 'random_choice_2', 'least_in_flight')
+      for pods, bar in ((10, 30), (10000, 100))),
+    ('throttler_pick/least_in_flight/10000', 'allocations_per_item', '', '<=', 0),
+    ('throttler_avoid/10000', None, 'us', '<', 10),
+    ('throttler_replace/10000', None, 'us', '<', 10),
+    ('throttler_release', None, 'ms', '<', 10),
+    ('throttler_idle/10000', 'bytes_per_idle_revision', 'B', '<=', 700),
 )
 NANOSECONDS = {'ns': 1, 'us': 1e3, 'ms': 1e6, 's': 1e9}
 

@@ -4,6 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -49,22 +50,104 @@ void throttler_pick(benchmark::State& state, BalancingPolicy policy) {
   sluice::micro::conclude(state, before);
 }
 
+void each_size(benchmark::internal::Benchmark* bench) {
+  bench->Arg(3)->Arg(10)->Arg(64)->Arg(1000)->Arg(10'000);
+}
+
 BENCHMARK_CAPTURE(throttler_pick, first_available, BalancingPolicy::first_available)
-    ->Arg(3)
-    ->Arg(64)
-    ->Arg(1000);
-BENCHMARK_CAPTURE(throttler_pick, round_robin, BalancingPolicy::round_robin)
-    ->Arg(3)
-    ->Arg(64)
-    ->Arg(1000);
+    ->Apply(each_size);
+BENCHMARK_CAPTURE(throttler_pick, round_robin, BalancingPolicy::round_robin)->Apply(each_size);
 BENCHMARK_CAPTURE(throttler_pick, random_choice_2, BalancingPolicy::random_choice_2)
-    ->Arg(3)
-    ->Arg(64)
-    ->Arg(1000);
+    ->Apply(each_size);
 BENCHMARK_CAPTURE(throttler_pick, least_in_flight, BalancingPolicy::least_in_flight)
-    ->Arg(3)
-    ->Arg(64)
-    ->Arg(1000);
+    ->Apply(each_size);
+
+// One item is one change of one pod among many: to be avoided, or no more.
+void throttler_avoid(benchmark::State& state) {
+  Throttler throttler({.container_concurrency = 10});
+  std::vector<Admission> admitted;
+  std::vector<PodState> pods = pods_named(state.range(0));
+  throttler.set_pods(pods, admitted);
+  std::size_t next = 0;
+  for (auto _ : state) {
+    pods[next].avoid = !pods[next].avoid;
+    throttler.update_pod(pods[next], admitted);
+    next = (next + 7919) % pods.size();
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+BENCHMARK(throttler_avoid)->Arg(10)->Arg(10'000);
+
+// One item is one pod that goes from among many and one that comes.
+void throttler_replace(benchmark::State& state) {
+  Throttler throttler({.container_concurrency = 10});
+  std::vector<Admission> admitted;
+  const std::vector<PodState> pods = pods_named(state.range(0));
+  throttler.set_pods(pods, admitted);
+  std::size_t next = 0;
+  for (auto _ : state) {
+    CHECK(throttler.remove_pod(pods[next].id, admitted));
+    throttler.update_pod(pods[next], admitted);
+    next = (next + 7919) % pods.size();
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+BENCHMARK(throttler_replace)->Arg(10)->Arg(10'000);
+
+// One item is one of ten thousand waiters, each with a deadline, from joining before there is any
+// pod to its end on one of ten pods that come at once.
+void throttler_release(benchmark::State& state) {
+  constexpr std::uint64_t kWaiters = 10'000;
+  const std::vector<PodState> pods = pods_named(10);
+  Throttler throttler({.container_concurrency = 100});
+  std::vector<Admission> admitted;
+  for (auto _ : state) {
+    for (std::uint64_t i = 0; i < kWaiters; ++i) {
+      CHECK(throttler.enter(kNow, i, {}, kNow + 60s).entry == Entry::queued);
+    }
+    throttler.set_pods(pods, admitted);
+    for (std::size_t ended = 0; ended < admitted.size(); ++ended) {
+      CHECK(admitted[ended].cookie == ended);
+      throttler.leave(admitted[ended].pod, admitted);
+    }
+    CHECK(admitted.size() == kWaiters);
+    admitted.clear();
+    throttler.set_pods({}, admitted);
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kWaiters));
+}
+
+BENCHMARK(throttler_release)->Unit(benchmark::kMillisecond);
+
+// One item is one revision that comes and holds nothing, as most of a hundred thousand do: what
+// it costs once its pods have gone again.
+void throttler_idle(benchmark::State& state) {
+  const std::vector<PodState> pods = pods_named(10);
+  const auto count = static_cast<std::size_t>(state.range(0));
+  std::int64_t bytes = 0;
+  for (auto _ : state) {
+    const std::int64_t before = sluice::micro::live_bytes();
+    std::deque<Throttler> revisions;
+    std::vector<Admission> admitted;
+    for (std::size_t i = 0; i < count; ++i) {
+      revisions.emplace_back(sluice::activator::ThrottlerSpec{.container_concurrency = 10});
+      Throttler& throttler = revisions.back();
+      (void)throttler.enter(kNow, 0, {}, kNow + 60s);
+      admitted.clear();
+      throttler.set_pods(pods, admitted);
+      throttler.leave(admitted.front().pod, admitted);
+      throttler.set_pods({}, admitted);
+    }
+    bytes = sluice::micro::live_bytes() - before;
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+  state.counters["bytes_per_idle_revision"] =
+      static_cast<double>(bytes) / static_cast<double>(state.range(0));
+}
+
+BENCHMARK(throttler_idle)->Arg(10'000)->Unit(benchmark::kMillisecond);
 
 // One item is one request that waits in a long queue before full pods.
 void throttler_queued(benchmark::State& state) {

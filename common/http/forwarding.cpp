@@ -1,10 +1,10 @@
 #include "common/http/forwarding.h"
 
 #include "common/http/head_check.h"
+#include "common/http/text.h"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <vector>
 
 namespace sluice::http {
@@ -25,12 +25,6 @@ bool is_hop_by_hop(Known known) {
     default:
       return false;
   }
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 std::string lowered(std::string_view text) {
@@ -98,12 +92,6 @@ void append_line(std::string& out, std::string_view name, std::string_view value
   HeaderLines{out}.add(name, value);
 }
 
-void append_number(std::string& out, std::uint64_t number) {
-  char digits[24];
-  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-  out.append(digits, end);
-}
-
 void append_length(std::string& out, std::uint64_t length) {
   out.append("Content-Length: ");
   append_number(out, length);
@@ -164,6 +152,8 @@ bool passes(const Field& field, const RequestRewrite& rewrite) {
     case Known::k_proxy_request:
     case Known::k_network_hash:
       return !rewrite.as_activator;
+    case Known::k_passthrough_lb:
+      return !rewrite.passthrough_lb;
     default:
       return !is_hop_by_hop(field.known);
   }
@@ -244,6 +234,7 @@ void add_request_fields(Sink& sink, const RequestHead& head, const RequestRewrit
     }
   }
   add_forwarded_for(sink, fields, rewrite.peer_ip);
+  if (rewrite.passthrough_lb) sink.add("K-Passthrough-Lb", "true");
   if (rewrite.as_activator) {
     sink.add("K-Proxy-Request", "activator");
     if (fields.get(Known::k_original_host).empty()) {

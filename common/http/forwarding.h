@@ -22,6 +22,8 @@ struct RequestRewrite {
   bool drop_kubelet_probe = false;
   /// Activator: set K-Proxy-Request and K-Original-Host, drop K-Network-Hash.
   bool as_activator = false;
+  /// Activator whose pods are addressed through a mesh: set K-Passthrough-Lb (activator.md 7).
+  bool passthrough_lb = false;
   /// When not empty, the target sent instead of the inbound one.
   std::string_view target;
 };

@@ -1,5 +1,7 @@
 #include "common/http/message.h"
 
+#include "common/http/text.h"
+
 #include <cstring>
 #include <limits>
 
@@ -68,12 +70,6 @@ struct NameRows {
 };
 
 constexpr NameRows kNameRows;
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
 
 }  // namespace
 

@@ -1,8 +1,8 @@
 #include "common/http/own_response.h"
 
 #include "common/http/forwarding.h"
+#include "common/http/text.h"
 
-#include <charconv>
 
 namespace sluice::http {
 namespace {
@@ -33,11 +33,6 @@ Shape shape_of(Error error) {
     case Error::invalid_config: return {500, "upstream", "invalid configuration\n"};
   }
   return {500, "upstream", "error\n"};
-}
-
-void append_number(std::string& out, std::size_t number) {
-  char digits[24];
-  out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
 }
 
 std::string escaped_json(std::string_view text) {

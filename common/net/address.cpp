@@ -1,9 +1,8 @@
 #include "common/net/address.h"
 
 #include <arpa/inet.h>
-#include <sys/un.h>
-
 #include <charconv>
+#include <sys/un.h>
 
 namespace sluice::net {
 namespace {
@@ -58,6 +57,13 @@ Result<Address, Problem> parse_address(std::string_view text) {
     return bad_address(text, "'" + std::string{port} + "' is not a port (0 to 65535)");
   }
   return address;
+}
+
+std::string with_port(std::string_view host_and_port, std::uint16_t port) {
+  const std::size_t colon = host_and_port.rfind(':');
+  const bool bracketed = host_and_port.ends_with(']');
+  if (colon != std::string_view::npos && !bracketed) host_and_port = host_and_port.substr(0, colon);
+  return std::string{host_and_port} + ":" + std::to_string(port);
 }
 
 }  // namespace sluice::net

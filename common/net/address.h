@@ -25,4 +25,8 @@ struct Address {
 /// since an address setting must not depend on a resolver.
 [[nodiscard]] Result<Address, Problem> parse_address(std::string_view text);
 
+/// A dialled `host:port`, the host of IPv6 in brackets, with another port: how a pod that is known
+/// by its cleartext port is called over TLS (activator.md 7). Text without a port gets one.
+[[nodiscard]] std::string with_port(std::string_view host_and_port, std::uint16_t port);
+
 }  // namespace sluice::net

@@ -9,13 +9,16 @@ namespace sluice::net {
 
 /// How long each try to connect may take and how long to rest between two (queue-proxy.md 9): a
 /// listener whose backlog is full drops the first packet, and a new try is quicker than TCP's own
-/// repetition after a second. Only tries that time out are repeated. A value without a clock.
+/// repetition after a second. Only tries that time out are repeated. The first step grows with the
+/// way to the peer (activator.md 13, 14202). A value without a clock.
 class DialPlan {
  public:
   static constexpr int kTries = 15;
 
-  /// `seed`: any number; spreads the jitter. `most`: all tries and rests together.
-  DialPlan(std::uint64_t seed, Duration most) : state_{seed * 2 + 1}, left_{most} {}
+  /// `seed`: any number; spreads the jitter. `most`: all tries and rests together. `round_trip`: to
+  /// the peer, as far as known; zero: not.
+  DialPlan(std::uint64_t seed, Duration most, Duration round_trip = Duration{0})
+      : state_{seed * 2 + 1}, left_{most}, step_{std::max(kFirstStep, round_trip * kPatience)} {}
 
   /// What the next try may take; zero: there is none.
   [[nodiscard]] Duration next_try() {
@@ -32,6 +35,9 @@ class DialPlan {
   }
 
  private:
+  static constexpr Duration kFirstStep = std::chrono::milliseconds{50};
+  static constexpr int kPatience = 3;  // round trips
+
   Duration spend(Duration wanted) {
     const Duration granted = std::min(wanted, left_);
     left_ -= granted;
@@ -46,7 +52,7 @@ class DialPlan {
 
   std::uint64_t state_;
   Duration left_;
-  Duration step_ = std::chrono::milliseconds{50};
+  Duration step_;
   int tries_ = 0;
 };
 

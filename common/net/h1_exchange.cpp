@@ -251,7 +251,13 @@ void H1Exchange::hold() {
   waited_ = true;
   detach_upstream(false);
   phase_ = Phase::held;
-  if (parser_.done()) want_client_read();
+  // A read needs a buffer; among many connections the kernel's word that the client leaves will do.
+  const bool lean = in_.empty() && server_.connections() > server_.limits_.roomy_connections;
+  if (lean) {
+    in_.release();
+  } else if (parser_.done()) {
+    want_client_read();
+  }
   watch();
 }
 

@@ -15,16 +15,26 @@ constexpr std::size_t kLargeBuffer = 64 * 1024;
 
 }  // namespace
 
-H1Leg::H1Leg(UpstreamPool& pool, H2UpstreamUser& user, std::string request, bool to_head)
+H1Leg::H1Leg(UpstreamPool& pool, H2UpstreamUser& user, std::string request, bool to_head,
+             Connection wanted)
     : pool_{pool}, user_{user}, request_{std::move(request)}, to_head_{to_head} {
-  // A fresh connection: a request that cannot be repeated meets no stale one then.
+  Upstream* const idle = wanted == Connection::pooled ? pool_.take_idle(*this, true) : nullptr;
+  if (idle != nullptr) {
+    attach(*idle);
+  } else {
+    connect();
+  }
+}
+
+void H1Leg::connect() {
   attempt_ = pool_.connect(*this, [this](Upstream* made, const ConnectFailure& failure) {
     attempt_ = 0;
     if (made == nullptr) {
       user_.on_upstream_failed({failure, true, false});
-    } else {
-      attach(*made);
+      return;
     }
+    attach(*made);
+    user_.on_upstream_sent();
   });
 }
 
@@ -56,16 +66,19 @@ void H1Leg::attach(Upstream& upstream) {
 void H1Leg::write() {
   bool would_block = false;
   const std::string_view rest = std::string_view{request_}.substr(written_);
-  const long sent = write_now(upstream_->socket, rest, {}, would_block);
+  const long sent = upstream_->stream.write_now(rest, {}, would_block);
   if (sent < 0) return;  // the reading side says what it was
   written_ += static_cast<std::size_t>(sent);
   if (!would_block) return;
-  upstream_->socket.async_wait(Socket::wait_write, [this, alive = alive_](const error_code& ec) {
-    if (*alive && !ec && upstream_ != nullptr) write();
-  });
+  upstream_->stream.socket().async_wait(
+      Socket::wait_write, [this, alive = alive_, upstream = upstream_](const error_code& ec) {
+        if (*alive && !ec && upstream_ == upstream) write();
+      });
 }
 
-void H1Leg::on_upstream_read(bool /*ended*/) { pump(); }
+void H1Leg::on_upstream_read(bool /*ended*/) {
+  pump();
+}
 
 void H1Leg::consumed(std::size_t bytes) {
   const bool was_full = unconsumed_ >= kUnconsumedMax;
@@ -74,7 +87,14 @@ void H1Leg::consumed(std::size_t bytes) {
 }
 
 void H1Leg::lost(Error error, std::string text) {
+  const bool stale =
+      error == Error::upstream_reset && upstream_->reused() && !head_done_ && upstream_->in.empty();
   done(false);
+  if (stale) {
+    written_ = 0;
+    connect();
+    return;
+  }
   user_.on_upstream_failed({{error, std::move(text)}, false, false});
 }
 
@@ -127,7 +147,8 @@ void H1Leg::pump() {
       continue;
     }
     const bool ended = upstream.ended();
-    if (upstream.parser.done() || (ended && !upstream.failed() && upstream.parser.finish_at_close())) {
+    if (upstream.parser.done() ||
+        (ended && !upstream.failed() && upstream.parser.finish_at_close())) {
       done(!ended && user_.response_head().keep_alive && written_ == request_.size());
       user_.on_upstream_end();
       return;

@@ -2,6 +2,7 @@
 
 #include "common/net/upstream_pool.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,21 +11,30 @@ namespace sluice::net {
 
 class H2UpstreamUser;
 
-/// Carries one request whose body is complete to an upstream over HTTP/1.1, for a client that speaks
-/// HTTP/2 by now: stream 1 of an h2c upgrade (queue-proxy.md 9). Tells its user what an HTTP/2
-/// upstream would have told it.
+/// Carries one request whose body is complete to an upstream over HTTP/1.1: a probe, or the request
+/// of a client that speaks HTTP/2 by now, stream 1 of an h2c upgrade (queue-proxy.md 9). Tells its
+/// user what an HTTP/2 upstream would have told it.
 class H1Leg final : private UpstreamUser {
  public:
-  /// `request`: complete head and body. `user` outlives the leg.
-  H1Leg(UpstreamPool& pool, H2UpstreamUser& user, std::string request, bool to_head);
+  /// Fresh: a request that cannot be repeated meets no stale connection. Pooled: an idle one will
+  /// do; when it ends unanswered a fresh one is tried.
+  enum class Connection : std::uint8_t { fresh, pooled };
+
+  /// `request`: complete head and body. `user` outlives the leg, and hears nothing in this call.
+  H1Leg(UpstreamPool& pool, H2UpstreamUser& user, std::string request, bool to_head,
+        Connection wanted);
   ~H1Leg();
   H1Leg(const H1Leg&) = delete;
   H1Leg& operator=(const H1Leg&) = delete;
+
+  /// Whether the request is on a connection.
+  [[nodiscard]] bool connected() const { return upstream_ != nullptr; }
 
   /// Content went on to the client: as much again may be read.
   void consumed(std::size_t bytes);
 
  private:
+  void connect();
   void attach(Upstream& upstream);
   void write();
   void on_upstream_read(bool ended) override;

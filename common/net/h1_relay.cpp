@@ -290,7 +290,7 @@ void H1Exchange::upstream_lost(Error error, std::string text) {
     return;
   }
   phase_ = Phase::held;
-  const ConnectFailure failure{error, std::move(text)};
+  const ConnectFailure failure{error, std::move(text), !request_touched_};
   if (server_.gateway_.upstream_failed(*this, failure)) return;
   answer(http::response_for(failure.error, failure.text));
 }

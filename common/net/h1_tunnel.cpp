@@ -6,7 +6,6 @@
 #include "common/net/proxy_server.h"
 
 namespace sluice::net {
-using boost::system::error_code;
 
 namespace {
 
@@ -144,8 +143,7 @@ void H1Exchange::end_of_client() {
     end_tunnel({Outcome::End::answered, kSwitched, {}, Timer::none});
     return;
   }
-  error_code ignored;
-  upstream_->socket.shutdown(Socket::shutdown_send, ignored);
+  upstream_->stream.shutdown_send();
   peer_check_step_ = kPeerCheckFirst;
   check_peer();
 }

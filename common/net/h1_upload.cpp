@@ -174,7 +174,7 @@ bool H1Exchange::write_upstream() {
   upstream_second_ = in_.data().substr(0, request_slice_);
   if (upstream_first_.empty()) std::swap(upstream_first_, upstream_second_);
   bool would_block = false;
-  const long sent = write_now(upstream_->socket, upstream_first_, upstream_second_, would_block);
+  const long sent = upstream_->stream.write_now(upstream_first_, upstream_second_, would_block);
   if (sent < 0) {
     // The upstream may have answered before it closed: the reading side decides what this was.
     request_done_ = true;
@@ -200,7 +200,7 @@ void H1Exchange::continue_upstream_write() {
   const std::array<asio::const_buffer, 2> parts{
       asio::const_buffer{upstream_first_.data(), upstream_first_.size()},
       asio::const_buffer{upstream_second_.data(), upstream_second_.size()}};
-  upstream_->socket.async_write_some(
+  upstream_->stream.async_write_some(
       parts, [this, lease = lease_](const error_code& ec, std::size_t bytes) {
         --operations_;
         if (phase_ == Phase::closed) {

@@ -2,6 +2,7 @@
 
 #include "common/base/check.h"
 #include "common/net/h2_fields.h"
+#include "common/net/h2_session.h"
 #include "common/net/proxy_server.h"
 
 #include <algorithm>
@@ -13,7 +14,6 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr std::int32_t kConnectionWindow = 1 << 20;
 constexpr std::size_t kSpareMax = 32;
 constexpr std::size_t kFieldOverhead = 32;  // RFC 9113, 6.5.2
 // Beyond the first window of each stream: at 250 streams a client that reads nothing holds 8 MiB.
@@ -177,29 +177,14 @@ struct H2Connection::Callbacks {
   }
 
   static nghttp2_session* make(H2Connection& connection, const ServerLimits& limits) {
-    nghttp2_session_callbacks* callbacks = nullptr;
-    CHECK(nghttp2_session_callbacks_new(&callbacks) == 0);
-    nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, begin_frame);
-    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, begin_headers);
-    nghttp2_session_callbacks_set_on_header_callback(callbacks, header);
-    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, frame_recv);
-    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, data_chunk);
-    nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, frame_send);
-    nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, frame_not_send);
-    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, stream_close);
-    nghttp2_option* options = make_options(limits.head_bytes_max);
-    nghttp2_mem allocator = allocator_from(connection.session_memory());
-    nghttp2_session* session = nullptr;
-    CHECK(nghttp2_session_server_new3(&session, callbacks, &connection, options, &allocator) == 0);
-    nghttp2_option_del(options);
-    nghttp2_session_callbacks_del(callbacks);
+    H2Callbacks callbacks = callbacks_of<Callbacks>();
+    nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks.get(), begin_frame);
     const std::array<nghttp2_settings_entry, 2> settings{
         nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.streams_max},
         nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE,
                                static_cast<std::uint32_t>(limits.head_bytes_max)}};
-    nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
-    nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, kConnectionWindow);
-    return session;
+    return make_h2_session({true, &connection, limits.head_bytes_max, settings}, callbacks,
+                           connection.session_memory());
   }
 };
 

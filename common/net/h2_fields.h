@@ -1,11 +1,9 @@
 #pragma once
 
 #include "common/http/header_block.h"
-#include "common/net/h2_memory.h"
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <nghttp2/nghttp2.h>
 #include <string_view>
 #include <vector>
@@ -44,21 +42,6 @@ class H2Fields {
   std::array<nghttp2_nv, 32> few_;  // most heads; the first size_ are set
   std::vector<nghttp2_nv> many_;
 };
-
-/// `memory` as the allocator of a session; it must outlive the session.
-inline nghttp2_mem allocator_from(H2Memory& memory) {
-  return {&memory,
-          [](std::size_t size, void* user) { return static_cast<H2Memory*>(user)->take(size); },
-          [](void* taken, void* user) { static_cast<H2Memory*>(user)->give(taken); },
-          [](std::size_t count, std::size_t size, void* user) {
-            void* const taken = static_cast<H2Memory*>(user)->take(count * size);
-            if (taken != nullptr) std::memset(taken, 0, count * size);
-            return taken;
-          },
-          [](void* taken, std::size_t size, void* user) {
-            return static_cast<H2Memory*>(user)->resize(taken, size);
-          }};
-}
 
 inline std::string_view text_of(const std::uint8_t* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};

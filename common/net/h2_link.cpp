@@ -18,9 +18,6 @@ constexpr std::size_t kLargeBuffer = 64 * 1024;
 constexpr std::size_t kGatherBytes = 64 * 1024;
 constexpr std::size_t kKeptOut = 8 * 1024;
 constexpr std::size_t kFirstBytesKept = 16;
-constexpr std::size_t kFrameBytes = 16 * 1024;
-constexpr std::size_t kContinuationsAlways = 8;
-constexpr std::size_t kHeadRoom = 64 * 1024;
 
 // What the peer is told when the session can read no further.
 std::uint32_t code_of(ssize_t failure) {
@@ -40,19 +37,6 @@ std::uint32_t code_of(ssize_t failure) {
 H2Link::H2Link(asio::io_context& io, Stream stream) : io_{io}, stream_{std::move(stream)} {}
 
 H2Link::~H2Link() { nghttp2_session_del(session_); }
-
-nghttp2_option* H2Link::make_options(std::size_t head_bytes_max) {
-  nghttp2_option* options = nullptr;
-  CHECK(nghttp2_option_new(&options) == 0);
-  nghttp2_option_set_no_auto_window_update(options, 1);
-  nghttp2_option_set_no_closed_streams(options, 1);
-  // What we send is what we read and what our rules add to it; the rules can double a field.
-  nghttp2_option_set_max_send_header_block_length(options, 2 * head_bytes_max + kHeadRoom);
-  // Twice the limit can arrive, so that the peer is told of the limit instead of being cut off.
-  nghttp2_option_set_max_continuations(options,
-                                       2 * head_bytes_max / kFrameBytes + kContinuationsAlways);
-  return options;
-}
 
 void H2Link::start_io(std::string_view first) {
   started_ = true;

@@ -11,8 +11,6 @@
 #include <string_view>
 
 struct nghttp2_session;
-struct nghttp2_session_callbacks;
-struct nghttp2_option;
 
 namespace sluice::http {
 class HeaderBlock;
@@ -47,10 +45,6 @@ class H2Link {
   void adopt(nghttp2_session* session) { session_ = session; }
 
   [[nodiscard]] nghttp2_session* session() const { return session_; }
-
-  /// What both kinds of sessions want alike; the caller deletes it. Heads up to `head_bytes_max`
-  /// (counted as RFC 9113, 6.5.2) pass in both directions.
-  [[nodiscard]] static nghttp2_option* make_options(std::size_t head_bytes_max);
 
   /// For the session.
   [[nodiscard]] H2Memory& session_memory() { return memory_; }

@@ -129,7 +129,7 @@ void H2Stream::forward(UpstreamPool& pool, const http::RequestRewrite& rewrite) 
     body_sent_ = !in_.empty();
     traffic_.request_bytes = in_.size();
     h1_leg_ = std::make_unique<H1Leg>(pool, static_cast<H2UpstreamUser&>(*this), std::move(request),
-                                      head_.method == "HEAD");
+                                      head_.method == "HEAD", H1Leg::Connection::fresh);
     return;
   }
   block_.clear();
@@ -299,8 +299,10 @@ void H2Stream::on_upstream_failed(const H2Failure& failure) {
     return;
   }
   phase_ = Phase::held;
-  if (connection_.server_.gateway_.upstream_failed(*this, failure.cause)) return;
-  answer(http::response_for(failure.cause.error, failure.cause.text), Timer::none);
+  ConnectFailure told = failure.cause;
+  told.unbegun = failure.unprocessed;
+  if (connection_.server_.gateway_.upstream_failed(*this, told)) return;
+  answer(http::response_for(told.error, told.text), Timer::none);
 }
 
 void H2Stream::respond(const http::OwnResponse& response) {

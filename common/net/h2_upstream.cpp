@@ -2,6 +2,7 @@
 
 #include "common/base/check.h"
 #include "common/net/h2_fields.h"
+#include "common/net/h2_session.h"
 
 #include <boost/asio/post.hpp>
 
@@ -13,7 +14,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::int32_t kConnectionWindow = 1 << 20;
 constexpr std::size_t kStreamsMax = 250;  // of one connection, whatever more its peer allows
 constexpr std::size_t kUnsettledMax = 100;
 constexpr std::chrono::seconds kIdleSweep{45};
@@ -21,6 +21,8 @@ constexpr std::chrono::seconds kIdleSweep{45};
 constexpr std::string_view kSpeaksH1 =
     "an HTTP/2 request came for a service that does not speak HTTP/2; call it over HTTP/1.1, or "
     "let it serve h2c and name its port h2c\n";
+constexpr std::string_view kNoH2 =
+    "an HTTP/2 request came for a service that offers no HTTP/2 over TLS; call it over HTTP/1.1\n";
 
 }  // namespace
 
@@ -158,27 +160,11 @@ struct H2Upstream::Callbacks {
   }
 
   static nghttp2_session* make(H2Upstream& upstream) {
-    nghttp2_session_callbacks* callbacks = nullptr;
-    CHECK(nghttp2_session_callbacks_new(&callbacks) == 0);
-    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, begin_headers);
-    nghttp2_session_callbacks_set_on_header_callback(callbacks, header);
-    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, frame_recv);
-    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, data_chunk);
-    nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, frame_send);
-    nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, frame_not_send);
-    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, stream_close);
-    nghttp2_option* options = make_options(upstream.head_bytes_max_);
-    nghttp2_mem allocator = allocator_from(upstream.session_memory());
-    nghttp2_session* session = nullptr;
-    CHECK(nghttp2_session_client_new3(&session, callbacks, &upstream, options, &allocator) == 0);
-    nghttp2_option_del(options);
-    nghttp2_session_callbacks_del(callbacks);
     const std::array<nghttp2_settings_entry, 2> settings{
         nghttp2_settings_entry{NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
         nghttp2_settings_entry{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kFirstWindow}};
-    nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
-    nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, kConnectionWindow);
-    return session;
+    return make_h2_session({false, &upstream, upstream.head_bytes_max_, settings},
+                           callbacks_of<Callbacks>(), upstream.session_memory());
   }
 };
 
@@ -188,18 +174,29 @@ H2Upstream::H2Upstream(H2Upstreams& pool, asio::io_context& io, std::size_t head
 }
 
 void H2Upstream::dial() {
-  dialling_ = pool_.dialer_.connect(*this, [this](Upstream* made, const ConnectFailure& failure) {
+  UpstreamPool& dialer = pool_.dialer_;
+  dialling_ = dialer.dial(*this, dialer.tls_.h2, [this](Upstream* made,
+                                                        const ConnectFailure& failure) {
     dialling_ = 0;
     if (made == nullptr) {
-      going_away_ = true;
-      fail_all({failure, true, false});
-      close_link();
+      give_up(failure);
       return;
     }
-    stream() = Stream{std::move(made->socket)};
+    Stream dialled = std::move(made->stream);
     pool_.dialer_.discard(*made);
+    if (dialled.encrypted() && dialled.tls()->protocol() != "h2") {
+      give_up({Error::upstream_connect, std::string{kNoH2}, true});
+      return;
+    }
+    stream() = std::move(dialled);
     start_io({});
   });
+}
+
+void H2Upstream::give_up(const ConnectFailure& failure) {
+  going_away_ = true;
+  fail_all({failure, true, false});
+  close_link();
 }
 
 bool H2Upstream::has_room() const {

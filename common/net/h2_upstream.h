@@ -40,6 +40,9 @@ class H2UpstreamUser {
   /// Where the head of the response is put together.
   [[nodiscard]] virtual http::ResponseHead& response_head() = 0;
 
+  /// The request's head is on a connection; told by H1Leg alone.
+  virtual void on_upstream_sent() {}
+
   virtual void on_upstream_interim() = 0;
   /// `ended`: nothing follows it; on_upstream_end comes next.
   virtual void on_upstream_head(bool ended) = 0;
@@ -98,6 +101,7 @@ class H2Upstream final : private H2Link, private UpstreamUser {
   };
 
   void dial();
+  void give_up(const ConnectFailure& failure);
   void on_upstream_read(bool /*ended*/) override {}
   void on_link_end() override;
   void on_link_released() override;

@@ -15,6 +15,8 @@ using boost::system::error_code;
 
 namespace {
 
+constexpr std::chrono::seconds kClientSilence{15};
+
 Problem listen_problem(const Address& address, const error_code& ec) {
   if (ec == asio::error::address_in_use) {
     return {"cannot listen on " + address.text() + ": the address is in use",
@@ -99,6 +101,7 @@ boost::system::error_code Listener::bind_to(const Endpoint& endpoint) {
   const bool v6 = endpoint.protocol().family() == AF_INET6;
   if (!ec && endpoint.protocol().family() != AF_UNIX) {
     acceptor_.set_option(asio::socket_base::reuse_address{true}, ec);
+    ask_if_alive(acceptor_.native_handle(), kClientSilence);
   }
   if (!ec && v6) acceptor_.set_option(asio::ip::v6_only{false}, ec);  // matters for [::] only
   if (!ec) acceptor_.bind(endpoint, ec);
@@ -140,6 +143,15 @@ void Listener::resume() {
 
 void Listener::close() {
   error_code ignored;
+  // Who is in the backlog has connected, and may have sent a request: closing would reset it.
+  acceptor_.non_blocking(true, ignored);
+  while (*alive_ && acceptor_.is_open() && !paused_) {
+    Socket waiting{io_};
+    error_code ec;
+    acceptor_.accept(waiting, ec);
+    if (ec) break;
+    accepted_(std::move(waiting));
+  }
   // Another program may have taken the place meanwhile.
   if (acceptor_.is_open() && !unix_path_.empty() && file_at(unix_path_) == unix_file_) {
     ::unlink(unix_path_.c_str());

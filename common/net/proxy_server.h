@@ -19,6 +19,8 @@ struct ServerLimits {
   std::size_t head_bytes_max = 1 << 20;  ///< header block; beyond it 431
   std::size_t fields_max = 1000;         ///< of one head; beyond it 431
   std::size_t connections_max = 16'384;  ///< beyond it accepting pauses
+  /// Beyond it a request that waits keeps no buffer; below, one is at hand for the next request.
+  std::size_t roomy_connections = 1024;
   std::size_t upgrade_body_max = 64 * 1024;  ///< of a request that asks for h2c; beyond it 413
   std::uint32_t streams_max = 250;          ///< of one HTTP/2 connection at a time
   std::uint32_t control_frames_max = 1000;  ///< HTTP/2 frames that carry nothing, in ten seconds

@@ -106,6 +106,26 @@ void prepare(Socket& socket) {
   ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
+void ask_if_alive(int descriptor, std::chrono::seconds silence) {
+  const auto set = [descriptor](int level, int name, int value) {
+    ::setsockopt(descriptor, level, name, &value, sizeof value);
+  };
+  const int seconds = static_cast<int>(silence.count());
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, seconds);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, seconds);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 9);
+}
+
+Duration round_trip_of(Socket& socket) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(socket.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) {
+    return Duration{0};
+  }
+  return std::chrono::microseconds{info.tcpi_rtt};
+}
+
 long write_now(Socket& socket, std::string_view first, std::string_view second,
                bool& would_block) {
   iovec parts[2] = {{const_cast<char*>(first.data()), first.size()},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "common/net/address.h"
+#include "common/time/time_point.h"
 
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
@@ -24,6 +25,14 @@ using Endpoint = boost::asio::generic::stream_protocol::endpoint;
 
 /// Settings every data-plane socket has: no delay for TCP, non-blocking.
 void prepare(Socket& socket);
+
+/// Lets the kernel ask a silent TCP peer, first after `silence` and then as often, whether it is still
+/// there: one that has vanished without a word fails the connection after nine questions. Accepted
+/// sockets inherit it from the one that listens.
+void ask_if_alive(int descriptor, std::chrono::seconds silence);
+
+/// How long the kernel takes a packet to the peer and its answer to be; zero: not known, or no TCP.
+[[nodiscard]] Duration round_trip_of(Socket& socket);
 
 /// One attempt to write both parts without waiting. Returns bytes written; `would_block` says that
 /// the rest must wait; a negative result means the peer is gone.

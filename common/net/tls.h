@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace sluice::net {
@@ -21,7 +22,7 @@ struct TlsStep {
   std::size_t bytes = 0;
 };
 
-/// One TLS connection, server side, over a socket that does not block. No step ever waits. The
+/// One TLS connection over a socket that does not block. No step ever waits. The
 /// library behind it is seen by its implementation alone, so that programs without a TLS listener
 /// do not link it.
 class TlsSession {
@@ -44,7 +45,10 @@ class TlsSession {
   /// Tells the peer that nothing follows, so that it can tell an end from a cut. Best effort.
   virtual void close_notify() = 0;
 
-  /// The protocol chosen by ALPN, as "h2"; empty when the client named none. After the handshake.
+  /// After a failed handshake: why, for people; names no peer.
+  [[nodiscard]] virtual std::string problem() const = 0;
+
+  /// The protocol chosen by ALPN, as "h2"; empty when none was. After the handshake.
   [[nodiscard]] virtual std::string_view protocol() const = 0;
 
   /// After a failed handshake: the client spoke plain HTTP.

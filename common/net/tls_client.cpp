@@ -34,7 +34,8 @@ std::unique_ptr<TlsSession> TrustingTlsClient::make_session(int descriptor) {
     SSL_CTX_set_security_level(context_.get(), 1);
     SSL_CTX_set_min_proto_version(context_.get(), TLS1_2_VERSION);
   }
-  return make_tls_session(context_.get(), socket_method_.get(), descriptor, server_name_);
+  return make_tls_session(context_.get(), socket_method_.get(), descriptor,
+                          {.server_name = server_name_});
 }
 
 }  // namespace sluice::net

@@ -122,20 +122,14 @@ int choose_protocol(SSL* /*ssl*/, const unsigned char** chosen, unsigned char* c
 }
 
 void use_habits(SSL_CTX* context) {
+  use_stream_habits(context);
   // A peer that closes without saying so inside the session has finished sending: requests tell
   // their own length, so a cut one is noticed, and a half-closed client still gets its answer.
-  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
-                                   SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_CIPHER_SERVER_PREFERENCE |
+  SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_CIPHER_SERVER_PREFERENCE |
                                    SSL_OP_PRIORITIZE_CHACHA);
-  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-                                SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nullptr);
   // Tickets hold the state of resumable sessions, so nothing is kept here; one is enough.
-  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(context, 1);
-  // One receive brings header and body of a record, and tells when the kernel has no more. The
-  // buffer is given back whenever it is empty.
-  SSL_CTX_set_read_ahead(context, 1);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <sys/socket.h>
 
 namespace sluice::net {
@@ -68,8 +69,7 @@ class OpenSslSession final : public TlsSession {
  public:
   explicit OpenSslSession(int descriptor) { wire_.descriptor = descriptor; }
 
-  [[nodiscard]] bool open(SSL_CTX* context, const BIO_METHOD* method,
-                          const std::string& server_name) {
+  [[nodiscard]] bool open(SSL_CTX* context, const BIO_METHOD* method, const TlsCallee& callee) {
     ssl_.reset(SSL_new(context));
     BIO* const bio = ssl_ ? BIO_new(method) : nullptr;
     if (bio == nullptr) return false;
@@ -81,14 +81,19 @@ class OpenSslSession final : public TlsSession {
       return true;
     }
     SSL_set_connect_state(ssl_.get());
-    return server_name.empty() ||
-           SSL_ctrl(ssl_.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
-                    const_cast<char*>(server_name.c_str())) == 1;
+    return call(callee);
   }
 
   TlsStep::State handshake() override {
     ERR_clear_error();
-    return state_after(SSL_do_handshake(ssl_.get()));
+    TlsStep::State state = state_after(SSL_do_handshake(ssl_.get()));
+    if (state == TlsStep::State::done && !names_required()) {
+      problem_ = "the certificate does not name " + also_named_;
+      state = TlsStep::State::failed;
+    } else if (state == TlsStep::State::failed || state == TlsStep::State::ended) {
+      problem_ = reason();
+    }
+    return state;
   }
 
   TlsStep read(char* to, std::size_t size) override {
@@ -143,6 +148,8 @@ class OpenSslSession final : public TlsSession {
     return {reinterpret_cast<const char*>(name), size};
   }
 
+  std::string problem() const override { return problem_; }
+
   bool is_plain_http() const override {
     // A handshake record begins with byte 22; a method is in capitals.
     return wire_.started == wire_.start.size() &&
@@ -151,6 +158,50 @@ class OpenSslSession final : public TlsSession {
   }
 
  private:
+  [[nodiscard]] bool call(const TlsCallee& callee) {
+    SSL* const ssl = ssl_.get();
+    also_named_ = callee.also_named;
+    if (!callee.server_name.empty() &&
+        SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+                 const_cast<char*>(callee.server_name.c_str())) != 1) {
+      return false;
+    }
+    if (!callee.verified.empty()) {
+      // The common name has been no name of a server for long.
+      SSL_set_hostflags(ssl, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+      if (SSL_set1_host(ssl, callee.verified.c_str()) != 1) return false;
+    }
+    if (callee.protocol.empty()) return true;
+    const std::string offered = static_cast<char>(callee.protocol.size()) + callee.protocol;
+    return SSL_set_alpn_protos(ssl, reinterpret_cast<const unsigned char*>(offered.data()),
+                               static_cast<unsigned>(offered.size())) == 0;
+  }
+
+  // A name to be listed as it is: no wildcard stands for it.
+  [[nodiscard]] bool names_required() const {
+    if (also_named_.empty()) return true;
+    X509* const leaf = SSL_get0_peer_certificate(ssl_.get());
+    return leaf != nullptr &&
+           X509_check_host(leaf, also_named_.data(), also_named_.size(),
+                           X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_WILDCARDS,
+                           nullptr) == 1;
+  }
+
+  [[nodiscard]] std::string reason() const {
+    const long verified = SSL_get_verify_result(ssl_.get());
+    if (verified == X509_V_ERR_HOSTNAME_MISMATCH) {
+      return "the certificate is not for the name asked for";
+    }
+    if (verified != X509_V_OK) {
+      return std::string{"the certificate is refused: "} + X509_verify_cert_error_string(verified);
+    }
+    if (wire_.ended) return "the peer closed the connection in the handshake";
+    const unsigned long code = ERR_peek_last_error();
+    if (ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER) return "the peer does not speak TLS";
+    const char* const text = code == 0 ? nullptr : ERR_reason_error_string(code);
+    return text == nullptr ? "the connection failed in the handshake" : text;
+  }
+
   // One record from the front of both parts. A head and the beginning of its body share a record:
   // copying costs less than encrypting and framing twice. A record that has to wait is offered
   // again with at least as many bytes, since it is cut by the same rule from the same bytes or
@@ -182,6 +233,8 @@ class OpenSslSession final : public TlsSession {
   }
 
   Wire wire_;
+  std::string also_named_;
+  std::string problem_;
   std::unique_ptr<SSL, FreeSsl> ssl_;
 };
 
@@ -201,10 +254,20 @@ BIO_METHOD* make_socket_method() {
   return method;
 }
 
+void use_stream_habits(SSL_CTX* context) {
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  // One receive brings header and body of a record, and tells when the kernel has no more. The
+  // buffer is given back whenever it is empty.
+  SSL_CTX_set_read_ahead(context, 1);
+}
+
 std::unique_ptr<TlsSession> make_tls_session(SSL_CTX* context, const BIO_METHOD* method,
-                                             int descriptor, const std::string& server_name) {
+                                             int descriptor, const TlsCallee& callee) {
   auto session = std::make_unique<OpenSslSession>(descriptor);
-  if (!session->open(context, method, server_name)) return nullptr;
+  if (!session->open(context, method, callee)) return nullptr;
   return session;
 }
 

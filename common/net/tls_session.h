@@ -18,12 +18,23 @@ void set_tls_library_up();
 /// whether the kernel may hold more. To be freed with BIO_meth_free; null when memory ran out.
 [[nodiscard]] bio_method_st* make_socket_method();
 
-/// A session over `descriptor`, which stays the caller's; server or client as the context is. A
-/// client sends `server_name` as SNI unless it is empty. `method` must outlive the session. Null
-/// when memory ran out.
+/// What every context of ours has, server or client: partial writes, no buffers while idle, neither
+/// renegotiation nor compression nor sessions kept.
+void use_stream_habits(ssl_ctx_st* context);
+
+/// Whom a client session calls. Empty texts: nothing is sent or asked.
+struct TlsCallee {
+  std::string server_name{};  ///< sent as SNI
+  std::string verified{};     ///< a DNS name that the certificate must be for
+  std::string also_named{};   ///< and one more that it must list, letter for letter
+  std::string protocol{};     ///< offered by ALPN
+};
+
+/// A session over `descriptor`, which stays the caller's; server or client as the context is.
+/// `method` must outlive the session. Null when memory ran out.
 [[nodiscard]] std::unique_ptr<TlsSession> make_tls_session(ssl_ctx_st* context,
                                                            const bio_method_st* method,
                                                            int descriptor,
-                                                           const std::string& server_name = {});
+                                                           const TlsCallee& callee = {});
 
 }  // namespace sluice::net

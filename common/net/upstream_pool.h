@@ -2,7 +2,7 @@
 
 #include "common/http/h1_codec.h"
 #include "common/net/byte_buffer.h"
-#include "common/net/socket.h"
+#include "common/net/stream.h"
 #include "common/time/time_point.h"
 
 #include <boost/asio/steady_timer.hpp>
@@ -33,7 +33,7 @@ class UpstreamUser {
 /// connection closed by the peer leaves the pool at once and is never handed out.
 class Upstream {
  public:
-  Upstream(UpstreamPool& pool, Socket socket);
+  Upstream(UpstreamPool& pool, Stream opened);
 
   /// Starts a read into `in` unless one is outstanding.
   void want_read();
@@ -45,7 +45,7 @@ class Upstream {
 
   [[nodiscard]] bool reused() const { return uses_ > 1; }
 
-  Socket socket;
+  Stream stream;
   ByteBuffer in;
   http::ResponseParser parser;
 
@@ -66,6 +66,12 @@ class Upstream {
   bool discarded_ = false;
 };
 
+/// A limit that several pools of one thread share.
+struct IdleBudget {
+  std::size_t most = 0;
+  std::size_t kept = 0;  ///< idle connections now, of all of them
+};
+
 struct UpstreamLimits {
   std::size_t idle_max = 1000;
   std::chrono::seconds idle_timeout{90};
@@ -76,12 +82,27 @@ struct UpstreamLimits {
   /// without an answer (queue-proxy.md 15.8). Off: only a request of which no byte was sent is
   /// (activator.md 14.5).
   bool repeat_repeatable = true;
+  /// To the target and back, as far as it is known before the first connection.
+  Duration round_trip{0};
+  IdleBudget* shared = nullptr;  ///< besides idle_max; outlives the pools; null: none
 };
 
-/// Why there is no connection; `text` is what the 502's body quotes.
+/// How a pool's connections are encrypted: client sessions that name their protocol by ALPN. Both
+/// null: in cleartext. Each session is made anew, so whatever its maker changes counts from the next
+/// connection on. They outlive the pool.
+struct UpstreamTls {
+  TlsSessions* h1 = nullptr;  ///< for connections of HTTP/1.1
+  TlsSessions* h2 = nullptr;  ///< for connections of HTTP/2
+};
+
+/// Why there is no connection, or no response on it; `text` is what the 502's body quotes.
 struct ConnectFailure {
   Error error = Error::upstream_connect;
   std::string text;
+  /// The upstream certainly did nothing with the request. Unless some of its body was sent
+  /// (Exchange::body_sent), it may be sent elsewhere.
+  bool unbegun = false;
+  bool timed_out = false;  ///< nobody answered the dial in time
 };
 
 /// Keep-alive connections to one address. Belongs to one thread.
@@ -89,7 +110,8 @@ class UpstreamPool {
  public:
   using Connected = std::function<void(Upstream*, const ConnectFailure&)>;
 
-  UpstreamPool(boost::asio::io_context& io, const Address& target, const UpstreamLimits& limits);
+  UpstreamPool(boost::asio::io_context& io, const Address& target, const UpstreamLimits& limits,
+               const UpstreamTls& tls = {});
 
   /// Every connection must have been given back or discarded, or the io_context must have ended.
   ~UpstreamPool();
@@ -101,8 +123,12 @@ class UpstreamPool {
   /// which suffices for requests that may be sent again.
   Upstream* take_idle(UpstreamUser& user, bool checked);
 
-  /// Opens a connection; `done` is called later, once, unless `cancel_connect` comes first.
-  std::uint64_t connect(UpstreamUser& user, Connected done);
+  /// Opens a connection for HTTP/1.1; `done` is called later, once, unless `cancel_connect` comes
+  /// first.
+  std::uint64_t connect(UpstreamUser& user, Connected done) {
+    return dial(user, tls_.h1, std::move(done));
+  }
+
   void cancel_connect(std::uint64_t attempt);
 
   /// Returns a connection whose message has ended cleanly on both sides.
@@ -123,20 +149,37 @@ class UpstreamPool {
 
   [[nodiscard]] std::size_t idle() const { return idle_.size(); }
 
+  /// To the target and back, smoothed over the connections made; zero: not known, or a Unix socket.
+  [[nodiscard]] Duration round_trip() const { return round_trip_; }
+
+  /// A limit that a near target meets, as a distant one must be granted it: plus that many round
+  /// trips.
+  [[nodiscard]] Duration within(Duration limit, int round_trips) const {
+    return limit + round_trip_ * round_trips;
+  }
+
   /// Whether nothing of the pool is in use or still ending; then it may be destroyed.
   [[nodiscard]] bool at_rest() const;
 
  private:
   friend class Upstream;
+  friend class H2Upstream;
   struct Attempt;
 
+  std::uint64_t dial(UpstreamUser& user, TlsSessions* tls, Connected done);
   void start_try(Attempt& attempt);
-  void on_connect(Attempt& attempt, int round, const boost::system::error_code& ec);
+  void on_connect(Attempt& attempt, Socket& socket, int round,
+                  const boost::system::error_code& ec);
+  void connected(Attempt& attempt, Socket& socket);
+  void shake_hands(Attempt& attempt);
   void on_dial_timer(Attempt& attempt);
   void dial_again_after(Attempt& attempt, Duration pause);
   void rest(Attempt& attempt);
-  void finish_attempt(Attempt& attempt, const boost::system::error_code& ec);
+  void fail(Attempt& attempt, const boost::system::error_code& ec);
+  void fail(Attempt& attempt, ConnectFailure failure);
+  void succeed(Attempt& attempt);
   void release(Attempt& attempt);
+  void note_idle(Upstream& upstream, bool idle);
   void erase(Upstream& upstream);
   void arm_sweep();
   void sweep();
@@ -145,6 +188,8 @@ class UpstreamPool {
   Address target_;
   Endpoint endpoint_;
   UpstreamLimits limits_;
+  UpstreamTls tls_;
+  Duration round_trip_;
   BlockPool blocks_;  // outlives the connections
   std::list<std::unique_ptr<Upstream>> all_;
   std::vector<Upstream*> idle_;  // oldest first

@@ -1,25 +1,13 @@
 #pragma once
 
 #include "common/base/result.h"
+#include "common/messages/stat.h"
 
-#include <cstdint>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace sluice::proto {
-
-/// Twin of the message metrics.Stat (protocols.md 2) for code that must not see generated headers.
-struct Stat {
-  std::string pod_name;
-  double average_concurrent_requests = 0;
-  double average_proxied_concurrent_requests = 0;
-  double request_count = 0;
-  double proxied_request_count = 0;
-  double process_uptime = 0;    ///< seconds
-  std::int64_t timestamp = 0;   ///< Unix seconds; 0 = not set
-
-  friend bool operator==(const Stat&, const Stat&) = default;
-};
 
 /// Most bytes of an encoded Stat that a scrape reads: 6 * 10 + 256 + 20 (queue-proxy.md 6).
 inline constexpr std::size_t kStatBytesMax = 336;

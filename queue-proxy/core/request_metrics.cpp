@@ -4,6 +4,15 @@
 #include <iterator>
 
 namespace sluice::queue_proxy {
+
+using metrics::Exposition;
+using metrics::Histogram;
+using metrics::HistogramView;
+using metrics::kBytes;
+using metrics::kSeconds;
+using metrics::label_text;
+using metrics::MetricType;
+
 namespace {
 
 constexpr std::array<std::string_view, 10> kMethodNames{

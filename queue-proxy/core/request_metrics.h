@@ -1,6 +1,6 @@
 #pragma once
 
-#include "queue-proxy/core/histogram.h"
+#include "common/metrics/histogram.h"
 #include "queue-proxy/core/request_record.h"
 
 #include <array>
@@ -83,12 +83,12 @@ class RequestMetrics {
   [[nodiscard]] Series& series_of(Route& route, const Kind& kind);
   [[nodiscard]] ClientSeries& client_of(const Kind& kind);
   [[nodiscard]] std::string status_text(std::size_t slot) const;
-  void write_server(Exposition& text) const;
-  void write_client(Exposition& text) const;
-  void write_app(Exposition& text) const;
-  void write_queue(Exposition& text, const std::optional<QueueLoad>& queue) const;
-  void write_responses(Exposition& text) const;
-  void write_identity(Exposition& text) const;
+  void write_server(metrics::Exposition& text) const;
+  void write_client(metrics::Exposition& text) const;
+  void write_app(metrics::Exposition& text) const;
+  void write_queue(metrics::Exposition& text, const std::optional<QueueLoad>& queue) const;
+  void write_responses(metrics::Exposition& text) const;
+  void write_identity(metrics::Exposition& text) const;
 
   MetricsIdentity identity_;
   std::array<std::uint8_t, 600> slots_{};         // by status; 0 = not seen
@@ -98,8 +98,8 @@ class RequestMetrics {
   std::vector<std::unique_ptr<Series>> series_;         // [0] takes what lies beyond the bounds
   std::vector<std::unique_ptr<ClientSeries>> clients_;  // [0] likewise
   std::array<std::uint8_t, kMethods * kProtocols * kSlots> client_places_{};
-  std::array<Histogram<14>, kSlots> app_{};  // by slot
-  Histogram<14> queue_wait_;
+  std::array<metrics::Histogram<14>, kSlots> app_{};  // by slot
+  metrics::Histogram<14> queue_wait_;
   std::array<std::array<Active, 2>, kMethods> active_{};      // by method and TLS
   std::vector<std::array<std::uint64_t, kSlots>> responses_;  // by cause and slot
 };

@@ -78,13 +78,4 @@ int recorded_status(int told, Cause cause) {
   return told;
 }
 
-std::string_view trace_id(const http::FieldList& fields) {
-  std::string_view parent = fields.find("traceparent");
-  if (const std::size_t dash = parent.find('-'); dash != std::string_view::npos) {
-    parent.remove_prefix(dash + 1);
-    return parent.substr(0, parent.find('-'));
-  }
-  return fields.find("x-b3-traceid");
-}
-
 }  // namespace sluice::queue_proxy

@@ -50,7 +50,6 @@ inline constexpr std::size_t kCauses = static_cast<std::size_t>(Cause::other) + 
 struct RequestRecord {
   const http::RequestHead& head;
   std::string_view peer_ip{};        ///< empty for a Unix socket
-  std::string_view trace{};          ///< see trace_id
   std::string_view route{};          ///< see route_tag
   bool secure = false;               ///< came over TLS
   bool bounded = false;              ///< passed, or was refused by, a breaker
@@ -62,9 +61,5 @@ struct RequestRecord {
   std::uint64_t request_bytes = 0;   ///< content of its body that went to the container
   std::uint64_t response_bytes = 0;  ///< content of the answer's body that went to the client
 };
-
-/// The id of the trace a request belongs to, for logs: the second field of `traceparent`, else
-/// `X-B3-Traceid`, else empty (rows 66 and 67).
-[[nodiscard]] std::string_view trace_id(const http::FieldList& fields);
 
 }  // namespace sluice::queue_proxy

@@ -10,7 +10,7 @@ const http::OwnResponse& not_found() {
 
 }  // namespace
 
-StatServer::StatServer(const std::string& pod) {
+StatServer::StatServer(const std::string& pod) : OwnGateway{"queue-proxy"} {
   proto::Stat stat;
   stat.pod_name = pod;
   freeze(stat);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/net/exchange.h"
+#include "common/net/own_gateway.h"
 #include "common/proto/stat_codec.h"
 
 #include <functional>
@@ -9,31 +9,8 @@
 
 namespace sluice::queue_proxy {
 
-/// A gateway that answers everything itself; the small servers beside the serving port.
-class OwnGateway : public net::Gateway {
- public:
-  [[nodiscard]] std::unique_ptr<net::ExchangeState> make_state() override {
-    return std::make_unique<net::ExchangeState>();
-  }
-
-  bool upstream_failed(net::Exchange& /*exchange*/,
-                       const net::ConnectFailure& /*failure*/) override {
-    return false;
-  }
-
-  net::ResponseVerdict response(net::Exchange& /*exchange*/, const http::ResponseHead& /*head*/,
-                                std::string& /*extra*/) override {
-    return net::ResponseVerdict::forward;
-  }
-
-  void end(net::Exchange& /*exchange*/, const net::Outcome& /*outcome*/) override {}
-
-  [[nodiscard]] std::string_view timeout_text() const override { return "request timeout"; }
-  [[nodiscard]] std::string_view place() const override { return "queue-proxy"; }
-};
-
 /// Serves the frozen Stat to whoever scrapes (queue-proxy.md 6).
-class StatServer final : public OwnGateway {
+class StatServer final : public net::OwnGateway {
  public:
   /// Before the first report the Stat carries the pod's name only.
   explicit StatServer(const std::string& pod);
@@ -46,10 +23,11 @@ class StatServer final : public OwnGateway {
 };
 
 /// `/wait-for-drain` and `/drain` (queue-proxy.md 11, 15.5).
-class AdminServer final : public OwnGateway {
+class AdminServer final : public net::OwnGateway {
  public:
   /// `asked` is called for each waiting caller; `final` says that /drain was asked for.
-  explicit AdminServer(std::function<void(bool final)> asked) : asked_{std::move(asked)} {}
+  explicit AdminServer(std::function<void(bool final)> asked)
+      : OwnGateway{"queue-proxy"}, asked_{std::move(asked)} {}
 
   void begin(net::Exchange& exchange) override;
   void end(net::Exchange& exchange, const net::Outcome& outcome) override;

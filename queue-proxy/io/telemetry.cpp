@@ -1,7 +1,7 @@
 #include "queue-proxy/io/telemetry.h"
 
+#include "common/metrics/process_facts.h"
 #include "queue-proxy/core/route_tag.h"
-#include "queue-proxy/io/process_facts.h"
 #include "queue-proxy/version.h"
 
 #include <unistd.h>
@@ -33,7 +33,7 @@ MetricsIdentity identity_of(const Config& config) {
           .user_port = config.user.is_unix() ? "" : std::to_string(config.user.port)};
 }
 
-LoggedRevision revision_of(const Config& config) {
+log::LoggedRevision revision_of(const Config& config) {
   return {.name = config.revision,
           .space = config.space,
           .service = config.service,
@@ -51,7 +51,8 @@ std::string milliseconds(Duration duration) {
 Telemetry::Telemetry(boost::asio::io_context& io, const Config& config, const log::Logger& log,
                      TimePoint now)
     : log_{log},
-      request_log_{config.observability.request_log, revision_of(config)},
+      logged_{revision_of(config)},
+      request_log_{config.observability.request_log},
       sink_{io, STDOUT_FILENO, log},
       started_{to_seconds(now.time_since_epoch())},
       probes_logged_{config.observability.probes_logged} {
@@ -80,15 +81,19 @@ void Telemetry::leave(RequestRecord record, TimePoint now) {
   if (record.status >= 500 && record.cause != Cause::none) tell_failure(record, now);
 }
 
-void Telemetry::probed(RequestRecord record) {
+void Telemetry::probed(const RequestRecord& record) {
   if (probes_logged_ && request_log_.enabled()) append_line(record);
 }
 
-void Telemetry::append_line(RequestRecord& record) {
+void Telemetry::append_line(const RequestRecord& record) {
   std::string* line = sink_.line();
   if (line == nullptr) return;
-  record.trace = trace_id(record.head.fields);
-  request_log_.append(*line, record);
+  request_log_.append(*line, {.head = record.head,
+                              .revision = logged_,
+                              .peer_ip = record.peer_ip,
+                              .status = record.status,
+                              .latency = record.latency,
+                              .response_bytes = record.response_bytes});
   sink_.appended();
 }
 
@@ -113,22 +118,22 @@ void Telemetry::tell_failure(const RequestRecord& record, TimePoint now) {
               {"method", record.head.method},
               {"queued_ms", milliseconds(record.queued)},
               {"latency_ms", milliseconds(record.latency)},
-              {"trace_id", std::string{trace_id(record.head.fields)}}});
+              {"trace_id", std::string{log::trace_id(record.head.fields)}}});
   // Whether ports or sockets ran out is seen nowhere else (queue-proxy.md 9).
   if (record.status == 502) {
     log_.write(log::Severity::error, "the container could not be reached",
-               {{"sockstat", socket_counts()}});
+               {{"sockstat", metrics::socket_counts()}});
   }
 }
 
 void Telemetry::write(std::string& out, const std::optional<QueueLoad>& queue) const {
   if (!metrics_) return;
   metrics_->write(out, queue);
-  Exposition text{out};
-  text.family("sluice_request_log_dropped_total", MetricType::counter,
+  metrics::Exposition text{out};
+  text.family("sluice_request_log_dropped_total", metrics::MetricType::counter,
               "Lines of the request log lost because nobody read them.");
   text.count({}, sink_.dropped());
-  write_process_facts(text, started_);
+  metrics::write_process_facts(text, started_);
 }
 
 void Telemetry::flush() {

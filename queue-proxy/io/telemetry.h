@@ -1,10 +1,10 @@
 #pragma once
 
 #include "common/log/log.h"
+#include "common/log/request_log.h"
+#include "common/log/request_log_sink.h"
 #include "queue-proxy/config.h"
-#include "queue-proxy/core/request_log.h"
 #include "queue-proxy/core/request_metrics.h"
-#include "queue-proxy/io/request_log_sink.h"
 
 #include <optional>
 
@@ -21,11 +21,11 @@ class Telemetry {
   /// A request that is no probe has begun; it owes one `leave`.
   void enter(const http::RequestHead& head, bool secure);
 
-  /// It has ended. The fields `trace` and `route` are filled in here.
+  /// It has ended. The field `route` is filled in here.
   void leave(RequestRecord record, TimePoint now);
 
   /// A probe (P2 of queue-proxy.md 4) has been answered: never measured, logged when asked for.
-  void probed(RequestRecord record);
+  void probed(const RequestRecord& record);
 
   /// All metrics as text, for one scrape.
   void write(std::string& out, const std::optional<QueueLoad>& queue) const;
@@ -34,13 +34,14 @@ class Telemetry {
   void flush();
 
  private:
-  void append_line(RequestRecord& record);
+  void append_line(const RequestRecord& record);
   void tell_failure(const RequestRecord& record, TimePoint now);
 
   const log::Logger& log_;
   std::optional<RequestMetrics> metrics_;
-  RequestLog request_log_;
-  RequestLogSink sink_;
+  log::LoggedRevision logged_;
+  log::RequestLog request_log_;
+  log::RequestLogSink sink_;
   double started_;
   bool probes_logged_;
   TimePoint failures_since_{};  // start of the present second of failures

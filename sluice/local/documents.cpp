@@ -37,46 +37,7 @@ double rounded_ms(Duration duration) {
 }
 
 nlohmann::json decision_json(const autoscaler::DecisionRecord& record, const std::string& service) {
-  return {{"time", format_time(record.time)},
-          {"namespace", "default"},
-          {"service", service},
-          {"revision", record.revision},
-          {"trigger", name(record.trigger)},
-          {"valid", record.valid},
-          {"metric", name(record.metric)},
-          {"stable", record.stable},
-          {"panic", record.panic},
-          {"target", record.target},
-          {"total", record.total},
-          {"ready", record.ready},
-          {"wanted_stable", record.wanted_stable},
-          {"wanted_panic", record.wanted_panic},
-          {"up_limit", record.up_limit},
-          {"down_limit", record.down_limit},
-          {"mode", name(record.mode)},
-          {"desired", record.desired},
-          {"bounded", record.bounded},
-          {"granted", record.granted},
-          {"bound_by", name(record.bound_by)},
-          {"excess_burst_capacity", record.excess_burst_capacity},
-          {"route_mode", name(record.route_mode)},
-          {"why", why(record)}};
-}
-
-nlohmann::json decision_inputs_json(const autoscaler::DecisionRecord& record) {
-  nlohmann::json inputs = {{"stable_window_s", to_seconds(record.stable_window)},
-                           {"panic_window_s", to_seconds(record.panic_window)},
-                           {"panic_threshold", record.panic_threshold},
-                           {"breach", record.breach},
-                           {"max_scale_up_rate", record.max_scale_up_rate},
-                           {"max_scale_down_rate", record.max_scale_down_rate},
-                           {"activation_scale", record.activation_scale},
-                           {"scale_down_delay_s", to_seconds(record.scale_down_delay)},
-                           {"min", record.bounds.min},
-                           {"max", record.bounds.max}};
-  if (record.panic_entered) inputs["mode_for_s"] = to_seconds(record.time - *record.panic_entered);
-  if (record.panic_until) inputs["may_fall_at"] = format_time(*record.panic_until);
-  return inputs;
+  return autoscaler::decision_json(record, {.space = "default", .service = service});
 }
 
 nlohmann::json event_json(const char* type, TimePoint now) {

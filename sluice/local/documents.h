@@ -1,6 +1,7 @@
 #pragma once
 
 #include "autoscaler/core/decision_record.h"
+#include "autoscaler/io/decision_json.h"
 #include "common/time/time_point.h"
 #include "sluice/local/replica.h"
 
@@ -13,12 +14,11 @@ namespace sluice::local {
 /// Milliseconds with one decimal below ten, whole above.
 [[nodiscard]] double rounded_ms(Duration duration);
 
-/// The decision object of protocols.md 5.
+/// The decision object of protocols.md 5; on one machine the namespace is always "default".
 [[nodiscard]] nlohmann::json decision_json(const autoscaler::DecisionRecord& record,
                                            const std::string& service);
 
-/// What a decision was made from beside its own numbers: the "inputs" of `explain`.
-[[nodiscard]] nlohmann::json decision_inputs_json(const autoscaler::DecisionRecord& record);
+using autoscaler::decision_inputs_json;
 
 /// The phases of one start from zero (one-machine.md 7).
 struct ColdStart {

@@ -68,7 +68,7 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
                 paths_,  reaper_,     ports_,         journal_,        cgroups_,
                 events_, scale_loop_, history_.get(), nullptr},
       api_pool_{io_, api_address(paths), {}},
-      front_{io_, clock_, *this, *this, budget_of(setup_.settings)},
+      front_{io_, clock_, *this, *this, {.queues = budget_of(setup_.settings)}},
       server_{io_, clock_, front_, {}},
       signals_{io_},
       ticker_{io_},

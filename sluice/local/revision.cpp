@@ -50,7 +50,12 @@ Revision::Revision(Platform& platform, RevisionOwner& owner, ServiceLog& log, Fa
       scaler_{&platform.scale_loop.scaler(scaler_handle_)},
       handle_{platform.front->add(front_revision(platform, facts_.name, facts_.spec))},
       retry_timer_{platform.io},
-      random_{std::hash<std::string>{}(facts_.name)} {}
+      random_{std::hash<std::string>{}(facts_.name)},
+      scraper_{platform.io,
+               random_,
+               {.ended = [this](const autoscaler::ScrapeResult& result) { scrape_ended(result); },
+                .answered = [](const std::string& /*address*/, const autoscaler::Stat& /*stat*/) {},
+                .flawed = [this] { platform_.scale_loop.count_flawed(); }}} {}
 
 Revision::~Revision() {
   *alive_ = false;

@@ -2,8 +2,7 @@
 
 #include "autoscaler/core/metric_condition.h"
 #include "autoscaler/core/multi_scaler.h"
-#include "autoscaler/core/scrape.h"
-#include "common/net/fetch.h"
+#include "autoscaler/io/stat_scraper.h"
 #include "sluice/local/backoff.h"
 #include "sluice/local/documents.h"
 #include "sluice/local/platform.h"
@@ -115,7 +114,7 @@ class Revision final : public ReplicaOwner, private ScaledRevision {
   void retry_at(TimePoint when);
   void tell_front();
   void scrape();
-  void ask_pods();
+  void scrape_ended(const autoscaler::ScrapeResult& result);
   [[nodiscard]] std::int32_t free_number() const;
   void publish_replica(const Replica& replica, const char* state, const ReplicaEnd* end);
   void publish_decision(const autoscaler::DecisionRecord& record);
@@ -133,12 +132,9 @@ class Revision final : public ReplicaOwner, private ScaledRevision {
   std::vector<std::unique_ptr<Instance>> instances_;
   boost::asio::steady_timer retry_timer_;
 
-  // One round of scrapes; answers of an older round are dropped.
-  std::uint64_t round_ = 0;
-  std::optional<autoscaler::DirectScrape> scrape_;
   autoscaler::MetricHealth scrape_health_;
-  std::vector<std::unique_ptr<net::Fetch>> fetches_;
   std::mt19937_64 random_;
+  autoscaler::StatScraper scraper_;
 
   std::optional<TimePoint> noticed_;  // when the present start from zero was noticed
   std::string last_failure_;

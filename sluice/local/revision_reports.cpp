@@ -1,8 +1,6 @@
 // What a revision hears from its sidecars and what it tells the outside: scrapes, events, log
 // lines.
 
-#include "autoscaler/core/stat_intake.h"
-#include "common/proto/stat_codec.h"
 #include "sluice/local/revision.h"
 #include "sluice/local/revision_instance.h"
 #include "sluice/local/time_text.h"
@@ -13,81 +11,22 @@
 
 namespace sluice::local {
 
-namespace {
-
-constexpr std::chrono::milliseconds kScrapeTimeout{900};
-
-net::FetchRequest scrape_request(const std::string& socket) {
-  net::FetchRequest request;
-  request.target.path = socket;
-  request.head =
-      "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: application/protobuf\r\n"
-      "Connection: close\r\n\r\n";
-  request.timeout = kScrapeTimeout;
-  request.body_max = autoscaler::kAnswerBytesMax;
-  return request;
-}
-
-Result<autoscaler::Stat, autoscaler::ScrapeError> stat_of(
-    const Result<net::FetchResponse>& response) {
-  using autoscaler::ScrapeError;
-  if (!response) return ScrapeError::unreachable;
-  const auto body =
-      autoscaler::accept_answer({.status = response->head.status,
-                                 .content_type = response->head.fields.find("content-type"),
-                                 .body = response->body});
-  if (!body) return body.error();
-  const auto decoded = proto::decode_stat(*body);
-  if (!decoded) return ScrapeError::undecodable;
-  const autoscaler::Stat stat{
-      .average_concurrency = decoded->average_concurrent_requests,
-      .average_proxied_concurrency = decoded->average_proxied_concurrent_requests,
-      .request_count = decoded->request_count,
-      .proxied_request_count = decoded->proxied_request_count};
-  if (autoscaler::flaw_of(stat)) return ScrapeError::implausible;
-  return stat;
-}
-
-}  // namespace
-
 void Revision::scrape() {
   const TimePoint now = platform_.clock.now();
   std::vector<autoscaler::Pod> pods;
   for (const auto& instance : instances_) {
     if (!instance->is_ready()) continue;
     pods.push_back({.id = {instance->replica->id()},
-                    .address = instance->replica->stats_socket().string(),
+                    .address = "unix:" + instance->replica->stats_socket().string(),
                     .phase = autoscaler::PodPhase::running,
                     .ready = true,
                     .started_at = instance->ready_at});
   }
-  const Duration window = scaler_->spec().decider.stable_window;
-  ++round_;
-  fetches_.clear();
-  scrape_.emplace(autoscaler::scrape_candidates(pods, window, now), random_);
-  ask_pods();
+  scraper_.start(pods, scaler_->spec().decider.stable_window, now);
 }
 
-void Revision::ask_pods() {
-  while (const auto socket = scrape_->next()) {
-    fetches_.push_back(std::make_unique<net::Fetch>(
-        platform_.io, scrape_request(*socket),
-        [this, round = round_](const Result<net::FetchResponse>& response) {
-          if (round != round_) return;
-          const auto stat = stat_of(response);
-          if (stat) {
-            scrape_->succeeded(*stat);
-          } else {
-            if (stat.error() == autoscaler::ScrapeError::implausible) {
-              platform_.scale_loop.count_flawed();
-            }
-            scrape_->failed(stat.error());
-          }
-          ask_pods();
-        }));
-  }
-  if (!scrape_->finished() || retired_) return;
-  const autoscaler::ScrapeResult result = scrape_->result();
+void Revision::scrape_ended(const autoscaler::ScrapeResult& result) {
+  if (retired_) return;
   if (result && *result) scaler_->scraped(**result, platform_.clock.now());
   const auto error = result ? std::nullopt : std::optional{result.error()};
   if (!scrape_health_.scraped(error)) return;

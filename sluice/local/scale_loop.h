@@ -1,29 +1,21 @@
 #pragma once
 
 #include "activator/core/request_reporter.h"
-#include "autoscaler/core/multi_scaler.h"
+#include "autoscaler/io/scale_loop.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <memory>
-#include <vector>
 
 namespace sluice::local {
 
-/// A revision as the loop that scales it knows it.
-class ScaledRevision {
- public:
-  virtual ~ScaledRevision() = default;
-  virtual void on_due(bool evaluate) = 0;  ///< time to scrape, and every other time to evaluate
-  virtual void on_wanted() = 0;            ///< requests and nobody to serve them: evaluate now
-};
+using autoscaler::ScaledRevision;
 
-/// The one timer of all revisions of an engine: it sleeps until the next of them is due.
+/// The loop that scales all revisions of an engine, fed by the front door of the same process.
 class ScaleLoop {
  public:
-  ScaleLoop(boost::asio::io_context& io, const Clock& clock);
+  ScaleLoop(boost::asio::io_context& io, const Clock& clock) : loop_{io, clock} {}
 
   /// `revision` must outlive its registration and is told of nothing before this returns.
   /// CHECKs that the name is new and that there is room: an engine numbers the revisions of a
@@ -33,10 +25,14 @@ class ScaleLoop {
                                              ScaledRevision& revision);
 
   /// Ends a registration, if it has not ended; the scaler goes to the caller.
-  std::unique_ptr<autoscaler::RevisionScaler> remove(autoscaler::ScalerHandle handle);
+  std::unique_ptr<autoscaler::RevisionScaler> remove(autoscaler::ScalerHandle handle) {
+    return loop_.remove(handle);
+  }
 
   /// Of a handle that was added and not removed.
-  [[nodiscard]] autoscaler::RevisionScaler& scaler(autoscaler::ScalerHandle handle) const;
+  [[nodiscard]] autoscaler::RevisionScaler& scaler(autoscaler::ScalerHandle handle) const {
+    return loop_.scaler(handle);
+  }
 
   /// The early word of a first request. May call on_wanted().
   void poke(const activator::RevisionStat& stat);
@@ -46,20 +42,12 @@ class ScaleLoop {
   void report(const activator::RevisionStat& stat);
 
   /// Counts a scrape answer that was dropped because its figures cannot be.
-  void count_flawed() { scalers_.count_flawed(); }
+  void count_flawed() { loop_.count_flawed(); }
 
-  [[nodiscard]] const autoscaler::IntakeCounts& counts() const { return scalers_.counts(); }
+  [[nodiscard]] const autoscaler::IntakeCounts& counts() const { return loop_.counts(); }
 
  private:
-  void push(const activator::RevisionStat& stat);
-  void arm();
-  void run_due();
-
-  const Clock& clock_;
-  autoscaler::MultiScaler scalers_;
-  std::vector<ScaledRevision*> revisions_;  // by index of the handle
-  std::vector<autoscaler::MultiScaler::Due> due_;
-  boost::asio::steady_timer timer_;
+  autoscaler::ScaleLoop loop_;
 };
 
 }  // namespace sluice::local

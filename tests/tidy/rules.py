@@ -13,9 +13,10 @@ README_LINES_MAX = 60
 ROOT_CMAKE_LINES_MAX = 150
 
 EMPTY_NAMES = 'utils?|helpers?|managers?|handlers?|processors?|misc'
-CORE_ROOMS = ('base', 'time', 'load', 'breaker', 'http')
+CORE_ROOMS = ('base', 'time', 'load', 'breaker', 'http', 'ring', 'messages', 'metrics')
 # Files inside core rooms that are io all the same: they read a clock or face awaitables.
-NOT_CORE = re.compile(r'^common/(time/(clock|timer|steady_timer)|breaker/breaker_gate)\.')
+NOT_CORE = re.compile(r'^common/(time/(clock|timer|steady_timer)|breaker/breaker_gate'
+                      r'|metrics/(metrics_server|process_facts))\.')
 # Codecs do no I/O but may use the buffers and parsers of their library (style 2.2).
 CODEC = re.compile(r'^common/http/[a-z0-9_]+\.(cpp|h)$')
 PROGRAM_ROOMS = ('queue-proxy', 'activator', 'autoscaler', 'sluice', 'bench', 'tests')

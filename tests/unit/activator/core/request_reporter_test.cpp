@@ -158,6 +158,20 @@ TEST(RequestReporter, ClosedRevisionIsForgottenWithItsRequests) {
   EXPECT_EQ(story.tick(1s), "nothing");
 }
 
+TEST(RequestReporter, PlaceThatIsTakenAgainIsReportedOnce) {
+  Story story;
+  (void)story.in(0s);
+  story.reporter().close(story.revision());
+  const auto other = story.reporter().open({.space = "default", .name = "other"});
+  (void)story.reporter().in(other, kStart);
+  std::vector<RevisionStat> stats;
+
+  story.reporter().report(kStart + 1s, stats);
+
+  ASSERT_EQ(stats.size(), 1U);
+  EXPECT_EQ(stats[0].revision.name, "other");
+}
+
 TEST(RequestReporter, OneBatchHoldsEveryRevisionThatIsNotIdle) {
   RequestReporter reporter;
   const auto a = reporter.open({.space = "default", .name = "a"});

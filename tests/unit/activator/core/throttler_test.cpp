@@ -1,5 +1,8 @@
 #include "activator/core/throttler.h"
 
+#include "activator/core/pod_subset.h"
+#include "tests/unit/activator/core/throttler_gate.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,81 +12,6 @@ namespace sluice::activator {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr TimePoint kStart{1'700'000'000s};
-
-// A throttler told in words: pods by name, requests by number, answers as text.
-class Gate {
- public:
-  explicit Gate(const ThrottlerSpec& spec) : throttler(spec) {}
-
-  std::string set(const std::vector<PodState>& states) {
-    std::vector<Admission> admitted;
-    throttler.set_pods(states, admitted);
-    return show(admitted);
-  }
-
-  std::string pods(const std::vector<std::string>& names) {
-    std::vector<PodState> states;
-    for (const std::string& name : names) {
-      states.push_back({.id = {name}});
-    }
-    return set(states);
-  }
-
-  /// "pod", "queued" or "refused"; remembers the last pod and ticket.
-  std::string enter(std::uint64_t cookie, const std::vector<PodRef>& tried = {}) {
-    entered = throttler.enter(now, cookie, tried);
-    switch (entered.entry) {
-      case Entry::admitted:
-        return throttler.pod_id(entered.pod).name;
-      case Entry::queued:
-        return "queued";
-      case Entry::refused:
-        return entered.error == Error::queue_full ? "queue full" : "cannot scale";
-    }
-    return "";
-  }
-
-  PodRef run(std::uint64_t cookie) {
-    EXPECT_NE(enter(cookie), "queued");
-    return entered.pod;
-  }
-
-  /// One after the other; what became of them, joined.
-  std::string enter_each(const std::vector<std::uint64_t>& cookies) {
-    std::string text;
-    for (const std::uint64_t cookie : cookies) {
-      text += enter(cookie);
-    }
-    return text;
-  }
-
-  std::string leave(PodRef pod) {
-    std::vector<Admission> admitted;
-    throttler.leave(pod, admitted);
-    return show(admitted);
-  }
-
-  std::string show(const std::vector<Admission>& admitted) {
-    std::string text;
-    for (const Admission& one : admitted) {
-      text += (text.empty() ? "" : " ") + std::to_string(one.cookie) + "→" +
-              throttler.pod_id(one.pod).name;
-      last = one.pod;
-    }
-    return text;
-  }
-
-  Throttler throttler;
-  Entered entered;
-  PodRef last;
-  TimePoint now = kStart;
-};
-
-ThrottlerSpec spec_of(std::int32_t concurrency, std::string_view policy = "") {
-  return {.container_concurrency = concurrency, .policy = parse_policy(policy)};
-}
 
 // activator.md 12, rows 22 and 23.
 TEST(Throttler, ActivatorsShareWhatStandsBehindAClusterIp) {
@@ -104,7 +32,7 @@ TEST(Throttler, ClusterIpCarriesItsSharedCapacity) {
   EXPECT_EQ(gate.enter(3), "queued");
 }
 
-// Rows 24, 41 and 42.
+// Rows 24 and 42.
 TEST(Throttler, WithoutLimitEverybodyRunsOnceThereIsAPod) {
   Gate gate(spec_of(0));
 
@@ -144,6 +72,50 @@ TEST(Throttler, LargerLimitsSpread) {
 
     EXPECT_EQ(gate.enter_each({1, 2, 3}), "abc");
   }
+}
+
+// Rows 22 and 39: what a cluster IP carries for one of five activators.
+TEST(Throttler, ClusterIpOfTenBackendsCarriesTwentyForEachOfFiveActivators) {
+  Gate gate(spec_of(10));
+  gate.set({{.id = {"10.0.0.1:80"}, .capacity = shared_capacity(10, 10, 5)}});
+
+  EXPECT_EQ(gate.throttler.capacity(), 20);
+}
+
+// Rows 26 and 27.
+TEST(Throttler, CapacityIsThatOfTheOwnSubset) {
+  const auto capacity = [](std::int32_t limit, std::vector<std::string> pods, std::int32_t index) {
+    Gate gate(spec_of(limit));
+    gate.pods(assigned_of(std::move(pods), {.activators = 2, .index = index}, limit));
+    return gate.throttler.capacity();
+  };
+
+  EXPECT_EQ(capacity(10, {"a", "b", "c"}, 0), 20);
+  EXPECT_EQ(capacity(10, {"a", "b", "c"}, 1), 10);
+  EXPECT_EQ(capacity(1, {"a", "b", "c", "d", "e"}, 0), 3);
+  EXPECT_EQ(capacity(1, {"a", "b", "c", "d", "e"}, 1), 2);
+}
+
+// Row 28.
+TEST(Throttler, SixPodsAmongFourActivatorsGiveTheFirstTwoWhole) {
+  Gate gate(spec_of(42));
+  gate.pods(
+      assigned_of({"ip0", "ip1", "ip2", "ip3", "ip4", "ip5"}, {.activators = 4, .index = 0}, 42));
+
+  EXPECT_EQ(gate.throttler.capacity(), 84);
+  EXPECT_EQ(gate.enter_each({1, 2}), "ip0ip4");
+}
+
+// Row 35.
+TEST(Throttler, SecondRequestOnAnActivatorsOnlyPodWaitsUntilItsDeadline) {
+  Gate gate(spec_of(1));
+  gate.pods(assigned_of({"a", "b", "c"}, {.activators = 2, .index = 1}, 1));
+
+  EXPECT_EQ(gate.enter(1), "b");
+  EXPECT_EQ(gate.enter(2, {}, kStart + 1s), "queued");
+  EXPECT_EQ(gate.expire(), "");
+  gate.now = kStart + 1s;
+  EXPECT_EQ(gate.expire(), "2");
 }
 
 // Row 38.
@@ -303,85 +275,6 @@ TEST(Throttler, PodThatWentAwayAndCameBackMayBeTriedAgain) {
   EXPECT_EQ(gate.pods({"a"}), "1→a");
 }
 
-TEST(Throttler, WaitersExpireOldestFirst) {
-  Gate gate({.container_concurrency = 1, .queue_wait = 5s});
-  EXPECT_EQ(gate.throttler.next_expiry(), std::nullopt);
-  gate.enter(1);
-  gate.now += 1s;
-  gate.enter(2);
-
-  EXPECT_EQ(gate.throttler.oldest_waiting(), kStart);
-  EXPECT_EQ(gate.throttler.next_expiry(), kStart + 5s);
-  EXPECT_FALSE(gate.throttler.expire(kStart + 5s - 1ns).has_value());
-  EXPECT_EQ(gate.throttler.expire(kStart + 5s)->cookie, 1U);
-  EXPECT_FALSE(gate.throttler.expire(kStart + 5s).has_value());
-  EXPECT_EQ(gate.throttler.waiting(), 1);
-}
-
-TEST(Throttler, WithoutLimitOfAgeNobodyExpires) {
-  Gate gate(spec_of(1));
-  gate.enter(1);
-
-  EXPECT_FALSE(gate.throttler.expire(kStart + 1000h).has_value());
-}
-
-// activator.md 14.3.
-TEST(Throttler, ScarcityLowersTheBoundOfWaiting) {
-  Gate gate(spec_of(20));
-  std::vector<Dismissal> dismissed;
-
-  gate.throttler.set_grant({.desired = 4, .granted = 2}, dismissed);
-  EXPECT_EQ(gate.throttler.waiting_max(), 400);
-  gate.throttler.set_grant({.desired = 4, .granted = 0}, dismissed);
-  EXPECT_EQ(gate.throttler.waiting_max(), 100);
-  gate.throttler.set_grant({.desired = 2'000'000'000, .granted = 1'999'999'999}, dismissed);
-  EXPECT_EQ(gate.throttler.waiting_max(), 10'000);
-  gate.throttler.set_grant({.desired = 4, .granted = 4}, dismissed);
-  EXPECT_EQ(gate.throttler.waiting_max(), 10'000);
-  EXPECT_TRUE(dismissed.empty());
-}
-
-TEST(Throttler, WhoWaitsWhenTheBoundFallsMayStay) {
-  Gate gate(spec_of(1));
-  for (std::uint64_t i = 0; i < 150; ++i) {
-    gate.enter(i);
-  }
-  std::vector<Dismissal> dismissed;
-
-  gate.throttler.set_grant({.desired = 2, .granted = 1}, dismissed);
-
-  EXPECT_EQ(gate.throttler.waiting(), 150);
-  EXPECT_EQ(gate.enter(150), "queue full");
-}
-
-TEST(Throttler, ImpossibleGrowthDismissesWaitersAndRefusesNewcomers) {
-  Gate gate(spec_of(1));
-  gate.enter(7);
-  gate.enter(8);
-  std::vector<Dismissal> dismissed;
-
-  gate.throttler.set_grant({.desired = 1, .granted = 0, .cannot_scale = true}, dismissed);
-
-  ASSERT_EQ(dismissed.size(), 2U);
-  EXPECT_EQ(dismissed[0].cookie, 7U);
-  EXPECT_EQ(gate.enter(9), "cannot scale");
-  gate.throttler.set_grant({.desired = 1, .granted = 1}, dismissed);
-  EXPECT_EQ(gate.enter(10), "queued");
-}
-
-TEST(Throttler, FailedStartEmptiesTheQueue) {
-  Gate gate(spec_of(1));
-  gate.enter(1);
-  gate.enter(2);
-  std::vector<Dismissal> dismissed;
-
-  gate.throttler.fail_all(dismissed);
-
-  EXPECT_EQ(dismissed.size(), 2U);
-  EXPECT_EQ(gate.throttler.waiting(), 0);
-  EXPECT_EQ(gate.enter(3), "queued");
-}
-
 TEST(Throttler, RepeatedPodCountsOnce) {
   Gate gate(spec_of(1));
 
@@ -389,6 +282,102 @@ TEST(Throttler, RepeatedPodCountsOnce) {
 
   EXPECT_EQ(gate.throttler.pods(), 1U);
   EXPECT_EQ(gate.throttler.capacity(), 1);
+}
+
+TEST(Throttler, OnePodComesAndGoes) {
+  Gate gate(spec_of(1));
+  gate.pods({"a", "c"});
+  EXPECT_EQ(gate.enter_each({1, 2}), "ac");
+  EXPECT_EQ(gate.enter(3), "queued");
+
+  EXPECT_EQ(gate.update({.id = {"b"}}), "3→b");
+  EXPECT_EQ(gate.throttler.capacity(), 3);
+  EXPECT_EQ(gate.remove("c"), "");
+  EXPECT_EQ(gate.throttler.capacity(), 2);
+  EXPECT_EQ(gate.remove("c"), "not listed");
+  EXPECT_EQ(gate.throttler.in_flight(), 3);
+}
+
+TEST(Throttler, CapacityOfAPodFollowsWhatIsSaidOfIt) {
+  Gate gate(spec_of(2));
+  gate.update({.id = {"a"}});
+  EXPECT_EQ(gate.enter_each({1, 2, 3}), "aaqueued");
+
+  EXPECT_EQ(gate.update({.id = {"a"}, .capacity = 3}), "3→a");
+  EXPECT_EQ(gate.throttler.capacity(), 3);
+  EXPECT_EQ(gate.update({.id = {"a"}}), "");
+  EXPECT_EQ(gate.throttler.capacity(), 2);
+  EXPECT_EQ(gate.leave(gate.last), "");
+  EXPECT_EQ(gate.enter(4), "queued");
+}
+
+TEST(Throttler, PodsToBeAvoidedServeOnceTheLastOtherHasGone) {
+  Gate gate(spec_of(1));
+  gate.set({{.id = {"a"}, .avoid = true}, {.id = {"b"}}});
+  EXPECT_EQ(gate.enter_each({1, 2}), "bqueued");
+
+  EXPECT_EQ(gate.remove("b"), "2→a");
+  EXPECT_EQ(gate.enter(3), "queued");
+  EXPECT_EQ(gate.update({.id = {"c"}, .avoid = true}), "3→c");
+}
+
+TEST(Throttler, RequestOfAnEarlierLifeOfAPodMayComeBackToIt) {
+  Gate gate(spec_of(0));
+  gate.pods({"a"});
+  const PodRef before = gate.run(1);
+  gate.remove("a");
+  gate.update({.id = {"a"}});
+  gate.leave(before);
+
+  EXPECT_EQ(gate.enter(1, {before}), "a");
+}
+
+// Goal: a shared pod's overload does not spin.
+// Method: a pod without room is left alone until its time is up or a request on it has ended.
+TEST(Throttler, PodThatRefusedForWantOfRoomIsOfferedToNobodyForATime) {
+  Gate gate(spec_of(3));
+  gate.pods({"a", "b"});
+  const PodRef a = gate.run(1);
+  EXPECT_EQ(gate.leave_full(a, kStart + 100ms), "");
+  EXPECT_EQ(gate.enter_each({2, 3, 4, 5}), "bbbqueued");
+  EXPECT_EQ(gate.throttler.next_resume(), kStart + 100ms);
+
+  gate.now = kStart + 99ms;
+  EXPECT_EQ(gate.resume(), "");
+  gate.now = kStart + 100ms;
+  EXPECT_EQ(gate.resume(), "5→a");
+  EXPECT_EQ(gate.throttler.next_resume(), std::nullopt);
+  EXPECT_EQ(gate.enter(6), "a");
+}
+
+TEST(Throttler, EndOfAnotherRequestShowsThatAPodHasRoomAgain) {
+  Gate gate(spec_of(3));
+  gate.pods({"a"});
+  const PodRef first = gate.run(1);
+  const PodRef second = gate.run(2);
+  gate.run(3);
+  gate.leave_full(first, kStart + 1h);
+  gate.leave_full(second, kStart + 1s);
+  EXPECT_EQ(gate.enter_each({4, 5}), "queuedqueued");
+  EXPECT_EQ(gate.throttler.next_resume(), kStart + 1h);
+
+  EXPECT_EQ(gate.leave(second), "4→a 5→a");
+}
+
+TEST(Throttler, PodThatWentAndCameBackIsPausedNoMore) {
+  Gate gate(spec_of(1));
+  gate.pods({"a"});
+  gate.leave_full(gate.run(1), kStart + 1h);
+  EXPECT_EQ(gate.enter(2), "queued");
+
+  gate.remove("a");
+  EXPECT_EQ(gate.throttler.next_resume(), std::nullopt);
+  EXPECT_EQ(gate.update({.id = {"a"}}), "2→a");
+}
+
+// 100,000 revisions are known and a hundred of them awake.
+TEST(Throttler, SleepingRevisionIsSmall) {
+  EXPECT_LE(sizeof(Throttler), 700U);
 }
 
 }  // namespace

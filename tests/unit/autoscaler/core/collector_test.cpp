@@ -1,6 +1,6 @@
 #include "autoscaler/core/collector.h"
 
-#include "autoscaler/core/hash_ring.h"
+#include "common/ring/hash_ring.h"
 
 #include <gtest/gtest.h>
 
@@ -112,41 +112,6 @@ TEST(Sampling, AnswersStandForAllReadyPods) {
 
   EXPECT_EQ(all.average_concurrency, 30);
   EXPECT_EQ(all.request_count, 200);
-}
-
-std::vector<std::string> names(int count) {
-  std::vector<std::string> result;
-  for (int i = 0; i < count; ++i) result.push_back("10.0.0." + std::to_string(i));
-  return result;
-}
-
-TEST(HashRing, ChoosesTheWantedNumberOfDistinctNames) {
-  for (std::size_t count = 0; count <= 20; ++count) {
-    const auto chosen = choose_subset(names(20), count, "default/app-00001");
-    EXPECT_EQ(chosen.size(), count);
-    EXPECT_TRUE(std::is_sorted(chosen.begin(), chosen.end()));
-    EXPECT_EQ(std::adjacent_find(chosen.begin(), chosen.end()), chosen.end());
-  }
-  EXPECT_EQ(choose_subset(names(3), 9, "x").size(), 3U);
-}
-
-TEST(HashRing, OrderOfTheNamesDoesNotMatter) {
-  auto reversed = names(20);
-  std::reverse(reversed.begin(), reversed.end());
-
-  EXPECT_EQ(choose_subset(names(20), 5, "x"), choose_subset(reversed, 5, "x"));
-}
-
-TEST(HashRing, EveryBucketOwnsSomething) {
-  const std::vector<std::string> buckets{"b-0", "b-1", "b-2"};
-  std::vector<int> owned(3, 0);
-
-  for (int i = 0; i < 300; ++i) {
-    const std::string owner = bucket_owner(buckets, "default/app-" + std::to_string(i));
-    ++owned[static_cast<std::size_t>(owner.back() - '0')];
-  }
-
-  EXPECT_GT(*std::min_element(owned.begin(), owned.end()), 50);
 }
 
 }  // namespace

@@ -246,6 +246,25 @@ TEST(ActivatorsGone, NothingFallsWhileNobodyCouldReportWaitingRequests) {
   }
 }
 
+// An activator may hold requests for a revision whose pods answer every scrape and are idle.
+TEST(ActivatorsGone, IdlePodsThatAreScrapedAreNotScaledToZero) {
+  RevisionScaler app{{.scaling = defaults(), .revision = "app", .replicas = 1}, 1, at(0)};
+
+  for (std::int64_t second = 1; second <= 400; ++second) {
+    app.scraped({}, at(second));
+    if (second % 2 == 1) continue;
+    const ScaleState state = app.evaluate({.ready = 1, .activator_connected = false}, at(second));
+    ASSERT_EQ(state.want, 1) << second;
+  }
+  EXPECT_EQ(app.last().bound_by, Bound::no_data);
+
+  for (std::int64_t second = 401; second <= 500; ++second) {
+    app.scraped({}, at(second));
+    if (second % 2 == 0) (void)app.evaluate({.ready = 1}, at(second));
+  }
+  EXPECT_EQ(app.want(), 0) << "somebody is there again and holds nothing";
+}
+
 TEST(ActivatorsGone, OneThatComesBackHasTenSecondsToSayWhatItHolds) {
   RevisionScaler app{{.scaling = defaults(), .revision = "app", .replicas = 0}, 0, at(0)};
   ASSERT_TRUE(app.push({.average_concurrency = 1, .request_count = 1}, at(1)));

@@ -1,6 +1,6 @@
 #include "autoscaler/core/serverless_service.h"
 
-#include "autoscaler/core/hash_ring.h"
+#include "common/ring/hash_ring.h"
 
 #include <gtest/gtest.h>
 
@@ -71,7 +71,7 @@ TEST(ServerlessService, ZeroActivatorsMeansAll) {
 TEST(ServerlessService, ActivatorsAreChosenByItsName) {
   const ServerlessView seen = view(RouteMode::proxy, {}, activators(20), 4);
 
-  EXPECT_EQ(plan_serverless(seen, kNow).addresses, choose_subset(activators(20), 4, "app-00001"));
+  EXPECT_EQ(plan_serverless(seen, kNow).addresses, ring::choose_subset(activators(20), 4, "app-00001"));
 }
 
 TEST(ServerlessService, RepeatedAndCountlessActivatorsDoNoHarm) {

@@ -1,7 +1,7 @@
 #include "autoscaler/core/stat_forwarding.h"
 
 #include "autoscaler/core/buckets.h"
-#include "autoscaler/core/hash_ring.h"
+#include "common/ring/hash_ring.h"
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST(StatForwarding, ForwardsToAnotherHolderInOrder) {
 TEST(StatForwarding, BucketOfAKeyIsTheOneTheHashSays) {
   StatForwarding forwarding = of_buckets(5);
 
-  EXPECT_EQ(forwarding.route(kApp).bucket, bucket_owner(bucket_names(5), "default/app-00001"));
+  EXPECT_EQ(forwarding.route(kApp).bucket, ring::bucket_owner(bucket_names(5), "default/app-00001"));
 }
 
 TEST(StatForwarding, TellsWhenTheHolderChanged) {

@@ -1,6 +1,6 @@
 #include "autoscaler/core/tick_wheel.h"
 
-#include "autoscaler/core/hash_ring.h"
+#include "common/ring/hash_ring.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ constexpr TimePoint kStart{seconds{1'700'000'000}};
 TickWheel wheel_of(std::uint32_t items) {
   TickWheel wheel;
   for (std::uint32_t item = 0; item < items; ++item) {
-    wheel.add(item, hash_of("default/app-" + std::to_string(item)));
+    wheel.add(item, ring::hash_of("default/app-" + std::to_string(item)));
   }
   std::vector<TickWheel::Visit> ignored;
   wheel.take_due(kStart, ignored);

@@ -140,6 +140,17 @@ TEST(Forwarding, MarksWhatTheActivatorSends) {
             "K-Original-Host: x\r\n\r\n");
 }
 
+// activator.md 12, row 15.
+TEST(Forwarding, AsksAMeshToPassTheRequestToThatPod) {
+  RequestRewrite rewrite = activator();
+  rewrite.host = "real-name-private.real-namespace";
+  rewrite.passthrough_lb = true;
+
+  EXPECT_EQ(rewritten("K-Passthrough-Lb: forged\r\n", rewrite),
+            "GET /a?b HTTP/1.1\r\nHost: real-name-private.real-namespace\r\n"
+            "K-Passthrough-Lb: true\r\nK-Proxy-Request: activator\r\nK-Original-Host: x\r\n\r\n");
+}
+
 TEST(Forwarding, KeepsAnOriginalHostThatIsThere) {
   EXPECT_EQ(rewritten("K-Original-Host: a.b\r\n", activator()),
             "GET /a?b HTTP/1.1\r\nHost: pod-1\r\nK-Original-Host: a.b\r\n"

@@ -18,6 +18,8 @@ const std::string kHello = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
 class ExchangeEndTest : public Stage {
  protected:
+  explicit ExchangeEndTest(const ServerLimits& limits = stage_limits()) : Stage{limits} {}
+
   void hold_all() {
     gateway_.on_begin = [this](Exchange& exchange) {
       held_ = &exchange;
@@ -44,7 +46,21 @@ class ExchangeEndTest : public Stage {
   Exchange* held_ = nullptr;
 };
 
-TEST_F(ExchangeEndTest, NoticesThatAHeldClientLeft) {
+ServerLimits limits_with_room_for(std::size_t connections) {
+  ServerLimits limits = stage_limits();
+  limits.roomy_connections = connections;
+  return limits;
+}
+
+// What waits behaves alike with a buffer at hand and without one.
+class HeldTest : public ExchangeEndTest, public ::testing::WithParamInterface<std::size_t> {
+ protected:
+  HeldTest() : ExchangeEndTest{limits_with_room_for(GetParam())} {}
+};
+
+INSTANTIATE_TEST_SUITE_P(RoomyAndLean, HeldTest, ::testing::Values(1024, 0));
+
+TEST_P(HeldTest, NoticesThatAHeldClientLeft) {
   Address unix_address;
   unix_address.path = ::testing::TempDir() + "sluice-exchange-" + std::to_string(::getpid());
   const auto bound = server_.listen(unix_address);
@@ -58,7 +74,7 @@ TEST_F(ExchangeEndTest, NoticesThatAHeldClientLeft) {
   }
 }
 
-TEST_F(ExchangeEndTest, AnswersAHeldClientThatOnlyFinishedSending) {
+TEST_P(HeldTest, AnswersAHeldClientThatOnlyFinishedSending) {
   hold_all();
   upstream_.play({{kHello}});
   Client client{address_};
@@ -74,6 +90,48 @@ TEST_F(ExchangeEndTest, AnswersAHeldClientThatOnlyFinishedSending) {
   expect_quiet();
 }
 
+TEST_P(HeldTest, GoesOnWithItsConnection) {
+  hold_all();
+  upstream_.play({{kHello}});
+  Client client{address_};
+
+  for (int i = 0; i < 3; ++i) {
+    held_ = nullptr;
+    client.send(kGet);
+    until([this] { return held_ != nullptr; });
+    settle();
+    forward(*held_);
+    until_seen(client, "hello");
+    client.forget();
+  }
+
+  expect_quiet();
+  EXPECT_EQ(server_.connections(), 1U);
+}
+
+TEST(Held, KeepsNoBufferAmongManyConnections) {
+  boost::asio::io_context io{1};
+  const Clock clock;
+  ScriptedGateway gateway;
+  std::size_t memory = 0;
+  gateway.on_begin = [&memory](Exchange& exchange) {
+    exchange.hold();
+    memory = exchange.memory();
+  };
+  ProxyServer server{io, clock, gateway, limits_with_room_for(0)};
+  const auto bound = server.listen(*parse_address("127.0.0.1:0"));
+  ASSERT_TRUE(bound);
+  Client client{*bound};
+  client.send(kGet);
+  for (int turn = 0; turn < 2000 && memory == 0; ++turn) {
+    io.run_one_for(std::chrono::milliseconds{10});
+  }
+
+  EXPECT_GT(memory, 0U);
+  EXPECT_LT(memory, 3U * 1024U);
+  io.stop();
+}
+
 TEST_F(ExchangeEndTest, CancelsTheUpstreamOfAClientThatLeft) {
   upstream_.play({{"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello"}});
   Client client{address_};
@@ -87,7 +145,7 @@ TEST_F(ExchangeEndTest, CancelsTheUpstreamOfAClientThatLeft) {
   EXPECT_EQ(pool_.idle(), 0U);
 }
 
-TEST_F(ExchangeEndTest, SendsAHeldUploadOnWhole) {
+TEST_P(HeldTest, SendsAHeldUploadOnWhole) {
   hold_all();
   upstream_.play({{kHello}});
   Client client{address_};

@@ -3,6 +3,8 @@
 
 #include "tests/unit/common/net/stage.h"
 
+#include <sys/socket.h>
+
 namespace sluice::net::testing {
 namespace {
 
@@ -141,6 +143,20 @@ TEST_F(HostileTest, CutsAResponseWhoseBodyBreaksTheRules) {
   EXPECT_EQ(client.seen().find("0x3"), std::string::npos);
   EXPECT_EQ(pool_.idle(), 0U);
   expect_quiet();
+}
+
+// A client whose machine is gone says nothing any more; the kernel finds out.
+TEST_F(HostileTest, AsksSilentClientsWhetherTheyAreThere) {
+  int asks = 0;
+  Listener listener{io_, [&asks](Socket socket) {
+                      socklen_t size = sizeof asks;
+                      ::getsockopt(socket.native_handle(), SOL_SOCKET, SO_KEEPALIVE, &asks, &size);
+                    }};
+  const auto bound = listener.open(*parse_address("127.0.0.1:0"));
+  ASSERT_TRUE(bound);
+  const Client client{*bound};
+
+  until([&asks] { return asks != 0; });
 }
 
 }  // namespace

@@ -111,7 +111,8 @@ class ScriptedGateway final : public Gateway {
     on_begin(exchange);
   }
 
-  bool upstream_failed(Exchange& exchange, const ConnectFailure& /*failure*/) override {
+  bool upstream_failed(Exchange& exchange, const ConnectFailure& failure) override {
+    failures.push_back(failure);
     return on_failure && on_failure(exchange);
   }
 
@@ -128,6 +129,7 @@ class ScriptedGateway final : public Gateway {
 
   int begun = 0;
   std::vector<Outcome::End> ends;
+  std::vector<ConnectFailure> failures;
 };
 
 /// The defaults, with less patience.

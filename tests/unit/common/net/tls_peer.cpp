@@ -12,6 +12,7 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -32,28 +33,72 @@ std::string common_name(X509_NAME* name) {
   return text;
 }
 
+// Valid for a day; issuer and signature are still to come.
+X509* certificate_for(EVP_PKEY* key, const std::string& name) {
+  X509* const certificate = X509_new();
+  CHECK(key != nullptr && certificate != nullptr);
+  X509_set_version(certificate, X509_VERSION_3);
+  ASN1_INTEGER_set(X509_get_serialNumber(certificate), 1);
+  X509_gmtime_adj(X509_getm_notBefore(certificate), -3600);
+  X509_gmtime_adj(X509_getm_notAfter(certificate), 24L * 3600);
+  X509_set_pubkey(certificate, key);
+  X509_NAME_add_entry_by_NID(X509_get_subject_name(certificate), NID_commonName, MBSTRING_ASC,
+                             reinterpret_cast<const unsigned char*>(name.data()),
+                             static_cast<int>(name.size()), -1, 0);
+  return certificate;
+}
+
+void extend(X509* certificate, int kind, const std::string& value) {
+  X509_EXTENSION* const extension = X509V3_EXT_conf_nid(nullptr, nullptr, kind, value.c_str());
+  CHECK(extension != nullptr);
+  X509_add_ext(certificate, extension, -1);
+  X509_EXTENSION_free(extension);
+}
+
+TlsPair pair_of(X509* certificate, EVP_PKEY* key) {
+  BIO* const certificate_text = BIO_new(BIO_s_mem());
+  BIO* const key_text = BIO_new(BIO_s_mem());
+  PEM_write_bio_X509(certificate_text, certificate);
+  PEM_write_bio_PrivateKey(key_text, key, nullptr, nullptr, 0, nullptr, nullptr);
+  return {text_of(certificate_text), text_of(key_text)};
+}
+
 }  // namespace
 
 TlsPair make_pair_for(const std::string& name) {
   set_tls_library_up();
   EVP_PKEY* const key = EVP_EC_gen("P-256");
-  X509* const certificate = X509_new();
-  CHECK(key != nullptr && certificate != nullptr);
-  ASN1_INTEGER_set(X509_get_serialNumber(certificate), 1);
-  X509_gmtime_adj(X509_getm_notBefore(certificate), -3600);
-  X509_gmtime_adj(X509_getm_notAfter(certificate), 24L * 3600);
-  X509_set_pubkey(certificate, key);
-  X509_NAME* const subject = X509_get_subject_name(certificate);
-  X509_NAME_add_entry_by_NID(subject, NID_commonName, MBSTRING_ASC,
-                             reinterpret_cast<const unsigned char*>(name.data()),
-                             static_cast<int>(name.size()), -1, 0);
-  X509_set_issuer_name(certificate, subject);
+  X509* const certificate = certificate_for(key, name);
+  X509_set_issuer_name(certificate, X509_get_subject_name(certificate));
   CHECK(X509_sign(certificate, key, EVP_sha256()) > 0);
-  BIO* const certificate_text = BIO_new(BIO_s_mem());
-  BIO* const key_text = BIO_new(BIO_s_mem());
-  PEM_write_bio_X509(certificate_text, certificate);
-  PEM_write_bio_PrivateKey(key_text, key, nullptr, nullptr, 0, nullptr, nullptr);
-  TlsPair pair{text_of(certificate_text), text_of(key_text)};
+  TlsPair pair = pair_of(certificate, key);
+  X509_free(certificate);
+  EVP_PKEY_free(key);
+  return pair;
+}
+
+TlsAuthority::TlsAuthority(const std::string& name) {
+  set_tls_library_up();
+  key_ = EVP_EC_gen("P-256");
+  certificate_ = certificate_for(key_, name);
+  X509_set_issuer_name(certificate_, X509_get_subject_name(certificate_));
+  extend(certificate_, NID_basic_constraints, "critical,CA:TRUE");
+  CHECK(X509_sign(certificate_, key_, EVP_sha256()) > 0);
+  pem_ = pair_of(certificate_, key_).certificate;
+}
+
+TlsAuthority::~TlsAuthority() {
+  X509_free(certificate_);
+  EVP_PKEY_free(key_);
+}
+
+TlsPair TlsAuthority::issue(const std::string& names) const {
+  EVP_PKEY* const key = EVP_EC_gen("P-256");
+  X509* const certificate = certificate_for(key, "pod");
+  X509_set_issuer_name(certificate, X509_get_subject_name(certificate_));
+  extend(certificate, NID_subject_alt_name, names);
+  CHECK(X509_sign(certificate, key_, EVP_sha256()) > 0);
+  TlsPair pair = pair_of(certificate, key);
   X509_free(certificate);
   EVP_PKEY_free(key);
   return pair;

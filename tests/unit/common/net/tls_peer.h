@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+struct evp_pkey_st;
+struct x509_st;
 struct ssl_st;
 struct ssl_ctx_st;
 
@@ -15,6 +17,26 @@ namespace sluice::net::testing {
 
 /// A fresh self-signed pair whose subject is `name`.
 [[nodiscard]] TlsPair make_pair_for(const std::string& name);
+
+/// A certificate authority of a test.
+class TlsAuthority {
+ public:
+  explicit TlsAuthority(const std::string& name);
+  ~TlsAuthority();
+  TlsAuthority(const TlsAuthority&) = delete;
+  TlsAuthority& operator=(const TlsAuthority&) = delete;
+
+  /// Its own certificate in PEM.
+  [[nodiscard]] const std::string& pem() const { return pem_; }
+
+  /// A fresh pair that lists these DNS names, as "DNS:a,DNS:b".
+  [[nodiscard]] TlsPair issue(const std::string& names) const;
+
+ private:
+  x509_st* certificate_;
+  evp_pkey_st* key_;
+  std::string pem_;
+};
 
 /// How a client shakes hands.
 struct TlsOffer {

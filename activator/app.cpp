@@ -1,0 +1,391 @@
+#include "activator/app.h"
+
+#include "activator/io/autoscaler_stream.h"
+#include "activator/io/knative_link.h"
+#include "activator/version.h"
+#include "common/net/open_files.h"
+#include "common/net/ready_line.h"
+
+#include <algorithm>
+#include <csignal>
+#include <fcntl.h>
+#include <malloc.h>
+
+namespace sluice::activator {
+namespace {
+
+constexpr Duration kReportPeriod = std::chrono::seconds{1};
+constexpr Duration kSettle = std::chrono::seconds{1};
+constexpr Duration kSettleStep = std::chrono::milliseconds{10};
+constexpr const char* kNotYet = "connection has not yet been established\n";
+constexpr const char* kLeaving = "received SIGTERM from kubelet\n";
+
+net::ServerLimits side_limits() {
+  net::ServerLimits limits;
+  limits.head_bytes_max = 16 * 1024;
+  limits.connections_max = 256;
+  limits.head_timeout = std::chrono::seconds{5};
+  return limits;
+}
+
+FrontSpec front_spec(const Config& config) {
+  FrontSpec spec;
+  spec.queues = config.queues;
+  spec.pods.idle_max = std::min(config.idle_connections, config.idle_connections_per_pod);
+  spec.pods.head_bytes_max = config.limits.head_bytes_max;
+  spec.pods.fields_max = config.limits.fields_max;
+  return spec;
+}
+
+// An error of a listener names the variable that would change it.
+Problem named(const char* variable, const Problem& problem) {
+  return {std::string{variable} + ": " + problem.what, problem.fix};
+}
+
+FrontGrant grant_of(const proto::RevisionState& state) {
+  FrontGrant grant;
+  grant.grant.desired = std::max(0, state.desired);
+  grant.grant.granted = state.granted < 0 ? grant.grant.desired : state.granted;
+  grant.grant.activators = std::max(1, state.activators);
+  if (!state.cannot_scale) return grant;
+  grant.grant.cannot_scale = true;
+  grant.grant.retry_after = state.cannot_scale->retry_after;
+  grant.detail = state.cannot_scale->detail;
+  switch (state.cannot_scale->reason) {
+    case proto::CannotScaleReason::no_capacity:
+      grant.reason = "no-capacity";
+      break;
+    case proto::CannotScaleReason::no_matching_place:
+      grant.reason = "no-matching-place";
+      break;
+    case proto::CannotScaleReason::start_failed:
+      grant.error = Error::start_failed;
+      break;
+    case proto::CannotScaleReason::paused:
+      grant.reason = "paused";
+      break;
+    case proto::CannotScaleReason::node_pressure:
+      grant.reason = "node-pressure";
+      break;
+    case proto::CannotScaleReason::unspecified:
+      break;
+  }
+  return grant;
+}
+
+}  // namespace
+
+App::App(Config config)
+    : config_{std::move(config)},
+      log_{"activator", config_.log_least},
+      telemetry_{io_, config_.observability, log_, clock_.now()},
+      pod_tls_{config_.certs_dir, config_.pod_tls_port, log_},
+      front_{io_, clock_, book_, *this, front_spec(config_)},
+      prober_{io_,
+              clock_,
+              front_,
+              {.probe_timeout = config_.probe_timeout, .probe_gap_max = config_.probe_frequency},
+              {.on_pod_seen = [this](RevisionHandle pod) { wakes_.seen(pod, clock_.now()); },
+               .on_pod_usable = [this](RevisionHandle pod) { wakes_.usable(pod, clock_.now()); }}},
+      book_{front_,
+            prober_,
+            log_,
+            {.cluster_domain = config_.cluster_domain,
+             .queue_depth = config_.queue_depth,
+             .queue_wait = config_.queue_wait,
+             .pod_ip = config_.pod_ip}},
+      directory_{io_, config_.platform_path, book_, log_, {}},
+      status_{[this](std::string& out) { write_metrics(out); }, [this] { return checks(); }},
+      serving_tls_{config_.certs_dir, config_.tls_settings, log_},
+      serving_{io_, clock_, front_, config_.limits},
+      metrics_{io_, clock_, status_, side_limits()},
+      signals_{io_, SIGINT, SIGTERM},
+      ticker_{io_},
+      drain_timer_{io_},
+      next_tick_{clock_.now() + kReportPeriod} {
+  front_.set_unready(kNotYet);
+  book_.on_added([this](const RevisionId& id, RevisionHandle /*handle*/) {
+    const proto::RevisionState* state = peer_ ? peer_->state(id) : nullptr;
+    if (state != nullptr) apply(*state);
+  });
+  book_.on_removed([this](RevisionHandle handle) {
+    telemetry_.forget(handle);
+    wakes_.forget(handle);
+  });
+  serving_.on_quiet([this] { check_drained(); });
+}
+
+App::~App() = default;
+
+Result<int, Problem> App::open() {
+  const auto http = serving_.listen(config_.http);
+  if (!http) return named("SLUICE_HTTP_ADDRESS", http.error());
+  const auto h2c = serving_.listen(config_.h2c);
+  if (!h2c) return named("SLUICE_H2C_ADDRESS", h2c.error());
+  addresses_ = {{"serving", *http}, {"h2c", *h2c}};
+  if (config_.tls) {
+    const auto tls = serving_tls_.open(serving_, *config_.tls);
+    if (!tls) return named("SLUICE_TLS_ADDRESS", tls.error());
+    if (*tls) addresses_.emplace_back("tls", **tls);
+  }
+  if (config_.observability.metrics) {
+    const auto metrics = metrics_.listen(*config_.observability.metrics);
+    if (!metrics) return named("SLUICE_METRICS_ADDRESS", metrics.error());
+    addresses_.emplace_back("metrics", *metrics);
+  }
+  if (config_.pods_over_tls) {
+    const auto trusted = pod_tls_.open();
+    if (!trusted) return named("SLUICE_POD_TLS", trusted.error());
+    prober_.set_door([this](RevisionHandle revision, net::Address& address) {
+      return pod_tls_.door(front_.id_of(revision).space, address);
+    });
+  }
+  const auto linked = open_link();
+  if (!linked) return linked.error();
+  book_.set_own({*http, *h2c});
+  if (const auto problem = directory_.open()) return named("SLUICE_PLATFORM", *problem);
+  peer_->start();
+  return tell_ready();
+}
+
+Result<int, Problem> App::open_link() {
+  if (config_.autoscalers.empty()) {
+    peer_ = std::make_unique<KnativeLink>(
+        io_, log_, KnativeLinkSpec{.target = config_.knative_autoscaler, .pod = config_.pod},
+        peer_events());
+    return 0;
+  }
+  const net::Address& own = addresses_.front().second;
+  net::Address reached = own;
+  if (!own.is_unix() && (own.host.empty() || own.host == "0.0.0.0" || own.host == "::")) {
+    reached.host = config_.pod_ip;
+  }
+  auto stream = AutoscalerStream::make(io_, clock_, log_,
+                                       {.targets = config_.autoscalers,
+                                        .tls_dir = config_.rpc_tls_dir,
+                                        .self = {.activator = config_.pod,
+                                                 .address = reached.text(),
+                                                 .version = std::string{kVersion}}},
+                                       peer_events());
+  if (!stream) return named("SLUICE_TLS_DIR", stream.error());
+  peer_ = std::move(*stream);
+  return 0;
+}
+
+Result<int, Problem> App::tell_ready() const {
+  if (config_.ready_fd < 0) return 0;
+  if (::fcntl(config_.ready_fd, F_GETFD) < 0) {
+    return Problem{"descriptor " + std::to_string(config_.ready_fd) +
+                       " of --ready-fd or SLUICE_READY_FD is not open",
+                   "pass an open one, or none"};
+  }
+  net::write_ready_line(config_.ready_fd, addresses_);
+  return 0;
+}
+
+PeerEvents App::peer_events() {
+  return {.on_state = [this](const proto::RevisionState& state) { apply(state); },
+          .on_gone =
+              [this](const RevisionId& id) {
+                if (const auto handle = book_.find(id)) {
+                  prober_.set_avoid(*handle, {});
+                  front_.set_grant(*handle, {});
+                }
+              },
+          .on_reached =
+              [this] {
+                reached_ = true;
+                if (signals_seen_ == 0) front_.set_unready({});
+              },
+          .held = [this] { return held(clock_.now()); }};
+}
+
+int App::run() {
+  // The buffers of bodies come and go; giving their pages back each time costs more than keeping a
+  // megabyte.
+  ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  // Whoever reads our log may go away; that ends no request.
+  std::signal(SIGPIPE, SIG_IGN);
+  net::raise_open_files();
+  const auto opened = open();
+  if (!opened) {
+    log_.write(log::Severity::error, opened.error().text());
+    return 1;
+  }
+  on_signal();
+  tick();
+  io_.run();
+  telemetry_.flush();
+  return exit_code_;
+}
+
+void App::apply(const proto::RevisionState& state) {
+  const auto handle = book_.find(state.revision);
+  if (!handle) return;
+  if (state.desired > 0) wakes_.decided(*handle, clock_.now());
+  prober_.set_avoid(*handle, state.avoid);
+  front_.set_grant(*handle, grant_of(state));
+}
+
+std::vector<proto::Waiting> App::held(TimePoint now) const {
+  std::vector<proto::Waiting> held;
+  front_.each_busy([&](const FrontGateway::Busy& busy) {
+    if (busy.waiting == 0) return;
+    const Duration oldest = busy.oldest ? std::max(Duration{0}, now - *busy.oldest) : Duration{0};
+    held.push_back({busy.id, static_cast<std::uint32_t>(busy.waiting), oldest});
+  });
+  return held;
+}
+
+void App::tick() {
+  ticker_.expires_after(std::max(Duration{0}, next_tick_ - clock_.now()));
+  ticker_.async_wait([this](const boost::system::error_code& ec) {
+    if (ec) return;
+    const TimePoint now = clock_.now();
+    std::vector<RevisionStat> stats;
+    front_.report(now, stats);
+    for (const RevisionStat& stat : stats) {
+      const auto handle = book_.find(stat.revision);
+      if (handle) telemetry_.reported(*handle, stat.average_concurrent_requests);
+    }
+    peer_->tick(stats, held(now), now);
+    front_.sweep();
+    serving_tls_.look();
+    if (config_.pods_over_tls) pod_tls_.look();
+    // A late tick is followed by one at its proper time; ticks that passed altogether are skipped.
+    do {
+      next_tick_ += kReportPeriod;
+    } while (next_tick_ <= now);
+    tick();
+  });
+}
+
+void App::on_poke(RevisionHandle revision, const RevisionStat& stat) {
+  const TimePoint now = clock_.now();
+  const auto oldest = front_.oldest_waiting(revision);
+  const std::int32_t waiting = std::max(1, front_.waiting(revision));
+  peer_->poke(stat,
+              {stat.revision, static_cast<std::uint32_t>(waiting),
+               oldest ? std::max(Duration{0}, now - *oldest) : Duration{0}},
+              now);
+}
+
+void App::on_held(RevisionHandle revision) {
+  wakes_.held(revision, clock_.now());
+}
+
+void App::on_pod_refused(RevisionHandle revision, const PodId& pod, PodRefusal refusal) {
+  if (refusal != PodRefusal::full) prober_.suspect(revision, pod);
+}
+
+std::string App::cold_start(RevisionHandle revision, TimePoint arrived, TimePoint dispatched) {
+  std::string lines = wakes_.first_byte(revision, arrived, dispatched, clock_.now());
+  if (!config_.cold_start_header) lines.clear();
+  return lines;
+}
+
+void App::on_served(RevisionHandle revision, const Served& served) {
+  const RevisionNames* names = book_.names(revision);
+  if (names == nullptr) return;
+  telemetry_.served(revision, front_.id_of(revision), *names, served, clock_.now());
+}
+
+std::vector<Check> App::checks() const {
+  std::vector<Check> checks{{"autoscaler", reached_ ? "" : "not reached yet"},
+                            {"signal", signals_seen_ == 0 ? "" : "draining"}};
+  return checks;
+}
+
+void App::write_metrics(std::string& out) const {
+  telemetry_.write(out, front_, [this](RevisionHandle handle) -> const RevisionNames& {
+    return *book_.names(handle);
+  });
+  metrics::Exposition text{out};
+  wakes_.write(text);
+  using metrics::MetricType;
+  const std::string peer = metrics::label_text({{"peer", "autoscaler"}});
+  text.family("kn_activator_stats_conn_reachable", MetricType::gauge,
+              "Whether the autoscaler is reached now.");
+  text.count(peer, peer_->reachable() ? 1 : 0);
+  text.family("kn_activator_stats_conn_errors_total", MetricType::counter,
+              "Connections to the autoscaler that failed or ended.");
+  text.count(peer, peer_->errors());
+  text.family("sluice_activator_pod_probes_total", MetricType::counter, "Probes of pods.");
+  text.count(metrics::label_text({{"result", "passed"}}), prober_.counts().passed);
+  text.count(metrics::label_text({{"result", "silent"}}), prober_.counts().silent);
+  text.count(metrics::label_text({{"result", "not-ready"}}), prober_.counts().not_ready);
+  text.family("sluice_activator_revisions", MetricType::gauge, "Revisions known.");
+  text.count({}, book_.size());
+  text.family("sluice_activator_listed_pods", MetricType::gauge,
+              "Pods this activator may choose, of all revisions.");
+  text.count({}, prober_.listed());
+  text.family("sluice_activator_index", MetricType::gauge,
+              "Its place among the activators, -1 while it has not seen itself.");
+  text.value({}, prober_.place().index);
+}
+
+void App::on_signal() {
+  signals_.async_wait([this](const boost::system::error_code& ec, int /*number*/) {
+    if (ec) return;
+    if (++signals_seen_ > 1) {
+      leave(1);
+      return;
+    }
+    drain();
+    on_signal();
+  });
+}
+
+// Unready at once; whoever has not heard is served as before until the quiet period is over.
+void App::drain() {
+  front_.set_unready(kLeaving);
+  log_.write(log::Severity::info, "draining");
+  drain_timer_.expires_after(config_.drain_quiet);
+  drain_timer_.async_wait([this](const boost::system::error_code& ec) {
+    if (!ec) on_quiet_over();
+  });
+}
+
+void App::on_quiet_over() {
+  quiet_over_ = true;
+  serving_.stop_accepting();
+  serving_.close_after_responses();
+  serving_.close_tunnels();
+  settle_soon(clock_.now() + kSettle);
+}
+
+void App::check_drained() {
+  if (quiet_over_ && serving_.in_flight() == 0) settle_soon(clock_.now() + kSettle);
+}
+
+// Never at once: a request ends from deep inside its connection, and one that has just been read may
+// not have begun yet.
+void App::settle_soon(TimePoint give_up) {
+  drain_timer_.expires_after(kSettleStep);
+  drain_timer_.async_wait([this, give_up](const boost::system::error_code& ec) {
+    if (!ec) settle(give_up);
+  });
+}
+
+// Nothing is in flight, but a request may lie unread in the kernel, and the GOAWAY of an idle
+// connection may not have left: neither is cut. Connections that only linger get kSettle.
+void App::settle(TimePoint give_up) {
+  serving_.close_idle();
+  if (serving_.in_flight() > 0) return;
+  if (serving_.connections() == 0 || clock_.now() >= give_up) {
+    leave(0);
+    return;
+  }
+  settle_soon(give_up);
+}
+
+void App::leave(int code) {
+  exit_code_ = code;
+  serving_.stop_accepting();
+  metrics_.stop_accepting();
+  // What was answered is with the kernel already; idle connections end with the process.
+  io_.stop();
+}
+
+}  // namespace sluice::activator

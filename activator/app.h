@@ -1,0 +1,94 @@
+#pragma once
+
+#include "activator/config.h"
+#include "activator/io/autoscaler_peer.h"
+#include "activator/io/front_gateway.h"
+#include "activator/io/pod_prober.h"
+#include "activator/io/pod_tls.h"
+#include "activator/io/revision_book.h"
+#include "activator/io/status_server.h"
+#include "activator/io/telemetry.h"
+#include "activator/io/wake_watch.h"
+#include "common/files/platform_directory.h"
+#include "common/log/log.h"
+#include "common/net/proxy_server.h"
+#include "common/net/serving_tls.h"
+#include "common/time/clock.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice::activator {
+
+/// The activator, put together: the front gateway behind its listeners, the platform it learns
+/// revisions and pods from, the way to the autoscaler, and the way out.
+class App final : private FrontOwner {
+ public:
+  explicit App(Config config);
+  ~App() override;
+
+  /// Binds every listener, says so on the ready descriptor, and serves until drained.
+  /// Returns the exit code.
+  [[nodiscard]] int run();
+
+ private:
+  [[nodiscard]] Result<int, Problem> open();
+  [[nodiscard]] Result<int, Problem> open_link();
+  [[nodiscard]] Result<int, Problem> tell_ready() const;
+  void tick();
+  void on_signal();
+  void drain();
+  void on_quiet_over();
+  void check_drained();
+  void settle_soon(TimePoint give_up);
+  void settle(TimePoint give_up);
+  void leave(int code);
+  [[nodiscard]] PeerEvents peer_events();
+  [[nodiscard]] std::vector<proto::Waiting> held(TimePoint now) const;
+  void apply(const proto::RevisionState& state);
+  [[nodiscard]] std::vector<Check> checks() const;
+  void write_metrics(std::string& out) const;
+
+  void on_poke(RevisionHandle revision, const RevisionStat& stat) override;
+  void on_held(RevisionHandle revision) override;
+
+  void on_pod_drained(RevisionHandle /*revision*/, const PodId& /*pod*/) override {}
+
+  void on_pod_refused(RevisionHandle revision, const PodId& pod, PodRefusal refusal) override;
+  [[nodiscard]] std::string cold_start(RevisionHandle revision, TimePoint arrived,
+                                       TimePoint dispatched) override;
+  void on_served(RevisionHandle revision, const Served& served) override;
+
+  Config config_;
+  Clock clock_;
+  log::Logger log_;
+  boost::asio::io_context io_{1};
+  Telemetry telemetry_;
+  WakeWatch wakes_;
+  PodTls pod_tls_;
+  FrontGateway front_;
+  PodProber prober_;
+  RevisionBook book_;
+  files::PlatformDirectory directory_;
+  std::unique_ptr<AutoscalerPeer> peer_;
+  StatusServer status_;
+  net::ServingTls serving_tls_;
+  net::ProxyServer serving_;
+  net::ProxyServer metrics_;
+  std::vector<std::pair<std::string, net::Address>> addresses_;
+  boost::asio::signal_set signals_;
+  boost::asio::steady_timer ticker_;
+  boost::asio::steady_timer drain_timer_;
+  TimePoint next_tick_;
+  int signals_seen_ = 0;
+  bool reached_ = false;  // by or of an autoscaler, once
+  bool quiet_over_ = false;
+  int exit_code_ = 0;
+};
+
+}  // namespace sluice::activator

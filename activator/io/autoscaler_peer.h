@@ -1,0 +1,56 @@
+#pragma once
+
+#include "activator/core/request_reporter.h"
+#include "common/base/ids.h"
+#include "common/messages/activator_stream.h"
+#include "common/time/time_point.h"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice::activator {
+
+/// What whoever talks to the autoscaler tells the rest of the program. Called on the loop.
+struct PeerEvents {
+  /// A state is to be put in force for new requests before this returns.
+  std::function<void(const proto::RevisionState&)> on_state;
+
+  /// Nothing is known of this revision any more.
+  std::function<void(const RevisionId&)> on_gone;
+
+  /// An autoscaler has taken us up, for the first time or again.
+  std::function<void()> on_reached;
+
+  /// Everybody who is held now.
+  std::function<std::vector<proto::Waiting>()> held;
+};
+
+/// The activator's way to its autoscaler. What it does not hear while the way is cut is kept or
+/// dropped as each form says; nothing of it touches requests.
+class AutoscalerPeer {
+ public:
+  virtual ~AutoscalerPeer() = default;
+
+  virtual void start() = 0;
+
+  /// The first request of an idle revision: told in this call if the way is open.
+  virtual void poke(const RevisionStat& stat, const proto::Waiting& held, TimePoint now) = 0;
+
+  /// Each second.
+  virtual void tick(std::span<const RevisionStat> stats, std::span<const proto::Waiting> waiting,
+                    TimePoint now) = 0;
+
+  /// What is in force for a revision; null when nobody has spoken of it.
+  [[nodiscard]] virtual const proto::RevisionState* state(const RevisionId& revision) const = 0;
+
+  /// Whether the way is open now.
+  [[nodiscard]] virtual bool reachable() const = 0;
+
+  /// Connections that failed or ended, and messages that were dropped, so far.
+  [[nodiscard]] virtual std::uint64_t errors() const = 0;
+};
+
+}  // namespace sluice::activator

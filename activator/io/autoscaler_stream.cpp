@@ -1,0 +1,127 @@
+#include "activator/io/autoscaler_stream.h"
+
+#include "common/proto/activator_stream_codec.h"
+
+#include <chrono>
+#include <utility>
+
+namespace sluice::activator {
+
+AutoscalerStream::AutoscalerStream(const Clock& clock, const log::Logger& log, StreamSpec spec,
+                                   PeerEvents events)
+    : clock_{clock},
+      log_{log},
+      spec_{std::move(spec)},
+      events_{std::move(events)},
+      link_{spec_.self} {}
+
+AutoscalerStream::~AutoscalerStream() = default;
+
+Result<std::unique_ptr<AutoscalerStream>, Problem> AutoscalerStream::make(
+    boost::asio::io_context& io, const Clock& clock, const log::Logger& log, StreamSpec spec,
+    PeerEvents events) {
+  std::unique_ptr<AutoscalerStream> made{
+      new AutoscalerStream{clock, log, std::move(spec), std::move(events)}};
+  AutoscalerStream& self = *made;
+  for (const std::string& target : self.spec_.targets) {
+    const auto stream = self.link_.add();
+    if (!stream) return Problem{"too many autoscaler addresses", "name each replica once"};
+    self.replicas_.push_back(std::make_unique<Replica>());
+    Replica& replica = *self.replicas_.back();
+    replica.stream = *stream;
+    rpc::ClientOptions options{.target = target, .method = proto::kActivatorStreamMethod};
+    options.tls_dir = self.spec_.tls_dir;
+    options.seed = std::hash<std::string>{}(self.spec_.self.activator + target);
+    auto client = rpc::Client::make(
+        io, std::move(options),
+        {.on_connected = [&self, &replica] { self.connected(replica); },
+         .on_message = [&self,
+                        &replica](std::string bytes) { self.received(replica, std::move(bytes)); },
+         .on_writable = [&self, &replica] { self.pump(replica); },
+         .on_closed = [&self, &replica](
+                          const rpc::Client::Closed& closed) { self.closed(replica, closed); }});
+    if (!client) return client.error();
+    replica.client = std::move(*client);
+  }
+  return made;
+}
+
+void AutoscalerStream::start() {
+  for (const auto& replica : replicas_) replica->client->start();
+}
+
+void AutoscalerStream::poke(const RevisionStat& stat, const proto::Waiting& held, TimePoint now) {
+  link_.poke(stat, held, now);
+  pump_all();
+}
+
+void AutoscalerStream::tick(std::span<const RevisionStat> stats,
+                            std::span<const proto::Waiting> waiting, TimePoint now) {
+  link_.tick(stats, waiting, now);
+  pump_all();
+}
+
+const proto::RevisionState* AutoscalerStream::state(const RevisionId& revision) const {
+  return link_.state(revision);
+}
+
+void AutoscalerStream::connected(Replica& replica) {
+  link_.connected(replica.stream, events_.held());
+  pump(replica);
+}
+
+void AutoscalerStream::received(Replica& replica, std::string bytes) {
+  auto message = proto::decode_autoscaler_message(bytes);
+  if (!message) {
+    ++errors_;
+    log_.write(log::Severity::error, "a message of the autoscaler cannot be read",
+               {{"autoscaler", replica.client->target()}});
+    replica.client->reconnect({rpc::Code::invalid_argument, "a message that cannot be read"});
+    return;
+  }
+  if (!*message) return;  // of a later version
+  const AutoscalerLink::Heard heard = link_.received(replica.stream, std::move(**message));
+  if (heard.refused) {
+    ++errors_;
+    log_.write(log::Severity::error, "the autoscaler is refused",
+               {{"autoscaler", replica.client->target()}, {"reason", *heard.refused}});
+    replica.client->reconnect({rpc::Code::failed_precondition, *heard.refused});
+    return;
+  }
+  if (heard.welcomed) {
+    replica.told = false;
+    log_.write(log::Severity::info, "connected to the autoscaler",
+               {{"autoscaler", replica.client->target()}});
+    events_.on_reached();
+  }
+  for (const proto::RevisionState& state : heard.states) {
+    events_.on_state(state);
+    link_.applied(state.revision, state.version);
+  }
+  for (const RevisionId& gone : heard.gone) events_.on_gone(gone);
+  pump(replica);
+}
+
+void AutoscalerStream::closed(Replica& replica, const rpc::Client::Closed& closed) {
+  ++errors_;
+  if (closed.connected) link_.lost(replica.stream);
+  if (!closed.connected && replica.told) return;
+  replica.told = true;
+  log_.write(log::Severity::warning,
+             "the autoscaler cannot be reached; requests are served as before",
+             {{"autoscaler", replica.client->target()}, {"ending", closed.ending.show()}});
+}
+
+void AutoscalerStream::pump(Replica& replica) {
+  while (replica.client->writable()) {
+    const auto message = link_.next_message(replica.stream);
+    if (!message) return;
+    replica.client->write(proto::encode(*message));
+  }
+}
+
+void AutoscalerStream::pump_all() {
+  for (const auto& replica : replicas_) pump(*replica);
+}
+
+}  // namespace sluice::activator

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "activator/core/autoscaler_link.h"
+#include "activator/io/autoscaler_peer.h"
+#include "common/base/result.h"
+#include "common/log/log.h"
+#include "common/rpc/client.h"
+#include "common/time/clock.h"
+
+#include <boost/asio/io_context.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice::activator {
+
+struct StreamSpec {
+  std::vector<std::string> targets;  ///< `host:port` or `unix:/path`, one per replica
+  std::string tls_dir;               ///< empty: clear text
+  AutoscalerLink::Self self;
+};
+
+/// Our own autoscaler, by the stream of protocols.md 3: carries out what AutoscalerLink says.
+class AutoscalerStream final : public AutoscalerPeer {
+ public:
+  /// `clock` and `log` outlive this. Problem: a file of tls_dir that cannot be read.
+  [[nodiscard]] static Result<std::unique_ptr<AutoscalerStream>, Problem> make(
+      boost::asio::io_context& io, const Clock& clock, const log::Logger& log, StreamSpec spec,
+      PeerEvents events);
+
+  ~AutoscalerStream() override;
+
+  void start() override;
+  void poke(const RevisionStat& stat, const proto::Waiting& held, TimePoint now) override;
+  void tick(std::span<const RevisionStat> stats, std::span<const proto::Waiting> waiting,
+            TimePoint now) override;
+  [[nodiscard]] const proto::RevisionState* state(const RevisionId& revision) const override;
+
+  [[nodiscard]] bool reachable() const override { return link_.welcomed() > 0; }
+
+  [[nodiscard]] std::uint64_t errors() const override { return errors_; }
+
+ private:
+  struct Replica {
+    AutoscalerLink::Stream stream = 0;
+    std::unique_ptr<rpc::Client> client;
+    bool told = false;  // that it cannot be reached
+  };
+
+  AutoscalerStream(const Clock& clock, const log::Logger& log, StreamSpec spec, PeerEvents events);
+
+  void connected(Replica& replica);
+  void received(Replica& replica, std::string bytes);
+  void closed(Replica& replica, const rpc::Client::Closed& closed);
+  void pump(Replica& replica);
+  void pump_all();
+
+  const Clock& clock_;
+  const log::Logger& log_;
+  StreamSpec spec_;
+  PeerEvents events_;
+  AutoscalerLink link_;
+  std::uint64_t errors_ = 0;
+  std::vector<std::unique_ptr<Replica>> replicas_;
+};
+
+}  // namespace sluice::activator

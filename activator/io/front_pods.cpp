@@ -1,0 +1,305 @@
+// Revisions, their pods and what may wait for them: what others tell the gateway.
+
+#include "activator/io/front_state.h"
+
+#include <algorithm>
+
+namespace sluice::activator {
+
+namespace {
+
+// Whole seconds, at least one: a fraction is not to be told as nothing.
+int retry_after_s(Duration wait) {
+  const auto whole = std::chrono::ceil<std::chrono::seconds>(wait).count();
+  return static_cast<int>(std::clamp<std::int64_t>(whole, 1, 24 * 3600));
+}
+
+}  // namespace
+
+FrontGateway::FrontGateway(boost::asio::io_context& io, const Clock& clock, Router& router,
+                           FrontOwner& owner, const FrontSpec& spec)
+    : io_{io},
+      clock_{clock},
+      router_{router},
+      owner_{owner},
+      spec_{spec},
+      budget_{spec.queues},
+      timer_{io} {}
+
+FrontGateway::~FrontGateway() = default;
+
+FrontGateway::Revision& FrontGateway::at(RevisionHandle revision) {
+  const std::size_t index = index_of(revision);
+  CHECK(index < revisions_.size() && revisions_[index] != nullptr);
+  CHECK(revisions_[index]->handle == revision);
+  return *revisions_[index];
+}
+
+const FrontGateway::Revision& FrontGateway::at(RevisionHandle revision) const {
+  const std::size_t index = index_of(revision);
+  CHECK(index < revisions_.size() && revisions_[index] != nullptr);
+  CHECK(revisions_[index]->handle == revision);
+  return *revisions_[index];
+}
+
+RevisionHandle FrontGateway::add(const FrontRevision& revision) {
+  std::uint32_t index = 0;
+  if (free_.empty()) {
+    index = static_cast<std::uint32_t>(revisions_.size());
+    revisions_.emplace_back();
+  } else {
+    index = free_.back();
+    free_.pop_back();
+  }
+  const RevisionHandle handle{std::uint64_t{next_generation_++} << 32U | index};
+  revisions_[index] = std::make_unique<Revision>(handle, revision, reporter_.open(revision.id));
+  return handle;
+}
+
+void FrontGateway::remove(RevisionHandle handle, const http::OwnResponse& waiting) {
+  Revision& revision = at(handle);
+  set_pods(handle, {});
+  revision.removed = true;
+  ++unswept_;
+  std::vector<Dismissal> dismissed;
+  revision.throttler.fail_all(dismissed);
+  dismiss(dismissed, waiting);
+  schedule(revision);
+  reporter_.close(revision.reporter);
+  sweep();
+}
+
+void FrontGateway::set_pods(RevisionHandle handle, std::span<const FrontPod> pods) {
+  Revision& revision = at(handle);
+  std::vector<PodState> states;
+  states.reserve(pods.size());
+  for (auto& [id, pod] : revision.pods) pod->removed = true;
+  for (const FrontPod& wanted : pods) {
+    states.push_back({wanted.id, wanted.avoid, 0});
+    know_pod(handle, wanted);
+    revision.pods.at(wanted.id)->removed = false;
+  }
+  if (!pods.empty()) revision.refused_until.reset();
+  std::vector<Admission> admitted;
+  revision.throttler.set_pods(states, admitted);
+  dispatch(revision, admitted);
+  schedule(revision);
+  for (auto next = revision.pods.begin(); next != revision.pods.end();) {
+    if (!next->second->removed) {
+      ++next;
+      continue;
+    }
+    retire(revision, std::move(next->second));
+    next = revision.pods.erase(next);
+  }
+}
+
+net::UpstreamPool& FrontGateway::know_pod(RevisionHandle handle, const FrontPod& pod) {
+  auto& known = at(handle).pods[pod.id];
+  if (!known) known = std::make_unique<Pod>(io_, pod, spec_.pods);
+  return known->pool;
+}
+
+net::UpstreamPool* FrontGateway::pool_of(RevisionHandle handle, const PodId& id) {
+  Revision& revision = at(handle);
+  const auto found = revision.pods.find(id);
+  return found == revision.pods.end() ? nullptr : &found->second->pool;
+}
+
+void FrontGateway::list_pod(RevisionHandle handle, const PodId& id, bool avoid) {
+  Revision& revision = at(handle);
+  CHECK(revision.pods.contains(id));
+  revision.refused_until.reset();
+  std::vector<Admission> admitted;
+  revision.throttler.update_pod({id, avoid, 0}, admitted);
+  dispatch(revision, admitted);
+  schedule(revision);
+}
+
+void FrontGateway::unlist_pod(RevisionHandle handle, const PodId& id) {
+  Revision& revision = at(handle);
+  std::vector<Admission> admitted;
+  (void)revision.throttler.remove_pod(id, admitted);
+  dispatch(revision, admitted);
+  schedule(revision);
+}
+
+void FrontGateway::trust_pod(RevisionHandle handle, const PodId& id, bool avoid) {
+  if (at(handle).throttler.waiting() == 0) return;
+  unlist_pod(handle, id);
+  list_pod(handle, id, avoid);
+}
+
+void FrontGateway::forget_pod(RevisionHandle handle, const PodId& id) {
+  unlist_pod(handle, id);
+  Revision& revision = at(handle);
+  const auto found = revision.pods.find(id);
+  if (found == revision.pods.end()) return;
+  found->second->removed = true;
+  retire(revision, std::move(found->second));
+  revision.pods.erase(found);
+}
+
+void FrontGateway::retire(Revision& revision, std::unique_ptr<Pod> pod) {
+  pod->pool.close();
+  revision.leaving.push_back(std::move(pod));
+  ++unswept_;
+}
+
+void FrontGateway::set_timeouts(RevisionHandle revision, const net::Timeouts& timeouts) {
+  at(revision).timeouts = timeouts;
+}
+
+void FrontGateway::set_grant(RevisionHandle handle, const FrontGrant& grant) {
+  Revision& revision = at(handle);
+  if (revision.grant) {
+    *revision.grant = grant;
+  } else {
+    revision.grant = std::make_unique<FrontGrant>(grant);
+  }
+  std::vector<Dismissal> dismissed;
+  revision.throttler.set_grant(grant.grant, dismissed);
+  if (!dismissed.empty()) {
+    dismiss(dismissed, refusal_of(revision, Error::cannot_scale, grant.grant.retry_after));
+  }
+  schedule(revision);
+}
+
+http::OwnResponse FrontGateway::refusal_of(const Revision& revision, Error error,
+                                           Duration retry_after) const {
+  std::string detail;
+  std::string facts;
+  if (error == Error::cannot_scale && revision.grant) {
+    error = revision.grant->error;
+    if (!revision.grant->detail.empty()) detail = revision.grant->detail + "\n";
+    if (!revision.grant->reason.empty()) facts = "reason=" + revision.grant->reason;
+  }
+  http::OwnResponse response = http::response_for(error, detail, facts);
+  response.retry_after_s = retry_after_s(retry_after);
+  return response;
+}
+
+void FrontGateway::refuse_starts(RevisionHandle handle, TimePoint until) {
+  Revision& revision = at(handle);
+  revision.refused_until = until;
+  std::vector<Dismissal> dismissed;
+  revision.throttler.fail_all(dismissed);
+  dismiss(dismissed, refusal_of(revision, Error::start_failed, until - clock_.now()));
+  schedule(revision);
+}
+
+void FrontGateway::refuse_waiting() {
+  for (const auto& revision : revisions_) {
+    if (revision == nullptr || revision->throttler.waiting() == 0) continue;
+    std::vector<Dismissal> dismissed;
+    revision->throttler.fail_all(dismissed);
+    dismiss(dismissed, http::response_for(Error::draining));
+    schedule(*revision);
+  }
+}
+
+std::optional<FrontGateway::Busy> FrontGateway::busy_of(const Revision* revision) const {
+  if (revision == nullptr || revision->requests == 0 || revision->removed) return std::nullopt;
+  return Busy{.revision = revision->handle,
+              .id = revision->id,
+              .waiting = revision->throttler.waiting(),
+              .running = revision->throttler.in_flight(),
+              .oldest = revision->throttler.oldest_waiting()};
+}
+
+const RevisionId& FrontGateway::id_of(RevisionHandle revision) const {
+  return at(revision).id;
+}
+
+std::int32_t FrontGateway::waiting(RevisionHandle revision) const {
+  return at(revision).throttler.waiting();
+}
+
+std::optional<TimePoint> FrontGateway::oldest_waiting(RevisionHandle revision) const {
+  return at(revision).throttler.oldest_waiting();
+}
+
+std::int64_t FrontGateway::in_flight(RevisionHandle revision) const {
+  return at(revision).throttler.in_flight();
+}
+
+std::size_t FrontGateway::pods(RevisionHandle revision) const {
+  return at(revision).throttler.pods();
+}
+
+std::uint32_t FrontGateway::in_flight(RevisionHandle handle, const PodId& id) const {
+  const Revision& revision = at(handle);
+  if (const auto found = revision.pods.find(id); found != revision.pods.end()) {
+    return found->second->in_flight;
+  }
+  for (const auto& pod : revision.leaving) {
+    if (pod->id == id && pod->in_flight > 0) return pod->in_flight;
+  }
+  return 0;
+}
+
+void FrontGateway::sweep() {
+  if (unswept_ == 0) return;
+  for (std::size_t index = 0; index < revisions_.size(); ++index) {
+    if (revisions_[index] == nullptr) continue;
+    Revision& revision = *revisions_[index];
+    unswept_ -= std::erase_if(revision.leaving, [&revision](const std::unique_ptr<Pod>& pod) {
+      if (pod->in_flight > 0 || !pod->pool.at_rest()) return false;
+      for (auto& [ref, cached] : revision.by_slot) {
+        if (cached == pod.get()) cached = nullptr;
+      }
+      return true;
+    });
+    if (!revision.removed || revision.requests > 0 || !revision.leaving.empty()) continue;
+    revisions_[index].reset();
+    free_.push_back(static_cast<std::uint32_t>(index));
+    --unswept_;
+  }
+}
+
+// The throttler's two timers, of all revisions in one: whoever changes a revision says so here.
+void FrontGateway::schedule(Revision& revision) {
+  std::optional<TimePoint> due = revision.throttler.next_expiry();
+  if (const auto resume = revision.throttler.next_resume(); resume && (!due || *resume < *due)) {
+    due = resume;
+  }
+  if (due == revision.due) return;
+  const std::size_t index = index_of(revision.handle);
+  if (revision.due) due_.erase({*revision.due, index});
+  revision.due = due;
+  if (!due) return;
+  due_.emplace(*due, index);
+  arm();
+}
+
+void FrontGateway::arm() {
+  if (due_.empty()) return;
+  const TimePoint first = due_.begin()->first;
+  if (armed_ && *armed_ <= first) return;
+  armed_ = first;
+  timer_.expires_after(std::max(Duration{0}, first - clock_.now()));
+  timer_.async_wait([this](const boost::system::error_code& ec) {
+    if (ec) return;
+    armed_.reset();
+    on_due();
+    arm();
+  });
+}
+
+void FrontGateway::on_due() {
+  const TimePoint now = clock_.now();
+  while (!due_.empty() && due_.begin()->first <= now) {
+    Revision& revision = *revisions_[due_.begin()->second];
+    while (const auto expired = revision.throttler.expire(now)) {
+      dismiss({*expired}, http::response_for(Error::queue_wait));
+    }
+    std::vector<Admission> admitted;
+    revision.throttler.resume(now, admitted);
+    dispatch(revision, admitted);
+    schedule(revision);
+    // A core that leaves something due in the past would keep us here for ever.
+    if (revision.due && *revision.due <= now) break;
+  }
+}
+
+}  // namespace sluice::activator

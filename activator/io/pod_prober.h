@@ -1,0 +1,146 @@
+#pragma once
+
+#include "activator/core/destinations.h"
+#include "activator/core/pod_subset.h"
+#include "activator/io/front_gateway.h"
+#include "common/net/pool_probe.h"
+#include "common/time/clock.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace sluice::activator {
+
+/// A pod as the platform tells of it.
+struct PlatformPod {
+  std::string dest;      ///< `ip:port` or `unix:/path`: what names it here
+  std::string name;      ///< another one at the same dest is another pod
+  net::Address address;  ///< of its sidecar
+  bool ready = false;    ///< the platform's word
+};
+
+struct ProberSpec {
+  Duration probe_timeout = std::chrono::milliseconds{300};  ///< PROBE_TIMEOUT
+  Duration probe_gap_max = std::chrono::milliseconds{200};  ///< PROBE_FREQUENCY
+};
+
+/// How requests reach the sidecar at an address when that is not in clear text; the address it
+/// returns is the one to dial.
+using PodDoor = std::function<net::UpstreamTls(RevisionHandle revision, net::Address& address)>;
+
+/// Hears of the steps of a cold start.
+struct ProberEvents {
+  std::function<void(RevisionHandle)> on_pod_seen;    ///< the first pod exists
+  std::function<void(RevisionHandle)> on_pod_usable;  ///< and may take requests
+};
+
+/// From the pods of the platform to those that the gateway may choose: probes each one as
+/// Destinations says, over the connections its requests will use, and lists the part of them that
+/// is this activator's (activator.md 5.6, 6). Changes go to the gateway one pod at a time.
+class PodProber {
+ public:
+  /// `front` and `clock` outlive this; the gateway's revisions are added here too, and removed here
+  /// first.
+  PodProber(boost::asio::io_context& io, const Clock& clock, FrontGateway& front,
+            const ProberSpec& spec, ProberEvents events);
+  ~PodProber();
+
+  /// Pods are reached as `door` says; to be set before the first pod.
+  void set_door(PodDoor door) { door_ = std::move(door); }
+
+  void add(RevisionHandle revision, std::int32_t container_concurrency);
+
+  /// Its pods are gone for the gateway too.
+  void remove(RevisionHandle revision);
+
+  /// All pods there are; dests are unique.
+  void set_pods(RevisionHandle revision, std::span<const PlatformPod> pods);
+
+  /// Those that take no new requests while there is another one.
+  void set_avoid(RevisionHandle revision, std::span<const std::string> dests);
+
+  /// The place of this activator among all.
+  void set_place(const ActivatorPlace& place);
+
+  [[nodiscard]] const ActivatorPlace& place() const { return place_; }
+
+  /// A request could not be handed to this pod. Changes no pod before it returns.
+  void suspect(RevisionHandle revision, const PodId& pod);
+
+  struct Counts {
+    std::uint64_t passed = 0;
+    std::uint64_t silent = 0;     ///< no answer
+    std::uint64_t not_ready = 0;  ///< any answer but the right one
+  };
+
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+
+  /// Pods known and pods that may take requests.
+  struct Pods {
+    std::size_t known = 0;
+    std::size_t usable = 0;
+    std::size_t listed = 0;  ///< this activator's part
+  };
+
+  [[nodiscard]] Pods pods(RevisionHandle revision) const;
+
+  /// Pods that the gateway may choose, of all revisions.
+  [[nodiscard]] std::size_t listed() const { return listed_; }
+
+ private:
+  struct Watch;
+  struct Run;
+
+  [[nodiscard]] Watch* find(RevisionHandle revision) const;
+  [[nodiscard]] Watch& watch_of(RevisionHandle revision);
+  void drop(Watch& watch, const std::string& dest, TimePoint now);
+  void take(Watch& watch, const PlatformPod& pod, TimePoint now);
+  void apply(Watch& watch, const DestinationChanges& changes);
+  void assign(Watch& watch);
+  [[nodiscard]] bool takes_all(const Watch& watch) const;
+  void list(Watch& watch, const std::string& dest);
+  void unlist(Watch& watch, const std::string& dest);
+  void pump(Watch& watch);
+  void start(Watch& watch, const Probe& probe);
+  void ended(std::uint64_t run, const net::PoolProbeResult& result);
+  void schedule(Watch& watch);
+  void arm();
+  void on_due();
+
+  boost::asio::io_context& io_;
+  const Clock& clock_;
+  FrontGateway& front_;
+  ProberSpec spec_;
+  ProberEvents events_;
+  PodDoor door_;
+  ActivatorPlace place_;
+
+  struct Place {
+    std::int32_t container_concurrency = 0;
+    std::unique_ptr<Watch> watch;  // null while it has no pods
+  };
+
+  std::vector<Place> watches_;  // by index_of
+  std::unordered_map<std::uint64_t, std::unique_ptr<Run>> runs_;
+  std::uint64_t next_run_ = 1;
+  std::set<std::pair<TimePoint, std::size_t>> due_;
+  std::optional<TimePoint> armed_;
+  boost::asio::steady_timer timer_;
+  Counts counts_;
+  std::size_t listed_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace sluice::activator

@@ -1,0 +1,218 @@
+#include "activator/io/revision_book.h"
+
+#include "activator/core/revision_table.h"
+
+#include <algorithm>
+
+namespace sluice::activator {
+
+using http::Known;
+
+namespace {
+
+constexpr std::string_view kPolicy = "sluice.dev/load-balancing";
+constexpr std::string_view kConfiguration = "serving.knative.dev/configuration";
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+}
+
+net::Timeouts timeouts_of(const files::RevisionFile& file) {
+  net::Timeouts timeouts;
+  timeouts.max = file.timeout;
+  if (file.response_start_timeout > Duration{0}) {
+    timeouts.response_start = file.response_start_timeout;
+  }
+  if (file.idle_timeout > Duration{0}) timeouts.idle = file.idle_timeout;
+  return timeouts;
+}
+
+std::string annotation(const files::RevisionFile& file, std::string_view key) {
+  const auto found = file.annotations.find(key);
+  return found == file.annotations.end() ? std::string{} : found->second;
+}
+
+// The pods of a revision that were removed while requests waited for them are no route any more.
+http::OwnResponse vanished() {
+  http::OwnResponse response = http::response_for(Error::no_route, "\n");
+  response.status = 500;
+  response.body.clear();
+  response.content_type.clear();
+  return response;
+}
+
+}  // namespace
+
+std::size_t RevisionBook::HashHost::operator()(std::string_view host) const {
+  std::size_t hash = 14'695'981'039'346'656'037U;  // FNV-1a
+  for (const char c : host) {
+    hash = (hash ^ static_cast<unsigned char>(lower(c))) * 1'099'511'628'211U;
+  }
+  return hash;
+}
+
+bool RevisionBook::SameHost::operator()(std::string_view a, std::string_view b) const {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower(x) == lower(y); });
+}
+
+RevisionBook::RevisionBook(FrontGateway& front, PodProber& prober, const log::Logger& log,
+                           BookSpec spec)
+    : front_{front}, prober_{prober}, log_{log}, spec_{std::move(spec)} {}
+
+std::optional<RevisionHandle> RevisionBook::find(const RevisionId& id) const {
+  const auto found = by_id_.find(id);
+  if (found == by_id_.end()) return std::nullopt;
+  return found->second->handle;
+}
+
+const RevisionNames* RevisionBook::names(RevisionHandle revision) const {
+  const std::size_t index = index_of(revision);
+  if (index >= by_index_.size() || by_index_[index] == nullptr) return nullptr;
+  const Entry& entry = *by_index_[index];
+  return entry.handle == revision ? &entry.names : nullptr;
+}
+
+const RevisionBook::Entry* RevisionBook::named(const RevisionName& name) const {
+  const auto found = by_id_.find(Name{name.space, name.name});
+  return found == by_id_.end() ? nullptr : found->second.get();
+}
+
+Routed RevisionBook::route(const http::RequestHead& head) {
+  const http::FieldList& fields = head.fields;
+  const std::string_view authority = fields.get(Known::host);
+  const RevisionName name =
+      name_revision(fields.get(Known::knative_serving_namespace),
+                    fields.get(Known::knative_serving_revision), authority, spec_.cluster_domain);
+  if (!name.space.empty() && !name.name.empty()) {
+    if (const Entry* entry = named(name)) return entry->handle;
+  } else if (const auto host = by_host_.find(host_of(authority)); host != by_host_.end()) {
+    return host->second.front()->handle;
+  }
+  return http::response_for(Error::no_route, not_found_text(name.name));
+}
+
+void RevisionBook::on_revision(files::RevisionFile file) {
+  auto& entry = by_id_[file.id];
+  const bool is_new = entry == nullptr;
+  if (is_new) {
+    entry = std::make_unique<Entry>();
+    entry->id = &by_id_.find(file.id)->first;
+    entry->container_concurrency = file.container_concurrency;
+    FrontRevision front;
+    front.id = file.id;
+    front.throttler.container_concurrency = file.container_concurrency;
+    front.throttler.queue_depth = spec_.queue_depth;
+    front.throttler.queue_wait = spec_.queue_wait;
+    front.throttler.seed = HashId{}(file.id);
+    const std::string policy = annotation(file, kPolicy);
+    front.throttler.policy = parse_policy(policy);
+    if (!policy.empty() && !front.throttler.policy) {
+      log_.write(log::Severity::warning, "an unknown load balancing policy is passed over",
+                 {{"revision", file.id.space + "/" + file.id.name}, {"policy", policy}});
+    }
+    front.timeouts = timeouts_of(file);
+    entry->handle = front_.add(front);
+    prober_.add(entry->handle, file.container_concurrency);
+    const std::size_t index = index_of(entry->handle);
+    if (by_index_.size() <= index) by_index_.resize(index + 1);
+    by_index_[index] = entry.get();
+  } else {
+    front_.set_timeouts(entry->handle, timeouts_of(file));
+    if (entry->container_concurrency != file.container_concurrency) {
+      log_.write(log::Severity::warning,
+                 "a revision's container concurrency is fixed; the new value is passed over",
+                 {{"revision", file.id.space + "/" + file.id.name}});
+    }
+  }
+  entry->names = {file.service, annotation(file, kConfiguration)};
+  const RevisionHandle handle = entry->handle;
+  claim(*entry, file.hosts);
+  if (is_new && added_) added_(file.id, handle);
+  tell_pods(handle, file);
+}
+
+// Terminating pods take no new requests, and one without an address cannot be reached yet.
+void RevisionBook::tell_pods(RevisionHandle handle, const files::RevisionFile& file) {
+  std::vector<PlatformPod> pods;
+  pods.reserve(file.pods.size());
+  for (const files::PodEntry& pod : file.pods) {
+    if (!pod.address || pod.terminating) continue;
+    pods.push_back({pod.address->text(), pod.id.name, *pod.address, pod.ready});
+  }
+  // Two pods at one address are one that was replaced: the last in the file is there now.
+  std::stable_sort(pods.begin(), pods.end(),
+                   [](const PlatformPod& a, const PlatformPod& b) { return a.dest < b.dest; });
+  const auto last = std::unique(pods.rbegin(), pods.rend(),
+                                [](const auto& a, const auto& b) { return a.dest == b.dest; });
+  pods.erase(pods.begin(), last.base());
+  prober_.set_pods(handle, pods);
+}
+
+void RevisionBook::claim(Entry& entry, std::vector<std::string> hosts) {
+  if (hosts == entry.hosts) return;
+  for (const std::string& host : entry.hosts) {
+    const auto found = by_host_.find(host);
+    if (found == by_host_.end()) continue;
+    std::erase(found->second, &entry);
+    if (found->second.empty()) by_host_.erase(found);
+  }
+  entry.hosts = std::move(hosts);
+  for (const std::string& host : entry.hosts) {
+    std::vector<const Entry*>& claims = by_host_[host];
+    if (std::find(claims.begin(), claims.end(), &entry) != claims.end()) continue;
+    const auto before = [](const Entry* a, const Entry* b) { return *a->id < *b->id; };
+    claims.insert(std::upper_bound(claims.begin(), claims.end(), &entry, before), &entry);
+    if (claims.size() == 2) {
+      log_.write(log::Severity::warning, "a host is claimed by more than one revision",
+                 {{"host", host}, {"first", claims[0]->id->space + "/" + claims[0]->id->name}});
+    }
+  }
+}
+
+void RevisionBook::on_revision_gone(const RevisionId& id) {
+  const auto found = by_id_.find(id);
+  if (found == by_id_.end()) return;
+  const RevisionHandle handle = found->second->handle;
+  claim(*found->second, {});
+  prober_.remove(handle);
+  // Those who wait are told first, while the revision still has its names.
+  front_.remove(handle, vanished());
+  if (removed_) removed_(handle);
+  by_index_[index_of(handle)] = nullptr;
+  by_id_.erase(id);
+}
+
+void RevisionBook::set_own(std::vector<net::Address> own) {
+  own_ = std::move(own);
+  place();
+}
+
+void RevisionBook::on_activators(std::vector<net::Address> activators) {
+  activators_ = std::move(activators);
+  place();
+}
+
+// Its own address as the file has it: a listener on all interfaces is known by POD_IP.
+void RevisionBook::place() {
+  std::vector<std::string> texts;
+  std::string own;
+  for (const net::Address& activator : activators_) {
+    texts.push_back(activator.text());
+    for (const net::Address& mine : own_) {
+      const bool any = mine.host.empty() || mine.host == "0.0.0.0" || mine.host == "::";
+      net::Address reached = mine;
+      if (!mine.is_unix() && any) reached.host = spec_.pod_ip;
+      if (activator == mine || activator == reached) own = texts.back();
+    }
+  }
+  const ActivatorPlace before = prober_.place();
+  const ActivatorPlace now = place_among(texts, own, before);
+  if (now == before) return;
+  log_.write(
+      log::Severity::info, "the place among the activators has changed",
+      {{"activators", std::to_string(now.activators)}, {"index", std::to_string(now.index)}});
+  prober_.set_place(now);
+}
+
+}  // namespace sluice::activator

@@ -1,0 +1,124 @@
+#pragma once
+
+#include "activator/core/revision_name.h"
+#include "activator/io/front_gateway.h"
+#include "activator/io/pod_prober.h"
+#include "activator/io/telemetry.h"
+#include "common/files/platform_directory.h"
+#include "common/log/log.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace sluice::activator {
+
+struct BookSpec {
+  std::string cluster_domain;
+  std::int32_t queue_depth = 10'000;
+  Duration queue_wait{0};
+  std::string pod_ip;  ///< of this activator
+};
+
+/// All revisions the platform tells of: keeps gateway and prober in step with them, and finds the
+/// one a request names, by headers, by the host's form, or by a host of its own (activator.md 4).
+class RevisionBook final : public Router, public files::PlatformListener {
+ public:
+  /// Called for a revision that is new, when gateway and prober know it.
+  using Added = std::function<void(const RevisionId&, RevisionHandle)>;
+
+  /// Called for one that is about to go.
+  using Removed = std::function<void(RevisionHandle)>;
+
+  /// `front`, `prober` and `log` outlive the book's use.
+  RevisionBook(FrontGateway& front, PodProber& prober, const log::Logger& log, BookSpec spec);
+
+  void on_added(Added added) { added_ = std::move(added); }
+
+  void on_removed(Removed removed) { removed_ = std::move(removed); }
+
+  /// The addresses in force of this activator, by which it finds itself among all.
+  void set_own(std::vector<net::Address> own);
+
+  [[nodiscard]] std::optional<RevisionHandle> find(const RevisionId& id) const;
+
+  /// Null for one that is gone, of which requests may still run.
+  [[nodiscard]] const RevisionNames* names(RevisionHandle revision) const;
+
+  [[nodiscard]] std::size_t size() const { return by_id_.size(); }
+
+  [[nodiscard]] Routed route(const http::RequestHead& head) override;
+
+  void on_revision(files::RevisionFile revision) override;
+  void on_revision_gone(const RevisionId& id) override;
+  void on_activators(std::vector<net::Address> activators) override;
+
+ private:
+  struct Entry {
+    const RevisionId* id = nullptr;  // the key in by_id_
+    RevisionHandle handle{};
+    std::int32_t container_concurrency = 0;
+    std::vector<std::string> hosts;
+    RevisionNames names;
+  };
+
+  // Looked up by views: a request allocates nothing to be routed.
+  struct Name {
+    std::string_view space;
+    std::string_view name;
+  };
+
+  struct HashId {
+    using is_transparent = void;
+
+    std::size_t operator()(const RevisionId& id) const { return (*this)(Name{id.space, id.name}); }
+
+    std::size_t operator()(const Name& name) const {
+      return std::hash<std::string_view>{}(name.name) * 31 +
+             std::hash<std::string_view>{}(name.space);
+    }
+  };
+
+  struct SameId {
+    using is_transparent = void;
+
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return a.name == b.name && a.space == b.space;
+    }
+  };
+
+  // Hosts are kept in lower case; a request's may be in any.
+  struct HashHost {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view host) const;
+  };
+
+  struct SameHost {
+    using is_transparent = void;
+    bool operator()(std::string_view a, std::string_view b) const;
+  };
+
+  [[nodiscard]] const Entry* named(const RevisionName& name) const;
+  void claim(Entry& entry, std::vector<std::string> hosts);
+  void tell_pods(RevisionHandle handle, const files::RevisionFile& file);
+  void place();
+
+  FrontGateway& front_;
+  PodProber& prober_;
+  const log::Logger& log_;
+  BookSpec spec_;
+  Added added_;
+  Removed removed_;
+  std::unordered_map<RevisionId, std::unique_ptr<Entry>, HashId, SameId> by_id_;
+  // A host that several revisions claim belongs to the first of them by namespace and name.
+  std::unordered_map<std::string, std::vector<const Entry*>, HashHost, SameHost> by_host_;
+  std::vector<Entry*> by_index_;
+  std::vector<net::Address> own_;
+  std::vector<net::Address> activators_;
+};
+
+}  // namespace sluice::activator

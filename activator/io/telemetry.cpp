@@ -1,0 +1,343 @@
+#include "activator/io/telemetry.h"
+
+#include "activator/version.h"
+#include "common/metrics/process_facts.h"
+
+#include <algorithm>
+#include <unistd.h>
+
+namespace sluice::activator {
+
+using metrics::Exposition;
+using metrics::kBytes;
+using metrics::kSeconds;
+using metrics::label_text;
+using metrics::MetricType;
+
+namespace {
+
+// Enough to see what goes wrong; an overload must not become a flood of lines.
+constexpr int kFailuresPerSecond = 10;
+
+// Methods, statuses and versions of one revision; what is beyond shares one series.
+constexpr std::size_t kSeriesMax = 64;
+constexpr std::uint32_t kOverflow = 0xffff'ffffU;
+
+constexpr std::array<std::string_view, 10> kMethods{
+    "_OTHER", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"};
+
+constexpr std::array<std::string_view, 4> kPolicies{"first-available", "round-robin",
+                                                    "random-choice-2", "least-in-flight"};
+constexpr std::array<std::string_view, 3> kRefusals{"unreachable", "draining", "queue-full"};
+constexpr std::array<std::string_view, FrontCounts::kStarts> kStarts{"warm", "cold"};
+
+constexpr std::array<std::string_view, 11> kReasons{
+    "",         "queue-full", "queue-wait", "timeout",     "cannot-scale", "start-failed",
+    "draining", "no-route",   "upstream",   "client-gone", "other"};
+
+std::uint32_t method_index(std::string_view method) {
+  const auto found = std::find(kMethods.begin() + 1, kMethods.end(), method);
+  return found == kMethods.end() ? 0 : static_cast<std::uint32_t>(found - kMethods.begin());
+}
+
+// Who left is 499, never a 5xx; an answer broken off is 500, and one cut by a timer 504.
+int recorded_status(const net::Outcome& outcome) {
+  switch (outcome.end) {
+    case net::Outcome::End::client_gone:
+      return outcome.status == 101 ? 101 : 499;
+    case net::Outcome::End::aborted:
+      return outcome.status == 101 ? 101 : 500;
+    case net::Outcome::End::timed_out:
+      return outcome.timer == net::Timer::header || outcome.timer == net::Timer::body ? 408 : 504;
+    case net::Outcome::End::answered:
+    case net::Outcome::End::own:
+      break;
+  }
+  return outcome.status;
+}
+
+std::string revision_labels(const RevisionId& id, const RevisionNames& names) {
+  return label_text({{"kn_service_name", names.service},
+                     {"kn_configuration_name", names.configuration},
+                     {"kn_revision_name", id.name},
+                     {"k8s_namespace_name", id.space}});
+}
+
+std::string milliseconds(Duration duration) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
+}
+
+}  // namespace
+
+Telemetry::Telemetry(boost::asio::io_context& io, const settings::ObservabilityConfig& config,
+                     const log::Logger& log, TimePoint now)
+    : log_{log},
+      request_log_{config.request_log},
+      sink_{io, STDOUT_FILENO, log},
+      started_{to_seconds(now.time_since_epoch())} {
+  for (const std::string& warning : config.warnings) {
+    log_.write(log::Severity::warning, warning);
+  }
+  if (!request_log_.warning().empty()) {
+    log_.write(log::Severity::warning,
+               request_log_.warning() + "; lines are written by the default template");
+  }
+}
+
+Telemetry::Reason Telemetry::reason_of(const net::Outcome& outcome) {
+  switch (outcome.end) {
+    case net::Outcome::End::answered:
+      return Reason::none;
+    case net::Outcome::End::client_gone:
+      return outcome.status == 101 ? Reason::none : Reason::client_gone;
+    case net::Outcome::End::aborted:
+      return outcome.status == 101 ? Reason::none : Reason::upstream;
+    case net::Outcome::End::timed_out:
+      return Reason::timeout;
+    case net::Outcome::End::own:
+      break;
+  }
+  if (!outcome.error) return Reason::none;
+  switch (*outcome.error) {
+    case Error::queue_full:
+      return Reason::queue_full;
+    case Error::queue_wait:
+      return Reason::queue_wait;
+    case Error::deadline_exceeded:
+      return Reason::timeout;
+    case Error::cannot_scale:
+      return Reason::cannot_scale;
+    case Error::start_failed:
+      return Reason::start_failed;
+    case Error::draining:
+      return Reason::draining;
+    case Error::no_route:
+      return Reason::no_route;
+    case Error::upstream_connect:
+    case Error::upstream_reset:
+    case Error::upstream_invalid:
+      return Reason::upstream;
+    case Error::client_gone:
+      return Reason::client_gone;
+    case Error::not_ready:
+    case Error::bad_request:
+    case Error::too_large:
+    case Error::io_failed:
+    case Error::invalid_config:
+      break;
+  }
+  return Reason::other;
+}
+
+Telemetry::Revision& Telemetry::revision_of(RevisionHandle handle) {
+  const std::size_t index = index_of(handle);
+  if (revisions_.size() <= index) revisions_.resize(index + 1);
+  auto& revision = revisions_[index];
+  if (!revision) {
+    revision = std::make_unique<Revision>();
+    revision->handle = handle;
+  }
+  return *revision;
+}
+
+Telemetry::Series& Telemetry::series_of(Revision& revision, const Served& served, int status) {
+  const std::uint32_t version = served.head.version_major == 2 ? 2U : 1U;
+  std::uint32_t key = method_index(served.head.method) << 16U | version << 14U |
+                      (served.secure ? 1U : 0U) << 13U | static_cast<std::uint32_t>(status) % 1024U;
+  if (revision.series.size() >= kSeriesMax) key = kOverflow;
+  for (Series& series : revision.series) {
+    if (series.key == key) return series;
+  }
+  Series& added = revision.series.emplace_back();
+  added.key = key;
+  return added;
+}
+
+std::string Telemetry::labels_of(std::uint32_t key) {
+  if (key == kOverflow) return label_text({{"http_request_method", "_OTHER"}});
+  const std::string status = std::to_string(key % 1024U);
+  return label_text({{"http_request_method", kMethods[key >> 16U]},
+                     {"url_scheme", (key >> 13U & 1U) != 0 ? "https" : "http"},
+                     {"network_protocol_name", "http"},
+                     {"network_protocol_version", (key >> 14U & 3U) == 2 ? "2" : "1.1"},
+                     {"http_response_status_code", status}});
+}
+
+void Telemetry::served(RevisionHandle handle, const RevisionId& id, const RevisionNames& names,
+                       const Served& served, TimePoint now) {
+  const int status = recorded_status(served.outcome);
+  Series& series = series_of(revision_of(handle), served, status);
+  const std::int64_t took = std::max<std::int64_t>(0, served.took.count());
+  series.duration.observe(kSeconds.find(took), took);
+  const auto sent = static_cast<std::int64_t>(served.traffic.request_bytes);
+  const auto got = static_cast<std::int64_t>(served.traffic.response_bytes);
+  series.request_size.observe(kBytes.find(sent), sent);
+  series.response_size.observe(kBytes.find(got), got);
+  if (served.dispatched) {
+    const std::int64_t way = std::max<std::int64_t>(0, (served.took - served.waited).count());
+    upstream_.observe(kSeconds.find(way), way);
+  }
+  const Reason reason = reason_of(served.outcome);
+  ++reasons_[static_cast<std::size_t>(reason)];
+  if (request_log_.enabled()) log_request(id, names, served, status);
+  if (status >= 500 && reason != Reason::none) tell_failure(id, served, reason, now);
+}
+
+void Telemetry::log_request(const RevisionId& id, const RevisionNames& names, const Served& served,
+                            int status) {
+  std::string* line = sink_.line();
+  if (line == nullptr) return;
+  const log::LoggedRevision revision{.name = id.name,
+                                     .space = id.space,
+                                     .service = names.service,
+                                     .configuration = names.configuration,
+                                     .pod = {},
+                                     .pod_ip = {}};
+  request_log_.append(*line, {.head = served.head,
+                              .revision = revision,
+                              .peer_ip = served.client,
+                              .status = status,
+                              .latency = served.took,
+                              .response_bytes = served.traffic.response_bytes});
+  sink_.appended();
+}
+
+void Telemetry::tell_failure(const RevisionId& id, const Served& served, Reason reason,
+                             TimePoint now) {
+  if (now - failures_since_ >= std::chrono::seconds{1} || now < failures_since_) {
+    if (failures_untold_ > 0) {
+      log_.write(log::Severity::warning, "more requests failed than were logged",
+                 {{"requests", std::to_string(failures_untold_)}});
+    }
+    failures_since_ = now;
+    failures_told_ = 0;
+    failures_untold_ = 0;
+  }
+  if (failures_told_ >= kFailuresPerSecond) {
+    ++failures_untold_;
+    return;
+  }
+  ++failures_told_;
+  log_.write(log::Severity::warning, "request failed",
+             {{"revision", id.space + "/" + id.name},
+              {"reason", std::string{kReasons[static_cast<std::size_t>(reason)]}},
+              {"method", served.head.method},
+              {"waited_ms", milliseconds(served.waited)},
+              {"latency_ms", milliseconds(served.took)},
+              {"trace_id", std::string{log::trace_id(served.head.fields)}}});
+}
+
+void Telemetry::reported(RevisionHandle revision, double concurrency) {
+  revision_of(revision).concurrency = concurrency;
+}
+
+void Telemetry::forget(RevisionHandle revision) {
+  const std::size_t index = index_of(revision);
+  if (index < revisions_.size()) revisions_[index].reset();
+}
+
+void Telemetry::write(std::string& out, const FrontGateway& front, const NamesOf& names_of) const {
+  Exposition text{out};
+  text.family("sluice_build_info", MetricType::gauge, "The version of this program.");
+  text.count(label_text({{"version", kVersion}}), 1);
+  write_revisions(text, front, names_of);
+  write_server(text, front, names_of);
+  write_queues(text, front);
+  text.family("http_client_request_duration_seconds", MetricType::histogram,
+              "From choosing a pod to the end of its answer.");
+  text.histogram({}, upstream_.view(kSeconds));
+  text.family("sluice_request_log_dropped_total", MetricType::counter,
+              "Lines of the request log lost because nobody read them.");
+  text.count({}, sink_.dropped());
+  metrics::write_process_facts(text, started_);
+}
+
+void Telemetry::write_revisions(Exposition& text, const FrontGateway& front,
+                                const NamesOf& names_of) const {
+  text.family("kn_revision_request_concurrency", MetricType::gauge,
+              "Average concurrency as told to the autoscaler.");
+  for (const auto& revision : revisions_) {
+    if (!revision) continue;
+    const RevisionId& id = front.id_of(revision->handle);
+    text.value(revision_labels(id, names_of(revision->handle)), revision->concurrency);
+  }
+  const auto gauge = [&](std::string_view name, std::string_view help, auto value) {
+    text.family(name, MetricType::gauge, help);
+    for (const auto& revision : revisions_) {
+      if (!revision) continue;
+      const RevisionId& id = front.id_of(revision->handle);
+      text.value(label_text({{"k8s_namespace_name", id.space}, {"kn_revision_name", id.name}}),
+                 static_cast<double>(value(revision->handle)));
+    }
+  };
+  gauge("kn_revision_request_queued", "Requests waiting for a pod.",
+        [&](RevisionHandle handle) { return front.waiting(handle); });
+  gauge("kn_revision_request_active", "Requests on pods.",
+        [&](RevisionHandle handle) { return front.in_flight(handle); });
+}
+
+void Telemetry::write_server(Exposition& text, const FrontGateway& front,
+                             const NamesOf& names_of) const {
+  const auto each = [&](auto histogram) {
+    for (const auto& revision : revisions_) {
+      if (!revision) continue;
+      const std::string owner =
+          revision_labels(front.id_of(revision->handle), names_of(revision->handle));
+      for (const Series& series : revision->series) {
+        text.histogram(labels_of(series.key) + "," + owner, histogram(series));
+      }
+    }
+  };
+  text.family("http_server_request_duration_seconds", MetricType::histogram,
+              "From a request's head to the end of its answer, waiting included.");
+  each([](const Series& series) { return series.duration.view(kSeconds); });
+  text.family("http_server_request_body_size_bytes", MetricType::histogram,
+              "Content that went to the pod.");
+  each([](const Series& series) { return series.request_size.view(kBytes); });
+  text.family("http_server_response_body_size_bytes", MetricType::histogram,
+              "Content that went to the client.");
+  each([](const Series& series) { return series.response_size.view(kBytes); });
+}
+
+void Telemetry::write_queues(Exposition& text, const FrontGateway& front) const {
+  const FrontCounts& counts = front.counts();
+  text.family("sluice_activator_requests", MetricType::gauge, "Requests begun and not ended.");
+  text.value({}, static_cast<double>(front.in_flight()));
+  text.family("sluice_activator_queue_waiting", MetricType::gauge,
+              "Requests waiting, of all revisions.");
+  text.value({}, static_cast<double>(front.queued().waiting()));
+  text.family("sluice_activator_queue_bytes", MetricType::gauge, "Memory they hold.");
+  text.value({}, static_cast<double>(front.queued().bytes()));
+  text.family("sluice_activator_queue_wait_seconds", MetricType::histogram,
+              "Waiting for a pod, 0 for who got one at once.");
+  for (std::size_t start = 0; start < FrontCounts::kStarts; ++start) {
+    text.histogram(label_text({{"start", kStarts[start]}}), counts.wait[start].view(kSeconds));
+  }
+  text.family("sluice_activator_queue_depth", MetricType::histogram,
+              "Waiters found ahead by one who joins a revision's queue.");
+  for (std::size_t start = 0; start < FrontCounts::kStarts; ++start) {
+    text.histogram(label_text({{"start", kStarts[start]}}), counts.depth[start].view(kDepths));
+  }
+  text.family("sluice_activator_choices_total", MetricType::counter, "Pods chosen.");
+  for (std::size_t policy = 0; policy < kPolicies.size(); ++policy) {
+    text.count(label_text({{"policy", kPolicies[policy]}}), counts.choices[policy]);
+  }
+  text.family("sluice_activator_retries_total", MetricType::counter,
+              "Requests sent on after a pod did not take them.");
+  for (std::size_t refusal = 0; refusal < kRefusals.size(); ++refusal) {
+    text.count(label_text({{"reason", kRefusals[refusal]}}), counts.retries[refusal]);
+  }
+  text.family("sluice_activator_refused_total", MetricType::counter,
+              "Requests that no pod answered.");
+  for (std::size_t reason = 1; reason < kReasons.size(); ++reason) {
+    std::uint64_t count = reasons_[reason];
+    if (reason == static_cast<std::size_t>(Reason::no_route)) count += counts.unrouted;
+    if (reason == static_cast<std::size_t>(Reason::other)) count += counts.unread;
+    text.count(label_text({{"reason", kReasons[reason]}}), count);
+  }
+  text.family("sluice_activator_probes_answered_total", MetricType::counter,
+              "Probes of others, answered here.");
+  text.count({}, counts.probes);
+}
+
+}  // namespace sluice::activator

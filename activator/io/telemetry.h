@@ -1,0 +1,109 @@
+#pragma once
+
+#include "activator/io/front_gateway.h"
+#include "common/log/log.h"
+#include "common/log/request_log.h"
+#include "common/log/request_log_sink.h"
+#include "common/metrics/exposition.h"
+#include "common/metrics/histogram.h"
+#include "common/settings/observability.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice::activator {
+
+/// What a revision is called beside its own name.
+struct RevisionNames {
+  std::string service;
+  std::string configuration;
+};
+
+/// What the activator tells of its requests: metrics by revision, the request log, and a line in
+/// the program's own log for failures (METRICS.md). A revision costs memory from its first request
+/// on.
+class Telemetry {
+ public:
+  using NamesOf = std::function<const RevisionNames&(RevisionHandle)>;
+
+  /// `log` outlives it; `now`: the program's start.
+  Telemetry(boost::asio::io_context& io, const settings::ObservabilityConfig& config,
+            const log::Logger& log, TimePoint now);
+
+  /// A request of a revision has ended.
+  void served(RevisionHandle revision, const RevisionId& id, const RevisionNames& names,
+              const Served& served, TimePoint now);
+
+  /// What the autoscaler is told of a revision for the interval that ended.
+  void reported(RevisionHandle revision, double concurrency);
+
+  /// The revision is about to go.
+  void forget(RevisionHandle revision);
+
+  /// Everything about requests as text, for one scrape.
+  void write(std::string& out, const FrontGateway& front, const NamesOf& names_of) const;
+
+  /// Writes what is left of the request log, at exit.
+  void flush() { sink_.flush(); }
+
+ private:
+  /// Who made an answer that no pod made, or ended the request: label `reason`.
+  enum class Reason : std::uint8_t {
+    none,
+    queue_full,
+    queue_wait,
+    timeout,
+    cannot_scale,
+    start_failed,
+    draining,
+    no_route,
+    upstream,
+    client_gone,
+    other,
+    count,
+  };
+
+  struct Series {
+    std::uint32_t key = 0;
+    metrics::Histogram<14> duration;
+    metrics::Histogram<20> request_size;
+    metrics::Histogram<20> response_size;
+  };
+
+  struct Revision {
+    RevisionHandle handle{};
+    double concurrency = 0;
+    std::vector<Series> series;  // few: by method, status and version
+  };
+
+  [[nodiscard]] static Reason reason_of(const net::Outcome& outcome);
+  [[nodiscard]] static std::string labels_of(std::uint32_t key);
+  [[nodiscard]] Revision& revision_of(RevisionHandle handle);
+  [[nodiscard]] static Series& series_of(Revision& revision, const Served& served, int status);
+  void log_request(const RevisionId& id, const RevisionNames& names, const Served& served,
+                   int status);
+  void tell_failure(const RevisionId& id, const Served& served, Reason reason, TimePoint now);
+  void write_revisions(metrics::Exposition& text, const FrontGateway& front,
+                       const NamesOf& names_of) const;
+  void write_server(metrics::Exposition& text, const FrontGateway& front,
+                    const NamesOf& names_of) const;
+  void write_queues(metrics::Exposition& text, const FrontGateway& front) const;
+
+  const log::Logger& log_;
+  log::RequestLog request_log_;
+  log::RequestLogSink sink_;
+  double started_;
+  std::vector<std::unique_ptr<Revision>> revisions_;  // by index_of; null until its first request
+  std::array<std::uint64_t, static_cast<std::size_t>(Reason::count)> reasons_{};
+  metrics::Histogram<14> upstream_;  // the way to the pod and back
+  TimePoint failures_since_{};       // start of the present second of failures
+  int failures_told_ = 0;
+  std::uint64_t failures_untold_ = 0;
+};
+
+}  // namespace sluice::activator

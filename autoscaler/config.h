@@ -1,0 +1,30 @@
+#pragma once
+
+#include "common/base/result.h"
+#include "common/log/log.h"
+#include "common/net/address.h"
+#include "common/settings/env_reader.h"
+
+#include <string>
+
+namespace sluice::autoscaler {
+
+/// Settings of the autoscaler (protocols.md 1, 6 and 9). How it scales is no setting of the
+/// program: that is the cluster's configuration, which the platform brings.
+struct Config {
+  std::string name;           ///< POD_NAME, unique among replicas; "autoscaler" when not set
+  std::string platform;       ///< SLUICE_PLATFORM as given
+  std::string platform_path;  ///< PATH of dir:PATH
+  net::Address stats;         ///< SLUICE_STATS_ADDRESS, :8080: WebSocket
+  net::Address grpc;          ///< SLUICE_GRPC_ADDRESS, :8081: streams of our activators, health
+  net::Address api;           ///< SLUICE_API_ADDRESS, :8082
+  net::Address metrics;       ///< SLUICE_METRICS_ADDRESS, :9090: health and metrics
+  std::string tls_dir;        ///< SLUICE_TLS_DIR; empty: gRPC in clear text
+  log::Severity log_least = log::Severity::info;  ///< SLUICE_LOG_LEVEL
+  int ready_fd = -1;                              ///< SLUICE_READY_FD
+};
+
+/// Reads the settings. The first wrong or missing one is named with what it should be.
+[[nodiscard]] Result<Config, Problem> read_config(const settings::Environment& environment);
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "common/base/ids.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice::autoscaler {
+
+/// A pod that may be chosen to go.
+struct RemovalCandidate {
+  PodId id;
+  bool ready = false;
+  bool terminating = false;      ///< somebody has told it to go already
+  std::optional<double> load{};  ///< requests in flight when last heard; absent: never heard
+};
+
+/// Which pods of a revision leave, and which of them may be stopped (protocols.md 3, rule 5).
+///
+/// A pod is first chosen: activators are told to avoid it. Only when they all do may it be stopped.
+/// Until somebody does, the choice can be taken back, when more pods are wanted again.
+class Removals {
+ public:
+  /// Pods that an earlier life said may be stopped.
+  explicit Removals(std::span<const PodId> released = {});
+
+  /// Compares the pods there are with how many are `wanted` and chooses who leaves, idlest first,
+  /// or takes choices back, the busiest first. Pods that have gone are forgotten. `pods` stand in
+  /// the order of their age, the youngest last, as far as that is known. Returns whether leaving()
+  /// has changed for any pod.
+  bool plan(std::span<const RemovalCandidate> pods, std::int32_t wanted);
+
+  /// The pods that were chosen since the last call are avoided from this version on.
+  void told(std::uint64_t version);
+
+  /// Lets go of those whose version `applied` confirms. Returns whether released() has changed.
+  bool release(const std::function<bool(std::uint64_t version)>& applied);
+
+  [[nodiscard]] bool leaving(const PodId& pod) const;
+
+  /// The versions whose application is still waited for, the lowest of them; absent: nothing waits.
+  [[nodiscard]] std::optional<std::uint64_t> awaited() const;
+
+  /// May be stopped now, in the order they were chosen.
+  [[nodiscard]] std::vector<PodId> released() const;
+
+ private:
+  struct Leaving {
+    PodId id;
+    std::uint64_t version = 0;  // 0: nobody was told yet
+    bool released = false;
+  };
+
+  bool forget_gone(std::span<const RemovalCandidate> pods);
+  bool take_back(std::span<const RemovalCandidate> pods, std::size_t count);
+  void choose(std::vector<const RemovalCandidate*> staying, std::size_t count);
+
+  std::vector<Leaving> leaving_;  // as chosen
+};
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,139 @@
+#include "autoscaler/io/activator_streams.h"
+
+#include "common/proto/activator_stream_codec.h"
+
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::autoscaler {
+namespace asio = boost::asio;
+
+namespace {
+
+rpc::Ending ending_of(const ActivatorHub::Refused& refused) {
+  const bool protocol = refused.why == ActivatorHub::Refusal::wrong_protocol;
+  return {protocol ? rpc::Code::failed_precondition : rpc::Code::invalid_argument, refused.text};
+}
+
+}  // namespace
+
+ActivatorStreams::ActivatorStreams(asio::io_context& io, const Clock& clock, const log::Logger& log,
+                                   ActivatorHub& hub, Heard heard)
+    : io_{io}, clock_{clock}, log_{log}, hub_{hub}, heard_{std::move(heard)}, pace_timer_{io} {}
+
+ActivatorStreams::~ActivatorStreams() {
+  *alive_ = false;
+  close();
+}
+
+Result<net::Address, Problem> ActivatorStreams::open(const rpc::ServerOptions& options) {
+  server_ = std::make_unique<rpc::Server>(
+      io_, [this](std::unique_ptr<rpc::Call> call) { opened(std::move(call)); });
+  return server_->open(options);
+}
+
+void ActivatorStreams::close() {
+  pace_timer_.cancel();
+  for (auto& [session, line] : lines_) {
+    line.call->close({rpc::Code::unavailable, "this autoscaler ends"});
+  }
+  lines_.clear();
+  server_.reset();
+}
+
+void ActivatorStreams::opened(std::unique_ptr<rpc::Call> call) {
+  const auto session = hub_.open(clock_.now());
+  if (!session) {
+    call->close({rpc::Code::resource_exhausted, "there are too many activators"});
+    return;
+  }
+  rpc::Call& started = *call;
+  lines_.emplace(*session, Line{std::move(call)});
+  started.start(
+      {.on_message = [this, id = *session](const std::string& bytes) { received(id, bytes); },
+       .on_writable =
+           [this, id = *session] {
+             const auto line = lines_.find(id);
+             if (line != lines_.end()) send(id, line->second);
+           },
+       .on_closed = [this, id = *session](const rpc::Ending& ending) { ended(id, ending); }});
+}
+
+void ActivatorStreams::received(Session session, const std::string& bytes) {
+  auto message = proto::decode_activator_message(bytes);
+  if (!message) {
+    refuse(session, {rpc::Code::invalid_argument, "the message cannot be read"});
+    return;
+  }
+  if (!*message) return;  // of a later version
+  const ActivatorHub::Heard heard = hub_.received(session, std::move(**message), clock_.now());
+  if (heard.refused) {
+    refuse(session, ending_of(*heard.refused));
+    return;
+  }
+  if (heard.greeted) {
+    log_.write(log::Severity::info, "an activator is connected",
+               {{"peer", lines_.at(session).call->peer()},
+                {"activators", std::to_string(hub_.connected())}});
+  }
+  heard_(heard);
+  news();
+}
+
+void ActivatorStreams::refuse(Session session, const rpc::Ending& ending) {
+  const auto line = lines_.find(session);
+  if (line == lines_.end()) return;
+  log_.write(log::Severity::warning, "a stream is refused",
+             {{"peer", line->second.call->peer()}, {"why", ending.show()}});
+  line->second.call->close(ending);
+  forget(session);
+}
+
+void ActivatorStreams::ended(Session session, const rpc::Ending& ending) {
+  const auto line = lines_.find(session);
+  if (line == lines_.end()) return;
+  log_.write(log::Severity::info, "a stream has ended",
+             {{"peer", line->second.call->peer()}, {"how", ending.show()}});
+  forget(session);
+}
+
+void ActivatorStreams::forget(Session session) {
+  hub_.closed(session, clock_.now());
+  lines_.erase(session);
+}
+
+void ActivatorStreams::news() {
+  if (std::exchange(news_posted_, true)) return;
+  asio::post(io_, [this, alive = alive_] {
+    if (!*alive) return;
+    news_posted_ = false;
+    send_all();
+  });
+}
+
+void ActivatorStreams::send(Session session, Line& line) {
+  const TimePoint now = clock_.now();
+  while (line.call->writable()) {
+    const auto message = hub_.next_message(session, now);
+    if (!message) return;
+    line.call->write(proto::encode(*message));
+  }
+}
+
+void ActivatorStreams::send_all() {
+  for (auto& [session, line] : lines_) send(session, line);
+  arm();
+}
+
+void ActivatorStreams::arm() {
+  const auto due = hub_.next_due(clock_.now());
+  if (!due) return;
+  pace_timer_.expires_after(std::max(Duration{0}, *due - clock_.now()));
+  pace_timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
+    if (!ec && *alive) send_all();
+  });
+}
+
+}  // namespace sluice::autoscaler

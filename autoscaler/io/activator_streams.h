@@ -1,0 +1,68 @@
+#pragma once
+
+#include "autoscaler/core/activator_hub.h"
+#include "common/base/result.h"
+#include "common/log/log.h"
+#include "common/net/address.h"
+#include "common/rpc/call.h"
+#include "common/rpc/server.h"
+#include "common/time/clock.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace sluice::autoscaler {
+
+/// The streams from our activators (protocols.md 3): bytes between gRPC's calls and the hub.
+class ActivatorStreams {
+ public:
+  using Heard = std::function<void(const ActivatorHub::Heard&)>;
+
+  /// `hub`, `clock` and `log` outlive this. `heard` is told of every message that says something.
+  ActivatorStreams(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
+                   ActivatorHub& hub, Heard heard);
+  ~ActivatorStreams();
+
+  /// Binds and serves. Returns the address in force.
+  [[nodiscard]] Result<net::Address, Problem> open(const rpc::ServerOptions& options);
+
+  /// The hub may have something to send: it goes out in the loop's next turn.
+  void news();
+
+  /// Ends every stream; activators come back to whoever serves next.
+  void close();
+
+ private:
+  struct Line {
+    std::unique_ptr<rpc::Call> call;
+  };
+
+  using Session = ActivatorHub::Session;
+
+  void opened(std::unique_ptr<rpc::Call> call);
+  void received(Session session, const std::string& bytes);
+  void refuse(Session session, const rpc::Ending& ending);
+  void ended(Session session, const rpc::Ending& ending);
+  void forget(Session session);
+  void send(Session session, Line& line);
+  void send_all();
+  void arm();
+
+  boost::asio::io_context& io_;
+  const Clock& clock_;
+  const log::Logger& log_;
+  ActivatorHub& hub_;
+  Heard heard_;
+  boost::asio::steady_timer pace_timer_;
+  std::map<Session, Line> lines_;
+  bool news_posted_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::unique_ptr<rpc::Server> server_;
+};
+
+}  // namespace sluice::autoscaler

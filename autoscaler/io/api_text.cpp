@@ -1,0 +1,130 @@
+#include "autoscaler/io/api_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace sluice::autoscaler {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kListDefault = 100;
+constexpr std::size_t kListMax = 1000;
+
+std::optional<std::string> decode(std::string_view text, bool plus_is_space) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i] == '+' && plus_is_space ? ' ' : text[i];
+      continue;
+    }
+    unsigned value = 0;
+    const char* const digits = text.data() + i + 1;
+    if (i + 2 >= text.size() || std::from_chars(digits, digits + 2, value, 16).ptr != digits + 2) {
+      return std::nullopt;
+    }
+    out += static_cast<char>(value);
+    i += 2;
+  }
+  return out;
+}
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(at), text.size());
+    if (end > 0) parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+ApiRefusal unreadable(std::string_view what) {
+  return {400, "bad-target", "Bad target", "the target has a bad escape: " + std::string{what},
+          "write % as %25"};
+}
+
+std::string printed(const json& body) {
+  return body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string ApiTarget::text(std::string_view key) const {
+  const auto found = query.find(key);
+  return found == query.end() ? std::string{} : found->second;
+}
+
+std::optional<std::uint64_t> ApiTarget::number(std::string_view key, std::uint64_t missing) const {
+  const std::string digits = text(key);
+  if (digits.empty()) return missing;
+  std::uint64_t value = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [stopped, error] = std::from_chars(digits.data(), end, value);
+  if (error != std::errc{} || stopped != end) return std::nullopt;
+  return value;
+}
+
+Result<ApiTarget, ApiRefusal> parse_target(std::string_view target) {
+  if (target.size() > kApiTargetMax) {
+    return ApiRefusal{414, "target-too-long", "Target too long",
+                      "the target is longer than 4096 bytes", "shorten it"};
+  }
+  ApiTarget parsed;
+  const std::size_t mark = std::min(target.find('?'), target.size());
+  for (const std::string_view part : split(target.substr(0, mark), '/')) {
+    auto text = decode(part, false);
+    if (!text) return unreadable(part);
+    parsed.path.push_back(std::move(*text));
+  }
+  for (const std::string_view pair : split(target.substr(std::min(mark + 1, target.size())), '&')) {
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    auto key = decode(pair.substr(0, equals), true);
+    auto value = decode(pair.substr(std::min(equals + 1, pair.size())), true);
+    if (!key || !value) return unreadable(pair);
+    parsed.query.emplace(std::move(*key), std::move(*value));
+  }
+  return parsed;
+}
+
+ApiAnswer refusal_answer(const ApiRefusal& refusal) {
+  json body = {{"type", refusal.type},
+               {"title", refusal.title},
+               {"status", refusal.status},
+               {"detail", refusal.detail}};
+  if (!refusal.fix.empty()) body["fix"] = refusal.fix;
+  return {refusal.status, "application/problem+json", printed(body), {}};
+}
+
+ApiAnswer json_answer(const json& body) {
+  return {200, "application/json", printed(body), {}};
+}
+
+ApiRefusal bad_parameter(std::string_view name, std::string_view value, std::string fix) {
+  return {400, "bad-parameter", "Bad parameter",
+          std::string{name} + " is not accepted: " + std::string{value}, std::move(fix)};
+}
+
+Result<ApiPage, ApiRefusal> page_of(const ApiTarget& target, std::size_t size) {
+  const auto limit = target.number("limit", kListDefault);
+  if (!limit || *limit == 0 || *limit > kListMax) {
+    return bad_parameter("limit", target.text("limit"), "give a number from 1 to 1000");
+  }
+  const auto from = target.number("next", 0);
+  if (!from) {
+    return bad_parameter("next", target.text("next"), "give the `next` of the answer before");
+  }
+  const std::size_t begin = std::min<std::size_t>(*from, size);
+  return ApiPage{begin, std::min<std::size_t>(size, begin + *limit)};
+}
+
+ApiAnswer page_answer(const json& items, const ApiPage& page, std::size_t size) {
+  json body = {{"items", items}};
+  if (page.end < size) body["next"] = std::to_string(page.end);
+  return json_answer(body);
+}
+
+}  // namespace sluice::autoscaler

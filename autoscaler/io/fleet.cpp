@@ -1,0 +1,107 @@
+#include "autoscaler/io/fleet.h"
+
+#include <utility>
+
+namespace sluice::autoscaler {
+namespace {
+
+Stat figures(const proto::Stat& stat) {
+  return {.average_concurrency = stat.average_concurrent_requests,
+          .average_proxied_concurrency = stat.average_proxied_concurrent_requests,
+          .request_count = stat.request_count,
+          .proxied_request_count = stat.proxied_request_count};
+}
+
+std::optional<TimePoint> stamp_of(const proto::Stat& stat) {
+  // Seconds that a TimePoint can hold; what lies beyond is no time anybody means.
+  constexpr std::int64_t kSecondsMax = 9'000'000'000;
+  if (stat.timestamp <= 0 || stat.timestamp > kSecondsMax) return std::nullopt;
+  return TimePoint{std::chrono::seconds{stat.timestamp}};
+}
+
+}  // namespace
+
+Revision* Fleet::find(const RevisionId& id) const {
+  const auto found = revisions_.find(id);
+  return found == revisions_.end() ? nullptr : found->second.get();
+}
+
+// Pods matter more than settings: a revision with a wrong annotation is scaled without it.
+ScalingSpec Fleet::spec_of(const WatchedRevision& revision, bool tell) const {
+  StringMap annotations = revision.annotations;
+  for (const AnnotationProblem& wrong : check_annotations(annotations, config_)) {
+    for (const std::string& key : wrong.keys) annotations.erase(key);
+    if (!tell) continue;
+    around_.log.write(log::Severity::error, "an annotation is wrong and counts as absent",
+                      {{"revision", revision.id.space + "/" + revision.id.name},
+                       {"problem", wrong.problem.what},
+                       {"fix", wrong.problem.fix}});
+  }
+  return resolve(config_, annotations, revision.container_concurrency, Reachability::reachable);
+}
+
+void Fleet::on_revision(WatchedRevision watched) {
+  Revision* const known = find(watched.id);
+  const bool tell = known == nullptr || known->facts().annotations != watched.annotations;
+  const ScalingSpec scaling = spec_of(watched, tell);
+  if (known != nullptr) {
+    known->update(std::move(watched));
+    known->update(scaling);
+    return;
+  }
+  const RevisionId id = watched.id;
+  auto revision = std::make_unique<Revision>(around_, std::move(watched), scaling);
+  if (!revision->registered()) {
+    around_.log.write(log::Severity::error, "there are too many revisions; this one is not scaled",
+                      {{"revision", id.space + "/" + id.name}});
+    return;
+  }
+  revisions_.emplace(id, std::move(revision));
+}
+
+void Fleet::on_revision_gone(const RevisionId& revision) {
+  const auto found = revisions_.find(revision);
+  if (found == revisions_.end()) return;
+  revisions_.erase(found);
+  around_.hub.remove(revision, around_.clock.now());
+  around_.sink.forget(revision);
+  around_.news();
+}
+
+std::optional<Problem> Fleet::on_config(const StringMap& config) {
+  const auto parsed = parse_cluster_config(config);
+  if (!parsed) return parsed.error();
+  if (*parsed == config_) return std::nullopt;
+  config_ = *parsed;
+  for (const auto& [id, revision] : revisions_) {
+    revision->update(spec_of(revision->facts(), false));
+  }
+  if (!revisions_.empty()) around_.log.write(log::Severity::info, "the configuration has changed");
+  return std::nullopt;
+}
+
+void Fleet::heard(const ActivatorHub::Heard& heard) {
+  for (const ActivatorHub::PushedStat& pushed : heard.stats) {
+    around_.loop.push(pushed.revision, pushed.stat, pushed.stamp, StatDoor::stream);
+  }
+  for (const auto& poke : heard.pokes) {
+    if (Revision* const revision = find(poke.revision)) {
+      around_.loop.push(poke.revision,
+                        {.average_concurrency = poke.concurrency, .request_count = 0}, std::nullopt,
+                        StatDoor::stream);
+      revision->evaluate(Trigger::poke);
+    }
+  }
+  if (heard.applied) {
+    if (Revision* const revision = find(*heard.applied)) revision->on_applied();
+  }
+}
+
+void Fleet::pushed(std::span<const proto::StatMessage> messages) {
+  for (const proto::StatMessage& message : messages) {
+    around_.loop.push(message.revision, figures(message.stat), stamp_of(message.stat),
+                      StatDoor::websocket);
+  }
+}
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "autoscaler/core/activator_hub.h"
+#include "autoscaler/core/annotations.h"
+#include "autoscaler/core/cluster_config.h"
+#include "autoscaler/io/pod_watch.h"
+#include "autoscaler/io/revision.h"
+#include "common/messages/stat.h"
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace sluice::autoscaler {
+
+/// All revisions that this replica governs: what the platform says goes to them, and so does what
+/// activators report.
+class Fleet final : public PodWatchListener {
+ public:
+  using Revisions = std::map<RevisionId, std::unique_ptr<Revision>>;
+
+  /// `surroundings` outlives this.
+  explicit Fleet(Surroundings& surroundings) : around_{surroundings} {}
+
+  void on_revision(WatchedRevision revision) override;
+  void on_revision_gone(const RevisionId& revision) override;
+  [[nodiscard]] std::optional<Problem> on_config(const StringMap& config) override;
+
+  /// What an activator said on its stream.
+  void heard(const ActivatorHub::Heard& heard);
+
+  /// A frame of stats that came over WebSocket.
+  void pushed(std::span<const proto::StatMessage> messages);
+
+  [[nodiscard]] const Revisions& revisions() const { return revisions_; }
+
+  [[nodiscard]] const ClusterConfig& config() const { return config_; }
+
+ private:
+  [[nodiscard]] Revision* find(const RevisionId& id) const;
+  [[nodiscard]] ScalingSpec spec_of(const WatchedRevision& revision, bool tell) const;
+
+  Surroundings& around_;
+  ClusterConfig config_;
+  Revisions revisions_;
+};
+
+}  // namespace sluice::autoscaler

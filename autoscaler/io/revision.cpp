@@ -1,0 +1,266 @@
+#include "autoscaler/io/revision.h"
+
+#include "autoscaler/core/stat_intake.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+namespace sluice::autoscaler {
+namespace {
+
+std::string shown(const RevisionId& id) {
+  return id.space + "/" + id.name;
+}
+
+proto::RouteMode on_the_wire(RouteMode mode) {
+  return mode == RouteMode::serve ? proto::RouteMode::serve : proto::RouteMode::proxy;
+}
+
+std::int32_t running(const WatchedRevision& watched) {
+  return static_cast<std::int32_t>(
+      std::count_if(watched.pods.begin(), watched.pods.end(),
+                    [](const WatchedPod& pod) { return !pod.terminating; }));
+}
+
+// What runs now. An earlier order is the best word on that: pods that it wanted may still be on
+// their way, or on their way out. Without one the pods that are there are meant to be. Neither: the
+// revision is new and gets its initial scale.
+std::optional<std::int32_t> replicas_of(const std::optional<ScaleOrder>& order,
+                                        const WatchedRevision& watched) {
+  if (order) return order->replicas;
+  const std::int32_t pods = running(watched);
+  return pods > 0 ? std::optional{pods} : std::nullopt;
+}
+
+}  // namespace
+
+Revision::Revision(Surroundings& surroundings, WatchedRevision watched, const ScalingSpec& scaling)
+    : around_{surroundings},
+      facts_{std::move(watched)},
+      scraper_{around_.io,
+               around_.random,
+               {.ended = [this](const ScrapeResult& result) { scrape_ended(result); },
+                .answered = [this](const std::string& address,
+                                   const Stat& stat) { scrape_answered(address, stat); },
+                .flawed = [this] { around_.loop.count_flawed(); }}} {
+  const auto order = around_.sink.last(facts_.id);
+  if (order) removals_ = Removals{order->remove};
+  const auto replicas = replicas_of(order, facts_);
+  merge(std::exchange(facts_.pods, {}));
+  handle_ = around_.loop.add(facts_.id,
+                             {.scaling = scaling,
+                              .revision = {},
+                              .replicas = replicas,
+                              .taken_over = replicas.has_value()},
+                             counts().ready, *this);
+  if (handle_) publish();
+}
+
+Revision::~Revision() {
+  if (handle_) around_.loop.remove(*handle_);
+}
+
+RevisionScaler& Revision::scaler() const {
+  return around_.loop.scaler(*handle_);
+}
+
+const DecisionRecord& Revision::last() const {
+  return scaler().last();
+}
+
+std::int32_t Revision::want() const {
+  return scaler().want();
+}
+
+void Revision::update(WatchedRevision watched) {
+  std::vector<WatchedPod> pods = std::exchange(watched.pods, {});
+  facts_ = std::move(watched);
+  merge(std::move(pods));
+  publish();
+}
+
+void Revision::update(const ScalingSpec& scaling) {
+  if (scaler().spec() == scaling) return;
+  scaler().update(scaling, around_.clock.now());
+  evaluate(Trigger::change);
+}
+
+void Revision::merge(std::vector<WatchedPod> pods) {
+  const TimePoint now = around_.clock.now();
+  std::unordered_map<std::string, WatchedPod*> told;
+  for (WatchedPod& pod : pods) told.emplace(pod.id.name, &pod);
+  std::erase_if(pods_,
+                [&told](const PodFacts& pod) { return !told.contains(pod.watched.id.name); });
+  for (PodFacts& pod : pods_) {
+    const auto found = told.find(pod.watched.id.name);
+    // Another address is another pod of that name.
+    if (pod.watched.address != found->second->address) pod = {};
+    pod.watched = std::move(*found->second);
+    told.erase(found);
+  }
+  for (WatchedPod& pod : pods) {
+    if (told.contains(pod.id.name)) pods_.push_back({.watched = std::move(pod)});
+  }
+  for (PodFacts& pod : pods_) {
+    if (!pod.watched.ready) {
+      pod.ready_since.reset();
+    } else if (!pod.ready_since) {
+      pod.ready_since = now;
+    }
+  }
+}
+
+bool Revision::leaving(const PodFacts& pod) const {
+  return pod.watched.terminating || removals_.leaving(pod.watched.id);
+}
+
+Revision::Counts Revision::counts() const {
+  Counts counts;
+  for (const PodFacts& pod : pods_) {
+    counts.terminating += pod.watched.terminating ? 1 : 0;
+    if (leaving(pod)) {
+      ++counts.leaving;
+    } else if (pod.watched.ready) {
+      ++counts.ready;
+    } else {
+      ++counts.starting;
+    }
+  }
+  return counts;
+}
+
+void Revision::on_due(bool evaluate_too) {
+  scrape();
+  if (evaluate_too) {
+    evaluate(Trigger::tick);
+  } else if (removals_.awaited()) {
+    release();
+  }
+}
+
+void Revision::on_wanted() {
+  evaluate(Trigger::poke);
+}
+
+void Revision::on_applied() {
+  if (removals_.awaited()) release();
+}
+
+void Revision::evaluate(Trigger trigger) {
+  ScaleInputs inputs;
+  inputs.trigger = trigger;
+  inputs.ready = counts().ready;
+  inputs.activator_connected = around_.activator_connected();
+  const ScaleState state = scaler().evaluate(inputs, around_.clock.now());
+  activators_ = state.activators;
+  const DecisionRecord& record = state.record;
+  if (record.valid) {
+    gauges_ = {.known = true,
+               .desired = record.desired,
+               .excess_burst_capacity = static_cast<double>(record.excess_burst_capacity),
+               .panic = record.mode == Mode::panic,
+               .metric = record.metric,
+               .stable = record.stable,
+               .window_panic = record.panic,
+               .target = record.target};
+  }
+  if (state.changed) {
+    around_.ring.add(facts_.id, record);
+    around_.log.write(log::Severity::info, "decision",
+                      {{"revision", shown(facts_.id)},
+                       {"trigger", std::string{name(record.trigger)}},
+                       {"ready", std::to_string(record.ready)},
+                       {"replicas", std::to_string(record.bounded)},
+                       {"mode", std::string{name(record.mode)}},
+                       {"bound_by", std::string{name(record.bound_by)}},
+                       {"why", why(record)}});
+  }
+  publish();
+}
+
+std::vector<std::string> Revision::avoided() const {
+  std::vector<std::string> addresses;
+  for (const PodFacts& pod : pods_) {
+    if (leaving(pod) && !pod.watched.address.empty()) addresses.push_back(pod.watched.address);
+  }
+  std::sort(addresses.begin(), addresses.end());
+  addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
+  if (addresses.size() > proto::kAvoidMax) addresses.resize(proto::kAvoidMax);
+  return addresses;
+}
+
+// The activators first: only what they no longer choose may be stopped.
+void Revision::publish() {
+  std::vector<RemovalCandidate> candidates;
+  candidates.reserve(pods_.size());
+  for (const PodFacts& pod : pods_) {
+    candidates.push_back({.id = pod.watched.id,
+                          .ready = pod.watched.ready,
+                          .terminating = pod.watched.terminating,
+                          .load = pod.load});
+  }
+  const std::int32_t want = scaler().want();
+  removals_.plan(candidates, want);
+
+  proto::RevisionState state;
+  state.revision = facts_.id;
+  state.desired = want;
+  state.granted = want;
+  state.ready = counts().ready;
+  state.route_mode = on_the_wire(scaler().last().route_mode);
+  // Fewer than there should be are all there are.
+  const auto there = static_cast<std::int32_t>(around_.hub.connected());
+  state.activators = std::min(activators_, std::max(1, there));
+  state.avoid = avoided();
+  removals_.told(around_.hub.set_state(std::move(state), around_.clock.now()));
+  around_.news();
+  release();
+}
+
+void Revision::release() {
+  const TimePoint now = around_.clock.now();
+  removals_.release(
+      [this, now](std::uint64_t version) { return around_.hub.applied(facts_.id, version, now); });
+  around_.sink.apply(facts_.id, {.replicas = scaler().want(), .remove = removals_.released()});
+}
+
+void Revision::scrape() {
+  const DeciderSpec& spec = scaler().spec().decider;
+  if (!spec.has_scrape_target) return;
+  std::vector<Pod> pods;
+  for (const PodFacts& pod : pods_) {
+    if (!pod.watched.ready || pod.watched.stats.empty() || pod.watched.terminating) continue;
+    pods.push_back({.id = pod.watched.id,
+                    .address = pod.watched.stats,
+                    .phase = PodPhase::running,
+                    .ready = true,
+                    .started_at = pod.ready_since});
+  }
+  scrape_began_ = around_.clock.now();
+  scraper_.start(pods, spec.stable_window, scrape_began_);
+}
+
+void Revision::scrape_answered(const std::string& address, const Stat& stat) {
+  const auto pod = std::find_if(pods_.begin(), pods_.end(), [&address](const PodFacts& each) {
+    return each.watched.stats == address;
+  });
+  if (pod != pods_.end()) pod->load = stat.average_concurrency;
+}
+
+void Revision::scrape_ended(const ScrapeResult& result) {
+  const TimePoint now = around_.clock.now();
+  const Duration took = std::max(Duration{0}, now - scrape_began_);
+  scrape_seconds_.observe(metrics::kSeconds.find(took.count()), took.count());
+  if (result && *result) {
+    scraped_ = **result;
+    scaler().scraped(**result, now);
+  }
+  const auto error = result ? std::nullopt : std::optional{result.error()};
+  if (!scrape_health_.scraped(error)) return;
+  around_.log.write(error ? log::Severity::warning : log::Severity::info,
+                    error ? describe(*error) : "scrapes succeed again",
+                    {{"revision", shown(facts_.id)}});
+}
+
+}  // namespace sluice::autoscaler

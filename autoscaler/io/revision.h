@@ -1,0 +1,134 @@
+#pragma once
+
+#include "autoscaler/core/activator_hub.h"
+#include "autoscaler/core/metric_condition.h"
+#include "autoscaler/core/removals.h"
+#include "autoscaler/io/decision_ring.h"
+#include "autoscaler/io/pod_watch.h"
+#include "autoscaler/io/scale_loop.h"
+#include "autoscaler/io/scale_sink.h"
+#include "autoscaler/io/stat_scraper.h"
+#include "common/log/log.h"
+#include "common/metrics/histogram.h"
+#include "common/time/clock.h"
+
+#include <boost/asio/io_context.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace sluice::autoscaler {
+
+/// What the revisions of a replica share. All of it outlives them.
+struct Surroundings {
+  boost::asio::io_context& io;
+  const Clock& clock;
+  const log::Logger& log;
+  ScaleLoop& loop;
+  ActivatorHub& hub;
+  ScaleSink& sink;
+  DecisionRing& ring;
+  std::mt19937_64& random;
+  std::function<bool()> activator_connected;
+  std::function<void()> news;  ///< the hub may have something to send
+};
+
+/// One revision of the platform: it is scraped, evaluated, and its orders go to the activators and
+/// to the platform. How: gather, decide, publish.
+class Revision final : public ScaledRevision {
+ public:
+  struct PodFacts {
+    WatchedPod watched;
+    std::optional<TimePoint> ready_since{};
+    std::optional<double> load{};  ///< requests in flight when it was last scraped
+  };
+
+  struct Counts {
+    std::int32_t ready = 0;
+    std::int32_t starting = 0;  ///< neither ready nor leaving
+    std::int32_t leaving = 0;   ///< chosen to go, or going
+    std::int32_t terminating = 0;
+  };
+
+  /// What the last evaluation that had data said; gauges show nothing else.
+  struct Gauges {
+    bool known = false;  ///< there was one
+    std::int32_t desired = 0;
+    double excess_burst_capacity = 0;
+    bool panic = false;
+    ScalingMetric metric = ScalingMetric::concurrency;
+    double stable = 0;
+    double window_panic = 0;
+    double target = 0;
+  };
+
+  /// Registers with the loop; see registered(). `surroundings` outlives this.
+  Revision(Surroundings& surroundings, WatchedRevision watched, const ScalingSpec& scaling);
+  ~Revision() override;
+  Revision(const Revision&) = delete;
+  Revision& operator=(const Revision&) = delete;
+
+  /// False: the loop has no room for another. It is good for nothing then.
+  [[nodiscard]] bool registered() const { return handle_.has_value(); }
+
+  /// The platform says something new of it.
+  void update(WatchedRevision watched);
+
+  /// Changed settings apply live.
+  void update(const ScalingSpec& scaling);
+
+  void evaluate(Trigger trigger);
+
+  /// An activator has applied a version.
+  void on_applied();
+
+  [[nodiscard]] const WatchedRevision& facts() const { return facts_; }
+
+  [[nodiscard]] const std::vector<PodFacts>& pods() const { return pods_; }
+
+  [[nodiscard]] Counts counts() const;
+  [[nodiscard]] bool leaving(const PodFacts& pod) const;
+
+  [[nodiscard]] const DecisionRecord& last() const;
+  [[nodiscard]] std::int32_t want() const;
+
+  [[nodiscard]] const Gauges& gauges() const { return gauges_; }
+
+  /// What the last scrape said of all ready pods; absent: none succeeded yet.
+  [[nodiscard]] const std::optional<Stat>& scraped() const { return scraped_; }
+
+  [[nodiscard]] MetricCondition metric_state() const { return scrape_health_.condition(); }
+
+  [[nodiscard]] const metrics::Histogram<14>& scrape_seconds() const { return scrape_seconds_; }
+
+ private:
+  void on_due(bool evaluate) override;
+  void on_wanted() override;
+  void merge(std::vector<WatchedPod> pods);
+  void publish();
+  void release();
+  void scrape();
+  void scrape_answered(const std::string& address, const Stat& stat);
+  void scrape_ended(const ScrapeResult& result);
+  [[nodiscard]] RevisionScaler& scaler() const;
+  [[nodiscard]] std::vector<std::string> avoided() const;
+
+  Surroundings& around_;
+  WatchedRevision facts_;       // its pods are in pods_
+  std::vector<PodFacts> pods_;  // in the order they were first seen
+  Removals removals_;
+  StatScraper scraper_;
+  std::optional<ScalerHandle> handle_;
+  std::int32_t activators_ = 2;  // as the last evaluation said
+  MetricHealth scrape_health_;
+  TimePoint scrape_began_{};
+  std::optional<Stat> scraped_;
+  metrics::Histogram<14> scrape_seconds_;
+  Gauges gauges_;
+};
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "autoscaler/core/scrape.h"
+#include "common/net/fetch.h"
+#include "common/time/time_point.h"
+
+#include <boost/asio/io_context.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice::autoscaler {
+
+/// Asks the sidecars of one revision for their stats, round after round, each pod by its own
+/// address (autoscaler.md 1.4, direct mode). Belongs to one thread.
+class StatScraper {
+ public:
+  struct Events {
+    /// The round is over; the scraper may be destroyed in it.
+    std::function<void(const ScrapeResult&)> ended;
+    /// One pod answered.
+    std::function<void(const std::string& address, const Stat&)> answered;
+    /// One pod's figures cannot be; the answer is dropped.
+    std::function<void()> flawed;
+  };
+
+  /// `random` outlives this and may be shared.
+  StatScraper(boost::asio::io_context& io, std::mt19937_64& random, Events events);
+
+  /// Begins a round; one that is not over is given up, and ends without a word. Addresses of `pods`
+  /// are `host:port` or `unix:/path`. Nothing is told before this returns.
+  void start(std::span<const Pod> pods, Duration stable_window, TimePoint now);
+
+  /// Whether a round is going on.
+  [[nodiscard]] bool busy() const { return scrape_.has_value(); }
+
+ private:
+  void ask();
+  void take(std::uint64_t round, const std::string& address,
+            const Result<net::FetchResponse>& response);
+  void end_if_finished();
+
+  boost::asio::io_context& io_;
+  std::mt19937_64& random_;
+  Events events_;
+  std::uint64_t round_ = 0;
+  std::optional<DirectScrape> scrape_;
+  std::vector<std::unique_ptr<net::Fetch>> fetches_;
+};
+
+}  // namespace sluice::autoscaler

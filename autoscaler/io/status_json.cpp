@@ -1,0 +1,93 @@
+// What the API shows of a revision and of the configuration.
+
+#include "autoscaler/io/api.h"
+
+#include <nlohmann/json.hpp>
+
+namespace sluice::autoscaler {
+namespace {
+
+using nlohmann::json;
+
+const char* state_of(const Revision& revision, const Revision::Counts& counts) {
+  if (counts.ready > 0) return "awake";
+  if (revision.want() > 0) return "starting";
+  return counts.leaving > 0 ? "draining" : "asleep";
+}
+
+json replica_json(const Revision& revision, const Revision::PodFacts& pod) {
+  const char* state = revision.leaving(pod) ? "draining" : pod.watched.ready ? "ready" : "starting";
+  return {{"id", pod.watched.id.name},
+          {"state", state},
+          {"address", pod.watched.address},
+          {"in_flight", pod.load ? json(*pod.load) : json{}},
+          {"throttled", false}};
+}
+
+std::string seconds(Duration duration) {
+  json number = to_seconds(duration);
+  return number.dump() + "s";
+}
+
+}  // namespace
+
+json status_json(const Revision& revision) {
+  const DecisionRecord& decision = revision.last();
+  const Revision::Counts counts = revision.counts();
+  const auto& hosts = revision.facts().hosts;
+  const std::optional<Stat>& scraped = revision.scraped();
+  json replicas = json::array();
+  for (const Revision::PodFacts& pod : revision.pods()) {
+    replicas.push_back(replica_json(revision, pod));
+  }
+  return {{"namespace", revision.facts().id.space},
+          {"name", revision.facts().service},
+          {"url", hosts.empty() ? json{} : json("http://" + hosts.front())},
+          {"state", state_of(revision, counts)},
+          {"revision", revision.facts().id.name},
+          {"ready", counts.ready},
+          {"starting", counts.starting},
+          {"draining", counts.leaving},
+          {"desired", revision.want()},
+          {"granted", revision.want()},
+          {"mode", name(decision.mode)},
+          {"route_mode", name(decision.route_mode)},
+          {"stable", decision.stable},
+          {"panic", decision.panic},
+          {"target", decision.target},
+          {"rps", scraped && counts.ready > 0 ? scraped->request_count : 0.0},
+          {"queued", nullptr},
+          {"in_flight", scraped && counts.ready > 0 ? scraped->average_concurrency : 0.0},
+          {"p50_ms", nullptr},
+          {"p99_ms", nullptr},
+          {"last_cold_start_ms", nullptr},
+          {"why", why(decision)},
+          {"replicas", std::move(replicas)}};
+}
+
+json config_json(const ClusterConfig& config) {
+  return {
+      {"pod-autoscaler-class", config.pod_autoscaler_class},
+      {"enable-scale-to-zero", config.enable_scale_to_zero},
+      {"allow-zero-initial-scale", config.allow_zero_initial_scale},
+      {"container-concurrency-target-percentage",
+       config.container_concurrency_target_fraction * 100},
+      {"container-concurrency-target-default", config.container_concurrency_target_default},
+      {"requests-per-second-target-default", config.rps_target_default},
+      {"target-burst-capacity", config.target_burst_capacity},
+      {"activator-capacity", config.activator_capacity},
+      {"max-scale-up-rate", config.max_scale_up_rate},
+      {"max-scale-down-rate", config.max_scale_down_rate},
+      {"stable-window", seconds(config.stable_window)},
+      {"panic-window-percentage", config.panic_window_percentage},
+      {"panic-threshold-percentage", config.panic_threshold_percentage},
+      {"scale-to-zero-grace-period", seconds(config.scale_to_zero_grace_period)},
+      {"scale-to-zero-pod-retention-period", seconds(config.scale_to_zero_pod_retention_period)},
+      {"scale-down-delay", seconds(config.scale_down_delay)},
+      {"initial-scale", config.initial_scale},
+      {"min-scale", config.min_scale},
+      {"max-scale", config.max_scale},
+      {"max-scale-limit", config.max_scale_limit}};
+}
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "common/base/result.h"
+#include "common/time/time_point.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sluice::files {
+
+/// Most bytes of a file that is read (protocols.md 9).
+inline constexpr std::size_t kFileBytesMax = 4U << 20U;
+
+/// The whole content of a regular file; absent when there is no such file. A problem names the
+/// path: larger than kFileBytesMax, not a regular file, not readable.
+[[nodiscard]] Result<std::optional<std::string>, Problem> read_file(
+    const std::filesystem::path& path);
+
+/// Puts `content` in the place of `path` at once: a reader sees the old file or the new one, whole.
+/// It is written beside it under a name of its own (see kTemporaryPrefix) and renamed.
+[[nodiscard]] std::optional<Problem> replace_file(const std::filesystem::path& path,
+                                                  std::string_view content);
+
+/// Begins the name of files that are being written. Readers of a directory pass over them.
+inline constexpr std::string_view kTemporaryPrefix = ".tmp-";
+
+/// Removes what writers left in `directory` that were killed while they wrote; what is younger than
+/// a minute may still be somebody's work. Best effort.
+void remove_leftovers(const std::filesystem::path& directory, TimePoint now);
+
+}  // namespace sluice::files

@@ -1,0 +1,90 @@
+#pragma once
+
+#include "common/base/result.h"
+#include "common/net/address.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::files {
+
+/// The first complaint about a document, and the keys that nobody asked for.
+struct JsonFindings {
+  std::optional<Problem> problem;
+  std::vector<std::string> unknown_keys;
+
+  void complain(Problem found) {
+    if (!problem) problem = std::move(found);
+  }
+};
+
+/// Parses `text`, which must be one JSON value of bounded depth, into `document`. A problem says
+/// where it ends to be one. (No Result: a JSON value converts to anything, Problem included.)
+[[nodiscard]] std::optional<Problem> parse_json(std::string_view text, nlohmann::json& document);
+
+/// Reads the keys of one JSON object one by one, so that code which reads many of them reads as a
+/// table. After a complaint every method still returns something harmless.
+class JsonFields {
+ public:
+  enum class Need : bool { optional, required };
+
+  /// `place` names the object within its document, such as "pods[2]"; empty for the whole.
+  /// `object` and `findings` outlive this. Whatever is no object is complained about.
+  JsonFields(const nlohmann::json& object, std::string place, JsonFindings& findings);
+
+  /// A text of at most `bytes_max` printable bytes; empty when absent.
+  std::string text(const char* key, Need need, std::size_t bytes_max);
+
+  /// A whole number; `fallback` when absent.
+  std::int64_t integer(const char* key, std::int64_t fallback, std::int64_t least,
+                       std::int64_t most);
+
+  /// A number; `fallback` when absent.
+  double number(const char* key, double fallback, double least, double most);
+
+  /// `fallback` when absent.
+  bool boolean(const char* key, bool fallback);
+
+  /// An address that can be dialled, `:port` being one of this machine; absent when there is none.
+  std::optional<net::Address> address(const char* key);
+
+  /// An array of at most `items_max`; null when absent.
+  const nlohmann::json* array(const char* key, std::size_t items_max);
+
+  /// An object of at most `items_max` keys; null when absent.
+  const nlohmann::json* object(const char* key, std::size_t items_max);
+
+  /// Says that the value of `key` is wrong and what would be right.
+  void refuse(std::string_view key, std::string_view wrong, std::string_view expected);
+
+  /// Notes every key that was not asked for. Called last.
+  void close();
+
+ private:
+  [[nodiscard]] const nlohmann::json* find(const char* key);
+  [[nodiscard]] std::string name_of(std::string_view key) const;
+
+  const nlohmann::json& object_;  // the caller's, for as long as it reads
+  std::string place_;
+  JsonFindings& findings_;  // likewise
+  std::vector<std::string_view> asked_;
+};
+
+/// One address of a list; complained about as `place` unless it can be dialled.
+[[nodiscard]] std::optional<net::Address> dialled_address(const nlohmann::json& value,
+                                                          std::string_view place,
+                                                          JsonFindings& findings);
+
+/// `text` without control characters and cut to `bytes_max`, for messages.
+[[nodiscard]] std::string shown(std::string_view text, std::size_t bytes_max = 80);
+
+/// Whether `text` has neither control characters nor more than `bytes_max` bytes.
+[[nodiscard]] bool is_printable(std::string_view text, std::size_t bytes_max);
+
+}  // namespace sluice::files

@@ -1,0 +1,122 @@
+#pragma once
+
+#include "common/base/ids.h"
+#include "common/base/result.h"
+#include "common/files/directory_watch.h"
+#include "common/files/revision_file.h"
+#include "common/log/log.h"
+#include "common/net/address.h"
+
+#include <boost/asio/io_context.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sluice::files {
+
+/// Who follows a platform directory. Full state each time; called on the loop.
+class PlatformListener {
+ public:
+  virtual ~PlatformListener() = default;
+
+  /// A revision is new, or its file says something else now.
+  virtual void on_revision(RevisionFile revision) = 0;
+
+  /// Its file has gone.
+  virtual void on_revision_gone(const RevisionId& revision) = 0;
+
+  /// The serving addresses of all activators; empty when the file has gone.
+  virtual void on_activators(std::vector<net::Address> /*activators*/) {}
+
+  /// The file of settings (see PlatformOptions); empty when there is none. A problem rejects it.
+  [[nodiscard]] virtual std::optional<Problem> on_settings(const StringMap& /*settings*/) {
+    return std::nullopt;
+  }
+
+  /// All that changed at one time has been told.
+  virtual void on_settled() {}
+};
+
+struct PlatformOptions {
+  bool activators = true;     ///< follow `activators.json`
+  std::string settings_file;  ///< a name in the directory, followed too; empty: none
+  std::size_t revisions_max = 100'000;
+  WatchPace pace;
+};
+
+/// Follows the directory `PATH` of protocols.md 9 and tells what is in it. A file that cannot be
+/// read, or says nonsense, changes nothing: what it said before stays in force, and it is named in
+/// the log, once for each content. Belongs to one thread.
+class PlatformDirectory {
+ public:
+  /// `listener` and `log` outlive this.
+  PlatformDirectory(boost::asio::io_context& io, std::filesystem::path path,
+                    PlatformListener& listener, const log::Logger& log,
+                    PlatformOptions options = {});
+  ~PlatformDirectory();
+
+  /// Reads everything and tells it before it returns; from then on follows. A problem when PATH is
+  /// no directory that can be read, or when the settings are rejected.
+  [[nodiscard]] std::optional<Problem> open();
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  [[nodiscard]] std::size_t revisions() const { return told_.size(); }
+
+  /// Files that are wrong now, by name, and why; for status pages.
+  [[nodiscard]] const std::map<std::string, Problem>& wrong() const { return wrong_; }
+
+ private:
+  /// What tells one state of a file from another without reading it.
+  struct Stamp {
+    std::int64_t modified_ns = 0;
+    std::uint64_t inode = 0;
+    std::uint64_t bytes = 0;
+
+    friend bool operator==(const Stamp&, const Stamp&) = default;
+  };
+
+  struct Seen {
+    Stamp stamp;
+    std::size_t content = 0;  // a hash of it
+  };
+
+  enum class Look { gone, unchanged, read, failed };
+
+  /// Whether somebody said that a file has changed, or it is looked at by the way.
+  enum class Word : bool { none, changed };
+
+  void changed(std::span<const DirectoryChange> changes);
+  void scan_revisions();
+  void look_at_revision(const std::string& name, Word word);
+  void look_at_activators(Word word);
+  [[nodiscard]] std::optional<Problem> look_at_settings(Word word);
+  Look look(const std::string& name, Word word, std::string& content);
+  void forget(const std::string& name);
+  [[nodiscard]] bool is_news(const std::string& name, const Problem& problem) const;
+  void wrong(const std::string& name, const Problem& problem, bool first = true);
+  void right(const std::string& name);
+
+  boost::asio::io_context& io_;
+  std::filesystem::path path_;
+  PlatformListener& listener_;
+  const log::Logger& log_;
+  PlatformOptions options_;
+  std::map<std::string, Seen> seen_;      // by path below PATH
+  std::map<std::string, Problem> wrong_;  // likewise
+  std::set<std::string> told_;            // revisions' files in force
+  bool overfull_ = false;
+  std::unique_ptr<DirectoryWatch> watch_;
+};
+
+}  // namespace sluice::files

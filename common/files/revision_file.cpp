@@ -1,0 +1,258 @@
+#include "common/files/revision_file.h"
+
+#include "common/files/json_fields.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace sluice::files {
+namespace {
+
+using nlohmann::json;
+using Need = JsonFields::Need;
+
+constexpr std::string_view kSuffix = ".json";
+constexpr std::size_t kNamespaceMax = 63;
+constexpr std::size_t kNameMax = 180;  // so that a file name fits every file system
+constexpr std::size_t kDnsNameMax = 253;
+constexpr std::size_t kAnnotationKeyMax = 320;
+constexpr std::size_t kAnnotationValueMax = 4096;
+constexpr std::size_t kSettingsMax = 1000;
+constexpr std::int64_t kConcurrencyMax = 1'000'000;
+constexpr double kTimeoutLeast = 0.001;
+constexpr double kTimeoutMost = 7.0 * 86'400;
+
+bool is_alphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+// Lower-case letters, digits and dashes, dots too for a subdomain; an alphanumeric at both ends.
+bool is_dns_name(std::string_view text, std::size_t bytes_max, bool dots) {
+  if (text.empty() || text.size() > bytes_max) return false;
+  if (!is_alphanumeric(text.front()) || !is_alphanumeric(text.back())) return false;
+  return std::all_of(text.begin(), text.end(), [dots](char c) {
+    return is_alphanumeric(c) || c == '-' || (dots && c == '.');
+  });
+}
+
+std::string read_name(JsonFields& fields, const char* key, std::size_t bytes_max, bool dots) {
+  std::string name = fields.text(key, Need::required, bytes_max);
+  if (!is_dns_name(name, bytes_max, dots)) {
+    fields.refuse(key, "'" + shown(name) + "' is no such name",
+                  std::string{"lower-case letters, digits"} + (dots ? ", dots" : "") +
+                      " and dashes, at most " + std::to_string(bytes_max));
+  }
+  return name;
+}
+
+std::vector<std::string> read_hosts(JsonFields& fields) {
+  std::vector<std::string> hosts;
+  const json* const list = fields.array("hosts", kHostsMax);
+  if (list == nullptr) return hosts;
+  std::set<std::string> known;
+  for (const json& item : *list) {
+    std::string host = item.is_string() ? item.get<std::string>() : std::string{};
+    std::transform(host.begin(), host.end(), host.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    if (!is_dns_name(host, kDnsNameMax, true)) {
+      fields.refuse("hosts", "'" + shown(item.dump()) + "' is no host name",
+                    "names such as app.example.com, without port");
+      return {};
+    }
+    if (known.insert(host).second) hosts.push_back(std::move(host));
+  }
+  return hosts;
+}
+
+StringMap read_annotations(JsonFields& fields) {
+  StringMap annotations;
+  const json* const object = fields.object("annotations", kAnnotationsMax);
+  if (object == nullptr) return annotations;
+  for (const auto& [key, value] : object->items()) {
+    const bool fits = is_printable(key, kAnnotationKeyMax) && value.is_string() &&
+                      value.get_ref<const std::string&>().size() <= kAnnotationValueMax;
+    if (!fits) {
+      fields.refuse("annotations." + shown(key), "is not accepted",
+                    "a text of at most " + std::to_string(kAnnotationValueMax) +
+                        " bytes; numbers in quotes too");
+      return {};
+    }
+    annotations.emplace(key, value.get<std::string>());
+  }
+  return annotations;
+}
+
+PodEntry read_pod(const json& item, const std::string& place, JsonFindings& findings) {
+  JsonFields fields{item, place, findings};
+  PodEntry pod;
+  pod.id.name = fields.text("name", Need::required, kDnsNameMax);
+  if (pod.id.name.empty()) fields.refuse("name", "is empty", "the pod's name");
+  pod.node = fields.text("node", Need::optional, kDnsNameMax);
+  pod.address = fields.address("address");
+  pod.stats = fields.address("stats");
+  pod.ready = fields.boolean("ready", false);
+  pod.terminating = fields.boolean("terminating", false);
+  if (pod.ready && !pod.address) {
+    fields.refuse("address", "is missing, yet the pod is ready", "host:port or unix:/path");
+  }
+  fields.close();
+  return pod;
+}
+
+std::vector<PodEntry> read_pods(JsonFields& fields, JsonFindings& findings) {
+  std::vector<PodEntry> pods;
+  const json* const list = fields.array("pods", kPodsMax);
+  if (list == nullptr) return pods;
+  pods.reserve(list->size());
+  std::set<std::string_view> names;
+  for (const json& item : *list) {
+    const std::string place = "pods[" + std::to_string(pods.size()) + "]";
+    pods.push_back(read_pod(item, place, findings));
+    if (findings.problem) return {};
+    if (!names.insert(pods.back().id.name).second) {
+      fields.refuse("pods", "'" + shown(pods.back().id.name) + "' is there twice",
+                    "each pod a name of its own");
+      return {};
+    }
+  }
+  return pods;
+}
+
+Duration read_timeout(JsonFields& fields, const char* key, Duration fallback, double least) {
+  return from_seconds(fields.number(key, to_seconds(fallback), least, kTimeoutMost));
+}
+
+AppProtocol read_protocol(JsonFields& fields) {
+  const std::string name = fields.text("protocol", Need::optional, 16);
+  if (name == "h2c") return AppProtocol::h2c;
+  if (!name.empty() && name != "http1") {
+    fields.refuse("protocol", "'" + shown(name) + "' is not accepted", "http1 or h2c");
+  }
+  return AppProtocol::http1;
+}
+
+json pod_json(const PodEntry& pod) {
+  json item = {{"name", pod.id.name}, {"ready", pod.ready}, {"terminating", pod.terminating}};
+  if (!pod.node.empty()) item["node"] = pod.node;
+  if (pod.address) item["address"] = pod.address->text();
+  if (pod.stats) item["stats"] = pod.stats->text();
+  return item;
+}
+
+}  // namespace
+
+std::string file_name_of(const RevisionId& id) {
+  return id.space + "." + id.name + std::string{kSuffix};
+}
+
+std::optional<RevisionId> revision_of(std::string_view file_name) {
+  if (!file_name.ends_with(kSuffix)) return std::nullopt;
+  const std::string_view stem = file_name.substr(0, file_name.size() - kSuffix.size());
+  const std::size_t dot = stem.find('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  const std::string_view space = stem.substr(0, dot);
+  const std::string_view name = stem.substr(dot + 1);
+  if (!is_dns_name(space, kNamespaceMax, false) || !is_dns_name(name, kNameMax, true)) {
+    return std::nullopt;
+  }
+  return RevisionId{std::string{space}, std::string{name}};
+}
+
+Result<Parsed<RevisionFile>, Problem> parse_revision_file(std::string_view text,
+                                                          std::string_view file_name) {
+  json document;
+  if (auto problem = parse_json(text, document)) return std::move(*problem);
+  JsonFindings findings;
+  JsonFields fields{document, "", findings};
+  RevisionFile file;
+  file.id.space = read_name(fields, "namespace", kNamespaceMax, false);
+  file.id.name = read_name(fields, "name", kNameMax, true);
+  if (file_name_of(file.id) != file_name) {
+    findings.complain({"namespace and name are those of " + file_name_of(file.id),
+                       "name the file after them: <namespace>.<name>.json"});
+  }
+  file.service = fields.text("service", Need::optional, kDnsNameMax);
+  if (file.service.empty()) file.service = file.id.name;
+  file.hosts = read_hosts(fields);
+  file.protocol = read_protocol(fields);
+  file.container_concurrency =
+      static_cast<std::int32_t>(fields.integer("container_concurrency", 0, 0, kConcurrencyMax));
+  file.timeout = read_timeout(fields, "timeout_seconds", file.timeout, kTimeoutLeast);
+  file.response_start_timeout =
+      read_timeout(fields, "response_start_timeout_seconds", Duration{0}, 0);
+  file.idle_timeout = read_timeout(fields, "idle_timeout_seconds", Duration{0}, 0);
+  file.annotations = read_annotations(fields);
+  file.pods = read_pods(fields, findings);
+  fields.close();
+  if (findings.problem) return *findings.problem;
+  return Parsed<RevisionFile>{std::move(file), std::move(findings.unknown_keys)};
+}
+
+std::string write_revision_file(const RevisionFile& file) {
+  json pods = json::array();
+  for (const PodEntry& pod : file.pods) pods.push_back(pod_json(pod));
+  const json document = {
+      {"namespace", file.id.space},
+      {"name", file.id.name},
+      {"service", file.service},
+      {"hosts", file.hosts},
+      {"protocol", file.protocol == AppProtocol::h2c ? "h2c" : "http1"},
+      {"container_concurrency", file.container_concurrency},
+      {"timeout_seconds", to_seconds(file.timeout)},
+      {"response_start_timeout_seconds", to_seconds(file.response_start_timeout)},
+      {"idle_timeout_seconds", to_seconds(file.idle_timeout)},
+      {"annotations", file.annotations},
+      {"pods", std::move(pods)}};
+  return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+Result<std::vector<net::Address>, Problem> parse_activators(std::string_view text) {
+  json document;
+  if (auto problem = parse_json(text, document)) return std::move(*problem);
+  if (!document.is_array() || document.size() > kActivatorsMax) {
+    return Problem{"it is not a list of activators",
+                   "give an array of at most 1000 addresses, such as [\"127.0.0.1:8012\"]"};
+  }
+  JsonFindings findings;
+  std::vector<net::Address> activators;
+  for (const json& item : document) {
+    const std::string place = "[" + std::to_string(activators.size()) + "]";
+    auto address = dialled_address(item, place, findings);
+    if (!address) return *findings.problem;
+    if (std::find(activators.begin(), activators.end(), *address) != activators.end()) {
+      return Problem{place + ": " + address->text() + " is there twice",
+                     "name each activator once"};
+    }
+    activators.push_back(std::move(*address));
+  }
+  return activators;
+}
+
+std::string write_activators(const std::vector<net::Address>& activators) {
+  json list = json::array();
+  for (const net::Address& address : activators) list.push_back(address.text());
+  return list.dump() + "\n";
+}
+
+Result<StringMap, Problem> parse_settings(std::string_view text) {
+  json document;
+  if (auto problem = parse_json(text, document)) return std::move(*problem);
+  if (!document.is_object() || document.size() > kSettingsMax) {
+    return Problem{"it is not a map of settings",
+                   "give an object of texts, such as {\"stable-window\": \"60s\"}"};
+  }
+  StringMap settings;
+  for (const auto& [key, value] : document.items()) {
+    if (!value.is_string()) {
+      return Problem{shown(key) + ": " + shown(value.dump()) + " is not a text",
+                     "write every value in quotes, numbers too"};
+    }
+    settings.emplace(key, value.get<std::string>());
+  }
+  return settings;
+}
+
+}  // namespace sluice::files

@@ -1,0 +1,144 @@
+#include "common/log/go_text.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+
+namespace sluice::log {
+namespace {
+
+struct Range {
+  std::uint32_t first;
+  std::uint32_t last;
+};
+
+// Characters beyond ASCII that Go's unicode.IsPrint refuses: controls, spaces, formats, private
+// use. Code points nobody has assigned yet count as printable here: a table of those would age.
+constexpr std::array<Range, 28> kNotPrintable{{
+    {0x80, 0xa0},       {0xad, 0xad},       {0x600, 0x605},     {0x61c, 0x61c},
+    {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x890, 0x891},     {0x8e2, 0x8e2},
+    {0x1680, 0x1680},   {0x180e, 0x180e},   {0x2000, 0x200f},   {0x2028, 0x202f},
+    {0x205f, 0x206f},   {0x3000, 0x3000},   {0xd800, 0xf8ff},   {0xfeff, 0xfeff},
+    {0xfff0, 0xfffb},   {0xfffe, 0xffff},   {0x110bd, 0x110bd}, {0x110cd, 0x110cd},
+    {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0x1fffe, 0x1ffff},
+    {0xe0000, 0xe00ff}, {0xe01f0, 0xeffff}, {0xf0000, 0xfffff}, {0x100000, 0x10ffff},
+}};
+
+bool printable(std::uint32_t rune) {
+  const auto after =
+      std::upper_bound(kNotPrintable.begin(), kNotPrintable.end(), rune,
+                       [](std::uint32_t value, const Range& range) { return value < range.first; });
+  return after == kNotPrintable.begin() || rune > (after - 1)->last;
+}
+
+struct Rune {
+  std::uint32_t value;
+  std::size_t size;
+  bool valid;
+};
+
+constexpr std::uint32_t kReplacement = 0xfffd;
+
+// The character at the front of a text that is not empty; a byte that begins none counts as one.
+Rune first_rune(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, 1, true};
+  const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  const Rune wrong{kReplacement, 1, false};
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < size) return wrong;
+  std::uint32_t value = lead & (0xffU >> (size + 1));
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return wrong;
+    value = value << 6U | (byte(i) & 0x3fU);
+  }
+  constexpr std::array<std::uint32_t, 5> kLeast{0, 0, 0x80, 0x800, 0x10000};
+  if (value < kLeast[size] || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
+    return wrong;
+  return {value, size, true};
+}
+
+void append_escape(std::string& out, std::uint32_t value) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  out += "\\u";
+  for (int shift = value > 0xffff ? 20 : 12; shift >= 0; shift -= 4) {
+    const std::uint32_t digit = value >> static_cast<unsigned>(shift);
+    if (shift > 12 && digit == 0) continue;
+    out += kDigits[digit & 0xfU];
+  }
+}
+
+void append_beyond_ascii(std::string& out, std::string_view text, const Rune& rune, bool json) {
+  if (json && !rune.valid) {
+    append_escape(out, kReplacement);
+  } else if (printable(rune.value) || (json && rune.value > 0xffff)) {
+    out.append(text.substr(0, rune.size));
+  } else {
+    append_escape(out, rune.value);
+  }
+}
+
+void append_text(std::string& out, std::string_view text, bool json) {
+  while (!text.empty()) {
+    const Rune rune = first_rune(text);
+    const char c = text.front();
+    if (rune.value >= 0x80) {
+      append_beyond_ascii(out, text, rune, json);
+    } else if (c == '\\' || c == '"' || (c == '\'' && !json)) {
+      out += '\\';
+      out += c;
+    } else if (rune.value < 0x20 || c == '<' || c == '>' || c == '&' || c == '=' || c == '\'') {
+      append_escape(out, rune.value);
+    } else {
+      out += c;
+    }
+    text.remove_prefix(rune.size);
+  }
+}
+
+std::optional<char> decoded(std::string_view text) {
+  std::uint8_t value = 0;
+  if (text.size() < 3 || text[0] != '%') return std::nullopt;
+  const auto [stop, ec] = std::from_chars(text.data() + 1, text.data() + 3, value, 16);
+  if (ec != std::errc{} || stop != text.data() + 3 || value < 0x20 || value == 0x7f) {
+    return std::nullopt;
+  }
+  return static_cast<char>(value);
+}
+
+}  // namespace
+
+void append_js(std::string& out, std::string_view text) {
+  append_text(out, text, false);
+}
+
+void append_json(std::string& out, std::string_view text) {
+  append_text(out, text, true);
+}
+
+void append_go_float(std::string& out, double number) {
+  char digits[40];
+  const double size = number < 0 ? -number : number;
+  if (size == 0 || (size >= 1e-4 && size < 1e6)) {
+    const auto end =
+        std::to_chars(digits, digits + sizeof digits, number, std::chars_format::fixed).ptr;
+    out.append(digits, end);
+  } else {
+    const auto end =
+        std::to_chars(digits, digits + sizeof digits, number, std::chars_format::scientific).ptr;
+    out.append(digits, end);
+  }
+}
+
+void append_decoded_path(std::string& out, std::string_view target) {
+  std::string_view path = target.substr(0, target.find('?'));
+  while (!path.empty()) {
+    const auto c = decoded(path);
+    out += c.value_or(path.front());
+    path.remove_prefix(c ? 3 : 1);
+  }
+}
+
+}  // namespace sluice::log

@@ -1,0 +1,275 @@
+#include "common/log/request_log.h"
+
+#include "common/log/go_text.h"
+
+#include <array>
+#include <charconv>
+
+namespace sluice::log {
+
+const std::string_view RequestLog::kDefaultTemplate =
+    R"({"httpRequest": {"requestMethod": "{{.Request.Method}}", )"
+    R"("requestUrl": "{{js .Request.RequestURI}}", )"
+    R"("requestSize": "{{.Request.ContentLength}}", "status": {{.Response.Code}}, )"
+    R"("responseSize": "{{.Response.Size}}", "userAgent": "{{js .Request.UserAgent}}", )"
+    R"("remoteIp": "{{js .Request.RemoteAddr}}", "serverIp": "{{.Revision.PodIP}}", )"
+    R"("referer": "{{js .Request.Referer}}", "latency": "{{.Response.Latency}}s", )"
+    R"("protocol": "{{.Request.Proto}}"}, "traceId": "{{.TraceID}}"})";
+
+struct RequestLog::Name {
+  std::string_view path;
+  Field field;
+};
+
+namespace {
+
+constexpr std::string_view kSpaces = " \t\r\n";
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(kSpaces);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
+}
+
+template <class Number>
+void append_number(std::string& out, Number number) {
+  char digits[24];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+}
+
+// As Go's http.Request.Proto.
+std::string_view protocol(const http::RequestHead& head) {
+  if (head.version_major >= 2) return "HTTP/2.0";
+  return head.version_minor == 0 ? "HTTP/1.0" : "HTTP/1.1";
+}
+
+// As Go's http.Request.ContentLength: -1 when the body's end shows only when it comes.
+std::int64_t content_length(const http::RequestHead& head) {
+  switch (head.framing) {
+    case http::Framing::none:
+      return 0;
+    case http::Framing::length:
+      return static_cast<std::int64_t>(head.content_length);
+    case http::Framing::chunked:
+    case http::Framing::until_close:
+      return -1;
+  }
+  return -1;
+}
+
+std::string_view query_of(std::string_view target) {
+  const std::size_t mark = target.find('?');
+  return mark == std::string_view::npos ? std::string_view{} : target.substr(mark + 1);
+}
+
+}  // namespace
+
+std::string_view trace_id(const http::FieldList& fields) {
+  std::string_view parent = fields.find("traceparent");
+  if (const std::size_t dash = parent.find('-'); dash != std::string_view::npos) {
+    parent.remove_prefix(dash + 1);
+    return parent.substr(0, parent.find('-'));
+  }
+  return fields.find("x-b3-traceid");
+}
+
+RequestLog::RequestLog(std::string_view text) {
+  if (text.empty()) return;
+  // A template that comes from the default by way of the controller is the default.
+  const bool is_default = trimmed(text) == kDefaultTemplate;
+  if (!compile(is_default ? kDefaultTemplate : text, is_default)) {
+    segments_.clear();
+    if (!compile(kDefaultTemplate, true)) segments_.clear();
+  }
+  const bool line_ends = !segments_.empty() && segments_.back().field == Field::literal &&
+                         segments_.back().text.ends_with('\n');
+  if (!line_ends) add_literal("\n");
+}
+
+bool RequestLog::compile(std::string_view text, bool json) {
+  while (!text.empty()) {
+    const std::size_t open = text.find("{{");
+    add_literal(text.substr(0, open));
+    if (open == std::string_view::npos) return true;
+    text.remove_prefix(open + 2);
+    const std::size_t close = text.find("}}");
+    if (close == std::string_view::npos) {
+      warning_ = "the request log template has '{{' without '}}'";
+      return false;
+    }
+    if (!add_action(text.substr(0, close), json)) return false;
+    text.remove_prefix(close + 2);
+  }
+  return true;
+}
+
+bool RequestLog::add_action(std::string_view action, bool json) {
+  static constexpr std::array<Name, 23> kNames{{
+      {".Request.Method", Field::method},
+      {".Request.URL", Field::url},
+      {".Request.URL.Path", Field::path},
+      {".Request.URL.RawQuery", Field::query},
+      {".Request.RequestURI", Field::request_uri},
+      {".Request.Host", Field::host},
+      {".Request.Proto", Field::proto},
+      {".Request.ProtoMajor", Field::proto_major},
+      {".Request.ProtoMinor", Field::proto_minor},
+      {".Request.ContentLength", Field::content_length},
+      {".Request.RemoteAddr", Field::remote_addr},
+      {".Request.UserAgent", Field::user_agent},
+      {".Request.Referer", Field::referer},
+      {".Response.Code", Field::code},
+      {".Response.Size", Field::size},
+      {".Response.Latency", Field::latency},
+      {".TraceID", Field::trace_id},
+      {".Revision.Name", Field::revision_name},
+      {".Revision.Namespace", Field::revision_space},
+      {".Revision.Service", Field::revision_service},
+      {".Revision.Configuration", Field::revision_configuration},
+      {".Revision.PodName", Field::revision_pod},
+      {".Revision.PodIP", Field::revision_pod_ip},
+  }};
+  std::string_view path = trimmed(action);
+  Escape escape = json ? Escape::json : Escape::none;
+  if (path.starts_with("js") && path.find_first_of(kSpaces) == 2) {
+    path = trimmed(path.substr(3));
+    if (!json) escape = Escape::js;
+  }
+  for (const Name& name : kNames) {
+    if (path != name.path) continue;
+    segments_.push_back({name.field, escape, {}});
+    return true;
+  }
+  const std::string_view shown = action.substr(0, 80);
+  const bool simple = path.find_first_of(" |()\"") == std::string_view::npos && !path.empty();
+  warning_ = "the request log template's action '{{" + std::string{shown} + "}}' " +
+             (simple ? "names no field we know" : "is more than a field, or js and a field");
+  return false;
+}
+
+void RequestLog::append_escaped(std::string& out, std::string_view text, Escape escape) {
+  switch (escape) {
+    case Escape::none:
+      out.append(text);
+      break;
+    case Escape::js:
+      append_js(out, text);
+      break;
+    case Escape::json:
+      append_json(out, text);
+      break;
+  }
+}
+
+void RequestLog::append(std::string& out, const LoggedRequest& request) const {
+  for (const Segment& segment : segments_) {
+    switch (segment.field) {
+      case Field::literal:
+        out.append(segment.text);
+        break;
+      case Field::proto_major:
+        append_number(out, request.head.version_major);
+        break;
+      case Field::proto_minor:
+        append_number(out, request.head.version_major >= 2 ? 0 : request.head.version_minor);
+        break;
+      case Field::content_length:
+        append_number(out, content_length(request.head));
+        break;
+      case Field::code:
+        append_number(out, request.status);
+        break;
+      case Field::size:
+        append_number(out, request.response_bytes);
+        break;
+      case Field::latency:
+        append_go_float(out, to_seconds(request.latency));
+        break;
+      case Field::path:
+        append_path(out, request.head.target, segment.escape);
+        break;
+      case Field::method:
+      case Field::url:
+      case Field::query:
+      case Field::request_uri:
+      case Field::host:
+      case Field::proto:
+      case Field::remote_addr:
+      case Field::user_agent:
+      case Field::referer:
+      case Field::trace_id:
+      case Field::revision_name:
+      case Field::revision_space:
+      case Field::revision_service:
+      case Field::revision_configuration:
+      case Field::revision_pod:
+      case Field::revision_pod_ip:
+        append_escaped(out, text_of(segment.field, request), segment.escape);
+        break;
+    }
+  }
+}
+
+void RequestLog::append_path(std::string& out, std::string_view target, Escape escape) {
+  std::string path;
+  append_decoded_path(path, target);
+  append_escaped(out, path, escape);
+}
+
+std::string_view RequestLog::text_of(Field field, const LoggedRequest& request) {
+  const http::RequestHead& head = request.head;
+  switch (field) {
+    case Field::method:
+      return head.method;
+    case Field::url:
+    case Field::request_uri:
+      return head.target;
+    case Field::query:
+      return query_of(head.target);
+    case Field::host:
+      return head.fields.get(http::Known::host);
+    case Field::proto:
+      return protocol(head);
+    case Field::remote_addr:
+      return request.peer_ip;
+    case Field::user_agent:
+      return head.fields.get(http::Known::user_agent);
+    case Field::referer:
+      return head.fields.find("referer");
+    case Field::trace_id:
+      return trace_id(head.fields);
+    case Field::revision_name:
+      return request.revision.name;
+    case Field::revision_space:
+      return request.revision.space;
+    case Field::revision_service:
+      return request.revision.service;
+    case Field::revision_configuration:
+      return request.revision.configuration;
+    case Field::revision_pod:
+      return request.revision.pod;
+    case Field::revision_pod_ip:
+      return request.revision.pod_ip;
+    case Field::literal:
+    case Field::path:
+    case Field::proto_major:
+    case Field::proto_minor:
+    case Field::content_length:
+    case Field::code:
+    case Field::size:
+    case Field::latency:
+      break;
+  }
+  return {};
+}
+
+void RequestLog::add_literal(std::string_view text) {
+  if (text.empty()) return;
+  if (!segments_.empty() && segments_.back().field == Field::literal) {
+    segments_.back().text.append(text);
+  } else {
+    segments_.push_back({Field::literal, Escape::none, std::string{text}});
+  }
+}
+
+}  // namespace sluice::log

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "common/base/ids.h"
+
+#include <cstdint>
+#include <string>
+
+namespace sluice::proto {
+
+/// Twin of the message metrics.Stat (protocols.md 2) for code that must not see generated headers.
+struct Stat {
+  std::string pod_name{};
+  double average_concurrent_requests = 0;
+  double average_proxied_concurrent_requests = 0;
+  double request_count = 0;
+  double proxied_request_count = 0;
+  double process_uptime = 0;   ///< seconds
+  std::int64_t timestamp = 0;  ///< Unix seconds; 0 = not set
+
+  friend bool operator==(const Stat&, const Stat&) = default;
+};
+
+/// Twin of metrics.WireStatMessage: a stat, and the revision it is about.
+struct StatMessage {
+  RevisionId revision;
+  Stat stat;
+
+  friend bool operator==(const StatMessage&, const StatMessage&) = default;
+};
+
+}  // namespace sluice::proto

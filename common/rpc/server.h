@@ -1,0 +1,55 @@
+#pragma once
+
+#include "common/base/result.h"
+#include "common/net/address.h"
+#include "common/rpc/call.h"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace sluice::rpc {
+
+struct ServerOptions {
+  std::string address;    ///< `host:port`, `:port` or `unix:/path`; port 0 = any free one
+  std::string method;     ///< the one path served, `/package.Service/Method`
+  std::string tls_dir{};  ///< with tls.crt, tls.key, ca.crt: mutual TLS 1.3; empty: plaintext
+  std::size_t calls_max = 1000;        ///< more are refused with RESOURCE_EXHAUSTED
+  Duration write_limit = kWriteLimit;  ///< tests only set another
+};
+
+/// A gRPC server whose calls are byte streams on our io thread. gRPC's threads only post. It also
+/// answers grpc.health.v1.Health; every other method is UNIMPLEMENTED.
+///
+/// Keeps the io_context's run going while it lives, and must go before it does.
+class Server {
+ public:
+  /// Takes over a new call; whoever drops it refuses it. On the io thread.
+  using Opened = std::function<void(std::unique_ptr<Call>)>;
+
+  Server(boost::asio::io_context& io, Opened opened);
+
+  /// Ends every call with UNAVAILABLE and waits for gRPC's threads to leave: a fraction of a
+  /// second.
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// Binds and serves. Returns the address in force, with the real port.
+  /// The problem names the address, or the file of tls_dir that cannot be read.
+  [[nodiscard]] Result<net::Address, Problem> open(const ServerOptions& options);
+
+  /// What health checks of the whole server ("") say from now on; SERVING at first.
+  void set_serving(bool serving);
+
+ private:
+  struct Inside;
+  std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace sluice::rpc

@@ -1,0 +1,83 @@
+#pragma once
+
+#include "common/base/result.h"
+#include "common/net/address.h"
+#include "common/time/time_point.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace sluice::settings {
+
+/// A variable's value, or nothing when it is not set.
+using Environment = std::function<std::optional<std::string>(const char*)>;
+
+/// Reads variables one by one and keeps the first complaint, so that code which reads many of them
+/// reads as a table. After a complaint every method still returns something harmless.
+class EnvReader {
+ public:
+  enum class Need : bool { optional, required };
+
+  /// What a number may be.
+  struct Range {
+    long least;
+    long most;
+  };
+
+  /// What a duration may be.
+  struct WaitRange {
+    Duration least;
+    Duration most;
+  };
+
+  /// `environment` outlives the reader.
+  explicit EnvReader(const Environment& environment) : environment_{environment} {}
+
+  /// The value as it stands; nothing when not set.
+  [[nodiscard]] std::optional<std::string> find(const char* name) const {
+    return environment_(name);
+  }
+
+  /// A text, empty when not set; a required one may be empty too, but must exist.
+  std::string text(const char* name, Need need);
+
+  /// A required integer: must exist and lie in `range`; an empty text is not a number.
+  long integer(const char* name, Range range);
+
+  /// An integer in `range`, `fallback` when not set.
+  long integer_or(const char* name, long fallback, Range range);
+
+  /// As `integer_or`, for counts and sizes.
+  std::size_t size_or(const char* name, std::size_t fallback, Range range);
+
+  /// A duration in `range` such as 10s, 500ms, 2m or a bare 0; `fallback` when not set.
+  Duration wait_or(const char* name, Duration fallback, WaitRange range);
+
+  /// The spellings of Go's strconv.ParseBool; `fallback` when not set.
+  bool boolean_or(const char* name, bool fallback);
+
+  /// A required port or address in one of the forms of protocols.md 1; a bare port gets `host`.
+  net::Address address(const char* name, const char* host);
+
+  /// As `address`, `fallback` when not set.
+  net::Address address_or(const char* name, const char* fallback);
+
+  /// Says that variable `name` is wrong and what would be right.
+  void refuse(const char* name, const std::string& value, const std::string& expected);
+
+  /// Keeps `problem` if it is the first, made printable and cut to a line.
+  void complain(Problem problem);
+
+  /// The first complaint.
+  [[nodiscard]] const std::optional<Problem>& problem() const { return problem_; }
+
+ private:
+  std::optional<std::string> required(const char* name);
+  net::Address parse_address(const char* name, const std::string& value, const char* host);
+
+  const Environment& environment_;  // outlives the reader: an argument of read_config
+  std::optional<Problem> problem_;
+};
+
+}  // namespace sluice::settings

@@ -1,0 +1,222 @@
+#include "common/settings/observability.h"
+
+#include "common/log/request_log.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace sluice::settings {
+namespace {
+
+using nlohmann::json;
+using Need = EnvReader::Need;
+
+constexpr const char* kVariable = "OBSERVABILITY_CONFIG";
+constexpr std::size_t kJsonMax = 64 * 1024;
+constexpr std::size_t kTemplateMax = 16 * 1024;
+constexpr std::array<std::string_view, 4> kMetrics{"none", "prometheus", "grpc", "http/protobuf"};
+constexpr std::array<std::string_view, 4> kTracing{"none", "grpc", "http/protobuf", "stdout"};
+constexpr std::array<std::string_view, 2> kProfiling{"disabled", "enabled"};
+
+// One object of the JSON with its place in it, for complaints. A key that is not there keeps its
+// default; one of another type is refused, as unmarshalling would.
+class Section {
+ public:
+  Section(EnvReader& reader, const json& object, std::string place)
+      : reader_{reader}, object_{object}, place_{std::move(place)} {}
+
+  [[nodiscard]] bool has(const char* key) const { return object_.contains(key); }
+
+  [[nodiscard]] std::string text(const char* key, const std::string& fallback) const {
+    const json* value = find(key);
+    if (value == nullptr) return fallback;
+    if (value->is_string()) return value->get<std::string>();
+    refuse(key, "a string");
+    return fallback;
+  }
+
+  [[nodiscard]] bool boolean(const char* key) const {
+    const json* value = find(key);
+    if (value == nullptr) return false;
+    if (!value->is_boolean()) refuse(key, "true or false");
+    return value->is_boolean() && value->get<bool>();
+  }
+
+  void number(const char* key, double least, double most, const char* expected) const {
+    const json* value = find(key);
+    if (value == nullptr) return;
+    if (value->is_number()) {
+      const double number = value->get<double>();
+      if (number >= least && number <= most) return;
+    }
+    refuse(key, expected);
+  }
+
+  // One of a fixed set of words; empty counts as not given.
+  template <std::size_t N>
+  [[nodiscard]] std::string word(const char* key,
+                                 const std::array<std::string_view, N>& words) const {
+    const std::string given = text(key, "");
+    if (given.empty()) return {};
+    if (std::find(words.begin(), words.end(), given) != words.end()) return given;
+    std::string expected;
+    for (const std::string_view allowed : words) {
+      expected.append(expected.empty() ? "" : ", ").append(allowed);
+    }
+    refuse(key, "one of " + expected);
+    return {};
+  }
+
+  [[nodiscard]] Section section(const char* key) const {
+    static const json kEmpty = json::object();
+    const json* value = find(key);
+    if (value != nullptr && !value->is_object()) refuse(key, "an object");
+    return {reader_, value != nullptr && value->is_object() ? *value : kEmpty, place_ + key + "."};
+  }
+
+  void refuse(const char* key, const std::string& expected) const {
+    reader_.complain(
+        {std::string{kVariable} + ": " + place_ + key + " is wrong", "give " + expected});
+  }
+
+ private:
+  [[nodiscard]] const json* find(const char* key) const {
+    const auto found = object_.find(key);
+    return found == object_.end() || found->is_null() ? nullptr : &*found;
+  }
+
+  EnvReader& reader_;
+  const json& object_;  // the document's, or the empty one
+  std::string place_;
+};
+
+// The listener before any override: nothing when requests are measured in another way or not at
+// all.
+std::optional<std::string> read_metrics(const Section& section, const std::string& usual,
+                                        ObservabilityConfig& config) {
+  const std::string protocol = section.word("protocol", kMetrics);
+  const std::string endpoint = section.text("endpoint", "");
+  section.number("exportInterval", 0, 1e18, "nanoseconds");
+  if (protocol.empty()) return usual;  // nothing was named: open (15.10)
+  if (protocol == "none") {
+    if (!endpoint.empty()) section.refuse("endpoint", "no endpoint: the protocol is none");
+    return std::nullopt;
+  }
+  if (protocol == "prometheus") return endpoint.empty() ? usual : endpoint;
+  if (endpoint.empty()) section.refuse("endpoint", "one: protocol " + protocol + " needs it");
+  config.warnings.push_back("metrics are not exported by " + protocol +
+                            " yet; set requestMetrics.protocol to prometheus and scrape them");
+  return std::nullopt;
+}
+
+void read_tracing(const Section& section, ObservabilityConfig& config) {
+  const std::string protocol = section.word("protocol", kTracing);
+  section.number("samplingRate", 0, 1, "a number from 0 to 1");
+  const bool remote = protocol == "grpc" || protocol == "http/protobuf";
+  const bool endpoint = !section.text("endpoint", "").empty();
+  if (remote && !endpoint) section.refuse("endpoint", "one: protocol " + protocol + " needs it");
+  if (protocol.empty() || protocol == "none") return;
+  config.warnings.push_back("traces are not exported by " + protocol +
+                            " yet; trace context is passed on");
+}
+
+std::optional<std::string> read_json(EnvReader& reader, const std::string& usual,
+                                     ObservabilityConfig& config) {
+  const std::string text = reader.text(kVariable, Need::optional);
+  if (text.empty()) return usual;
+  const json document =
+      text.size() > kJsonMax ? json{json::value_t::discarded} : json::parse(text, nullptr, false);
+  if (!document.is_object()) {
+    reader.complain({std::string{kVariable} + " is not a JSON object of at most 64 KiB",
+                     "give the JSON of Knative's observability settings"});
+    return std::nullopt;
+  }
+  const Section root{reader, document, ""};
+  const auto listener = read_metrics(root.section("requestMetrics"), usual, config);
+  read_tracing(root.section("tracing"), config);
+  const Section runtime = root.section("runtime");
+  runtime.number("exportInterval", 0, 1e18, "nanoseconds");
+  if (runtime.word("profiling", kProfiling) == "enabled") {
+    config.warnings.emplace_back("profiling is for Go programs; nothing is served on port 8008");
+  }
+  const std::string log =
+      root.text("requestLogTemplate", std::string{log::RequestLog::kDefaultTemplate});
+  if (log.size() > kTemplateMax) root.refuse("requestLogTemplate", "at most 16 KiB");
+  if (root.boolean("enableRequestLog")) config.request_log = log;
+  config.probes_logged = root.boolean("enableProbeRequestLog");
+  return listener;
+}
+
+void refuse_metrics_tls(EnvReader& reader) {
+  const std::string certificate = reader.text("METRICS_PROMETHEUS_TLS_CERT", Need::optional);
+  const std::string key = reader.text("METRICS_PROMETHEUS_TLS_KEY", Need::optional);
+  const std::string clients = reader.text("METRICS_PROMETHEUS_TLS_CLIENT_AUTH", Need::optional);
+  if (certificate.empty() != key.empty()) {
+    const char* missing =
+        certificate.empty() ? "METRICS_PROMETHEUS_TLS_CERT" : "METRICS_PROMETHEUS_TLS_KEY";
+    reader.refuse(missing, "", "certificate and key both, or neither");
+  } else if (!certificate.empty()) {
+    reader.refuse("METRICS_PROMETHEUS_TLS_CERT", certificate,
+                  "no certificate: metrics are served in clear text only");
+  }
+  if (!clients.empty() && clients != "none") {
+    const bool known = clients == "optional" || clients == "require";
+    reader.refuse(
+        "METRICS_PROMETHEUS_TLS_CLIENT_AUTH", clients,
+        known ? "none: metrics are served in clear text only" : "none, optional or require");
+  }
+}
+
+// METRICS_PROMETHEUS_HOST and _PORT change the listener, whoever named it.
+void override_address(EnvReader& reader, net::Address& address) {
+  const std::string host = reader.text("METRICS_PROMETHEUS_HOST", Need::optional);
+  const bool port = !reader.text("METRICS_PROMETHEUS_PORT", Need::optional).empty();
+  if (host.empty() && !port) return;
+  if (address.is_unix()) {
+    reader.refuse(port ? "METRICS_PROMETHEUS_PORT" : "METRICS_PROMETHEUS_HOST",
+                  port ? reader.text("METRICS_PROMETHEUS_PORT", Need::optional) : host,
+                  "nothing: SLUICE_METRICS_ADDRESS is a Unix socket");
+    return;
+  }
+  if (port) {
+    address.port = static_cast<std::uint16_t>(
+        reader.integer_or("METRICS_PROMETHEUS_PORT", address.port, {1024, 65'535}));
+  }
+  if (host.empty()) return;
+  const bool bare_v6 = host.find(':') != std::string::npos && !host.starts_with('[');
+  const auto parsed = net::parse_address((bare_v6 ? "[" + host + "]" : host) + ":1");
+  if (!parsed) {
+    reader.refuse("METRICS_PROMETHEUS_HOST", host, "an IP address");
+    return;
+  }
+  address.host = parsed->host;
+}
+
+}  // namespace
+
+ObservabilityConfig read_observability(EnvReader& reader, const std::string& usual) {
+  ObservabilityConfig config;
+  const auto listener = read_json(reader, usual, config);
+  config.service_name = reader.text("OTEL_SERVICE_NAME", Need::optional);
+  refuse_metrics_tls(reader);
+  const auto own = reader.find("SLUICE_METRICS_ADDRESS");
+  const bool closed = !listener || (own && own->empty());
+  if (closed) return config;
+  if (own) {
+    config.metrics = reader.address("SLUICE_METRICS_ADDRESS", "");
+  } else if (const auto parsed = net::parse_address(*listener)) {
+    config.metrics = *parsed;
+  } else {
+    reader.complain(
+        {std::string{kVariable} + ": requestMetrics.endpoint '" + *listener + "' is not an address",
+         "give host:port with an IP address, or :port"});
+    return config;
+  }
+  override_address(reader, *config.metrics);
+  return config;
+}
+
+}  // namespace sluice::settings

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "common/net/address.h"
+#include "common/settings/env_reader.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::settings {
+
+/// What a program tells about its requests (queue-proxy.md 3, 12, 15.10 and 15.18).
+struct ObservabilityConfig {
+  /// Where Prometheus metrics are served; absent: they are not.
+  std::optional<net::Address> metrics;
+
+  /// The template of the request log; empty: there is none.
+  std::string request_log;
+
+  /// Whether it has lines for probes too.
+  bool probes_logged = false;
+
+  /// `service.name` of the metrics: OTEL_SERVICE_NAME; empty when not set.
+  std::string service_name;
+
+  /// What was asked for and is not done; each is logged once at start.
+  std::vector<std::string> warnings;
+};
+
+/// Reads OBSERVABILITY_CONFIG (JSON, at most 64 KiB), SLUICE_METRICS_ADDRESS (empty: no metrics),
+/// METRICS_PROMETHEUS_* and OTEL_SERVICE_NAME. `usual`: where metrics are served when nothing is
+/// said. Complaints go to `reader`.
+[[nodiscard]] ObservabilityConfig read_observability(EnvReader& reader, const std::string& usual);
+
+}  // namespace sluice::settings

@@ -1,0 +1,80 @@
+"""Which revision a request is for, and what goes upstream (activator.md 4, 7)."""
+
+import unittest
+
+from activator.case import ActivatorCase, eventually, requests_of
+from wire import fetch
+
+NOT_FOUND = b'Error getting active endpoint: revision.serving.knative.dev "%s" not found\n'
+
+
+class Resolution(ActivatorCase):
+    def setUp(self):
+        super().setUp()
+        self.upstream = self.played()
+        self.platform.revision('fooname', 'foospace', [('p', self.upstream.address)],
+                               hosts=['foo.example.com'])
+        self.door = self.activator()
+
+    def ask_host(self, host, headers=()):
+        return self.door.get(revision=None, host=host, headers=headers)
+
+    def test_row_1_headers_name_the_revision_whatever_the_host(self):
+        answer = self.door.get(revision='fooname', space='foospace', host='nobody.example.com')
+        self.assert_answer(answer, 200, b'ok')
+
+    def test_row_2_a_host_of_the_cluster_form_names_it(self):
+        self.assert_answer(self.ask_host('fooname.foospace.svc.cluster.local'), 200, b'ok')
+
+    def test_row_3_with_a_port_too(self):
+        self.assert_answer(self.ask_host('fooname.foospace.svc.cluster.local:80'), 200, b'ok')
+
+    def test_row_4_an_unknown_revision_is_not_found(self):
+        answer = self.door.get(revision='barname', space='foospace')
+        self.assert_answer(answer, 404, NOT_FOUND % b'barname')
+        self.assert_cause(answer, 'no-route')
+
+    def test_row_5_one_header_alone_names_none(self):
+        answer = self.ask_host('x.example.com', [('Knative-Serving-Revision', 'fooname')])
+        self.assert_answer(answer, 404, NOT_FOUND % b'fooname')
+
+    def test_row_6_another_cluster_domain_names_none(self):
+        self.assert_answer(self.ask_host('fooname.foospace.svc.other.domain'), 404, NOT_FOUND % b'')
+
+    def test_a_host_of_the_revision_file_names_it_in_any_case_and_with_a_port(self):
+        for host in ('foo.example.com', 'FOO.example.com:8080'):
+            self.assert_answer(self.ask_host(host), 200, b'ok')
+
+    def test_rows_13_and_14_headers_on_the_way_to_the_pod(self):
+        self.door.get('/x', revision='fooname', space='foospace', host='foo.example.com',
+                      headers=[('K-Network-Hash', 'abc'), ('K-Proxy-Request', 'me'),
+                               ('X-Forwarded-For', '10.1.1.1')])
+        seen = requests_of(self.upstream)[-1].headers
+        self.assertEqual(seen['host'], self.upstream.address)
+        self.assertEqual(seen['k-original-host'], 'foo.example.com')
+        self.assertEqual(seen['k-proxy-request'], 'activator')
+        self.assertEqual(seen['x-forwarded-for'], '10.1.1.1, 127.0.0.1')
+        for gone in ('k-network-hash', 'knative-serving-revision', 'knative-serving-namespace',
+                     'forwarded'):
+            self.assertNotIn(gone, seen)
+
+    def test_row_19_an_original_host_of_the_client_is_kept(self):
+        self.door.get(revision='fooname', space='foospace',
+                      headers=[('K-Original-Host', 'kept.example.com')])
+        self.assertEqual(requests_of(self.upstream)[-1].headers['k-original-host'],
+                         'kept.example.com')
+
+    def test_connect_is_not_supported(self):
+        answer = fetch(self.door.serving, 'foo.example.com:80', host='foo.example.com:80',
+                       method='CONNECT')
+        self.assert_answer(answer, 502, b'client sent unsupported CONNECT request\n')
+
+    def test_a_revision_that_comes_later_is_found_and_one_that_goes_is_not(self):
+        self.platform.revision('late', 'foospace', [('p', self.upstream.address)])
+        eventually(lambda: self.door.get(revision='late', space='foospace').status == 200, 'found')
+        self.platform.forget('late', 'foospace')
+        eventually(lambda: self.door.get(revision='late', space='foospace').status == 404, 'gone')
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "common/time/time_point.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <vector>
+
+namespace sluice::simulation {
+
+/// A range that a duration is drawn from, evenly.
+struct Between {
+  Duration from{0};
+  Duration to{0};
+};
+
+/// Virtual time, and everything that is left to chance. Equal seeds play equal runs: events come in
+/// the order of their times, and those of one instant in the order they were asked for.
+class Timeline {
+ public:
+  explicit Timeline(std::uint64_t seed);
+
+  /// True time. What a program believes the time to be is its own affair.
+  [[nodiscard]] TimePoint now() const { return now_; }
+
+  [[nodiscard]] Duration since_start() const { return now_ - start_; }
+
+  void after(Duration wait, std::function<void()> action);
+
+  /// Plays the next event. False when there is none before `end`: then the time is `end`.
+  bool step(Duration end);
+
+  /// From 0 to 1, 1 excluded.
+  [[nodiscard]] double share();
+
+  [[nodiscard]] bool happens(double probability) {
+    return probability > 0 && share() < probability;
+  }
+
+  [[nodiscard]] Duration draw(const Between& range);
+
+  /// From 0 to `bound` - 1; `bound` is at least 1.
+  [[nodiscard]] std::size_t below(std::size_t bound) { return random_() % bound; }
+
+ private:
+  struct Event {
+    TimePoint at;
+    std::uint64_t order = 0;
+    std::function<void()> action;
+  };
+
+  // A heap: the earliest is in front.
+  [[nodiscard]] static bool later(const Event& a, const Event& b) {
+    return a.at != b.at ? a.at > b.at : a.order > b.order;
+  }
+
+  std::mt19937_64 random_;
+  TimePoint start_;
+  TimePoint now_;
+  std::vector<Event> events_;
+  std::uint64_t order_ = 0;
+};
+
+}  // namespace sluice::simulation

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "autoscaler/core/activator_hub.h"
+#include "common/messages/activator_stream.h"
+#include "common/messages/stat.h"
+#include "common/time/time_point.h"
+#include "tests/simulation/activators_scene.h"
+
+#include <optional>
+#include <vector>
+
+namespace sluice::simulation {
+
+class ActivatorProgram;
+class AutoscalerProgram;
+
+/// One connection between an activator and the autoscaler, from its opening until both ends know of
+/// its end. As a stream it keeps the order of messages and has room for few of them; a cut loses
+/// what is under way, and each end learns of it in its own time. In the WebSocket form batches may
+/// be lost, doubled, or pass each other while it lives.
+class Wire {
+ public:
+  /// Messages under way in one direction, at most: what flow control lets through.
+  static constexpr int kWindow = 3;
+
+  /// Both outlive this.
+  Wire(Scene& scene, ActivatorProgram& activator, AutoscalerProgram& autoscaler)
+      : scene_(scene), activator_(activator), autoscaler_(autoscaler) {}
+
+  /// False: the autoscaler takes no more.
+  [[nodiscard]] bool open();
+
+  /// Sends what either end has to say, as far as there is room.
+  void pump_up();
+  void pump_down();
+
+  /// A batch in the WebSocket form.
+  void send(const std::vector<proto::StatMessage>& batch);
+
+  /// The network lets nothing through any more; each end notices later.
+  void cut();
+
+  /// Nothing arrives for so long.
+  void stall(Duration length);
+
+  /// One end closes it, or its program ends: the other learns of it soon.
+  void close_by_activator();
+  void close_by_autoscaler();
+
+  /// Not cut, and not stalled now.
+  [[nodiscard]] bool sound() const {
+    return !cut_ && up_open_ && down_open_ && scene_.timeline.now() >= stalled_until_;
+  }
+
+  [[nodiscard]] bool over() const { return !up_open_ && !down_open_; }
+
+  [[nodiscard]] AutoscalerProgram& autoscaler() const { return autoscaler_; }
+
+  /// Whose activator this is.
+  [[nodiscard]] ActivatorProgram& activator() const { return activator_; }
+
+  [[nodiscard]] autoscaler::ActivatorHub::Session session() const { return session_; }
+
+ private:
+  [[nodiscard]] Duration arrival(TimePoint& clear);
+  void arrive_up(proto::ActivatorMessage message);
+  void arrive_down(proto::AutoscalerMessage message);
+  void arrive_batch(const std::vector<proto::StatMessage>& batch);
+  void notice_up();
+  void notice_down();
+
+  Scene& scene_;
+  ActivatorProgram& activator_;
+  AutoscalerProgram& autoscaler_;
+  autoscaler::ActivatorHub::Session session_ = 0;
+  bool up_open_ = true;    // as the activator believes
+  bool down_open_ = true;  // as the autoscaler believes
+  bool cut_ = false;
+  TimePoint stalled_until_{};
+  TimePoint up_clear_{};  // when the last message sent arrives: later ones come later
+  TimePoint down_clear_{};
+  int up_under_way_ = 0;
+  int down_under_way_ = 0;
+};
+
+}  // namespace sluice::simulation

@@ -1,0 +1,70 @@
+#include "autoscaler/io/api_text.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace sluice::autoscaler {
+namespace {
+
+TEST(ApiTarget, IsTakenApartAndDecoded) {
+  const auto target = parse_target("//api/v1/services/default/a%2Fb/?since=10m&at=1+2&flag");
+
+  ASSERT_TRUE(target.has_value());
+  EXPECT_EQ(target->path, (std::vector<std::string>{"api", "v1", "services", "default", "a/b"}));
+  EXPECT_EQ(target->text("since"), "10m");
+  EXPECT_EQ(target->text("at"), "1 2");
+  EXPECT_TRUE(target->query.contains("flag"));
+  EXPECT_EQ(target->text("missing"), "");
+}
+
+TEST(ApiTarget, WhatCannotBeReadIsRefused) {
+  EXPECT_EQ(parse_target("/%zz").error().status, 400);
+  EXPECT_EQ(parse_target("/%2").error().status, 400);
+  EXPECT_EQ(parse_target("/?a=%").error().status, 400);
+  EXPECT_EQ(parse_target("/" + std::string(kApiTargetMax, 'a')).error().status, 414);
+}
+
+TEST(ApiTarget, NumbersAreNumbersOrNothing) {
+  const auto target = parse_target("/?a=12&b=-1&c=1x&d=99999999999999999999");
+
+  EXPECT_EQ(target->number("a", 5), 12U);
+  EXPECT_EQ(target->number("missing", 5), 5U);
+  EXPECT_FALSE(target->number("b", 5).has_value());
+  EXPECT_FALSE(target->number("c", 5).has_value());
+  EXPECT_FALSE(target->number("d", 5).has_value());
+}
+
+TEST(ApiPage, GoesOnWhereTheLastOneEnded) {
+  const auto page = [](const char* target, std::size_t size) {
+    return page_of(*parse_target(target), size);
+  };
+
+  EXPECT_EQ(page("/", 250)->end, 100U);
+  EXPECT_EQ(page("/?next=200", 250)->begin, 200U);
+  EXPECT_EQ(page("/?next=200", 250)->end, 250U);
+  EXPECT_EQ(page("/?next=999", 250)->begin, 250U);
+  EXPECT_FALSE(page("/?limit=0", 250).has_value());
+  EXPECT_FALSE(page("/?limit=1001", 250).has_value());
+  EXPECT_FALSE(page("/?next=x", 250).has_value());
+}
+
+TEST(ApiPage, NamesTheNextOneUnlessItIsTheLast) {
+  const nlohmann::json items = {1, 2};
+
+  EXPECT_EQ(page_answer(items, {0, 2}, 3).body, "{\"items\":[1,2],\"next\":\"2\"}\n");
+  EXPECT_EQ(page_answer(items, {1, 3}, 3).body, "{\"items\":[1,2]}\n");
+}
+
+TEST(ApiRefusal, IsProblemJsonWithItsFix) {
+  const ApiAnswer answer =
+      refusal_answer({404, "no-such-service", "No such service", "none", "look"});
+
+  EXPECT_EQ(answer.status, 404);
+  EXPECT_EQ(answer.content_type, "application/problem+json");
+  EXPECT_EQ(answer.body,
+            "{\"detail\":\"none\",\"fix\":\"look\",\"status\":404,"
+            "\"title\":\"No such service\",\"type\":\"no-such-service\"}\n");
+}
+
+}  // namespace
+}  // namespace sluice::autoscaler

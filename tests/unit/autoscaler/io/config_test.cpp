@@ -1,0 +1,55 @@
+#include "autoscaler/config.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace sluice::autoscaler {
+namespace {
+
+Result<Config, Problem> read(const std::map<std::string, std::string>& variables) {
+  return read_config([&variables](const char* name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    if (found == variables.end()) return std::nullopt;
+    return found->second;
+  });
+}
+
+std::string wrong(std::map<std::string, std::string> variables) {
+  variables.emplace("SLUICE_PLATFORM", "dir:/p");
+  const auto config = read(variables);
+  return config ? "" : config.error().text();
+}
+
+TEST(AutoscalerConfig, NeedsAPlatformAndNothingElse) {
+  const auto config = read({{"SLUICE_PLATFORM", "dir:/some/where"}});
+
+  ASSERT_TRUE(config.has_value()) << config.error().text();
+  EXPECT_EQ(config->platform_path, "/some/where");
+  EXPECT_EQ(config->name, "autoscaler");
+  EXPECT_EQ(config->stats.text(), ":8080");
+  EXPECT_EQ(config->grpc.text(), ":8081");
+  EXPECT_EQ(config->api.text(), ":8082");
+  EXPECT_EQ(config->metrics.text(), ":9090");
+  EXPECT_EQ(config->ready_fd, -1);
+}
+
+TEST(AutoscalerConfig, KubernetesIsRefusedAndTheWayOutNamed) {
+  EXPECT_EQ(read({}).error().text(),
+            "SLUICE_PLATFORM=kubernetes, the default, is not built yet; set "
+            "SLUICE_PLATFORM=dir:PATH and describe revisions and pods by files in PATH/revisions");
+  EXPECT_EQ(wrong({{"SLUICE_PLATFORM", "dir:"}}), "SLUICE_PLATFORM='dir:' is wrong; give dir:PATH");
+}
+
+TEST(AutoscalerConfig, EveryWrongValueNamesItsVariable) {
+  for (const char* name : {"SLUICE_STATS_ADDRESS", "SLUICE_GRPC_ADDRESS", "SLUICE_API_ADDRESS",
+                           "SLUICE_METRICS_ADDRESS", "SLUICE_LOG_LEVEL", "SLUICE_READY_FD"}) {
+    EXPECT_EQ(wrong({{name, "no such"}}).rfind(name, 0), 0U) << name;
+  }
+  EXPECT_EQ(wrong({{"POD_NAME", std::string(254, 'a')}}).rfind("POD_NAME", 0), 0U);
+}
+
+}  // namespace
+}  // namespace sluice::autoscaler

@@ -1,0 +1,88 @@
+#include "common/files/file_io.h"
+
+#include "common/time/clock.h"
+#include "tests/unit/common/files/scratch_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <iterator>
+#include <sys/stat.h>
+
+namespace sluice::files {
+namespace {
+
+std::ptrdiff_t entries(const std::filesystem::path& directory) {
+  return std::distance(std::filesystem::directory_iterator{directory}, {});
+}
+
+TEST(FileIo, ReadsWholeFilesUpToTheLimit) {
+  const ScratchDirectory scratch;
+  scratch.write("full", std::string(kFileBytesMax, 'x'));
+  scratch.write("over", std::string(kFileBytesMax + 1, 'x'));
+
+  const auto full = read_file(scratch.path() / "full");
+  const auto over = read_file(scratch.path() / "over");
+
+  ASSERT_TRUE(full.has_value());
+  EXPECT_EQ((*full)->size(), kFileBytesMax);
+  ASSERT_FALSE(over.has_value());
+  EXPECT_NE(over.error().what.find("over is larger than 4 MiB"), std::string::npos);
+}
+
+TEST(FileIo, AMissingFileIsNoProblem) {
+  const ScratchDirectory scratch;
+
+  const auto missing = read_file(scratch.path() / "missing");
+
+  ASSERT_TRUE(missing.has_value());
+  EXPECT_FALSE(missing->has_value());
+}
+
+TEST(FileIo, WhatIsNoRegularFileIsAProblemAndHangsNobody) {
+  const ScratchDirectory scratch;
+  ASSERT_EQ(::mkfifo((scratch.path() / "pipe").c_str(), 0600), 0);
+
+  EXPECT_FALSE(read_file(scratch.path() / "pipe").has_value());
+  EXPECT_FALSE(read_file(scratch.path()).has_value());
+}
+
+TEST(FileIo, ReplacesWithoutLeavingAnythingBehind) {
+  const ScratchDirectory scratch;
+
+  ASSERT_FALSE(replace_file(scratch.path() / "file", "one"));
+  ASSERT_FALSE(replace_file(scratch.path() / "file", "two"));
+
+  EXPECT_EQ(**read_file(scratch.path() / "file"), "two");
+  EXPECT_EQ(entries(scratch.path()), 1);
+}
+
+TEST(FileIo, AFailedReplacementNamesTheFileAndLeavesTheOld) {
+  const ScratchDirectory scratch;
+  std::filesystem::create_directories(scratch.path() / "taken" / "by a directory");
+
+  const auto nowhere = replace_file(scratch.path() / "no" / "file", "x");
+  const auto taken = replace_file(scratch.path() / "taken", "x");
+
+  ASSERT_TRUE(nowhere.has_value());
+  EXPECT_NE(nowhere->what.find("no/file cannot be written"), std::string::npos);
+  EXPECT_TRUE(taken.has_value());
+  EXPECT_EQ(entries(scratch.path()), 1);
+}
+
+// Goal: what a killed writer left goes, what a living one writes stays.
+TEST(FileIo, OnlyOldLeftoversAreRemoved) {
+  const ScratchDirectory scratch;
+  scratch.write(std::string{kTemporaryPrefix} + "1-0", "half");
+  scratch.write("kept.json", "{}");
+  const TimePoint now = Clock{}.now();
+
+  remove_leftovers(scratch.path(), now);
+  EXPECT_EQ(entries(scratch.path()), 2);
+  remove_leftovers(scratch.path(), now + std::chrono::minutes{2});
+
+  EXPECT_EQ(entries(scratch.path()), 1);
+  EXPECT_TRUE(std::filesystem::exists(scratch.path() / "kept.json"));
+}
+
+}  // namespace
+}  // namespace sluice::files

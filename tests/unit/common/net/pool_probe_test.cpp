@@ -1,0 +1,237 @@
+// Probes over a pool: what they find out, and what they leave behind for the first real request.
+
+#include "common/net/pool_probe.h"
+
+#include "common/net/dial_plan.h"
+#include "tests/unit/common/net/stage.h"
+
+#include <optional>
+#include <sys/socket.h>
+
+namespace sluice::net::testing {
+namespace {
+
+using After = ScriptedUpstream::After;
+using End = PoolProbeResult::End;
+
+constexpr const char* kProbe =
+    "GET /healthz HTTP/1.1\r\nHost: pod\r\nK-Network-Probe: queue\r\n\r\n";
+constexpr const char* kReady = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nqueue";
+
+PoolProbeRequest probe_request() {
+  PoolProbeRequest request;
+  request.head = kProbe;
+  request.connect_timeout = request.response_timeout = std::chrono::minutes{1};
+  return request;
+}
+
+class PoolProbeTest : public Stage {
+ protected:
+  void probe(UpstreamPool& pool, PoolProbeRequest request = probe_request()) {
+    result_.reset();
+    probe_ = std::make_unique<PoolProbe>(io_, pool, std::move(request),
+                                         [this](const PoolProbeResult& result) {
+                                           result_ = result;
+                                           probe_.reset();  // as a caller may
+                                         });
+  }
+
+  PoolProbeResult outcome() {
+    until([this] { return result_.has_value(); });
+    return result_.value_or(PoolProbeResult{});
+  }
+
+  std::unique_ptr<PoolProbe> probe_;
+  std::optional<PoolProbeResult> result_;
+};
+
+TEST_F(PoolProbeTest, TellsStatusAndBodyOfAReadyPod) {
+  upstream_.play({{kReady}});
+  probe(pool_);
+  const PoolProbeResult result = outcome();
+
+  EXPECT_EQ(result.end, End::answered);
+  EXPECT_EQ(result.status, 200);
+  EXPECT_EQ(result.body, "queue");
+  EXPECT_EQ(result.sluice_error, "");
+  EXPECT_EQ(upstream_.received(), kProbe);
+}
+
+TEST_F(PoolProbeTest, TellsOurSidecarsRefusalFromAMeshs) {
+  upstream_.play(
+      {{"HTTP/1.1 503 Service Unavailable\r\nSluice-Error: not-ready\r\n"
+        "Content-Length: 9\r\n\r\nnot ready"}});
+  probe(pool_);
+
+  EXPECT_EQ(outcome().sluice_error, "not-ready");
+  EXPECT_EQ(result_->status, 503);
+}
+
+TEST_F(PoolProbeTest, LeavesItsConnectionToTheFirstRequest) {
+  upstream_.play({{kReady}, {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"}});
+  probe(pool_);
+  ASSERT_EQ(outcome().status, 200);
+  ASSERT_EQ(pool_.idle(), 1U);
+  Client client{address_};
+  client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  until_seen(client, "hi");
+
+  EXPECT_EQ(upstream_.connections(), 1U);
+}
+
+TEST_F(PoolProbeTest, UsesTheConnectionOfTheProbeBeforeIt) {
+  upstream_.play({{kReady}});
+  for (int i = 0; i < 3; ++i) {
+    probe(pool_);
+    EXPECT_EQ(outcome().status, 200);
+  }
+
+  EXPECT_EQ(upstream_.connections(), 1U);
+  EXPECT_EQ(upstream_.requests(), 3U);
+}
+
+TEST_F(PoolProbeTest, DialsAnewWhenAnIdleConnectionEndsUnanswered) {
+  upstream_.play({{kReady}, {"", After::close}, {kReady}});
+  probe(pool_);
+  ASSERT_EQ(outcome().status, 200);
+  probe(pool_);
+
+  EXPECT_EQ(outcome().status, 200);
+  EXPECT_EQ(upstream_.connections(), 2U);
+}
+
+TEST_F(PoolProbeTest, SaysRefusedWhenNobodyListens) {
+  Address nobody;
+  {
+    Listener gone{io_, [](Socket) {}};
+    Address any;
+    any.host = "127.0.0.1";
+    nobody = *gone.open(any);
+    gone.close();
+  }
+  settle();
+  UpstreamPool dead{io_, nobody, UpstreamLimits{}};
+  probe(dead);
+
+  EXPECT_EQ(outcome().end, End::refused);
+  EXPECT_NE(result_->text.find("connection refused"), std::string::npos);
+  until([&] { return dead.at_rest(); });
+}
+
+TEST_F(PoolProbeTest, SaysResetWhenThePodHangsUp) {
+  upstream_.play({{"HTTP/1.1 200 OK\r\nContent-Le", After::close}});
+  probe(pool_);
+
+  EXPECT_EQ(outcome().end, End::reset);
+}
+
+TEST_F(PoolProbeTest, SaysInvalidForWhatIsNoResponseOrTooLong) {
+  upstream_.play({{"SSH-2.0-OpenSSH\r\n\r\n"}});
+  probe(pool_);
+  EXPECT_EQ(outcome().end, End::invalid);
+
+  upstream_.play({{"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + std::string(1000, 'x')}});
+  probe(pool_);
+  EXPECT_EQ(outcome().end, End::invalid);
+  EXPECT_EQ(pool_.idle(), 0U);
+}
+
+TEST_F(PoolProbeTest, SaysTimedOutWhenThePodIsSilent) {
+  upstream_.play({{""}});
+  PoolProbeRequest request = probe_request();
+  request.response_timeout = std::chrono::milliseconds{5};
+  probe(pool_, request);
+
+  EXPECT_EQ(outcome().end, End::timed_out);
+  EXPECT_EQ(pool_.idle(), 0U);
+}
+
+// A silent pod that is known to be far away is waited for, however short the limit is.
+TEST_F(PoolProbeTest, WaitsLongerForADistantPod) {
+  upstream_.play({{""}});
+  UpstreamLimits limits;
+  limits.round_trip = std::chrono::minutes{10};
+  UpstreamPool distant{io_, upstream_.address(), limits};
+  PoolProbeRequest request = probe_request();
+  request.response_timeout = std::chrono::milliseconds{1};
+  probe(distant, request);
+  until([this] { return upstream_.requests() == 1; });
+  for (int turn = 0; turn < 5; ++turn) io_.run_one_for(std::chrono::milliseconds{10});
+  ASSERT_FALSE(result_.has_value());
+  upstream_.say(kReady);
+
+  EXPECT_EQ(outcome().status, 200);
+  until([&] {
+    distant.close();
+    return distant.at_rest();
+  });
+}
+
+TEST_F(PoolProbeTest, LeavesNothingBehindWhenItIsDestroyed) {
+  upstream_.play({{""}});
+  probe(pool_);
+  probe_.reset();  // while it dials
+  until([this] { return pool_.at_rest(); });
+  probe(pool_);
+  until([this] { return upstream_.requests() == 1; });
+  probe_.reset();  // while it waits
+  until([this] { return pool_.at_rest(); });
+
+  EXPECT_FALSE(result_.has_value());
+}
+
+TEST_F(PoolProbeTest, KnowsNoDistanceToAUnixSocket) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  Socket near{io_, boost::asio::generic::stream_protocol{AF_UNIX, 0}, ends[0]};
+  Socket far{io_, boost::asio::generic::stream_protocol{AF_UNIX, 0}, ends[1]};
+
+  EXPECT_EQ(round_trip_of(near), Duration{0});
+}
+
+TEST_F(PoolProbeTest, MeasuresTheDistanceWhenItDials) {
+  upstream_.play({{kReady}});
+  ASSERT_EQ(pool_.round_trip(), Duration{0});
+  probe(pool_);
+  ASSERT_EQ(outcome().status, 200);
+
+  EXPECT_GT(pool_.round_trip(), Duration{0});
+  EXPECT_EQ(pool_.within(Duration{100}, 2), Duration{100} + pool_.round_trip() * 2);
+}
+
+TEST_F(PoolProbeTest, PoolsKeepNoMoreIdleConnectionsThanTheyShare) {
+  upstream_.play({{kReady}});
+  IdleBudget shared{.most = 1};
+  UpstreamLimits limits;
+  limits.shared = &shared;
+  UpstreamPool first{io_, upstream_.address(), limits};
+  UpstreamPool second{io_, upstream_.address(), limits};
+  probe(first);
+  ASSERT_EQ(outcome().status, 200);
+  probe(second);
+  ASSERT_EQ(outcome().status, 200);
+
+  EXPECT_EQ(first.idle(), 1U);
+  EXPECT_EQ(second.idle(), 0U);
+  first.close();
+  EXPECT_EQ(shared.kept, 0U);
+  until([&] { return first.at_rest() && second.at_rest(); });
+}
+
+TEST(DialPlan, GivesADistantPeerSeveralRoundTripsAtOnce) {
+  DialPlan near{7, std::chrono::seconds{20}, std::chrono::milliseconds{1}};
+  DialPlan distant{7, std::chrono::seconds{20}, std::chrono::milliseconds{200}};
+
+  EXPECT_LT(near.next_try(), std::chrono::milliseconds{60});
+  EXPECT_GE(distant.next_try(), std::chrono::milliseconds{600});
+}
+
+TEST(Address, GetsAnotherPort) {
+  EXPECT_EQ(with_port("10.0.0.1:8012", 8112), "10.0.0.1:8112");
+  EXPECT_EQ(with_port("[2001:db8::1]:8012", 8112), "[2001:db8::1]:8112");
+  EXPECT_EQ(with_port("[2001:db8::1]", 443), "[2001:db8::1]:443");
+  EXPECT_EQ(with_port("10.0.0.1", 443), "10.0.0.1:443");
+}
+
+}  // namespace
+}  // namespace sluice::net::testing
