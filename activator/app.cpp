@@ -15,8 +15,8 @@ namespace sluice::activator {
 namespace {
 
 constexpr Duration kReportPeriod = std::chrono::seconds{1};
-constexpr Duration kSettle = std::chrono::seconds{1};
 constexpr Duration kSettleStep = std::chrono::milliseconds{10};
+constexpr int kSettleSteps = 100;  // in turns of the loop: a machine that is busy cuts nobody short
 constexpr const char* kNotYet = "connection has not yet been established\n";
 constexpr const char* kLeaving = "received SIGTERM from kubelet\n";
 
@@ -352,32 +352,32 @@ void App::on_quiet_over() {
   serving_.stop_accepting();
   serving_.close_after_responses();
   serving_.close_tunnels();
-  settle_soon(clock_.now() + kSettle);
+  settle_soon(kSettleSteps);
 }
 
 void App::check_drained() {
-  if (quiet_over_ && serving_.in_flight() == 0) settle_soon(clock_.now() + kSettle);
+  if (quiet_over_ && serving_.in_flight() == 0) settle_soon(kSettleSteps);
 }
 
 // Never at once: a request ends from deep inside its connection, and one that has just been read may
 // not have begun yet.
-void App::settle_soon(TimePoint give_up) {
+void App::settle_soon(int steps_left) {
   drain_timer_.expires_after(kSettleStep);
-  drain_timer_.async_wait([this, give_up](const boost::system::error_code& ec) {
-    if (!ec) settle(give_up);
+  drain_timer_.async_wait([this, steps_left](const boost::system::error_code& ec) {
+    if (!ec) settle(steps_left);
   });
 }
 
 // Nothing is in flight, but a request may lie unread in the kernel, and the GOAWAY of an idle
-// connection may not have left: neither is cut. Connections that only linger get kSettle.
-void App::settle(TimePoint give_up) {
+// connection may not have left: neither is cut. Connections that only linger get kSettleSteps.
+void App::settle(int steps_left) {
   serving_.close_idle();
   if (serving_.in_flight() > 0) return;
-  if (serving_.connections() == 0 || clock_.now() >= give_up) {
+  if (serving_.connections() == 0 || steps_left == 0) {
     leave(0);
     return;
   }
-  settle_soon(give_up);
+  settle_soon(steps_left - 1);
 }
 
 void App::leave(int code) {

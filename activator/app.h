@@ -45,8 +45,8 @@ class App final : private FrontOwner {
   void drain();
   void on_quiet_over();
   void check_drained();
-  void settle_soon(TimePoint give_up);
-  void settle(TimePoint give_up);
+  void settle_soon(int steps_left);
+  void settle(int steps_left);
   void leave(int code);
   [[nodiscard]] PeerEvents peer_events();
   [[nodiscard]] std::vector<proto::Waiting> held(TimePoint now) const;

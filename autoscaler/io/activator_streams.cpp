@@ -21,7 +21,13 @@ rpc::Ending ending_of(const ActivatorHub::Refused& refused) {
 
 ActivatorStreams::ActivatorStreams(asio::io_context& io, const Clock& clock, const log::Logger& log,
                                    ActivatorHub& hub, Heard heard)
-    : io_{io}, clock_{clock}, log_{log}, hub_{hub}, heard_{std::move(heard)}, pace_timer_{io} {}
+    : io_{io},
+      clock_{clock},
+      log_{log},
+      hub_{hub},
+      heard_{std::move(heard)},
+      pace_timer_{io},
+      hello_timer_{io} {}
 
 ActivatorStreams::~ActivatorStreams() {
   *alive_ = false;
@@ -36,6 +42,7 @@ Result<net::Address, Problem> ActivatorStreams::open(const rpc::ServerOptions& o
 
 void ActivatorStreams::close() {
   pace_timer_.cancel();
+  hello_timer_.cancel();
   for (auto& [session, line] : lines_) {
     line.call->close({rpc::Code::unavailable, "this autoscaler ends"});
   }
@@ -59,6 +66,22 @@ void ActivatorStreams::opened(std::unique_ptr<rpc::Call> call) {
              if (line != lines_.end()) send(id, line->second);
            },
        .on_closed = [this, id = *session](const rpc::Ending& ending) { ended(id, ending); }});
+  watch_hellos();
+}
+
+// A call that says nothing takes a session from somebody who would.
+void ActivatorStreams::watch_hellos() {
+  if (lines_.empty() || std::exchange(watching_hellos_, true)) return;
+  hello_timer_.expires_after(kHelloLimit);
+  hello_timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
+    if (!*alive) return;
+    watching_hellos_ = false;
+    if (ec) return;
+    for (const Session session : hub_.overdue(clock_.now())) {
+      refuse(session, {rpc::Code::deadline_exceeded, "no Hello came"});
+    }
+    watch_hellos();
+  });
 }
 
 void ActivatorStreams::received(Session session, const std::string& bytes) {

@@ -52,6 +52,7 @@ class ActivatorStreams {
   void send(Session session, Line& line);
   void send_all();
   void arm();
+  void watch_hellos();
 
   boost::asio::io_context& io_;
   const Clock& clock_;
@@ -59,8 +60,10 @@ class ActivatorStreams {
   ActivatorHub& hub_;
   Heard heard_;
   boost::asio::steady_timer pace_timer_;
+  boost::asio::steady_timer hello_timer_;
   std::map<Session, Line> lines_;
   bool news_posted_ = false;
+  bool watching_hellos_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::unique_ptr<rpc::Server> server_;
 };
