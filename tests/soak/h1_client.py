@@ -4,6 +4,7 @@ import asyncio
 import base64
 import os
 
+from lateness import Stopwatch
 from queue_proxy.websocket import CLOSE, PING, PONG, TEXT, frame
 from records import ABORTED, ANSWERED, CLOSED, REFUSED, UNTAKEN, WRONG
 
@@ -28,6 +29,7 @@ class Connection:
         self.writer = writer
         self.served = 0
         self.heard = False  # a byte of the present answer
+        self.asked = None   # Stopwatch: since the present request was written
 
     @classmethod
     async def open(cls, address):
@@ -44,6 +46,11 @@ class Connection:
 
     def close(self):
         self.writer.close()
+
+    def send(self, request, lateness):
+        self.heard = False
+        self.asked = Stopwatch(lateness)
+        self.writer.write(request)
 
     async def head(self):
         """(status, headers by lower-case name) of the next final response, or a 101."""
@@ -111,24 +118,24 @@ def told(attempt, status, headers, body):
         attempt.note = f"{headers.get('x-soak-id')} {text[:80]!r}"
 
 
-def broken(attempt, error, heard, door_closing):
+def broken(attempt, error, connection, door):
     """Enters a connection that ended under the attempt. Without a byte, from a door that closes and
     at once, it was not taken; the account sees to it that it did not begin."""
-    held = asyncio.get_running_loop().time() - attempt.sent
-    untaken = not heard and door_closing and held < RACE_SECONDS
+    held = connection.asked.seconds()
+    untaken = not connection.heard and door.closing and held < RACE_SECONDS
     attempt.outcome = UNTAKEN if untaken else ABORTED
-    attempt.note = f'{"closed" if heard else "closed before any byte"}: {error!r}'
+    how = 'closed' if connection.heard else 'closed before any byte'
+    attempt.note = f'{how}: {error!r} {held:.3f} s after it was written'
 
 
 async def exchange(connection, ask, attempt, door):
     """One request and its answer. False: the connection is of no more use."""
-    connection.heard = False
     try:
-        connection.writer.write(request_bytes(ask))
+        connection.send(request_bytes(ask), door.lateness)
         status, headers = await connection.head()
         body = await connection.body(headers)
     except BROKEN as error:
-        broken(attempt, error, connection.heard, door.closing)
+        broken(attempt, error, connection, door)
         return False
     told(attempt, status, headers, body)
     connection.served += 1
@@ -160,9 +167,8 @@ async def converse(connection, ask, attempt, door, messages, pause):
     key = base64.b64encode(os.urandom(16)).decode()
     upgrade = (('Upgrade', 'websocket'), ('Connection', 'Upgrade'), ('Sec-WebSocket-Version', '13'),
                ('Sec-WebSocket-Key', key))
-    connection.heard = False
     try:
-        connection.writer.write(request_bytes(ask, upgrade))
+        connection.send(request_bytes(ask, upgrade), door.lateness)
         status, headers = await connection.head()
         if status != 101:
             told(attempt, status, headers, await connection.body(headers))
@@ -185,7 +191,7 @@ async def converse(connection, ask, attempt, door, messages, pause):
         connection.writer.write(frame(CLOSE, (1000).to_bytes(2, 'big')))
         opcode, payload = await next_message(connection)
     except BROKEN as error:
-        broken(attempt, error, connection.heard, door.closing)
+        broken(attempt, error, connection, door)
         return
     if opcode == CLOSE and int.from_bytes(payload[:2], 'big') == 1000:
         attempt.outcome = ANSWERED

@@ -9,6 +9,7 @@ import h2.events
 import h2.exceptions
 
 from h1_client import CONNECT_SECONDS, RACE_SECONDS, NotListening, told
+from lateness import Stopwatch
 from records import ABORTED, UNTAKEN, WRONG
 
 REFUSED_STREAM = int(h2.errors.ErrorCodes.REFUSED_STREAM)
@@ -31,6 +32,7 @@ class Stream:
     def __init__(self, body):
         self.unsent = body
         self.over = asyncio.get_running_loop().create_future()
+        self.asked = None           # Stopwatch: since it was sent
         self.failure = ''           # why it was cut
         self.unprocessed = False    # the other side says that it did not take it
         self.headers = {}
@@ -130,10 +132,13 @@ class H2Connection(asyncio.Protocol):
                 part, stream.unsent = stream.unsent[:size], stream.unsent[size:]
                 self.h2.send_data(number, part, end_stream=not stream.unsent)
 
-    async def request(self, headers, body):
+    async def request(self, headers, body, lateness):
         """The Stream once it has ended or was cut."""
+        if not self.usable:  # it ended while its first user was still on the way here
+            raise NotListening('closed as soon as it was open')
         number = self.h2.get_next_available_stream_id()
         stream = Stream(body)
+        stream.asked = Stopwatch(lateness)
         self.h2.send_headers(number, headers, end_stream=not body)
         self.streams[number] = stream
         self.send_bodies()
@@ -171,16 +176,16 @@ async def exchange(connection, ask, attempt, door):
     elif body:
         headers.append(('content-length', str(len(body))))
     try:
-        stream = await connection.request(headers, body)
+        stream = await connection.request(headers, body, door.lateness)
     except h2.exceptions.ProtocolError as error:  # the connection ended before the request began
         attempt.outcome, attempt.note = UNTAKEN, f'closed before it was sent: {error!r}'
         return
     if stream.failure:
         # A write to a connection that the door has just closed loses the GOAWAY that came before it.
-        raced = door.closing and not stream.headers and \
-            asyncio.get_running_loop().time() - attempt.sent < RACE_SECONDS
+        held = stream.asked.seconds()
+        raced = door.closing and not stream.headers and held < RACE_SECONDS
         attempt.outcome = UNTAKEN if stream.unprocessed or raced else ABORTED
-        attempt.note = stream.failure
+        attempt.note = f'{stream.failure}: {held:.3f} s after it was sent'
         return
     status = int(stream.headers.get(':status', 0))
     if ask.grpc and status == 200:

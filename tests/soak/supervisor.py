@@ -10,6 +10,7 @@ import random
 import time
 
 from pods import Pod
+from lateness import Lateness
 from processes import Child, FolderWatch, replace
 from records import Incident
 
@@ -138,8 +139,9 @@ class Revision:
 class Door:
     """One life of an activator: a name of its own, an address, and whether it is going."""
 
-    def __init__(self, name, child, addresses):
+    def __init__(self, name, child, addresses, lateness):
         self.name = name
+        self.lateness = lateness    # of the loop of its clients
         self.child = child
         self.address = addresses['serving']
         self.closing = False
@@ -167,6 +169,7 @@ class Site:
         self.lives = 0
         self.autoscaler = None
         self.watch = None
+        self.lateness = None
         self.incidents = []
         self.problems = []
         self.events = collections.Counter()
@@ -217,6 +220,8 @@ class Site:
         replace(self.path / 'activators.json', [])
         for revision in self.by_name.values():
             revision.publish()
+        self.lateness = Lateness()
+        self.spawn(self.lateness.watch())
         self.watch = FolderWatch(self.scales, self.read_scale)
         await self.start_autoscaler()
         for slot in range(len(self.doors)):
@@ -267,7 +272,7 @@ class Site:
                        'SLUICE_AUTOSCALER_ADDRESS': self.stream_address}
         with open(self.folder / f'{name}.log', 'ab') as log:
             child = Child([str(self.programs / 'activator')], environment, log)
-        door = Door(name, child, await child.addresses())
+        door = Door(name, child, await child.addresses(), self.lateness)
         child.ended.add_done_callback(lambda ended: self.ended_by_itself(
             name, ended, not (door.closing or self.closing)))
         self.doors[slot] = door

@@ -130,24 +130,25 @@ void H1Clients::take(Client& client) {
   client.busy = false;
   ++answers_;
   if (client.head.status != 200) tally_.failed(client.body);
-  if (looping_) {
-    ask(client);
-  } else if (tally_.outstanding() > 0) {
-    tally_.answered(client.head.status);
-  }
+  const bool again = looping_;
+  if (again) tally_.sent();
+  tally_.answered(client.head.status);
+  if (again) ask(client);
 }
 
 void H1Clients::fail(Client& client) {
   error_code ignored;
   client.socket.close(ignored);
   client.busy = false;
-  if (tally_.outstanding() > 0) tally_.answered(0);
+  tally_.answered(0);
 }
 
 void H1Clients::loop() {
   looping_ = true;
   for (const auto& client : clients_) {
-    if (!client->busy && client->socket.is_open()) ask(*client);
+    if (client->busy || !client->socket.is_open()) continue;
+    tally_.sent();
+    ask(*client);
   }
 }
 

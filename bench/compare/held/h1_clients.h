@@ -30,8 +30,7 @@ class H1Clients {
   /// first, and what lacks is opened. `sent` is called when the last one is out.
   void send(std::size_t count, std::uint64_t first, Sent sent);
 
-  /// Until `stop`, every client that has its answer asks again. Returns nothing: the answers that
-  /// come are counted by answers().
+  /// Until `stop`, every client that has its answer asks again.
   void loop();
 
   void stop() { looping_ = false; }

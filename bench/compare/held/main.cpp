@@ -63,44 +63,66 @@ class Orders {
   Order order_;
 };
 
-int run_clients(const net::Address& server, const std::string& host) {
-  asio::io_context io{1};
-  Tally tally;
-  H1Clients h1{io, server, host, tally};
-  H2Clients h2{io, server, host, tally};
-  asio::steady_timer timer{io};
-  bool awaited = false;
-  const auto tell = [&] {
+/// Clients of both kinds and what they came to.
+struct Clients {
+  Clients(const net::Address& server, const std::string& host)
+      : h1{io, server, host, tally}, h2{io, server, host, tally} {
+    tally.on_quiet([this] { tell(); });
+  }
+
+  void tell() {
     if (!awaited) return;
     awaited = false;
     answer(tally.take());
-  };
-  tally.on_quiet(tell);
-  const Orders orders{io, [&](const std::string& name, std::istream& arguments) {
-                        std::size_t count = 0;
-                        std::uint64_t first = 0;
-                        arguments >> count >> first;
-                        const auto sent = [] { answer("{\"sent\":true}"); };
-                        if (name == "h1") {
-                          h1.send(count, first, sent);
-                        } else if (name == "h2") {
-                          h2.send(count, first, sent);
-                        } else if (name == "await") {
-                          awaited = true;
-                          if (tally.outstanding() == 0) tell();
-                        } else if (name == "warm") {
-                          const std::uint64_t before = h1.answers();
-                          const std::int64_t began = now_ns();
-                          h1.loop();
-                          timer.expires_after(std::chrono::milliseconds{count});
-                          timer.async_wait([&, before, began](const boost::system::error_code&) {
-                            h1.stop();
-                            answer("{\"answers\":" + std::to_string(h1.answers() - before) +
-                                   ",\"ns\":" + std::to_string(now_ns() - began) + "}");
-                          });
-                        }
+  }
+
+  /// All clients ask on for twice `span`: until each has its turn, then for the account.
+  void warm(std::chrono::milliseconds span) {
+    h1.loop();
+    timer.expires_after(span);
+    timer.async_wait([this, span](const boost::system::error_code&) {
+      const std::uint64_t before = h1.answers();
+      const std::int64_t began = now_ns();
+      timer.expires_after(span);
+      timer.async_wait([this, before, began](const boost::system::error_code&) {
+        h1.stop();
+        answer("{\"answers\":" + std::to_string(h1.answers() - before) +
+               ",\"ns\":" + std::to_string(now_ns() - began) + "}");
+      });
+    });
+  }
+
+  void obey(const std::string& name, std::istream& arguments) {
+    std::size_t count = 0;
+    std::uint64_t first = 0;
+    arguments >> count >> first;
+    const auto sent = [] { answer("{\"sent\":true}"); };
+    if (name == "h1") {
+      h1.send(count, first, sent);
+    } else if (name == "h2") {
+      h2.send(count, first, sent);
+    } else if (name == "warm") {
+      warm(std::chrono::milliseconds{count});
+    } else if (name == "await") {
+      awaited = true;
+      if (tally.outstanding() == 0) tell();
+    }
+  }
+
+  asio::io_context io{1};
+  Tally tally;
+  H1Clients h1;
+  H2Clients h2;
+  asio::steady_timer timer{io};
+  bool awaited = false;
+};
+
+int run_clients(const net::Address& server, const std::string& host) {
+  Clients clients{server, host};
+  const Orders orders{clients.io, [&clients](const std::string& name, std::istream& arguments) {
+                        clients.obey(name, arguments);
                       }};
-  io.run();
+  clients.io.run();
   return 0;
 }
 
