@@ -28,7 +28,7 @@ add_executable(quick_app ${CMAKE_CURRENT_SOURCE_DIR}/support/quick_app.cpp)
 set_target_properties(quick_app PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 target_link_libraries(quick_app PRIVATE sluice::warnings)
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
-if(TARGET sluice)
+if(TARGET sluice AND NOT SLUICE_THREADS_ONLY)
   add_test(NAME integration_cold_start
     COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/integration/run.py
             ${CMAKE_BINARY_DIR}/bin cold_start)

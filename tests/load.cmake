@@ -1,3 +1,6 @@
+if(SLUICE_THREADS_ONLY)
+  return()
+endif()
 sluice_test(load_core_test
   SOURCES unit/bench/histogram_test.cpp unit/bench/arrivals_test.cpp unit/bench/expression_test.cpp
           unit/bench/tally_test.cpp unit/bench/report_test.cpp

@@ -1,4 +1,7 @@
 # What a service is, and the processes that run it (sluice/local).
+if(SLUICE_THREADS_ONLY)
+  return()
+endif()
 set(process_tests ${CMAKE_CURRENT_SOURCE_DIR}/unit/sluice/local)
 sluice_test(service_spec_test
   SOURCES ${process_tests}/quantity_test.cpp ${process_tests}/service_spec_test.cpp
