@@ -14,6 +14,7 @@ class Stream(ActivatorCase):
         self.addCleanup(self.autoscaler.close)
         door = self.activator(SLUICE_AUTOSCALER_ADDRESS=self.autoscaler.address, **environment)
         self.autoscaler.wait(lambda: self.autoscaler.hellos, 'hello')
+        eventually(lambda: door.get(revision=None, headers=[KUBELET]).status == 200, 'welcomed')
         return door
 
     def test_it_says_who_it_is_and_is_ready_when_welcomed(self):
