@@ -1,16 +1,11 @@
 """A real queue-proxy in front of an upstream that a test plays byte by byte."""
 
-import json
-import os
-import select
-import signal
-import socket
-import subprocess
-import tempfile
 import threading
 
 from engine import QUEUE_PROXY
-from wire import Deadline, Reader, connect, fetch
+from listening import Listening
+from program import Program
+from wire import Reader, connect, fetch
 
 ENVIRONMENT = {
     'CONTAINER_CONCURRENCY': '0', 'QUEUE_SERVING_PORT': '127.0.0.1:0', 'QUEUE_SERVING_TLS_PORT': '',
@@ -20,8 +15,6 @@ ENVIRONMENT = {
     'SLUICE_ADMIN_ADDRESS': '127.0.0.1:0', 'SLUICE_STATS_ADDRESS': '127.0.0.1:0',
     'SLUICE_METRICS_ADDRESS': '127.0.0.1:0', 'SLUICE_DRAIN_QUIET': '1s',
 }
-# A sanitizer that keeps what was freed would look like memory that grows.
-SANITIZERS = {'ASAN_OPTIONS': 'quarantine_size_mb=0:thread_local_quarantine_size_kb=0'}
 OK = b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
 
@@ -58,17 +51,11 @@ class Upstream:
         self.seen = []  # of Exchange
         self.closed = 0  # connections that have ended
         self.lock = threading.Condition()
-        self.listener = socket.create_server(('127.0.0.1', 0), backlog=256)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.listening = Listening(self.take)
+        self.port = self.listening.port
 
-    def accept(self):
-        while True:
-            try:
-                sock, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(sock,), daemon=True).start()
+    def take(self, sock):
+        threading.Thread(target=self.serve, args=(sock,), daemon=True).start()
 
     def serve(self, sock):
         reader = Reader(sock)
@@ -90,61 +77,19 @@ class Upstream:
             if not self.lock.wait_for(lambda: self.closed >= count, seconds):
                 raise AssertionError(f'{self.closed} connections closed, not {count}')
 
-    def stop(self):
-        """Nothing listens on the port from now on, not even the thread that waits in accept."""
-        try:
-            self.listener.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-        self.listener.close()
-
     def close(self):
-        self.stop()
+        self.listening.stop()
 
 
-class Sidecar:
-    """A running queue-proxy, ready by its own line; addresses as it printed them."""
+class Sidecar(Program):
+    """A running queue-proxy; what it writes to its standard output is the request log."""
 
     def __init__(self, user_port, *arguments, **changes):
-        ready, inherited = os.pipe()
-        environment = {**os.environ, **ENVIRONMENT, **SANITIZERS, 'USER_PORT': str(user_port),
-                       'SLUICE_READY_FD': str(inherited), **changes}
-        # Files, not pipes: whatever it writes, it never waits for a reader.
-        self.stdout = tempfile.TemporaryFile()
-        self.stderr = tempfile.TemporaryFile()
-        self.process = subprocess.Popen([QUEUE_PROXY, *arguments], env=environment,
-                                        pass_fds=[inherited], stderr=self.stderr, stdout=self.stdout)
-        self.pid = self.process.pid
-        os.close(inherited)
-        line = b''
-        deadline = Deadline(30)
-        with os.fdopen(ready, 'rb', 0) as pipe:
-            while not line.endswith(b'\n'):
-                if not select.select([pipe], [], [], deadline.left())[0]:
-                    break
-                part = pipe.read(4096)
-                if not part:
-                    break
-                line += part
-        if not line.endswith(b'\n'):
-            self.process.kill()
-            self.process.wait(10)
-            raise AssertionError(f'queue-proxy not ready: {self.errors()}')
-        self.addresses = json.loads(line)['addresses']
+        super().__init__([QUEUE_PROXY, *arguments],
+                         {**ENVIRONMENT, 'USER_PORT': str(user_port), **changes})
         self.serving = self.addresses['serving']
         self.admin = self.addresses['admin']
         self.stats = self.addresses['stats']
-
-    @staticmethod
-    def written(file):
-        return os.pread(file.fileno(), 1 << 26, 0).decode('utf-8', 'replace')
-
-    def output(self):
-        """What it has written to its standard output: the request log."""
-        return self.written(self.stdout)
-
-    def errors(self):
-        return self.written(self.stderr)
 
     def memory(self):
         """The most memory it ever held, in bytes."""
@@ -159,13 +104,3 @@ class Sidecar:
 
     def connect(self, timeout=20):
         return connect(self.serving, timeout)
-
-    def terminate(self):
-        self.process.send_signal(signal.SIGTERM)
-
-    def close(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(10)
-        self.stdout.close()
-        self.stderr.close()

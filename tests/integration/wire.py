@@ -2,7 +2,10 @@
 
 import json
 import socket
+import threading
 import time
+
+PATIENCE = 20  # seconds
 
 
 class Deadline:
@@ -18,7 +21,18 @@ class Deadline:
         return time.monotonic() >= self.at
 
 
-def connect(address, timeout=20):
+def eventually(condition, what, seconds=PATIENCE):
+    """Waits until `condition()` is true and returns its value; fails naming `what`."""
+    deadline = Deadline(seconds)
+    pause = threading.Event()
+    while not (value := condition()):
+        if deadline.passed():
+            raise AssertionError(f'after {seconds} s still not: {what}')
+        pause.wait(0.005)
+    return value
+
+
+def connect(address, timeout=PATIENCE):
     """A connected socket; `address` is host:port or unix:/path."""
     if address.startswith('unix:'):
         made = socket.socket(socket.AF_UNIX)
@@ -136,7 +150,7 @@ def request_bytes(method, path, host, headers=(), body=b''):
     return ('\r\n'.join(lines) + '\r\n\r\n').encode('latin-1') + body
 
 
-def fetch(address, path='/', host='app.localhost', method='GET', headers=(), body=b'', timeout=20):
+def fetch(address, path='/', host='app.localhost', method='GET', headers=(), body=b'', timeout=PATIENCE):
     """One request on a connection of its own; None when it was closed without a response."""
     with connect(address, timeout) as sock:
         sock.sendall(request_bytes(method, path, host, list(headers) + [('Connection', 'close')], body))

@@ -127,10 +127,3 @@ class FolderWatch:
     def close(self):
         asyncio.get_running_loop().remove_reader(self.fd)
         os.close(self.fd)
-
-
-def replace(path, value):
-    """Puts `value` as JSON in the place of `path` at once."""
-    beside = path.with_name(f'.tmp-{path.name}')
-    beside.write_text(json.dumps(value), encoding='utf-8')
-    os.replace(beside, path)

@@ -11,7 +11,8 @@ import time
 
 from pods import Pod
 from lateness import Lateness
-from processes import Child, FolderWatch, replace
+from platform_directory import replace
+from processes import Child, FolderWatch
 from records import Incident
 
 NAMESPACE = 'default'

@@ -11,32 +11,25 @@ import h2.connection
 import h2.events
 import h2.exceptions
 
-from activator.wire_proto import field, fields, stats
+from listening import Listening
+from protowire import field, parse, parse_wire_stats
 from queue_proxy.websocket import BINARY, CLOSE, MAGIC, PING, PONG, frame, read_frame
-from wire import Reader
-
-PATIENCE = 20
+from wire import PATIENCE, Reader
 
 
 class Door:
     """A listener whose connections are served by a thread each."""
 
     def __init__(self, port=0):
-        self.listener = socket.create_server(('127.0.0.1', port), backlog=64)
-        self.port = self.listener.getsockname()[1]
-        self.address = f'127.0.0.1:{self.port}'
         self.changed = threading.Condition()
         self.sockets = []
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.listening = Listening(self.take, port)
+        self.port = self.listening.port
+        self.address = f'127.0.0.1:{self.port}'
 
-    def accept(self):
-        while True:
-            try:
-                sock, _ = self.listener.accept()
-            except OSError:
-                return
-            self.sockets.append(sock)
-            threading.Thread(target=self.serve_quietly, args=(sock,), daemon=True).start()
+    def take(self, sock):
+        self.sockets.append(sock)
+        threading.Thread(target=self.serve_quietly, args=(sock,), daemon=True).start()
 
     def serve_quietly(self, sock):
         try:
@@ -68,11 +61,7 @@ class Door:
         self.sockets.clear()
 
     def close(self):
-        try:
-            self.listener.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-        self.listener.close()
+        self.listening.stop()
         self.cut()
 
 
@@ -106,7 +95,7 @@ class KnativeAutoscaler(Door):
                 if not self.silent:
                     sock.sendall(frame(PONG, payload, masked=False))
             elif opcode == BINARY:
-                got_stats = stats(payload)
+                got_stats = parse_wire_stats(payload)
                 self.note(lambda stats=got_stats: self.frames.append(stats))
             elif opcode == CLOSE:
                 return
@@ -152,15 +141,15 @@ class StreamAutoscaler(Door):
                         taken += event.data
                         connection.acknowledge_received_data(
                             event.flow_controlled_length, event.stream_id)
-                        taken = self.take(connection, event.stream_id, sock, taken)
+                        taken = self.take_messages(connection, event.stream_id, sock, taken)
                 sock.sendall(connection.data_to_send())
 
-    def take(self, connection, stream, sock, taken):
+    def take_messages(self, connection, stream, sock, taken):
         while len(taken) >= 5:
             size = struct.unpack('>I', taken[1:5])[0]
             if len(taken) < 5 + size:
                 break
-            self.heard(connection, stream, sock, fields(taken[5:5 + size]))
+            self.heard(connection, stream, sock, parse(taken[5:5 + size]))
             taken = taken[5 + size:]
         return taken
 
@@ -171,20 +160,20 @@ class StreamAutoscaler(Door):
             for state in self.states.values():
                 self.send_on(connection, stream, field(2, state))
             self.send_on(connection, stream, field(4, field(1, len(self.states))))
-            hello = fields(message[1][0])
+            hello = parse(message[1][0])
             self.streams.append((connection, stream, sock))
             self.note(lambda: self.hellos.append(hello))
         elif 2 in message:
-            batch = fields(message[2][0])
-            told = stats(b''.join(field(1, one) for one in batch.get(2, [])))
+            batch = parse(message[2][0])
+            told = parse_wire_stats(b''.join(field(1, one) for one in batch.get(2, [])))
             held = {}
             for one in batch.get(3, []):
-                entry = fields(one)
-                held[fields(entry[1][0])[2][0].decode()] = entry.get(2, [0])[0]
+                entry = parse(one)
+                held[parse(entry[1][0])[2][0].decode()] = entry.get(2, [0])[0]
             self.note(lambda: self.batches.append((told, held)))
         elif 3 in message:
-            applied = fields(message[3][0])
-            name = fields(applied[1][0])[2][0].decode()
+            applied = parse(message[3][0])
+            name = parse(applied[1][0])[2][0].decode()
             self.note(lambda: self.applied.append((name, applied.get(2, [0])[0])))
 
     @staticmethod

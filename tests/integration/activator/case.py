@@ -1,22 +1,16 @@
 """What every theme of the activator's contract shares: an activator, its directory, pods behind it."""
 
-import json
 import os
-import pathlib
-import select
-import shutil
-import signal
-import subprocess
-import tempfile
 import threading
 import unittest
 
 from engine import BIN
-from sidecar import OK, SANITIZERS, Sidecar, Upstream
-from wire import Deadline, Reader, connect, fetch
+from platform_directory import PlatformDirectory
+from program import Program
+from sidecar import OK, Sidecar, Upstream
+from wire import PATIENCE, Reader, connect, eventually, fetch
 
 ACTIVATOR = os.path.join(BIN, 'activator')
-PATIENCE = 20
 KUBELET = ('User-Agent', 'kube-probe/1.29')
 ENVIRONMENT = {
     'POD_NAME': 'activator-1', 'POD_IP': '127.0.0.1', 'SYSTEM_NAMESPACE': 'knative-serving',
@@ -29,31 +23,13 @@ ENVIRONMENT = {
 }
 
 
-def eventually(condition, what, seconds=PATIENCE):
-    """Waits until `condition()` is true and returns its value; fails naming `what`."""
-    deadline = Deadline(seconds)
-    pause = threading.Event()
-    while not (value := condition()):
-        if deadline.passed():
-            raise AssertionError(f'after {seconds} s still not: {what}')
-        pause.wait(0.005)
-    return value
-
-
-class Platform:
-    """The directory of protocols.md 9: revisions and activators as files, replaced by rename."""
+class Platform(PlatformDirectory):
+    """Revisions and activators as files."""
 
     def __init__(self):
-        self.path = pathlib.Path(tempfile.mkdtemp(prefix='sluice-platform-'))
-        (self.path / 'revisions').mkdir()
+        super().__init__()
         self.pods = {}    # of each revision
         self.fields = {}  # likewise
-
-    def put(self, name, content):
-        whole = self.path / name
-        new = whole.with_name(f'.tmp-{whole.name}')
-        new.write_text(json.dumps(content), encoding='utf-8')
-        new.rename(whole)
 
     def revision(self, name='app', space='default', pods=(), **fields):
         """Writes the file; `pods` are (name, address) or whole entries."""
@@ -70,59 +46,19 @@ class Platform:
         """The same revision with other pods."""
         self.revision(name, space, pods, **self.fields[(space, name)])
 
-    def forget(self, name='app', space='default'):
-        (self.path / 'revisions' / f'{space}.{name}.json').unlink()
-
     def activators(self, addresses):
         self.put('activators.json', list(addresses))
 
-    def close(self):
-        shutil.rmtree(self.path, ignore_errors=True)
 
-
-class Activator:
-    """A running activator, ready by its own line; addresses as it printed them."""
+class Activator(Program):
+    """A running activator; what it writes to its standard output is the request log."""
 
     def __init__(self, platform, **changes):
-        ready, inherited = os.pipe()
-        environment = {**os.environ, **ENVIRONMENT, **SANITIZERS,
-                       'SLUICE_PLATFORM': f'dir:{platform.path}', 'SLUICE_READY_FD': str(inherited),
-                       **changes}
-        self.stdout = tempfile.TemporaryFile()
-        self.stderr = tempfile.TemporaryFile()
-        self.process = subprocess.Popen([ACTIVATOR], env=environment, pass_fds=[inherited],
-                                        stderr=self.stderr, stdout=self.stdout)
-        self.pid = self.process.pid
-        os.close(inherited)
-        line = b''
-        deadline = Deadline(30)
-        with os.fdopen(ready, 'rb', 0) as pipe:
-            while not line.endswith(b'\n'):
-                if not select.select([pipe], [], [], deadline.left())[0]:
-                    break
-                part = pipe.read(4096)
-                if not part:
-                    break
-                line += part
-        if not line.endswith(b'\n'):
-            self.process.kill()
-            self.process.wait(10)
-            raise AssertionError(f'activator not ready: {self.errors()}')
-        self.addresses = json.loads(line)['addresses']
+        super().__init__([ACTIVATOR], {**ENVIRONMENT, 'SLUICE_PLATFORM': f'dir:{platform.path}',
+                                       **changes})
         self.serving = self.addresses['serving']
         self.h2c = self.addresses['h2c']
         self.metrics_address = self.addresses['metrics']
-
-    @staticmethod
-    def written(file):
-        return os.pread(file.fileno(), 1 << 26, 0).decode('utf-8', 'replace')
-
-    def output(self):
-        """What it has written to its standard output: the request log."""
-        return self.written(self.stdout)
-
-    def errors(self):
-        return self.written(self.stderr)
 
     def get(self, path='/', revision='app', space='default', headers=(), host='app', **options):
         """A request that names its revision by headers; `revision=None`: by host only."""
@@ -141,16 +77,6 @@ class Activator:
 
     def waiting(self):
         return self.metrics()['sluice_activator_queue_waiting']
-
-    def terminate(self):
-        self.process.send_signal(signal.SIGTERM)
-
-    def close(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(10)
-        self.stdout.close()
-        self.stderr.close()
 
 
 class Asker(threading.Thread):

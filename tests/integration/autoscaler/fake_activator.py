@@ -6,9 +6,8 @@ import h2.config
 import h2.connection
 import h2.events
 
-from wire import Deadline, connect
-
-from .protowire import fields, parse, revision_key, signed, wire_stat
+from protowire import fields, parse, revision_key, signed, wire_stat
+from wire import PATIENCE, Deadline, connect
 
 METHOD = '/sluice.v1.ActivatorStream/Connect'
 
@@ -71,7 +70,7 @@ class FakeActivator:
         """Confirms the newest state of a revision."""
         self.say(fields(f3=fields(f1=revision_key(name), f2=self.states[name]['version'])))
 
-    def wait(self, condition, seconds=20, what='the awaited message'):
+    def wait(self, condition, what, seconds=PATIENCE):
         """Reads until condition(self)."""
         deadline = Deadline(seconds)
         while not condition(self):

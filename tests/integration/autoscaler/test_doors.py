@@ -4,17 +4,17 @@ import pathlib
 import struct
 import tempfile
 
+from protowire import wire_stat, wire_stats
 from queue_proxy.websocket import BINARY, CLOSE, PING, PONG, TEXT, frame, handshake, read_frame
-from wire import Reader, connect, fetch
+from wire import Reader, connect, eventually, fetch
 
-from .program import AutoscalerTest
-from .protowire import wire_stat, wire_stats
+from .case import AutoscalerTest
 
 
 class StatDoor(AutoscalerTest):
     def setUp(self):
         super().setUp()
-        self.platform.write('config-autoscaler.json', {'allow-zero-initial-scale': 'true'})
+        self.platform.put('config-autoscaler.json', {'allow-zero-initial-scale': 'true'})
         self.platform.revision('app', annotations={'autoscaling.knative.dev/initial-scale': '0'})
         self.running = self.start()
         self.sock = connect(self.running.addresses['stats'])
@@ -38,7 +38,8 @@ class StatDoor(AutoscalerTest):
 
         self.pushed()
 
-        self.assertIn('1 on a WebSocket', self.running.health('/readyz?verbose').body.decode())
+        self.assertIn('1 on a WebSocket', self.running.health('/readyz?verbose').body.decode(),
+                   'the wrong file is named')
 
     def test_what_is_no_stat_is_dropped_and_the_connection_stays(self):
         self.upgrade()
@@ -67,7 +68,7 @@ class StatDoor(AutoscalerTest):
     def test_senders_are_told_to_come_back_at_the_end(self):
         self.upgrade()
 
-        self.running.process.terminate()
+        self.running.terminate()
 
         opcode, payload, _ = read_frame(self.reader)
         self.assertEqual((opcode, struct.unpack('>H', payload[:2])[0]), (CLOSE, 1012))
@@ -77,7 +78,7 @@ class StatDoor(AutoscalerTest):
     def test_a_sender_that_does_not_answer_holds_up_nothing(self):
         self.upgrade()
 
-        self.assertEqual(self.running.terminate(), 0)
+        self.assertEqual(self.running.leave(), 0)
 
     def test_kubelet_probes_are_answered(self):
         address = self.running.addresses['stats']
@@ -103,7 +104,7 @@ class Api(AutoscalerTest):
         pod = self.pod('app-00001-1', concurrency=3)
         self.platform.revision('app-00001', [pod.entry()], service='app', container_concurrency=10)
         running = self.start()
-        self.poll(lambda: running.api('/services/default/app/explain').json()['valid'])
+        eventually(lambda: running.api('/services/default/app/explain').json()['valid'], 'a decision')
 
         status = running.api('/services/default/app').json()
         self.assertEqual(status['state'], 'awake')
@@ -169,8 +170,9 @@ class Api(AutoscalerTest):
         running = self.start()
         labels = '{k8s_namespace_name="default",kn_service_name="app",kn_revision_name="app"}'
 
-        text = self.poll(lambda: (page := running.health('/metrics').body.decode()) and
-                         f'kn_revision_concurrency_panic{labels} 2' in page and page)
+        text = eventually(lambda: (page := running.health('/metrics').body.decode()) and
+                          f'kn_revision_concurrency_panic{labels} 2' in page and page,
+                          'the panic window in the metrics')
 
         self.assertIn(f'kn_revision_pods_desired{labels} 1', text)
         self.assertIn(f'kn_revision_pods_requested{labels} 1', text)

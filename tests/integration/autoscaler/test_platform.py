@@ -3,7 +3,9 @@
 import os
 import subprocess
 
-from .program import AUTOSCALER, LOOPBACK, AutoscalerTest
+from wire import eventually
+
+from .case import AUTOSCALER, LOOPBACK, AutoscalerTest
 
 
 class Platform(AutoscalerTest):
@@ -12,20 +14,20 @@ class Platform(AutoscalerTest):
         self.platform.revision('app', [pod.entry()])
         running = self.start()
 
-        self.platform.write('revisions/default.app.json', '{"namespace": "default", "pods": 3}')
-        wrong = self.poll(lambda: (page := running.health('/readyz?verbose').body.decode()) and
-                          'default.app.json' in page and page, what='a page that names the file')
+        self.platform.put('revisions/default.app.json', '{"namespace": "default", "pods": 3}')
+        wrong = eventually(lambda: (page := running.health('/readyz?verbose').body.decode()) and
+                           'default.app.json' in page and page, 'a page that names the file')
 
         self.assertIn('[+]platform ok: 1 wrong files: revisions/default.app.json', wrong)
         self.assertEqual(running.api('/services/default/app').json()['ready'], 1)
         self.assertIn('default.app.json', running.errors())
         self.platform.revision('app', [])
-        self.poll(lambda: running.api('/services/default/app').json()['ready'] == 0)
+        eventually(lambda: running.api('/services/default/app').json()['ready'] == 0, 'no pod is ready')
         self.assertEqual(running.health('/readyz').body, b'ok\n')
 
     def test_files_in_progress_and_strangers_are_passed_over(self):
-        self.platform.write('revisions/notes.txt', 'no revision')
-        self.platform.write('revisions/.hidden.json', '{')
+        self.platform.put('revisions/notes.txt', 'no revision')
+        self.platform.put('revisions/.hidden.json', '{')
         self.platform.revision('app')
         running = self.start()
 
@@ -40,7 +42,7 @@ class Platform(AutoscalerTest):
         (self.platform.path / 'revisions').mkdir()
         self.platform.revision('app')
 
-        self.poll(lambda: running.api('/services').json()['items'], what='the revision')
+        eventually(lambda: running.api('/services').json()['items'], 'the revision')
 
     def test_kill_and_restart_keep_the_replicas(self):
         pods = [self.pod(f'pod-{i}') for i in range(3)]
@@ -51,8 +53,8 @@ class Platform(AutoscalerTest):
 
         running = self.start()
 
-        self.poll(lambda: running.api('/services/default/app/explain').json()['valid'],
-                  what='an evaluation with data')
+        eventually(lambda: running.api('/services/default/app/explain').json()['valid'],
+                   'an evaluation with data')
         self.assertEqual(self.platform.scale('app'), before)
         self.assertEqual(running.api('/services/default/app').json()['desired'], 3)
 
@@ -78,14 +80,15 @@ class Platform(AutoscalerTest):
         running = self.start()
         self.assertEqual(running.api('/config').json()['stable-window'], '60.0s')
 
-        self.platform.write('config-autoscaler.json', {'stable-window': '30s'})
+        self.platform.put('config-autoscaler.json', {'stable-window': '30s'})
 
         def window():
             return running.api('/config').json()['stable-window']
 
-        self.poll(lambda: window() == '30.0s', what='the new window')
-        self.platform.write('config-autoscaler.json', {'stable-window': '1s'})
-        self.poll(lambda: 'config-autoscaler.json' in running.health('/readyz?verbose').body.decode())
+        eventually(lambda: window() == '30.0s', 'the new window')
+        self.platform.put('config-autoscaler.json', {'stable-window': '1s'})
+        eventually(lambda: 'config-autoscaler.json' in running.health('/readyz?verbose').body.decode(),
+                   'the wrong file is named')
         self.assertEqual(window(), '30.0s')
 
     def refused(self, expected, *arguments, **environment):
@@ -105,7 +108,7 @@ class Platform(AutoscalerTest):
         self.assertIn('--wrong', self.refused(2, '--wrong', SLUICE_PLATFORM=place))
         self.assertIn('SLUICE_TLS_DIR', self.refused(1, SLUICE_PLATFORM=place,
                                                      SLUICE_TLS_DIR='/nowhere'))
-        self.platform.write('config-autoscaler.json', {'stable-window': '1s'})
+        self.platform.put('config-autoscaler.json', {'stable-window': '1s'})
         self.assertIn('stable-window', self.refused(78, SLUICE_PLATFORM=place))
 
     def test_an_address_in_use_is_named(self):
@@ -124,4 +127,4 @@ class Platform(AutoscalerTest):
     def test_a_signal_ends_it_in_order(self):
         running = self.start()
 
-        self.assertEqual(running.terminate(), 0)
+        self.assertEqual(running.leave(), 0)

@@ -1,7 +1,9 @@
 """The stream with our activators: waking, orders to go, loss (protocols.md 3)."""
 
+from wire import eventually
+
 from .fake_activator import FakeActivator
-from .program import AutoscalerTest
+from .case import AutoscalerTest
 
 ASLEEP = {'autoscaling.knative.dev/initial-scale': '0'}
 SHORT = {'autoscaling.knative.dev/window': '6s'}
@@ -14,19 +16,19 @@ class Streams(AutoscalerTest):
         return made
 
     def asleep(self, name='app'):
-        self.platform.write('config-autoscaler.json', {'allow-zero-initial-scale': 'true'})
+        self.platform.put('config-autoscaler.json', {'allow-zero-initial-scale': 'true'})
         self.platform.revision(name, annotations=ASLEEP)
 
     def test_first_request_wakes_at_once(self):
         self.asleep()
         running = self.start()
-        activator = self.activator(running).wait(lambda a: a.snapshot == 1, what='the snapshot')
+        activator = self.activator(running).wait(lambda a: a.snapshot == 1, 'the snapshot')
         self.assertEqual(activator.states['app']['granted'], 0)
         self.assertEqual(self.platform.scale('app')['replicas'], 0)
 
         activator.report(('app', 1, 1))
 
-        activator.wait(lambda a: a.states['app']['granted'] == 1, what='the grant')
+        activator.wait(lambda a: a.states['app']['granted'] == 1, 'the grant')
         self.assertEqual(self.platform.scale('app')['replicas'], 1)
         explained = running.api('/services/default/app/history').json()
         self.assertEqual(explained['items'][-1]['trigger'], 'poke')
@@ -37,7 +39,7 @@ class Streams(AutoscalerTest):
 
         activator = self.activator(running, waiting=[('app', 3)])
 
-        activator.wait(lambda a: a.states.get('app', {}).get('granted') == 1, what='the grant')
+        activator.wait(lambda a: a.states.get('app', {}).get('granted') == 1, 'the grant')
         self.platform.wait_for_scale('app', lambda order: order['replicas'] == 1)
 
     def three_pods(self):
@@ -47,13 +49,13 @@ class Streams(AutoscalerTest):
 
     def told_to_shrink(self, running, pods):
         """An activator that knows that two of three pods go; it has applied nothing yet."""
-        activator = self.activator(running).wait(lambda a: a.snapshot == 1, what='the snapshot')
+        activator = self.activator(running).wait(lambda a: a.snapshot == 1, 'the snapshot')
         self.assertEqual(activator.states['app']['avoid'], [])
-        self.poll(lambda: all(pod.scrapes for pod in pods), what='a scrape of every pod')
+        eventually(lambda: all(pod.scrapes for pod in pods), 'a scrape of every pod')
         # A bound needs no proof: it applies at once.
         self.platform.revision('app', [pod.entry() for pod in pods],
                                annotations={'autoscaling.knative.dev/max-scale': '1'})
-        return activator.wait(lambda a: a.states['app']['avoid'], what='whom to avoid')
+        return activator.wait(lambda a: a.states['app']['avoid'], 'whom to avoid')
 
     def test_pods_are_given_up_idlest_first_once_applied(self):
         pods = self.three_pods()
@@ -93,7 +95,7 @@ class Streams(AutoscalerTest):
 
         again = self.start()
 
-        activator = self.activator(again).wait(lambda a: a.snapshot == 1, what='the snapshot')
+        activator = self.activator(again).wait(lambda a: a.snapshot == 1, 'the snapshot')
         self.assertEqual(activator.states['app']['avoid'],
                          sorted([pods[1].address, pods[2].address]))
         self.assertEqual(self.platform.scale('app'), before)
@@ -101,29 +103,29 @@ class Streams(AutoscalerTest):
     def test_versions_grow_over_a_restart(self):
         self.asleep()
         running = self.start()
-        first = self.activator(running).wait(lambda a: a.snapshot == 1, what='the snapshot')
+        first = self.activator(running).wait(lambda a: a.snapshot == 1, 'the snapshot')
         running.kill()
 
-        second = self.activator(self.start()).wait(lambda a: a.snapshot == 1, what='the snapshot')
+        second = self.activator(self.start()).wait(lambda a: a.snapshot == 1, 'the snapshot')
 
         self.assertGreater(second.states['app']['version'], first.states['app']['version'])
 
     def test_a_revision_that_goes_is_told(self):
         self.asleep()
         running = self.start()
-        activator = self.activator(running).wait(lambda a: a.snapshot == 1, what='the snapshot')
+        activator = self.activator(running).wait(lambda a: a.snapshot == 1, 'the snapshot')
 
-        self.platform.remove('app')
+        self.platform.forget('app')
 
-        activator.wait(lambda a: a.gone == ['app'], what='the going')
-        self.poll(lambda: self.platform.scale('app') is None, what='the end of the order')
+        activator.wait(lambda a: a.gone == ['app'], 'the going')
+        eventually(lambda: self.platform.scale('app') is None, 'the end of the order')
 
     def test_another_protocol_is_refused_with_both_numbers(self):
         running = self.start()
 
         activator = self.activator(running, protocol=7)
 
-        activator.wait(lambda a: a.status is not None, what='the refusal')
+        activator.wait(lambda a: a.status is not None, 'the refusal')
         self.assertEqual(activator.status, 9)
         self.assertIn('7', activator.message)
         self.assertIn('1', activator.message)
@@ -137,10 +139,10 @@ class Streams(AutoscalerTest):
             decision = running.api('/services/default/app/explain').json()
             return decision if decision['desired'] == 0 else None
 
-        self.poll(decided_zero, seconds=40, what='a decider that wants zero')
+        eventually(decided_zero, 'a decider that wants zero', 40)
         self.assertEqual(self.platform.scale('app')['replicas'], 1)
-        activator = self.activator(running).wait(lambda a: a.snapshot == 1, what='the snapshot')
+        activator = self.activator(running).wait(lambda a: a.snapshot == 1, 'the snapshot')
 
-        activator.wait(lambda a: a.states['app']['granted'] == 0, seconds=60, what='zero')
+        activator.wait(lambda a: a.states['app']['granted'] == 0, 'zero', 60)
         activator.apply('app')
         self.platform.wait_for_scale('app', lambda o: o['remove'] == ['pod-1'])

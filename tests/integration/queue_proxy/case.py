@@ -7,27 +7,16 @@ import threading
 import time
 import unittest
 
+from protowire import parse_flat
 from sidecar import OK, Sidecar, Upstream
-from wire import Deadline, Reader, fetch
+from wire import PATIENCE, Deadline, Reader, eventually, fetch
 
 KUBELET = ('User-Agent', 'kube-probe/1.29')
 QUEUE = ('K-Network-Probe', 'queue')
-PATIENCE = 20
 SANITIZED = os.environ.get('SLUICE_BUILD_TYPE', '').lower() in ('asan', 'tsan')
 # What moving any amount of data may add to the peak of memory. Under a sanitizer each byte has
 # shadows, so the bound is looser there; it still lies far below the bodies that are moved.
 GROWTH_MAX = (96 if SANITIZED else 8) << 20
-
-
-def eventually(condition, what, seconds=PATIENCE):
-    """Waits until `condition()` is true and returns its value; fails naming `what`."""
-    deadline = Deadline(seconds)
-    pause = threading.Event()
-    while not (value := condition()):
-        if deadline.passed():
-            raise AssertionError(f'after {seconds} s still not: {what}')
-        pause.wait(0.005)
-    return value
 
 
 def until_closed(sock, seconds=PATIENCE):
@@ -139,39 +128,10 @@ class SidecarCase(unittest.TestCase):
         """The Stat as {field number: value}."""
         answer = fetch(proxy.stats, '/metrics')
         self.assertEqual(answer.status, 200)
-        return stat_fields(answer.body)
+        return parse_flat(answer.body)
 
     @staticmethod
     def seconds_of(action):
         began = time.monotonic()
         action()
         return time.monotonic() - began
-
-
-def stat_fields(body):
-    """Decodes the few wire types of a Stat: strings, doubles and varints, by field number."""
-    fields, at = {}, 0
-    while at < len(body):
-        key, at = varint(body, at)
-        number, kind = key >> 3, key & 7
-        if kind == 1:
-            fields[number] = struct.unpack_from('<d', body, at)[0]
-            at += 8
-        elif kind == 2:
-            size, at = varint(body, at)
-            fields[number] = body[at:at + size]
-            at += size
-        else:
-            fields[number], at = varint(body, at)
-    return fields
-
-
-def varint(body, at):
-    value = shift = 0
-    while True:
-        byte = body[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value, at

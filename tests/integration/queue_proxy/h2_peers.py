@@ -9,9 +9,8 @@ import h2.connection
 import h2.events
 import h2.exceptions
 
-from wire import connect
-
-PATIENCE = 20
+from listening import Listening
+from wire import PATIENCE, connect
 
 
 class Stream:
@@ -35,8 +34,9 @@ class Stream:
 class Peer:
     """One connection; a thread reads it, everybody else waits for what it has heard."""
 
-    def __init__(self, sock, client, keep_data=True, acknowledge=True, settings=None):
+    def __init__(self, sock, client, keep_data=True, acknowledge=True, settings=None, mute=False):
         self.sock = sock
+        self.mute = mute  # reads and sends nothing, not even its settings, until speak()
         self.keep_data = keep_data
         self.acknowledge = acknowledge
         self.changed = threading.Condition()
@@ -53,8 +53,13 @@ class Peer:
         self.flush()
         threading.Thread(target=self.read, daemon=True).start()
 
+    def speak(self):
+        with self.changed:
+            self.mute = False
+            self.flush()
+
     def flush(self):
-        data = self.h2.data_to_send()
+        data = b'' if self.mute else self.h2.data_to_send()
         if data:
             try:
                 self.sock.sendall(data)
@@ -235,23 +240,10 @@ class Container:
         self.seen = []  # of Stream
         self.connections = []
         self.lock = threading.Lock()
-        self.listener = socket.create_server(('127.0.0.1', 0), backlog=256)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            try:
-                sock, _ = self.listener.accept()
-            except OSError:
-                return
-            self.connections.append(ContainerConnection(sock, self))
+        self.listening = Listening(lambda sock: self.connections.append(ContainerConnection(sock, self)))
+        self.port = self.listening.port
 
     def close(self):
-        try:
-            self.listener.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-        self.listener.close()
+        self.listening.stop()
         for connection in self.connections:
             connection.close()

@@ -183,7 +183,7 @@ class Upstreams(SidecarCase):
         proxy = self.sidecar()
         self.assert_answer(proxy.get(), 200, b'ok')
         closed = self.upstream.port
-        self.upstream.stop()
+        self.upstream.close()
         proxy = self.sidecar_for(closed)
         answer = proxy.get()
         self.assert_answer(

@@ -3,7 +3,8 @@
 import concurrent.futures
 import unittest
 
-from queue_proxy.case import SidecarCase, eventually, stat_fields
+from protowire import parse_flat
+from queue_proxy.case import SidecarCase, eventually
 from wire import fetch, request_bytes
 
 POD, CONCURRENCY, PROXIED_CONCURRENCY, REQUESTS, PROXIED_REQUESTS, UPTIME, TIMESTAMP = range(1, 8)
@@ -14,7 +15,7 @@ class Scrape(SidecarCase):
         proxy = self.sidecar()
         # The first report comes after one second; a scrape right behind the ready line is before.
         answer = fetch(proxy.stats, '/metrics')
-        self.assertEqual(stat_fields(answer.body), {POD: b'app-00001-1'})
+        self.assertEqual(parse_flat(answer.body), {POD: b'app-00001-1'})
 
     def test_row_50_whatever_is_accepted_it_is_protobuf(self):
         proxy = self.sidecar()
@@ -23,7 +24,7 @@ class Scrape(SidecarCase):
                 answer = fetch(proxy.stats, '/metrics', method=method, headers=[('Accept', accept)])
                 self.assertEqual(answer.status, 200)
                 self.assertEqual(answer.headers['content-type'], 'application/protobuf')
-                self.assertEqual(stat_fields(answer.body)[POD], b'app-00001-1')
+                self.assertEqual(parse_flat(answer.body)[POD], b'app-00001-1')
 
     def test_another_path_is_404(self):
         proxy = self.sidecar()
@@ -34,7 +35,7 @@ class Scrape(SidecarCase):
         eventually(lambda: UPTIME in self.scrape(proxy), 'the first report')
         answer = fetch(proxy.stats, '/metrics')
         self.assertLessEqual(len(answer.body), 336)
-        self.assertNotIn(TIMESTAMP, stat_fields(answer.body))
+        self.assertNotIn(TIMESTAMP, parse_flat(answer.body))
 
 
 class Counting(SidecarCase):

@@ -1,64 +1,11 @@
 """The table in README.md: every row of queue-proxy.md 13 has a test, and every test named there is."""
 
 import pathlib
-import re
 import unittest
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
-ROWS = set(range(1, 75)) - {70}  # 70 waits for span export
+from edge_cases import EdgeCases
 
 
-def table():
-    """(row number, tests named for it) for each line of the table."""
-    for line in (HERE / 'README.md').read_text(encoding='utf-8').splitlines():
-        cells = [cell.strip() for cell in line.strip().strip('|').split('|')]
-        if line.startswith('|') and cells[0].isdigit():
-            yield int(cells[0]), re.findall(r'`([^`]+)`', cells[-1])
-
-
-def python_tests():
-    """`theme: Class.test` of every Python test of this folder."""
-    for path in HERE.glob('test_*.py'):
-        case = None
-        for line in path.read_text(encoding='utf-8').splitlines():
-            if found := re.match(r'class (\w+)', line):
-                case = found.group(1)
-            if found := re.match(r'    def (test_\w+)', line):
-                yield f'{path.stem.removeprefix("test_")}: {case}.{found.group(1)}'
-
-
-def google_tests():
-    """`gtest: Suite.Name` of every GoogleTest in the sources."""
-    for path in (ROOT / 'tests' / 'unit').rglob('*_test.cpp'):
-        text = path.read_text(encoding='utf-8')
-        for suite, name in re.findall(r'\bTEST(?:_F|_P)?\((\w+),\s*(\w+)\)', text):
-            yield f'gtest: {suite}.{name}'
-
-
-class Table(unittest.TestCase):
-    def test_every_row_is_there_once_and_names_a_test(self):
-        rows = list(table())
-        numbers = [number for number, _ in rows]
-        self.assertEqual(sorted(numbers), sorted(set(numbers)), 'a row stands twice')
-        self.assertEqual(ROWS - set(numbers), set(), 'rows without a test')
-        self.assertEqual(set(numbers) - ROWS, set(), 'rows that the contract does not have')
-        self.assertEqual([number for number, tests in rows if not tests], [])
-
-    def test_every_test_it_names_exists(self):
-        there = set(python_tests()) | set(google_tests())
-        named = [(number, name) for number, tests in table() for name in tests]
-        self.assertEqual([one for one in named if one[1] not in there], [])
-
-    def test_every_test_that_names_a_row_stands_at_that_row(self):
-        standing = {(number, name) for number, tests in table() for name in tests}
-        missing = []
-        for name in python_tests():
-            if found := re.search(r'test_rows?_(\d+)_', name):
-                if (int(found.group(1)), name) not in standing:
-                    missing.append(name)
-        self.assertEqual(missing, [])
-
-
-if __name__ == '__main__':
-    unittest.main()
+class Table(EdgeCases, unittest.TestCase):
+    folder = pathlib.Path(__file__).resolve().parent
+    rows = set(range(1, 75)) - {70}  # 70 waits for span export
