@@ -14,8 +14,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::size_t kStreamsMax = 250;  // of one connection, whatever more its peer allows
-constexpr std::size_t kUnsettledMax = 100;
+constexpr std::size_t kUnsettledMax = 100;  // of one whose peer has not said what it allows
 constexpr std::chrono::seconds kIdleSweep{45};
 
 constexpr std::string_view kSpeaksH1 =
@@ -23,6 +22,8 @@ constexpr std::string_view kSpeaksH1 =
     "let it serve h2c and name its port h2c\n";
 constexpr std::string_view kNoH2 =
     "an HTTP/2 request came for a service that offers no HTTP/2 over TLS; call it over HTTP/1.1\n";
+
+constexpr std::string_view kNoRoom = "the service allows no more streams\n";
 
 }  // namespace
 
@@ -74,7 +75,7 @@ struct H2Upstream::Callbacks {
     const bool ends = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
     switch (frame->hd.type) {
       case NGHTTP2_SETTINGS:
-        upstream.settled_ = true;
+        if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) upstream.settle();
         return 0;
       case NGHTTP2_GOAWAY:
         upstream.going_away_ = true;
@@ -201,12 +202,23 @@ void H2Upstream::give_up(const ConnectFailure& failure) {
 
 bool H2Upstream::has_room() const {
   if (going_away_ || link_closed()) return false;
-  const std::size_t allowed =
-      settled_ ? nghttp2_session_get_remote_settings(session(),
-                                                     NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
-               : kUnsettledMax;
-  return streams_.size() < std::min(allowed, kStreamsMax) &&
-         nghttp2_session_check_request_allowed(session()) != 0;
+  const std::size_t allowed = settled_ ? allowed_ : std::min(kUnsettledMax, pool_.allowed_);
+  return streams_.size() < allowed && nghttp2_session_check_request_allowed(session()) != 0;
+}
+
+// Streams that a limit keeps back would wait for others to end: they go to another connection.
+void H2Upstream::settle() {
+  settled_ = true;
+  allowed_ = std::min<std::size_t>(kStreamsMax,
+                                   nghttp2_session_get_remote_settings(
+                                       session(), NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS));
+  pool_.allowed_ = allowed_;
+  for (std::size_t at = streams_.size(); at > std::max<std::size_t>(allowed_, 1); --at) {
+    const auto [stream, user] = streams_[at - 1];
+    if (user == nullptr || stream <= last_sent_) continue;
+    forget(stream);
+    user->on_upstream_failed({{Error::upstream_reset, std::string{kNoRoom}}, true, false});
+  }
 }
 
 std::int32_t H2Upstream::submit(H2UpstreamUser& user, const http::HeaderBlock& head,

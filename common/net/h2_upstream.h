@@ -67,6 +67,9 @@ class H2UpstreamUser {
 /// tried and nothing falls back to HTTP/1.
 class H2Upstream final : private H2Link, private UpstreamUser {
  public:
+  /// At once, whatever more the peer allows.
+  static constexpr std::size_t kStreamsMax = 250;
+
   /// Of each stream's response, in bytes, until it grows.
   static constexpr std::size_t kFirstWindow = 16 * 1024;
 
@@ -101,6 +104,7 @@ class H2Upstream final : private H2Link, private UpstreamUser {
   };
 
   void dial();
+  void settle();
   void give_up(const ConnectFailure& failure);
   void on_upstream_read(bool /*ended*/) override {}
   void on_link_end() override;
@@ -121,6 +125,7 @@ class H2Upstream final : private H2Link, private UpstreamUser {
   std::int32_t last_sent_ = 0;    // newest stream whose head was written
   std::uint64_t served_ = 0;      // responses completed
   bool settled_ = false;          // the peer's SETTINGS came
+  std::size_t allowed_ = 0;       // streams at once, once settled
   bool reading_trailers_ = false; // the block being read stands behind a body
   bool going_away_ = false;       // takes no more streams
   bool idle_once_ = false;        // was idle when the last sweep came
@@ -154,6 +159,7 @@ class H2Upstreams {
   std::list<std::unique_ptr<H2Upstream>> connections_;
   std::list<std::unique_ptr<H2Upstream>> retired_;
   boost::asio::steady_timer sweep_timer_;
+  std::size_t allowed_ = H2Upstream::kStreamsMax;  // streams at once, as the newest SETTINGS said
   bool sweeping_ = false;
   bool closed_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

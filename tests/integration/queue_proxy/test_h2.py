@@ -1,5 +1,7 @@
 """HTTP/2 in clear text: rows 42 and 73, and the sidecar's contract on streams instead of connections."""
 
+import os
+import signal
 import threading
 import unittest
 
@@ -172,6 +174,21 @@ class Passing(H2Case):
         gate.open(self.container)
         self.assertEqual({client.over(stream).status for stream in streams}, {200})
 
+    def test_streams_that_a_late_limit_keeps_back_go_to_more_connections(self):
+        gate = self.h2_gate()
+        client = self.h2(gate, {'settings': {SETTINGS_MAX_CONCURRENT_STREAMS: 2}, 'mute': True})
+        streams = [client.request('/first')]
+        eventually(lambda: gate.inside == 1 and self.container.connections, 'one is in the container')
+        # It meets more requests and the container's limit in one turn, in this order.
+        os.kill(self.proxy.pid, signal.SIGSTOP)
+        streams += [client.request(f'/{n}') for n in range(5)]
+        self.container.options['mute'] = False
+        self.container.connections[0].speak()
+        os.kill(self.proxy.pid, signal.SIGCONT)
+        eventually(lambda: gate.inside == 6, 'all six are in the container at once')
+        gate.open(self.container)
+        self.assertEqual({client.over(stream).status for stream in streams}, {200})
+
     def test_probes_are_answered_without_the_container(self):
         client = self.h2()
         agent, probe = (KUBELET[0].lower(), KUBELET[1]), (QUEUE[0].lower(), QUEUE[1])
@@ -304,7 +321,7 @@ class Limits(H2Case):
         client = self.h2(gate, CONTAINER_CONCURRENCY='1', SLUICE_QUEUE_DEPTH='3')
         for n in range(4):
             client.request(f'/{n}')
-        eventually(lambda: gate.inside == 1, 'one is in the container')
+        eventually(lambda: gate.inside == 1 and self.container.connections, 'one is in the container')
         client.ping()
         client.close()
         self.container.play = answer
