@@ -31,7 +31,8 @@ net::ServerLimits side_limits() {
 FrontSpec front_spec(const Config& config) {
   FrontSpec spec;
   spec.queues = config.queues;
-  spec.pods.idle_max = std::min(config.idle_connections, config.idle_connections_per_pod);
+  spec.pods.idle_max = config.idle_connections_per_pod;
+  spec.idle_max = config.idle_connections;
   spec.pods.head_bytes_max = config.limits.head_bytes_max;
   spec.pods.fields_max = config.limits.fields_max;
   return spec;
@@ -40,6 +41,14 @@ FrontSpec front_spec(const Config& config) {
 // An error of a listener names the variable that would change it.
 Problem named(const char* variable, const Problem& problem) {
   return {std::string{variable} + ": " + problem.what, problem.fix};
+}
+
+// Those who wait take a descriptor each, those on a pod a second one: a quarter is kept for them.
+Config within_open_files(Config config) {
+  const std::uint64_t open = net::raise_open_files().now;
+  config.limits.connections_max = std::min<std::size_t>(config.limits.connections_max,
+                                                        std::max<std::uint64_t>(64, open / 4 * 3));
+  return config;
 }
 
 FrontGrant grant_of(const proto::RevisionState& state) {
@@ -76,7 +85,7 @@ FrontGrant grant_of(const proto::RevisionState& state) {
 }  // namespace
 
 App::App(Config config)
-    : config_{std::move(config)},
+    : config_{within_open_files(std::move(config))},
       log_{"activator", config_.log_least},
       telemetry_{io_, config_.observability, log_, clock_.now()},
       pod_tls_{config_.certs_dir, config_.pod_tls_port, log_},
@@ -207,12 +216,13 @@ int App::run() {
   ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
   // Whoever reads our log may go away; that ends no request.
   std::signal(SIGPIPE, SIG_IGN);
-  net::raise_open_files();
   const auto opened = open();
   if (!opened) {
     log_.write(log::Severity::error, opened.error().text());
     return 1;
   }
+  log_.write(log::Severity::info, "started",
+             {{"connections_max", std::to_string(config_.limits.connections_max)}});
   on_signal();
   tick();
   io_.run();
@@ -359,8 +369,8 @@ void App::check_drained() {
   if (quiet_over_ && serving_.in_flight() == 0) settle_soon(kSettleSteps);
 }
 
-// Never at once: a request ends from deep inside its connection, and one that has just been read may
-// not have begun yet.
+// Never at once: a request ends from deep inside its connection, and one that has just been read
+// may not have begun yet.
 void App::settle_soon(int steps_left) {
   drain_timer_.expires_after(kSettleStep);
   drain_timer_.async_wait([this, steps_left](const boost::system::error_code& ec) {

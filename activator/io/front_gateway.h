@@ -114,6 +114,7 @@ class FrontOwner {
 struct FrontSpec {
   QueueBudgetSpec queues;
   net::UpstreamLimits pods = {.idle_max = 100, .repeat_repeatable = false};
+  std::size_t idle_max = 1000;  ///< connections kept idle to all pods together
 };
 
 /// The activator's data plane: finds the revision, holds, chooses the pod, retries safely, counts.
@@ -261,6 +262,7 @@ class FrontGateway final : public net::Gateway {
   FrontOwner& owner_;
   FrontSpec spec_;
   QueueBudget budget_;
+  net::IdleBudget idle_;
   RequestReporter reporter_;
   FrontCounts counts_;
   std::string unready_;

@@ -24,7 +24,10 @@ FrontGateway::FrontGateway(boost::asio::io_context& io, const Clock& clock, Rout
       owner_{owner},
       spec_{spec},
       budget_{spec.queues},
-      timer_{io} {}
+      idle_{.most = spec.idle_max},
+      timer_{io} {
+  spec_.pods.shared = &idle_;
+}
 
 FrontGateway::~FrontGateway() = default;
 

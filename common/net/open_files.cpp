@@ -10,15 +10,15 @@ constexpr rlim_t kEnough = 1 << 20;  // tables of descriptors are not free
 
 }  // namespace
 
-std::size_t raise_open_files() {
+OpenFiles raise_open_files() {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return {1024, 1024};
   const rlim_t wanted = std::min(std::max(limit.rlim_max, limit.rlim_cur), kEnough);
   if (wanted > limit.rlim_cur) {
     rlimit raised{wanted, limit.rlim_max};
-    if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) return wanted;
+    if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) return {limit.rlim_cur, wanted};
   }
-  return limit.rlim_cur;
+  return {limit.rlim_cur, limit.rlim_cur};
 }
 
 }  // namespace sluice::net

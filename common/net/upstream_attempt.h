@@ -23,7 +23,8 @@ struct UpstreamPool::Attempt {
   TlsSessions* tls;  // null: cleartext
   Connected done;
   DialPlan plan;
-  Socket* won = nullptr;  // the connected one of the two
+  Socket* won = nullptr;      // the connected one of the two
+  Upstream* given = nullptr;  // instead of one of its own: another request left it behind
   std::unique_ptr<TlsSession> session{};
   int round = 0;    // of tries; a connect of an earlier one says nothing any more
   int pending = 0;  // waits and connects that still point here
@@ -31,5 +32,8 @@ struct UpstreamPool::Attempt {
   bool answered = false;
   std::list<std::unique_ptr<Attempt>>::iterator place{};
 };
+
+/// Whether nothing has come and the peer has not closed.
+[[nodiscard]] bool is_silent(Socket& socket);
 
 }  // namespace sluice::net

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace sluice::net {
 namespace asio = boost::asio;
@@ -35,15 +36,82 @@ std::string dial_text(const Address& target, const error_code& ec) {
 
 }  // namespace
 
-std::uint64_t UpstreamPool::dial(UpstreamUser& user, TlsSessions* tls, Connected done) {
+UpstreamPool::Attempt& UpstreamPool::new_attempt(UpstreamUser& user, TlsSessions* tls,
+                                                 Connected done) {
   const std::uint64_t id = next_attempt_++;
   attempts_.push_back(std::unique_ptr<Attempt>{
       new Attempt{id, Socket{io_}, Socket{io_}, asio::steady_timer{io_}, &user, tls,
                   std::move(done), DialPlan{id, limits_.connect_timeout, round_trip_}}});
   Attempt& attempt = *attempts_.back();
   attempt.place = std::prev(attempts_.end());
+  return attempt;
+}
+
+std::uint64_t UpstreamPool::dial(UpstreamUser& user, TlsSessions* tls, Connected done) {
+  Attempt& attempt = new_attempt(user, tls, std::move(done));
   start_try(attempt);
-  return id;
+  return attempt.id;
+}
+
+std::uint64_t UpstreamPool::connect(UpstreamUser& user, Connected done) {
+  Attempt& attempt = new_attempt(user, tls_.h1, std::move(done));
+  if (crowd_.empty() && pace_.take()) {
+    start_try(attempt);
+  } else {
+    crowd_.push_back(&attempt);
+  }
+  pace();
+  return attempt.id;
+}
+
+void UpstreamPool::pace() {
+  if (pacing_) return;
+  pacing_ = true;
+  pace_timer_.expires_after(DialPace::kTick);
+  pace_timer_.async_wait([this, alive = alive_](const error_code& ec) {
+    if (!*alive) return;
+    pacing_ = false;
+    if (ec) return;
+    if (crowd_.empty()) {
+      pace_.rest();
+      return;
+    }
+    pace_.tick();
+    while (!crowd_.empty() && pace_.take()) {
+      Attempt& attempt = *crowd_.front();
+      crowd_.pop_front();
+      start_try(attempt);
+    }
+    pace();
+  });
+}
+
+// The longest waiting gets it, on the next turn of the loop: whoever gave it back is not done yet.
+void UpstreamPool::hand_over(Upstream& upstream) {
+  Attempt& attempt = *crowd_.front();
+  crowd_.pop_front();
+  attempt.given = &upstream;
+  ++attempt.pending;
+  asio::post(io_, [this, &attempt, alive = alive_] {
+    if (!*alive) return;
+    --attempt.pending;
+    if (!attempt.answered) take_over(attempt);
+    release(attempt);
+  });
+}
+
+void UpstreamPool::take_over(Attempt& attempt) {
+  Upstream& upstream = *std::exchange(attempt.given, nullptr);
+  if (!is_silent(upstream.stream.socket())) {
+    discard(upstream);
+    start_try(attempt);
+    return;
+  }
+  attempt.answered = true;
+  upstream.user_ = attempt.user;
+  ++upstream.uses_;
+  const Connected done = std::move(attempt.done);
+  done(&upstream, {});
 }
 
 void UpstreamPool::start_try(Attempt& attempt) {
@@ -198,6 +266,9 @@ void UpstreamPool::cancel_connect(std::uint64_t id) {
   attempt.timer.cancel();
   shut(attempt.first);
   shut(attempt.again);
+  std::erase(crowd_, &attempt);
+  if (attempt.given != nullptr) give_back(*std::exchange(attempt.given, nullptr));
+  release(attempt);
 }
 
 }  // namespace sluice::net

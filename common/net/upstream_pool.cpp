@@ -16,14 +16,13 @@ namespace {
 constexpr std::size_t kFirstBuffer = 8 * 1024;
 constexpr std::size_t kKeptBuffer = 32 * 1024;
 
-// Whether nothing has come and the peer has not closed.
+}  // namespace
+
 bool is_silent(Socket& socket) {
   char byte = 0;
   const ssize_t got = ::recv(socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
-
-}  // namespace
 
 Upstream::Upstream(UpstreamPool& pool, Stream opened)
     : stream{std::move(opened)},
@@ -71,6 +70,7 @@ UpstreamPool::UpstreamPool(asio::io_context& io, const Address& target,
       limits_{limits},
       tls_{tls},
       round_trip_{limits.round_trip},
+      pace_timer_{io},
       sweep_timer_{io} {}
 
 UpstreamPool::~UpstreamPool() {
@@ -92,9 +92,15 @@ Upstream* UpstreamPool::take_idle(UpstreamUser& user, bool checked) {
 
 void UpstreamPool::give_back(Upstream& upstream) {
   upstream.user_ = nullptr;
+  const bool usable = !upstream.ended_ && upstream.in.empty();
+  if (usable && !crowd_.empty()) {
+    pace_.returned();
+    hand_over(upstream);
+    return;
+  }
   const bool full = idle_.size() >= limits_.idle_max ||
                     (limits_.shared != nullptr && limits_.shared->kept >= limits_.shared->most);
-  if (closed_ || upstream.ended_ || !upstream.in.empty() || full) {
+  if (closed_ || !usable || full) {
     discard(upstream);
     return;
   }

@@ -2,12 +2,14 @@
 
 #include "common/http/h1_codec.h"
 #include "common/net/byte_buffer.h"
+#include "common/net/dial_pace.h"
 #include "common/net/stream.h"
 #include "common/time/time_point.h"
 
 #include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <list>
 #include <memory>
@@ -88,8 +90,8 @@ struct UpstreamLimits {
 };
 
 /// How a pool's connections are encrypted: client sessions that name their protocol by ALPN. Both
-/// null: in cleartext. Each session is made anew, so whatever its maker changes counts from the next
-/// connection on. They outlive the pool.
+/// null: in cleartext. Each session is made anew, so whatever its maker changes counts from the
+/// next connection on. They outlive the pool.
 struct UpstreamTls {
   TlsSessions* h1 = nullptr;  ///< for connections of HTTP/1.1
   TlsSessions* h2 = nullptr;  ///< for connections of HTTP/2
@@ -118,16 +120,14 @@ class UpstreamPool {
   UpstreamPool(const UpstreamPool&) = delete;
   UpstreamPool& operator=(const UpstreamPool&) = delete;
 
-  /// An idle connection, newest first, or null. It belongs to `user` until given back. `checked`: the
-  /// kernel is asked first whether the peer has closed it; else only what the loop has seen counts,
-  /// which suffices for requests that may be sent again.
+  /// An idle connection, newest first, or null. It belongs to `user` until given back. `checked`:
+  /// the kernel is asked first whether the peer has closed it; else only what the loop has seen
+  /// counts, which suffices for requests that may be sent again.
   Upstream* take_idle(UpstreamUser& user, bool checked);
 
-  /// Opens a connection for HTTP/1.1; `done` is called later, once, unless `cancel_connect` comes
-  /// first.
-  std::uint64_t connect(UpstreamUser& user, Connected done) {
-    return dial(user, tls_.h1, std::move(done));
-  }
+  /// Opens a connection for HTTP/1.1, or waits for one that another request leaves behind when many
+  /// ask at once (DialPace); `done` is called later, once, unless `cancel_connect` comes first.
+  std::uint64_t connect(UpstreamUser& user, Connected done);
 
   void cancel_connect(std::uint64_t attempt);
 
@@ -167,9 +167,12 @@ class UpstreamPool {
   struct Attempt;
 
   std::uint64_t dial(UpstreamUser& user, TlsSessions* tls, Connected done);
+  Attempt& new_attempt(UpstreamUser& user, TlsSessions* tls, Connected done);
+  void hand_over(Upstream& upstream);
+  void take_over(Attempt& attempt);
+  void pace();
   void start_try(Attempt& attempt);
-  void on_connect(Attempt& attempt, Socket& socket, int round,
-                  const boost::system::error_code& ec);
+  void on_connect(Attempt& attempt, Socket& socket, int round, const boost::system::error_code& ec);
   void connected(Attempt& attempt, Socket& socket);
   void shake_hands(Attempt& attempt);
   void on_dial_timer(Attempt& attempt);
@@ -195,6 +198,11 @@ class UpstreamPool {
   std::vector<Upstream*> idle_;  // oldest first
   std::list<std::unique_ptr<Attempt>> attempts_;
   std::uint64_t next_attempt_ = 1;
+  DialPace pace_;
+  std::deque<Attempt*>
+      crowd_;  // attempts that wait for their pace, or for a connection left behind
+  boost::asio::steady_timer pace_timer_;
+  bool pacing_ = false;
   boost::asio::steady_timer sweep_timer_;
   bool sweeping_ = false;
   bool closed_ = false;

@@ -259,15 +259,6 @@ std::size_t kill_strays(const std::vector<pid_t>& known) {
   return killed;
 }
 
-std::uint64_t raise_open_files() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
-  const std::uint64_t before = limit.rlim_cur;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-  return before;
-}
-
 std::string ExitStatus::text() const {
   if (exit_code) return fmt::format("exit code {}", *exit_code);
   if (signal) return fmt::format("signal {} ({})", *signal, ::strsignal(*signal));

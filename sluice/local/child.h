@@ -54,10 +54,6 @@ std::size_t kill_strays(const std::vector<pid_t>& known);
 /// A pipe, both ends close-on-exec and above the standard three; `first` reads.
 [[nodiscard]] Result<std::pair<UniqueFd, UniqueFd>, Problem> make_pipe();
 
-/// Raises our soft limit of open files to the hard one and returns the soft limit from before,
-/// which children should get back.
-[[nodiscard]] std::uint64_t raise_open_files();
-
 /// How a process ended: exactly one of the two is set.
 struct ExitStatus {
   std::optional<int> exit_code;

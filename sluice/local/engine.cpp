@@ -1,5 +1,6 @@
 #include "sluice/local/engine.h"
 
+#include "common/net/open_files.h"
 #include "sluice/local/documents.h"
 #include "sluice/local/init_notify.h"
 #include "sluice/local/sidecar.h"
@@ -91,7 +92,7 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
   auto sidecar = find_sidecar();
   if (!sidecar) return sidecar.error();
   platform_.sidecar = *sidecar;
-  platform_.open_files = raise_open_files();
+  platform_.open_files = net::raise_open_files().before;
   become_subreaper();
   for (const std::string& id : journal_.kill_leftovers()) {
     publish_text("warning", "killed " + id + ", left behind by an engine that crashed", "");

@@ -31,7 +31,7 @@ struct ReplicaPlan {
   std::filesystem::path directory;       ///< r/<id> in the runtime directory; made, removed
   std::vector<std::string> environment;  ///< of the engine, `NAME=value`
   std::optional<std::uint64_t> open_files =
-      {};                         ///< soft limit given to both, from raise_open_files
+      {};                         ///< soft limit given to both: ours before we raised it
   CgroupTree* cgroups = nullptr;  ///< outlives the replica; null = no limits
   /// When to warn, once, that the app does not listen on its port (5.3).
   Duration silence_warning = std::chrono::seconds{10};

@@ -92,6 +92,17 @@ class OfPods(ActivatorCase):
         self.assertEqual(probe.headers['user-agent'], 'Knative-Activator-Probe')
         self.assertEqual(requests_of(pod)[0].sock, probe.sock)
 
+    def test_connections_are_kept_idle_up_to_a_limit_for_all_pods(self):
+        first, second = self.played(), self.played()
+        self.platform.revision('one', pods=[('p', first.address)])
+        self.platform.revision('two', pods=[('q', second.address)])
+        door = self.activator(MAX_IDLE_PROXY_CONNS='1')
+        self.assert_answer(door.get(revision='one'), 200, b'ok')
+        self.assert_answer(door.get(revision='two'), 200, b'ok')
+        second.wait_for_closed(1)
+        self.assert_answer(door.get(revision='one'), 200, b'ok')
+        self.assertIs(requests_of(first)[0].sock, requests_of(first)[1].sock)
+
     def test_a_pod_that_is_no_sidecar_is_never_used(self):
         pod = self.played(sidecar_play(probe=b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'))
         self.platform.revision(pods=[('p', pod.address)])

@@ -122,17 +122,12 @@ TEST(Spawn, GivesDefaultSignalsAndMask) {
   EXPECT_NE(status.find("SigBlk:\t0000000000000000"), std::string::npos) << status;
 }
 
-TEST(Spawn, ChildGetsTheOpenFilesLimitFromBefore) {
-  rlimit before{};
-  ::getrlimit(RLIMIT_NOFILE, &before);
-  const std::uint64_t soft = raise_open_files();
+TEST(Spawn, ChildGetsTheOpenFilesLimitItIsGiven) {
   SpawnSpec spec = program({"/bin/cat", "/proc/self/limits"});
   spec.open_files = 64;
 
   const std::string limits = run(spec).output;
 
-  ::setrlimit(RLIMIT_NOFILE, &before);
-  EXPECT_EQ(soft, before.rlim_cur);
   EXPECT_NE(limits.find("Max open files            64 "), std::string::npos) << limits;
 }
 

@@ -1,0 +1,115 @@
+// How a crowd gets its connections.
+
+#include "common/net/dial_pace.h"
+
+#include "tests/unit/common/net/stage.h"
+
+#include <deque>
+
+namespace sluice::net::testing {
+namespace {
+
+int taken(DialPace& pace) {
+  int count = 0;
+  while (pace.take()) ++count;
+  return count;
+}
+
+TEST(DialPace, OpensOnlySoManyAtOnce) {
+  DialPace pace;
+  EXPECT_EQ(taken(pace), DialPace::kAtOnce);
+}
+
+TEST(DialPace, OpensEverMoreWhileNoneComeBack) {
+  DialPace pace;
+  (void)taken(pace);
+  int opened = 0;
+  for (int step = DialPace::kAtOnce; step <= DialPace::kStepMax; step *= 2) {
+    pace.tick();
+    EXPECT_EQ(taken(pace), step);
+    opened += step;
+  }
+  pace.tick();
+  EXPECT_EQ(taken(pace), DialPace::kStepMax);
+  EXPECT_GT(opened, 8000);
+}
+
+TEST(DialPace, OpensFewWhileThoseOpenComeBack) {
+  DialPace pace;
+  (void)taken(pace);
+  pace.tick();
+  (void)taken(pace);
+  for (int i = 0; i < DialPace::kAmidReturns; ++i) pace.returned();
+  pace.tick();
+  EXPECT_EQ(taken(pace), DialPace::kAmidReturns);
+  pace.tick();
+  EXPECT_EQ(taken(pace), DialPace::kAtOnce);
+}
+
+TEST(DialPace, ServesSixteenATickWhateverComesBack) {
+  for (int returns = 0; returns <= DialPace::kAmidReturns; ++returns) {
+    DialPace pace;
+    (void)taken(pace);
+    for (int i = 0; i < returns; ++i) pace.returned();
+    pace.tick();
+    EXPECT_GE(returns + taken(pace), DialPace::kAmidReturns);
+  }
+}
+
+TEST(DialPace, SavesNothingUp) {
+  DialPace pace;
+  pace.tick();
+  pace.tick();
+  EXPECT_LE(taken(pace), 2 * DialPace::kAtOnce);
+  pace.rest();
+  EXPECT_EQ(taken(pace), DialPace::kAtOnce);
+}
+
+class CrowdTest : public Stage {
+ protected:
+  static constexpr std::size_t kMany = 300;
+
+  void come() {
+    for (std::size_t i = 0; i < kMany; ++i) {
+      clients_.emplace_back(address_);
+      clients_.back().send("GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
+    }
+  }
+
+  std::deque<Client> clients_;
+};
+
+TEST_F(CrowdTest, IsAnsweredWhole) {
+  upstream_.play({{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"}});
+  come();
+  for (Client& client : clients_) until_seen(client, "hello");
+  EXPECT_EQ(upstream_.requests(), kMany);
+  expect_quiet();
+}
+
+TEST_F(CrowdTest, IsInsideWholeThoughNobodyIsAnswered) {
+  upstream_.play({{""}});
+  come();
+  until([this] { return upstream_.requests() == kMany; });
+  EXPECT_EQ(upstream_.connections(), kMany);
+}
+
+TEST_F(CrowdTest, IsServedThoughConnectionsEndAfterOneAnswer) {
+  upstream_.play(
+      {{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", ScriptedUpstream::After::close}});
+  come();
+  for (Client& client : clients_) until_seen(client, "hello");
+  EXPECT_EQ(upstream_.requests(), kMany);
+  expect_quiet();
+}
+
+TEST_F(CrowdTest, LeavesNothingBehindWhenItLeaves) {
+  upstream_.play({{""}});
+  come();
+  until([this] { return upstream_.requests() > 0; });
+  clients_.clear();
+  expect_quiet();
+}
+
+}  // namespace
+}  // namespace sluice::net::testing
