@@ -170,11 +170,12 @@ void H1Exchange::leave() {
 
 void H1Exchange::abandon() { leave(); }
 
+// What the kernel holds may be a request, and so may what was read and is not delivered yet: no more
+// is read, and the outstanding read ends the connection unless it brings one.
 bool H1Exchange::close_if_idle() {
-  // What the kernel holds may be a request.
   error_code ignored;
   if (phase_ != Phase::head || !in_.empty() || stream_.socket().available(ignored) > 0) return false;
-  close();
+  stream_.socket().shutdown(Socket::shutdown_receive, ignored);
   return true;
 }
 
