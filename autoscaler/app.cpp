@@ -3,6 +3,7 @@
 #include "autoscaler/core/buckets.h"
 #include "autoscaler/version.h"
 #include "common/messages/activator_stream.h"
+#include "common/messages/node_stream.h"
 #include "common/net/ready_line.h"
 
 #include <csignal>
@@ -48,6 +49,7 @@ App::App(Config config)
           .log = log_,
           .loop = loop_,
           .hub = hub_,
+          .nodes = nodes_,
           .sink = sink_,
           .ring = ring_,
           .random = random_,
@@ -61,6 +63,7 @@ App::App(Config config)
              {.stats = [this](std::span<const proto::StatMessage> all) { fleet_.pushed(all); }}},
       streams_{io_, clock_, log_, hub_,
                [this](const ActivatorHub::Heard& heard) { fleet_.heard(heard); }},
+      node_streams_{io_, clock_, log_, nodes_, [this] { fleet_.nodes_changed(); }},
       api_{{.name = config_.name,
             .version = std::string{kVersion},
             .platform = config_.platform,
@@ -68,7 +71,8 @@ App::App(Config config)
            clock_,
            fleet_,
            ring_,
-           hub_},
+           hub_,
+           nodes_},
       health_{[this] { return checks(); },
               [this](std::string& out) { write_metrics(out, fleet_, totals()); }},
       api_server_{io_, clock_, api_, side_limits()},
@@ -89,9 +93,11 @@ std::optional<Problem> App::open_platform() {
 std::optional<Problem> App::open_doors() {
   const auto stats = stats_.open(config_.stats);
   if (!stats) return named("SLUICE_STATS_ADDRESS", stats.error());
-  const auto grpc = streams_.open({.address = config_.grpc.text(),
-                                   .method = proto::kActivatorStreamMethod,
-                                   .tls_dir = config_.tls_dir});
+  grpc_.emplace(io_, [this](std::unique_ptr<rpc::Call> call) { on_call(std::move(call)); });
+  const auto grpc =
+      grpc_->open({.address = config_.grpc.text(),
+                   .methods = {proto::kActivatorStreamMethod, proto::kNodeStreamMethod},
+                   .tls_dir = config_.tls_dir});
   if (!grpc) return named("SLUICE_GRPC_ADDRESS", grpc.error());
   const auto api = api_server_.listen(config_.api);
   if (!api) return named("SLUICE_API_ADDRESS", api.error());
@@ -106,6 +112,14 @@ std::optional<Problem> App::open_doors() {
   net::write_ready_line(config_.ready_fd,
                         {{"stats", *stats}, {"grpc", *grpc}, {"api", *api}, {"metrics", *metrics}});
   return std::nullopt;
+}
+
+void App::on_call(std::unique_ptr<rpc::Call> call) {
+  if (call->method() == proto::kNodeStreamMethod) {
+    node_streams_.take(std::move(call));
+  } else {
+    streams_.take(std::move(call));
+  }
 }
 
 int App::run() {
@@ -146,6 +160,8 @@ void App::leave() {
   api_server_.stop_accepting();
   health_server_.stop_accepting();
   streams_.close();
+  node_streams_.close();
+  grpc_.reset();
   stats_.close([this] { io_.stop(); });
 }
 
@@ -172,6 +188,8 @@ FleetTotals App::totals() const {
           .socket = stats_.counts(),
           .activators = hub_.connected(),
           .senders = stats_.connected(),
+          .nodes_reporting = nodes_.reporting(),
+          .throttled_pods = nodes_.throttled_pods(),
           .wrong_files = pods_.wrong().size(),
           .started = to_seconds(started_.time_since_epoch())};
 }

@@ -9,16 +9,19 @@
 #include "autoscaler/io/fleet.h"
 #include "autoscaler/io/fleet_metrics.h"
 #include "autoscaler/io/health_page.h"
+#include "autoscaler/io/node_streams.h"
 #include "autoscaler/io/scale_loop.h"
 #include "autoscaler/io/stat_socket.h"
 #include "common/base/result.h"
 #include "common/log/log.h"
 #include "common/net/proxy_server.h"
+#include "common/rpc/server.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -40,6 +43,7 @@ class App {
  private:
   [[nodiscard]] std::optional<Problem> open_platform();
   [[nodiscard]] std::optional<Problem> open_doors();
+  void on_call(std::unique_ptr<rpc::Call> call);
   void on_signal();
   void leave();
   [[nodiscard]] std::vector<HealthCheck> checks() const;
@@ -54,6 +58,7 @@ class App {
   std::vector<std::string> buckets_;
   ScaleLoop loop_;
   ActivatorHub hub_;
+  NodeBook nodes_;
   DecisionRing ring_;
   DirectoryScaleSink sink_;
   Surroundings surroundings_;
@@ -61,6 +66,8 @@ class App {
   DirectoryPodWatch pods_;
   StatSocket stats_;
   ActivatorStreams streams_;
+  NodeStreams node_streams_;
+  std::optional<rpc::Server> grpc_;
   Api api_;
   HealthPage health_;
   net::ProxyServer api_server_;

@@ -7,7 +7,8 @@ sluice_test(files_test
           ${files_tests}/scale_file_test.cpp
   DEPS    sluice::files)
 sluice_test(autoscaler_io_test
-  SOURCES unit/autoscaler/core/removals_test.cpp unit/autoscaler/io/api_text_test.cpp
+  SOURCES unit/autoscaler/core/node_book_test.cpp
+          unit/autoscaler/core/removals_test.cpp unit/autoscaler/io/api_text_test.cpp
           unit/autoscaler/io/config_test.cpp unit/autoscaler/io/decision_ring_test.cpp
           unit/autoscaler/io/directory_platform_test.cpp unit/autoscaler/io/health_page_test.cpp
   DEPS    sluice::autoscaler_app)
@@ -17,7 +18,7 @@ if(TARGET autoscaler)
   if(NOT SLUICE_DEBIAN_PYTHON)
     set(SLUICE_DEBIAN_PYTHON ${Python3_EXECUTABLE})
   endif()
-  foreach(theme doors platform streams)
+  foreach(theme doors nodes platform streams)
     add_test(NAME integration_autoscaler_${theme}
       COMMAND ${SLUICE_DEBIAN_PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/integration/run.py
               ${CMAKE_BINARY_DIR}/bin autoscaler.${theme})

@@ -34,12 +34,6 @@ ActivatorStreams::~ActivatorStreams() {
   close();
 }
 
-Result<net::Address, Problem> ActivatorStreams::open(const rpc::ServerOptions& options) {
-  server_ = std::make_unique<rpc::Server>(
-      io_, [this](std::unique_ptr<rpc::Call> call) { opened(std::move(call)); });
-  return server_->open(options);
-}
-
 void ActivatorStreams::close() {
   pace_timer_.cancel();
   hello_timer_.cancel();
@@ -47,10 +41,9 @@ void ActivatorStreams::close() {
     line.call->close({rpc::Code::unavailable, "this autoscaler ends"});
   }
   lines_.clear();
-  server_.reset();
 }
 
-void ActivatorStreams::opened(std::unique_ptr<rpc::Call> call) {
+void ActivatorStreams::take(std::unique_ptr<rpc::Call> call) {
   const auto session = hub_.open(clock_.now());
   if (!session) {
     call->close({rpc::Code::resource_exhausted, "there are too many activators"});

@@ -1,11 +1,8 @@
 #pragma once
 
 #include "autoscaler/core/activator_hub.h"
-#include "common/base/result.h"
 #include "common/log/log.h"
-#include "common/net/address.h"
 #include "common/rpc/call.h"
-#include "common/rpc/server.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
@@ -28,8 +25,8 @@ class ActivatorStreams {
                    ActivatorHub& hub, Heard heard);
   ~ActivatorStreams();
 
-  /// Binds and serves. Returns the address in force.
-  [[nodiscard]] Result<net::Address, Problem> open(const rpc::ServerOptions& options);
+  /// A new stream.
+  void take(std::unique_ptr<rpc::Call> call);
 
   /// The hub may have something to send: it goes out in the loop's next turn.
   void news();
@@ -44,7 +41,6 @@ class ActivatorStreams {
 
   using Session = ActivatorHub::Session;
 
-  void opened(std::unique_ptr<rpc::Call> call);
   void received(Session session, const std::string& bytes);
   void refuse(Session session, const rpc::Ending& ending);
   void ended(Session session, const rpc::Ending& ending);
@@ -65,7 +61,6 @@ class ActivatorStreams {
   bool news_posted_ = false;
   bool watching_hellos_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  std::unique_ptr<rpc::Server> server_;
 };
 
 }  // namespace sluice::autoscaler

@@ -17,7 +17,7 @@ constexpr std::size_t kNamesShown = 20;
 
 ApiRefusal no_such_path(std::string_view target) {
   return {404, "no-such-path", "No such path", "nothing is served at " + std::string{target},
-          "see GET /api/v1/services, /api/v1/version and /api/v1/config"};
+          "see GET /api/v1/services, /api/v1/nodes, /api/v1/version and /api/v1/config"};
 }
 
 http::OwnResponse response_of(ApiAnswer answer) {
@@ -44,13 +44,14 @@ json keeps_awake(const Revision& revision) {
 }  // namespace
 
 Api::Api(ApiFacts facts, const Clock& clock, const Fleet& fleet, const DecisionRing& ring,
-         const ActivatorHub& hub)
+         const ActivatorHub& hub, const NodeBook& nodes)
     : OwnGateway{"autoscaler"},
       facts_{std::move(facts)},
       clock_{clock},
       fleet_{fleet},
       ring_{ring},
-      hub_{hub} {}
+      hub_{hub},
+      nodes_{nodes} {}
 
 void Api::begin(net::Exchange& exchange) {
   const http::RequestHead& head = exchange.request();
@@ -74,6 +75,7 @@ ApiAnswer Api::answer(std::string_view text) const {
     return refusal_answer(no_such_path(text));
   if (path[2] == "services" && path.size() >= 5) return service_answer(*target);
   if (path.size() == 3 && path[2] == "services") return services(*target);
+  if (path.size() == 3 && path[2] == "nodes") return nodes(*target);
   if (path.size() == 3 && path[2] == "version") return json_answer(version());
   if (path.size() == 3 && path[2] == "config") return json_answer(config_json(fleet_.config()));
   return refusal_answer(no_such_path(text));
@@ -87,6 +89,18 @@ ApiAnswer Api::services(const ApiTarget& target) const {
   auto at = std::next(all.begin(), static_cast<std::ptrdiff_t>(page->begin));
   for (std::size_t i = page->begin; i < page->end; ++i, ++at) {
     list.push_back(status_json(*at->second));
+  }
+  return page_answer(list, *page, all.size());
+}
+
+ApiAnswer Api::nodes(const ApiTarget& target) const {
+  const auto& all = nodes_.nodes();
+  const auto page = page_of(target, all.size());
+  if (!page) return refusal_answer(page.error());
+  json list = json::array();
+  auto at = std::next(all.begin(), static_cast<std::ptrdiff_t>(page->begin));
+  for (std::size_t i = page->begin; i < page->end; ++i, ++at) {
+    list.push_back(node_json(at->first, at->second));
   }
   return page_answer(list, *page, all.size());
 }

@@ -28,7 +28,7 @@ class Api final : public net::OwnGateway {
  public:
   /// All references outlive this.
   Api(ApiFacts facts, const Clock& clock, const Fleet& fleet, const DecisionRing& ring,
-      const ActivatorHub& hub);
+      const ActivatorHub& hub, const NodeBook& nodes);
 
   void begin(net::Exchange& exchange) override;
 
@@ -42,16 +42,21 @@ class Api final : public net::OwnGateway {
   [[nodiscard]] const Revision* find(const std::string& space, const std::string& name) const;
   [[nodiscard]] nlohmann::json version() const;
   [[nodiscard]] ApiAnswer services(const ApiTarget& target) const;
+  [[nodiscard]] ApiAnswer nodes(const ApiTarget& target) const;
 
   ApiFacts facts_;
   const Clock& clock_;
   const Fleet& fleet_;
   const DecisionRing& ring_;
   const ActivatorHub& hub_;
+  const NodeBook& nodes_;
 };
 
 /// The status object of protocols.md 5. Null: what only activators know.
 [[nodiscard]] nlohmann::json status_json(const Revision& revision);
+
+/// A node as its agent last reported it.
+[[nodiscard]] nlohmann::json node_json(const std::string& name, const NodeBook::Node& node);
 
 /// The cluster's configuration by the keys of `config-autoscaler`.
 [[nodiscard]] nlohmann::json config_json(const ClusterConfig& config);

@@ -65,6 +65,7 @@ void Fleet::on_revision_gone(const RevisionId& revision) {
   revisions_.erase(found);
   around_.hub.remove(revision, around_.clock.now());
   around_.sink.forget(revision);
+  around_.nodes.forget(revision);
   around_.news();
 }
 
@@ -95,6 +96,10 @@ void Fleet::heard(const ActivatorHub::Heard& heard) {
   if (heard.applied) {
     if (Revision* const revision = find(*heard.applied)) revision->on_applied();
   }
+}
+
+void Fleet::nodes_changed() {
+  for (const auto& [id, revision] : revisions_) revision->on_nodes_changed();
 }
 
 void Fleet::pushed(std::span<const proto::StatMessage> messages) {

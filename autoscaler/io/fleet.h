@@ -35,6 +35,9 @@ class Fleet final : public PodWatchListener {
   /// A frame of stats that came over WebSocket.
   void pushed(std::span<const proto::StatMessage> messages);
 
+  /// The book of nodes answers otherwise now.
+  void nodes_changed();
+
   [[nodiscard]] const Revisions& revisions() const { return revisions_; }
 
   [[nodiscard]] const ClusterConfig& config() const { return config_; }

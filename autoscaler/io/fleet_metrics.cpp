@@ -110,6 +110,11 @@ void write_totals(Exposition& text, const Fleet& fleet, const FleetTotals& total
   text.family("sluice_autoscaler_activators", MetricType::gauge, "Who reports requests, by door");
   text.value("door=\"stream\"", size(totals.activators));
   text.value("door=\"websocket\"", size(totals.senders));
+  text.family("sluice_autoscaler_nodes", MetricType::gauge, "Nodes whose agents report and act");
+  text.value("", size(totals.nodes_reporting));
+  text.family("sluice_autoscaler_throttled_pods", MetricType::gauge,
+              "Pods that an agent holds back: they get no new requests");
+  text.value("", size(totals.throttled_pods));
   text.family("sluice_autoscaler_platform_errors", MetricType::gauge,
               "Objects of the platform that are wrong now and change nothing");
   text.value("", size(totals.wrong_files));

@@ -15,6 +15,8 @@ struct FleetTotals {
   StatSocketCounts socket;
   std::size_t activators = 0;  ///< on a stream
   std::size_t senders = 0;     ///< on a WebSocket
+  std::size_t nodes_reporting = 0;
+  std::size_t throttled_pods = 0;
   std::size_t wrong_files = 0;
   double started = 0;  ///< Unix seconds
 };

@@ -9,6 +9,9 @@
 namespace sluice::autoscaler {
 namespace {
 
+// After this long the memory of a container is in the reports of its node (protocols.md 4).
+constexpr std::chrono::seconds kSettled{5};
+
 std::string shown(const RevisionId& id) {
   return id.space + "/" + id.name;
 }
@@ -48,6 +51,8 @@ Revision::Revision(Surroundings& surroundings, WatchedRevision watched, const Sc
   if (order) removals_ = Removals{order->remove};
   const auto replicas = replicas_of(order, facts_);
   merge(std::exchange(facts_.pods, {}));
+  for (PodFacts& pod : pods_) pod.seen = {};
+  granted_ = replicas.value_or(0);
   handle_ = around_.loop.add(facts_.id,
                              {.scaling = scaling,
                               .revision = {},
@@ -95,12 +100,12 @@ void Revision::merge(std::vector<WatchedPod> pods) {
   for (PodFacts& pod : pods_) {
     const auto found = told.find(pod.watched.id.name);
     // Another address is another pod of that name.
-    if (pod.watched.address != found->second->address) pod = {};
+    if (pod.watched.address != found->second->address) pod = {.watched = {}, .seen = now};
     pod.watched = std::move(*found->second);
     told.erase(found);
   }
   for (WatchedPod& pod : pods) {
-    if (told.contains(pod.id.name)) pods_.push_back({.watched = std::move(pod)});
+    if (told.contains(pod.id.name)) pods_.push_back({.watched = std::move(pod), .seen = now});
   }
   for (PodFacts& pod : pods_) {
     if (!pod.watched.ready) {
@@ -115,12 +120,18 @@ bool Revision::leaving(const PodFacts& pod) const {
   return pod.watched.terminating || removals_.leaving(pod.watched.id);
 }
 
+bool Revision::throttled(const PodFacts& pod) const {
+  return around_.nodes.throttled(facts_.id.space, pod.watched.id.name);
+}
+
 Revision::Counts Revision::counts() const {
   Counts counts;
   for (const PodFacts& pod : pods_) {
     counts.terminating += pod.watched.terminating ? 1 : 0;
     if (leaving(pod)) {
       ++counts.leaving;
+    } else if (throttled(pod)) {
+      ++counts.throttled;
     } else if (pod.watched.ready) {
       ++counts.ready;
     } else {
@@ -182,12 +193,36 @@ void Revision::evaluate(Trigger trigger) {
 std::vector<std::string> Revision::avoided() const {
   std::vector<std::string> addresses;
   for (const PodFacts& pod : pods_) {
-    if (leaving(pod) && !pod.watched.address.empty()) addresses.push_back(pod.watched.address);
+    if (pod.watched.address.empty()) continue;
+    if (leaving(pod) || throttled(pod)) addresses.push_back(pod.watched.address);
   }
   std::sort(addresses.begin(), addresses.end());
   addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
   if (addresses.size() > proto::kAvoidMax) addresses.resize(proto::kAvoidMax);
   return addresses;
+}
+
+// Room on the nodes bounds growth and takes nothing back.
+NodeBook::Granted Revision::grant(std::int32_t want) {
+  const TimePoint now = around_.clock.now();
+  const auto settled = std::count_if(pods_.begin(), pods_.end(), [this, now](const PodFacts& pod) {
+    return !leaving(pod) && now - pod.seen >= kSettled;
+  });
+  const NodeBook::Granted granted =
+      around_.nodes.grant(facts_.id, {.wanted = want,
+                                      .ordered = std::min(want, granted_),
+                                      .settled = static_cast<std::int32_t>(settled)});
+  granted_ = granted.replicas;
+  if (granted.bounded != std::exchange(bounded_, granted.bounded)) {
+    around_.log.write(
+        granted.bounded ? log::Severity::warning : log::Severity::info,
+        granted.bounded ? "the nodes have no room for what is wanted" : "the nodes have room again",
+        {{"revision", shown(facts_.id)},
+         {"wanted", std::to_string(want)},
+         {"granted", std::to_string(granted_)},
+         {"free_bytes", std::to_string(granted.free)}});
+  }
+  return granted;
 }
 
 // The activators first: only what they no longer choose may be stopped.
@@ -196,17 +231,25 @@ void Revision::publish() {
   candidates.reserve(pods_.size());
   for (const PodFacts& pod : pods_) {
     candidates.push_back({.id = pod.watched.id,
-                          .ready = pod.watched.ready,
+                          .ready = pod.watched.ready && !throttled(pod),
                           .terminating = pod.watched.terminating,
                           .load = pod.load});
   }
   const std::int32_t want = scaler().want();
-  removals_.plan(candidates, want);
+  const NodeBook::Granted granted = grant(want);
+  removals_.plan(candidates, granted.replicas);
 
   proto::RevisionState state;
   state.revision = facts_.id;
   state.desired = want;
-  state.granted = want;
+  state.granted = granted.replicas;
+  if (granted.bounded) {
+    state.cannot_scale = proto::CannotScale{
+        .reason = proto::CannotScaleReason::node_pressure,
+        .detail = "no memory: " + std::to_string(granted.free >> 20U) + " MiB may start, needs " +
+                  std::to_string(NodeBook::kDefaultClaim >> 20U) + " MiB",
+        .retry_after = proto::kReportInterval};
+  }
   state.ready = counts().ready;
   state.route_mode = on_the_wire(scaler().last().route_mode);
   // Fewer than there should be are all there are.
@@ -222,7 +265,7 @@ void Revision::release() {
   const TimePoint now = around_.clock.now();
   removals_.release(
       [this, now](std::uint64_t version) { return around_.hub.applied(facts_.id, version, now); });
-  around_.sink.apply(facts_.id, {.replicas = scaler().want(), .remove = removals_.released()});
+  around_.sink.apply(facts_.id, {.replicas = granted_, .remove = removals_.released()});
 }
 
 void Revision::scrape() {

@@ -2,6 +2,7 @@
 
 #include "autoscaler/core/activator_hub.h"
 #include "autoscaler/core/metric_condition.h"
+#include "autoscaler/core/node_book.h"
 #include "autoscaler/core/removals.h"
 #include "autoscaler/io/decision_ring.h"
 #include "autoscaler/io/pod_watch.h"
@@ -30,6 +31,7 @@ struct Surroundings {
   const log::Logger& log;
   ScaleLoop& loop;
   ActivatorHub& hub;
+  NodeBook& nodes;
   ScaleSink& sink;
   DecisionRing& ring;
   std::mt19937_64& random;
@@ -43,14 +45,16 @@ class Revision final : public ScaledRevision {
  public:
   struct PodFacts {
     WatchedPod watched;
+    TimePoint seen{};  ///< when it came; of pods that an earlier life knew, the epoch
     std::optional<TimePoint> ready_since{};
     std::optional<double> load{};  ///< requests in flight when it was last scraped
   };
 
   struct Counts {
     std::int32_t ready = 0;
-    std::int32_t starting = 0;  ///< neither ready nor leaving
-    std::int32_t leaving = 0;   ///< chosen to go, or going
+    std::int32_t starting = 0;   ///< neither ready nor leaving
+    std::int32_t leaving = 0;    ///< chosen to go, or going
+    std::int32_t throttled = 0;  ///< held back on their node: neither ready nor starting
     std::int32_t terminating = 0;
   };
 
@@ -86,12 +90,19 @@ class Revision final : public ScaledRevision {
   /// An activator has applied a version.
   void on_applied();
 
+  /// The book of nodes answers otherwise now: pods are throttled or no more, gates open or shut.
+  void on_nodes_changed() { publish(); }
+
   [[nodiscard]] const WatchedRevision& facts() const { return facts_; }
 
   [[nodiscard]] const std::vector<PodFacts>& pods() const { return pods_; }
 
   [[nodiscard]] Counts counts() const;
   [[nodiscard]] bool leaving(const PodFacts& pod) const;
+  [[nodiscard]] bool throttled(const PodFacts& pod) const;
+
+  /// What the nodes have room for of what is wanted, as it was last told.
+  [[nodiscard]] std::int32_t granted() const { return granted_; }
 
   [[nodiscard]] const DecisionRecord& last() const;
   [[nodiscard]] std::int32_t want() const;
@@ -110,6 +121,7 @@ class Revision final : public ScaledRevision {
   void on_wanted() override;
   void merge(std::vector<WatchedPod> pods);
   void publish();
+  [[nodiscard]] NodeBook::Granted grant(std::int32_t want);
   void release();
   void scrape();
   void scrape_answered(const std::string& address, const Stat& stat);
@@ -123,6 +135,8 @@ class Revision final : public ScaledRevision {
   Removals removals_;
   StatScraper scraper_;
   std::optional<ScalerHandle> handle_;
+  std::int32_t granted_ = 0;
+  bool bounded_ = false;
   std::int32_t activators_ = 2;  // as the last evaluation said
   MetricHealth scrape_health_;
   TimePoint scrape_began_{};

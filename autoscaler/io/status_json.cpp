@@ -1,8 +1,12 @@
 // What the API shows of a revision and of the configuration.
 
 #include "autoscaler/io/api.h"
+#include "autoscaler/io/time_text.h"
 
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
 
 namespace sluice::autoscaler {
 namespace {
@@ -21,7 +25,13 @@ json replica_json(const Revision& revision, const Revision::PodFacts& pod) {
           {"state", state},
           {"address", pod.watched.address},
           {"in_flight", pod.load ? json(*pod.load) : json{}},
-          {"throttled", false}};
+          {"throttled", revision.throttled(pod)}};
+}
+
+// A peer's figure: bounded to what a TimePoint holds.
+std::string since_text(std::int64_t ms) {
+  constexpr std::int64_t kMost = 9'000'000'000'000;
+  return format_time(TimePoint{std::chrono::milliseconds{std::clamp<std::int64_t>(ms, 0, kMost)}});
 }
 
 std::string seconds(Duration duration) {
@@ -49,7 +59,7 @@ json status_json(const Revision& revision) {
           {"starting", counts.starting},
           {"draining", counts.leaving},
           {"desired", revision.want()},
-          {"granted", revision.want()},
+          {"granted", revision.granted()},
           {"mode", name(decision.mode)},
           {"route_mode", name(decision.route_mode)},
           {"stable", decision.stable},
@@ -63,6 +73,36 @@ json status_json(const Revision& revision) {
           {"last_cold_start_ms", nullptr},
           {"why", why(decision)},
           {"replicas", std::move(replicas)}};
+}
+
+json node_json(const std::string& name, const NodeBook::Node& node) {
+  static constexpr std::array<const char*, 4> kPressures{"unknown", "ok", "high", "critical"};
+  const proto::NodeReport& report = node.report;
+  json throttled = json::array();
+  for (const proto::ThrottledContainer& each : report.throttled) {
+    throttled.push_back({{"namespace", each.space},
+                         {"pod", each.pod},
+                         {"container", each.container},
+                         {"quota_us", each.quota_us},
+                         {"period_us", each.period_us},
+                         {"since", since_text(each.since_ms)},
+                         {"ladder_step", each.ladder_step}});
+  }
+  return {{"name", name},
+          {"pressure", kPressures[static_cast<std::size_t>(report.pressure)]},
+          {"silent", node.silent},
+          {"heard", format_time(node.heard)},
+          {"capacity_bytes", report.capacity_bytes},
+          {"used_bytes", report.used_bytes},
+          {"reserve_bytes", report.reserve_bytes},
+          {"growth_bytes_per_second", report.growth_bytes_per_second},
+          {"admit_bytes", report.admit_bytes},
+          {"some_avg10", report.some_avg10},
+          {"full_avg10", report.full_avg10},
+          {"degraded", report.degraded},
+          {"dry_run", report.dry_run},
+          {"version", report.version},
+          {"throttled", std::move(throttled)}};
 }
 
 json config_json(const ClusterConfig& config) {

@@ -5,8 +5,8 @@
 
 namespace sluice::rpc {
 
-Call::Call(std::shared_ptr<CallState> state, std::string peer)
-    : state_(std::move(state)), peer_(std::move(peer)) {}
+Call::Call(std::shared_ptr<CallState> state, std::string method, std::string peer)
+    : state_(std::move(state)), method_(std::move(method)), peer_(std::move(peer)) {}
 
 Call::~Call() {
   state_->close({Code::cancelled, "nobody serves this call any more"});

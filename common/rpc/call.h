@@ -31,7 +31,7 @@ class Call {
   };
 
   /// For Server.
-  Call(std::shared_ptr<CallState> state, std::string peer);
+  Call(std::shared_ptr<CallState> state, std::string method, std::string peer);
 
   /// Closes with CANCELLED what is still open.
   ~Call();
@@ -50,11 +50,15 @@ class Call {
   /// Ends the call with this status; a write on its way may be lost. No event follows. Idempotent.
   void close(const Ending& ending);
 
+  /// The path that was called, one of ServerOptions::methods.
+  [[nodiscard]] const std::string& method() const { return method_; }
+
   /// Who called, as gRPC writes it: `ipv4:127.0.0.1:40123`.
   [[nodiscard]] const std::string& peer() const { return peer_; }
 
  private:
   std::shared_ptr<CallState> state_;  // shared with what gRPC still posts to the io thread
+  std::string method_;
   std::string peer_;
   bool started_ = false;
 };

@@ -11,6 +11,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
 #include <grpc/grpc.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -31,13 +32,13 @@ constexpr int kGoodbyeMilliseconds = 200;  // for the last words of calls to lea
 struct Door {
   Door(asio::io_context& context, const ServerOptions& options, Server::Opened open)
       : io(context),
-        method(options.method),
+        methods(options.methods),
         calls_max(options.calls_max),
         write_limit(options.write_limit),
         opened(std::move(open)) {}
 
   asio::io_context& io;  // of the program; the Server waits for gRPC's threads before it goes
-  std::string method;
+  std::vector<std::string> methods;
   std::size_t calls_max;
   Duration write_limit;
   LiveCalls calls;
@@ -49,8 +50,11 @@ struct Door {
 class Incoming final : public grpc::ServerGenericBidiReactor, public CallWire {
  public:
   Incoming(std::shared_ptr<Door> door, std::shared_ptr<CallState> state,
-           grpc::CallbackServerContext& context)
-      : door_(std::move(door)), state_(std::move(state)), context_(context) {}
+           grpc::GenericCallbackServerContext& context)
+      : door_(std::move(door)),
+        state_(std::move(state)),
+        method_(context.method()),
+        context_(context) {}
 
   void read() override { StartRead(&in_); }
 
@@ -96,16 +100,18 @@ class Incoming final : public grpc::ServerGenericBidiReactor, public CallWire {
 
   // The server takes the call, or it is refused.
   void open() {
-    asio::post(door_->io, [door = door_, state = state_, this, peer = context_.peer()]() mutable {
+    asio::post(door_->io, [door = door_, state = state_, this, method = method_,
+                           peer = context_.peer()]() mutable {
       if (!state->attached()) return;
       StartSendInitialMetadata();
-      door->opened(std::make_unique<Call>(std::move(state), std::move(peer)));
+      door->opened(std::make_unique<Call>(std::move(state), std::move(method), std::move(peer)));
     });
   }
 
  private:
   std::shared_ptr<Door> door_;
   std::shared_ptr<CallState> state_;
+  std::string method_;
   grpc::CallbackServerContext& context_;  // gRPC's, until OnDone
   grpc::ByteBuffer in_;
   grpc::ByteBuffer out_;
@@ -119,6 +125,12 @@ class Turned final : public grpc::ServerGenericBidiReactor {
   void OnDone() override { delete this; }
 };
 
+std::string listed(const std::vector<std::string>& methods) {
+  std::string all;
+  for (const std::string& method : methods) all.append(all.empty() ? "" : ", ").append(method);
+  return all;
+}
+
 class Doorman final : public grpc::CallbackGenericService {
  public:
   explicit Doorman(std::shared_ptr<Door> door) : door_(std::move(door)) {}
@@ -126,8 +138,9 @@ class Doorman final : public grpc::CallbackGenericService {
   // gRPC owns what is returned, which deletes itself when done.
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override {
-    if (context->method() != door_->method) {
-      return new Turned{grpc::StatusCode::UNIMPLEMENTED, "only " + door_->method + " is served"};
+    if (std::ranges::find(door_->methods, context->method()) == door_->methods.end()) {
+      return new Turned{grpc::StatusCode::UNIMPLEMENTED,
+                        context->method() + " is not served, " + listed(door_->methods) + " is"};
     }
     auto state = std::make_shared<CallState>(door_->io, door_->write_limit);
     auto call = std::make_unique<Incoming>(door_, state, *context);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace boost::asio {
 class io_context;
@@ -16,8 +17,8 @@ class io_context;
 namespace sluice::rpc {
 
 struct ServerOptions {
-  std::string address;    ///< `host:port`, `:port` or `unix:/path`; port 0 = any free one
-  std::string method;     ///< the one path served, `/package.Service/Method`
+  std::string address;  ///< `host:port`, `:port` or `unix:/path`; port 0 = any free one
+  std::vector<std::string> methods;  ///< the paths served, `/package.Service/Method`
   std::string tls_dir{};  ///< with tls.crt, tls.key, ca.crt: mutual TLS 1.3; empty: plaintext
   std::size_t calls_max = 1000;        ///< more are refused with RESOURCE_EXHAUSTED
   Duration write_limit = kWriteLimit;  ///< tests only set another

@@ -104,7 +104,7 @@ TEST_F(RpcCall, AnyOtherMethodIsUnimplemented) {
 }
 
 TEST_F(RpcCall, CallsBeyondTheLimitAreRefused) {
-  server.emplace(io, ServerOptions{.address = {}, .method = {}, .calls_max = 1});
+  server.emplace(io, ServerOptions{.address = {}, .methods = {}, .calls_max = 1});
   client.emplace(io, ClientOptions{.target = server->address(), .method = {}});
   ASSERT_TRUE(run_until(io, [this] { return client->connected == 1; }));
 
@@ -118,7 +118,7 @@ TEST_F(RpcCall, CallsBeyondTheLimitAreRefused) {
 
 TEST_F(RpcCall, ACallThatNobodyTakesIsCancelled) {
   Server deaf{io, [](std::unique_ptr<Call>) {}};
-  const auto bound = deaf.open({.address = "127.0.0.1:0", .method = kMethod});
+  const auto bound = deaf.open({.address = "127.0.0.1:0", .methods = {kMethod}});
   ASSERT_TRUE(bound.has_value());
   client.emplace(io, ClientOptions{.target = bound->text(), .method = {}});
 
@@ -136,7 +136,7 @@ TEST_F(RpcCall, MayBeDroppedWithinItsOwnEvent) {
                               .on_writable = {},
                               .on_closed = {}});
                }};
-  const auto bound = other.open({.address = "127.0.0.1:0", .method = kMethod});
+  const auto bound = other.open({.address = "127.0.0.1:0", .methods = {kMethod}});
   ASSERT_TRUE(bound.has_value());
   ClientStage caller{io, {.target = bound->text(), .method = {}}};
   caller.on_connected = [&caller] { caller.client().write("go"); };
@@ -151,7 +151,7 @@ TEST_F(RpcCall, MayBeDroppedWithinItsOwnEvent) {
 TEST_F(RpcCall, APeerThatReadsNothingIsClosed) {
   boost::asio::io_context still{1};
   server.emplace(io, ServerOptions{.address = {},
-                                   .method = {},
+                                   .methods = {},
                                    .tls_dir = {},
                                    .calls_max = 10,
                                    .write_limit = std::chrono::milliseconds{100}});

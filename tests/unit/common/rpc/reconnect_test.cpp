@@ -34,7 +34,7 @@ class RpcReconnect : public ::testing::Test {
  protected:
   RpcReconnect() : address("unix:" + folder.path() + "/rpc.sock") {}
 
-  void serve() { server.emplace(io, ServerOptions{.address = address, .method = {}}); }
+  void serve() { server.emplace(io, ServerOptions{.address = address, .methods = {}}); }
 
   ClientOptions options() const { return {.target = address, .method = {}, .seed = 7}; }
 
@@ -140,7 +140,7 @@ TEST_F(RpcReconnect, ASocketThatIsServedIsNotTakenAway) {
   serve();
   Server second{io, [](std::unique_ptr<Call>) {}};
 
-  const auto refused = second.open({.address = address, .method = kMethod});
+  const auto refused = second.open({.address = address, .methods = {kMethod}});
 
   ASSERT_FALSE(refused.has_value());
   EXPECT_NE(refused.error().what.find(address), std::string::npos);
@@ -165,7 +165,7 @@ TEST(RpcServer, APortInUseIsAProblem) {
   const ServerStage first{io};
   Server second{io, [](std::unique_ptr<Call>) {}};
 
-  const auto refused = second.open({.address = first.address(), .method = kMethod});
+  const auto refused = second.open({.address = first.address(), .methods = {kMethod}});
 
   ASSERT_FALSE(refused.has_value());
   EXPECT_NE(refused.error().what.find(first.address()), std::string::npos);
@@ -173,7 +173,7 @@ TEST(RpcServer, APortInUseIsAProblem) {
 
 TEST(RpcServer, AllInterfacesMeansLoopbackToo) {
   boost::asio::io_context io{1};
-  const ServerStage server{io, {.address = ":0", .method = {}}};
+  const ServerStage server{io, {.address = ":0", .methods = {}}};
   ASSERT_NE(server.port(), 0);
 
   ClientStage client{io, {.target = ":" + std::to_string(server.port()), .method = {}}};

@@ -34,7 +34,7 @@ ServerStage::ServerStage(boost::asio::io_context& io, ServerOptions options) {
     });
   });
   if (options.address.empty()) options.address = "127.0.0.1:0";
-  if (options.method.empty()) options.method = kMethod;
+  if (options.methods.empty()) options.methods = {kMethod};
   const auto bound = server_->open(options);
   CHECK(bound.has_value());
   address_ = *bound;

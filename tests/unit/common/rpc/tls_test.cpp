@@ -29,7 +29,7 @@ class RpcTls : public ::testing::Test {
   RpcTls() {
     fill(server_folder, authority, authority.issue("DNS:autoscaler"));
     fill(client_folder, authority, authority.issue("DNS:activator"));
-    server.emplace(io, ServerOptions{.address = {}, .method = {}, .tls_dir = server_folder.path()});
+    server.emplace(io, ServerOptions{.address = {}, .methods = {}, .tls_dir = server_folder.path()});
   }
 
   ClientOptions options() const {
@@ -126,7 +126,7 @@ TEST_F(RpcTls, AMissingFileIsNamed) {
 
   const auto client = Client::make(io, options(), {});
   const auto bound =
-      second.open({.address = "127.0.0.1:0", .method = kMethod, .tls_dir = client_folder.path()});
+      second.open({.address = "127.0.0.1:0", .methods = {kMethod}, .tls_dir = client_folder.path()});
 
   ASSERT_FALSE(client.has_value());
   EXPECT_NE(client.error().what.find("tls.key"), std::string::npos);

@@ -1,0 +1,99 @@
+#pragma once
+
+#include "common/base/ids.h"
+#include "common/messages/node_stream.h"
+#include "common/time/time_point.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace sluice::autoscaler {
+
+/// What the agents of the nodes report, and what follows from it (protocols.md 4): which pods are
+/// throttled, and how much memory may still start.
+///
+/// A node that was silent for kSilence, or whose agent only says what it would do, counts as one
+/// without an agent. Only nodes with an agent bound anything: without any, everything is granted.
+class NodeBook {
+ public:
+  static constexpr Duration kSilence = std::chrono::seconds{30};
+  static constexpr std::size_t kNodesMax = 10'000;
+
+  /// The memory that a replica claims when nobody says how much it may use.
+  static constexpr std::int64_t kDefaultClaim = std::int64_t{64} << 20U;
+
+  /// What a revision asks of the nodes.
+  struct Demand {
+    std::int32_t wanted = 0;   ///< replicas
+    std::int32_t ordered = 0;  ///< that it was granted before: nothing of it is taken back
+    std::int32_t settled = 0;  ///< that have run for so long that their memory is in the reports
+    std::int64_t claim = kDefaultClaim;  ///< bytes of one replica, above 0
+  };
+
+  struct Granted {
+    std::int32_t replicas = 0;
+    std::int64_t free =
+        0;                 ///< bytes that may start now beside what others were granted; if bounded
+    bool bounded = false;  ///< fewer than wanted: the gate is shut, or lets in only so many
+  };
+
+  struct Node {
+    proto::NodeReport report;
+    TimePoint heard;
+    bool silent = false;
+  };
+
+  /// Why a report is not taken: for the end of its stream.
+  struct Refused {
+    bool wrong_protocol = false;
+    std::string text;
+  };
+
+  struct Heard {
+    proto::NodeReportAck ack;
+    bool changed = false;  ///< throttled() or grant() may answer otherwise now
+  };
+
+  [[nodiscard]] std::variant<Heard, Refused> hear(proto::NodeReport report, TimePoint now);
+
+  /// Counts nodes that have become silent; true when that changes an answer. Call every few
+  /// seconds.
+  [[nodiscard]] bool look(TimePoint now);
+
+  /// Whether a container of the pod is held back: it takes no new requests and is no capacity.
+  [[nodiscard]] bool throttled(const std::string& space, const std::string& pod) const;
+
+  /// How many replicas the revision may have from now on. What it is granted beyond `settled` is
+  /// kept for it, whoever else asks, until it settles or is wanted no more.
+  [[nodiscard]] Granted grant(const RevisionId& revision, const Demand& demand);
+
+  /// The revision is gone: what was kept for it is free.
+  void forget(const RevisionId& revision) { keep(revision, 0); }
+
+  /// Every node that ever reported, by name.
+  [[nodiscard]] const std::map<std::string, Node>& nodes() const { return nodes_; }
+
+  /// Nodes whose agents report and act: neither silent nor in a dry run.
+  [[nodiscard]] std::size_t reporting() const { return reporting_; }
+
+  [[nodiscard]] std::size_t throttled_pods() const { return throttled_.size(); }
+
+ private:
+  bool recount();
+  void keep(const RevisionId& revision, std::int64_t bytes);
+
+  std::map<std::string, Node> nodes_;
+  std::set<std::pair<std::string, std::string>> throttled_;  // namespace and pod
+  std::map<RevisionId, std::int64_t> kept_;                  // bytes
+  std::int64_t kept_in_all_ = 0;
+  std::int64_t admitted_ = 0;  // bytes, of all that report
+  std::size_t reporting_ = 0;
+};
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,112 @@
+#include "autoscaler/io/node_streams.h"
+
+#include "common/proto/node_stream_codec.h"
+
+#include <utility>
+#include <variant>
+
+namespace sluice::autoscaler {
+
+namespace {
+
+constexpr std::size_t kStreamsMax = 10'000;
+constexpr std::chrono::seconds kLook{5};
+
+}  // namespace
+
+NodeStreams::NodeStreams(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
+                         NodeBook& book, std::function<void()> changed)
+    : clock_{clock}, log_{log}, book_{book}, changed_{std::move(changed)}, watch_timer_{io} {}
+
+NodeStreams::~NodeStreams() {
+  *alive_ = false;
+  close();
+}
+
+void NodeStreams::close() {
+  watch_timer_.cancel();
+  for (auto& [id, line] : lines_) {
+    line.call->close({rpc::Code::unavailable, "this autoscaler ends"});
+  }
+  lines_.clear();
+}
+
+void NodeStreams::take(std::unique_ptr<rpc::Call> call) {
+  if (lines_.size() >= kStreamsMax) {
+    call->close({rpc::Code::resource_exhausted, "there are too many nodes"});
+    return;
+  }
+  const std::uint64_t id = next_++;
+  rpc::Call& started = *call;
+  lines_.emplace(id, Line{.call = std::move(call), .node = {}, .owed = {}});
+  started.start({.on_message = [this, id](const std::string& bytes) { received(id, bytes); },
+                 .on_writable =
+                     [this, id] {
+                       const auto line = lines_.find(id);
+                       if (line != lines_.end()) send(line->second);
+                     },
+                 .on_closed =
+                     [this, id](const rpc::Ending& ending) {
+                       const auto line = lines_.find(id);
+                       if (line == lines_.end()) return;
+                       log_.write(log::Severity::info, "a node's stream has ended",
+                                  {{"node", line->second.node}, {"how", ending.show()}});
+                       lines_.erase(line);
+                     }});
+}
+
+void NodeStreams::received(std::uint64_t id, const std::string& bytes) {
+  const auto at = lines_.find(id);
+  if (at == lines_.end()) return;
+  Line& line = at->second;
+  auto report = proto::decode_node_report(bytes);
+  if (!report) {
+    end(id, {rpc::Code::invalid_argument, "the report cannot be read"});
+    return;
+  }
+  const bool first = line.node.empty();
+  if (first) line.node = report->node;
+  const auto heard = book_.hear(std::move(*report), clock_.now());
+  if (const auto* refused = std::get_if<NodeBook::Refused>(&heard)) {
+    end(id,
+        {refused->wrong_protocol ? rpc::Code::failed_precondition : rpc::Code::resource_exhausted,
+         refused->text});
+    return;
+  }
+  if (first) {
+    log_.write(log::Severity::info, "a node agent is connected",
+               {{"node", line.node}, {"nodes", std::to_string(book_.reporting())}});
+  }
+  const auto& taken = std::get<NodeBook::Heard>(heard);
+  line.owed = taken.ack;
+  send(line);
+  watch();
+  if (taken.changed) changed_();
+}
+
+void NodeStreams::send(Line& line) {
+  if (!line.owed || !line.call->writable()) return;
+  line.call->write(proto::encode(*std::exchange(line.owed, std::nullopt)));
+}
+
+void NodeStreams::end(std::uint64_t id, const rpc::Ending& ending) {
+  const auto line = lines_.find(id);
+  log_.write(log::Severity::warning, "a node's stream is refused",
+             {{"peer", line->second.call->peer()}, {"why", ending.show()}});
+  line->second.call->close(ending);
+  lines_.erase(line);
+}
+
+void NodeStreams::watch() {
+  if (std::exchange(watching_, true)) return;
+  watch_timer_.expires_after(kLook);
+  watch_timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
+    if (!*alive) return;
+    watching_ = false;
+    if (ec) return;
+    if (book_.look(clock_.now())) changed_();
+    watch();
+  });
+}
+
+}  // namespace sluice::autoscaler

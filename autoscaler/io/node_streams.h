@@ -1,0 +1,60 @@
+#pragma once
+
+#include "autoscaler/core/node_book.h"
+#include "common/log/log.h"
+#include "common/rpc/call.h"
+#include "common/time/clock.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace sluice::autoscaler {
+
+/// The streams from node agents (protocols.md 4): reports go to the book, acks come back.
+class NodeStreams {
+ public:
+  /// `book`, `clock` and `log` outlive this. `changed` is told when the book answers otherwise.
+  NodeStreams(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
+              NodeBook& book, std::function<void()> changed);
+  ~NodeStreams();
+
+  /// A new stream.
+  void take(std::unique_ptr<rpc::Call> call);
+
+  /// Ends every stream; agents come back to whoever serves next.
+  void close();
+
+  [[nodiscard]] std::size_t open() const { return lines_.size(); }
+
+ private:
+  struct Line {
+    std::unique_ptr<rpc::Call> call;
+    std::string node;
+    std::optional<proto::NodeReportAck> owed;  // the newest, while a message is on its way
+  };
+
+  void received(std::uint64_t id, const std::string& bytes);
+  void end(std::uint64_t id, const rpc::Ending& ending);
+  static void send(Line& line);
+  void watch();
+
+  const Clock& clock_;
+  const log::Logger& log_;
+  NodeBook& book_;
+  std::function<void()> changed_;
+  boost::asio::steady_timer watch_timer_;
+  std::map<std::uint64_t, Line> lines_;
+  std::uint64_t next_ = 1;
+  bool watching_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace sluice::autoscaler
