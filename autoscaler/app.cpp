@@ -97,7 +97,8 @@ std::optional<Problem> App::open_doors() {
   const auto grpc =
       grpc_->open({.address = config_.grpc.text(),
                    .methods = {proto::kActivatorStreamMethod, proto::kNodeStreamMethod},
-                   .tls_dir = config_.tls_dir});
+                   .tls_dir = config_.tls_dir,
+                   .calls_max = ActivatorHub::kSessionsMax + NodeBook::kNodesMax});
   if (!grpc) return named("SLUICE_GRPC_ADDRESS", grpc.error());
   const auto api = api_server_.listen(config_.api);
   if (!api) return named("SLUICE_API_ADDRESS", api.error());

@@ -3,9 +3,19 @@
 #include "common/base/check.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace sluice::autoscaler {
+
+namespace {
+
+// What a node admits, bounded so that sums of all nodes fit.
+std::int64_t admitted_by(const NodeBook::Node& node) {
+  return std::clamp<std::int64_t>(node.report.admit_bytes, 0, std::int64_t{1} << 49U);
+}
+
+}  // namespace
 
 std::variant<NodeBook::Heard, NodeBook::Refused> NodeBook::hear(proto::NodeReport report,
                                                                 TimePoint now) {
@@ -13,47 +23,84 @@ std::variant<NodeBook::Heard, NodeBook::Refused> NodeBook::hear(proto::NodeRepor
     return Refused{true, "protocol " + std::to_string(report.protocol) + " is not " +
                              std::to_string(proto::kNodeProtocol)};
   }
-  const auto known = nodes_.find(report.node);
-  if (known == nodes_.end() && nodes_.size() >= kNodesMax) {
+  const std::string name = report.node;
+  const bool known = nodes_.contains(name);
+  if (!known && nodes_.size() >= kNodesMax && !forget_one()) {
     return Refused{false, "there are too many nodes"};
   }
+  std::set<PodKey> pods;
+  if (!report.dry_run) {
+    for (const auto& each : report.throttled) pods.emplace(each.space, each.pod);
+  }
+  const auto before = throttled_of_.find(name);
+  const bool same_pods = before == throttled_of_.end() ? pods.empty() : before->second == pods;
+  const std::int64_t admitted = admitted_;
+  const bool any = reporting_ > 0;
+
   Heard heard;
   heard.ack.sequence = report.sequence;
-  Node& node = known == nodes_.end() ? nodes_[report.node] : known->second;
+  Node& node = nodes_[name];
+  if (known) (void)take_out(name, node);
+  node.throttled = report.throttled.size();
+  if (report.throttled.size() > kShownMax) {
+    report.throttled.resize(kShownMax);
+    report.throttled.shrink_to_fit();
+  }
+  node.report = std::move(report);
   node.heard = now;
   node.silent = false;
-  node.report = std::move(report);
-  heard.changed = recount();
+  if (node.counts()) add(name, node, pods);
+  heard.changed = !same_pods || admitted_ != admitted || any != (reporting_ > 0);
   return heard;
 }
 
-bool NodeBook::look(TimePoint now) {
-  bool silenced = false;
-  for (auto& [name, node] : nodes_) {
-    if (node.silent || now - node.heard < kSilence) continue;
-    node.silent = true;
-    silenced = true;
-  }
-  return silenced && recount();
+void NodeBook::add(const std::string& name, const Node& node, const std::set<PodKey>& pods) {
+  ++reporting_;
+  admitted_ += admitted_by(node);
+  if (pods.empty() || entries_ + pods.size() > kThrottledPodsMax) return;
+  for (const PodKey& pod : pods) ++throttled_[pod];
+  entries_ += pods.size();
+  throttled_of_.emplace(name, pods);
 }
 
-// All that follows from the reports, made anew.
-bool NodeBook::recount() {
-  std::set<std::pair<std::string, std::string>> throttled;
-  std::int64_t admitted = 0;
-  std::size_t reporting = 0;
-  for (const auto& [name, node] : nodes_) {
-    if (node.silent || node.report.dry_run) continue;
-    ++reporting;
-    // Bytes of a node stay below 2^53, and there are few enough of them.
-    admitted += std::clamp<std::int64_t>(node.report.admit_bytes, 0, std::int64_t{1} << 49U);
-    for (const auto& each : node.report.throttled) throttled.emplace(each.space, each.pod);
+// Whether an answer may be another without it.
+bool NodeBook::take_out(const std::string& name, const Node& node) {
+  if (!node.counts()) return false;
+  --reporting_;
+  admitted_ -= admitted_by(node);
+  const auto pods = throttled_of_.find(name);
+  if (pods == throttled_of_.end()) return reporting_ == 0 || admitted_by(node) != 0;
+  for (const PodKey& pod : pods->second) {
+    const auto counted = throttled_.find(pod);
+    if (--counted->second == 0) throttled_.erase(counted);
   }
-  const bool changed =
-      throttled != throttled_ || admitted != admitted_ || (reporting == 0) != (reporting_ == 0);
-  throttled_ = std::move(throttled);
-  admitted_ = admitted;
-  reporting_ = reporting;
+  entries_ -= pods->second.size();
+  throttled_of_.erase(pods);
+  return true;
+}
+
+// Room for a newcomer: of the silent nodes the one that was heard first goes.
+bool NodeBook::forget_one() {
+  auto oldest = nodes_.end();
+  for (auto at = nodes_.begin(); at != nodes_.end(); ++at) {
+    if (!at->second.silent) continue;
+    if (oldest == nodes_.end() || at->second.heard < oldest->second.heard) oldest = at;
+  }
+  if (oldest == nodes_.end()) return false;
+  nodes_.erase(oldest);
+  return true;
+}
+
+bool NodeBook::look(TimePoint now) {
+  bool changed = false;
+  for (auto at = nodes_.begin(); at != nodes_.end();) {
+    auto& [name, node] = *at;
+    if (!node.silent && now - node.heard >= kSilence) {
+      changed = take_out(name, node) || changed;
+      node.silent = true;
+    }
+    at = node.silent && now - node.heard >= kForgotten ? nodes_.erase(at) : std::next(at);
+  }
   return changed;
 }
 

@@ -23,7 +23,15 @@ namespace sluice::autoscaler {
 class NodeBook {
  public:
   static constexpr Duration kSilence = std::chrono::seconds{30};
+
+  /// After this silence a node is forgotten: it was replaced, or its name was never a node's.
+  static constexpr Duration kForgotten = std::chrono::minutes{10};
+
   static constexpr std::size_t kNodesMax = 10'000;
+
+  /// Throttled containers that are kept, of one node for people and of all nodes for decisions.
+  static constexpr std::size_t kShownMax = 100;
+  static constexpr std::size_t kThrottledPodsMax = 200'000;
 
   /// The memory that a replica claims when nobody says how much it may use.
   static constexpr std::int64_t kDefaultClaim = std::int64_t{64} << 20U;
@@ -44,9 +52,12 @@ class NodeBook {
   };
 
   struct Node {
-    proto::NodeReport report;
+    proto::NodeReport report;  ///< of its throttled containers the first kShownMax
+    std::size_t throttled = 0;
     TimePoint heard;
     bool silent = false;
+
+    [[nodiscard]] bool counts() const { return !silent && !report.dry_run; }
   };
 
   /// Why a report is not taken: for the end of its stream.
@@ -62,8 +73,8 @@ class NodeBook {
 
   [[nodiscard]] std::variant<Heard, Refused> hear(proto::NodeReport report, TimePoint now);
 
-  /// Counts nodes that have become silent; true when that changes an answer. Call every few
-  /// seconds.
+  /// Looks for nodes that have become silent, and forgets those that were for long; true when that
+  /// changes an answer. Call every few seconds.
   [[nodiscard]] bool look(TimePoint now);
 
   /// Whether a container of the pod is held back: it takes no new requests and is no capacity.
@@ -85,12 +96,18 @@ class NodeBook {
   [[nodiscard]] std::size_t throttled_pods() const { return throttled_.size(); }
 
  private:
-  bool recount();
+  using PodKey = std::pair<std::string, std::string>;  // namespace and pod
+
+  bool forget_one();
+  void add(const std::string& name, const Node& node, const std::set<PodKey>& pods);
+  bool take_out(const std::string& name, const Node& node);
   void keep(const RevisionId& revision, std::int64_t bytes);
 
   std::map<std::string, Node> nodes_;
-  std::set<std::pair<std::string, std::string>> throttled_;  // namespace and pod
-  std::map<RevisionId, std::int64_t> kept_;                  // bytes
+  std::map<std::string, std::set<PodKey>> throttled_of_;  // by node, those that count
+  std::map<PodKey, std::uint32_t> throttled_;             // on how many nodes
+  std::size_t entries_ = 0;                               // in throttled_of_
+  std::map<RevisionId, std::int64_t> kept_;               // bytes
   std::int64_t kept_in_all_ = 0;
   std::int64_t admitted_ = 0;  // bytes, of all that report
   std::size_t reporting_ = 0;

@@ -9,8 +9,11 @@ namespace sluice::autoscaler {
 
 namespace {
 
-constexpr std::size_t kStreamsMax = 10'000;
 constexpr std::chrono::seconds kLook{5};
+
+// A stream that says nothing takes a place from one that would: to begin with, and later.
+constexpr std::chrono::seconds kFirstReport{10};
+constexpr Duration kNextReport = 2 * proto::kReportIntervalMax;
 
 }  // namespace
 
@@ -32,13 +35,13 @@ void NodeStreams::close() {
 }
 
 void NodeStreams::take(std::unique_ptr<rpc::Call> call) {
-  if (lines_.size() >= kStreamsMax) {
+  if (lines_.size() >= NodeBook::kNodesMax) {
     call->close({rpc::Code::resource_exhausted, "there are too many nodes"});
     return;
   }
   const std::uint64_t id = next_++;
   rpc::Call& started = *call;
-  lines_.emplace(id, Line{.call = std::move(call), .node = {}, .owed = {}});
+  lines_.emplace(id, Line{.call = std::move(call), .node = {}, .heard = clock_.now(), .owed = {}});
   started.start({.on_message = [this, id](const std::string& bytes) { received(id, bytes); },
                  .on_writable =
                      [this, id] {
@@ -53,6 +56,7 @@ void NodeStreams::take(std::unique_ptr<rpc::Call> call) {
                                   {{"node", line->second.node}, {"how", ending.show()}});
                        lines_.erase(line);
                      }});
+  watch();
 }
 
 void NodeStreams::received(std::uint64_t id, const std::string& bytes) {
@@ -66,6 +70,12 @@ void NodeStreams::received(std::uint64_t id, const std::string& bytes) {
   }
   const bool first = line.node.empty();
   if (first) line.node = report->node;
+  line.heard = clock_.now();
+  if (report->node != line.node) {
+    end(id,
+        {rpc::Code::invalid_argument, "a stream speaks for one node, this one for " + line.node});
+    return;
+  }
   const auto heard = book_.hear(std::move(*report), clock_.now());
   if (const auto* refused = std::get_if<NodeBook::Refused>(&heard)) {
     end(id,
@@ -80,7 +90,6 @@ void NodeStreams::received(std::uint64_t id, const std::string& bytes) {
   const auto& taken = std::get<NodeBook::Heard>(heard);
   line.owed = taken.ack;
   send(line);
-  watch();
   if (taken.changed) changed_();
 }
 
@@ -97,6 +106,15 @@ void NodeStreams::end(std::uint64_t id, const rpc::Ending& ending) {
   lines_.erase(line);
 }
 
+void NodeStreams::end_silent() {
+  const TimePoint now = clock_.now();
+  for (auto at = lines_.begin(); at != lines_.end();) {
+    const auto& [id, line] = *at++;
+    if (now - line.heard < (line.node.empty() ? kFirstReport : kNextReport)) continue;
+    end(id, {rpc::Code::deadline_exceeded, "no report came"});
+  }
+}
+
 void NodeStreams::watch() {
   if (std::exchange(watching_, true)) return;
   watch_timer_.expires_after(kLook);
@@ -104,6 +122,7 @@ void NodeStreams::watch() {
     if (!*alive) return;
     watching_ = false;
     if (ec) return;
+    end_silent();
     if (book_.look(clock_.now())) changed_();
     watch();
   });

@@ -37,13 +37,15 @@ class NodeStreams {
  private:
   struct Line {
     std::unique_ptr<rpc::Call> call;
-    std::string node;
+    std::string node;  // empty until the first report
+    TimePoint heard;
     std::optional<proto::NodeReportAck> owed;  // the newest, while a message is on its way
   };
 
   void received(std::uint64_t id, const std::string& bytes);
   void end(std::uint64_t id, const rpc::Ending& ending);
   static void send(Line& line);
+  void end_silent();
   void watch();
 
   const Clock& clock_;

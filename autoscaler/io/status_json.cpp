@@ -102,6 +102,7 @@ json node_json(const std::string& name, const NodeBook::Node& node) {
           {"degraded", report.degraded},
           {"dry_run", report.dry_run},
           {"version", report.version},
+          {"throttled_containers", node.throttled},
           {"throttled", std::move(throttled)}};
 }
 

@@ -70,6 +70,8 @@ std::optional<Problem> parse_json(std::string_view text, json& document) {
   } catch (const json::parse_error& error) {
     return Problem{"it is not JSON at byte " + std::to_string(error.byte),
                    "write the whole file, then rename it into place"};
+  } catch (const json::exception&) {
+    return Problem{"it holds a number that is too large", "no number here exceeds 1e308"};
   }
 }
 

@@ -22,12 +22,12 @@ H1Leg::H1Leg(UpstreamPool& pool, H2UpstreamUser& user, std::string request, bool
   if (idle != nullptr) {
     attach(*idle);
   } else {
-    connect();
+    connect(wanted);
   }
 }
 
-void H1Leg::connect() {
-  attempt_ = pool_.connect(*this, [this](Upstream* made, const ConnectFailure& failure) {
+void H1Leg::connect(Connection wanted) {
+  const auto connected = [this](Upstream* made, const ConnectFailure& failure) {
     attempt_ = 0;
     if (made == nullptr) {
       user_.on_upstream_failed({failure, true, false});
@@ -35,7 +35,9 @@ void H1Leg::connect() {
     }
     attach(*made);
     user_.on_upstream_sent();
-  });
+  };
+  attempt_ = wanted == Connection::fresh ? pool_.connect_fresh(*this, connected)
+                                         : pool_.connect(*this, connected);
 }
 
 H1Leg::~H1Leg() {
@@ -92,7 +94,7 @@ void H1Leg::lost(Error error, std::string text) {
   done(false);
   if (stale) {
     written_ = 0;
-    connect();
+    connect(Connection::fresh);
     return;
   }
   user_.on_upstream_failed({{error, std::move(text)}, false, false});

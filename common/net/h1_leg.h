@@ -34,7 +34,7 @@ class H1Leg final : private UpstreamUser {
   void consumed(std::size_t bytes);
 
  private:
-  void connect();
+  void connect(Connection wanted);
   void attach(Upstream& upstream);
   void write();
   void on_upstream_read(bool ended) override;

@@ -1,7 +1,7 @@
-// The way of a request to its upstream: finding a connection, then the pump of head and body. It moves
-// bytes through the client's own buffer: read, let the parser find the end, write the same bytes, use
-// them up. The pump waits for its writer, so a slow upstream slows the client, and memory stays
-// bounded whatever the body's size.
+// The way of a request to its upstream: finding a connection, then the pump of head and body. It
+// moves bytes through the client's own buffer: read, let the parser find the end, write the same
+// bytes, use them up. The pump waits for its writer, so a slow upstream slows the client, and
+// memory stays bounded whatever the body's size.
 
 #include "common/net/h1_exchange.h"
 #include "common/net/proxy_server.h"
@@ -60,10 +60,12 @@ void H1Exchange::forward(UpstreamPool& pool, const http::RequestRewrite& rewrite
 
 void H1Exchange::connect_upstream() {
   phase_ = Phase::connecting;
+  const auto connected = [this](Upstream* upstream, const ConnectFailure& failure) {
+    on_connected(upstream, failure);
+  };
+  // There is one repeat, which must not meet another stale connection.
   connect_attempt_ =
-      pool_->connect(*this, [this](Upstream* upstream, const ConnectFailure& failure) {
-        on_connected(upstream, failure);
-      });
+      retried_stale_ ? pool_->connect_fresh(*this, connected) : pool_->connect(*this, connected);
   if (parser_.done()) want_client_read();
 }
 

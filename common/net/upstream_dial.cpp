@@ -102,7 +102,7 @@ void UpstreamPool::hand_over(Upstream& upstream) {
 
 void UpstreamPool::take_over(Attempt& attempt) {
   Upstream& upstream = *std::exchange(attempt.given, nullptr);
-  if (!is_silent(upstream.stream.socket())) {
+  if (upstream.ended_ || !upstream.in.empty() || !is_silent(upstream.stream.socket())) {
     discard(upstream);
     start_try(attempt);
     return;

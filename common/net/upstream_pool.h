@@ -129,6 +129,11 @@ class UpstreamPool {
   /// ask at once (DialPace); `done` is called later, once, unless `cancel_connect` comes first.
   std::uint64_t connect(UpstreamUser& user, Connected done);
 
+  /// The same, and certainly a connection that served nobody before.
+  std::uint64_t connect_fresh(UpstreamUser& user, Connected done) {
+    return dial(user, tls_.h1, std::move(done));
+  }
+
   void cancel_connect(std::uint64_t attempt);
 
   /// Returns a connection whose message has ended cleanly on both sides.

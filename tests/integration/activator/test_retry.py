@@ -65,6 +65,36 @@ class Retry(ActivatorCase):
         self.assertEqual(answer.status, 503)
         self.assertEqual(len(requests_of(first)), 1)
 
+    def test_what_may_not_be_repeated_is_not_in_a_crowd_either(self):
+        def play(exchange):
+            if exchange.head.startswith('POST'):
+                exchange.sock.shutdown(socket.SHUT_RDWR)
+                return
+            exchange.send(b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+
+        pod = self.played(sidecar_play(play))
+        self.platform.revision()
+        door = self.activator()
+        named = 'Host: app\r\nKnative-Serving-Namespace: default\r\nKnative-Serving-Revision: app\r\n'
+        upgrade = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n'
+        clients = []
+        for number in range(300):
+            sock = door.connect()
+            self.addCleanup(sock.close)
+            clients.append(sock)
+            if number % 3 == 2:
+                sock.sendall(f'POST /{number} HTTP/1.1\r\n{named}{upgrade}Content-Length: 5\r\n\r\nhello'
+                             .encode())
+            else:
+                sock.sendall(f'GET /{number} HTTP/1.1\r\n{named}\r\n'.encode())
+        self.wait_for_waiting(door, 300)
+        self.platform.pods_of([('p', pod.address)])
+        for sock in clients:
+            self.assertNotEqual(sock.recv(65536), b'', 'closed without a word')
+        paths = [one.path for one in requests_of(pod)]
+        self.assertEqual(sorted(paths), sorted(set(paths)))
+        self.assertEqual(len(paths), 300)
+
     def test_a_pod_that_cannot_be_reached_is_left_for_another(self):
         door, first, second = self.two(b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
         first.close()

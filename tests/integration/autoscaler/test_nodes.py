@@ -72,6 +72,12 @@ class Nodes(AutoscalerTest):
         self.assertIn('7', agent.message)
         self.assertIn('1', agent.message)
 
+    def test_a_stream_speaks_for_one_node(self):
+        agent = self.agent(self.start()).report()
+        agent.node = 'n2'
+        agent.report()
+        self.assertEqual(agent.status, 3)
+
     def test_a_throttled_pod_is_avoided_and_does_not_count_as_ready(self):
         pods = [self.pod('pod-1'), self.pod('pod-2')]
         self.platform.revision('app', [pod.entry() for pod in pods])

@@ -106,6 +106,53 @@ TEST_F(NodeBookTest, CountsASilentNodeAsOneWithoutAnAgent) {
   EXPECT_TRUE(book_.throttled("default", "app-1"));
 }
 
+TEST_F(NodeBookTest, ForgetsANodeThatWasReplaced) {
+  hear(report("n1", 0));
+  (void)book_.look(kStart + NodeBook::kSilence);
+  (void)book_.look(kStart + NodeBook::kForgotten - seconds{1});
+  EXPECT_EQ(book_.nodes().size(), 1U);
+  (void)book_.look(kStart + NodeBook::kForgotten);
+  EXPECT_TRUE(book_.nodes().empty());
+}
+
+TEST_F(NodeBookTest, HasRoomForANewNodeWhileAnyIsSilent) {
+  for (std::size_t i = 0; i < NodeBook::kNodesMax; ++i) hear(report("n" + std::to_string(i), 0));
+  EXPECT_TRUE(std::holds_alternative<NodeBook::Refused>(book_.hear(report("new", 0), kStart)));
+  hear(report("n0", kMiB), kStart + seconds{20});
+  (void)book_.look(kStart + NodeBook::kSilence);
+  hear(report("new", kMiB), kStart + NodeBook::kSilence);
+  EXPECT_EQ(book_.nodes().size(), NodeBook::kNodesMax);
+  EXPECT_TRUE(book_.nodes().contains("n0"));
+  EXPECT_EQ(book_.reporting(), 2U);
+}
+
+TEST_F(NodeBookTest, KeepsFewEntriesOfAnEndlessReportAndCountsThemAll) {
+  proto::NodeReport endless = report("n1", 0);
+  for (int i = 0; i < 1000; ++i) {
+    endless.throttled.push_back(
+        {.pod_uid = "u", .space = "default", .pod = "p" + std::to_string(i), .container = "c"});
+  }
+  EXPECT_TRUE(hear(endless));
+  EXPECT_EQ(book_.nodes().at("n1").report.throttled.size(), NodeBook::kShownMax);
+  EXPECT_EQ(book_.nodes().at("n1").throttled, 1000U);
+  EXPECT_TRUE(book_.throttled("default", "p999"));
+  EXPECT_FALSE(hear(endless));
+}
+
+TEST_F(NodeBookTest, HoldsAPodBackWhileAnyNodeSaysSo) {
+  proto::NodeReport pressed = report("n1", 0);
+  pressed.throttled.push_back(
+      {.pod_uid = "u", .space = "default", .pod = "app-1", .container = "c"});
+  hear(pressed);
+  pressed.node = "n2";
+  hear(pressed);
+  EXPECT_EQ(book_.throttled_pods(), 1U);
+  hear(report("n1", 0));
+  EXPECT_TRUE(book_.throttled("default", "app-1"));
+  hear(report("n2", 0));
+  EXPECT_FALSE(book_.throttled("default", "app-1"));
+}
+
 TEST_F(NodeBookTest, HeedsNoAgentInADryRun) {
   proto::NodeReport dry = report("n1", 0);
   dry.dry_run = true;

@@ -130,6 +130,14 @@ TEST(RevisionFile, WhatIsNoJsonSaysWhere) {
   EXPECT_EQ(parse_revision_file(deep, kName).error().what, "it nests deeper than 16 levels");
 }
 
+TEST(RevisionFile, ANumberBeyondAllNumbersIsAMistakeInEveryFile) {
+  EXPECT_EQ(wrong("\"timeout_seconds\":1e999"),
+            "it holds a number that is too large; "
+            "no number here exceeds 1e308");
+  EXPECT_FALSE(parse_activators("[1e999]").has_value());
+  EXPECT_FALSE(parse_settings(R"({"stable-window":-1e999})").has_value());
+}
+
 TEST(RevisionFile, CountsAndLengthsAreBounded) {
   std::string pods;
   for (std::size_t i = 0; i <= kPodsMax; ++i) {

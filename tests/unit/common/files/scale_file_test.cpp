@@ -33,6 +33,7 @@ TEST(ScaleFile, MistakesAreNamed) {
   EXPECT_FALSE(parse_scale_file(R"({"replicas":1,"remove":[1]})").has_value());
   EXPECT_FALSE(parse_scale_file(R"({"replicas":1,"remove":["a","a"]})").has_value());
   EXPECT_FALSE(parse_scale_file("7").has_value());
+  EXPECT_FALSE(parse_scale_file(R"({"replicas":1e999})").has_value());
 }
 
 }  // namespace
