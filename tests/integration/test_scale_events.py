@@ -65,7 +65,7 @@ class ScaleEvents(EngineCase):
         engine, journal = self.start()
         hosts = [f'{name}.localhost' for name in SERVICES]
         clients = Clients(engine, 12, 15, hosts)
-        deadline = Deadline(150)
+        deadline = Deadline(240)
         pause = threading.Event()
         killed = 0
         while self.changes(engine) < EVENTS or killed < KILLS:

@@ -99,9 +99,9 @@ class OfPods(ActivatorCase):
         door = self.activator(MAX_IDLE_PROXY_CONNS='1')
         self.assert_answer(door.get(revision='one'), 200, b'ok')
         self.assert_answer(door.get(revision='two'), 200, b'ok')
-        second.wait_for_closed(1)
-        self.assert_answer(door.get(revision='one'), 200, b'ok')
-        self.assertIs(requests_of(first)[0].sock, requests_of(first)[1].sock)
+        # Which of them is kept depends on who was probed first.
+        eventually(lambda: len({one.sock for one in first.seen + second.seen})
+                   - first.closed - second.closed == 1, 'one connection is left')
 
     def test_a_pod_that_is_no_sidecar_is_never_used(self):
         pod = self.played(sidecar_play(probe=b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'))
