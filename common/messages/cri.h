@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-// Twins of the messages of CRI v1 that the node agent uses (memory-pressure.md 6), for everybody who
-// must not see generated headers. common/proto/cri_codec.h turns them into bytes and back.
+// Twins of the messages of CRI v1 that the node agent uses (memory-pressure.md 6), for everybody
+// who must not see generated headers. common/proto/cri_codec.h turns them into bytes and back.
 namespace sluice::cri {
 
 /// Most pods, and most containers, of one answer.

@@ -24,7 +24,8 @@ inline constexpr std::size_t kNodeNameBytesMax = 253;
 /// Most entries of NodeReport::throttled.
 inline constexpr std::size_t kThrottledMax = 10'000;
 
-/// Pause between two reports when nothing happens, unless an ack says otherwise, and what it may say.
+/// Pause between two reports when nothing happens, unless an ack says otherwise, and what it may
+/// say.
 inline constexpr Duration kReportInterval = std::chrono::seconds{10};
 inline constexpr Duration kReportIntervalMin = std::chrono::milliseconds{250};
 inline constexpr Duration kReportIntervalMax = std::chrono::seconds{60};

@@ -17,8 +17,8 @@ inline constexpr std::size_t kNodeStreamBytesMax = std::size_t{4} << 20U;
 [[nodiscard]] std::string encode(const NodeReportAck& ack);
 
 /// Reads one message. too_large: more than kNodeStreamBytesMax, or more than kThrottledMax entries;
-/// bad_request: no such message, or a name that is too long or, for the node, missing. Sizes below 0
-/// read as 0, stall shares outside 0 to 100 as the nearer of them; unknown fields and values of
+/// bad_request: no such message, or a name that is too long or, for the node, missing. Sizes below
+/// 0 read as 0, stall shares outside 0 to 100 as the nearer of them; unknown fields and values of
 /// enumerations are ignored. Of a report of another protocol only the number is read.
 [[nodiscard]] Result<NodeReport> decode_node_report(std::string_view bytes);
 

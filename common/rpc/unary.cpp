@@ -146,10 +146,10 @@ UnaryClient::Ticket UnaryClient::call(const std::string& method, const std::stri
   in.hands->enter();
   in.stub->UnaryCall(
       &call->context, method, {}, &call->request, &call->reply,
-      [&io = in.io, hands = in.hands, inside = inside_.get(), alive = std::weak_ptr{in.alive}, call,
-       ticket](const grpc::Status& status) mutable {
+      [&io = in.io, hands = in.hands, inside = inside_.get(), alive = std::weak_ptr{in.alive},
+       held = call, ticket](const grpc::Status& status) mutable {
         // Moved on, since this function object is dropped here, on gRPC's thread.
-        auto mine = std::move(call);
+        auto mine = std::move(held);
         UnaryReply reply{{static_cast<Code>(status.error_code()), status.error_message()}, {}};
         if (status.ok()) {
           auto bytes = bytes_of(mine->reply);

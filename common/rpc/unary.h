@@ -16,7 +16,7 @@ class io_context;
 namespace sluice::rpc {
 
 struct UnaryOptions {
-  std::string target;  ///< `host:port` or `unix:/path`
+  std::string target;                                      ///< `host:port` or `unix:/path`
   std::size_t receive_bytes_max = std::size_t{16} << 20U;  ///< a larger answer: RESOURCE_EXHAUSTED
   std::size_t calls_max = 1'000;  ///< under way at a time; more end with RESOURCE_EXHAUSTED
 };

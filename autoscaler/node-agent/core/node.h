@@ -1,0 +1,86 @@
+#pragma once
+
+#include "common/time/time_point.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::node_agent {
+
+/// CPU bandwidth of a container as the kernel enforces it.
+struct CpuQuota {
+  std::int64_t quota_us = -1;  ///< CPU time per period; -1: no limit. Never 0
+  std::int64_t period_us = 100'000;
+
+  friend bool operator==(const CpuQuota&, const CpuQuota&) = default;
+};
+
+/// Kubernetes' quality-of-service classes, in the order in which they are throttled
+/// (memory-pressure.md 5.2).
+enum class QosClass : std::uint8_t { best_effort, burstable, guaranteed };
+
+/// What the annotations, labels and spec of a pod say about throttling one of its containers
+/// (memory-pressure.md 5.2, 11.3).
+struct Marks {
+  bool never = false;           ///< `sluice.dev/throttle: never`
+  bool holds_lock = false;      ///< `sluice.dev/holds-lock: "true"`
+  bool whole_pod = false;       ///< `sluice.dev/pause: pod`
+  bool sacrifice_jobs = false;  ///< `sluice.dev/sacrifice-jobs: "true"`
+  bool job = false;             ///< never started again when it fails (restartPolicy Never)
+  bool batch = false;           ///< of a pod that a Job made (label `batch.kubernetes.io/job-name`)
+  bool system = false;          ///< kube-system, static or critical pod, the runtime or a program of ours
+  bool init = false;            ///< an init container
+  bool request_proxy = false;   ///< the sidecar of a serving pod
+  bool serves = false;          ///< stands behind such a sidecar
+  bool exclusive_cpus = false;  ///< pinned to CPUs of its own
+  bool exec_probe = false;      ///< known to be probed by a command inside it
+};
+
+/// A container as the runtime and the kernel show it at one moment.
+struct Container {
+  std::string id;
+  std::string pod_uid;
+  std::string pod_namespace;
+  std::string pod;
+  std::string name;
+  std::uint32_t attempt = 0;
+  TimePoint started;  ///< by the runtime's clock
+  QosClass qos = QosClass::best_effort;
+  Marks marks;
+  std::int64_t memory_limit = 0;  ///< bytes; 0: none
+
+  /// Bytes in use that cannot be reclaimed; absent: not known yet, which is not 0.
+  std::optional<std::int64_t> working_set;
+  TimePoint sampled;  ///< when working_set was read
+
+  /// As the kernel has it; absent: not read yet or unreadable.
+  std::optional<CpuQuota> quota;
+  std::int64_t pod_quota_us = -1;  ///< of the parent cgroup, at the same period; -1: no limit
+  std::optional<bool> ready;       ///< absent: nobody knows
+};
+
+/// Stall information of the kernel (PSI), in percent of the last ten seconds.
+struct Stall {
+  double some_avg10 = 0;
+  double full_avg10 = 0;
+};
+
+/// The memory of the node, or of the cgroup that plays one.
+struct NodeMemory {
+  std::int64_t capacity = 0;  ///< bytes; the tightest of what bounds it; read again at every sample
+  std::int64_t used = 0;      ///< bytes that cannot be reclaimed, swap in use included
+  std::optional<Stall> stall; ///< absent: the kernel has none
+};
+
+/// Everything a policy may know, at one moment. Running containers only.
+struct Observation {
+  TimePoint now;
+  std::optional<NodeMemory> memory;  ///< absent: it could not be read
+  bool runtime_answers = true;       ///< false: `containers` is what was last heard
+  bool evicted = false;              ///< the kubelet has evicted a pod since the last observation
+  std::vector<Container> containers;
+};
+
+}  // namespace sluice::node_agent

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "common/base/result.h"
+#include "common/time/time_point.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace sluice::node_agent {
+
+enum class PolicyKind : std::uint8_t { headroom, paper, off };
+
+/// Who is throttled first within a class: the youngest, the smallest, or the one that can grow
+/// most.
+enum class Order : std::uint8_t { age, usage, growth };
+
+/// What a policy can be told (memory-pressure.md 11.2 and the numbers of 5). Shares are of the
+/// node's capacity, sizes bytes.
+struct PolicySettings {
+  PolicyKind policy = PolicyKind::headroom;
+  double upper = 0.90;     ///< U: act above it, strictly
+  double lower = 0.84;     ///< L: pressure is over below it, strictly
+  std::uint32_t step = 1;  ///< R: containers per step that usage asks for
+  Duration escalate_after = std::chrono::seconds{5};     ///< T
+  Duration sample = std::chrono::milliseconds{250};      ///< P, below L
+  Duration fast_sample = std::chrono::milliseconds{50};  ///< P, above L or with anything throttled
+  std::int64_t quota_millicores = 25;                    ///< q
+  double overcommit_factor = 0.6;                  ///< a: share of possible growth to be ready for
+  std::int64_t reserve = std::int64_t{200} << 20;  ///< kept free beside the safety test
+  Order order = Order::age;
+  bool gate = true;   ///< false: starts are never refused
+  bool pause = true;  ///< false: nobody is throttled or sacrificed
+
+  /// Over which growth is foreseen (5.3).
+  Duration horizon = std::chrono::seconds{3};
+  /// A container that was watched this long is believed to go on as it did; before that it may grow
+  /// to its limit. One oscillation of the slowest workload.
+  Duration known_after = std::chrono::seconds{60};
+  /// What a throttled container faults in per second and millicore: measured, section 3.
+  std::int64_t growth_per_millicore = std::int64_t{2} << 20;
+  Duration grace = std::chrono::seconds{5};             ///< a younger container is left alone (5.2)
+  Duration pause_min = std::chrono::milliseconds{500};  ///< hysteresis (5.4)
+  Duration run_min = std::chrono::seconds{1};           ///< hysteresis (5.4)
+  Duration pause_max = std::chrono::seconds{60};        ///< then somebody else's turn
+  double release_margin = 0.05;                         ///< under the trigger (5.4)
+  /// Usage above which what *could* grow is a reason to throttle; below it only the gate heeds it.
+  /// Close to the edge: who is paused keeps what it holds, and early pauses end in a queue
+  /// (DECISIONS).
+  double concern = 0.95;
+  double critical = 0.97;  ///< the emergency path (5.5)
+  double margin = 0.01;    ///< beside the growth of one reaction (5.1)
+  Duration update_latency = std::chrono::milliseconds{25};  ///< p99 of one update (section 3)
+  Duration deadlock_after = std::chrono::seconds{1};        ///< unsafe with one runner left (5.3)
+  Duration sacrifice_grace = std::chrono::seconds{2};       ///< between SIGTERM and SIGKILL
+};
+
+/// The smallest quota that can be configured: the kernel takes no less than 1000 us per 100 ms.
+inline constexpr std::int64_t kQuotaMillicoresMin = 10;
+inline constexpr std::int64_t kQuotaMillicoresMax = 1000;
+
+/// The first setting that cannot be, with the values that contradict each other (rows 3 and 4 of
+/// memory-pressure.md 9); absent: all is well.
+[[nodiscard]] std::optional<Problem> check(const PolicySettings& settings);
+
+[[nodiscard]] std::optional<PolicyKind> policy_named(std::string_view name);
+[[nodiscard]] std::optional<Order> order_named(std::string_view name);
+[[nodiscard]] std::string_view name(PolicyKind kind);
+[[nodiscard]] std::string_view name(Order order);
+
+}  // namespace sluice::node_agent

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "autoscaler/node-agent/core/reconciler.h"
+#include "autoscaler/node-agent/io/container_watch.h"
+#include "autoscaler/node-agent/io/cri_client.h"
+#include "autoscaler/node-agent/io/journal_file.h"
+#include "common/log/log.h"
+#include "common/time/clock.h"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice::node_agent {
+
+/// What was done so far, for metrics.
+struct HandCounts {
+  std::uint64_t throttles = 0;
+  std::uint64_t releases = 0;
+  std::uint64_t stops = 0;
+  std::uint64_t update_failures = 0;
+  std::uint64_t journal_failures = 0;
+  std::uint64_t alarms = 0;
+  Duration update_latency{};  ///< of all updates together
+};
+
+/// Carries out what the reconciler asks for: journal first, then the runtime; and tells it what
+/// came of it. One log line per action, with the numbers that led to it.
+class Hand {
+ public:
+  struct Parts {
+    CriClient& client;
+    ContainerWatch& watch;
+    JournalFile* journal;  ///< absent in a dry run: nothing is written
+    Reconciler& reconciler;
+    const Clock& clock;
+    const log::Logger& log;
+  };
+
+  /// All parts outlive this.
+  explicit Hand(const Parts& parts) : parts_{parts} {}
+
+  /// Runs when what was decided no longer fits, from within whatever found that out.
+  void on_look_again(std::function<void()> look_again) { look_again_ = std::move(look_again); }
+
+  void carry_out(const std::vector<Action>& actions);
+
+  /// Names a container in log lines.
+  [[nodiscard]] std::string shown(const std::string& id) const;
+
+  [[nodiscard]] const HandCounts& counts() const { return counts_; }
+
+  /// Whether we have stopped this container.
+  [[nodiscard]] bool has_stopped(const std::string& id) const;
+
+  /// Whether the last write of the journal has failed: throttles are not begun then.
+  [[nodiscard]] bool journal_fails() const { return journal_fails_; }
+
+ private:
+  void write_down(const std::vector<Action>& actions, std::vector<std::string>& failed);
+  void carry_out(const Update& update);
+  void carry_out(const ReadBack& read);
+  void carry_out(const Stop& stop);
+  void tell(const Alarm& alarm);
+  void updated(const Update& update, TimePoint asked, Outcome outcome, const std::string& text);
+
+  Parts parts_;
+  std::function<void()> look_again_;
+  HandCounts counts_;
+  bool journal_fails_ = false;
+  std::deque<std::string> stopped_;  // ids, the newest kStoppedMax
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace sluice::node_agent

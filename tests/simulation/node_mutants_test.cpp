@@ -1,0 +1,93 @@
+// Goal: the properties of the simulated node can fail.
+// Method: one doctored rule, wire or journal per property.
+
+#include "autoscaler/node-agent/core/quota.h"
+#include "tests/simulation/node_run.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace sluice::node_agent {
+namespace {
+
+PolicySettings throttling() {
+  PolicySettings settings;
+  settings.reserve = std::int64_t{4} << 20;
+  settings.gate = false;
+  return settings;
+}
+
+/// Whether one of ten runs under `doctoring` breaks a promise that reads like `claim`.
+bool breaks(std::string_view claim, const Doctoring& doctoring, const NodeFaults& faults = {}) {
+  NodeScene scene = lab(12);
+  scene.bystanders = true;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const NodeRun run = play(scene, throttling(), seed, faults, doctoring);
+    const bool found = std::any_of(
+        run.breaches.begin(), run.breaches.end(),
+        [&](const std::string& breach) { return breach.find(claim) != std::string::npos; });
+    if (found) return true;
+  }
+  return false;
+}
+
+void throttle(Decision& decision, const Observation& seen, std::string_view id) {
+  for (const Container& one : seen.containers) {
+    if (one.id == id) decision.throttled.push_back({.id = one.id, .quota = signature(25)});
+  }
+}
+
+TEST(NodeMutants, RuleThatNeverReleasesIsSeen) {
+  const Doctoring sticky{.decision = [](Decision& decision, const Observation& seen) {
+    throttle(decision, seen, "service");
+  }};
+  EXPECT_TRUE(breaks("not restored: service", sticky));
+  EXPECT_TRUE(breaks("throttled without a reason", sticky));
+}
+
+TEST(NodeMutants, RuleThatTouchesTheExemptIsSeen) {
+  EXPECT_TRUE(breaks("exempt", {.decision = [](Decision& decision, const Observation& seen) {
+                       if (!decision.throttled.empty()) throttle(decision, seen, "exempt");
+                     }}));
+}
+
+TEST(NodeMutants, RuleThatKillsBystandersIsSeen) {
+  EXPECT_TRUE(breaks("killed a bystander", {.decision = [](Decision& decision, const Observation&) {
+                       if (!decision.throttled.empty()) decision.sacrifice = Sacrifice{"service"};
+                     }}));
+}
+
+TEST(NodeMutants, RuleThatThrottlesAllNeverFinishes) {
+  EXPECT_TRUE(
+      breaks("jobs were done", {.decision = [](Decision& decision, const Observation& seen) {
+               decision.throttled.clear();
+               for (const Container& one : seen.containers) {
+                 decision.throttled.push_back({.id = one.id, .quota = signature(1)});
+               }
+             }}));
+}
+
+TEST(NodeMutants, ReleaseToUnlimitedInsteadOfTheOriginalIsSeen) {
+  EXPECT_TRUE(breaks("more than given", {.update = [](CpuQuota& quota) {
+                       if (!is_signature(quota)) quota = kUnlimited;
+                     }}));
+}
+
+TEST(NodeMutants, ReleaseByZeroIsSeen) {
+  EXPECT_TRUE(breaks("quota 0 was sent", {.update = [](CpuQuota& quota) {
+                       if (is_unlimited(quota)) quota.quota_us = 0;
+                     }}));
+}
+
+TEST(NodeMutants, LostJournalIsSeen) {
+  EXPECT_TRUE(breaks("not restored", {.loses_journal = true}, {.crash = true}) ||
+              breaks("throttled without a reason", {.loses_journal = true}, {.crash = true}));
+}
+
+TEST(NodeMutants, NothingDoctoredBreaksNothing) {
+  EXPECT_FALSE(breaks("", {}));
+}
+
+}  // namespace
+}  // namespace sluice::node_agent

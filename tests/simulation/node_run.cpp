@@ -1,0 +1,218 @@
+#include "tests/simulation/node_run.h"
+
+#include "autoscaler/node-agent/core/quota.h"
+#include "autoscaler/node-agent/core/start_gate.h"
+#include "tests/simulation/node_agent_twin.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+namespace sluice::node_agent {
+namespace {
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+/// Quotas must be what they were this long after the last job: the reconciler's wait for late
+/// effects, and a little.
+constexpr double kSettleMs = 20'000;
+/// Below the concern of the rule this long with somebody still throttled: no reason is left.
+constexpr double kCalmMs = 5'000;
+
+struct Job {
+  int number = 0;
+  std::uint32_t attempt = 0;
+  double may_start = 0;
+};
+
+class Replay {
+ public:
+  Replay(const NodeScene& scene, const PolicySettings& settings, std::uint64_t seed,
+         const NodeFaults& faults, const Doctoring& doctoring)
+      : scene_(scene),
+        settings_(settings),
+        faulty_(faults.lost + faults.late > 0 || faults.runtime_down || faults.crash),
+        kernel_(scene.capacity, scene.cores, seed),
+        agent_(kernel_, settings, faults, doctoring, seed ^ 0x9E3779B97F4A7C15ULL),
+        gated_(settings.policy == PolicyKind::headroom && settings.gate) {
+    for (int i = 0; i < scene.jobs; ++i) waiting_.push_back({.number = i});
+    if (scene.bystanders) {
+      const Workload still{.limit = 8 * kMiB, .step = kMiB};
+      add_still("service", still, CpuQuota{30'000, 100'000});
+      add_still("exempt", still, kUnlimited).shown.marks.never = true;
+    }
+  }
+
+  NodeRun play() {
+    double now = 0;
+    for (; run_.done < scene_.jobs && now < scene_.give_up_ms; now += scene_.step_ms) step(now);
+    run_.makespan_ms = now;
+    if (run_.done < scene_.jobs) breach("only " + std::to_string(run_.done) + " jobs were done");
+    agent_.end_faults();
+    for (const double end = now + kSettleMs; now < end; now += scene_.step_ms) step(now);
+    for (const auto& [id, group] : kernel_.groups()) {
+      if (!(group.quota == group.original)) breach("not restored: " + id);
+    }
+    run_.updates = agent_.updates();
+    auto& others = agent_.breaches();
+    run_.breaches.insert(run_.breaches.end(), others.begin(), others.end());
+    return run_;
+  }
+
+ private:
+  Cgroup& add_still(const std::string& id, const Workload& load, const CpuQuota& original) {
+    return kernel_.create(shown(id, 0), load, original, 0);
+  }
+
+  static Container shown(const std::string& name, double now) {
+    Container one;
+    one.id = one.name = one.pod = one.pod_uid = name;
+    one.started = TimePoint{std::chrono::hours{10'000} +
+                            std::chrono::microseconds{static_cast<std::int64_t>(now * 1000)}};
+    return one;
+  }
+
+  void step(double now) {
+    std::vector<std::string> killed;
+    std::vector<std::string> completed;
+    kernel_.pass(now, scene_.step_ms, killed, completed);
+    for (const std::string& id : killed) end(id, now, run_.restarts_kernel);
+    for (const std::string& id : completed) {
+      running_.erase(id);
+      paused_since_.erase(id);
+      ++run_.done;
+    }
+    for (const std::string& id : agent_.pass(now)) {
+      kernel_.remove(id);
+      end(id, now, run_.restarts_own);
+    }
+    if (agent_.decided_now()) {
+      gate_.report(agent_.decision().admit_bytes, running_.size());
+      for (const std::string& id : agent_.known()) gate_.settled(id);
+    }
+    if (std::fmod(now, 50) < scene_.step_ms) start_jobs(now);
+    account(now);
+  }
+
+  void start_jobs(double now) {
+    for (auto it = waiting_.begin(); it != waiting_.end();) {
+      if (static_cast<int>(running_.size()) + backing_off(now) >= scene_.at_once &&
+          it->attempt == 0) {
+        return;
+      }
+      if (it->may_start > now) {
+        ++it;
+        continue;
+      }
+      const std::string id =
+          "job-" + std::to_string(it->number) + "-" + std::to_string(it->attempt);
+      const TimePoint at{std::chrono::microseconds{static_cast<std::int64_t>(now * 1000)}};
+      if (gated_ && !gate_.admit(id, scene_.load.limit, at)) return;
+      Container one = shown(id, now);
+      one.name = "job-" + std::to_string(it->number);
+      one.attempt = it->attempt;
+      one.marks.batch = true;
+      const bool limited = scene_.bystanders && it->number % 3 == 0;
+      kernel_.create(one, scene_.load, limited ? CpuQuota{60'000, 100'000} : kUnlimited, now);
+      gate_.started(id, at);
+      running_[id] = {*it, now};
+      it = waiting_.erase(it);
+    }
+  }
+
+  [[nodiscard]] int backing_off(double now) const {
+    return static_cast<int>(std::count_if(waiting_.begin(), waiting_.end(), [&](const Job& job) {
+      return job.attempt > 0 && job.may_start > now;
+    }));
+  }
+
+  void end(const std::string& id, double now, int& restarts) {
+    const auto found = running_.find(id);
+    if (found == running_.end()) return breach("killed a bystander: " + id);
+    ++restarts;
+    run_.wasted_ms += last_cpu_[id];
+    Job job = found->second.first;
+    const double backoff = std::min(10.0 * std::exp2(job.attempt), 300.0) * 1000;
+    job.may_start = now + backoff * scene_.backoff_scale;
+    ++job.attempt;
+    running_.erase(found);
+    paused_since_.erase(id);
+    waiting_.push_front(job);
+  }
+
+  void account(double now) {
+    run_.peak = std::max(run_.peak, kernel_.used());
+    bool throttled = false;
+    for (const auto& [id, group] : kernel_.groups()) {
+      run_.core_ms += group.cpu_ms - last_cpu_[id];
+      last_cpu_[id] = group.cpu_ms;
+      if (group.quota == group.original) {
+        paused_since_.erase(id);
+        continue;
+      }
+      throttled = true;
+      const double since = paused_since_.try_emplace(id, now).first->second;
+      run_.longest_pause_ms = std::max(run_.longest_pause_ms, now - since);
+    }
+    const double calm = settings_.concern - settings_.release_margin - 0.1;
+    const bool quiet =
+        static_cast<double>(kernel_.used()) < calm * static_cast<double>(scene_.capacity);
+    if (!throttled || !quiet) calm_since_ = now;
+    // Calls that are lost or late may prolong it; what must not be is that it never ends.
+    const double patience = kCalmMs + (faulty_ ? kSettleMs : 0);
+    if (now - calm_since_ > patience) {
+      breach("throttled without a reason");
+      calm_since_ = now;
+    }
+  }
+
+  void breach(const std::string& what) { run_.breaches.push_back(what); }
+
+  NodeScene scene_;
+  PolicySettings settings_;
+  bool faulty_;
+  SimKernel kernel_;
+  AgentTwin agent_;
+  StartGate gate_;
+  bool gated_;
+  std::deque<Job> waiting_;
+  std::map<std::string, std::pair<Job, double>> running_;
+  std::map<std::string, double> last_cpu_;
+  std::map<std::string, double> paused_since_;
+  double calm_since_ = 0;
+  NodeRun run_;
+};
+
+}  // namespace
+
+NodeScene lab(int at_once) {
+  return {.capacity = 512 * kMiB,
+          .cores = 1,
+          .load = {.limit = 64 * kMiB, .step = 4 * kMiB, .cycles = 40, .nap_ms = 60, .work_ms = 3},
+          .jobs = 22,
+          .at_once = at_once,
+          .backoff_scale = 0.03,
+          .step_ms = 10,
+          .give_up_ms = 600'000};
+}
+
+NodeScene full_size(int at_once) {
+  return {.capacity = 32 * 1024 * kMiB,
+          .cores = 8,
+          .load = {.limit = 4096 * kMiB,
+                   .step = 512 * kMiB,
+                   .cycles = 40,
+                   .nap_ms = 1000,
+                   .work_ms = 1000},
+          .jobs = 50,
+          .at_once = at_once,
+          .backoff_scale = 1,
+          .step_ms = 50,
+          .give_up_ms = 36'000'000};
+}
+
+NodeRun play(const NodeScene& scene, const PolicySettings& settings, std::uint64_t seed,
+             const NodeFaults& faults, const Doctoring& doctoring) {
+  return Replay{scene, settings, seed, faults, doctoring}.play();
+}
+
+}  // namespace sluice::node_agent

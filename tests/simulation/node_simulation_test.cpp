@@ -1,0 +1,145 @@
+// Goal: on a node whose kernel kills, the hook keeps its promises in every replay, whatever fails.
+// Method: the experiment of memory-pressure.md 4 on a simulated kernel, many seeds; the properties
+// are checked in each step by the run itself (node_run.cpp) and come back as breaches.
+
+#include "tests/simulation/node_run.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace sluice::node_agent {
+namespace {
+
+constexpr std::uint64_t kSeeds = 20;
+
+PolicySettings at_lab_scale(PolicyKind policy = PolicyKind::headroom) {
+  PolicySettings settings;
+  settings.policy = policy;
+  settings.reserve = std::int64_t{4} << 20;  // 200 MiB of 32 GiB
+  return settings;
+}
+
+PolicySettings throttle_only() {
+  PolicySettings settings = at_lab_scale();
+  settings.gate = false;
+  return settings;
+}
+
+PolicySettings gate_only() {
+  PolicySettings settings = at_lab_scale();
+  settings.pause = false;
+  return settings;
+}
+
+struct Sum {
+  int own = 0;
+  int kernel = 0;
+  double makespan_s = 0;
+  double wasted_s = 0;
+  int updates = 0;
+  std::string breaches;
+};
+
+Sum pooled(NodeScene scene, const PolicySettings& settings, std::uint64_t seeds,
+           const NodeFaults& faults = {}) {
+  Sum sum;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const NodeRun run = play(scene, settings, seed, faults);
+    sum.own += run.restarts_own;
+    sum.kernel += run.restarts_kernel;
+    sum.makespan_s += run.makespan_ms / 1000;
+    sum.wasted_s += run.wasted_ms / 1000;
+    sum.updates += run.updates;
+    for (const std::string& breach : run.breaches) {
+      sum.breaches += "seed " + std::to_string(seed) + ": " + breach + "\n";
+    }
+  }
+  return sum;
+}
+
+NodeScene with_bystanders(int at_once) {
+  NodeScene scene = lab(at_once);
+  scene.bystanders = true;
+  return scene;
+}
+
+TEST(NodeSimulation, SameSeedIsTheSameRun) {
+  const NodeRun one = play(lab(12), throttle_only(), 7);
+  const NodeRun two = play(lab(12), throttle_only(), 7);
+  EXPECT_EQ(one.restarts_kernel, two.restarts_kernel);
+  EXPECT_EQ(one.updates, two.updates);
+  EXPECT_EQ(one.core_ms, two.core_ms);
+}
+
+TEST(NodeSimulation, OvercommitKillsWithoutAHookAsItDoesOnARealKernel) {
+  EXPECT_EQ(pooled(lab(9), at_lab_scale(PolicyKind::off), 10).kernel, 0);
+  EXPECT_GT(pooled(lab(12), at_lab_scale(PolicyKind::off), 10).kernel, 200);
+}
+
+TEST(NodeSimulation, EveryPolicyKeepsThePromisesAtEveryOvercommit) {
+  for (const int at_once : {9, 10, 11, 12}) {
+    for (const auto& settings : {at_lab_scale(PolicyKind::off), at_lab_scale(PolicyKind::paper),
+                                 gate_only(), throttle_only(), at_lab_scale()}) {
+      EXPECT_EQ(pooled(with_bystanders(at_once), settings, 4).breaches, "");
+    }
+  }
+}
+
+TEST(NodeSimulation, OffAndGateOnlySendNoUpdates) {
+  EXPECT_EQ(pooled(lab(12), at_lab_scale(PolicyKind::off), 5).updates, 0);
+  EXPECT_EQ(pooled(lab(12), gate_only(), 5).updates, 0);
+}
+
+TEST(NodeSimulation, WithTheGateNobodyIsSacrificedAndTheKernelHardlyKills) {
+  for (const int at_once : {11, 12}) {
+    const Sum off = pooled(lab(at_once), at_lab_scale(PolicyKind::off), kSeeds);
+    const Sum ours = pooled(lab(at_once), at_lab_scale(), kSeeds);
+    EXPECT_EQ(ours.own, 0);
+    EXPECT_LE(ours.kernel * 20, off.kernel);
+    EXPECT_LE(ours.makespan_s, off.makespan_s * 1.05);
+    EXPECT_EQ(ours.breaches, "");
+  }
+}
+
+TEST(NodeSimulation, HeadroomLosesLessWorkThanThePublishedRule) {
+  const Sum paper = pooled(lab(12), at_lab_scale(PolicyKind::paper), 20);
+  const Sum ours = pooled(lab(12), at_lab_scale(), 20);
+  EXPECT_LT(ours.wasted_s, paper.wasted_s / 10);
+}
+
+TEST(NodeSimulation, LostAndLateAnswersLeaveNobodyThrottled) {
+  const NodeFaults faults{.lost = 0.2, .late = 0.2};
+  EXPECT_EQ(pooled(with_bystanders(12), throttle_only(), kSeeds, faults).breaches, "");
+  EXPECT_EQ(pooled(with_bystanders(12), at_lab_scale(PolicyKind::paper), 20, faults).breaches, "");
+}
+
+TEST(NodeSimulation, RuntimeThatIsDownForAWhileLeavesNobodyThrottled) {
+  const NodeFaults faults{.runtime_down = true};
+  EXPECT_EQ(pooled(with_bystanders(12), throttle_only(), kSeeds, faults).breaches, "");
+  EXPECT_EQ(pooled(with_bystanders(12), at_lab_scale(), 20, faults).breaches, "");
+}
+
+TEST(NodeSimulation, AgentThatIsKilledNowAndThenLeavesNobodyThrottled) {
+  const NodeFaults faults{.crash = true};
+  EXPECT_EQ(pooled(with_bystanders(12), throttle_only(), kSeeds, faults).breaches, "");
+  const Sum gated = pooled(with_bystanders(12), at_lab_scale(), kSeeds, faults);
+  EXPECT_EQ(gated.breaches, "");
+  EXPECT_EQ(gated.own, 0);
+}
+
+TEST(NodeSimulation, ClockStepsLeaveNobodyThrottled) {
+  const NodeFaults faults{.clock_steps = true};
+  EXPECT_EQ(pooled(with_bystanders(12), throttle_only(), kSeeds, faults).breaches, "");
+}
+
+TEST(NodeSimulation, AllFaultsTogetherLeaveNobodyThrottled) {
+  const NodeFaults faults{
+      .lost = 0.1, .late = 0.1, .runtime_down = true, .crash = true, .clock_steps = true};
+  EXPECT_EQ(pooled(with_bystanders(12), throttle_only(), kSeeds, faults).breaches, "");
+  EXPECT_EQ(pooled(with_bystanders(11), at_lab_scale(), kSeeds, faults).breaches, "");
+}
+
+}  // namespace
+}  // namespace sluice::node_agent
