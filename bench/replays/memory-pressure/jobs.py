@@ -1,0 +1,168 @@
+"""The paper's experiment at 1/64 scale: jobs that fill a small node, and whoever starts them."""
+
+import dataclasses
+import os
+import threading
+import time
+from concurrent import futures
+
+import grpc
+
+from node_agent.cri import EXITED
+from node_agent.lab import MIB
+
+NODE_BYTES = 512 * MIB       # 32 GB / 64
+LIMIT_BYTES = 64 * MIB       # 4 GB / 64
+JOBS = 22
+AT_ONCE = {110: 9, 125: 10, 137: 11, 150: 12}   # overcommit in percent: containers at once
+STEP_MIB, CYCLES, ROUNDS, NAP_MS = 4, 40, 300_000, 60
+BACK_OFF_SCALE = 0.03        # of the kubelet's 10, 20, 40 ... 300 s
+CORES = 0.6
+SHARES = 16384               # a part of a core is little, but that part it gets
+POLL_SECONDS = 0.05
+RUN_SECONDS = 600            # far more than any run takes
+KILLED = (137, 143)          # SIGKILL, and SIGTERM by whoever stops it in order
+
+
+@dataclasses.dataclass
+class Job:
+    number: int
+    seed: int
+    attempt: int = 0
+    not_before: float = 0
+    container: object = None
+    starting: object = None      # the future of its container
+    spent: float = 0             # CPU seconds of this attempt, as last seen
+
+    def arguments(self):
+        return ['vol', LIMIT_BYTES // MIB, STEP_MIB, CYCLES, ROUNDS, self.seed, NAP_MS]
+
+
+@dataclasses.dataclass
+class Outcome:
+    """One run. Bytes are of the node's group, page cache and kernel memory included."""
+    overcommit: int
+    policy: str
+    seed: int
+    restarts_own: int = 0
+    restarts_kernel: int = 0
+    makespan_s: float = 0
+    core_seconds: float = 0
+    core_seconds_wasted: float = 0   # of attempts that were killed, as last seen
+    update_calls: int = 0
+    peak_bytes: int = 0
+
+    def restarts(self):
+        return self.restarts_own + self.restarts_kernel
+
+
+def small_node(lab):
+    """One core at most half used, so that a run costs the same whatever else the machine does."""
+    period = 10_000
+    last = max(os.sched_getaffinity(0))
+    return lab.node(NODE_BYTES, cpus=str(last), quota=(int(CORES * period), period), shares=SHARES)
+
+
+class Workflow:
+    """Keeps so many jobs at once in containers until all are done. A job that was killed keeps its
+    place and starts from zero after its back-off. `gate` is asked before each start.
+
+    Calls that take long on a busy machine are made beside each other, or it would be the starts that
+    bound how many run at once.
+    """
+
+    def __init__(self, pod, at_once, seed, gate):
+        self.pod = pod
+        self.at_once = at_once
+        self.gate = gate
+        self.waiting = [Job(number, seed * 1000 + number) for number in range(JOBS)]
+        self.placed = []
+        self.killed = []         # ids of the containers that were killed
+        self.wasted = 0.0
+        self.other_ends = []     # exit codes that are neither success nor a kill
+        self.failed_starts = 0
+        self.pause = threading.Event()
+
+    def run(self, watch=lambda: None):
+        """Runs them all; the seconds from the first start to the last end. `watch` sees every poll."""
+        began = time.monotonic()
+        with futures.ThreadPoolExecutor(max_workers=2 * self.at_once) as self.hands:
+            while self.waiting or self.placed:
+                if time.monotonic() - began > RUN_SECONDS:
+                    raise RuntimeError(f'{len(self.waiting) + len(self.placed)} jobs are not done after '
+                                       f'{RUN_SECONDS} s')
+                self.meter()
+                self.collect()
+                self.fill()
+                watch()
+                self.pause.wait(POLL_SECONDS)
+            return time.monotonic() - began
+
+    def running(self):
+        return [job.container for job in self.placed if job.container]
+
+    def meter(self):
+        for job in self.placed:
+            if job.container:
+                try:
+                    job.spent = job.container.group.cpu_seconds()
+                except OSError:
+                    continue  # its group has gone: it has ended, and collect() will hear of it
+
+    def collect(self):
+        for job in [job for job in self.placed if job.starting and job.starting.done()]:
+            self.take_place(job)
+        ended = {one.id for one in self.pod.lab.cri.containers(pod=self.pod.id, state=EXITED)}
+        for job in [job for job in self.placed if job.container and job.container.id in ended]:
+            self.finish(job)
+
+    def take_place(self, job):
+        """Its container was started; or was not: on a full node the kernel kills even what would
+        become the container. That is no restart, since no work is lost, but it takes its time."""
+        starting, job.starting = job.starting, None
+        if isinstance(starting.exception(), grpc.RpcError):
+            self.failed_starts += 1
+            self.gate.ended(job.number)
+            self.back_off(job)
+        else:
+            job.container = starting.result()
+            self.gate.started(job.number)
+
+    @staticmethod
+    def back_off(job):
+        job.not_before = time.monotonic() + min(10 * 2 ** job.attempt, 300) * BACK_OFF_SCALE
+        job.attempt += 1
+
+    def finish(self, job):
+        container, job.container = job.container, None
+        code = container.status().exit_code
+        self.gate.ended(job.number)
+        self.hands.submit(self.remove, container)
+        if code == 0:
+            self.placed.remove(job)
+            return
+        if code in KILLED:
+            self.killed.append(container.id)
+            self.wasted += job.spent
+        else:
+            self.other_ends.append(code)
+        self.back_off(job)
+
+    @staticmethod
+    def remove(container):
+        try:
+            container.remove()
+        except grpc.RpcError:
+            pass  # seen once in a few hundred on a busy machine: a ghost (row 69d); its job goes on
+
+    def fill(self):
+        while len(self.placed) < self.at_once and self.waiting:
+            self.placed.append(self.waiting.pop(0))
+        for job in self.placed:
+            idle = job.container is None and job.starting is None
+            due = idle and time.monotonic() >= job.not_before
+            if due and self.gate.admit(job.number, LIMIT_BYTES):
+                job.spent = 0.0
+                job.starting = self.hands.submit(
+                    self.pod.run, f'job-{job.number}', job.arguments(), attempt=job.attempt,
+                    memory=LIMIT_BYTES)

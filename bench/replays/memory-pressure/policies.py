@@ -1,0 +1,30 @@
+"""The rules that a replay compares, as flags of `node-agent`. Sizes are scaled like the node."""
+
+import dataclasses
+
+# 200 MiB of a machine of 32 GB.
+SCALED = {'reserve': '4Mi', 'lease': '5s'}
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """`gated`: whoever starts the jobs asks first. Without flags there is no agent at all."""
+    name: str
+    flags: dict | None = None
+    gated: bool = False
+    what: str = ''
+
+
+POLICIES = {policy.name: policy for policy in (
+    Policy('off', what='no agent: the kernel kills'),
+    # The set of memory-pressure.md 4 that did best here; its authors tune theirs by hand as well.
+    Policy('paper', {'policy': 'paper', 'upper': '0.92', 'lower': '0.86', 'escalate-after': '2s',
+                     'step': '2', 'quota': '10m'}, what='the rule of Kang and Yu, tuned'),
+    Policy('gate-only', {'no-pause': None}, gated=True, what='the start gate of headroom alone'),
+    Policy('throttle-only', {'no-gate': None}, what='the throttling of headroom alone'),
+    Policy('headroom', {}, gated=True, what='both'),
+)}
+
+# Behind its gate headroom seldom has to throttle. Bounds that every run crosses give a SIGKILL
+# something to leave behind.
+TIGHT = Policy('headroom, tight', {'upper': '0.75', 'lower': '0.65'}, gated=True)

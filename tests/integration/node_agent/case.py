@@ -1,0 +1,89 @@
+"""What every theme of the node agent shares: one laboratory, and nodes and pods that a test uses up."""
+
+import unittest
+
+from engine import BIN
+from node_agent.lab import MIB, Lab, reason_against
+from wire import eventually
+
+NO_LAB = 'no laboratory on this machine'  # ctest reports SKIPPED where it reads this
+NODE_AGENT = str(BIN / 'node-agent')
+FREE = (-1, 100_000)
+# The published rule with bounds that a few containers cross, all of them restricted in one step and
+# nobody sacrificed while the test lasts: what is throttled then is known beforehand.
+PRESS = {'policy': 'paper', 'upper': '0.5', 'lower': '0.4', 'step': 20, 'escalate_after': '600s',
+         'sample': '50ms'}
+NODE_BYTES = 256 * MIB
+FILLER_MIB = 150  # alone above the upper bound, without it everything else is below the lower one
+
+
+def required_lab():
+    """Without a runtime nothing can be shown here: said loudly, and never taken for passed."""
+    reason = reason_against()
+    if reason:
+        raise unittest.SkipTest(f'{NO_LAB}: {reason}')
+
+
+class LabCase(unittest.TestCase):
+    """Tests that share a runtime. Each has a node of its own, `self.node`, made by `NODE`."""
+
+    NODE = {'memory': NODE_BYTES}
+
+    @classmethod
+    def setUpClass(cls):
+        required_lab()
+        cls.lab = cls.enterClassContext(Lab())
+
+    def setUp(self):
+        self.node = self.lab.node(**self.NODE)
+        self.addCleanup(self.lab.remove_pods)
+
+    def pod(self, name='pod', **more):
+        return self.lab.pod(self.node, name, **more)
+
+
+class AgentCase(LabCase):
+    """Tests of the program over the node. `self.begin`: where the runtime's log stood before."""
+
+    def setUp(self):
+        super().setUp()
+        self.begin = len(self.lab.log())
+        self.filler = None
+
+    def agent(self, **given):
+        from node_agent.agent import Agent  # only here: a skipped test needs no gRPC
+        agent = Agent(NODE_AGENT, self.lab, self.node, **given)
+        self.addCleanup(agent.close)
+        return agent
+
+    def small(self, name, arguments=('grow', 8), **more):
+        """A container that would not press on the node by itself; in a pod of its own."""
+        return self.pod(name).run(name, arguments, **{'memory': 32 * MIB, **more})
+
+    def press(self):
+        """Fills the node beyond the upper bound of PRESS."""
+        self.filler = self.pod('filler').run('filler', ['grow', FILLER_MIB])
+        eventually(lambda: self.node.working_set() > NODE_BYTES // 2, 'the node is under pressure')
+
+    def relieve(self):
+        """Below the lower bound again."""
+        self.filler.remove()
+        eventually(lambda: self.node.working_set() < NODE_BYTES * 0.4, 'the pressure is over')
+
+    def wait_throttled(self, *containers):
+        for one in containers:
+            eventually(lambda one=one: one.quota()[0] not in (-1, 0) and one.quota()[0] < 10_000,
+                       f'{one.name} is throttled, it has {one.quota()}')
+
+    def wait_quota(self, container, quota, seconds=20):
+        try:
+            eventually(lambda: container.quota() == quota, f'{container.name} has {quota}', seconds)
+        except AssertionError as late:
+            raise AssertionError(f'{late}; it has {container.quota()}') from None
+
+    def updates(self, container):
+        """How many times the runtime was asked to change a container since the test began."""
+        return self.lab.asked('UpdateContainerResources', self.begin).count(container.id)
+
+    def stops(self):
+        return self.lab.asked('StopContainer', self.begin)
