@@ -5,10 +5,10 @@
 #include "activator/version.h"
 #include "common/net/open_files.h"
 #include "common/net/ready_line.h"
+#include "common/net/side_limits.h"
 
 #include <algorithm>
 #include <csignal>
-#include <fcntl.h>
 #include <malloc.h>
 
 namespace sluice::activator {
@@ -20,14 +20,6 @@ constexpr int kSettleSteps = 100;  // in turns of the loop: a machine that is bu
 constexpr const char* kNotYet = "connection has not yet been established\n";
 constexpr const char* kLeaving = "received SIGTERM from kubelet\n";
 
-net::ServerLimits side_limits() {
-  net::ServerLimits limits;
-  limits.head_bytes_max = 16 * 1024;
-  limits.connections_max = 256;
-  limits.head_timeout = std::chrono::seconds{5};
-  return limits;
-}
-
 FrontSpec front_spec(const Config& config) {
   FrontSpec spec;
   spec.queues = config.queues;
@@ -36,11 +28,6 @@ FrontSpec front_spec(const Config& config) {
   spec.pods.head_bytes_max = config.limits.head_bytes_max;
   spec.pods.fields_max = config.limits.fields_max;
   return spec;
-}
-
-// An error of a listener names the variable that would change it.
-Problem named(const char* variable, const Problem& problem) {
-  return {std::string{variable} + ": " + problem.what, problem.fix};
 }
 
 // Those who wait take a descriptor each, those on a pod a second one: a quarter is kept for them.
@@ -107,8 +94,8 @@ App::App(Config config)
       status_{[this](std::string& out) { write_metrics(out); }, [this] { return checks(); }},
       serving_tls_{config_.certs_dir, config_.tls_settings, log_},
       serving_{io_, clock_, front_, config_.limits},
-      metrics_{io_, clock_, status_, side_limits()},
-      signals_{io_, SIGINT, SIGTERM},
+      metrics_{io_, clock_, status_, net::side_limits()},
+      signals_{io_},
       ticker_{io_},
       drain_timer_{io_},
       next_tick_{clock_.now() + kReportPeriod} {
@@ -128,23 +115,23 @@ App::~App() = default;
 
 Result<int, Problem> App::open() {
   const auto http = serving_.listen(config_.http);
-  if (!http) return named("SLUICE_HTTP_ADDRESS", http.error());
+  if (!http) return settings::named("SLUICE_HTTP_ADDRESS", http.error());
   const auto h2c = serving_.listen(config_.h2c);
-  if (!h2c) return named("SLUICE_H2C_ADDRESS", h2c.error());
+  if (!h2c) return settings::named("SLUICE_H2C_ADDRESS", h2c.error());
   addresses_ = {{"serving", *http}, {"h2c", *h2c}};
   if (config_.tls) {
     const auto tls = serving_tls_.open(serving_, *config_.tls);
-    if (!tls) return named("SLUICE_TLS_ADDRESS", tls.error());
+    if (!tls) return settings::named("SLUICE_TLS_ADDRESS", tls.error());
     if (*tls) addresses_.emplace_back("tls", **tls);
   }
   if (config_.observability.metrics) {
     const auto metrics = metrics_.listen(*config_.observability.metrics);
-    if (!metrics) return named("SLUICE_METRICS_ADDRESS", metrics.error());
+    if (!metrics) return settings::named("SLUICE_METRICS_ADDRESS", metrics.error());
     addresses_.emplace_back("metrics", *metrics);
   }
   if (config_.pods_over_tls) {
     const auto trusted = pod_tls_.open();
-    if (!trusted) return named("SLUICE_POD_TLS", trusted.error());
+    if (!trusted) return settings::named("SLUICE_POD_TLS", trusted.error());
     prober_.set_door([this](RevisionHandle revision, net::Address& address) {
       return pod_tls_.door(front_.id_of(revision).space, address);
     });
@@ -152,7 +139,7 @@ Result<int, Problem> App::open() {
   const auto linked = open_link();
   if (!linked) return linked.error();
   book_.set_own({*http, *h2c});
-  if (const auto problem = directory_.open()) return named("SLUICE_PLATFORM", *problem);
+  if (const auto problem = directory_.open()) return settings::named("SLUICE_PLATFORM", *problem);
   peer_->start();
   return tell_ready();
 }
@@ -176,19 +163,13 @@ Result<int, Problem> App::open_link() {
                                                  .address = reached.text(),
                                                  .version = std::string{kVersion}}},
                                        peer_events());
-  if (!stream) return named("SLUICE_TLS_DIR", stream.error());
+  if (!stream) return settings::named("SLUICE_TLS_DIR", stream.error());
   peer_ = std::move(*stream);
   return 0;
 }
 
 Result<int, Problem> App::tell_ready() const {
-  if (config_.ready_fd < 0) return 0;
-  if (::fcntl(config_.ready_fd, F_GETFD) < 0) {
-    return Problem{"descriptor " + std::to_string(config_.ready_fd) +
-                       " of --ready-fd or SLUICE_READY_FD is not open",
-                   "pass an open one, or none"};
-  }
-  net::write_ready_line(config_.ready_fd, addresses_);
+  if (auto problem = net::tell_ready(config_.ready_fd, addresses_)) return std::move(*problem);
   return 0;
 }
 
@@ -204,7 +185,7 @@ PeerEvents App::peer_events() {
           .on_reached =
               [this] {
                 reached_ = true;
-                if (signals_seen_ == 0) front_.set_unready({});
+                if (!signals_.seen()) front_.set_unready({});
               },
           .held = [this] { return held(clock_.now()); }};
 }
@@ -223,7 +204,7 @@ int App::run() {
   }
   log_.write(log::Severity::info, "started",
              {{"connections_max", std::to_string(config_.limits.connections_max)}});
-  on_signal();
+  signals_.listen([this] { drain(); }, [this] { leave(1); });
   tick();
   io_.run();
   telemetry_.flush();
@@ -303,7 +284,7 @@ void App::on_served(RevisionHandle revision, const Served& served) {
 
 std::vector<Check> App::checks() const {
   std::vector<Check> checks{{"autoscaler", reached_ ? "" : "not reached yet"},
-                            {"signal", signals_seen_ == 0 ? "" : "draining"}};
+                            {"signal", !signals_.seen() ? "" : "draining"}};
   return checks;
 }
 
@@ -333,18 +314,6 @@ void App::write_metrics(std::string& out) const {
   text.family("sluice_activator_index", MetricType::gauge,
               "Its place among the activators, -1 while it has not seen itself.");
   text.value({}, prober_.place().index);
-}
-
-void App::on_signal() {
-  signals_.async_wait([this](const boost::system::error_code& ec, int /*number*/) {
-    if (ec) return;
-    if (++signals_seen_ > 1) {
-      leave(1);
-      return;
-    }
-    drain();
-    on_signal();
-  });
 }
 
 // Unready at once; whoever has not heard is served as before until the quiet period is over.

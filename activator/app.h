@@ -13,10 +13,10 @@
 #include "common/log/log.h"
 #include "common/net/proxy_server.h"
 #include "common/net/serving_tls.h"
+#include "common/program/end_signals.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <memory>
@@ -41,7 +41,6 @@ class App final : private FrontOwner {
   [[nodiscard]] Result<int, Problem> open_link();
   [[nodiscard]] Result<int, Problem> tell_ready() const;
   void tick();
-  void on_signal();
   void drain();
   void on_quiet_over();
   void check_drained();
@@ -81,11 +80,10 @@ class App final : private FrontOwner {
   net::ProxyServer serving_;
   net::ProxyServer metrics_;
   std::vector<std::pair<std::string, net::Address>> addresses_;
-  boost::asio::signal_set signals_;
+  program::EndSignals signals_;
   boost::asio::steady_timer ticker_;
   boost::asio::steady_timer drain_timer_;
   TimePoint next_tick_;
-  int signals_seen_ = 0;
   bool reached_ = false;  // by or of an autoscaler, once
   bool quiet_over_ = false;
   int exit_code_ = 0;

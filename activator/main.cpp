@@ -1,38 +1,27 @@
 #include "activator/app.h"
 #include "activator/config.h"
 #include "activator/version.h"
-
-#include <CLI/CLI.hpp>
+#include "common/program/command_line.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <utility>
 
 int main(int argc, char** argv) {
-  CLI::App cli{"activator: holds requests until a pod can take them, wakes it, and chooses it"};
-  cli.footer("It is configured by environment variables; README.md lists them.");
-  int ready_fd = -1;
-  cli.add_option("--ready-fd", ready_fd,
-                 "write one line to this descriptor once all ports are bound");
-  cli.set_version_flag("--version", "activator " + std::string{sluice::activator::kVersion});
-  try {
-    cli.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return cli.exit(error) == 0 ? 0 : 2;
-  }
-  const auto variable = [](const char* name) -> std::optional<std::string> {
-    const char* value = std::getenv(name);
-    if (value == nullptr) return std::nullopt;
-    return value;
-  };
+  sluice::program::CommandLine line{
+      .name = "activator",
+      .purpose = "holds requests until a pod can take them, wakes it, and chooses it",
+      .version = std::string{sluice::activator::kVersion}};
+  if (const auto code = sluice::program::parse(argc, argv, line)) return *code;
   std::ifstream file{"/etc/resolv.conf"};
   const std::string resolv{std::istreambuf_iterator<char>{file}, std::istreambuf_iterator<char>{}};
-  auto config = sluice::activator::read_config(variable, resolv);
+  auto config = sluice::activator::read_config(sluice::settings::process_environment(), resolv);
   if (!config) {
     std::fprintf(stderr, "activator: %s\n", config.error().text().c_str());
     return 1;
   }
-  if (ready_fd >= 0) config->ready_fd = ready_fd;
+  if (line.ready_fd >= 0) config->ready_fd = line.ready_fd;
   return sluice::activator::App{std::move(*config)}.run();
 }

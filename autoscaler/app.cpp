@@ -5,9 +5,9 @@
 #include "common/messages/activator_stream.h"
 #include "common/messages/node_stream.h"
 #include "common/net/ready_line.h"
+#include "common/net/side_limits.h"
 
 #include <csignal>
-#include <fcntl.h>
 #include <filesystem>
 #include <utility>
 
@@ -15,19 +15,6 @@ namespace sluice::autoscaler {
 namespace {
 
 constexpr int kBadSetting = 78;
-
-net::ServerLimits side_limits() {
-  net::ServerLimits limits;
-  limits.head_bytes_max = 16 * 1024;
-  limits.connections_max = 256;
-  limits.head_timeout = std::chrono::seconds{5};
-  return limits;
-}
-
-// An error of a listener names the variable that would change it.
-Problem named(const char* variable, const Problem& problem) {
-  return {std::string{variable} + ": " + problem.what, problem.fix};
-}
 
 }  // namespace
 
@@ -75,9 +62,9 @@ App::App(Config config)
            nodes_},
       health_{[this] { return checks(); },
               [this](std::string& out) { write_metrics(out, fleet_, totals()); }},
-      api_server_{io_, clock_, api_, side_limits()},
-      health_server_{io_, clock_, health_, side_limits()},
-      signals_{io_, SIGINT, SIGTERM} {}
+      api_server_{io_, clock_, api_, net::side_limits()},
+      health_server_{io_, clock_, health_, net::side_limits()},
+      signals_{io_} {}
 
 std::optional<Problem> App::open_platform() {
   const std::filesystem::path path{config_.platform_path};
@@ -92,27 +79,20 @@ std::optional<Problem> App::open_platform() {
 
 std::optional<Problem> App::open_doors() {
   const auto stats = stats_.open(config_.stats);
-  if (!stats) return named("SLUICE_STATS_ADDRESS", stats.error());
+  if (!stats) return settings::named("SLUICE_STATS_ADDRESS", stats.error());
   grpc_.emplace(io_, [this](std::unique_ptr<rpc::Call> call) { on_call(std::move(call)); });
   const auto grpc =
       grpc_->open({.address = config_.grpc.text(),
                    .methods = {proto::kActivatorStreamMethod, proto::kNodeStreamMethod},
                    .tls_dir = config_.tls_dir,
                    .calls_max = ActivatorHub::kSessionsMax + NodeBook::kNodesMax});
-  if (!grpc) return named("SLUICE_GRPC_ADDRESS", grpc.error());
+  if (!grpc) return settings::named("SLUICE_GRPC_ADDRESS", grpc.error());
   const auto api = api_server_.listen(config_.api);
-  if (!api) return named("SLUICE_API_ADDRESS", api.error());
+  if (!api) return settings::named("SLUICE_API_ADDRESS", api.error());
   const auto metrics = health_server_.listen(config_.metrics);
-  if (!metrics) return named("SLUICE_METRICS_ADDRESS", metrics.error());
-  if (config_.ready_fd < 0) return std::nullopt;
-  if (::fcntl(config_.ready_fd, F_GETFD) < 0) {
-    return Problem{"descriptor " + std::to_string(config_.ready_fd) +
-                       " of --ready-fd or SLUICE_READY_FD is not open",
-                   "pass an open one, or none"};
-  }
-  net::write_ready_line(config_.ready_fd,
-                        {{"stats", *stats}, {"grpc", *grpc}, {"api", *api}, {"metrics", *metrics}});
-  return std::nullopt;
+  if (!metrics) return settings::named("SLUICE_METRICS_ADDRESS", metrics.error());
+  return net::tell_ready(
+      config_.ready_fd, {{"stats", *stats}, {"grpc", *grpc}, {"api", *api}, {"metrics", *metrics}});
 }
 
 void App::on_call(std::unique_ptr<rpc::Call> call) {
@@ -136,22 +116,14 @@ int App::run() {
   log_.write(
       log::Severity::info, "started",
       {{"platform", config_.platform}, {"revisions", std::to_string(fleet_.revisions().size())}});
-  on_signal();
+  signals_.listen([this] { leave(); }, [this] { give_up(); });
   io_.run();
   return exit_code_;
 }
 
-void App::on_signal() {
-  signals_.async_wait([this](const boost::system::error_code& ec, int /*number*/) {
-    if (ec) return;
-    if (std::exchange(leaving_, true)) {
-      exit_code_ = 1;
-      io_.stop();
-      return;
-    }
-    leave();
-    on_signal();
-  });
+void App::give_up() {
+  exit_code_ = 1;
+  io_.stop();
 }
 
 // Nothing is handed over: whoever comes next reads the same files. Senders of stats are told to
@@ -180,7 +152,7 @@ std::vector<HealthCheck> App::checks() const {
           {"activators", true,
            std::to_string(hub_.connected()) + " on a stream, " +
                std::to_string(stats_.connected()) + " on a WebSocket"},
-          {"shutdown", !leaving_, ""}};
+          {"shutdown", !signals_.seen(), ""}};
 }
 
 FleetTotals App::totals() const {

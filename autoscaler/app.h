@@ -15,11 +15,11 @@
 #include "common/base/result.h"
 #include "common/log/log.h"
 #include "common/net/proxy_server.h"
+#include "common/program/end_signals.h"
 #include "common/rpc/server.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 
 #include <memory>
 #include <optional>
@@ -44,8 +44,8 @@ class App {
   [[nodiscard]] std::optional<Problem> open_platform();
   [[nodiscard]] std::optional<Problem> open_doors();
   void on_call(std::unique_ptr<rpc::Call> call);
-  void on_signal();
   void leave();
+  void give_up();
   [[nodiscard]] std::vector<HealthCheck> checks() const;
   [[nodiscard]] FleetTotals totals() const;
 
@@ -72,8 +72,7 @@ class App {
   HealthPage health_;
   net::ProxyServer api_server_;
   net::ProxyServer health_server_;
-  boost::asio::signal_set signals_;
-  bool leaving_ = false;
+  program::EndSignals signals_;
   int exit_code_ = 0;
 };
 

@@ -1,34 +1,23 @@
 #include "autoscaler/app.h"
 #include "autoscaler/config.h"
 #include "autoscaler/version.h"
-
-#include <CLI/CLI.hpp>
+#include "common/program/command_line.h"
 
 #include <cstdio>
-#include <cstdlib>
+#include <string>
+#include <utility>
 
 int main(int argc, char** argv) {
-  CLI::App cli{"autoscaler: decides how many replicas of each revision should run"};
-  cli.footer("It is configured by environment variables; README.md lists them.");
-  int ready_fd = -1;
-  cli.add_option("--ready-fd", ready_fd,
-                 "write one line to this descriptor once all ports are bound");
-  cli.set_version_flag("--version", "autoscaler " + std::string{sluice::autoscaler::kVersion});
-  try {
-    cli.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return cli.exit(error) == 0 ? 0 : 2;
-  }
-  const auto variable = [](const char* name) -> std::optional<std::string> {
-    const char* value = std::getenv(name);
-    if (value == nullptr) return std::nullopt;
-    return value;
-  };
-  auto config = sluice::autoscaler::read_config(variable);
+  sluice::program::CommandLine line{
+      .name = "autoscaler",
+      .purpose = "decides how many replicas of each revision should run",
+      .version = std::string{sluice::autoscaler::kVersion}};
+  if (const auto code = sluice::program::parse(argc, argv, line)) return *code;
+  auto config = sluice::autoscaler::read_config(sluice::settings::process_environment());
   if (!config) {
     std::fprintf(stderr, "autoscaler: %s\n", config.error().text().c_str());
     return 78;
   }
-  if (ready_fd >= 0) config->ready_fd = ready_fd;
+  if (line.ready_fd >= 0) config->ready_fd = line.ready_fd;
   return sluice::autoscaler::App{std::move(*config)}.run();
 }

@@ -24,5 +24,5 @@ sluice_library(autoscaler_io
   PRIVATE_DEPS sluice::activator_stream_codec sluice::node_stream_codec
     sluice::stat_messages_codec)
 sluice_library(autoscaler_app SOURCES app.cpp config.cpp HEADERS app.h config.h version.h
-  DEPS sluice::autoscaler_io sluice::settings)
-sluice_program(autoscaler SOURCES main.cpp DEPS sluice::autoscaler_app CLI11::CLI11)
+  DEPS sluice::autoscaler_io sluice::end_signals sluice::settings)
+sluice_program(autoscaler SOURCES main.cpp DEPS sluice::autoscaler_app sluice::command_line)

@@ -18,7 +18,7 @@ sluice_library(net
   HEADERS net/address.h net/socket.h net/listener.h net/hangup_watch.h net/upstream_pool.h net/upstream_attempt.h net/pool_probe.h net/open_files.h
     net/byte_buffer.h net/body_queue.h net/dial_pace.h net/dial_plan.h net/fetch.h net/ready_line.h net/connection.h net/exchange.h
     net/exchange_timers.h net/h1_exchange.h net/h1_leg.h net/h2_memory.h net/h2_session.h net/h2_link.h
-    net/h2_upstream.h net/h2_stream.h net/h2_connection.h net/proxy_server.h net/stream.h
+    net/h2_upstream.h net/h2_stream.h net/h2_connection.h net/proxy_server.h net/side_limits.h net/stream.h
     net/tls.h net/tls_handshake.h
   DEPS sluice::h1_codec sluice::clock Boost::headers Threads::Threads PRIVATE_DEPS sluice::nghttp2)
 # Generated code is kept apart from our warnings and behind stat_codec's twin of the message.

@@ -2,11 +2,11 @@
 
 #include "common/net/fetch.h"
 #include "common/net/ready_line.h"
+#include "common/net/side_limits.h"
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <fcntl.h>
 #include <malloc.h>
 
 namespace sluice::queue_proxy {
@@ -27,19 +27,6 @@ net::ServerLimits serving_limits(const Config& config) {
   return limits;
 }
 
-net::ServerLimits side_limits() {
-  net::ServerLimits limits;
-  limits.head_bytes_max = 16 * 1024;
-  limits.connections_max = 256;
-  limits.head_timeout = std::chrono::seconds{5};
-  return limits;
-}
-
-// An error of a listener names the variable that would change it.
-Problem named(const char* variable, const Problem& problem) {
-  return {std::string{variable} + ": " + problem.what, problem.fix};
-}
-
 }  // namespace
 
 App::App(Config config)
@@ -50,14 +37,15 @@ App::App(Config config)
       telemetry_{io_, config_, log_, clock_.now()},
       gateway_{io_, clock_, config_, probe_, drain_, telemetry_},
       stat_server_{config_.pod},
-      metrics_server_{"queue-proxy", [this](std::string& out) { telemetry_.write(out, gateway_.queue_load()); }},
+      metrics_server_{"queue-proxy",
+                      [this](std::string& out) { telemetry_.write(out, gateway_.queue_load()); }},
       admin_server_{[this](bool final) { drain(final); }},
       serving_tls_{config_.certs_dir, config_.tls, log_},
       serving_{io_, clock_, gateway_, serving_limits(config_)},
-      admin_{io_, clock_, admin_server_, side_limits()},
-      stats_{io_, clock_, stat_server_, side_limits()},
-      metrics_{io_, clock_, metrics_server_, side_limits()},
-      signals_{io_, SIGINT, SIGTERM},
+      admin_{io_, clock_, admin_server_, net::side_limits()},
+      stats_{io_, clock_, stat_server_, net::side_limits()},
+      metrics_{io_, clock_, metrics_server_, net::side_limits()},
+      signals_{io_},
       ticker_{io_},
       drain_timer_{io_},
       started_{clock_.now()},
@@ -67,35 +55,28 @@ App::App(Config config)
 
 Result<int, Problem> App::open() {
   const auto serving = serving_.listen(config_.serving);
-  if (!serving) return named("QUEUE_SERVING_PORT", serving.error());
+  if (!serving) return settings::named("QUEUE_SERVING_PORT", serving.error());
   std::optional<net::Address> tls;
   if (config_.serving_tls) {
     const auto opened = serving_tls_.open(serving_, *config_.serving_tls);
-    if (!opened) return named("QUEUE_SERVING_TLS_PORT", opened.error());
+    if (!opened) return settings::named("QUEUE_SERVING_TLS_PORT", opened.error());
     tls = *opened;
   }
   const auto admin = admin_.listen(config_.admin);
-  if (!admin) return named("SLUICE_ADMIN_ADDRESS", admin.error());
+  if (!admin) return settings::named("SLUICE_ADMIN_ADDRESS", admin.error());
   const auto stats = stats_.listen(config_.stats);
-  if (!stats) return named("SLUICE_STATS_ADDRESS", stats.error());
+  if (!stats) return settings::named("SLUICE_STATS_ADDRESS", stats.error());
   std::optional<net::Address> metrics;
   if (config_.observability.metrics) {
     const auto opened = metrics_.listen(*config_.observability.metrics);
-    if (!opened) return named("SLUICE_METRICS_ADDRESS", opened.error());
+    if (!opened) return settings::named("SLUICE_METRICS_ADDRESS", opened.error());
     metrics = *opened;
   }
-  if (config_.ready_fd >= 0) {
-    if (::fcntl(config_.ready_fd, F_GETFD) < 0) {
-      return Problem{"descriptor " + std::to_string(config_.ready_fd) +
-                         " of --ready-fd or SLUICE_READY_FD is not open",
-                     "pass an open one, or none"};
-    }
-    std::vector<std::pair<std::string, net::Address>> addresses{
-        {"serving", *serving}, {"admin", *admin}, {"stats", *stats}};
-    if (tls) addresses.emplace_back("tls", *tls);
-    if (metrics) addresses.emplace_back("metrics", *metrics);
-    net::write_ready_line(config_.ready_fd, addresses);
-  }
+  std::vector<std::pair<std::string, net::Address>> addresses{
+      {"serving", *serving}, {"admin", *admin}, {"stats", *stats}};
+  if (tls) addresses.emplace_back("tls", *tls);
+  if (metrics) addresses.emplace_back("metrics", *metrics);
+  if (auto problem = net::tell_ready(config_.ready_fd, addresses)) return std::move(*problem);
   return 0;
 }
 
@@ -111,23 +92,11 @@ int App::run() {
     log_.write(log::Severity::error, opened.error().text());
     return 1;
   }
-  on_signal();
+  signals_.listen([this] { drain(true); }, [this] { leave(1); });
   tick();
   io_.run();
   telemetry_.flush();
   return exit_code_;
-}
-
-void App::on_signal() {
-  signals_.async_wait([this](const boost::system::error_code& ec, int /*number*/) {
-    if (ec) return;
-    if (++signals_seen_ > 1) {
-      leave(1);
-      return;
-    }
-    drain(true);
-    on_signal();
-  });
 }
 
 void App::tick() {
@@ -216,7 +185,8 @@ int ask_to_drain(const Environment& environment) {
                            if (answer && answer->head.status == 200) code = 0;
                          }};
   io.run();
-  if (code != 0) std::fprintf(stderr, "queue-proxy: no sidecar answers on %s\n", admin->text().c_str());
+  if (code != 0)
+    std::fprintf(stderr, "queue-proxy: no sidecar answers on %s\n", admin->text().c_str());
   return code;
 }
 

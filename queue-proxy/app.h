@@ -5,6 +5,7 @@
 #include "common/metrics/metrics_server.h"
 #include "common/net/proxy_server.h"
 #include "common/net/serving_tls.h"
+#include "common/program/end_signals.h"
 #include "queue-proxy/config.h"
 #include "queue-proxy/core/drain.h"
 #include "queue-proxy/io/proxy_gateway.h"
@@ -13,7 +14,6 @@
 #include "queue-proxy/io/user_probe.h"
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 namespace sluice::queue_proxy {
@@ -30,7 +30,6 @@ class App {
  private:
   [[nodiscard]] Result<int, Problem> open();
   void tick();
-  void on_signal();
   void drain(bool final);
   void check_drain();
   void leave(int code);
@@ -51,12 +50,11 @@ class App {
   net::ProxyServer admin_;
   net::ProxyServer stats_;
   net::ProxyServer metrics_;
-  boost::asio::signal_set signals_;
+  program::EndSignals signals_;
   boost::asio::steady_timer ticker_;
   boost::asio::steady_timer drain_timer_;
   TimePoint started_;
   TimePoint next_tick_;
-  int signals_seen_ = 0;
   int exit_code_ = 0;
 };
 

@@ -1,8 +1,9 @@
 #include "common/files/file_io.h"
 
+#include "common/base/errno_text.h"
+
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <fcntl.h>
 #include <random>
 #include <sys/stat.h>
@@ -39,10 +40,6 @@ class Descriptor {
   int number_;
 };
 
-std::string reason() {
-  return std::strerror(errno);  // NOLINT(concurrency-mt-unsafe): each program is one thread here
-}
-
 Problem unreadable(const std::filesystem::path& path, const std::string& why) {
   return {path.string() + " cannot be read: " + why, "make it a readable file"};
 }
@@ -76,12 +73,12 @@ Result<std::optional<std::string>, Problem> read_file(const std::filesystem::pat
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (!file.is_open()) {
     if (errno == ENOENT || errno == ENOTDIR) return std::optional<std::string>{};
-    return unreadable(path, reason());
+    return unreadable(path, errno_text(errno));
   }
 
   struct stat status {};
 
-  if (::fstat(file.number(), &status) != 0) return unreadable(path, reason());
+  if (::fstat(file.number(), &status) != 0) return unreadable(path, errno_text(errno));
   if (!S_ISREG(status.st_mode)) return unreadable(path, "it is not a regular file");
   std::string content;
   content.reserve(static_cast<std::size_t>(status.st_size) < kFileBytesMax
@@ -91,7 +88,7 @@ Result<std::optional<std::string>, Problem> read_file(const std::filesystem::pat
   while (true) {
     const ssize_t got = ::read(file.number(), block, sizeof block);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return unreadable(path, reason());
+    if (got < 0) return unreadable(path, errno_text(errno));
     if (got == 0) return std::optional{std::move(content)};
     content.append(block, static_cast<std::size_t>(got));
     if (content.size() > kFileBytesMax) {
@@ -103,11 +100,11 @@ Result<std::optional<std::string>, Problem> read_file(const std::filesystem::pat
 std::optional<Problem> replace_file(const std::filesystem::path& path, std::string_view content) {
   const std::filesystem::path temporary = temporary_beside(path);
   Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)};
-  if (!file.is_open()) return unwritable(path, reason());
+  if (!file.is_open()) return unwritable(path, errno_text(errno));
   std::string failed;
-  if (!write_all(file.number(), content)) failed = reason();
-  if (!file.close() && failed.empty()) failed = reason();
-  if (failed.empty() && ::rename(temporary.c_str(), path.c_str()) != 0) failed = reason();
+  if (!write_all(file.number(), content)) failed = errno_text(errno);
+  if (!file.close() && failed.empty()) failed = errno_text(errno);
+  if (failed.empty() && ::rename(temporary.c_str(), path.c_str()) != 0) failed = errno_text(errno);
   if (failed.empty()) return std::nullopt;
   ::unlink(temporary.c_str());
   return unwritable(path, failed);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include "common/base/result.h"
 #include "common/net/address.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,5 +13,10 @@ namespace sluice::net {
 /// Writes the ready line of protocols.md 1 to `descriptor` and closes it: every listener is bound.
 void write_ready_line(int descriptor,
                       const std::vector<std::pair<std::string, Address>>& addresses);
+
+/// The same for a descriptor that somebody named by --ready-fd or SLUICE_READY_FD: below 0 nobody
+/// did and nothing is written; one that is not open is a problem.
+[[nodiscard]] std::optional<Problem> tell_ready(
+    int descriptor, const std::vector<std::pair<std::string, Address>>& addresses);
 
 }  // namespace sluice::net

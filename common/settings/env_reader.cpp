@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
 #include <string_view>
 
 namespace sluice::settings {
@@ -60,6 +61,18 @@ std::string printable(std::string text, std::size_t bytes_max) {
 }
 
 }  // namespace
+
+Problem named(const char* setting, const Problem& problem) {
+  return {std::string{setting} + ": " + problem.what, problem.fix};
+}
+
+Environment process_environment() {
+  return [](const char* name) -> std::optional<std::string> {
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets any
+    if (value == nullptr) return std::nullopt;
+    return value;
+  };
+}
 
 std::string EnvReader::text(const char* name, Need need) {
   return (need == Need::required ? required(name) : find(name)).value_or("");

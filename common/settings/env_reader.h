@@ -13,6 +13,12 @@ namespace sluice::settings {
 /// A variable's value, or nothing when it is not set.
 using Environment = std::function<std::optional<std::string>(const char*)>;
 
+/// The variables of this process.
+[[nodiscard]] Environment process_environment();
+
+/// `problem`, said of the setting that would change it.
+[[nodiscard]] Problem named(const char* setting, const Problem& problem);
+
 /// Reads variables one by one and keeps the first complaint, so that code which reads many of them
 /// reads as a table. After a complaint every method still returns something harmless.
 class EnvReader {
