@@ -21,7 +21,7 @@ find_library(SLUICE_GRPC NAMES grpc REQUIRED)
 find_library(SLUICE_GPR NAMES gpr REQUIRED)
 find_library(SLUICE_ABSL_SYNCHRONIZATION NAMES absl_synchronization REQUIRED)
 sluice_library(rpc
-  SOURCES rpc/byte_message.cpp rpc/call.cpp rpc/call_state.cpp rpc/client.cpp rpc/credentials.cpp
+  SOURCES rpc/byte_message.cpp rpc/call.cpp rpc/call_state.cpp rpc/channel.cpp rpc/client.cpp rpc/credentials.cpp
     rpc/ending.cpp rpc/live_calls.cpp rpc/server.cpp
   HEADERS rpc/call.h rpc/client.h rpc/ending.h rpc/server.h
   DEPS sluice::base sluice::net sluice::time_core

@@ -3,6 +3,7 @@
 #include "common/base/check.h"
 #include "common/rpc/byte_message.h"
 #include "common/rpc/call_state.h"
+#include "common/rpc/channel.h"
 #include "common/rpc/credentials.h"
 #include "common/rpc/live_calls.h"
 
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <cmath>
 #include <grpcpp/create_channel.h>
-#include <grpcpp/generic/generic_stub.h>
 #include <random>
 #include <utility>
 
@@ -21,11 +21,9 @@ namespace {
 
 namespace asio = boost::asio;
 
-using Stub = grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer>;
-
 constexpr int kPingMilliseconds = 10'000;
 constexpr int kPingTimeoutMilliseconds = 5'000;
-constexpr int kDialMilliseconds = 5'000;  // for one attempt to connect
+constexpr Duration kDial = std::chrono::seconds{5};  // for one attempt to connect
 
 // One attempt as its Client sees it; cleared of the Client when that has no more interest.
 struct Attempt {
@@ -111,17 +109,13 @@ class Outgoing final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::By
 
 // A channel lives for one attempt: the pauses between two are ours, not those that a channel makes.
 grpc::ChannelArguments arguments(const ClientOptions& options) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kDialMilliseconds);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kDialMilliseconds);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kDialMilliseconds);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kPingMilliseconds);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingTimeoutMilliseconds);
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  grpc::ChannelArguments arguments = channel_arguments(kDial);
+  // A socket of this machine breaks where all can see it, and its server may take pings ill.
+  if (!options.target.starts_with("unix:")) {
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kPingMilliseconds);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingTimeoutMilliseconds);
+    arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  }
   arguments.SetMaxReceiveMessageSize(static_cast<int>(kMessageBytesMax));
   arguments.SetMaxSendMessageSize(static_cast<int>(kMessageBytesMax));
   if (!options.tls_name.empty()) arguments.SetSslTargetNameOverride(options.tls_name);
@@ -204,6 +198,7 @@ void Client::Inside::dial() {
   auto call = std::make_unique<Outgoing>(calls, state, attempt);
   state->attach(*call);
   call.release()->start(*stub, options.method);  // it deletes itself when gRPC is done with it
+  if (options.opening) state->write(*options.opening);
 }
 
 void Client::Inside::taken() {

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "common/rpc/call_count.h"
 #include "common/rpc/call_state.h"
 
-#include <condition_variable>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -10,26 +10,25 @@
 
 namespace sluice::rpc {
 
-/// The calls that gRPC still has a hand on, counted across threads: whoever goes away waits until
-/// there are none, so that nothing is posted to an io_context that is gone. Shared by its owner and
-/// by every such call.
+/// The calls that gRPC still has a hand on. Shared by its owner, who waits for them before it goes,
+/// and by every such call.
 class LiveCalls {
  public:
   /// False: there are `max` already, or the owner is leaving; the call may not come in.
   [[nodiscard]] bool enter(const std::shared_ptr<CallState>& state, std::size_t max);
 
-  /// gRPC is done with the call. The state is dropped on its io thread.
+  /// gRPC is done with a call that came in. The state is dropped on its io thread.
   void leave(std::shared_ptr<CallState> state);
 
   /// Lets no more in, and gives those that are there. On the io thread.
   [[nodiscard]] std::map<const CallState*, std::shared_ptr<CallState>> shut();
 
   /// Returns when all have left.
-  void wait();
+  void wait() { count_.wait(); }
 
  private:
   std::mutex mutex_;
-  std::condition_variable empty_;
+  CallCount count_;
   std::map<const CallState*, std::shared_ptr<CallState>> calls_;
   bool shut_ = false;
 };

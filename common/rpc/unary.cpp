@@ -1,18 +1,16 @@
 #include "common/rpc/unary.h"
 
 #include "common/rpc/byte_message.h"
+#include "common/rpc/call_count.h"
+#include "common/rpc/channel.h"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
-#include <condition_variable>
 #include <grpcpp/create_channel.h>
-#include <grpcpp/generic/generic_stub.h>
 #include <map>
-#include <mutex>
-#include <optional>
 #include <utility>
 
 namespace sluice::rpc {
@@ -20,48 +18,11 @@ namespace {
 
 namespace asio = boost::asio;
 
-using Stub = grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer>;
-
-constexpr int kDialMilliseconds = 2'000;  // for one attempt to connect
+constexpr Duration kDial = std::chrono::seconds{2};  // for one attempt to connect
 constexpr int kSendBytesMax = 4 << 20;
 
-// Calls that gRPC still has a hand on, counted across threads: the client waits for them before it
-// goes, so that nothing is posted to an io_context that is gone.
-class Hands {
- public:
-  void enter() {
-    const std::lock_guard lock{mutex_};
-    ++count_;
-  }
-
-  // Whatever `last` posts is posted before the client can leave.
-  template <class Last>
-  void leave(const Last& last) {
-    const std::lock_guard lock{mutex_};
-    last();
-    if (--count_ == 0) none_.notify_all();
-  }
-
-  void wait() {
-    std::unique_lock lock{mutex_};
-    none_.wait(lock, [this] { return count_ == 0; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable none_;
-  std::size_t count_ = 0;
-};
-
 grpc::ChannelArguments arguments(const UnaryOptions& options) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kDialMilliseconds);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kDialMilliseconds);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kDialMilliseconds);
+  grpc::ChannelArguments arguments = channel_arguments(kDial);
   arguments.SetMaxReceiveMessageSize(static_cast<int>(options.receive_bytes_max));
   arguments.SetMaxSendMessageSize(kSendBytesMax);
   return arguments;
@@ -88,7 +49,7 @@ struct UnaryClient::Inside {
   asio::io_context& io;  // of the program, as documented
   asio::executor_work_guard<asio::io_context::executor_type> guard;
   UnaryOptions options;
-  std::shared_ptr<Hands> hands = std::make_shared<Hands>();
+  std::shared_ptr<CallCount> hands = std::make_shared<CallCount>();
   std::shared_ptr<Stub> stub;
   std::shared_ptr<Stub> retired;  // until the next is in use, so that gRPC's threads stay
   bool broken = false;            // the server was out of reach: dial anew

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "common/time/time_point.h"
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/channel_arguments.h>
+
+namespace sluice::rpc {
+
+/// Calls whose messages are bytes.
+using Stub = grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer>;
+
+/// Of a channel that dials for itself alone and only when it is told to: no connection is shared,
+/// no call is tried twice, no proxy and no service configuration is looked up, and the pauses
+/// between two attempts are the caller's. `dial` bounds one attempt to connect.
+[[nodiscard]] grpc::ChannelArguments channel_arguments(Duration dial);
+
+}  // namespace sluice::rpc
