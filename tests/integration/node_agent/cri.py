@@ -1,4 +1,4 @@
-"""A thin client of CRI v1. Its messages are made of lab_cri.proto by protoc, where the laboratory lives."""
+"""A thin client of CRI v1. Its messages are made by protoc, where the laboratory lives."""
 
 import importlib
 import pathlib
@@ -8,7 +8,8 @@ import threading
 
 import grpc
 
-PROTO = pathlib.Path(__file__).resolve().parent / 'lab_cri.proto'
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCES = {'lab_cri.proto': HERE, 'cri.proto': HERE.parents[2] / 'common' / 'proto'}
 CREATED, RUNNING, EXITED = 0, 1, 2
 HOST_NETWORK = 2
 OWN_PROCESSES = 1  # as a kubelet asks: a container's program is the first process there
@@ -16,10 +17,11 @@ CALL_SECONDS = 30
 
 
 def messages(folder):
-    """The module of the messages, generated into `folder`."""
+    """The module of all messages, generated into `folder`."""
     if 'lab_cri_pb2' in sys.modules:
         return sys.modules['lab_cri_pb2']
-    subprocess.run(['protoc', '-I', str(PROTO.parent), f'--python_out={folder}', PROTO.name],
+    places = [word for place in SOURCES.values() for word in ('-I', str(place))]
+    subprocess.run(['protoc', *places, f'--python_out={folder}', *SOURCES],
                    check=True, capture_output=True, timeout=60)
     sys.path.insert(0, str(folder))
     try:
