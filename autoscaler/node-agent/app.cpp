@@ -7,6 +7,7 @@
 #include "autoscaler/node-agent/version.h"
 #include "common/net/open_files.h"
 #include "common/net/ready_line.h"
+#include "common/net/side_limits.h"
 
 #include <csignal>
 #include <fcntl.h>
@@ -21,12 +22,11 @@ constexpr int kBadSetting = 78;
 constexpr Duration kRestoreLimit = std::chrono::seconds{10};
 constexpr std::string_view kScore = "-999";
 
+// Few at a time, so that a crowd of askers costs the node nothing.
 net::ServerLimits side_limits() {
-  net::ServerLimits limits;
-  limits.head_bytes_max = 16 * 1024;
+  net::ServerLimits limits = net::side_limits();
   limits.connections_max = 64;
   limits.roomy_connections = 4;
-  limits.head_timeout = std::chrono::seconds{5};
   return limits;
 }
 
@@ -90,8 +90,12 @@ App::App(Config config, Belongings belongings)
              .client = client_,
              .watch = watch_,
              .journal = belongings_.journal ? &*belongings_.journal : nullptr},
-            {.policy = config_.policy, .boot_id = boot_, .dry_run = config_.dry_run}},
+            {.policy = config_.policy,
+             .boot_id = boot_,
+             .dry_run = config_.dry_run,
+             .lease = acts() ? config_.lease : Duration{}}},
       stalls_{io_, [this] { loop_.wake(); }},
+      events_{io_, log_, [this] { watch_.look([this](bool) { loop_.wake(); }); }},
       reports_{io_,
                clock_,
                log_,
@@ -109,10 +113,12 @@ App::App(Config config, Belongings belongings)
                  .switch_on = [this](bool on) { loop_.switch_on(on); }}},
       page_server_{io_, clock_, page_, side_limits()},
       own_server_{io_, clock_, own_page_, side_limits()},
-      signals_{io_, SIGINT, SIGTERM} {
+      signals_{io_} {
   loop_.on_recovered([this] {
-    if (acts() && !leaving_) begin();
+    if (acts() && !signals_.seen()) begin();
+    if (!std::exchange(hears_events_, true)) events_.start(client_.socket());
   });
+  loop_.on_lapse_check([this] { return has_lapsed(); });
   loop_.on_decided([this] { reports_.news(); });
 }
 
@@ -126,23 +132,14 @@ std::optional<Problem> App::open_doors() {
   const ::mode_t usual = ::umask(S_IRWXG | S_IRWXO);
   const auto own = own_server_.listen(socket);
   ::umask(usual);
-  if (!own) return Problem{"--state-dir: " + own.error().what, own.error().fix};
+  if (!own) return settings::named("--state-dir", own.error());
   std::vector<std::pair<std::string, net::Address>> bound{{"agent", *own}};
   if (config_.metrics) {
     const auto metrics = page_server_.listen(*config_.metrics);
-    if (!metrics) {
-      return Problem{"SLUICE_METRICS_ADDRESS: " + metrics.error().what, metrics.error().fix};
-    }
+    if (!metrics) return settings::named("SLUICE_METRICS_ADDRESS", metrics.error());
     bound.emplace_back("metrics", *metrics);
   }
-  if (config_.ready_fd < 0) return std::nullopt;
-  if (::fcntl(config_.ready_fd, F_GETFD) < 0) {
-    return Problem{"descriptor " + std::to_string(config_.ready_fd) +
-                       " of --ready-fd or SLUICE_READY_FD is not open",
-                   "pass an open one, or none"};
-  }
-  net::write_ready_line(config_.ready_fd, bound);
-  return std::nullopt;
+  return net::tell_ready(config_.ready_fd, bound);
 }
 
 // Whom the kernel kills first when memory is gone must not be who prevents it. Best effort.
@@ -170,7 +167,7 @@ int App::run() {
                                        : "wake us, window " + std::to_string(window) + " s"},
               {"state_dir", config_.state_dir},
               {"dry_run", config_.dry_run ? "true" : "false"}});
-  on_signal();
+  signals_.listen([this] { leave(); }, [this] { give_up(); });
   if (const auto problem = reports_.start()) {
     log_.write(log::Severity::error, problem->text());
     return kBadSetting;
@@ -178,6 +175,14 @@ int App::run() {
   loop_.start([this](const Problem& problem) { fail(problem); });
   io_.run();
   return exit_code_;
+}
+
+// Its guardian must not be at work any more when we are.
+bool App::has_lapsed() {
+  if (!guardian_ || !guardian_->lapsed()) return false;
+  guardian_->end();
+  guardian_.reset();
+  return true;
 }
 
 // The guardian is there before the first throttle.
@@ -197,17 +202,9 @@ void App::fail(const Problem& problem) {
   io_.stop();
 }
 
-void App::on_signal() {
-  signals_.async_wait([this](const boost::system::error_code& ec, int /*number*/) {
-    if (ec) return;
-    if (std::exchange(leaving_, true)) {
-      exit_code_ = 1;
-      io_.stop();
-      return;
-    }
-    leave();
-    on_signal();
-  });
+void App::give_up() {
+  exit_code_ = 1;
+  io_.stop();
 }
 
 // Everything is given back first; what could not be is left to the guardian.
@@ -277,6 +274,11 @@ std::string App::status() const {
                       .memory_source = belongings_.memory.shown(),
                       .socket = client_.socket(),
                       .dry_run = config_.dry_run,
+                      .guarded = guardian_ && guardian_->pid() > 0,
+                      .lease = acts() ? config_.lease : Duration{},
+                      .autoscalers = config_.autoscalers,
+                      .reports_to_anyone = reports_.connected(),
+                      .started = started_,
                       .now = clock_.now()});
 }
 

@@ -2,6 +2,7 @@
 
 #include "autoscaler/node-agent/config.h"
 #include "autoscaler/node-agent/io/agent_page.h"
+#include "autoscaler/node-agent/io/container_events.h"
 #include "autoscaler/node-agent/io/container_watch.h"
 #include "autoscaler/node-agent/io/control_loop.h"
 #include "autoscaler/node-agent/io/cri_client.h"
@@ -13,10 +14,10 @@
 #include "autoscaler/node-agent/io/state_lock.h"
 #include "common/log/log.h"
 #include "common/net/proxy_server.h"
+#include "common/program/end_signals.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 
 #include <optional>
 #include <string>
@@ -43,8 +44,9 @@ class App {
   [[nodiscard]] std::optional<Problem> open_doors();
   void protect_ourselves() const;
   void begin();
-  void on_signal();
+  [[nodiscard]] bool has_lapsed();
   void leave();
+  void give_up();
   void fail(const Problem& problem);
   [[nodiscard]] proto::NodeReport report() const;
   [[nodiscard]] std::string status() const;
@@ -62,14 +64,15 @@ class App {
   ContainerWatch watch_;
   ControlLoop loop_;
   PsiTrigger stalls_;
+  ContainerEvents events_;
+  bool hears_events_ = false;
   std::optional<Guardian> guardian_;
   ReportStream reports_;
   AgentPage page_;
   AgentPage own_page_;
   net::ProxyServer page_server_;
   net::ProxyServer own_server_;
-  boost::asio::signal_set signals_;
-  bool leaving_ = false;
+  program::EndSignals signals_;
   int exit_code_ = 0;
 };
 

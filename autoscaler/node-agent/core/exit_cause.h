@@ -11,7 +11,7 @@ enum class ExitCause : std::uint8_t {
   completed,   ///< code 0
   failed,      ///< of itself
   oom_killed,  ///< by the kernel, for memory
-  sacrificed,  ///< by us
+  sacrificed,  ///< by us, whatever code that left: 0, 143 or 137
   killed,      ///< SIGKILL of somebody else
 };
 

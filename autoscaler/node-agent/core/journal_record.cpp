@@ -163,7 +163,7 @@ Result<JournalRecord, Problem> decode(std::string_view line) {
       return broken("has a wrong value for " + std::string{word.substr(0, equals)});
     }
   }
-  if (record.kind != RecordKind::lease && record.id.empty()) return broken("names no container");
+  if (record.id.empty()) return broken("names nobody");
   return record;
 }
 

@@ -14,7 +14,7 @@ enum class RecordKind : std::uint8_t {
   throttle,   ///< is about to get `ours`; had `original`
   drop,       ///< has its original again, or is gone
   sacrifice,  ///< is about to be stopped by us
-  lease,      ///< all that is listed is ours until `at`; then a guardian gives it back
+  lease,      ///< the process `id` vouches for all that is listed until `at`
 };
 
 struct JournalRecord {
@@ -22,7 +22,7 @@ struct JournalRecord {
   std::string boot_id{};
   std::uint64_t generation = 0;  ///< grows with each record, across starts
   TimePoint at{};                ///< to the millisecond
-  std::string id{};
+  std::string id{};              ///< of the container; of a lease the process that gives it
   std::string pod_uid{};
   std::uint32_t attempt = 0;
   CpuQuota original{};

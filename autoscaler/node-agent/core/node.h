@@ -30,8 +30,8 @@ struct Marks {
   bool sacrifice_jobs = false;  ///< `sluice.dev/sacrifice-jobs: "true"`
   bool job = false;             ///< never started again when it fails (restartPolicy Never)
   bool batch = false;           ///< of a pod that a Job made (label `batch.kubernetes.io/job-name`)
-  bool system = false;          ///< kube-system, static or critical pod, the runtime or a program of ours
-  bool init = false;            ///< an init container
+  bool system = false;  ///< kube-system, static or critical pod, the runtime or a program of ours
+  bool init = false;    ///< an init container
   bool request_proxy = false;   ///< the sidecar of a serving pod
   bool serves = false;          ///< stands behind such a sidecar
   bool exclusive_cpus = false;  ///< pinned to CPUs of its own
@@ -50,6 +50,10 @@ struct Container {
   QosClass qos = QosClass::best_effort;
   Marks marks;
   std::int64_t memory_limit = 0;  ///< bytes; 0: none
+
+  /// Of one without a limit: bytes that others like it are known to reach. It is then no stranger
+  /// that may take all there is. 0: nobody knows.
+  std::int64_t claim = 0;
 
   /// Bytes in use that cannot be reclaimed; absent: not known yet, which is not 0.
   std::optional<std::int64_t> working_set;
@@ -71,7 +75,7 @@ struct Stall {
 struct NodeMemory {
   std::int64_t capacity = 0;  ///< bytes; the tightest of what bounds it; read again at every sample
   std::int64_t used = 0;      ///< bytes that cannot be reclaimed, swap in use included
-  std::optional<Stall> stall; ///< absent: the kernel has none
+  std::optional<Stall> stall;  ///< absent: the kernel has none
 };
 
 /// Everything a policy may know, at one moment. Running containers only.

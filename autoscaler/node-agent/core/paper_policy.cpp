@@ -103,8 +103,10 @@ void PaperPolicy::step(const Observation& seen, const NodeMemory& memory, TimePo
 }
 
 void PaperPolicy::restrict(const Observation& seen, const NodeMemory& memory, TimePoint now) {
-  waiting_since_ = now;
   const auto chosen = candidates(seen, restricted_);
+  // Nobody to restrict and nobody restricted: whoever comes is met at the next sample.
+  if (chosen.empty() && restricted_.empty()) return;
+  waiting_since_ = now;
   if (chosen.empty()) {
     const std::size_t last = std::min<std::size_t>(settings_.step, restricted_.size());
     for (std::size_t i = 0; i < last; ++i) {

@@ -21,7 +21,7 @@ struct Throttle {
   std::string id{};
   CpuQuota quota{};
   std::uint32_t ladder_step = 0;  ///< of memory-pressure.md 5.5
-  std::string why{};                ///< one line, with the numbers that led to it
+  std::string why{};              ///< one line, with the numbers that led to it
 };
 
 /// A container to be ended, so that the others can finish.
@@ -35,14 +35,14 @@ struct Sacrifice {
 /// given.
 struct Decision {
   Pressure pressure = Pressure::ok;
-  std::vector<Throttle> throttled;      ///< in order of restriction
-  std::optional<Sacrifice> sacrifice;   ///< once; not repeated while it is carried out
-  std::int64_t admit_bytes = 0;         ///< largest claim that may start now; 0: the gate is shut
-  bool retire_idle = false;             ///< ladder step 0: idle replicas should go first
-  std::vector<std::string> reclaim;     ///< ladder step 1: containers whose cold page cache can go
-  double upper = 0;                     ///< the threshold in force, as a share of capacity
-  std::int64_t growth_per_second = 0;   ///< bytes, of all containers together
-  std::string why{};                      ///< one line for people: what is seen and what follows
+  std::vector<Throttle> throttled;     ///< in order of restriction
+  std::optional<Sacrifice> sacrifice;  ///< once; not repeated while it is carried out
+  std::int64_t admit_bytes = 0;        ///< largest claim that may start now; 0: the gate is shut
+  bool retire_idle = false;            ///< ladder step 0: idle replicas should go first
+  std::vector<std::string> reclaim;    ///< ladder step 1: containers whose cold page cache can go
+  double upper = 0;                    ///< the threshold in force, as a share of capacity
+  std::int64_t growth_per_second = 0;  ///< bytes, of all containers together
+  std::string why{};                   ///< one line for people: what is seen and what follows
 };
 
 /// A rule that turns what is seen into what is wanted. Belongs to one thread; remembers what it

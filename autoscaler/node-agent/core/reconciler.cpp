@@ -13,6 +13,9 @@ constexpr Duration kTickMax = std::chrono::seconds{1};
 constexpr std::size_t kIdMax = 256;
 /// A victim whose quota cannot be lifted is stopped all the same.
 constexpr Duration kLiftWithin = std::chrono::seconds{1};
+/// Who is gone from the list for longer does not come back with what we gave it.
+constexpr Duration kMayReturn = std::chrono::seconds{60};
+constexpr std::size_t kGoneMax = 10'000;
 /// A victim that was stopped but is still listed holds up the next this long.
 constexpr Duration kGoneWithin = std::chrono::seconds{10};
 
@@ -65,6 +68,14 @@ void Reconciler::adopt(const Recovery& recovery, const Observation& seen) {
   }
 }
 
+void Reconciler::forget() {
+  holds_.clear();
+  gone_.clear();
+  victim_.reset();
+  backoff_ = {};
+  next_call_at_ = own_;
+}
+
 std::vector<Action> Reconciler::tick(const Decision& wanted, const Observation& seen) {
   own_ = time_.advance(seen.now);
   Actions actions;
@@ -83,6 +94,7 @@ std::vector<Action> Reconciler::tick(const Decision& wanted, const Observation& 
     return actions;
   }
   if (seen.runtime_answers) drop_gone(seen, actions);
+  take_returned(seen);
   want(wanted, seen);
   pursue_victim(wanted, seen);
   end_overdue_calls(actions);
@@ -100,10 +112,33 @@ void Reconciler::drop_gone(const Observation& seen, Actions& actions) {
       continue;
     }
     write(RecordKind::drop, it->second, seen.now, actions);
+    if (gone_.size() < kGoneMax) gone_[it->first] = {it->second.original, own_};
     it = holds_.erase(it);
   }
+  std::erase_if(gone_, [&](const auto& entry) { return own_ - entry.second.second > kMayReturn; });
   std::erase_if(left_alone_, [&](const std::string& id) { return !find(seen, id); });
   if (victim_ && !find(seen, victim_->order.id)) victim_.reset();
+}
+
+// A runtime that has just been started again may have left out of its list who runs all the same.
+void Reconciler::take_returned(const Observation& seen) {
+  if (gone_.empty()) return;
+  for (const Container& container : seen.containers) {
+    const auto found = gone_.find(container.id);
+    if (found == gone_.end() || holds_.contains(container.id)) continue;
+    if (container.quota && is_signature(*container.quota)) {
+      Hold back;
+      back.container = container;
+      back.original = found->second.first;
+      back.acknowledged = container.quota;
+      back.verified = true;
+      back.answered_at = own_;
+      back.since = seen.now;
+      back.why = "throttled before it was gone from the list";
+      holds_.emplace(container.id, std::move(back));
+    }
+    gone_.erase(found);
+  }
 }
 
 void Reconciler::want(const Decision& wanted, const Observation& seen) {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sluice::node_agent {
@@ -52,6 +53,10 @@ class Reconciler {
   /// Takes over what an earlier life left throttled. The ticks that follow keep or release it.
   void adopt(const Recovery& recovery, const Observation& seen);
 
+  /// Somebody else has given back what was held: all that is known of the kernel is void. To be
+  /// followed by adopt().
+  void forget();
+
   /// The actions that bring the node nearer to `wanted`, in order.
   [[nodiscard]] std::vector<Action> tick(const Decision& wanted, const Observation& seen);
 
@@ -80,6 +85,9 @@ class Reconciler {
 
   [[nodiscard]] std::vector<HeldThrottle> held() const;
 
+  /// Whether the journal lists anything of ours.
+  [[nodiscard]] bool holds_any() const { return !holds_.empty(); }
+
   /// What a compacted journal has to say.
   [[nodiscard]] std::vector<JournalRecord> live_records(TimePoint now) const;
 
@@ -94,6 +102,7 @@ class Reconciler {
   using Actions = std::vector<Action>;
 
   void drop_gone(const Observation& seen, Actions& actions);
+  void take_returned(const Observation& seen);
   void want(const Decision& wanted, const Observation& seen);
   void hold(const Throttle& throttle, const Container& container, TimePoint now);
   void pursue_victim(const Decision& wanted, const Observation& seen);
@@ -116,6 +125,8 @@ class Reconciler {
   TimePoint own_;  ///< the reconciler's own time at the last input
   std::map<std::string, Hold> holds_;
   std::set<std::string> left_alone_;  ///< until they end
+  /// What containers had that were gone from the list while we held them, and when that was.
+  std::map<std::string, std::pair<CpuQuota, TimePoint>> gone_;
   std::optional<Victim> victim_;
   std::vector<HeldThrottle> dry_;
   std::uint64_t next_call_ = 0;

@@ -30,7 +30,7 @@ void fold(const JournalRecord& record, std::map<std::string, History>& histories
       recovery.sacrificed.push_back(record.id);
       return;
     case RecordKind::lease:
-      recovery.lease = record.at;
+      recovery.lease = Lease{.by = record.id, .until = record.at};
       return;
   }
 }

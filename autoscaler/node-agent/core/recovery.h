@@ -17,6 +17,14 @@ struct Stray {
   CpuQuota original;  ///< as far as it can be told: that of its pod
 };
 
+/// The last word of a process that held what the journal lists.
+struct Lease {
+  std::string by;   ///< its process id
+  TimePoint until;  ///< it vouches until then; later whoever finds a throttle gives it back
+
+  friend bool operator==(const Lease&, const Lease&) = default;
+};
+
 /// What a start finds in the journal of the life before (memory-pressure.md 5.7; rows 26 to 30).
 struct Recovery {
   std::vector<JournalRecord> ours;  ///< still throttled by us: to be kept or given back
@@ -26,7 +34,7 @@ struct Recovery {
   std::vector<JournalRecord> watched;
   std::vector<std::string> forgotten;   ///< gone
   std::vector<std::string> sacrificed;  ///< stopped by us: their exit 137 is nobody's OOM
-  std::optional<TimePoint> lease;       ///< until when the life before vouched for its throttles
+  std::optional<Lease> lease;           ///< the newest; absent: nobody ever vouched
   std::uint64_t generation = 0;         ///< the highest seen
   std::size_t skipped_lines = 0;        ///< broken, or of another boot
 };

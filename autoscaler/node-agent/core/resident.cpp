@@ -44,7 +44,12 @@ std::int64_t possible_growth(const Resident& resident, const CpuQuota& quota, st
   // Programs of the system run on every node for as long as the node does, often without a limit:
   // taking them for strangers would shut every gate.
   const bool known = seen.marks.system || age(resident, now) >= settings.known_after;
-  if (known && seen.working_set) room = std::min(room, expected_growth(resident, settings, now));
+  if (seen.claim > 0) {
+    const std::int64_t left = seen.claim - seen.working_set.value_or(0);
+    room = std::min(room, std::max(left, expected_growth(resident, settings, now)));
+  } else if (known && seen.working_set) {
+    room = std::min(room, expected_growth(resident, settings, now));
+  }
   if (!is_unlimited(quota)) {
     const double fault = millicores(quota) * static_cast<double>(settings.growth_per_millicore) *
                          to_seconds(settings.horizon);

@@ -3,6 +3,8 @@
 #include "common/metrics/exposition.h"
 #include "common/metrics/process_facts.h"
 
+#include <limits>
+
 namespace sluice::node_agent {
 namespace {
 
@@ -35,8 +37,9 @@ void write_state(Exposition& text, const ControlLoop& loop, const AgentFacts& fa
         decision.upper);
   gauge(text, "node_agent_growth_bytes_per_second", "Growth of all containers together.",
         static_cast<double>(decision.growth_per_second));
-  gauge(text, "node_agent_admit_bytes", "Largest claim that may start now; 0: none.",
-        static_cast<double>(decision.admit_bytes));
+  gauge(text, "node_agent_admit_bytes", "Largest claim that may start now; 0: none; +Inf: no gate.",
+        decision.admit_bytes == kAdmitAnything ? std::numeric_limits<double>::infinity()
+                                               : static_cast<double>(decision.admit_bytes));
   gauge(text, "node_agent_containers", "Running containers that are watched.",
         static_cast<double>(seen.containers.size()));
   gauge(text, "node_agent_throttled_containers",
@@ -68,6 +71,11 @@ void write_counts(Exposition& text, const ControlLoop& loop, const AgentFacts& f
   text.count(label_text({{"kind", "failed"}}), hand.update_failures);
   text.family("node_agent_update_seconds_total", MetricType::counter, "Time updates took.");
   text.value({}, to_seconds(hand.update_latency));
+  text.family("node_agent_reaction_seconds_total", MetricType::counter,
+              "Time from a sample to the throttle in the kernel that it led to.");
+  text.value({}, to_seconds(hand.reaction));
+  gauge(text, "node_agent_reaction_longest_seconds", "The longest of them.",
+        to_seconds(hand.reaction_max));
   counter(text, "node_agent_sacrifices_total", "Containers stopped as the last resort.",
           hand.stops);
   counter(text, "node_agent_journal_failures_total", "Writes of the journal that failed.",
@@ -78,10 +86,14 @@ void write_counts(Exposition& text, const ControlLoop& loop, const AgentFacts& f
           "throttle.",
           counts.exempt_blocked);
   text.family("node_agent_containers_killed_total", MetricType::counter,
-              "Containers that ended with 137, by who killed them.");
+              "Containers that were killed: by 137, or in any way after our own StopContainer.");
   text.count(label_text({{"cause", "oom"}}), counts.ended_oom);
   text.count(label_text({{"cause", "sacrificed"}}), counts.ended_sacrificed);
   text.count(label_text({{"cause", "other"}}), counts.ended_killed);
+  counter(text, "node_agent_evictions_total", "Pods whose end looked like an eviction.",
+          counts.evictions);
+  counter(text, "node_agent_lease_lapses_total", "Times we stood still for longer than the lease.",
+          counts.lapses);
   counter(text, "node_agent_reports_total", "Reports sent to the autoscaler.", facts.reports);
 }
 

@@ -116,13 +116,20 @@ void ContainerWatch::look_at_sandboxes() {
   ++pending_;
   client_.list_sandboxes([this, alive = std::weak_ptr{alive_}](auto list) {
     if (alive.expired()) return;
-    if (list) {
-      sandboxes_at_ = clock_.now();
-      sandboxes_.clear();
-      for (cri::Sandbox& each : *list) sandboxes_.emplace(each.id, std::move(each));
-    }
+    if (list) take_sandboxes(std::move(*list));
     one_answered();
   });
+}
+
+void ContainerWatch::take_sandboxes(std::vector<cri::Sandbox> list) {
+  const auto before = std::exchange(sandboxes_, {});
+  sandboxes_at_ = clock_.now();
+  for (cri::Sandbox& each : list) {
+    const auto known = before.find(each.id);
+    const bool ended = known != before.end() && known->second.ready && !each.ready;
+    if (ended && pod_ended_) pod_ended_(each.uid);
+    sandboxes_.emplace(each.id, std::move(each));
+  }
 }
 
 void ContainerWatch::describe_new() {
@@ -223,6 +230,8 @@ void ContainerWatch::mark_all() {
     if (!known.described) continue;
     const auto sandbox = sandboxes_.find(known.told.sandbox);
     const cri::Sandbox* const pod = sandbox == sandboxes_.end() ? nullptr : &sandbox->second;
+    // A runtime that has just been started again may not list every pod: what is known stays.
+    if (pod == nullptr && known.placed) continue;
     const PodFacts facts{.sandbox = pod,
                          .container = &known.told,
                          .resources = known.resources ? &*known.resources : nullptr,
@@ -236,6 +245,7 @@ void ContainerWatch::mark_all() {
       known.seen.marks.system = true;  // hands off until it is known whose it is
       continue;
     }
+    known.placed = true;
     known.seen.pod = pod->name;
     known.seen.pod_namespace = pod->space;
     known.seen.pod_uid = pod->uid;
@@ -270,6 +280,13 @@ std::vector<Container> ContainerWatch::containers() const {
     if (known.marked) all.push_back(known.seen);
   }
   return all;
+}
+
+std::string ContainerWatch::shown(const std::string& id) const {
+  const auto at = known_.find(id);
+  if (at == known_.end() || !at->second.marked) return {};
+  const Container& seen = at->second.seen;
+  return seen.pod_namespace + "/" + seen.pod + "/" + seen.name;
 }
 
 void ContainerWatch::read_quota(const std::string& id,

@@ -32,10 +32,15 @@ class ContainerWatch {
   /// A container that was watched runs no more.
   using Ended = std::function<void(const Container&, const cri::ContainerStatus&)>;
 
+  /// The sandbox of a pod that was watched is no longer ready.
+  using PodEnded = std::function<void(const std::string& uid)>;
+
   /// `client` and `clock` outlive this.
   ContainerWatch(CriClient& client, const Clock& clock, Options options);
 
   void on_ended(Ended ended) { ended_ = std::move(ended); }
+
+  void on_pod_ended(PodEnded ended) { pod_ended_ = std::move(ended); }
 
   /// Asks the runtime who runs, unless that is under way; `done` is told whether it answered, once
   /// everybody new is known as far as possible.
@@ -47,6 +52,9 @@ class ContainerWatch {
 
   /// As far as known; running only.
   [[nodiscard]] std::vector<Container> containers() const;
+
+  /// `namespace/pod/container` of one that is known; empty: none such.
+  [[nodiscard]] std::string shown(const std::string& id) const;
 
   /// Whether the last look was answered.
   [[nodiscard]] bool answers() const { return answers_; }
@@ -75,6 +83,7 @@ class ContainerWatch {
     std::string cgroup;      // its path
     bool described = false;  // its status has been read
     bool marked = false;     // and its pod's word about throttling
+    bool placed = false;     // whose pod has been seen
     bool asked = false;
     int misses = 0;  // answers that it does not exist, although it is listed
     Container seen;
@@ -84,6 +93,7 @@ class ContainerWatch {
 
   void listed(Listed list);
   void look_at_sandboxes();
+  void take_sandboxes(std::vector<cri::Sandbox> list);
   void describe_new();
   void described(const std::string& id, const Result<cri::ContainerStatus, CallFailure>& status);
   void take_stats();
@@ -101,6 +111,7 @@ class ContainerWatch {
   CgroupMounts mounts_;
   std::string own_cgroup_;
   Ended ended_;
+  PodEnded pod_ended_;
   std::map<std::string, Known> known_;
   std::map<std::string, cri::Sandbox> sandboxes_;
   std::optional<TimePoint> sandboxes_at_;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr Duration kLookEvery = std::chrono::seconds{1};
 constexpr Duration kHurriedLookEvery = std::chrono::milliseconds{250};
+constexpr double kRoomBelow = 0.60;  // of capacity
 constexpr Duration kRestoreEvery = std::chrono::milliseconds{20};
 constexpr std::int64_t kReclaimBytes = std::int64_t{64} << 20;  // of one container at a time
 // The scatter of pauses serves many clients of one server; here there is one.
@@ -37,13 +38,16 @@ ControlLoop::ControlLoop(const Parts& parts, const Options& options)
              .journal = parts.journal,
              .reconciler = reconciler_,
              .clock = parts.clock,
-             .log = parts.log}},
+             .log = parts.log,
+             .boot_id = options.boot_id,
+             .lease = options.lease}},
       timer_{parts.io},
       retry_{parts.io} {
   hand_.on_look_again([this] { wake(); });
   parts_.watch.on_ended([this](const Container& container, const cri::ContainerStatus& status) {
     note_end(container, status);
   });
+  parts_.watch.on_pod_ended([this](const std::string& uid) { note_pod_end(uid); });
 }
 
 void ControlLoop::start(std::function<void(const Problem&)> fatal) {
@@ -100,7 +104,8 @@ void ControlLoop::recover_journal() {
       if (content) journal = std::move(*content);
       if (!content) parts_.log.write(log::Severity::error, content.error().text());
     }
-    const Recovery recovery = recover(journal, options_.boot_id, seen_);
+    Recovery recovery = recover(journal, options_.boot_id, seen_);
+    if (!options_.strays && recovery.skipped_lines == 0) recovery.strays.clear();
     const std::size_t left = recovery.ours.size() + recovery.strays.size();
     if (left > 0 || recovery.skipped_lines > 0) {
       parts_.log.write(log::Severity::warning, "an earlier life left traces",
@@ -110,15 +115,27 @@ void ControlLoop::recover_journal() {
                         {"lines_skipped", std::to_string(recovery.skipped_lines)}});
     }
     reconciler_.adopt(recovery, seen_);
-    if (parts_.journal != nullptr) {
-      const auto problem = parts_.journal->compact(reconciler_.live_records(parts_.clock.now()));
-      if (problem) parts_.log.write(log::Severity::error, problem->text());
+    if (const auto problem = hand_.compact()) {
+      parts_.log.write(log::Severity::error, problem->text());
     }
     recovered_ = true;
     if (told_recovered_) told_recovered_();
     next_look_ = parts_.clock.now() + kHurriedLookEvery;
     tick();
   });
+}
+
+// Who was frozen for longer than the lease finds its throttles given back, and its memory of them
+// wrong. It is as if it had been killed and started again.
+void ControlLoop::begin_anew() {
+  parts_.log.write(
+      log::Severity::warning,
+      "stood still for longer than the lease, so that what was throttled may have been "
+      "given back: begins anew");
+  ++counts_.lapses;
+  recovered_ = false;
+  reconciler_.forget();
+  recover_journal();
 }
 
 void ControlLoop::wake() {
@@ -155,10 +172,12 @@ void ControlLoop::restore(Duration limit, std::function<void(bool)> done) {
 }
 
 bool ControlLoop::is_hurried() const {
-  if (!decision_.throttled.empty() || decision_.pressure != Pressure::ok) return true;
+  if (!decision_.throttled.empty() || decision_.pressure == Pressure::critical) return true;
   if (!seen_.memory) return false;
+  // A gate that is shut on a node that is half empty can wait a second for the next list.
+  const double edge = decision_.pressure == Pressure::ok ? options_.policy.lower : kRoomBelow;
   return static_cast<double>(seen_.memory->used) >
-         options_.policy.lower * static_cast<double>(seen_.memory->capacity);
+         edge * static_cast<double>(seen_.memory->capacity);
 }
 
 void ControlLoop::look() {
@@ -193,11 +212,14 @@ void ControlLoop::observe() {
     seen_.memory = parts_.memory->read();
     if (!seen_.memory) ++counts_.memory_failures;
   }
+  if (is_over()) evictions_.short_of_memory(now);
+  seen_.evicted = std::exchange(evicted_, false);
   seen_.runtime_answers = parts_.watch.answers();
   seen_.containers = parts_.watch.containers();
 }
 
 void ControlLoop::tick() {
+  if (lapsed_ && lapsed_()) return begin_anew();
   ++counts_.samples;
   last_tick_ = parts_.clock.now();
   ticking_ = true;
@@ -217,7 +239,8 @@ void ControlLoop::act() {
   if (decision_.pressure != before) note_changes();
   if (options_.dry_run) note_dry_run();
   note_blocked();
-  hand_.carry_out(reconciler_.tick(decision_, seen_));
+  hand_.carry_out(reconciler_.tick(decision_, seen_), seen_.now);
+  hand_.renew_lease();
   if (!options_.dry_run) {
     for (const std::string& id : decision_.reclaim) parts_.watch.reclaim(id, kReclaimBytes);
   }
@@ -266,7 +289,8 @@ void ControlLoop::note_changes() {
        {"capacity", std::to_string(seen_.memory ? seen_.memory->capacity : 0)},
        {"upper", std::to_string(decision_.upper)},
        {"growth_per_second", std::to_string(decision_.growth_per_second)},
-       {"admit_bytes", std::to_string(decision_.admit_bytes)},
+       {"admit_bytes",
+        decision_.admit_bytes == kAdmitAnything ? "any" : std::to_string(decision_.admit_bytes)},
        {"throttled", std::to_string(decision_.throttled.size())},
        {"why", decision_.why}});
 }
@@ -291,12 +315,15 @@ void ControlLoop::note_dry_run() {
   }
 }
 
+bool ControlLoop::is_over() const {
+  if (!seen_.memory || decision_.upper <= 0) return false;
+  return static_cast<double>(seen_.memory->used) >
+         decision_.upper * static_cast<double>(seen_.memory->capacity);
+}
+
 // Above the threshold with nobody to throttle: said once a minute (rows 5 and 6).
 void ControlLoop::note_blocked() {
-  if (!seen_.memory || decision_.upper <= 0 || !on_) return;
-  const double share = static_cast<double>(seen_.memory->used) /
-                       static_cast<double>(std::max<std::int64_t>(1, seen_.memory->capacity));
-  if (share <= decision_.upper) return;
+  if (!is_over() || !on_) return;
   const bool candidate =
       std::any_of(seen_.containers.begin(), seen_.containers.end(),
                   [this](const Container& each) { return !exemption(each, seen_.containers); });
@@ -315,6 +342,9 @@ void ControlLoop::note_end(const Container& container, const cri::ContainerStatu
                       .exit_code = status.exit_code,
                       .reason = status.reason,
                       .stopped_by_us = hand_.has_stopped(container.id)};
+  if (evictions_.container_ended(container.pod_uid, ending, parts_.clock.now())) {
+    note_eviction(container.pod_uid);
+  }
   std::string_view cause;
   switch (exit_cause(ending)) {
     case ExitCause::oom_killed:
@@ -340,6 +370,19 @@ void ControlLoop::note_end(const Container& container, const cri::ContainerStatu
        {"cause", std::string{cause}},
        {"exit_code", std::to_string(status.exit_code)},
        {"reason", status.reason}});
+}
+
+void ControlLoop::note_pod_end(const std::string& pod_uid) {
+  if (evictions_.pod_ended(pod_uid, parts_.clock.now())) note_eviction(pod_uid);
+}
+
+void ControlLoop::note_eviction(const std::string& pod_uid) {
+  evicted_ = true;
+  ++counts_.evictions;
+  parts_.log.write(log::Severity::warning,
+                   "a pod was ended while memory was short, which looks like an eviction: acts "
+                   "earlier for a while",
+                   {{"pod_uid", pod_uid}});
 }
 
 }  // namespace sluice::node_agent

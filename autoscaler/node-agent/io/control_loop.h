@@ -1,5 +1,6 @@
 #pragma once
 
+#include "autoscaler/node-agent/core/evictions.h"
 #include "autoscaler/node-agent/core/policy.h"
 #include "autoscaler/node-agent/core/reconciler.h"
 #include "autoscaler/node-agent/core/settings.h"
@@ -33,6 +34,8 @@ struct LoopCounts {
   std::uint64_t ended_oom = 0;
   std::uint64_t ended_sacrificed = 0;
   std::uint64_t ended_killed = 0;
+  std::uint64_t evictions = 0;  ///< pods whose end looks like one (row 66)
+  std::uint64_t lapses = 0;     ///< of our own lease
 };
 
 /// Sample, decide, act, again: the one loop of the agent. Finds the runtime first, and gives what
@@ -53,6 +56,8 @@ class ControlLoop {
     PolicySettings policy;
     std::string boot_id;
     bool dry_run = false;
+    bool strays = true;  ///< also gives back throttles that no record of an intact journal explains
+    Duration lease{};    ///< for which a record vouches for what the journal lists; 0: none does
   };
 
   /// All parts outlive this.
@@ -80,6 +85,10 @@ class ControlLoop {
   /// Runs once, when the runtime was found and before anything is decided.
   void on_recovered(std::function<void()> recovered) { told_recovered_ = std::move(recovered); }
 
+  /// Asked before each decision: whether we stood still for so long that somebody may have given
+  /// back what we hold, and is no longer at it. Then the loop begins anew, from the journal.
+  void on_lapse_check(std::function<bool()> lapsed) { lapsed_ = std::move(lapsed); }
+
   [[nodiscard]] bool is_recovered() const { return recovered_; }
 
   /// Something that we need does not answer.
@@ -103,6 +112,7 @@ class ControlLoop {
  private:
   void connect();
   void recover_journal();
+  void begin_anew();
   void look();
   void tick();
   void observe();
@@ -113,7 +123,10 @@ class ControlLoop {
   void note_dry_run();
   void note_blocked();
   void note_end(const Container& container, const cri::ContainerStatus& status);
+  void note_pod_end(const std::string& pod_uid);
+  void note_eviction(const std::string& pod_uid);
   [[nodiscard]] bool is_hurried() const;
+  [[nodiscard]] bool is_over() const;
 
   Parts parts_;
   Options options_;
@@ -126,11 +139,13 @@ class ControlLoop {
   std::function<void(const Problem&)> fatal_;
   std::function<void()> decided_;
   std::function<void()> told_recovered_;
+  std::function<bool()> lapsed_;
   std::function<void(bool)> restored_;
   std::optional<cri::Version> runtime_;
   std::string runtime_problem_;
   Observation seen_;
   Decision decision_;
+  Evictions evictions_;
   LoopCounts counts_;
   TimePoint restore_until_;
   TimePoint next_look_;
@@ -139,6 +154,7 @@ class ControlLoop {
   std::uint32_t failures_ = 0;  // of the runtime, in a row
   bool on_ = true;
   bool recovered_ = false;
+  bool evicted_ = false;  // a pod, since the last observation
   bool looking_ = false;
   bool ticking_ = false;
   bool again_ = false;  // what was decided in this tick no longer fits

@@ -1,5 +1,6 @@
 #include "autoscaler/node-agent/io/cri_client.h"
 
+#include "common/base/errno_text.h"
 #include "common/proto/cri_codec.h"
 
 #include <boost/asio/post.hpp>
@@ -39,7 +40,7 @@ int knock(const std::string& path) {
 }
 
 RuntimeProblem not_reached(const std::string& path, int error) {
-  const std::string reason = std::strerror(error);  // NOLINT(concurrency-mt-unsafe): one thread
+  const std::string reason = errno_text(error);
   switch (error) {
     case ENOENT:
     case ENOTDIR:

@@ -1,11 +1,12 @@
 #include "autoscaler/node-agent/io/guardian.h"
 
+#include "common/base/errno_text.h"
+
 #include <boost/asio/buffer.hpp>
 
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -75,7 +76,7 @@ std::optional<Problem> Guardian::spawn() {
   }
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
-    return Problem{"no line to a guardian could be laid: " + std::string{std::strerror(errno)},
+    return Problem{"no line to a guardian could be laid: " + errno_text(errno),
                    "raise the limit of open files"};
   }
   const int failed = launch(options_, ends[0], pid_);
@@ -83,18 +84,28 @@ std::optional<Problem> Guardian::spawn() {
   if (failed != 0) {
     ::close(ends[1]);
     pid_ = 0;
-    return Problem{"the guardian could not be started: " + std::string{std::strerror(failed)},
+    return Problem{"the guardian could not be started: " + errno_text(failed),
                    "without it throttles outlive a crash until the next start"};
   }
   boost::system::error_code ignored;
   line_.assign(ends[1], ignored);
   log_.write(log::Severity::debug, "started the guardian", {{"pid", std::to_string(pid_)}});
-  watch_end();
+  renewed_at_ = clock_.now();
+  watch_line();
   renew();
   return std::nullopt;
 }
 
+// Ours is the stricter measure: the guardian counts from when it hears what we said before.
+bool Guardian::lapsed() {
+  lapsed_ = lapsed_ || (pid_ != 0 && clock_.now() - renewed_at_ >= options_.lease);
+  return lapsed_;
+}
+
+// A lease that has passed is not renewed: whoever asks has to know.
 void Guardian::renew() {
+  if (lapsed()) return;
+  renewed_at_ = clock_.now();
   boost::system::error_code failed;
   line_.write_some(asio::buffer(&kStillHere, 1), failed);
   timer_.expires_after(options_.lease / kRenewalsPerLease);
@@ -104,10 +115,11 @@ void Guardian::renew() {
 }
 
 // The reading end closes when the guardian ends.
-void Guardian::watch_end() {
+void Guardian::watch_line() {
   line_.async_wait(asio::posix::stream_descriptor::wait_error,
                    [this, alive = std::weak_ptr{alive_}](auto error) {
                      if (error || alive.expired()) return;
+                     (void)lapsed();
                      bury();
                      if (wanted_) again();
                    });
@@ -130,6 +142,15 @@ void Guardian::bury() {
   line_.close(ignored);
   timer_.cancel();
   pid_ = 0;
+}
+
+void Guardian::end() {
+  wanted_ = false;
+  if (pid_ != 0) {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  bury();
 }
 
 void Guardian::dismiss() {

@@ -2,7 +2,7 @@
 
 #include "common/base/result.h"
 #include "common/log/log.h"
-#include "common/time/time_point.h"
+#include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -41,22 +41,32 @@ class Guardian {
   /// Everything was given back: the guardian may go.
   void dismiss();
 
+  /// Whether we said nothing for as long as the lease, because we were frozen or hung: the guardian
+  /// may have given everything back, or be at it.
+  [[nodiscard]] bool lapsed();
+
+  /// Ends the process, whatever it is at, so that nobody else acts in our name.
+  void end();
+
   /// 0: none runs.
   [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
   [[nodiscard]] std::optional<Problem> spawn();
   void renew();
-  void watch_end();
+  void watch_line();
   void again();
   void bury();
 
   boost::asio::io_context& io_;  // of App
   const log::Logger& log_;       // of App
   Options options_;
+  Clock clock_;
   boost::asio::posix::stream_descriptor line_;
   boost::asio::steady_timer timer_;
   pid_t pid_ = 0;
+  TimePoint renewed_at_;
+  bool lapsed_ = false;
   bool wanted_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

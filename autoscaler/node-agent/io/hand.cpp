@@ -1,6 +1,8 @@
 #include "autoscaler/node-agent/io/hand.h"
 
 #include <algorithm>
+#include <array>
+#include <unistd.h>
 #include <utility>
 
 namespace sluice::node_agent {
@@ -8,6 +10,7 @@ namespace {
 
 constexpr std::size_t kIdShown = 12;
 constexpr std::size_t kStoppedMax = 256;
+constexpr int kRenewalsPerLease = 3;
 
 std::string milliseconds(Duration duration) {
   const auto tenths = std::chrono::duration_cast<std::chrono::microseconds>(duration).count() / 100;
@@ -46,18 +49,15 @@ const std::string* target_of(const Action& action) {
 }  // namespace
 
 std::string Hand::shown(const std::string& id) const {
-  for (const Container& each : parts_.watch.containers()) {
-    if (each.id != id) continue;
-    return each.pod_namespace + "/" + each.pod + "/" + each.name;
-  }
-  return id.substr(0, kIdShown);
+  const std::string known = parts_.watch.shown(id);
+  return known.empty() ? id.substr(0, kIdShown) : known;
 }
 
 bool Hand::has_stopped(const std::string& id) const {
   return std::find(stopped_.begin(), stopped_.end(), id) != stopped_.end();
 }
 
-void Hand::carry_out(const std::vector<Action>& actions) {
+void Hand::carry_out(const std::vector<Action>& actions, TimePoint sampled) {
   std::vector<std::string> failed;
   write_down(actions, failed);
   bool look_again = false;
@@ -69,7 +69,7 @@ void Hand::carry_out(const std::vector<Action>& actions) {
       parts_.reconciler.journal_failed(*target);
       continue;
     }
-    if (const auto* update = std::get_if<Update>(&action)) carry_out(*update);
+    if (const auto* update = std::get_if<Update>(&action)) carry_out(*update, sampled);
     if (const auto* read = std::get_if<ReadBack>(&action)) carry_out(*read);
     if (const auto* stop = std::get_if<Stop>(&action)) carry_out(*stop);
     if (const auto* alarm = std::get_if<Alarm>(&action)) tell(*alarm);
@@ -85,10 +85,14 @@ void Hand::write_down(const std::vector<Action>& actions, std::vector<std::strin
     if (const auto* write = std::get_if<WriteJournal>(&action)) records.push_back(write->record);
   }
   if (records.empty() || parts_.journal == nullptr) return;
+  // Nothing is listed that nobody vouches for.
+  const TimePoint now = parts_.clock.now();
+  const bool throttles = std::any_of(records.begin(), records.end(), [](const auto& record) {
+    return record.kind == RecordKind::throttle;
+  });
+  if (throttles && lease_is_due(now)) records.push_back(next_lease(now));
   std::optional<Problem> problem = parts_.journal->append(records);
-  if (!problem && parts_.journal->size() > JournalFile::kCompactBytes) {
-    problem = parts_.journal->compact(parts_.reconciler.live_records(parts_.clock.now()));
-  }
+  if (!problem && parts_.journal->size() > JournalFile::kCompactBytes) problem = compact();
   if (problem && !journal_fails_) parts_.log.write(log::Severity::error, problem->text());
   journal_fails_ = problem.has_value();
   if (!problem) return;
@@ -99,16 +103,47 @@ void Hand::write_down(const std::vector<Action>& actions, std::vector<std::strin
   }
 }
 
-void Hand::carry_out(const Update& update) {
+bool Hand::lease_is_due(TimePoint now) const {
+  return parts_.lease > Duration::zero() &&
+         leased_until_ - now <= parts_.lease - parts_.lease / kRenewalsPerLease;
+}
+
+JournalRecord Hand::next_lease(TimePoint now) {
+  leased_until_ = now + parts_.lease;
+  return {.kind = RecordKind::lease,
+          .boot_id = parts_.boot_id,
+          .at = leased_until_,
+          .id = std::to_string(::getpid())};
+}
+
+void Hand::renew_lease() {
+  const TimePoint now = parts_.clock.now();
+  if (parts_.journal == nullptr || !parts_.reconciler.holds_any() || !lease_is_due(now)) return;
+  const std::array records{next_lease(now)};
+  const auto problem = parts_.journal->append(records);
+  if (problem) ++counts_.journal_failures;
+  if (problem && !journal_fails_) parts_.log.write(log::Severity::error, problem->text());
+  journal_fails_ = problem.has_value();
+}
+
+std::optional<Problem> Hand::compact() {
+  if (parts_.journal == nullptr) return std::nullopt;
+  const TimePoint now = parts_.clock.now();
+  std::vector<JournalRecord> records = parts_.reconciler.live_records(now);
+  if (!records.empty() && parts_.lease > Duration::zero()) records.push_back(next_lease(now));
+  return parts_.journal->compact(records);
+}
+
+void Hand::carry_out(const Update& update, TimePoint sampled) {
   const TimePoint asked = parts_.clock.now();
   parts_.client.update(update.id, update.quota,
-                       [this, update, asked, alive = std::weak_ptr{alive_}](
+                       [this, update, sampled, asked, alive = std::weak_ptr{alive_}](
                            Outcome outcome, const std::string& text) {
-                         if (!alive.expired()) updated(update, asked, outcome, text);
+                         if (!alive.expired()) updated(update, sampled, asked, outcome, text);
                        });
 }
 
-void Hand::updated(const Update& update, TimePoint asked, Outcome outcome,
+void Hand::updated(const Update& update, TimePoint sampled, TimePoint asked, Outcome outcome,
                    const std::string& text) {
   const TimePoint now = parts_.clock.now();
   const bool good = outcome == Outcome::ok;
@@ -116,6 +151,8 @@ void Hand::updated(const Update& update, TimePoint asked, Outcome outcome,
   counts_.update_latency += now - asked;
   if (good) {
     ++(throttles ? counts_.throttles : counts_.releases);
+    if (throttles) counts_.reaction += now - sampled;
+    if (throttles) counts_.reaction_max = std::max(counts_.reaction_max, now - sampled);
   } else {
     ++counts_.update_failures;
   }
@@ -126,17 +163,19 @@ void Hand::updated(const Update& update, TimePoint asked, Outcome outcome,
                     {"quota", show(update.quota)},
                     {"outcome", std::string{name_of(outcome)}},
                     {"took_ms", milliseconds(now - asked)},
+                    {"since_sample_ms", milliseconds(now - sampled)},
                     {"why", update.why},
                     {"error", good ? "" : text}});
-  carry_out(parts_.reconciler.answered(update.call, outcome, now));
+  carry_out(parts_.reconciler.answered(update.call, outcome, now), now);
 }
 
 void Hand::carry_out(const ReadBack& read) {
-  parts_.watch.read_quota(
-      read.id, [this, call = read.call, alive = std::weak_ptr{alive_}](auto in_kernel) {
-        if (alive.expired()) return;
-        carry_out(parts_.reconciler.read_back(call, in_kernel, parts_.clock.now()));
-      });
+  parts_.watch.read_quota(read.id,
+                          [this, call = read.call, alive = std::weak_ptr{alive_}](auto in_kernel) {
+                            if (alive.expired()) return;
+                            const TimePoint now = parts_.clock.now();
+                            carry_out(parts_.reconciler.read_back(call, in_kernel, now), now);
+                          });
 }
 
 void Hand::carry_out(const Stop& stop) {
@@ -156,7 +195,8 @@ void Hand::carry_out(const Stop& stop) {
           parts_.log.write(log::Severity::warning, "sacrifice failed",
                            {{"id", stop.id.substr(0, kIdShown)}, {"error", text}});
         }
-        carry_out(parts_.reconciler.answered(stop.call, outcome, parts_.clock.now()));
+        const TimePoint now = parts_.clock.now();
+        carry_out(parts_.reconciler.answered(stop.call, outcome, now), now);
       });
 }
 

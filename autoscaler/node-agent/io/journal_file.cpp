@@ -1,9 +1,9 @@
 #include "autoscaler/node-agent/io/journal_file.h"
 
 #include "autoscaler/node-agent/io/kernel_file.h"
+#include "common/base/errno_text.h"
 
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,10 +11,6 @@
 
 namespace sluice::node_agent {
 namespace {
-
-std::string reason() {
-  return std::strerror(errno);  // NOLINT(concurrency-mt-unsafe): each program is one thread here
-}
 
 std::string journal_in(const std::string& directory) {
   return directory + "/journal";
@@ -69,7 +65,7 @@ Result<JournalFile, Problem> JournalFile::open(const std::string& directory) {
   const std::string path = journal_in(directory);
   const int descriptor =
       ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
-  if (descriptor < 0) return unusable(path, reason());
+  if (descriptor < 0) return unusable(path, errno_text(errno));
 
   struct stat status {};
 
@@ -82,17 +78,23 @@ Result<JournalFile, Problem> JournalFile::open(const std::string& directory) {
 
 Result<std::string, Problem> JournalFile::content() const {
   const std::string path = journal_in(directory_);
-  if (size_ > kReadBytesMax) {
+
+  // Another process may have added to it.
+  struct stat status {};
+
+  if (::fstat(descriptor_, &status) != 0) return unusable(path, errno_text(errno));
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size > kReadBytesMax) {
     return unusable(path, "it is larger than 16 MiB");
   }
   std::string text;
-  text.resize(size_);
+  text.resize(size);
   std::size_t got = 0;
   while (got < text.size()) {
     const ssize_t count =
         ::pread(descriptor_, text.data() + got, text.size() - got, static_cast<off_t>(got));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return unusable(path, reason());
+    if (count < 0) return unusable(path, errno_text(errno));
     if (count == 0) break;
     got += static_cast<std::size_t>(count);
   }
@@ -105,7 +107,7 @@ std::optional<Problem> JournalFile::append(std::span<const JournalRecord> record
   if (torn_) text.insert(0, 1, '\n');
   torn_ = true;
   if (!write_all(descriptor_, text) || ::fdatasync(descriptor_) != 0) {
-    return unusable(journal_in(directory_), reason());
+    return unusable(journal_in(directory_), errno_text(errno));
   }
   torn_ = false;
   size_ += text.size();
@@ -118,11 +120,11 @@ std::optional<Problem> JournalFile::compact(std::span<const JournalRecord> recor
   const std::string beside = path + ".new";
   const int descriptor =
       ::open(beside.c_str(), O_RDWR | O_APPEND | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
-  if (descriptor < 0) return unusable(beside, reason());
+  if (descriptor < 0) return unusable(beside, errno_text(errno));
   const std::string text = lines(records);
   if (!write_all(descriptor, text) || ::fdatasync(descriptor) != 0 ||
       ::rename(beside.c_str(), path.c_str()) != 0) {
-    const std::string why = reason();
+    const std::string why = errno_text(errno);
     ::close(descriptor);
     ::unlink(beside.c_str());
     return unusable(path, why);

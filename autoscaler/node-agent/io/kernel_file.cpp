@@ -26,6 +26,7 @@ KernelFile::~KernelFile() {
 
 KernelFile::KernelFile(KernelFile&& other) noexcept
     : path_{std::move(other.path_)},
+      made_{other.made_},
       descriptor_{std::exchange(other.descriptor_, -1)},
       error_{other.error_} {}
 
@@ -33,6 +34,7 @@ KernelFile& KernelFile::operator=(KernelFile&& other) noexcept {
   if (this == &other) return *this;
   close();
   path_ = std::move(other.path_);
+  made_ = other.made_;
   descriptor_ = std::exchange(other.descriptor_, -1);
   error_ = other.error_;
   return *this;
@@ -74,6 +76,7 @@ std::optional<std::string_view> KernelFile::read(std::string& buffer) {
     }
     if (got == 0) break;
     size += static_cast<std::size_t>(got);
+    if (made_ == Made::at_once && size < buffer.size()) break;
   }
   return std::string_view{buffer.data(), size};
 }

@@ -10,8 +10,15 @@ namespace sluice::node_agent {
 /// A small text file of the kernel that is read again and again: it stays open between two reads.
 class KernelFile {
  public:
+  /// How the kernel hands it out.
+  enum class Made : std::uint8_t {
+    in_parts,  ///< a page at a time, perhaps
+    at_once,   ///< whole, as it does files of control groups: what comes short has ended
+  };
+
   /// An empty path is a file that is not there.
-  explicit KernelFile(std::string path = {}) : path_{std::move(path)} {}
+  explicit KernelFile(std::string path = {}, Made made = Made::in_parts)
+      : path_{std::move(path)}, made_{made} {}
 
   ~KernelFile();
   KernelFile(KernelFile&& other) noexcept;
@@ -33,6 +40,7 @@ class KernelFile {
   void close();
 
   std::string path_;
+  Made made_ = Made::in_parts;
   int descriptor_ = -1;
   int error_ = 0;
 };

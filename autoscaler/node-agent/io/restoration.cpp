@@ -1,5 +1,6 @@
 #include "autoscaler/node-agent/io/restoration.h"
 
+#include "autoscaler/node-agent/core/recovery.h"
 #include "autoscaler/node-agent/io/container_watch.h"
 #include "autoscaler/node-agent/io/control_loop.h"
 #include "autoscaler/node-agent/io/cri_client.h"
@@ -18,6 +19,17 @@
 namespace sluice::node_agent {
 namespace {
 
+// Whether the process that has the lock has said in the journal that what is listed there is its
+// own. One that only looks on, in a dry run, never does.
+bool vouches(const std::string& holder, const std::string& state_dir) {
+  const auto journal = JournalFile::open(state_dir);
+  if (!journal) return false;
+  const auto content = journal->content();
+  if (!content) return false;
+  const auto lease = recover(*content, boot_id(), {}).lease;
+  return lease && lease->by == holder && lease->until > Clock{}.now();
+}
+
 std::optional<Problem> restore_within_limit(const RestorationOptions& options,
                                             const log::Logger& log, JournalFile& journal) {
   boost::asio::io_context io{1};
@@ -33,7 +45,7 @@ std::optional<Problem> restore_within_limit(const RestorationOptions& options,
                     .client = client,
                     .watch = watch,
                     .journal = &journal},
-                   {.policy = policy, .boot_id = boot_id()}};
+                   {.policy = policy, .boot_id = boot_id(), .strays = options.strays}};
   std::optional<Problem> problem;
   loop.start([&](const Problem& fatal) {
     problem = fatal;
@@ -88,7 +100,8 @@ int restore_once(const RestorationOptions& options, const log::Logger& log) {
   return 0;
 }
 
-int keep_guard(const RestorationOptions& options, Duration lease, const log::Logger& log) {
+int keep_guard(RestorationOptions options, Duration lease, const log::Logger& log) {
+  options.strays = false;  // whose they are, others must say: another agent may be at work here
   std::signal(SIGPIPE, SIG_IGN);
   ::prctl(PR_SET_NAME, "node-agent");  // it was started as /proc/self/exe
   boost::asio::io_context io{1};
@@ -110,8 +123,9 @@ int keep_guard(const RestorationOptions& options, Duration lease, const log::Log
   io.run();
   if (how == Vigil::End::dismissed) return 0;
   const auto lock = StateLock::take(options.state_dir);
-  // Whoever has the lock of an agent that is gone is its successor, with a guardian of its own.
-  if (!lock && lock.error().why == StateLock::Failure::held && vigil.agent_is_gone()) return 0;
+  const bool followed =
+      !lock && lock.error().why == StateLock::Failure::held && vigil.agent_is_gone();
+  if (followed && vouches(lock.error().holder, options.state_dir)) return 0;
   log.write(log::Severity::warning, "the agent's lease has passed: gives back what it throttled");
   if (const auto problem = restore_everything(options, log, !lock)) {
     log.write(log::Severity::error, problem->text());

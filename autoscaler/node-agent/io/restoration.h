@@ -15,11 +15,13 @@ struct RestorationOptions {
   std::vector<std::string> sockets;  ///< of runtimes, as for CriClient
   Duration limit = std::chrono::seconds{10};
   bool keep_trying = false;  ///< begin again when the limit has passed: the guardian's way
+  bool strays = true;        ///< as ControlLoop::Options
 };
 
-/// Gives back everything that the journal lists, and what bears a quota of ours without a record,
-/// then empties the journal. The caller holds the state directory's lock, or `shared` says that
-/// somebody else has it. Returns when all is done, or was given up: then the problem says why.
+/// Gives back everything that the journal lists, and what bears a quota of ours without a record if
+/// so asked, then empties the journal. The caller holds the state directory's lock, or `shared`
+/// says that somebody else has it. Returns when all is done, or was given up: then the problem says
+/// why.
 [[nodiscard]] std::optional<Problem> restore_everything(const RestorationOptions& options,
                                                         const log::Logger& log, bool shared);
 
@@ -28,7 +30,6 @@ struct RestorationOptions {
 
 /// `node-agent guard`: keeps vigil over the agent at the other end of kGuardLine, and restores when
 /// it is no more. Returns the exit code.
-[[nodiscard]] int keep_guard(const RestorationOptions& options, Duration lease,
-                             const log::Logger& log);
+[[nodiscard]] int keep_guard(RestorationOptions options, Duration lease, const log::Logger& log);
 
 }  // namespace sluice::node_agent

@@ -1,8 +1,9 @@
 #include "autoscaler/node-agent/io/state_lock.h"
 
+#include "common/base/errno_text.h"
+
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/file.h>
@@ -12,10 +13,6 @@
 
 namespace sluice::node_agent {
 namespace {
-
-std::string reason() {
-  return std::strerror(errno);  // NOLINT(concurrency-mt-unsafe): each program is one thread here
-}
 
 StateLock::Refusal unusable(const std::string& directory, const std::string& why) {
   return {StateLock::Failure::failed,
@@ -41,14 +38,15 @@ Result<StateLock, StateLock::Refusal> StateLock::take(const std::string& directo
   if (made) ::chmod(directory.c_str(), S_IRWXU);
   const std::string path = directory + "/lock";
   StateLock lock{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR)};
-  if (lock.descriptor_ < 0) return unusable(directory, reason());
+  if (lock.descriptor_ < 0) return unusable(directory, errno_text(errno));
   if (::flock(lock.descriptor_, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return unusable(directory, reason());
+    if (errno != EWOULDBLOCK) return unusable(directory, errno_text(errno));
     const std::string pid = holder(lock.descriptor_);
     return Refusal{Failure::held,
                    {"another node-agent" + (pid.empty() ? "" : ", process " + pid + ",") +
                         " holds the lock of the state directory " + directory,
-                    "stop it first, or give another directory by --state-dir"}};
+                    "stop it first, or give another directory by --state-dir"},
+                   pid};
   }
   const std::string pid = std::to_string(::getpid()) + "\n";
   // For people only; the lock holds without it.

@@ -1,6 +1,7 @@
 #include "autoscaler/node-agent/io/status_client.h"
 
 #include "autoscaler/node-agent/io/status_text.h"
+#include "common/base/errno_text.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -62,8 +63,7 @@ int ask_agent(const std::string& state_dir, const std::string& verb, bool json) 
                               "Connection: close\r\n\r\n";
   std::string answer;
   if (const int failed = exchange(path, request, answer); failed != 0) {
-    const std::string reason = std::strerror(failed);  // NOLINT(concurrency-mt-unsafe): one thread
-    return complain("no node-agent answers on " + path + ": " + reason,
+    return complain("no node-agent answers on " + path + ": " + errno_text(failed),
                     "start it, or name its state directory by --state-dir");
   }
   const std::size_t end = answer.find("\r\n\r\n");

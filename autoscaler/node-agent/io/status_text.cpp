@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 
@@ -14,6 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kMebibyte = 1 << 20;
+constexpr double kGibibyte = 1 << 30;
 
 std::string time_text(TimePoint time) {
   const std::time_t seconds =
@@ -52,7 +54,8 @@ Json memory_json(const Observation& seen, const Decision& decision, const Policy
   memory["lower"] = policy.lower;
   memory["reserve_bytes"] = policy.reserve;
   memory["growth_bytes_per_second"] = decision.growth_per_second;
-  memory["admit_bytes"] = decision.admit_bytes;
+  memory["admit_bytes"] = nullptr;  // there is no gate
+  if (decision.admit_bytes != kAdmitAnything) memory["admit_bytes"] = decision.admit_bytes;
   if (seen.memory && seen.memory->stall) {
     memory["some_avg10"] = seen.memory->stall->some_avg10;
     memory["full_avg10"] = seen.memory->stall->full_avg10;
@@ -71,10 +74,14 @@ Json exempt_json(const std::vector<Container>& containers) {
   return exempt;
 }
 
-std::string mebibytes(const Json& number) {
+std::string size_text(const Json& number) {
   if (!number.is_number()) return "unknown";
+  constexpr double kRoundedAbove = 100 * kMebibyte;
+  const double bytes = number.get<double>();
+  const bool large = bytes >= kGibibyte;
   char text[48];
-  std::snprintf(text, sizeof text, "%.0f MiB", number.get<double>() / kMebibyte);
+  std::snprintf(text, sizeof text, large || std::abs(bytes) < kRoundedAbove ? "%.1f %s" : "%.0f %s",
+                bytes / (large ? kGibibyte : kMebibyte), large ? "GiB" : "MiB");
   return text;
 }
 
@@ -84,6 +91,10 @@ std::string percent(double share) {
   return text;
 }
 
+std::string count_text(std::size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 std::string quota_text(const Json& quota, const Json& period) {
   const auto q = quota.get<std::int64_t>();
   if (q < 0) return "no limit";
@@ -91,52 +102,111 @@ std::string quota_text(const Json& quota, const Json& period) {
 }
 
 std::string duration_text(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f s", seconds);
+  constexpr double kMinute = 60;
+  constexpr double kHour = 3600;
+  char text[48];
+  if (seconds < kMinute) {
+    std::snprintf(text, sizeof text, "%.1f s", seconds);
+  } else if (seconds < kHour) {
+    std::snprintf(text, sizeof text, "%.0f min", seconds / kMinute);
+  } else {
+    std::snprintf(text, sizeof text, "%.1f h", seconds / kHour);
+  }
+  return text;
+}
+
+std::string padded(std::string text, std::size_t width) {
+  text.resize(std::max(text.size(), width) + 2, ' ');
   return text;
 }
 
 void add_memory(const Json& memory, std::string& out) {
   const Json& capacity = memory.at("capacity_bytes");
   const Json& used = memory.at("used_bytes");
-  out += "memory    " + mebibytes(used) + " of " + mebibytes(capacity);
+  out += "memory     " + size_text(used) + " of " + size_text(capacity) + " in use";
   if (used.is_number() && capacity.is_number() && capacity.get<double>() > 0) {
     out += " (" + percent(used.get<double>() / capacity.get<double>()) + ")";
   }
-  out += ", grows " + mebibytes(memory.at("growth_bytes_per_second")) + "/s\n";
-  out += "bounds    acts above " + percent(memory.at("upper_in_force").get<double>()) +
-         " (configured " + percent(memory.at("upper").get<double>()) + "), over below " +
-         percent(memory.at("lower").get<double>()) + ", reserve " +
-         mebibytes(memory.at("reserve_bytes")) + "\n";
+  out += ", growing by " + size_text(memory.at("growth_bytes_per_second")) + "/s\n";
+  const auto upper = memory.at("upper").get<double>();
+  const auto in_force = memory.at("upper_in_force").get<double>();
+  out += "bounds     acts above " + percent(in_force);
+  if (percent(in_force) != percent(upper)) out += " now (configured " + percent(upper) + ")";
+  out += ", at ease below " + percent(memory.at("lower").get<double>()) + ", keeps " +
+         size_text(memory.at("reserve_bytes")) + " free\n";
   if (memory.contains("some_avg10")) {
-    char text[80];
-    std::snprintf(text, sizeof text, "stalls    some %.2f %%, full %.2f %% of the last 10 s\n",
+    char text[96];
+    std::snprintf(text, sizeof text, "stalls     some %.2f %%, all %.2f %% of the last 10 s\n",
                   memory.at("some_avg10").get<double>(), memory.at("full_avg10").get<double>());
     out += text;
   }
-  const auto admit = memory.at("admit_bytes").get<std::int64_t>();
-  out += "gate      " +
-         (admit > 0 ? "open for claims up to " + mebibytes(memory.at("admit_bytes"))
-                    : std::string{"shut: nothing should start here now"}) +
-         "\n";
+}
+
+void add_gate(const Json& admit, std::string& out) {
+  out += "gate       ";
+  if (!admit.is_number()) {
+    out += "none: starts are not held back";
+  } else if (admit.get<std::int64_t>() > 0) {
+    out += "open: " + size_text(admit) + " of new claims may start here";
+  } else {
+    out += "shut: nothing should start here now";
+  }
+  out += "\n";
+}
+
+void add_runtime(const Json& status, std::string& out) {
+  const Json& runtime = status.at("runtime");
+  out += "runtime    ";
+  if (runtime.contains("name")) {
+    out += runtime.at("name").get<std::string>() + " " + runtime.at("version").get<std::string>() +
+           " on " + runtime.at("socket").get<std::string>() + "\n";
+  } else {
+    out += "not found yet\n";
+  }
+  out += "watches    " + count_text(status.at("containers").get<std::size_t>(), "container");
+  std::string exempt;
+  for (const auto& [why, count] : status.at("exempt").items()) {
+    exempt += (exempt.empty() ? "" : ", ") + std::to_string(count.get<int>()) + " " + why;
+  }
+  if (!exempt.empty()) out += "; never touched: " + exempt;
+  out += "\n";
+}
+
+void add_safety(const Json& status, std::string& out) {
+  out += "safety     ";
+  if (status.at("guarded").get<bool>()) {
+    out += "a guardian gives everything back " +
+           duration_text(status.at("lease_seconds").get<double>()) + " after we fall silent\n";
+  } else if (status.at("lease_seconds").get<double>() == 0) {
+    out += "these settings throttle nobody\n";
+  } else {
+    out += "no guardian runs: throttles would outlive a crash until the next start\n";
+  }
+  const Json& autoscalers = status.at("autoscalers");
+  out += "reports    ";
+  if (autoscalers.empty()) {
+    out += "to nobody: SLUICE_AUTOSCALER_ADDRESS is not set\n";
+    return;
+  }
+  out += status.at("reporting").get<bool>() ? "to the autoscaler, at " : "none get through, to ";
+  for (std::size_t i = 0; i < autoscalers.size(); ++i) {
+    out += (i == 0 ? "" : ", ") + autoscalers[i].get<std::string>();
+  }
+  out += "\n";
 }
 
 void add_throttled(const Json& throttled, std::string& out) {
   if (throttled.empty()) {
-    out += "throttled nobody\n";
+    out += "throttled  nobody\n";
     return;
   }
-  out += "throttled " + std::to_string(throttled.size()) + "\n\n";
+  out += "throttled  " + count_text(throttled.size(), "container") + "\n\n";
   std::size_t width = 9;
   const auto shown = [](const Json& each) {
     return each.at("namespace").get<std::string>() + "/" + each.at("pod").get<std::string>() + "/" +
            each.at("container").get<std::string>();
   };
   for (const Json& each : throttled) width = std::max(width, shown(each).size());
-  const auto padded = [](std::string text, std::size_t to) {
-    text.resize(std::max(text.size() + 2, to + 2), ' ');
-    return text;
-  };
   out += padded("CONTAINER", width) + padded("CPU", 8) + padded("WAS", 8) + padded("FOR", 8) +
          padded("STEP", 4) + "WHY\n";
   for (const Json& each : throttled) {
@@ -186,6 +256,11 @@ std::string status_json(const StatusFacts& facts) {
                     {"trouble", loop.trouble()},
                     {"pressure", name_of(decision.pressure)},
                     {"why", decision.why},
+                    {"up_seconds", to_seconds(facts.now - facts.started)},
+                    {"guarded", facts.guarded},
+                    {"lease_seconds", to_seconds(facts.lease)},
+                    {"autoscalers", facts.autoscalers},
+                    {"reporting", facts.reports_to_anyone},
                     {"memory_source", facts.memory_source},
                     {"memory", memory_json(loop.seen(), decision, facts.policy)},
                     {"runtime", runtime},
@@ -199,24 +274,23 @@ std::string status_table(std::string_view json) {
   const Json status = Json::parse(json, nullptr, false);
   if (!status.is_object()) return {};
   try {
-    std::string out = "pressure  " + status.at("pressure").get<std::string>();
+    std::string out = "pressure   " + status.at("pressure").get<std::string>();
     if (const auto why = status.at("why").get<std::string>(); !why.empty()) out += ": " + why;
-    out += "\npolicy    " + status.at("policy").get<std::string>();
-    if (!status.at("on").get<bool>()) out += ", switched off";
-    if (status.at("dry_run").get<bool>()) out += ", dry run: nothing is touched";
     out += "\n";
     if (status.at("degraded").get<bool>()) {
-      out += "degraded  " + status.at("trouble").get<std::string>() + "\n";
+      out += "degraded   " + status.at("trouble").get<std::string>() + "\n";
     }
-    out += "source    " + status.at("memory_source").get<std::string>() + "\n";
+    out += "agent      " + status.at("version").get<std::string>() + " on " +
+           status.at("node").get<std::string>() + ", policy " +
+           status.at("policy").get<std::string>() + ", up " +
+           duration_text(status.at("up_seconds").get<double>());
+    if (!status.at("on").get<bool>()) out += ", SWITCHED OFF (node-agent on)";
+    if (status.at("dry_run").get<bool>()) out += ", dry run: nothing is touched";
+    out += "\nsource     " + status.at("memory_source").get<std::string>() + "\n";
     add_memory(status.at("memory"), out);
-    const Json& runtime = status.at("runtime");
-    out += "runtime   " + runtime.value("name", std::string{"not found"}) + " " +
-           runtime.value("version", std::string{}) + ", " +
-           std::to_string(status.at("containers").get<int>()) + " containers\n";
-    for (const auto& [why, count] : status.at("exempt").items()) {
-      out += "exempt    " + std::to_string(count.get<int>()) + ": " + why + "\n";
-    }
+    add_gate(status.at("memory").at("admit_bytes"), out);
+    add_runtime(status, out);
+    add_safety(status, out);
     add_throttled(status.at("throttled"), out);
     return out;
   } catch (const Json::exception&) {

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice::node_agent {
 
@@ -17,6 +18,11 @@ struct StatusFacts {
   std::string memory_source;
   std::string socket;  ///< of the runtime; empty: not found yet
   bool dry_run = false;
+  bool guarded = false;                  ///< a guardian runs
+  Duration lease{};                      ///< 0: nothing is ever throttled
+  std::vector<std::string> autoscalers;  ///< to which reports go; none: nobody is told
+  bool reports_to_anyone = false;        ///< a stream is open
+  TimePoint started;
   TimePoint now;
 };
 

@@ -1,5 +1,6 @@
 """What every theme of the node agent shares: one laboratory, and nodes and pods that a test uses up."""
 
+import functools
 import unittest
 
 from engine import BIN
@@ -24,15 +25,28 @@ def required_lab():
         raise unittest.SkipTest(f'{NO_LAB}: {reason}')
 
 
+@functools.cache
+def shared_lab():
+    """The laboratory of a theme: it takes seconds to start."""
+    unittest.addModuleCleanup(close_lab)
+    return Lab().__enter__()
+
+
+def close_lab():
+    if shared_lab.cache_info().currsize:
+        shared_lab().close()
+        shared_lab.cache_clear()
+
+
 class LabCase(unittest.TestCase):
-    """Tests that share a runtime. Each has a node of its own, `self.node`, made by `NODE`."""
+    """Tests over a runtime. Each has a node of its own, `self.node`, made by `NODE`."""
 
     NODE = {'memory': NODE_BYTES}
 
     @classmethod
     def setUpClass(cls):
         required_lab()
-        cls.lab = cls.enterClassContext(Lab())
+        cls.lab = shared_lab()
 
     def setUp(self):
         self.node = self.lab.node(**self.NODE)
@@ -59,6 +73,11 @@ class AgentCase(LabCase):
     def small(self, name, arguments=('grow', 8), **more):
         """A container that would not press on the node by itself; in a pod of its own."""
         return self.pod(name).run(name, arguments, **{'memory': 32 * MIB, **more})
+
+    def five(self):
+        """Small containers in one pod, which is quicker than five."""
+        pod = self.pod('held')
+        return [pod.run(f'held-{number}', ('grow', 4), memory=16 * MIB) for number in range(5)]
 
     def press(self):
         """Fills the node beyond the upper bound of PRESS."""

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import time
 
 from node_agent.case import FREE, NODE_AGENT, PRESS, AgentCase
@@ -12,7 +13,7 @@ LEASE_SECONDS = 3
 
 class Early(AgentCase):
     def test_row_28_a_call_that_nobody_acknowledged_is_undone(self):
-        held = [self.small(f'held-{number}') for number in range(5)]
+        held = self.five()
         self.press()
         first = self.agent(**PRESS, lease='600s')
         eventually(lambda: any(self.updates(one) for one in held), 'the runtime was asked')
@@ -26,10 +27,35 @@ class Early(AgentCase):
         self.assertEqual(second.end(), 0)
 
 
+class Frozen(AgentCase):
+    def test_a_frozen_agent_loses_its_throttles_and_does_not_fight_for_them(self):
+        held = [self.small('free'), self.small('limited', cpu_quota=30_000, cpu_period=100_000)]
+        originals = [FREE, (30_000, 100_000)]
+        self.press()
+        agent = self.agent(**PRESS, lease=f'{LEASE_SECONDS}s')
+        self.wait_throttled(*held)
+
+        agent.process.send_signal(signal.SIGSTOP)
+        try:
+            for one, original in zip(held, originals):
+                self.wait_quota(one, original, seconds=LEASE_SECONDS + 5)
+        finally:
+            agent.process.send_signal(signal.SIGCONT)
+
+        self.wait_throttled(*held)
+        eventually(lambda: agent.metric('node_agent_lease_lapses_total') == 1, 'it has noticed')
+        eventually(lambda: agent.metric('node_agent_guarded') == 1, 'it has a guardian again')
+        self.relieve()
+        for one, original in zip(held, originals):
+            self.wait_quota(one, original)
+        self.assertEqual(agent.metric('node_agent_alarms_total'), 0)
+        self.assertEqual(agent.end(), 0)
+
+
 class Crash(AgentCase):
     def setUp(self):
         super().setUp()
-        self.held = [self.small(f'held-{number}') for number in range(5)]
+        self.held = self.five()
         self.press()
         self.first = self.agent(**PRESS, lease=f'{LEASE_SECONDS}s')
         self.wait_throttled(*self.held)
@@ -94,6 +120,15 @@ class Crash(AgentCase):
             self.wait_quota(one, FREE, seconds=LEASE_SECONDS + 5)
         # No bound on the wall clock of a busy machine but the one of the lease and its slack above.
         self.assertGreater(time.monotonic() - began, 0)
+
+    def test_an_agent_that_only_looks_on_keeps_no_throttle_of_the_dead(self):
+        self.first.kill()
+
+        onlooker = self.again(dry_run=None)
+
+        for one in self.held:
+            self.wait_quota(one, FREE, seconds=LEASE_SECONDS + 5)
+        self.assertEqual(onlooker.end(), 0)
 
     def test_restore_undoes_what_the_journal_lists_and_ends(self):
         self.first.kill()

@@ -38,6 +38,25 @@ class Sacrifice(AgentCase):
         self.assertEqual(agent.killed('oom'), 0)
 
 
+class Evicted(AgentCase):
+    def test_row_66_an_eviction_is_told_by_its_traces_and_lowers_the_bound(self):
+        """As a kubelet evicts: it ends the containers, then the sandbox, and removes nothing yet."""
+        evicted = self.pod('evicted')
+        inside = evicted.run('inside', ['grow', 8, 0, 'stubborn'], memory=32 * MIB)
+        staying = self.small('staying')
+        self.press()
+        agent = self.agent(upper='0.5', lower='0.4', no_pause=None)
+        eventually(lambda: agent.status()['containers'] == 3, 'the agent watches them')
+        self.assertEqual(agent.status()['memory']['upper_in_force'], 0.5)
+
+        inside.stop()
+        self.lab.cri.call('StopPodSandbox', pod_sandbox_id=evicted.id)
+
+        eventually(lambda: agent.metric('node_agent_evictions_total') == 1, 'the eviction is noticed')
+        eventually(lambda: agent.status()['memory']['upper_in_force'] < 0.485, 'it acts earlier')
+        self.assertEqual(staying.status().state, RUNNING)
+
+
 class Kernel(AgentCase):
     NODE = {'memory': 96 * MIB}
 
@@ -56,13 +75,14 @@ class Kernel(AgentCase):
     def test_row_51_survivors_of_an_oom_of_the_node_are_no_victims(self):
         agent = self.agent(policy='off')
         pod = self.pod('hogs')
-        hogs = [pod.run(f'hog-{number}', ['grow', 40], memory=64 * MIB) for number in range(3)]
+        # So slow that the agent has seen all of them before there is one less.
+        hogs = [pod.run(f'hog-{number}', ['grow', 40, 100], memory=64 * MIB) for number in range(3)]
+        eventually(lambda: agent.metric('node_agent_containers') == 3, 'the agent watches them')
 
-        eventually(lambda: any(hog.status().exit_code == 137 for hog in hogs), 'one is killed')
-        killed = sum(hog.status().exit_code == 137 for hog in hogs)
-        survivors = [hog for hog in hogs if hog.status().state == RUNNING]
-
-        self.assertTrue(survivors)
+        def killed():
+            return sum(hog.status().exit_code == 137 for hog in hogs)
+        eventually(killed, 'one is killed')
+        eventually(lambda: agent.killed('oom') == killed(), 'who was killed counts, and only who was')
+        self.assertTrue([hog for hog in hogs if hog.status().state == RUNNING], 'there are survivors')
+        self.assertEqual(agent.killed('other'), 0)
         self.assertEqual(self.stops(), [])
-        eventually(lambda: agent.killed('oom') == killed,
-                   'only who was killed counts')

@@ -7,7 +7,7 @@ import threading
 import time
 
 from node_agent import cgroup, sweep
-from node_agent.case import LabCase
+from node_agent.case import LabCase, close_lab
 from node_agent.cri import EXITED, RUNNING
 from node_agent.lab import MIB
 from wire import eventually
@@ -99,10 +99,10 @@ class Memory(LabCase):
 
 
 class Sweeping(LabCase):
-    """The laboratory of this class is closed in the test: what comes after is another run's."""
+    """The laboratory is closed in the test: what comes after is another run's."""
 
     def test_what_a_killed_run_left_is_swept_by_the_next(self):
-        self.lab.close()
+        close_lab()
         left = subprocess.run([sys.executable, '-B', '-c', ABANDONED, str(ROOT)], check=False,
                               capture_output=True, timeout=120)
         self.assertEqual((left.returncode, left.stdout), (-9, b'up'), left.stderr)

@@ -1,6 +1,7 @@
 """A runtime that is away, comes back, refuses, or is not there at all."""
 
 import os
+import signal
 import subprocess
 
 from node_agent.agent import DEFAULTS, flags
@@ -49,6 +50,23 @@ class Away(AgentCase):
 
         self.assertLess(self.held.quota()[0], 10_000)
         self.assertEqual(self.updates(self.held), before)
+        self.relieve()
+        self.wait_quota(self.held, FREE)
+
+
+    def test_row_23_a_runtime_that_hangs_under_load_changes_nothing_and_is_heard_again(self):
+        for number in range(3):
+            self.small(f'busy-{number}', ('spin',), cpu_quota=20_000, cpu_period=100_000)
+        self.lab.process.send_signal(signal.SIGSTOP)
+        try:
+            self.stream.wait_for(lambda report: report.degraded, 'it says that it is degraded')
+            late = self.held.quota()
+        finally:
+            self.lab.process.send_signal(signal.SIGCONT)
+
+        self.assertLess(late[0], 10_000)
+        self.stream.wait_for(lambda report: not report.degraded, 'it is well again')
+        self.assertEqual(self.stops(), [])
         self.relieve()
         self.wait_quota(self.held, FREE)
 

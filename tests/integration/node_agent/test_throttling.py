@@ -130,16 +130,17 @@ class Exempt(AgentCase):
         self.assertEqual([one.quota() for one in spared], [FREE] * len(spared))
         self.assertEqual([self.updates(one) for one in spared], [0] * len(spared))
 
-    def test_row_37_who_opted_out_is_never_chosen(self):
-        opted_out = self.pod('out', annotations={'sluice.dev/throttle': 'never'}).run(
-            'out', ['grow', 8], memory=32 * MIB)
+    def test_rows_37_and_55_who_opted_out_or_declared_a_lock_is_never_chosen(self):
+        spared = [self.pod('marked', annotations=marks).run('marked', ['grow', 8], memory=32 * MIB)
+                  for marks in ({'sluice.dev/throttle': 'never'}, {'sluice.dev/holds-lock': 'true'})]
         chosen = self.small('chosen')
         self.press()
 
         self.agent(**PRESS)
         self.wait_throttled(chosen)
 
-        self.assertEqual(opted_out.quota(), FREE)
+        self.assertEqual([one.quota() for one in spared], [FREE, FREE])
+        self.assertEqual([self.updates(one) for one in spared], [0, 0])
 
 
 class Memory(AgentCase):

@@ -17,9 +17,17 @@ TEST(ExitCause, KernelsKillIsOne) {
 }
 
 TEST(ExitCause, OwnSacrificeIsNoOom) {
-  EXPECT_EQ(exit_cause({.exited = true, .exit_code = 137, .reason = "OOMKilled",
-                        .stopped_by_us = true}),
-            ExitCause::sacrificed);
+  EXPECT_EQ(
+      exit_cause({.exited = true, .exit_code = 137, .reason = "OOMKilled", .stopped_by_us = true}),
+      ExitCause::sacrificed);
+}
+
+TEST(ExitCause, SacrificeIsOneWhateverCodeItLeaves) {
+  for (const int code : {0, 1, 137, 143}) {
+    EXPECT_EQ(
+        exit_cause({.exited = true, .exit_code = code, .reason = "Error", .stopped_by_us = true}),
+        ExitCause::sacrificed);
+  }
 }
 
 TEST(ExitCause, OperatorsKillIsNeither) {

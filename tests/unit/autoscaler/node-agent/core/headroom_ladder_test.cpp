@@ -169,8 +169,7 @@ TEST(HeadroomLadder, JobsThatNobodyRestartsAreNoVictimsUnlessAllowed) {
     scene["b"].marks.job = true;
     scene["b"].marks.sacrifice_jobs = allowed;
     HeadroomPolicy policy{strangers()};
-    EXPECT_EQ(story(policy, scene, 30'250),
-              allowed ? "250[b:1m] 30250[ -b] " : "250[b:1m] ");
+    EXPECT_EQ(story(policy, scene, 30'250), allowed ? "250[b:1m] 30250[ -b] " : "250[b:1m] ");
   }
 }
 
@@ -265,6 +264,28 @@ TEST(HeadroomLadder, PauseThatLastsTooLongRotates) {
   for (const char* id : {"a", "b"}) scene.grow(id, 1000);
   scene.used(8200);
   EXPECT_EQ(story(policy, scene, 125'000), "250[b:100m] 60250[a:100m] 120250[b:100m] ");
+}
+
+// Row 55: nobody said that `holder` has a lock. `waiter` stands behind it and does nothing: its
+// memory neither grows nor falls, so that the test fails for as long as the pause lasts.
+TEST(HeadroomLadder, PausedHolderOfALockIsLetGoAfterTheLongestPause) {
+  Scene scene{10'000};
+  scene.used(8200).add("waiter", 1000, 4000, 3'000'000);
+  scene.add("holder", 1000, 4000, 2'000'000);
+  HeadroomPolicy policy{strangers()};
+  EXPECT_EQ(story(policy, scene, 59'000), "250[holder:100m] 1250[holder:25m] ");
+  EXPECT_EQ(throttled(policy.decide(scene.after(2000).seen)).find("holder"), std::string::npos);
+}
+
+// The hint spares it from the beginning, and from the moment it is given.
+TEST(HeadroomLadder, DeclaredHolderOfALockIsNeverPaused) {
+  Scene scene = crowd(3, 9200);
+  HeadroomPolicy policy{plain()};
+  const std::string first = policy.decide(scene.seen).throttled.front().id;
+  scene[first].marks.holds_lock = true;
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(throttled(policy.decide(scene.after(250).seen)).find(first + ":"), std::string::npos);
+  }
 }
 
 TEST(HeadroomLadder, WholePodPausesTogether) {

@@ -163,6 +163,21 @@ TEST(HeadroomPolicy, OptOutWhilePausedReleasesAtTheNextTick) {
   EXPECT_EQ(throttled(policy.decide(scene.after(50).seen)).find("a:"), std::string::npos);
 }
 
+// Row 9: between two samples the node was full, and nobody saw it. A wake-up is one more sample.
+TEST(HeadroomPolicy, SpikeThatNoSampleSawIsNoReason) {
+  Scene scene{10'000};
+  scene.used(7000).add("a", 1000, 1060);
+  scene.add("b", 1000, 1060);
+  HeadroomPolicy policy{plain()};
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(throttled(policy.decide(scene.used(7000).after(250).seen)), "");
+    // It stands at 9500 for 200 ms here, unseen.
+  }
+  EXPECT_EQ(policy.decide(scene.seen).pressure, Pressure::ok);
+  // Woken in the middle of one, 50 ms after the last sample.
+  EXPECT_NE(throttled(policy.decide(scene.used(9500).after(50).seen)), "");
+}
+
 TEST(HeadroomPolicy, NewcomersHaveAGraceButTheirGrowthCounts) {
   Scene scene{10'000};
   scene.used(7500);

@@ -47,6 +47,22 @@ TEST(PaperPolicy, RestrictsTheNextAfterTheTimeoutUnlessPressureIsOver) {
   EXPECT_EQ(throttled(policy.decide(scene.after(1).seen)), "b:25m d:25m c:25m a:25m");
 }
 
+TEST(PaperPolicy, WhoComesToAnEmptyNodeAboveUIsMetAtOnce) {
+  Scene scene;
+  PaperPolicy policy{pairs()};
+  EXPECT_EQ(throttled(policy.decide(scene.used(950).seen)), "");
+  scene.add("late", 100, 500);
+  EXPECT_EQ(throttled(policy.decide(scene.after(250).seen)), "late:25m");
+}
+
+TEST(PaperPolicy, OptOutWhileRestrictedReleasesAtTheNextTick) {
+  Scene scene = four();
+  PaperPolicy policy{pairs()};
+  EXPECT_EQ(throttled(policy.decide(scene.used(950).seen)), "b:25m d:25m");
+  scene["b"].marks.never = true;
+  EXPECT_EQ(throttled(policy.decide(scene.after(250).seen)), "d:25m");
+}
+
 TEST(PaperPolicy, FewerCandidatesThanRAreTaken) {
   Scene scene;
   scene.used(950).add("only", 10, 20);
@@ -79,9 +95,11 @@ TEST(PaperPolicy, NobodyThereOrAllExemptMeansNothingToDo) {
   Scene scene;
   scene.used(990);
   PaperPolicy policy{pairs()};
-  for (int i = 0; i < 50; ++i) EXPECT_EQ(shown(policy.decide(scene.after(1000).seen)), "critical [] any");
+  for (int i = 0; i < 50; ++i)
+    EXPECT_EQ(shown(policy.decide(scene.after(1000).seen)), "critical [] any");
   scene.add("a", 100, 200).marks.system = true;
-  for (int i = 0; i < 50; ++i) EXPECT_EQ(shown(policy.decide(scene.after(1000).seen)), "critical [] any");
+  for (int i = 0; i < 50; ++i)
+    EXPECT_EQ(shown(policy.decide(scene.after(1000).seen)), "critical [] any");
 }
 
 TEST(PaperPolicy, EqualUseGoesByIdAndUnknownUseLast) {

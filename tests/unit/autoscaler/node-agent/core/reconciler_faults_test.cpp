@@ -1,6 +1,5 @@
-// Goal: no error, lost answer or late effect leaves a container throttled, or takes a quota for ours
-// that is not.
-// Method: the bench lets calls fail with no, half or all of their effect.
+// Goal: no error, lost answer or late effect leaves a container throttled, or takes a quota for
+// ours that is not. Method: the bench lets calls fail with no, half or all of their effect.
 
 #include "autoscaler/node-agent/core/quota.h"
 #include "autoscaler/node-agent/core/reconciler.h"

@@ -206,6 +206,45 @@ TEST(Reconciler, FiveHundredContainersGetTwentyUpdatesATick) {
   EXPECT_TRUE(bench.reconciler.is_restored());
 }
 
+TEST(Reconciler, WhoForgetsFindsItsThrottlesGivenBackAndBeginsAgainWithoutAFight) {
+  Scene scene = pair_of();
+  RuntimeBench bench{scene};
+  bench.tick("a:25");
+  bench.tick("a:25");
+  ASSERT_TRUE(bench.reconciler.holds_any());
+  // Frozen for longer than the lease: the guardian gave it back.
+  scene["a"].quota = kUnlimited;
+
+  bench.reconciler.forget();
+  EXPECT_FALSE(bench.reconciler.holds_any());
+  bench.reconciler.adopt(recover(bench.journal, "boot", scene.seen), scene.seen);
+  for (int i = 0; i < 4; ++i) bench.tick("a:25");
+
+  EXPECT_EQ(bench.kernel("a"), "a 2503/100000");
+  for (int i = 0; i < 60; ++i) bench.tick("");
+  EXPECT_EQ(bench.kernel("a"), "a -1/100000");
+  EXPECT_FALSE(bench.reconciler.holds_any());
+}
+
+TEST(Reconciler, WhoWasLeftOutOfAListGetsItsOriginalAllTheSame) {
+  Scene scene = pair_of();
+  scene["a"].quota = CpuQuota{30'000, 100'000};
+  RuntimeBench bench{scene};
+  bench.tick("a:25");
+  bench.tick("a:25");
+  Container left_out = scene["a"];
+  scene.remove("a");
+  bench.tick("a:25");
+  EXPECT_FALSE(bench.reconciler.holds_any());
+
+  scene.seen.containers.push_back(left_out);
+  bench.tick("a:25");
+  EXPECT_TRUE(bench.reconciler.holds_any());
+  for (int i = 0; i < 4; ++i) bench.tick("");
+
+  EXPECT_EQ(bench.kernel("a"), "a 30000/100000");
+}
+
 TEST(Reconciler, DryRunTouchesNothingAndWritesNothing) {
   Scene scene = pair_of();
   RuntimeBench bench{scene, {.boot_id = "boot", .dry_run = true}};

@@ -84,7 +84,8 @@ TEST(Recovery, CrashBetweenUpdateAndAnswerRestores) {
   RuntimeBench before{scene};
   before.silent = true;
   before.tick("a:25");
-  EXPECT_EQ(shown(recover(before.journal, "boot", scene.seen)), "ours a, strays, watched, forgotten");
+  EXPECT_EQ(shown(recover(before.journal, "boot", scene.seen)),
+            "ours a, strays, watched, forgotten");
 }
 
 TEST(Recovery, CrashWhileGoingDeeperKnowsBothValues) {
@@ -182,10 +183,13 @@ TEST(Recovery, GenerationsGoOnAcrossStarts) {
 TEST(Recovery, SacrificesAndTheLeaseAreRead) {
   Scene scene;
   const JournalRecord stopped{.kind = RecordKind::sacrifice, .boot_id = "boot", .id = "x"};
-  const JournalRecord lease{.kind = RecordKind::lease, .boot_id = "boot", .at = TimePoint{std::chrono::seconds{99}}};
+  const JournalRecord lease{.kind = RecordKind::lease,
+                            .boot_id = "boot",
+                            .at = TimePoint{std::chrono::seconds{99}},
+                            .id = "41"};
   const Recovery found = recover(encode(stopped) + encode(lease), "boot", scene.seen);
   EXPECT_EQ(found.sacrificed, std::vector<std::string>{"x"});
-  EXPECT_EQ(found.lease, TimePoint{std::chrono::seconds{99}});
+  EXPECT_EQ(found.lease, (Lease{.by = "41", .until = TimePoint{std::chrono::seconds{99}}}));
 }
 
 }  // namespace

@@ -30,10 +30,10 @@ class RuntimeBench {
   std::string kernel(const std::string& id);
 
   Reconciler reconciler;
-  std::string journal;      ///< all lines ever written
-  bool disk_full = false;   ///< records cannot be written
-  bool silent = false;      ///< calls take effect and are never answered
-  std::size_t calls = 0;    ///< updates and stops sent
+  std::string journal;     ///< all lines ever written
+  bool disk_full = false;  ///< records cannot be written
+  bool silent = false;     ///< calls take effect and are never answered
+  std::size_t calls = 0;   ///< updates and stops sent
 
  private:
   void carry_out(const std::vector<Action>& actions);

@@ -71,8 +71,8 @@ std::string shown(const Decision& decision) {
   text += " [" + throttled(decision) + "]";
   if (decision.sacrifice) text += " -" + decision.sacrifice->id;
   text += ' ';
-  text += decision.admit_bytes == kAdmitAnything ? "any"
-                                                 : std::to_string(decision.admit_bytes / kMiB);
+  text +=
+      decision.admit_bytes == kAdmitAnything ? "any" : std::to_string(decision.admit_bytes / kMiB);
   return text;
 }
 

@@ -15,7 +15,9 @@ std::string problem(const PolicySettings& settings) {
   return found ? found->text() : "";
 }
 
-TEST(PolicySettings, DefaultsAreValid) { EXPECT_EQ(problem({}), ""); }
+TEST(PolicySettings, DefaultsAreValid) {
+  EXPECT_EQ(problem({}), "");
+}
 
 TEST(PolicySettings, LowerNotBelowUpperIsRefusedNamingBoth) {
   PolicySettings equal;

@@ -7,7 +7,9 @@
 namespace sluice::node_agent {
 namespace {
 
-TimePoint at(std::int64_t milliseconds) { return TimePoint{std::chrono::milliseconds{milliseconds}}; }
+TimePoint at(std::int64_t milliseconds) {
+  return TimePoint{std::chrono::milliseconds{milliseconds}};
+}
 
 TEST(StartGate, NothingIsKnownBeforeTheFirstReport) {
   StartGate gate;

@@ -27,7 +27,9 @@ double upper(const Case& one) {
   return threshold.upper();
 }
 
-TEST(Threshold, StillNodeIsLeftToU) { EXPECT_DOUBLE_EQ(upper({}), 0.90); }
+TEST(Threshold, StillNodeIsLeftToU) {
+  EXPECT_DOUBLE_EQ(upper({}), 0.90);
+}
 
 TEST(Threshold, FastGrowthPullsTheTriggerEarlier) {
   // One reaction below L: 250 + 25 + 100 ms; above L the samples come each 50 ms.
@@ -77,8 +79,7 @@ TEST(Threshold, QuietUseAboveUIsBelievedSlowlyAndOnlyUpTo97Percent) {
 TEST(Threshold, WithoutStallInformationUsageAndGrowthDecideAlone) {
   Threshold threshold{PolicySettings{}};
   for (std::int64_t second = 0; second < 600; ++second) {
-    threshold.update(memory_of({.used = 950}), 0, false,
-                     TimePoint{std::chrono::seconds{second}});
+    threshold.update(memory_of({.used = 950}), 0, false, TimePoint{std::chrono::seconds{second}});
   }
 
   EXPECT_DOUBLE_EQ(threshold.upper(), 0.90);

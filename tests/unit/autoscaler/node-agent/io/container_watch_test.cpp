@@ -184,6 +184,20 @@ TEST_F(Watch, AContainerIsNotShownBeforeItsMarksAreKnown) {
   EXPECT_EQ(find("c1")->pod_namespace, "kube-system");
 }
 
+// Row 22: a runtime that was started again may not know all of its pods at once.
+TEST_F(Watch, APodThatIsNotListedForAMomentKeepsItsMarks) {
+  runtime.run("c1", {.space = "shop", .pid = 41}, {});
+  ASSERT_TRUE(look());
+  runtime.forget_sandbox("c1");
+  runtime.run("stranger", {.pod = "other", .pid = 42}, {});
+
+  ASSERT_TRUE(look());
+
+  ASSERT_EQ(watch.containers().size(), 2U);
+  EXPECT_FALSE(find("c1")->marks.system);
+  EXPECT_EQ(find("c1")->pod_namespace, "shop");
+}
+
 TEST_F(Watch, AReadBackShowsTheKernelsQuota) {
   runtime.run("c1", {.pid = 41}, {});
   ASSERT_TRUE(look());

@@ -1,5 +1,6 @@
 #include "autoscaler/node-agent/io/control_loop.h"
 
+#include "autoscaler/node-agent/core/recovery.h"
 #include "tests/unit/autoscaler/node-agent/io/fake_runtime.h"
 #include "tests/unit/common/rpc/rpc_stage.h"
 
@@ -7,6 +8,9 @@
 
 #include <array>
 #include <memory>
+#include <optional>
+#include <unistd.h>
+#include <utility>
 
 namespace sluice::node_agent {
 namespace {
@@ -76,14 +80,21 @@ class Loop : public ::testing::Test {
     runtime.run(id, more, {.used_mib = used_mib, .cold_mib = 0, .limit_mib = 64});
   }
 
-  Agent& start(bool dry_run = false) {
-    agent = std::make_unique<Agent>(
-        io, tree, runtime,
-        ControlLoop::Options{.policy = settings(), .boot_id = "boot-1", .dry_run = dry_run});
+  Agent& start(bool dry_run = false, const PolicySettings& policy = settings()) {
+    agent = std::make_unique<Agent>(io, tree, runtime,
+                                    ControlLoop::Options{.policy = policy,
+                                                         .boot_id = "boot-1",
+                                                         .dry_run = dry_run,
+                                                         .lease = std::chrono::seconds{30}});
     return *agent;
   }
 
   bool until(const std::function<bool()>& done) { return run_until(io, done); }
+
+  // For what a sanitizer makes hundreds of calls take.
+  bool until_at_last(const std::function<bool()>& done) {
+    return until(done) || until(done) || until(done) || until(done);
+  }
 
   bool is_free(const std::string& id) const { return runtime.quota(id) == -1; }
 
@@ -121,6 +132,43 @@ TEST_F(Loop, TheJournalKnowsOfAThrottleBeforeTheKernel) {
   EXPECT_NE(here.journal.content()->find("throttle"), std::string::npos);
   EXPECT_TRUE(is_free("a"));
   runtime.hang("UpdateContainerResources", false);
+}
+
+TEST_F(Loop, NothingIsListedThatNobodyVouchesFor) {
+  add("a", 10);
+  Agent& here = start();
+  ASSERT_TRUE(until([&] { return here.loop.is_recovered(); }));
+  EXPECT_FALSE(recover(*here.journal.content(), "boot-1", {}).lease.has_value());
+
+  fill(0.95);
+  ASSERT_TRUE(until([&] { return !is_free("a"); }));
+
+  const auto lease = recover(*here.journal.content(), "boot-1", {}).lease;
+  ASSERT_TRUE(lease.has_value());
+  EXPECT_EQ(lease->by, std::to_string(::getpid()));
+  EXPECT_GT(lease->until, here.clock.now());
+}
+
+// The guardian of a frozen agent has given back what was throttled, and is gone.
+TEST_F(Loop, WhoStoodStillForLongerThanTheLeaseBeginsAnewAndDoesNotFight) {
+  add("a", 10, {.quota = 30'000, .period = 100'000});
+  Agent& here = start();
+  fill(0.95);
+  ASSERT_TRUE(until([&] { return runtime.quota("a") < 30'000; }));
+  bool lapsed = false;
+  int recoveries = 0;
+  here.loop.on_recovered([&] { ++recoveries; });
+  here.loop.on_lapse_check([&] { return std::exchange(lapsed, false); });
+  tree.set_quota(FakeRuntime::group("a"), 30'000, 100'000);
+
+  lapsed = true;
+  ASSERT_TRUE(until([&] { return recoveries == 1; }));
+  ASSERT_TRUE(until([&] { return runtime.quota("a") < 30'000; }));
+  fill(0.5);
+  ASSERT_TRUE(until([&] { return runtime.quota("a") == 30'000; }));
+
+  EXPECT_EQ(here.loop.counts().lapses, 1U);
+  EXPECT_EQ(here.loop.hand_counts().alarms, 0U) << "it has not given way";
 }
 
 // Row 26.
@@ -171,6 +219,20 @@ TEST_F(Loop, AQuotaOfOursWithoutARecordIsGivenBack) {
   add("a", 10, {.quota = 2503, .period = 100'000});
   start();
 
+  ASSERT_TRUE(until([&] { return is_free("a"); }));
+}
+
+// A guardian's way: another agent over the same runtime may have made it.
+TEST_F(Loop, WhoLeavesStraysAloneTouchesNoQuotaWithoutARecordUnlessTheJournalIsTorn) {
+  add("a", 10, {.quota = 2503, .period = 100'000});
+  const ControlLoop::Options guardians{.policy = settings(), .boot_id = "boot-1", .strays = false};
+  agent = std::make_unique<Agent>(io, tree, runtime, guardians);
+  ASSERT_TRUE(until([&] { return agent->loop.counts().samples > 3; }));
+  EXPECT_EQ(runtime.quota("a"), 2503);
+  EXPECT_TRUE(agent->loop.held().empty());
+
+  tree.put("/journal", "torn");
+  agent = std::make_unique<Agent>(io, tree, runtime, guardians);
   ASSERT_TRUE(until([&] { return is_free("a"); }));
 }
 
@@ -295,6 +357,95 @@ TEST_F(Loop, NobodyToThrottleIsCountedAndNothingIsCalled) {
 
   EXPECT_EQ(runtime.calls("UpdateContainerResources"), 0);
   EXPECT_EQ(runtime.calls("StopContainer"), 0);
+}
+
+// Row 9.
+TEST_F(Loop, ASpikeBetweenTwoSamplesIsNoReasonUnlessTheKernelWakesUs) {
+  add("a", 10);
+  PolicySettings rare = settings();
+  rare.sample = rare.fast_sample = std::chrono::hours{1};
+  Agent& here = start(false, rare);
+  ASSERT_TRUE(until([&] { return here.loop.counts().samples == 1; }));
+
+  fill(0.95);
+  fill(0.5);
+  here.loop.wake();
+  ASSERT_TRUE(until([&] { return here.loop.counts().samples == 2; }));
+  EXPECT_EQ(runtime.calls("UpdateContainerResources"), 0);
+
+  fill(0.95);
+  here.loop.wake();
+  ASSERT_TRUE(until([&] { return !is_free("a"); }));
+}
+
+// Row 37. Over CRI a sandbox keeps the annotations that it was made with; should a runtime ever
+// show others, they count from then on.
+TEST_F(Loop, WhoOptsOutWhileThrottledIsGivenBackAtTheNextLook) {
+  add("a", 10);
+  Agent& here = start();
+  fill(0.95);
+  ASSERT_TRUE(until([&] { return !is_free("a"); }));
+
+  runtime.annotate("a", "sluice.dev/throttle", "never");
+  add("stranger", 10);  // whose pod has to be asked for: with it comes the other's new mark
+
+  ASSERT_TRUE(until([&] { return is_free("a"); }));
+  ASSERT_TRUE(until([&] { return here.loop.held().empty(); }));
+}
+
+// Row 61. Counted, not timed: how long it takes is the machine's affair.
+TEST_F(Loop, FiveHundredContainersAreAskedForOnceAndGetTwentyUpdatesATick) {
+  constexpr int kCount = 500;
+  for (int i = 0; i < kCount; ++i) add("c" + std::to_string(1000 + i), 1);
+  PolicySettings all = settings();
+  all.step = kCount;
+  fill(0.88);  // near the edge, where the runtime is asked four times a second
+  Agent& here = start(false, all);
+  ASSERT_TRUE(until_at_last([&] { return here.loop.seen().containers.size() == kCount; }));
+  ASSERT_TRUE(until([&] { return here.loop.counts().looks >= 3; }));
+  // A call that a slow machine lets time out is made again.
+  EXPECT_LE(runtime.calls("ContainerStatus"), kCount + kCount / 10);
+  EXPECT_EQ(runtime.calls("ListContainerStats"), 0);
+  EXPECT_LE(runtime.calls("ListContainers"), static_cast<int>(here.loop.counts().looks) + 1);
+  EXPECT_LE(runtime.calls("ListPodSandbox"), static_cast<int>(here.loop.counts().looks) + 1);
+
+  const auto before = here.loop.counts().samples;
+  fill(0.95);
+  ASSERT_TRUE(until_at_last([&] {
+    const auto ticks = here.loop.counts().samples - before;
+    EXPECT_LE(runtime.calls("UpdateContainerResources"), 20 * static_cast<int>(ticks + 1));
+    return here.loop.hand_counts().throttles >= kCount;
+  }));
+  EXPECT_LE(runtime.calls("UpdateContainerResources"), kCount + kCount / 10);
+
+  std::optional<bool> restored;
+  here.loop.restore(std::chrono::seconds{100}, [&](bool whole) { restored = whole; });
+  ASSERT_TRUE(until_at_last([&] { return restored.has_value(); }));
+  EXPECT_TRUE(*restored);
+  EXPECT_GE(here.loop.hand_counts().releases, static_cast<std::uint64_t>(kCount));
+}
+
+// Row 66: as a kubelet does it.
+TEST_F(Loop, APodThatIsKilledWhileMemoryIsShortLooksLikeAnEviction) {
+  add("evicted", 10);
+  add("staying", 10);
+  PolicySettings headroom;
+  headroom.sample = headroom.fast_sample = std::chrono::milliseconds{10};
+  headroom.reserve = 0;
+  headroom.pause = false;
+  Agent& here = start(false, headroom);
+  ASSERT_TRUE(until([&] { return here.loop.seen().containers.size() == 2; }));
+  EXPECT_DOUBLE_EQ(here.loop.decision().upper, headroom.upper);
+  const auto before = here.loop.counts().samples;
+  fill(0.95);
+  ASSERT_TRUE(until([&] { return here.loop.counts().samples > before + 2; }));
+
+  runtime.end("evicted", 137, "Error");
+  runtime.end_sandbox("evicted");
+  add("stranger", 10);  // so that pods are listed at the next look, not within five seconds
+
+  ASSERT_TRUE(until([&] { return here.loop.counts().evictions == 1; }));
+  ASSERT_TRUE(until([&] { return here.loop.decision().upper < headroom.upper - 0.015; }));
 }
 
 // Row 69.

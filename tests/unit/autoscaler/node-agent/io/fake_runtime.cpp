@@ -52,6 +52,16 @@ void FakeRuntime::end(const std::string& id, int exit_code, const std::string& r
   container.reason = reason;
 }
 
+void FakeRuntime::end_sandbox(const std::string& id) {
+  const std::lock_guard lock{mutex_};
+  containers_.at(id).ready = false;
+}
+
+void FakeRuntime::forget_sandbox(const std::string& id) {
+  const std::lock_guard lock{mutex_};
+  containers_.at(id).has_sandbox = false;
+}
+
 void FakeRuntime::remove(const std::string& id) {
   const std::lock_guard lock{mutex_};
   containers_.erase(id);
@@ -104,8 +114,10 @@ UnaryAnswer FakeRuntime::answer(const std::string& method, const std::string& re
 std::string FakeRuntime::list_sandboxes() const {
   wire::ListPodSandboxResponse list;
   for (const auto& [id, container] : containers_) {
+    if (!container.has_sandbox) continue;
     wire::PodSandbox& pod = *list.add_items();
     pod.set_id(container.pod);
+    pod.set_state(container.ready ? wire::SANDBOX_READY : wire::SANDBOX_NOTREADY);
     pod.mutable_metadata()->set_name(container.pod);
     pod.mutable_metadata()->set_uid(container.pod);
     pod.mutable_metadata()->set_namespace_(container.space);

@@ -21,6 +21,8 @@ struct FakeContainer {
   std::map<std::string, std::string> labels{};       ///< of its pod
   int pid = 0;                                       ///< 0: the runtime does not tell
   bool running = true;
+  bool ready = true;  ///< its sandbox
+  bool has_sandbox = true;
   int exit_code = 0;
   std::string reason{};
   std::int64_t quota = 0;  ///< as last sent
@@ -45,6 +47,10 @@ class FakeRuntime {
   /// Adds one with its control group and process.
   void run(const std::string& id, FakeContainer container, const FixtureTree::Memory& memory);
   void end(const std::string& id, int exit_code, const std::string& reason);
+  void end_sandbox(const std::string& id);
+
+  /// Lists its sandbox no more.
+  void forget_sandbox(const std::string& id);
   void remove(const std::string& id);
   void annotate(const std::string& id, const std::string& key, const std::string& value);
 

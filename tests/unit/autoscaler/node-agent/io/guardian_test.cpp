@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <fcntl.h>
 #include <optional>
 #include <unistd.h>
@@ -81,6 +82,54 @@ TEST_F(Lease, OfADeadAgentCanBeCutShort) {
   guard.hurry();
 
   EXPECT_EQ(end, Vigil::End::lapsed);
+}
+
+// With a program in the place of the guardian that takes any words and does nothing.
+class Guarded : public ::testing::Test {
+ protected:
+  Guarded() {
+    log.set_least(log::Severity::error);
+    std::signal(SIGPIPE, SIG_IGN);  // as the program does: the other end may be gone
+  }
+
+  boost::asio::io_context io{1};
+  log::Logger log{"node-agent"};
+  TestFolder folder;
+};
+
+TEST_F(Guarded, WhoKeepsTalkingHasNotLapsed) {
+  Guardian guardian{io,
+                    log,
+                    {.state_dir = folder.path(),
+                     .socket = "/none",
+                     .lease = std::chrono::hours{1},
+                     .program = "/bin/true"}};
+  ASSERT_FALSE(guardian.start().has_value());
+
+  EXPECT_FALSE(guardian.lapsed());
+
+  const pid_t pid = guardian.pid();
+  guardian.end();
+  EXPECT_EQ(guardian.pid(), 0);
+  EXPECT_NE(::kill(pid, 0), 0) << "it has ended when end() returns";
+}
+
+TEST_F(Guarded, WhoWasSilentForTheWholeLeaseHasLapsedAndDoesNotRenewIt) {
+  Guardian guardian{io,
+                    log,
+                    {.state_dir = folder.path(),
+                     .socket = "/none",
+                     .lease = std::chrono::milliseconds{20},
+                     .program = "/bin/true"}};
+  ASSERT_FALSE(guardian.start().has_value());
+
+  // Nothing runs on `io`: as if frozen.
+  while (!guardian.lapsed()) {
+  }
+  io.poll();
+
+  EXPECT_TRUE(guardian.lapsed()) << "what comes late is no renewal";
+  guardian.end();
 }
 
 TEST(PsiTrigger, TheShortWindowIsTriedFirst) {
