@@ -99,6 +99,9 @@ struct DecisionRecord {
 /// needs 256 MiB").
 void limit_by_capacity(DecisionRecord& record, std::int32_t granted, std::string shortage);
 
+/// That shortage in words: what may start now and what one more claims, both in bytes.
+[[nodiscard]] std::string memory_shortage(std::int64_t free, std::int64_t claim);
+
 /// One line for a person: why this number. For example "panic: ceil(46.0 / 7.0) = 7, since 7 / 1 >=
 /// 2" or "ceil(21.0 / 7.0) = 3; 4 held by scale-down-delay".
 [[nodiscard]] std::string why(const DecisionRecord& record);

@@ -10,9 +10,12 @@ namespace sluice::autoscaler {
 
 namespace {
 
+// More than any node has: its agent holds no start back.
+constexpr std::int64_t kAnything = std::int64_t{1} << 49U;
+
 // What a node admits, bounded so that sums of all nodes fit.
 std::int64_t admitted_by(const NodeBook::Node& node) {
-  return std::clamp<std::int64_t>(node.report.admit_bytes, 0, std::int64_t{1} << 49U);
+  return std::clamp<std::int64_t>(node.report.admit_bytes, 0, kAnything);
 }
 
 }  // namespace
@@ -57,6 +60,8 @@ std::variant<NodeBook::Heard, NodeBook::Refused> NodeBook::hear(proto::NodeRepor
 void NodeBook::add(const std::string& name, const Node& node, const std::set<PodKey>& pods) {
   ++reporting_;
   admitted_ += admitted_by(node);
+  open_ += admitted_by(node) > 0 ? 1 : 0;
+  ungated_ += admitted_by(node) == kAnything ? 1 : 0;
   if (pods.empty() || entries_ + pods.size() > kThrottledPodsMax) return;
   for (const PodKey& pod : pods) ++throttled_[pod];
   entries_ += pods.size();
@@ -68,6 +73,8 @@ bool NodeBook::take_out(const std::string& name, const Node& node) {
   if (!node.counts()) return false;
   --reporting_;
   admitted_ -= admitted_by(node);
+  open_ -= admitted_by(node) > 0 ? 1 : 0;
+  ungated_ -= admitted_by(node) == kAnything ? 1 : 0;
   const auto pods = throttled_of_.find(name);
   if (pods == throttled_of_.end()) return reporting_ == 0 || admitted_by(node) != 0;
   for (const PodKey& pod : pods->second) {
@@ -123,6 +130,13 @@ bool NodeBook::throttled(const std::string& space, const std::string& pod) const
   return !throttled_.empty() && throttled_.contains({space, pod});
 }
 
+// A clock that steps back begins a new interval.
+std::int64_t NodeBook::starts_left(TimePoint now) {
+  if (ungated_ > 0) return std::numeric_limits<std::int32_t>::max();
+  if (now < spaced_from_ || now - spaced_from_ >= kSpacing) starts_ = 0;
+  return std::max<std::int64_t>(0, open_ - starts_);
+}
+
 NodeBook::Granted NodeBook::grant(const RevisionId& revision, const Demand& demand) {
   CHECK(demand.claim > 0);
   keep(revision, 0);
@@ -131,12 +145,22 @@ NodeBook::Granted NodeBook::grant(const RevisionId& revision, const Demand& dema
   const std::int64_t room =
       std::min<std::int64_t>(free / demand.claim, std::numeric_limits<std::int32_t>::max() / 2);
   const std::int64_t allowed = std::max<std::int64_t>(demand.ordered, demand.settled + room);
-  const auto granted = static_cast<std::int32_t>(std::min<std::int64_t>(demand.wanted, allowed));
+  const auto fitting = static_cast<std::int32_t>(std::min<std::int64_t>(demand.wanted, allowed));
+  // What runs already is no start, whoever ordered it.
+  const std::int32_t there = std::min(fitting, std::max(demand.ordered, demand.settled));
+  const auto starts =
+      static_cast<std::int32_t>(std::min<std::int64_t>(fitting - there, starts_left(demand.now)));
+  if (starts > 0 && starts_ == 0) spaced_from_ = demand.now;
+  starts_ += starts;
+  const std::int32_t granted = there + starts;
   const std::int64_t unsettled = std::max<std::int64_t>(0, granted - demand.settled);
   // Neither factor's bound lets the product, or a sum of such, leave its type.
   keep(revision, std::min(unsettled, std::int64_t{1} << 20U) *
                      std::min(demand.claim, std::int64_t{1} << 30U));
-  return {.replicas = granted, .free = free, .bounded = granted < demand.wanted};
+  return {.replicas = granted,
+          .free = free,
+          .bounded = fitting < demand.wanted,
+          .spaced = granted < fitting};
 }
 
 }  // namespace sluice::autoscaler

@@ -33,6 +33,11 @@ class NodeBook {
   static constexpr std::size_t kShownMax = 100;
   static constexpr std::size_t kThrottledPodsMax = 200'000;
 
+  /// Between two starts on one node: what many would grow by together is seen only once they are
+  /// there (memory-pressure.md 9, row 69c). Nobody knows which node a replica will come to, so that
+  /// as many may start in that time as there are nodes with an open gate.
+  static constexpr Duration kSpacing = std::chrono::milliseconds{250};
+
   /// The memory that a replica claims when nobody says how much it may use.
   static constexpr std::int64_t kDefaultClaim = std::int64_t{64} << 20U;
 
@@ -42,6 +47,7 @@ class NodeBook {
     std::int32_t ordered = 0;  ///< that it was granted before: nothing of it is taken back
     std::int32_t settled = 0;  ///< that have run for so long that their memory is in the reports
     std::int64_t claim = kDefaultClaim;  ///< bytes of one replica, above 0
+    TimePoint now{};
   };
 
   struct Granted {
@@ -49,6 +55,7 @@ class NodeBook {
     std::int64_t free =
         0;                 ///< bytes that may start now beside what others were granted; if bounded
     bool bounded = false;  ///< fewer than wanted: the gate is shut, or lets in only so many
+    bool spaced = false;   ///< fewer than there is room for: ask again after kSpacing
   };
 
   struct Node {
@@ -102,6 +109,7 @@ class NodeBook {
   void add(const std::string& name, const Node& node, const std::set<PodKey>& pods);
   bool take_out(const std::string& name, const Node& node);
   void keep(const RevisionId& revision, std::int64_t bytes);
+  [[nodiscard]] std::int64_t starts_left(TimePoint now);
 
   std::map<std::string, Node> nodes_;
   std::map<std::string, std::set<PodKey>> throttled_of_;  // by node, those that count
@@ -110,6 +118,10 @@ class NodeBook {
   std::map<RevisionId, std::int64_t> kept_;               // bytes
   std::int64_t kept_in_all_ = 0;
   std::int64_t admitted_ = 0;  // bytes, of all that report
+  std::int64_t open_ = 0;      // of them, nodes whose gate is not shut
+  std::int64_t ungated_ = 0;   // of them, nodes that have none
+  TimePoint spaced_from_;      // the first of starts_
+  std::int64_t starts_ = 0;    // granted within kSpacing
   std::size_t reporting_ = 0;
 };
 

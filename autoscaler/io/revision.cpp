@@ -41,6 +41,7 @@ std::optional<std::int32_t> replicas_of(const std::optional<ScaleOrder>& order,
 Revision::Revision(Surroundings& surroundings, WatchedRevision watched, const ScalingSpec& scaling)
     : around_{surroundings},
       facts_{std::move(watched)},
+      spacing_{around_.io},
       scraper_{around_.io,
                around_.random,
                {.ended = [this](const ScrapeResult& result) { scrape_ended(result); },
@@ -211,8 +212,10 @@ NodeBook::Granted Revision::grant(std::int32_t want) {
   const NodeBook::Granted granted =
       around_.nodes.grant(facts_.id, {.wanted = want,
                                       .ordered = std::min(want, granted_),
-                                      .settled = static_cast<std::int32_t>(settled)});
+                                      .settled = static_cast<std::int32_t>(settled),
+                                      .now = now});
   granted_ = granted.replicas;
+  if (granted.spaced) ask_again();
   if (granted.bounded != std::exchange(bounded_, granted.bounded)) {
     around_.log.write(
         granted.bounded ? log::Severity::warning : log::Severity::info,
@@ -223,6 +226,14 @@ NodeBook::Granted Revision::grant(std::int32_t want) {
          {"free_bytes", std::to_string(granted.free)}});
   }
   return granted;
+}
+
+// The rest of what was granted one at a time.
+void Revision::ask_again() {
+  spacing_.expires_after(NodeBook::kSpacing);
+  spacing_.async_wait([this, alive = std::weak_ptr{alive_}](const boost::system::error_code& ec) {
+    if (!ec && !alive.expired()) publish();
+  });
 }
 
 // The activators first: only what they no longer choose may be stopped.
@@ -244,11 +255,10 @@ void Revision::publish() {
   state.desired = want;
   state.granted = granted.replicas;
   if (granted.bounded) {
-    state.cannot_scale = proto::CannotScale{
-        .reason = proto::CannotScaleReason::node_pressure,
-        .detail = "no memory: " + std::to_string(granted.free >> 20U) + " MiB may start, needs " +
-                  std::to_string(NodeBook::kDefaultClaim >> 20U) + " MiB",
-        .retry_after = proto::kReportInterval};
+    state.cannot_scale =
+        proto::CannotScale{.reason = proto::CannotScaleReason::node_pressure,
+                           .detail = memory_shortage(granted.free, NodeBook::kDefaultClaim),
+                           .retry_after = proto::kReportInterval};
   }
   state.ready = counts().ready;
   state.route_mode = on_the_wire(scaler().last().route_mode);

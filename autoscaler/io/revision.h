@@ -14,9 +14,11 @@
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -122,6 +124,7 @@ class Revision final : public ScaledRevision {
   void merge(std::vector<WatchedPod> pods);
   void publish();
   [[nodiscard]] NodeBook::Granted grant(std::int32_t want);
+  void ask_again();
   void release();
   void scrape();
   void scrape_answered(const std::string& address, const Stat& stat);
@@ -132,6 +135,7 @@ class Revision final : public ScaledRevision {
   Surroundings& around_;
   WatchedRevision facts_;       // its pods are in pods_
   std::vector<PodFacts> pods_;  // in the order they were first seen
+  boost::asio::steady_timer spacing_;
   Removals removals_;
   StatScraper scraper_;
   std::optional<ScalerHandle> handle_;
@@ -143,6 +147,7 @@ class Revision final : public ScaledRevision {
   std::optional<Stat> scraped_;
   metrics::Histogram<14> scrape_seconds_;
   Gauges gauges_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace sluice::autoscaler

@@ -119,6 +119,18 @@ class Nodes(AutoscalerTest):
         activator.wait(lambda a: a.states['two']['desired'] == 1, 'the wish')
         self.assertEqual(activator.states['two']['granted'], 0)
 
+    def test_many_starts_at_once_are_spaced_and_all_come(self):
+        names = ['one', 'two', 'three', 'four']
+        self.asleep(*names)
+        running = self.start()
+        activator = self.activator(running)
+        self.agent(running).report(admit=1024 * MIB)
+        activator.report(*((name, 1, 1) for name in names), waiting=[(name, 1) for name in names])
+        for name in names:
+            self.platform.wait_for_scale(name, lambda order: order['replicas'] == 1)
+            activator.wait(lambda a, name=name: a.states[name]['granted'] == 1, 'the grant')
+            self.assertNotIn('cannot_scale', {key for key, value in activator.states[name].items() if value})
+
     def test_a_shut_gate_removes_nothing(self):
         pods = [self.pod('pod-1'), self.pod('pod-2')]
         self.platform.revision('app', [pod.entry() for pod in pods])

@@ -30,15 +30,28 @@ class NodeBookTest : public ::testing::Test {
     return std::get<NodeBook::Heard>(heard).changed;
   }
 
+  // Asks until nothing is put off any more: starts are spaced.
   std::int32_t granted(const RevisionId& revision, std::int32_t wanted, std::int32_t ordered = 0,
                        std::int32_t settled = 0) {
-    return book_
-        .grant(revision,
-               {.wanted = wanted, .ordered = ordered, .settled = settled, .claim = 100 * kMiB})
-        .replicas;
+    while (true) {
+      now_ += NodeBook::kSpacing;
+      const NodeBook::Granted answer = ask(revision, wanted, ordered, settled);
+      if (!answer.spaced) return answer.replicas;
+      ordered = answer.replicas;
+    }
+  }
+
+  NodeBook::Granted ask(const RevisionId& revision, std::int32_t wanted, std::int32_t ordered = 0,
+                        std::int32_t settled = 0) {
+    return book_.grant(revision, {.wanted = wanted,
+                                  .ordered = ordered,
+                                  .settled = settled,
+                                  .claim = 100 * kMiB,
+                                  .now = now_});
   }
 
   NodeBook book_;
+  TimePoint now_ = kStart;
 };
 
 TEST_F(NodeBookTest, GrantsEverythingWithoutAnAgent) {
@@ -49,7 +62,8 @@ TEST_F(NodeBookTest, GrantsWhatTheNodesTogetherAdmit) {
   hear(report("n1", 250 * kMiB));
   hear(report("n2", 150 * kMiB));
   EXPECT_EQ(granted(kApp, 10), 4);
-  const NodeBook::Granted whole = book_.grant(kApp, {.wanted = 2, .claim = 100 * kMiB});
+  now_ += NodeBook::kSpacing;
+  const NodeBook::Granted whole = ask(kApp, 2);
   EXPECT_FALSE(whole.bounded);
   EXPECT_EQ(whole.free, 400 * kMiB);
 }
@@ -77,6 +91,44 @@ TEST_F(NodeBookTest, TakesNothingBackWhenTheGateShuts) {
   hear(report("n1", 0));
   EXPECT_EQ(granted(kApp, 5, 3, 0), 3);
   EXPECT_EQ(granted(kApp, 2, 2, 0), 2);
+}
+
+// Row 69c of memory-pressure.md 9.
+TEST_F(NodeBookTest, OfTwelveStartsInOneTickOneIsGrantedPerNode) {
+  hear(report("n1", 2000 * kMiB));
+  hear(report("n2", 2000 * kMiB));
+  hear(report("shut", 0));
+
+  const NodeBook::Granted first = ask(kApp, 12);
+  EXPECT_EQ(first.replicas, 2);
+  EXPECT_TRUE(first.spaced);
+  EXPECT_FALSE(first.bounded);
+  EXPECT_EQ(ask(kOther, 1).replicas, 0);
+
+  now_ += NodeBook::kSpacing - std::chrono::milliseconds{1};
+  EXPECT_EQ(ask(kApp, 12, 2).replicas, 2);
+  now_ += std::chrono::milliseconds{1};
+  EXPECT_EQ(ask(kOther, 1).replicas, 1);
+  EXPECT_EQ(ask(kApp, 12, 2).replicas, 3);
+}
+
+TEST_F(NodeBookTest, WhatRunsAlreadyIsNoStart) {
+  hear(report("n1", 2000 * kMiB));
+  EXPECT_EQ(ask(kApp, 5, 0, 5).replicas, 5);
+  EXPECT_EQ(ask(kOther, 3, 2, 0).replicas, 3);
+}
+
+TEST_F(NodeBookTest, NodesWithoutAGateSpaceNothing) {
+  hear(report("n1", std::numeric_limits<std::int64_t>::max()));
+  hear(report("n2", 100 * kMiB));
+  EXPECT_EQ(ask(kApp, 12).replicas, 12);
+}
+
+TEST_F(NodeBookTest, AClockThatStepsBackHoldsNoStartUp) {
+  hear(report("n1", 2000 * kMiB));
+  EXPECT_EQ(ask(kApp, 1).replicas, 1);
+  now_ -= seconds{100};
+  EXPECT_EQ(ask(kOther, 1).replicas, 1);
 }
 
 TEST_F(NodeBookTest, NamesPodsThatAreThrottledWhileTheyAre) {
