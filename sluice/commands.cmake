@@ -33,5 +33,6 @@ sluice_library(commands
           commands/sleep.cpp commands/top.cpp commands/up.cpp commands/usage.cpp
           commands/verb.cpp commands/version.cpp commands/wake.cpp
   DEPS sluice::engine_api sluice::clock nlohmann_json::nlohmann_json
-  PRIVATE_DEPS sluice::view sluice::service_spec sluice::process CLI11::CLI11 yaml-cpp
+  PRIVATE_DEPS sluice::view sluice::service_spec sluice::memory_pressure sluice::process
+               CLI11::CLI11 yaml-cpp
                Boost::headers Threads::Threads)

@@ -10,6 +10,11 @@ sluice_test(service_spec_test
 sluice_test(start_backoff_test
   SOURCES ${process_tests}/backoff_test.cpp DEPS sluice::start_backoff)
 
+sluice_test(memory_rules_test
+  SOURCES ${process_tests}/memory_rules_test.cpp DEPS sluice::memory_rules)
+sluice_test(memory_pressure_test
+  SOURCES ${process_tests}/memory_pressure_test.cpp DEPS sluice::memory_pressure)
+
 # The app and the stand-in for the sidecar that the process tests start.
 add_executable(process_test_actor ${process_tests}/actor.cpp)
 set_target_properties(process_test_actor PROPERTIES

@@ -1,12 +1,15 @@
+#include "autoscaler/node-agent/core/settings.h"
 #include "sluice/commands/verbs.h"
 #include "sluice/local/cgroup.h"
 #include "sluice/local/engine_api.h"
+#include "sluice/local/machine_memory.h"
 #include "sluice/local/sidecar.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <arpa/inet.h>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <netdb.h>
@@ -85,6 +88,28 @@ Check pressure() {
                      "no memory pressure figures; boot with psi=1 to have them"};
 }
 
+// As an engine started from here would see it.
+Check memory() {
+  const char* const variable = std::getenv("SLUICE_MEMORY_SOURCE");
+  auto machine = local::MachineMemory::open(variable == nullptr ? "" : variable);
+  if (!machine) {
+    return {Grade::warn, "memory", machine.error().text()};
+  }
+  const auto seen = machine->read();
+  if (!seen || seen->capacity <= 0) {
+    return {Grade::warn, "memory",
+            machine->shown() + " cannot be read; replicas start whether there is room or not"};
+  }
+  const auto mebibytes = [](std::int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+  const std::string text = mebibytes(seen->used) + " of " + mebibytes(seen->capacity) +
+                           " in use (" + machine->shown() + ")";
+  const bool short_of = static_cast<double>(seen->used) >
+                        node_agent::PolicySettings{}.upper * static_cast<double>(seen->capacity);
+  return short_of ? Check{Grade::warn, "memory",
+                          text + "; further replicas may have to wait: end what is not needed"}
+                  : Check{Grade::ok, "memory", text};
+}
+
 Check resolution() {
   addrinfo wanted{};
   wanted.ai_family = AF_INET;
@@ -148,7 +173,7 @@ int run_doctor(const Surroundings& with, const Arguments& args) {
     return *code;
   }
   bool failed = false;
-  for (const Check& check : {programs(), front_door(), limits(), cgroup(name), pressure(),
+  for (const Check& check : {programs(), front_door(), limits(), cgroup(name), memory(), pressure(),
                              resolution(), state(with), leftovers(with), engines(with)}) {
     const char* grade = check.grade == Grade::ok     ? "ok    "
                         : check.grade == Grade::warn ? "warn  "

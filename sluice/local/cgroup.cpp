@@ -121,7 +121,11 @@ bool CgroupTree::can_limit_memory() const {
 bool CgroupTree::can_limit_cpu() const {
   if (cpu_root_.empty()) return false;
   const auto v1 = cpu_root_ / "cpu.cfs_quota_us";
-  if (kind_ == CgroupKind::v1) return ::access(v1.c_str(), W_OK) == 0;
+  if (kind_ == CgroupKind::v1) {
+    // Our own group may be gone for want of replicas; who could make it once can again.
+    const auto above = cpu_root_.parent_path() / "cgroup.procs";
+    return ::access(v1.c_str(), W_OK) == 0 || ::access(above.c_str(), W_OK) == 0;
+  }
   std::istringstream words(
       read_small_file(cpu_root_ / "cgroup.subtree_control", kSmallFileMax).value_or(""));
   for (std::string word; words >> word;) {
@@ -154,6 +158,8 @@ Result<std::vector<std::filesystem::path>, Problem> CgroupTree::create(
                    "run `sluice doctor`"};
   };
   const auto add = [&](const std::filesystem::path& directory) {
+    // A crash may have left it, with a throttle in it.
+    ::rmdir(directory.c_str());
     // The engine's own group goes with its last replica's, and comes back with the next.
     if (!make_directory(directory.parent_path()) || !make_directory(directory)) return false;
     directories.push_back(directory);

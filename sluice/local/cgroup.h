@@ -1,11 +1,13 @@
 #pragma once
 
+#include "autoscaler/node-agent/core/node.h"
 #include "common/base/result.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace sluice::local {
@@ -59,6 +61,24 @@ class CgroupTree {
 
   /// The directory of a replica's group where CPU is limited; empty when it cannot be.
   [[nodiscard]] std::filesystem::path cpu_directory(const std::string& replica) const;
+
+  /// The directory where a replica's memory is counted; empty when it is not.
+  [[nodiscard]] std::filesystem::path memory_directory(const std::string& replica) const {
+    return memory_root_.empty() ? memory_root_ : memory_root_ / replica;
+  }
+
+  /// Makes the group of a running replica where CPU can be limited and moves its processes there:
+  /// for a replica that was started without a group. Costs the kernel some 10 ms per process.
+  [[nodiscard]] std::optional<Problem> adopt(const std::string& replica, pid_t group) const;
+
+  /// The CPU quota that the kernel enforces on a replica's group; absent: it has none, or it cannot
+  /// be read.
+  [[nodiscard]] std::optional<node_agent::CpuQuota> cpu_quota(const std::string& replica) const;
+
+  /// Sets it; -1 lifts it. 0, or the errno of the first write that failed: the other may have had
+  /// its effect.
+  [[nodiscard]] int set_cpu_quota(const std::string& replica,
+                                  const node_agent::CpuQuota& quota) const;
 
  private:
   CgroupKind kind_ = CgroupKind::none;

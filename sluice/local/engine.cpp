@@ -65,9 +65,10 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
       ports_{paths.runtime_dir().parent_path() / "ports", clock_},
       journal_{paths.replicas_json()},
       scale_loop_{io_, clock_},
-      platform_{io_,     clock_,      log_,           setup_.settings, setup_.cluster,
-                paths_,  reaper_,     ports_,         journal_,        cgroups_,
-                events_, scale_loop_, history_.get(), nullptr},
+      memory_{io_, clock_, log, cgroups_},
+      platform_{io_,     clock_,      log_,    setup_.settings, setup_.cluster,
+                paths_,  reaper_,     ports_,  journal_,        cgroups_,
+                events_, scale_loop_, memory_, history_.get(),  nullptr},
       api_pool_{io_, api_address(paths), {}},
       front_{io_, clock_, *this, *this, {.queues = budget_of(setup_.settings)}},
       server_{io_, clock_, front_, {}},
@@ -99,6 +100,12 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
   }
   cgroups_ = CgroupTree::detect(setup_.name);
   if (cgroups_.kind() == CgroupKind::v1) cgroups_.clear();
+  if (auto problem = memory_.open(setup_.memory_source,
+                                  [this](const std::string& what, const std::string& fix) {
+                                    publish_text("warning", what, fix);
+                                  })) {
+    return problem;
+  }
   auto reading = sources.read();
   if (!reading) return reading.error().front();
   if (auto problem = open_door()) return problem;
@@ -181,7 +188,7 @@ Result<Applied, Problem> Engine::put(const ServiceSpec& spec) {
     service = std::make_unique<Service>(
         platform_, [this] { update_routes(); }, url_of(spec.name), revisions_before(spec.name));
   }
-  const bool limited = spec.cpu_limit || spec.memory_limit;
+  const bool limited = spec.is_limited();
   auto result = service->apply(spec);
   if (!result && service->empty() && service->spec().name.empty()) services_.erase(spec.name);
   if (result && limited && !(cgroups_.can_limit_cpu() && cgroups_.can_limit_memory()) &&

@@ -25,6 +25,7 @@ struct EngineSetup {
   autoscaler::ClusterConfig cluster;
   std::vector<net::Address> doors;  ///< tried in order until one is free
   bool allow_edit = false;
+  std::string memory_source = {};  ///< as MachineMemory::open reads it; empty: the machine's
 };
 
 /// One running `sluice up`: the front door, the services behind it, the loop that scales them, and
@@ -115,6 +116,7 @@ class Engine final : public EngineApi, public activator::Router, public activato
   ReplicaJournal journal_;
   CgroupTree cgroups_;
   ScaleLoop scale_loop_;
+  MemoryPressure memory_;
   Platform platform_;
   net::UpstreamPool api_pool_;
   activator::FrontGateway front_;

@@ -46,6 +46,30 @@ class Families {
   std::map<std::string, prometheus::MetricFamily> families_;
 };
 
+void add_memory(Families& families, MemoryPressure& memory) {
+  if (const MemoryRules* rules = memory.rules(); rules != nullptr && rules->memory()) {
+    const node_agent::Decision& decision = rules->decision();
+    families.gauge("sluice_memory_capacity_bytes", "Of the machine, or of the group that bounds us",
+                   static_cast<double>(rules->memory()->capacity), {});
+    families.gauge("sluice_memory_used_bytes", "In use by anybody, and not to be had back",
+                   static_cast<double>(rules->memory()->used), {});
+    families.gauge("sluice_memory_pressure", "0 ok, 1 high, 2 critical",
+                   static_cast<double>(decision.pressure), {});
+    families.gauge("sluice_memory_admit_bytes", "Largest claim that may start now",
+                   static_cast<double>(rules->admit_bytes()), {});
+  }
+  const MemoryCounts& counts = memory.counts();
+  families.counter("sluice_starts_refused_total", "Times a start was refused for want of memory",
+                   counts.refused_starts, {});
+  families.counter("sluice_throttles_total", "CPU quotas set for want of memory", counts.throttles,
+                   {});
+  families.counter("sluice_releases_total", "CPU quotas given back", counts.releases, {});
+  families.counter("sluice_throttle_failures_total", "CPU quotas that could not be written",
+                   counts.failures, {});
+  families.counter("sluice_sacrifices_total", "Replicas stopped so that others could go on",
+                   counts.sacrifices, {});
+}
+
 }  // namespace
 
 std::string Engine::metrics_text() {
@@ -62,14 +86,17 @@ std::string Engine::metrics_text() {
     const Revision::Counts counts = revision.counts();
     gauge("kn_revision_pods_requested", "Replicas wanted, after every rule",
           revision.scaler().want());
-    gauge("kn_revision_pods_count", "Replicas ready", counts.ready);
+    gauge("kn_revision_pods_throttled", "Ready replicas that are held back while memory is short",
+          counts.throttled);
+    gauge("kn_revision_pods_count", "Replicas ready", counts.ready - counts.throttled);
     gauge("kn_revision_pods_pending_count", "Replicas starting", counts.starting);
     gauge("kn_revision_pods_terminating_count", "Replicas draining", counts.draining);
     gauge("kn_revision_request_queued", "Requests held", front_.waiting(revision.handle()));
     gauge("kn_revision_request_active", "Requests in flight",
           static_cast<double>(front_.in_flight(revision.handle())));
 
-    const autoscaler::DecisionRecord& last = revision.last_decision();
+    const autoscaler::DecisionRecord last = revision.last_decision();
+    gauge("kn_revision_pods_granted", "Replicas there is room for", last.granted);
     gauge("kn_revision_panic_mode", "1 while in panic",
           last.mode == autoscaler::Mode::panic ? 1 : 0);
     gauge("kn_revision_pods_desired", "Replicas the load asks for, before bounds; -1: unknown",
@@ -95,6 +122,7 @@ std::string Engine::metrics_text() {
   families.counter("sluice_stats_restamped_total",
                    "Stats recorded at the time they arrived, since their own was not believed",
                    stats.restamped, {});
+  add_memory(families, memory_);
   return families.text();
 }
 

@@ -9,6 +9,7 @@
 #include "sluice/local/engine_settings.h"
 #include "sluice/local/event_ring.h"
 #include "sluice/local/history.h"
+#include "sluice/local/memory_pressure.h"
 #include "sluice/local/paths.h"
 #include "sluice/local/ports.h"
 #include "sluice/local/replica_journal.h"
@@ -38,6 +39,7 @@ struct Platform {
   CgroupTree& cgroups;
   EventRing& events;
   ScaleLoop& scale_loop;
+  MemoryPressure& memory;
   History* history;  ///< null without a state directory
   activator::FrontGateway* front = nullptr;
   std::filesystem::path sidecar = {};

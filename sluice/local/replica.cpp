@@ -151,7 +151,7 @@ struct Replica::Impl {
     app_spec.cwd = spec.working_dir;
     app_spec.open_files = plan.open_files;
     // Joining a group costs the kernel some 10 ms, which only limits are worth.
-    if (plan.cgroups != nullptr && (spec.cpu_limit || spec.memory_limit)) {
+    if (plan.cgroups != nullptr && spec.is_limited()) {
       const auto directories = plan.cgroups->create(plan.id, {spec.cpu_limit, spec.memory_limit});
       if (!directories) return directories.error();
       app_spec.cgroup_dirs = *directories;
@@ -484,7 +484,8 @@ std::filesystem::path Replica::stats_socket() const {
 
 std::int64_t Replica::memory_bytes() const {
   if (!impl_->app_alive) return 0;
-  if (impl_->plan.cgroups != nullptr) {
+  // A group that was made later does not count what was there before.
+  if (impl_->plan.cgroups != nullptr && impl_->plan.spec.is_limited()) {
     if (const auto bytes = impl_->plan.cgroups->memory_bytes(impl_->plan.id)) return *bytes;
   }
   return resident_bytes_of_group(impl_->app);

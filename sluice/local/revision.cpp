@@ -55,10 +55,13 @@ Revision::Revision(Platform& platform, RevisionOwner& owner, ServiceLog& log, Fa
                random_,
                {.ended = [this](const autoscaler::ScrapeResult& result) { scrape_ended(result); },
                 .answered = [](const std::string& /*address*/, const autoscaler::Stat& /*stat*/) {},
-                .flawed = [this] { platform_.scale_loop.count_flawed(); }}} {}
+                .flawed = [this] { platform_.scale_loop.count_flawed(); }}} {
+  platform_.memory.enter(*this);
+}
 
 Revision::~Revision() {
   *alive_ = false;
+  platform_.memory.leave(*this);
   platform_.scale_loop.remove(scaler_handle_);
   platform_.front->remove(handle_);
 }
@@ -86,6 +89,7 @@ Revision::Counts Revision::counts() const {
       ++counts.draining;
     } else if (instance->ready_at) {
       ++counts.ready;
+      if (instance->throttled) ++counts.throttled;
     } else {
       ++counts.starting;
     }
@@ -131,10 +135,10 @@ void Revision::evaluate(Trigger trigger) {
   if (retired_ || stopping_) return;
   autoscaler::ScaleInputs inputs;
   inputs.trigger = trigger;
-  inputs.ready = counts().ready;
+  inputs.ready = counts().ready - counts().throttled;
   const autoscaler::ScaleState state = scaler_->evaluate(inputs, platform_.clock.now());
   autoscaler::DecisionRecord record = state.record;
-  record.granted = std::min(record.bounded, wanted());
+  limit(record);
   if (state.changed) publish_decision(record);
   reconcile();
   owner_.on_revision_changed(*this);
@@ -146,7 +150,8 @@ std::int32_t Revision::wanted() const {
   if (facts_.spec.fixed_port) want = std::min(want, 1);
   const std::int32_t mine = counts().ready + counts().starting;
   const std::int32_t room = std::max(0, platform_.settings.max_replicas - platform_.replicas);
-  return std::min(want, mine + room);
+  want = std::min(want, mine + room);
+  return platform_.memory.trims() ? needed(want) : want;
 }
 
 // Compares what should run with what runs and moves one towards the other; harmless to repeat.
@@ -154,8 +159,11 @@ void Revision::reconcile() {
   const std::int32_t want = wanted();
   const Counts now = counts();
   const std::int32_t live = now.ready + now.starting;
+  asks_for_room_ = false;
+  if (live >= want) note_shortage(std::nullopt);
   if (live < want) start_some(want - live);
   if (live > want) stop_some(live - want);
+  publish_limit();
 }
 
 void Revision::start_some(std::int32_t count) {
@@ -170,8 +178,9 @@ void Revision::start_some(std::int32_t count) {
   }
   if (backoff_.failures() > 0) count = 1;
   for (; count > 0; --count) {
-    if (!start_one()) return;
+    if (!has_room() || !start_one()) return;
   }
+  note_shortage(std::nullopt);
 }
 
 std::int32_t Revision::free_number() const {
@@ -182,10 +191,17 @@ std::int32_t Revision::free_number() const {
   }
 }
 
+std::string Revision::replica_id(std::int32_t number) const {
+  return fmt::format("{}-{}", facts_.name, number);
+}
+
 bool Revision::start_one() {
   auto lease = facts_.spec.fixed_port ? platform_.ports.reserve(*facts_.spec.fixed_port)
                                       : platform_.ports.allocate();
+  const std::int32_t number = free_number();
+  const std::string id = replica_id(number);
   if (!lease) {
+    platform_.memory.ended(id);
     backoff_.failed(platform_.clock.now());
     warn(lease.error().what, lease.error().fix);
     if (backoff_.failing()) platform_.front->refuse_starts(handle_, backoff_.retry_at());
@@ -193,11 +209,11 @@ bool Revision::start_one() {
     return false;
   }
   auto instance = std::make_unique<Instance>();
-  instance->number = free_number();
+  instance->number = number;
   ReplicaPlan plan;
   plan.spec = facts_.spec;
   plan.revision = facts_.name;
-  plan.id = fmt::format("{}-{}", facts_.name, instance->number);
+  plan.id = id;
   plan.port = std::move(*lease);
   plan.program = facts_.program;
   plan.sidecar = platform_.sidecar;
@@ -217,7 +233,8 @@ bool Revision::start_one() {
   return true;
 }
 
-// Idlest first: those that are not even ready, then by requests in flight, then the youngest.
+// Idlest first: those that are not even ready, then by requests in flight, of equals the throttled,
+// then the youngest.
 void Revision::stop_some(std::int32_t count) {
   std::vector<Instance*> candidates;
   for (const auto& instance : instances_) {
@@ -232,7 +249,9 @@ void Revision::stop_some(std::int32_t count) {
                    [&busy](const Instance* a, const Instance* b) {
                      const auto left = busy(a);
                      const auto right = busy(b);
-                     return left != right ? left < right : a->number > b->number;
+                     if (left != right) return left < right;
+                     if (a->throttled != b->throttled) return a->throttled;
+                     return a->number > b->number;
                    });
   for (Instance* instance : candidates) {
     if (count-- <= 0) break;
@@ -241,19 +260,21 @@ void Revision::stop_some(std::int32_t count) {
   // All leave routing in one step; only then may any of them be stopped.
   tell_front();
   for (Instance* instance : candidates) {
-    if (instance->draining) drain(*instance);
+    if (instance->draining) {
+      publish_leaving(*instance->replica, {});
+      drain(*instance, facts_.spec.timeout);
+    }
   }
 }
 
-void Revision::drain(Instance& instance) {
+void Revision::drain(Instance& instance, Duration longest) {
   Replica& replica = *instance.replica;
-  publish_replica(replica, "draining", nullptr);
   if (!instance.ready_at || platform_.front->in_flight(handle_, {replica.id()}) == 0) {
     stop(instance);
     return;
   }
   instance.drain_timer = std::make_unique<asio::steady_timer>(platform_.io);
-  instance.drain_timer->expires_after(facts_.spec.timeout);
+  instance.drain_timer->expires_after(longest);
   instance.drain_timer->async_wait(
       [this, &replica, alive = alive_](const boost::system::error_code& ec) {
         if (*alive && !ec) stop(instance_of(replica));
@@ -309,6 +330,7 @@ void Revision::tell_front() {
     activator::FrontPod pod;
     pod.id = {instance->replica->id()};
     pod.address.path = instance->replica->serving_socket().string();
+    pod.avoid = instance->throttled;
     pods.push_back(std::move(pod));
   }
   platform_.front->set_pods(handle_, pods);
@@ -361,6 +383,7 @@ void Revision::on_exited_after_ready(Replica& replica, const ReplicaEnd& end) {
 
 void Revision::on_stopped(Replica& replica) {
   platform_.journal.remove(replica.id());
+  platform_.memory.ended(replica.id());
   --platform_.replicas;
   if (instance_of(replica).draining) publish_replica(replica, "stopped", nullptr);
   std::erase_if(instances_, [&replica](const std::unique_ptr<Instance>& instance) {

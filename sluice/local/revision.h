@@ -5,6 +5,7 @@
 #include "autoscaler/io/stat_scraper.h"
 #include "sluice/local/backoff.h"
 #include "sluice/local/documents.h"
+#include "sluice/local/memory_pressure.h"
 #include "sluice/local/platform.h"
 #include "sluice/local/replica.h"
 #include "sluice/local/service_log.h"
@@ -34,14 +35,14 @@ class RevisionOwner {
 
 /// One revision of a service: its scaling, its replicas, and what joins them. It is the platform's
 /// two faces at once: it says which pods exist and are ready, and carries out "N replicas".
-class Revision final : public ReplicaOwner, private ScaledRevision {
+class Revision final : public ReplicaOwner, private ScaledRevision, private MemoryTenant {
  public:
   struct Facts {
-    std::string name;                         ///< app-00001
+    std::string name;  ///< app-00001
     ServiceSpec spec;
     autoscaler::ScalingSpec scaling;
     std::filesystem::path program;
-    std::optional<std::int32_t> replicas;     ///< to begin with; absent: the initial scale
+    std::optional<std::int32_t> replicas;  ///< to begin with; absent: the initial scale
     std::int32_t first_number = 1;
   };
 
@@ -49,11 +50,16 @@ class Revision final : public ReplicaOwner, private ScaledRevision {
   Revision(Platform& platform, RevisionOwner& owner, ServiceLog& log, Facts facts);
   ~Revision() override;
 
-  [[nodiscard]] const std::string& name() const { return facts_.name; }
-  [[nodiscard]] const ServiceSpec& spec() const { return facts_.spec; }
+  [[nodiscard]] const std::string& name() const override { return facts_.name; }
+
+  [[nodiscard]] const ServiceSpec& spec() const override { return facts_.spec; }
+
   [[nodiscard]] activator::RevisionHandle handle() const { return handle_; }
+
   [[nodiscard]] autoscaler::RevisionScaler& scaler() { return *scaler_; }
-  [[nodiscard]] const autoscaler::DecisionRecord& last_decision() const { return scaler_->last(); }
+
+  /// The last decision, with what of it is granted now and why not all.
+  [[nodiscard]] autoscaler::DecisionRecord last_decision() const;
 
   /// Applies changed bounds and scaling keys, and what else makes no new revision.
   void update(const ServiceSpec& spec, const autoscaler::ScalingSpec& scaling);
@@ -78,17 +84,25 @@ class Revision final : public ReplicaOwner, private ScaledRevision {
   [[nodiscard]] std::optional<ColdStart> cold_start_for(TimePoint arrived, TimePoint dispatched);
 
   struct Counts {
-    std::int32_t ready = 0;
+    std::int32_t ready = 0;      ///< throttled ones among them
+    std::int32_t throttled = 0;  ///< ready, but no capacity
     std::int32_t starting = 0;
     std::int32_t draining = 0;
   };
 
   [[nodiscard]] Counts counts() const;
+  /// Replicas that shall run, as far as the engine has places and memory is not short.
+  [[nodiscard]] std::int32_t wanted() const;
+
   [[nodiscard]] bool empty() const { return instances_.empty(); }
+
   [[nodiscard]] bool failing() const { return backoff_.failing(); }
+
   /// Why the last start failed; empty when none did.
   [[nodiscard]] const std::string& last_failure() const { return last_failure_; }
+
   [[nodiscard]] bool retired() const { return retired_; }
+
   [[nodiscard]] nlohmann::json replicas_json() const;
 
   void on_ready(Replica& replica) override;
@@ -104,20 +118,34 @@ class Revision final : public ReplicaOwner, private ScaledRevision {
   void on_due(bool evaluate) override;
   void on_wanted() override;
   [[nodiscard]] Instance& instance_of(const Replica& replica);
-  [[nodiscard]] std::int32_t wanted() const;
+  [[nodiscard]] std::int32_t needed(std::int32_t want) const;
   void reconcile();
+  [[nodiscard]] std::vector<TenantReplica> replicas() const override;
+  void on_throttled(const std::string& replica, bool throttled, const std::string& why) override;
+  [[nodiscard]] bool on_sacrifice(const std::string& replica, bool emergency,
+                                  const std::string& why) override;
+  void on_room() override;
+  [[nodiscard]] bool has_room();
+  void note_shortage(std::optional<std::string> text);
+  void tell_grant();
+  void limit(autoscaler::DecisionRecord& record) const;
+  void publish_limit();
   void start_some(std::int32_t count);
   bool start_one();
   void stop_some(std::int32_t count);
-  void drain(Instance& instance);
+  void drain(Instance& instance, Duration longest);
   void stop(Instance& instance);
   void retry_at(TimePoint when);
   void tell_front();
   void scrape();
   void scrape_ended(const autoscaler::ScrapeResult& result);
   [[nodiscard]] std::int32_t free_number() const;
+  [[nodiscard]] std::string replica_id(std::int32_t number) const;
+  [[nodiscard]] nlohmann::json replica_event(const Replica& replica, const char* state) const;
   void publish_replica(const Replica& replica, const char* state, const ReplicaEnd* end);
   void publish_decision(const autoscaler::DecisionRecord& record);
+  void publish_throttled(const Replica& replica, bool throttled, const std::string& why);
+  void publish_leaving(const Replica& replica, const std::string& why);
   void warn(const std::string& message, const std::string& fix);
 
   Platform& platform_;
@@ -138,6 +166,22 @@ class Revision final : public ReplicaOwner, private ScaledRevision {
 
   std::optional<TimePoint> noticed_;  // when the present start from zero was noticed
   std::string last_failure_;
+
+  // Since when the start gate says no, and in which words.
+  struct Shortage {
+    TimePoint since;
+    std::string text;
+  };
+
+  std::optional<Shortage> shortage_;
+  bool asks_for_room_ = false;  // at the next look
+  bool trimmed_ = false;        // fewer are wanted than the decision says, while memory is short
+  bool told_limit_ = false;     // the last decision that was published was not granted whole
+  std::int32_t told_granted_ = -1;  // in it
+  // To the front door: in which words (empty: no limit), for how many, and whether there is hope.
+  std::string told_words_;
+  std::int32_t told_live_ = 0;
+  bool told_hopeless_ = false;
   bool retired_ = false;
   bool stopping_ = false;
   bool demand_posted_ = false;

@@ -59,15 +59,21 @@ void Revision::warn(const std::string& message, const std::string& fix) {
   platform_.events.publish(event);
 }
 
-void Revision::publish_replica(const Replica& replica, const char* state, const ReplicaEnd* end) {
+nlohmann::json Revision::replica_event(const Replica& replica, const char* state) const {
   nlohmann::json event = event_json("replica", platform_.clock.now());
   event["service"] = facts_.spec.name;
   event["id"] = replica.id();
   event["state"] = state;
-  if (end == nullptr) {
-    event["pid"] = replica.app_pid();
-    event["port"] = replica.port();
-  } else {
+  event["pid"] = replica.app_pid();
+  event["port"] = replica.port();
+  return event;
+}
+
+void Revision::publish_replica(const Replica& replica, const char* state, const ReplicaEnd* end) {
+  nlohmann::json event = replica_event(replica, state);
+  if (end != nullptr) {
+    event.erase("pid");
+    event.erase("port");
     event["exit_code"] = end->exit_code ? nlohmann::json(*end->exit_code) : nlohmann::json();
     event["signal"] = end->signal ? nlohmann::json(*end->signal) : nlohmann::json();
     const bool early = !instance_of(replica).ready_at.has_value();
@@ -82,7 +88,22 @@ void Revision::publish_replica(const Replica& replica, const char* state, const 
   platform_.events.publish(event);
 }
 
+void Revision::publish_leaving(const Replica& replica, const std::string& why) {
+  nlohmann::json event = replica_event(replica, "draining");
+  if (!why.empty()) event["why"] = why;
+  platform_.events.publish(event);
+}
+
+void Revision::publish_throttled(const Replica& replica, bool throttled, const std::string& why) {
+  nlohmann::json event = replica_event(replica, "ready");
+  event["throttled"] = throttled;
+  if (!why.empty()) event["why"] = why;
+  platform_.events.publish(event);
+}
+
 void Revision::publish_decision(const autoscaler::DecisionRecord& record) {
+  told_granted_ = record.granted;
+  told_limit_ = record.bound_by == autoscaler::Bound::capacity;
   nlohmann::json decision = decision_json(record, facts_.spec.name);
   if (platform_.history != nullptr) {
     nlohmann::json kept = decision;
@@ -97,6 +118,7 @@ nlohmann::json Revision::replicas_json() const {
   nlohmann::json list = nlohmann::json::array();
   for (const auto& instance : instances_) {
     const Replica& replica = *instance->replica;
+    const auto seen = platform_.memory.bytes_of(replica.id());
     const char* state = instance->ended      ? "exited"
                         : instance->draining ? "draining"
                         : instance->ready_at ? "ready"
@@ -106,8 +128,8 @@ nlohmann::json Revision::replicas_json() const {
                     {"pid", replica.app_pid()},
                     {"port", replica.port()},
                     {"in_flight", platform_.front->in_flight(handle_, {replica.id()})},
-                    {"memory_bytes", replica.memory_bytes()},
-                    {"throttled", false}});
+                    {"memory_bytes", seen ? *seen : replica.memory_bytes()},
+                    {"throttled", instance->throttled}});
   }
   return list;
 }

@@ -244,6 +244,7 @@ int run_engine(const UpOptions& options) {
   if (!doors) return fail(doors.error(), kBadConfig);
   setup.doors = *doors;
   setup.allow_edit = options.allow_edit;
+  if (const char* source = std::getenv("SLUICE_MEMORY_SOURCE")) setup.memory_source = source;
   const auto roots = path_roots(process_env, ::getuid());
   if (!roots) return fail(roots.error(), kFailed);
   const EnginePaths paths{*roots, options.name};

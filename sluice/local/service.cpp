@@ -272,7 +272,7 @@ const char* Service::state() const {
   const Revision::Counts counts = current_->counts();
   if (counts.ready > 0) return "awake";
   if (current_->failing()) return "failing";
-  const bool retrying = current_->scaler().want() > 0 && !current_->retired();
+  const bool retrying = current_->wanted() > 0;
   if (counts.starting > 0 || retrying || platform_.front->waiting(current_->handle()) > 0)
     return "starting";
   return counts.draining > 0 ? "draining" : "asleep";
@@ -280,7 +280,7 @@ const char* Service::state() const {
 
 json Service::status(bool with_replicas) const {
   const TimePoint now = platform_.clock.now();
-  const autoscaler::DecisionRecord& decision = current_->last_decision();
+  const autoscaler::DecisionRecord decision = current_->last_decision();
   const Revision::Counts counts = current_->counts();
   std::int32_t draining = counts.draining;
   json replicas = with_replicas ? current_->replicas_json() : json::array();
@@ -298,11 +298,11 @@ json Service::status(bool with_replicas) const {
           {"url", url_},
           {"state", state()},
           {"revision", current_->name()},
-          {"ready", counts.ready},
+          {"ready", counts.ready - counts.throttled},
           {"starting", counts.starting},
           {"draining", draining},
           {"desired", current_->scaler().want()},
-          {"granted", current_->scaler().want()},
+          {"granted", decision.granted},
           {"mode", autoscaler::name(decision.mode)},
           {"route_mode", autoscaler::name(decision.route_mode)},
           {"stable", decision.stable},
@@ -319,7 +319,7 @@ json Service::status(bool with_replicas) const {
 }
 
 json Service::explain() const {
-  const autoscaler::DecisionRecord& record = current_->last_decision();
+  const autoscaler::DecisionRecord record = current_->last_decision();
   json answer = decision_json(record, spec_.name);
   answer["inputs"] = decision_inputs_json(record);
   json callers = json::array();

@@ -70,6 +70,9 @@ struct ServiceSpec {
   Duration stop_grace = std::chrono::seconds{10};
   Duration start_timeout = std::chrono::seconds{60};
 
+  /// Whether its replicas are started in a cgroup of their own.
+  [[nodiscard]] bool is_limited() const { return cpu_limit || memory_limit; }
+
   friend bool operator==(const ServiceSpec&, const ServiceSpec&) = default;
 };
 

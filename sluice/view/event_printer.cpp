@@ -135,6 +135,8 @@ std::string EventLines::decision(const json& event) {
       integer_field(event, "granted", integer_field(event, "bounded", before.granted));
   const std::int64_t wanted = integer_field(event, "bounded", granted);
   const bool panic_changed = !mode.empty() && mode != before.mode;
+  const bool bounded = wanted > granted;
+  const bool refused = bounded && !before.bounded;
   const bool count_changed = granted >= 0 && granted != before.granted;
   const std::string why = because(text_field(event, "why"));
   std::string what;
@@ -146,10 +148,14 @@ std::string EventLines::decision(const json& event) {
   if (count_changed) {
     what += fmt::format("{}{} -> {} {}", what.empty() ? "" : "; ", before.granted, granted,
                         granted == 1 ? "replica" : "replicas");
-    if (wanted > granted) {
+    if (bounded) {
       what += fmt::format(" of {} wanted", wanted);
     }
+  } else if (refused) {
+    what += fmt::format("{}{} of {} wanted {} may run", what.empty() ? "" : "; ", granted, wanted,
+                        wanted == 1 ? "replica" : "replicas");
   }
+  before.bounded = bounded;
   if (panic_changed) {
     before.mode = mode;
   }
@@ -165,6 +171,10 @@ std::string EventLines::replica(const json& event) {
   const std::string state = text_field(event, "state");
   const std::int64_t pid = integer_field(event, "pid");
   std::string why = because(text_field(event, "why"));
+  if (const auto throttled = event.find("throttled");
+      throttled != event.end() && throttled->is_boolean()) {
+    return line(event, id + (throttled->get<bool>() ? " throttled" : " runs freely again"), why);
+  }
   if (state != "exited") {
     const bool tells_pid = state == "starting" && pid > 0;
     return line(event, id + " " + state + (tells_pid ? fmt::format(", pid {}", pid) : ""), why);

@@ -35,6 +35,7 @@ class EventLines {
     std::string mode = "stable";
     std::string state;
     std::int64_t queued = 0;
+    bool bounded = false;  ///< fewer were granted than wanted
   };
 
   [[nodiscard]] std::string line(const nlohmann::json& event, const std::string& what,

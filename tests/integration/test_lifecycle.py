@@ -78,9 +78,9 @@ class RealPrograms(EngineCase):
         while engine.drain(5):
             pass
         told = [event for event in engine.events if event.get('type') == 'cold_start']
-        starts = [event for event in engine.events
-                  if event.get('type') == 'replica' and event.get('state') == 'starting']
-        self.assertEqual((len(told), len(starts)), (1, 1))
+        came = [event for event in engine.events
+                if event.get('type') == 'replica' and event.get('state') == 'ready']
+        self.assertEqual((len(told), len(came)), (1, 1), engine.events)
 
     def test_the_demo_app_answers(self):
         engine = self.up('--demo', *WINDOW)

@@ -116,6 +116,31 @@ TEST(EventLines, TellEachChangeWithItsReason) {
             "stopped 3 replicas, 0 requests cut\n");
 }
 
+TEST(EventLines, TellARefusedStartOnceAndWhoIsHeldBack) {
+  EventLines lines;
+  std::string text;
+  for (const char* event :
+       {R"({"type":"decision","service":"app","mode":"stable","bounded":1,"granted":1,
+            "why":"load","time":"2026-11-20T14:03:00Z"})",
+        R"({"type":"decision","service":"app","mode":"stable","bounded":2,"granted":1,
+            "why":"no memory: 12 MiB free, needs 64 MiB","time":"2026-11-20T14:03:01Z"})",
+        R"({"type":"decision","service":"app","mode":"stable","bounded":2,"granted":1,
+            "why":"no memory: 13 MiB free, needs 64 MiB","time":"2026-11-20T14:03:02Z"})",
+        R"({"type":"replica","service":"app","id":"app-00001-1","state":"ready","throttled":true,
+            "why":"usage","time":"2026-11-20T14:03:03Z"})",
+        R"({"type":"replica","service":"app","id":"app-00001-1","state":"ready","throttled":false,
+            "time":"2026-11-20T14:03:04Z"})"}) {
+    text += lines.lines(json::parse(event));
+  }
+  EXPECT_EQ(
+      text,
+      "+0.000 s  0 -> 1 replica                                  why: load\n"
+      "+1.000 s  1 of 2 wanted replicas may run                  why: no memory: 12 MiB free, "
+      "needs 64 MiB\n"
+      "+3.000 s  app-00001-1 throttled                           why: usage\n"
+      "+4.000 s  app-00001-1 runs freely again\n");
+}
+
 TEST(EventPrinter, JsonModePrintsOneObjectPerLine) {
   std::string text;
   EventPrinter printer(PrintMode::json, [&](std::string_view line) { text += line; });
