@@ -85,6 +85,8 @@ void PaperPolicy::forget_gone(const Observation& seen) {
   };
   std::erase_if(restricted_, [&](const Throttle& one) { return gone(one.id); });
   std::erase_if(victims_, gone);
+  // Nobody is left whose rest could bring memory back: there is nothing to wait for (row 11).
+  if (restricted_.empty() && victims_.empty()) waiting_since_.reset();
 }
 
 void PaperPolicy::step(const Observation& seen, const NodeMemory& memory, TimePoint now) {

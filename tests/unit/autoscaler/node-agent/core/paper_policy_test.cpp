@@ -55,6 +55,16 @@ TEST(PaperPolicy, WhoComesToAnEmptyNodeAboveUIsMetAtOnce) {
   EXPECT_EQ(throttled(policy.decide(scene.after(250).seen)), "late:25m");
 }
 
+TEST(PaperPolicy, WhenAllItRestrictedHaveGoneTheNextAreTakenAtOnce) {
+  Scene scene = four();
+  PaperPolicy policy{pairs()};
+  EXPECT_EQ(throttled(policy.decide(scene.used(950).seen)), "b:25m d:25m");
+  scene.remove("b");
+  EXPECT_EQ(throttled(policy.decide(scene.after(50).seen)), "d:25m");
+  scene.remove("d");
+  EXPECT_EQ(throttled(policy.decide(scene.after(50).seen)), "c:25m a:25m");
+}
+
 TEST(PaperPolicy, OptOutWhileRestrictedReleasesAtTheNextTick) {
   Scene scene = four();
   PaperPolicy policy{pairs()};
