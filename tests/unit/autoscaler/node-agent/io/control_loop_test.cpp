@@ -398,13 +398,11 @@ TEST_F(Loop, WhoOptsOutWhileThrottledIsGivenBackAtTheNextLook) {
   }));
 }
 
-// Row 61. Counted, not timed: how long it takes is the machine's affair.
+// Row 61. Counted, not timed: how long it takes is the machine's affair. ThreadSanitizer would make it
+// minutes, and what it could find the tests of a few containers show.
+#if !defined(__SANITIZE_THREAD__)
 TEST_F(Loop, FiveHundredContainersAreAskedForOnceAndGetTwentyUpdatesATick) {
-#if defined(__SANITIZE_THREAD__)
-  constexpr int kCount = 100;  // it makes each call twenty times as long
-#else
   constexpr int kCount = 500;
-#endif
   for (int i = 0; i < kCount; ++i) add("c" + std::to_string(1000 + i), 1);
   PolicySettings all = settings();
   all.step = kCount;
@@ -433,6 +431,7 @@ TEST_F(Loop, FiveHundredContainersAreAskedForOnceAndGetTwentyUpdatesATick) {
   EXPECT_TRUE(*restored);
   EXPECT_GE(here.loop.hand_counts().releases, static_cast<std::uint64_t>(kCount));
 }
+#endif
 
 // Row 66: as a kubelet does it.
 TEST_F(Loop, APodThatIsKilledWhileMemoryIsShortLooksLikeAnEviction) {
