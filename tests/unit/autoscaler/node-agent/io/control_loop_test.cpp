@@ -398,8 +398,8 @@ TEST_F(Loop, WhoOptsOutWhileThrottledIsGivenBackAtTheNextLook) {
   }));
 }
 
-// Row 61. Counted, not timed: how long it takes is the machine's affair. ThreadSanitizer would make it
-// minutes, and what it could find the tests of a few containers show.
+// Row 61. Counted, not timed: how long it takes is the machine's affair. ThreadSanitizer would make
+// it minutes, and what it could find the tests of a few containers show.
 #if !defined(__SANITIZE_THREAD__)
 TEST_F(Loop, FiveHundredContainersAreAskedForOnceAndGetTwentyUpdatesATick) {
   constexpr int kCount = 500;
