@@ -1,6 +1,7 @@
 #include "common/files/file_io.h"
 
 #include "common/base/errno_text.h"
+#include "common/files/write_all.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -54,16 +55,6 @@ std::filesystem::path temporary_beside(const std::filesystem::path& path) {
   char name[40];
   std::snprintf(name, sizeof name, "%s%d-%08x", kTemporaryPrefix.data(), ::getpid(), random());
   return path.parent_path() / name;
-}
-
-bool write_all(int descriptor, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(descriptor, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    content.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 }  // namespace

@@ -28,6 +28,9 @@ struct PodEntry {
   std::optional<net::Address> stats;    ///< where it answers a scrape; absent: it is not scraped
   bool ready = false;
   bool terminating = false;  ///< it was told to go
+  /// Its sidecar may be believed before the platform calls it ready (activator.md 6.3). Not in the
+  /// file: there `ready` says all there is to say.
+  bool fast_ready = true;
 
   friend bool operator==(const PodEntry&, const PodEntry&) = default;
 };

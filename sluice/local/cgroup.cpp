@@ -1,5 +1,6 @@
 #include "sluice/local/cgroup.h"
 
+#include "autoscaler/node-agent/io/cgroup_files.h"
 #include "sluice/local/proc_files.h"
 
 #include <fmt/format.h>
@@ -20,29 +21,6 @@ constexpr std::size_t kSmallFileMax = std::size_t{256} << 10;
 constexpr double kPeriodMicroseconds = 100'000;
 constexpr double kQuotaMinMicroseconds = 1000;  // the kernel's own bound
 const std::filesystem::path kMount = "/sys/fs/cgroup";
-
-/// Our place in each hierarchy: `0::/path` for v2, `4:memory:/path` for v1.
-struct OwnPlaces {
-  std::optional<std::string> v2;
-  std::optional<std::string> memory;
-  std::optional<std::string> cpu;
-};
-
-OwnPlaces own_places() {
-  OwnPlaces places;
-  std::istringstream lines(read_small_file("/proc/self/cgroup", kSmallFileMax).value_or(""));
-  for (std::string line; std::getline(lines, line);) {
-    const auto first = line.find(':');
-    const auto second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string path = line.substr(second + 1);
-    const std::string list = "," + line.substr(first + 1, second - first - 1) + ",";
-    if (list == ",,") places.v2 = path;
-    if (list.find(",memory,") != std::string::npos) places.memory = path;
-    if (list.find(",cpu,") != std::string::npos) places.cpu = path;
-  }
-  return places;
-}
 
 bool make_directory(const std::filesystem::path& directory) {
   return ::mkdir(directory.c_str(), 0755) == 0 || errno == EEXIST;
@@ -76,11 +54,11 @@ std::filesystem::path divide_v2(const std::string& place) {
 }
 
 /// A group of our own below our place in a v1 hierarchy; empty when it cannot be made.
-std::filesystem::path make_v1(const char* controller, const std::optional<std::string>& place,
+std::filesystem::path make_v1(const char* controller, const std::string& place,
                               const std::string& name) {
-  if (!place) return {};
+  if (place.empty()) return {};
   for (const std::filesystem::path& parent :
-       {kMount / controller / place->substr(1), kMount / controller}) {
+       {kMount / controller / place.substr(1), kMount / controller}) {
     const auto root = parent / name;
     if (::access((parent / "cgroup.procs").c_str(), W_OK) == 0 && make_directory(root)) return root;
   }
@@ -98,9 +76,10 @@ CgroupTree::CgroupTree(CgroupKind kind, std::filesystem::path memory_root,
     : kind_(kind), memory_root_(std::move(memory_root)), cpu_root_(std::move(cpu_root)) {}
 
 CgroupTree CgroupTree::detect(const std::string& engine) {
-  const OwnPlaces places = own_places();
-  if (places.v2) {
-    const auto root = divide_v2(*places.v2);
+  // As the kernel lists them, wherever the hierarchies are mounted.
+  const auto places = node_agent::own_cgroup_paths({}).value_or(node_agent::CgroupPaths{});
+  if (!places.unified.empty()) {
+    const auto root = divide_v2(places.unified);
     if (!root.empty()) return CgroupTree(CgroupKind::v2, root, root);
   }
   const std::string name = "sluice-" + engine;

@@ -6,12 +6,10 @@
 #include "sluice/local/cgroup.h"
 #include "sluice/local/listeners.h"
 #include "sluice/local/proc_files.h"
-#include "sluice/local/unique_fd.h"
 
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <fcntl.h>
 #include <set>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,13 +21,6 @@ constexpr std::size_t kFileBytesMax = 256;
 /// A process may fork while its group is moved; who does so for ever is throttled as far as it was
 /// caught.
 constexpr int kRoundsMax = 4;
-
-int write_value(const std::filesystem::path& path, const std::string& text) {
-  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd) return errno;
-  const ssize_t written = ::write(fd.get(), text.data(), text.size());
-  return written == static_cast<ssize_t>(text.size()) ? 0 : errno;
-}
 
 std::optional<std::int64_t> number_in(const std::filesystem::path& path) {
   const auto text = read_small_file(path, kFileBytesMax);
@@ -55,7 +46,7 @@ std::optional<Problem> CgroupTree::adopt(const std::string& replica, pid_t group
     for (const pid_t process : processes_of_group(group)) {
       if (!moved.insert(process).second) continue;
       found = true;
-      const int error = write_value(directory / "cgroup.procs", std::to_string(process));
+      const int error = try_write_small_file(directory / "cgroup.procs", std::to_string(process));
       if (error != 0 && error != ESRCH) return failed(error);
     }
     if (!found) break;
@@ -70,10 +61,8 @@ std::optional<node_agent::CpuQuota> CgroupTree::cpu_quota(const std::string& rep
     const auto text = read_small_file(directory / "cpu.max", kFileBytesMax);
     return text ? node_agent::parse_cpu_max(*text) : std::nullopt;
   }
-  const auto quota = number_in(directory / "cpu.cfs_quota_us");
-  const auto period = number_in(directory / "cpu.cfs_period_us");
-  if (!quota || !period || *period <= 0) return std::nullopt;
-  return node_agent::CpuQuota{.quota_us = *quota <= 0 ? -1 : *quota, .period_us = *period};
+  return node_agent::quota_of_cfs(number_in(directory / "cpu.cfs_quota_us"),
+                                  number_in(directory / "cpu.cfs_period_us"));
 }
 
 int CgroupTree::set_cpu_quota(const std::string& replica, const node_agent::CpuQuota& quota) const {
@@ -81,13 +70,15 @@ int CgroupTree::set_cpu_quota(const std::string& replica, const node_agent::CpuQ
   if (directory.empty()) return ENOENT;
   if (kind_ == CgroupKind::v2) {
     const std::string amount = quota.quota_us < 0 ? "max" : std::to_string(quota.quota_us);
-    return write_value(directory / "cpu.max", fmt::format("{} {}", amount, quota.period_us));
+    return try_write_small_file(directory / "cpu.max",
+                                fmt::format("{} {}", amount, quota.period_us));
   }
   const auto period = directory / "cpu.cfs_period_us";
   if (number_in(period) != quota.period_us) {
-    if (const int error = write_value(period, std::to_string(quota.period_us))) return error;
+    if (const int error = try_write_small_file(period, std::to_string(quota.period_us)))
+      return error;
   }
-  return write_value(directory / "cpu.cfs_quota_us", std::to_string(quota.quota_us));
+  return try_write_small_file(directory / "cpu.cfs_quota_us", std::to_string(quota.quota_us));
 }
 
 }  // namespace sluice::local

@@ -2,7 +2,6 @@
 
 #include "sluice/local/proc_files.h"
 
-#include <charconv>
 #include <dirent.h>
 #include <memory>
 #include <sstream>
@@ -14,7 +13,6 @@ namespace {
 
 constexpr std::size_t kMembersMax = 4096;  // of one group
 constexpr std::size_t kChildrenBytesMax = std::size_t{64} << 10;
-constexpr std::size_t kStatmBytesMax = 256;
 constexpr int kThreadsMax = 4096;
 
 std::string directory_of(pid_t process) {
@@ -41,16 +39,6 @@ std::vector<pid_t> children_of(pid_t process) {
 
 bool lists_children() {
   return ::access("/proc/thread-self/children", R_OK) == 0;
-}
-
-std::int64_t resident_bytes(pid_t process) {
-  const auto text = read_small_file(directory_of(process) + "/statm", kStatmBytesMax);
-  if (!text) return 0;
-  const auto space = text->find(' ');
-  if (space == std::string::npos) return 0;
-  std::int64_t pages = 0;
-  std::from_chars(text->data() + space + 1, text->data() + text->size(), pages);
-  return pages * ::sysconf(_SC_PAGESIZE);
 }
 
 }  // namespace

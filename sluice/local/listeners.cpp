@@ -203,18 +203,9 @@ std::vector<pid_t> processes_of_group(pid_t group) {
 }
 
 std::int64_t resident_bytes_of_group(pid_t group) {
-  std::int64_t pages = 0;
-  for (const pid_t pid : processes_of_group(group)) {
-    const auto text = read_small_file("/proc/" + std::to_string(pid) + "/statm", 256);
-    if (!text) continue;
-    const auto space = text->find(' ');
-    const auto end = text->find(' ', space + 1);
-    std::int64_t resident = 0;
-    if (space != std::string::npos && end != std::string::npos &&
-        parse(std::string_view(*text).substr(space + 1, end - space - 1), resident))
-      pages += resident;
-  }
-  return pages * ::sysconf(_SC_PAGESIZE);
+  std::int64_t bytes = 0;
+  for (const pid_t pid : processes_of_group(group)) bytes += resident_bytes(pid);
+  return bytes;
 }
 
 }  // namespace sluice::local

@@ -236,10 +236,9 @@ Outcome MemoryPressure::write(const node_agent::Update& update) {
       error = errno_text(number);
     }
   }
-  const bool gives_back = update.why == "given back";
-  ++(!error.empty() ? counts_.failures : gives_back ? counts_.releases : counts_.throttles);
+  ++(!error.empty() ? counts_.failures : update.releases ? counts_.releases : counts_.throttles);
   log_.write(error.empty() ? log::Severity::info : log::Severity::warning,
-             gives_back ? "release" : "throttle",
+             update.releases ? "release" : "throttle",
              {{"replica", replica},
               {"quota", shown(update.quota)},
               {"why", update.why},
@@ -265,9 +264,8 @@ void MemoryPressure::note_pressure(Pressure before) {
   const node_agent::Decision& decision = rules_->decision();
   const Pressure now = decision.pressure;
   if (now == before) return;
-  constexpr std::string_view kNames[] = {"ok", "high", "critical"};
   log_.write(now == Pressure::ok ? log::Severity::info : log::Severity::warning, "memory pressure",
-             {{"pressure", std::string{kNames[static_cast<std::size_t>(now)]}},
+             {{"pressure", std::string{name_of(now)}},
               {"admit_mib", std::to_string(rules_->admit_bytes() >> 20)},
               {"throttled", std::to_string(decision.throttled.size())},
               {"why", decision.why}});

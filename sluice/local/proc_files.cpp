@@ -2,6 +2,7 @@
 
 #include "sluice/local/unique_fd.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -15,6 +16,7 @@ namespace sluice::local {
 namespace {
 
 constexpr std::size_t kStatBytesMax = 4096;
+constexpr std::size_t kStatmBytesMax = 256;
 constexpr int kProcessesMax = 65'536;
 
 /// The number at field `index` (from 0) of `text`, fields separated by one space.
@@ -48,9 +50,18 @@ std::optional<std::string> read_small_file(const std::filesystem::path& path,
   return text;
 }
 
-bool write_small_file(const std::filesystem::path& path, const std::string& text) {
+int try_write_small_file(const std::filesystem::path& path, const std::string& text) {
   const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  return fd && ::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (!fd) return errno;
+  const ssize_t written = ::write(fd.get(), text.data(), text.size());
+  if (written < 0) return errno;
+  return written == static_cast<ssize_t>(text.size()) ? 0 : EIO;
+}
+
+bool write_small_file(const std::filesystem::path& path, const std::string& text) {
+  const int failed = try_write_small_file(path, text);
+  if (failed != 0) errno = failed;  // as callers tell it
+  return failed == 0;
 }
 
 std::optional<ProcessStat> process_stat(pid_t pid) {
@@ -69,6 +80,12 @@ std::optional<ProcessStat> process_stat(pid_t pid) {
   stat.group = static_cast<pid_t>(number_at(rest, 2));
   stat.start_ticks = static_cast<std::uint64_t>(number_at(rest, 19));
   return stat;
+}
+
+std::int64_t resident_bytes(pid_t pid) {
+  const auto text = read_small_file("/proc/" + std::to_string(pid) + "/statm", kStatmBytesMax);
+  if (!text) return 0;
+  return std::max<std::int64_t>(0, number_at(*text, 1)) * ::sysconf(_SC_PAGESIZE);
 }
 
 void for_each_process(const std::function<bool(pid_t)>& visit) {

@@ -16,6 +16,9 @@ namespace sluice::local {
 /// Writes `text` to an existing file (of /proc or a cgroup); false when it cannot.
 bool write_small_file(const std::filesystem::path& path, const std::string& text);
 
+/// The same; 0, or the errno of what failed.
+[[nodiscard]] int try_write_small_file(const std::filesystem::path& path, const std::string& text);
+
 /// Parts of /proc/<pid>/stat.
 struct ProcessStat {
   std::string name;
@@ -26,6 +29,9 @@ struct ProcessStat {
 };
 
 [[nodiscard]] std::optional<ProcessStat> process_stat(pid_t pid);
+
+/// Memory of a process that is in RAM, in bytes; 0: there is no such process.
+[[nodiscard]] std::int64_t resident_bytes(pid_t pid);
 
 /// Calls `visit` with each process id, at most 65 536 of them; stops when it returns false.
 void for_each_process(const std::function<bool(pid_t)>& visit);

@@ -23,6 +23,7 @@ struct Update {
   std::string id{};
   CpuQuota quota{};  ///< -1 or at least 1000 us; never 0, which would be ignored
   std::string why{};
+  bool releases = false;  ///< it gives back; else it throttles
 };
 
 /// Read the quota that the kernel enforces, from the container's cgroup.

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice::node_agent {
@@ -15,6 +16,19 @@ inline constexpr std::int64_t kAdmitAnything = std::numeric_limits<std::int64_t>
 
 /// How near the node is to running out (protocols.md 4).
 enum class Pressure : std::uint8_t { ok, high, critical };
+
+/// `ok`, `high` or `critical`.
+[[nodiscard]] constexpr std::string_view name_of(Pressure pressure) {
+  switch (pressure) {
+    case Pressure::ok:
+      return "ok";
+    case Pressure::high:
+      return "high";
+    case Pressure::critical:
+      return "critical";
+  }
+  return "ok";
+}
 
 /// A container that shall be held at less CPU than it was given.
 struct Throttle {

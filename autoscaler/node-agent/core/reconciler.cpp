@@ -286,7 +286,8 @@ Update Reconciler::send(Hold& hold, TimePoint now, Actions& actions) {
   return {.call = hold.call,
           .id = hold.container.id,
           .quota = quota,
-          .why = hold.releasing ? "given back" : hold.why};
+          .why = hold.releasing ? "given back" : hold.why,
+          .releases = hold.releasing};
 }
 
 void Reconciler::read(Hold& hold, Actions& actions) {

@@ -79,6 +79,12 @@ std::optional<CpuQuota> parse_cpu_max(std::string_view text) {
   return CpuQuota{.quota_us = none ? -1 : *quota, .period_us = *period};
 }
 
+std::optional<CpuQuota> quota_of_cfs(std::optional<std::int64_t> quota,
+                                     std::optional<std::int64_t> period) {
+  if (!quota || !period || *period <= 0) return std::nullopt;
+  return CpuQuota{.quota_us = *quota <= 0 ? -1 : *quota, .period_us = *period};
+}
+
 CgroupFiles::CgroupFiles(const CgroupPaths& paths, const CgroupMounts& mounts)
     : memory_{directory_of(mounts.memory, paths.memory), mounts.memory.v2}, cpu_v2_{mounts.cpu.v2} {
   const std::string cpu = directory_of(mounts.cpu, paths.cpu);
@@ -110,9 +116,7 @@ std::optional<CpuQuota> CgroupFiles::quota() {
   if (cpu_v2_) return parse_cpu_max(*text);
   const auto quota = first_number(*text);
   const auto period_text = period_.read(buffer_);
-  const auto period = period_text ? first_number(*period_text) : std::nullopt;
-  if (!quota || !period || *period <= 0) return std::nullopt;
-  return CpuQuota{.quota_us = *quota <= 0 ? -1 : *quota, .period_us = *period};
+  return quota_of_cfs(quota, period_text ? first_number(*period_text) : std::nullopt);
 }
 
 std::int64_t CgroupFiles::parent_quota(std::int64_t period_us) {

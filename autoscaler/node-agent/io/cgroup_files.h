@@ -59,6 +59,11 @@ class CgroupFiles {
   std::string buffer_;
 };
 
+/// The numbers of v1's cpu.cfs_quota_us and cpu.cfs_period_us; absent: one is, or they are none
+/// that the kernel gives.
+[[nodiscard]] std::optional<CpuQuota> quota_of_cfs(std::optional<std::int64_t> quota,
+                                                   std::optional<std::int64_t> period);
+
 /// `25000 100000` or `max 100000`, the content of v2's cpu.max.
 [[nodiscard]] std::optional<CpuQuota> parse_cpu_max(std::string_view text);
 

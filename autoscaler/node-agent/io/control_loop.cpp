@@ -279,12 +279,10 @@ std::string ControlLoop::trouble() const {
 }
 
 void ControlLoop::note_changes() {
-  constexpr std::string_view kNames[] = {"ok", "high", "critical"};
-  const auto pressure = static_cast<std::size_t>(decision_.pressure);
   parts_.log.write(
       decision_.pressure == Pressure::ok ? log::Severity::info : log::Severity::warning,
       "memory pressure",
-      {{"pressure", std::string{kNames[pressure]}},
+      {{"pressure", std::string{name_of(decision_.pressure)}},
        {"used", std::to_string(seen_.memory ? seen_.memory->used : 0)},
        {"capacity", std::to_string(seen_.memory ? seen_.memory->capacity : 0)},
        {"upper", std::to_string(decision_.upper)},

@@ -147,7 +147,7 @@ void Hand::updated(const Update& update, TimePoint sampled, TimePoint asked, Out
                    const std::string& text) {
   const TimePoint now = parts_.clock.now();
   const bool good = outcome == Outcome::ok;
-  const bool throttles = update.why != "given back";
+  const bool throttles = !update.releases;
   counts_.update_latency += now - asked;
   if (good) {
     ++(throttles ? counts_.throttles : counts_.releases);

@@ -2,6 +2,7 @@
 
 #include "autoscaler/node-agent/io/kernel_file.h"
 #include "common/base/errno_text.h"
+#include "common/files/write_all.h"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -19,16 +20,6 @@ std::string journal_in(const std::string& directory) {
 Problem unusable(const std::string& path, const std::string& why) {
   return {"the journal " + path + " cannot be used: " + why,
           "make it writable, with room left on its disk"};
-}
-
-bool write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 std::string lines(std::span<const JournalRecord> records) {
@@ -106,7 +97,7 @@ std::optional<Problem> JournalFile::append(std::span<const JournalRecord> record
   std::string text = lines(records);
   if (torn_) text.insert(0, 1, '\n');
   torn_ = true;
-  if (!write_all(descriptor_, text) || ::fdatasync(descriptor_) != 0) {
+  if (!files::write_all(descriptor_, text) || ::fdatasync(descriptor_) != 0) {
     return unusable(journal_in(directory_), errno_text(errno));
   }
   torn_ = false;
@@ -122,7 +113,7 @@ std::optional<Problem> JournalFile::compact(std::span<const JournalRecord> recor
       ::open(beside.c_str(), O_RDWR | O_APPEND | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
   if (descriptor < 0) return unusable(beside, errno_text(errno));
   const std::string text = lines(records);
-  if (!write_all(descriptor, text) || ::fdatasync(descriptor) != 0 ||
+  if (!files::write_all(descriptor, text) || ::fdatasync(descriptor) != 0 ||
       ::rename(beside.c_str(), path.c_str()) != 0) {
     const std::string why = errno_text(errno);
     ::close(descriptor);

@@ -224,18 +224,6 @@ void add_throttled(const Json& throttled, std::string& out) {
 
 }  // namespace
 
-std::string_view name_of(Pressure pressure) {
-  switch (pressure) {
-    case Pressure::ok:
-      return "ok";
-    case Pressure::high:
-      return "high";
-    case Pressure::critical:
-      return "critical";
-  }
-  return "ok";
-}
-
 std::string status_json(const StatusFacts& facts) {
   const ControlLoop& loop = facts.loop;
   const Decision& decision = loop.decision();

@@ -33,7 +33,4 @@ struct StatusFacts {
 /// The same for people, made of that JSON. Absent text: it is no such JSON.
 [[nodiscard]] std::string status_table(std::string_view json);
 
-/// `ok`, `high` or `critical`.
-[[nodiscard]] std::string_view name_of(Pressure pressure);
-
 }  // namespace sluice::node_agent

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cerrno>
+#include <string_view>
+#include <unistd.h>
+
+namespace sluice::files {
+
+/// Writes the whole of `content` to a blocking descriptor; false: it could not, and errno says why.
+[[nodiscard]] inline bool write_all(int descriptor, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(descriptor, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace sluice::files
