@@ -1,0 +1,91 @@
+#include "common/kube/access.h"
+
+#include "common/files/file_io.h"
+
+#include <charconv>
+#include <utility>
+
+namespace sluice::kube {
+namespace {
+
+Result<Access, Problem> from_file(const std::string& path, const char* named_by) {
+  const auto text = files::read_file(path);
+  if (!text) return Problem{std::string{named_by} + ": " + text.error().what, text.error().fix};
+  if (!*text) {
+    return Problem{std::string{named_by} + ": there is no file " + path,
+                   "give the path of a kubeconfig"};
+  }
+  auto access = parse_kubeconfig(**text, {}, std::filesystem::path{path}.parent_path());
+  if (!access) {
+    return Problem{std::string{named_by} + "=" + path + ": " + access.error().what,
+                   access.error().fix};
+  }
+  return access;
+}
+
+// The value of a variable, an empty one being none.
+std::string value_of(const settings::Environment& environment, const char* name) {
+  return environment(name).value_or("");
+}
+
+}  // namespace
+
+Result<Access, Problem> in_cluster(const settings::Environment& environment,
+                                   const std::filesystem::path& directory) {
+  const std::string fix =
+      "run in a pod with a service account, or name a kubeconfig in SLUICE_KUBECONFIG";
+  Access access;
+  access.address.host = value_of(environment, "KUBERNETES_SERVICE_HOST");
+  const std::string port = value_of(environment, "KUBERNETES_SERVICE_PORT");
+  if (access.address.host.empty() || port.empty()) {
+    return Problem{"KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set", fix};
+  }
+  const auto [end, ec] =
+      std::from_chars(port.data(), port.data() + port.size(), access.address.port);
+  if (ec != std::errc{} || end != port.data() + port.size() || access.address.port == 0) {
+    return Problem{"KUBERNETES_SERVICE_PORT is no port", fix};
+  }
+  access.server_name = access.address.host;
+  access.token_file = directory / "token";
+  const auto token = files::read_file(access.token_file);
+  if (!token || !*token) {
+    return Problem{"there is no service account token at " + access.token_file.string(), fix};
+  }
+  const auto ca = files::read_file(directory / "ca.crt");
+  if (!ca || !*ca) {
+    return Problem{"there is no certificate authority at " + (directory / "ca.crt").string(), fix};
+  }
+  access.ca = **ca;
+  if (const auto space = files::read_file(directory / "namespace"); space && *space) {
+    std::string name = **space;
+    while (!name.empty() && (name.back() == '\n' || name.back() == ' ')) name.pop_back();
+    if (!name.empty()) access.space = std::move(name);
+  }
+  return access;
+}
+
+Result<Access, Problem> find_access(const settings::Environment& environment) {
+  for (const char* const name : {"SLUICE_KUBECONFIG", "KUBECONFIG"}) {
+    const std::string path = value_of(environment, name);
+    if (path.empty()) continue;
+    if (path.find(':') != std::string::npos) {
+      return Problem{
+          std::string{name} + " names several files, which are not merged here",
+          "name one file in SLUICE_KUBECONFIG (kubectl config view --flatten makes one)"};
+    }
+    return from_file(path, name);
+  }
+  if (!value_of(environment, "KUBERNETES_SERVICE_HOST").empty()) return in_cluster(environment);
+  const std::string home = value_of(environment, "HOME");
+  const std::string usual = home.empty() ? std::string{} : home + "/.kube/config";
+  std::error_code ignored;
+  if (!usual.empty() && std::filesystem::exists(usual, ignored)) {
+    return from_file(usual, "~/.kube/config");
+  }
+  return Problem{
+      "no Kubernetes API is known: SLUICE_KUBECONFIG and KUBECONFIG are not set, "
+      "KUBERNETES_SERVICE_HOST is not (this is no pod), and there is no ~/.kube/config",
+      "name a kubeconfig in SLUICE_KUBECONFIG"};
+}
+
+}  // namespace sluice::kube

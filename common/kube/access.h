@@ -1,0 +1,44 @@
+#pragma once
+
+#include "common/base/result.h"
+#include "common/net/address.h"
+#include "common/settings/env_reader.h"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace sluice::kube {
+
+/// How an API server is reached, and who we are to it. Secrets in it are never logged.
+struct Access {
+  net::Address address;     ///< host:port
+  std::string server_name;  ///< the name or IP that its certificate must carry, sent in Host
+  std::string path_prefix;  ///< of a server behind a gateway; empty or "/prefix"
+  bool tls = true;
+  std::string ca;                    ///< PEM: who may have signed its certificate
+  std::string client_certificate;    ///< PEM; empty: none
+  std::string client_key;            ///< PEM; empty: none
+  std::string token;                 ///< bearer; empty: none
+  std::filesystem::path token_file;  ///< read anew each minute: tokens of service accounts rotate
+  std::string space = "default";     ///< namespace for what names none
+};
+
+/// Reads a kubeconfig document. `context` empty: its current one. `directory`: where relative paths
+/// in it begin. Refused, with the fix: exec plugins, auth providers, `insecure-skip-tls-verify`,
+/// user names with passwords, proxies.
+[[nodiscard]] Result<Access, Problem> parse_kubeconfig(std::string_view text,
+                                                       std::string_view context,
+                                                       const std::filesystem::path& directory);
+
+/// The access that a pod has by its service account: KUBERNETES_SERVICE_HOST and _PORT, and the
+/// token, ca.crt and namespace below `directory`.
+[[nodiscard]] Result<Access, Problem> in_cluster(
+    const settings::Environment& environment,
+    const std::filesystem::path& directory = "/var/run/secrets/kubernetes.io/serviceaccount");
+
+/// SLUICE_KUBECONFIG, else KUBECONFIG (one file), else in_cluster(), else ~/.kube/config. The
+/// problem names everything that was tried.
+[[nodiscard]] Result<Access, Problem> find_access(const settings::Environment& environment);
+
+}  // namespace sluice::kube

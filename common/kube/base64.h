@@ -1,0 +1,12 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sluice::kube {
+
+/// Decodes standard base64, padded; blanks and line ends are passed over. Absent: it is none.
+[[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);
+
+}  // namespace sluice::kube

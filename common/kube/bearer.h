@@ -1,0 +1,37 @@
+#pragma once
+
+#include "common/kube/access.h"
+#include "common/log/log.h"
+#include "common/time/time_point.h"
+
+#include <filesystem>
+#include <string>
+
+namespace sluice::kube {
+
+/// The token that says who we are. One that stands in a file is read anew each minute, since tokens
+/// of service accounts are replaced long before they end; while the file cannot be read, the old
+/// one serves.
+class Bearer {
+ public:
+  /// `log` outlives this.
+  Bearer(const Access& access, const log::Logger& log);
+
+  [[nodiscard]] const std::string& token(TimePoint now);
+
+  /// The server does not know the token: the file is read before the next request. Returns whether
+  /// there is a file to read.
+  bool refused();
+
+ private:
+  void read();
+
+  std::filesystem::path file_;  // empty: the token stands for itself
+  const log::Logger& log_;
+  std::string token_;
+  TimePoint read_at_{};
+  bool stale_ = true;
+  bool readable_ = true;
+};
+
+}  // namespace sluice::kube

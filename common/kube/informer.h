@@ -1,0 +1,76 @@
+#pragma once
+
+#include "common/kube/reflector.h"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace sluice::kube {
+
+/// A collection as values of T, which hold the fields that are used and nothing else. Belongs to
+/// one thread.
+template <class T>
+class Informer final : private ObjectSink {
+ public:
+  /// Reads an object; absent: it says nonsense, and counts as what it was before.
+  using Decode = std::function<std::optional<T>(std::string_view json)>;
+
+  struct Events {
+    std::function<void(const ObjectName&, const T&)> changed;  ///< new, or another value
+    std::function<void(const ObjectName&, const T&)> gone;     ///< with its last value
+    std::function<void()> synced;
+  };
+
+  Informer(boost::asio::io_context& io, const Clock& clock, std::mt19937_64& random,
+           const log::Logger& log, Client& client, Collection collection, Decode decode,
+           Events events)
+      : decode_{std::move(decode)}, events_{std::move(events)}, reflector_{io,
+                                                                           clock,
+                                                                           random,
+                                                                           log,
+                                                                           client,
+                                                                           std::move(collection),
+                                                                           *this} {}
+
+  void start() { reflector_.start(); }
+
+  [[nodiscard]] const Reflector::State& state() const { return reflector_.state(); }
+
+  [[nodiscard]] const std::map<ObjectName, T>& all() const { return objects_; }
+
+  [[nodiscard]] const T* find(const ObjectName& name) const {
+    const auto found = objects_.find(name);
+    return found == objects_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  void put(const ObjectName& name, std::string_view json) override {
+    std::optional<T> value = decode_(json);
+    if (!value) return;
+    const auto found = objects_.find(name);
+    if (found != objects_.end() && found->second == *value) return;
+    const auto now = objects_.insert_or_assign(name, std::move(*value)).first;
+    if (events_.changed) events_.changed(now->first, now->second);
+  }
+
+  void gone(const ObjectName& name) override {
+    const auto found = objects_.find(name);
+    if (found == objects_.end()) return;
+    const auto last = objects_.extract(found);
+    if (events_.gone) events_.gone(last.key(), last.mapped());
+  }
+
+  void synced() override {
+    if (events_.synced) events_.synced();
+  }
+
+  Decode decode_;
+  Events events_;
+  std::map<ObjectName, T> objects_;
+  Reflector reflector_;
+};
+
+}  // namespace sluice::kube

@@ -1,0 +1,228 @@
+#include "common/files/file_io.h"
+#include "common/kube/access.h"
+#include "common/kube/base64.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <arpa/inet.h>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace sluice::kube {
+namespace {
+
+constexpr std::size_t kTextMax = 1U << 20U;
+
+// Reads keys and keeps the first complaint, so that the reading reads as a table.
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& directory) : directory_{directory} {}
+
+  void refuse(std::string what, std::string fix) {
+    if (!problem_) problem_ = Problem{"kubeconfig: " + std::move(what), std::move(fix)};
+  }
+
+  [[nodiscard]] const std::optional<Problem>& problem() const { return problem_; }
+
+  std::string text(const YAML::Node& map, const char* key) {
+    const YAML::Node value = map.IsMap() ? map[key] : YAML::Node{};
+    if (!value.IsDefined() || value.IsNull()) return {};
+    if (value.IsScalar()) return value.Scalar();
+    refuse(std::string{key} + " is no text", "give a string");
+    return {};
+  }
+
+  bool is_true(const YAML::Node& map, const char* key) {
+    const std::string value = text(map, key);
+    return value == "true" || value == "True" || value == "TRUE";
+  }
+
+  // The map under `inner` of the item called `name` in the list `outer`.
+  YAML::Node named(const YAML::Node& root, const char* outer, const char* inner,
+                   const std::string& name) {
+    const YAML::Node list = root[outer];
+    if (list.IsDefined() && list.IsSequence()) {
+      for (const YAML::Node& item : list) {
+        if (item.IsMap() && text(item, "name") == name) {
+          const YAML::Node found = item[inner];
+          const bool is_map = found.IsDefined() && found.IsMap();
+          return is_map ? found : YAML::Node{YAML::NodeType::Map};
+        }
+      }
+    }
+    refuse(std::string{outer} + " has none called '" + name + "'",
+           "add it, or name another in the context");
+    return YAML::Node{YAML::NodeType::Map};
+  }
+
+  std::filesystem::path path(const std::string& text) const {
+    const std::filesystem::path given{text};
+    return given.is_absolute() ? given : directory_ / given;
+  }
+
+  // What stands in `key`-data, else in the file that `key` names.
+  std::string content(const YAML::Node& map, const std::string& key) {
+    const std::string inline_key = key + "-data";
+    if (const std::string encoded = text(map, inline_key.c_str()); !encoded.empty()) {
+      const auto decoded = decode_base64(encoded);
+      if (!decoded) refuse(inline_key + " is no base64", "encode the PEM text with base64");
+      return decoded.value_or("");
+    }
+    const std::string name = text(map, key.c_str());
+    if (name.empty()) return {};
+    const auto found = files::read_file(path(name));
+    if (!found) {
+      refuse(key + ": " + found.error().what, found.error().fix);
+      return {};
+    }
+    if (!*found || (*found)->size() > kTextMax) {
+      refuse(key + ": no file of at most 1 MiB at " + path(name).string(), "correct the path");
+      return {};
+    }
+    return **found;
+  }
+
+ private:
+  const std::filesystem::path& directory_;  // the caller's, for as long as it reads
+  std::optional<Problem> problem_;
+};
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+// `https://host:port/prefix`.
+void read_server(Reader& reader, std::string_view url, Access& access) {
+  const auto refuse = [&](std::string_view why) {
+    reader.refuse("server '" + std::string{url.substr(0, 200)} + "' " + std::string{why},
+                  "give https://host:port");
+  };
+  std::string_view rest = url;
+  access.tls = rest.starts_with("https://");
+  if (!access.tls && !rest.starts_with("http://")) {
+    refuse("is no https URL");
+    return;
+  }
+  rest.remove_prefix(access.tls ? 8 : 7);
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  access.path_prefix = rest.substr(slash);
+  while (access.path_prefix.ends_with('/')) access.path_prefix.pop_back();
+  std::string_view host = rest.substr(0, slash);
+  access.address.port = access.tls ? 443 : 80;
+  const std::size_t colon = host.rfind(':');
+  const bool has_port = colon != std::string_view::npos && !host.ends_with(']') &&
+                        (host.starts_with('[') || host.find(':') == colon);
+  if (has_port) {
+    const std::string_view port = host.substr(colon + 1);
+    const auto [end, ec] =
+        std::from_chars(port.data(), port.data() + port.size(), access.address.port);
+    if (ec != std::errc{} || end != port.data() + port.size() || access.address.port == 0) {
+      refuse("has no port from 1 to 65535");
+      return;
+    }
+    host = host.substr(0, colon);
+  }
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  constexpr std::string_view kHostChars =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:";
+  if (host.empty() || host.find_first_not_of(kHostChars) != std::string_view::npos) {
+    refuse("names no host");
+    return;
+  }
+  if (access.path_prefix.find_first_of(" ?#\r\n\t") != std::string::npos) refuse("has a query");
+  if (!access.tls && !is_loopback(std::string{host})) {
+    refuse("would carry credentials in the open");
+  }
+  access.server_name = host;
+  // Not left to the resolver: one answer may be ::1, where nothing listens.
+  access.address.host = host == "localhost" ? "127.0.0.1" : std::string{host};
+}
+
+void read_cluster(Reader& reader, const YAML::Node& cluster, Access& access) {
+  const std::string server = reader.text(cluster, "server");
+  if (server.empty()) {
+    reader.refuse("the cluster has no server", "give https://host:port");
+    return;
+  }
+  read_server(reader, server, access);
+  if (reader.is_true(cluster, "insecure-skip-tls-verify")) {
+    reader.refuse("insecure-skip-tls-verify is not supported",
+                  "give the server's certificate-authority instead");
+  }
+  if (!reader.text(cluster, "proxy-url").empty()) {
+    reader.refuse("proxy-url is not supported", "give a server that is reached directly");
+  }
+  if (const std::string name = reader.text(cluster, "tls-server-name"); !name.empty()) {
+    access.server_name = name;
+  }
+  access.ca = reader.content(cluster, "certificate-authority");
+}
+
+void read_user(Reader& reader, const YAML::Node& user, Access& access) {
+  constexpr std::array<std::array<const char*, 2>, 5> kRefused{{
+      {"exec", "use a token, tokenFile or client certificate (such as a service account's)"},
+      {"auth-provider", "use a token, tokenFile or client certificate"},
+      {"username", "use a token, tokenFile or client certificate"},
+      {"password", "use a token, tokenFile or client certificate"},
+      {"as", "give a user of its own instead of one that is impersonated"},
+  }};
+  for (const auto& [key, fix] : kRefused) {
+    const YAML::Node value = user[key];
+    if (value.IsDefined() && !value.IsNull()) {
+      reader.refuse(std::string{key} + " is not supported for users", fix);
+    }
+  }
+  access.client_certificate = reader.content(user, "client-certificate");
+  access.client_key = reader.content(user, "client-key");
+  if (access.client_certificate.empty() != access.client_key.empty()) {
+    reader.refuse("client-certificate and client-key go together", "give both");
+  }
+  access.token = reader.text(user, "token");
+  if (const std::string file = reader.text(user, "tokenFile"); !file.empty()) {
+    access.token_file = reader.path(file);
+  }
+}
+
+Result<Access, Problem> read_config(const YAML::Node& root, std::string_view wanted,
+                                    const std::filesystem::path& directory) {
+  Reader reader{directory};
+  if (!root.IsMap()) return Problem{"kubeconfig: it is no YAML map", "give the file's own path"};
+  std::string name{wanted};
+  if (name.empty()) name = reader.text(root, "current-context");
+  if (name.empty()) {
+    return Problem{"kubeconfig: it has no current-context", "set current-context"};
+  }
+  const YAML::Node context = reader.named(root, "contexts", "context", name);
+  if (reader.problem()) return *reader.problem();
+  const YAML::Node cluster =
+      reader.named(root, "clusters", "cluster", reader.text(context, "cluster"));
+  const YAML::Node user = reader.named(root, "users", "user", reader.text(context, "user"));
+  if (reader.problem()) return *reader.problem();
+  Access access;
+  read_cluster(reader, cluster, access);
+  read_user(reader, user, access);
+  if (const std::string space = reader.text(context, "namespace"); !space.empty()) {
+    access.space = space;
+  }
+  if (reader.problem()) return *reader.problem();
+  return access;
+}
+
+}  // namespace
+
+Result<Access, Problem> parse_kubeconfig(std::string_view text, std::string_view context,
+                                         const std::filesystem::path& directory) {
+  if (text.size() > kTextMax) {
+    return Problem{"kubeconfig: it is larger than 1 MiB", "leave out what is not used"};
+  }
+  try {
+    return read_config(YAML::Load(std::string{text}), context, directory);
+  } catch (const YAML::Exception& error) {
+    return Problem{"kubeconfig: it is no YAML (line " + std::to_string(error.mark.line + 1) + ")",
+                   "see whether kubectl config view reads it"};
+  }
+}
+
+}  // namespace sluice::kube

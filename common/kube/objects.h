@@ -1,0 +1,166 @@
+#pragma once
+
+#include "common/kube/object_name.h"
+#include "common/time/time_point.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// The kinds of Kubernetes that we read, with the fields that we use. Each decode function reads one
+// object as JSON; absent: it is no such object.
+namespace sluice::kube {
+
+using StringMap = std::map<std::string, std::string, std::less<>>;
+
+/// A label selector: all of `labels`, and all of `expressions`.
+struct Selector {
+  enum class Operator : std::uint8_t { in, not_in, exists, does_not_exist };
+
+  struct Expression {
+    std::string key;
+    Operator op = Operator::exists;
+    std::vector<std::string> values;
+
+    friend bool operator==(const Expression&, const Expression&) = default;
+  };
+
+  StringMap labels;
+  std::vector<Expression> expressions;
+
+  /// An empty selector matches nothing here: none of ours is meant to match everything.
+  [[nodiscard]] bool matches(const StringMap& of) const;
+
+  friend bool operator==(const Selector&, const Selector&) = default;
+};
+
+struct OwnerReference {
+  std::string kind;
+  std::string name;
+  std::string uid;
+
+  friend bool operator==(const OwnerReference&, const OwnerReference&) = default;
+};
+
+struct Pod {
+  std::string uid;
+  StringMap labels;
+  std::string node;
+  std::string ip;      ///< empty: none yet
+  std::string phase;   ///< "Pending", "Running", "Succeeded", "Failed"
+  bool ready = false;  ///< condition Ready
+  bool terminating = false;
+  bool fast_ready = true;  ///< the sidecar may be believed before kubelet (activator.md 6.3)
+  std::uint16_t serving_port = 0;  ///< container port named queue-port; 0: it has no sidecar
+  std::string scheduling_problem;  ///< message of PodScheduled=False; empty: none
+  OwnerReference owner;            ///< its controller
+  TimePoint created{};
+  std::int32_t deletion_cost = 0;  ///< controller.kubernetes.io/pod-deletion-cost
+
+  friend bool operator==(const Pod&, const Pod&) = default;
+};
+
+[[nodiscard]] std::optional<Pod> decode_pod(std::string_view json);
+
+/// What /scale says of anything that has it, read from a Deployment or StatefulSet itself.
+struct Workload {
+  std::string uid;
+  std::int32_t replicas = 1;  ///< spec; absent in the object means 1
+  Selector selector;
+  bool paused = false;
+  bool terminating = false;
+  std::int32_t status_replicas = 0;
+  std::int32_t status_ready = 0;
+  StringMap template_labels;
+  StringMap template_annotations;
+
+  /// Of the first container that has ports and is no sidecar of ours.
+  struct Port {
+    std::string name;
+    std::uint16_t number = 0;
+
+    friend bool operator==(const Port&, const Port&) = default;
+  };
+
+  std::vector<Port> ports;
+  std::string progress_problem;  ///< message of Progressing=False or ReplicaFailure=True
+
+  friend bool operator==(const Workload&, const Workload&) = default;
+};
+
+[[nodiscard]] std::optional<Workload> decode_workload(std::string_view json);
+
+struct Service {
+  struct Port {
+    std::string name;
+    std::uint16_t port = 0;
+    std::string target_port;  ///< a number or a name, as text
+    std::string app_protocol;
+    std::string protocol = "TCP";
+
+    friend bool operator==(const Port&, const Port&) = default;
+  };
+
+  std::string uid;
+  StringMap labels;
+  StringMap annotations;
+  StringMap selector;
+  std::vector<Port> ports;
+  std::string cluster_ip;  ///< "None": headless
+  std::string type;
+  OwnerReference owner;
+  std::string resource_version;
+
+  friend bool operator==(const Service&, const Service&) = default;
+};
+
+[[nodiscard]] std::optional<Service> decode_service(std::string_view json);
+
+struct EndpointSlice {
+  struct Endpoint {
+    std::string address;  ///< IP
+    bool ready = false;
+    bool serving = false;
+    bool terminating = false;
+    std::string target;  ///< name of the pod; empty: none
+    std::string node;
+
+    friend bool operator==(const Endpoint&, const Endpoint&) = default;
+  };
+
+  struct Port {
+    std::string name;
+    std::uint16_t port = 0;
+    std::string app_protocol;
+
+    friend bool operator==(const Port&, const Port&) = default;
+  };
+
+  StringMap labels;
+  OwnerReference owner;
+  std::string address_type;  ///< "IPv4", "IPv6", "FQDN"
+  std::vector<Endpoint> endpoints;
+  std::vector<Port> ports;
+
+  friend bool operator==(const EndpointSlice&, const EndpointSlice&) = default;
+};
+
+[[nodiscard]] std::optional<EndpointSlice> decode_endpoint_slice(std::string_view json);
+
+/// data of a ConfigMap.
+[[nodiscard]] std::optional<StringMap> decode_config_map(std::string_view json);
+
+/// Whoever else scales a target: a HorizontalPodAutoscaler or a ScaledObject of KEDA.
+struct OtherScaler {
+  std::string target_kind;
+  std::string target_name;
+
+  friend bool operator==(const OtherScaler&, const OtherScaler&) = default;
+};
+
+[[nodiscard]] std::optional<OtherScaler> decode_other_scaler(std::string_view json);
+
+}  // namespace sluice::kube

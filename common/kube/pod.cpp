@@ -1,0 +1,90 @@
+#include "common/kube/json_read.h"
+#include "common/kube/objects.h"
+#include "common/kube/time_text.h"
+
+#include <charconv>
+
+namespace sluice::kube {
+namespace {
+
+using reading::json;
+
+constexpr std::string_view kSidecar = "queue-proxy";
+constexpr std::string_view kServingPort = "queue-port";
+constexpr const char* kDeletionCost = "controller.kubernetes.io/pod-deletion-cost";
+
+// A container that starts before the others and stays.
+bool is_native_sidecar(const json& init_container) {
+  return reading::text(init_container, "restartPolicy") == "Always";
+}
+
+// activator.md 6.3: kubelet knows more than our sidecar where it asks what the sidecar cannot ask.
+bool is_fast_ready(const json& spec) {
+  for (const json& container : reading::array(spec, "initContainers")) {
+    if (is_native_sidecar(container) && reading::member(container, "startupProbe").is_object()) {
+      return false;
+    }
+  }
+  bool main_seen = false;
+  for (const json& container : reading::array(spec, "containers")) {
+    if (reading::member(container, "startupProbe").is_object()) return false;
+    if (main_seen || reading::text(container, "name") == kSidecar) continue;
+    main_seen = true;
+    const json& probe = reading::member(container, "readinessProbe");
+    if (reading::member(probe, "exec").is_object()) return false;
+  }
+  return true;
+}
+
+std::uint16_t serving_port(const json& spec) {
+  for (const char* const list : {"initContainers", "containers"}) {
+    for (const json& container : reading::array(spec, list)) {
+      for (const json& port : reading::array(container, "ports")) {
+        if (reading::text(port, "name") == kServingPort) {
+          return reading::port(port, "containerPort");
+        }
+      }
+    }
+  }
+  return 0;
+}
+
+std::int32_t deletion_cost(const json& metadata) {
+  const std::string text = reading::text(reading::member(metadata, "annotations"), kDeletionCost);
+  std::int32_t cost = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), cost);
+  return ec == std::errc{} && end == text.data() + text.size() ? cost : 0;
+}
+
+}  // namespace
+
+std::optional<Pod> decode_pod(std::string_view text) {
+  json document;
+  if (!reading::parse_object(text, document)) return std::nullopt;
+  const json& metadata = reading::member(document, "metadata");
+  const json& spec = reading::member(document, "spec");
+  const json& status = reading::member(document, "status");
+  Pod pod;
+  pod.uid = reading::text(metadata, "uid");
+  pod.labels = reading::string_map(metadata, "labels");
+  pod.node = reading::text(spec, "nodeName");
+  pod.ip = reading::text(status, "podIP");
+  pod.phase = reading::text(status, "phase");
+  pod.ready = reading::text(reading::condition(status, "Ready"), "status") == "True";
+  pod.terminating = reading::is_terminating(metadata);
+  pod.fast_ready = is_fast_ready(spec);
+  pod.serving_port = serving_port(spec);
+  const json& scheduled = reading::condition(status, "PodScheduled");
+  if (reading::text(scheduled, "status") == "False") {
+    pod.scheduling_problem = reading::text(scheduled, "message");
+    if (pod.scheduling_problem.empty()) {
+      pod.scheduling_problem = reading::text(scheduled, "reason");
+    }
+  }
+  pod.owner = reading::controller_of(metadata);
+  pod.created = parse_time(reading::text(metadata, "creationTimestamp")).value_or(TimePoint{});
+  pod.deletion_cost = deletion_cost(metadata);
+  return pod;
+}
+
+}  // namespace sluice::kube

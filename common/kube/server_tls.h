@@ -1,0 +1,41 @@
+#pragma once
+
+#include "common/base/result.h"
+#include "common/kube/access.h"
+#include "common/net/tls.h"
+
+#include <memory>
+#include <string>
+
+struct ssl_ctx_st;
+struct bio_method_st;
+
+namespace sluice::kube {
+
+/// Client sessions to an API server: TLS 1.2 and later, its certificate signed by the access's CA
+/// (the machine's where there is none) and for its name or IP, ours shown if we have one. Outlives
+/// its sessions.
+class ServerTls final : public net::TlsSessions {
+ public:
+  /// A problem: the CA, the certificate or the key is none, or the last two do not belong together.
+  [[nodiscard]] static Result<std::unique_ptr<ServerTls>, Problem> make(const Access& access);
+  ~ServerTls() override;
+  ServerTls(const ServerTls&) = delete;
+  ServerTls& operator=(const ServerTls&) = delete;
+
+  [[nodiscard]] std::unique_ptr<net::TlsSession> make_session(int descriptor) override;
+
+ private:
+  struct Release {
+    void operator()(ssl_ctx_st* context) const;
+    void operator()(bio_method_st* method) const;
+  };
+
+  explicit ServerTls(std::string server_name);
+
+  std::string server_name_;
+  std::unique_ptr<bio_method_st, Release> socket_method_;
+  std::unique_ptr<ssl_ctx_st, Release> context_;
+};
+
+}  // namespace sluice::kube

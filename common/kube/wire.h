@@ -1,0 +1,102 @@
+#pragma once
+
+#include "common/http/h1_codec.h"
+#include "common/net/address.h"
+#include "common/net/byte_buffer.h"
+#include "common/net/stream.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::kube {
+
+/// One connection to the API server, which carries one exchange after the other. Time limits are
+/// its owner's, who closes it. Belongs to one thread; shared with its outstanding operations only.
+class Wire {
+ public:
+  /// How an exchange ended.
+  struct Ending {
+    enum class Kind : std::uint8_t {
+      whole,    ///< the answer is complete
+      silent,   ///< the connection was lost before any byte of an answer
+      cut,      ///< or in the middle of it
+      garbled,  ///< what came is no HTTP
+      unwell,   ///< no connection, or no trust in it
+    };
+
+    Kind kind = Kind::whole;
+    std::string why{};       ///< for people; empty when whole
+    bool untouched = false;  ///< nothing of the request left this machine
+  };
+
+  struct Events {
+    std::function<void(const http::ResponseHead&)> head{};
+    std::function<void(std::string_view piece)> body{};
+    std::function<void(const Ending&)> ended{};  ///< once, at last
+  };
+
+  /// `tls`: null for plain HTTP. Held, since operations may outlast whoever made the wire.
+  Wire(boost::asio::io_context& io, std::shared_ptr<net::TlsSessions> tls);
+  Wire(const Wire&) = delete;
+  Wire& operator=(const Wire&) = delete;
+
+  /// Starts an exchange; events come later. Connects to `address` if this is the first.
+  static void ask(const std::shared_ptr<Wire>& self, const net::Address& address,
+                  std::string request, Events events);
+
+  /// No event comes any more, nothing is read or written.
+  void close();
+
+  /// Waits without an exchange; `lost` is called when the server closes, or speaks unasked.
+  static void rest(const std::shared_ptr<Wire>& self, std::function<void()> lost);
+
+  /// Whether another exchange can follow the one that has ended.
+  [[nodiscard]] bool reusable() const { return reusable_ && stream_.is_open(); }
+
+  /// Whether an exchange has ended well on it.
+  [[nodiscard]] bool used() const { return used_; }
+
+ private:
+  using Self = std::shared_ptr<Wire>;
+  using Tcp = boost::asio::ip::tcp;
+
+  static void resolve(const Self& self, const net::Address& address);
+  static void connect(const Self& self, std::size_t place);
+  static void connected(const Self& self);
+  static void shake_hands(const Self& self);
+  static void send(const Self& self);
+  static void receive(const Self& self);
+  bool take(bool ended);
+  bool take_head(bool ended);
+  bool take_body(bool ended);
+  void finish(Ending ending);
+
+  boost::asio::io_context& io_;            // the program's; outlives every wire
+  std::shared_ptr<net::TlsSessions> tls_;  // before the sessions that are made of it
+  net::Stream stream_;
+  std::unique_ptr<net::TlsSession> session_;  // while hands are shaken
+  Tcp::resolver resolver_;
+  std::vector<net::Endpoint> places_;
+  std::string request_;
+  std::size_t sent_ = 0;
+  http::ResponseParser parser_;
+  http::ResponseHead head_;
+  net::ByteBuffer in_;
+  std::string piece_;
+  std::shared_ptr<Events> events_;  // null: nobody is told anything
+  std::function<void()> lost_;
+  std::uint64_t rests_ = 0;
+  bool head_done_ = false;
+  bool heard_ = false;
+  bool reusable_ = false;
+  bool used_ = false;
+};
+
+}  // namespace sluice::kube

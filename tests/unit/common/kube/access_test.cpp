@@ -1,0 +1,153 @@
+#include "common/kube/access.h"
+
+#include "tests/unit/common/files/scratch_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace sluice::kube {
+namespace {
+
+std::string config(const std::string& cluster, const std::string& user) {
+  return "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u, namespace: "
+         "shop}}]\n"
+         "clusters: [{name: k, cluster: {" +
+         cluster + "}}]\nusers: [{name: u, user: {" + user + "}}]\n";
+}
+
+Result<Access, Problem> parse(const std::string& text) {
+  return parse_kubeconfig(text, {}, "/none");
+}
+
+TEST(Kubeconfig, NamesServerCredentialsAndNamespace) {
+  const auto access = parse(config(
+      "server: 'https://[fd00::1]:6443/k8s/', certificate-authority-data: aGVsbG8=", "token: t"));
+
+  ASSERT_TRUE(access.has_value()) << access.error().text();
+  EXPECT_EQ(access->address.text(), "[fd00::1]:6443");
+  EXPECT_EQ(access->server_name, "fd00::1");
+  EXPECT_EQ(access->path_prefix, "/k8s");
+  EXPECT_TRUE(access->tls);
+  EXPECT_EQ(access->ca, "hello");
+  EXPECT_EQ(access->token, "t");
+  EXPECT_EQ(access->space, "shop");
+}
+
+TEST(Kubeconfig, TakesTheUsualPortAndTheNameToVerify) {
+  const auto access =
+      parse(config("server: https://api.example.com, tls-server-name: kubernetes", ""));
+
+  ASSERT_TRUE(access.has_value()) << access.error().text();
+  EXPECT_EQ(access->address.host, "api.example.com");
+  EXPECT_EQ(access->address.port, 443);
+  EXPECT_EQ(access->server_name, "kubernetes");
+}
+
+TEST(Kubeconfig, ReadsFilesBesideItself) {
+  const files::ScratchDirectory scratch;
+  scratch.write("ca.crt", "CA");
+  scratch.write("me.crt", "CERT");
+  scratch.write("me.key", "KEY");
+
+  const auto access =
+      parse_kubeconfig(config("server: https://127.0.0.1:1, certificate-authority: ca.crt",
+                              "client-certificate: me.crt, client-key: me.key, tokenFile: token"),
+                       {}, scratch.path());
+
+  ASSERT_TRUE(access.has_value()) << access.error().text();
+  EXPECT_EQ(access->ca, "CA");
+  EXPECT_EQ(access->client_certificate, "CERT");
+  EXPECT_EQ(access->client_key, "KEY");
+  EXPECT_EQ(access->token_file, scratch.path() / "token");
+}
+
+TEST(Kubeconfig, IsRefusedWithTheKeyThatIsNotSupported) {
+  const std::string server = "server: https://127.0.0.1:1";
+  const std::vector<std::pair<std::string, std::string>> rows{
+      {config(server, "exec: {command: aws}"), "exec"},
+      {config(server, "auth-provider: {name: gcp}"), "auth-provider"},
+      {config(server, "username: a, password: b"), "username"},
+      {config(server, "as: other"), "as "},
+      {config(server + ", insecure-skip-tls-verify: true", ""), "insecure-skip-tls-verify"},
+      {config(server + ", proxy-url: 'http://p'", ""), "proxy-url"},
+      {config("server: 'http://10.0.0.1:80'", ""), "in the open"},
+      {config("server: 'ftp://x'", ""), "https"},
+      {config("server: 'https://a@b'", ""), "host"},
+      {config("server: 'https://a:0'", ""), "port"},
+      {config("x: y", ""), "server"},
+      {config(server, "client-certificate-data: aGVsbG8="), "client-key"},
+      {config(server + ", certificate-authority-data: '!'", ""), "certificate-authority-data"},
+      {config(server + ", certificate-authority: absent.crt", ""), "certificate-authority"},
+      {"current-context: d\n", "contexts"},
+      {"contexts: []\n", "current-context"},
+      {"- a\n", "map"},
+      {"{", "YAML"},
+      {std::string(2'000, '['), "YAML"},
+      {std::string(2U << 20U, ' '), "1 MiB"},
+  };
+
+  for (const auto& [text, named] : rows) {
+    const auto access = parse(text);
+    ASSERT_FALSE(access.has_value()) << text.substr(0, 200);
+    EXPECT_NE(access.error().what.find(named), std::string::npos) << access.error().what;
+    EXPECT_FALSE(access.error().fix.empty()) << access.error().what;
+  }
+}
+
+settings::Environment environment_of(std::map<std::string, std::string> values) {
+  return [values = std::move(values)](const char* name) -> std::optional<std::string> {
+    const auto found = values.find(name);
+    if (found == values.end()) return std::nullopt;
+    return found->second;
+  };
+}
+
+TEST(KubeAccess, InClusterIsTheServiceAccount) {
+  const files::ScratchDirectory scratch;
+  scratch.write("token", "t");
+  scratch.write("ca.crt", "CA");
+  scratch.write("namespace", "sluice-system\n");
+
+  const auto access = in_cluster(environment_of({{"KUBERNETES_SERVICE_HOST", "10.96.0.1"},
+                                                 {"KUBERNETES_SERVICE_PORT", "443"}}),
+                                 scratch.path());
+
+  ASSERT_TRUE(access.has_value()) << access.error().text();
+  EXPECT_EQ(access->address.text(), "10.96.0.1:443");
+  EXPECT_EQ(access->server_name, "10.96.0.1");
+  EXPECT_EQ(access->ca, "CA");
+  EXPECT_EQ(access->token_file, scratch.path() / "token");
+  EXPECT_EQ(access->space, "sluice-system");
+}
+
+TEST(KubeAccess, IsFoundByTheFirstVariableThatIsSet) {
+  const files::ScratchDirectory scratch;
+  scratch.write("one", config("server: https://127.0.0.1:1", ""));
+  scratch.write("two", config("server: https://127.0.0.1:2", ""));
+  const std::string one = scratch.path() / "one";
+  const std::string two = scratch.path() / "two";
+
+  const auto ours = find_access(environment_of({{"SLUICE_KUBECONFIG", one}, {"KUBECONFIG", two}}));
+  const auto usual = find_access(environment_of({{"KUBECONFIG", two}}));
+
+  ASSERT_TRUE(ours.has_value() && usual.has_value());
+  EXPECT_EQ(ours->address.port, 1);
+  EXPECT_EQ(usual->address.port, 2);
+}
+
+TEST(KubeAccess, NamesEverythingThatWasTried) {
+  const auto none = find_access(environment_of({}));
+  const auto several = find_access(environment_of({{"KUBECONFIG", "/a:/b"}}));
+  const auto absent = find_access(environment_of({{"KUBECONFIG", "/absent/file"}}));
+
+  ASSERT_FALSE(none.has_value() || several.has_value() || absent.has_value());
+  for (const char* const name :
+       {"SLUICE_KUBECONFIG", "KUBECONFIG", "KUBERNETES_SERVICE_HOST", "~/.kube/config"}) {
+    EXPECT_NE(none.error().what.find(name), std::string::npos) << name;
+  }
+  EXPECT_NE(absent.error().what.find("/absent/file"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice::kube
