@@ -25,3 +25,5 @@ sluice_fuzz(environment sluice::queue_proxy_app)
 sluice_fuzz(stat_messages sluice::stat_messages_codec sluice::autoscaler_core)
 sluice_fuzz(activator_stream
   sluice::activator_stream_codec sluice::autoscaler_core sluice::autoscaler_link)
+sluice_fuzz(kube_watch
+  sluice::kube_core sluice::kube_objects sluice::h1_codec nlohmann_json::nlohmann_json)

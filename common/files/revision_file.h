@@ -50,6 +50,9 @@ struct RevisionFile {
   Duration idle_timeout{0};            ///< 0 = off
   StringMap annotations;
   std::vector<PodEntry> pods;  ///< names are unique
+  /// IP addresses of the activators that its requests go through; empty: through any of them. Not
+  /// in the file.
+  std::vector<std::string> activators = {};
 
   friend bool operator==(const RevisionFile&, const RevisionFile&) = default;
 };

@@ -108,7 +108,8 @@ class Client {
 
   struct Counts {
     std::uint64_t requests = 0;  ///< sent, repeats after a 429 included
-    std::uint64_t writes = 0;    ///< of them, other than get
+    std::uint64_t writes = 0;    ///< of them, other than get, in lanes other than free
+    std::uint64_t renewals = 0;  ///< of them, other than get, in lane free: of leases
     std::uint64_t failures = 0;
     std::uint64_t throttled = 0;  ///< answered 429
     std::uint64_t connections = 0;
@@ -131,11 +132,11 @@ class Client {
   /// The same for who has nothing to keep the call in: `done` must hold nothing that can go.
   void send_and_forget(Request request, Done done);
 
-  /// A GET whose answer never ends: a watch, on a connection of its own. `head` is called with the
-  /// status once, `body` with each piece, `ended` at last (an empty text: the server finished).
-  /// `silence`: it ends as broken when nothing at all came for so long.
+  /// A GET whose answer never ends: a watch, on a connection of its own. `head` is called once,
+  /// with the status and the text of Retry-After, `body` with each piece, `ended` at last (an empty
+  /// text: the server finished). `silence`: it ends as broken when nothing at all came for so long.
   struct StreamEvents {
-    std::function<void(int status)> head{};
+    std::function<void(int status, std::string_view retry_after)> head{};
     std::function<void(std::string_view piece)> body{};
     std::function<void(std::string why)> ended{};
   };

@@ -34,13 +34,15 @@ void Client::Inner::dispatch(const StatePtr& state, TimePoint now) {
     return;
   }
   ++counts.requests;
-  if (state->request.verb != Verb::get) ++counts.writes;
+  if (state->request.verb != Verb::get) {
+    ++(state->request.lane == Lane::free ? counts.renewals : counts.writes);
+  }
   if (state->is_stream) {
     ++counts.connections;
     state->wire = std::make_shared<Wire>(io, tls);
     Wire::ask(
         state->wire, access.address, std::move(*text),
-        {.head = [this, state](const http::ResponseHead& head) { stream_head(state, head.status); },
+        {.head = [this, state](const http::ResponseHead& head) { stream_head(state, head); },
          .body =
              [this, state](std::string_view piece) {
                set_deadline(*state, clock.now() + state->silence);
@@ -146,13 +148,15 @@ void Client::Inner::answered(const StatePtr& state) {
   }
 }
 
-void Client::Inner::stream_head(const StatePtr& state, int status) {
-  state->status = status;
-  if (status == 401) bearer.refused();
-  if (status == 429) ++counts.throttled;
+void Client::Inner::stream_head(const StatePtr& state, const http::ResponseHead& head) {
+  state->status = head.status;
+  if (head.status == 401) bearer.refused();
+  if (head.status == 429) ++counts.throttled;
   set_deadline(*state, clock.now() + state->silence);
   arm(clock.now());
-  if (state->stream.head) state->stream.head(status);
+  if (state->stream.head) {
+    state->stream.head(head.status, head.fields.get(http::Known::retry_after));
+  }
 }
 
 // From where somebody else's frame must not find itself without a client.

@@ -82,7 +82,7 @@ struct Client::Inner {
   void keep_wire(std::shared_ptr<Wire> wire);
   void exchange_ended(const StatePtr& state, const Wire::Ending& ending);
   void answered(const StatePtr& state);
-  void stream_head(const StatePtr& state, int status);
+  void stream_head(const StatePtr& state, const http::ResponseHead& head);
   void stream_ended(const StatePtr& state, const std::string& why);
   void end_stream_later(const StatePtr& state, std::string why);
 

@@ -112,8 +112,9 @@ struct Reflector::Inner {
   bool streaming_lists = true;
   bool initial = false;  // the watch is still telling what there is
   int status = 0;        // of the watch
-  std::string error;     // the body of a refused watch
-  bool heard = false;    // the watch has told something since it was opened
+  std::string retry_after;
+  std::string error;   // the body of a refused watch
+  bool heard = false;  // the watch has told something since it was opened
   TimePoint opened{};
   TimePoint last_piece{};
   int expired_in_row = 0;
@@ -179,8 +180,9 @@ void Reflector::Inner::watch() {
       from_seconds(chance() * static_cast<double>(kWatchJitter.count())));
   call = client.stream(watch_path(query(), version, kWatchTimeout + jitter), kSilence,
                        {.head =
-                            [this](int its_status) {
+                            [this](int its_status, std::string_view its_retry_after) {
                               status = its_status;
+                              retry_after = its_retry_after;
                               state.connected = status == 200;
                               if (state.connected && !initial) report({});
                             },
@@ -269,7 +271,7 @@ void Reflector::Inner::take_error(std::string_view object) {
 
 void Reflector::Inner::watch_ended(const std::string& why) {
   if (status != 0 && status != 200) {
-    fail(refusal(status, {}, error));
+    fail(refusal(status, retry_after, error));
   } else if (!why.empty()) {
     fail({.kind = Failure::Kind::unreachable, .message = why});
   } else if (initial || (!heard && clock.now() - opened < kShort)) {
@@ -332,7 +334,8 @@ void Reflector::Inner::fail(const Failure& failure) {
   if (forbidden || absent) {
     wait = from_seconds(10 + 20 * chance());
   } else if (refused && failure.status == 429) {
-    wait = std::max(wait, failure.retry_after.value_or(seconds{1}));
+    // Beside the pause of chance: whoever was told the same does not come back at the same moment.
+    wait += failure.retry_after.value_or(seconds{1});
   } else if (refused && ++refused_in_row >= kRefusalsMax) {
     // As after a restored backup, whose versions are older than ours.
     refused_in_row = 0;

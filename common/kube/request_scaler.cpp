@@ -133,6 +133,9 @@ std::optional<RequestScaler> decode_request_scaler(std::string_view text) {
   scaler.annotations = reading::string_map(metadata, "annotations");
   scaler.target = {reading::text(target, "apiVersion"), reading::text(target, "kind"),
                    reading::text(target, "name")};
+  if (const std::int32_t chosen = reading::integer32(spec, "replicas", -1); chosen >= 0) {
+    scaler.replicas = chosen;
+  }
   scaler.service = service_of(reading::member(spec, "service"));
   scaler.container_concurrency = reading::integer32(spec, "containerConcurrency", 0);
   scaler.timeout_seconds = reading::integer32(spec, "timeoutSeconds", 300);

@@ -211,6 +211,13 @@ TEST(KubeObjects, ReadsARequestScaler) {
   EXPECT_EQ(scaler->status.conditions[0].reason, "R");
 }
 
+TEST(KubeObjects, TellsNoReplicasFromNoChoiceOfThem) {
+  EXPECT_EQ(decode_request_scaler(scaler_of("{}"))->replicas, std::nullopt);
+  EXPECT_EQ(decode_request_scaler(scaler_of(R"({"replicas":null})"))->replicas, std::nullopt);
+  EXPECT_EQ(decode_request_scaler(scaler_of(R"({"replicas":0})"))->replicas, 0);
+  EXPECT_EQ(decode_request_scaler(scaler_of(R"({"replicas":7})"))->replicas, 7);
+}
+
 TEST(KubeObjects, ReadsScalingKeysAsKnativesAnnotations) {
   const auto scaler = decode_request_scaler(
       scaler_of(R"({"autoscaling":{"metric":"rps","target":50,"targetUtilizationPercentage":"70",)"

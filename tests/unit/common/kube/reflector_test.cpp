@@ -191,6 +191,19 @@ TEST_F(KubeReflector, ListsAnewAfterAnHttp410) {
   ASSERT_TRUE(told("+a synced synced "));
 }
 
+TEST_F(KubeReflector, WaitsForAsLongAsARefusalOfTheWatchSays) {
+  std::vector<TimePoint> asked;
+  follow([&](const Seen&) {
+    asked.push_back(clock_.now());
+    if (asked.size() == 1) return json_reply("slow down", 429, "Retry-After: 2\r\n");
+    return watch_reply(bookmark(1, true));
+  });
+
+  ASSERT_TRUE(told("synced "));
+  ASSERT_EQ(asked.size(), 2U);
+  EXPECT_GE(asked[1] - asked[0], std::chrono::seconds{2});
+}
+
 TEST_F(KubeReflector, PassesOverEventsItDoesNotKnow) {
   follow([](const Seen&) {
     return watch_reply(event("SPLENDID", object("x", 1)) + bookmark(1, true) + added("a", 2));
