@@ -50,6 +50,9 @@ App::App(Config config)
       drain_timer_{io_},
       started_{clock_.now()},
       next_tick_{started_ + kReportPeriod} {
+  for (const Problem& problem : gateway_.ignored().problems()) {
+    log_.write(log::Severity::warning, "an ignore rule is left out", {{"reason", problem.text()}});
+  }
   gateway_.on_idle([this] { check_drain(); });
 }
 

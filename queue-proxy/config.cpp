@@ -134,8 +134,8 @@ void read_limits(EnvReader& reader, Config& config) {
   limits.connections_max =
       reader.size_or("SLUICE_MAX_CONNECTIONS", limits.connections_max, {1, 1'000'000});
   limits.streams_max = reader.size_or("SLUICE_MAX_STREAMS", limits.streams_max, {1, 10'000});
-  limits.control_frames_max = reader.size_or("SLUICE_MAX_CONTROL_FRAMES",
-                                             limits.control_frames_max, {100, 1'000'000});
+  limits.control_frames_max =
+      reader.size_or("SLUICE_MAX_CONTROL_FRAMES", limits.control_frames_max, {100, 1'000'000});
   limits.upgrade_body_max =
       reader.size_or("SLUICE_UPGRADE_BODY_MAX", limits.upgrade_body_max, {0, 16 << 20});
   limits.header_timeout = reader.wait_or("SLUICE_HEADER_TIMEOUT", limits.header_timeout,
@@ -185,6 +185,8 @@ Result<Config, Problem> read_config(const Environment& environment) {
   read_logging(reader, config);
   read_identity(reader, config);
   config.observability = settings::read_observability(reader, ":9091");
+  config.ignore_paths = reader.text("SLUICE_IGNORE_PATHS", Need::optional);
+  config.ignore_user_agents = reader.text("SLUICE_IGNORE_USER_AGENTS", Need::optional);
   read_limits(reader, config);
   read_threads(reader);
   config.ready_fd = static_cast<int>(reader.integer_or("SLUICE_READY_FD", -1, {-1, 1'000'000}));

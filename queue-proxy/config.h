@@ -77,6 +77,8 @@ struct Config {
   std::string node_address;  ///< may bypass the breaker by K-Kubelet-Probe, as loopback may
   std::string certs_dir;     ///< holds tls.crt and tls.key when there is TLS
   net::TlsSettings tls;
+  std::string ignore_paths;        ///< SLUICE_IGNORE_PATHS, one a line: see ignore::Rules
+  std::string ignore_user_agents;  ///< SLUICE_IGNORE_USER_AGENTS, likewise
   log::Severity log_least = log::Severity::info;
   settings::ObservabilityConfig observability;
   InputLimits limits;

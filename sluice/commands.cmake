@@ -24,15 +24,22 @@ sluice_library(view
   DEPS sluice::engine_api nlohmann_json::nlohmann_json Boost::headers Threads::Threads
   PRIVATE_DEPS fmt::fmt)
 
+include(install.cmake)
+# What can be replaced of a Knative, judged from values; the rules of config-autoscaler are the
+# autoscaler's own.
+sluice_library(doctor_knative SOURCES commands/doctor_knative.cpp HEADERS commands/doctor_knative.h
+  DEPS sluice::kube_objects PRIVATE_DEPS sluice::autoscaler_core)
 sluice_library(commands
-  HEADERS commands/api_client.h commands/commands.h commands/detach.h commands/up.h
+  HEADERS commands/api_client.h commands/commands.h commands/detach.h commands/inject_yaml.h commands/up.h
           commands/up_options.h commands/usage.h commands/verb.h commands/verbs.h
   SOURCES commands/api_client.cpp commands/apply.cpp commands/commands.cpp commands/delete.cpp
-          commands/detach.cpp commands/doctor.cpp commands/down.cpp commands/explain.cpp
-          commands/get.cpp commands/history.cpp commands/logs.cpp commands/scale.cpp
+          commands/detach.cpp commands/doctor.cpp commands/doctor_knative_cluster.cpp commands/down.cpp commands/explain.cpp
+          commands/get.cpp commands/history.cpp commands/inject.cpp commands/inject_difference.cpp
+          commands/inject_yaml.cpp commands/install_verbs.cpp commands/logs.cpp commands/scale.cpp
           commands/sleep.cpp commands/top.cpp commands/up.cpp commands/usage.cpp
           commands/verb.cpp commands/version.cpp commands/wake.cpp
   DEPS sluice::engine_api sluice::clock nlohmann_json::nlohmann_json
-  PRIVATE_DEPS sluice::view sluice::service_spec sluice::memory_pressure sluice::process
+  PRIVATE_DEPS sluice::doctor_knative sluice::kube sluice::log sluice::settings sluice::pod_patch sluice::view sluice::installation sluice::service_spec sluice::memory_pressure sluice::process
                CLI11::CLI11 yaml-cpp
-               Boost::headers Threads::Threads)
+               Boost::headers Threads::Threads
+  PRECOMPILED <CLI/CLI.hpp> <nlohmann/json.hpp>)

@@ -9,6 +9,7 @@ namespace sluice::queue_proxy {
 using http::Known;
 
 struct ProxyGateway::State final : net::ExchangeState {
+  bool active = false;    // no probe that is answered here
   bool counted = false;   // in the statistics
   bool proxied = false;   // by an activator
   bool admitted = false;  // holds a slot of the breaker
@@ -110,6 +111,7 @@ ProxyGateway::ProxyGateway(boost::asio::io_context& io, const Clock& clock, cons
                            UserProbe& probe, Drain& drain, Telemetry& telemetry)
     : clock_{clock},
       config_{config},
+      ignored_{config.ignore_paths, config.ignore_user_agents},
       probe_{probe},
       drain_{drain},
       telemetry_{telemetry},
@@ -158,10 +160,11 @@ void ProxyGateway::begin(net::Exchange& exchange) {
   }
   drain_.arrived(exchange.arrived());
   ++active_;
+  state.active = true;
   state.bypass = may_bypass(exchange);
   state.probe = state.bypass || head.fields.has(Known::k_network_probe);
   if (!state.probe) telemetry_.enter(head, exchange.secure());
-  if (!state.bypass) {
+  if (!state.bypass && !ignored_.match(head)) {
     state.counted = true;
     state.proxied = head.fields.get(Known::k_proxy_request) == "activator";
     if (state.proxied) {
@@ -297,7 +300,7 @@ void ProxyGateway::end(net::Exchange& exchange, const net::Outcome& outcome) {
       stats_.out(now);
     }
   }
-  if (state.counted || state.bypass) --active_;
+  if (state.active) --active_;
   if (state.queued) breaker_->cancel(state.ticket);
   if (state.admitted) leave_breaker(now);
   if (active_ == 0 && idle_) idle_();

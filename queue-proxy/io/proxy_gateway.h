@@ -2,6 +2,7 @@
 
 #include "common/breaker/breaker.h"
 #include "common/http/probe.h"
+#include "common/ignore/rules.h"
 #include "common/load/request_stats.h"
 #include "common/net/exchange.h"
 #include "common/net/upstream_pool.h"
@@ -42,6 +43,9 @@ class ProxyGateway final : public net::Gateway {
   /// Closes the present interval of the statistics.
   [[nodiscard]] load::LoadReport report() { return stats_.report(clock_.now()); }
 
+  /// Which requests are counted in no statistic.
+  [[nodiscard]] const ignore::Rules& ignored() const { return ignored_; }
+
   /// Requests that are no probes, waiting ones included.
   [[nodiscard]] std::size_t active() const { return active_; }
 
@@ -71,6 +75,7 @@ class ProxyGateway final : public net::Gateway {
 
   const Clock& clock_;
   const Config& config_;
+  ignore::Rules ignored_;
   UserProbe& probe_;
   Drain& drain_;
   Telemetry& telemetry_;

@@ -18,11 +18,12 @@ namespace {
 using Verb = int (*)(const Surroundings&, const Arguments&);
 
 constexpr std::pair<std::string_view, Verb> kVerbs[] = {
-    {"apply", run_apply},     {"delete", run_delete},   {"doctor", run_doctor},
-    {"down", run_down},       {"explain", run_explain}, {"get", run_get},
-    {"history", run_history}, {"logs", run_logs},       {"scale", run_scale},
-    {"sleep", run_sleep},     {"top", run_top},         {"version", run_version},
-    {"wake", run_wake},
+    {"apply", run_apply},     {"delete", run_delete},     {"doctor", run_doctor},
+    {"down", run_down},       {"explain", run_explain},   {"get", run_get},
+    {"history", run_history}, {"inject", run_inject},     {"install", run_install},
+    {"logs", run_logs},       {"scale", run_scale},       {"sleep", run_sleep},
+    {"top", run_top},         {"uninject", run_uninject}, {"uninstall", run_uninstall},
+    {"version", run_version}, {"wake", run_wake},
 };
 
 int unknown_verb(const Surroundings& with, const std::string& word) {

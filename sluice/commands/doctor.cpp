@@ -1,4 +1,5 @@
 #include "autoscaler/node-agent/core/settings.h"
+#include "sluice/commands/doctor_knative.h"
 #include "sluice/commands/verbs.h"
 #include "sluice/local/cgroup.h"
 #include "sluice/local/engine_api.h"
@@ -169,8 +170,16 @@ int run_doctor(const Surroundings& with, const Arguments& args) {
   CLI::App app("Checks this machine: one line per check, exit 1 on FAIL.");
   std::string name = "app";
   app.add_option("--name", name, "the engine whose control group is looked at")->type_name("NAME");
+  bool knative = false;
+  std::string space = "knative-serving";
+  const CLI::Option* const asked =
+      app.add_flag("--knative", knative, "look at a cluster's Knative instead: what is safe there");
+  app.add_option("--namespace", space, "where that Knative lives")->type_name("NAME");
   if (const auto code = ends_early(with, app, "doctor", args)) {
     return *code;
+  }
+  if (asked->count() > 0) {
+    return run_doctor_knative(with, space);
   }
   bool failed = false;
   for (const Check& check : {programs(), front_door(), limits(), cgroup(name), memory(), pressure(),

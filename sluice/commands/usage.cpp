@@ -89,7 +89,19 @@ const std::vector<VerbLine>& verb_lines() {
       {"load", "load generator",
        "  sluice load http://app.localhost:8080\n"
        "  sluice load http://app.localhost:8080 --rate 200 --duration 60s\n"},
-      {"doctor", "check this machine", "  sluice doctor\n  sluice doctor --name app\n"},
+      {"doctor", "check this machine, or a cluster's Knative",
+       "  sluice doctor\n  sluice doctor --name app\n  sluice doctor --knative\n"},
+      {"install", "what a cluster needs, for kubectl apply",
+       "  sluice install | kubectl apply --server-side -f -\n"
+       "  sluice install --profile ha --namespace scaling\n"},
+      {"uninstall", "the same, for kubectl delete",
+       "  sluice uninstall | kubectl delete -f -\n"
+       "  sluice uninstall --crds | kubectl delete -f -\n"},
+      {"inject", "add the sidecar to Kubernetes manifests",
+       "  sluice inject -f app.yaml | kubectl apply -f -\n  sluice inject -f app.yaml --dry-run\n"},
+      {"uninject", "take the sidecar out of them again",
+       "  sluice uninject -f app.yaml | kubectl apply -f -\n"
+       "  kubectl get deploy app -o yaml | sluice uninject -f - --dry-run\n"},
       {"version", "which version this is", "  sluice version\n  sluice version -o json\n"},
   };
   return kVerbs;

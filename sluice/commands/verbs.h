@@ -20,10 +20,14 @@ using Arguments = std::vector<std::string>;
 [[nodiscard]] int run_explain(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_get(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_history(const Surroundings& with, const Arguments& args);
+[[nodiscard]] int run_inject(const Surroundings& with, const Arguments& args);
+[[nodiscard]] int run_install(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_logs(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_scale(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_sleep(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_top(const Surroundings& with, const Arguments& args);
+[[nodiscard]] int run_uninject(const Surroundings& with, const Arguments& args);
+[[nodiscard]] int run_uninstall(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_version(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_wake(const Surroundings& with, const Arguments& args);
 

@@ -83,6 +83,27 @@ class Counting(SidecarCase):
         self.assertEqual(self.scrape(proxy)[PROXIED_CONCURRENCY], 3.0)
         self.assertEqual(gate.most, 1)
 
+    def test_who_matches_an_ignore_rule_is_served_and_not_counted(self):
+        proxy = self.sidecar(SLUICE_IGNORE_PATHS='/healthz\n/metrics*',
+                             SLUICE_IGNORE_USER_AGENTS='(?i)uptime\n(')
+        activator = ('K-Proxy-Request', 'activator')
+        for path, headers in (('/healthz', []), ('/metrics/cpu', [activator]),
+                              ('/', [('User-Agent', 'UptimeRobot')]), ('/cart', [activator])):
+            self.assertEqual(proxy.get(path, headers=headers).status, 200)
+        reports = self.counted(proxy, 1)
+        self.assertEqual(sum(one.get(REQUESTS, 0.0) for one in reports), 1)
+        self.assertEqual(sum(one.get(PROXIED_REQUESTS, 0.0) for one in reports), 1)
+        self.assertEqual(len(self.upstream.seen), 4)
+        self.assertIn('no expression of RE2', proxy.errors())
+
+    def test_who_matches_an_ignore_rule_takes_a_place_all_the_same(self):
+        gate = self.gate()
+        proxy = self.sidecar(gate, CONTAINER_CONCURRENCY='1', SLUICE_IGNORE_PATHS='/healthz')
+        for path in ('/healthz', '/cart', '/healthz'):
+            self.ask(proxy, request_bytes('GET', path, 'app'))
+        eventually(lambda: self.scrape(proxy).get(CONCURRENCY) == 1.0, 'only one is reported')
+        self.assertEqual(gate.most, 1)
+
     def test_a_refused_request_is_counted_as_one_of_no_length(self):
         gate = self.gate()
         proxy = self.sidecar(gate, CONTAINER_CONCURRENCY='1', SLUICE_QUEUE_DEPTH='1')

@@ -1,0 +1,50 @@
+{{/* The namespace of the installation: see values.yaml, `namespace`. */}}
+{{- define "sluice.namespace" -}}
+{{- if .Values.namespace -}}{{ .Values.namespace }}
+{{- else if eq .Release.Namespace "default" -}}sluice-system
+{{- else -}}{{ .Release.Namespace }}
+{{- end -}}
+{{- end }}
+
+{{- define "sluice.version" -}}{{ .Values.image.tag | default .Chart.AppVersion }}{{- end }}
+
+{{/* Labels that choose pods; they never change. Takes {root, component}. */}}
+{{- define "sluice.selector" -}}
+app.kubernetes.io/name: {{ .component }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/part-of: sluice
+{{- end }}
+
+{{/* Labels of every object. Takes {root, component}. */}}
+{{- define "sluice.labels" -}}
+{{ include "sluice.selector" . }}
+app.kubernetes.io/component: {{ .component }}
+app.kubernetes.io/version: {{ include "sluice.version" .root | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "sluice.image" -}}
+{{ .root.Values.image.registry | trimSuffix "/" }}/{{ .component }}:{{ include "sluice.version" .root }}
+{{- end }}
+
+{{/* What the profile says of a component, with what values say over it. Takes {root, component, values}. */}}
+{{- define "sluice.size" -}}
+{{- $profiles := .root.Files.Get "files/profiles.yaml" | fromYaml -}}
+{{- $size := index $profiles .root.Values.profile .component -}}
+{{- if kindIs "invalid" .values.replicas | not }}{{ $_ := set $size "replicas" .values.replicas }}{{ end -}}
+{{- if .values.resources }}{{ $_ := set $size "resources" .values.resources }}{{ end -}}
+{{- toYaml $size -}}
+{{- end }}
+
+{{- define "sluice.buckets" -}}
+{{- $profiles := .Files.Get "files/profiles.yaml" | fromYaml -}}
+{{- .Values.autoscaler.leaderElection.buckets | default (index $profiles .Values.profile "autoscaler" "buckets") -}}
+{{- end }}
+
+{{/* Where the autoscaler's streams are. */}}
+{{- define "sluice.autoscalerAddress" -}}
+autoscaler.{{ include "sluice.namespace" . }}.svc.{{ .Values.clusterDomain }}:8081
+{{- end }}

@@ -1,0 +1,68 @@
+#include "queue-proxy/injector/patch/json_access.h"
+
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+
+namespace sluice::injector {
+namespace {
+
+constexpr int kDepthMax = 64;  // what Kubernetes itself has is less than half of it
+
+}  // namespace
+
+const Json& member(const Json& object, std::string_view key) {
+  static const Json kNothing;
+  if (!object.is_object()) return kNothing;
+  const auto found = object.find(std::string{key});
+  return found == object.end() ? kNothing : *found;
+}
+
+const Json& array(const Json& object, std::string_view key) {
+  static const Json kNone = Json::array();
+  const Json& value = member(object, key);
+  return value.is_array() ? value : kNone;
+}
+
+std::string text(const Json& object, std::string_view key) {
+  const Json& value = member(object, key);
+  return value.is_string() ? value.get<std::string>() : std::string{};
+}
+
+std::optional<long> integer(const Json& object, std::string_view key) {
+  const Json& value = member(object, key);
+  if (!value.is_number_integer()) return std::nullopt;
+  const long number = value.get<long>();
+  // An unsigned value beyond a long's reach has turned negative.
+  if (value.is_number_unsigned() && number < 0) return std::nullopt;
+  return number;
+}
+
+const Json* named(const Json& list, std::string_view name) {
+  if (!list.is_array()) return nullptr;
+  for (const Json& item : list) {
+    if (text(item, "name") == name) return &item;
+  }
+  return nullptr;
+}
+
+std::optional<long> digits(std::string_view text, long least, long most) {
+  long value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, failed] = std::from_chars(text.data(), end, value);
+  if (failed != std::errc{} || stop != end || value < least || value > most) return std::nullopt;
+  return value;
+}
+
+std::optional<Json> parse_json(std::string_view text) {
+  bool too_deep = false;
+  const auto watch = [&](int depth, Json::parse_event_t, Json&) {
+    too_deep = too_deep || depth > kDepthMax;
+    return !too_deep;
+  };
+  Json document = Json::parse(text, watch, false);
+  if (document.is_discarded() || too_deep) return std::nullopt;
+  return document;
+}
+
+}  // namespace sluice::injector

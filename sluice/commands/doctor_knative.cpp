@@ -1,0 +1,198 @@
+#include "sluice/commands/doctor_knative.h"
+
+#include "autoscaler/core/cluster_config.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <utility>
+
+namespace sluice::commands {
+namespace {
+
+using Grade = KnativeLevel::Grade;
+
+// Of Knative 1.x (0.42 by its modules): the one that the tests install.
+constexpr int kTested = 15;
+
+constexpr std::size_t kLabelWidth = 12;
+
+std::string value_of(const std::optional<kube::StringMap>& map, std::string_view key) {
+  if (!map) return {};
+  const auto found = map->find(key);
+  return found == map->end() ? std::string{} : found->second;
+}
+
+// `1.15.2` or `v1.15`: 15. Anything else: -1.
+int minor_of(std::string_view version) {
+  if (version.starts_with("v")) version.remove_prefix(1);
+  if (!version.starts_with("1.")) return -1;
+  version.remove_prefix(2);
+  int minor = -1;
+  std::from_chars(version.data(), version.data() + version.size(), minor);
+  return minor;
+}
+
+bool enabled(const std::optional<kube::StringMap>& map, std::string_view key) {
+  std::string value = value_of(map, key);
+  std::transform(value.begin(), value.end(), value.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return value == "enabled" || value == "true";
+}
+
+void stand_against(KnativeLevel& level, Grade grade, std::string why) {
+  level.grade = std::max(level.grade, grade);
+  level.why.push_back(std::move(why));
+}
+
+std::string shown_selector(const kube::StringMap& selector) {
+  std::string text;
+  for (const auto& [key, value] : selector) text += (text.empty() ? "" : ",") + key + "=" + value;
+  return text;
+}
+
+void judge_versions(const KnativeFacts& facts, KnativeLevel& level) {
+  for (const auto& program : facts.programs) {
+    const int minor = minor_of(program.version);
+    if (minor == kTested) continue;
+    stand_against(level, Grade::careful,
+                  program.name + " is of version " +
+                      (program.version.empty() ? "unknown" : program.version) +
+                      "; ours is tested with 1." + std::to_string(kTested) +
+                      ": run the shadow first (SLUICE_SHADOW=true)");
+    return;
+  }
+}
+
+void judge_tls(const KnativeFacts& facts, KnativeLevel& level) {
+  if (!enabled(facts.network, "system-internal-tls")) return;
+  stand_against(level, Grade::careful,
+                "config-network says system-internal-tls: ours must be given its certificates "
+                "(SLUICE_TLS_DIR) before");
+}
+
+KnativeLevel sidecar_level(const KnativeFacts& facts, const std::string& version) {
+  KnativeLevel level;
+  level.name = "A  sidecar image";
+  const std::string present = value_of(facts.deployment, "queue-sidecar-image");
+  level.set = "config-deployment: queue-sidecar-image: sluice.dev/queue-proxy:" + version;
+  level.restore = "config-deployment: queue-sidecar-image: " + present;
+  judge_versions(facts, level);
+  judge_tls(facts, level);
+  if (present.empty()) {
+    stand_against(level, Grade::unsafe,
+                  "config-deployment has no queue-sidecar-image to come back to; correct the "
+                  "installation of Knative first");
+  }
+  return level;
+}
+
+KnativeLevel autoscaler_level(const KnativeFacts& facts) {
+  KnativeLevel level;
+  level.name = "B  autoscaler";
+  const std::string present = value_of(facts.autoscaler, "pod-autoscaler-class");
+  level.needs = "our autoscaler in a namespace of its own (in " + facts.space +
+                " the two would take each other's leases), the Service autoscaler of " +
+                facts.space + " leading to it, SLUICE_STATS_RELAY to Knative's own";
+  level.set = std::string{"config-autoscaler: pod-autoscaler-class: "} + autoscaler::kOurClass +
+              " (or for one revision: its annotation autoscaling.knative.dev/class)";
+  level.restore = "config-autoscaler: pod-autoscaler-class: " +
+                  (present.empty() ? std::string{autoscaler::kKnativeClass} : present);
+  judge_versions(facts, level);
+  if (facts.autoscaler) {
+    const auto parsed = autoscaler::parse_cluster_config(*facts.autoscaler);
+    if (!parsed) {
+      stand_against(level, Grade::unsafe, "config-autoscaler is refused: " + parsed.error().text());
+    }
+  } else {
+    stand_against(level, Grade::careful,
+                  "there is no config-autoscaler: the defaults hold, and the one value needs it");
+  }
+  const auto horizontal = facts.classes.find(autoscaler::kHorizontalClass);
+  if (horizontal != facts.classes.end()) {
+    stand_against(level, Grade::careful,
+                  std::to_string(horizontal->second) +
+                      " revisions are of the class hpa.autoscaling.knative.dev and stay Knative's");
+  }
+  return level;
+}
+
+KnativeLevel activator_level(const KnativeFacts& facts) {
+  KnativeLevel level;
+  level.name = "C  activator";
+  level.set =
+      "Service activator-service: selector app.kubernetes.io/name=activator,"
+      "app.kubernetes.io/part-of=sluice";
+  level.needs = "our activators in the namespace " + facts.space;
+  judge_versions(facts, level);
+  judge_tls(facts, level);
+  if (!facts.activators || facts.activators->empty()) {
+    stand_against(level, Grade::unsafe,
+                  "the Service activator-service has no selector to come back to; whoever writes "
+                  "its endpoints must change them");
+  } else {
+    level.restore = "Service activator-service: selector " + shown_selector(*facts.activators);
+  }
+  if (enabled(facts.network, "mesh-compatibility-mode") ||
+      enabled(facts.network, "enable-mesh-pod-addressability")) {
+    stand_against(level, Grade::careful,
+                  "config-network speaks of a mesh: our activator must be part of it");
+  }
+  return level;
+}
+
+std::string_view text_of(Grade grade) {
+  switch (grade) {
+    case Grade::safe:
+      return "safe    ";
+    case Grade::careful:
+      return "careful ";
+    case Grade::unsafe:
+      return "UNSAFE  ";
+  }
+  return {};
+}
+
+}  // namespace
+
+bool KnativeReport::good() const {
+  return found && std::none_of(levels.begin(), levels.end(),
+                               [](const auto& each) { return each.grade == Grade::unsafe; });
+}
+
+KnativeReport judge_knative(const KnativeFacts& facts, const std::string& version) {
+  KnativeReport report;
+  report.found = !facts.programs.empty();
+  if (!report.found) return report;
+  for (const auto& program : facts.programs) {
+    report.facts.emplace_back(
+        program.name, (program.version.empty() ? "?" : program.version) + "  " + program.image);
+  }
+  std::string classes;
+  for (const auto& [name, count] : facts.classes) {
+    classes += (classes.empty() ? "" : ", ") + std::to_string(count) + " of " +
+               (name.empty() ? "no class" : name);
+  }
+  report.facts.emplace_back("revisions", classes.empty() ? "none" : classes);
+  report.levels = {sidecar_level(facts, version), autoscaler_level(facts), activator_level(facts)};
+  return report;
+}
+
+std::string knative_text(const KnativeReport& report) {
+  std::string text;
+  const auto line = [&text](std::string label, const std::string& value) {
+    if (label.size() < kLabelWidth) label.resize(kLabelWidth, ' ');
+    text += label + " " + value + "\n";
+  };
+  for (const auto& [name, value] : report.facts) line(name, value);
+  for (const KnativeLevel& level : report.levels) {
+    text += "\n" + std::string{text_of(level.grade)} + level.name + "\n";
+    for (const std::string& why : level.why) text += "        - " + why + "\n";
+    if (!level.needs.empty()) text += "        needs    " + level.needs + "\n";
+    text += "        set      " + level.set + "\n";
+    if (!level.restore.empty()) text += "        restore  " + level.restore + "\n";
+  }
+  return text;
+}
+
+}  // namespace sluice::commands

@@ -1,0 +1,162 @@
+"""The chart and what is rendered from it, as text: nothing here needs helm (helm_cases.py does)."""
+
+import re
+import subprocess
+import sys
+import unittest
+
+import tree
+
+TEMPLATES = tree.DEPLOY / 'helm/templates'
+PROFILES = ('small', 'standard', 'ha')
+SECONDS = 60
+# Which sources read the environment that a template sets.
+READERS = {'activator.yaml': ('activator/config.cpp', 'common/settings'),
+           'autoscaler.yaml': ('autoscaler', 'common/settings', 'common/kube'),
+           'injector.yaml': ('queue-proxy/injector',),
+           'node-agent.yaml': ('autoscaler/node-agent',)}
+INJECTOR = 'queue-proxy/injector'
+RULE_COMMENT = re.compile(r'^  # ((?:autoscaler|activator|queue-proxy)/[\w/.-]+)', re.MULTILINE)
+
+
+def manifest(profile):
+    return (tree.DEPLOY / f'manifests/{profile}.yaml').read_text()
+
+
+def objects(profile, kind):
+    """Texts of the objects of one kind, by name."""
+    found = {}
+    for text in re.split(r'^---\n', manifest(profile), flags=re.MULTILINE):
+        if re.search(rf'^kind: {kind}$', text, re.MULTILINE):
+            found[re.search(r'^metadata:\n(?:.*\n)*?  name: (\S+)', text, re.MULTILINE).group(1)] = text
+    return found
+
+
+def rules():
+    """(template, text above the rule, the rule) for each rule of the programs' roles."""
+    for path in sorted(TEMPLATES.glob('rbac-*.yaml')):
+        if path.name == 'rbac-people.yaml':
+            continue
+        for block in re.findall(r'^rules:\n((?:  .*\n)+)', path.read_text(), re.MULTILINE):
+            above = ''
+            for part in re.split(r'(?m)^(?=  - apiGroups)', block):
+                # What stands above the first rule, and below each one, is the next one's comment.
+                rule = ''.join(line + '\n' for line in part.splitlines() if not line.lstrip().startswith(('#', '{{')))
+                if rule.strip():
+                    yield path.name, above, rule
+                comments = [line for line in part.splitlines() if line.startswith('  #')]
+                above = '\n'.join(comments) or above
+
+
+def environment(template):
+    text = (TEMPLATES / template).read_text()
+    if 'sluice.identityEnv' in text:
+        text += (TEMPLATES / '_pod.tpl').read_text()
+    return set(re.findall(r'- name: ([A-Z][A-Z0-9_]+)$', text, re.MULTILINE))
+
+
+def source_text(*places):
+    found = ''
+    for place in places:
+        path = tree.ROOT / place
+        files = [path] if path.is_file() else sorted(path.rglob('*.cpp')) + sorted(path.rglob('*.h'))
+        found += ''.join(each.read_text() for each in files)
+    return found
+
+
+class Chart(unittest.TestCase):
+    def test_what_is_made_of_something_else_is_up_to_date(self):
+        done = subprocess.run([sys.executable, '-B', str(tree.DEPLOY / 'render'), '--check'], capture_output=True,
+                              text=True, timeout=SECONDS)
+
+        self.assertEqual((done.returncode, done.stdout), (0, ''))
+
+    def test_it_has_the_version_of_the_project(self):
+        version = re.search(r'project\(sluice VERSION (\S+)', (tree.ROOT / 'CMakeLists.txt').read_text()).group(1)
+        chart = (tree.DEPLOY / 'helm/Chart.yaml').read_text()
+
+        self.assertIn(f'\nversion: {version}\n', chart)
+        self.assertIn(f'\nappVersion: {version}\n', chart)
+        for profile in PROFILES:
+            self.assertIn(f'image: sluice.dev/activator:{version}\n', manifest(profile))
+
+    def test_each_rule_names_the_file_that_needs_it(self):
+        seen = 0
+        for template, above, rule in rules():
+            seen += 1
+            with self.subTest(template=template, rule=rule):
+                named = RULE_COMMENT.findall(above)
+                self.assertTrue(named, 'a comment above it names no file')
+                for path in named:
+                    unbuilt = path.startswith(INJECTOR) and not (tree.ROOT / INJECTOR / 'config.cpp').exists()
+                    self.assertTrue((tree.ROOT / path).exists() or unbuilt, path)
+        self.assertGreater(seen, 15)
+
+    def test_no_rule_reaches_for_everything(self):
+        for template, _, rule in rules():
+            self.assertNotIn('*', rule, template)
+            self.assertNotRegex(rule, r'escalate|bind|impersonate|nodes|pods/exec', template)
+
+    def test_secrets_are_read_by_one_name_only(self):
+        for template, _, rule in rules():
+            if 'secrets' in rule and 'verbs: [create]' not in rule:
+                self.assertIn('resourceNames: [injector-certificates]', rule)
+                self.assertEqual(template, 'rbac-injector.yaml')
+
+    def test_leases_are_those_of_the_buckets(self):
+        for profile in PROFILES:
+            count = int(re.search(r'buckets: "(\d+)"', manifest(profile)).group(1))
+            leases = re.findall(r'- (autoscaler-bucket-\S+)', manifest(profile))
+
+            self.assertEqual(leases, [f'autoscaler-bucket-{i:02}-of-{count:02}' for i in range(count)])
+
+    def test_every_variable_that_it_sets_is_one_that_the_program_reads(self):
+        for template, readers in READERS.items():
+            if template == 'injector.yaml' and not (tree.ROOT / INJECTOR / 'config.cpp').exists():
+                continue
+            # What every pod of ours is told; not each program asks.
+            names = environment(template) - {'POD_NAME', 'POD_IP', 'SYSTEM_NAMESPACE', 'NODE_NAME', 'CLUSTER_DOMAIN'}
+            read = source_text(*readers)
+            self.assertTrue(names, template)
+            self.assertEqual(sorted(name for name in names if f'"{name}"' not in read), [], template)
+
+    def test_programs_run_as_nobody_with_nothing(self):
+        for profile in PROFILES:
+            deployments = objects(profile, 'Deployment')
+            self.assertEqual(set(deployments), {'activator', 'autoscaler', 'injector'})
+            for name, text in deployments.items():
+                for line in ('runAsNonRoot: true', 'runAsUser: 65532', 'type: RuntimeDefault',
+                             'allowPrivilegeEscalation: false', 'readOnlyRootFilesystem: true', 'drop: [ALL]',
+                             'livenessProbe:', 'readinessProbe:', 'limits:', 'enableServiceLinks: false'):
+                    self.assertIn(line, text, f'{profile} {name}')
+                self.assertNotRegex(text, r'hostNetwork|hostPath|privileged')
+
+    def test_several_replicas_go_one_at_a_time_and_a_single_one_freely(self):
+        replicas = {}
+        for profile in PROFILES:
+            for name, text in objects(profile, 'Deployment').items():
+                replicas[profile, name] = int(re.search(r'replicas: (\d+)', text).group(1))
+                budget = objects(profile, 'PodDisruptionBudget').get(name, '')
+                self.assertEqual('maxUnavailable: 1' in budget, replicas[profile, name] > 1, f'{profile} {name}')
+
+        self.assertEqual({replicas['small', name] for name in ('activator', 'autoscaler', 'injector')}, {1})
+        self.assertGreaterEqual(replicas['ha', 'autoscaler'], 2)
+
+    def test_activators_have_time_to_drain(self):
+        for profile in PROFILES:
+            text = objects(profile, 'Deployment')['activator']
+            quiet = int(re.search(r'SLUICE_DRAIN_QUIET\n\s+value: "(\d+)s"', text).group(1))
+            grace = int(re.search(r'terminationGracePeriodSeconds: (\d+)', text).group(1))
+            self.assertGreater(grace, 2 * quiet)
+
+    def test_the_injector_never_hears_of_its_own_namespace_or_kubernetes(self):
+        for profile in PROFILES:
+            text = objects(profile, 'MutatingWebhookConfiguration')['sluice-injector']
+            excluded = re.findall(r'operator: NotIn\n\s+values: \[(.*)\]', text)
+            self.assertEqual(excluded, ['kube-system, kube-public, kube-node-lease, sluice-system'] * 2)
+            self.assertEqual(text.count('sideEffects: None'), 2)
+            self.assertEqual(text.count('failurePolicy: Ignore'), 2)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=['chart_test'])

@@ -1,0 +1,100 @@
+"""What takes a helm to tell: the chart lints, what is committed is what it renders, and wrong values are refused.
+
+  tests/deploy/helm_cases.py HELM
+"""
+
+import pathlib
+import subprocess
+import sys
+
+DEPLOY = pathlib.Path(__file__).resolve().parents[2] / 'deploy'
+CHART = str(DEPLOY / 'helm')
+CALL_SECONDS = 60
+
+# claim: (values, what the refusal names)
+REFUSED = {
+    'an unknown value': ('activatr.replicas=2', 'activatr'),
+    'an unknown key of a program': ('activator.replica=2', 'replica'),
+    'an unknown profile': ('profile=large', 'profile'),
+    'no replicas': ('activator.replicas=0', '/activator/replicas'),
+    'a registry in capitals': ('image.registry=Registry', '/image/registry'),
+    'a variable in small letters': ('autoscaler.env.level=1', "'level' does not match"),
+    'eleven buckets': ('autoscaler.leaderElection.buckets=11', 'buckets'),
+    'an unknown failure policy': ('injection.failurePolicy=Maybe', 'failurePolicy'),
+    'a runtime elsewhere than in /run': ('nodeAgent.runtimeEndpoint=unix:///tmp/x', 'runtimeEndpoint'),
+    'a namespace of Kubernetes': ('namespace=kube-system', "Kubernetes' own"),
+}
+
+# claim: (values, arguments, what is rendered)
+RENDERED = {
+    'sluice-system for a release in default': ('', (), 'kind: Namespace\nmetadata:\n  name: sluice-system\n'),
+    'the namespace of the release': ('', ('--namespace', 'scaling'), '  namespace: scaling\n'),
+    'replicas over the profile': ('profile=small,activator.replicas=7', (), '  replicas: 7\n'),
+    'keys of config-autoscaler as text': ('autoscaler.config.max-scale-limit=50', (), '  max-scale-limit: "50"\n'),
+    'variables as text': ('activator.env.SLUICE_THREADS=1', (), '- name: SLUICE_THREADS\n              value: "1"\n'),
+    'the node agent': ('nodeAgent.enabled=true', (), 'kind: DaemonSet\n'),
+    'a node agent that may act': ('nodeAgent.enabled=true,nodeAgent.dryRun=false', (), 'kind: DaemonSet\n'),
+    'a namespace in which a node agent may run': ('nodeAgent.enabled=true', (), 'enforce: privileged\n'),
+    'a lease for each bucket': ('autoscaler.leaderElection.buckets=3', (), '- autoscaler-bucket-02-of-03\n'),
+    'alerts': ('prometheusRule.enabled=true', (), 'alert: SluiceSheds\n'),
+    'monitors': ('serviceMonitor.enabled=true', (), 'kind: PodMonitor\n'),
+    'dashboards': ('grafana.dashboards=true', (), '"uid": "sluice-overview"'),
+    'a webhook that fails closed': ('injection.failurePolicy=Fail', (), 'failurePolicy: Fail\n'),
+}
+
+# claim: (values, what is not rendered)
+ABSENT = {
+    'a namespace that is there': ('namespace=default', 'kind: Namespace\n'),
+    'the kind, when it is installed apart': ('crds.install=false', 'kind: CustomResourceDefinition\n'),
+    'webhooks without an injector': ('injection.enabled=false', 'WebhookConfiguration'),
+    'rights of an injector that is not there': ('injection.enabled=false', 'injector-certificates'),
+    'policies that were switched off': ('networkPolicy.enabled=false', 'kind: NetworkPolicy\n'),
+    'a view of Knative that nobody asked for': ('', 'serving.knative.dev'),
+    'a dry run that was switched off': ('nodeAgent.enabled=true,nodeAgent.dryRun=false', '--dry-run'),
+}
+
+
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=CALL_SECONDS)
+    return done.returncode == 0, done.stdout + done.stderr
+
+
+def render(helm, values, *arguments):
+    chosen = ('--set', values) if values else ()
+    return run(helm, 'template', 'sluice', CHART, *chosen, *arguments)
+
+
+def failures(helm):
+    """One line for each case that does not hold."""
+    good, said = run(sys.executable, '-B', str(DEPLOY / 'render'), '--check', '--helm', helm)
+    if not good:
+        yield f'what is committed is what the chart renders: {said.strip()}'
+    for profile in ('small', 'standard', 'ha'):
+        good, said = run(helm, 'lint', '--strict', CHART, '--set', f'profile={profile}')
+        if not good:
+            yield f'profile {profile} lints: {said.strip()}'
+    for claim, (values, named) in REFUSED.items():
+        good, said = render(helm, values)
+        if good or named not in said:
+            yield f'refuses {claim}, naming {named}: {said.strip()[:500]}'
+    for claim, (values, arguments, wanted) in RENDERED.items():
+        good, said = render(helm, values, *arguments)
+        if not good or wanted not in said:
+            yield f'renders {claim}: {said.strip()[:500] if not good else "it is absent"}'
+    for claim, (values, unwanted) in ABSENT.items():
+        good, said = render(helm, values)
+        if not good or unwanted in said:
+            yield f'leaves out {claim}: {said.strip()[:500] if not good else "it is there"}'
+
+
+def main():
+    failed = list(failures(sys.argv[1]))
+    for line in failed:
+        print(line)
+    total = 4 + len(REFUSED) + len(RENDERED) + len(ABSENT)
+    print(f'{total - len(failed)} passed, {len(failed)} failed')
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

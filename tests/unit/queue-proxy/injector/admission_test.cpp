@@ -1,0 +1,159 @@
+#include "queue-proxy/injector/patch/admission.h"
+
+#include "queue-proxy/injector/patch/base64_text.h"
+#include "tests/unit/queue-proxy/injector/pods.h"
+
+#include <gtest/gtest.h>
+
+namespace sluice::injector {
+namespace {
+
+using Result = AdmissionAnswer::Result;
+
+std::string review_of(const Json& object) {
+  return Json{{"apiVersion", "admission.k8s.io/v1"},
+              {"kind", "AdmissionReview"},
+              {"request", {{"uid", "u-1"}, {"namespace", "shop"}, {"object", object}}}}
+      .dump();
+}
+
+std::optional<ScalerFacts> no_scaler(const std::string&, const OwnerName&) {
+  return std::nullopt;
+}
+
+std::string no_rival(const std::string&, const OwnerName&, const std::string&) {
+  return {};
+}
+
+Json response_of(const AdmissionAnswer& answer) {
+  return answer.status == 200 ? Json::parse(answer.body)["response"] : Json(answer.body);
+}
+
+Json pod_of_deployment() {
+  Json pod = plain_pod();
+  pod["metadata"]["labels"]["pod-template-hash"] = "5f";
+  pod["metadata"]["ownerReferences"] =
+      Json::parse(R"([{"kind": "ReplicaSet", "name": "shop-5f", "controller": true}])");
+  return pod;
+}
+
+TEST(Mutation, EchoesTheUidAndPatchesAsInjectDoes) {
+  const Json pod = pod_of_deployment();
+
+  const AdmissionAnswer answer = answer_mutation(review_of(pod), no_scaler, usual_settings());
+
+  EXPECT_EQ(answer.result, Result::patched);
+  const Json response = response_of(answer);
+  EXPECT_EQ(response["uid"], "u-1");
+  EXPECT_EQ(response["allowed"], true);
+  EXPECT_EQ(response["patchType"], "JSONPatch");
+  EXPECT_EQ(response["patch"], base64_text(json_patch(pod, injected(pod))));
+}
+
+TEST(Mutation, OfAnInjectedPodHasNoPatch) {
+  const AdmissionAnswer answer =
+      answer_mutation(review_of(injected(plain_pod())), no_scaler, usual_settings());
+  EXPECT_EQ(answer.result, Result::skipped);
+  EXPECT_FALSE(response_of(answer).contains("patch"));
+  EXPECT_EQ(response_of(answer)["allowed"], true);
+}
+
+TEST(Mutation, AsksForTheScalerOfTheDeployment) {
+  std::string asked;
+  const auto find = [&](const std::string& space, const OwnerName& target) {
+    asked = space + " " + target.kind + " " + target.name;
+    return std::optional<ScalerFacts>{};
+  };
+  (void)answer_mutation(review_of(pod_of_deployment()), find, usual_settings());
+  EXPECT_EQ(asked, "shop Deployment shop");
+}
+
+TEST(Mutation, RefusesAPodThatWasMeantAndWarnsOfAnother) {
+  Json pod = plain_pod();
+  pod["spec"]["containers"][0].erase("ports");
+  const AdmissionAnswer warned = answer_mutation(review_of(pod), no_scaler, usual_settings());
+  EXPECT_EQ(warned.result, Result::skipped);
+  EXPECT_EQ(response_of(warned)["allowed"], true);
+  EXPECT_EQ(response_of(warned)["warnings"].size(), 1U);
+
+  const auto scaled = [](const std::string&, const OwnerName&) {
+    return std::optional{ScalerFacts{.name = "a", .service = "a"}};
+  };
+  const Json by_scaler = response_of(answer_mutation(review_of(pod), scaled, usual_settings()));
+  pod["metadata"]["labels"]["sluice.dev/inject"] = "true";
+  const Json by_label = response_of(answer_mutation(review_of(pod), no_scaler, usual_settings()));
+  for (const Json& response : {by_scaler, by_label}) {
+    EXPECT_EQ(response["allowed"], false);
+    EXPECT_EQ(response["status"]["code"], 422);
+    EXPECT_NE(text(response["status"], "message").find("sluice.dev/port"), std::string::npos);
+  }
+}
+
+TEST(Mutation, OfNonsenseIsABadRequest) {
+  for (
+      const char* body :
+      {"", "{", "[]", "{}",
+       R"({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1beta1"})",
+       R"({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"})",
+       R"({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {"uid": "a"}})"}) {
+    const AdmissionAnswer answer = answer_mutation(body, no_scaler, usual_settings());
+    EXPECT_EQ(answer.status, 400) << body;
+    EXPECT_EQ(answer.result, Result::garbled) << body;
+  }
+  const std::string deep(1'000'000, '[');
+  EXPECT_EQ(answer_mutation(deep, no_scaler, usual_settings()).status, 400);
+}
+
+Json scaler(const char* spec, const char* annotations = "{}") {
+  Json document = Json::parse(R"({"metadata": {"name": "a"}})");
+  document["metadata"]["annotations"] = Json::parse(annotations);
+  document["spec"] = Json::parse(spec);
+  return document;
+}
+
+std::string validated(const Json& document) {
+  const AdmissionAnswer answer = answer_validation(review_of(document), no_rival);
+  const Json response = response_of(answer);
+  return response["allowed"] == true ? "allowed" : text(response["status"], "message");
+}
+
+TEST(Validation, ComparesSpecKeysWithAnnotations) {
+  EXPECT_EQ(validated(scaler(R"({"targetRef": {"name": "b"}})")), "allowed");
+  EXPECT_EQ(validated(scaler(R"({"autoscaling": {"min": 5}})",
+                             R"({"autoscaling.knative.dev/max-scale": "3"})")),
+            "the least number of replicas, 5, is above the most, 3; lower spec.autoscaling.min "
+            "(annotation min-scale) or raise max (max-scale)");
+  EXPECT_EQ(validated(scaler(R"({"autoscaling": {"min": 5, "max": 9}})",
+                             R"({"autoscaling.knative.dev/max-scale": "3"})")),
+            "allowed");
+  EXPECT_EQ(validated(scaler("{}", R"({"autoscaling.knative.dev/min-scale": "many"})")),
+            "annotation autoscaling.knative.dev/min-scale is `many`; give a whole number, or use "
+            "spec.autoscaling.min");
+}
+
+TEST(Validation, NeverKeepsAnObjectFromGoing) {
+  Json document = scaler("{}", R"({"autoscaling.knative.dev/min-scale": "many"})");
+  document["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  EXPECT_EQ(validated(document), "allowed");
+}
+
+TEST(Validation, WarnsOfAnotherScalerOfTheSameTarget) {
+  const auto rival = [](const std::string&, const OwnerName& target, const std::string& name) {
+    return target == OwnerName{"Deployment", "b"} && name == "a" ? std::string{"c"} : std::string{};
+  };
+  const Json response =
+      response_of(answer_validation(review_of(scaler(R"({"targetRef": {"name": "b"}})")), rival));
+  EXPECT_EQ(response["allowed"], true);
+  EXPECT_EQ(response["warnings"].size(), 1U);
+}
+
+TEST(Base64, PadsAsItShould) {
+  EXPECT_EQ(base64_text(""), "");
+  EXPECT_EQ(base64_text("f"), "Zg==");
+  EXPECT_EQ(base64_text("fo"), "Zm8=");
+  EXPECT_EQ(base64_text("foo"), "Zm9v");
+  EXPECT_EQ(base64_text("foob"), "Zm9vYg==");
+}
+
+}  // namespace
+}  // namespace sluice::injector
