@@ -2,7 +2,10 @@
 
 #include "activator/io/autoscaler_stream.h"
 #include "activator/io/knative_link.h"
+#include "activator/kubernetes/io/cluster_metrics.h"
 #include "activator/version.h"
+#include "common/kube/access.h"
+#include "common/kube/client.h"
 #include "common/net/open_files.h"
 #include "common/net/ready_line.h"
 #include "common/net/side_limits.h"
@@ -90,7 +93,9 @@ App::App(Config config)
              .queue_depth = config_.queue_depth,
              .queue_wait = config_.queue_wait,
              .pod_ip = config_.pod_ip}},
-      directory_{io_, config_.platform_path, book_, log_, {}},
+      doors_{io_,    clock_,
+             front_, [this](const RevisionId& id) { return book_.find(id); },
+             log_,   {.host = config_.http.host, .limits = config_.limits}},
       status_{[this](std::string& out) { write_metrics(out); }, [this] { return checks(); }},
       serving_tls_{config_.certs_dir, config_.tls_settings, log_},
       serving_{io_, clock_, front_, config_.limits},
@@ -109,11 +114,72 @@ App::App(Config config)
     wakes_.forget(handle);
   });
   serving_.on_quiet([this] { check_drained(); });
+  doors_.on_quiet([this] { check_drained(); });
 }
 
 App::~App() = default;
 
 Result<int, Problem> App::open() {
+  if (config_.pods_over_tls) {
+    const auto trusted = pod_tls_.open();
+    if (!trusted) return settings::named("SLUICE_POD_TLS", trusted.error());
+    prober_.set_door([this](RevisionHandle revision, net::Address& address) {
+      return pod_tls_.door(front_.id_of(revision).space, address);
+    });
+  }
+  return config_.platform_path.empty() ? open_cluster() : serve();
+}
+
+// Nothing listens before the cluster has told what it has: a request would hear that its revision
+// does not exist.
+Result<int, Problem> App::open_cluster() {
+  auto access = kube::find_access(settings::process_environment());
+  if (!access) return settings::named("SLUICE_PLATFORM", access.error());
+  auto client = kube::Client::make(io_, clock_, log_, std::move(*access));
+  if (!client) return settings::named("SLUICE_PLATFORM", client.error());
+  if (config_.autoscalers.size() == 1) autoscaler_ = service_target(config_.autoscalers.front());
+  // Of another namespace nothing may be read: the name then stands for one replica.
+  if (autoscaler_ && autoscaler_->space != config_.system_space) autoscaler_.reset();
+  const auto seed = static_cast<std::uint64_t>(clock_.now().time_since_epoch().count());
+  cluster_ = std::make_unique<ClusterPlatform>(
+      io_, clock_, log_, std::move(*client),
+      ClusterSpec{.system_space = config_.system_space,
+                  .autoscaler = autoscaler_ ? autoscaler_->service : std::string{},
+                  .seed = seed ^ std::hash<std::string>{}(config_.pod)},
+      book_, doors_);
+  cluster_->on_autoscalers([this](const std::vector<std::string>& /*addresses*/) {
+    if (peer_) peer_->follow(replicas());
+  });
+  cluster_->start([this] { begin_serving(); });
+  return 0;
+}
+
+void App::begin_serving() {
+  if (signals_.seen()) return;
+  const auto served = serve();
+  if (served) return;
+  log_.write(log::Severity::error, served.error().text());
+  leave(1);
+}
+
+Result<int, Problem> App::serve() {
+  if (const auto listening = listen(); !listening) return listening.error();
+  if (const auto linked = open_link(); !linked) return linked.error();
+  book_.set_own({addresses_[0].second, addresses_[1].second});
+  if (!config_.platform_path.empty()) {
+    directory_ = std::make_unique<files::PlatformDirectory>(io_, config_.platform_path, book_, log_,
+                                                            files::PlatformOptions{});
+    if (const auto problem = directory_->open()) {
+      return settings::named("SLUICE_PLATFORM", *problem);
+    }
+  }
+  serving_begun_ = true;
+  peer_->start();
+  tick();
+  return tell_ready();
+}
+
+Result<int, Problem> App::listen() {
   const auto http = serving_.listen(config_.http);
   if (!http) return settings::named("SLUICE_HTTP_ADDRESS", http.error());
   const auto h2c = serving_.listen(config_.h2c);
@@ -129,19 +195,18 @@ Result<int, Problem> App::open() {
     if (!metrics) return settings::named("SLUICE_METRICS_ADDRESS", metrics.error());
     addresses_.emplace_back("metrics", *metrics);
   }
-  if (config_.pods_over_tls) {
-    const auto trusted = pod_tls_.open();
-    if (!trusted) return settings::named("SLUICE_POD_TLS", trusted.error());
-    prober_.set_door([this](RevisionHandle revision, net::Address& address) {
-      return pod_tls_.door(front_.id_of(revision).space, address);
-    });
+  return 0;
+}
+
+// The autoscalers to talk to, each once: a name that stands for several is not resolved but
+// followed, so that one which comes is known at once and none is left out.
+std::vector<std::string> App::replicas() const {
+  if (!autoscaler_ || cluster_->autoscalers().empty()) return config_.autoscalers;
+  std::vector<std::string> targets;
+  for (const std::string& ip : cluster_->autoscalers()) {
+    targets.push_back(net::Address{.host = ip, .port = autoscaler_->port, .path = {}}.text());
   }
-  const auto linked = open_link();
-  if (!linked) return linked.error();
-  book_.set_own({*http, *h2c});
-  if (const auto problem = directory_.open()) return settings::named("SLUICE_PLATFORM", *problem);
-  peer_->start();
-  return tell_ready();
+  return targets;
 }
 
 Result<int, Problem> App::open_link() {
@@ -157,8 +222,9 @@ Result<int, Problem> App::open_link() {
     reached.host = config_.pod_ip;
   }
   auto stream = AutoscalerStream::make(io_, clock_, log_,
-                                       {.targets = config_.autoscalers,
+                                       {.targets = replicas(),
                                         .tls_dir = config_.rpc_tls_dir,
+                                        .tls_name = autoscaler_ ? autoscaler_->host : std::string{},
                                         .self = {.activator = config_.pod,
                                                  .address = reached.text(),
                                                  .version = std::string{kVersion}}},
@@ -205,7 +271,6 @@ int App::run() {
   log_.write(log::Severity::info, "started",
              {{"connections_max", std::to_string(config_.limits.connections_max)}});
   signals_.listen([this] { drain(); }, [this] { leave(1); });
-  tick();
   io_.run();
   telemetry_.flush();
   return exit_code_;
@@ -242,6 +307,7 @@ void App::tick() {
     }
     peer_->tick(stats, held(now), now);
     front_.sweep();
+    doors_.sweep();
     serving_tls_.look();
     if (config_.pods_over_tls) pod_tls_.look();
     // A late tick is followed by one at its proper time; ticks that passed altogether are skipped.
@@ -314,12 +380,17 @@ void App::write_metrics(std::string& out) const {
   text.family("sluice_activator_index", MetricType::gauge,
               "Its place among the activators, -1 while it has not seen itself.");
   text.value({}, prober_.place().index);
+  if (cluster_) write_cluster_metrics(text, *cluster_, doors_);
 }
 
 // Unready at once; whoever has not heard is served as before until the quiet period is over.
 void App::drain() {
   front_.set_unready(kLeaving);
   log_.write(log::Severity::info, "draining");
+  if (!serving_begun_) {
+    leave(0);
+    return;
+  }
   drain_timer_.expires_after(config_.drain_quiet);
   drain_timer_.async_wait([this](const boost::system::error_code& ec) {
     if (!ec) on_quiet_over();
@@ -331,11 +402,18 @@ void App::on_quiet_over() {
   serving_.stop_accepting();
   serving_.close_after_responses();
   serving_.close_tunnels();
+  doors_.stop_accepting();
+  doors_.close_after_responses();
+  doors_.close_tunnels();
   settle_soon(kSettleSteps);
 }
 
+std::size_t App::in_flight() const {
+  return serving_.in_flight() + doors_.in_flight();
+}
+
 void App::check_drained() {
-  if (quiet_over_ && serving_.in_flight() == 0) settle_soon(kSettleSteps);
+  if (quiet_over_ && in_flight() == 0) settle_soon(kSettleSteps);
 }
 
 // Never at once: a request ends from deep inside its connection, and one that has just been read
@@ -351,8 +429,9 @@ void App::settle_soon(int steps_left) {
 // connection may not have left: neither is cut. Connections that only linger get kSettleSteps.
 void App::settle(int steps_left) {
   serving_.close_idle();
-  if (serving_.in_flight() > 0) return;
-  if (serving_.connections() == 0 || steps_left == 0) {
+  doors_.close_idle();
+  if (in_flight() > 0) return;
+  if (serving_.connections() + doors_.connections() == 0 || steps_left == 0) {
     leave(0);
     return;
   }
@@ -362,6 +441,7 @@ void App::settle(int steps_left) {
 void App::leave(int code) {
   exit_code_ = code;
   serving_.stop_accepting();
+  doors_.stop_accepting();
   metrics_.stop_accepting();
   // What was answered is with the kernel already; idle connections end with the process.
   io_.stop();

@@ -9,6 +9,9 @@
 #include "activator/io/status_server.h"
 #include "activator/io/telemetry.h"
 #include "activator/io/wake_watch.h"
+#include "activator/kubernetes/core/service_target.h"
+#include "activator/kubernetes/io/cluster_platform.h"
+#include "activator/kubernetes/io/scaler_doors.h"
 #include "common/files/platform_directory.h"
 #include "common/log/log.h"
 #include "common/net/proxy_server.h"
@@ -20,6 +23,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,8 +42,13 @@ class App final : private FrontOwner {
 
  private:
   [[nodiscard]] Result<int, Problem> open();
+  [[nodiscard]] Result<int, Problem> open_cluster();
+  [[nodiscard]] Result<int, Problem> serve();
+  [[nodiscard]] Result<int, Problem> listen();
   [[nodiscard]] Result<int, Problem> open_link();
+  [[nodiscard]] std::vector<std::string> replicas() const;
   [[nodiscard]] Result<int, Problem> tell_ready() const;
+  void begin_serving();
   void tick();
   void drain();
   void on_quiet_over();
@@ -50,6 +59,7 @@ class App final : private FrontOwner {
   [[nodiscard]] PeerEvents peer_events();
   [[nodiscard]] std::vector<proto::Waiting> held(TimePoint now) const;
   void apply(const proto::RevisionState& state);
+  [[nodiscard]] std::size_t in_flight() const;
   [[nodiscard]] std::vector<Check> checks() const;
   void write_metrics(std::string& out) const;
 
@@ -73,7 +83,10 @@ class App final : private FrontOwner {
   FrontGateway front_;
   PodProber prober_;
   RevisionBook book_;
-  files::PlatformDirectory directory_;
+  ScalerDoors doors_;
+  std::unique_ptr<files::PlatformDirectory> directory_;  // or
+  std::unique_ptr<ClusterPlatform> cluster_;
+  std::optional<ServiceTarget> autoscaler_;  // when its replicas are followed
   std::unique_ptr<AutoscalerPeer> peer_;
   StatusServer status_;
   net::ServingTls serving_tls_;
@@ -84,6 +97,7 @@ class App final : private FrontOwner {
   boost::asio::steady_timer ticker_;
   boost::asio::steady_timer drain_timer_;
   TimePoint next_tick_;
+  bool serving_begun_ = false;
   bool reached_ = false;  // by or of an autoscaler, once
   bool quiet_over_ = false;
   int exit_code_ = 0;

@@ -37,14 +37,9 @@ void read_identity(EnvReader& reader, std::string_view resolv_conf, Config& conf
 void read_platform(EnvReader& reader, Config& config) {
   const char* const name = "SLUICE_PLATFORM";
   const std::string value = reader.find(name).value_or("kubernetes");
-  if (value == "kubernetes") {
-    reader.complain({"SLUICE_PLATFORM=kubernetes, the default, is not built yet",
-                     "set SLUICE_PLATFORM=dir:PATH and describe revisions and pods by files in "
-                     "PATH"});
-    return;
-  }
+  if (value == "kubernetes") return;
   if (!value.starts_with(kDirectory) || value.size() == kDirectory.size()) {
-    reader.refuse(name, value, "dir:PATH");
+    reader.refuse(name, value, "kubernetes or dir:PATH");
     return;
   }
   config.platform_path = value.substr(kDirectory.size());

@@ -24,7 +24,7 @@ struct Config {
   std::string pod_ip;          ///< POD_IP: finds itself among the activators by it
   std::string system_space;    ///< SYSTEM_NAMESPACE
   std::string cluster_domain;  ///< CLUSTER_DOMAIN, else of resolv.conf, else cluster.local
-  std::string platform_path;   ///< PATH of SLUICE_PLATFORM=dir:PATH
+  std::string platform_path;   ///< PATH of SLUICE_PLATFORM=dir:PATH; empty: kubernetes
 
   net::Address http;                  ///< SLUICE_HTTP_ADDRESS, :8012
   net::Address h2c;                   ///< SLUICE_H2C_ADDRESS, :8013

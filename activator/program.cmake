@@ -11,6 +11,6 @@ if(TARGET sluice_rpc)
       sluice::rpc
       sluice::files sluice::log sluice::request_log sluice::request_log_sink sluice::metrics_server
       sluice::settings sluice::observability sluice::tls_variables sluice::tls_client
-      sluice::serving_tls sluice::end_signals)
+      sluice::serving_tls sluice::end_signals sluice::activator_platform)
   sluice_program(activator SOURCES main.cpp DEPS sluice::activator_app sluice::command_line)
 endif()

@@ -87,7 +87,7 @@ AutoscalerLink::Heard AutoscalerLink::received(Stream stream, proto::AutoscalerM
   } else if (auto* state = std::get_if<proto::RevisionState>(&message)) {
     take_state(stream, *peer, std::move(*state), heard);
   } else if (const auto* gone = std::get_if<proto::RevisionGone>(&message)) {
-    take_gone(stream, *gone, heard);
+    take_gone(stream, *peer, *gone, heard);
   } else if (std::holds_alternative<proto::SnapshotEnd>(message)) {
     end_snapshot(stream, *peer, heard);
   } else if (auto* buckets = std::get_if<proto::Buckets>(&message)) {
@@ -251,10 +251,14 @@ void AutoscalerLink::take_same(Stream stream, Held& held) {
   confirm(held);
 }
 
-void AutoscalerLink::take_gone(Stream stream, const proto::RevisionGone& gone, Heard& heard) {
+// One that has given the bucket away drops the revision and does not know whether it is gone: what it
+// said stays in force until the next owner speaks.
+void AutoscalerLink::take_gone(Stream stream, const Peer& peer, const proto::RevisionGone& gone,
+                               Heard& heard) {
   const auto at = held_.find(gone.revision);
   if (at == held_.end()) return;
-  if (!is_source_of(stream, at->second) || gone.version <= at->second.state.version) {
+  const bool may_say = is_source_of(stream, at->second) && owns(peer, gone.revision);
+  if (!may_say || gone.version <= at->second.state.version) {
     ++counts_.stale;
     return;
   }
@@ -268,8 +272,9 @@ void AutoscalerLink::end_snapshot(Stream stream, Peer& peer, Heard& heard) {
   std::erase_if(held_, [&](const auto& each) {
     const auto& [revision, held] = each;
     if (listed.contains(revision) || !is_source_of(stream, held)) return false;
-    // What a replica said that is no more is judged by whoever has its bucket now.
-    if (held.source != stream && !owns(peer, revision)) return false;
+    // It is judged by whoever has its bucket now, whether the replica that said it is no more or has
+    // only given the bucket away.
+    if (!owns(peer, revision)) return false;
     heard.gone.push_back(revision);
     return true;
   });

@@ -144,7 +144,7 @@ class AutoscalerLink {
   void take_buckets(Peer& peer, proto::Buckets buckets);
   void take_state(Stream stream, Peer& peer, proto::RevisionState state, Heard& heard);
   void take_same(Stream stream, Held& held);
-  void take_gone(Stream stream, const proto::RevisionGone& gone, Heard& heard);
+  void take_gone(Stream stream, const Peer& peer, const proto::RevisionGone& gone, Heard& heard);
   void end_snapshot(Stream stream, Peer& peer, Heard& heard);
   void confirm(Held& held);
   [[nodiscard]] bool is_source_of(Stream stream, const Held& held) const;

@@ -43,12 +43,13 @@ ProbeResult judge_probe(int status, std::string_view body, bool has_sluice_error
 }
 
 void Destinations::set_pod(std::string_view dest, bool ready, TimePoint now,
-                           DestinationChanges& changes) {
+                           DestinationChanges& changes, bool fast_ready) {
+  const bool fast = fast_ready && spec_.fast_ready;
   auto found = pods_.find(dest);
   const bool is_new = found == pods_.end();
   if (is_new) {
     found = pods_.emplace(std::string(dest), Pod{}).first;
-  } else if (found->second.ready == ready) {
+  } else if (found->second.ready == ready && found->second.fast == fast) {
     return;
   }
   Entry& entry = *found;
@@ -56,10 +57,11 @@ void Destinations::set_pod(std::string_view dest, bool ready, TimePoint now,
   ready_ += ready ? 1U : 0U;
   ready_ -= pod.ready ? 1U : 0U;
   pod.ready = ready;
+  pod.fast = fast;
   if (ready && spec_.mode == MeshMode::disabled) {
     pod.checking = false;
     use(entry, true, changes);
-  } else if (!ready && pod.usable && !spec_.fast_ready) {
+  } else if (!ready && pod.usable && !fast) {
     use(entry, false, changes);
   } else if (!ready && pod.usable) {
     pod.checking = true;
@@ -189,7 +191,7 @@ bool Destinations::wants_probe(const Pod& pod) const {
   if (spec_.mode == MeshMode::enabled) {
     return false;
   }
-  return pod.usable ? pod.checking : pod.ready || spec_.fast_ready;
+  return pod.usable ? pod.checking : pod.ready || pod.fast;
 }
 
 bool Destinations::wants_cluster_ip() const {
@@ -279,7 +281,7 @@ void Destinations::passed(Entry& entry, TimePoint now, DestinationChanges& chang
   pod.failures = 0;
   pod.silences = 0;
   pod.checking = false;
-  if (pod.ready || spec_.fast_ready) {
+  if (pod.ready || pod.fast) {
     use(entry, true, changes);
     if (cluster_healthy_) {
       leave_cluster_ip(now);

@@ -29,8 +29,9 @@ enum class MeshMode : std::uint8_t {
 struct DestinationsSpec {
   MeshMode mode = MeshMode::automatic;
   bool passthrough_lb = false;  ///< pods are addressed through the mesh: never the cluster IP
-  /// Whether a sidecar's word counts before the platform's. False with an exec readiness probe or a
-  /// startup probe (activator.md 6.3): then a pod is used only once the platform calls it ready.
+  /// Whether a sidecar's word counts before the platform's, where the pod allows it too. False with
+  /// an exec readiness probe or a startup probe (activator.md 6.3): then a pod is used only once
+  /// the platform calls it ready.
   bool fast_ready = true;
   Duration probe_timeout = std::chrono::milliseconds{300};  ///< PROBE_TIMEOUT
   Duration probe_gap_max = std::chrono::milliseconds{200};  ///< PROBE_FREQUENCY: slowest rhythm
@@ -114,8 +115,10 @@ class Destinations {
 
   explicit Destinations(const DestinationsSpec& spec) : spec_{spec} {}
 
-  /// The pod at `dest` exists; `ready` is the platform's word. Told again when that changes.
-  void set_pod(std::string_view dest, bool ready, TimePoint now, DestinationChanges& changes);
+  /// The pod at `dest` exists; `ready` is the platform's word, `fast_ready` whether its sidecar
+  /// counts before that. Told again when either changes.
+  void set_pod(std::string_view dest, bool ready, TimePoint now, DestinationChanges& changes,
+               bool fast_ready = true);
 
   /// The pod at `dest` exists no more. A dest that is not known changes nothing.
   void remove_pod(std::string_view dest, TimePoint now, DestinationChanges& changes);
@@ -160,6 +163,7 @@ class Destinations {
 
   struct Pod {
     bool ready = false;     // the platform's word
+    bool fast = true;       // the sidecar's counts before it
     bool usable = false;    // told as pod_usable
     bool checking = false;  // usable, and to be probed all the same
     Voice voice = Voice::none;

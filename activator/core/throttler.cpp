@@ -125,6 +125,11 @@ void Throttler::set_pods(std::span<const PodState> pods, std::vector<Admission>&
   pods_changed(before, admitted);
 }
 
+void Throttler::set_pod_limit(std::int32_t container_concurrency) {
+  CHECK(container_concurrency >= 0);
+  pod_limit_ = static_cast<std::uint32_t>(container_concurrency);
+}
+
 void Throttler::update_pod(const PodState& pod, std::vector<Admission>& admitted) {
   const std::optional<std::int64_t> before = roster_.capacity();
   roster_.list(pod, limit_of(pod));

@@ -124,6 +124,10 @@ class Throttler {
     return enter({.cookie = cookie, .since = now, .deadline = deadline, .tried = tried}, now);
   }
 
+  /// What a pod without a capacity of its own carries from now on, 0 for no limit. It counts for
+  /// each pod from when that is told next (update_pod). The policy stays what it was.
+  void set_pod_limit(std::int32_t container_concurrency);
+
   /// A request on `pod` has ended. Appends who runs in its place. Leaving a pod more often than
   /// entering it is a broken invariant.
   void leave(PodRef pod, std::vector<Admission>& admitted);

@@ -43,6 +43,10 @@ class AutoscalerPeer {
   virtual void tick(std::span<const RevisionStat> stats, std::span<const proto::Waiting> waiting,
                     TimePoint now) = 0;
 
+  /// The targets of all replicas from now on; not from within an event. Whoever has one door only
+  /// passes it over.
+  virtual void follow(const std::vector<std::string>& /*targets*/) {}
+
   /// What is in force for a revision; null when nobody has spoken of it.
   [[nodiscard]] virtual const proto::RevisionState* state(const RevisionId& revision) const = 0;
 

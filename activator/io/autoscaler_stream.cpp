@@ -2,14 +2,16 @@
 
 #include "common/proto/activator_stream_codec.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 namespace sluice::activator {
 
-AutoscalerStream::AutoscalerStream(const Clock& clock, const log::Logger& log, StreamSpec spec,
-                                   PeerEvents events)
-    : clock_{clock},
+AutoscalerStream::AutoscalerStream(boost::asio::io_context& io, const Clock& clock,
+                                   const log::Logger& log, StreamSpec spec, PeerEvents events)
+    : io_{io},
+      clock_{clock},
       log_{log},
       spec_{std::move(spec)},
       events_{std::move(events)},
@@ -21,33 +23,72 @@ Result<std::unique_ptr<AutoscalerStream>, Problem> AutoscalerStream::make(
     boost::asio::io_context& io, const Clock& clock, const log::Logger& log, StreamSpec spec,
     PeerEvents events) {
   std::unique_ptr<AutoscalerStream> made{
-      new AutoscalerStream{clock, log, std::move(spec), std::move(events)}};
-  AutoscalerStream& self = *made;
-  for (const std::string& target : self.spec_.targets) {
-    const auto stream = self.link_.add();
-    if (!stream) return Problem{"too many autoscaler addresses", "name each replica once"};
-    self.replicas_.push_back(std::make_unique<Replica>());
-    Replica& replica = *self.replicas_.back();
-    replica.stream = *stream;
-    rpc::ClientOptions options{.target = target, .method = proto::kActivatorStreamMethod};
-    options.tls_dir = self.spec_.tls_dir;
-    options.seed = std::hash<std::string>{}(self.spec_.self.activator + target);
-    auto client = rpc::Client::make(
-        io, std::move(options),
-        {.on_connected = [&self, &replica] { self.connected(replica); },
-         .on_message = [&self,
-                        &replica](std::string bytes) { self.received(replica, std::move(bytes)); },
-         .on_writable = [&self, &replica] { self.pump(replica); },
-         .on_closed = [&self, &replica](
-                          const rpc::Client::Closed& closed) { self.closed(replica, closed); }});
-    if (!client) return client.error();
-    replica.client = std::move(*client);
+      new AutoscalerStream{io, clock, log, std::move(spec), std::move(events)}};
+  for (const std::string& target : made->spec_.targets) {
+    if (auto problem = made->add(target)) return std::move(*problem);
   }
   return made;
 }
 
+std::optional<Problem> AutoscalerStream::add(const std::string& target) {
+  auto made = std::make_unique<Replica>();
+  Replica& replica = *made;
+  rpc::ClientOptions options{.target = target, .method = proto::kActivatorStreamMethod};
+  options.tls_dir = spec_.tls_dir;
+  options.tls_name = spec_.tls_name;
+  options.seed = std::hash<std::string>{}(spec_.self.activator + target);
+  auto client = rpc::Client::make(
+      io_, std::move(options),
+      {.on_connected = [this, &replica] { connected(replica); },
+       .on_message = [this, &replica](std::string bytes) { received(replica, std::move(bytes)); },
+       .on_writable = [this, &replica] { pump(replica); },
+       .on_closed =
+           [this, &replica](const rpc::Client::Closed& closed) { this->closed(replica, closed); }});
+  if (!client) return client.error();
+  const auto stream = link_.add();
+  if (!stream) return Problem{"too many autoscaler addresses", "name each replica once"};
+  replica.stream = *stream;
+  replica.client = std::move(*client);
+  replicas_.push_back(std::move(made));
+  return std::nullopt;
+}
+
 void AutoscalerStream::start() {
+  started_ = true;
   for (const auto& replica : replicas_) replica->client->start();
+}
+
+void AutoscalerStream::follow(const std::vector<std::string>& targets) {
+  spec_.targets = targets;
+  settle();
+}
+
+// Who comes is dialled before who goes is dropped: the last channel of a process takes its time.
+void AutoscalerStream::settle() {
+  incomplete_ = false;
+  for (const std::string& target : spec_.targets) {
+    const bool known =
+        std::any_of(replicas_.begin(), replicas_.end(),
+                    [&target](const auto& replica) { return replica->client->target() == target; });
+    if (known) continue;
+    if (const auto problem = add(target)) {
+      ++errors_;
+      incomplete_ = true;
+      log_.write(log::Severity::error, "a replica of the autoscaler cannot be dialled",
+                 {{"autoscaler", target}, {"reason", problem->text()}});
+      continue;
+    }
+    if (started_) replicas_.back()->client->start();
+  }
+  std::erase_if(replicas_, [this](const auto& replica) {
+    const std::string& target = replica->client->target();
+    const auto& wanted = spec_.targets;
+    if (std::find(wanted.begin(), wanted.end(), target) != wanted.end()) return false;
+    log_.write(log::Severity::info, "a replica of the autoscaler is no more",
+               {{"autoscaler", target}});
+    link_.remove(replica->stream);
+    return true;
+  });
 }
 
 void AutoscalerStream::poke(const RevisionStat& stat, const proto::Waiting& held, TimePoint now) {
@@ -57,6 +98,7 @@ void AutoscalerStream::poke(const RevisionStat& stat, const proto::Waiting& held
 
 void AutoscalerStream::tick(std::span<const RevisionStat> stats,
                             std::span<const proto::Waiting> waiting, TimePoint now) {
+  if (incomplete_) settle();
   link_.tick(stats, waiting, now);
   pump_all();
 }

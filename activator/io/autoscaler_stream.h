@@ -10,6 +10,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ namespace sluice::activator {
 struct StreamSpec {
   std::vector<std::string> targets;  ///< `host:port` or `unix:/path`, one per replica
   std::string tls_dir;               ///< empty: clear text
+  std::string tls_name = {};         ///< in every replica's certificate; empty: its target's own
   AutoscalerLink::Self self;
 };
 
@@ -35,6 +37,7 @@ class AutoscalerStream final : public AutoscalerPeer {
   void poke(const RevisionStat& stat, const proto::Waiting& held, TimePoint now) override;
   void tick(std::span<const RevisionStat> stats, std::span<const proto::Waiting> waiting,
             TimePoint now) override;
+  void follow(const std::vector<std::string>& targets) override;
   [[nodiscard]] const proto::RevisionState* state(const RevisionId& revision) const override;
 
   [[nodiscard]] bool reachable() const override { return link_.welcomed() > 0; }
@@ -48,20 +51,26 @@ class AutoscalerStream final : public AutoscalerPeer {
     bool told = false;  // that it cannot be reached
   };
 
-  AutoscalerStream(const Clock& clock, const log::Logger& log, StreamSpec spec, PeerEvents events);
+  AutoscalerStream(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
+                   StreamSpec spec, PeerEvents events);
 
+  [[nodiscard]] std::optional<Problem> add(const std::string& target);
+  void settle();
   void connected(Replica& replica);
   void received(Replica& replica, std::string bytes);
   void closed(Replica& replica, const rpc::Client::Closed& closed);
   void pump(Replica& replica);
   void pump_all();
 
+  boost::asio::io_context& io_;
   const Clock& clock_;
   const log::Logger& log_;
   StreamSpec spec_;
   PeerEvents events_;
   AutoscalerLink link_;
   std::uint64_t errors_ = 0;
+  bool started_ = false;
+  bool incomplete_ = false;  // spec_.targets has one that could not be added
   std::vector<std::unique_ptr<Replica>> replicas_;
 };
 

@@ -23,6 +23,7 @@ struct FrontCounts {
   std::array<metrics::Histogram<12>, kStarts> depth{};  ///< kDepths
   std::array<std::uint64_t, 3> retries{};               ///< by PodRefusal
   std::array<std::uint64_t, 4> choices{};               ///< by BalancingPolicy
+  std::uint64_t ignored = 0;                            ///< counted nowhere else for scaling
   std::uint64_t probes = 0;                             ///< answered here
   std::uint64_t unrouted = 0;                           ///< requests that named no revision
   std::uint64_t unread = 0;                             ///< requests that could not be read

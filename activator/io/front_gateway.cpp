@@ -52,14 +52,14 @@ std::unique_ptr<net::ExchangeState> FrontGateway::make_state() {
   return std::make_unique<State>();
 }
 
-void FrontGateway::begin(net::Exchange& exchange) {
+void FrontGateway::begin_by(net::Exchange& exchange, Router& router) {
   state_of(exchange) = State{};
   if (const auto answer = answer_probe(exchange.request(), unready_)) {
     ++counts_.probes;
     exchange.respond(*answer);
     return;
   }
-  Routed routed = router_.route(exchange.request());
+  Routed routed = router.route(exchange.request());
   if (const auto* own = std::get_if<http::OwnResponse>(&routed)) {
     ++counts_.unrouted;
     exchange.respond(*own);
@@ -87,6 +87,12 @@ void FrontGateway::begin_for(net::Exchange& exchange, RevisionHandle handle) {
   ++revision.requests;
   ++requests_;
   exchange.set_timeouts(revision.timeouts);
+  state.ignored = revision.ignore && revision.ignore->match(exchange.request());
+  if (state.ignored) {
+    ++counts_.ignored;
+    enter(exchange, now);
+    return;
+  }
   const bool poke = reporter_.in(revision.reporter, now);
   if (revision.refused_until && state.cold && now < *revision.refused_until) {
     exchange.respond(refusal_of(revision, Error::start_failed, *revision.refused_until - now));
@@ -100,6 +106,7 @@ void FrontGateway::begin_for(net::Exchange& exchange, RevisionHandle handle) {
 void FrontGateway::enter(net::Exchange& exchange, TimePoint now) {
   State& state = state_of(exchange);
   Revision& revision = *state.revision;
+  if (state.ignored && revision.throttler.pods() == 0) return turn_away(exchange);
   const Entered entered = revision.throttler.enter(
       Arrival{.cookie = cookie_of(exchange),
               .since = exchange.arrived(),
@@ -136,6 +143,10 @@ void FrontGateway::queue(net::Exchange& exchange, Ticket ticket, TimePoint now) 
   state.queued_at = now;
   state.ticket = ticket;
   state.budget_bytes = bytes;
+  if (state.ignored) {
+    state.ignored_at = revision.ignored_waiting.size();
+    revision.ignored_waiting.push_back(&exchange);
+  }
   const std::int64_t ahead = revision.throttler.waiting() - 1;
   counts_.depth[state.cold ? FrontCounts::cold : FrontCounts::warm].observe(kDepths.find(ahead),
                                                                             ahead);
@@ -178,7 +189,7 @@ void FrontGateway::dispatch(Revision& revision, const std::vector<Admission>& ad
   for (const Admission& admission : admitted) {
     net::Exchange& exchange = exchange_of(admission.cookie);
     State& state = state_of(exchange);
-    leave_queue(state, now);
+    leave_queue(exchange, state, now);
     const auto waited = std::max<std::int64_t>(0, (now - state.queued_at).count());
     counts_.wait[state.cold ? FrontCounts::cold : FrontCounts::warm].observe(
         metrics::kSeconds.find(waited), waited);
@@ -192,16 +203,31 @@ void FrontGateway::dismiss(const std::vector<Dismissal>& dismissed,
                            const http::OwnResponse& response) {
   for (const Dismissal& dismissal : dismissed) {
     net::Exchange& exchange = exchange_of(dismissal.cookie);
-    leave_queue(state_of(exchange), clock_.now());
+    leave_queue(exchange, state_of(exchange), clock_.now());
     exchange.respond(response);
   }
 }
 
-void FrontGateway::leave_queue(State& state, TimePoint now) {
+void FrontGateway::leave_queue(net::Exchange& exchange, State& state, TimePoint now) {
   state.queued = false;
+  if (state.ignored) {
+    std::vector<net::Exchange*>& waiting = state.revision->ignored_waiting;
+    CHECK(waiting[state.ignored_at] == &exchange);
+    state_of(*waiting.back()).ignored_at = state.ignored_at;
+    waiting[state.ignored_at] = waiting.back();
+    waiting.pop_back();
+  }
   state.waited += std::max(Duration{0}, now - state.queued_at);
   budget_.give_back(state.budget_bytes);
   state.budget_bytes = 0;
+}
+
+void FrontGateway::turn_away(net::Exchange& exchange) {
+  state_of(exchange).asleep = true;
+  http::OwnResponse response = http::response_for(
+      Error::cannot_scale, "the service sleeps, and this request wakes nobody\n");
+  response.sluice_error = "asleep";
+  exchange.respond(response);
 }
 
 void FrontGateway::leave_pod(State& state, TimePoint now) {
@@ -300,10 +326,10 @@ void FrontGateway::end(net::Exchange& exchange, const net::Outcome& outcome) {
   if (state.revision == nullptr) return;
   Revision& revision = *state.revision;
   const TimePoint now = clock_.now();
-  reporter_.out(revision.reporter, now);
+  if (!state.ignored) reporter_.out(revision.reporter, now);
   if (state.queued) {
     revision.throttler.cancel(state.ticket);
-    leave_queue(state, now);
+    leave_queue(exchange, state, now);
     schedule(revision);
   }
   owner_.on_served(revision.handle, {.head = exchange.request(),
@@ -314,7 +340,8 @@ void FrontGateway::end(net::Exchange& exchange, const net::Outcome& outcome) {
                                      .waited = state.waited,
                                      .cold = state.cold,
                                      .secure = exchange.secure(),
-                                     .dispatched = state.reached});
+                                     .dispatched = state.reached,
+                                     .asleep = state.asleep});
   if (state.pod != nullptr) leave_pod(state, now);
   --revision.requests;
   --requests_;

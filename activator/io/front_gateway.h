@@ -4,6 +4,7 @@
 #include "activator/core/request_reporter.h"
 #include "activator/core/throttler.h"
 #include "activator/io/front_counts.h"
+#include "common/ignore/rules.h"
 #include "common/net/exchange.h"
 #include "common/net/upstream_pool.h"
 #include "common/time/clock.h"
@@ -81,6 +82,7 @@ struct Served {
   bool cold = false;        ///< there was no pod when it came
   bool secure = false;      ///< the client came over TLS
   bool dispatched = false;  ///< a pod was chosen
+  bool asleep = false;      ///< it wakes nobody, and there was no pod
 };
 
 /// Why a pod did not take a request that was sent to it.
@@ -158,6 +160,13 @@ class FrontGateway final : public net::Gateway {
   /// Timers for requests from now on.
   void set_timeouts(RevisionHandle revision, const net::Timeouts& timeouts);
 
+  /// Requests at once on a pod, for each one from when it is listed next.
+  void set_pod_limit(RevisionHandle revision, std::int32_t container_concurrency);
+
+  /// Requests from now on that count for nothing and wake nobody; null: none. They take their
+  /// places as all do, and without a pod hear that the service sleeps.
+  void set_ignore(RevisionHandle revision, std::shared_ptr<const ignore::Rules> rules);
+
   /// What growth is possible (activator.md 14.3). Those who cannot be served are told so at once.
   void set_grant(RevisionHandle revision, const FrontGrant& grant);
 
@@ -177,7 +186,8 @@ class FrontGateway final : public net::Gateway {
   /// The figures of the interval that ends now, one per revision that is not idle.
   void report(TimePoint now, std::vector<RevisionStat>& stats) { reporter_.report(now, stats); }
 
-  /// One revision that is not idle, as the autoscaler and metrics see it.
+  /// One revision that is not idle, as the autoscaler and metrics see it. Who counts for nothing is
+  /// not among those who wait, though the oldest may be one.
   struct Busy {
     RevisionHandle revision;
     const RevisionId& id;
@@ -214,7 +224,12 @@ class FrontGateway final : public net::Gateway {
   void sweep();
 
   [[nodiscard]] std::unique_ptr<net::ExchangeState> make_state() override;
-  void begin(net::Exchange& exchange) override;
+
+  void begin(net::Exchange& exchange) override { begin_by(exchange, router_); }
+
+  /// The same for a request whose revision `router` finds: probes are answered first here too.
+  void begin_by(net::Exchange& exchange, Router& router);
+
   bool upstream_failed(net::Exchange& exchange, const net::ConnectFailure& failure) override;
   net::ResponseVerdict response(net::Exchange& exchange, const http::ResponseHead& head,
                                 std::string& extra) override;
@@ -244,7 +259,10 @@ class FrontGateway final : public net::Gateway {
   [[nodiscard]] static bool may_retry(net::Exchange& exchange);
   void retry(net::Exchange& exchange, PodRefusal refusal);
   void leave_pod(State& state, TimePoint now);
-  void leave_queue(State& state, TimePoint now);
+  void leave_queue(net::Exchange& exchange, State& state, TimePoint now);
+  void turn_away(net::Exchange& exchange);
+  void drop_pod(Revision& revision, const PodId& pod);
+  void turn_away_without_pods(Revision& revision);
   void retire(Revision& revision, std::unique_ptr<Pod> pod);
   [[nodiscard]] static bool swept(Revision& revision);
   void schedule(Revision& revision);

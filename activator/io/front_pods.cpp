@@ -95,6 +95,7 @@ void FrontGateway::set_pods(RevisionHandle handle, std::span<const FrontPod> pod
     retire(revision, std::move(next->second));
     next = revision.pods.erase(next);
   }
+  turn_away_without_pods(revision);
 }
 
 net::UpstreamPool& FrontGateway::know_pod(RevisionHandle handle, const FrontPod& pod) {
@@ -121,15 +122,35 @@ void FrontGateway::list_pod(RevisionHandle handle, const PodId& id, bool avoid) 
 
 void FrontGateway::unlist_pod(RevisionHandle handle, const PodId& id) {
   Revision& revision = at(handle);
+  drop_pod(revision, id);
+  turn_away_without_pods(revision);
+}
+
+void FrontGateway::drop_pod(Revision& revision, const PodId& id) {
   std::vector<Admission> admitted;
   (void)revision.throttler.remove_pod(id, admitted);
   dispatch(revision, admitted);
   schedule(revision);
 }
 
+// Nobody will be woken for those who count for nothing: without a pod they wait in vain.
+void FrontGateway::turn_away_without_pods(Revision& revision) {
+  if (revision.ignored_waiting.empty() || revision.throttler.pods() > 0) return;
+  const TimePoint now = clock_.now();
+  while (!revision.ignored_waiting.empty()) {
+    net::Exchange& exchange = *revision.ignored_waiting.back();
+    State& state = state_of(exchange);
+    revision.throttler.cancel(state.ticket);
+    leave_queue(exchange, state, now);
+    turn_away(exchange);
+  }
+  schedule(revision);
+}
+
 void FrontGateway::trust_pod(RevisionHandle handle, const PodId& id, bool avoid) {
-  if (at(handle).throttler.waiting() == 0) return;
-  unlist_pod(handle, id);
+  Revision& revision = at(handle);
+  if (revision.throttler.waiting() == 0) return;
+  drop_pod(revision, id);
   list_pod(handle, id, avoid);
 }
 
@@ -151,6 +172,14 @@ void FrontGateway::retire(Revision& revision, std::unique_ptr<Pod> pod) {
 
 void FrontGateway::set_timeouts(RevisionHandle revision, const net::Timeouts& timeouts) {
   at(revision).timeouts = timeouts;
+}
+
+void FrontGateway::set_pod_limit(RevisionHandle revision, std::int32_t container_concurrency) {
+  at(revision).throttler.set_pod_limit(container_concurrency);
+}
+
+void FrontGateway::set_ignore(RevisionHandle revision, std::shared_ptr<const ignore::Rules> rules) {
+  at(revision).ignore = std::move(rules);
 }
 
 void FrontGateway::set_grant(RevisionHandle handle, const FrontGrant& grant) {
@@ -205,7 +234,7 @@ std::optional<FrontGateway::Busy> FrontGateway::busy_of(const Revision* revision
   if (revision == nullptr || revision->requests == 0 || revision->removed) return std::nullopt;
   return Busy{.revision = revision->handle,
               .id = revision->id,
-              .waiting = revision->throttler.waiting(),
+              .waiting = waiting(revision->handle),
               .running = revision->throttler.in_flight(),
               .oldest = revision->throttler.oldest_waiting()};
 }
@@ -215,7 +244,8 @@ const RevisionId& FrontGateway::id_of(RevisionHandle revision) const {
 }
 
 std::int32_t FrontGateway::waiting(RevisionHandle revision) const {
-  return at(revision).throttler.waiting();
+  const Revision& own = at(revision);
+  return own.throttler.waiting() - static_cast<std::int32_t>(own.ignored_waiting.size());
 }
 
 std::optional<TimePoint> FrontGateway::oldest_waiting(RevisionHandle revision) const {

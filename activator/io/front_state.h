@@ -41,7 +41,9 @@ struct FrontGateway::Revision {
   std::unordered_map<PodId, std::unique_ptr<Pod>> pods;
   std::vector<std::pair<PodRef, Pod*>> by_slot;  // what a PodRef meant last
   std::vector<std::unique_ptr<Pod>> leaving;     // removed, and not yet at rest
-  std::unique_ptr<FrontGrant> grant;             // null: nothing was said
+  std::shared_ptr<const ignore::Rules> ignore;
+  std::vector<net::Exchange*> ignored_waiting;  // those in the queue that count for nothing
+  std::unique_ptr<FrontGrant> grant;            // null: nothing was said
   std::optional<TimePoint> refused_until;
   std::optional<TimePoint> due;  // as it stands in due_
   std::int64_t requests = 0;     // between begin and end
@@ -56,11 +58,14 @@ struct FrontGateway::State final : net::ExchangeState {
   std::array<PodRef, Throttler::kTriedMax> tried{};
   std::size_t tried_count = 0;
   std::int64_t budget_bytes = 0;
+  std::size_t ignored_at = 0;   // its place in ignored_waiting
   TimePoint deadline = kNever;  // of its wait
   TimePoint queued_at{};        // its present wait
   TimePoint dispatched{};
   Duration waited{0};
   bool queued = false;
+  bool ignored = false;   // counts for nothing, wakes nobody
+  bool asleep = false;    // and was told that the service sleeps
   bool cold = false;      // there was no pod when it came
   bool reached = false;   // a pod was chosen
   bool pod_full = false;  // the pod it runs on has said so

@@ -34,6 +34,7 @@ struct PodProber::Watch {
   struct Pod {
     std::string name;
     bool ready = false;
+    bool fast_ready = true;
     bool suspected = false;
     std::unique_ptr<net::UpstreamPool> probed_in_clear;  // only where requests are encrypted
   };
@@ -88,6 +89,19 @@ void PodProber::add(RevisionHandle revision, std::int32_t container_concurrency)
   const std::size_t index = index_of(revision);
   if (watches_.size() <= index) watches_.resize(index + 1);
   watches_[index].container_concurrency = container_concurrency;
+  watches_[index].among.reset();
+}
+
+void PodProber::set_limit(RevisionHandle revision, std::int32_t container_concurrency) {
+  watches_.at(index_of(revision)).container_concurrency = container_concurrency;
+  front_.set_pod_limit(revision, container_concurrency);
+  Watch* watch = find(revision);
+  if (watch == nullptr) return;
+  watch->container_concurrency = container_concurrency;
+  for (const std::string& dest : watch->listed) {
+    front_.list_pod(revision, PodId{dest}, watch->avoid.contains(dest));
+  }
+  assign(*watch);
 }
 
 void PodProber::remove(RevisionHandle revision) {
@@ -135,7 +149,10 @@ void PodProber::drop(Watch& watch, const std::string& dest, TimePoint now) {
 
 void PodProber::take(Watch& watch, const PlatformPod& pod, TimePoint now) {
   const auto found = watch.pods.find(pod.dest);
-  if (found != watch.pods.end() && found->second.ready == pod.ready) return;
+  if (found != watch.pods.end() && found->second.ready == pod.ready &&
+      found->second.fast_ready == pod.fast_ready) {
+    return;
+  }
   if (found == watch.pods.end()) {
     FrontPod known{.id = PodId{pod.dest}, .address = pod.address};
     known.host = pod.address.is_unix() ? pod.name : pod.dest;
@@ -148,9 +165,11 @@ void PodProber::take(Watch& watch, const PlatformPod& pod, TimePoint now) {
           std::make_unique<net::UpstreamPool>(io_, pod.address, net::UpstreamLimits{.idle_max = 1});
     }
   }
-  watch.pods.find(pod.dest)->second.ready = pod.ready;
+  Watch::Pod& told = watch.pods.find(pod.dest)->second;
+  told.ready = pod.ready;
+  told.fast_ready = pod.fast_ready;
   DestinationChanges changes;
-  watch.destinations.set_pod(pod.dest, pod.ready, now, changes);
+  watch.destinations.set_pod(pod.dest, pod.ready, now, changes, pod.fast_ready);
   apply(watch, changes);
 }
 
@@ -169,8 +188,20 @@ void PodProber::set_place(const ActivatorPlace& place) {
   if (place == place_) return;
   place_ = place;
   for (const Place& entry : watches_) {
-    if (entry.watch) assign(*entry.watch);
+    if (entry.watch && !entry.among) assign(*entry.watch);
   }
+}
+
+void PodProber::set_place(RevisionHandle revision, const ActivatorPlace& place) {
+  Place& entry = watches_.at(index_of(revision));
+  if (entry.among == place) return;
+  entry.among = place;
+  if (entry.watch) assign(*entry.watch);
+}
+
+const ActivatorPlace& PodProber::place(RevisionHandle revision) const {
+  const std::optional<ActivatorPlace>& among = watches_.at(index_of(revision)).among;
+  return among ? *among : place_;
 }
 
 void PodProber::suspect(RevisionHandle revision, const PodId& pod) {
@@ -202,7 +233,8 @@ void PodProber::apply(Watch& watch, const DestinationChanges& changes) {
 }
 
 bool PodProber::takes_all(const Watch& watch) const {
-  return watch.container_concurrency == 0 || place_.activators <= 1 || place_.index < 0 ||
+  const ActivatorPlace& mine = place(watch.revision);
+  return watch.container_concurrency == 0 || mine.activators <= 1 || mine.index < 0 ||
          watch.usable.size() <= 1;
 }
 
@@ -210,7 +242,8 @@ bool PodProber::takes_all(const Watch& watch) const {
 void PodProber::assign(Watch& watch) {
   watch.whole = takes_all(watch);
   std::vector<std::string> mine{watch.usable.begin(), watch.usable.end()};
-  if (!watch.whole) mine = assigned_of(std::move(mine), place_, watch.container_concurrency);
+  if (!watch.whole)
+    mine = assigned_of(std::move(mine), place(watch.revision), watch.container_concurrency);
   std::vector<std::string> gone;
   std::set_difference(watch.listed.begin(), watch.listed.end(), mine.begin(), mine.end(),
                       std::back_inserter(gone));

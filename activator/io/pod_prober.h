@@ -25,10 +25,11 @@ namespace sluice::activator {
 
 /// A pod as the platform tells of it.
 struct PlatformPod {
-  std::string dest;      ///< `ip:port` or `unix:/path`: what names it here
-  std::string name;      ///< another one at the same dest is another pod
-  net::Address address;  ///< of its sidecar
-  bool ready = false;    ///< the platform's word
+  std::string dest;        ///< `ip:port` or `unix:/path`: what names it here
+  std::string name;        ///< another one at the same dest is another pod
+  net::Address address;    ///< of its sidecar
+  bool ready = false;      ///< the platform's word
+  bool fast_ready = true;  ///< its sidecar's counts before it
 };
 
 struct ProberSpec {
@@ -62,6 +63,9 @@ class PodProber {
 
   void add(RevisionHandle revision, std::int32_t container_concurrency);
 
+  /// Another limit than at add(): what runs goes on, whoever comes meets the new one.
+  void set_limit(RevisionHandle revision, std::int32_t container_concurrency);
+
   /// Its pods are gone for the gateway too.
   void remove(RevisionHandle revision);
 
@@ -74,7 +78,12 @@ class PodProber {
   /// The place of this activator among all.
   void set_place(const ActivatorPlace& place);
 
+  /// Among those that serve this revision, where that is known; it counts before the other.
+  void set_place(RevisionHandle revision, const ActivatorPlace& place);
+
   [[nodiscard]] const ActivatorPlace& place() const { return place_; }
+
+  [[nodiscard]] const ActivatorPlace& place(RevisionHandle revision) const;
 
   /// A request could not be handed to this pod. Changes no pod before it returns.
   void suspect(RevisionHandle revision, const PodId& pod);
@@ -129,7 +138,8 @@ class PodProber {
 
   struct Place {
     std::int32_t container_concurrency = 0;
-    std::unique_ptr<Watch> watch;  // null while it has no pods
+    std::optional<ActivatorPlace> among;  // those that serve it
+    std::unique_ptr<Watch> watch;         // null while it has no pods
   };
 
   std::vector<Place> watches_;  // by index_of

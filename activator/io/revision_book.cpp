@@ -3,6 +3,7 @@
 #include "activator/core/revision_table.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::activator {
 
@@ -119,17 +120,35 @@ void RevisionBook::on_revision(files::RevisionFile file) {
     by_index_[index] = entry.get();
   } else {
     front_.set_timeouts(entry->handle, timeouts_of(file));
-    if (entry->container_concurrency != file.container_concurrency) {
-      log_.write(log::Severity::warning,
-                 "a revision's container concurrency is fixed; the new value is passed over",
-                 {{"revision", file.id.space + "/" + file.id.name}});
+    // A revision of Knative's never changes; a RequestScaler may be edited at any time.
+    if (std::exchange(entry->container_concurrency, file.container_concurrency) !=
+        file.container_concurrency) {
+      prober_.set_limit(entry->handle, file.container_concurrency);
     }
   }
   entry->names = {file.service, annotation(file, kConfiguration)};
   const RevisionHandle handle = entry->handle;
+  ignore(*entry, file);
   claim(*entry, file.hosts);
+  place(*entry, file.activators);
   if (is_new && added_) added_(file.id, handle);
   tell_pods(handle, file);
+}
+
+// The same annotations come with every change of a pod: rules are read when their texts are others.
+void RevisionBook::ignore(Entry& entry, const files::RevisionFile& file) {
+  std::string paths = annotation(file, ignore::kPathsKey);
+  std::string agents = annotation(file, ignore::kAgentsKey);
+  if (entry.ignore ? entry.ignore->read_from(paths, agents) : paths.empty() && agents.empty()) {
+    return;
+  }
+  const auto rules = std::make_shared<ignore::Rules>(std::move(paths), std::move(agents));
+  for (const Problem& problem : rules->problems()) {
+    log_.write(log::Severity::warning, "an ignore rule is left out",
+               {{"revision", file.id.space + "/" + file.id.name}, {"reason", problem.text()}});
+  }
+  entry.ignore = rules;
+  front_.set_ignore(entry.handle, rules->empty() ? nullptr : rules);
 }
 
 // Terminating pods take no new requests, and one without an address cannot be reached yet.
@@ -138,7 +157,7 @@ void RevisionBook::tell_pods(RevisionHandle handle, const files::RevisionFile& f
   pods.reserve(file.pods.size());
   for (const files::PodEntry& pod : file.pods) {
     if (!pod.address || pod.terminating) continue;
-    pods.push_back({pod.address->text(), pod.id.name, *pod.address, pod.ready});
+    pods.push_back({pod.address->text(), pod.id.name, *pod.address, pod.ready, pod.fast_ready});
   }
   // Two pods at one address are one that was replaced: the last in the file is there now.
   std::stable_sort(pods.begin(), pods.end(),
@@ -191,6 +210,14 @@ void RevisionBook::set_own(std::vector<net::Address> own) {
 void RevisionBook::on_activators(std::vector<net::Address> activators) {
   activators_ = std::move(activators);
   place();
+}
+
+// Where its requests go to pods directly nobody's place is told: the last one stays in force, as it
+// does where this activator is not among those told.
+void RevisionBook::place(const Entry& entry, const std::vector<std::string>& activators) {
+  const bool member =
+      std::find(activators.begin(), activators.end(), spec_.pod_ip) != activators.end();
+  if (member) prober_.set_place(entry.handle, place_among(activators, spec_.pod_ip, {}));
 }
 
 // Its own address as the file has it: a listener on all interfaces is known by POD_IP.

@@ -63,6 +63,7 @@ class RevisionBook final : public Router, public files::PlatformListener {
     std::int32_t container_concurrency = 0;
     std::vector<std::string> hosts;
     RevisionNames names;
+    std::shared_ptr<const ignore::Rules> ignore;
   };
 
   // Looked up by views: a request allocates nothing to be routed.
@@ -105,6 +106,8 @@ class RevisionBook final : public Router, public files::PlatformListener {
   [[nodiscard]] const Entry* named(const RevisionName& name) const;
   void claim(Entry& entry, std::vector<std::string> hosts);
   void tell_pods(RevisionHandle handle, const files::RevisionFile& file);
+  void ignore(Entry& entry, const files::RevisionFile& file);
+  void place(const Entry& entry, const std::vector<std::string>& activators);
   void place();
 
   FrontGateway& front_;

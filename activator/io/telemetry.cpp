@@ -31,9 +31,9 @@ constexpr std::array<std::string_view, 4> kPolicies{"first-available", "round-ro
 constexpr std::array<std::string_view, 3> kRefusals{"unreachable", "draining", "queue-full"};
 constexpr std::array<std::string_view, FrontCounts::kStarts> kStarts{"warm", "cold"};
 
-constexpr std::array<std::string_view, 11> kReasons{
+constexpr std::array<std::string_view, 12> kReasons{
     "",         "queue-full", "queue-wait", "timeout",     "cannot-scale", "start-failed",
-    "draining", "no-route",   "upstream",   "client-gone", "other"};
+    "draining", "no-route",   "upstream",   "client-gone", "asleep",       "other"};
 
 std::uint32_t method_index(std::string_view method) {
   const auto found = std::find(kMethods.begin() + 1, kMethods.end(), method);
@@ -84,7 +84,8 @@ Telemetry::Telemetry(boost::asio::io_context& io, const settings::ObservabilityC
   }
 }
 
-Telemetry::Reason Telemetry::reason_of(const net::Outcome& outcome) {
+Telemetry::Reason Telemetry::reason_of(const Served& served) {
+  const net::Outcome& outcome = served.outcome;
   switch (outcome.end) {
     case net::Outcome::End::answered:
       return Reason::none;
@@ -106,7 +107,7 @@ Telemetry::Reason Telemetry::reason_of(const net::Outcome& outcome) {
     case Error::deadline_exceeded:
       return Reason::timeout;
     case Error::cannot_scale:
-      return Reason::cannot_scale;
+      return served.asleep ? Reason::asleep : Reason::cannot_scale;
     case Error::start_failed:
       return Reason::start_failed;
     case Error::draining:
@@ -177,10 +178,12 @@ void Telemetry::served(RevisionHandle handle, const RevisionId& id, const Revisi
     const std::int64_t way = std::max<std::int64_t>(0, (served.took - served.waited).count());
     upstream_.observe(kSeconds.find(way), way);
   }
-  const Reason reason = reason_of(served.outcome);
+  const Reason reason = reason_of(served);
   ++reasons_[static_cast<std::size_t>(reason)];
   if (request_log_.enabled()) log_request(id, names, served, status);
-  if (status >= 500 && reason != Reason::none) tell_failure(id, served, reason, now);
+  // Whoever asks a service that sleeps, without waking it, asks all the time.
+  if (status >= 500 && reason != Reason::none && reason != Reason::asleep)
+    tell_failure(id, served, reason, now);
 }
 
 void Telemetry::log_request(const RevisionId& id, const RevisionNames& names, const Served& served,
@@ -335,6 +338,9 @@ void Telemetry::write_queues(Exposition& text, const FrontGateway& front) const 
     if (reason == static_cast<std::size_t>(Reason::other)) count += counts.unread;
     text.count(label_text({{"reason", kReasons[reason]}}), count);
   }
+  text.family("sluice_activator_ignored_total", MetricType::counter,
+              "Requests that counted for nothing and woke nobody.");
+  text.count({}, counts.ignored);
   text.family("sluice_activator_probes_answered_total", MetricType::counter,
               "Probes of others, answered here.");
   text.count({}, counts.probes);

@@ -64,6 +64,7 @@ class Telemetry {
     no_route,
     upstream,
     client_gone,
+    asleep,
     other,
     count,
   };
@@ -81,7 +82,7 @@ class Telemetry {
     std::vector<Series> series;  // few: by method, status and version
   };
 
-  [[nodiscard]] static Reason reason_of(const net::Outcome& outcome);
+  [[nodiscard]] static Reason reason_of(const Served& served);
   [[nodiscard]] static std::string labels_of(std::uint32_t key);
   [[nodiscard]] Revision& revision_of(RevisionHandle handle);
   [[nodiscard]] static Series& series_of(Revision& revision, const Served& served, int status);

@@ -5,11 +5,11 @@ import threading
 
 
 class Listening:
-    """A port of this machine; each connection is given to `take(sock)`, on a thread of ours."""
+    """A port of `host`; each connection is given to `take(sock)`, on a thread of ours."""
 
-    def __init__(self, take, port=0):
+    def __init__(self, take, port=0, host='127.0.0.1'):
         self.take = take
-        self.listener = socket.create_server(('127.0.0.1', port), backlog=256)
+        self.listener = socket.create_server((host, port), backlog=256)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
 

@@ -20,12 +20,12 @@ from wire import PATIENCE, Reader
 class Door:
     """A listener whose connections are served by a thread each."""
 
-    def __init__(self, port=0):
+    def __init__(self, port=0, host='127.0.0.1'):
         self.changed = threading.Condition()
         self.sockets = []
-        self.listening = Listening(self.take, port)
+        self.listening = Listening(self.take, port, host)
         self.port = self.listening.port
-        self.address = f'127.0.0.1:{self.port}'
+        self.address = f'{host}:{self.port}'
 
     def take(self, sock):
         self.sockets.append(sock)
@@ -114,7 +114,7 @@ class KnativeAutoscaler(Door):
 class StreamAutoscaler(Door):
     """The autoscaler's end of protocols.md 3: welcomes, takes stats, sends states."""
 
-    def __init__(self, port=0, protocol=1):
+    def __init__(self, port=0, protocol=1, host='127.0.0.1'):
         self.protocol = protocol
         self.hellos = []
         self.batches = []  # (stats, {revision: requests held})
@@ -123,7 +123,7 @@ class StreamAutoscaler(Door):
         self.version = 0
         self.streams = []  # (connection, stream, socket)
         self.lock = threading.RLock()
-        super().__init__(port)
+        super().__init__(port, host)
 
     def serve(self, sock):
         connection = h2.connection.H2Connection(

@@ -39,10 +39,17 @@ class Settings(ActivatorCase):
             self.assertEqual(status, 1, f'{name}={value}')
             self.assertIn(name, text)
 
-    def test_kubernetes_is_refused_and_the_directory_named_as_the_way(self):
-        status, text = self.complaint(SLUICE_PLATFORM='kubernetes')
+    def test_outside_a_cluster_and_without_a_kubeconfig_the_ways_to_one_are_named(self):
+        status, text = self.complaint(SLUICE_PLATFORM='kubernetes', HOME='/nonexistent', KUBECONFIG='',
+                                      SLUICE_KUBECONFIG='', KUBERNETES_SERVICE_HOST='')
         self.assertEqual(status, 1)
-        self.assertIn('dir:PATH', text)
+        self.assertIn('SLUICE_KUBECONFIG', text)
+
+    def test_a_kubeconfig_that_is_not_there_is_named(self):
+        status, text = self.complaint(SLUICE_PLATFORM='kubernetes',
+                                      SLUICE_KUBECONFIG='/nonexistent/kubeconfig')
+        self.assertEqual(status, 1)
+        self.assertIn('/nonexistent/kubeconfig', text)
 
     def test_a_directory_that_is_not_there_is_named(self):
         status, text = self.complaint(SLUICE_PLATFORM='dir:/nonexistent/sluice')

@@ -191,6 +191,33 @@ TEST_F(AutoscalerLinkTest, TheHeirOfAReplicaForgetsWhatItLeft) {
   EXPECT_EQ(link.received(heir, proto::SnapshotEnd{0}).gone, std::vector<RevisionId>{kApp});
 }
 
+TEST_F(AutoscalerLinkTest, WhoGivesABucketAwayErasesNothing) {
+  const std::vector<std::string> all{"b-0"};
+  const Stream old = welcomed({all, all, 1});
+  (void)say(old, kApp, 5, {"10.0.0.1:8012"});
+
+  (void)link.received(old, proto::Buckets{all, {}, 1});
+
+  EXPECT_TRUE(link.received(old, proto::RevisionGone{kApp, 6}).gone.empty());
+  EXPECT_TRUE(link.received(old, proto::SnapshotEnd{0}).gone.empty());
+  ASSERT_NE(link.state(kApp), nullptr);
+  const Stream heir = welcomed({all, all, 2});
+  EXPECT_EQ(say(heir, kApp, 1ULL << 33U).states.size(), 1U);
+  EXPECT_TRUE(link.received(old, proto::RevisionGone{kApp, 1ULL << 34U}).gone.empty());
+}
+
+TEST_F(AutoscalerLinkTest, AnOldOwnerThatComesBackErasesNothingOfItsHeir) {
+  const std::vector<std::string> all{"b-0"};
+  const Stream old = welcomed({all, all, 1});
+  (void)say(old, kApp, 5);
+  (void)link.received(old, proto::SnapshotEnd{1});
+  link.lost(old);
+  reconnect(old, {all, {}, 2});
+
+  EXPECT_TRUE(link.received(old, proto::SnapshotEnd{0}).gone.empty());
+  EXPECT_NE(link.state(kApp), nullptr);
+}
+
 TEST_F(AutoscalerLinkTest, ARevisionGoesByTheWordOfWhoToldOfIt) {
   const Stream first = welcomed();
   const Stream second = welcomed();

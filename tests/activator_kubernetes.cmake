@@ -1,0 +1,18 @@
+# The activator in a cluster: what it makes of the objects it is told of, and its ports.
+set(cluster_tests ${CMAKE_CURRENT_SOURCE_DIR}/unit/activator/kubernetes)
+sluice_test(activator_cluster_test
+  SOURCES ${cluster_tests}/cluster_view_test.cpp ${cluster_tests}/door_table_test.cpp
+          ${cluster_tests}/pod_readiness_test.cpp ${cluster_tests}/replica_slices_test.cpp
+  DEPS sluice::activator_cluster sluice::activator_core)
+sluice_test(activator_cluster_objects_test
+  SOURCES ${cluster_tests}/cluster_objects_test.cpp
+  DEPS sluice::activator_cluster_objects)
+sluice_test(activator_doors_test
+  SOURCES ${cluster_tests}/scaler_doors_test.cpp unit/common/net/stage.cpp
+  DEPS sluice::activator_doors)
+if(TARGET sluice_activator_app)
+  sluice_test(activator_autoscaler_stream_test
+    SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/unit/activator/io/autoscaler_stream_test.cpp
+            unit/common/rpc/rpc_stage.cpp
+    DEPS sluice::activator_app)
+endif()
