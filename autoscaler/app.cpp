@@ -1,14 +1,17 @@
 #include "autoscaler/app.h"
 
 #include "autoscaler/core/buckets.h"
+#include "autoscaler/io/directory_platform.h"
 #include "autoscaler/version.h"
 #include "common/messages/activator_stream.h"
+#include "common/messages/hand_over.h"
 #include "common/messages/node_stream.h"
 #include "common/net/ready_line.h"
 #include "common/net/side_limits.h"
 
+#include <algorithm>
 #include <csignal>
-#include <filesystem>
+#include <iterator>
 #include <utility>
 
 namespace sluice::autoscaler {
@@ -16,9 +19,11 @@ namespace {
 
 constexpr int kBadSetting = 78;
 
+constexpr std::chrono::seconds kHandOverLimit{5};
+
 }  // namespace
 
-// One replica holds the one bucket, and with it every revision.
+// One replica holds the one bucket, and with it every revision; in a cluster, what leases say.
 App::App(Config config)
     : config_{std::move(config)},
       log_{"autoscaler", config_.log_least},
@@ -29,7 +34,7 @@ App::App(Config config)
       hub_{{.autoscaler = config_.name, .version = std::string{kVersion}},
            {.all = buckets_, .owned = buckets_, .epoch = first_version(started_) >> 32U},
            started_},
-      sink_{config_.platform_path, log_},
+      platform_{make_platform()},
       surroundings_{
           .io = io_,
           .clock = clock_,
@@ -37,17 +42,16 @@ App::App(Config config)
           .loop = loop_,
           .hub = hub_,
           .nodes = nodes_,
-          .sink = sink_,
+          .sink = platform_->sink(),
           .ring = ring_,
           .random = random_,
           .activator_connected = [this] { return hub_.connected() > 0 || stats_.connected() > 0; },
           .news = [this] { streams_.news(); }},
       fleet_{surroundings_},
-      pods_{io_, config_.platform_path, log_},
       stats_{io_,
              log_,
              buckets_,
-             {.stats = [this](std::span<const proto::StatMessage> all) { fleet_.pushed(all); }}},
+             {.stats = [this](std::span<const proto::StatMessage> all) { on_stats(all); }}},
       streams_{io_, clock_, log_, hub_,
                [this](const ActivatorHub::Heard& heard) { fleet_.heard(heard); }},
       node_streams_{io_, clock_, log_, nodes_, [this] { fleet_.nodes_changed(); }},
@@ -61,52 +65,129 @@ App::App(Config config)
            hub_,
            nodes_},
       health_{[this] { return checks(); },
-              [this](std::string& out) { write_metrics(out, fleet_, totals()); }},
+              [this](std::string& out) {
+                write_metrics(out, fleet_, totals());
+                platform_->write_metrics(out);
+                if (share_) share_->write_metrics(out);
+                if (relay_) relay_->write_metrics(out);
+              }},
       api_server_{io_, clock_, api_, net::side_limits()},
       health_server_{io_, clock_, health_, net::side_limits()},
       signals_{io_} {}
 
-std::optional<Problem> App::open_platform() {
-  const std::filesystem::path path{config_.platform_path};
-  std::error_code failed;
-  if (!std::filesystem::is_directory(path, failed)) {
-    return Problem{"SLUICE_PLATFORM: " + path.string() + " is not a directory",
-                   "make it, with a directory `revisions` in it"};
+App::~App() = default;
+
+// Where replicas run: files in a directory, or the pods of a cluster.
+std::unique_ptr<Platform> App::make_platform() {
+  if (!config_.platform_path.empty()) {
+    return std::make_unique<DirectoryPlatform>(io_, config_.platform_path, log_);
   }
-  if (auto problem = sink_.open(started_)) return problem;
-  return pods_.open(fleet_);
+  auto cluster =
+      std::make_unique<KubernetesPlatform>(io_, clock_, random_, log_,
+                                           KubernetesSelf{.pod = config_.name,
+                                                          .address = config_.pod_address,
+                                                          .system_space = config_.system_space,
+                                                          .domain = config_.cluster_domain,
+                                                          .shadow = config_.shadow},
+                                           settings::process_environment());
+  cluster_ = cluster.get();
+  return cluster;
+}
+
+// In a cluster nothing is ours before a lease is. A shadow holds none: it decides beside whoever
+// does, and writes nothing.
+std::optional<Problem> App::open_platform() {
+  const bool shared = cluster_ != nullptr && !config_.shadow;
+  if (cluster_ != nullptr && !config_.stats_relay.empty()) {
+    relay_.emplace(io_, clock_, log_, config_.stats_relay);
+  }
+  if (shared) {
+    hub_.set_buckets({.all = buckets_, .owned = {}, .epoch = first_version(started_) >> 32U});
+    cluster_->set_owned(buckets_, {});
+  }
+  auto wrong = platform_->open(fleet_, started_,
+                               [this](const std::optional<Problem>& problem) { settled(problem); });
+  if (wrong || !shared) return wrong;
+  share_.emplace(
+      io_, clock_, random_, log_, *cluster_->client(), fleet_,
+      BucketShareSpec{.self = {.pod = config_.name, .address = config_.pod_address},
+                      .space = config_.system_space,
+                      .domain = config_.cluster_domain,
+                      .grpc_port = config_.grpc.port == 0 ? std::uint16_t{8081} : config_.grpc.port,
+                      .tls_dir = config_.tls_dir},
+      BucketShare::Events{.owned = [this](const std::vector<std::string>& all,
+                                          const std::vector<std::string>& owned,
+                                          std::uint64_t epoch) {
+        // Activators judge what is gone by the buckets, which they hear of first.
+        hub_.set_buckets({.all = all, .owned = owned, .epoch = epoch});
+        stats_.set_owned(owned);
+        cluster_->set_owned(all, {owned.begin(), owned.end()});
+        streams_.news();
+      }});
+  cluster_->confirm_by([this] { share_->confirm(); });
+  share_->start();
+  return std::nullopt;
 }
 
 std::optional<Problem> App::open_doors() {
   const auto stats = stats_.open(config_.stats);
   if (!stats) return settings::named("SLUICE_STATS_ADDRESS", stats.error());
   grpc_.emplace(io_, [this](std::unique_ptr<rpc::Call> call) { on_call(std::move(call)); });
-  const auto grpc =
-      grpc_->open({.address = config_.grpc.text(),
-                   .methods = {proto::kActivatorStreamMethod, proto::kNodeStreamMethod},
-                   .tls_dir = config_.tls_dir,
-                   .calls_max = ActivatorHub::kSessionsMax + NodeBook::kNodesMax});
+  const auto grpc = grpc_->open(
+      {.address = config_.grpc.text(),
+       .methods = {proto::kActivatorStreamMethod, proto::kNodeStreamMethod, proto::kHandOverMethod},
+       .tls_dir = config_.tls_dir,
+       .calls_max = ActivatorHub::kSessionsMax + NodeBook::kNodesMax + HandOverDoor::kCallsMax});
   if (!grpc) return settings::named("SLUICE_GRPC_ADDRESS", grpc.error());
   const auto api = api_server_.listen(config_.api);
   if (!api) return settings::named("SLUICE_API_ADDRESS", api.error());
   const auto metrics = health_server_.listen(config_.metrics);
   if (!metrics) return settings::named("SLUICE_METRICS_ADDRESS", metrics.error());
-  return net::tell_ready(
-      config_.ready_fd, {{"stats", *stats}, {"grpc", *grpc}, {"api", *api}, {"metrics", *metrics}});
+  doors_ = {{"stats", *stats}, {"grpc", *grpc}, {"api", *api}, {"metrics", *metrics}};
+  return settled_ ? net::tell_ready(config_.ready_fd, doors_) : std::nullopt;
+}
+
+// Ready once the doors are open and what there is is known, whichever comes last.
+void App::settled(const std::optional<Problem>& problem) {
+  settled_ = true;
+  if (problem) return fail(*problem, kBadSetting);
+  if (doors_.empty()) return;
+  if (const auto wrong = net::tell_ready(config_.ready_fd, doors_)) fail(*wrong, 1);
+}
+
+void App::fail(const Problem& problem, int code) {
+  log_.write(log::Severity::error, problem.text());
+  exit_code_ = code;
+  io_.stop();
 }
 
 void App::on_call(std::unique_ptr<rpc::Call> call) {
   if (call->method() == proto::kNodeStreamMethod) {
     node_streams_.take(std::move(call));
+  } else if (call->method() == proto::kHandOverMethod) {
+    if (share_) share_->take(std::move(call));
   } else {
     streams_.take(std::move(call));
   }
 }
 
+// What Knative's own autoscaler scales goes on to it and to no replica of ours. A shadow listens.
+void App::on_stats(std::span<const proto::StatMessage> all) {
+  if (relay_) {
+    relay_->take(all, [this](const RevisionId& revision) { return !cluster_->scales(revision); });
+  }
+  if (!share_) return fleet_.pushed(all);
+  if (!relay_) return share_->pushed(all);
+  std::vector<proto::StatMessage> ours;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(ours),
+               [this](const auto& message) { return cluster_->scales(message.revision); });
+  share_->pushed(ours);
+}
+
 int App::run() {
   std::signal(SIGPIPE, SIG_IGN);
-  if (const auto problem = open_platform()) {
-    log_.write(log::Severity::error, problem->text());
+  if (const auto wrong = open_platform()) {
+    log_.write(log::Severity::error, wrong->text());
     return kBadSetting;
   }
   if (const auto problem = open_doors()) {
@@ -126,12 +207,18 @@ void App::give_up() {
   io_.stop();
 }
 
-// Nothing is handed over: whoever comes next reads the same files. Senders of stats are told to
-// come back, and that is all there is to wait for.
+// In a cluster the next holders of our buckets are told what we knew. Beside a directory nothing is
+// handed over: whoever comes next reads the same files.
 void App::leave() {
   log_.write(log::Severity::info, "ends on a signal");
   api_server_.stop_accepting();
   health_server_.stop_accepting();
+  if (!share_) return close_doors();
+  share_->leave(kHandOverLimit, [this] { close_doors(); });
+}
+
+// Senders of stats are told to come back, and that is all there is to wait for.
+void App::close_doors() {
   streams_.close();
   node_streams_.close();
   grpc_.reset();
@@ -139,20 +226,13 @@ void App::leave() {
 }
 
 std::vector<HealthCheck> App::checks() const {
-  const std::vector<std::string> wrong = pods_.wrong();
-  std::string shown;
-  for (const std::string& name : wrong) {
-    if (shown.size() > 200) break;
-    shown += (shown.empty() ? "" : ", ") + name;
-  }
-  return {{"platform", true,
-           wrong.empty() ? "" : std::to_string(wrong.size()) + " wrong files: " + shown},
-          {"orders", sink_.failures() == 0,
-           sink_.failures() == 0 ? "" : "the scale files cannot be written"},
-          {"activators", true,
-           std::to_string(hub_.connected()) + " on a stream, " +
-               std::to_string(stats_.connected()) + " on a WebSocket"},
-          {"shutdown", !signals_.seen(), ""}};
+  std::vector<HealthCheck> all = platform_->checks();
+  all.push_back({"activators", true,
+                 std::to_string(hub_.connected()) + " on a stream, " +
+                     std::to_string(stats_.connected()) + " on a WebSocket"});
+  if (share_) all.push_back(share_->check());
+  all.push_back({"shutdown", !signals_.seen(), ""});
+  return all;
 }
 
 FleetTotals App::totals() const {
@@ -163,7 +243,7 @@ FleetTotals App::totals() const {
           .senders = stats_.connected(),
           .nodes_reporting = nodes_.reporting(),
           .throttled_pods = nodes_.throttled_pods(),
-          .wrong_files = pods_.wrong().size(),
+          .wrong_files = platform_->pods().wrong().size(),
           .started = to_seconds(started_.time_since_epoch())};
 }
 

@@ -5,16 +5,20 @@
 #include "autoscaler/io/activator_streams.h"
 #include "autoscaler/io/api.h"
 #include "autoscaler/io/decision_ring.h"
-#include "autoscaler/io/directory_platform.h"
 #include "autoscaler/io/fleet.h"
 #include "autoscaler/io/fleet_metrics.h"
 #include "autoscaler/io/health_page.h"
 #include "autoscaler/io/node_streams.h"
+#include "autoscaler/io/platform.h"
 #include "autoscaler/io/scale_loop.h"
 #include "autoscaler/io/stat_socket.h"
+#include "autoscaler/kubernetes/io/bucket_share.h"
+#include "autoscaler/kubernetes/io/kubernetes_platform.h"
+#include "autoscaler/kubernetes/knative/io/stat_relay.h"
 #include "common/base/result.h"
 #include "common/log/log.h"
 #include "common/net/proxy_server.h"
+#include "common/net/ready_line.h"
 #include "common/program/end_signals.h"
 #include "common/rpc/server.h"
 #include "common/time/clock.h"
@@ -24,7 +28,9 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sluice::autoscaler {
@@ -34,17 +40,25 @@ namespace sluice::autoscaler {
 class App {
  public:
   explicit App(Config config);
+  ~App();
+  App(const App&) = delete;
+  App& operator=(const App&) = delete;
 
-  /// Reads the platform, binds every listener, says so on the ready descriptor, and works until it
-  /// is told to end. Returns the exit code: 78 for a wrong platform, 1 for an address it cannot
-  /// have.
+  /// Reads the platform, binds every listener, says so on the ready descriptor once the platform
+  /// has told what there is, and works until it is told to end. Returns the exit code: 78 for a
+  /// wrong platform, 1 for an address it cannot have.
   [[nodiscard]] int run();
 
  private:
+  [[nodiscard]] std::unique_ptr<Platform> make_platform();
   [[nodiscard]] std::optional<Problem> open_platform();
   [[nodiscard]] std::optional<Problem> open_doors();
   void on_call(std::unique_ptr<rpc::Call> call);
+  void on_stats(std::span<const proto::StatMessage> all);
+  void settled(const std::optional<Problem>& problem);
+  void fail(const Problem& problem, int code);
   void leave();
+  void close_doors();
   void give_up();
   [[nodiscard]] std::vector<HealthCheck> checks() const;
   [[nodiscard]] FleetTotals totals() const;
@@ -60,19 +74,23 @@ class App {
   ActivatorHub hub_;
   NodeBook nodes_;
   DecisionRing ring_;
-  DirectoryScaleSink sink_;
+  KubernetesPlatform* cluster_ = nullptr;  // platform_, if that is what it is
+  std::unique_ptr<Platform> platform_;
   Surroundings surroundings_;
   Fleet fleet_;
-  DirectoryPodWatch pods_;
   StatSocket stats_;
   ActivatorStreams streams_;
   NodeStreams node_streams_;
+  std::optional<BucketShare> share_;  // of a cluster, unless as a shadow
+  std::optional<StatRelay> relay_;    // beside Knative's autoscaler
   std::optional<rpc::Server> grpc_;
   Api api_;
   HealthPage health_;
   net::ProxyServer api_server_;
   net::ProxyServer health_server_;
   program::EndSignals signals_;
+  std::vector<std::pair<std::string, net::Address>> doors_;  // that are bound
+  bool settled_ = false;
   int exit_code_ = 0;
 };
 

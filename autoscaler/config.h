@@ -12,14 +12,19 @@ namespace sluice::autoscaler {
 /// Settings of the autoscaler (protocols.md 1, 6 and 9). How it scales is no setting of the
 /// program: that is the cluster's configuration, which the platform brings.
 struct Config {
-  std::string name;           ///< POD_NAME, unique among replicas; "autoscaler" when not set
-  std::string platform;       ///< SLUICE_PLATFORM as given
-  std::string platform_path;  ///< PATH of dir:PATH
-  net::Address stats;         ///< SLUICE_STATS_ADDRESS, :8080: WebSocket
-  net::Address grpc;          ///< SLUICE_GRPC_ADDRESS, :8081: streams of our activators, health
-  net::Address api;           ///< SLUICE_API_ADDRESS, :8082
-  net::Address metrics;       ///< SLUICE_METRICS_ADDRESS, :9090: health and metrics
-  std::string tls_dir;        ///< SLUICE_TLS_DIR; empty: gRPC in clear text
+  std::string name;            ///< POD_NAME, unique among replicas; "autoscaler" when not set
+  std::string platform;        ///< SLUICE_PLATFORM as given
+  std::string platform_path;   ///< PATH of dir:PATH; empty: Kubernetes
+  std::string pod_address;     ///< POD_IP; on Kubernetes
+  std::string system_space;    ///< SYSTEM_NAMESPACE; on Kubernetes
+  std::string cluster_domain;  ///< CLUSTER_DOMAIN, cluster.local
+  bool shadow = false;         ///< SLUICE_SHADOW; on Kubernetes: watch Knative and write nothing
+  std::string stats_relay;     ///< SLUICE_STATS_RELAY, host:port of Knative's autoscaler; or empty
+  net::Address stats;          ///< SLUICE_STATS_ADDRESS, :8080: WebSocket
+  net::Address grpc;           ///< SLUICE_GRPC_ADDRESS, :8081: streams of our activators, health
+  net::Address api;            ///< SLUICE_API_ADDRESS, :8082
+  net::Address metrics;        ///< SLUICE_METRICS_ADDRESS, :9090: health and metrics
+  std::string tls_dir;         ///< SLUICE_TLS_DIR; empty: gRPC in clear text
   log::Severity log_least = log::Severity::info;  ///< SLUICE_LOG_LEVEL
   int ready_fd = -1;                              ///< SLUICE_READY_FD
 };

@@ -7,6 +7,8 @@ sluice_library(autoscaler_documents SOURCES io/decision_json.cpp io/time_text.cp
 sluice_library(removals CORE SOURCES core/node_book.cpp core/removals.cpp
   HEADERS core/node_book.h core/removals.h
   DEPS sluice::base sluice::node_stream_messages sluice::time_core)
+# What platforms are told to make true.
+sluice_library(scale_order CORE HEADERS core/scale_order.h DEPS sluice::autoscaler_core)
 # The timer and the scraper; the engine of one machine has the same.
 sluice_library(autoscaler_loop SOURCES io/scale_loop.cpp io/stat_scraper.cpp
   HEADERS io/scale_loop.h io/stat_scraper.h
@@ -16,13 +18,20 @@ sluice_library(autoscaler_io
     io/directory_platform.cpp io/fleet.cpp io/fleet_metrics.cpp io/health_page.cpp io/node_streams.cpp io/revision.cpp
     io/stat_socket.cpp io/status_json.cpp
   HEADERS io/activator_streams.h io/api.h io/api_text.h io/decision_ring.h io/directory_platform.h
-    io/fleet.h io/fleet_metrics.h io/health_page.h io/node_streams.h io/pod_watch.h io/revision.h io/scale_sink.h
+    io/fleet.h io/fleet_metrics.h io/health_page.h io/node_streams.h io/platform.h io/pod_watch.h io/revision.h
+    io/scale_sink.h
     io/stat_socket.h
-  DEPS sluice::autoscaler_loop sluice::removals sluice::autoscaler_documents sluice::files
+  DEPS sluice::autoscaler_loop sluice::scale_order sluice::removals sluice::autoscaler_documents sluice::files
     sluice::messages sluice::net sluice::metrics_server sluice::log sluice::rpc
     nlohmann_json::nlohmann_json
   PRIVATE_DEPS sluice::activator_stream_codec sluice::node_stream_codec
     sluice::stat_messages_codec)
+include(kubernetes.cmake)
+# Several replicas share the revisions of a cluster.
+sluice_library(autoscaler_share SOURCES kubernetes/io/bucket_share.cpp
+  HEADERS kubernetes/io/bucket_share.h
+  DEPS sluice::autoscaler_io sluice::autoscaler_ha sluice::autoscaler_leases sluice::kube
+  PRIVATE_DEPS sluice::hand_over_codec sluice::kube_objects sluice::ring)
 sluice_library(autoscaler_app SOURCES app.cpp config.cpp HEADERS app.h config.h version.h
-  DEPS sluice::autoscaler_io sluice::end_signals sluice::settings)
+  DEPS sluice::autoscaler_io sluice::autoscaler_kubernetes sluice::autoscaler_share sluice::end_signals sluice::settings)
 sluice_program(autoscaler SOURCES main.cpp DEPS sluice::autoscaler_app sluice::command_line)

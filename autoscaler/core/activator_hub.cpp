@@ -256,6 +256,7 @@ const proto::RevisionState* ActivatorHub::state(const RevisionId& revision) cons
 
 void ActivatorHub::set_buckets(proto::Buckets buckets) {
   buckets_ = std::move(buckets);
+  next_version_ = std::max(next_version_, buckets_.epoch << 32U);
   for (auto& [session, line] : lines_) line.buckets_due = true;
 }
 

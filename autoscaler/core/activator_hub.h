@@ -140,6 +140,8 @@ class ActivatorHub {
   /// What set_state() last said; null for a revision that is not ours.
   [[nodiscard]] const proto::RevisionState* state(const RevisionId& revision) const;
 
+  /// What is ours from now on; versions grow into its epoch. To be told before the revisions of a
+  /// bucket that is lost are removed: activators then know that those live on elsewhere.
   void set_buckets(proto::Buckets buckets);
 
   /// Whether every activator has put this version, or a later one, in force as far as `avoid` goes:

@@ -41,6 +41,21 @@ void Attention::follow_activator(TimePoint now, bool connected) {
   }
 }
 
+proto::HandedAttention Attention::handed() const {
+  return {evaluated_, step_, usual_, absent_since_, resumed_, known_, had_data_, settled_};
+}
+
+void Attention::take_over(const proto::HandedAttention& handed) {
+  evaluated_ = handed.evaluated;
+  step_ = handed.step;
+  usual_ = handed.usual;
+  absent_since_ = handed.absent_since;
+  resumed_ = handed.resumed;
+  known_ = handed.known;
+  had_data_ = handed.had_data;
+  settled_ = handed.settled;
+}
+
 void Attention::conclude(bool valid, Duration stable_window) {
   if (valid && had_data_) known_ += step_;
   had_data_ = valid;

@@ -81,6 +81,20 @@ Collector::Averages Collector::averages(ScalingMetric metric, TimePoint now) con
   return {.stable = pair.stable.average(now), .panic = pair.panic.average(now), .empty = false};
 }
 
+proto::HandedCollector Collector::handed() const {
+  return {concurrency_.stable.handed(), concurrency_.panic.handed(), rps_.stable.handed(),
+          rps_.panic.handed(), newest_};
+}
+
+void Collector::take_over(const proto::HandedCollector& handed, TimePoint now) {
+  concurrency_.stable.take_over(handed.concurrency_stable, now);
+  concurrency_.panic.take_over(handed.concurrency_panic, now);
+  rps_.stable.take_over(handed.rps_stable, now);
+  rps_.panic.take_over(handed.rps_panic, now);
+  // An absent time compares as the earliest.
+  newest_ = std::max(newest_, handed.newest);
+}
+
 bool Collector::silent(const DeciderSpec& spec, TimePoint now) const {
   return newest_ && now - *newest_ >= std::min<Duration>(kSilence, spec.stable_window / 2);
 }

@@ -2,6 +2,7 @@
 
 #include "autoscaler/core/scaling_spec.h"
 #include "autoscaler/core/window_average.h"
+#include "common/messages/hand_over.h"
 #include "common/time/time_point.h"
 
 #include <cstdint>
@@ -62,6 +63,12 @@ class Collector {
   /// Stats have come, but none newer than min(10 s, half the stable window): what the windows hold
   /// is old (autoscaler.md 16.2).
   [[nodiscard]] bool silent(const DeciderSpec& spec, TimePoint now) const;
+
+  /// All four windows, for another replica.
+  [[nodiscard]] proto::HandedCollector handed() const;
+
+  /// Goes on where the other left off, and keeps what was recorded here since.
+  void take_over(const proto::HandedCollector& handed, TimePoint now);
 
  private:
   struct Pair {

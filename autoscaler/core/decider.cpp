@@ -54,6 +54,20 @@ void Decider::shift(Duration by, TimePoint now) {
   if (delay_) delay_->carry_to(now);
 }
 
+proto::HandedDecider Decider::handed() const {
+  proto::HandedDecider handed{panic_since_, panic_entered_, peak_pods_};
+  if (delay_) handed.delay = delay_->handed();
+  return handed;
+}
+
+void Decider::take_over(const proto::HandedDecider& handed) {
+  panic_since_ = handed.panic_since;
+  panic_entered_ = handed.panic_entered;
+  peak_pods_ = handed.peak_pods;
+  delay_.reset();
+  if (handed.delay) delay_.emplace(*handed.delay);
+}
+
 void Decider::follow_panic(bool breach, TimePoint now) {
   if (breach) {
     if (!panic_since_) panic_entered_ = now;

@@ -3,6 +3,7 @@
 #include "autoscaler/core/decision_record.h"
 #include "autoscaler/core/scaling_spec.h"
 #include "autoscaler/core/window_max.h"
+#include "common/messages/hand_over.h"
 #include "common/time/time_point.h"
 
 #include <cstdint>
@@ -60,6 +61,12 @@ class Decider {
   /// The instant after which panic may end, unless the threshold is passed again.
   [[nodiscard]] std::optional<TimePoint> panic_until() const;
 
+  /// Panic and delay, for another replica.
+  [[nodiscard]] proto::HandedDecider handed() const;
+
+  /// Goes on where the other left off.
+  void take_over(const proto::HandedDecider& handed);
+
  private:
   void follow_panic(bool breach, TimePoint now);
   [[nodiscard]] std::int32_t excess_burst_capacity(std::int32_t ready, double panic) const;
@@ -89,6 +96,12 @@ class DeciderStatus {
 
   /// Overrides the number, for a person's command.
   void set_desired(std::int32_t desired) { desired_ = desired; }
+
+  /// The last answer of another replica's decider.
+  void take_over(std::int32_t desired, std::int32_t excess_burst_capacity) {
+    desired_ = desired;
+    excess_burst_capacity_ = excess_burst_capacity;
+  }
 
   [[nodiscard]] std::int32_t desired() const { return desired_; }
 

@@ -10,6 +10,30 @@ namespace {
 // as for silent pods, and longer than a start usually takes.
 constexpr Duration kActivatorSilence = std::chrono::seconds{10};
 
+proto::HandedActivity on_the_wire(Activity activity) {
+  switch (activity) {
+    case Activity::inactive:
+      return proto::HandedActivity::inactive;
+    case Activity::activating:
+      return proto::HandedActivity::activating;
+    case Activity::active:
+      return proto::HandedActivity::active;
+  }
+  return proto::HandedActivity::activating;
+}
+
+Activity activity_of(proto::HandedActivity handed) {
+  switch (handed) {
+    case proto::HandedActivity::inactive:
+      return Activity::inactive;
+    case proto::HandedActivity::activating:
+      return Activity::activating;
+    case proto::HandedActivity::active:
+      return Activity::active;
+  }
+  return Activity::activating;
+}
+
 }  // namespace
 
 RevisionScaler::RevisionScaler(RevisionScalerSpec spec, std::int32_t ready_at_start, TimePoint now)
@@ -20,6 +44,7 @@ RevisionScaler::RevisionScaler(RevisionScalerSpec spec, std::int32_t ready_at_st
       status_(spec_.decider),
       activity_since_(now),
       replicas_(spec.replicas.value_or(spec_.decider.initial_scale)),
+      replicas_at_start_(replicas_),
       attention_(now, !spec.taken_over) {
   // Nothing was ever wanted: zero is known, so that the first request wakes it at once.
   if (replicas_ == 0) {
@@ -268,6 +293,43 @@ void RevisionScaler::update(const ScalingSpec& scaling, TimePoint now) {
   spec_ = scaling;
   collector_.update(spec_.decider, now);
   decider_.update(spec_.decider);
+}
+
+proto::HandedScaler RevisionScaler::handed() const {
+  return {.collector = collector_.handed(),
+          .decider = decider_.handed(),
+          .desired = status_.desired(),
+          .excess_burst_capacity = status_.excess_burst_capacity(),
+          .activity = on_the_wire(activity_),
+          .activity_since = activity_since_,
+          .serves = route_mode_ == RouteMode::serve,
+          .initialized = initialized_,
+          .told_to_sleep = told_to_sleep_,
+          .woken_by_hand = woken_by_hand_,
+          .attention = attention_.handed()};
+}
+
+bool RevisionScaler::take_over(const proto::HandedScaler& handed, TimePoint now) {
+  if (attention_.settled()) return false;
+  collector_.take_over(handed.collector, now);
+  // A rise shows a breach or a wake-up that the other did not see; its panic holds what started.
+  const bool risen = replicas_ > replicas_at_start_;
+  if (!risen) {
+    decider_.take_over(handed.decider);
+    status_.take_over(handed.desired, handed.excess_burst_capacity);
+    activity_ = activity_of(handed.activity);
+    activity_since_ = handed.activity_since;
+  }
+  route_mode_ = handed.serves ? RouteMode::serve : RouteMode::proxy;
+  initialized_ = initialized_ || handed.initialized;
+  told_to_sleep_ = handed.told_to_sleep && !risen;
+  woken_by_hand_ = handed.woken_by_hand;
+  attention_.take_over(handed.attention);
+  told_activity_ = activity_;
+  last_.bounded = replicas_;
+  last_.mode = decider_.mode();
+  last_.route_mode = route_mode_;
+  return true;
 }
 
 void RevisionScaler::set_bounds(std::optional<std::int32_t> min, std::optional<std::int32_t> max) {

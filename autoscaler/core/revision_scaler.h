@@ -6,6 +6,7 @@
 #include "autoscaler/core/decision_record.h"
 #include "autoscaler/core/scale_to_zero.h"
 #include "autoscaler/core/scaling_spec.h"
+#include "common/messages/hand_over.h"
 #include "common/time/time_point.h"
 
 #include <cstdint>
@@ -83,6 +84,14 @@ class RevisionScaler {
   /// wake() (`sluice sleep`).
   void sleep(TimePoint now);
 
+  /// All that the next owner of the revision cannot read from the spec and the platform.
+  [[nodiscard]] proto::HandedScaler handed() const;
+
+  /// Goes on where the previous owner left off; evaluate() should follow. What was recorded here
+  /// since stays, replicas are those of the platform, and a rise that was decided here meanwhile is
+  /// not taken back. False: there was a stable window of evaluations here, which knows more.
+  bool take_over(const proto::HandedScaler& handed, TimePoint now);
+
   [[nodiscard]] const ScalingSpec& spec() const { return spec_; }
 
   [[nodiscard]] std::int32_t want() const { return replicas_; }
@@ -119,6 +128,7 @@ class RevisionScaler {
   bool told_to_sleep_ = false;
   bool woken_by_hand_ = false;
   std::int32_t replicas_;
+  std::int32_t replicas_at_start_;
   Attention attention_;
   Activity told_activity_ = Activity::activating;  // in the last state
   DecisionRecord last_;

@@ -155,6 +155,42 @@ void WindowAverage::release_if_empty(TimePoint now) {
   if (!ring_.empty() && empty(now)) forget();
 }
 
+proto::HandedWindow WindowAverage::handed() const {
+  proto::HandedWindow handed{window_, first_, last_, total_};
+  if (ring_.empty()) return handed;
+  Bucket age = size_ - 1;
+  while (age > 0 && ring_[slot_at(-age)] == 0) --age;
+  handed.values.reserve(static_cast<std::size_t>(age) + 1);
+  for (; age >= 0; --age) handed.values.push_back(ring_[slot_at(-age)]);
+  return handed;
+}
+
+void WindowAverage::take_over(const proto::HandedWindow& handed, TimePoint now) {
+  const WindowAverage own = *this;
+  window_ = handed.window;
+  size_ = buckets_in(window_, granularity_);
+  smoothing_ = smoothing_for(size_);
+  first_ = handed.first;
+  last_ = handed.last;
+  total_ = handed.total;
+  last_slot_ = 0;
+  ring_ = {};
+  if (!handed.values.empty()) {
+    CHECK(static_cast<Bucket>(handed.values.size()) <= size_);
+    ring_.assign(static_cast<std::size_t>(size_), 0.0);
+    std::copy_backward(handed.values.begin(), handed.values.end(), ring_.end());
+    last_slot_ = ring_.size() - 1;
+  }
+  resize(own.window_, now);
+
+  if (own.ring_.empty()) return;
+  Bucket bucket = *own.last_ - (own.size_ - 1);
+  if (own.first_) bucket = std::max(bucket, *own.first_);
+  if (last_) bucket = std::max(bucket, *last_ + 1);
+  for (; bucket <= *own.last_; ++bucket)
+    record(bucket, own.ring_[own.slot_at(bucket - *own.last_)]);
+}
+
 void WindowAverage::forget() {
   ring_ = {};
   last_slot_ = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/messages/hand_over.h"
 #include "common/time/time_point.h"
 
 #include <cstddef>
@@ -50,6 +51,13 @@ class WindowAverage {
   void release_if_empty(TimePoint now);
 
   [[nodiscard]] Duration window() const { return window_; }
+
+  /// All it holds, for another replica's window of the same granularity.
+  [[nodiscard]] proto::HandedWindow handed() const;
+
+  /// Goes on where the other left off. What was recorded here in later buckets stays, and so does
+  /// the length: the history is brought to it as by resize().
+  void take_over(const proto::HandedWindow& handed, TimePoint now);
 
  private:
   [[nodiscard]] Duration span(Bucket buckets) const { return buckets * granularity_; }

@@ -12,6 +12,21 @@ WindowMax::WindowMax(Duration window, Duration granularity)
   CHECK(window > Duration{0});
 }
 
+WindowMax::WindowMax(const proto::HandedDelay& handed, Duration granularity)
+    : granularity_(granularity), slots_(handed.slots) {
+  CHECK(granularity >= std::chrono::seconds{1});
+  CHECK(slots_ > 0);
+  for (const proto::HandedDelay::Entry& entry : handed.entries) {
+    entries_.push_back({entry.slot, entry.value});
+  }
+}
+
+proto::HandedDelay WindowMax::handed() const {
+  proto::HandedDelay handed{slots_};
+  for (const Entry& entry : entries_) handed.entries.push_back({entry.slot, entry.value});
+  return handed;
+}
+
 void WindowMax::record(TimePoint at, std::int32_t value) {
   std::int64_t slot = at.time_since_epoch() / granularity_;
   // A clock that steps back must not grow the list: the value counts for the newest slot.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/messages/hand_over.h"
 #include "common/time/time_point.h"
 
 #include <cstdint>
@@ -14,6 +15,10 @@ class WindowMax {
   /// `granularity` is a whole number of seconds, at least one.
   explicit WindowMax(Duration window, Duration granularity = std::chrono::seconds{2});
 
+  /// One that goes on where another replica's left off.
+  explicit WindowMax(const proto::HandedDelay& handed,
+                     Duration granularity = std::chrono::seconds{2});
+
   void record(TimePoint at, std::int32_t value);
 
   /// Keeps the maximum as if it had been recorded at `at`, and nothing else: for a clock that
@@ -22,6 +27,9 @@ class WindowMax {
 
   /// The maximum of what has not expired; 0 before the first value.
   [[nodiscard]] std::int32_t current() const;
+
+  /// All it holds, for another replica.
+  [[nodiscard]] proto::HandedDelay handed() const;
 
  private:
   struct Entry {

@@ -87,7 +87,9 @@ std::filesystem::path DirectoryScaleSink::path_of(const RevisionId& revision) co
 
 std::optional<ScaleOrder> DirectoryScaleSink::last(const RevisionId& revision) {
   const auto known = written_.find(revision);
-  if (known != written_.end()) return ScaleOrder{known->second.replicas, known->second.remove};
+  if (known != written_.end()) {
+    return ScaleOrder{.replicas = known->second.replicas, .remove = known->second.remove};
+  }
   const auto content = files::read_file(path_of(revision));
   if (content && !*content) return std::nullopt;
   const auto file = content ? files::parse_scale_file(**content) : content.error();
@@ -97,7 +99,7 @@ std::optional<ScaleOrder> DirectoryScaleSink::last(const RevisionId& revision) {
     return std::nullopt;
   }
   written_.insert_or_assign(revision, *file);
-  return ScaleOrder{file->replicas, file->remove};
+  return ScaleOrder{.replicas = file->replicas, .remove = file->remove};
 }
 
 void DirectoryScaleSink::apply(const RevisionId& revision, const ScaleOrder& order) {
@@ -125,6 +127,34 @@ void DirectoryScaleSink::forget(const RevisionId& revision) {
   written_.erase(revision);
   std::error_code ignored;
   std::filesystem::remove(path_of(revision), ignored);
+}
+
+DirectoryPlatform::DirectoryPlatform(boost::asio::io_context& io, const std::filesystem::path& path,
+                                     const log::Logger& log)
+    : path_{path}, sink_{path, log}, pods_{io, path, log} {}
+
+std::optional<Problem> DirectoryPlatform::open(PodWatchListener& listener, TimePoint now,
+                                               Settled settled) {
+  std::error_code failed;
+  if (!std::filesystem::is_directory(path_, failed)) {
+    return Problem{"SLUICE_PLATFORM: " + path_.string() + " is not a directory",
+                   "make it, with a directory `revisions` in it"};
+  }
+  if (auto problem = sink_.open(now)) return problem;
+  if (auto problem = pods_.open(listener)) return problem;
+  settled(std::nullopt);
+  return std::nullopt;
+}
+
+std::vector<HealthCheck> DirectoryPlatform::checks() const {
+  return {{"platform", true, shown_wrong(pods_.wrong(), "wrong files")},
+          {"orders", sink_.failures() == 0,
+           sink_.failures() == 0 ? "" : "the scale files cannot be written"}};
+}
+
+// The front door of a directory is always an activator.
+void DirectoryScaleSink::probe(const RevisionId& /*revision*/, std::function<void(bool ok)> done) {
+  done(true);
 }
 
 }  // namespace sluice::autoscaler

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "autoscaler/io/platform.h"
 #include "autoscaler/io/pod_watch.h"
 #include "autoscaler/io/scale_sink.h"
 #include "common/files/platform_directory.h"
@@ -10,6 +11,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -48,6 +50,7 @@ class DirectoryScaleSink final : public ScaleSink {
   [[nodiscard]] std::optional<ScaleOrder> last(const RevisionId& revision) override;
   void apply(const RevisionId& revision, const ScaleOrder& order) override;
   void forget(const RevisionId& revision) override;
+  void probe(const RevisionId& revision, std::function<void(bool ok)> done) override;
 
   /// Orders that could not be written since the last success; 0 when all is well.
   [[nodiscard]] std::uint64_t failures() const { return failures_; }
@@ -59,6 +62,30 @@ class DirectoryScaleSink final : public ScaleSink {
   const log::Logger& log_;
   std::map<RevisionId, files::ScaleFile> written_;
   std::uint64_t failures_ = 0;
+};
+
+/// The directory as both.
+class DirectoryPlatform final : public Platform {
+ public:
+  /// `log` outlives this.
+  DirectoryPlatform(boost::asio::io_context& io, const std::filesystem::path& path,
+                    const log::Logger& log);
+
+  [[nodiscard]] PodWatch& pods() override { return pods_; }
+
+  [[nodiscard]] ScaleSink& sink() override { return sink_; }
+
+  /// Everything is told, and `settled` called, before it returns.
+  [[nodiscard]] std::optional<Problem> open(PodWatchListener& listener, TimePoint now,
+                                            Settled settled) override;
+  [[nodiscard]] std::vector<HealthCheck> checks() const override;
+
+  void write_metrics(std::string& /*out*/) const override {}
+
+ private:
+  std::filesystem::path path_;
+  DirectoryScaleSink sink_;
+  DirectoryPodWatch pods_;
 };
 
 }  // namespace sluice::autoscaler

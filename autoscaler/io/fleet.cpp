@@ -37,7 +37,7 @@ ScalingSpec Fleet::spec_of(const WatchedRevision& revision, bool tell) const {
                        {"problem", wrong.problem.what},
                        {"fix", wrong.problem.fix}});
   }
-  return resolve(config_, annotations, revision.container_concurrency, Reachability::reachable);
+  return resolve(config_, annotations, revision.container_concurrency, revision.reachability);
 }
 
 void Fleet::on_revision(WatchedRevision watched) {
@@ -57,16 +57,47 @@ void Fleet::on_revision(WatchedRevision watched) {
     return;
   }
   revisions_.emplace(id, std::move(revision));
+  take_over(id);
+}
+
+void Fleet::take_over(const RevisionId& id) {
+  Revision* const revision = find(id);
+  if (revision == nullptr) return;
+  const auto handed = inbox_.fetch(id, around_.clock.now());
+  if (handed) revision->take_over(*handed);
+}
+
+std::vector<proto::HandedRevision> Fleet::handed() const {
+  std::vector<proto::HandedRevision> all;
+  all.reserve(revisions_.size());
+  for (const auto& [id, revision] : revisions_) all.push_back({id, revision->handed()});
+  return all;
+}
+
+proto::TakeReply Fleet::take_handed(proto::TakeRequest request,
+                                    const std::function<bool(const RevisionId&)>& ours) {
+  const auto accepted = inbox_.accept(std::move(request), ours, around_.clock.now());
+  for (const RevisionId& id : accepted.revisions) take_over(id);
+  return accepted.reply;
+}
+
+bool Fleet::drop(const RevisionId& revision) {
+  const auto found = revisions_.find(revision);
+  if (found == revisions_.end()) return false;
+  revisions_.erase(found);
+  around_.hub.remove(revision, around_.clock.now());
+  around_.nodes.forget(revision);
+  around_.news();
+  return true;
 }
 
 void Fleet::on_revision_gone(const RevisionId& revision) {
-  const auto found = revisions_.find(revision);
-  if (found == revisions_.end()) return;
-  revisions_.erase(found);
-  around_.hub.remove(revision, around_.clock.now());
-  around_.sink.forget(revision);
-  around_.nodes.forget(revision);
-  around_.news();
+  if (drop(revision)) around_.sink.forget(revision);
+}
+
+// What was ordered stays in force until its next owner orders something else.
+void Fleet::on_revision_released(const RevisionId& revision) {
+  drop(revision);
 }
 
 std::optional<Problem> Fleet::on_config(const StringMap& config) {

@@ -11,6 +11,16 @@ bool all_good(const std::vector<HealthCheck>& checks) {
 
 }  // namespace
 
+std::string shown_wrong(const std::vector<std::string>& wrong, std::string_view what) {
+  if (wrong.empty()) return {};
+  std::string shown;
+  for (const std::string& name : wrong) {
+    if (shown.size() > 200) break;
+    shown += (shown.empty() ? "" : ", ") + name;
+  }
+  return std::to_string(wrong.size()) + " " + std::string{what} + ": " + shown;
+}
+
 std::string health_text(const std::vector<HealthCheck>& checks, bool verbose) {
   const bool good = all_good(checks);
   if (good && !verbose) return "ok\n";

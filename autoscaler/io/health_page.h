@@ -32,6 +32,9 @@ class HealthPage final : public metrics::MetricsServer {
   Checks checks_;
 };
 
+/// `2 wrong files: a, b`, cut to a line; empty when `wrong` is.
+[[nodiscard]] std::string shown_wrong(const std::vector<std::string>& wrong, std::string_view what);
+
 /// The answer's text: `ok`, or every check on a line when it is `verbose` or one is bad.
 [[nodiscard]] std::string health_text(const std::vector<HealthCheck>& checks, bool verbose);
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include "autoscaler/core/cluster_config.h"
+#include "autoscaler/core/scaling_spec.h"
 #include "common/base/ids.h"
 #include "common/base/result.h"
+#include "common/time/time_point.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +33,14 @@ struct WatchedRevision {
   std::int32_t container_concurrency = 0;
   StringMap annotations;
   std::vector<WatchedPod> pods;
+
+  /// Since when its traffic goes through activators. TimePoint::min(): it always does, as on one
+  /// machine; absent: it does not, or nobody has confirmed it.
+  std::optional<TimePoint> proxied_since = TimePoint::min();
+  Reachability reachability = Reachability::reachable;
+
+  /// Replicas that somebody chose: they run whatever the load says, until this is absent again.
+  std::optional<std::int32_t> chosen{};
 };
 
 /// Who follows the platform. Full state each time; called on the loop.
@@ -39,6 +49,9 @@ class PodWatchListener {
   virtual ~PodWatchListener() = default;
   virtual void on_revision(WatchedRevision revision) = 0;
   virtual void on_revision_gone(const RevisionId& revision) = 0;
+
+  /// It is no longer ours to scale, and exists: another replica governs it from now on.
+  virtual void on_revision_released(const RevisionId& revision) = 0;
 
   /// The keys of `config-autoscaler`; empty when there is none. A problem rejects it: what was in
   /// force stays.

@@ -12,6 +12,9 @@ namespace {
 // After this long the memory of a container is in the reports of its node (protocols.md 4).
 constexpr std::chrono::seconds kSettled{5};
 
+// For those who are refused while somebody keeps a revision at no replicas: nobody knows how long.
+constexpr std::chrono::seconds kPausedRetry{10};
+
 std::string shown(const RevisionId& id) {
   return id.space + "/" + id.name;
 }
@@ -76,7 +79,7 @@ const DecisionRecord& Revision::last() const {
 }
 
 std::int32_t Revision::want() const {
-  return scaler().want();
+  return facts_.chosen.value_or(scaler().want());
 }
 
 void Revision::update(WatchedRevision watched) {
@@ -84,6 +87,10 @@ void Revision::update(WatchedRevision watched) {
   facts_ = std::move(watched);
   merge(std::move(pods));
   publish();
+}
+
+void Revision::take_over(const proto::HandedScaler& handed) {
+  if (scaler().take_over(handed, around_.clock.now())) evaluate(Trigger::change);
 }
 
 void Revision::update(const ScalingSpec& scaling) {
@@ -159,13 +166,32 @@ void Revision::on_applied() {
   if (removals_.awaited()) release();
 }
 
-void Revision::evaluate(Trigger trigger) {
+std::optional<Duration> Revision::proxied_for() const {
+  if (!facts_.proxied_since) return std::nullopt;
+  if (*facts_.proxied_since == TimePoint::min()) return Duration::max();
+  return std::max(Duration{0}, around_.clock.now() - *facts_.proxied_since);
+}
+
+// A probe that fails is asked for again by the next evaluation, two seconds later.
+void Revision::probe() {
+  if (std::exchange(probing_, true)) return;
+  around_.sink.probe(facts_.id, [this, alive = std::weak_ptr{alive_}](bool ok) {
+    if (alive.expired()) return;
+    probing_ = false;
+    evaluate(Trigger::change, ok);
+  });
+}
+
+void Revision::evaluate(Trigger trigger, std::optional<bool> probe_ok) {
   ScaleInputs inputs;
   inputs.trigger = trigger;
   inputs.ready = counts().ready;
   inputs.activator_connected = around_.activator_connected();
+  inputs.proxy_for = proxied_for();
+  inputs.probe_ok = inputs.proxy_for == Duration::max() ? std::optional{true} : probe_ok;
   const ScaleState state = scaler().evaluate(inputs, around_.clock.now());
   activators_ = state.activators;
+  metrics_missing_ = state.metrics_missing;
   const DecisionRecord& record = state.record;
   if (record.valid) {
     gauges_ = {.known = true,
@@ -189,6 +215,7 @@ void Revision::evaluate(Trigger trigger) {
                        {"why", why(record)}});
   }
   publish();
+  if (state.probe) probe();
 }
 
 std::vector<std::string> Revision::avoided() const {
@@ -228,6 +255,19 @@ NodeBook::Granted Revision::grant(std::int32_t want) {
   return granted;
 }
 
+// What somebody chose runs whatever there is room for: it was his choice.
+NodeBook::Granted Revision::take_choice(std::int32_t chosen) {
+  around_.nodes.forget(facts_.id);
+  granted_ = chosen;
+  bounded_ = false;
+  return {.replicas = chosen};
+}
+
+// Nobody serves who is reached past the activators when there is to be nobody.
+RouteMode Revision::route_mode() const {
+  return facts_.chosen == 0 ? RouteMode::proxy : scaler().last().route_mode;
+}
+
 // The rest of what was granted one at a time.
 void Revision::ask_again() {
   spacing_.expires_after(NodeBook::kSpacing);
@@ -246,22 +286,27 @@ void Revision::publish() {
                           .terminating = pod.watched.terminating,
                           .load = pod.load});
   }
-  const std::int32_t want = scaler().want();
-  const NodeBook::Granted granted = grant(want);
+  const std::int32_t wanted = want();
+  const NodeBook::Granted granted = facts_.chosen ? take_choice(wanted) : grant(wanted);
   removals_.plan(candidates, granted.replicas);
 
   proto::RevisionState state;
   state.revision = facts_.id;
-  state.desired = want;
+  state.desired = wanted;
   state.granted = granted.replicas;
+  shortage_.clear();
   if (granted.bounded) {
-    state.cannot_scale =
-        proto::CannotScale{.reason = proto::CannotScaleReason::node_pressure,
-                           .detail = memory_shortage(granted.free, NodeBook::kDefaultClaim),
-                           .retry_after = proto::kReportInterval};
+    shortage_ = memory_shortage(granted.free, NodeBook::kDefaultClaim);
+    state.cannot_scale = proto::CannotScale{.reason = proto::CannotScaleReason::node_pressure,
+                                            .detail = shortage_,
+                                            .retry_after = proto::kReportInterval};
+  } else if (facts_.chosen == 0) {
+    state.cannot_scale = proto::CannotScale{.reason = proto::CannotScaleReason::paused,
+                                            .detail = "it is kept at no replicas by hand",
+                                            .retry_after = kPausedRetry};
   }
   state.ready = counts().ready;
-  state.route_mode = on_the_wire(scaler().last().route_mode);
+  state.route_mode = on_the_wire(route_mode());
   // Fewer than there should be are all there are.
   const auto there = static_cast<std::int32_t>(around_.hub.connected());
   state.activators = std::min(activators_, std::max(1, there));
@@ -275,7 +320,35 @@ void Revision::release() {
   const TimePoint now = around_.clock.now();
   removals_.release(
       [this, now](std::uint64_t version) { return around_.hub.applied(facts_.id, version, now); });
-  around_.sink.apply(facts_.id, {.replicas = granted_, .remove = removals_.released()});
+  around_.sink.apply(facts_.id, {.replicas = granted_,
+                                 .remove = removals_.released(),
+                                 .route_mode = route_mode(),
+                                 .activators = activators_,
+                                 .avoid = avoided(),
+                                 .report = report()});
+}
+
+ScaleReport Revision::report() const {
+  const DecisionRecord& record = scaler().last();
+  if (facts_.chosen) {
+    const std::int32_t ready = counts().ready;
+    const Activity waiting = granted_ == 0 ? Activity::inactive : Activity::activating;
+    return {.desired = want(),
+            .granted = granted_,
+            .ready = ready,
+            .activity = granted_ > 0 && ready > 0 ? Activity::active : waiting,
+            .metrics_missing = metrics_missing_,
+            .paused = true,
+            .why = "that many were chosen by hand"};
+  }
+  return {.desired = want(),
+          .granted = granted_,
+          .ready = counts().ready,
+          .activity = scaler().activity(),
+          .metrics_missing = metrics_missing_,
+          .bound_by = record.bound_by,
+          .cannot_scale = shortage_,
+          .why = why(record)};
 }
 
 void Revision::scrape() {

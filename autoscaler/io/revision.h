@@ -10,6 +10,7 @@
 #include "autoscaler/io/scale_sink.h"
 #include "autoscaler/io/stat_scraper.h"
 #include "common/log/log.h"
+#include "common/messages/hand_over.h"
 #include "common/metrics/histogram.h"
 #include "common/time/clock.h"
 
@@ -87,7 +88,14 @@ class Revision final : public ScaledRevision {
   /// Changed settings apply live.
   void update(const ScalingSpec& scaling);
 
-  void evaluate(Trigger trigger);
+  /// `probe_ok`: the answer to the probe that the evaluation before asked for.
+  void evaluate(Trigger trigger, std::optional<bool> probe_ok = std::nullopt);
+
+  /// All that its next owner would not know.
+  [[nodiscard]] proto::HandedScaler handed() const { return scaler().handed(); }
+
+  /// What its previous owner knew; of no effect once we know more ourselves.
+  void take_over(const proto::HandedScaler& handed);
 
   /// An activator has applied a version.
   void on_applied();
@@ -107,6 +115,8 @@ class Revision final : public ScaledRevision {
   [[nodiscard]] std::int32_t granted() const { return granted_; }
 
   [[nodiscard]] const DecisionRecord& last() const;
+
+  /// Replicas that there should be, by load or by choice.
   [[nodiscard]] std::int32_t want() const;
 
   [[nodiscard]] const Gauges& gauges() const { return gauges_; }
@@ -123,7 +133,12 @@ class Revision final : public ScaledRevision {
   void on_wanted() override;
   void merge(std::vector<WatchedPod> pods);
   void publish();
+  void probe();
+  [[nodiscard]] std::optional<Duration> proxied_for() const;
+  [[nodiscard]] ScaleReport report() const;
   [[nodiscard]] NodeBook::Granted grant(std::int32_t want);
+  [[nodiscard]] NodeBook::Granted take_choice(std::int32_t chosen);
+  [[nodiscard]] RouteMode route_mode() const;
   void ask_again();
   void release();
   void scrape();
@@ -141,6 +156,9 @@ class Revision final : public ScaledRevision {
   std::optional<ScalerHandle> handle_;
   std::int32_t granted_ = 0;
   bool bounded_ = false;
+  std::string shortage_;  // why not all that is wanted is granted
+  bool metrics_missing_ = false;
+  bool probing_ = false;
   std::int32_t activators_ = 2;  // as the last evaluation said
   MetricHealth scrape_health_;
   TimePoint scrape_began_{};

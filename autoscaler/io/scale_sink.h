@@ -1,20 +1,12 @@
 #pragma once
 
+#include "autoscaler/core/scale_order.h"
 #include "common/base/ids.h"
 
-#include <cstdint>
+#include <functional>
 #include <optional>
-#include <vector>
 
 namespace sluice::autoscaler {
-
-/// How many replicas of a revision should run: full desired state.
-struct ScaleOrder {
-  std::int32_t replicas = 0;  ///< that should live
-  std::vector<PodId> remove;  ///< may be stopped now, idlest first
-
-  friend bool operator==(const ScaleOrder&, const ScaleOrder&) = default;
-};
 
 /// Whoever makes the platform run what was decided (architecture.md 4).
 class ScaleSink {
@@ -29,6 +21,10 @@ class ScaleSink {
 
   /// The revision is no more.
   virtual void forget(const RevisionId& revision) = 0;
+
+  /// Whether its traffic reaches the activators right now: `done` is told once, later, from the
+  /// loop. Asked only of platforms where it may not (WatchedRevision::proxied_since).
+  virtual void probe(const RevisionId& revision, std::function<void(bool ok)> done) = 0;
 };
 
 }  // namespace sluice::autoscaler

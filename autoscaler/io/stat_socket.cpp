@@ -251,6 +251,10 @@ StatSocket::StatSocket(asio::io_context& io, const log::Logger& log, std::vector
                        Events events, StatSocketLimits limits)
     : state_{std::make_shared<State>(io, log, std::move(owned), std::move(events), limits)} {}
 
+void StatSocket::set_owned(std::vector<std::string> owned) {
+  state_->owned = std::move(owned);
+}
+
 StatSocket::~StatSocket() {
   state_->closed = true;
   state_->on_closed = {};

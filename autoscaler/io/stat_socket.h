@@ -57,6 +57,10 @@ class StatSocket {
   /// Binds and serves. Returns the address in force.
   [[nodiscard]] Result<net::Address, Problem> open(const net::Address& address);
 
+  /// Other buckets are ours now. Connections that are open stay: what comes through them is passed
+  /// on.
+  void set_owned(std::vector<std::string> owned);
+
   /// Tells every client to come back to another replica (1012) and accepts nobody; `closed` is
   /// called when all have gone, or when the time for it is over.
   void close(std::function<void()> closed);

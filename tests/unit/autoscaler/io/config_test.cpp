@@ -36,11 +36,32 @@ TEST(AutoscalerConfig, NeedsAPlatformAndNothingElse) {
   EXPECT_EQ(config->ready_fd, -1);
 }
 
-TEST(AutoscalerConfig, KubernetesIsRefusedAndTheWayOutNamed) {
-  EXPECT_EQ(read({}).error().text(),
-            "SLUICE_PLATFORM=kubernetes, the default, is not built yet; set "
-            "SLUICE_PLATFORM=dir:PATH and describe revisions and pods by files in PATH/revisions");
-  EXPECT_EQ(wrong({{"SLUICE_PLATFORM", "dir:"}}), "SLUICE_PLATFORM='dir:' is wrong; give dir:PATH");
+TEST(AutoscalerConfig, KubernetesIsTheDefaultAndNeedsToKnowItsOwnPod) {
+  std::map<std::string, std::string> pod{{"POD_NAME", "autoscaler-a"}, {"POD_IP", "10.0.0.1"}};
+  EXPECT_EQ(read(pod).error().text(),
+            "SYSTEM_NAMESPACE is not set, and SLUICE_PLATFORM is kubernetes; set it from "
+            "metadata.namespace in the pod spec, or SLUICE_PLATFORM=dir:PATH to follow files");
+
+  pod["SYSTEM_NAMESPACE"] = "sluice-system";
+  const auto config = read(pod);
+
+  ASSERT_TRUE(config.has_value()) << config.error().text();
+  EXPECT_EQ(config->name, "autoscaler-a");
+  EXPECT_EQ(config->pod_address, "10.0.0.1");
+  EXPECT_EQ(config->system_space, "sluice-system");
+  EXPECT_TRUE(config->platform_path.empty());
+}
+
+TEST(AutoscalerConfig, ANamespaceThatIsNoneIsRefused) {
+  const auto config =
+      read({{"POD_NAME", "a"}, {"POD_IP", "10.0.0.1"}, {"SYSTEM_NAMESPACE", "a/../b"}});
+  EXPECT_EQ(config.error().text(),
+            "SYSTEM_NAMESPACE='a/../b' is wrong; give the name of a namespace");
+}
+
+TEST(AutoscalerConfig, ADirectoryNeedsAPath) {
+  EXPECT_EQ(wrong({{"SLUICE_PLATFORM", "dir:"}}),
+            "SLUICE_PLATFORM='dir:' is wrong; give kubernetes or dir:PATH");
 }
 
 TEST(AutoscalerConfig, EveryWrongValueNamesItsVariable) {

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "autoscaler/kubernetes/core/probe_book.h"
+#include "common/net/fetch.h"
+#include "common/time/clock.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sluice::autoscaler {
+
+/// Asks activators on the ports of scalers whether they stand for them (activator.md 3): before
+/// traffic is sent to one, and again before the last pod goes.
+class ActivatorProbes {
+ public:
+  /// `proven`: an activator that did not count for this scaler does from now on. `clock` outlives
+  /// this.
+  ActivatorProbes(boost::asio::io_context& io, const Clock& clock,
+                  std::function<void(const RevisionId&)> proven);
+
+  void set_port(const RevisionId& id, std::uint16_t port);
+  void forget(const RevisionId& id);
+
+  /// Those that are ready. Returns whether that is news.
+  bool set_activators(std::set<std::string> addresses);
+
+  /// Who answered on the scaler's port.
+  [[nodiscard]] std::vector<std::string> proven(const RevisionId& id) const {
+    return book_.proven(id);
+  }
+
+  /// Asks all of `addresses` at once; `done` hears later whether each answered. One question per
+  /// scaler at a time: a newer one takes the place of the one before, whose answer is false.
+  void ask(const RevisionId& id, std::uint16_t port, const std::vector<std::string>& addresses,
+           std::function<void(bool ok)> done);
+
+ private:
+  struct Question {
+    std::size_t open = 0;
+    bool ok = true;
+    std::function<void(bool)> done;
+    std::vector<std::unique_ptr<net::Fetch>> fetches;
+  };
+
+  void arm();
+  void probe_due();
+  void end(const RevisionId& id, bool ok);
+
+  boost::asio::io_context& io_;
+  const Clock& clock_;
+  std::function<void(const RevisionId&)> proven_;
+  ProbeBook book_;
+  std::map<ProbeBook::Target, std::unique_ptr<net::Fetch>> flying_;
+  std::map<RevisionId, std::unique_ptr<Question>> questions_;
+  boost::asio::steady_timer timer_;
+};
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "autoscaler/core/scale_order.h"
+#include "common/time/time_point.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sluice::autoscaler {
+
+/// What this replica knows of a scaler that it governs, beyond what the API server says.
+struct GovernedScaler {
+  bool told = false;   ///< whoever scales knows it
+  bool news = true;    ///< and does not know the newest
+  TimePoint looked{};  ///< at it, last
+  bool large = false;  ///< then it had many pods
+  std::optional<ScaleOrder> order;
+  std::optional<TimePoint> proxied_since;  ///< the slices that say so are accepted
+  std::vector<std::string> routed;         ///< activators that they name
+
+  std::optional<std::int32_t> replicas_seen;
+  std::optional<std::int32_t> replicas_written;
+
+  std::map<std::string, std::string> refused;  ///< writes that are forbidden, and how that was put
+  std::set<std::string> failing;               ///< objects whose last write failed
+  TimePoint status_written{};
+  TimePoint sweep_due{};
+  int sweeps = 0;
+  std::string conflict;     ///< that was last told as an event
+  bool overloaded = false;  ///< likewise
+};
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,35 @@
+#include "autoscaler/kubernetes/io/object_writer.h"
+
+#include <utility>
+
+namespace sluice::autoscaler {
+
+bool ObjectWriter::write(const std::string& object, kube::Request request,
+                         kube::Client::Done done) {
+  forget_settled();
+  if (ledger_.judge(object, request.body, clock_.now()) != WriteLedger::Verdict::send) return false;
+  ledger_.sent(object, request.body);
+  request.object = object;
+  kube::Client::Call call =
+      client_.send(std::move(request), [this, object, done = std::move(done)](kube::Answer answer) {
+        ledger_.answered(object, answer.has_value(), clock_.now());
+        done(std::move(answer));
+      });
+  calls_.insert_or_assign(object, std::move(call));
+  return true;
+}
+
+void ObjectWriter::abandon() {
+  calls_.clear();
+  ledger_ = {};
+}
+
+void ObjectWriter::forget_settled() {
+  const TimePoint now = clock_.now();
+  if (now - swept_ < WriteLedger::kPatience) return;
+  swept_ = now;
+  ledger_.forget_settled(now);
+  std::erase_if(calls_, [](const auto& each) { return !each.second.active(); });
+}
+
+}  // namespace sluice::autoscaler

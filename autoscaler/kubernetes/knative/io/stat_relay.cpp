@@ -1,0 +1,67 @@
+#include "autoscaler/kubernetes/knative/io/stat_relay.h"
+
+#include "common/metrics/exposition.h"
+
+#include <utility>
+
+namespace sluice::autoscaler {
+namespace {
+
+// Seconds that a TimePoint can hold.
+constexpr std::int64_t kSecondsMax = 9'000'000'000;
+
+StatToForward to_relay(const proto::StatMessage& message, TimePoint now) {
+  const std::int64_t stamp = message.stat.timestamp;
+  const bool stamped = stamp > 0 && stamp <= kSecondsMax;
+  return {.revision = message.revision,
+          .stat = {.average_concurrency = message.stat.average_concurrent_requests,
+                   .average_proxied_concurrency = message.stat.average_proxied_concurrent_requests,
+                   .request_count = message.stat.request_count,
+                   .proxied_request_count = message.stat.proxied_request_count},
+          .at = stamped ? TimePoint{std::chrono::seconds{stamp}} : now};
+}
+
+}  // namespace
+
+StatRelay::StatRelay(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
+                     const std::string& address)
+    : clock_{clock},
+      log_{log},
+      socket_{io,
+              {"ws://" + address},
+              {.sent =
+                   [this](std::size_t count) {
+                     counts_.relayed += count;
+                     failing_ = false;
+                   },
+               .failed =
+                   [this, address](const HolderSocket::Stats& stats) {
+                     counts_.dropped += stats.size();
+                     if (std::exchange(failing_, true)) return;
+                     log_.write(log::Severity::warning,
+                                "stats cannot be relayed to Knative's autoscaler",
+                                {{"address", address},
+                                 {"fix", "correct SLUICE_STATS_RELAY, or start that autoscaler"}});
+                   }}} {}
+
+void StatRelay::take(std::span<const proto::StatMessage> messages,
+                     const std::function<bool(const RevisionId&)>& others) {
+  HolderSocket::Stats stats;
+  for (const proto::StatMessage& message : messages) {
+    if (others(message.revision)) stats.push_back(to_relay(message, clock_.now()));
+  }
+  if (!stats.empty()) socket_.send(std::move(stats));
+}
+
+void StatRelay::write_metrics(std::string& out) const {
+  using metrics::MetricType;
+  metrics::Exposition text{out};
+  text.family("sluice_autoscaler_stats_relayed_total", MetricType::counter,
+              "Stats that went on to Knative's autoscaler");
+  text.count("", counts_.relayed);
+  text.family("sluice_autoscaler_stats_relay_dropped_total", MetricType::counter,
+              "Stats that Knative's autoscaler could not take");
+  text.count("", counts_.dropped);
+}
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,85 @@
+#include "sluice/commands/doctor_knative.h"
+
+#include <gtest/gtest.h>
+
+namespace sluice::commands {
+namespace {
+
+using Grade = KnativeLevel::Grade;
+
+class DoctorKnativeTest : public ::testing::Test {
+ protected:
+  DoctorKnativeTest() {
+    facts_.programs = {{"autoscaler", "1.15.2", "dev.local/autoscaler:1"}};
+    facts_.autoscaler = kube::StringMap{};
+    facts_.deployment = kube::StringMap{{"queue-sidecar-image", "dev.local/queue:1"}};
+    facts_.network = kube::StringMap{};
+    facts_.activators = kube::StringMap{{"app", "activator"}, {"role", "activator"}};
+  }
+
+  [[nodiscard]] KnativeLevel level(std::size_t number) const {
+    return judge_knative(facts_, "0.8.0").levels.at(number);
+  }
+
+  KnativeFacts facts_;
+};
+
+TEST_F(DoctorKnativeTest, AKnownKnativeIsSafeAtEveryLevel) {
+  const KnativeReport report = judge_knative(facts_, "0.8.0");
+  EXPECT_TRUE(report.good());
+  for (const KnativeLevel& each : report.levels) EXPECT_EQ(each.grade, Grade::safe) << each.name;
+}
+
+TEST_F(DoctorKnativeTest, EachLevelNamesTheOneValueAndItsWayBack) {
+  EXPECT_EQ(level(0).set, "config-deployment: queue-sidecar-image: sluice.dev/queue-proxy:0.8.0");
+  EXPECT_EQ(level(0).restore, "config-deployment: queue-sidecar-image: dev.local/queue:1");
+  EXPECT_EQ(level(1).restore,
+            "config-autoscaler: pod-autoscaler-class: kpa.autoscaling.knative.dev");
+  EXPECT_EQ(level(2).restore, "Service activator-service: selector app=activator,role=activator");
+}
+
+TEST_F(DoctorKnativeTest, AnotherVersionAsksForCare) {
+  facts_.programs[0].version = "1.9.0";
+  EXPECT_EQ(level(1).grade, Grade::careful);
+  EXPECT_TRUE(judge_knative(facts_, "0.8.0").good());
+  facts_.programs[0].version.clear();
+  EXPECT_NE(level(1).why.at(0).find("unknown"), std::string::npos);
+}
+
+TEST_F(DoctorKnativeTest, SettingsThatOursRefusesAreNamed) {
+  facts_.autoscaler = kube::StringMap{{"stable-window", "1s"}};
+  EXPECT_EQ(level(1).grade, Grade::unsafe);
+  EXPECT_NE(level(1).why.at(0).find("stable-window"), std::string::npos);
+  EXPECT_FALSE(judge_knative(facts_, "0.8.0").good());
+}
+
+TEST_F(DoctorKnativeTest, WithoutAWayBackALevelIsUnsafe) {
+  facts_.activators.reset();
+  EXPECT_EQ(level(2).grade, Grade::unsafe);
+  facts_.deployment->clear();
+  EXPECT_EQ(level(0).grade, Grade::unsafe);
+}
+
+TEST_F(DoctorKnativeTest, EncryptionAndMeshesAskForCare) {
+  facts_.network = kube::StringMap{{"system-internal-tls", "Enabled"},
+                                   {"enable-mesh-pod-addressability", "true"}};
+  EXPECT_EQ(level(0).grade, Grade::careful);
+  EXPECT_EQ(level(1).grade, Grade::safe);
+  EXPECT_EQ(level(2).why.size(), 2U);
+}
+
+TEST_F(DoctorKnativeTest, RevisionsOfAnotherAutoscalerStayThere) {
+  facts_.classes = {{"hpa.autoscaling.knative.dev", 2}, {"", 1}};
+  EXPECT_EQ(level(1).grade, Grade::careful);
+  const std::string text = knative_text(judge_knative(facts_, "0.8.0"));
+  EXPECT_NE(text.find("1 of no class, 2 of hpa.autoscaling.knative.dev"), std::string::npos)
+      << text;
+}
+
+TEST_F(DoctorKnativeTest, NoProgramsAreNoKnative) {
+  facts_.programs.clear();
+  EXPECT_FALSE(judge_knative(facts_, "0.8.0").good());
+}
+
+}  // namespace
+}  // namespace sluice::commands
