@@ -1,0 +1,114 @@
+"""What tests of the installed Sluice share: the chart on a real node, and workloads behind it."""
+
+import contextlib
+
+from wire import PATIENCE, connect, eventually, fetch
+
+from lab.case import LabCase
+from lab.objects import addresses, container, deployment, environment
+
+INJECT = {'sluice.dev/inject': 'enabled'}
+LONG = 90  # seconds: two windows, a grace period, and a node that starts pods
+CONNECT_SECONDS = 0.3
+# Spare room for bursts is 211 requests by default, for which activators would never leave the way.
+FEW = {'target': 2, 'targetUtilizationPercentage': 100, 'targetBurstCapacity': 0, 'retention': '0s'}
+
+
+def condition(found, kind):
+    """`status reason` of a condition of an object."""
+    for one in found.get('status', {}).get('conditions', ()):
+        if one['type'] == kind:
+            return f'{one["status"]} {one["reason"]}'
+    return None
+
+
+def listens(address):
+    """Whether a connection is taken; it carries nothing, so it wakes nobody."""
+    try:
+        connect(address, CONNECT_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+class InstalledCase(LabCase):
+    """`self.place` is a namespace with the label, `self.chart` what is installed: VALUES over the fast ones."""
+
+    VALUES = {}
+
+    def setUp(self):
+        self.chart = self.lab.chart
+        self.chart.ensure(**self.VALUES)
+        super().setUp()
+        self.api.patch(f'/api/v1/namespaces/{self.place.name}', {'metadata': {'labels': INJECT}})
+        self.addCleanup(self.forget_scalers)
+
+    def forget_scalers(self):
+        """While there is somebody to take their finalizers away."""
+        path = self.place.path('requestscalers')
+        for one in self.api.items(path):
+            self.api.ask('DELETE', f'{path}/{one["metadata"]["name"]}')
+        eventually(lambda: not self.api.items(path), 'the scalers are gone')
+
+    def workload(self, name, replicas=0, env=None, **pod):
+        self.place.create('deployments', deployment(name, replicas, containers=[
+            container(env=environment(**(env or {})))], **pod))
+
+    def scale(self, name, autoscaling=None, **spec):
+        """A RequestScaler of the Deployment, which makes a Service on port 8080."""
+        self.place.create('requestscalers', {
+            'metadata': {'name': name}, 'apiVersion': 'autoscaling.sluice.dev/v1alpha1', 'kind': 'RequestScaler',
+            'spec': {'targetRef': {'name': name}, 'autoscaling': {**FEW, **(autoscaling or {})}, **spec}})
+
+    def look(self, name):
+        return self.api.get(self.place.path('requestscalers', name))
+
+    def wait_condition(self, name, kind, wanted, seconds=PATIENCE):
+        try:
+            eventually(lambda: condition(self.look(name), kind) == wanted, f'{kind} is {wanted}', seconds)
+        except AssertionError as late:
+            raise AssertionError(f'{late}; it is {self.look(name).get("status")}\n{self.chart.story()}') from None
+
+    def address(self, name):
+        """Where its Service is, once there is one."""
+        found = eventually(lambda: self.api.find(self.place.path('services', name)), f'the Service {name}')
+        return f'{found["spec"]["clusterIP"]}:{found["spec"]["ports"][0]["port"]}'
+
+    def wait_routed(self, name, seconds=LONG):
+        """Until a connection to the Service leads somewhere: `Ready` is told, and slices are written, before
+        kube-proxy has them."""
+        address = self.address(name)
+        try:
+            eventually(lambda: addresses(self.place.slices(name)), f'the Service {name} leads somewhere', seconds)
+            eventually(lambda: listens(address), f'{address} takes connections', seconds)
+        except AssertionError as late:
+            raise AssertionError(f'{late}; {self.look(name).get("status")}\n{self.chart.story()}') from None
+
+    def ask(self, name, path='/', seconds=60, **headers):
+        return fetch(self.address(name), path, timeout=seconds, headers=list(headers.items()))
+
+    def replicas(self, name):
+        return self.api.get(self.place.path('deployments', name))['spec']['replicas']
+
+    def wait_replicas(self, name, wanted, what, seconds=LONG):
+        """Until wanted(replicas) holds; tells what went on when it never does."""
+        try:
+            eventually(lambda: wanted(self.replicas(name)), what, seconds)
+        except AssertionError as late:
+            raise AssertionError(f'{late}; {self.look(name).get("status")}\n{self.chart.story()}') from None
+
+    def asleep(self, name, seconds=LONG):
+        self.wait_replicas(name, lambda count: count == 0, f'{name} sleeps', seconds)
+        eventually(lambda: not self.place.pods(name), f'no pod of {name} is left', seconds)
+
+
+
+@contextlib.contextmanager
+def stage(lab, **values):
+    """An InstalledCase for programs that are no test, with all that it made taken away at the end."""
+    made = type('Stage', (InstalledCase,), {'VALUES': values, 'lab': lab})()
+    try:
+        made.setUp()
+        yield made
+    finally:
+        made.doCleanups()

@@ -1,0 +1,51 @@
+"""The schema of RequestScaler and the chart, played by the API server and the helm of the laboratory."""
+
+import os
+import pathlib
+import sys
+from unittest import mock
+
+from wire import eventually
+
+from lab.case import LabCase
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+CRD = ROOT / 'deploy' / 'crds' / 'requestscaler.yaml'
+KIND = '/apis/autoscaling.sluice.dev/v1alpha1/requestscalers'
+sys.path.append(str(ROOT / 'tests' / 'deploy'))
+
+import helm_cases  # noqa: E402
+import schema_cases  # noqa: E402
+
+
+class Schema(LabCase):
+    def test_the_kind_takes_what_is_right_and_names_what_is_wrong(self):
+        self.lab.kubectl('apply', '--server-side', '-f', str(CRD))
+        eventually(lambda: self.api.ask('GET', KIND)[0] == 200, 'the kind is served')
+
+        failed = list(schema_cases.failures([
+            str(self.lab.tools / 'kubectl'), f'--kubeconfig={self.lab.kubeconfig}',
+            f'--cache-dir={self.lab.folder}/kubectl']))
+
+        self.assertEqual(failed, [])
+
+
+class Chart(LabCase):
+    def test_the_chart_renders_what_is_committed_and_refuses_wrong_values(self):
+        own = {f'HELM_{name}_HOME': str(self.lab.folder / 'helm' / name.lower())
+               for name in ('CACHE', 'CONFIG', 'DATA')}
+        with mock.patch.dict(os.environ, own):
+            failed = list(helm_cases.failures(str(self.lab.tools / 'helm')))
+
+        self.assertEqual(failed, [])
+
+    def test_the_api_server_takes_every_object_of_every_profile(self):
+        self.lab.kubectl('apply', '--server-side', '-f', str(CRD))
+        for profile in ('small', 'standard', 'ha'):
+            with self.subTest(profile=profile):
+                manifests = (ROOT / 'deploy' / 'manifests' / f'{profile}.yaml').read_text(encoding='utf-8')
+                # The namespace has to be there before what is dry-run inside it.
+                self.lab.kubectl('create', 'namespace', 'sluice-system', check=False)
+                done = self.lab.kubectl('apply', '--server-side', '--dry-run=server', '-f', '-',
+                                        stdin=manifests, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)

@@ -1,0 +1,119 @@
+"""A thousand RequestScalers and thousands of pods: what the API server is asked, and what it costs in memory."""
+
+import itertools
+import pathlib
+import sys
+import time
+
+from wire import eventually
+
+from faults.probe import Probe
+from lab.objects import deployment, fake
+from scaling.case import SIDECAR, ScalingCase, scaler
+
+# With a busy processor leases of nodes come late: that one would call their pods unready for ever.
+CLUSTER = {'without': ('node-lifecycle-controller',)}
+
+SERVICES = 50
+SCALERS = 1000
+FEW, MANY = 10, 100  # pods of each service
+REPORTS = 30         # of the activator, two a second: how long nothing happens
+PODS = 10_000
+KIB_MAX = 40 * 1024  # for as many
+SECONDS = 170
+NAMES = [f's{number}' for number in range(SERVICES)]
+COLLECTIONS = ('requestscalers', 'services', 'deployments', 'endpointslices')
+
+
+def resident_kib(pid):
+    text = pathlib.Path(f'/proc/{pid}/status').read_text(encoding='ascii')
+    return next(int(line.split()[1]) for line in text.splitlines() if line.startswith('VmRSS'))
+
+
+class Scale(ScalingCase):
+    def begin(self):
+        self.configure()
+        for name in NAMES:
+            self.place.create('deployments', deployment(
+                name, FEW, labels={'sluice.dev/sidecar': 'queue-proxy', 'scale': 'test'},
+                annotations=fake(start_delay='1ms'), containers=[SIDECAR],
+                tolerations=[{'operator': 'Exists'}]))  # who is left out also takes taints away
+            self.bound(name, FEW, self.place.create)
+        for number in range(SCALERS - SERVICES):  # their targets are still to come
+            self.place.create('requestscalers', scaler(f'late{number}'))
+        self.running = self.autoscaler()
+        self.way = self.activator(self.running)
+        self.probe = Probe(self.lab, '/api/v1/pods', labels='scale=test')
+        self.addCleanup(self.probe.close)
+
+    def bound(self, name, count, write):
+        body = scaler(name, autoscaling={'min': count, 'max': count})
+        if write == self.place.create:
+            write('requestscalers', body)
+        else:
+            write(self.place.path('requestscalers', name), {'spec': body['spec']})
+
+    def idle(self):
+        """The activator says of every service that nobody comes, and answers pings meanwhile."""
+        if time.monotonic() - self.way.told > 0.5:
+            self.way.stream.report(*((name, 0, 0, self.place.name) for name in NAMES[1:]))
+        return self.way.hold(NAMES[0], self.place.name)
+
+    def ready(self, count):
+        """Whether each has as many, in its status and in the slices that lead to it."""
+        found = self.api.items(self.place.path('deployments'))
+        return all(one.get('status', {}).get('readyReplicas', 0) == count for one in found)
+
+    def settle(self, count):
+        turn = itertools.count()
+        eventually(lambda: self.idle() and next(turn) % 20 == 0 and self.ready(count),
+                   f'all have {count} ready pods', SECONDS)
+        eventually(lambda: self.idle() and next(turn) % 20 == 0 and self.quiet(), 'nothing is on its way', SECONDS)
+        total = count * SERVICES
+        eventually(lambda: self.idle() and self.probe.counts()['objects'] == total, 'the probe has heard', SECONDS)
+
+    def quiet(self):
+        if self.metric(self.running, 'sluice_kubernetes_waiting_scalers') != 0:
+            return False
+        before = self.requests()
+        begun = self.way.said
+        eventually(lambda: self.idle() and self.way.said > begun + 4, 'two seconds are over')
+        return self.requests() - before <= 4
+
+    def requests(self):
+        return sum(self.metric(self.running, f'sluice_kubernetes_requests_total{{kind="{kind}"}}')
+                   for kind in ('read', 'write'))
+
+    def versions(self):
+        return {one['metadata']['uid']: one['metadata']['resourceVersion']
+                for collection in COLLECTIONS for one in self.api.items(self.place.path(collection))}
+
+    def steady(self, count):
+        """Requests a second, KiB of the probe and KiB of the autoscaler while nothing happens."""
+        self.settle(count)
+        versions, requests, since = self.versions(), self.requests(), time.monotonic()
+        begun = self.way.said
+        eventually(lambda: self.idle() and self.way.said > begun + REPORTS, 'some time has passed', 60)
+        rate = (self.requests() - requests) / (time.monotonic() - since)
+        self.assertEqual(self.versions(), versions)  # 0 writes of a steady revision
+        memory = self.probe.counts()['rss'], resident_kib(self.running.pid)
+        print(f'{count * SERVICES} pods, {SCALERS} scalers: {rate:.2f} requests/s steady, '
+              f'probe {memory[0]} KiB, autoscaler {memory[1]} KiB', file=sys.stderr)
+        return rate, *memory
+
+    def test_requests_are_flat_in_the_number_of_pods_and_memory_is_bounded(self):
+        self.begin()
+        few = self.steady(FEW)
+        for name in NAMES:
+            self.bound(name, MANY, self.api.patch)
+
+        many = self.steady(MANY)
+
+        self.assertLessEqual(max(few[0], many[0]), 2)
+        self.assertLessEqual(many[0] - few[0], 0.5)
+        share = PODS / (SERVICES * (MANY - FEW))
+        informer, whole = ((many[at] - few[at]) * share for at in (1, 2))
+        print(f'for {PODS} pods: informer {informer / 1024:.1f} MiB, autoscaler {whole / 1024:.1f} MiB',
+              file=sys.stderr)
+        self.assertLessEqual(informer, KIB_MAX)
+        self.assertLessEqual(whole, 2 * KIB_MAX)  # also what is decided by, routed to and scraped

@@ -1,0 +1,87 @@
+"""Sluice as helm installs it: Deployments that sleep, wake by a request and grow with the load."""
+
+import threading
+
+from wire import eventually, fetch
+
+from lab.installed import InstalledCase
+
+COLUMNS = 'NAME READY WANT ACTUAL MIN MAX TARGET REASON AGE'.split()
+CLIENTS = 8
+LOAD_MS = 400
+
+
+class Sleepers(InstalledCase):
+    def test_a_request_to_the_service_wakes_a_sleeping_deployment(self):
+        self.workload('web')
+        self.scale('web')
+        self.wait_routed('web')
+
+        answer = self.ask('web')
+
+        self.assertEqual(answer.status, 200)
+        self.assertTrue(answer.body.startswith(b'app web-'), answer.body)
+        self.asleep('web')
+
+    def test_a_deployment_grows_with_the_load_and_sleeps_after_it(self):
+        self.workload('web')
+        self.scale('web', {'max': 4})
+        self.wait_routed('web')
+        answered, over = [], threading.Event()
+        crowd = [threading.Thread(target=self.keep_asking, args=('web', answered, over)) for _ in range(CLIENTS)]
+        for client in crowd:
+            client.start()
+        try:
+            self.wait_replicas('web', lambda count: count >= 3, 'three replicas or more')
+            eventually(lambda: self.column('ACTUAL') >= 3, 'they are Ready')
+        finally:
+            over.set()
+            for client in crowd:
+                client.join()
+
+        self.assertGreater(len(answered), CLIENTS)
+        self.assertEqual(set(answered), {200})
+        self.asleep('web')
+
+    def keep_asking(self, name, answered, over):
+        address = self.address(name)
+        while not over.is_set():
+            try:
+                answer = fetch(address, f'/?ms={LOAD_MS}', timeout=60)
+                answered.append(answer.status if answer else 'closed')
+            except OSError as problem:
+                answered.append(repr(problem))
+
+    def column(self, name):
+        """A number of `kubectl get rqs web`; -1 while it is not told. MIN is empty in these."""
+        lines = self.lab.kubectl('-n', self.place.name, 'get', 'rqs', 'web').splitlines()
+        at = lines[0].index(name)
+        word = lines[1][at:].split()[0] if lines[1][at:at + 1].strip() else ''
+        return int(word) if word.isdigit() else -1
+
+    def test_kubectl_tells_what_is_wanted_and_what_there_is(self):
+        self.workload('web')
+        self.scale('web', {'min': 1, 'max': 4})
+        self.wait_ready('web', 1)
+
+        eventually(lambda: self.row('web')[1:8] == ['True', '1', '1', '1', '4', '2', 'Serving'],
+                   'the columns say that one is wanted and there')
+
+    def row(self, name):
+        lines = self.lab.kubectl('-n', self.place.name, 'get', 'rqs', name).splitlines()
+        self.assertEqual(lines[0].split(), COLUMNS)
+        return lines[1].split()
+
+    def test_a_service_with_a_selector_is_given_back(self):
+        self.place.deploy('web', 1)
+        before = self.api.get(self.place.path('services', 'web'))['spec']['selector']
+        self.scale('web', service={'adopt': True})
+        eventually(lambda: 'selector' not in self.api.get(self.place.path('services', 'web'))['spec'],
+                   'it is taken over')
+        self.wait_routed('web')
+        self.assertEqual(self.ask('web').status, 200)
+
+        self.api.delete(self.place.path('requestscalers', 'web'))
+
+        eventually(lambda: self.api.get(self.place.path('services', 'web'))['spec'].get('selector') == before,
+                   'it has its selector again')
