@@ -82,6 +82,8 @@ void Rules::add_path(std::string_view rule) {
 }
 
 void Rules::add_agent(std::string_view rule) {
+  // Of one that is too large even to say so takes milliseconds.
+  if (problems_.size() >= kProblemsMax) return;
   if (agents_.size() >= kRulesMax) {
     return refuse(kAgents, rule, "is one too many", "give 100 at most");
   }

@@ -26,12 +26,11 @@ class Rules {
  public:
   static constexpr std::size_t kRulesMax = 100;  ///< of paths, and of user agents
   static constexpr std::size_t kRuleBytesMax = 1024;
-  static constexpr std::size_t kStepsMax = 4'000;  ///< of all expressions, as RE2 counts them
-  static constexpr std::size_t kAgentBytesMax =
-      512;  ///< of a user agent; the rest is not looked at
+  static constexpr std::size_t kStepsMax = 4'000;     ///< of all expressions, as RE2 counts them
+  static constexpr std::size_t kAgentBytesMax = 512;  ///< of a user agent that are looked at
 
   /// One rule a line, blanks around it and empty lines passed over. A rule that is wrong or too
-  /// much is left out and told of in problems().
+  /// much is left out and told of in problems(); after ten of them no more expressions are read.
   Rules(std::string paths, std::string user_agents);
   ~Rules();
   Rules(const Rules&) = delete;

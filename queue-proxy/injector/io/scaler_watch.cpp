@@ -48,7 +48,9 @@ std::optional<ScalerFacts> ScalerWatch::find(const std::string& space,
       .container_concurrency = std::max(0, scaler->container_concurrency),
       .timeout_seconds = std::max(0, scaler->timeout_seconds),
       .response_start_timeout_seconds = std::max(0, scaler->response_start_timeout_seconds),
-      .idle_timeout_seconds = std::max(0, scaler->idle_timeout_seconds)};
+      .idle_timeout_seconds = std::max(0, scaler->idle_timeout_seconds),
+      .ignore_paths = scaler->ignore_paths,
+      .ignore_user_agents = scaler->ignore_user_agents};
 }
 
 std::string ScalerWatch::rival(const std::string& space, const OwnerName& target,

@@ -67,12 +67,21 @@ std::optional<ScalerFacts> scaler_of(const Object& workload, const std::vector<O
     const auto number = [&](const char* key, long usual) {
       return std::max(0L, integer(spec, key).value_or(usual));
     };
+    const auto texts = [&](const char* key) {
+      std::vector<std::string> list;
+      for (const Json& one : array(member(spec, "ignore"), key)) {
+        if (one.is_string()) list.push_back(one.get<std::string>());
+      }
+      return list;
+    };
     return ScalerFacts{.name = object.name,
                        .service = or_else(text(member(spec, "service"), "name"), object.name),
                        .container_concurrency = number("containerConcurrency", 0),
                        .timeout_seconds = number("timeoutSeconds", 300),
                        .response_start_timeout_seconds = number("responseStartTimeoutSeconds", 0),
-                       .idle_timeout_seconds = number("idleTimeoutSeconds", 0)};
+                       .idle_timeout_seconds = number("idleTimeoutSeconds", 0),
+                       .ignore_paths = texts("paths"),
+                       .ignore_user_agents = texts("userAgents")};
   }
   return std::nullopt;
 }

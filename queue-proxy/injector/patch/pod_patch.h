@@ -37,6 +37,8 @@ struct ScalerFacts {
   long timeout_seconds = 300;
   long response_start_timeout_seconds = 0;
   long idle_timeout_seconds = 0;
+  std::vector<std::string> ignore_paths = {};  ///< requests that count for nothing
+  std::vector<std::string> ignore_user_agents = {};
 
   friend bool operator==(const ScalerFacts&, const ScalerFacts&) = default;
 };

@@ -27,6 +27,17 @@ std::string quiet_time(const PodFacts& facts) {
   return std::to_string(std::clamp(facts.grace_seconds / 3, 1L, kUsualQuiet)) + "s";
 }
 
+// One rule a line. Kubernetes reads `$$` in a value as `$`, and `$(` as the beginning of a
+// variable.
+std::string lines_of(const std::vector<std::string>& rules) {
+  std::string text;
+  for (const std::string& rule : rules) {
+    if (!text.empty()) text += '\n';
+    for (const char c : rule) text.append(c == '$' ? 2 : 1, c);
+  }
+  return text;
+}
+
 Json environment(const PodFacts& facts, const PodOwner& owner, const ReadinessCopy& readiness) {
   const std::string name = owner.scaler ? owner.scaler->name : owner.name;
   Json list = Json::array();
@@ -57,6 +68,12 @@ Json environment(const PodFacts& facts, const PodOwner& owner, const ReadinessCo
   unless_set("SERVING_LOGGING_CONFIG", "");
   unless_set("SERVING_LOGGING_LEVEL", "");
   unless_set("SLUICE_DRAIN_QUIET", quiet_time(facts));
+  if (owner.scaler && !owner.scaler->ignore_paths.empty()) {
+    unless_set("SLUICE_IGNORE_PATHS", lines_of(owner.scaler->ignore_paths));
+  }
+  if (owner.scaler && !owner.scaler->ignore_user_agents.empty()) {
+    unless_set("SLUICE_IGNORE_USER_AGENTS", lines_of(owner.scaler->ignore_user_agents));
+  }
   for (const auto& [key, value] : facts.variables) add(key, value);
   return list;
 }

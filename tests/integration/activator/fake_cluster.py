@@ -11,44 +11,33 @@ from wire import PATIENCE
 
 
 class Answering(http.server.BaseHTTPRequestHandler):
+    """Watches that begin with all there is, as an API server of today offers them."""
+
     protocol_version = 'HTTP/1.1'
 
     def do_GET(self):
-        where = urllib.parse.urlsplit(self.path)
-        asked = urllib.parse.parse_qs(where.query)
+        asked = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
         cluster = self.server.cluster
         ours = asked.get('labelSelector') == [f'kubernetes.io/service-name={cluster.service}']
-        if asked.get('watch'):
-            return self.watch(cluster if ours else None)
-        with cluster.changed:
-            items = [cluster.slice()] if ours else []
-        kind = 'EndpointSliceList' if ours else 'List'
-        self.answer(json.dumps({'kind': kind, 'metadata': {'resourceVersion': '1'}, 'items': items}))
-
-    def answer(self, text):
-        self.send_response(200)
-        self.send_header('Content-Type', 'application/json')
-        self.send_header('Content-Length', str(len(text)))
-        self.end_headers()
-        self.wfile.write(text.encode())
-
-    def watch(self, cluster):
         self.send_response(200)
         self.send_header('Content-Type', 'application/json')
         self.send_header('Transfer-Encoding', 'chunked')
         self.end_headers()
-        told = 1
+        told = cluster.version
+        if ours:
+            self.tell('ADDED', cluster.slice())
+        self.tell('BOOKMARK', {'metadata': {'resourceVersion': str(told),
+                                            'annotations': {'k8s.io/initial-events-end': 'true'}}})
         while not self.server.ended.is_set():
-            if cluster is None:
-                self.server.ended.wait()
-                return
             with cluster.changed:
                 cluster.changed.wait_for(lambda: cluster.version > told or self.server.ended.is_set(), PATIENCE)
-                if cluster.version == told:
-                    return
-                told = cluster.version
-                line = json.dumps({'type': 'MODIFIED', 'object': cluster.slice()}) + '\n'
-            self.wfile.write(f'{len(line):x}\r\n{line}\r\n'.encode())
+                changed, told = cluster.version > told, cluster.version
+            if ours and changed:
+                self.tell('MODIFIED', cluster.slice())
+
+    def tell(self, kind, thing):
+        line = json.dumps({'type': kind, 'object': thing}) + '\n'
+        self.wfile.write(f'{len(line):x}\r\n{line}\r\n'.encode())
 
     def log_message(self, *_):
         pass

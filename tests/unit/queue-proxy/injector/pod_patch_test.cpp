@@ -132,6 +132,19 @@ TEST(Injection, TakesLimitsFromAnnotationsAndAScalerWinsOverThem) {
   EXPECT_EQ(variables["SERVING_SERVICE"], "front");
 }
 
+TEST(Injection, TellsTheSidecarWhichRequestsOfItsScalerCountForNothing) {
+  PodOwner owner{.name = "shop", .scaler = ScalerFacts{.name = "shop", .service = "shop"}};
+  auto variables = variables_of(injected(plain_pod(), owner));
+  EXPECT_FALSE(variables.contains("SLUICE_IGNORE_PATHS"));
+
+  owner.scaler->ignore_paths = {"/healthz", "/metrics*"};
+  owner.scaler->ignore_user_agents = {"(?i)uptime$", "$(HOME)"};
+  variables = variables_of(injected(plain_pod(), owner));
+
+  EXPECT_EQ(variables["SLUICE_IGNORE_PATHS"], "/healthz\n/metrics*");
+  EXPECT_EQ(variables["SLUICE_IGNORE_USER_AGENTS"], "(?i)uptime$$\n$$(HOME)");
+}
+
 TEST(Injection, MovesItsPortsByAnnotation) {
   Json pod = annotated(plain_pod(), "sluice.dev/serving-port", "18012");
   pod = annotated(pod, "sluice.dev/admin-port", "18022");
