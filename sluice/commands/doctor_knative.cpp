@@ -12,8 +12,8 @@ namespace {
 
 using Grade = KnativeLevel::Grade;
 
-// Of Knative 1.x (0.42 by its modules): the one that the tests install.
-constexpr int kTested = 15;
+// Of Knative 1.x (0.42 by its modules): the one whose objects and programs ours is written for.
+constexpr int kWrittenFor = 15;
 
 constexpr std::size_t kLabelWidth = 12;
 
@@ -54,11 +54,11 @@ std::string shown_selector(const kube::StringMap& selector) {
 void judge_versions(const KnativeFacts& facts, KnativeLevel& level) {
   for (const auto& program : facts.programs) {
     const int minor = minor_of(program.version);
-    if (minor == kTested) continue;
+    if (minor == kWrittenFor) continue;
     stand_against(level, Grade::careful,
                   program.name + " is of version " +
                       (program.version.empty() ? "unknown" : program.version) +
-                      "; ours is tested with 1." + std::to_string(kTested) +
+                      "; ours is written for 1." + std::to_string(kWrittenFor) +
                       ": run the shadow first (SLUICE_SHADOW=true)");
     return;
   }

@@ -116,7 +116,8 @@ void KubernetesPlatform::follow_knative(PodWatchListener& listener) {
   knative_ = std::make_unique<KnativeScalers>(
       KnativeView::Place{io_, clock_, random_, log_, *client_}, listener,
       KnativeScalers::Rules{
-          .owns = [this](const RevisionId& id) { return in_owned_bucket(id); },
+          // Not before config-autoscaler is known, which decides about classes and windows.
+          .owns = [this](const RevisionId& id) { return view_->synced() && in_owned_bucket(id); },
           .taken = [this](const RevisionId& id) { return view_->scaler(id) != nullptr; },
           .domain = self_.domain,
           .shadow = self_.shadow});
@@ -217,6 +218,7 @@ void KubernetesPlatform::synced() {
   log_.write(log::Severity::info, "knows the cluster",
              {{"scalers", std::to_string(view_->scalers().size())}});
   start_timer_.cancel();
+  knative_->owners_changed();
   work();
   settle(std::nullopt);
 }

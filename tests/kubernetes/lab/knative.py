@@ -89,8 +89,7 @@ class Knative:
         serving, networking, caching = module_folders()
         core = serving / 'config' / 'core'
         self.apply(core / '100-namespace.yaml')
-        self.apply(core / '300-resources', core / '300-knativecertificate.yaml',
-                   *(one for one in sorted((networking / 'config').glob('*.yaml'))), caching / 'config' / 'image.yaml')
+        self.apply(core / '300-resources', networking / 'config', caching / 'config' / 'image.yaml')
         self.apply(core / '200-roles', core / '200-serviceaccount.yaml', core / 'configmaps')
         self.configure('config-deployment', **{'queue-sidecar-image': QUEUE})
         self.configure('config-autoscaler', **FAST)

@@ -129,8 +129,8 @@ def kube_proxy(tools, folder, kubeconfig):
 
 def kill_pod(uid):
     """SIGKILL to every process of a pod, as when its machine fails; none of them learns of it before."""
-    root = next(iter(cgroup.mounts().values())) / CGROUP
-    for group in root.rglob(f'pod{uid}'):
+    roots = cgroup.mounts()
+    for group in (roots.get('memory', roots.get('unified')) / CGROUP).rglob(f'pod{uid}'):
         for listed in group.rglob('cgroup.procs'):
             for pid in listed.read_text(encoding='ascii').split():
                 with contextlib.suppress(ProcessLookupError):

@@ -155,8 +155,8 @@ class Holders(LeaseCase):
         self.wait_held(first)
         self.wakes(first)
 
+    # Another's clock is never compared with ours: a lease counts from when it was seen to change.
     def test_times_in_a_lease_that_are_years_away_mean_nothing(self):
-        """Another's clock is never compared with ours: a lease counts from when it was seen to change."""
         for year in ('1999', '2199'):
             with self.subTest(year=year):
                 self.take_from_another(f'{year}-01-01T00:00:00.000000Z')

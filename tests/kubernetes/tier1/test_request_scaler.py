@@ -165,7 +165,7 @@ class Chosen(ScalingCase):
     def begin(self):
         self.configure()
         self.workload('web', 0)
-        self.scale('web', autoscaling={'target': 10, 'targetUtilizationPercentage': 100})
+        self.scale('web', autoscaling={'target': 10, 'max': 4})
         running = self.autoscaler()
         activator = self.activator(running)
         activator.stream.wait(lambda a: 'web' in a.states, 'the state of web')
@@ -190,12 +190,12 @@ class Chosen(ScalingCase):
         self.assertIn('/spec/replicas', told['message'])
         self.wait_condition('web', 'Active', 'Unknown Paused')
         said = activator.said
-        self.hold(activator, 40, lambda: activator.said > said + 10, 'the load was heard')
+        self.hold(activator, 200, lambda: activator.said > said + 10, 'the load was heard')
         self.assertEqual(self.replicas('web'), 2)
         self.assertEqual(self.look('web')['status']['desired'], 2)
 
         self.give_back()
-        self.hold(activator, 40, lambda: self.replicas('web') == 4, 'what the load wants is there')
+        self.hold(activator, 200, lambda: self.replicas('web') == 4, 'what the load wants is there')
         self.wait_condition('web', 'Ready', 'True Waking')
 
     def test_a_target_that_is_edited_meanwhile_is_put_back_to_the_choice(self):
@@ -224,7 +224,7 @@ class Chosen(ScalingCase):
         door = f'10.99.1.1:{self.wait_port("web")}'
         # Before the activator has heard of it, a request would be held for longer than a test waits.
         answer = eventually(lambda: self.refusal(door), 'it is refused')
-        self.assertEqual(answer.headers['sluice-error'], 'cannot-scale')
+        self.assertIn('cannot-scale; reason=paused', answer.headers['sluice-error'])
         self.assertEqual(self.replicas('web'), 0)
 
         self.give_back()

@@ -78,7 +78,9 @@ class LostRequests(InstalledCase):
     def until_seen(self, events):
         """Faults in turn until there were events enough; how long it took."""
         began = time.monotonic()
-        faults = itertools.cycle((self.kill_pod, self.kill_autoscaler, self.kill_pod, self.restart_activator))
+        # The autoscaler seldom: for the length of a lease after each time there are no events.
+        faults = itertools.cycle((self.kill_pod, self.restart_activator, self.kill_pod, self.kill_autoscaler,
+                                  self.kill_pod, self.restart_activator, self.kill_pod, self.restart_activator))
         pause = threading.Event()
         next_fault = began + 2 * FAULT_SECONDS
         while time.monotonic() - began < SECONDS_MAX:
