@@ -331,8 +331,11 @@ void Reflector::Inner::fail(const Failure& failure) {
   if (forbidden)
     problem = "needs list and watch on " + resource_of(collection.path) + ": " + problem;
   if (absent) problem = "there is no " + resource_of(collection.path) + " here: " + problem;
-  if (forbidden || absent) {
+  if (absent) {
     wait = from_seconds(10 + 20 * chance());
+  } else if (forbidden) {
+    // Rights that came with us may take the server a moment to see; they grow rarer by the pause.
+    wait = std::max(wait, from_seconds(0.5 + 0.5 * chance()));
   } else if (refused && failure.status == 429) {
     // Beside the pause of chance: whoever was told the same does not come back at the same moment.
     wait += failure.retry_after.value_or(seconds{1});
