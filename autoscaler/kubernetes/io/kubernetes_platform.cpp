@@ -265,13 +265,13 @@ void KubernetesPlatform::look(const RevisionId& id) {
     reconciler_->tell_trouble(sight, governed);
     return;
   }
-  // A target that has never been there has no number of replicas to begin with.
-  if (governed.news && (governed.told || sight.target != nullptr)) tell(sight, governed);
+  // A target that has never been there has no number of replicas to begin with; its coming is news.
+  const bool news = std::exchange(governed.news, false);
+  if (news && (governed.told || sight.target != nullptr)) tell(sight, governed);
   reconciler_->reconcile(sight, governed);
 }
 
 void KubernetesPlatform::tell(const ScalerSight& sight, GovernedScaler& governed) {
-  governed.news = false;
   governed.told = true;
   WatchedRevision revision = watched(sight);
   revision.proxied_since = governed.proxied_since;

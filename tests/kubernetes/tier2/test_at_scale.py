@@ -4,11 +4,12 @@ import itertools
 import pathlib
 import sys
 import time
+from unittest import mock
 
 from wire import eventually
 
 from faults.probe import Probe
-from lab.objects import deployment, fake
+from lab.objects import Place, deployment, fake
 from scaling.case import SIDECAR, ScalingCase, scaler
 
 # With a busy processor leases of nodes come late: that one would call their pods unready for ever.
@@ -31,6 +32,16 @@ def resident_kib(pid):
 
 
 class Scale(ScalingCase):
+    def setUp(self):
+        # The cluster is this test's alone and ends with it: thousands of pods need not be deleted first.
+        kept = mock.patch.object(Place, 'remove')
+        kept.start()
+        self.addCleanup(kept.stop)
+        super().setUp()
+
+    def forget_scalers(self):
+        pass
+
     def begin(self):
         self.configure()
         for name in NAMES:
@@ -82,7 +93,7 @@ class Scale(ScalingCase):
 
     def requests(self):
         return sum(self.metric(self.running, f'sluice_kubernetes_requests_total{{kind="{kind}"}}')
-                   for kind in ('read', 'write'))
+                   for kind in ('read', 'write', 'lease'))
 
     def versions(self):
         return {one['metadata']['uid']: one['metadata']['resourceVersion']
