@@ -137,8 +137,12 @@ TEST(SlicePlan, WhatSomebodyElseChangedIsPutBack) {
     return copy.plan({pods(2)}).write.size();
   };
 
+  kube::EndpointSlice::Endpoint stranger;
+  stranger.address = "10.6.6.6";
+  stranger.ready = stranger.serving = true;
+
   EXPECT_EQ(spoilt([](auto& slice) { slice.endpoints[0].ready = false; }), 1U);
-  EXPECT_EQ(spoilt([](auto& slice) { slice.endpoints.push_back({"10.6.6.6", true, true}); }), 1U);
+  EXPECT_EQ(spoilt([&stranger](auto& slice) { slice.endpoints.push_back(stranger); }), 1U);
   EXPECT_EQ(spoilt([](auto& slice) { slice.endpoints.pop_back(); }), 1U);
   EXPECT_EQ(spoilt([](auto& slice) { slice.ports[0].port = 1; }), 1U);
   EXPECT_EQ(spoilt([](auto& slice) { slice.labels.clear(); }), 1U);
