@@ -57,12 +57,12 @@ class Layout:
     def document(self, media_type, value):
         return self.blob(media_type, json.dumps(value).encode())
 
-    def image(self, reference, layer, entrypoint):
+    def image(self, reference, layer, entrypoint, user='0'):
         """Adds an image of one layer, which `reference` names in the runtime."""
         layer = self.blob('layer.v1.tar', layer)
         config = self.document('config.v1+json', {
             'architecture': ARCHITECTURES[platform.machine()], 'os': 'linux',
-            'config': {'Entrypoint': entrypoint},
+            'config': {'Entrypoint': entrypoint, 'User': user},
             'rootfs': {'type': 'layers', 'diff_ids': [layer['digest']]}})
         manifest = self.document('manifest.v1+json', {
             'schemaVersion': 2, 'mediaType': 'application/vnd.oci.image.manifest.v1+json',

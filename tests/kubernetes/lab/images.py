@@ -35,7 +35,7 @@ def root_of(program, name):
     return packed([*((folder, None, 0o755) for folder in sorted(folders)), *entries])
 
 
-def archive(target, programs):
+def archive(target, programs, user='0'):
     """An archive of images at `target`: {reference: (program, arguments)}."""
     layout = Layout()
     layers = {}
@@ -43,6 +43,6 @@ def archive(target, programs):
         name = pathlib.Path(program).name
         if program not in layers:
             layers[program] = root_of(program, name)
-        layout.image(reference, layers[program], [f'/{name}', *arguments])
+        layout.image(reference, layers[program], [f'/{name}', *arguments], user)
     pathlib.Path(target).write_bytes(layout.archive())
     return target

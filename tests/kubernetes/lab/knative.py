@@ -20,6 +20,7 @@ MODULES = ('knative.dev/serving', 'knative.dev/networking', 'knative.dev/caching
 QUEUE = 'dev.local/queue:1'          # names that Knative does not look up in a registry
 OUR_QUEUE = 'dev.local/queue-proxy:1'
 APP = 'dev.local/app:1'
+NOBODY = '65532'                     # Knative starts no sidecar that runs as root
 APPLY_SECONDS = 120
 READY_SECONDS = 90
 # port of each Service: (port, where the program listens)
@@ -107,7 +108,7 @@ class Knative:
         app = images.compiled(self.lab.folder)
         programs = {APP: (app, []), QUEUE: (self.tools / 'knative-queue', []),
                     OUR_QUEUE: (self.lab.program('queue-proxy'), [])}
-        archive = images.archive(self.lab.folder / 'knative.tar', programs)
+        archive = images.archive(self.lab.folder / 'knative.tar', programs, NOBODY)
         node.import_images(self.lab.folder / 'cri', archive)
 
     def serve(self, name):
