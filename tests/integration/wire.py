@@ -158,3 +158,10 @@ def fetch(address, path='/', host='app.localhost', method='GET', headers=(), bod
             return Reader(sock).answer(method)
         except ConnectionResetError:
             return None
+
+
+def scraped(address):
+    """{series with its labels: value} of one look at /metrics."""
+    body = fetch(address, '/metrics', host='localhost').body.decode()
+    rows = (line.rsplit(' ', 1) for line in body.splitlines() if line and line[0] != '#')
+    return {name: float(value) for name, value in rows}

@@ -8,7 +8,7 @@ from engine import BIN
 from platform_directory import PlatformDirectory
 from program import Program
 from sidecar import OK, Sidecar, Upstream
-from wire import PATIENCE, Reader, connect, eventually, fetch
+from wire import PATIENCE, Reader, connect, eventually, fetch, scraped
 
 ACTIVATOR = os.path.join(BIN, 'activator')
 KUBELET = ('User-Agent', 'kube-probe/1.29')
@@ -71,9 +71,7 @@ class Activator(Program):
 
     def metrics(self):
         """{series with its labels: value} of one scrape."""
-        body = fetch(self.metrics_address, '/metrics', host='localhost').body.decode()
-        rows = (line.rsplit(' ', 1) for line in body.splitlines() if line and line[0] != '#')
-        return {name: float(value) for name, value in rows}
+        return scraped(self.metrics_address)
 
     def waiting(self):
         return self.metrics()['sluice_activator_queue_waiting']

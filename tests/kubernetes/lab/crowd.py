@@ -150,6 +150,46 @@ class Crowd:
         client.drop()
 
 
+class Steady:
+    """Clients of one service, each of which asks again as soon as it is answered; stop() ends them."""
+
+    def __init__(self, service, address, clients, milliseconds):
+        self.service, self.address = service, address
+        self.path = f'/?ms={milliseconds}'
+        self.sent = []
+        self.clients = clients
+        self.thread = threading.Thread(target=lambda: asyncio.run(self.play()), daemon=True)
+        self.thread.start()
+
+    def become(self, clients):
+        self.clients = clients
+
+    def stop(self):
+        self.become(0)
+        self.thread.join(END_SECONDS)
+        if self.thread.is_alive():
+            raise AssertionError('the clients did not end')
+        return self.sent
+
+    async def play(self):
+        """One task for each client that there ever was; who is too many rests, and all end with the last."""
+        begun = []
+        while self.clients:
+            begun += [asyncio.create_task(self.come(number)) for number in range(len(begun), self.clients)]
+            await asyncio.sleep(0.05)
+        await asyncio.gather(*begun)
+
+    async def come(self, number):
+        client = Client(self.service, self.address)
+        while self.clients:
+            if number < self.clients:
+                self.sent.append(await client.ask(self.path))
+            else:
+                client.drop()
+                await asyncio.sleep(0.05)
+        client.drop()
+
+
 def account(sent, kills, before=0.5, after=5.0):
     """(lost, broken by kills, sent anew) of requests; `kills`: [(service or None for all, when)].
 

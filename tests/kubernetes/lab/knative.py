@@ -6,11 +6,12 @@ To put a program of ours in the place of one of Knative's is to lead its Service
 
 import os
 import pathlib
+import re
 import subprocess
 
 from wire import eventually
 
-from lab import images, node, toolbox
+from lab import chart, images, node, toolbox
 from lab.daemon import Daemon
 from lab.place import BASE, MS_BIND, NODE_IP, mount
 
@@ -18,7 +19,8 @@ SPACE = 'knative-serving'
 OURS = 'sluice-system'
 MODULES = ('knative.dev/serving', 'knative.dev/networking', 'knative.dev/caching')
 QUEUE = 'dev.local/queue:1'          # names that Knative does not look up in a registry
-OUR_QUEUE = 'dev.local/queue-proxy:1'
+OUR_QUEUE = 'sluice.dev/queue-proxy:' + re.search(
+    r'^version: (\S+)$', (chart.CHART / 'Chart.yaml').read_text(encoding='ascii'), re.MULTILINE).group(1)
 APP = 'dev.local/app:1'
 NOBODY = '65532'                     # Knative starts no sidecar that runs as root
 APPLY_SECONDS = 120
@@ -106,10 +108,10 @@ class Knative:
 
     def import_images(self):
         app = images.compiled(self.lab.folder)
-        programs = {APP: (app, []), QUEUE: (self.tools / 'knative-queue', []),
-                    OUR_QUEUE: (self.lab.program('queue-proxy'), [])}
+        programs = {APP: (app, []), QUEUE: (self.tools / 'knative-queue', [])}
         archive = images.archive(self.lab.folder / 'knative.tar', programs, NOBODY)
-        node.import_images(self.lab.folder / 'cri', archive)
+        for each in (archive, chart.image(pathlib.Path(self.lab.program('queue-proxy')))):
+            node.import_images(self.lab.folder / 'cri', each)
 
     def serve(self, name):
         ports = [{'name': port, 'port': number, 'targetPort': number} for port, (number, _) in PORTS[name].items()]
@@ -151,12 +153,17 @@ class Knative:
     # ---- what tests ask of it ----
 
     def deploy(self, space, name, annotations=None):
-        """A Service of Knative's; the revision's name."""
+        """A Service of Knative's; the name of its first revision, whose pods answer with their host."""
         self.api.post(KSVC.format(space), {
             'apiVersion': 'serving.knative.dev/v1', 'kind': 'Service', 'metadata': {'name': name},
-            'spec': {'template': {'metadata': {'annotations': annotations or {}},
-                                  'spec': {'containers': [{'image': APP, 'ports': [{'containerPort': 8080}]}]}}}})
+            'spec': template(space, f'{name}-00001', annotations)})
         return f'{name}-00001'
+
+    def revise(self, space, name, number, annotations=None):
+        """Another revision of the Service."""
+        revision = f'{name}-{number:05}'
+        self.api.patch(f'{KSVC.format(space)}/{name}', {'spec': template(space, revision, annotations)})
+        return revision
 
     def pods(self, space, revision):
         """Those that are not going, and are ready."""
@@ -181,6 +188,18 @@ class Knative:
         found = eventually(lambda: self.api.find(f'/api/v1/namespaces/{space}/services/{revision}'),
                            f'{revision} has a public Service', READY_SECONDS)
         return f'{found["spec"]["clusterIP"]}:80'
+
+
+def host_of(space, revision):
+    """What requests of a revision say as Host, so that an activator knows whose they are."""
+    return f'{revision}.{space}.svc.cluster.local'
+
+
+def template(space, revision, annotations):
+    return {'template': {
+        'metadata': {'annotations': annotations or {}},
+        'spec': {'containers': [{'image': APP, 'ports': [{'containerPort': 8080}],
+                                 'env': [{'name': 'NAME', 'value': host_of(space, revision)}]}]}}}
 
 
 def listens(port):

@@ -6,7 +6,7 @@ import unittest
 
 from activator.case import ENVIRONMENT, Asker, requests_of, sidecar_play
 from sidecar import Upstream
-from wire import PATIENCE, Reader, connect, eventually, fetch
+from wire import PATIENCE, Reader, connect, eventually, fetch, scraped
 
 from lab.api import Refused
 from lab.case import LabCase
@@ -97,14 +97,8 @@ class ActivatorCase(LabCase):
             'addressType': 'IPv4', 'ports': [{'name': 'http', 'port': 8012}, {'name': 'h2c', 'port': 8013}],
             'endpoints': [{'addresses': [ip], 'conditions': {'ready': True}} for ip in ips]})
 
-    @staticmethod
-    def metrics(activator):
-        body = fetch(activator.addresses['metrics'], '/metrics', host='localhost').body.decode()
-        rows = (line.rsplit(' ', 1) for line in body.splitlines() if line and line[0] != '#')
-        return {name: float(value) for name, value in rows}
-
     def wait_metric(self, activator, name, value, seconds=PATIENCE):
-        eventually(lambda: self.metrics(activator).get(name) == value, f'{name} is {value}', seconds)
+        eventually(lambda: scraped(activator.addresses['metrics']).get(name) == value, f'{name} is {value}', seconds)
 
     def wait_door(self, activator, port):
         """Until somebody listens there."""
@@ -246,7 +240,7 @@ class Pods(ActivatorCase):
         activator = self.activator()
         self.wait_door(activator, 20_015)
 
-        self.assertEqual(self.metrics(activator)['sluice_activator_listed_pods'], 0)
+        self.assertEqual(scraped(activator.addresses['metrics'])['sluice_activator_listed_pods'], 0)
 
     def test_a_limit_per_pod_that_is_edited_counts_for_whoever_comes_next(self):
         upstream = self.upstream(sidecar_play(answer=lambda exchange: None))
@@ -262,7 +256,7 @@ class Pods(ActivatorCase):
         self.api.patch(self.place.path('requestscalers', 'web'), {'spec': {'containerConcurrency': 2}})
 
         eventually(lambda: len(requests_of(upstream)) == 2, 'both run on the pod')
-        self.assertEqual(self.metrics(activator)['sluice_activator_queue_waiting'], 0)
+        self.assertEqual(scraped(activator.addresses['metrics'])['sluice_activator_queue_waiting'], 0)
 
     def test_two_activators_share_the_pods_where_each_has_a_limit(self):
         self.scaler('web', 20_017, containerConcurrency=1)
@@ -352,7 +346,7 @@ class Faults(ActivatorCase):
         self.assert_served(door, upstream)
 
         self.learns_of_a_new_pod(activator)
-        self.assertEqual(self.metrics(activator)['sluice_activator_scaler_ports{state="open"}'], 1)
+        self.assertEqual(scraped(activator.addresses['metrics'])['sluice_activator_scaler_ports{state="open"}'], 1)
 
     def test_a_watch_that_is_cut_in_the_middle_of_an_event_goes_on(self):
         activator = self.through_a_proxy(20_023)

@@ -3,7 +3,7 @@
 import unittest
 
 from activator.autoscalers import StreamAutoscaler
-from wire import eventually, fetch
+from wire import eventually, fetch, scraped
 
 from tier1.test_activator import ActivatorCase
 
@@ -25,7 +25,7 @@ class Ignored(ActivatorCase):
 
         for path, headers in asked:
             self.assertEqual(fetch(door, path, headers=headers).status, 200)
-        self.assertEqual(self.metrics(activator)['sluice_activator_ignored_total'], 4)
+        self.assertEqual(scraped(activator.addresses['metrics'])['sluice_activator_ignored_total'], 4)
 
 
 class Autoscalers(ActivatorCase):

@@ -87,6 +87,13 @@ TEST_F(PodAutoscalerPlanTest, WithoutAClassItIsOursOnlyWhereOursIsTheDefault) {
   EXPECT_TRUE(is_ours(object_, config_));
 }
 
+TEST_F(PodAutoscalerPlanTest, AnEmptyMetricIsNone) {
+  object_.annotations["autoscaling.knative.dev/metric"] = "";
+  EXPECT_FALSE(scaling_annotations(object_).contains("autoscaling.knative.dev/metric"));
+  object_.annotations["autoscaling.knative.dev/metric"] = "rps";
+  EXPECT_EQ(scaling_annotations(object_).at("autoscaling.knative.dev/metric"), "rps");
+}
+
 TEST_F(PodAutoscalerPlanTest, AnInitialScaleThatWasReachedIsNotReachedAgain) {
   object_.annotations["autoscaling.knative.dev/initialScale"] = "5";
   const StringMap reached = scaling_annotations(object_);
