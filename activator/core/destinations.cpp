@@ -15,6 +15,13 @@ using Kind = DestinationChange::Kind;
 // milliseconds of the sidecar's.
 constexpr Duration kGapMin = 10ms;
 
+// Who has waited for a pod so long waits for its next probe this part of it, and no longer: a pod
+// is used at most so much later than it could be, however long it takes to start.
+constexpr int kGapPart = 16;
+
+// Of so many pods each gets its probe in the least gap; of more, each gets fewer.
+constexpr std::size_t kPodsPerGap = 32;
+
 // What a round trip allows for on top of the fixed limits: resolving, the handshake and the answer.
 constexpr int kRoundTrips = 4;
 
@@ -211,12 +218,9 @@ Destinations::Voice Destinations::voice_of(const Pod& pod) const {
   return mesh ? Voice::mesh : Voice::pods;
 }
 
-Duration Destinations::gap_after(std::int32_t failures) const {
-  Duration gap = kGapMin;
-  for (std::int32_t i = 1; i < failures && gap < spec_.probe_gap_max; ++i) {
-    gap *= 2;
-  }
-  return std::min(gap, spec_.probe_gap_max);
+Duration Destinations::gap_after(Duration failing) const {
+  const Duration least = kGapMin * (1 + pods_.size() / kPodsPerGap);
+  return std::min(std::max(failing / kGapPart, least), spec_.probe_gap_max);
 }
 
 Probe Destinations::probe_of(const std::string& dest, const Pod& pod) const {
@@ -278,7 +282,7 @@ void Destinations::drop(Pods::iterator found, DestinationChanges& changes) {
 
 void Destinations::passed(Entry& entry, TimePoint now, DestinationChanges& changes) {
   Pod& pod = entry.second;
-  pod.failures = 0;
+  pod.failing_since.reset();
   pod.silences = 0;
   pod.checking = false;
   if (pod.ready || pod.fast) {
@@ -296,13 +300,14 @@ void Destinations::failed(Entry& entry, ProbeResult result, TimePoint now,
     return;  // the platform has called it ready meanwhile, and that is enough without a mesh
   }
   const bool answered = result == ProbeResult::not_ready;
-  ++pod.failures;
+  if (!pod.failing_since) pod.failing_since = now;
   pod.silences = answered ? 0 : pod.silences + 1;
   if (pod.usable && (answered || usable_ > 1 || pod.silences >= kSilencesOfLast)) {
     use(entry, false, changes);
   }
   if (wants_probe(pod)) {
-    const Duration gap = cluster_healthy_ && !answered ? kPodsAgain : gap_after(pod.failures);
+    const Duration gap =
+        cluster_healthy_ && !answered ? kPodsAgain : gap_after(now - *pod.failing_since);
     schedule(entry, now + gap);
   }
 }
@@ -313,7 +318,8 @@ void Destinations::cluster_probed(ProbeResult result, TimePoint now) {
     return;
   }
   if (result != ProbeResult::passed) {
-    cluster_due_ = now + gap_after(++cluster_failures_);
+    if (!cluster_failing_since_) cluster_failing_since_ = now;
+    cluster_due_ = now + gap_after(now - *cluster_failing_since_);
     return;
   }
   cluster_healthy_ = true;
@@ -340,7 +346,7 @@ void Destinations::settle(TimePoint now, DestinationChanges& changes) {
   }
   if (!wants_cluster_ip()) {
     cluster_due_.reset();
-    cluster_failures_ = 0;
+    cluster_failing_since_.reset();
   } else if (!cluster_due_ && cluster_probe_ == 0) {
     cluster_due_ = now;
   }

@@ -93,8 +93,9 @@ using DestinationChanges = std::vector<DestinationChange>;
 /// and stay usable here. Gone means pod_gone was told: the throttler lets what runs end.
 ///
 /// Where the reference makes rounds of probes under one deadline, each pod has a rhythm of its own:
-/// the first probe at once, failures 10 ms apart and doubling up to probe_gap_max, so a slow pod
-/// delays nobody. What the reference says of a round holds for the latest result of every pod.
+/// the first probe at once, then at first every 10 ms, later after a sixteenth of the time that it
+/// has failed, up to probe_gap_max; a slow pod delays nobody. What the reference says of a round
+/// holds for the latest result of every pod.
 ///
 /// A pod in use is never probed, but when the platform calls it ready no more or a request failed
 /// on it (suspect()): then it stays in use until its probe has failed. Silence of the last pods in
@@ -168,7 +169,7 @@ class Destinations {
     bool checking = false;  // usable, and to be probed all the same
     Voice voice = Voice::none;
     std::optional<ProbeResult> last = {};
-    std::int32_t failures = 0;  // in a row
+    std::optional<TimePoint> failing_since = {};  // the first failure of those in a row
     std::int32_t silences = 0;  // of them the last ones to which no sidecar answered
     Duration round_trip{0};
     std::optional<TimePoint> due = {};
@@ -181,7 +182,7 @@ class Destinations {
   [[nodiscard]] bool wants_probe(const Pod& pod) const;
   [[nodiscard]] bool wants_cluster_ip() const;
   [[nodiscard]] Voice voice_of(const Pod& pod) const;
-  [[nodiscard]] Duration gap_after(std::int32_t failures) const;
+  [[nodiscard]] Duration gap_after(Duration failing) const;
   [[nodiscard]] Probe probe_of(const std::string& dest, const Pod& pod) const;
   void schedule(Entry& pod, std::optional<TimePoint> due);
   void use(Entry& pod, bool usable, DestinationChanges& changes);
@@ -205,7 +206,7 @@ class Destinations {
   std::size_t mesh_voices_ = 0;
   std::optional<std::string> cluster_ip_;
   bool cluster_healthy_ = false;
-  std::int32_t cluster_failures_ = 0;
+  std::optional<TimePoint> cluster_failing_since_;
   std::uint64_t cluster_probe_ = 0;  // under way; 0 for none
   std::optional<TimePoint> cluster_due_;
   std::optional<DestinationChange> told_;  // the last cluster_ip that was not followed by its end

@@ -24,7 +24,7 @@ ROUNDS = 3
 
 
 def measure(programs, rounds):
-    with Lab(3, programs) as lab, stage(lab) as case:
+    with Lab(3, programs) as lab, stage(lab, activator={'coldStartHeader': True}) as case:
         for name in SERVICES:
             case.workload(name)
             case.scale(name)

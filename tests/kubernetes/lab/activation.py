@@ -10,6 +10,7 @@ this machine's. Both parts are told larger than they are: by a watch, by the app
 """
 
 import dataclasses
+import re
 import statistics
 import threading
 import time
@@ -27,6 +28,7 @@ class Activation:
     to_scaled: float
     to_first_byte: float
     whole: float
+    phases: dict  # of an activator that tells them in Server-Timing
 
     @property
     def ours(self):
@@ -71,13 +73,16 @@ def activate(lab, place, replicas, name, address):
     with connect(address, WAKE_SECONDS) as sock:
         asked = time.time()
         sock.sendall(request_bytes('GET', '/', name, [('Connection', 'close')]))
-        first = sock.recv(12)
+        head = sock.recv(12)
         byte = time.time()
-        if first != b'HTTP/1.1 200':
-            raise AssertionError(f'{name} was answered {first}')
+        while b'\r\n\r\n' not in head and (part := sock.recv(4096)):
+            head += part
+        if not head.startswith(b'HTTP/1.1 200'):
+            raise AssertionError(f'{name} was answered {head}')
     scaled = eventually(lambda: replicas.risen(name, asked), f'the API has told that {name} was scaled')
     listens = eventually(lambda: listened(lab, place, name, asked), f'the app of {name} says that it listens')
-    return Activation(*(1000 * span for span in (scaled - asked, byte - listens, byte - asked)))
+    phases = {phase: float(ms) for phase, ms in re.findall(r'(\w+);dur=([0-9.]+)', head.decode('latin-1'))}
+    return Activation(*(1000 * span for span in (scaled - asked, byte - listens, byte - asked)), phases)
 
 
 def measure(case, names, rounds):
@@ -104,7 +109,9 @@ def printed(seen):
         row('request to replicas written', [one.to_scaled for one in seen]),
         row('app listens to first byte', [one.to_first_byte for one in seen]),
         row('our part, both', [one.ours for one in seen]),
-        row('whole, request to first byte', [one.whole for one in seen])))
+        row('whole, request to first byte', [one.whole for one in seen]),
+        *(row(f'  the activator\'s {phase}', [one.phases.get(phase, 0.0) for one in seen])
+          for phase in seen[0].phases)))
 
 
 def median_ours(seen):
