@@ -1,8 +1,12 @@
 """The control groups of the laboratory: a small node made of one of them in every hierarchy (v1)."""
 
+import errno
 import functools
 import os
 import pathlib
+import threading
+
+from wire import Deadline
 
 TREE = 'sluice-lab'  # below the root of every hierarchy; nothing else is ever touched
 CONTROLLERS = ('memory', 'cpu', 'cpuacct', 'cpuset')
@@ -22,6 +26,32 @@ def mounts():
             for option in options.split(','):
                 found.setdefault(option.removeprefix('name='), point)
     return found
+
+
+def folders(tree):
+    """Folders of the control groups below `tree` in every hierarchy, the deepest first."""
+    for root in dict.fromkeys(mounts().values()):
+        for folder, _, _ in os.walk(root / tree, topdown=False):
+            yield pathlib.Path(folder)
+
+
+def remove(tree, seconds):
+    """Removes those groups, whose processes have been killed: the kernel lets go of them when it can."""
+    deadline = Deadline(seconds)
+    pause = threading.Event()
+    while True:
+        busy = []
+        for folder in folders(tree):
+            try:
+                folder.rmdir()
+            except OSError as problem:
+                if problem.errno != errno.ENOENT:
+                    busy.append(folder)
+        if not busy:
+            return
+        if deadline.passed():
+            raise AssertionError(f'control groups that do not go away: {busy}')
+        pause.wait(0.05)
 
 
 def put(path, value):

@@ -5,7 +5,6 @@ started with a path of its folder, mounts below that folder.
 """
 
 import ctypes
-import errno
 import os
 import pathlib
 import shutil
@@ -22,10 +21,7 @@ PAUSE = threading.Event()
 
 
 def groups():
-    """Folders of the laboratory's control groups in every hierarchy, the deepest first."""
-    for root in dict.fromkeys(cgroup.mounts().values()):
-        for folder, _, _ in os.walk(root / cgroup.TREE, topdown=False):
-            yield pathlib.Path(folder)
+    return cgroup.folders(cgroup.TREE)
 
 
 def inhabitants():
@@ -80,23 +76,6 @@ def kill_all():
     raise AssertionError(f'the laboratory could not be ended: processes {left}')
 
 
-def remove_groups():
-    deadline = Deadline(PATIENCE)
-    while True:
-        busy = []
-        for folder in groups():
-            try:
-                folder.rmdir()
-            except OSError as problem:
-                if problem.errno != errno.ENOENT:
-                    busy.append(folder)
-        if not busy:
-            return
-        if deadline.passed():
-            raise AssertionError(f'control groups that do not go away: {busy}')
-        PAUSE.wait(0.05)
-
-
 def unmount():
     libc = ctypes.CDLL(None, use_errno=True)
     lines = pathlib.Path('/proc/self/mountinfo').read_text(encoding='utf-8').splitlines()
@@ -111,7 +90,7 @@ def sweep():
         return
     thaw()
     kill_all()
-    remove_groups()
+    cgroup.remove(cgroup.TREE, PATIENCE)
     unmount()
     shutil.rmtree(BASE, ignore_errors=True)
     if BASE.exists():

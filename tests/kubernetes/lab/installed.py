@@ -2,24 +2,16 @@
 
 import contextlib
 
-from wire import PATIENCE, connect, eventually, fetch
+from wire import connect, eventually, fetch
 
-from lab.case import LabCase
 from lab.objects import addresses, container, deployment, environment
+from lab.scalers import ScalerCase
 
 INJECT = {'sluice.dev/inject': 'enabled'}
 LONG = 90  # seconds: two windows, a grace period, and a node that starts pods
 CONNECT_SECONDS = 0.3
 # Spare room for bursts is 211 requests by default, for which activators would never leave the way.
 FEW = {'target': 2, 'targetUtilizationPercentage': 100, 'targetBurstCapacity': 0, 'retention': '0s'}
-
-
-def condition(found, kind):
-    """`status reason` of a condition of an object."""
-    for one in found.get('status', {}).get('conditions', ()):
-        if one['type'] == kind:
-            return f'{one["status"]} {one["reason"]}'
-    return None
 
 
 def listens(address):
@@ -31,7 +23,7 @@ def listens(address):
     return True
 
 
-class InstalledCase(LabCase):
+class InstalledCase(ScalerCase):
     """`self.place` is a namespace with the label, `self.chart` what is installed: VALUES over the fast ones."""
 
     VALUES = {}
@@ -60,14 +52,8 @@ class InstalledCase(LabCase):
             'metadata': {'name': name}, 'apiVersion': 'autoscaling.sluice.dev/v1alpha1', 'kind': 'RequestScaler',
             'spec': {'targetRef': {'name': name}, 'autoscaling': {**FEW, **(autoscaling or {})}, **spec}})
 
-    def look(self, name):
-        return self.api.get(self.place.path('requestscalers', name))
-
-    def wait_condition(self, name, kind, wanted, seconds=PATIENCE):
-        try:
-            eventually(lambda: condition(self.look(name), kind) == wanted, f'{kind} is {wanted}', seconds)
-        except AssertionError as late:
-            raise AssertionError(f'{late}; it is {self.look(name).get("status")}\n{self.chart.story()}') from None
+    def story(self):
+        return f'\n{self.chart.story()}'
 
     def address(self, name):
         """Where its Service is, once there is one."""
@@ -82,20 +68,17 @@ class InstalledCase(LabCase):
             eventually(lambda: addresses(self.place.slices(name)), f'the Service {name} leads somewhere', seconds)
             eventually(lambda: listens(address), f'{address} takes connections', seconds)
         except AssertionError as late:
-            raise AssertionError(f'{late}; {self.look(name).get("status")}\n{self.chart.story()}') from None
+            raise AssertionError(f'{late}; {self.look(name).get("status")}{self.story()}') from None
 
     def ask(self, name, path='/', seconds=60, **headers):
         return fetch(self.address(name), path, timeout=seconds, headers=list(headers.items()))
-
-    def replicas(self, name):
-        return self.api.get(self.place.path('deployments', name))['spec']['replicas']
 
     def wait_replicas(self, name, wanted, what, seconds=LONG):
         """Until wanted(replicas) holds; tells what went on when it never does."""
         try:
             eventually(lambda: wanted(self.replicas(name)), what, seconds)
         except AssertionError as late:
-            raise AssertionError(f'{late}; {self.look(name).get("status")}\n{self.chart.story()}') from None
+            raise AssertionError(f'{late}; {self.look(name).get("status")}{self.story()}') from None
 
     def asleep(self, name, seconds=LONG):
         self.wait_replicas(name, lambda count: count == 0, f'{name} sleeps', seconds)

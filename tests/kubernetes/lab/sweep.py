@@ -5,7 +5,6 @@ folder, the one namespace with its name. Its mounts are nowhere else than in its
 """
 
 import contextlib
-import errno
 import os
 import pathlib
 import shutil
@@ -52,10 +51,7 @@ def runtimes():
 
 
 def groups():
-    """Folders of our control groups in every hierarchy, the deepest first."""
-    for root in dict.fromkeys(cgroup.mounts().values()):
-        for folder, _, _ in os.walk(root / CGROUP, topdown=False):
-            yield pathlib.Path(folder)
+    return cgroup.folders(CGROUP)
 
 
 def in_groups():
@@ -88,23 +84,6 @@ def kill_all(spared):
         PAUSE.wait(0.02)
 
 
-def remove_groups():
-    deadline = Deadline(PATIENCE)
-    while True:
-        busy = []
-        for folder in groups():
-            try:
-                folder.rmdir()
-            except OSError as problem:
-                if problem.errno != errno.ENOENT:
-                    busy.append(folder)
-        if not busy:
-            return
-        if deadline.passed():
-            raise AssertionError(f'control groups that do not go away: {busy}')
-        PAUSE.wait(0.05)
-
-
 def remove_stubborn():
     """Folders that had to exist for others to be mounted over them; whose is not empty, keeps it."""
     for place in STUBBORN:
@@ -123,7 +102,7 @@ def leftovers(spared=frozenset()):
 def sweep(spared=frozenset()):
     """All of it, but for the processes `spared`. Nobody may use the laboratory meanwhile."""
     kill_all(set(spared) | {os.getpid()})
-    remove_groups()
+    cgroup.remove(CGROUP, PATIENCE)
     if NETWORK_FILE.exists():
         subprocess.run(['ip', 'netns', 'del', NETWORK], check=True, capture_output=True, timeout=20)
     shutil.rmtree(BASE, ignore_errors=True)

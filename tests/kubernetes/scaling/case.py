@@ -5,8 +5,8 @@ import pathlib
 from protowire import fields
 from wire import PATIENCE, eventually, fetch
 
-from lab.case import LabCase
 from lab.objects import deployment, fake
+from lab.scalers import ScalerCase
 from scaling.activator import Activator, Sidecars
 
 CRD = pathlib.Path(__file__).resolve().parents[3] / 'deploy' / 'crds' / 'requestscaler.yaml'
@@ -27,15 +27,7 @@ def scaler(name, target=None, **spec):
             'spec': {'targetRef': {'name': target or name}, **spec}}
 
 
-def condition(found, kind):
-    """`status reason` of a condition of an object."""
-    for one in found.get('status', {}).get('conditions', ()):
-        if one['type'] == kind:
-            return f'{one["status"]} {one["reason"]}'
-    return None
-
-
-class ScalingCase(LabCase):
+class ScalingCase(ScalerCase):
     """`self.place` is also where the autoscaler believes that our programs live."""
 
     def setUp(self):
@@ -81,21 +73,8 @@ class ScalingCase(LabCase):
     def scale(self, name, target=None, **spec):
         return self.place.create('requestscalers', scaler(name, target, **spec))
 
-    def look(self, name):
-        return self.api.get(self.place.path('requestscalers', name))
-
-    def wait_condition(self, name, kind, wanted, seconds=PATIENCE):
-        try:
-            eventually(lambda: condition(self.look(name), kind) == wanted, f'{kind} is {wanted}', seconds)
-        except AssertionError as late:
-            raise AssertionError(f'{late}; it is {self.look(name).get("status")}') from None
-        return next(one for one in self.look(name)['status']['conditions'] if one['type'] == kind)
-
     def wait_port(self, name):
         return eventually(lambda: self.look(name).get('status', {}).get('activatorPort'), f'the port of {name}')
-
-    def replicas(self, name):
-        return self.api.get(self.place.path('deployments', name))['spec']['replicas']
 
     def wait_replicas(self, name, count, seconds=PATIENCE):
         eventually(lambda: self.replicas(name) == count, f'{name} has {count} replicas', seconds)

@@ -1,0 +1,35 @@
+"""What tests on RequestScalers share, whoever scales them: what is told of a scaler, and its target."""
+
+from wire import PATIENCE, eventually
+
+from lab.case import LabCase
+
+
+def condition(found, kind):
+    """`status reason` of a condition of an object."""
+    for one in found.get('status', {}).get('conditions', ()):
+        if one['type'] == kind:
+            return f'{one["status"]} {one["reason"]}'
+    return None
+
+
+class ScalerCase(LabCase):
+    """A RequestScaler has the name of the Deployment that it scales."""
+
+    def story(self):
+        """What else a failure should tell; nothing, unless whoever scales has more to say."""
+        return ''
+
+    def look(self, name):
+        return self.api.get(self.place.path('requestscalers', name))
+
+    def wait_condition(self, name, kind, wanted, seconds=PATIENCE):
+        """The condition, once its `status reason` is `wanted`."""
+        try:
+            eventually(lambda: condition(self.look(name), kind) == wanted, f'{kind} is {wanted}', seconds)
+        except AssertionError as late:
+            raise AssertionError(f'{late}; it is {self.look(name).get("status")}{self.story()}') from None
+        return next(one for one in self.look(name)['status']['conditions'] if one['type'] == kind)
+
+    def replicas(self, name):
+        return self.api.get(self.place.path('deployments', name))['spec']['replicas']
