@@ -1,11 +1,18 @@
 #include "autoscaler/core/stat_forwarding.h"
 
-#include "common/ring/hash_ring.h"
+#include "autoscaler/core/pushed_stat.h"
 #include "common/base/check.h"
+#include "common/ring/hash_ring.h"
 
 #include <utility>
 
 namespace sluice::autoscaler {
+
+StatToForward to_forward(const proto::StatMessage& message, TimePoint now) {
+  return {.revision = message.revision,
+          .stat = figures_of(message.stat),
+          .at = stamp_of(message.stat).value_or(now)};
+}
 
 StatForwarding::StatForwarding(std::vector<std::string> buckets) : buckets_(std::move(buckets)) {
   CHECK(!buckets_.empty());

@@ -2,6 +2,7 @@
 
 #include "autoscaler/core/collector.h"
 #include "common/base/ids.h"
+#include "common/messages/stat.h"
 #include "common/time/time_point.h"
 
 #include <cstddef>
@@ -37,6 +38,9 @@ struct StatToForward {
   TimePoint at{};   ///< its stamp, the same wherever it goes
   int retries = 0;  ///< how often it was tried again
 };
+
+/// Unstamped, it gets the present: its turn may come seconds later.
+[[nodiscard]] StatToForward to_forward(const proto::StatMessage& message, TimePoint now);
 
 /// Who holds a bucket: we, another at these addresses, or with neither, nobody we know of.
 struct BucketHolder {

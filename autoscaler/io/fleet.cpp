@@ -1,25 +1,10 @@
 #include "autoscaler/io/fleet.h"
 
+#include "autoscaler/core/pushed_stat.h"
+
 #include <utility>
 
 namespace sluice::autoscaler {
-namespace {
-
-Stat figures(const proto::Stat& stat) {
-  return {.average_concurrency = stat.average_concurrent_requests,
-          .average_proxied_concurrency = stat.average_proxied_concurrent_requests,
-          .request_count = stat.request_count,
-          .proxied_request_count = stat.proxied_request_count};
-}
-
-std::optional<TimePoint> stamp_of(const proto::Stat& stat) {
-  // Seconds that a TimePoint can hold; what lies beyond is no time anybody means.
-  constexpr std::int64_t kSecondsMax = 9'000'000'000;
-  if (stat.timestamp <= 0 || stat.timestamp > kSecondsMax) return std::nullopt;
-  return TimePoint{std::chrono::seconds{stat.timestamp}};
-}
-
-}  // namespace
 
 Revision* Fleet::find(const RevisionId& id) const {
   const auto found = revisions_.find(id);
@@ -135,7 +120,7 @@ void Fleet::nodes_changed() {
 
 void Fleet::pushed(std::span<const proto::StatMessage> messages) {
   for (const proto::StatMessage& message : messages) {
-    around_.loop.push(message.revision, figures(message.stat), stamp_of(message.stat),
+    around_.loop.push(message.revision, figures_of(message.stat), stamp_of(message.stat),
                       StatDoor::websocket);
   }
 }

@@ -14,21 +14,6 @@
 namespace sluice::autoscaler {
 namespace {
 
-// Seconds that a TimePoint can hold.
-constexpr std::int64_t kSecondsMax = 9'000'000'000;
-
-// Unstamped ones get the present: their turn may come seconds later.
-StatToForward to_forward(const proto::StatMessage& message, TimePoint now) {
-  const std::int64_t stamp = message.stat.timestamp;
-  const bool stamped = stamp > 0 && stamp <= kSecondsMax;
-  return {.revision = message.revision,
-          .stat = {.average_concurrency = message.stat.average_concurrent_requests,
-                   .average_proxied_concurrency = message.stat.average_proxied_concurrent_requests,
-                   .request_count = message.stat.request_count,
-                   .proxied_request_count = message.stat.proxied_request_count},
-          .at = stamped ? TimePoint{std::chrono::seconds{stamp}} : now};
-}
-
 proto::StatMessage message_of(const StatToForward& stat) {
   proto::StatMessage message;
   message.revision = stat.revision;

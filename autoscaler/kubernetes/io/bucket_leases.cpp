@@ -133,7 +133,9 @@ void BucketLeases::tell() {
                  releasing_ ? "a bucket is given back" : "a bucket is lost", {{"bucket", bucket}});
     }
     log_.write(log::Severity::info, "the buckets of this replica have changed",
-               {{"owned", std::to_string(owned_.size())}, {"epoch", std::to_string(told_epoch_)}});
+               {{"held", std::to_string(owned_.size())},
+                {"of", std::to_string(buckets().size())},
+                {"epoch", std::to_string(told_epoch_)}});
     if (events_.owned) events_.owned(owned_, told_epoch_);
   }
   for (const std::string& bucket : election_.buckets()) {

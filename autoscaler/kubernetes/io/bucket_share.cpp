@@ -94,10 +94,6 @@ void BucketShare::stand(const LeaderElection& rules) {
 
 void BucketShare::owned(const std::vector<std::string>& owned, std::uint64_t epoch) {
   owned_ = owned;
-  log_.write(log::Severity::info, "the buckets of this replica",
-             {{"held", std::to_string(owned.size())},
-              {"of", std::to_string(leases_->buckets().size())},
-              {"epoch", std::to_string(epoch)}});
   forwarder_->set_owned(owned);
   events_.owned(leases_->buckets(), owned, epoch);
 }

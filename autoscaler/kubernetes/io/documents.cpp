@@ -49,6 +49,13 @@ json owner_of(const ScalerRef& owner) {
                        {"controller", true}}});
 }
 
+json owned_metadata(const ScalerRef& owner, const std::string& name, json labels) {
+  return {{"name", name},
+          {"namespace", owner.id.space},
+          {"labels", std::move(labels)},
+          {"ownerReferences", owner_of(owner)}};
+}
+
 json target_port(const std::string& text) {
   int number = 0;
   const auto end = text.data() + text.size();
@@ -129,11 +136,7 @@ kube::Request apply_pods_request(const ScalerRef& owner, const std::string& name
   return make(kube::Verb::apply_force, service_path({owner.id.space, name}),
               {{"apiVersion", "v1"},
                {"kind", "Service"},
-               {"metadata",
-                {{"name", name},
-                 {"namespace", owner.id.space},
-                 {"labels", std::move(labels)},
-                 {"ownerReferences", owner_of(owner)}}},
+               {"metadata", owned_metadata(owner, name, std::move(labels))},
                {"spec",
                 {{"clusterIP", "None"},
                  {"selector", selector},
@@ -147,11 +150,7 @@ kube::Request create_front_request(const ScalerRef& owner, const std::string& na
   return make(kube::Verb::create, core_path(owner.id.space, "services"),
               {{"apiVersion", "v1"},
                {"kind", "Service"},
-               {"metadata",
-                {{"name", name},
-                 {"namespace", owner.id.space},
-                 {"labels", std::move(labels)},
-                 {"ownerReferences", owner_of(owner)}}},
+               {"metadata", owned_metadata(owner, name, std::move(labels))},
                {"spec", {{"type", "ClusterIP"}, {"ports", ports_json(ports)}}}});
 }
 
@@ -251,11 +250,7 @@ kube::Request apply_slice_request(const ScalerRef& owner, const std::string& fro
   return make(kube::Verb::apply_force, slice_path({owner.id.space, slice.name}),
               {{"apiVersion", "discovery.k8s.io/v1"},
                {"kind", "EndpointSlice"},
-               {"metadata",
-                {{"name", slice.name},
-                 {"namespace", owner.id.space},
-                 {"labels", std::move(labels)},
-                 {"ownerReferences", owner_of(owner)}}},
+               {"metadata", owned_metadata(owner, slice.name, std::move(labels))},
                {"addressType", slice.address_type},
                {"endpoints", std::move(endpoints)},
                {"ports", std::move(ports)}});

@@ -1,27 +1,11 @@
 #include "autoscaler/kubernetes/knative/io/stat_relay.h"
 
+#include "autoscaler/core/stat_forwarding.h"
 #include "common/metrics/exposition.h"
 
 #include <utility>
 
 namespace sluice::autoscaler {
-namespace {
-
-// Seconds that a TimePoint can hold.
-constexpr std::int64_t kSecondsMax = 9'000'000'000;
-
-StatToForward to_relay(const proto::StatMessage& message, TimePoint now) {
-  const std::int64_t stamp = message.stat.timestamp;
-  const bool stamped = stamp > 0 && stamp <= kSecondsMax;
-  return {.revision = message.revision,
-          .stat = {.average_concurrency = message.stat.average_concurrent_requests,
-                   .average_proxied_concurrency = message.stat.average_proxied_concurrent_requests,
-                   .request_count = message.stat.request_count,
-                   .proxied_request_count = message.stat.proxied_request_count},
-          .at = stamped ? TimePoint{std::chrono::seconds{stamp}} : now};
-}
-
-}  // namespace
 
 StatRelay::StatRelay(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
                      const std::string& address)
@@ -48,7 +32,7 @@ void StatRelay::take(std::span<const proto::StatMessage> messages,
                      const std::function<bool(const RevisionId&)>& others) {
   HolderSocket::Stats stats;
   for (const proto::StatMessage& message : messages) {
-    if (others(message.revision)) stats.push_back(to_relay(message, clock_.now()));
+    if (others(message.revision)) stats.push_back(to_forward(message, clock_.now()));
   }
   if (!stats.empty()) socket_.send(std::move(stats));
 }
