@@ -1,9 +1,9 @@
 #include "activator/config.h"
 
+#include "common/settings/log_level.h"
 #include "common/settings/tls_variables.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace sluice::activator {
@@ -129,22 +129,6 @@ void read_limits(EnvReader& reader, net::ServerLimits& limits) {
       reader.wait_or("SLUICE_BODY_TIMEOUT", limits.body_timeout, {Duration{0}, kDayLong});
 }
 
-void read_log(EnvReader& reader, Config& config) {
-  constexpr std::array<std::pair<std::string_view, log::Severity>, 4> kLevels{
-      {{"debug", log::Severity::debug},
-       {"info", log::Severity::info},
-       {"warning", log::Severity::warning},
-       {"error", log::Severity::error}}};
-  const std::string level = reader.text("SLUICE_LOG_LEVEL", Need::optional);
-  if (level.empty()) return;
-  for (const auto& [name, severity] : kLevels) {
-    if (level != name) continue;
-    config.log_least = severity;
-    return;
-  }
-  reader.refuse("SLUICE_LOG_LEVEL", level, "debug, info, warning or error");
-}
-
 }  // namespace
 
 std::string cluster_domain_of(std::string_view resolv_conf) {
@@ -183,7 +167,7 @@ Result<Config, Problem> read_config(const settings::Environment& environment,
   read_link(reader, config);
   read_queues(reader, config);
   read_limits(reader, config.limits);
-  read_log(reader, config);
+  config.log_least = settings::read_log_level(reader);
   config.observability = settings::read_observability(reader, ":9090");
   const auto threads = reader.find("SLUICE_THREADS");
   if (threads && *threads != "1") reader.refuse("SLUICE_THREADS", *threads, "1: one thread serves");

@@ -10,7 +10,7 @@ if(TARGET sluice_rpc)
     DEPS sluice::activator_io sluice::autoscaler_link sluice::activator_stream_codec sluice::stat_messages_codec
       sluice::rpc
       sluice::files sluice::log sluice::request_log sluice::request_log_sink sluice::metrics_server
-      sluice::settings sluice::observability sluice::tls_variables sluice::tls_client
+      sluice::log_level sluice::settings sluice::observability sluice::tls_variables sluice::tls_client
       sluice::serving_tls sluice::end_signals sluice::activator_platform)
   sluice_program(activator SOURCES main.cpp DEPS sluice::activator_app sluice::command_line)
 endif()

@@ -1,5 +1,7 @@
 #include "autoscaler/config.h"
 
+#include "common/settings/log_level.h"
+
 #include <string_view>
 
 namespace sluice::autoscaler {
@@ -67,17 +69,6 @@ void read_stats_relay(EnvReader& reader, Config& config) {
   }
 }
 
-log::Severity read_log_level(EnvReader& reader) {
-  const char* const name = "SLUICE_LOG_LEVEL";
-  const std::string level = reader.text(name, Need::optional);
-  if (level == "debug") return log::Severity::debug;
-  if (level.empty() || level == "info") return log::Severity::info;
-  if (level == "warn" || level == "warning") return log::Severity::warning;
-  if (level == "error") return log::Severity::error;
-  reader.refuse(name, level, "debug, info, warn or error");
-  return log::Severity::info;
-}
-
 }  // namespace
 
 Result<Config, Problem> read_config(const settings::Environment& environment) {
@@ -96,7 +87,7 @@ Result<Config, Problem> read_config(const settings::Environment& environment) {
   config.tls_dir = reader.text("SLUICE_TLS_DIR", Need::optional);
   config.shadow = reader.boolean_or("SLUICE_SHADOW", false);
   read_stats_relay(reader, config);
-  config.log_least = read_log_level(reader);
+  config.log_least = settings::read_log_level(reader);
   config.ready_fd = static_cast<int>(reader.integer_or("SLUICE_READY_FD", -1, {-1, 1'000'000}));
   if (reader.problem()) return *reader.problem();
   return config;

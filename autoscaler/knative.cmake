@@ -13,6 +13,6 @@ sluice_library(autoscaler_knative
     kubernetes/knative/io/knative_view.h kubernetes/knative/io/public_probe.h
     kubernetes/knative/io/stat_relay.h
   DEPS sluice::autoscaler_io sluice::autoscaler_ha sluice::autoscaler_knative_core
-    sluice::autoscaler_kubernetes_core sluice::autoscaler_kubernetes_writes sluice::kube
-    sluice::kube_objects
+    sluice::autoscaler_kubernetes_core sluice::autoscaler_kubernetes_writes sluice::autoscaler_watched_pod
+    sluice::kube sluice::kube_objects
   PRIVATE_DEPS nlohmann_json::nlohmann_json)

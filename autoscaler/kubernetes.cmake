@@ -17,6 +17,10 @@ sluice_library(autoscaler_kubernetes_writes
   HEADERS kubernetes/io/documents.h kubernetes/io/object_writer.h
   DEPS sluice::autoscaler_kubernetes_core sluice::kube sluice::clock
   PRIVATE_DEPS nlohmann_json::nlohmann_json)
+# A pod as the autoscaler knows it.
+sluice_library(autoscaler_watched_pod SOURCES kubernetes/io/watched_pod.cpp
+  HEADERS kubernetes/io/watched_pod.h
+  DEPS sluice::autoscaler_io sluice::kube_objects sluice::net)
 include(knative.cmake)
 sluice_library(autoscaler_kubernetes
   SOURCES kubernetes/io/activator_probes.cpp kubernetes/io/cluster_view.cpp
@@ -24,5 +28,5 @@ sluice_library(autoscaler_kubernetes
   HEADERS kubernetes/io/activator_probes.h kubernetes/io/cluster_view.h
     kubernetes/io/governed_scaler.h kubernetes/io/kubernetes_platform.h kubernetes/io/reconciler.h kubernetes/io/scaler_sight.h
   DEPS sluice::autoscaler_io sluice::autoscaler_kubernetes_core sluice::autoscaler_kubernetes_writes
-    sluice::autoscaler_knative sluice::kube
+    sluice::autoscaler_knative sluice::autoscaler_watched_pod sluice::kube
   PRIVATE_DEPS nlohmann_json::nlohmann_json)

@@ -1,6 +1,8 @@
 # Settings read from the environment, and a TLS listener that follows its files.
 sluice_library(settings SOURCES settings/env_reader.cpp HEADERS settings/env_reader.h
   DEPS sluice::net)
+sluice_library(log_level SOURCES settings/log_level.cpp HEADERS settings/log_level.h
+  DEPS sluice::log sluice::settings)
 sluice_library(observability SOURCES settings/observability.cpp HEADERS settings/observability.h
   DEPS sluice::settings sluice::request_log PRIVATE_DEPS nlohmann_json::nlohmann_json)
 sluice_library(tls_variables SOURCES settings/tls_variables.cpp HEADERS settings/tls_variables.h

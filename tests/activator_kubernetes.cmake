@@ -10,6 +10,10 @@ sluice_test(activator_cluster_objects_test
 sluice_test(activator_doors_test
   SOURCES ${cluster_tests}/scaler_doors_test.cpp unit/common/net/stage.cpp
   DEPS sluice::activator_doors)
+sluice_test(activator_platform_test
+  SOURCES ${cluster_tests}/cluster_platform_test.cpp unit/common/kube/fake_api.cpp
+          unit/common/net/stage.cpp
+  DEPS sluice::activator_platform sluice::tls)
 if(TARGET sluice_activator_app)
   sluice_test(activator_autoscaler_stream_test
     SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/unit/activator/io/autoscaler_stream_test.cpp

@@ -10,5 +10,7 @@ sluice_test(autoscaler_kubernetes_core_test
           ${kubernetes_tests}/core/work_queue_test.cpp ${kubernetes_tests}/core/write_ledger_test.cpp
   DEPS    sluice::autoscaler_kubernetes_core)
 sluice_test(autoscaler_kubernetes_io_test
-  SOURCES ${kubernetes_tests}/io/documents_test.cpp ${kubernetes_tests}/io/scaler_sight_test.cpp
-  DEPS    sluice::autoscaler_kubernetes nlohmann_json::nlohmann_json)
+  SOURCES ${kubernetes_tests}/io/cluster_view_test.cpp ${kubernetes_tests}/io/documents_test.cpp
+          ${kubernetes_tests}/io/object_writer_test.cpp ${kubernetes_tests}/io/scaler_sight_test.cpp
+          ${CMAKE_CURRENT_SOURCE_DIR}/unit/common/kube/fake_api.cpp
+  DEPS    sluice::autoscaler_kubernetes sluice::tls nlohmann_json::nlohmann_json)

@@ -6,7 +6,8 @@ sluice_test(kube_objects_test
   DEPS sluice::kube_objects sluice::kube_core)
 sluice_test(kube_client_test
   SOURCES ${kube_tests}/access_test.cpp ${kube_tests}/client_test.cpp
-          ${kube_tests}/reflector_test.cpp ${kube_tests}/fake_api.cpp
+          ${kube_tests}/group_presence_test.cpp ${kube_tests}/reflector_test.cpp
+          ${kube_tests}/fake_api.cpp
           ${CMAKE_CURRENT_SOURCE_DIR}/unit/common/net/tls_peer.cpp
   DEPS sluice::kube sluice::tls sluice::openssl)
 add_executable(kube_probe support/kube_probe.cpp)

@@ -7,3 +7,4 @@ sluice_test(telemetry_test
   DEPS sluice::queue_proxy_telemetry sluice::request_log prometheus-cpp::core)
 sluice_test(observability_config_test
   SOURCES unit/common/settings/observability_test.cpp DEPS sluice::queue_proxy_app)
+sluice_test(log_level_test SOURCES unit/common/settings/log_level_test.cpp DEPS sluice::log_level)

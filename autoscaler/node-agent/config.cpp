@@ -2,6 +2,7 @@
 
 #include "autoscaler/node-agent/io/cri_client.h"
 #include "autoscaler/node-agent/version.h"
+#include "common/settings/log_level.h"
 
 #include <CLI/CLI.hpp>
 
@@ -135,16 +136,6 @@ std::string host_name() {
                                                                              : "localhost";
 }
 
-log::Severity read_log_level(EnvReader& reader) {
-  const std::string level = reader.text("SLUICE_LOG_LEVEL", Need::optional);
-  if (level == "debug") return log::Severity::debug;
-  if (level.empty() || level == "info") return log::Severity::info;
-  if (level == "warn" || level == "warning") return log::Severity::warning;
-  if (level == "error") return log::Severity::error;
-  reader.refuse("SLUICE_LOG_LEVEL", level, "debug, info, warn or error");
-  return log::Severity::info;
-}
-
 void read_environment(EnvReader& reader, Config& config) {
   config.node = reader.text("NODE_NAME", Need::optional);
   if (config.node.empty()) config.node = host_name();
@@ -161,7 +152,7 @@ void read_environment(EnvReader& reader, Config& config) {
   if (reader.find("SLUICE_METRICS_ADDRESS") != "") {
     config.metrics = reader.address_or("SLUICE_METRICS_ADDRESS", ":9090");
   }
-  config.log_least = read_log_level(reader);
+  config.log_least = settings::read_log_level(reader);
   config.ready_fd = static_cast<int>(reader.integer_or("SLUICE_READY_FD", -1, {-1, 1'000'000}));
 }
 

@@ -1,5 +1,7 @@
 #include "common/files/json_fields.h"
 
+#include "common/base/json_depth.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -15,27 +17,6 @@ constexpr std::size_t kUnknownKeysMax = 20;
 
 std::string with_article(std::string_view expected) {
   return "give " + std::string{expected};
-}
-
-// How deep the brackets of a JSON text go, whether they match or not.
-int depth_of(std::string_view text) {
-  int depth = 0;
-  int deepest = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      quoted = c != '"';
-    } else if (c == '[' || c == '{') {
-      deepest = std::max(deepest, ++depth);
-    } else if (c == ']' || c == '}') {
-      --depth;
-    } else {
-      quoted = c == '"';
-    }
-  }
-  return deepest;
 }
 
 std::string shown_value(const json& value) {
@@ -60,8 +41,7 @@ bool is_printable(std::string_view text, std::size_t bytes_max) {
 }
 
 std::optional<Problem> parse_json(std::string_view text, json& document) {
-  // Before the parser, whose own means to look at depth cost quadratic time.
-  if (depth_of(text) > kDepthMax) {
+  if (json_depth(text) > kDepthMax) {
     return Problem{"it nests deeper than 16 levels", "nothing here needs that"};
   }
   try {

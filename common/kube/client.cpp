@@ -62,9 +62,9 @@ void Client::Inner::begin(const StatePtr& state) {
   live.emplace(state.get(), state);
   const TimePoint now = clock.now();
   state->inner = this;
-  state->deadline = now + state->request.timeout;
   state->alarm = alarms.end();
-  set_deadline(*state, state->deadline);
+  const Request& request = state->request;
+  set_deadline(*state, now + (request.lane == Lane::free ? request.timeout : request.queue_limit));
   enqueue(state);
   pump();
 }
@@ -173,7 +173,7 @@ void Client::Inner::expire(TimePoint now) {
     std::string why = state->told_to_wait;
     if (state->waiting) {
       leave_queue(*state);
-      if (why.empty()) why = "it waited for its turn until its time was over";
+      if (why.empty()) why = "it was not sent: its turn did not come in time";
     } else if (state->wire) {
       state->wire->close();
       state->wire.reset();
@@ -294,6 +294,10 @@ Client::Call::Call(Call&& other) noexcept = default;
 Client::Call& Client::Call::operator=(Call&& other) noexcept {
   const Call old{std::exchange(state_, std::exchange(other.state_, nullptr))};
   return *this;
+}
+
+bool Client::Call::waiting() const {
+  return active() && state_->waiting;
 }
 
 bool Client::Call::active() const {

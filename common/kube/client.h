@@ -36,7 +36,7 @@ enum class Verb : std::uint8_t {
 enum class Lane : std::uint8_t {
   normal,  ///< 20 a second, burst 100
   urgent,  ///< 50 a second: a service that must wake
-  free,    ///< leases: never made to wait
+  free,    ///< leases: never made to wait, and worth nothing when they come late
 };
 
 struct Request {
@@ -47,7 +47,12 @@ struct Request {
   /// Of requests with the same text that have not been sent, only the newest is: the others end as
   /// `superseded`. Empty: sent in any case.
   std::string object{};
-  Duration timeout = std::chrono::seconds{10};  ///< from send() on, waiting included
+  /// From when it is sent until its answer is whole; repeats after a 429 included. In lane free
+  /// from send() on.
+  Duration timeout = std::chrono::seconds{10};
+  /// How long it may stand in its lane before that: a thousand objects that come at once fill lane
+  /// normal for minutes.
+  Duration queue_limit = std::chrono::minutes{10};
 };
 
 /// Why there is no answer.
@@ -98,6 +103,9 @@ class Client {
     Call& operator=(Call&& other) noexcept;
 
     [[nodiscard]] bool active() const;
+
+    /// It stands in its lane, for the first time or after a 429.
+    [[nodiscard]] bool waiting() const;
 
    private:
     friend class Client;

@@ -52,6 +52,10 @@ void Client::Inner::dispatch(const StatePtr& state, TimePoint now) {
          .ended = [this, state](const Wire::Ending& ending) { stream_ended(state, ending.why); }});
     return;
   }
+  if (!state->sent && state->request.lane != Lane::free) {
+    set_deadline(*state, now + state->request.timeout);
+  }
+  state->sent = true;
   ++busy;
   state->wire = take_wire();
   state->on_used_wire = state->wire->used();

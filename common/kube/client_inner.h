@@ -32,7 +32,7 @@ struct Client::Call::State {
   bool waiting = false;  // it stands in a lane
   bool repeated = false;
   bool reauthorized = false;
-  TimePoint deadline{};
+  bool sent = false;  // once at least
   std::list<std::shared_ptr<State>>::iterator place;
   std::multimap<TimePoint, State*>::iterator alarm;
   std::shared_ptr<Wire> wire;  // while it is on its way

@@ -1,5 +1,7 @@
 #include "common/kube/json_read.h"
 
+#include "common/base/json_depth.h"
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -17,27 +19,6 @@ const json& nothing() {
   return null;
 }
 
-// How deep the brackets of a JSON text go, whether they match or not.
-int depth_of(std::string_view text) {
-  int depth = 0;
-  int deepest = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      quoted = c != '"';
-    } else if (c == '[' || c == '{') {
-      deepest = std::max(deepest, ++depth);
-    } else if (c == ']' || c == '}') {
-      --depth;
-    } else {
-      quoted = c == '"';
-    }
-  }
-  return deepest;
-}
-
 Selector::Operator operator_of(const std::string& name, bool& known) {
   known = true;
   if (name == "In") return Selector::Operator::in;
@@ -50,7 +31,7 @@ Selector::Operator operator_of(const std::string& name, bool& known) {
 }  // namespace
 
 bool parse_document(std::string_view text, json& document) {
-  if (text.size() > kBytesMax || depth_of(text) > kDepthMax) return false;
+  if (text.size() > kBytesMax || json_depth(text) > kDepthMax) return false;
   // Who owns which field is often half of an object, and nobody here asks.
   const json::parser_callback_t wanted = [](int depth, json::parse_event_t event, json& parsed) {
     return depth != 2 || event != json::parse_event_t::key || parsed != "managedFields";
@@ -161,6 +142,16 @@ const json& condition(const json& status, std::string_view type) {
     if (text(item, "type") == type) return item;
   }
   return nothing();
+}
+
+std::vector<Condition> conditions(const json& status) {
+  std::vector<Condition> all;
+  for (const json& item : array(status, "conditions")) {
+    all.push_back({text(item, "type"), text(item, "status"), text(item, "reason"),
+                   text(item, "message"), text(item, "lastTransitionTime"),
+                   integer(item, "observedGeneration", 0)});
+  }
+  return all;
 }
 
 }  // namespace sluice::kube::reading

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "common/kube/objects.h"
+#include "common/kube/request_scaler.h"
 
 #include <nlohmann/json.hpp>
 
@@ -10,7 +11,7 @@
 #include <vector>
 
 // How the decode functions read documents that an API server sends: what is absent or of another
-// type reads as nothing. For the sources of this room only, since it brings the JSON library along.
+// type reads as nothing. For sources only, since it brings the JSON library along.
 namespace sluice::kube::reading {
 
 using nlohmann::json;
@@ -59,5 +60,8 @@ using nlohmann::json;
 
 /// The condition of that type among status.conditions; null when there is none.
 [[nodiscard]] const json& condition(const json& status, std::string_view type);
+
+/// All of status.conditions.
+[[nodiscard]] std::vector<Condition> conditions(const json& status);
 
 }  // namespace sluice::kube::reading

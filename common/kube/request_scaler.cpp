@@ -107,12 +107,7 @@ RequestScaler::Status status_of(const json& value) {
   status.desired = reading::integer32(value, "desired", -1);
   status.granted = reading::integer32(value, "granted", -1);
   status.ready = reading::integer32(value, "ready", -1);
-  for (const json& item : reading::array(value, "conditions")) {
-    status.conditions.push_back({reading::text(item, "type"), reading::text(item, "status"),
-                                 reading::text(item, "reason"), reading::text(item, "message"),
-                                 reading::text(item, "lastTransitionTime"),
-                                 reading::integer(item, "observedGeneration", 0)});
-  }
+  status.conditions = reading::conditions(value);
   return status;
 }
 

@@ -1,5 +1,6 @@
 #include "queue-proxy/injector/config.h"
 
+#include "common/settings/log_level.h"
 #include "queue-proxy/injector/version.h"
 
 #include <algorithm>
@@ -62,23 +63,6 @@ void read_place(EnvReader& reader, Config& config) {
   config.certs_dir = reader.text("SLUICE_CERTS_DIR", Need::optional);
 }
 
-void read_log(EnvReader& reader, Config& config) {
-  using log::Severity;
-  constexpr std::array<std::pair<std::string_view, Severity>, 4> kLevels{
-      {{"debug", Severity::debug},
-       {"info", Severity::info},
-       {"warning", Severity::warning},
-       {"error", Severity::error}}};
-  const std::string level = reader.text("SLUICE_LOG_LEVEL", Need::optional);
-  if (level.empty()) return;
-  for (const auto& [name, severity] : kLevels) {
-    if (level != name) continue;
-    config.log_least = severity;
-    return;
-  }
-  reader.refuse("SLUICE_LOG_LEVEL", level, "debug, info, warning or error");
-}
-
 }  // namespace
 
 Result<Config, Problem> read_config(const settings::Environment& environment) {
@@ -86,7 +70,7 @@ Result<Config, Problem> read_config(const settings::Environment& environment) {
   Config config;
   read_place(reader, config);
   read_sidecar(reader, config);
-  read_log(reader, config);
+  config.log_least = settings::read_log_level(reader);
   config.drain_quiet = reader.wait_or("SLUICE_DRAIN_QUIET", config.drain_quiet,
                                       {Duration{0}, std::chrono::minutes{10}});
   config.observability = settings::read_observability(reader, ":9090");

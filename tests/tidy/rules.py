@@ -22,8 +22,9 @@ CORE_VALUES = re.compile(r'^common/kube/(object_name|objects|request_scaler|time
 # Codecs do no I/O but may use the buffers and parsers of their library (style 2.2).
 CODEC = re.compile(r'^common/http/[a-z0-9_]+\.(cpp|h)$')
 PROGRAM_ROOMS = ('queue-proxy', 'activator', 'autoscaler', 'sluice', 'bench', 'tests')
-# What `sluice inject` does offline is what the webhook does, by the same code.
-SHARED = {'sluice': 'queue-proxy/injector/patch/'}
+# What `sluice inject` does offline is what the webhook does, and what the webhook refuses is what the
+# autoscaler would, by the same code.
+SHARED = {'sluice': 'queue-proxy/injector/patch/', 'queue-proxy': 'autoscaler/core/annotations.h'}
 # Rooms a program may include beside itself and common.
 COMPOSES = {'sluice': ('activator', 'autoscaler', 'bench'),
             'bench': ('autoscaler', 'activator', 'queue-proxy'),

@@ -14,6 +14,7 @@ namespace sluice::activator {
 namespace {
 
 constexpr std::string_view kSlices = "/apis/discovery.k8s.io/v1";
+constexpr std::string_view kKnativeGroup = "serving.knative.dev";
 constexpr std::string_view kKnativeRevisions = "/apis/serving.knative.dev/v1/revisions";
 
 RevisionId id_of(const kube::ObjectName& name) {
@@ -76,11 +77,11 @@ ClusterPlatform::ClusterPlatform(boost::asio::io_context& io, const Clock& clock
       listener_{listener},
       doors_{doors},
       random_{spec_.seed},
+      knative_presence_{io, *client_, kKnativeGroup},
       patience_{io} {
   follow_scalers();
   follow_slices();
   if (!spec_.autoscaler.empty()) follow_autoscalers();
-  follow_knative();
 }
 
 ClusterPlatform::~ClusterPlatform() {
@@ -166,6 +167,7 @@ void ClusterPlatform::follow_knative() {
         if (spec) view_.set_knative(id_of(name), std::move(*spec));
       },
       [this](const kube::ObjectName& name) { view_.drop_knative(id_of(name)); });
+  knative_->start();
 }
 
 // Without revisions of Knative's nobody's slices are of use: they are asked for once the kind is
@@ -187,7 +189,9 @@ void ClusterPlatform::follow_knative_slices() {
 void ClusterPlatform::start(Begun begun) {
   begun_ = std::move(begun);
   for (const auto& feed : needed_) feed->start();
-  knative_->start();
+  knative_presence_.start([this](bool there) {
+    if (there) follow_knative();
+  });
   patience_.expires_after(spec_.patience);
   patience_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
     if (!*alive || ec || begun_once_) return;
@@ -270,8 +274,8 @@ ClusterPlatform::Watches ClusterPlatform::watches() const {
     watches.events += state.events;
   };
   for (const auto& feed : needed_) count(*feed);
-  // A kind that is not installed is not waited for.
-  if (!knative_->state().absent) count(*knative_);
+  // A kind that is not installed, or no more, is not waited for.
+  if (knative_ != nullptr && !knative_->state().absent) count(*knative_);
   for (const auto& feed : knative_slices_) count(*feed);
   return watches;
 }

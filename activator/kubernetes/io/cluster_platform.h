@@ -5,6 +5,7 @@
 #include "activator/kubernetes/io/scaler_doors.h"
 #include "common/files/platform_directory.h"
 #include "common/kube/client.h"
+#include "common/kube/group_presence.h"
 #include "common/kube/reflector.h"
 #include "common/log/log.h"
 #include "common/time/clock.h"
@@ -104,8 +105,9 @@ class ClusterPlatform {
   ClusterView view_;
   ReplicaSlices autoscalers_;
   Replicas on_autoscalers_;
-  std::vector<std::unique_ptr<Feed>> needed_;          // a start waits for these
-  std::unique_ptr<Feed> knative_;                      // its revisions, where it is installed
+  std::vector<std::unique_ptr<Feed>> needed_;  // a start waits for these
+  kube::GroupPresence knative_presence_;
+  std::unique_ptr<Feed> knative_;                      // its revisions, once it is installed
   std::vector<std::unique_ptr<Feed>> knative_slices_;  // then
   boost::asio::steady_timer patience_;
   Begun begun_;

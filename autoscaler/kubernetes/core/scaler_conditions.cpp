@@ -113,6 +113,13 @@ std::string status_of(const std::vector<kube::Condition>& conditions, std::strin
   return found == conditions.end() ? std::string{} : found->status;
 }
 
+Trouble refused_write(const std::string& words) {
+  if (words.find("because it is being terminated") != std::string::npos) {
+    return {"NamespaceTerminating", words, "", true};
+  }
+  return {"Forbidden", words, "give the autoscaler's ServiceAccount the rules of the chart"};
+}
+
 std::vector<kube::Condition> conditions_of(const ConditionView& view, TimePoint now) {
   std::vector<kube::Condition> all{ready(view), active(view), target(view), conflict(view)};
   all.push_back(view.service ? troubled("Service", *view.service)

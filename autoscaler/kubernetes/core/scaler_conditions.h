@@ -25,6 +25,10 @@ struct ConditionView {
   std::optional<ScaleReport> report;
 };
 
+/// What a write that was answered 403 with these words says: a rule that is missing, for the most
+/// part, or a namespace that is ending, in which nothing new may be made.
+[[nodiscard]] Trouble refused_write(const std::string& words);
+
 /// Ready, Active, Target, Conflict, Service, Sidecar, Metrics and Settings, in this order. A
 /// condition whose status stays keeps the time of its last transition. Texts hold no figure that
 /// changes with the load: a status is written for news only.

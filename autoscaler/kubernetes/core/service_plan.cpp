@@ -124,6 +124,21 @@ void plan_selected(const ServiceView& view, bool pods_stand, ServicePlan& plan) 
   plan.trouble = Trouble{"Adopting", "the Service is being taken over", "", true};
 }
 
+// Until the watch shows that the Service is there, with endpoints of ours if any are wanted. Later
+// ones are rewritten as pods come and go, which is no news.
+std::optional<Trouble> not_routed(const ServiceView& view) {
+  if (view.front == nullptr) {
+    const std::string name = front_name(view.id, *view.scaler);
+    return Trouble{"Routing",
+                   view.workload == nullptr
+                       ? "the Service " + name + " is made once its target is there"
+                       : "the Service " + name + " is being made",
+                   "", true};
+  }
+  if (view.has_slices || view.slices_stand) return std::nullopt;
+  return Trouble{"Routing", "the first endpoints of the Service are being written", "", true};
+}
+
 }  // namespace
 
 std::string front_name(const RevisionId& id, const kube::RequestScaler& scaler) {
@@ -197,6 +212,7 @@ ServicePlan plan_service(const ServiceView& view) {
   if (view.front == nullptr) {
     plan.routes = view.workload != nullptr || view.has_slices;
     if (view.workload != nullptr) plan.steps.push_back(ServiceStep::create_front);
+    if (!plan.trouble) plan.trouble = not_routed(view);
     return plan;
   }
   if (view.front->type == "ExternalName") {
@@ -222,6 +238,7 @@ ServicePlan plan_service(const ServiceView& view) {
              !same_ports(view.front->ports, front_ports(*view.scaler, *view.workload))) {
     plan.steps.push_back(ServiceStep::correct_front);
   }
+  if (!plan.trouble) plan.trouble = not_routed(view);
   return plan;
 }
 

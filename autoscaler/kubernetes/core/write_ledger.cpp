@@ -8,8 +8,8 @@ WriteLedger::Verdict WriteLedger::judge(const std::string& object, std::string_v
                                         TimePoint now) const {
   const auto found = written_.find(object);
   if (found == written_.end()) return Verdict::send;
-  if (found->second.flying) return Verdict::on_its_way;
   const bool same = found->second.body == std::hash<std::string_view>{}(body);
+  if (found->second.flying) return same ? Verdict::on_its_way : Verdict::outdated;
   if (same && now - found->second.answered < kPatience) return Verdict::on_its_way;
   return Verdict::send;
 }

@@ -19,6 +19,7 @@ class WriteLedger {
   enum class Verdict : std::uint8_t {
     send,
     on_its_way,  ///< to the server, or shown by a watch soon
+    outdated,    ///< another text is on its way: to be sent if that one can still be held back
   };
 
   /// Whether `body` is to be sent to `object` now. One write of an object is on its way at a time.

@@ -9,6 +9,7 @@ namespace sluice::autoscaler {
 namespace {
 
 constexpr const char* kConfigMap = "config-autoscaler";
+constexpr std::string_view kKedaGroup = "keda.sh";
 
 kube::Collection collection(std::string path, std::string labels = {}, std::string fields = {}) {
   kube::Collection all;
@@ -134,6 +135,7 @@ ClusterView::ClusterView(const Place& at, const std::string& system_space, Event
             followed<kube::OtherScaler>([this](const auto& name, const auto* now, const auto&) {
               on_other("HorizontalPodAutoscaler ", name, now);
             })},
+      keda_presence_{at.io, at.client, kKedaGroup},
       keda_{at.io,
             at.clock,
             at.random,
@@ -166,16 +168,30 @@ void ClusterView::start() {
   slices_.start();
   activators_.start();
   hpas_.start();
-  keda_.start();
+  keda_presence_.start([this](bool there) {
+    if (there) keda_.start();
+    on_synced();
+  });
 }
 
-// Those without which nothing can be said of any scaler. Somebody else's scalers are not among
-// them: a kind that is not installed has no objects.
+// Those without which nothing can be said of any scaler.
 std::vector<std::pair<const char*, const kube::Reflector::State*>> ClusterView::needed() const {
   return {{"requestscalers", &scalers_.state()},     {"deployments", &deployments_.state()},
           {"statefulsets", &stateful_sets_.state()}, {"pods", &pods_.state()},
           {"services", &services_.state()},          {"endpointslices", &slices_.state()},
           {"activators", &activators_.state()},      {"configmaps", &config_.state()}};
+}
+
+// Whoever else may scale our targets, as far as he is not told of yet. A kind that is not installed
+// has no objects.
+std::vector<std::pair<const char*, const kube::Reflector::State*>> ClusterView::others_awaited()
+    const {
+  std::vector<std::pair<const char*, const kube::Reflector::State*>> all;
+  if (!hpas_.state().synced) all.emplace_back("horizontalpodautoscalers", &hpas_.state());
+  if (!keda_presence_.absent() && !keda_.state().synced) {
+    all.emplace_back("scaledobjects", &keda_.state());
+  }
+  return all;
 }
 
 // KEDA's kind is none of them: where it is not installed nobody gave us a rule for it.
@@ -192,7 +208,12 @@ std::optional<Trouble> ClusterView::trouble() const {
 
 std::vector<std::string> ClusterView::wrong() const {
   std::vector<std::string> all;
-  for (const auto& [what, state] : needed()) {
+  auto followed = needed();
+  if (!synced_) {
+    const auto others = others_awaited();
+    followed.insert(followed.end(), others.begin(), others.end());
+  }
+  for (const auto& [what, state] : followed) {
     if (state->problem.empty() && state->synced) continue;
     all.push_back(std::string{what} + ": " +
                   (state->problem.empty() ? "not known yet" : state->problem));
@@ -200,13 +221,21 @@ std::vector<std::string> ClusterView::wrong() const {
   return all;
 }
 
+bool ClusterView::needed_known() const {
+  const auto all = needed();
+  return std::all_of(all.begin(), all.end(), [](const auto& each) { return each.second->synced; });
+}
+
+// A server that was away until now has not kept them back: they come with the rest.
+void ClusterView::do_without_others() {
+  if (!needed_known()) return;
+  others_wanted_ = false;
+  on_synced();
+}
+
 // The first time only: from then on every event is told as it comes.
 void ClusterView::on_synced() {
-  if (synced_) return;
-  const auto all = needed();
-  const bool known =
-      std::all_of(all.begin(), all.end(), [](const auto& each) { return each.second->synced; });
-  if (!known) return;
+  if (synced_ || !needed_known() || (others_wanted_ && !others_awaited().empty())) return;
   synced_ = true;
   const auto& configs = config_.all();
   events_.config(configs.empty() ? kube::StringMap{} : configs.begin()->second);

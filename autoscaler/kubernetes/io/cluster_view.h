@@ -4,19 +4,16 @@
 #include "autoscaler/kubernetes/core/selector_index.h"
 #include "autoscaler/kubernetes/core/trouble.h"
 #include "common/base/ids.h"
-#include "common/kube/client.h"
+#include "common/kube/group_presence.h"
 #include "common/kube/informer.h"
 #include "common/kube/objects.h"
+#include "common/kube/place.h"
 #include "common/kube/request_scaler.h"
 #include "common/log/log.h"
-#include "common/time/clock.h"
-
-#include <boost/asio/io_context.hpp>
 
 #include <functional>
 #include <map>
 #include <optional>
-#include <random>
 #include <set>
 #include <string>
 #include <utility>
@@ -34,26 +31,23 @@ class ClusterView {
     std::function<void(const std::string& path)> seen;  ///< an object that we write has changed
     std::function<void()> activators;                   ///< others are ready now
     std::function<void(const StringMap&)> config;
-    std::function<void()> synced;  ///< once: everything there is is known
+    std::function<void()> synced;  ///< once: everything there is is known, others' scalers too
   };
 
   using Pods = std::vector<std::pair<std::string, const kube::Pod*>>;
   using Slices = std::vector<std::pair<std::string, const kube::EndpointSlice*>>;
 
-  struct Place {
-    boost::asio::io_context& io;
-    const Clock& clock;
-    std::mt19937_64& random;
-    const log::Logger& log;
-    kube::Client& client;
-  };
+  using Place = kube::Place;
 
-  /// All of `place` outlives this. `system_space`: where our own programs live.
+  /// `system_space`: where our own programs live.
   ClusterView(const Place& place, const std::string& system_space, Events events);
 
   void start();
 
   [[nodiscard]] bool synced() const { return synced_; }
+
+  /// If nothing but whoever else scales is not known yet, goes without: a start has waited enough.
+  void do_without_others();
 
   /// What the API server refuses to tell, or does not have.
   [[nodiscard]] std::optional<Trouble> trouble() const;
@@ -118,10 +112,14 @@ class ClusterView {
       std::function<void(const kube::ObjectName&, const T*, const T& last)> tell);
 
   [[nodiscard]] std::vector<std::pair<const char*, const kube::Reflector::State*>> needed() const;
+  [[nodiscard]] bool needed_known() const;
+  [[nodiscard]] std::vector<std::pair<const char*, const kube::Reflector::State*>> others_awaited()
+      const;
 
   const log::Logger& log_;
   Events events_;
   bool synced_ = false;
+  bool others_wanted_ = true;  // or a target that somebody else scales could be written
   std::map<RevisionId, Links> links_;
   std::map<TargetKey, std::set<RevisionId>> by_target_;
   std::map<kube::ObjectName, std::set<RevisionId>> by_service_;
@@ -140,6 +138,7 @@ class ClusterView {
   Informer<kube::EndpointSlice> slices_;
   Informer<kube::EndpointSlice> activators_;
   Informer<kube::OtherScaler> hpas_;
+  kube::GroupPresence keda_presence_;  // the next is started by it
   Informer<kube::OtherScaler> keda_;
   Informer<kube::StringMap> config_;
 };

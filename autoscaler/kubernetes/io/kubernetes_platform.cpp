@@ -57,14 +57,22 @@ std::optional<Problem> KubernetesPlatform::open(PodWatchListener& listener) {
 }
 
 // Until everything is known: the start goes on without it, and scalers that are known are told what
-// is in the way, a rule that is missing for the most part.
+// is in the way, a rule that is missing for the most part. Others that scale the same targets are
+// waited for no longer than that.
 void KubernetesPlatform::wait_for_view() {
   start_timer_.expires_after(
       std::chrono::duration_cast<std::chrono::steady_clock::duration>(kStartPatience));
   start_timer_.async_wait([this](const boost::system::error_code& ec) {
     if (ec || view_->synced()) return;
+    const std::string missing = shown_wrong(wrong(), "not followed");
+    view_->do_without_others();
+    if (view_->synced()) {
+      log_.write(log::Severity::warning, "scales without knowing who else does",
+                 {{"missing", missing}});
+      return;
+    }
     log_.write(log::Severity::warning, "the API server has not told everything yet",
-               {{"missing", shown_wrong(wrong(), "not followed")}});
+               {{"missing", missing}});
     settle(std::nullopt);
     for (const auto& [name, scaler] : view_->scalers()) {
       const RevisionId id{name.space, name.name};

@@ -7,7 +7,15 @@ namespace sluice::autoscaler {
 bool ObjectWriter::write(const std::string& object, kube::Request request,
                          kube::Client::Done done) {
   forget_settled();
-  if (ledger_.judge(object, request.body, clock_.now()) != WriteLedger::Verdict::send) return false;
+  switch (ledger_.judge(object, request.body, clock_.now())) {
+    case WriteLedger::Verdict::send:
+      break;
+    case WriteLedger::Verdict::on_its_way:
+      return false;
+    case WriteLedger::Verdict::outdated:
+      if (!waits(object)) return false;
+      break;
+  }
   ledger_.sent(object, request.body);
   request.object = object;
   kube::Client::Call call =
@@ -15,8 +23,14 @@ bool ObjectWriter::write(const std::string& object, kube::Request request,
         ledger_.answered(object, answer.has_value(), clock_.now());
         done(std::move(answer));
       });
+  // The older one gave its place in the queue to this; nobody is told of its end.
   calls_.insert_or_assign(object, std::move(call));
   return true;
+}
+
+bool ObjectWriter::waits(const std::string& object) const {
+  const auto call = calls_.find(object);
+  return call != calls_.end() && call->second.waiting();
 }
 
 void ObjectWriter::abandon() {

@@ -100,8 +100,7 @@ void Reconciler::reconcile(const ScalerSight& sight, GovernedScaler& governed) {
   if (governed.order) view.report = governed.order->report;
   view.access = means_.view.trouble();
   if (!governed.refused.empty()) {
-    view.access = Trouble{"Forbidden", governed.refused.begin()->second,
-                          "give the autoscaler's ServiceAccount the rules of the chart"};
+    view.access = refused_write(governed.refused.begin()->second);
   }
   write_status(sight, governed, view);
 }

@@ -1,7 +1,7 @@
 #include "autoscaler/kubernetes/io/scaler_sight.h"
 
 #include "autoscaler/core/annotations.h"
-#include "common/net/address.h"
+#include "autoscaler/kubernetes/io/watched_pod.h"
 
 #include <algorithm>
 #include <charconv>
@@ -10,21 +10,6 @@
 
 namespace sluice::autoscaler {
 namespace {
-
-// Where sidecars answer a scrape (protocols.md 2).
-constexpr std::uint16_t kStatsPort = 9090;
-
-std::string dialled(const std::string& ip, std::uint16_t port) {
-  if (ip.empty() || port == 0) return {};
-  net::Address address;
-  address.host = ip;
-  address.port = port;
-  return address.text();
-}
-
-bool lives(const kube::Pod& pod) {
-  return pod.phase != "Succeeded" && pod.phase != "Failed";
-}
 
 std::optional<Trouble> missing_target(const ScalerSight& sight) {
   const auto& wanted = sight.scaler->target;
@@ -104,13 +89,7 @@ WatchedRevision watched(const ScalerSight& sight) {
   revision.annotations = sight.scaler->scaling;
   revision.chosen = sight.scaler->replicas;
   for (const auto& [name, pod] : sight.pods) {
-    if (!lives(*pod)) continue;
-    const std::string address = dialled(pod->ip, pod->serving_port);
-    revision.pods.push_back({.id = {name},
-                             .address = address,
-                             .stats = dialled(pod->ip, kStatsPort),
-                             .ready = pod->ready && !address.empty(),
-                             .terminating = pod->terminating});
+    if (lives(*pod)) revision.pods.push_back(watched_pod(name, *pod, pod->serving_port));
   }
   return revision;
 }

@@ -2,6 +2,7 @@
 
 #include "common/kube/client.h"
 #include "common/kube/informer.h"
+#include "common/kube/place.h"
 #include "common/kube/request_scaler.h"
 #include "queue-proxy/injector/patch/pod_patch.h"
 
@@ -20,13 +21,7 @@ namespace sluice::injector {
 /// was last known counts.
 class ScalerWatch {
  public:
-  struct Place {
-    boost::asio::io_context& io;
-    const Clock& clock;
-    std::mt19937_64& random;
-    const log::Logger& log;
-    kube::Client& client;
-  };
+  using Place = kube::Place;
 
   /// All of `place` outlives this.
   explicit ScalerWatch(const Place& place);

@@ -2,10 +2,11 @@
 
 #include "queue-proxy/injector/patch/base64_text.h"
 #include "queue-proxy/injector/patch/names.h"
+#include "queue-proxy/injector/patch/scaler_check.h"
 
 #include <nlohmann/json.hpp>
 
-#include <limits>
+#include <algorithm>
 
 namespace sluice::injector {
 namespace {
@@ -94,39 +95,25 @@ std::string pod_name(const Json& pod) {
   return name.empty() ? text(metadata, "generateName") : name;
 }
 
-/// A scaling value by its annotation and its spec key.
-struct Bound {
-  const char* annotation;
-  const char* key;
-};
-
-// The spec key wins over the annotation; nothing when neither is there. A problem: no such number.
-Result<std::optional<long>, Problem> bound(const Json& scaler, const Bound& names) {
-  const Json& scaling = member(member(scaler, "spec"), "autoscaling");
-  if (const auto number = integer(scaling, names.key)) return number;
-  const Json& annotations = member(member(scaler, "metadata"), "annotations");
-  const std::string key = std::string{"autoscaling.knative.dev/"} + names.annotation;
-  if (member(annotations, key).is_null()) return std::optional<long>{};
-  const auto number = digits(text(annotations, key), 0, std::numeric_limits<std::int32_t>::max());
-  if (number) return number;
-  return Problem{"annotation " + key + " is `" + text(annotations, key).substr(0, 80) + "`",
-                 std::string{"give a whole number, or use spec.autoscaling."} + names.key};
+// All of them in one: a person mends them together.
+Problem joined(const std::vector<Problem>& problems) {
+  Problem all = problems.front();
+  for (std::size_t next = 1; next < problems.size(); ++next) {
+    all.fix += "; " + problems[next].text();
+  }
+  return all;
 }
 
-std::optional<Problem> wrong_scaler(const Json& scaler) {
-  const auto least = bound(scaler, {"min-scale", "min"});
-  if (!least) return least.error();
-  const auto most = bound(scaler, {"max-scale", "max"});
-  if (!most) return most.error();
-  const auto first = bound(scaler, {"initial-scale", "initialScale"});
-  if (!first) return first.error();
-  const long ceiling = most->value_or(0);
-  if (ceiling > 0 && least->value_or(0) > ceiling) {
-    return Problem{"the least number of replicas, " + std::to_string(**least) +
-                       ", is above the most, " + std::to_string(ceiling),
-                   "lower spec.autoscaling.min (annotation min-scale) or raise max (max-scale)"};
-  }
-  return std::nullopt;
+// Whether an object that is changed said all that before: it may have come before this check, and
+// whoever changes something else of it, the autoscaler's finalizer for one, is not to be kept from
+// it.
+bool stood_before(const std::vector<Problem>& problems, const Json& before) {
+  if (!before.is_object()) return false;
+  const std::vector<Problem> old = check_scaler(before);
+  return std::all_of(problems.begin(), problems.end(), [&old](const Problem& each) {
+    return std::any_of(old.begin(), old.end(),
+                       [&each](const Problem& known) { return known.text() == each.text(); });
+  });
 }
 
 }  // namespace
@@ -168,10 +155,12 @@ AdmissionAnswer answer_validation(std::string_view review_text, const RivalLooku
   // Whatever is wrong with one that is being deleted, its finalizers have to go.
   const bool going = !member(member(scaler, "metadata"), "deletionTimestamp").is_null();
   if (going) return review.answer(Outcome::allowed, name, "");
-  if (const auto wrong = wrong_scaler(scaler)) {
-    review.deny(*wrong);
-    return review.answer(Outcome::refused, name, wrong->what);
+  const std::vector<Problem> wrong = check_scaler(scaler);
+  if (!wrong.empty() && !stood_before(wrong, member(review.request(), "oldObject"))) {
+    review.deny(joined(wrong));
+    return review.answer(Outcome::refused, name, wrong.front().what);
   }
+  for (const Problem& each : wrong) review.warn(each.text());
   const Json& target = member(member(scaler, "spec"), "targetRef");
   const std::string kind = text(target, "kind");
   const OwnerName workload{kind.empty() ? "Deployment" : kind, text(target, "name")};

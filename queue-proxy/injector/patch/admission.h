@@ -35,8 +35,9 @@ using ScalerLookup =
 using RivalLookup = std::function<std::string(const std::string& space, const OwnerName& target,
                                               const std::string& scaler)>;
 
-/// Answers one about a RequestScaler: what its schema cannot say, since it lies between a spec key
-/// and an annotation, or between two objects.
+/// Answers one about a RequestScaler: what its schema cannot say, since it lies in an annotation,
+/// between one and a spec key, or between two objects. One that is changed is refused for what is
+/// newly wrong, and warned of what was wrong before.
 [[nodiscard]] AdmissionAnswer answer_validation(std::string_view review, const RivalLookup& rivals);
 
 }  // namespace sluice::injector

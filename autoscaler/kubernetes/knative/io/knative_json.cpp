@@ -39,15 +39,6 @@ std::optional<std::int32_t> number(const json& object, const char* key) {
   return reading::integer32(object, key, 0);
 }
 
-kube::Condition condition_of(const json& item) {
-  return {reading::text(item, "type"),
-          reading::text(item, "status"),
-          reading::text(item, "reason"),
-          reading::text(item, "message"),
-          reading::text(item, "lastTransitionTime"),
-          0};
-}
-
 json condition_json(const kube::Condition& condition) {
   json one{{"type", condition.type},
            {"status", condition.status},
@@ -101,9 +92,7 @@ std::optional<PodAutoscaler> decode_pod_autoscaler(std::string_view text) {
   object.status.metrics_service_name = reading::text(status, "metricsServiceName");
   object.status.desired = number(status, "desiredScale");
   object.status.actual = number(status, "actualScale");
-  for (const json& item : reading::array(status, "conditions")) {
-    object.status.conditions.push_back(condition_of(item));
-  }
+  object.status.conditions = reading::conditions(status);
   return object;
 }
 
@@ -173,7 +162,6 @@ kube::Request pod_autoscaler_status_request(const RevisionId& id, const PodAutos
   for (const kube::Condition& condition : status.conditions) {
     conditions.push_back(condition_json(condition));
   }
-  const auto known = [](const std::string& text) { return text.empty() ? json{} : json(text); };
   const auto count = [](std::optional<std::int32_t> value) {
     return value ? json(*value) : json{};
   };
@@ -181,8 +169,8 @@ kube::Request pod_autoscaler_status_request(const RevisionId& id, const PodAutos
               {{"metadata", {{"uid", object.uid}}},
                {"status",
                 {{"observedGeneration", status.observed_generation},
-                 {"serviceName", known(status.service_name)},
-                 {"metricsServiceName", known(status.metrics_service_name)},
+                 {"serviceName", status.service_name},
+                 {"metricsServiceName", status.metrics_service_name},
                  {"desiredScale", count(status.desired)},
                  {"actualScale", count(status.actual)},
                  {"conditions", std::move(conditions)}}}});

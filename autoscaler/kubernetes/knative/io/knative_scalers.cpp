@@ -17,10 +17,7 @@ constexpr std::size_t kTurn = 100;
 
 constexpr Duration kStatusPace = std::chrono::seconds{1};
 
-// The group is in the list of all groups, which everybody may read and every cluster has: to look
-// there costs no refusal where there is no Knative, and no rule.
-constexpr const char* kGroups = "/apis";
-constexpr std::string_view kGroup = "\"autoscaling.internal.knative.dev\"";
+constexpr std::string_view kGroup = "autoscaling.internal.knative.dev";
 
 std::string shown(const RevisionId& id) {
   return id.space + "/" + id.name;
@@ -51,12 +48,12 @@ KnativeScalers::KnativeScalers(const KnativeView::Place& place, PodWatchListener
     : io_{place.io},
       clock_{place.clock},
       log_{place.log},
-      client_{place.client},
       listener_{listener},
       rules_{std::move(rules)},
       writer_{place.client, place.clock},
       probe_{place.io},
       view_{place,
+            rules_.domain,
             {.touched = [this](const RevisionId& id) { touched(id); },
              .gone = [this](const RevisionId& id) { gone(id); },
              .seen = [this](const std::string& object) { writer_.seen(object); },
@@ -67,26 +64,12 @@ KnativeScalers::KnativeScalers(const KnativeView::Place& place, PodWatchListener
                                {"shadow", rules_.shadow ? "true" : "false"}});
                    touch_all();
                  }}},
-      presence_timer_{place.io},
+      presence_{place.io, place.client, kGroup},
       work_timer_{place.io} {}
 
 void KnativeScalers::start() {
-  ask_whether_there();
-}
-
-void KnativeScalers::ask_whether_there() {
-  kube::Request request;
-  request.path = kGroups;
-  presence_ = client_.send(std::move(request), [this](const kube::Answer& answer) {
-    if (answer && answer->find(kGroup) != std::string::npos) {
-      started_ = true;
-      view_.start();
-      return;
-    }
-    presence_timer_.expires_after(on_timer(kAbsentPause));
-    presence_timer_.async_wait([this](const boost::system::error_code& ec) {
-      if (!ec) ask_whether_there();
-    });
+  presence_.start([this](bool there) {
+    if (there) view_.start();
   });
 }
 
@@ -336,11 +319,11 @@ void KnativeScalers::probe(const RevisionId& id, std::function<void(bool ok)> do
 // --- what it shows ---
 
 std::vector<std::string> KnativeScalers::wrong() const {
-  return started_ ? view_.wrong() : std::vector<std::string>{};
+  return presence_.there() ? view_.wrong() : std::vector<std::string>{};
 }
 
 void KnativeScalers::write_metrics(std::string& out) const {
-  if (!started_) return;
+  if (!presence_.there()) return;
   using metrics::MetricType;
   metrics::Exposition text{out};
   text.family("sluice_knative_revisions", MetricType::gauge,

@@ -8,6 +8,7 @@
 #include "autoscaler/kubernetes/knative/core/shadow_book.h"
 #include "autoscaler/kubernetes/knative/io/knative_view.h"
 #include "autoscaler/kubernetes/knative/io/public_probe.h"
+#include "common/kube/group_presence.h"
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -34,9 +35,6 @@ class KnativeScalers {
     std::string domain = "cluster.local";
     bool shadow = false;
   };
-
-  /// How often it is asked whether Knative has come.
-  static constexpr Duration kAbsentPause = std::chrono::seconds{60};
 
   /// All of `place` and `listener` outlive this.
   KnativeScalers(const KnativeView::Place& place, PodWatchListener& listener, Rules rules);
@@ -80,7 +78,6 @@ class KnativeScalers {
     std::string complaint{};          // that was logged last
   };
 
-  void ask_whether_there();
   void touched(const RevisionId& id);
   void gone(const RevisionId& id);
   void drop(const RevisionId& id, bool released);
@@ -103,19 +100,16 @@ class KnativeScalers {
   boost::asio::io_context& io_;
   const Clock& clock_;
   const log::Logger& log_;
-  kube::Client& client_;
   PodWatchListener& listener_;
   Rules rules_;
   ClusterConfig config_;
-  bool started_ = false;  // the view
   std::map<RevisionId, Governed> governed_;
   WorkQueue queue_;
   ShadowBook shadow_;
   ObjectWriter writer_;
   PublicProbe probe_;
   KnativeView view_;
-  kube::Client::Call presence_;
-  boost::asio::steady_timer presence_timer_;
+  kube::GroupPresence presence_;  // the view is started by it
   boost::asio::steady_timer work_timer_;
   std::optional<TimePoint> armed_;
 };

@@ -1,7 +1,7 @@
 #include "autoscaler/kubernetes/knative/io/knative_view.h"
 
+#include "autoscaler/kubernetes/io/watched_pod.h"
 #include "autoscaler/kubernetes/knative/io/knative_json.h"
-#include "common/net/address.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,7 +15,6 @@ constexpr const char* kPublicServices = "networking.internal.knative.dev/service
 // Of the sidecar (autoscaler.md 9); a pod that names its port is believed first.
 constexpr std::uint16_t kHttpPort = 8012;
 constexpr std::uint16_t kH2cPort = 8013;
-constexpr std::uint16_t kStatsPort = 9090;
 
 kube::Collection collection(std::string path, std::string labels = {}) {
   kube::Collection all;
@@ -37,14 +36,6 @@ std::string revision_of(const kube::StringMap& labels) {
   return found == labels.end() ? std::string{} : found->second;
 }
 
-std::string dialled(const std::string& ip, std::uint16_t port) {
-  if (ip.empty()) return {};
-  net::Address address;
-  address.host = ip;
-  address.port = port;
-  return address.text();
-}
-
 }  // namespace
 
 template <class T>
@@ -59,8 +50,9 @@ typename KnativeView::Informer<T>::Events KnativeView::followed(
   return events;
 }
 
-KnativeView::KnativeView(const Place& at, Events events)
-    : events_{std::move(events)},
+KnativeView::KnativeView(const Place& at, std::string domain, Events events)
+    : domain_{std::move(domain)},
+      events_{std::move(events)},
       objects_{at.io,
                at.clock,
                at.random,
@@ -198,7 +190,7 @@ WatchedRevision KnativeView::watched(const RevisionId& id) const {
       if (pod != nullptr) pods.emplace_back(name, pod);
     }
   }
-  return watched_revision(id, *object(id), serverless(id), pods);
+  return watched_revision(id, *object(id), serverless(id), pods, domain_);
 }
 
 std::int32_t KnativeView::ready_pods(const RevisionId& id) const {
@@ -207,9 +199,10 @@ std::int32_t KnativeView::ready_pods(const RevisionId& id) const {
       pods.begin(), pods.end(), [](const auto& pod) { return pod.ready && !pod.terminating; }));
 }
 
-WatchedRevision watched_revision(
-    const RevisionId& id, const PodAutoscaler& object, const ServerlessObject* serverless,
-    const std::vector<std::pair<std::string, const kube::Pod*>>& pods) {
+WatchedRevision watched_revision(const RevisionId& id, const PodAutoscaler& object,
+                                 const ServerlessObject* serverless,
+                                 const std::vector<std::pair<std::string, const kube::Pod*>>& pods,
+                                 const std::string& domain) {
   WatchedRevision revision;
   revision.id = id;
   const auto service = object.labels.find(kServiceLabel);
@@ -217,21 +210,16 @@ WatchedRevision watched_revision(
   const std::string& front =
       object.status.service_name.empty() ? id.name : object.status.service_name;
   const std::string host = front + "." + id.space;
-  revision.hosts = {host, host + ".svc", host + ".svc.cluster.local"};
+  revision.hosts = {host, host + ".svc", host + ".svc." + domain};
   revision.container_concurrency = object.container_concurrency;
   revision.annotations = scaling_annotations(object);
   revision.reachability = object.reachability;
   revision.proxied_since = serverless == nullptr ? std::nullopt : serverless->proxied_since;
   const std::uint16_t usual = object.protocol == "h2c" ? kH2cPort : kHttpPort;
   for (const auto& [name, pod] : pods) {
-    if (pod->phase == "Succeeded" || pod->phase == "Failed") continue;
+    if (!lives(*pod)) continue;
     const std::uint16_t port = pod->serving_port == 0 ? usual : pod->serving_port;
-    const std::string address = dialled(pod->ip, port);
-    revision.pods.push_back({.id = {name},
-                             .address = address,
-                             .stats = dialled(pod->ip, kStatsPort),
-                             .ready = pod->ready && !address.empty(),
-                             .terminating = pod->terminating});
+    revision.pods.push_back(watched_pod(name, *pod, port));
   }
   return revision;
 }

@@ -3,17 +3,12 @@
 #include "autoscaler/io/pod_watch.h"
 #include "autoscaler/kubernetes/knative/core/knative_objects.h"
 #include "autoscaler/kubernetes/knative/core/pod_autoscaler_plan.h"
-#include "common/kube/client.h"
 #include "common/kube/informer.h"
-#include "common/log/log.h"
-#include "common/time/clock.h"
-
-#include <boost/asio/io_context.hpp>
+#include "common/kube/place.h"
 
 #include <functional>
 #include <map>
 #include <optional>
-#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,16 +26,10 @@ class KnativeView {
     std::function<void()> synced;                       ///< once: everything there is is known
   };
 
-  struct Place {
-    boost::asio::io_context& io;
-    const Clock& clock;
-    std::mt19937_64& random;
-    const log::Logger& log;
-    kube::Client& client;
-  };
+  using Place = kube::Place;
 
-  /// All of `place` outlives this.
-  KnativeView(const Place& place, Events events);
+  /// `domain`: of the cluster.
+  KnativeView(const Place& place, std::string domain, Events events);
 
   void start();
 
@@ -80,6 +69,7 @@ class KnativeView {
   [[nodiscard]] typename Informer<T>::Events followed(
       std::function<void(const kube::ObjectName&, const T&, bool there)> tell);
 
+  std::string domain_;
   Events events_;
   bool synced_ = false;
   std::map<RevisionId, std::set<std::string>> pods_of_;
@@ -90,10 +80,11 @@ class KnativeView {
   Informer<kube::Service> services_;
 };
 
-/// The same for values: `pods` are those of the revision. How addresses are made: autoscaler.md 9.
+/// The same for values: `pods` are those of the revision, `domain` is the cluster's. How addresses
+/// are made: autoscaler.md 9.
 [[nodiscard]] WatchedRevision watched_revision(
     const RevisionId& id, const PodAutoscaler& object, const ServerlessObject* serverless,
-    const std::vector<std::pair<std::string, const kube::Pod*>>& pods);
+    const std::vector<std::pair<std::string, const kube::Pod*>>& pods, const std::string& domain);
 
 /// Where a Deployment is; empty for any other kind.
 [[nodiscard]] std::string target_path(const RevisionId& id, const KnativeTarget& target);

@@ -185,6 +185,56 @@ TEST_F(KubeClient, RefusesWhatWouldWaitBeyondItsBound) {
   EXPECT_EQ(failure_.kind, Failure::Kind::timed_out);
 }
 
+TEST_F(KubeClient, TheTimeOfARequestBeginsWhenItIsSent) {
+  // A second of writes, half of which would be late if waiting counted.
+  constexpr std::size_t kWrites = 100;
+  serve([](const Seen&) { return json_reply("{}"); });
+  connect({.per_second = 100, .burst = 1});
+  std::vector<Client::Call> calls;
+
+  for (std::size_t i = 0; i < kWrites; ++i) {
+    calls.push_back(send("a", {.verb = Verb::merge_patch,
+                               .path = "/" + std::to_string(i),
+                               .body = "{}",
+                               .timeout = milliseconds{500}}));
+  }
+  EXPECT_TRUE(calls.back().waiting());
+  ASSERT_TRUE(told(kWrites));
+
+  EXPECT_EQ(told_, std::vector<std::string>(kWrites, "a: {}"));
+  EXPECT_EQ(client_->counts().failures, 0U);
+  EXPECT_FALSE(calls.back().waiting());
+}
+
+TEST_F(KubeClient, WaitsNoLongerForItsTurnThanItsLimit) {
+  serve([](const Seen&) { return json_reply("{}", 429, "Retry-After: 30\r\n"); });
+  connect();
+
+  const auto first = send("first", {.path = "/a"});
+  ASSERT_TRUE(run_until(io_, [&] { return client_->counts().throttled == 1; }));
+  const auto call = send("late", {.path = "/b", .queue_limit = milliseconds{50}});
+  ASSERT_TRUE(told(1));
+
+  EXPECT_EQ(told_.front(),
+            "late: the API server did not answer in time: it was not sent: its turn did not come "
+            "in time");
+  EXPECT_EQ(failure_.kind, Failure::Kind::timed_out);
+  EXPECT_EQ(api_->count("GET", "/b"), 0U);
+}
+
+TEST_F(KubeClient, ARequestOfALeaseIsNotSentOnceItIsLate) {
+  serve([](const Seen&) { return json_reply("{}", 429, "Retry-After: 30\r\n"); });
+  connect();
+
+  const auto first = send("first", {.path = "/a", .lane = Lane::free});
+  ASSERT_TRUE(run_until(io_, [&] { return client_->counts().throttled == 1; }));
+  const auto call = send("late", {.path = "/b", .lane = Lane::free, .timeout = milliseconds{50}});
+  ASSERT_TRUE(told(1));
+
+  EXPECT_TRUE(told_.front().starts_with("late: "));
+  EXPECT_EQ(api_->count("GET", "/b"), 0U);
+}
+
 TEST_F(KubeClient, IsSilentOnceTheCallIsDestroyed) {
   serve([](const Seen&) { return json_reply("{}"); });
   connect();

@@ -121,14 +121,61 @@ TEST(Validation, ComparesSpecKeysWithAnnotations) {
   EXPECT_EQ(validated(scaler(R"({"targetRef": {"name": "b"}})")), "allowed");
   EXPECT_EQ(validated(scaler(R"({"autoscaling": {"min": 5}})",
                              R"({"autoscaling.knative.dev/max-scale": "3"})")),
-            "the least number of replicas, 5, is above the most, 3; lower spec.autoscaling.min "
-            "(annotation min-scale) or raise max (max-scale)");
+            "autoscaling.knative.dev/max-scale \"3\" is below spec.autoscaling.min \"5\"; "
+            "accepted: a whole number from 5 to 2147483647, or 0 for none");
   EXPECT_EQ(validated(scaler(R"({"autoscaling": {"min": 5, "max": 9}})",
                              R"({"autoscaling.knative.dev/max-scale": "3"})")),
             "allowed");
   EXPECT_EQ(validated(scaler("{}", R"({"autoscaling.knative.dev/min-scale": "many"})")),
-            "annotation autoscaling.knative.dev/min-scale is `many`; give a whole number, or use "
-            "spec.autoscaling.min");
+            "autoscaling.knative.dev/min-scale \"many\" is not a whole number of 32 bits; "
+            "accepted: a whole number from 0 to 2147483647");
+}
+
+TEST(Validation, RefusesWhateverTheAutoscalerWould) {
+  EXPECT_EQ(
+      validated(scaler("{}", R"({"autoscaling.knative.dev/window": "1s"})")),
+      "autoscaling.knative.dev/window \"1s\" is out of range; accepted: whole seconds from 6s "
+      "to 1h");
+  EXPECT_EQ(
+      validated(scaler(R"({"autoscaling": {"metric": "cpu", "targetBurstCapacity": -2}})")),
+      "spec.autoscaling.targetBurstCapacity \"-2\" is out of range; accepted: a number of 0 or "
+      "more, or -1 for unlimited; spec.autoscaling.metric \"cpu\" is no metric of class "
+      "kpa.autoscaling.knative.dev; accepted: concurrency or rps");
+  EXPECT_EQ(validated(scaler("{}", R"({"autoscaling.sluice.dev/burst": "1"})")),
+            "autoscaling.sluice.dev/burst \"1\" is an unknown setting; accepted: "
+            "autoscaling.sluice.dev/burst-capacity-hysteresis");
+}
+
+TEST(Validation, LeavesToTheAutoscalerWhatTheClusterMayAllow) {
+  EXPECT_EQ(validated(scaler(R"({"autoscaling": {"initialScale": 0, "max": 100000}})")), "allowed");
+  EXPECT_EQ(validated(scaler("{}", R"({"example.com/min-scale": "many"})")), "allowed");
+}
+
+TEST(Validation, OfAChangeRefusesWhatIsNewlyWrongAndWarnsOfTheRest) {
+  const auto changed = [](const Json& before, const Json& after) {
+    Json review = Json::parse(review_of(after));
+    review["request"]["oldObject"] = before;
+    return response_of(answer_validation(review.dump(), no_rival));
+  };
+  const char* const wrong = R"({"autoscaling.knative.dev/window": "1s"})";
+  const Json stands = scaler("{}", wrong);
+  Json finalized = stands;
+  finalized["metadata"]["finalizers"] = {"sluice.dev/service"};
+
+  const Json kept = changed(stands, finalized);
+  EXPECT_EQ(kept["allowed"], true);
+  EXPECT_EQ(kept["warnings"].size(), 1U);
+  EXPECT_EQ(changed(scaler("{}"), stands)["allowed"], false);
+  EXPECT_EQ(changed(stands, scaler("{}", R"({"autoscaling.knative.dev/window": "2s"})"))["allowed"],
+            false);
+}
+
+TEST(Validation, SaysNoMoreThanAPersonReads) {
+  const Json long_value = {
+      {"metadata",
+       {{"name", "a"},
+        {"annotations", {{"autoscaling.knative.dev/window", std::string(100'000, 'x')}}}}}};
+  EXPECT_LT(validated(long_value).size(), 1000U);
 }
 
 TEST(Validation, NeverKeepsAnObjectFromGoing) {

@@ -12,6 +12,7 @@ namespace {
 using nlohmann::json;
 
 const RevisionId kId{"shop", "web-00001"};
+const std::string kDomain = "cluster.local";
 
 const char* const kObject = R"({
   "metadata": {"name": "web-00001", "namespace": "shop", "uid": "u1", "generation": 2,
@@ -103,6 +104,13 @@ TEST(KnativeJson, AStatusIsReadAsItWasWritten) {
   EXPECT_EQ(decode_pod_autoscaler(written.dump())->status, status);
 }
 
+TEST(KnativeJson, TellsNamesThatAreNotKnownYetAsEmptyForTheKindRequiresThem) {
+  const auto request = pod_autoscaler_status_request(kId, *decode_pod_autoscaler(kObject), {});
+  const json told = json::parse(request.body).at("status");
+  EXPECT_EQ(told.at("serviceName"), "");
+  EXPECT_EQ(told.at("metricsServiceName"), "");
+}
+
 TEST(WatchedRevision, IsReachedAtItsSidecars) {
   kube::Pod pod;
   pod.ip = "10.0.0.7";
@@ -113,7 +121,7 @@ TEST(WatchedRevision, IsReachedAtItsSidecars) {
   const auto object = decode_pod_autoscaler(kObject);
   const auto serverless = decode_serverless(kServerless);
   const auto revision =
-      watched_revision(kId, *object, &*serverless, {{"web-a", &pod}, {"web-b", &ended}});
+      watched_revision(kId, *object, &*serverless, {{"web-a", &pod}, {"web-b", &ended}}, kDomain);
 
   ASSERT_EQ(revision.pods.size(), 1U);
   EXPECT_EQ(revision.pods[0].address, "10.0.0.7:8013");
@@ -124,8 +132,16 @@ TEST(WatchedRevision, IsReachedAtItsSidecars) {
   EXPECT_EQ(revision.proxied_since, serverless->proxied_since);
 }
 
+TEST(WatchedRevision, AnswersToNamesInTheDomainOfItsCluster) {
+  const auto revision =
+      watched_revision(kId, *decode_pod_autoscaler(kObject), nullptr, {}, "corp.example");
+  EXPECT_EQ(revision.hosts, (std::vector<std::string>{"web-00001.shop", "web-00001.shop.svc",
+                                                      "web-00001.shop.svc.corp.example"}));
+}
+
 TEST(WatchedRevision, IsNotKnownToBeProxiedBeforeKnativeSaysSo) {
-  const auto revision = watched_revision(kId, *decode_pod_autoscaler(kObject), nullptr, {});
+  const auto revision =
+      watched_revision(kId, *decode_pod_autoscaler(kObject), nullptr, {}, kDomain);
   EXPECT_EQ(revision.proxied_since, std::nullopt);
 }
 

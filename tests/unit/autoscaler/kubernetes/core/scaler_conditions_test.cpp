@@ -102,6 +102,17 @@ TEST_F(ConditionsTest, WhatIsForbiddenIsSaidFirst) {
   EXPECT_EQ(shown("Target"), "False Forbidden");
 }
 
+TEST_F(ConditionsTest, ANamespaceThatEndsIsNoRuleThatIsMissing) {
+  view_.access = refused_write(
+      "endpointslices.discovery.k8s.io \"web-1\" is forbidden: unable to create new content in "
+      "namespace shop because it is being terminated");
+  EXPECT_EQ(shown("Ready"), "Unknown NamespaceTerminating");
+  EXPECT_EQ(conditions_of(view_, kStart)[0].message.find("rules of the chart"), std::string::npos);
+
+  view_.access = refused_write("User \"a\" cannot patch resource \"services\"");
+  EXPECT_EQ(shown("Ready"), "False Forbidden");
+}
+
 TEST_F(ConditionsTest, BeforeTheFirstDecisionMuchIsUnknown) {
   view_.report.reset();
   EXPECT_EQ(shown("Ready"), "Unknown Starting");

@@ -32,6 +32,8 @@ class ServicePlanTest : public ::testing::Test {
     made.workload = &workload_;
     made.front = has_front_ ? &front_ : nullptr;
     made.pods = has_pods_ ? &pods_ : nullptr;
+    made.has_slices = true;
+    made.slices_stand = true;
     return made;
   }
 
@@ -70,7 +72,6 @@ TEST_F(ServicePlanTest, AServiceThatIsAbsentIsMade) {
 
   EXPECT_EQ(plan.steps, (Steps{Step::apply_pods, Step::create_front}));
   EXPECT_TRUE(plan.routes);
-  EXPECT_EQ(reason(plan), "");
 }
 
 TEST_F(ServicePlanTest, ItHasThePortsOfTheSpecElseOfTheContainers) {
@@ -116,12 +117,39 @@ TEST_F(ServicePlanTest, DeletionOfTheScalerLeavesItAsItIs) {
   EXPECT_TRUE(plan_service(view()).steps.empty());
 }
 
+// --- routed ---
+
+TEST_F(ServicePlanTest, NothingIsCalledRoutedBeforeTheServiceAndItsFirstSlicesAreSeen) {
+  ServiceView first = view();
+  first.has_slices = false;
+  first.slices_stand = false;
+  ServiceView absent = first;
+  absent.front = nullptr;
+  for (const ServiceView& each : {absent, first}) {
+    const ServicePlan plan = plan_service(each);
+    EXPECT_EQ(reason(plan), "Routing");
+    EXPECT_TRUE(plan.trouble->waiting);
+    EXPECT_TRUE(plan.routes);
+  }
+
+  first.has_slices = true;
+  EXPECT_EQ(reason(plan_service(first)), "") << "they are rewritten whenever a pod comes or goes";
+}
+
+TEST_F(ServicePlanTest, WhereNoEndpointIsWantedNoneIsWaitedFor) {
+  ServiceView empty = view();
+  empty.has_slices = false;
+  EXPECT_EQ(reason(plan_service(empty)), "");
+}
+
 // --- present with a selector ---
 
 TEST_F(ServicePlanTest, OneWithASelectorIsRefusedWithTheTwoWaysOut) {
   front_.selector = {{"app", "web"}};
+  ServiceView selecting = view();
+  selecting.has_slices = false;
 
-  const ServicePlan plan = plan_service(view());
+  const ServicePlan plan = plan_service(selecting);
 
   EXPECT_EQ(reason(plan), "ServiceHasSelector");
   EXPECT_NE(plan.trouble->fix.find("spec.selector"), std::string::npos);

@@ -15,7 +15,8 @@ TEST(WriteLedger, OneWriteOfAnObjectIsOnItsWayAtATime) {
   EXPECT_EQ(ledger.judge("a", "1", kStart), Verdict::send);
   ledger.sent("a", "1");
 
-  EXPECT_EQ(ledger.judge("a", "2", kStart), Verdict::on_its_way);
+  EXPECT_EQ(ledger.judge("a", "1", kStart), Verdict::on_its_way);
+  EXPECT_EQ(ledger.judge("a", "2", kStart), Verdict::outdated);
   EXPECT_EQ(ledger.judge("b", "1", kStart), Verdict::send);
 }
 

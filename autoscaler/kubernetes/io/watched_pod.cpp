@@ -1,0 +1,34 @@
+#include "autoscaler/kubernetes/io/watched_pod.h"
+
+#include "common/net/address.h"
+
+namespace sluice::autoscaler {
+namespace {
+
+// Where sidecars answer a scrape (protocols.md 2).
+constexpr std::uint16_t kStatsPort = 9090;
+
+}  // namespace
+
+bool lives(const kube::Pod& pod) {
+  return pod.phase != "Succeeded" && pod.phase != "Failed";
+}
+
+std::string dialled(const std::string& ip, std::uint16_t port) {
+  if (ip.empty() || port == 0) return {};
+  net::Address address;
+  address.host = ip;
+  address.port = port;
+  return address.text();
+}
+
+WatchedPod watched_pod(const std::string& name, const kube::Pod& pod, std::uint16_t port) {
+  const std::string address = dialled(pod.ip, port);
+  return {.id = {name},
+          .address = address,
+          .stats = dialled(pod.ip, kStatsPort),
+          .ready = pod.ready && !address.empty(),
+          .terminating = pod.terminating};
+}
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,46 @@
+#include "common/kube/group_presence.h"
+
+#include <utility>
+
+namespace sluice::kube {
+
+namespace {
+
+constexpr const char* kGroups = "/apis";
+
+}  // namespace
+
+GroupPresence::GroupPresence(boost::asio::io_context& io, Client& client, std::string_view group)
+    : client_{client}, quoted_{"\"" + std::string{group} + "\""}, timer_{io} {}
+
+GroupPresence::~GroupPresence() {
+  *alive_ = false;
+}
+
+void GroupPresence::start(Told told) {
+  told_ = std::move(told);
+  ask();
+}
+
+void GroupPresence::ask() {
+  Request request;
+  request.path = kGroups;
+  call_ = client_.send(std::move(request), [this](const Answer& answer) { take(answer); });
+}
+
+void GroupPresence::take(const Answer& answer) {
+  if (!answer) return ask_later(kFailedPause);
+  there_ = answer->find(quoted_) != std::string::npos;
+  absent_ = !there_;
+  if (absent_) ask_later(kAbsentPause);
+  told_(there_);
+}
+
+void GroupPresence::ask_later(Duration pause) {
+  timer_.expires_after(std::chrono::duration_cast<std::chrono::steady_clock::duration>(pause));
+  timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
+    if (!ec && *alive) ask();
+  });
+}
+
+}  // namespace sluice::kube

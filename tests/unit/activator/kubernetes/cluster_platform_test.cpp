@@ -1,0 +1,111 @@
+#include "activator/kubernetes/io/cluster_platform.h"
+
+#include "tests/unit/common/kube/fake_api.h"
+#include "tests/unit/common/net/stage.h"
+
+#include <gtest/gtest.h>
+
+namespace sluice::activator {
+namespace {
+
+using kube::testing::FakeApi;
+using kube::testing::json_reply;
+using kube::testing::Reply;
+using kube::testing::run_until;
+using kube::testing::Seen;
+using kube::testing::watch_reply;
+
+constexpr std::string_view kRevisions = "/apis/serving.knative.dev/v1/revisions";
+constexpr std::string_view kAllTold =
+    R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9",)"
+    R"("annotations":{"k8s.io/initial-events-end":"true"}}}})"
+    "\n";
+
+class NoRoutes final : public Router {
+ public:
+  [[nodiscard]] Routed route(const http::RequestHead& /*head*/) override {
+    return http::response_for(Error::no_route, "the main door\n");
+  }
+};
+
+class Nobody final : public FrontOwner, public files::PlatformListener {
+ public:
+  void on_poke(RevisionHandle /*revision*/, const RevisionStat& /*stat*/) override {}
+
+  void on_held(RevisionHandle /*revision*/) override {}
+
+  void on_pod_drained(RevisionHandle /*revision*/, const PodId& /*pod*/) override {}
+
+  [[nodiscard]] std::string cold_start(RevisionHandle /*revision*/, TimePoint /*arrived*/,
+                                       TimePoint /*dispatched*/) override {
+    return {};
+  }
+
+  void on_served(RevisionHandle /*revision*/, const Served& /*served*/) override {}
+
+  void on_revision(files::RevisionFile /*revision*/) override {}
+
+  void on_revision_gone(const RevisionId& /*revision*/) override {}
+};
+
+// A cluster in which there is nothing at all.
+class ClusterPlatformTest : public ::testing::Test {
+ protected:
+  Reply answer(const Seen& seen) const {
+    if (seen.target != "/apis") return watch_reply(kAllTold);
+    return json_reply(has_knative_ ? R"({"groups":[{"name":"serving.knative.dev"}]})"
+                                   : R"({"groups":[{"name":"apps"}]})");
+  }
+
+  void start() {
+    kube::Access access;
+    access.address = api_.address();
+    access.server_name = "127.0.0.1";
+    access.tls = false;
+    platform_ = std::make_unique<ClusterPlatform>(
+        io_, clock_, log_, std::move(*kube::Client::make(io_, clock_, log_, std::move(access))),
+        ClusterSpec{.system_space = "sluice-system"}, nobody_, doors_);
+    platform_->start([this] { begun_ = true; });
+  }
+
+  // Everything that was asked has been answered, and all collections are followed.
+  [[nodiscard]] bool followed(std::size_t collections) {
+    return run_until(io_, [&] {
+      const ClusterPlatform::Watches watches = platform_->watches();
+      return begun_ && api_.count("GET", "/apis") > 0 && watches.open == collections &&
+             watches.all == collections;
+    });
+  }
+
+  boost::asio::io_context io_{1};
+  Clock clock_;
+  log::Logger log_{"test", log::Severity::error};
+  NoRoutes routes_;
+  Nobody nobody_;
+  FrontGateway front_{io_, clock_, routes_, nobody_, {}};
+  ScalerDoors doors_{io_,    clock_,
+                     front_, [](const RevisionId&) { return std::optional<RevisionHandle>{}; },
+                     log_,   {.host = "127.0.0.1", .limits = net::testing::stage_limits()}};
+  FakeApi api_{io_, [this](const Seen& seen) { return answer(seen); }};
+  bool has_knative_ = false;
+  bool begun_ = false;
+  std::unique_ptr<ClusterPlatform> platform_;
+};
+
+TEST_F(ClusterPlatformTest, WithoutKnativeItsRevisionsAreNotAskedFor) {
+  start();
+
+  ASSERT_TRUE(followed(5));
+  EXPECT_EQ(api_.count("GET", kRevisions), 0U);
+}
+
+TEST_F(ClusterPlatformTest, WithKnativeItsRevisionsAndTheirSlicesAreFollowedToo) {
+  has_knative_ = true;
+  start();
+
+  ASSERT_TRUE(followed(8));
+  EXPECT_EQ(api_.count("GET", kRevisions), 1U);
+}
+
+}  // namespace
+}  // namespace sluice::activator

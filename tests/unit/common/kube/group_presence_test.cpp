@@ -1,0 +1,82 @@
+#include "common/kube/group_presence.h"
+
+#include "tests/unit/common/kube/fake_api.h"
+
+#include <gtest/gtest.h>
+
+namespace sluice::kube {
+namespace {
+
+using testing::FakeApi;
+using testing::json_reply;
+using testing::Reply;
+using testing::run_until;
+using testing::Seen;
+
+class KubeGroupPresence : public ::testing::Test {
+ protected:
+  void ask(Reply answer) {
+    api_ = std::make_unique<FakeApi>(io_,
+                                     [answer = std::move(answer)](const Seen&) { return answer; });
+    Access access;
+    access.address = api_->address();
+    access.server_name = "127.0.0.1";
+    access.tls = false;
+    client_ = std::move(*Client::make(io_, clock_, log_, std::move(access)));
+    presence_ = std::make_unique<GroupPresence>(io_, *client_, "keda.sh");
+    presence_->start([this](bool there) { told_ += there ? "there " : "absent "; });
+  }
+
+  [[nodiscard]] bool told() {
+    return run_until(io_, [this] { return !told_.empty(); });
+  }
+
+  boost::asio::io_context io_;
+  Clock clock_;
+  log::Logger log_{"test", log::Severity::error};
+  std::unique_ptr<FakeApi> api_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<GroupPresence> presence_;
+  std::string told_;
+};
+
+TEST_F(KubeGroupPresence, IsReadFromTheListOfGroupsWhichEverybodyMayRead) {
+  ask(json_reply(R"({"groups":[{"name":"apps"},{"name":"keda.sh"}]})"));
+
+  ASSERT_TRUE(told());
+  EXPECT_EQ(told_, "there ");
+  EXPECT_TRUE(presence_->there());
+  EXPECT_FALSE(presence_->absent());
+  EXPECT_EQ(api_->seen()[0].target, "/apis");
+}
+
+TEST_F(KubeGroupPresence, AGroupWhoseNameMerelyEndsSoIsAnother) {
+  ask(json_reply(R"({"groups":[{"name":"eventing.keda.sh"}]})"));
+
+  ASSERT_TRUE(told());
+  EXPECT_EQ(told_, "absent ");
+  EXPECT_TRUE(presence_->absent());
+}
+
+TEST_F(KubeGroupPresence, IsUnknownUntilThereIsAnAnswer) {
+  ask(json_reply(R"({"kind":"Status","code":500})", 500));
+
+  ASSERT_TRUE(run_until(io_, [this] { return client_->counts().failures == 1; }));
+  io_.poll();
+  EXPECT_EQ(told_, "");
+  EXPECT_FALSE(presence_->there());
+  EXPECT_FALSE(presence_->absent());
+}
+
+TEST_F(KubeGroupPresence, IsSilentOnceItIsDestroyed) {
+  ask(json_reply(R"({"groups":[{"name":"keda.sh"}]})"));
+
+  presence_.reset();
+  ASSERT_TRUE(run_until(io_, [this] { return api_->seen().size() == 1; }));
+  io_.poll();
+
+  EXPECT_EQ(told_, "");
+}
+
+}  // namespace
+}  // namespace sluice::kube
