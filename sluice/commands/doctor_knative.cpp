@@ -17,6 +17,9 @@ constexpr int kWrittenFor = 15;
 
 constexpr std::size_t kLabelWidth = 12;
 
+// As the Service activator-service has it in each release of Knative.
+constexpr const char* kTheirActivators = "app=activator";
+
 std::string value_of(const std::optional<kube::StringMap>& map, std::string_view key) {
   if (!map) return {};
   const auto found = map->find(key);
@@ -59,26 +62,40 @@ void judge_versions(const KnativeFacts& facts, KnativeLevel& level) {
                   program.name + " is of version " +
                       (program.version.empty() ? "unknown" : program.version) +
                       "; ours is written for 1." + std::to_string(kWrittenFor) +
-                      ": run the shadow first (SLUICE_SHADOW=true)");
+                      ": run the shadow first (knative.shadow=true)");
     return;
   }
 }
 
-void judge_tls(const KnativeFacts& facts, KnativeLevel& level) {
-  if (!enabled(facts.network, "system-internal-tls")) return;
-  stand_against(level, Grade::careful,
-                "config-network says system-internal-tls: ours must be given its certificates "
-                "(SLUICE_TLS_DIR) before");
+bool internal_tls(const KnativeFacts& facts) {
+  return enabled(facts.network, "system-internal-tls");
+}
+
+// By the name under which deploy/images makes it, from whichever registry.
+bool is_our_sidecar(std::string_view image) {
+  image = image.substr(0, image.find('@'));
+  const std::size_t slash = image.rfind('/');
+  if (slash != std::string_view::npos) image.remove_prefix(slash + 1);
+  return image.substr(0, image.find(':')) == "queue-proxy";
 }
 
 KnativeLevel sidecar_level(const KnativeFacts& facts, const std::string& version) {
   KnativeLevel level;
   level.name = "A  sidecar image";
   const std::string present = value_of(facts.deployment, "queue-sidecar-image");
+  const bool ours = is_our_sidecar(present) && present != facts.sidecar;
+  if (ours) level.now = present;
+  level.needs = "our image where nodes find it; all pods of all revisions are rolled";
   level.set = "config-deployment: queue-sidecar-image: sluice.dev/queue-proxy:" + version;
-  level.restore = "config-deployment: queue-sidecar-image: " + present;
+  const std::string& theirs = ours ? facts.sidecar : present;
+  level.restore = "config-deployment: queue-sidecar-image: " +
+                  (theirs.empty() ? "what the release of Knative has there" : theirs);
   judge_versions(facts, level);
-  judge_tls(facts, level);
+  if (internal_tls(facts)) {
+    stand_against(level, Grade::careful,
+                  "config-network says system-internal-tls: ours serves the certificates that "
+                  "Knative mounts, which was never tried on a real one");
+  }
   if (present.empty()) {
     stand_against(level, Grade::unsafe,
                   "config-deployment has no queue-sidecar-image to come back to; correct the "
@@ -87,17 +104,37 @@ KnativeLevel sidecar_level(const KnativeFacts& facts, const std::string& version
   return level;
 }
 
+// What of level B is in force, and the way back from there.
+void tell_classes(const KnativeFacts& facts, KnativeLevel& level) {
+  const std::string present = value_of(facts.autoscaler, "pod-autoscaler-class");
+  const bool none = present.empty() || present == autoscaler::kOurClass;
+  level.restore = "config-autoscaler: pod-autoscaler-class: " +
+                  (none ? std::string{autoscaler::kKnativeClass} : present);
+  const auto ours = facts.classes.find(autoscaler::kOurClass);
+  if (ours != facts.classes.end()) {
+    level.now = "revisions of our class: " + std::to_string(ours->second);
+    level.restore += ", and the same as annotation of the PodAutoscalers that are of our class";
+  }
+  if (present == autoscaler::kOurClass) {
+    level.now +=
+        std::string{level.now.empty() ? "" : "; "} + "revisions that come are of our class";
+  }
+  if (facts.stats.empty()) return;
+  level.now += (level.now.empty() ? "" : "; ") + ("stats go to " + facts.stats);
+  level.restore += "; then Service autoscaler: type: ClusterIP";
+}
+
 KnativeLevel autoscaler_level(const KnativeFacts& facts) {
   KnativeLevel level;
   level.name = "B  autoscaler";
-  const std::string present = value_of(facts.autoscaler, "pod-autoscaler-class");
-  level.needs = "our autoscaler in a namespace of its own (in " + facts.space +
-                " the two would take each other's leases), the Service autoscaler of " +
-                facts.space + " leading to it, SLUICE_STATS_RELAY to Knative's own";
+  level.needs =
+      "our chart with knative.enabled=true in a namespace of its own, and the Service autoscaler "
+      "of " +
+      facts.space + " leading to it (type: ExternalName): deploy/KNATIVE.md";
   level.set = std::string{"config-autoscaler: pod-autoscaler-class: "} + autoscaler::kOurClass +
-              " (or for one revision: its annotation autoscaling.knative.dev/class)";
-  level.restore = "config-autoscaler: pod-autoscaler-class: " +
-                  (present.empty() ? std::string{autoscaler::kKnativeClass} : present);
+              " (of revisions that come; of one that is there: the annotation "
+              "autoscaling.knative.dev/class of its PodAutoscaler)";
+  tell_classes(facts, level);
   judge_versions(facts, level);
   if (facts.autoscaler) {
     const auto parsed = autoscaler::parse_cluster_config(*facts.autoscaler);
@@ -123,15 +160,23 @@ KnativeLevel activator_level(const KnativeFacts& facts) {
   level.set =
       "Service activator-service: selector app.kubernetes.io/name=activator,"
       "app.kubernetes.io/part-of=sluice";
-  level.needs = "our activators in the namespace " + facts.space;
+  level.needs = "our activators in the namespace " + facts.space +
+                ": our chart with knative.enabled=true and knative.activators=true";
   judge_versions(facts, level);
-  judge_tls(facts, level);
+  if (internal_tls(facts)) {
+    stand_against(level, Grade::unsafe,
+                  "config-network says system-internal-tls: our chart gives activators no "
+                  "certificates");
+  }
   if (!facts.activators || facts.activators->empty()) {
     stand_against(level, Grade::unsafe,
                   "the Service activator-service has no selector to come back to; whoever writes "
                   "its endpoints must change them");
   } else {
-    level.restore = "Service activator-service: selector " + shown_selector(*facts.activators);
+    const bool ours = value_of(facts.activators, "app.kubernetes.io/part-of") == "sluice";
+    if (ours) level.now = "requests go by our activators";
+    level.restore = "Service activator-service: selector " +
+                    (ours ? kTheirActivators : shown_selector(*facts.activators));
   }
   if (enabled(facts.network, "mesh-compatibility-mode") ||
       enabled(facts.network, "enable-mesh-pod-addressability")) {
@@ -188,6 +233,7 @@ std::string knative_text(const KnativeReport& report) {
   for (const KnativeLevel& level : report.levels) {
     text += "\n" + std::string{text_of(level.grade)} + level.name + "\n";
     for (const std::string& why : level.why) text += "        - " + why + "\n";
+    if (!level.now.empty()) text += "        now      " + level.now + "\n";
     if (!level.needs.empty()) text += "        needs    " + level.needs + "\n";
     text += "        set      " + level.set + "\n";
     if (!level.restore.empty()) text += "        restore  " + level.restore + "\n";

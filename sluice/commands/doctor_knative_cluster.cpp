@@ -2,6 +2,7 @@
 
 #include "common/kube/access.h"
 #include "common/kube/client.h"
+#include "common/kube/json_read.h"
 #include "common/log/log.h"
 #include "common/settings/env_reader.h"
 #include "sluice/commands/doctor_knative.h"
@@ -9,7 +10,6 @@
 #include "sluice/local/engine_api.h"
 
 #include <boost/asio/io_context.hpp>
-#include <nlohmann/json.hpp>
 
 #include <ostream>
 #include <utility>
@@ -17,10 +17,13 @@
 namespace sluice::commands {
 namespace {
 
-using nlohmann::json;
+using kube::reading::json;
+using kube::reading::member;
+using kube::reading::text;
 
 constexpr const char* kClass = "autoscaling.knative.dev/class";
 constexpr const char* kVersion = "app.kubernetes.io/version";
+constexpr const char* kPartOf = "app.kubernetes.io/part-of";  // ours may stand beside Knative's
 constexpr int kPage = 500;
 constexpr std::size_t kProgramsMost = 50;
 constexpr std::size_t kClassesMost = 20;
@@ -62,18 +65,6 @@ class Reader {
   std::optional<std::string> failure_;
 };
 
-const json& member(const json& object, const char* key) {
-  static const json kNothing;
-  if (!object.is_object()) return kNothing;
-  const auto found = object.find(key);
-  return found == object.end() ? kNothing : *found;
-}
-
-std::string text(const json& object, const char* key) {
-  const json& value = member(object, key);
-  return value.is_string() ? value.get<std::string>() : std::string{};
-}
-
 std::optional<kube::StringMap> strings(const json& object) {
   if (!object.is_object()) return std::nullopt;
   kube::StringMap map;
@@ -96,6 +87,7 @@ void read_programs(Reader& reader, KnativeFacts& facts) {
   for (const json& item : member(list, "items")) {
     if (facts.programs.size() >= kProgramsMost) return;
     const json& metadata = member(item, "metadata");
+    if (text(member(metadata, "labels"), kPartOf) == "sluice") continue;
     const json& containers =
         member(member(member(member(item, "spec"), "template"), "spec"), "containers");
     const bool any = containers.is_array() && !containers.empty();
@@ -128,8 +120,16 @@ KnativeFacts read_facts(Reader& reader, const std::string& space) {
   facts.autoscaler = config_map(reader, space, "config-autoscaler");
   facts.deployment = config_map(reader, space, "config-deployment");
   facts.network = config_map(reader, space, "config-network");
-  const json service = reader.get("/api/v1/namespaces/" + space + "/services/activator-service");
-  facts.activators = strings(member(member(service, "spec"), "selector"));
+  const std::string services = "/api/v1/namespaces/" + space + "/services/";
+  const json front = reader.get(services + "activator-service");
+  facts.activators = strings(member(member(front, "spec"), "selector"));
+  const json stats = reader.get(services + "autoscaler");
+  if (text(member(stats, "spec"), "type") == "ExternalName") {
+    facts.stats = text(member(stats, "spec"), "externalName");
+  }
+  const json image = reader.get("/apis/caching.internal.knative.dev/v1alpha1/namespaces/" + space +
+                                "/images/queue-proxy");
+  facts.sidecar = text(member(image, "spec"), "image");
   read_classes(reader, facts);
   return facts;
 }

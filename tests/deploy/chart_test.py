@@ -13,8 +13,8 @@ SECONDS = 60
 # Which sources read the environment that a template sets.
 READERS = {'activator.yaml': ('activator/config.cpp', 'common/settings'),
            'autoscaler.yaml': ('autoscaler', 'common/settings', 'common/kube'),
-           'injector.yaml': ('queue-proxy/injector',),
-           'node-agent.yaml': ('autoscaler/node-agent',)}
+           'injector.yaml': ('queue-proxy/injector', 'common/settings'),
+           'node-agent.yaml': ('autoscaler/node-agent', 'common/settings')}
 INJECTOR = 'queue-proxy/injector'
 RULE_COMMENT = re.compile(r'^  # ((?:autoscaler|activator|queue-proxy)/[\w/.-]+)', re.MULTILINE)
 

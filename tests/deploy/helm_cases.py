@@ -4,6 +4,7 @@
 """
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -23,6 +24,10 @@ REFUSED = {
     'an unknown failure policy': ('injection.failurePolicy=Maybe', 'failurePolicy'),
     'a runtime elsewhere than in /run': ('nodeAgent.runtimeEndpoint=unix:///tmp/x', 'runtimeEndpoint'),
     'a namespace of Kubernetes': ('namespace=kube-system', "Kubernetes' own"),
+    'a shadow of nobody': ('knative.shadow=true', 'need knative.enabled'),
+    'activators beside nobody': ('knative.activators=true', 'need knative.enabled'),
+    "Knative's own namespace": ('knative.enabled=true,namespace=knative-serving', "is Knative's"),
+    'a relay without a port': ('knative.enabled=true,knative.statsRelay=host', '/knative/statsRelay'),
 }
 
 # claim: (values, arguments, what is rendered)
@@ -39,6 +44,18 @@ RENDERED = {
     'alerts': ('prometheusRule.enabled=true', (), 'alert: SluiceSheds\n'),
     'monitors': ('serviceMonitor.enabled=true', (), 'kind: PodMonitor\n'),
     'dashboards': ('grafana.dashboards=true', (), '"uid": "sluice-overview"'),
+    'rights on PodAutoscalers': (
+        'knative.enabled=true', (), 'resources: [podautoscalers/status]\n    verbs: [patch]\n'),
+    "a name for Knative's autoscaler": (
+        'knative.enabled=true', (), 'name: knative-autoscaler\n  namespace: knative-serving\n'),
+    'the way on for its stats': (
+        'knative.enabled=true,clusterDomain=a.b', (), 'value: "knative-autoscaler.knative-serving.svc.a.b:8080"'),
+    'another way on': ('knative.enabled=true,knative.statsRelay=stats.away:80', (), 'value: "stats.away:80"'),
+    'a door for stats from there': (
+        'knative.enabled=true,knative.namespace=kn', (), 'metadata.name: kn\n      ports: [{port: 8080}]'),
+    'a shadow': ('knative.enabled=true,knative.shadow=true', (), '- name: SLUICE_SHADOW\n              value: "true"'),
+    "activators in Knative's namespace": (
+        'knative.enabled=true,knative.activators=true', (), 'name: sluice-activator\n  namespace: knative-serving\n'),
     'a webhook that fails closed': ('injection.failurePolicy=Fail', (), 'failurePolicy: Fail\n'),
 }
 
@@ -50,6 +67,9 @@ ABSENT = {
     'rights of an injector that is not there': ('injection.enabled=false', 'injector-certificates'),
     'policies that were switched off': ('networkPolicy.enabled=false', 'kind: NetworkPolicy\n'),
     'a view of Knative that nobody asked for': ('', 'serving.knative.dev'),
+    'rights on Knative that nobody asked for': ('', 'internal.knative.dev'),
+    'a name that nobody asks for': ('knative.enabled=true,knative.statsRelay=a:1', 'knative-autoscaler'),
+    "the example of Knative's config": ('autoscaler.config._example=text', '_example'),
     'a dry run that was switched off': ('nodeAgent.enabled=true,nodeAgent.dryRun=false', '--dry-run'),
 }
 
@@ -62,6 +82,13 @@ def run(*command):
 def render(helm, values, *arguments):
     chosen = ('--set', values) if values else ()
     return run(helm, 'template', 'sluice', CHART, *chosen, *arguments)
+
+
+def verbs_of(rendered, account):
+    """What the roles of one account let it do."""
+    roles = [part for part in rendered.split('\n---\n') if re.search(r'^kind: (Cluster)?Role$', part, re.MULTILINE)
+             and re.search(rf'^  name: (sluice-)?{account}$', part, re.MULTILINE)]
+    return {verb for role in roles for verbs in re.findall(r'verbs: \[(.*)\]', role) for verb in verbs.split(', ')}
 
 
 def failures(helm):
@@ -85,13 +112,17 @@ def failures(helm):
         good, said = render(helm, values)
         if not good or unwanted in said:
             yield f'leaves out {claim}: {said.strip()[:500] if not good else "it is there"}'
+    for shadow in ('true', 'false'):
+        _, said = render(helm, f'knative.enabled=true,knative.shadow={shadow}')
+        if (verbs_of(said, 'autoscaler') == {'get', 'list', 'watch'}) != (shadow == 'true'):
+            yield f'a shadow, and only a shadow, may write nothing: {sorted(verbs_of(said, "autoscaler"))}'
 
 
 def main():
     failed = list(failures(sys.argv[1]))
     for line in failed:
         print(line)
-    total = 4 + len(REFUSED) + len(RENDERED) + len(ABSENT)
+    total = 6 + len(REFUSED) + len(RENDERED) + len(ABSENT)
     print(f'{total - len(failed)} passed, {len(failed)} failed')
     return 1 if failed else 0
 

@@ -44,6 +44,21 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{- .Values.autoscaler.leaderElection.buckets | default (index $profiles .Values.profile "autoscaler" "buckets") -}}
 {{- end }}
 
+{{/* Where activators are, and their name there: beside us, and for Knative beside its own, for a Service leads only to
+     pods of its namespace. */}}
+{{- define "sluice.activators" -}}
+- {name: activator, namespace: {{ include "sluice.namespace" . | quote }}, knative: false}
+{{- if .Values.knative.activators }}
+- {name: sluice-activator, namespace: {{ .Values.knative.namespace | quote }}, knative: true}
+{{- end }}
+{{- end }}
+
+{{/* Knative's own autoscaler, while its Service `autoscaler` leads to ours. */}}
+{{- define "sluice.statsRelay" -}}
+{{- $service := printf "knative-autoscaler.%s.svc.%s:8080" .Values.knative.namespace .Values.clusterDomain -}}
+{{ .Values.knative.statsRelay | default $service }}
+{{- end }}
+
 {{/* Where the autoscaler's streams are. */}}
 {{- define "sluice.autoscalerAddress" -}}
 autoscaler.{{ include "sluice.namespace" . }}.svc.{{ .Values.clusterDomain }}:8081

@@ -105,8 +105,8 @@ readinessProbe:
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata:
-  name: {{ .component }}
-  namespace: {{ include "sluice.namespace" .root }}
+  name: {{ .name | default .component }}
+  namespace: {{ .namespace | default (include "sluice.namespace" .root) }}
   labels:
     {{- include "sluice.labels" . | nindent 4 }}
 spec:

@@ -11,6 +11,7 @@ from lab.case import LabCase
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 CRD = ROOT / 'deploy' / 'crds' / 'requestscaler.yaml'
+CHART = ROOT / 'deploy' / 'helm'
 KIND = '/apis/autoscaling.sluice.dev/v1alpha1/requestscalers'
 sys.path.append(str(ROOT / 'tests' / 'deploy'))
 
@@ -44,8 +45,24 @@ class Chart(LabCase):
         for profile in ('small', 'standard', 'ha'):
             with self.subTest(profile=profile):
                 manifests = (ROOT / 'deploy' / 'manifests' / f'{profile}.yaml').read_text(encoding='utf-8')
-                # The namespace has to be there before what is dry-run inside it.
-                self.lab.kubectl('create', 'namespace', 'sluice-system', check=False)
-                done = self.lab.kubectl('apply', '--server-side', '--dry-run=server', '-f', '-',
-                                        stdin=manifests, check=False)
-                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assert_taken(manifests, 'sluice-system')
+
+    def test_kustomize_finds_a_profile(self):
+        made = self.lab.kubectl('kustomize', str(ROOT / 'deploy' / 'manifests'))
+
+        self.assert_taken(made, 'sluice-system')
+
+    def test_the_api_server_takes_every_object_beside_knative(self):
+        for values in ('knative.activators=true', 'knative.shadow=true'):
+            with self.subTest(values=values):
+                made = self.lab.helm('template', 'sluice', str(CHART), '--set', f'knative.enabled=true,{values}')
+
+                self.assertEqual(made.returncode, 0, made.stderr)
+                self.assert_taken(made.stdout, 'sluice-system', 'knative-serving')
+
+    def assert_taken(self, manifests, *spaces):
+        # Namespaces have to be there before what is dry-run inside them.
+        for space in spaces:
+            self.lab.kubectl('create', 'namespace', space, check=False)
+        done = self.lab.kubectl('apply', '--server-side', '--dry-run=server', '-f', '-', stdin=manifests, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)

@@ -38,6 +38,35 @@ TEST_F(DoctorKnativeTest, EachLevelNamesTheOneValueAndItsWayBack) {
   EXPECT_EQ(level(2).restore, "Service activator-service: selector app=activator,role=activator");
 }
 
+TEST_F(DoctorKnativeTest, WhatIsOursAlreadyIsSaidAndTheWayBackIsKnatives) {
+  facts_.deployment = kube::StringMap{{"queue-sidecar-image", "registry:5000/queue-proxy:0.8.0"}};
+  facts_.sidecar = "gcr.io/knative-releases/queue@sha256:1";
+  facts_.autoscaler = kube::StringMap{{"pod-autoscaler-class", "kpa.sluice.dev"}};
+  facts_.classes = {{"kpa.sluice.dev", 3}};
+  facts_.stats = "autoscaler.sluice-system.svc.cluster.local";
+  facts_.activators = kube::StringMap{{"app.kubernetes.io/name", "activator"},
+                                      {"app.kubernetes.io/part-of", "sluice"}};
+  EXPECT_EQ(level(0).now, "registry:5000/queue-proxy:0.8.0");
+  EXPECT_EQ(level(0).restore,
+            "config-deployment: queue-sidecar-image: gcr.io/knative-releases/queue@sha256:1");
+  EXPECT_EQ(level(1).now,
+            "revisions of our class: 3; revisions that come are of our class; stats go to "
+            "autoscaler.sluice-system.svc.cluster.local");
+  EXPECT_EQ(level(1).restore,
+            "config-autoscaler: pod-autoscaler-class: kpa.autoscaling.knative.dev, and the same as "
+            "annotation of the PodAutoscalers that are of our class; then Service autoscaler: "
+            "type: ClusterIP");
+  EXPECT_EQ(level(2).now, "requests go by our activators");
+  EXPECT_EQ(level(2).restore, "Service activator-service: selector app=activator");
+}
+
+TEST_F(DoctorKnativeTest, AnImageThatKnativeBroughtIsNotOursWhateverItsName) {
+  facts_.deployment = kube::StringMap{{"queue-sidecar-image", "mirror/queue-proxy:1.15"}};
+  facts_.sidecar = "mirror/queue-proxy:1.15";
+  EXPECT_EQ(level(0).now, "");
+  EXPECT_EQ(level(0).restore, "config-deployment: queue-sidecar-image: mirror/queue-proxy:1.15");
+}
+
 TEST_F(DoctorKnativeTest, AnotherVersionAsksForCare) {
   facts_.programs[0].version = "1.9.0";
   EXPECT_EQ(level(1).grade, Grade::careful);
@@ -60,12 +89,13 @@ TEST_F(DoctorKnativeTest, WithoutAWayBackALevelIsUnsafe) {
   EXPECT_EQ(level(0).grade, Grade::unsafe);
 }
 
-TEST_F(DoctorKnativeTest, EncryptionAndMeshesAskForCare) {
+TEST_F(DoctorKnativeTest, EncryptionAndMeshesAskForCareAndActivatorsHaveNoCertificates) {
   facts_.network = kube::StringMap{{"system-internal-tls", "Enabled"},
                                    {"enable-mesh-pod-addressability", "true"}};
   EXPECT_EQ(level(0).grade, Grade::careful);
   EXPECT_EQ(level(1).grade, Grade::safe);
   EXPECT_EQ(level(2).why.size(), 2U);
+  EXPECT_EQ(level(2).grade, Grade::unsafe);  // nobody gives our activators certificates
 }
 
 TEST_F(DoctorKnativeTest, RevisionsOfAnotherAutoscalerStayThere) {
