@@ -28,8 +28,10 @@ CLONE_NEWNS = 0x00020000
 CLONE_NEWNET = 0x40000000
 PR_SET_PDEATHSIG = 1
 MS_BIND = 0x1000
+MNT_DETACH = 2
 MS_PRIVATE_RECURSIVE = 0x44000
 LIBC = ctypes.CDLL(None, use_errno=True)
+COVERED = []  # of STUBBORN, by this process
 
 
 def ip(*words):
@@ -64,8 +66,11 @@ def mount(source, target, flags):
 def own_mounts():
     """From now on this process has mounts of its own, which end with it and all that it starts.
 
-    Folders of ours lie over STUBBORN in there, so that nothing is left in the machine's.
+    Folders of ours lie over STUBBORN in there, so that nothing is left in the machine's. Those of an
+    earlier laboratory of this process are gone, and over what is gone nothing can be mounted.
     """
+    while COVERED:
+        LIBC.umount2(COVERED.pop().encode(), MNT_DETACH)
     if LIBC.unshare(CLONE_NEWNS) != 0:
         raise OSError(ctypes.get_errno(), 'unshare')
     mount('none', '/', MS_PRIVATE_RECURSIVE)
@@ -74,6 +79,7 @@ def own_mounts():
         instead.mkdir(parents=True)
         pathlib.Path(place).mkdir(parents=True, exist_ok=True)
         mount(instead, place, MS_BIND)
+        COVERED.append(place)
 
 
 def set_namespace(descriptor):
