@@ -91,12 +91,18 @@ void Client::Inner::forget(const StatePtr& state) {
 void Client::Inner::enqueue(const StatePtr& state) {
   Waiting& lane = lane_of(*state);
   auto place = lane.requests.end();
+  if (state->request.first) {
+    place = std::find_if(lane.requests.begin(), lane.requests.end(),
+                         [](const StatePtr& each) { return !each->request.first; });
+  }
   StatePtr older;
   if (!state->request.object.empty()) {
     const auto found = objects.find(state->request.object);
     if (found != objects.end()) {
       older = live.at(found->second);
-      if (older->request.lane == state->request.lane) place = std::next(older->place);
+      const bool alike = older->request.lane == state->request.lane &&
+                         older->request.first == state->request.first;
+      if (alike) place = std::next(older->place);
     }
   }
   if (!older && waiting >= options.waiting_max) {

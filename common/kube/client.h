@@ -44,6 +44,9 @@ struct Request {
   std::string path{};  ///< below the server, with its query: "/api/v1/namespaces/a/pods/b"
   std::string body{};  ///< JSON
   Lane lane = Lane::normal;
+  /// Goes before those of its lane that say otherwise: what grows before what shrinks (placement.md
+  /// 8, L5).
+  bool first = false;
   /// Of requests with the same text that have not been sent, only the newest is: the others end as
   /// `superseded`. Empty: sent in any case.
   std::string object{};

@@ -114,11 +114,12 @@ std::string slice_path(const kube::ObjectName& name) {
   return slices_path(name.space) + "/" + name.name;
 }
 
-kube::Request scale_request(const std::string& workload, const std::string& uid,
-                            std::int32_t replicas, kube::Lane lane) {
+kube::Request scale_request(const std::string& workload, const std::string& uid, std::int32_t from,
+                            std::int32_t to) {
   kube::Request request = make(kube::Verb::merge_patch, workload + "/scale",
-                               {{"metadata", {{"uid", uid}}}, {"spec", {{"replicas", replicas}}}});
-  request.lane = lane;
+                               {{"metadata", {{"uid", uid}}}, {"spec", {{"replicas", to}}}});
+  if (from == 0) request.lane = kube::Lane::urgent;
+  request.first = to > from;
   return request;
 }
 

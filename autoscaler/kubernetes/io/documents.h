@@ -32,7 +32,7 @@ namespace sluice::autoscaler {
 
 /// Only of the very object that was looked at: one that was deleted and made again is another.
 [[nodiscard]] kube::Request scale_request(const std::string& workload, const std::string& uid,
-                                          std::int32_t replicas, kube::Lane lane);
+                                          std::int32_t from, std::int32_t to);
 [[nodiscard]] kube::Request cost_request(const kube::ObjectName& pod,
                                          std::optional<std::int32_t> cost);
 

@@ -286,9 +286,7 @@ void Reconciler::scale(const ScalerSight& sight, GovernedScaler& governed) {
   const std::string path = workload_path(kind, {sight.id.space, sight.scaler->target.name});
   governed.replicas_written = to;
   const std::string why = governed.order->report.why;
-  write(sight.id, path + "/scale",
-        scale_request(path, sight.target->uid, to,
-                      from == 0 ? kube::Lane::urgent : kube::Lane::normal),
+  write(sight.id, path + "/scale", scale_request(path, sight.target->uid, from, to),
         [this, scaler = sight.ref(), from, to, why](GovernedScaler&) {
           if (to < from && to != 0) return;
           event(scaler, false, to == 0 ? "ScaledToZero" : "ScaledUp",

@@ -16,6 +16,9 @@
 // write of our own.
 namespace sluice::autoscaler {
 
+/// Which autoscaler scales a revision, by its PodAutoscaler.
+inline constexpr std::string_view kClassAnnotation = "autoscaling.knative.dev/class";
+
 /// What a revision's pods are scaled by: apiVersion, kind and name of a Deployment.
 struct KnativeTarget {
   std::string api_version;

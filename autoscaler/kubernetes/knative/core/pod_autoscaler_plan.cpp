@@ -12,7 +12,6 @@
 namespace sluice::autoscaler {
 namespace {
 
-constexpr std::string_view kClass = "autoscaling.knative.dev/class";
 constexpr std::string_view kInitialScale = "autoscaling.knative.dev/initial-scale";
 
 // Two may fail at once; what Knative asks for before anything is known.
@@ -133,7 +132,7 @@ const kube::Condition* find_condition(const std::vector<kube::Condition>& all,
 }
 
 bool is_ours(const PodAutoscaler& object, const ClusterConfig& config) {
-  const auto annotated = object.annotations.find(kClass);
+  const auto annotated = object.annotations.find(kClassAnnotation);
   return owns(
       {.annotated = annotated == object.annotations.end() ? std::string_view{} : annotated->second,
        .cluster_default = config.pod_autoscaler_class,

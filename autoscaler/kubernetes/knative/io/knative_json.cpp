@@ -1,5 +1,6 @@
 #include "autoscaler/kubernetes/knative/io/knative_json.h"
 
+#include "autoscaler/core/cluster_config.h"
 #include "common/kube/json_read.h"
 #include "common/kube/time_text.h"
 
@@ -129,8 +130,12 @@ std::string serverless_path(const RevisionId& id) {
   return path_in(kServerlessGroup, id, "serverlessservices/") + id.name;
 }
 
+// Of Knative's class whatever its owner is of: its autoscaler hears of no other once the revision
+// is its own, and corrects no annotation. What it hears before, it leaves to the owner's class.
 kube::Request create_serverless_request(const RevisionId& id, const PodAutoscaler& owner,
                                         const ServerlessWish& wish) {
+  kube::StringMap annotations = owner.annotations;
+  annotations.insert_or_assign(std::string{kClassAnnotation}, kKnativeClass);
   const json reference{{"apiVersion", kPodAutoscalerVersion},
                        {"kind", "PodAutoscaler"},
                        {"name", id.name},
@@ -144,7 +149,7 @@ kube::Request create_serverless_request(const RevisionId& id, const PodAutoscale
                 {{"name", id.name},
                  {"namespace", id.space},
                  {"labels", owner.labels},
-                 {"annotations", owner.annotations},
+                 {"annotations", annotations},
                  {"ownerReferences", json::array({reference})}}},
                {"spec", serverless_spec(owner, wish)}});
 }

@@ -133,11 +133,12 @@ void KnativeScalers::arm() {
   if (!due || (armed_ && *armed_ <= *due)) return;
   armed_ = due;
   work_timer_.expires_after(on_timer(*due - clock_.now()));
-  work_timer_.async_wait([this](const boost::system::error_code& ec) {
-    if (ec) return;
-    armed_.reset();
-    work();
-  });
+  work_timer_.async_wait(
+      [this, alive = std::weak_ptr{alive_}](const boost::system::error_code& ec) {
+        if (ec || alive.expired()) return;
+        armed_.reset();
+        work();
+      });
 }
 
 void KnativeScalers::work() {
@@ -205,8 +206,7 @@ void KnativeScalers::write_scale(const RevisionId& id, const PodAutoscalerSight&
   if (!replicas) return;
   const std::string path = target_path(id, sight.object->target);
   write(id, path + "/scale",
-        scale_request(path, sight.target->uid, *replicas,
-                      sight.target->replicas == 0 ? kube::Lane::urgent : kube::Lane::normal));
+        scale_request(path, sight.target->uid, sight.target->replicas, *replicas));
 }
 
 void KnativeScalers::write_status(const RevisionId& id, const PodAutoscalerSight& sight,

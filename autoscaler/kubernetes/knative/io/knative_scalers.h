@@ -112,6 +112,7 @@ class KnativeScalers {
   kube::GroupPresence presence_;  // the view is started by it
   boost::asio::steady_timer work_timer_;
   std::optional<TimePoint> armed_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace sluice::autoscaler

@@ -173,6 +173,23 @@ TEST_F(KubeClient, SendsOnlyTheNewestRequestForAnObject) {
   EXPECT_EQ(api_->seen()[1].target, "/4");  // in the place of the older
 }
 
+TEST_F(KubeClient, WhatGoesFirstGoesBeforeWhatWaitsInTheSameLaneInItsOwnOrder) {
+  serve([](const Seen&) { return json_reply("{}"); });
+  connect({.burst = 1, .connections_max = 1});
+  std::vector<Client::Call> calls;
+
+  calls.push_back(send("sent", {.path = "/sent"}));  // takes the only token
+  calls.push_back(send("shrinks", {.path = "/shrinks", .object = "x"}));
+  calls.push_back(send("grows", {.path = "/grows", .first = true}));
+  calls.push_back(send("grows too", {.path = "/grows-too", .first = true}));
+  calls.push_back(send("turned", {.path = "/turned", .first = true, .object = "x"}));
+  ASSERT_TRUE(told(5));
+
+  EXPECT_EQ(told_,
+            (std::vector<std::string>{"shrinks: a newer request for the same object took its place",
+                                      "sent: {}", "grows: {}", "grows too: {}", "turned: {}"}));
+}
+
 TEST_F(KubeClient, RefusesWhatWouldWaitBeyondItsBound) {
   serve([](const Seen&) { return json_reply("{}"); });
   connect({.burst = 1, .waiting_max = 1});

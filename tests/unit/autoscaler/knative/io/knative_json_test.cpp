@@ -80,6 +80,12 @@ TEST(KnativeJson, AServerlessServiceIsMadeAsItsOwnersChild) {
   EXPECT_EQ(body["spec"]["objectRef"]["kind"], "Deployment");
 }
 
+TEST(KnativeJson, AServerlessServiceIsOfTheClassWhoseEventsKnativesAutoscalerHears) {
+  const auto request = create_serverless_request(kId, *decode_pod_autoscaler(kObject), {});
+  EXPECT_EQ(json::parse(request.body)["metadata"]["annotations"]["autoscaling.knative.dev/class"],
+            "kpa.autoscaling.knative.dev");
+}
+
 TEST(KnativeJson, ACorrectionNamesTheObjectThatWasLookedAt) {
   const ServerlessWish wish{ServerlessWish::Step::correct, RouteMode::serve, 5};
   const auto request = correct_serverless_request(kId, *decode_pod_autoscaler(kObject),

@@ -2,8 +2,11 @@
 
 #include "tests/unit/common/kube/fake_api.h"
 
+#include <boost/asio/post.hpp>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
 
 namespace sluice::autoscaler {
 namespace {
@@ -25,6 +28,8 @@ constexpr const char* kStatus =
     "status";
 constexpr const char* kServerless =
     "/apis/networking.internal.knative.dev/v1alpha1/namespaces/shop/serverlessservices";
+constexpr const char* kAllServerless =
+    "/apis/networking.internal.knative.dev/v1alpha1/serverlessservices";
 constexpr const char* kScale =
     "/apis/apps/v1/namespaces/shop/deployments/web-00001-deployment/scale";
 
@@ -46,6 +51,7 @@ class Cluster {
     }
     json items = json::array();
     if (seen.target.starts_with(kObjects)) items.push_back(object);
+    if (seen.target.starts_with(kAllServerless) && !serverless.empty()) items.push_back(serverless);
     if (seen.target.starts_with("/apis/apps/v1/deployments")) items.push_back(deployment);
     return json_reply(json{{"metadata", {{"resourceVersion", "9"}}}, {"items", items}}.dump());
   }
@@ -73,10 +79,20 @@ class Cluster {
         {"selector", {{"matchLabels", {{"app", "web"}}}}},
         {"template",
          {{"metadata", {{"labels", {{"serving.knative.dev/revision", "web-00001"}}}}}}}}}};
+  json serverless = json::object();
   std::map<std::string, json> writes;  // by path, the newest
+  std::map<std::string, int> refused;  // by path, how many writes more
+  std::string busy;                    // path whose writes are told to wait
 
  private:
   Reply written(const Seen& seen) {
+    if (seen.target == busy) {
+      return json_reply(R"({"kind":"Status","code":429})", 429, "Retry-After: 8\r\n");
+    }
+    const auto found = refused.find(seen.target);
+    if (found != refused.end() && found->second-- > 0) {
+      return json_reply(R"({"kind":"Status","code":500,"reason":"InternalError"})", 500);
+    }
     writes[seen.target] = json::parse(seen.body);
     return json_reply(seen.body);
   }
@@ -121,6 +137,21 @@ class KnativeScalersTest : public ::testing::Test {
 
   [[nodiscard]] bool wrote(const std::string& path) {
     return run_until(io, [&] { return cluster.writes.contains(path); });
+  }
+
+  // On the watch of PodAutoscalers, once that stands.
+  void tell(const char* type) {
+    const auto watch = [this] {
+      return std::find_if(api.seen().begin(), api.seen().end(), [](const Seen& seen) {
+        return seen.target.starts_with(kObjects) &&
+               seen.target.find("watch=1") != std::string::npos &&
+               seen.target.find("sendInitialEvents") == std::string::npos;
+      });
+    };
+    ASSERT_TRUE(run_until(io, [&] { return watch() != api.seen().end(); }));
+    cluster.object["metadata"]["resourceVersion"] = "12";
+    const json event{{"type", type}, {"object", cluster.object}};
+    api.push(watch()->connection, chunk(event.dump() + "\n"));
   }
 
   static ScaleOrder order(std::int32_t replicas) {
@@ -176,6 +207,79 @@ TEST_F(KnativeScalersTest, WhatIsOrderedGoesToTheScaleOfItsTarget) {
   ASSERT_TRUE(wrote(kScale));
   EXPECT_EQ(cluster.writes[kScale]["spec"]["replicas"], 4);
   EXPECT_EQ(cluster.writes[kScale]["metadata"]["uid"], "u3");
+}
+
+TEST_F(KnativeScalersTest, AWriteThatFailsIsMadeAgain) {
+  cluster.refused[kScale] = 1;
+  start();
+  ASSERT_TRUE(told());
+  scalers->apply(kId, order(4));
+  ASSERT_TRUE(wrote(kScale));
+  EXPECT_EQ(cluster.writes[kScale]["spec"]["replicas"], 4);
+  EXPECT_EQ(api.count("PATCH", kScale), 2U);
+}
+
+TEST_F(KnativeScalersTest, AWakeDoesNotWaitBehindWritesThatWereToldToWait) {
+  cluster.deployment["spec"]["replicas"] = 0;
+  cluster.busy = kStatus;
+  start();
+  ASSERT_TRUE(run_until(io, [this] { return api.count("PATCH", kStatus) == 1; }));
+  scalers->apply(kId, order(1));
+  ASSERT_TRUE(wrote(kScale));
+  EXPECT_EQ(cluster.writes[kScale]["spec"]["replicas"], 1);
+  EXPECT_EQ(api.count("PATCH", kStatus), 1U);
+}
+
+TEST_F(KnativeScalersTest, AServerlessServiceOfSomebodyElseIsNeitherMadeNorCorrected) {
+  cluster.serverless = {{"metadata",
+                         {{"name", "web-00001"},
+                          {"namespace", "shop"},
+                          {"uid", "u2"},
+                          {"resourceVersion", "5"},
+                          {"ownerReferences", json::array({{{"kind", "PodAutoscaler"},
+                                                            {"name", "web-00001"},
+                                                            {"uid", "another"},
+                                                            {"controller", true}}})}}},
+                        {"spec", {{"mode", "Serve"}}}};
+  start();
+  ASSERT_TRUE(wrote(kStatus));
+  EXPECT_EQ(cluster.writes[kStatus]["status"]["conditions"][0]["reason"], "NotOwned");
+  EXPECT_FALSE(cluster.writes.contains(kServerless));
+  EXPECT_FALSE(cluster.writes.contains(std::string{kServerless} + "/web-00001"));
+}
+
+TEST_F(KnativeScalersTest, ARevisionWhosePodAutoscalerIsDeletedIsForgotten) {
+  start();
+  ASSERT_TRUE(told());
+  tell("DELETED");
+  ASSERT_TRUE(run_until(io, [this] { return !listener.gone.empty(); }));
+  EXPECT_EQ(listener.gone, std::vector<RevisionId>{kId});
+  EXPECT_FALSE(scalers->governs(kId));
+  scalers->apply(kId, order(4));
+  io.poll();
+  EXPECT_EQ(api.count("PATCH", kScale), 0U);
+}
+
+TEST_F(KnativeScalersTest, AClassThatChangesWhileItRunsGivesItToKnative) {
+  start();
+  ASSERT_TRUE(told());
+  cluster.object["metadata"]["annotations"]["autoscaling.knative.dev/class"] = kKnativeClass;
+  tell("MODIFIED");
+  ASSERT_TRUE(run_until(io, [this] { return !listener.gone.empty(); }));
+  EXPECT_FALSE(scalers->governs(kId));
+  EXPECT_FALSE(scalers->scales(kId));
+  EXPECT_TRUE(listener.released.empty()) << "no replica of ours goes on with it";
+}
+
+TEST_F(KnativeScalersTest, IsSilentOnceItIsDestroyed) {
+  start();
+  ASSERT_TRUE(wrote(kStatus));
+  scalers->apply(kId, order(4));
+  // Its timer has expired by then, and its turn is still to come.
+  boost::asio::post(io, [this] { scalers.reset(); });
+  io.poll();
+  EXPECT_EQ(scalers, nullptr);
+  EXPECT_EQ(api.count("PATCH", kScale), 0U);
 }
 
 TEST_F(KnativeScalersTest, AnotherClassIsKnativesOwn) {

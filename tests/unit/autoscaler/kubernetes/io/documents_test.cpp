@@ -19,14 +19,22 @@ kube::Service service() {
 }
 
 TEST(Documents, ScalingNamesTheVeryObjectThatWasLookedAt) {
-  const auto request =
-      scale_request(workload_path("Deployment", {"shop", "web"}), "u", 3, kube::Lane::urgent);
+  const auto request = scale_request(workload_path("Deployment", {"shop", "web"}), "u", 1, 3);
 
   EXPECT_EQ(request.path, "/apis/apps/v1/namespaces/shop/deployments/web/scale");
   EXPECT_EQ(request.verb, kube::Verb::merge_patch);
-  EXPECT_EQ(request.lane, kube::Lane::urgent);
   EXPECT_EQ(json::parse(request.body),
             json::parse(R"({"metadata":{"uid":"u"},"spec":{"replicas":3}})"));
+}
+
+// placement.md 8, L5 and L9.
+TEST(Documents, AWakeHasALaneOfItsOwnAndGrowthGoesBeforeWhatShrinks) {
+  const std::string web = workload_path("Deployment", {"shop", "web"});
+
+  EXPECT_EQ(scale_request(web, "u", 0, 1).lane, kube::Lane::urgent);
+  EXPECT_EQ(scale_request(web, "u", 1, 3).lane, kube::Lane::normal);
+  EXPECT_TRUE(scale_request(web, "u", 1, 3).first);
+  EXPECT_FALSE(scale_request(web, "u", 3, 1).first);
 }
 
 TEST(Documents, AnAdoptedServiceRemembersWhatItWasAndGetsItBack) {
