@@ -13,3 +13,11 @@ if(TARGET sluice::doctor_knative)
   sluice_test(doctor_knative_test SOURCES ${knative_tests}/doctor_knative_test.cpp
     DEPS sluice::doctor_knative)
 endif()
+# The vectors of a PodAutoscaler's scale, from its documents to what is written.
+sluice_test(knative_vectors_test
+  SOURCES ${knative_tests}/vectors/reconciler_vectors_test.cpp
+          ${knative_tests}/vectors/revision_documents.cpp
+  DEPS sluice::autoscaler_kubernetes sluice::autoscaler_knative sluice::decision_vectors
+       nlohmann_json::nlohmann_json
+  LABEL vectors)
+target_compile_definitions(knative_vectors_test PRIVATE VECTORS="${PROJECT_SOURCE_DIR}/tests/vectors")
