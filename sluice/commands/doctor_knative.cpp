@@ -113,7 +113,10 @@ void tell_classes(const KnativeFacts& facts, KnativeLevel& level) {
   const auto ours = facts.classes.find(autoscaler::kOurClass);
   if (ours != facts.classes.end()) {
     level.now = "revisions of our class: " + std::to_string(ours->second);
-    level.restore += ", and the same as annotation of the PodAutoscalers that are of our class";
+    // Which Knative's webhook asks for; it leaves that empty on what came as ours.
+    level.restore +=
+        ", and the same as annotation of the PodAutoscalers that are of our class, with "
+        "autoscaling.knative.dev/metric=concurrency where that is empty";
   }
   if (present == autoscaler::kOurClass) {
     level.now +=

@@ -4,7 +4,7 @@ import time
 
 from wire import eventually, fetch, scraped
 
-from knative.test_levels import OUR_CLASS, STEP_SECONDS, TARGET, KnativeCase
+from knative.case import OUR_CLASS, STEP_SECONDS, TARGET, KnativeCase
 
 PLATEAUS = (2, 8, 4, 1)  # clients
 CALM_SECONDS = 8         # that both numbers stand still: more than two ticks and the rest of a window
@@ -18,11 +18,11 @@ class Shadow(KnativeCase):
         self.take_stats()
 
     def ours(self, revision):
-        answer = fetch(self.shadow.addresses['api'], f'/api/v1/services/{self.place.name}/{revision}')
+        answer = fetch(self.shadow.addresses['api'], f'/api/v1/services/{self.space}/{revision}')
         return answer.json()['desired'] if answer.status == 200 else None
 
     def theirs(self, revision):
-        return self.knative.autoscaler(self.place.name, revision).get('status', {}).get('desiredScale')
+        return self.knative.autoscaler(self.space, revision).get('status', {}).get('desiredScale')
 
     def plateau(self, revision):
         """(ours, Knative's) once neither has changed for a while."""
@@ -39,7 +39,7 @@ class Shadow(KnativeCase):
         return seen
 
     def test_on_each_plateau_of_a_stepped_load_it_wants_what_knative_wants_and_writes_nothing(self):
-        revision = self.knative.deploy(self.place.name, 'watched', TARGET)
+        revision = self.knative.deploy(self.space, 'watched', TARGET)
         self.wait_pods(revision, 1, 1)
         load = self.load(revision, PLATEAUS[0])
         wanted = []
@@ -56,8 +56,8 @@ class Shadow(KnativeCase):
         self.assertGreater(scraped(self.shadow.addresses['metrics'])['sluice_shadow_agreements_total'], 0)
 
     def test_a_revision_of_our_class_is_looked_at_and_left_alone(self):
-        revision = self.knative.deploy(self.place.name, 'nobodys', {**TARGET, **OUR_CLASS})
+        revision = self.knative.deploy(self.space, 'nobodys', {**TARGET, **OUR_CLASS})
         eventually(lambda: self.ours(revision) is not None, 'the shadow has it')
 
-        self.assertEqual(self.knative.condition(self.place.name, revision, 'Ready'), '')
+        self.assertEqual(self.knative.condition(self.space, revision, 'Ready'), '')
         self.assertEqual(self.proxy.count(writes=True), 0)

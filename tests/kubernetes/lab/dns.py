@@ -1,7 +1,8 @@
 """Names of Services, as pods look them up: a small answerer of DNS, for there is no CoreDNS here.
 
     NAME.NAMESPACE.svc.cluster.local    A     the cluster's address of the Service, or, where it has none,
-                                              those of its endpoints that are ready
+                                              those of its endpoints that are ready; of type ExternalName,
+                                              a CNAME and what the other name leads to
 
 Any other type of a known name has no answer; any other name is unknown, so that a resolver goes on with
 its list of domains. What the API says is asked for each question; a question is one datagram.
@@ -19,10 +20,10 @@ from lab.place import NODE_IP
 PORT = 53
 DOMAIN = 'cluster.local'
 DATAGRAM_MAX = 512
-ADDRESSES_MAX = 24   # so many fit into a datagram beside the longest name
+ADDRESSES_MAX = 11   # so many fit into a datagram beside the longest name and another one as long
 TTL_SECONDS = 1
 LOOK_SECONDS = 0.2
-KIND_A = 1
+KIND_A, KIND_CNAME = 1, 5
 CLASS_IN = 1
 NO_ERROR, FORMAT_ERROR, SERVER_FAILURE, NAME_ERROR = 0, 1, 2, 3
 ANSWER = 0x8580      # an answer, authoritative, recursion asked for and available
@@ -46,20 +47,33 @@ def question(packet):
     return '.'.join(labels), kind, place, end
 
 
+def written(name):
+    return b''.join(bytes([len(label)]) + label.encode('ascii') for label in name.split('.')) + b'\0'
+
+
+def record(owner, kind, told):
+    """`owner` is the byte at which the name that it belongs to was written before."""
+    return struct.pack('>HHHIH', 0xC000 | owner, kind, CLASS_IN, TTL_SECONDS, len(told)) + told
+
+
 def answer(packet, look):
-    """The datagram that answers `packet`; look(name) gives addresses, or None for an unknown name."""
+    """The datagram that answers `packet`; look(name) gives (another name or '', addresses), or None for an
+    unknown name."""
     asked = question(packet)
     if asked is None:
         return packet[:2] + struct.pack('>HHHHH', ANSWER | FORMAT_ERROR, 0, 0, 0, 0)
     name, kind, place, end = asked
     found = look(name)
     code = NAME_ERROR if found is None else NO_ERROR
-    told = (found or [])[:ADDRESSES_MAX] if (kind, place) == (KIND_A, CLASS_IN) else []
-    head = packet[:2] + struct.pack('>HHHHH', ANSWER | code, 1, len(told), 0, 0)
-    # 0xC00C: the name that stands at byte 12, which is the question's.
-    return head + packet[12:end] + b''.join(
-        struct.pack('>HHHIH', 0xC00C, KIND_A, CLASS_IN, TTL_SECONDS, 4) + ipaddress.IPv4Address(one).packed
-        for one in told)
+    other, told = found or ('', [])
+    records, owner = [], 12
+    if other and place == CLASS_IN:
+        records.append(record(owner, KIND_CNAME, written(other)))
+        owner = end + len(record(owner, KIND_CNAME, b''))
+    if (kind, place) == (KIND_A, CLASS_IN):
+        records += [record(owner, KIND_A, ipaddress.IPv4Address(one).packed) for one in told[:ADDRESSES_MAX]]
+    head = packet[:2] + struct.pack('>HHHHH', ANSWER | code, 1, len(records), 0, 0)
+    return head + packet[12:end] + b''.join(records)
 
 
 class Names:
@@ -93,16 +107,24 @@ class Names:
             pass  # a pod that is gone
 
     def look(self, name):
-        """Addresses of a Service, or None."""
-        matched = SERVICE.fullmatch(name)
-        if matched is None:
-            return None
-        service, namespace = matched.groups()
-        found = self.api.find(f'/api/v1/namespaces/{namespace}/services/{service}')
+        """(The name that it is another for, addresses), or None."""
+        found = self.service(name)
         if found is None:
             return None
+        if found['spec']['type'] != 'ExternalName':
+            return '', self.addresses(found)
+        other = found['spec']['externalName'].rstrip('.')
+        led = self.service(other)  # one step; what is no Service of here has no address here
+        return other, self.addresses(led) if led else []
+
+    def service(self, name):
+        matched = SERVICE.fullmatch(name)
+        return matched and self.api.find('/api/v1/namespaces/{1}/services/{0}'.format(*matched.groups()))
+
+    def addresses(self, found):
         own = found['spec'].get('clusterIP', 'None')
-        return [own] if own != 'None' else self.endpoints(namespace, service, found)
+        place = found['metadata']
+        return [own] if own != 'None' else self.endpoints(place['namespace'], place['name'], found)
 
     def endpoints(self, namespace, service, found):
         slices = self.api.items(f'/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices'

@@ -1,7 +1,6 @@
-"""A real Knative on top of tier 3: its own programs as processes of the laboratory, its own manifests.
+"""A real Knative on top of tier 3: its own programs in pods, by its own manifests, named as in its releases.
 
-Its Services have no selectors: slices of ours lead them to the node's address, where those programs are.
-To put a program of ours in the place of one of Knative's is to lead its Service elsewhere.
+Only the names of images are replaced, as a release does it, and requests of CPU, for one small node.
 """
 
 import os
@@ -12,32 +11,36 @@ import subprocess
 from wire import eventually
 
 from lab import chart, images, node, toolbox
-from lab.daemon import Daemon
+from lab.api import Refused
 from lab.place import BASE, MS_BIND, NODE_IP, mount
 
 SPACE = 'knative-serving'
-OURS = 'sluice-system'
+OURS = 'ours'                        # of programs that tests start on the node; the chart has one of its own
 MODULES = ('knative.dev/serving', 'knative.dev/networking', 'knative.dev/caching')
-QUEUE = 'dev.local/queue:1'          # names that Knative does not look up in a registry
+RELEASE = '1.15.2'                   # what serving 0.42.2 is called when it is released
+PROGRAMS = ('webhook', 'controller', 'autoscaler', 'activator')
+IMAGE = 'dev.local/knative-{}:1'     # a name that Knative does not look up in a registry
+QUEUE = IMAGE.format('queue')
 OUR_QUEUE = 'sluice.dev/queue-proxy:' + re.search(
     r'^version: (\S+)$', (chart.CHART / 'Chart.yaml').read_text(encoding='ascii'), re.MULTILINE).group(1)
 APP = 'dev.local/app:1'
-NOBODY = '65532'                     # Knative starts no sidecar that runs as root
+NOBODY = '65532'                     # none of its pods may run as root
 APPLY_SECONDS = 120
-READY_SECONDS = 90
-# port of each Service: (port, where the program listens)
-PORTS = {'webhook': {'https-webhook': (443, 8443)},
-         'activator-service': {'http': (80, 8012), 'http2': (81, 8013)},
-         'autoscaler': {'http': (8080, 8080)}}
-# (metrics, profiling); any two would do that nobody has
-SIDE_PORTS = {'webhook': (19101, 19201), 'controller': (19102, 19202), 'autoscaler': (19103, 19203),
-              'activator': (19104, 19204)}
-ENDINGS = {'webhook': 8443, 'controller': 19102, 'autoscaler': 8080, 'activator': 8012}
+READY_SECONDS = 120
+# As the replacement in a manifest: (what stands there, what a release or a small node has).
+RELEASED = ((r'ko://knative\.dev/serving/cmd/(\w+)', IMAGE.format(r'\1')),
+            (r'(app\.kubernetes\.io/version:) devel', rf'\1 "{RELEASE}"'),
+            (r'(requests:\n +cpu:) \w+', r'\1 10m'))
 # Short, so that a test sees a revision fall asleep.
 FAST = {'stable-window': '10s', 'scale-to-zero-grace-period': '6s'}
 KSVC = '/apis/serving.knative.dev/v1/namespaces/{}/services'
 PODS = '/api/v1/namespaces/{}/pods?labelSelector=serving.knative.dev%2Frevision%3D{}'
 AUTOSCALER = '/apis/autoscaling.internal.knative.dev/v1alpha1/namespaces/{}/podautoscalers/{}'
+SERVERLESS = '/apis/networking.internal.knative.dev/v1alpha1/namespaces/{}/serverlessservices/{}'
+SERVICES = f'/api/v1/namespaces/{SPACE}/services'
+JSON_PATCH = 'application/json-patch+json'  # what is there is replaced, not merged with
+# Knative's own autoscaler, wherever the Service `autoscaler` leads.
+THEIRS = 'lab-autoscaler'
 
 
 def module_folders():
@@ -47,6 +50,15 @@ def module_folders():
                           capture_output=True, timeout=60, check=True,
                           env={**os.environ, 'GOPROXY': 'off', 'GOTOOLCHAIN': 'local', 'GOFLAGS': ''})
     return [pathlib.Path(line) for line in done.stdout.split()]
+
+
+def released(path):
+    """The manifests of a folder or file, as they would be in a release."""
+    files = sorted(path.glob('*.yaml')) if path.is_dir() else [path]
+    text = '\n---\n'.join(one.read_text(encoding='utf-8') for one in files)
+    for pattern, instead in RELEASED:
+        text = re.sub(pattern, instead, text)
+    return text
 
 
 class Knative:
@@ -64,16 +76,13 @@ class Knative:
         self.lab = lab
         self.api = lab.api
         self.tools = toolbox.require('knative')
-        self.programs = {}
         self.look_names_up_here()
-        self.apply_manifests()
         self.import_images()
-        for name in PORTS:
-            self.serve(name)
-        for name in ('webhook', 'controller', 'autoscaler', 'activator'):
-            self.launch(name)
-        for each in self.programs.values():
-            each.wait()
+        self.apply_manifests()
+        self.make_room_for_ours()
+        for name in PROGRAMS:
+            self.wait_rolled(name)
+        eventually(self.admits, 'Knative\'s webhooks answer', READY_SECONDS)
 
     # ---- install ----
 
@@ -84,9 +93,19 @@ class Knative:
         path.write_text(f'nameserver {NODE_IP}\n', encoding='ascii')
         mount(path, '/etc/resolv.conf', MS_BIND)
 
+    def import_images(self):
+        programs = {APP: images.compiled(self.lab.folder),
+                    **{IMAGE.format(name): self.tools / f'knative-{name}' for name in (*PROGRAMS, 'queue')}}
+        archive = self.lab.folder / 'knative.tar'
+        for reference, program in programs.items():
+            images.archive(archive, {reference: (program, [])}, NOBODY)
+            node.import_images(self.lab.folder / 'cri', archive)
+        archive.unlink()
+        self.lab.chart.import_images()
+
     def apply(self, *paths):
-        files = [word for path in paths for word in ('-f', str(path))]
-        self.lab.kubectl('apply', '--server-side', '--force-conflicts', *files, seconds=APPLY_SECONDS)
+        self.lab.kubectl('apply', '--server-side', '--force-conflicts', '-f', '-',
+                         stdin='\n---\n'.join(released(path) for path in paths), seconds=APPLY_SECONDS)
 
     def apply_manifests(self):
         serving, networking, caching = module_folders()
@@ -94,69 +113,76 @@ class Knative:
         self.apply(core / '100-namespace.yaml')
         self.apply(core / '300-resources', networking / 'config', caching / 'config' / 'image.yaml')
         self.apply(core / '200-roles', core / '200-serviceaccount.yaml', core / 'configmaps')
-        self.configure('config-deployment', **{'queue-sidecar-image': QUEUE})
+        self.lab.kubectl('wait', '--for=condition=Established', 'crd', '--all')
         self.configure('config-autoscaler', **FAST)
+        self.apply(core / '999-cache.yaml', *(core / 'deployments' / f'{name}.yaml' for name in PROGRAMS))
         self.apply(core / 'webhooks')
+        self.api.post(SERVICES, {'metadata': {'name': THEIRS}, 'spec': {
+            'selector': {'app': 'autoscaler'}, 'ports': [{'port': 8080}]}})
+
+    def make_room_for_ours(self):
+        """What an autoscaler on the node needs; the kind is as if helm had left it, who may thus take it over."""
         self.api.post('/api/v1/namespaces', {'metadata': {'name': OURS}})
         self.api.post(f'/api/v1/namespaces/{OURS}/configmaps',
                       {'metadata': {'name': 'config-autoscaler'}, 'data': FAST})
-        crd = pathlib.Path(__file__).resolve().parents[3] / 'deploy' / 'crds' / 'requestscaler.yaml'
+        crd = chart.ROOT / 'deploy' / 'crds' / 'requestscaler.yaml'
         self.lab.kubectl('apply', '-f', str(crd))
+        self.lab.kubectl('label', '-f', str(crd), 'app.kubernetes.io/managed-by=Helm')
+        self.lab.kubectl('annotate', '-f', str(crd), f'meta.helm.sh/release-name={chart.RELEASE}',
+                         'meta.helm.sh/release-namespace=default')
+        # Headless, as in the chart: a name for the port of the node.
+        self.api.post(f'/api/v1/namespaces/{OURS}/services', {
+            'metadata': {'name': 'autoscaler'}, 'spec': {'clusterIP': 'None', 'ports': [{'name': 'http', 'port': 8080}]}})
+        self.api.post(f'/apis/discovery.k8s.io/v1/namespaces/{OURS}/endpointslices', {
+            'metadata': {'name': 'autoscaler', 'labels': {'kubernetes.io/service-name': 'autoscaler'}},
+            'addressType': 'IPv4', 'ports': [{'name': 'http', 'port': 8080}],
+            'endpoints': [{'addresses': [NODE_IP], 'conditions': {'ready': True}}]})
+
+    def admits(self):
+        """Whether an object of Knative's would be admitted, and given its defaults."""
+        try:
+            made = self.api.post(f'{KSVC.format("default")}?dryRun=All', ksvc('default', 'probe', None))
+        except Refused:
+            return False
+        return 'serving.knative.dev/creator' in made['metadata'].get('annotations', {})
+
+    # ---- switches ----
 
     def configure(self, name, **values):
         self.api.patch(f'/api/v1/namespaces/{SPACE}/configmaps/{name}', {'data': values})
 
-    def import_images(self):
-        app = images.compiled(self.lab.folder)
-        programs = {APP: (app, []), QUEUE: (self.tools / 'knative-queue', [])}
-        archive = images.archive(self.lab.folder / 'knative.tar', programs, NOBODY)
-        for each in (archive, chart.image(pathlib.Path(self.lab.program('queue-proxy')))):
-            node.import_images(self.lab.folder / 'cri', each)
+    def lead_stats(self, other):
+        """The Service `autoscaler` leads to that name; to Knative's own if none is given."""
+        self.api.patch(f'{SERVICES}/autoscaler', {'spec': {
+            'type': 'ExternalName' if other else 'ClusterIP', 'externalName': other}})
+        self.restart('activator')
 
-    def serve(self, name):
-        ports = [{'name': port, 'port': number, 'targetPort': number} for port, (number, _) in PORTS[name].items()]
-        self.api.post(f'/api/v1/namespaces/{SPACE}/services',
-                      {'metadata': {'name': name}, 'spec': {'ports': ports}})
-        self.lead(name)
-
-    def lead(self, name, **instead):
-        """The Service leads to these ports of the node; those of Knative's own program if none is named.
-
-        As Endpoints, which become slices by themselves: Knative's activator is looked up in them.
-        """
-        ports = [{'name': port, 'port': instead.get(port, there)} for port, (_, there) in PORTS[name].items()]
-        self.api.apply(f'/api/v1/namespaces/{SPACE}/endpoints/{name}', {
-            'apiVersion': 'v1', 'kind': 'Endpoints', 'metadata': {'name': name, 'namespace': SPACE},
-            'subsets': [{'addresses': [{'ip': NODE_IP}], 'ports': ports}]})
-
-    # ---- programs ----
-
-    def launch(self, name):
-        metrics, profiling = SIDE_PORTS[name]
-        environment = {
-            **os.environ, 'SYSTEM_NAMESPACE': SPACE, 'POD_NAME': name, 'POD_IP': NODE_IP, 'METRICS_DOMAIN': 'lab',
-            'CONFIG_LOGGING_NAME': 'config-logging', 'CONFIG_OBSERVABILITY_NAME': 'config-observability',
-            'WEBHOOK_NAME': 'webhook', 'WEBHOOK_PORT': '8443', 'METRICS_PROMETHEUS_PORT': str(metrics),
-            'PROFILING_PORT': str(profiling)}
-        command = [self.tools / f'knative-{name}', f'--kubeconfig={self.lab.kubeconfig}']
-        if name == 'controller':
-            command = [self.tools / 'knative-controller', f'--kubeconfig={self.lab.kubeconfig}']
-        daemon = Daemon(f'knative-{name}', command, self.lab.folder / f'knative-{name}.log',
-                        lambda: listens(ENDINGS[name]), environment)
-        self.programs[name] = daemon
-        self.lab.begin(daemon)
+    def lead_front(self, address):
+        """The Service `activator-service` leads to that address; to Knative's own activators if none is given."""
+        if address is None:
+            self.api.patch(f'{SERVICES}/activator-service', [
+                {'op': 'add', 'path': '/spec/selector', 'value': {'app': 'activator'}}], JSON_PATCH)
+            return
+        self.api.patch(f'{SERVICES}/activator-service', {'spec': {'selector': None}})
+        self.api.apply(f'/api/v1/namespaces/{SPACE}/endpoints/activator-service', {
+            'apiVersion': 'v1', 'kind': 'Endpoints', 'metadata': {'name': 'activator-service', 'namespace': SPACE},
+            'subsets': [{'addresses': [{'ip': address}],
+                         'ports': [{'name': 'http', 'port': 8012}, {'name': 'http2', 'port': 8013}]}]})
 
     def restart(self, name):
-        """A program that has held a connection to where a Service led before."""
-        self.programs[name].restart()
+        """A program that has held a connection to where a Service led before; returns when the new one serves."""
+        self.lab.kubectl('-n', SPACE, 'rollout', 'restart', f'deployment/{name}')
+        self.wait_rolled(name)
+
+    def wait_rolled(self, name):
+        self.lab.kubectl('-n', SPACE, 'rollout', 'status', f'deployment/{name}', f'--timeout={READY_SECONDS}s',
+                         seconds=READY_SECONDS + 10)
 
     # ---- what tests ask of it ----
 
     def deploy(self, space, name, annotations=None):
         """A Service of Knative's; the name of its first revision, whose pods answer with their host."""
-        self.api.post(KSVC.format(space), {
-            'apiVersion': 'serving.knative.dev/v1', 'kind': 'Service', 'metadata': {'name': name},
-            'spec': template(space, f'{name}-00001', annotations)})
+        self.api.post(KSVC.format(space), ksvc(space, name, annotations))
         return f'{name}-00001'
 
     def revise(self, space, name, number, annotations=None):
@@ -176,6 +202,14 @@ class Knative:
         """The PodAutoscaler of a revision."""
         return self.api.find(AUTOSCALER.format(space, revision)) or {}
 
+    def serverless(self, space, revision):
+        """The ServerlessService of a revision."""
+        return self.api.find(SERVERLESS.format(space, revision)) or {}
+
+    def annotate(self, space, revision, annotations):
+        """The PodAutoscaler of a revision."""
+        self.api.patch(AUTOSCALER.format(space, revision), {'metadata': {'annotations': annotations}})
+
     def condition(self, space, revision, kind):
         """'True', 'False/NoTraffic' and the like."""
         for one in self.autoscaler(space, revision).get('status', {}).get('conditions', ()):
@@ -189,10 +223,33 @@ class Knative:
                            f'{revision} has a public Service', READY_SECONDS)
         return f'{found["spec"]["clusterIP"]}:80'
 
+    def stats_address(self):
+        """Knative's own autoscaler, from the node."""
+        return f'{self.api.get(f"{SERVICES}/{THEIRS}")["spec"]["clusterIP"]}:8080'
+
+    def activators(self):
+        """Addresses of Knative's own that serve."""
+        return {pod['status']['podIP'] for pod in self.api.items(
+            f'/api/v1/namespaces/{SPACE}/pods?labelSelector=app%3Dactivator')
+                if 'deletionTimestamp' not in pod['metadata'] and 'podIP' in pod['status']}
+
+    def story(self):
+        """How its programs are."""
+        told = [self.lab.kubectl('-n', SPACE, 'get', 'pods,services,endpoints', '-o', 'wide', check=False).stdout]
+        for name in PROGRAMS:
+            told.append(f'-- {name}\n' + self.lab.kubectl('-n', SPACE, 'logs', f'deployment/{name}', '--tail=8',
+                                                          check=False).stdout)
+        return '\n'.join(told)
+
 
 def host_of(space, revision):
     """What requests of a revision say as Host, so that an activator knows whose they are."""
     return f'{revision}.{space}.svc.cluster.local'
+
+
+def ksvc(space, name, annotations):
+    return {'apiVersion': 'serving.knative.dev/v1', 'kind': 'Service', 'metadata': {'name': name},
+            'spec': template(space, f'{name}-00001', annotations)}
 
 
 def template(space, revision, annotations):
@@ -200,14 +257,3 @@ def template(space, revision, annotations):
         'metadata': {'annotations': annotations or {}},
         'spec': {'containers': [{'image': APP, 'ports': [{'containerPort': 8080}],
                                  'env': [{'name': 'NAME', 'value': host_of(space, revision)}]}]}}}
-
-
-def listens(port):
-    """Whether somebody in the laboratory's network listens there."""
-    wanted = f':{port:04X}'
-    for table in ('/proc/thread-self/net/tcp', '/proc/thread-self/net/tcp6'):
-        for line in pathlib.Path(table).read_text(encoding='ascii').splitlines()[1:]:
-            words = line.split()
-            if words[1].endswith(wanted) and words[3] == '0A':
-                return True
-    return False

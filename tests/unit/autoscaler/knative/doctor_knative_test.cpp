@@ -54,8 +54,9 @@ TEST_F(DoctorKnativeTest, WhatIsOursAlreadyIsSaidAndTheWayBackIsKnatives) {
             "autoscaler.sluice-system.svc.cluster.local");
   EXPECT_EQ(level(1).restore,
             "config-autoscaler: pod-autoscaler-class: kpa.autoscaling.knative.dev, and the same as "
-            "annotation of the PodAutoscalers that are of our class; then Service autoscaler: "
-            "type: ClusterIP");
+            "annotation of the PodAutoscalers that are of our class, with "
+            "autoscaling.knative.dev/metric=concurrency where that is empty; then Service "
+            "autoscaler: type: ClusterIP");
   EXPECT_EQ(level(2).now, "requests go by our activators");
   EXPECT_EQ(level(2).restore, "Service activator-service: selector app=activator");
 }
