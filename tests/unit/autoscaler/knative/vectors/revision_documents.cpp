@@ -171,7 +171,7 @@ Written RevisionDocuments::reconcile(const ClusterConfig& config,
   }
   if (const auto replicas = plan_target(sight)) {
     const auto request =
-        scale_request(target_path(kId, object.target), target.uid, *replicas, kube::Lane::normal);
+        scale_request(target_path(kId, object.target), target.uid, target.replicas, *replicas);
     written.replicas = json::parse(request.body)["spec"]["replicas"].get<std::int32_t>();
     deployment["spec"]["replicas"] = *written.replicas;
   }
