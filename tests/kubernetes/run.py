@@ -175,6 +175,7 @@ def main():
     given = arguments()
     given.bin = str(pathlib.Path(given.bin).resolve())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that everything is closed in order
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background has it ignored
     if given.hold:
         return hold(given.hold, given)
     if given.inside:
