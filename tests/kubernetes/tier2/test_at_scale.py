@@ -70,15 +70,20 @@ class Scale(ScalingCase):
             self.way.stream.report(*((name, 0, 0, self.place.name) for name in NAMES[1:]))
         return self.way.hold(NAMES[0], self.place.name)
 
-    def ready(self, count):
-        """Whether each has as many, in its status and in the slices that lead to it."""
+    def figures(self):
+        """(wanted, there, ready) replicas of all Deployments together."""
         found = self.api.items(self.place.path('deployments'))
-        return all(one.get('status', {}).get('readyReplicas', 0) == count for one in found)
+        return (sum(one['spec']['replicas'] for one in found),
+                *(sum(one.get('status', {}).get(key, 0) for one in found) for key in ('replicas', 'readyReplicas')))
 
     def settle(self, count):
         turn = itertools.count()
-        eventually(lambda: self.idle() and next(turn) % 20 == 0 and self.ready(count),
-                   f'all have {count} ready pods', SECONDS)
+        total = count * SERVICES
+        try:
+            eventually(lambda: self.idle() and next(turn) % 20 == 0 and self.figures() == (total,) * 3,
+                       f'all have {count} ready pods', SECONDS)
+        except AssertionError as late:
+            raise AssertionError(f'{late}; {self.figures()} of {total} are wanted, there, ready') from None
         eventually(lambda: self.idle() and next(turn) % 20 == 0 and self.quiet(), 'nothing is on its way', SECONDS)
         total = count * SERVICES
         eventually(lambda: self.idle() and self.probe.counts()['objects'] == total, 'the probe has heard', SECONDS)
