@@ -85,7 +85,6 @@ class Scale(ScalingCase):
         except AssertionError as late:
             raise AssertionError(f'{late}; {self.figures()} of {total} are wanted, there, ready') from None
         eventually(lambda: self.idle() and next(turn) % 20 == 0 and self.quiet(), 'nothing is on its way', SECONDS)
-        total = count * SERVICES
         eventually(lambda: self.idle() and self.probe.counts()['objects'] == total, 'the probe has heard', SECONDS)
 
     def quiet(self):
