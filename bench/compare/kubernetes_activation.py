@@ -33,12 +33,31 @@ def measure(programs, rounds):
         return activation.measure(case, SERVICES, rounds)
 
 
+def count(text):
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f'{text} is no whole number of 1 or more')
+    return int(text)
+
+
+def target(text):
+    """A file that can be written: told before minutes of measuring, not after."""
+    try:
+        with open(text, 'a', encoding='ascii'):
+            return pathlib.Path(text)
+    except OSError as problem:
+        raise argparse.ArgumentTypeError(
+            f'{text} cannot be written: {problem.strerror}; name a file in a folder that exists') from problem
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
     parser.add_argument('--bin', required=True, type=pathlib.Path, help='folder of the programs')
-    parser.add_argument('--rounds', type=int, default=ROUNDS, help=f'activations of each of ten services ({ROUNDS})')
-    parser.add_argument('--json', type=pathlib.Path, help='write each activation here')
+    parser.add_argument('--rounds', type=count, default=ROUNDS, help=f'activations of each of ten services ({ROUNDS})')
+    parser.add_argument('--json', metavar='FILE', type=target, help='write each activation here')
+    parser.add_argument('--check', action='store_true', help='only tell whether the arguments will do')
     given = parser.parse_args()
+    if given.check:
+        return 0
     if reason := reason_against(3):
         print(f'kubernetes_activation: no Kubernetes can be started here: {reason}', file=sys.stderr)
         return 1

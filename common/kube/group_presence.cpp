@@ -1,5 +1,6 @@
 #include "common/kube/group_presence.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace sluice::kube {
@@ -17,6 +18,12 @@ GroupPresence::~GroupPresence() {
   *alive_ = false;
 }
 
+Duration GroupPresence::pause_after(std::size_t failures) {
+  Duration pause = kFirstPause;
+  for (std::size_t more = 1; more < failures && pause < kFailedPause; ++more) pause *= 2;
+  return std::min(pause, kFailedPause);
+}
+
 void GroupPresence::start(Told told) {
   told_ = std::move(told);
   ask();
@@ -29,7 +36,12 @@ void GroupPresence::ask() {
 }
 
 void GroupPresence::take(const Answer& answer) {
-  if (!answer) return ask_later(kFailedPause);
+  if (!answer) {
+    problem_ = answer.error().text();
+    return ask_later(pause_after(++failures_));
+  }
+  problem_.clear();
+  failures_ = 0;
   there_ = answer->find(quoted_) != std::string::npos;
   absent_ = !there_;
   if (absent_) ask_later(kAbsentPause);

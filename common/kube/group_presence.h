@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,8 +21,12 @@ class GroupPresence {
  public:
   /// How often it is asked whether the group has come.
   static constexpr Duration kAbsentPause = std::chrono::seconds{60};
-  /// And when there was no answer.
+  /// When there was no answer: at first, and at most.
+  static constexpr Duration kFirstPause = std::chrono::milliseconds{100};
   static constexpr Duration kFailedPause = std::chrono::seconds{5};
+
+  /// The pause after so many failures in a row, one or more: each is twice the one before.
+  [[nodiscard]] static Duration pause_after(std::size_t failures);
 
   /// Called with each answer; with `true` once, at last.
   using Told = std::function<void(bool there)>;
@@ -40,6 +45,9 @@ class GroupPresence {
   /// It was not.
   [[nodiscard]] bool absent() const { return absent_; }
 
+  /// Why there was no answer when last asked; empty: there was one, or it is still to come.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
  private:
   void ask();
   void take(const Answer& answer);
@@ -50,6 +58,8 @@ class GroupPresence {
   Told told_;
   bool there_ = false;
   bool absent_ = false;
+  std::string problem_;
+  std::size_t failures_ = 0;  // in a row
   boost::asio::steady_timer timer_;
   Client::Call call_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -27,6 +27,11 @@ REFUSED = {
     'a shadow of nobody': ('knative.shadow=true', 'need knative.enabled'),
     'activators beside nobody': ('knative.activators=true', 'need knative.enabled'),
     "Knative's own namespace": ('knative.enabled=true,namespace=knative-serving', "is Knative's"),
+    'no section of Knative': ('knative=null', "missing property 'knative'"),
+    'no name of a profile': ('profile=null', "missing property 'profile'"),
+    'no namespace of Knative': ('knative.enabled=true,knative.namespace=null', "missing property 'namespace'"),
+    'a relay at port 0': ('knative.enabled=true,knative.statsRelay=host:0', '/knative/statsRelay'),
+    'a relay above all ports': ('knative.enabled=true,knative.statsRelay=host:65536', '/knative/statsRelay'),
     'a relay without a port': ('knative.enabled=true,knative.statsRelay=host', '/knative/statsRelay'),
 }
 
@@ -51,6 +56,7 @@ RENDERED = {
     'the way on for its stats': (
         'knative.enabled=true,clusterDomain=a.b', (), 'value: "knative-autoscaler.knative-serving.svc.a.b:8080"'),
     'another way on': ('knative.enabled=true,knative.statsRelay=stats.away:80', (), 'value: "stats.away:80"'),
+    'the last port of a way on': ('knative.enabled=true,knative.statsRelay=a:65535', (), 'value: "a:65535"'),
     'a door for stats from there': (
         'knative.enabled=true,knative.namespace=kn', (), 'metadata.name: kn\n      ports: [{port: 8080}]'),
     'a shadow': ('knative.enabled=true,knative.shadow=true', (), '- name: SLUICE_SHADOW\n              value: "true"'),

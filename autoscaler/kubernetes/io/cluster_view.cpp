@@ -218,6 +218,8 @@ std::vector<std::string> ClusterView::wrong() const {
     all.push_back(std::string{what} + ": " +
                   (state->problem.empty() ? "not known yet" : state->problem));
   }
+  const std::string& unasked = keda_presence_.problem();
+  if (!keda_presence_.absent() && !unasked.empty()) all.push_back("/apis: " + unasked);
   return all;
 }
 

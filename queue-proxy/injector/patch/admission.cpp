@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <set>
 
 namespace sluice::injector {
 namespace {
@@ -15,6 +16,11 @@ using Outcome = AdmissionAnswer::Result;
 
 constexpr std::size_t kUidMax = 256;
 constexpr int kUnprocessable = 422;
+
+// As much as a person reads.
+constexpr std::size_t kShownMax = 5;
+constexpr std::size_t kSentenceMax = 400;
+constexpr std::size_t kWarningMax = 240;
 
 std::string dumped(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -48,7 +54,7 @@ class Review {
   }
 
   void warn(const std::string& text) {
-    response_["warnings"].push_back("sluice: " + text.substr(0, 240));
+    response_["warnings"].push_back("sluice: " + text.substr(0, kWarningMax));
   }
 
   void deny(const Problem& why) {
@@ -95,13 +101,32 @@ std::string pod_name(const Json& pod) {
   return name.empty() ? text(metadata, "generateName") : name;
 }
 
-// All of them in one: a person mends them together.
+// How many are not shown.
+std::string the_rest(std::size_t problems) {
+  return "and " + std::to_string(problems - kShownMax) + " more";
+}
+
+// The first of them in one: a person mends them together.
 Problem joined(const std::vector<Problem>& problems) {
-  Problem all = problems.front();
-  for (std::size_t next = 1; next < problems.size(); ++next) {
-    all.fix += "; " + problems[next].text();
+  Problem all;
+  for (std::size_t next = 0; next < std::min(problems.size(), kShownMax); ++next) {
+    Problem each = problems[next];
+    each.what.resize(std::min(each.what.size(), kSentenceMax));
+    if (next == 0) {
+      all = std::move(each);
+    } else {
+      all.fix += "; " + each.text();
+    }
   }
+  if (problems.size() > kShownMax) all.fix += "; " + the_rest(problems.size());
   return all;
+}
+
+void warn_of(Review& review, const std::vector<Problem>& problems) {
+  for (std::size_t next = 0; next < std::min(problems.size(), kShownMax); ++next) {
+    review.warn(problems[next].text());
+  }
+  if (problems.size() > kShownMax) review.warn(the_rest(problems.size()));
 }
 
 // Whether an object that is changed said all that before: it may have come before this check, and
@@ -109,11 +134,10 @@ Problem joined(const std::vector<Problem>& problems) {
 // it.
 bool stood_before(const std::vector<Problem>& problems, const Json& before) {
   if (!before.is_object()) return false;
-  const std::vector<Problem> old = check_scaler(before);
-  return std::all_of(problems.begin(), problems.end(), [&old](const Problem& each) {
-    return std::any_of(old.begin(), old.end(),
-                       [&each](const Problem& known) { return known.text() == each.text(); });
-  });
+  std::set<std::string> old;
+  for (const Problem& each : check_scaler(before)) old.insert(each.text());
+  return std::all_of(problems.begin(), problems.end(),
+                     [&old](const Problem& each) { return old.contains(each.text()); });
 }
 
 }  // namespace
@@ -157,10 +181,11 @@ AdmissionAnswer answer_validation(std::string_view review_text, const RivalLooku
   if (going) return review.answer(Outcome::allowed, name, "");
   const std::vector<Problem> wrong = check_scaler(scaler);
   if (!wrong.empty() && !stood_before(wrong, member(review.request(), "oldObject"))) {
-    review.deny(joined(wrong));
-    return review.answer(Outcome::refused, name, wrong.front().what);
+    const Problem shown = joined(wrong);
+    review.deny(shown);
+    return review.answer(Outcome::refused, name, shown.what);
   }
-  for (const Problem& each : wrong) review.warn(each.text());
+  warn_of(review, wrong);
   const Json& target = member(member(scaler, "spec"), "targetRef");
   const std::string kind = text(target, "kind");
   const OwnerName workload{kind.empty() ? "Deployment" : kind, text(target, "name")};

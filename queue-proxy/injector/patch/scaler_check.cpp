@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <map>
 #include <string>
 
@@ -14,8 +13,6 @@ namespace {
 
 // More keys than the schema has; whoever sends them gets the names of annotations.
 constexpr std::size_t kKeysMax = 64;
-constexpr std::size_t kProblemsMax = 5;
-constexpr std::size_t kTextMax = 400;
 
 /// Settings as the autoscaler merges them.
 kube::StringMap merged(const Json& annotations, const Json& autoscaling) {
@@ -69,13 +66,11 @@ std::vector<Problem> check_scaler(const Json& scaler) {
   if (wrong.empty()) return problems;
   const auto places = written_keys(autoscaling);
   for (const autoscaler::AnnotationProblem& each : wrong) {
-    if (problems.size() == kProblemsMax) break;
     Problem problem = each.problem;
     for (const std::string& key : each.keys) {
       const auto place = places.find(key);
       if (place != places.end()) rename(problem.what, key, place->second);
     }
-    problem.what.resize(std::min(problem.what.size(), kTextMax));
     problems.push_back(std::move(problem));
   }
   return problems;

@@ -16,8 +16,11 @@ using testing::Seen;
 class KubeGroupPresence : public ::testing::Test {
  protected:
   void ask(Reply answer) {
-    api_ = std::make_unique<FakeApi>(io_,
-                                     [answer = std::move(answer)](const Seen&) { return answer; });
+    ask_of([answer = std::move(answer)](const Seen&) { return answer; });
+  }
+
+  void ask_of(FakeApi::Script script) {
+    api_ = std::make_unique<FakeApi>(io_, std::move(script));
     Access access;
     access.address = api_->address();
     access.server_name = "127.0.0.1";
@@ -66,6 +69,27 @@ TEST_F(KubeGroupPresence, IsUnknownUntilThereIsAnAnswer) {
   EXPECT_EQ(told_, "");
   EXPECT_FALSE(presence_->there());
   EXPECT_FALSE(presence_->absent());
+  EXPECT_NE(presence_->problem().find("500"), std::string::npos) << presence_->problem();
+}
+
+TEST_F(KubeGroupPresence, IsAskedForAgainUntilThereIsAnAnswer) {
+  ask_of([this](const Seen&) {
+    return api_->seen().size() < 3 ? json_reply(R"({"kind":"Status","code":503})", 503)
+                                   : json_reply(R"({"groups":[{"name":"keda.sh"}]})");
+  });
+
+  ASSERT_TRUE(told());
+  EXPECT_EQ(told_, "there ");
+  EXPECT_EQ(presence_->problem(), "");
+}
+
+TEST_F(KubeGroupPresence, IsAskedForSoonAtFirstAndSeldomLater) {
+  using std::chrono::milliseconds;
+  EXPECT_EQ(GroupPresence::pause_after(1), milliseconds{100});
+  EXPECT_EQ(GroupPresence::pause_after(2), milliseconds{200});
+  EXPECT_EQ(GroupPresence::pause_after(6), milliseconds{3200});
+  EXPECT_EQ(GroupPresence::pause_after(7), GroupPresence::kFailedPause);
+  EXPECT_EQ(GroupPresence::pause_after(1'000'000), GroupPresence::kFailedPause);
 }
 
 TEST_F(KubeGroupPresence, IsSilentOnceItIsDestroyed) {

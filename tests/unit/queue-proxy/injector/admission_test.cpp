@@ -151,12 +151,13 @@ TEST(Validation, LeavesToTheAutoscalerWhatTheClusterMayAllow) {
   EXPECT_EQ(validated(scaler("{}", R"({"example.com/min-scale": "many"})")), "allowed");
 }
 
+Json changed(const Json& before, const Json& after) {
+  Json review = Json::parse(review_of(after));
+  review["request"]["oldObject"] = before;
+  return response_of(answer_validation(review.dump(), no_rival));
+}
+
 TEST(Validation, OfAChangeRefusesWhatIsNewlyWrongAndWarnsOfTheRest) {
-  const auto changed = [](const Json& before, const Json& after) {
-    Json review = Json::parse(review_of(after));
-    review["request"]["oldObject"] = before;
-    return response_of(answer_validation(review.dump(), no_rival));
-  };
   const char* const wrong = R"({"autoscaling.knative.dev/window": "1s"})";
   const Json stands = scaler("{}", wrong);
   Json finalized = stands;
@@ -168,6 +169,31 @@ TEST(Validation, OfAChangeRefusesWhatIsNewlyWrongAndWarnsOfTheRest) {
   EXPECT_EQ(changed(scaler("{}"), stands)["allowed"], false);
   EXPECT_EQ(changed(stands, scaler("{}", R"({"autoscaling.knative.dev/window": "2s"})"))["allowed"],
             false);
+}
+
+// One scaler with so many settings that are unknown.
+Json wrong_in(const std::string& letters) {
+  Json document = scaler("{}");
+  for (const char letter : letters) {
+    document["metadata"]["annotations"][std::string{"autoscaling.sluice.dev/"} + letter] = "1";
+  }
+  return document;
+}
+
+TEST(Validation, LetsAnObjectBeMendedInPartHoweverMuchIsWrong) {
+  const Json mended = changed(wrong_in("abcdefg"), wrong_in("bcdefg"));
+
+  EXPECT_EQ(mended["allowed"], true);
+  EXPECT_EQ(mended["warnings"].size(), 6U);
+  EXPECT_EQ(mended["warnings"][5], "sluice: and 1 more");
+  EXPECT_EQ(changed(wrong_in("abcdefg"), wrong_in("abcdefz"))["allowed"], false);
+}
+
+TEST(Validation, ShowsTheFirstOfManyProblemsAndCountsTheRest) {
+  const std::string said = validated(wrong_in("abcdefg"));
+  EXPECT_NE(said.find("sluice.dev/e "), std::string::npos) << said;
+  EXPECT_EQ(said.find("sluice.dev/f "), std::string::npos) << said;
+  EXPECT_TRUE(said.ends_with("; and 2 more")) << said;
 }
 
 TEST(Validation, SaysNoMoreThanAPersonReads) {

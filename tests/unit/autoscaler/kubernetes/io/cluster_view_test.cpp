@@ -40,6 +40,7 @@ class ClusterViewTest : public ::testing::Test {
   // What the server tells at the beginning of each watch; of `silent_` it tells nothing.
   Reply answer(const Seen& seen) {
     if (seen.target == "/apis") {
+      if (!tells_groups_) return json_reply(R"({"kind":"Status","code":503})", 503);
       return json_reply(has_keda_ ? R"({"groups":[{"name":"keda.sh"}]})" : R"({"groups":[]})");
     }
     if (!silent_.empty() && seen.target.starts_with(silent_)) {
@@ -85,6 +86,7 @@ class ClusterViewTest : public ::testing::Test {
   log::Logger log_{"test", log::Severity::error};
   FakeApi api_{io_, [this](const Seen& seen) { return answer(seen); }};
   bool has_keda_ = false;
+  bool tells_groups_ = true;
   std::string_view silent_;
   std::optional<std::size_t> kept_back_;  // the connection
   int synced_ = 0;
@@ -130,6 +132,21 @@ TEST_F(ClusterViewTest, WhereKedaIsNotInstalledItIsNeitherAskedForNorWaitedFor) 
   start();
   ASSERT_TRUE(synced());
   EXPECT_EQ(api_.count("GET", kKeda), 0U);
+}
+
+TEST_F(ClusterViewTest, WhileItIsNotKnownWhetherItIsInstalledTheReasonIsTold) {
+  tells_groups_ = false;
+  start();
+  const auto told = [this] {
+    const auto wrong = view_->wrong();
+    return wrong.size() == 2 && wrong[1].starts_with("/apis: the API server answered 503");
+  };
+  ASSERT_TRUE(run_until(io_, told));
+  EXPECT_EQ(synced_, 0);
+
+  tells_groups_ = true;
+  ASSERT_TRUE(synced());
+  EXPECT_TRUE(view_->wrong().empty());
 }
 
 TEST_F(ClusterViewTest, WhereItIsInstalledItIsWaitedFor) {
