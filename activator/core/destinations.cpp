@@ -65,6 +65,7 @@ void Destinations::set_pod(std::string_view dest, bool ready, TimePoint now,
   ready_ -= pod.ready ? 1U : 0U;
   pod.ready = ready;
   pod.fast = fast;
+  pod.failing_since.reset();  // whatever it was that failed, this is news of it
   if (ready && spec_.mode == MeshMode::disabled) {
     pod.checking = false;
     use(entry, true, changes);
@@ -117,6 +118,7 @@ void Destinations::set_cluster_ip(std::optional<std::string> dest, TimePoint now
   }
   cluster_probe_ = 0;  // the answer to a probe under way is of the old one
   cluster_due_.reset();
+  cluster_failing_since_.reset();
   settle(now, changes);
 }
 
@@ -219,7 +221,7 @@ Destinations::Voice Destinations::voice_of(const Pod& pod) const {
 }
 
 Duration Destinations::gap_after(Duration failing) const {
-  const Duration least = kGapMin * (1 + pods_.size() / kPodsPerGap);
+  const Duration least = kGapMin * (1 + (due_.size() + under_way_.size()) / kPodsPerGap);
   return std::min(std::max(failing / kGapPart, least), spec_.probe_gap_max);
 }
 

@@ -90,11 +90,7 @@ void Client::Inner::forget(const StatePtr& state) {
 
 void Client::Inner::enqueue(const StatePtr& state) {
   Waiting& lane = lane_of(*state);
-  auto place = lane.requests.end();
-  if (state->request.first) {
-    place = std::find_if(lane.requests.begin(), lane.requests.end(),
-                         [](const StatePtr& each) { return !each->request.first; });
-  }
+  auto place = state->request.first ? lane.after_first() : lane.requests.end();
   StatePtr older;
   if (!state->request.object.empty()) {
     const auto found = objects.find(state->request.object);
@@ -105,7 +101,7 @@ void Client::Inner::enqueue(const StatePtr& state) {
       if (alike) place = std::next(older->place);
     }
   }
-  if (!older && waiting >= options.waiting_max) {
+  if (!older && waiting >= options.waiting_max && state->request.lane != Lane::free) {
     end(state, timed_out("too many requests wait already (" + std::to_string(waiting) + ")"));
     return;
   }
@@ -120,6 +116,8 @@ void Client::Inner::enqueue(const StatePtr& state) {
 }
 
 void Client::Inner::requeue(const StatePtr& state) {
+  // Nobody waits for it any more.
+  if (!state->pending) return drop(state);
   state->status = 0;
   state->body = {};
   const std::string& object = state->request.object;
@@ -128,7 +126,8 @@ void Client::Inner::requeue(const StatePtr& state) {
     return;
   }
   Waiting& lane = lane_of(*state);
-  state->place = lane.requests.insert(lane.requests.begin(), state);
+  state->place = lane.requests.insert(
+      state->request.first ? lane.requests.begin() : lane.after_first(), state);
   state->waiting = true;
   ++waiting;
   if (!object.empty()) objects[object] = state.get();
@@ -179,7 +178,10 @@ void Client::Inner::expire(TimePoint now) {
     std::string why = state->told_to_wait;
     if (state->waiting) {
       leave_queue(*state);
-      if (why.empty()) why = "it was not sent: its turn did not come in time";
+      if (why.empty()) {
+        why = state->sent ? "its turn to be sent again did not come in time"
+                          : "it was not sent: its turn did not come in time";
+      }
     } else if (state->wire) {
       state->wire->close();
       state->wire.reset();
@@ -275,6 +277,10 @@ Client::Call Client::stream(std::string path, Duration silence, StreamEvents eve
   state->stream = std::move(events);
   inner_->begin_stream(state);
   return Call{std::move(state)};
+}
+
+std::size_t Client::waiting(Lane lane) const {
+  return inner_->lanes[static_cast<std::size_t>(lane)].requests.size();
 }
 
 const Client::Counts& Client::counts() const {

@@ -53,9 +53,9 @@ struct Request {
   /// From when it is sent until its answer is whole; repeats after a 429 included. In lane free
   /// from send() on.
   Duration timeout = std::chrono::seconds{10};
-  /// How long it may stand in its lane before that: a thousand objects that come at once fill lane
-  /// normal for minutes.
-  Duration queue_limit = std::chrono::minutes{10};
+  /// How long it may stand in its lane before that: what was planned longer ago than a lease lasts
+  /// may no longer be anybody's to write.
+  Duration queue_limit = std::chrono::seconds{10};
 };
 
 /// Why there is no answer.
@@ -86,7 +86,8 @@ struct ClientOptions {
   double burst = 100;
   std::size_t connections_max = 4;
   std::size_t body_max = 32 * 1024 * 1024;
-  std::size_t waiting_max = 20'000;  ///< requests not sent yet; one more is refused as timed_out
+  /// Requests not sent yet; one more is refused as timed_out, but in lane free.
+  std::size_t waiting_max = 20'000;
 };
 
 /// Requests to one API server over a few connections that stay open. A 429 pauses its lane for as
@@ -153,6 +154,9 @@ class Client {
   };
 
   [[nodiscard]] Call stream(std::string path, Duration silence, StreamEvents events);
+
+  /// Requests that stand in that lane.
+  [[nodiscard]] std::size_t waiting(Lane lane) const;
 
   [[nodiscard]] const Counts& counts() const;
   [[nodiscard]] const Access& access() const;

@@ -8,6 +8,7 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include <algorithm>
 #include <array>
 #include <list>
 #include <map>
@@ -50,8 +51,13 @@ struct Client::Inner {
   struct Waiting {
     std::optional<TokenBucket> bucket;
     TimePoint paused_until{};
-    std::list<StatePtr> requests;
+    std::list<StatePtr> requests;  // those that go first before the others
     std::size_t connections_max = 0;
+
+    [[nodiscard]] std::list<StatePtr>::iterator after_first() {
+      return std::find_if(requests.begin(), requests.end(),
+                          [](const StatePtr& each) { return !each->request.first; });
+    }
   };
 
   Inner(boost::asio::io_context& loop, const Clock& its_clock, const log::Logger& logger,

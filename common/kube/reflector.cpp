@@ -136,7 +136,11 @@ void Reflector::Inner::proceed() {
 }
 
 void Reflector::Inner::list(const std::string& next) {
-  Request request{.path = list_path(query(), next), .timeout = kListTimeout};
+  // Before what is to be written: what is known decides about that.
+  Request request{.path = list_path(query(), next),
+                  .first = true,
+                  .timeout = kListTimeout,
+                  .queue_limit = kListTimeout};
   call = client.send(std::move(request), [this](const Answer& answer) {
     if (answer.has_value()) {
       take_chunk(*answer);

@@ -24,6 +24,7 @@ struct GovernedScaler {
 
   std::optional<std::int32_t> replicas_seen;
   std::optional<std::int32_t> replicas_written;
+  std::string scale_object{};  ///< through which they were written
 
   std::map<std::string, std::string> refused;  ///< writes that are forbidden, and how that was put
   std::set<std::string> failing;               ///< objects whose last write failed

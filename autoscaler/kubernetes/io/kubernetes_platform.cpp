@@ -127,6 +127,10 @@ void KubernetesPlatform::follow_knative(PodWatchListener& listener) {
           // Not before config-autoscaler is known, which decides about classes and windows.
           .owns = [this](const RevisionId& id) { return view_->synced() && in_owned_bucket(id); },
           .taken = [this](const RevisionId& id) { return view_->scaler(id) != nullptr; },
+          .confirm =
+              [this] {
+                if (confirm_) confirm_();
+              },
           .domain = self_.domain,
           .shadow = self_.shadow});
   knative_->start();
@@ -197,6 +201,7 @@ void KubernetesPlatform::gone(const RevisionId& id) {
   const auto known = governed_.find(id);
   if (known == governed_.end()) return;
   const bool told = known->second.told;
+  writer_->withdraw(known->second.scale_object);
   governed_.erase(known);
   if (told) listener_->on_revision_gone(id);
 }

@@ -9,6 +9,7 @@ bool ObjectWriter::write(const std::string& object, kube::Request request,
   forget_settled();
   switch (ledger_.judge(object, request.body, clock_.now())) {
     case WriteLedger::Verdict::send:
+      if (!has_room(request)) return false;
       break;
     case WriteLedger::Verdict::on_its_way:
       return false;
@@ -31,6 +32,17 @@ bool ObjectWriter::write(const std::string& object, kube::Request request,
 bool ObjectWriter::waits(const std::string& object) const {
   const auto call = calls_.find(object);
   return call != calls_.end() && call->second.waiting();
+}
+
+bool ObjectWriter::has_room(const kube::Request& request) const {
+  if (request.lane != kube::Lane::normal) return true;
+  return client_.waiting(kube::Lane::normal) < (request.first ? 2 * kAhead : kAhead);
+}
+
+void ObjectWriter::withdraw(const std::string& object) {
+  if (!waits(object)) return;
+  calls_.erase(object);
+  ledger_.answered(object, false, clock_.now());
 }
 
 void ObjectWriter::abandon() {

@@ -10,18 +10,27 @@
 
 namespace sluice::autoscaler {
 
-/// Writes objects, one write of each at a time, and none twice before the first can have shown. A
-/// write that waits for its turn, for minutes when a thousand objects come at once, becomes the
-/// newest that is asked for in its place.
+/// Writes objects, one write of each at a time, and none twice before the first can have shown. Few
+/// stand in a queue: a thousand objects that come at once are minutes of writes, and what is
+/// written is to be planned shortly before. One that waits becomes the newest that is asked for in
+/// its place.
 class ObjectWriter {
  public:
+  /// Writes that may wait for their turn in the normal lane, some seconds of them; as many again of
+  /// those that go first.
+  static constexpr std::size_t kAhead = 100;
+
   /// Both outlive the writer.
   ObjectWriter(kube::Client& client, const Clock& clock) : client_{client}, clock_{clock} {}
 
-  /// Sends `request`, unless one for `object` is on its way: false then, and it is to be planned
-  /// anew later. `done` is called from the loop, unless the writer is gone or a newer write took
-  /// the place of this one before it was sent.
+  /// Sends `request`, unless one for `object` is on its way or too many wait: false then, and it is
+  /// to be planned anew later. `done` is called from the loop, unless the writer is gone or a newer
+  /// write took the place of this one before it was sent.
   bool write(const std::string& object, kube::Request request, kube::Client::Done done);
+
+  /// What is asked for stands already: a write of `object` that still waits is never sent, and
+  /// nobody is told of it.
+  void withdraw(const std::string& object);
 
   /// Writes that were not sent yet never are, and nobody is told how the others end.
   void abandon();
@@ -31,6 +40,7 @@ class ObjectWriter {
 
  private:
   [[nodiscard]] bool waits(const std::string& object) const;
+  [[nodiscard]] bool has_room(const kube::Request& request) const;
   void forget_settled();
 
   kube::Client& client_;

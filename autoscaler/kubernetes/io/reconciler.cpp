@@ -270,6 +270,7 @@ void Reconciler::notice_hand_edit(const ScalerSight& sight, GovernedScaler& gove
 
 void Reconciler::scale(const ScalerSight& sight, GovernedScaler& governed) {
   if (sight.target == nullptr || sight.target->terminating || sight.conflict || !governed.order) {
+    means_.writer.withdraw(governed.scale_object);
     return;
   }
   notice_hand_edit(sight, governed);
@@ -278,7 +279,10 @@ void Reconciler::scale(const ScalerSight& sight, GovernedScaler& governed) {
     const kube::ObjectName pod{sight.id.space, each.pod};
     write(sight.id, pod_path(pod), cost_request(pod, each.cost));
   }
-  if (!plan.replicas) return;
+  if (!plan.replicas) {
+    means_.writer.withdraw(governed.scale_object);
+    return;
+  }
   const std::int32_t from = sight.target->replicas;
   const std::int32_t to = *plan.replicas;
   const std::string kind =
@@ -286,7 +290,8 @@ void Reconciler::scale(const ScalerSight& sight, GovernedScaler& governed) {
   const std::string path = workload_path(kind, {sight.id.space, sight.scaler->target.name});
   governed.replicas_written = to;
   const std::string why = governed.order->report.why;
-  write(sight.id, path + "/scale", scale_request(path, sight.target->uid, from, to),
+  governed.scale_object = path + "/scale";
+  write(sight.id, governed.scale_object, scale_request(path, sight.target->uid, from, to),
         [this, scaler = sight.ref(), from, to, why](GovernedScaler&) {
           if (to < from && to != 0) return;
           event(scaler, false, to == 0 ? "ScaledToZero" : "ScaledUp",

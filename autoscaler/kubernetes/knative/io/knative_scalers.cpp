@@ -104,6 +104,7 @@ void KnativeScalers::drop(const RevisionId& id, bool released) {
   const auto known = governed_.find(id);
   if (known == governed_.end()) return;
   const bool told = known->second.told;
+  for (const std::string& object : known->second.written) writer_.withdraw(object);
   governed_.erase(known);
   queue_.forget(id);
   probe_.forget(id);
@@ -142,6 +143,7 @@ void KnativeScalers::arm() {
 }
 
 void KnativeScalers::work() {
+  rules_.confirm();
   for (const RevisionId& id : queue_.take(clock_.now(), kTurn)) look(id);
   arm();
 }
@@ -203,8 +205,8 @@ void KnativeScalers::write_serverless(const RevisionId& id, const PodAutoscalerS
 void KnativeScalers::write_scale(const RevisionId& id, const PodAutoscalerSight& sight,
                                  Governed& /*governed*/) {
   const auto replicas = plan_target(sight);
-  if (!replicas) return;
   const std::string path = target_path(id, sight.object->target);
+  if (!replicas) return writer_.withdraw(path + "/scale");
   write(id, path + "/scale",
         scale_request(path, sight.target->uid, sight.target->replicas, *replicas));
 }
@@ -230,7 +232,9 @@ void KnativeScalers::write(const RevisionId& id, const std::string& object, kube
   const bool sent =
       writer_.write(object, std::move(request),
                     [this, id, object](const kube::Answer& answer) { landed(id, object, answer); });
-  if (!sent) queue_.add(id, clock_.now() + WriteLedger::kPatience);
+  if (!sent) return queue_.add(id, clock_.now() + WriteLedger::kPatience);
+  const auto governed = governed_.find(id);
+  if (governed != governed_.end()) governed->second.written.insert(object);
 }
 
 void KnativeScalers::landed(const RevisionId& id, const std::string& object,

@@ -32,6 +32,8 @@ class KnativeScalers {
   struct Rules {
     std::function<bool(const RevisionId&)> owns;   ///< it is this replica's to scale
     std::function<bool(const RevisionId&)> taken;  ///< a RequestScaler has that name
+    std::function<void()> confirm = [] {
+    };  ///< asked before anything is written: is `owns` still so?
     std::string domain = "cluster.local";
     bool shadow = false;
   };
@@ -74,7 +76,8 @@ class KnativeScalers {
     bool news = true;
     std::optional<ScaleOrder> order;
     TimePoint status_written{};
-    std::set<std::string> failing{};  // objects whose last write failed
+    std::set<std::string> written{};  // objects that this wrote
+    std::set<std::string> failing{};  // of them those whose last write failed
     std::string complaint{};          // that was logged last
   };
 

@@ -417,7 +417,7 @@ TEST(Destinations, ManyPodsThatFailAreProbedNoMoreOftenTogetherThanFew) {
   network.pods(pods);
   network.round();
 
-  EXPECT_EQ(*network.destinations.next_due() - network.now, 110ms);
+  EXPECT_EQ(*network.destinations.next_due() - network.now, 100ms);
 }
 
 TEST(Destinations, SidecarMayHoldTheProbeOfAPodThatStarts) {

@@ -74,6 +74,33 @@ TEST_F(ObjectWriterTest, WhatWasSentIsWaitedFor) {
   EXPECT_EQ(bodies(), (std::vector<std::string>{"{\"a\":1}", "{\"a\":2}"}));
 }
 
+TEST_F(ObjectWriterTest, WhatIsWithdrawnBeforeItsTurnIsNeverSentAndMayBeAskedForAgain) {
+  EXPECT_TRUE(write("/first", "{\"a\":1}"));
+  EXPECT_TRUE(write("/second", "{\"b\":1}"));
+  writer_->withdraw("/second");
+  writer_->withdraw("/never-written");
+  EXPECT_TRUE(write("/third", "{\"c\":1}"));
+  ASSERT_TRUE(told(2));
+  EXPECT_EQ(bodies(), (std::vector<std::string>{"{\"a\":1}", "{\"c\":1}"}));
+
+  EXPECT_TRUE(write("/second", "{\"b\":1}"));
+  ASSERT_TRUE(told(3));
+}
+
+TEST_F(ObjectWriterTest, OnlySomeSecondsOfWritesStandInTheQueue) {
+  std::size_t taken = 0;
+  while (write("/" + std::to_string(taken), "{}")) ++taken;
+  EXPECT_GE(taken, ObjectWriter::kAhead);
+  EXPECT_LE(taken, ObjectWriter::kAhead + 2) << "one or two are on their way";
+
+  kube::Request grows{
+      .verb = kube::Verb::merge_patch, .path = "/grows", .body = "{}", .first = true};
+  EXPECT_TRUE(writer_->write("/grows", std::move(grows), [](const kube::Answer&) {}));
+  kube::Request wakes{
+      .verb = kube::Verb::merge_patch, .path = "/wakes", .body = "{}", .lane = kube::Lane::urgent};
+  EXPECT_TRUE(writer_->write("/wakes", std::move(wakes), [](const kube::Answer&) {}));
+}
+
 TEST_F(ObjectWriterTest, WhatIsAbandonedBeforeItsTurnIsNeverSent) {
   EXPECT_TRUE(write("/first", "{\"a\":1}"));
   EXPECT_TRUE(write("/second", "{\"b\":1}"));
