@@ -128,11 +128,16 @@ def kube_proxy(tools, folder, kubeconfig):
 
 
 def kill_pod(uid):
-    """SIGKILL to every process of a pod, as when its machine fails; none of them learns of it before."""
+    """SIGKILL to every process of a pod, as when its machine fails; none of them learns of it before.
+
+    Containers may end by themselves meanwhile, and their groups with them: os.walk() passes those over.
+    """
     roots = cgroup.mounts()
-    for group in (roots.get('memory', roots.get('unified')) / CGROUP).rglob(f'pod{uid}'):
-        for listed in group.rglob('cgroup.procs'):
-            for pid in listed.read_text(encoding='ascii').split():
+    for folder, _, _ in os.walk(roots.get('memory', roots.get('unified')) / CGROUP):
+        if f'/pod{uid}' not in folder:
+            continue
+        with contextlib.suppress(FileNotFoundError):
+            for pid in pathlib.Path(folder, 'cgroup.procs').read_text(encoding='ascii').split():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(pid), signal.SIGKILL)
 
