@@ -14,6 +14,18 @@ StatToForward to_forward(const proto::StatMessage& message, TimePoint now) {
           .at = stamp_of(message.stat).value_or(now)};
 }
 
+proto::StatMessage message_of(const StatToForward& stat) {
+  proto::StatMessage message;
+  message.revision = stat.revision;
+  message.stat.average_concurrent_requests = stat.stat.average_concurrency;
+  message.stat.average_proxied_concurrent_requests = stat.stat.average_proxied_concurrency;
+  message.stat.request_count = stat.stat.request_count;
+  message.stat.proxied_request_count = stat.stat.proxied_request_count;
+  message.stat.timestamp =
+      std::chrono::floor<std::chrono::seconds>(stat.at).time_since_epoch().count();
+  return message;
+}
+
 StatForwarding::StatForwarding(std::vector<std::string> buckets) : buckets_(std::move(buckets)) {
   CHECK(!buckets_.empty());
   for (const std::string& bucket : buckets_) holders_.emplace(bucket, BucketHolder{});

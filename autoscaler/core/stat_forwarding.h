@@ -42,6 +42,9 @@ struct StatToForward {
 /// Unstamped, it gets the present: its turn may come seconds later.
 [[nodiscard]] StatToForward to_forward(const proto::StatMessage& message, TimePoint now);
 
+/// As it is sent on, or recorded here: the way back of to_forward().
+[[nodiscard]] proto::StatMessage message_of(const StatToForward& stat);
+
 /// Who holds a bucket: we, another at these addresses, or with neither, nobody we know of.
 struct BucketHolder {
   bool ours = false;

@@ -72,16 +72,7 @@ struct Line {
 std::string frame_of(std::span<const StatToForward> stats) {
   std::vector<proto::StatMessage> messages;
   messages.reserve(stats.size());
-  for (const StatToForward& each : stats) {
-    proto::StatMessage& message = messages.emplace_back();
-    message.revision = each.revision;
-    message.stat.average_concurrent_requests = each.stat.average_concurrency;
-    message.stat.average_proxied_concurrent_requests = each.stat.average_proxied_concurrency;
-    message.stat.request_count = each.stat.request_count;
-    message.stat.proxied_request_count = each.stat.proxied_request_count;
-    message.stat.timestamp =
-        std::chrono::floor<std::chrono::seconds>(each.at).time_since_epoch().count();
-  }
+  for (const StatToForward& each : stats) messages.push_back(message_of(each));
   return proto::encode_stat_messages(messages);
 }
 

@@ -12,22 +12,6 @@
 #include <utility>
 
 namespace sluice::autoscaler {
-namespace {
-
-proto::StatMessage message_of(const StatToForward& stat) {
-  proto::StatMessage message;
-  message.revision = stat.revision;
-  message.stat.average_concurrent_requests = stat.stat.average_concurrency;
-  message.stat.average_proxied_concurrent_requests = stat.stat.average_proxied_concurrency;
-  message.stat.request_count = stat.stat.request_count;
-  message.stat.proxied_request_count = stat.stat.proxied_request_count;
-  message.stat.timestamp =
-      std::chrono::floor<std::chrono::seconds>(stat.at).time_since_epoch().count();
-  return message;
-}
-
-}  // namespace
-
 struct StatForwarder::Inside {
   Inside(boost::asio::io_context& context, const Clock& time, const log::Logger& logger,
          Holder myself, std::vector<std::string> all, SystemDomain where, Record to)

@@ -1,5 +1,6 @@
 #include "autoscaler/io/stat_scraper.h"
 
+#include "autoscaler/core/pushed_stat.h"
 #include "autoscaler/core/stat_intake.h"
 #include "common/net/address.h"
 #include "common/proto/stat_codec.h"
@@ -31,10 +32,7 @@ Result<Stat, ScrapeError> stat_of(const Result<net::FetchResponse>& response) {
   if (!body) return body.error();
   const auto decoded = proto::decode_stat(*body);
   if (!decoded) return ScrapeError::undecodable;
-  const Stat stat{.average_concurrency = decoded->average_concurrent_requests,
-                  .average_proxied_concurrency = decoded->average_proxied_concurrent_requests,
-                  .request_count = decoded->request_count,
-                  .proxied_request_count = decoded->proxied_request_count};
+  const Stat stat = figures_of(*decoded);
   if (flaw_of(stat)) return ScrapeError::implausible;
   return stat;
 }
