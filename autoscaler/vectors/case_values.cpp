@@ -130,6 +130,20 @@ std::vector<std::string> names_of(const json& item, std::string_view key) {
   return names;
 }
 
+autoscaler::ClusterConfig zero_config(const json& item) {
+  autoscaler::ClusterConfig config;
+  config.allow_zero_initial_scale = flag(item, "allow_zero_initial_scale");
+  config.enable_scale_to_zero = flag(item, "enable_scale_to_zero");
+  config.initial_scale = count(item, "initial_scale");
+  config.progress_deadline = seconds_of(item, "progress_deadline_s");
+  config.scale_to_zero_grace_period = seconds_of(item, "scale_to_zero_grace_period_s");
+  config.scale_to_zero_pod_retention_period =
+      seconds_of(item, "scale_to_zero_pod_retention_period_s");
+  config.stable_window = seconds_of(item, "stable_window_s");
+  config.target_burst_capacity = number(item, "target_burst_capacity");
+  return config;
+}
+
 std::string element(std::string_view list, std::size_t index) {
   return std::string{list} + "[" + std::to_string(index) + "].";
 }

@@ -52,6 +52,9 @@ namespace sluice::vectors {
 
 [[nodiscard]] autoscaler::Reachability reachability(const nlohmann::json& item);
 
+/// The cluster's configuration of a case of `scale_to_zero`.
+[[nodiscard]] autoscaler::ClusterConfig zero_config(const nlohmann::json& item);
+
 /// "ops[3]." and the like.
 [[nodiscard]] std::string element(std::string_view list, std::size_t index);
 

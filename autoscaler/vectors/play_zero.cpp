@@ -20,20 +20,6 @@ autoscaler::Activity activity_of(const std::string& text) {
   throw std::runtime_error("unknown state " + text);
 }
 
-autoscaler::ClusterConfig config_of(const json& item) {
-  autoscaler::ClusterConfig config;
-  config.allow_zero_initial_scale = flag(item, "allow_zero_initial_scale");
-  config.enable_scale_to_zero = flag(item, "enable_scale_to_zero");
-  config.initial_scale = count(item, "initial_scale");
-  config.progress_deadline = seconds_of(item, "progress_deadline_s");
-  config.scale_to_zero_grace_period = seconds_of(item, "scale_to_zero_grace_period_s");
-  config.scale_to_zero_pod_retention_period =
-      seconds_of(item, "scale_to_zero_pod_retention_period_s");
-  config.stable_window = seconds_of(item, "stable_window_s");
-  config.target_burst_capacity = number(item, "target_burst_capacity");
-  return config;
-}
-
 json requeue_seconds(const std::optional<Duration>& requeue) {
   if (!requeue) return json::array();
   return json::array({std::llround(to_seconds(*requeue))});
@@ -64,7 +50,7 @@ void play_active_condition(const json& item, Expect& expect) {
 
 void play_scale_to_zero(const json& item, Expect& expect) {
   const autoscaler::ScalingSpec spec = autoscaler::resolve(
-      config_of(value_of(item, "config")), strings(item, "annotations"), 0, reachability(item));
+      zero_config(value_of(item, "config")), strings(item, "annotations"), 0, reachability(item));
   const bool proxy = text(item, "sks_mode") == "Proxy";
   autoscaler::ScalerView view{
       .desired = count(item, "desired_scale"),

@@ -31,6 +31,7 @@ using vectors::seconds_of;
 using vectors::strings;
 using vectors::text;
 using vectors::value_of;
+using vectors::zero_config;
 
 json cases_of(const std::string& name) {
   std::ifstream file{std::string{VECTORS} + "/" + name + ".json"};
@@ -101,20 +102,6 @@ TEST(ReconcilerVectors, ActiveConditionsAreWrittenAsKnativeWritesThem) {
 }
 
 // --- scale_to_zero ---
-
-ClusterConfig zero_config(const json& item) {
-  ClusterConfig config;
-  config.allow_zero_initial_scale = flag(item, "allow_zero_initial_scale");
-  config.enable_scale_to_zero = flag(item, "enable_scale_to_zero");
-  config.initial_scale = count(item, "initial_scale");
-  config.progress_deadline = seconds_of(item, "progress_deadline_s");
-  config.scale_to_zero_grace_period = seconds_of(item, "scale_to_zero_grace_period_s");
-  config.scale_to_zero_pod_retention_period =
-      seconds_of(item, "scale_to_zero_pod_retention_period_s");
-  config.stable_window = seconds_of(item, "stable_window_s");
-  config.target_burst_capacity = number(item, "target_burst_capacity");
-  return config;
-}
 
 proto::HandedActivity handed_activity(const std::string& state) {
   if (state == "active") return proto::HandedActivity::active;
