@@ -58,12 +58,8 @@ class ClusterPlatformTest : public ::testing::Test {
   }
 
   void start() {
-    kube::Access access;
-    access.address = api_.address();
-    access.server_name = "127.0.0.1";
-    access.tls = false;
     platform_ = std::make_unique<ClusterPlatform>(
-        io_, clock_, log_, std::move(*kube::Client::make(io_, clock_, log_, std::move(access))),
+        io_, clock_, log_, std::move(*kube::Client::make(io_, clock_, log_, api_.access())),
         ClusterSpec{.system_space = "sluice-system"}, nobody_, doors_);
     platform_->start([this] { begun_ = true; });
   }

@@ -156,6 +156,14 @@ net::Address FakeApi::address() const {
   return {.host = "127.0.0.1", .port = acceptor_.local_endpoint().port(), .path = {}};
 }
 
+Access FakeApi::access() const {
+  Access access;
+  access.address = address();
+  access.server_name = "127.0.0.1";
+  access.tls = false;
+  return access;
+}
+
 std::size_t FakeApi::count(std::string_view method, std::string_view target) const {
   return static_cast<std::size_t>(std::count_if(seen_.begin(), seen_.end(), [&](const Seen& each) {
     return each.method == method && each.target.starts_with(target);

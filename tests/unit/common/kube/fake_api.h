@@ -1,6 +1,7 @@
 #pragma once
 
 #include "common/http/h1_codec.h"
+#include "common/kube/access.h"
 #include "common/net/byte_buffer.h"
 #include "common/net/stream.h"
 #include "common/net/tls_context.h"
@@ -53,6 +54,9 @@ class FakeApi {
   FakeApi& operator=(const FakeApi&) = delete;
 
   [[nodiscard]] net::Address address() const;
+
+  /// How a client reaches it in the clear, without a token.
+  [[nodiscard]] Access access() const;
 
   [[nodiscard]] const std::vector<Seen>& seen() const { return seen_; }
 

@@ -21,11 +21,7 @@ class KubeGroupPresence : public ::testing::Test {
 
   void ask_of(FakeApi::Script script) {
     api_ = std::make_unique<FakeApi>(io_, std::move(script));
-    Access access;
-    access.address = api_->address();
-    access.server_name = "127.0.0.1";
-    access.tls = false;
-    client_ = std::move(*Client::make(io_, clock_, log_, std::move(access)));
+    client_ = std::move(*Client::make(io_, clock_, log_, api_->access()));
     presence_ = std::make_unique<GroupPresence>(io_, *client_, "keda.sh");
     presence_->start([this](bool there) { told_ += there ? "there " : "absent "; });
   }

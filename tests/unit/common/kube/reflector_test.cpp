@@ -65,11 +65,7 @@ class KubeReflector : public ::testing::Test, public ObjectSink {
  protected:
   void follow(FakeApi::Script script, Collection collection = {.path = "/api/v1/pods"}) {
     api_ = std::make_unique<FakeApi>(io_, std::move(script));
-    Access access;
-    access.address = api_->address();
-    access.server_name = "127.0.0.1";
-    access.tls = false;
-    client_ = std::move(*Client::make(io_, clock_, log_, std::move(access)));
+    client_ = std::move(*Client::make(io_, clock_, log_, api_->access()));
     reflector_ = std::make_unique<Reflector>(io_, clock_, random_, log_, *client_,
                                              std::move(collection), *this);
     reflector_->start();
@@ -297,11 +293,7 @@ TEST(KubeInformer, TellsValuesThatChangedAndKeepsTheLastGoodOne) {
                                    event("MODIFIED", config(4, R"({"k":nonsense})")) +
                                    event("MODIFIED", config(5, R"({"k":"2"})")));
               }};
-  Access access;
-  access.address = api.address();
-  access.server_name = "127.0.0.1";
-  access.tls = false;
-  const auto client = std::move(*Client::make(io, clock, log, access));
+  const auto client = std::move(*Client::make(io, clock, log, api.access()));
   std::string told;
   Informer<StringMap> informer{
       io,

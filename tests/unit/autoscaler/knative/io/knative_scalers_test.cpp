@@ -117,11 +117,7 @@ class Listener final : public PodWatchListener {
 class KnativeScalersTest : public ::testing::Test {
  protected:
   void start(bool shadow = false) {
-    kube::Access access;
-    access.address = api.address();
-    access.server_name = "127.0.0.1";
-    access.tls = false;
-    client = std::move(*kube::Client::make(io, clock, log, std::move(access)));
+    client = std::move(*kube::Client::make(io, clock, log, api.access()));
     KnativeScalers::Rules rules;
     rules.owns = [this](const RevisionId&) { return owned; };
     rules.taken = [this](const RevisionId&) { return taken; };

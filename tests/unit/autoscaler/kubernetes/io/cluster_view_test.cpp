@@ -54,11 +54,7 @@ class ClusterViewTest : public ::testing::Test {
   }
 
   void start() {
-    kube::Access access;
-    access.address = api_.address();
-    access.server_name = "127.0.0.1";
-    access.tls = false;
-    client_ = std::move(*kube::Client::make(io_, clock_, log_, std::move(access)));
+    client_ = std::move(*kube::Client::make(io_, clock_, log_, api_.access()));
     ClusterView::Events events;
     events.touched = [](const RevisionId&) {};
     events.gone = [](const RevisionId&) {};

@@ -16,12 +16,8 @@ using kube::testing::Seen;
 class ObjectWriterTest : public ::testing::Test {
  protected:
   ObjectWriterTest() {
-    kube::Access access;
-    access.address = api_.address();
-    access.server_name = "127.0.0.1";
-    access.tls = false;
     client_ = std::move(
-        *kube::Client::make(io_, clock_, log_, std::move(access), {.per_second = 20, .burst = 1}));
+        *kube::Client::make(io_, clock_, log_, api_.access(), {.per_second = 20, .burst = 1}));
     writer_ = std::make_unique<ObjectWriter>(*client_, clock_);
   }
 
