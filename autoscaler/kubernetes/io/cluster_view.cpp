@@ -228,7 +228,7 @@ bool ClusterView::needed_known() const {
   return std::all_of(all.begin(), all.end(), [](const auto& each) { return each.second->synced; });
 }
 
-// A server that was away until now has not kept them back: they come with the rest.
+// Where anything else is missing too, the server has told nothing yet, and they come with the rest.
 void ClusterView::do_without_others() {
   if (!needed_known()) return;
   others_wanted_ = false;

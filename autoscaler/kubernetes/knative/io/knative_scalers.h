@@ -32,8 +32,8 @@ class KnativeScalers {
   struct Rules {
     std::function<bool(const RevisionId&)> owns;   ///< it is this replica's to scale
     std::function<bool(const RevisionId&)> taken;  ///< a RequestScaler has that name
-    std::function<void()> confirm = [] {
-    };  ///< asked before anything is written: is `owns` still so?
+    /// Called before anything is written, and calls owners_changed() if `owns` is no longer so.
+    std::function<void()> confirm = [] {};
     std::string domain = "cluster.local";
     bool shadow = false;
   };
