@@ -191,8 +191,11 @@ std::optional<std::int32_t> plan_target(const PodAutoscalerSight& sight) {
   return sight.order->replicas;
 }
 
+// While it activates, nothing wanted is nothing known: -1 (autoscaler.md 8.3, step 4).
 std::int32_t shown_want(const ScaleReport& report) {
-  return report.activity == Activity::inactive ? 0 : report.desired;
+  if (report.activity == Activity::inactive) return 0;
+  if (report.activity == Activity::activating && report.desired == 0) return -1;
+  return report.desired;
 }
 
 PodAutoscaler::Status plan_status(const PodAutoscalerSight& sight, TimePoint now) {

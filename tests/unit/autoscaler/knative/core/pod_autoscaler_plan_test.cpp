@@ -188,6 +188,17 @@ TEST_F(PodAutoscalerPlanTest, PodsOnTheirWayLeaveRequestsQueued) {
             "Active=Unknown/Queued Ready=Unknown/Queued SKSReady=True ScaleTargetInitialized=True");
 }
 
+TEST_F(PodAutoscalerPlanTest, WhileItActivatesNothingWantedIsNothingKnown) {
+  ready_ = 0;
+  order_.report.activity = Activity::activating;
+  order_.report.desired = 0;
+  object_.status.desired = 3;
+  was("Unknown");
+  EXPECT_EQ(conditions(),
+            "Active=Unknown/Queued Ready=Unknown/Queued SKSReady=True ScaleTargetInitialized=True");
+  EXPECT_EQ(plan_status(sight(), kNow).desired, 3);
+}
+
 TEST_F(PodAutoscalerPlanTest, InactiveWantsNothingThoughTheLastPodStillStands) {
   order_.report.activity = Activity::inactive;
   EXPECT_EQ(conditions(),
