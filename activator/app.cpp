@@ -221,7 +221,7 @@ Result<int, Problem> App::open_link() {
   if (!own.is_unix() && (own.host.empty() || own.host == "0.0.0.0" || own.host == "::")) {
     reached.host = config_.pod_ip;
   }
-  auto stream = AutoscalerStream::make(io_, clock_, log_,
+  auto stream = AutoscalerStream::make(io_, log_,
                                        {.targets = replicas(),
                                         .tls_dir = config_.rpc_tls_dir,
                                         .tls_name = autoscaler_ ? autoscaler_->host : std::string{},

@@ -22,7 +22,7 @@ std::optional<Duration> QueuePace::least_wait(std::int32_t ahead, TimePoint now)
   }
   const std::size_t known = std::min<std::size_t>(spans_, kSpans);
   const auto last = rates_.begin() + static_cast<std::ptrdiff_t>(known);
-  const double finished = double{*std::max_element(rates_.begin(), last)};
+  const double finished = static_cast<double>(*std::max_element(rates_.begin(), last));
   const double best = std::max(finished, admitted_ / to_seconds(kSpan));
   if (best <= 0) {
     return std::nullopt;

@@ -8,22 +8,16 @@
 
 namespace sluice::activator {
 
-AutoscalerStream::AutoscalerStream(boost::asio::io_context& io, const Clock& clock,
-                                   const log::Logger& log, StreamSpec spec, PeerEvents events)
-    : io_{io},
-      clock_{clock},
-      log_{log},
-      spec_{std::move(spec)},
-      events_{std::move(events)},
-      link_{spec_.self} {}
+AutoscalerStream::AutoscalerStream(boost::asio::io_context& io, const log::Logger& log,
+                                   StreamSpec spec, PeerEvents events)
+    : io_{io}, log_{log}, spec_{std::move(spec)}, events_{std::move(events)}, link_{spec_.self} {}
 
 AutoscalerStream::~AutoscalerStream() = default;
 
 Result<std::unique_ptr<AutoscalerStream>, Problem> AutoscalerStream::make(
-    boost::asio::io_context& io, const Clock& clock, const log::Logger& log, StreamSpec spec,
-    PeerEvents events) {
+    boost::asio::io_context& io, const log::Logger& log, StreamSpec spec, PeerEvents events) {
   std::unique_ptr<AutoscalerStream> made{
-      new AutoscalerStream{io, clock, log, std::move(spec), std::move(events)}};
+      new AutoscalerStream{io, log, std::move(spec), std::move(events)}};
   for (const std::string& target : made->spec_.targets) {
     if (auto problem = made->add(target)) return std::move(*problem);
   }

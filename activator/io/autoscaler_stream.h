@@ -5,7 +5,6 @@
 #include "common/base/result.h"
 #include "common/log/log.h"
 #include "common/rpc/client.h"
-#include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
 
@@ -26,10 +25,9 @@ struct StreamSpec {
 /// Our own autoscaler, by the stream of protocols.md 3: carries out what AutoscalerLink says.
 class AutoscalerStream final : public AutoscalerPeer {
  public:
-  /// `clock` and `log` outlive this. Problem: a file of tls_dir that cannot be read.
+  /// `log` outlives this. Problem: a file of tls_dir that cannot be read.
   [[nodiscard]] static Result<std::unique_ptr<AutoscalerStream>, Problem> make(
-      boost::asio::io_context& io, const Clock& clock, const log::Logger& log, StreamSpec spec,
-      PeerEvents events);
+      boost::asio::io_context& io, const log::Logger& log, StreamSpec spec, PeerEvents events);
 
   ~AutoscalerStream() override;
 
@@ -51,8 +49,8 @@ class AutoscalerStream final : public AutoscalerPeer {
     bool told = false;  // that it cannot be reached
   };
 
-  AutoscalerStream(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
-                   StreamSpec spec, PeerEvents events);
+  AutoscalerStream(boost::asio::io_context& io, const log::Logger& log, StreamSpec spec,
+                   PeerEvents events);
 
   [[nodiscard]] std::optional<Problem> add(const std::string& target);
   void settle();
@@ -63,7 +61,6 @@ class AutoscalerStream final : public AutoscalerPeer {
   void pump_all();
 
   boost::asio::io_context& io_;
-  const Clock& clock_;
   const log::Logger& log_;
   StreamSpec spec_;
   PeerEvents events_;

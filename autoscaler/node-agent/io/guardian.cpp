@@ -61,7 +61,7 @@ int launch(const Guardian::Options& options, int line, pid_t& pid) {
 }  // namespace
 
 Guardian::Guardian(asio::io_context& io, const log::Logger& log, Options options)
-    : io_{io}, log_{log}, options_{std::move(options)}, line_{io}, timer_{io} {}
+    : log_{log}, options_{std::move(options)}, line_{io}, timer_{io} {}
 
 Guardian::~Guardian() = default;
 

@@ -58,7 +58,6 @@ class Guardian {
   void again();
   void bury();
 
-  boost::asio::io_context& io_;  // of App
   const log::Logger& log_;       // of App
   Options options_;
   Clock clock_;

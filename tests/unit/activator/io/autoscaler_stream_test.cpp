@@ -23,8 +23,7 @@ class AutoscalerStreamTest : public testing::Test {
 
   void open(std::vector<std::string> targets) {
     auto made = AutoscalerStream::make(
-        io, clock, log,
-        {.targets = std::move(targets), .tls_dir = {}, .self = {"a", "127.0.0.1:1", "1"}},
+        io, log, {.targets = std::move(targets), .tls_dir = {}, .self = {"a", "127.0.0.1:1", "1"}},
         {.on_state = [](const auto&) {},
          .on_gone = [](const auto&) {},
          .on_reached = [this] { ++reached; },
@@ -49,7 +48,6 @@ class AutoscalerStreamTest : public testing::Test {
   }
 
   boost::asio::io_context io;
-  Clock clock;
   log::Logger log{"test", log::Severity::error};
   std::unique_ptr<AutoscalerStream> stream;
   int reached = 0;

@@ -59,7 +59,7 @@ class ClusterPlatformTest : public ::testing::Test {
 
   void start() {
     platform_ = std::make_unique<ClusterPlatform>(
-        io_, clock_, log_, std::move(*kube::Client::make(io_, clock_, log_, api_.access())),
+        io_, clock_, log_, *kube::Client::make(io_, clock_, log_, api_.access()),
         ClusterSpec{.system_space = "sluice-system"}, nobody_, doors_);
     platform_->start([this] { begun_ = true; });
   }

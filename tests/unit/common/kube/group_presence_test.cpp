@@ -21,7 +21,7 @@ class KubeGroupPresence : public ::testing::Test {
 
   void ask_of(FakeApi::Script script) {
     api_ = std::make_unique<FakeApi>(io_, std::move(script));
-    client_ = std::move(*Client::make(io_, clock_, log_, api_->access()));
+    client_ = *Client::make(io_, clock_, log_, api_->access());
     presence_ = std::make_unique<GroupPresence>(io_, *client_, "keda.sh");
     presence_->start([this](bool there) { told_ += there ? "there " : "absent "; });
   }

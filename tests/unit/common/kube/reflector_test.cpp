@@ -65,7 +65,7 @@ class KubeReflector : public ::testing::Test, public ObjectSink {
  protected:
   void follow(FakeApi::Script script, Collection collection = {.path = "/api/v1/pods"}) {
     api_ = std::make_unique<FakeApi>(io_, std::move(script));
-    client_ = std::move(*Client::make(io_, clock_, log_, api_->access()));
+    client_ = *Client::make(io_, clock_, log_, api_->access());
     reflector_ = std::make_unique<Reflector>(io_, clock_, random_, log_, *client_,
                                              std::move(collection), *this);
     reflector_->start();
@@ -293,7 +293,7 @@ TEST(KubeInformer, TellsValuesThatChangedAndKeepsTheLastGoodOne) {
                                    event("MODIFIED", config(4, R"({"k":nonsense})")) +
                                    event("MODIFIED", config(5, R"({"k":"2"})")));
               }};
-  const auto client = std::move(*Client::make(io, clock, log, api.access()));
+  const auto client = *Client::make(io, clock, log, api.access());
   std::string told;
   Informer<StringMap> informer{
       io,

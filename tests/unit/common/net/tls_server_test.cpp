@@ -15,7 +15,7 @@ const std::string kHello = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
 // A base that comes first, since the server's sessions need their context to the last.
 struct TlsOfServer {
-  TlsOfServer() { context = std::move(*TlsContext::make({}, make_pair_for("first"))); }
+  TlsOfServer() { context = *TlsContext::make({}, make_pair_for("first")); }
 
   std::unique_ptr<TlsContext> context;
 };

@@ -41,7 +41,7 @@ class TlsUpstreamTest : protected Authorities, public Stage {
   ~TlsUpstreamTest() override { io_.stop(); }
 
   void serve(const TlsPair& pair, TlsSettings settings = {}) {
-    pod_context = std::move(*TlsContext::make(std::move(settings), pair));
+    pod_context = *TlsContext::make(std::move(settings), pair);
     pod_gateway_.on_begin = [this](Exchange& exchange) {
       secure_ = exchange.secure();
       version_ = exchange.request().version_major;

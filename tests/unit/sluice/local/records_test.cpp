@@ -111,11 +111,9 @@ TEST(ServiceLog, RotatesAndReadsAcrossFiles) {
                  {.file_bytes_max = 1000, .files_max = 3, .memory_lines = 5});
   for (int i = 0; i < 200; ++i) log.append(kTime, "r", std::to_string(i));
 
-  std::uintmax_t total = 0;
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
     EXPECT_LE(entry.file_size(), 1000U);
-    total += entry.file_size();
     ++files;
   }
   EXPECT_EQ(files, 3);

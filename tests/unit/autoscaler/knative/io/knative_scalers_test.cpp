@@ -117,7 +117,7 @@ class Listener final : public PodWatchListener {
 class KnativeScalersTest : public ::testing::Test {
  protected:
   void start(bool shadow = false) {
-    client = std::move(*kube::Client::make(io, clock, log, api.access()));
+    client = *kube::Client::make(io, clock, log, api.access());
     KnativeScalers::Rules rules;
     rules.owns = [this](const RevisionId&) { return owned; };
     rules.taken = [this](const RevisionId&) { return taken; };

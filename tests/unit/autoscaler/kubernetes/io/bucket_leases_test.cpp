@@ -71,7 +71,7 @@ class BucketLeasesTest : public ::testing::Test {
 
   std::unique_ptr<Replica> start(int number) {
     auto replica = std::make_unique<Replica>();
-    replica->client = std::move(*kube::Client::make(io, clock, log, api.access()));
+    replica->client = *kube::Client::make(io, clock, log, api.access());
     const std::string digit = std::to_string(number);
     replica->leases = std::make_unique<BucketLeases>(
         io, clock, random, log, *replica->client,

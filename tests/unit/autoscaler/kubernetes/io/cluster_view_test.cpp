@@ -54,7 +54,7 @@ class ClusterViewTest : public ::testing::Test {
   }
 
   void start() {
-    client_ = std::move(*kube::Client::make(io_, clock_, log_, api_.access()));
+    client_ = *kube::Client::make(io_, clock_, log_, api_.access());
     ClusterView::Events events;
     events.touched = [](const RevisionId&) {};
     events.gone = [](const RevisionId&) {};

@@ -39,8 +39,8 @@ PolicySettings settings() {
 struct Agent {
   Agent(boost::asio::io_context& io, const FixtureTree& tree, const FakeRuntime& runtime,
         ControlLoop::Options options)
-      : journal{std::move(*JournalFile::open(tree.root()))},
-        memory{std::move(*MemorySense::open("cgroup:/node", tree.root()))},
+      : journal{*JournalFile::open(tree.root())},
+        memory{*MemorySense::open("cgroup:/node", tree.root())},
         client{io, {.sockets = {runtime.socket()}}},
         watch{client, clock, {.root = tree.root()}},
         loop{{.io = io,
