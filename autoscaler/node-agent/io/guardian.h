@@ -58,7 +58,7 @@ class Guardian {
   void again();
   void bury();
 
-  const log::Logger& log_;       // of App
+  const log::Logger& log_;  // of App
   Options options_;
   Clock clock_;
   boost::asio::posix::stream_descriptor line_;

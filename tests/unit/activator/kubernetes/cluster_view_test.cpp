@@ -389,11 +389,11 @@ TEST(ClusterView, AgreesWithANaiveTwinOverRandomSteps) {
     for (const char* name : {"r0", "r1"}) {
       std::string want;
       for (const auto& [key, one] : pods) {
-        const auto& labels = one.labels;
+        const auto& has = one.labels;
         const bool selected = std::any_of(services.begin(), services.end(), [&](const auto& entry) {
           const PodSelection& wanted = entry.second;
           return wanted.revision.name == name && !wanted.selector.empty() &&
-                 std::includes(labels.begin(), labels.end(), wanted.selector.begin(),
+                 std::includes(has.begin(), has.end(), wanted.selector.begin(),
                                wanted.selector.end());
         });
         if (selected) want += key + "=" + one.ip + " ";

@@ -16,8 +16,7 @@ using kube::testing::Seen;
 class ObjectWriterTest : public ::testing::Test {
  protected:
   ObjectWriterTest() {
-    client_ = std::move(
-        *kube::Client::make(io_, clock_, log_, api_.access(), {.per_second = 20, .burst = 1}));
+    client_ = *kube::Client::make(io_, clock_, log_, api_.access(), {.per_second = 20, .burst = 1});
     writer_ = std::make_unique<ObjectWriter>(*client_, clock_);
   }
 
