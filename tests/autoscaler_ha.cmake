@@ -1,5 +1,5 @@
 # Several autoscaler replicas: who holds which bucket, and what is handed over.
-sluice_test(lease_election_test
+sluice_test(lease_election_test LABEL simulation
   SOURCES unit/autoscaler/core/lease_election_test.cpp unit/autoscaler/core/lease_world_test.cpp
   DEPS sluice::autoscaler_core)
 sluice_test(hand_over_test
