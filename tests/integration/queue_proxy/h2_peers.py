@@ -1,6 +1,7 @@
 """An HTTP/2 client and a container that speaks it, on Debian's python3-h2: a strict reader of what
 the sidecar sends."""
 
+import contextlib
 import socket
 import threading
 
@@ -187,7 +188,8 @@ class Client(Peer):
             self.h2.send_headers(number, fields, end_stream=end and body is None)
             self.flush()
         if body is not None:
-            self.send_data(number, body, end)
+            with contextlib.suppress(h2.exceptions.StreamClosedError):  # answered before it is all sent
+                self.send_data(number, body, end)
         return stream
 
     def over(self, stream):
