@@ -37,10 +37,12 @@ class Probe:
         """Until condition(heard), which is asked after every line."""
         deadline = Deadline(seconds)
         with self.changed:
-            while not condition(self.heard):
-                if not self.changed.wait(deadline.left()) and deadline.passed():
-                    raise AssertionError(f'after {seconds} s still not: {what}; heard {self.heard[-20:]}')
-        return self
+            while not condition(self.heard) and not deadline.passed():
+                self.changed.wait(deadline.left())
+            if condition(self.heard):
+                return self
+        raise AssertionError(
+            f'after {seconds} s still not: {what}; heard {self.heard[-20:]}; {self.ask("state")}')
 
     def wait_line(self, line, seconds=PATIENCE):
         return self.wait(lambda heard: line in heard, line, seconds)

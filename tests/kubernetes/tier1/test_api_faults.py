@@ -244,8 +244,9 @@ class Unreachable(FaultedCase):
         eventually(lambda: self.writes_of(private), 'it tries to write', SECONDS)
         mark = self.proxy.mark()
 
-        eventually(lambda: len(self.writes_of(private, mark)) >= 4, 'it tries again', SECONDS)
+        eventually(lambda: len(self.writes_of(private, mark)) >= 6, 'it tries again', SECONDS)
 
         at = [one.at for one in self.writes_of(private, mark)]
         pauses = [later - earlier for earlier, later in zip(at, at[1:])]
-        self.assertEqual(pauses, sorted(pauses))
+        self.assertEqual(max(pauses), pauses[-1])  # they grow
+        self.assertGreater(pauses[-1], 10 * min(pauses))

@@ -145,12 +145,15 @@ class Objects(ScalingCase):
         activator.stand_for(port)
         self.wait_routed('web', {(activator.ip, port)})
         eventually(lambda: self.events_are_out(running), 'nothing is on its way')
-        before = self.writes(running)
 
-        # Twenty reports are five evaluations.
-        eventually(lambda: activator.hold('web', self.place.name) and activator.said > 20, 'some time has passed', 60)
+        def written_during(reports):
+            before, until = self.writes(running), activator.said + reports
+            eventually(lambda: activator.hold('web', self.place.name) and activator.said > until,
+                       'some time has passed', 60)
+            return self.writes(running) - before
 
-        self.assertEqual(self.writes(running), before)
+        eventually(lambda: written_during(4) == 0, 'what was begun is written', 60)
+        self.assertEqual(written_during(20), 0)  # five evaluations
 
     def writes(self, running):
         return self.metric(running, 'sluice_kubernetes_requests_total{kind="write"}')
