@@ -6,7 +6,7 @@
 
 #include <optional>
 
-// Stats that come over WebSocket, from Knative's activators or from another replica.
+// Stats as they come: pushed by Knative's activators or another replica, or scraped from a sidecar.
 namespace sluice::autoscaler {
 
 [[nodiscard]] Stat figures_of(const proto::Stat& stat);
