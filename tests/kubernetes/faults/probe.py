@@ -41,8 +41,8 @@ class Probe:
                 self.changed.wait(deadline.left())
             if condition(self.heard):
                 return self
-        raise AssertionError(
-            f'after {seconds} s still not: {what}; heard {self.heard[-20:]}; {self.ask("state")}')
+        state = self.ask('state') if self.process.poll() is None else ENDED
+        raise AssertionError(f'after {seconds} s still not: {what}; heard {self.heard[-20:]}; {state}')
 
     def wait_line(self, line, seconds=PATIENCE):
         return self.wait(lambda heard: line in heard, line, seconds)

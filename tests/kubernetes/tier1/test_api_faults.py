@@ -248,5 +248,5 @@ class Unreachable(FaultedCase):
 
         at = [one.at for one in self.writes_of(private, mark)]
         pauses = [later - earlier for earlier, later in zip(at, at[1:])]
-        self.assertEqual(max(pauses), pauses[-1])  # they grow
-        self.assertGreater(pauses[-1], 10 * min(pauses))
+        for earlier, later in zip(pauses, pauses[2:]):  # each at least doubles the last but one, whatever chance adds
+            self.assertGreater(later, earlier)

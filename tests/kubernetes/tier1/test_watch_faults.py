@@ -96,7 +96,7 @@ class Cuts(FollowCase):
         self.make(*names)
 
         for name in names:
-            self.wait_put(probe, name, seconds=3 * SECONDS)  # the pauses between five cuts may come to 50 s
+            self.wait_put(probe, name, seconds=3 * SECONDS)  # five watches, and a head may take 30 s
         self.assertEqual(self.puts(probe, *names), [1] * 12)
         self.assertEqual(probe.counts()['lists'], 1)
 
