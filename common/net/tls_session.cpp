@@ -103,8 +103,10 @@ class OpenSslSession final : public TlsSession {
       std::size_t got = 0;
       const int result = SSL_read_ex(ssl_.get(), to + step.bytes, size - step.bytes, &got);
       if (result <= 0) {
+        const TlsStep::State state = state_after(result);
+        over_ = state == TlsStep::State::ended || state == TlsStep::State::failed;
         // What came before an end or a failure is delivered first: both repeat themselves.
-        if (step.bytes == 0) step.state = state_after(result);
+        if (step.bytes == 0) step.state = state;
         return step;
       }
       step.bytes += got;
@@ -132,7 +134,7 @@ class OpenSslSession final : public TlsSession {
   }
 
   bool may_have_more() const override {
-    return wire_.may_have_more || SSL_has_pending(ssl_.get()) != 0;
+    return over_ || wire_.may_have_more || SSL_has_pending(ssl_.get()) != 0;
   }
 
   void close_notify() override {
@@ -235,6 +237,7 @@ class OpenSslSession final : public TlsSession {
   Wire wire_;
   std::string also_named_;
   std::string problem_;
+  bool over_ = false;  // a read has met the end, of which the socket may never tell
   std::unique_ptr<SSL, FreeSsl> ssl_;
 };
 

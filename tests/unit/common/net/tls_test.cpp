@@ -248,6 +248,32 @@ TEST_F(TlsPairTest, HandsOverDecryptedBytesWithoutTheSocketAndNeverInline) {
   EXPECT_FALSE(inlined);
 }
 
+// A peer may wait for our side to close the connection: nothing more comes from the socket then.
+TEST_F(TlsPairTest, TellsAnEndThatCameWithTheLastBytesAlthoughTheSocketStaysOpen) {
+  meet({});
+  client_->send("last words");
+  client_->finish_sending();
+  asio::io_context io{1};
+  Stream stream{Socket{io, asio::generic::stream_protocol{AF_UNIX, 0}, ::dup(server_fd_)},
+                std::move(server_)};
+  std::string got;
+  boost::system::error_code seen;
+  char bytes[64];
+  std::function<void()> read = [&] {
+    stream.async_read_some(asio::buffer(bytes),
+                           [&](const boost::system::error_code& ec, std::size_t size) {
+                             got.append(bytes, size);
+                             seen = ec;
+                             if (!ec) read();
+                           });
+  };
+  read();
+  io.run_for(std::chrono::seconds{10});
+
+  EXPECT_EQ(got, "last words");
+  EXPECT_EQ(seen, asio::error::eof);
+}
+
 TEST_F(TlsPairTest, EndsOperationsThatWaitWhenTheStreamIsClosed) {
   meet({});
   asio::io_context io{1};
