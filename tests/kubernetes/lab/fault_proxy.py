@@ -9,6 +9,7 @@
 """
 
 import asyncio
+import copy
 import dataclasses
 import ssl
 import threading
@@ -247,7 +248,7 @@ class FaultProxy:
                 fault, when, times = one
                 if times != 0 and when(request):
                     one[2] = None if times is None else times - 1
-                    return fault
+                    return copy.copy(fault)  # one that counts counts anew
         return None
 
     async def exchange(self, request, fault, raw, behind, writer):

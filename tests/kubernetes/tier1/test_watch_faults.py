@@ -44,8 +44,8 @@ class FollowCase(LabCase):
         """How often each was told."""
         return [probe.heard.count(self.line('put', name)) for name in names]
 
-    def wait_put(self, probe, name, times=1, seconds=SECONDS):
-        probe.wait(lambda heard: heard.count(self.line('put', name)) >= times, f'{name} is told', seconds)
+    def wait_put(self, probe, name, times=1):
+        probe.wait(lambda heard: heard.count(self.line('put', name)) >= times, f'{name} is told', SECONDS)
 
     def wait_problem(self, probe, part):
         eventually(lambda: part in probe.state()['problem'], f'the problem names {part}', SECONDS)
@@ -96,7 +96,7 @@ class Cuts(FollowCase):
         self.make(*names)
 
         for name in names:
-            self.wait_put(probe, name, seconds=3 * SECONDS)  # five watches, and a head may take 30 s
+            self.wait_put(probe, name)
         self.assertEqual(self.puts(probe, *names), [1] * 12)
         self.assertEqual(probe.counts()['lists'], 1)
 

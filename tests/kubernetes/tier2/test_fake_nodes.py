@@ -5,7 +5,7 @@ import socket
 from wire import eventually
 
 from lab.case import LabCase
-from lab.objects import addresses, fake, is_ready
+from lab.objects import fake, is_ready
 
 LATE = 1.5  # seconds: longer than anything else that a fake pod waits for
 
@@ -54,8 +54,7 @@ class Fakes(LabCase):
         self.place.deploy('many', 200)
 
         self.wait_ready('many', 200, seconds=120)
-
-        self.assertEqual(len(addresses(self.place.slices('many'))), 200)
+        self.wait_endpoints('many', 200)
 
     def test_a_removed_namespace_is_gone(self):
         self.place.deploy('web', 1)
