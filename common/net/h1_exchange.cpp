@@ -16,7 +16,6 @@ constexpr std::size_t kFirstBuffer = 4 * 1024;
 constexpr std::size_t kKeptBuffer = 16 * 1024;
 constexpr std::size_t kLingerBytesMax = 256 * 1024;
 constexpr Duration kLingerTime = std::chrono::seconds{2};
-constexpr Duration kAnswerTime = std::chrono::seconds{60};  // for a client that does not read
 // A loopback peer that closes is an orphan a moment after its FIN is seen, so the first look may
 // come too early; later looks find a peer that half-closed and left afterwards.
 constexpr Duration kPeerCheckFirst = std::chrono::milliseconds{1};
@@ -314,7 +313,7 @@ void H1Exchange::tell(const http::OwnResponse& response, Timer fired) {
   if (write_client(out_, {})) {
     client_written();
   } else if (phase_ == Phase::answering) {
-    linger_due_ = server_.clock_.now() + kAnswerTime;
+    linger_due_ = server_.clock_.now() + server_.limits_.answer_timeout;
     arm_timer();
   }
 }

@@ -53,6 +53,7 @@ struct H2Connection::Callbacks {
     connection.head_bytes_ = 0;
     connection.head_began_ = connection.server_.clock_.now();
     connection.head_due_ = connection.head_began_ + connection.server_.limits_.head_timeout;
+    connection.head_id_ = frame->hd.stream_id;
     if (frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
       connection.arm_timer(connection.head_due_);
       connection.open_stream(frame->hd.stream_id);
@@ -236,7 +237,16 @@ bool H2Connection::close_if_idle() {
   if (!streams_.empty() || link_closed()) return false;
   nghttp2_session_terminate_session(session(), NGHTTP2_NO_ERROR);
   flush_soon();
+  watch_writing();
   return true;
+}
+
+// What is to be told to a client that takes nothing is never told: in the end nobody waits for it.
+void H2Connection::watch_writing() {
+  if (!blocked() || link_closed() || stuck_due_ != TimePoint{}) return;
+  stuck_at_ = bytes_sent();
+  stuck_due_ = server_.clock_.now() + server_.limits_.answer_timeout;
+  arm_timer(stuck_due_);
 }
 
 void H2Connection::drain() {
@@ -302,6 +312,8 @@ void H2Connection::open_stream(std::int32_t id) {
 void H2Connection::close_stream(H2Stream& stream) {
   nghttp2_session_set_stream_user_data(session(), stream.id_, nullptr);
   stream.on_closed();
+  // A head that the session refuses has no end that it tells.
+  if (stream.id_ == head_id_) head_due_ = {};
   // What ended with it may have moved its neighbours, so its place is asked for only now.
   std::unique_ptr<H2Stream>& place = streams_[stream.place_];
   std::swap(place, streams_.back());
@@ -372,6 +384,7 @@ bool H2Connection::claim_window(std::size_t bytes) {
 void H2Connection::reset(std::int32_t id, H2Error code) {
   nghttp2_submit_rst_stream(session(), NGHTTP2_FLAG_NONE, id, static_cast<std::uint32_t>(code));
   flush_soon();
+  watch_writing();
 }
 
 }  // namespace sluice::net

@@ -39,7 +39,7 @@ class H2Connection final : public Connection, private H2Link {
   friend class H2Stream;
   struct Callbacks;
 
-  enum class Wake : std::uint8_t { none, head, idle, unused, farewell, stream };
+  enum class Wake : std::uint8_t { none, head, idle, unused, farewell, stuck, stream };
 
   struct Due {
     TimePoint at = TimePoint::max();
@@ -55,6 +55,7 @@ class H2Connection final : public Connection, private H2Link {
   void add_stream(std::unique_ptr<H2Stream> stream);
   void open_stream(std::int32_t id);
   void close_stream(H2Stream& stream);
+  void watch_writing();
   [[nodiscard]] bool within_control_budget();
   void say_farewell();
 
@@ -88,9 +89,12 @@ class H2Connection final : public Connection, private H2Link {
   std::size_t claimed_most_ = 0;  // since memory was last given back
   TimePoint head_due_{};    // of the preface, or of a block whose end has not come
   TimePoint head_began_{};  // the newest head
+  std::int32_t head_id_ = 0;  // its stream
   TimePoint idle_due_{};
   TimePoint unused_due_{};
   TimePoint farewell_due_{};
+  TimePoint stuck_due_{};  // by when the client must have taken something
+  std::uint64_t stuck_at_ = 0;  // bytes sent when that began
   TimePoint timer_at_{};
   TimePoint budget_at_{};
   double control_budget_ = 0;

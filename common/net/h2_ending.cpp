@@ -8,12 +8,6 @@ namespace sluice::net {
 
 using http::Known;
 
-namespace {
-
-constexpr Duration kAnswerTime = std::chrono::seconds{60};  // for a client that does not read
-
-}  // namespace
-
 bool H2Stream::is_grpc() const {
   return head_.fields.get(Known::content_type).starts_with("application/grpc");
 }
@@ -107,7 +101,7 @@ void H2Stream::conclude(const Outcome& outcome) {
   timers_.set({});
   if (!begun_) return;
   begun_ = false;
-  linger_due_ = connection_.server_.clock_.now() + kAnswerTime;
+  linger_due_ = connection_.server_.clock_.now() + connection_.server_.limits_.answer_timeout;
   connection_.arm_timer(linger_due_);
   connection_.server_.gateway_.end(*this, outcome);
   connection_.server_.ended();

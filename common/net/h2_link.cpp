@@ -130,6 +130,7 @@ void H2Link::flush() {
       end();
       return;
     }
+    bytes_sent_ += static_cast<std::uint64_t>(sent);
     if (would_block) {
       written_ = static_cast<std::size_t>(sent);
       writing_ = true;
@@ -165,6 +166,7 @@ void H2Link::write_rest() {
       return;
     }
     written_ += bytes;
+    bytes_sent_ += bytes;
     if (written_ < out_.size()) {
       write_rest();
       return;

@@ -62,6 +62,12 @@ class H2Link {
 
   [[nodiscard]] bool link_closed() const { return closed_; }
 
+  /// Whether bytes wait for the peer to take others; nothing else is sent until then.
+  [[nodiscard]] bool blocked() const { return writing_; }
+
+  /// Bytes that the socket has taken so far, as a mark of progress.
+  [[nodiscard]] std::uint64_t bytes_sent() const { return bytes_sent_; }
+
   /// Gives back what only a busy connection needs.
   void trim_link();
 
@@ -92,6 +98,7 @@ class H2Link {
   ByteBuffer in_;
   std::string out_;
   std::size_t written_ = 0;  // of out_
+  std::uint64_t bytes_sent_ = 0;
   std::string first_bytes_;
   int operations_ = 0;
   bool started_ = false;

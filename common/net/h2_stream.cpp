@@ -5,6 +5,7 @@
 #include "common/net/h2_connection.h"
 #include "common/net/proxy_server.h"
 
+#include <utility>
 
 namespace sluice::net {
 
@@ -181,17 +182,18 @@ void H2Stream::on_client_data(std::string_view content) {
     return;
   }
   in_.put(content);
-  if (upstream_starved_) {
-    upstream_starved_ = false;
-    upstream_->resume(upstream_id_);
-  }
+  wake_upload();
 }
 
 void H2Stream::on_client_end() {
   client_done_ = true;
-  if (!upstream_starved_) return;
-  upstream_starved_ = false;
-  upstream_->resume(upstream_id_);
+  wake_upload();
+}
+
+// An upstream that answered early, failed or was let go may be gone while the body still comes.
+void H2Stream::wake_upload() {
+  const bool starved = std::exchange(upstream_starved_, false);
+  if (starved && upstream_ != nullptr) upstream_->resume(upstream_id_);
 }
 
 H2UpstreamUser::Body H2Stream::read_request_body(char* to, std::size_t room) {

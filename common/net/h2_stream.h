@@ -65,6 +65,7 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
   void begin();
   void submit_upstream();
   void detach();
+  void wake_upload();
   void start_response(const http::HeaderBlock& block, bool has_body);
   void answer(const http::OwnResponse& response, Timer fired);
   void more_response();

@@ -18,6 +18,7 @@ H2Connection::Due H2Connection::next_due() const {
   consider(idle_due_, Wake::idle);
   consider(unused_due_, Wake::unused);
   consider(farewell_due_, Wake::farewell);
+  consider(stuck_due_, Wake::stuck);
   for (const auto& stream : streams_) {
     const ExchangeTimers::Due of_stream = stream->next_due();
     if (of_stream.at < due.at) due = {of_stream.at, Wake::stream, stream.get(), of_stream.timer};
@@ -79,6 +80,14 @@ void H2Connection::wake(const Due& due) {
       return;
     case Wake::farewell:
       say_farewell();
+      return;
+    case Wake::stuck:
+      stuck_due_ = {};
+      if (bytes_sent() == stuck_at_) {
+        abandon();
+      } else {
+        watch_writing();
+      }
       return;
     case Wake::stream:
       due.stream->on_timeout(due.timer);

@@ -25,6 +25,7 @@ struct ServerLimits {
   std::uint32_t streams_max = 250;          ///< of one HTTP/2 connection at a time
   std::uint32_t control_frames_max = 1000;  ///< HTTP/2 frames that carry nothing, in ten seconds
   Duration head_timeout = std::chrono::seconds{60};
+  Duration answer_timeout = std::chrono::seconds{60};  ///< for a client that takes nothing of it
   Duration unused_timeout = std::chrono::minutes{10};  ///< between two requests of a connection
   Duration body_timeout{0};  ///< the client sends none of its body that long: 408; 0 = off
   /// An upload goes on after its response as long as it moves within this time.

@@ -1,32 +1,12 @@
 // HTTP/2 seen from a gateway that chooses pods: what may be sent elsewhere, and streams of one
-// client that go to several pods. Frames are written out: type, flags and stream are easily read
-// so.
+// client that go to several pods.
 
+#include "tests/unit/common/net/h2_frames.h"
 #include "tests/unit/common/net/stage.h"
 
 namespace sluice::net::testing {
 namespace {
 
-std::string frame(char type, char flags, char stream, const std::string& payload) {
-  std::string bytes{'\0', '\0',  static_cast<char>(payload.size()), type, flags, '\0', '\0',
-                    '\0', stream};
-  return bytes + payload;
-}
-
-constexpr char kData = 0;
-constexpr char kHeaders = 1;
-constexpr char kReset = 3;
-constexpr char kSettings = 4;
-constexpr char kGoaway = 7;
-constexpr char kEnds = 5;     // END_STREAM and END_HEADERS
-constexpr char kEndHead = 4;  // END_HEADERS
-
-const std::string kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(kSettings, 0, 0, "");
-const std::string kGetBlock{"\x82\x86\x84\x41\x01h"};   // GET http / h
-const std::string kPostBlock{"\x83\x86\x84\x41\x01h"};  // POST
-const std::string kRefusedStream{"\0\0\0\x07", 4};
-const std::string kGone = frame(kGoaway, 0, 0, std::string{"\0\0\0\0\0\0\0\0", 8});
-const std::string kOk = frame(kHeaders, kEnds, 1, "\x88");
 
 class H2RetryTest : public Stage {
  protected:
