@@ -122,6 +122,7 @@ struct Reflector::Inner {
   Backoff backoff;
   WatchLines lines;
   asio::steady_timer timer;
+  unsigned waits = 0;  // of the timer; the newest counts
   std::shared_ptr<bool> open = std::make_shared<bool>(true);
   Client::Call call;
 };
@@ -197,8 +198,9 @@ void Reflector::Inner::watch() {
 
 void Reflector::Inner::guard_initial() {
   timer.expires_after(kInitialSilence);
-  timer.async_wait([this, is_open = open, mine = round](const boost::system::error_code& ec) {
-    if (ec || !*is_open || !initial || mine != round) return;
+  timer.async_wait([this, is_open = open, mine = ++waits](const boost::system::error_code& ec) {
+    // A wait that was over may be told so although a pause has begun meanwhile.
+    if (ec || !*is_open || !initial || mine != waits) return;
     if (clock.now() - last_piece < kInitialSilence) {
       guard_initial();
       return;
@@ -363,8 +365,8 @@ void Reflector::Inner::expire() {
 
 void Reflector::Inner::pause(Duration wait) {
   timer.expires_after(wait);
-  timer.async_wait([this, is_open = open](const boost::system::error_code& ec) {
-    if (!ec && *is_open) proceed();
+  timer.async_wait([this, is_open = open, mine = ++waits](const boost::system::error_code& ec) {
+    if (!ec && *is_open && mine == waits) proceed();
   });
 }
 

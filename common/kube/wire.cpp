@@ -210,7 +210,9 @@ bool Wire::take_body(bool ended) {
     if (events_ != told) return false;
   }
   if (parser_.done() || (ended && parser_.finish_at_close())) {
-    reusable_ = !ended && head_.keep_alive && in_.empty() && head_.status != 101;
+    // An end that the session has read already is one that the socket may never tell.
+    const bool is_over = stream_.encrypted() && stream_.tls()->may_have_more();
+    reusable_ = !ended && !is_over && head_.keep_alive && in_.empty() && head_.status != 101;
     used_ = true;
     finish({});
     return false;

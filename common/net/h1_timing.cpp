@@ -86,6 +86,7 @@ void H1Exchange::on_wake(const Due& due) {
     case Wake::peer:
       peer_check_at_ = {};
       check_peer();
+      arm_timer();
       return;
     case Wake::expect:
       expect_due_ = {};

@@ -87,6 +87,7 @@ class PoolProbe final : private H2UpstreamUser {
   PoolProbeRequest request_;
   Done done_;
   boost::asio::steady_timer timer_;
+  unsigned waits_ = 0;  // of timer_; the newest counts
   http::ResponseHead response_;
   http::HeaderBlock trailers_;  // none
   std::string body_;

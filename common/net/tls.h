@@ -36,7 +36,7 @@ class TlsSession {
   [[nodiscard]] virtual TlsStep read(char* to, std::size_t size) = 0;
 
   /// Encrypts and sends from both parts what the socket takes now. Bytes that were not taken must
-  /// come first in the next write.
+  /// come first in the next write. Never `ended`.
   [[nodiscard]] virtual TlsStep write(std::string_view first, std::string_view second) = 0;
 
   /// Whether a read may find something although the socket reports nothing new.

@@ -121,7 +121,9 @@ class OpenSslSession final : public TlsSession {
       std::size_t sent = 0;
       const int result = write_record(first, second, sent);
       if (result <= 0) {
-        const TlsStep::State state = state_after(result);
+        TlsStep::State state = state_after(result);
+        // After the peer's own end the library takes a socket that is gone for that end again.
+        if (state == TlsStep::State::ended) state = TlsStep::State::failed;
         if (step.bytes == 0 || state == TlsStep::State::failed) step.state = state;
         return step;
       }

@@ -172,12 +172,14 @@ void UpstreamPool::rest(Attempt& attempt) {
 void UpstreamPool::dial_again_after(Attempt& attempt, Duration pause) {
   attempt.timer.expires_after(pause);
   ++attempt.pending;
-  attempt.timer.async_wait([this, &attempt, alive = alive_](const error_code& ec) {
-    if (!*alive) return;
-    --attempt.pending;
-    if (!ec && !attempt.answered) on_dial_timer(attempt);
-    release(attempt);
-  });
+  attempt.timer.async_wait(
+      [this, &attempt, alive = alive_, wait = ++attempt.waits](const error_code& ec) {
+        if (!*alive) return;
+        --attempt.pending;
+        // A wait that was over may be told so although the timer was set anew meanwhile.
+        if (!ec && !attempt.answered && wait == attempt.waits) on_dial_timer(attempt);
+        release(attempt);
+      });
 }
 
 void UpstreamPool::release(Attempt& attempt) {

@@ -92,7 +92,9 @@ Upstream* UpstreamPool::take_idle(UpstreamUser& user, bool checked) {
 
 void UpstreamPool::give_back(Upstream& upstream) {
   upstream.user_ = nullptr;
-  const bool usable = !upstream.ended_ && upstream.in.empty();
+  const TlsSession* const tls = upstream.stream.tls();
+  const bool usable =
+      !upstream.ended_ && upstream.in.empty() && (tls == nullptr || !tls->may_have_more());
   if (usable && !crowd_.empty()) {
     pace_.returned();
     hand_over(upstream);

@@ -161,6 +161,16 @@ TEST_F(TlsPairTest, WritesAfterTheClientHasFinished) {
   EXPECT_EQ(client_->seen(), "answer");
 }
 
+TEST_F(TlsPairTest, AWriteFailsOnceTheClientHasGoneAfterItsEnd) {
+  meet({});
+  client_->finish_sending();
+  char bytes[64];
+  ASSERT_EQ(server_->read(bytes, sizeof bytes).state, TlsStep::State::ended);
+  client_.reset();
+
+  EXPECT_EQ(server_->write("answer", {}).state, TlsStep::State::failed);
+}
+
 TEST_F(TlsPairTest, TakesAFreshKeyInMidstream) {
   meet({});
   client_->renew_keys();
