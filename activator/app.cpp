@@ -307,6 +307,7 @@ void App::tick() {
     }
     peer_->tick(stats, held(now), now);
     front_.sweep();
+    prober_.sweep();
     doors_.sweep();
     serving_tls_.look();
     if (config_.pods_over_tls) pod_tls_.look();

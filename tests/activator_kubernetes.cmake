@@ -1,4 +1,4 @@
-# The activator in a cluster: what it makes of the objects it is told of, and its ports.
+# The activator in a cluster: what it makes of the objects it is told of, its ports, and the pods it probes.
 set(cluster_tests ${CMAKE_CURRENT_SOURCE_DIR}/unit/activator/kubernetes)
 sluice_test(activator_cluster_test
   SOURCES ${cluster_tests}/cluster_view_test.cpp ${cluster_tests}/door_table_test.cpp
@@ -10,6 +10,9 @@ sluice_test(activator_cluster_objects_test
 sluice_test(activator_doors_test
   SOURCES ${cluster_tests}/scaler_doors_test.cpp unit/common/net/stage.cpp
   DEPS sluice::activator_doors)
+sluice_test(pod_prober_test
+  SOURCES unit/activator/io/pod_prober_test.cpp unit/common/net/stage.cpp
+  DEPS sluice::activator_io)
 sluice_test(activator_platform_test
   SOURCES ${cluster_tests}/cluster_platform_test.cpp unit/common/kube/fake_api.cpp
           unit/common/net/stage.cpp

@@ -144,7 +144,17 @@ void PodProber::drop(Watch& watch, const std::string& dest, TimePoint now) {
     run = runs_.erase(run);
   }
   front_.forget_pod(watch.revision, PodId{dest});
-  watch.pods.erase(dest);
+  const auto pod = watch.pods.find(dest);
+  if (std::unique_ptr<net::UpstreamPool> pool = std::move(pod->second.probed_in_clear)) {
+    pool->close();
+    leaving_.push_back(std::move(pool));
+  }
+  watch.pods.erase(pod);
+}
+
+// Reads of connections that were closed are answered by the loop, and must find their pool then.
+void PodProber::sweep() {
+  std::erase_if(leaving_, [](const auto& pool) { return pool->at_rest(); });
 }
 
 void PodProber::take(Watch& watch, const PlatformPod& pod, TimePoint now) {

@@ -108,6 +108,12 @@ class PodProber {
   /// Pods that the gateway may choose, of all revisions.
   [[nodiscard]] std::size_t listed() const { return listed_; }
 
+  /// Frees what dropped pods left behind; call now and then.
+  void sweep();
+
+  /// Dropped pods that wait for it: the prober's own connections to them may still be ending.
+  [[nodiscard]] std::size_t leaving() const { return leaving_.size(); }
+
  private:
   struct Watch;
   struct Run;
@@ -148,6 +154,7 @@ class PodProber {
   std::set<std::pair<TimePoint, std::size_t>> due_;
   std::optional<TimePoint> armed_;
   boost::asio::steady_timer timer_;
+  std::vector<std::unique_ptr<net::UpstreamPool>> leaving_;  // of dropped pods, closed
   Counts counts_;
   std::size_t listed_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -1,0 +1,124 @@
+#include "activator/io/pod_prober.h"
+
+#include "tests/unit/common/net/stage.h"
+
+#include <gtest/gtest.h>
+
+namespace sluice::activator {
+namespace {
+
+using net::testing::ScriptedUpstream;
+
+constexpr const char* kReady = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nqueue";
+
+class NoRoutes final : public Router {
+ public:
+  [[nodiscard]] Routed route(const http::RequestHead& /*head*/) override {
+    return http::response_for(Error::no_route);
+  }
+};
+
+class Nobody final : public FrontOwner {
+ public:
+  void on_poke(RevisionHandle /*revision*/, const RevisionStat& /*stat*/) override {}
+
+  void on_held(RevisionHandle /*revision*/) override {}
+
+  void on_pod_drained(RevisionHandle /*revision*/, const PodId& /*pod*/) override {}
+
+  [[nodiscard]] std::string cold_start(RevisionHandle /*revision*/, TimePoint /*arrived*/,
+                                       TimePoint /*dispatched*/) override {
+    return {};
+  }
+
+  void on_served(RevisionHandle /*revision*/, const Served& /*served*/) override {}
+};
+
+// No request is sent here.
+class NoTls final : public net::TlsSessions {
+ public:
+  [[nodiscard]] std::unique_ptr<net::TlsSession> make_session(int /*descriptor*/) override {
+    return nullptr;
+  }
+};
+
+// A pod whose requests are encrypted is probed in clear text, on connections of the prober's own.
+class PodProberTest : public ::testing::Test {
+ protected:
+  PodProberTest() {
+    prober_.set_door([this](RevisionHandle /*revision*/, net::Address& /*address*/) {
+      return net::UpstreamTls{.h1 = &tls_};
+    });
+    prober_.add(revision_, 0);
+  }
+
+  void pod_comes() {
+    const PlatformPod pod{.dest = sidecar_.address().text(),
+                          .name = "pod",
+                          .address = sidecar_.address(),
+                          .ready = true};
+    prober_.set_pods(revision_, {&pod, 1});
+  }
+
+  void pod_goes() { prober_.set_pods(revision_, {}); }
+
+  [[nodiscard]] bool until(const std::function<bool()>& done) {
+    for (int turn = 0; turn < 2000 && !done(); ++turn)
+      io_.run_one_for(std::chrono::milliseconds{5});
+    return done();
+  }
+
+  boost::asio::io_context io_{1};
+  Clock clock_;
+  NoRoutes routes_;
+  Nobody nobody_;
+  NoTls tls_;
+  ScriptedUpstream sidecar_{io_};
+  FrontGateway front_{io_, clock_, routes_, nobody_, {}};
+  PodProber prober_{io_, clock_, front_, {.probe_timeout = std::chrono::minutes{1}}, {}};
+  RevisionHandle revision_ = front_.add({.id = {"shop", "web"}, .throttler = {}, .timeouts = {}});
+};
+
+// That nothing reads what is freed is for the address sanitizer to say.
+TEST_F(PodProberTest, TheIdleConnectionOfAPodThatGoesIsClosedBeforeItsPoolGoes) {
+  sidecar_.play({{kReady}});
+  pod_comes();
+  ASSERT_TRUE(until([&] { return prober_.pods(revision_).usable == 1; }));
+  ASSERT_EQ(sidecar_.connections(), 1U);
+
+  pod_goes();
+  EXPECT_EQ(prober_.leaving(), 1U);
+
+  EXPECT_TRUE(until([&] { return sidecar_.ended() == 1; }));
+  prober_.sweep();
+  EXPECT_EQ(prober_.leaving(), 0U);
+}
+
+TEST_F(PodProberTest, AProbeUnderWayEndsWithItsPod) {
+  sidecar_.play({{""}});
+  pod_comes();
+  ASSERT_TRUE(until([&] { return sidecar_.requests() == 1; }));
+
+  pod_goes();
+  EXPECT_EQ(prober_.leaving(), 1U);
+
+  EXPECT_TRUE(until([&] { return sidecar_.ended() == 1; }));
+  prober_.sweep();
+  EXPECT_EQ(prober_.leaving(), 0U);
+  EXPECT_EQ(prober_.counts().passed + prober_.counts().silent + prober_.counts().not_ready, 0U);
+}
+
+TEST_F(PodProberTest, ADialUnderWayEndsWithItsPod) {
+  pod_comes();
+
+  pod_goes();
+  EXPECT_EQ(prober_.leaving(), 1U);
+
+  EXPECT_TRUE(until([&] {
+    prober_.sweep();
+    return prober_.leaving() == 0;
+  }));
+}
+
+}  // namespace
+}  // namespace sluice::activator
