@@ -8,10 +8,12 @@ sluice_test(files_test
   DEPS    sluice::files)
 sluice_test(autoscaler_io_test
   SOURCES unit/autoscaler/core/node_book_test.cpp
-          unit/autoscaler/core/removals_test.cpp unit/autoscaler/io/api_text_test.cpp
+          unit/autoscaler/core/removals_test.cpp unit/autoscaler/io/activator_streams_test.cpp
+          unit/autoscaler/io/api_text_test.cpp
           unit/autoscaler/io/config_test.cpp unit/autoscaler/io/decision_ring_test.cpp
           unit/autoscaler/io/directory_platform_test.cpp unit/autoscaler/io/health_page_test.cpp
-  DEPS    sluice::autoscaler_app)
+          unit/common/rpc/rpc_stage.cpp
+  DEPS    sluice::autoscaler_app sluice::activator_stream_codec)
 if(TARGET autoscaler)
   find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
   find_program(SLUICE_DEBIAN_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)

@@ -17,7 +17,8 @@ sluice_test(node_agent_io_test
           ${node_agent_tests}/journal_file_test.cpp ${node_agent_tests}/memory_sense_test.cpp
           ${node_agent_tests}/pod_marks_test.cpp ${node_agent_tests}/report_pace_test.cpp
           ${node_agent_tests}/status_text_test.cpp
-          ${rpc_tests}/rpc_stage.cpp unit/common/proto/cri_codec_test.cpp
+          ${rpc_tests}/rpc_stage.cpp unit/common/net/tls_peer.cpp
+          unit/common/proto/cri_codec_test.cpp
           unit/common/proto/node_stream_codec_test.cpp
   DEPS    sluice::node_agent_app sluice::cri_codec sluice::cri_proto sluice::node_stream_codec
-          sluice::unary_server)
+          sluice::unary_server sluice::tls sluice::openssl)

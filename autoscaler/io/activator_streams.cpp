@@ -56,7 +56,7 @@ void ActivatorStreams::take(std::unique_ptr<rpc::Call> call) {
        .on_writable =
            [this, id = *session] {
              const auto line = lines_.find(id);
-             if (line != lines_.end()) send(id, line->second);
+             if (line != lines_.end()) send(id, line->second, clock_.now());
            },
        .on_closed = [this, id = *session](const rpc::Ending& ending) { ended(id, ending); }});
   watch_hellos();
@@ -129,8 +129,7 @@ void ActivatorStreams::news() {
   });
 }
 
-void ActivatorStreams::send(Session session, Line& line) {
-  const TimePoint now = clock_.now();
+void ActivatorStreams::send(Session session, Line& line, TimePoint now) {
   while (line.call->writable()) {
     const auto message = hub_.next_message(session, now);
     if (!message) return;
@@ -138,13 +137,15 @@ void ActivatorStreams::send(Session session, Line& line) {
   }
 }
 
+// One moment for both: what is not due for sending yet is waited for.
 void ActivatorStreams::send_all() {
-  for (auto& [session, line] : lines_) send(session, line);
-  arm();
+  const TimePoint now = clock_.now();
+  for (auto& [session, line] : lines_) send(session, line, now);
+  arm(now);
 }
 
-void ActivatorStreams::arm() {
-  const auto due = hub_.next_due(clock_.now());
+void ActivatorStreams::arm(TimePoint now) {
+  const auto due = hub_.next_due(now);
   if (!due) return;
   pace_timer_.expires_after(std::max(Duration{0}, *due - clock_.now()));
   pace_timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {

@@ -45,9 +45,9 @@ class ActivatorStreams {
   void refuse(Session session, const rpc::Ending& ending);
   void ended(Session session, const rpc::Ending& ending);
   void forget(Session session);
-  void send(Session session, Line& line);
+  void send(Session session, Line& line, TimePoint now);
   void send_all();
-  void arm();
+  void arm(TimePoint now);
   void watch_hellos();
 
   boost::asio::io_context& io_;

@@ -185,6 +185,7 @@ void KubernetesPlatform::touched(const RevisionId& id) {
   if (const auto loser =
           ports_.told(id, in_range ? static_cast<std::uint16_t>(port) : std::uint16_t{0})) {
     queue_.add(*loser, clock_.now());
+    arm();
   }
   if (!owns(id)) return;
   GovernedScaler& governed = governed_[id];

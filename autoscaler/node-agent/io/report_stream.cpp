@@ -89,11 +89,21 @@ void ReportStream::lost(const rpc::Client::Closed& closed) {
   client_->stop();
   at_ = (at_ + 1) % options_.addresses.size();
   failures_ = closed.connected ? 1 : failures_ + 1;
+  redial();
+}
+
+void ReportStream::redial() {
   const auto rounds = static_cast<std::uint32_t>(failures_ / options_.addresses.size()) + 1;
   redial_.expires_after(rpc::retry_pause(rounds, 0.5));
   redial_.async_wait([this, alive = std::weak_ptr{alive_}](auto error) {
     if (error || alive.expired()) return;
-    if (const auto problem = dial()) log_.write(log::Severity::error, problem->text());
+    const auto problem = dial();
+    if (!problem) return;
+    // A file of tls_dir is missing or half written: it is being replaced.
+    if (problem->text() != last_trouble_) log_.write(log::Severity::error, problem->text());
+    last_trouble_ = problem->text();
+    ++failures_;
+    redial();
   });
 }
 

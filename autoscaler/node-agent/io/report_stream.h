@@ -81,6 +81,7 @@ class ReportStream {
  private:
   [[nodiscard]] std::optional<Problem> dial();
   void lost(const rpc::Client::Closed& closed);
+  void redial();
   void heard(const std::string& bytes);
   void send_when_due();
 

@@ -1,6 +1,10 @@
 #include "autoscaler/node-agent/io/report_stream.h"
+#include "tests/unit/common/net/tls_peer.h"
+#include "tests/unit/common/rpc/rpc_stage.h"
 
 #include <gtest/gtest.h>
+
+#include <filesystem>
 
 namespace sluice::node_agent {
 namespace {
@@ -71,6 +75,53 @@ TEST_F(Pace, TheIntervalIsTheAutoscalersToSay) {
 
   EXPECT_FALSE(due(calm(), milliseconds{899}));
   EXPECT_TRUE(due(calm(), milliseconds{1'101}));
+}
+
+// A replica that nobody is at, and one that takes reports over mutual TLS.
+class ReportStreamTest : public ::testing::Test {
+ protected:
+  ReportStreamTest() {
+    folder.write("ca.crt", authority.pem());
+    folder.write("tls.key", pair.key);
+    folder.write("tls.crt", pair.certificate);
+    server.emplace(
+        io, rpc::ServerOptions{
+                .address = {}, .methods = {proto::kNodeStreamMethod}, .tls_dir = folder.path()});
+  }
+
+  void turn_for(Duration time) {
+    const TimePoint end = clock.now() + time;
+    boost::asio::steady_timer timer{io, time};
+    timer.async_wait([](auto) {});
+    ASSERT_TRUE(rpc::testing::run_until(io, [&] { return clock.now() >= end; }));
+  }
+
+  boost::asio::io_context io;
+  Clock clock;
+  log::Logger log{"test", log::Severity::error};
+  net::testing::TlsAuthority authority{"authority"};
+  net::TlsPair pair = authority.issue("IP:127.0.0.1");
+  rpc::testing::TestFolder folder;
+  std::optional<rpc::testing::ServerStage> server;
+};
+
+// Goal: a certificate that is being replaced while the next replica is called costs no reports.
+// Method: the file is away for several pauses between two calls, and then back.
+TEST_F(ReportStreamTest, ACertificateThatIsAwayForAMomentIsAskedForAgain) {
+  const std::string nobody = "unix:" + folder.path() + "/nobody";
+  ReportStream stream{
+      io, clock, log, {.addresses = {nobody, server->address()}, .tls_dir = folder.path()}, [] {
+        return calm();
+      }};
+  ASSERT_FALSE(stream.start().has_value());
+  std::filesystem::remove(folder.path() + "/tls.crt");
+  turn_for(4 * rpc::retry_pause(1, 0.5));
+  ASSERT_FALSE(stream.connected());
+
+  folder.write("tls.crt", pair.certificate);
+
+  EXPECT_TRUE(rpc::testing::run_until(io, [&] { return stream.reports() == 1; }));
+  stream.stop();
 }
 
 }  // namespace
