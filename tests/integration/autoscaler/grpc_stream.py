@@ -1,6 +1,8 @@
 """A client of one gRPC call over HTTP/2, played by hand."""
 
+import select
 import struct
+import threading
 
 import h2.config
 import h2.connection
@@ -10,10 +12,11 @@ from wire import PATIENCE, Deadline, connect
 
 
 class GrpcStream:
-    """One call, open both ways; messages go to `hear(bytes)` as they arrive."""
+    """One call, open both ways; messages go to `hear(bytes)` as somebody reads. Usable from several threads."""
 
     def __init__(self, address, method):
         self.sock = connect(address)
+        self.lock = threading.Lock()
         self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
         self.h2.initiate_connection()
         self.stream = self.h2.get_next_available_stream_id()
@@ -25,8 +28,9 @@ class GrpcStream:
         self.message = ''
 
     def say(self, message):
-        self.h2.send_data(self.stream, b'\0' + struct.pack('>I', len(message)) + message)
-        self.flush()
+        with self.lock:
+            self.h2.send_data(self.stream, b'\0' + struct.pack('>I', len(message)) + message)
+            self.flush()
 
     def flush(self):
         data = self.h2.data_to_send()
@@ -39,17 +43,27 @@ class GrpcStream:
         while not condition(self):
             if deadline.passed():
                 raise AssertionError(f'{what} did not come; it has {self.known()}')
-            self.sock.settimeout(deadline.left())
-            try:
-                part = self.sock.recv(65536)
-            except TimeoutError:
-                continue
-            if not part:
+            # In steps: what is waited for may come to another thread.
+            if not self.read(min(0.1, deadline.left())) and not condition(self):
                 raise AssertionError(f'the autoscaler closed the connection before {what}')
+        return self
+
+    def read(self, seconds):
+        """Takes what comes within `seconds`, and answers pings; false when the connection has ended."""
+        self.readable(seconds)
+        with self.lock:
+            if not self.readable(0):
+                return True
+            part = self.sock.recv(65536)
             for event in self.h2.receive_data(part):
                 self.take(event)
             self.flush()
-        return self
+        return bool(part)
+
+    def readable(self, seconds):
+        poll = select.poll()
+        poll.register(self.sock, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
 
     def take(self, event):
         if isinstance(event, h2.events.DataReceived):

@@ -5,6 +5,7 @@ from wire import eventually
 from scaling.case import ScalingCase
 
 SECONDS = 60  # the longest pause of our client is 30
+LEASES = {'lease-duration': '600s', 'renew-deadline': '500s'}  # no outage is to cost one
 
 
 class FaultedCase(ScalingCase):
@@ -13,6 +14,7 @@ class FaultedCase(ScalingCase):
     def begin(self, *names, **environment):
         """Scalers that sleep and are known."""
         self.configure()
+        self.place.create('configmaps', {'metadata': {'name': 'config-leader-election'}, 'data': LEASES})
         self.proxy = self.fault_proxy()
         for name in names or ('web',):
             self.workload(name, 0)
@@ -27,6 +29,13 @@ class FaultedCase(ScalingCase):
     def wait_quiet(self):
         eventually(lambda: self.metric(self.running, 'sluice_kubernetes_waiting_scalers') == 0,
                    'nothing is on its way', SECONDS)
+
+    def learns_of(self, name):
+        """What is made now is known, to the activator too, which has then heard all that was said before."""
+        self.workload(name, 0)
+        self.scale(name)
+        self.wait_condition(name, 'Ready', 'True Sleeping', SECONDS)
+        self.way.stream.wait(lambda a: name in a.states, f'the state of {name}')
 
     def ask_for(self, name):
         """A request for it waits at the activator; returns when the activator has heard the answer."""

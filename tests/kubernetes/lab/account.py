@@ -2,9 +2,12 @@
 
 import os
 
+from wire import eventually
+
 from lab.api import Api
 
 RBAC = '/apis/rbac.authorization.k8s.io/v1'
+REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
 
 
 class Account:
@@ -27,7 +30,7 @@ class Account:
         self.api = Api(lab.url, lab.ca, self.token, agent=name)
 
     def grant(self, rules, cluster=False, role='lab'):
-        """Adds a role, which takes effect within milliseconds."""
+        """Adds a role; returns when it is in force."""
         kind = 'ClusterRole' if cluster else 'Role'
         where = RBAC if cluster else f'{RBAC}/namespaces/{self.namespace}'
         name = f'{role}-{self.namespace}-{self.name}'
@@ -37,6 +40,15 @@ class Account:
             'metadata': {'name': name},
             'roleRef': {'apiGroup': 'rbac.authorization.k8s.io', 'kind': kind, 'name': name},
             'subjects': [{'kind': 'ServiceAccount', 'name': self.name, 'namespace': self.namespace}]})
+        eventually(lambda: self.allowed(rules[-1], cluster), f'{self.name} has its rights')
+
+    def allowed(self, rule, cluster):
+        resource, _, part = rule['resources'][-1].partition('/')
+        wanted = {'group': rule['apiGroups'][-1], 'resource': resource, 'subresource': part, 'verb': rule['verbs'][-1],
+                  'namespace': '' if cluster else self.namespace}
+        return self.lab.api.post(REVIEWS, {'spec': {
+            'user': f'system:serviceaccount:{self.namespace}:{self.name}',
+            'resourceAttributes': wanted}})['status']['allowed']
 
     def new_token(self, seconds=3600):
         """Another token, as a kubelet would get one for a pod; older ones stay valid."""

@@ -46,6 +46,9 @@ class LabCase(unittest.TestCase):
 
     def wait_endpoints(self, name, count, seconds=PATIENCE):
         """The addresses, when the slices of a Service hold just `count` ready ones."""
-        eventually(lambda: len(addresses(self.place.slices(name))) == count,
-                   f'{name} has {count} ready endpoints', seconds)
-        return addresses(self.place.slices(name))
+        def settled():
+            found = addresses(self.place.slices(name))
+            return (found or True) if len(found) == count else None
+
+        found = eventually(settled, f'{name} has {count} ready endpoints', seconds)
+        return found if count else []

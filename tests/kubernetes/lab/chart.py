@@ -31,9 +31,11 @@ WEBHOOKS = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/
 IMAGE_SECONDS = 120
 READY_SECONDS = 120
 HELM_SECONDS = 120
-# Short, so that a test sees a service fall asleep, and a program leave.
+# Short, so that a test sees a service fall asleep, and a program leave. The API server passes over an injector
+# that is slower: longer than a busy machine needs, shorter than PATIENCE.
 FAST = {'autoscaler': {'config': {'stable-window': '6s', 'scale-to-zero-grace-period': '6s'}},
-        'activator': {'drainQuiet': '3s', 'terminationGracePeriodSeconds': 30}}
+        'activator': {'drainQuiet': '3s', 'terminationGracePeriodSeconds': 30},
+        'injection': {'timeoutSeconds': 15}}
 
 
 def merged(low, high):

@@ -218,7 +218,7 @@ class Lab:
         proxy = FaultProxy(self.url, (self.authority.crt('apiserver'), self.authority.key('apiserver')),
                            self.ca)
         self.proxies.append(proxy)
-        proxy.kubeconfig = self.write_kubeconfig(f'proxy-{len(self.proxies)}', token, proxy.url)
+        proxy.kubeconfig = self.write_kubeconfig(f'proxy-{proxy.port}', token, proxy.url)
         return proxy
 
     def import_image(self, reference, program, *arguments):

@@ -125,6 +125,7 @@ class FaultProxy:
         self.tasks = set()
         self.loop = asyncio.new_event_loop()
         self.server = None
+        self.refusing = False  # what was in its handshake meanwhile is broken too
         self.port = 0
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
@@ -187,10 +188,12 @@ class FaultProxy:
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(20)
 
     async def listen(self):
+        self.refusing = False
         self.server = await asyncio.start_server(self.serve, '0.0.0.0', self.port, ssl=self.server_context)
         self.port = self.server.sockets[0].getsockname()[1]
 
     async def unlisten(self):
+        self.refusing = True
         self.server.close()
         self.abort_all()
         await self.server.wait_closed()
@@ -206,6 +209,9 @@ class FaultProxy:
 
     async def serve(self, reader, writer):
         """One connection of a program, with one to the server behind it."""
+        if self.refusing:
+            writer.transport.abort()
+            return
         task = asyncio.current_task()
         self.tasks.add(task)
         self.writers.add(writer)

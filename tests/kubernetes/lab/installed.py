@@ -1,6 +1,7 @@
 """What tests of the installed Sluice share: the chart on a real node, and workloads behind it."""
 
 import contextlib
+import json
 
 from wire import connect, eventually, fetch
 
@@ -8,6 +9,7 @@ from lab.objects import addresses, container, deployment, environment
 from lab.scalers import ScalerCase
 
 INJECT = {'sluice.dev/inject': 'enabled'}
+SIDECAR = 'queue-proxy'
 LONG = 90  # seconds: two windows, a grace period, and a node that starts pods
 CONNECT_SECONDS = 0.3
 # Spare room for bursts is 211 requests by default, for which activators would never leave the way.
@@ -34,13 +36,28 @@ class InstalledCase(ScalerCase):
         super().setUp()
         self.api.patch(f'/api/v1/namespaces/{self.place.name}', {'metadata': {'labels': INJECT}})
         self.addCleanup(self.forget_scalers)
+        self.wait_injection(True)
+
+    def wait_injection(self, wanted):
+        """Until a pod would have a sidecar, or none: the API server learns labels and addresses a moment later."""
+        body = {'metadata': {'name': 'probe'}, 'spec': {'containers': [container()]}}
+
+        def met():
+            code, _, answer = self.api.ask('POST', self.place.path('pods') + '?dryRun=All', body)
+            if code != 201:
+                return False
+            spec = json.loads(answer)['spec']
+            return wanted == any(one['name'] == SIDECAR
+                                 for one in spec['containers'] + spec.get('initContainers', []))
+
+        eventually(met, f'a pod would {"" if wanted else "not "}have a sidecar', LONG)
 
     def forget_scalers(self):
         """While there is somebody to take their finalizers away."""
         path = self.place.path('requestscalers')
         for one in self.api.items(path):
             self.api.ask('DELETE', f'{path}/{one["metadata"]["name"]}')
-        eventually(lambda: not self.api.items(path), 'the scalers are gone')
+        eventually(lambda: not self.api.items(path), 'the scalers are gone', LONG)
 
     def workload(self, name, replicas=0, env=None, **pod):
         self.place.create('deployments', deployment(name, replicas, containers=[

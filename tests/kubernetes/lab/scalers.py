@@ -5,11 +5,11 @@ from wire import PATIENCE, eventually
 from lab.case import LabCase
 
 
-def condition(found, kind):
-    """`status reason` of a condition of an object."""
+def condition(found, kind, wanted):
+    """A condition of an object, if its `status reason` is `wanted`."""
     for one in found.get('status', {}).get('conditions', ()):
-        if one['type'] == kind:
-            return f'{one["status"]} {one["reason"]}'
+        if one['type'] == kind and f'{one["status"]} {one["reason"]}' == wanted:
+            return one
     return None
 
 
@@ -26,10 +26,9 @@ class ScalerCase(LabCase):
     def wait_condition(self, name, kind, wanted, seconds=PATIENCE):
         """The condition, once its `status reason` is `wanted`."""
         try:
-            eventually(lambda: condition(self.look(name), kind) == wanted, f'{kind} is {wanted}', seconds)
+            return eventually(lambda: condition(self.look(name), kind, wanted), f'{kind} is {wanted}', seconds)
         except AssertionError as late:
             raise AssertionError(f'{late}; it is {self.look(name).get("status")}{self.story()}') from None
-        return next(one for one in self.look(name)['status']['conditions'] if one['type'] == kind)
 
     def replicas(self, name):
         return self.api.get(self.place.path('deployments', name))['spec']['replicas']

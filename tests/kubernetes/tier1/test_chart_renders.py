@@ -12,7 +12,8 @@ from lab.case import LabCase
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 CRD = ROOT / 'deploy' / 'crds' / 'requestscaler.yaml'
 CHART = ROOT / 'deploy' / 'helm'
-KIND = '/apis/autoscaling.sluice.dev/v1alpha1/requestscalers'
+GROUP = 'autoscaling.sluice.dev'
+KIND = f'/apis/{GROUP}/v1alpha1/requestscalers'
 sys.path.append(str(ROOT / 'tests' / 'deploy'))
 
 import helm_cases  # noqa: E402
@@ -23,6 +24,7 @@ class Schema(LabCase):
     def test_the_kind_takes_what_is_right_and_names_what_is_wrong(self):
         self.lab.kubectl('apply', '--server-side', '-f', str(CRD))
         eventually(lambda: self.api.ask('GET', KIND)[0] == 200, 'the kind is served')
+        eventually(lambda: any(one['name'] == GROUP for one in self.api.get('/apis')['groups']), 'it is listed')
 
         failed = list(schema_cases.failures([
             str(self.lab.tools / 'kubectl'), f'--kubeconfig={self.lab.kubeconfig}',

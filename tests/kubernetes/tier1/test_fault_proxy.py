@@ -83,7 +83,8 @@ class Answers(FaultCase):
     def test_a_hanging_request_ends_with_its_connection(self):
         self.proxy.fault(Hang(), lambda request: request.watches)
         with self.assertRaises(OSError):
-            self.through.watch(self.maps, seconds=0.3)
+            self.through.watch(self.maps, seconds=3)
+        self.assertEqual(self.proxy.count(watches=True), 1)
 
         self.through.get(self.maps)
 

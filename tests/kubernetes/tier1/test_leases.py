@@ -25,6 +25,11 @@ class LeaseCase(ScalingCase):
         self.scale('web')
         self.proxies = {}
 
+    def patient(self):
+        """Before the first begins, where no lease is to run out."""
+        self.api.patch(self.place.path('configmaps', 'config-leader-election'), {
+            'data': {'lease-duration': '600s', 'renew-deadline': '500s'}})
+
     def replica(self, letter):
         """One behind a proxy of its own, which hears all that it asks."""
         number = ord(letter) - ord('a')
@@ -62,8 +67,8 @@ class LeaseCase(ScalingCase):
         """It acts: what is asked of it is written."""
         activator = self.activator(running, f'10.99.250.{ord(running.letter) - ord("a") + 1}')
         activator.stream.wait(lambda a: 'web' in a.states, 'the state of web')
-        activator.stream.report(('web', 1, 1, self.place.name))
-        self.wait_replicas('web', 1, SECONDS)
+        eventually(lambda: activator.hold('web', self.place.name, 1) and self.replicas('web') == 1, 'web is awake',
+                   SECONDS)
 
     def writes(self, letter, since=0):
         """Other than of leases."""
@@ -73,6 +78,7 @@ class LeaseCase(ScalingCase):
 
 class Holders(LeaseCase):
     def test_only_one_of_two_acts(self):
+        self.patient()
         first, second = self.pair()
 
         self.wakes(first)
@@ -89,11 +95,15 @@ class Holders(LeaseCase):
 
         self.wait_held(second)
         self.assertEqual(self.lease()['spec']['leaseTransitions'], before + 1)
-        self.assertEqual(self.replicas('web'), 1)
         self.wait_condition('web', 'Target', 'True Found')
+        self.workload('late', 0)
+        self.scale('late')
+        self.wait_condition('late', 'Ready', 'True Sleeping', SECONDS)
+        self.assertEqual(self.replicas('web'), 1)
         self.assertEqual([one for one in self.writes('b') if one.path.endswith('/scale')], [])
 
     def test_an_orderly_end_gives_the_bucket_back_at_once(self):
+        self.patient()
         first, second = self.pair()
 
         first.terminate()
@@ -103,7 +113,11 @@ class Holders(LeaseCase):
         self.wakes(second)
 
     def test_a_lease_that_is_stolen_is_not_acted_on_any_more(self):
+        self.patient()
         first = self.wait_held(self.replica('a'))
+        self.wait_condition('web', 'Ready', 'True Sleeping', SECONDS)
+        eventually(lambda: self.metric(first, 'sluice_kubernetes_waiting_scalers') == 0, 'nothing is on its way',
+                   SECONDS)
         path = self.place.path('leases', BUCKET)
 
         self.api.patch(path, {'spec': {'holderIdentity': 'autoscaler-z_10.99.251.26', 'leaseDurationSeconds': 3600,
@@ -147,6 +161,7 @@ class Holders(LeaseCase):
         self.assertEqual([one for one in self.writes('a', mark) if one.path.endswith('/scale')], [])
 
     def test_a_lease_that_is_deleted_is_made_again(self):
+        self.patient()
         first = self.wait_held(self.replica('a'))
 
         self.api.delete(self.place.path('leases', BUCKET))
@@ -166,7 +181,7 @@ class Holders(LeaseCase):
         if self.api.find(path):
             self.api.delete(path)
         self.place.create('leases', {'metadata': {'name': BUCKET}, 'spec': {
-            'holderIdentity': 'autoscaler-z_10.99.251.26', 'leaseDurationSeconds': LEASE, 'leaseTransitions': 1,
+            'holderIdentity': 'autoscaler-z_10.99.251.26', 'leaseDurationSeconds': 20, 'leaseTransitions': 1,
             'acquireTime': time, 'renewTime': time}})
         running = self.replica('a')
         self.assertFalse(self.held(running))

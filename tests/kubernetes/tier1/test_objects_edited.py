@@ -1,5 +1,8 @@
 """Objects that somebody else edits, deletes or pauses, and pods that are not what they say."""
 
+import contextlib
+import socket
+
 from wire import eventually, fetch
 
 from faults.case import SECONDS, FaultedCase
@@ -65,7 +68,7 @@ class Targets(FaultedCase):
 
         for wrong in (0, 0, 5):
             self.place.scale('web', wrong)
-            self.wait_replicas('web', 1)
+            self.wait_replicas('web', 1, SECONDS)
 
     def test_a_scaler_that_is_deleted_leaves_the_replicas_and_is_written_to_no_more(self):
         self.begin()
@@ -90,7 +93,7 @@ class Services(FaultedCase):
         self.begin()
         port = self.wait_port('web')
         self.way.stand_for(port)
-        self.wait_routed('web', {(self.way.ip, port)})
+        self.wait_routed('web', {(self.way.ip, port)}, SECONDS)
         self.wait_quiet()
         return port
 
@@ -99,19 +102,19 @@ class Services(FaultedCase):
         path = self.place.path('services', 'web-private')
         wanted = self.api.get(path)['spec']['selector']
         self.api.patch(path, {'spec': {'selector': {'app': 'wrong'}}})
-        eventually(lambda: self.api.get(path)['spec']['selector'] == wanted, 'the selector is back')
+        eventually(lambda: self.api.get(path)['spec']['selector'] == wanted, 'the selector is back', SECONDS)
 
         self.api.delete(path)
 
-        eventually(lambda: self.api.find(path), 'it is there again')
+        eventually(lambda: self.api.find(path), 'it is there again', SECONDS)
 
     def test_a_public_service_that_is_deleted_is_made_again_with_its_slices(self):
         port = self.routed_by_way()
 
         self.api.delete(self.place.path('services', 'web'))
 
-        eventually(lambda: self.api.find(self.place.path('services', 'web')), 'it is there again')
-        self.wait_routed('web', {(self.way.ip, port)})
+        eventually(lambda: self.api.find(self.place.path('services', 'web')), 'it is there again', SECONDS)
+        self.wait_routed('web', {(self.way.ip, port)}, SECONDS)
 
     def test_endpoints_that_somebody_adds_to_our_slice_are_taken_out(self):
         port = self.routed_by_way()
@@ -119,7 +122,7 @@ class Services(FaultedCase):
         self.api.patch(self.place.path('endpointslices', found['metadata']['name']), {'endpoints': [
             *found['endpoints'], {'addresses': [NOBODY], 'conditions': {'ready': True}}]})
 
-        self.wait_routed('web', {(self.way.ip, port)})
+        self.wait_routed('web', {(self.way.ip, port)}, SECONDS)
 
     def test_a_port_that_somebody_changes_in_our_slice_is_put_back(self):
         port = self.routed_by_way()
@@ -127,7 +130,7 @@ class Services(FaultedCase):
 
         self.api.patch(self.place.path('endpointslices', name), {'ports': [{'name': 'http', 'port': 9}]})
 
-        self.wait_routed('web', {(self.way.ip, port)})
+        self.wait_routed('web', {(self.way.ip, port)}, SECONDS)
 
     def test_our_mark_that_somebody_takes_from_our_slice_comes_back(self):
         self.routed_by_way()
@@ -135,7 +138,7 @@ class Services(FaultedCase):
 
         self.api.patch(path, {'metadata': {'labels': {OURS: 'somebody'}}})
 
-        eventually(lambda: self.api.get(path)['metadata']['labels'][OURS] == 'sluice.dev', 'the mark is back')
+        eventually(lambda: self.api.get(path)['metadata']['labels'][OURS] == 'sluice.dev', 'the mark is back', SECONDS)
 
     def test_a_slice_of_somebody_else_is_left_alone(self):
         port = self.routed_by_way()
@@ -147,7 +150,7 @@ class Services(FaultedCase):
                     if one['metadata']['name'] != 'foreign')
 
         self.api.patch(self.place.path('endpointslices', name), {'endpoints': []})
-        self.wait_routed('web', {(self.way.ip, port), (NOBODY, 9)})
+        self.wait_routed('web', {(self.way.ip, port), (NOBODY, 9)}, SECONDS)
 
         now = self.api.get(self.place.path('endpointslices', 'foreign'))
         self.assertEqual(now['metadata']['resourceVersion'], made['metadata']['resourceVersion'])
@@ -211,6 +214,9 @@ class Unreachable(ActivatorCase):
             self.assertEqual(fetch(door, host='anything').status, 200)
 
         first.close()
+        for one in list(first.seen):
+            with contextlib.suppress(OSError):  # this one has ended already
+                one.sock.shutdown(socket.SHUT_RDWR)
 
         for _ in range(20):
             self.assertEqual(fetch(door, host='anything').status, 200)

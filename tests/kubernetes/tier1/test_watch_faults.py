@@ -177,7 +177,7 @@ class Lists(FollowCase):
 
     def test_a_store_that_is_compacted_between_two_chunks_loses_nothing(self):
         self.begin(520)
-        self.proxy.fault(Slow(1), lambda request: 'continue' in request.query, times=1)
+        self.proxy.fault(Slow(5), lambda request: 'continue' in request.query, times=1)
         probe = self.follow()
         eventually(lambda: any('continue' in one.query for one in self.proxy.requests()), 'the second chunk')
 
@@ -243,7 +243,7 @@ class Refusals(FollowCase):
     def test_a_server_that_does_not_answer_is_left_for_another_try(self):
         self.proxy.fault(Hang(), lambda request: request.watches, times=1)
 
-        self.follow().wait_synced(seconds=SECONDS)
+        self.follow().wait_synced(seconds=2 * SECONDS)  # a head is waited for 30 s
 
         self.assertGreaterEqual(self.proxy.count(watches=True), 2)
 
@@ -270,6 +270,7 @@ class Rights(FollowCase):
         probe = self.follow(kubeconfig=proxy.kubeconfig).wait_synced()
 
         self.api.delete(self.place.path('rolebindings', f'lab-{self.place.name}-tester'))
+        eventually(lambda: account.api.ask('GET', self.maps)[0] == 403, 'the right is gone')
         proxy.drop_connections()
 
         self.wait_problem(probe, 'needs list and watch on configmaps')
