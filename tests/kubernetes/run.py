@@ -31,7 +31,7 @@ FAILED = 1
 SUITES = {'kubernetes': ('tier1', 'tier2', 'tier3'), 'knative': ('knative',)}
 TIER_OF = {'tier1': 1, 'tier2': 2, 'tier3': 3, 'knative': 3}
 TOOLS = {'kubernetes': ('cluster',), 'knative': ('cluster', 'knative')}
-TIER_SECONDS = 1800
+TIER_SECONDS = 3600
 
 
 def arguments():

@@ -9,7 +9,7 @@ from unittest import mock
 from wire import eventually
 
 from faults.probe import Probe
-from lab.objects import Place, deployment, fake
+from lab.objects import Place, addresses, deployment, fake
 from scaling.case import SIDECAR, ScalingCase, scaler
 
 # With a busy processor leases of nodes come late: that one would call their pods unready for ever.
@@ -23,7 +23,8 @@ PODS = 10_000
 KIB_MAX = 40 * 1024  # for as many
 SECONDS = 400  # what the controllers need on a processor that others use too
 NAMES = [f's{number}' for number in range(SERVICES)]
-COLLECTIONS = ('requestscalers', 'services', 'deployments', 'endpointslices')
+OURS = 'endpointslices', '?labelSelector=endpointslice.kubernetes.io%2Fmanaged-by%3Dsluice.dev'
+COLLECTIONS = (('requestscalers', ''), ('services', ''), ('deployments', ''), OURS)
 
 
 def resident_kib(pid):
@@ -43,7 +44,8 @@ class Scale(ScalingCase):
         pass
 
     def begin(self):
-        self.configure()
+        # Nobody is scraped here, so reports are all there is: half a window without one is silence.
+        self.configure(**{'stable-window': '60s'})
         for name in NAMES:
             self.place.create('deployments', deployment(
                 name, FEW, labels={'sluice.dev/sidecar': 'queue-proxy', 'scale': 'test'},
@@ -85,23 +87,31 @@ class Scale(ScalingCase):
         except AssertionError as late:
             raise AssertionError(f'{late}; {self.figures()} of {total} are wanted, there, ready') from None
         eventually(lambda: self.idle() and next(turn) % 20 == 0 and self.quiet(), 'nothing is on its way', SECONDS)
+        eventually(lambda: self.idle() and next(turn) % 20 == 0 and self.named() == total, 'all are named', SECONDS)
         eventually(lambda: self.idle() and self.probe.counts()['objects'] == total, 'the probe has heard', SECONDS)
+
+    def ours(self, collection, query):
+        return self.api.items(self.place.path(collection) + query)
+
+    def named(self):
+        """How many ready pods our slices name."""
+        return len(addresses(self.ours(*OURS)))
 
     def quiet(self):
         if self.metric(self.running, 'sluice_kubernetes_waiting_scalers') != 0:
             return False
-        before = self.requests()
+        before, writes = self.requests(), self.requests('write')
         begun = self.way.said
         eventually(lambda: self.idle() and self.way.said > begun + 4, 'two seconds are over')
-        return self.requests() - before <= 4
+        return self.requests() - before <= 4 and self.requests('write') == writes
 
-    def requests(self):
+    def requests(self, *kinds):
         return sum(self.metric(self.running, f'sluice_kubernetes_requests_total{{kind="{kind}"}}')
-                   for kind in ('read', 'write', 'lease'))
+                   for kind in kinds or ('read', 'write', 'lease'))
 
     def versions(self):
         return {one['metadata']['uid']: one['metadata']['resourceVersion']
-                for collection in COLLECTIONS for one in self.api.items(self.place.path(collection))}
+                for collection in COLLECTIONS for one in self.ours(*collection)}
 
     def steady(self, count):
         """Requests a second, KiB of the probe and KiB of the autoscaler while nothing happens."""

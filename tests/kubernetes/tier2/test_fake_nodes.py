@@ -7,7 +7,7 @@ from wire import eventually
 from lab.case import LabCase
 from lab.objects import fake, is_ready
 
-LATE = 1.5  # seconds: longer than anything else that a fake pod waits for
+LATE = 15  # seconds: much longer than anything else that a fake pod waits for
 
 
 class Fakes(LabCase):
@@ -28,7 +28,7 @@ class Fakes(LabCase):
                          if name not in order and self.place.ready_pods(name))
             return len(order) == 2
 
-        eventually(ready, 'both are ready')
+        eventually(ready, 'both are ready', 60)
         self.assertEqual(order, ['early', 'late'])
 
     def test_slices_follow_the_pods_up_and_down(self):

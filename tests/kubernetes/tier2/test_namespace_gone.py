@@ -28,12 +28,11 @@ class Namespaces(ScalingCase):
         self.other.create('requestscalers', scaler('shop', **spec))
 
     def wake(self):
-        """Asked until it is heard: one without a state yet does not count."""
-        def awake():
-            self.way.stream.report(('shop', 1, 1, self.other.name))
-            return self.other.ready_pods('shop')
+        self.asked('shop', self.other, lambda: self.other.ready_pods('shop'), 'shop is awake')
 
-        eventually(awake, 'shop is awake', SECONDS)
+    def asked(self, name, place, condition, what):
+        """Until then there is a request for it: one report lasts one window."""
+        eventually(lambda: self.way.hold(name, place.name, 1) and condition(), what, SECONDS)
 
     def gone(self):
         return self.api.find(f'/api/v1/namespaces/{self.other.name}') is None
@@ -44,8 +43,7 @@ class Namespaces(ScalingCase):
         self.way.stream.wait(lambda a: 'shop' in a.gone, 'the activator hears that shop is gone')
 
     def others_go_on(self):
-        self.way.stream.report(('web', 1, 1, self.place.name))
-        self.wait_replicas('web', 1)
+        self.asked('web', self.place, lambda: self.replicas('web') == 1, 'web has a replica')
         eventually(lambda: self.metric(self.running, 'sluice_kubernetes_waiting_scalers') == 0,
                    'nobody is looked at again and again', SECONDS)
 
@@ -62,8 +60,9 @@ class Namespaces(ScalingCase):
 
     def test_an_adopted_service_does_not_hold_it(self):
         self.begin(service={'adopt': True})
-        eventually(lambda: self.api.get(self.other.path('requestscalers', 'shop'))['metadata'].get('finalizers'),
-                   'the scaler has a finalizer', SECONDS)
+        self.asked('shop', self.other, lambda: 'selector' not in self.api.get(
+            self.other.path('services', 'shop'))['spec'], 'the Service is taken over')
+        self.assertTrue(self.api.get(self.other.path('requestscalers', 'shop'))['metadata']['finalizers'])
 
         self.deleted()
 

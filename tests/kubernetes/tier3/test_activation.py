@@ -20,5 +20,4 @@ class Activations(InstalledCase):
         seen = activation.measure(self, SERVICES, ROUNDS)
 
         print('\n' + activation.printed(seen))
-        self.assertEqual(len(seen), ROUNDS * len(SERVICES))
         self.assertLess(activation.median_ours(seen), SANE_MS)

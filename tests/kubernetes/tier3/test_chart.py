@@ -4,7 +4,7 @@ import threading
 
 from wire import eventually, fetch
 
-from lab.installed import InstalledCase
+from lab.installed import LONG, InstalledCase
 
 COLUMNS = 'NAME READY WANT ACTUAL MIN MAX TARGET REASON AGE'.split()
 CLIENTS = 8
@@ -33,13 +33,13 @@ class Sleepers(InstalledCase):
             client.start()
         try:
             self.wait_replicas('web', lambda count: count >= 3, 'three replicas or more')
-            eventually(lambda: self.column('ACTUAL') >= 3, 'they are Ready')
+            eventually(lambda: self.column('ACTUAL') >= 3, 'they are Ready', LONG)
+            eventually(lambda: len(answered) > CLIENTS, 'clients have come again', LONG)
         finally:
             over.set()
             for client in crowd:
                 client.join()
 
-        self.assertGreater(len(answered), CLIENTS)
         self.assertEqual(set(answered), {200})
         self.asleep('web')
 
@@ -74,10 +74,11 @@ class Sleepers(InstalledCase):
 
     def test_a_service_with_a_selector_is_given_back(self):
         self.place.deploy('web', 1)
+        self.wait_ready('web', 1)
         before = self.api.get(self.place.path('services', 'web'))['spec']['selector']
         self.scale('web', service={'adopt': True})
         eventually(lambda: 'selector' not in self.api.get(self.place.path('services', 'web'))['spec'],
-                   'it is taken over')
+                   'it is taken over', LONG)
         self.wait_routed('web')
         self.assertEqual(self.ask('web').status, 200)
 

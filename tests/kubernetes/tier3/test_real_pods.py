@@ -23,6 +23,10 @@ class PodCase(LabCase):
     def cluster_ip(self, name):
         return self.api.get(self.place.path('services', name))['spec']['clusterIP']
 
+    def ask_from(self, pod, address):
+        done = self.lab.kubectl('-n', self.place.name, 'exec', pod, '--', *GET, address, check=False)
+        return done.stdout
+
     def logs(self, pod, name):
         return self.lab.kubectl('-n', self.place.name, 'logs', pod, '-c', name)
 
@@ -37,7 +41,7 @@ class Traffic(PodCase):
         pod = self.wait_ready('web', 1)[0]
         wanted = f'hello {pod["metadata"]["name"]}\n'
 
-        self.assertEqual(self.answer(f'{pod["status"]["podIP"]}:{PORT}'), wanted)
+        eventually(lambda: self.answer(f'{pod["status"]["podIP"]}:{PORT}') == wanted, 'the pod answers')
         self.wait_endpoints('web', 1)
         eventually(lambda: self.answer(f'{self.cluster_ip("web")}:80') == wanted, 'the Service answers')
 
@@ -50,20 +54,14 @@ class Traffic(PodCase):
 
         for caller in (client, web):
             eventually(lambda caller=caller: self.ask_from(caller, address) == f'app {web}\n',
-                       f'{caller} reaches the Service')
-
-    def ask_from(self, pod, address):
-        done = self.lab.kubectl('-n', self.place.name, 'exec', pod, '--', *GET, address, check=False)
-        return done.stdout
+                       f'{caller} reaches the Service', 60)
 
     def test_a_pod_reaches_the_host(self):
         self.place.deploy('web', 1)
         pod = self.wait_ready('web', 1)[0]['metadata']['name']
 
         # Plain HTTP at a TLS port: the API server says so, in an answer that is no 200.
-        said = self.ask_from(pod, '10.88.0.1:12443/')
-
-        self.assertIn('HTTPS', said)
+        eventually(lambda: 'HTTPS' in self.ask_from(pod, '10.88.0.1:12443/'), 'the API server answers', 60)
 
     def test_scaled_to_zero_and_back_the_service_answers_again(self):
         self.place.deploy('web', 1)
@@ -109,12 +107,11 @@ class Sidecars(PodCase):
         log = self.lab.folder / 'podlogs'
         folder = next(log.glob(f'{self.place.name}_{pod}_*'))
 
-        self.api.delete(self.place.path('pods', pod), grace=10)
-
         # The kubelet removes the files with the pod: they are held open and read at the end.
         with open(folder / 'side' / '0.log', encoding='ascii') as side, \
              open(folder / 'app' / '0.log', encoding='ascii') as app:
-            eventually(lambda: self.api.find(self.place.path('pods', pod)) is None, 'the pod is gone', 30)
+            self.api.delete(self.place.path('pods', pod), grace=30)
+            eventually(lambda: self.api.find(self.place.path('pods', pod)) is None, 'the pod is gone', 60)
             ended = self.logged(app.read())['ended']
             told = self.logged(side.read())['sigterm']
         self.assertLessEqual(ended, told)
@@ -134,8 +131,7 @@ class Accounts(PodCase):
                                  '{.spec.containers[0].volumeMounts[0].mountPath}')
 
         self.assertEqual(found, '/var/run/secrets/kubernetes.io/serviceaccount')
-        said = self.lab.kubectl('-n', self.place.name, 'exec', pod, '--', *GET, '10.96.0.1:443/', check=False)
-        self.assertIn('HTTPS', said.stdout)  # the Service `kubernetes` leads there
+        eventually(lambda: 'HTTPS' in self.ask_from(pod, '10.96.0.1:443/'), 'the Service `kubernetes` leads there', 60)
 
 
 class Images(PodCase):
