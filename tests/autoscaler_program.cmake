@@ -11,7 +11,8 @@ sluice_test(autoscaler_io_test
           unit/autoscaler/core/removals_test.cpp unit/autoscaler/io/activator_streams_test.cpp
           unit/autoscaler/io/api_text_test.cpp
           unit/autoscaler/io/config_test.cpp unit/autoscaler/io/decision_ring_test.cpp
-          unit/autoscaler/io/directory_platform_test.cpp unit/autoscaler/io/health_page_test.cpp
+          unit/autoscaler/io/directory_platform_test.cpp unit/autoscaler/io/fleet_test.cpp
+          unit/autoscaler/io/health_page_test.cpp
           unit/common/rpc/rpc_stage.cpp
   DEPS    sluice::autoscaler_app sluice::activator_stream_codec)
 if(TARGET autoscaler)

@@ -30,8 +30,7 @@ void Fleet::on_revision(WatchedRevision watched) {
   const bool tell = known == nullptr || known->facts().annotations != watched.annotations;
   const ScalingSpec scaling = spec_of(watched, tell);
   if (known != nullptr) {
-    known->update(std::move(watched));
-    known->update(scaling);
+    known->update(std::move(watched), scaling);
     return;
   }
   const RevisionId id = watched.id;

@@ -41,6 +41,10 @@ struct WatchedRevision {
 
   /// Replicas that somebody chose: they run whatever the load says, until this is absent again.
   std::optional<std::int32_t> chosen{};
+
+  /// What runs its pods, where that can change; empty: it cannot, or is not there now. What was
+  /// learnt of one says nothing of another.
+  std::string target{};
 };
 
 /// Who follows the platform. Full state each time; called on the loop.

@@ -1,6 +1,7 @@
 #include "autoscaler/io/revision.h"
 
 #include "autoscaler/core/stat_intake.h"
+#include "common/base/check.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -51,8 +52,13 @@ Revision::Revision(Surroundings& surroundings, WatchedRevision watched, const Sc
                 .answered = [this](const std::string& address,
                                    const Stat& stat) { scrape_answered(address, stat); },
                 .flawed = [this] { around_.loop.count_flawed(); }}} {
+  begin(scaling);
+}
+
+// What runs is all that is known, so that nothing of it is lowered before there is data of it.
+void Revision::begin(const ScalingSpec& scaling) {
   const auto order = around_.sink.last(facts_.id);
-  if (order) removals_ = Removals{order->remove};
+  removals_ = order ? Removals{order->remove} : Removals{};
   const auto replicas = replicas_of(order, facts_);
   merge(std::exchange(facts_.pods, {}));
   for (PodFacts& pod : pods_) pod.seen = {};
@@ -64,6 +70,19 @@ Revision::Revision(Surroundings& surroundings, WatchedRevision watched, const Sc
                               .taken_over = replicas.has_value()},
                              counts().ready, *this);
   if (handle_) publish();
+}
+
+// The windows, the panic and the number that is wanted belong to the target before, and so does the
+// answer to a scrape that is on its way.
+void Revision::begin_anew(const ScalingSpec& scaling) {
+  around_.loop.remove(*handle_);
+  scraper_.give_up();
+  scraped_.reset();
+  gauges_ = {};
+  metrics_missing_ = false;
+  retargeted_ = true;
+  begin(scaling);
+  CHECK(handle_.has_value());  // its place in the loop was free
 }
 
 Revision::~Revision() {
@@ -82,14 +101,22 @@ std::int32_t Revision::want() const {
   return facts_.chosen.value_or(scaler().want());
 }
 
-void Revision::update(WatchedRevision watched) {
-  std::vector<WatchedPod> pods = std::exchange(watched.pods, {});
+void Revision::update(WatchedRevision watched, const ScalingSpec& scaling) {
+  // While the target is not there, it is not known to be another one.
+  if (watched.target.empty()) watched.target = facts_.target;
+  const bool another = !facts_.target.empty() && watched.target != facts_.target;
   facts_ = std::move(watched);
-  merge(std::move(pods));
+  if (another) {
+    begin_anew(scaling);
+    return;
+  }
+  merge(std::exchange(facts_.pods, {}));
   publish();
+  update(scaling);
 }
 
 void Revision::take_over(const proto::HandedScaler& handed) {
+  if (retargeted_) return;
   if (scaler().take_over(handed, around_.clock.now())) evaluate(Trigger::change);
 }
 

@@ -82,8 +82,9 @@ class Revision final : public ScaledRevision {
   /// False: the loop has no room for another. It is good for nothing then.
   [[nodiscard]] bool registered() const { return handle_.has_value(); }
 
-  /// The platform says something new of it.
-  void update(WatchedRevision watched);
+  /// The platform says something new of it. With another target it begins anew, as one that is
+  /// taken over from somebody else.
+  void update(WatchedRevision watched, const ScalingSpec& scaling);
 
   /// Changed settings apply live.
   void update(const ScalingSpec& scaling);
@@ -94,7 +95,8 @@ class Revision final : public ScaledRevision {
   /// All that its next owner would not know.
   [[nodiscard]] proto::HandedScaler handed() const { return scaler().handed(); }
 
-  /// What its previous owner knew; of no effect once we know more ourselves.
+  /// What its previous owner knew; of no effect once we know more ourselves, or it has another
+  /// target than when it came to us.
   void take_over(const proto::HandedScaler& handed);
 
   /// An activator has applied a version.
@@ -131,6 +133,8 @@ class Revision final : public ScaledRevision {
  private:
   void on_due(bool evaluate) override;
   void on_wanted() override;
+  void begin(const ScalingSpec& scaling);
+  void begin_anew(const ScalingSpec& scaling);
   void merge(std::vector<WatchedPod> pods);
   void publish();
   void probe();
@@ -159,6 +163,7 @@ class Revision final : public ScaledRevision {
   std::string shortage_;  // why not all that is wanted is granted
   bool metrics_missing_ = false;
   bool probing_ = false;
+  bool retargeted_ = false;
   std::int32_t activators_ = 2;  // as the last evaluation said
   MetricHealth scrape_health_;
   TimePoint scrape_began_{};

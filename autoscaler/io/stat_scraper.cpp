@@ -43,10 +43,15 @@ StatScraper::StatScraper(boost::asio::io_context& io, std::mt19937_64& random, E
     : io_{io}, random_{random}, events_{std::move(events)} {}
 
 void StatScraper::start(std::span<const Pod> pods, Duration stable_window, TimePoint now) {
-  ++round_;
-  fetches_.clear();
+  give_up();
   scrape_.emplace(scrape_candidates(pods, stable_window, now), random_);
   ask();
+}
+
+void StatScraper::give_up() {
+  ++round_;
+  fetches_.clear();
+  scrape_.reset();
 }
 
 void StatScraper::ask() {

@@ -37,6 +37,9 @@ class StatScraper {
   /// are `host:port` or `unix:/path`. Nothing is told before this returns.
   void start(std::span<const Pod> pods, Duration stable_window, TimePoint now);
 
+  /// Ends the round that is going on, if any, without a word. Not to be called from an event.
+  void give_up();
+
   /// Whether a round is going on.
   [[nodiscard]] bool busy() const { return scrape_.has_value(); }
 

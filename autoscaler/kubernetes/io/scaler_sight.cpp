@@ -88,6 +88,10 @@ WatchedRevision watched(const ScalerSight& sight) {
   revision.container_concurrency = sight.scaler->container_concurrency;
   revision.annotations = sight.scaler->scaling;
   revision.chosen = sight.scaler->replicas;
+  if (sight.target != nullptr) {
+    const auto& target = sight.scaler->target;
+    revision.target = (target.kind.empty() ? "Deployment" : target.kind) + "/" + target.name;
+  }
   for (const auto& [name, pod] : sight.pods) {
     if (lives(*pod)) revision.pods.push_back(watched_pod(name, *pod, pod->serving_port));
   }

@@ -44,6 +44,15 @@ TEST_F(ScalerSightTest, ANumberThatSomebodyChoseIsPassedOn) {
   EXPECT_EQ(watched(sight_).chosen, 0);
 }
 
+TEST_F(ScalerSightTest, ATargetIsToldByItsKindAndNameWhileItIsThere) {
+  scaler_.target.name = "web";
+  EXPECT_EQ(watched(sight_).target, "Deployment/web");
+  scaler_.target.kind = "StatefulSet";
+  EXPECT_EQ(watched(sight_).target, "StatefulSet/web");
+  sight_.target = nullptr;
+  EXPECT_EQ(watched(sight_).target, "");
+}
+
 TEST_F(ScalerSightTest, APodThatHasEndedIsNone) {
   pod_.phase = "Failed";
   EXPECT_TRUE(watched(sight_).pods.empty());

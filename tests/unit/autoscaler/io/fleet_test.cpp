@@ -1,0 +1,199 @@
+#include "autoscaler/io/fleet.h"
+
+#include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+
+namespace sluice::autoscaler {
+namespace {
+
+using std::chrono::minutes;
+
+const RevisionId kShop{"shop", "web"};
+
+// A platform that has as many replicas as it was told, or as somebody else gave it.
+class FakeSink final : public ScaleSink {
+ public:
+  [[nodiscard]] std::optional<ScaleOrder> last(const RevisionId& /*revision*/) override {
+    return ScaleOrder{.replicas = replicas};
+  }
+
+  void apply(const RevisionId& /*revision*/, const ScaleOrder& order) override { applied = order; }
+
+  void forget(const RevisionId& /*revision*/) override {}
+
+  void probe(const RevisionId& /*revision*/, std::function<void(bool ok)> /*done*/) override {}
+
+  std::int32_t replicas = 0;
+  ScaleOrder applied;
+};
+
+class FleetTest : public ::testing::Test {
+ protected:
+  // `target` runs that many pods, none of which answers a scrape.
+  void watch(const std::string& target, std::int32_t pods) {
+    WatchedRevision revision;
+    revision.id = kShop;
+    revision.target = target;
+    for (std::int32_t i = 0; i < pods; ++i) {
+      WatchedPod& pod = revision.pods.emplace_back();
+      pod.id = {target + "-" + std::to_string(i)};
+      pod.address = "10.0.0." + std::to_string(i + 1) + ":8012";
+      pod.ready = true;
+    }
+    fleet_.on_revision(std::move(revision));
+  }
+
+  void runs(const std::string& target, std::int32_t pods) {
+    sink_.replicas = pods;
+    watch(target, pods);
+  }
+
+  void load(double concurrency) {
+    const Stat stat{.average_concurrency = concurrency, .request_count = concurrency};
+    fleet_.heard({.stats = {{kShop, stat, clock_.now()}}});
+    evaluate();
+  }
+
+  void evaluate() { fleet_.revisions().at(kShop)->evaluate(Trigger::tick); }
+
+  [[nodiscard]] std::string order() const {
+    return std::to_string(sink_.applied.replicas) + " without " +
+           std::to_string(sink_.applied.remove.size()) + " avoiding " +
+           std::to_string(sink_.applied.avoid.size());
+  }
+
+  boost::asio::io_context io_;
+  Clock clock_;
+  log::Logger log_{"test", log::Severity::error};
+  std::mt19937_64 random_{1};
+  ScaleLoop loop_{io_, clock_};
+  // For so long that nobody of an earlier life holds up a removal.
+  ActivatorHub hub_{{"replica", "1"}, {}, clock_.now() - minutes{1}};
+  NodeBook nodes_;
+  FakeSink sink_;
+  DecisionRing ring_;
+  Surroundings around_{.io = io_,
+                       .clock = clock_,
+                       .log = log_,
+                       .loop = loop_,
+                       .hub = hub_,
+                       .nodes = nodes_,
+                       .sink = sink_,
+                       .ring = ring_,
+                       .random = random_,
+                       .activator_connected = [] { return true; },
+                       .news = [] {}};
+  Fleet fleet_{around_};
+};
+
+// Of one target alone: what follows is not for want of removals.
+TEST_F(FleetTest, PodsBeyondWhatIsWantedAreRemoved) {
+  runs("Deployment/a", 1);
+  watch("Deployment/a", 3);
+  EXPECT_EQ(order(), "1 without 2 avoiding 2");
+}
+
+TEST_F(FleetTest, AnotherTargetKeepsWhatItRunsAndNoPodOfItIsChosen) {
+  runs("Deployment/a", 1);
+  load(1);
+  ASSERT_EQ(order(), "1 without 0 avoiding 0");
+
+  runs("Deployment/b", 10);
+  EXPECT_EQ(order(), "10 without 0 avoiding 0");
+
+  load(1);
+  EXPECT_EQ(order(), "10 without 0 avoiding 0");
+  EXPECT_EQ(fleet_.revisions().at(kShop)->counts().ready, 10);
+  EXPECT_EQ(loop_.size(), 1U);
+}
+
+TEST_F(FleetTest, ATargetThatTakesThePlaceOfOneAsleepIsNotPutToSleep) {
+  runs("Deployment/a", 0);
+  evaluate();
+  ASSERT_EQ(order(), "0 without 0 avoiding 0");
+
+  runs("StatefulSet/b", 10);
+  evaluate();
+
+  EXPECT_EQ(order(), "10 without 0 avoiding 0");
+}
+
+TEST_F(FleetTest, AnotherTargetGrowsByItsOwnLoad) {
+  runs("Deployment/a", 1);
+  runs("Deployment/b", 10);
+
+  load(1400);  // 70 for each, as they are wanted by default
+
+  EXPECT_EQ(order(), "20 without 0 avoiding 0");
+}
+
+TEST_F(FleetTest, WhatAnotherTargetWasNeededForIsForgotten) {
+  runs("Deployment/a", 1);
+  load(700);
+  ASSERT_EQ(order(), "10 without 0 avoiding 0");
+
+  runs("Deployment/b", 2);
+  evaluate();
+
+  EXPECT_EQ(order(), "2 without 0 avoiding 0");
+}
+
+TEST_F(FleetTest, ATargetThatIsOnlyAwayIsTheSameWhenItIsBack) {
+  runs("Deployment/a", 1);
+  load(700);
+  watch("", 0);
+  runs("Deployment/a", 1);
+  EXPECT_EQ(order(), "10 without 0 avoiding 0");
+}
+
+TEST_F(FleetTest, AnotherTargetThatComesLateIsKnownAsAnotherOne) {
+  runs("Deployment/a", 1);
+  load(1);
+  watch("", 0);
+  runs("Deployment/b", 10);
+  EXPECT_EQ(order(), "10 without 0 avoiding 0");
+}
+
+// Goal: settings that change together with the target are in force at once, as its own.
+TEST_F(FleetTest, AnotherTargetBeginsWithTheSettingsThatCameWithIt) {
+  runs("Deployment/a", 1);
+  sink_.replicas = 10;
+  WatchedRevision revision;
+  revision.id = kShop;
+  revision.target = "Deployment/b";
+  revision.annotations = {{"autoscaling.knative.dev/target", "7"}};
+  fleet_.on_revision(std::move(revision));
+  EXPECT_EQ(fleet_.revisions().at(kShop)->last().bounded, 10);
+
+  load(70);  // 4.9 for each
+
+  EXPECT_EQ(order(), "15 without 0 avoiding 0");
+}
+
+// Goal: what a former owner knew of the target before lowers nothing of this one.
+TEST_F(FleetTest, WhatIsHandedOverAfterAnotherTargetCameIsOfNoUse) {
+  runs("Deployment/a", 1);
+  load(1);
+  proto::TakeRequest request;
+  request.autoscaler = "replica-0";
+  request.sent = clock_.now();
+  request.revisions = fleet_.handed();
+  ASSERT_EQ(request.revisions.size(), 1U);
+  request.revisions[0].scaler.attention.settled = true;
+  runs("Deployment/b", 10);
+
+  const auto reply = fleet_.take_handed(std::move(request), [](const auto&) { return true; });
+  load(1);
+
+  EXPECT_EQ(reply.taken, 1U);
+  EXPECT_EQ(order(), "10 without 0 avoiding 0");
+}
+
+}  // namespace
+}  // namespace sluice::autoscaler
