@@ -67,7 +67,8 @@ Trouble has_selector(const ServiceView& view) {
   return {
       "ServiceHasSelector",
       "the Service " + front_name(view.id, *view.scaler) +
-          " selects pods by itself, so requests would pass the activators by",
+          " selects pods by itself, so requests pass the activators by and replicas are not "
+          "lowered",
       "remove spec.selector in your own manifest of it, or set spec.service.adopt: true to have "
       "it taken over and given back on deletion"};
 }
@@ -101,6 +102,7 @@ std::optional<Trouble> not_yet(const ServiceView& view) {
 void plan_selected(const ServiceView& view, bool pods_stand, ServicePlan& plan) {
   const bool was_ours = view.original && view.original->scaler == view.id.name;
   plan.routes = view.has_slices;
+  plan.passed_by = !view.has_slices;
   if (was_ours) {
     plan.adopted = true;
     plan.trouble = contested(view, "was taken over and has a selector again");

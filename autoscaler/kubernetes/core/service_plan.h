@@ -64,8 +64,9 @@ enum class ServiceStep : std::uint8_t {
 struct ServicePlan {
   std::vector<ServiceStep> steps;
   std::optional<Trouble> trouble;
-  bool routes = false;   ///< slices of ours belong to the public Service
-  bool adopted = false;  ///< it had a selector before
+  bool routes = false;     ///< slices of ours belong to the public Service
+  bool adopted = false;    ///< it had a selector before
+  bool passed_by = false;  ///< requests reach the pods without us
 };
 
 [[nodiscard]] ServicePlan plan_service(const ServiceView& view);

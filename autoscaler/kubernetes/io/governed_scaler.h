@@ -21,6 +21,7 @@ struct GovernedScaler {
   std::optional<ScaleOrder> order;
   std::optional<TimePoint> proxied_since;  ///< the slices that say so are accepted
   std::vector<std::string> routed;         ///< activators that they name
+  bool passed_by = false;                  ///< requests reach its pods without us
 
   std::optional<std::int32_t> replicas_seen;
   std::optional<std::int32_t> replicas_written;

@@ -172,10 +172,12 @@ std::optional<Trouble> Reconciler::route(const ScalerSight& sight, GovernedScale
 
   const bool written = plan.routes && write_slices(sight, slice_plan);
   const bool proxies = way.mode == RouteMode::proxy && !way.addresses.empty();
+  const bool stands = written && proxies && !plan.passed_by;
   const bool asked = !governed.order || governed.order->route_mode == RouteMode::proxy || proxies;
   follow_proxy(governed, asked && plan.routes,
-               written && proxies && sight.front != nullptr && sight.front->selector.empty());
-  governed.routed = proxies ? way.addresses : std::vector<std::string>{};
+               stands && sight.front != nullptr && sight.front->selector.empty());
+  governed.routed = stands ? way.addresses : std::vector<std::string>{};
+  governed.passed_by = plan.passed_by;
   if (governed.news) again(sight.id, means_.clock.now());
   if (!port) {
     return Trouble{"NoActivatorPort", "all ports from 20000 to 29999 stand for other scalers",
@@ -270,6 +272,13 @@ void Reconciler::notice_hand_edit(const ScalerSight& sight, GovernedScaler& gove
 
 void Reconciler::scale(const ScalerSight& sight, GovernedScaler& governed) {
   if (sight.target == nullptr || sight.target->terminating || sight.conflict || !governed.order) {
+    means_.writer.withdraw(governed.scale_object);
+    return;
+  }
+  // Its load is not known, so what stands there is right, whoever wrote it.
+  if (governed.passed_by && !governed.order->report.paused &&
+      governed.order->replicas < sight.target->replicas) {
+    governed.replicas_seen = sight.target->replicas;
     means_.writer.withdraw(governed.scale_object);
     return;
   }

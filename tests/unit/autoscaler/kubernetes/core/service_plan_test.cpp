@@ -157,6 +157,21 @@ TEST_F(ServicePlanTest, OneWithASelectorIsRefusedWithTheTwoWaysOut) {
   EXPECT_FALSE(plan.routes);
 }
 
+TEST_F(ServicePlanTest, UntilSlicesOfOursBelongToOneWithASelectorRequestsPassUsBy) {
+  ServiceView waiting = adopting();
+  waiting.injected_ready = 1;
+  waiting.has_slices = false;
+  ServiceView taken = adopting();
+  EXPECT_EQ(reason(plan_service(waiting)), "AdoptionWaits");
+  EXPECT_TRUE(plan_service(waiting).passed_by);
+  EXPECT_FALSE(plan_service(taken).passed_by);
+
+  scaler_.service.adopt = false;
+
+  EXPECT_EQ(reason(plan_service(waiting)), "ServiceHasSelector");
+  EXPECT_TRUE(plan_service(waiting).passed_by);
+}
+
 TEST_F(ServicePlanTest, AdoptionRunsInItsOrder) {
   ServiceView ready = adopting();
 

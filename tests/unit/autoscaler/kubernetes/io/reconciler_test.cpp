@@ -1,0 +1,191 @@
+#include "autoscaler/kubernetes/io/reconciler.h"
+
+#include "autoscaler/core/buckets.h"
+#include "autoscaler/kubernetes/io/kubernetes_platform.h"
+#include "tests/unit/common/files/scratch_directory.h"
+#include "tests/unit/common/kube/fake_api.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+
+namespace sluice::autoscaler {
+namespace {
+
+using kube::testing::chunk;
+using kube::testing::FakeApi;
+using kube::testing::json_reply;
+using kube::testing::Reply;
+using kube::testing::run_until;
+using kube::testing::Seen;
+using kube::testing::watch_reply;
+using nlohmann::json;
+
+const std::string kScalers = "/apis/autoscaling.sluice.dev/v1alpha1/requestscalers";
+const std::string kDeployments = "/apis/apps/v1/deployments";
+const std::string kServices = "/api/v1/services";
+const std::string kWeb = "/api/v1/namespaces/shop/services/web";
+const std::string kScale = "/apis/apps/v1/namespaces/shop/deployments/web/scale";
+const std::string kScaler =
+    "/apis/autoscaling.sluice.dev/v1alpha1/namespaces/shop/requestscalers/web";
+constexpr std::string_view kAllTold =
+    R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9",)"
+    R"("annotations":{"k8s.io/initial-events-end":"true"}}}})"
+    "\n";
+
+class NoListener final : public PodWatchListener {
+ public:
+  void on_revision(WatchedRevision /*revision*/) override {}
+
+  void on_revision_gone(const RevisionId& /*revision*/) override {}
+
+  void on_revision_released(const RevisionId& /*revision*/) override {}
+
+  [[nodiscard]] std::optional<Problem> on_config(const StringMap& /*config*/) override {
+    return std::nullopt;
+  }
+};
+
+// A server that shows what a test lets it show: what is written has no effect of its own.
+class ReconcilerTest : public ::testing::Test {
+ protected:
+  ReconcilerTest() {
+    home_.write("config",
+                "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
+                "clusters: [{name: k, cluster: {server: 'http://" +
+                    api_.address().text() + "'}}]\nusers: [{name: u, user: {}}]\n");
+    platform_.set_owned(bucket_names(1), {bucket_names(1)[0]});
+    scaler_ = object("web");
+    scaler_["spec"]["targetRef"] = {{"kind", "Deployment"}, {"name", "web"}};
+    deployment_ = object("web");
+    deployment_["spec"] = {{"replicas", 2}, {"selector", {{"matchLabels", {{"app", "web"}}}}}};
+    service_ = object("web");
+    service_["spec"] = {{"type", "ClusterIP"},
+                        {"ports", json::array({{{"name", "http"}, {"port", 80}}})}};
+  }
+
+  // What is due at that moment finds nobody any more.
+  ~ReconcilerTest() override { io_.stop(); }
+
+  static json object(const std::string& name) {
+    return {{"metadata", {{"name", name}, {"namespace", "shop"}, {"uid", name}}}};
+  }
+
+  std::string event(const std::string& type, json object) {
+    object["metadata"]["resourceVersion"] = std::to_string(++version_);
+    return json{{"type", type}, {"object", std::move(object)}}.dump() + "\n";
+  }
+
+  Reply answer(const Seen& seen) {
+    if (seen.target == "/apis") return json_reply(R"({"groups":[]})");
+    if (seen.method != "GET") {
+      const bool refused = !refused_.empty() && seen.target.starts_with(refused_);
+      return refused ? json_reply(R"({"kind":"Status","code":500})", 500) : json_reply("{}");
+    }
+    const std::string collection = seen.target.substr(0, seen.target.find('?'));
+    watches_[collection] = seen.connection;
+    std::string events;
+    if (collection == kScalers) events = event("ADDED", scaler_);
+    if (collection == kDeployments) events = event("ADDED", deployment_);
+    if (collection == kServices) events = event("ADDED", service_);
+    return watch_reply(events + std::string{kAllTold});
+  }
+
+  // The object is there now, or is another now.
+  void show(const std::string& collection, const json& object) {
+    api_.push(watches_.at(collection), chunk(event("MODIFIED", object)));
+  }
+
+  [[nodiscard]] bool open() {
+    bool settled = false;
+    if (platform_.open(listener_, clock_.now(), [&](const auto&) { settled = true; })) return false;
+    return run_until(io_, [&] { return settled; });
+  }
+
+  // `mark` is told in the status: once it stands there the order has been acted upon.
+  void order(std::int32_t replicas, std::int32_t mark, bool paused = false) {
+    ScaleOrder wanted;
+    wanted.replicas = replicas;
+    wanted.report.desired = mark;
+    wanted.report.paused = paused;
+    platform_.sink().apply({"shop", "web"}, wanted);
+  }
+
+  [[nodiscard]] bool told(std::int32_t mark) {
+    return written("PATCH", kScaler + "/status", "\"desired\":" + std::to_string(mark));
+  }
+
+  // Bodies of what was written so far.
+  [[nodiscard]] std::vector<std::string> bodies(const std::string& method,
+                                                const std::string& target) const {
+    std::vector<std::string> all;
+    for (const Seen& seen : api_.seen()) {
+      if (seen.method == method && seen.target.starts_with(target)) all.push_back(seen.body);
+    }
+    return all;
+  }
+
+  [[nodiscard]] bool written(const std::string& method, const std::string& target,
+                             const std::string& part = {}) {
+    return run_until(io_, [&] {
+      const auto all = bodies(method, target);
+      return std::any_of(all.begin(), all.end(),
+                         [&](const auto& each) { return each.find(part) != std::string::npos; });
+    });
+  }
+
+  boost::asio::io_context io_;
+  Clock clock_;
+  std::mt19937_64 random_{1};
+  log::Logger log_{"test", log::Severity::error};
+  FakeApi api_{io_, [this](const Seen& seen) { return answer(seen); }};
+  json scaler_;
+  json deployment_;
+  json service_;
+  std::string refused_;  // writes of what begins so fail
+  int version_ = 10;
+  std::map<std::string, std::size_t> watches_;  // connections by collection
+  files::ScratchDirectory home_;
+  NoListener listener_;
+  KubernetesPlatform platform_{io_,
+                               clock_,
+                               random_,
+                               log_,
+                               {.pod = "p", .address = "10.0.0.9", .system_space = "sluice-system"},
+                               [this](const std::string& name) -> std::optional<std::string> {
+                                 if (name != "SLUICE_KUBECONFIG") return std::nullopt;
+                                 return (home_.path() / "config").string();
+                               }};
+};
+
+TEST_F(ReconcilerTest, WhatRequestsReachWithoutUsIsRaisedAndNotLowered) {
+  service_["spec"]["selector"] = {{"app", "web"}};
+  ASSERT_TRUE(open());
+
+  order(0, 1);
+  ASSERT_TRUE(told(1));
+  EXPECT_EQ(bodies("PATCH", kScale).size(), 0U);
+  order(3, 2);
+  EXPECT_TRUE(written("PATCH", kScale, "\"replicas\":3"));
+  order(0, 3);
+  ASSERT_TRUE(told(3));
+  EXPECT_EQ(bodies("PATCH", kScale).size(), 1U);
+
+  service_["spec"].erase("selector");
+  show(kServices, service_);
+  EXPECT_TRUE(written("PATCH", kScale, "\"replicas\":0"));
+}
+
+TEST_F(ReconcilerTest, ANumberThatSomebodyChoseIsWrittenThoughRequestsPassUsBy) {
+  service_["spec"]["selector"] = {{"app", "web"}};
+  ASSERT_TRUE(open());
+
+  order(0, 1, true);
+
+  EXPECT_TRUE(written("PATCH", kScale, "\"replicas\":0"));
+}
+
+}  // namespace
+}  // namespace sluice::autoscaler
