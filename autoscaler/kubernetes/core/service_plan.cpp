@@ -102,7 +102,7 @@ std::optional<Trouble> not_yet(const ServiceView& view) {
 void plan_selected(const ServiceView& view, bool pods_stand, ServicePlan& plan) {
   const bool was_ours = view.original && view.original->scaler == view.id.name;
   plan.routes = view.has_slices;
-  plan.passed_by = !view.has_slices;
+  plan.passed_by = plan.passed_by || !view.has_slices;
   if (was_ours) {
     plan.adopted = true;
     plan.trouble = contested(view, "was taken over and has a selector again");
@@ -124,6 +124,22 @@ void plan_selected(const ServiceView& view, bool pods_stand, ServicePlan& plan) 
   const bool prepared = pods_stand && has_finalizer(*view.scaler) && view.has_slices;
   if (prepared && view.slices_stand) plan.steps.push_back(ServiceStep::adopt_front);
   plan.trouble = Trouble{"Adopting", "the Service is being taken over", "", true};
+}
+
+// Of spec.service.port: ports that it does not name lead straight to the pods, so if it names none
+// all of them do.
+bool lacks_port(const ServiceView& view, const std::vector<kube::Service::Port>& ports) {
+  const std::string& chosen = view.scaler->service.port;
+  return !chosen.empty() && std::none_of(ports.begin(), ports.end(), [&chosen](const auto& each) {
+    return each.name == chosen;
+  });
+}
+
+Trouble port_missing(const ServiceView& view) {
+  return {"ServicePortMissing",
+          "the Service " + front_name(view.id, *view.scaler) + " has no port named " +
+              view.scaler->service.port,
+          "name one of its ports in spec.service.port, or leave that out to have all"};
 }
 
 // Until the watch shows that the Service is there, with endpoints of ours if any are wanted. Later
@@ -227,6 +243,16 @@ ServicePlan plan_service(const ServiceView& view) {
     plan.trouble = contested(view, "was made for the RequestScaler " + view.front->owner.name);
     return plan;
   }
+  const bool made_by_us = is_owner(*view.scaler, *view.front) && view.workload != nullptr;
+  plan.passed_by = lacks_port(view, view.front->ports);
+  // One that we make may get the port by being corrected.
+  if (plan.passed_by &&
+      !(made_by_us && !lacks_port(view, front_ports(*view.scaler, *view.workload)))) {
+    // Slices go on naming pods, or a port that was renamed would lead nowhere.
+    plan.routes = view.front->selector.empty() || view.has_slices;
+    plan.trouble = port_missing(view);
+    return plan;
+  }
   if (!view.front->selector.empty()) {
     plan_selected(view, pods_stand, plan);
     return plan;
@@ -236,7 +262,7 @@ ServicePlan plan_service(const ServiceView& view) {
     plan.adopted = true;
     if (!has_finalizer(*view.scaler)) plan.steps.push_back(ServiceStep::add_finalizer);
     plan.steps.push_back(ServiceStep::sweep_leftovers);
-  } else if (is_owner(*view.scaler, *view.front) && view.workload != nullptr &&
+  } else if (made_by_us &&
              !same_ports(view.front->ports, front_ports(*view.scaler, *view.workload))) {
     plan.steps.push_back(ServiceStep::correct_front);
   }

@@ -174,7 +174,7 @@ std::optional<Trouble> Reconciler::route(const ScalerSight& sight, GovernedScale
   const bool proxies = way.mode == RouteMode::proxy && !way.addresses.empty();
   const bool stands = written && proxies && !plan.passed_by;
   const bool asked = !governed.order || governed.order->route_mode == RouteMode::proxy || proxies;
-  follow_proxy(governed, asked && plan.routes,
+  follow_proxy(governed, asked && plan.routes && !plan.passed_by,
                stands && sight.front != nullptr && sight.front->selector.empty());
   governed.routed = stands ? way.addresses : std::vector<std::string>{};
   governed.passed_by = plan.passed_by;

@@ -152,7 +152,7 @@ std::vector<EndpointGroup> endpoint_groups(const ScalerSight& sight, const Route
   };
 
   std::vector<EndpointGroup> groups;
-  if (route.mode == RouteMode::proxy) {
+  if (route.mode == RouteMode::proxy && !serving.empty()) {
     EndpointGroup& group = groups.emplace_back();
     group.ports = ports_to(route.activator_port);
     for (const std::string& address : route.addresses) group.endpoints.push_back({address});
@@ -163,7 +163,8 @@ std::vector<EndpointGroup> endpoint_groups(const ScalerSight& sight, const Route
   for (const auto& [name, pod] : sight.pods) {
     if (!pod->ready || pod->terminating || pod->ip.empty()) continue;
     RoutedEndpoint endpoint{pod->ip, name, pod->node};
-    if (route.mode == RouteMode::serve && routed.contains(dialled(pod->ip, pod->serving_port))) {
+    if (route.mode == RouteMode::serve && !serving.empty() &&
+        routed.contains(dialled(pod->ip, pod->serving_port))) {
       by_port[pod->serving_port].endpoints.push_back(endpoint);
     }
     straight.endpoints.push_back(std::move(endpoint));

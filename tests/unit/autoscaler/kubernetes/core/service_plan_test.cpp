@@ -117,6 +117,32 @@ TEST_F(ServicePlanTest, DeletionOfTheScalerLeavesItAsItIs) {
   EXPECT_TRUE(plan_service(view()).steps.empty());
 }
 
+TEST_F(ServicePlanTest, APortThatTheServiceDoesNotHaveIsNamedAndRequestsPassUsBy) {
+  scaler_.service.port = "htpp";
+  const ServicePlan plan = plan_service(view());
+  EXPECT_EQ(reason(plan), "ServicePortMissing");
+  EXPECT_TRUE(plan.passed_by);
+  EXPECT_TRUE(plan.routes) << "a port that was renamed would lead nowhere";
+  ServiceView before = adopting();
+  EXPECT_EQ(reason(plan_service(before)), "ServicePortMissing");
+  EXPECT_TRUE(plan_service(before).steps.empty());
+
+  scaler_.service.port = "http";
+
+  EXPECT_EQ(plan_service(before).steps, Steps{Step::adopt_front});
+}
+
+TEST_F(ServicePlanTest, AServiceOfOursGetsThePortThatItLacks) {
+  front_.owner = {"RequestScaler", "web", "uid-1"};
+  scaler_.service.ports = {{"api", 80}};
+  scaler_.service.port = "api";
+
+  const ServicePlan plan = plan_service(view());
+
+  EXPECT_EQ(plan.steps, Steps{Step::correct_front});
+  EXPECT_TRUE(plan.passed_by) << "until it has";
+}
+
 // --- routed ---
 
 TEST_F(ServicePlanTest, NothingIsCalledRoutedBeforeTheServiceAndItsFirstSlicesAreSeen) {

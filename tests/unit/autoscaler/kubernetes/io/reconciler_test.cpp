@@ -178,6 +178,19 @@ TEST_F(ReconcilerTest, WhatRequestsReachWithoutUsIsRaisedAndNotLowered) {
   EXPECT_TRUE(written("PATCH", kScale, "\"replicas\":0"));
 }
 
+TEST_F(ReconcilerTest, NothingIsLoweredWhileTheServiceLacksThePortThatIsToCarryRequests) {
+  scaler_["spec"]["service"] = {{"port", "htpp"}};
+  ASSERT_TRUE(open());
+
+  order(0, 1);
+  ASSERT_TRUE(told(1));
+  EXPECT_EQ(bodies("PATCH", kScale).size(), 0U);
+
+  scaler_["spec"]["service"] = {{"port", "http"}};
+  show(kScalers, scaler_);
+  EXPECT_TRUE(written("PATCH", kScale, "\"replicas\":0"));
+}
+
 TEST_F(ReconcilerTest, ANumberThatSomebodyChoseIsWrittenThoughRequestsPassUsBy) {
   service_["spec"]["selector"] = {{"app", "web"}};
   ASSERT_TRUE(open());

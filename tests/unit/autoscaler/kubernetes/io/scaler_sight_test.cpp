@@ -101,6 +101,17 @@ TEST_F(ScalerSightTest, APodThatIsAvoidedIsNotRouted) {
   EXPECT_TRUE(endpoint_groups(sight_, {RouteMode::serve, {}, 20'001}).empty());
 }
 
+TEST_F(ScalerSightTest, WithoutThePortThatCarriesRequestsAllLeadWhereTheyLed) {
+  scaler_.service.port = "htpp";
+  for (const RouteMode mode : {RouteMode::proxy, RouteMode::serve}) {
+    const auto groups = endpoint_groups(
+        sight_, {.mode = mode, .addresses = {"10.0.0.1:8012"}, .activator_port = 20'000});
+    ASSERT_EQ(groups.size(), 1U);
+    EXPECT_EQ(groups[0].ports.size(), 2U);
+    EXPECT_EQ(groups[0].endpoints[0].address, "10.0.0.1");
+  }
+}
+
 TEST_F(ScalerSightTest, PortsThatCarryNoRequestsLeadWhereTheyLed) {
   scaler_.service.port = "http";
 
