@@ -14,6 +14,12 @@ WriteLedger::Verdict WriteLedger::judge(const std::string& object, std::string_v
   return Verdict::send;
 }
 
+bool WriteLedger::unseen(const std::string& object, TimePoint now) const {
+  const auto found = written_.find(object);
+  if (found == written_.end()) return false;
+  return found->second.flying || now - found->second.answered < kPatience;
+}
+
 void WriteLedger::sent(const std::string& object, std::string_view body) {
   written_.insert_or_assign(object, Written{std::hash<std::string_view>{}(body), true, {}});
 }

@@ -26,6 +26,9 @@ class WriteLedger {
   [[nodiscard]] Verdict judge(const std::string& object, std::string_view body,
                               TimePoint now) const;
 
+  /// Something was written to `object` that the watch has not told of yet.
+  [[nodiscard]] bool unseen(const std::string& object, TimePoint now) const;
+
   void sent(const std::string& object, std::string_view body);
   void answered(const std::string& object, bool ok, TimePoint now);
 

@@ -30,6 +30,7 @@ struct GovernedScaler {
   std::map<std::string, std::string> refused;  ///< writes that are forbidden, and how that was put
   std::set<std::string> failing;               ///< objects whose last write failed
   TimePoint status_written{};
+  std::string adopting{};  ///< the Service that was last to be taken over
   TimePoint sweep_due{};
   int sweeps = 0;
   std::string conflict;     ///< that was last told as an event

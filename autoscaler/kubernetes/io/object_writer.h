@@ -35,6 +35,11 @@ class ObjectWriter {
   /// Writes that were not sent yet never are, and nobody is told how the others end.
   void abandon();
 
+  /// A write of `object` is under way, or has not shown yet.
+  [[nodiscard]] bool unseen(const std::string& object) const {
+    return ledger_.unseen(object, clock_.now());
+  }
+
   /// The object has changed.
   void seen(const std::string& object) { ledger_.seen(object); }
 

@@ -225,6 +225,7 @@ void Reconciler::step(ServiceStep step, const ScalerSight& sight, GovernedScaler
       return;
     case ServiceStep::adopt_front:
       governed.sweeps = 0;
+      governed.adopting = front_path;
       write(sight.id, front_path, adopt_front_request(sight.id, front.name, *sight.front));
       return;
     case ServiceStep::sweep_leftovers:
@@ -234,9 +235,19 @@ void Reconciler::step(ServiceStep step, const ScalerSight& sight, GovernedScaler
       write(sight.id, front_path, restore_front_request(front, *sight.front, *sight.original));
       return;
     case ServiceStep::remove_finalizer:
-      write(sight.id, scaler_path(sight.id), finalizer_request(sight.ref(), false));
+      remove_finalizer(sight, governed);
       return;
   }
+}
+
+// Not while a Service may still turn out to be taken over: nobody would give it back.
+void Reconciler::remove_finalizer(const ScalerSight& sight, const GovernedScaler& governed) {
+  means_.writer.withdraw(governed.adopting);
+  if (means_.writer.unseen(governed.adopting)) {
+    means_.queue.add(sight.id, means_.clock.now() + WriteLedger::kPatience);
+    return;
+  }
+  write(sight.id, scaler_path(sight.id), finalizer_request(sight.ref(), false));
 }
 
 void Reconciler::sweep(const ScalerSight& sight, GovernedScaler& governed) {

@@ -40,6 +40,19 @@ TEST(WriteLedger, WhatSomebodyElseChangedMeanwhileIsWrittenAtOnce) {
   EXPECT_EQ(ledger.judge("a", "1", kStart), Verdict::send);
 }
 
+TEST(WriteLedger, AWriteIsUnseenUntilItShowsOrItsTimeIsOver) {
+  WriteLedger ledger;
+  EXPECT_FALSE(ledger.unseen("a", kStart));
+  ledger.sent("a", "1");
+  EXPECT_TRUE(ledger.unseen("a", kStart));
+  ledger.answered("a", true, kStart);
+  EXPECT_TRUE(ledger.unseen("a", kStart));
+  EXPECT_FALSE(ledger.unseen("a", kStart + WriteLedger::kPatience));
+
+  ledger.seen("a");
+  EXPECT_FALSE(ledger.unseen("a", kStart));
+}
+
 TEST(WriteLedger, AFailureIsForgotten) {
   WriteLedger ledger;
   ledger.sent("a", "1");

@@ -26,6 +26,9 @@ using nlohmann::json;
 const std::string kScalers = "/apis/autoscaling.sluice.dev/v1alpha1/requestscalers";
 const std::string kDeployments = "/apis/apps/v1/deployments";
 const std::string kServices = "/api/v1/services";
+const std::string kPods = "/api/v1/pods";
+const std::string kSlices = "/apis/discovery.k8s.io/v1/endpointslices";
+const std::string kSlice = "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices/";
 const std::string kWeb = "/api/v1/namespaces/shop/services/web";
 const std::string kScale = "/apis/apps/v1/namespaces/shop/deployments/web/scale";
 const std::string kScaler =
@@ -48,7 +51,8 @@ class NoListener final : public PodWatchListener {
   }
 };
 
-// A server that shows what a test lets it show: what is written has no effect of its own.
+// A server that shows what a test lets it show: of what is written only applied Services and slices
+// take effect.
 class ReconcilerTest : public ::testing::Test {
  protected:
   ReconcilerTest() {
@@ -81,6 +85,11 @@ class ReconcilerTest : public ::testing::Test {
   Reply answer(const Seen& seen) {
     if (seen.target == "/apis") return json_reply(R"({"groups":[]})");
     if (seen.method != "GET") {
+      const bool of_service = seen.target.starts_with("/api/v1/namespaces/shop/services/") ||
+                              seen.target.starts_with(kSlice);
+      if (of_service && seen.content_type.find("apply") != std::string::npos) {
+        show(seen.target.starts_with(kSlice) ? kSlices : kServices, json::parse(seen.body));
+      }
       const bool refused = !refused_.empty() && seen.target.starts_with(refused_);
       return refused ? json_reply(R"({"kind":"Status","code":500})", 500) : json_reply("{}");
     }
@@ -90,8 +99,46 @@ class ReconcilerTest : public ::testing::Test {
     if (collection == kScalers) events = event("ADDED", scaler_);
     if (collection == kDeployments) events = event("ADDED", deployment_);
     if (collection == kServices) events = event("ADDED", service_);
+    if (collection == kPods && !pod_.is_null()) events = event("ADDED", pod_);
     return watch_reply(events + std::string{kAllTold});
   }
+
+  // A Service with a selector, which is to be taken over, and a pod with a sidecar behind it.
+  void prepare_adoption() {
+    service_["spec"]["selector"] = {{"app", "web"}};
+    scaler_["spec"]["service"] = {{"adopt", true}};
+    scaler_["metadata"]["finalizers"] = {"sluice.dev/service"};
+    deployment_["spec"]["replicas"] = 1;
+    deployment_["status"] = {{"replicas", 1}, {"readyReplicas", 1}};
+    pod_ = object("web-1");
+    pod_["metadata"]["labels"] = {{"app", "web"}, {"sluice.dev/sidecar", "queue-proxy"}};
+    const json port{{"name", "queue-port"}, {"containerPort", 8012}};
+    pod_["spec"]["containers"] = json::array({{{"name", "p"}, {"ports", json::array({port})}}});
+    pod_["status"] = {{"phase", "Running"},
+                      {"podIP", "10.0.0.1"},
+                      {"conditions", json::array({{{"type", "Ready"}, {"status", "True"}}})}};
+  }
+
+  // As it stands once it was.
+  static json taken_over(json service) {
+    const json original{{"scaler", "web"}, {"selector", {{"app", "web"}}}};
+    service["metadata"]["annotations"] = {{"sluice.dev/original-service", original.dump()}};
+    service["spec"].erase("selector");
+    return service;
+  }
+
+  void end_scaler() {
+    scaler_["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+    show(kScalers, scaler_);
+  }
+
+  // Until nothing is to be done for a moment.
+  void rest() {
+    while (io_.run_one_for(std::chrono::milliseconds{200}) > 0) {
+    }
+  }
+
+  [[nodiscard]] bool finalizer_goes() { return written("PATCH", kScaler + "?"); }
 
   // The object is there now, or is another now.
   void show(const std::string& collection, const json& object) {
@@ -144,6 +191,7 @@ class ReconcilerTest : public ::testing::Test {
   json scaler_;
   json deployment_;
   json service_;
+  json pod_;             // null: there is none
   std::string refused_;  // writes of what begins so fail
   int version_ = 10;
   std::map<std::string, std::size_t> watches_;  // connections by collection
@@ -198,6 +246,20 @@ TEST_F(ReconcilerTest, ANumberThatSomebodyChoseIsWrittenThoughRequestsPassUsBy) 
   order(0, 1, true);
 
   EXPECT_TRUE(written("PATCH", kScale, "\"replicas\":0"));
+}
+
+TEST_F(ReconcilerTest, AScalerStaysUntilTheTakingOverOfItsServiceShowsAndIsUndone) {
+  prepare_adoption();
+  ASSERT_TRUE(open());
+  ASSERT_TRUE(written("PATCH", kWeb, "original-service"));
+  end_scaler();
+  rest();
+  EXPECT_TRUE(bodies("PATCH", kScaler + "?").empty());
+
+  show(kServices, taken_over(service_));
+  EXPECT_TRUE(written("PATCH", kWeb, R"("path":"/spec/selector")"));
+  show(kServices, service_);
+  EXPECT_TRUE(finalizer_goes());
 }
 
 }  // namespace
