@@ -32,9 +32,10 @@ struct GovernedScaler {
   TimePoint status_written{};
   std::string adopting{};  ///< the Service that was last to be taken over
   TimePoint sweep_due{};
-  int sweeps = 0;
-  std::string conflict;     ///< that was last told as an event
-  bool overloaded = false;  ///< likewise
+  int sweeps = 0;               ///< that were made to their end
+  std::set<std::string> swept;  ///< objects that the present one is done with
+  std::string conflict;         ///< that was last told as an event
+  bool overloaded = false;      ///< likewise
 };
 
 }  // namespace sluice::autoscaler

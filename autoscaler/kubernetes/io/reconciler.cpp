@@ -225,6 +225,7 @@ void Reconciler::step(ServiceStep step, const ScalerSight& sight, GovernedScaler
       return;
     case ServiceStep::adopt_front:
       governed.sweeps = 0;
+      governed.swept.clear();
       governed.adopting = front_path;
       write(sight.id, front_path, adopt_front_request(sight.id, front.name, *sight.front));
       return;
@@ -250,6 +251,7 @@ void Reconciler::remove_finalizer(const ScalerSight& sight, const GovernedScaler
   write(sight.id, scaler_path(sight.id), finalizer_request(sight.ref(), false));
 }
 
+// A write that fails, or for which there is no room, is made again with the next look.
 void Reconciler::sweep(const ScalerSight& sight, GovernedScaler& governed) {
   const TimePoint now = means_.clock.now();
   if (governed.sweeps >= kSweeps) return;
@@ -257,14 +259,20 @@ void Reconciler::sweep(const ScalerSight& sight, GovernedScaler& governed) {
     means_.queue.add(sight.id, governed.sweep_due);
     return;
   }
-  ++governed.sweeps;
-  governed.sweep_due = now + kSweepPause;
   const kube::ObjectName front{sight.id.space, sight.front_name()};
+  bool ended = true;
   for (kube::Request& request :
        std::vector<kube::Request>{sweep_slices_request(front), sweep_endpoints_request(front)}) {
     const std::string object = request.path;
-    write(sight.id, object, std::move(request));
+    if (governed.swept.contains(object)) continue;
+    ended = false;
+    write(sight.id, object, std::move(request),
+          [object](GovernedScaler& of) { of.swept.insert(object); });
   }
+  if (!ended) return;
+  governed.swept.clear();
+  ++governed.sweeps;
+  governed.sweep_due = now + kSweepPause;
   means_.queue.add(sight.id, governed.sweep_due);
 }
 

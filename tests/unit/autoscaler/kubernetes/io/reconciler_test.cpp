@@ -262,5 +262,19 @@ TEST_F(ReconcilerTest, AScalerStaysUntilTheTakingOverOfItsServiceShowsAndIsUndon
   EXPECT_TRUE(finalizer_goes());
 }
 
+TEST_F(ReconcilerTest, ASweepThatFailsIsMadeAgainUntilItIsDone) {
+  prepare_adoption();
+  service_ = taken_over(service_);
+  refused_ = kSlice.substr(0, kSlice.size() - 1) + "?labelSelector";
+  ASSERT_TRUE(open());
+  const TimePoint late = clock_.now() + std::chrono::seconds{8};
+  const auto tries = [this] { return bodies("DELETE", refused_).size(); };
+
+  EXPECT_TRUE(run_until(io_, [&] { return tries() >= 3 || clock_.now() > late; }));
+
+  EXPECT_GE(tries(), 3U);
+  EXPECT_EQ(bodies("DELETE", "/api/v1/namespaces/shop/endpoints/web").size(), 1U);
+}
+
 }  // namespace
 }  // namespace sluice::autoscaler
