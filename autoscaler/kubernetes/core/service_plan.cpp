@@ -10,11 +10,6 @@ namespace {
 
 constexpr std::size_t kServiceNameMax = 63;
 
-bool has_finalizer(const kube::RequestScaler& scaler) {
-  return std::find(scaler.finalizers.begin(), scaler.finalizers.end(), kFinalizer) !=
-         scaler.finalizers.end();
-}
-
 bool is_owner(const kube::RequestScaler& scaler, const kube::Service& service) {
   return !scaler.uid.empty() && service.owner.uid == scaler.uid;
 }
@@ -33,7 +28,7 @@ void plan_ending(const ServiceView& view, ServicePlan& plan) {
   if (!has_finalizer(*view.scaler)) return;
   if (view.original && view.original->scaler == view.id.name) {
     plan.steps.push_back(ServiceStep::restore_front);
-  } else {
+  } else if (!view.left_behind) {
     plan.steps.push_back(ServiceStep::remove_finalizer);
   }
 }
@@ -214,6 +209,11 @@ kube::Service::Port pods_port(const kube::RequestScaler& scaler) {
   port.target_port = kQueuePort;
   if (scaler.protocol == "h2c") port.app_protocol = "kubernetes.io/h2c";
   return port;
+}
+
+bool has_finalizer(const kube::RequestScaler& scaler) {
+  return std::find(scaler.finalizers.begin(), scaler.finalizers.end(), kFinalizer) !=
+         scaler.finalizers.end();
 }
 
 ServicePlan plan_service(const ServiceView& view) {

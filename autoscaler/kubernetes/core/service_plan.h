@@ -47,6 +47,7 @@ struct ServiceView {
   std::int32_t injected_ready = 0;           ///< ready pods that have a sidecar
   bool has_slices = false;                   ///< of ours
   bool slices_stand = false;                 ///< as they should
+  bool left_behind = false;                  ///< another Service is still to be given back
 };
 
 /// Steps are idempotent, and those that depend on another wait until that one shows.
@@ -68,6 +69,9 @@ struct ServicePlan {
   bool adopted = false;    ///< it had a selector before
   bool passed_by = false;  ///< requests reach the pods without us
 };
+
+/// Something may have to be put back when it is deleted.
+[[nodiscard]] bool has_finalizer(const kube::RequestScaler& scaler);
 
 [[nodiscard]] ServicePlan plan_service(const ServiceView& view);
 

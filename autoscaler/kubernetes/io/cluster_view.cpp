@@ -27,10 +27,6 @@ kube::ObjectName name_of(const RevisionId& id) {
   return {id.space, id.name};
 }
 
-std::string activator_slices(const std::string& space) {
-  return "/apis/discovery.k8s.io/v1/namespaces/" + space + "/endpointslices";
-}
-
 std::optional<RevisionId> first_before(const std::set<RevisionId>& ids, const RevisionId& id) {
   if (ids.empty() || *ids.begin() == id) return std::nullopt;
   return *ids.begin();
@@ -100,8 +96,9 @@ ClusterView::ClusterView(const Place& at, const std::string& system_space, Event
                 at.client,
                 collection("/api/v1/services"),
                 kube::decode_service,
-                followed<kube::Service>(
-                    [this](const auto& name, const auto*, const auto&) { on_service(name); })},
+                followed<kube::Service>([this](const auto& name, const auto* now, const auto&) {
+                  on_service(name, now);
+                })},
       slices_{at.io,
               at.clock,
               at.random,
@@ -120,7 +117,8 @@ ClusterView::ClusterView(const Place& at, const std::string& system_space, Event
           at.random,
           at.log,
           at.client,
-          collection(activator_slices(system_space), "kubernetes.io/service-name=activator"),
+          collection("/apis/discovery.k8s.io/v1/namespaces/" + system_space + "/endpointslices",
+                     "kubernetes.io/service-name=activator"),
           kube::decode_endpoint_slice,
           followed<kube::EndpointSlice>([this](const auto&, const auto*, const auto&) {
             if (synced_) events_.activators();
@@ -375,12 +373,14 @@ void ClusterView::on_pod(const kube::ObjectName& name, const kube::Pod* pod) {
   }
 }
 
-void ClusterView::on_service(const kube::ObjectName& name) {
+void ClusterView::on_service(const kube::ObjectName& name, const kube::Service* service) {
+  const auto original = service != nullptr ? read_original(*service) : std::nullopt;
+  std::set<RevisionId> concerned = adoptions_.set(name, original ? original->scaler : "");
   if (!synced_) return;
   const auto found = by_service_.find(name);
-  if (found == by_service_.end()) return;
-  events_.seen(service_path(name));
-  touch_all(found->second);
+  if (found != by_service_.end()) concerned.insert(found->second.begin(), found->second.end());
+  if (!concerned.empty()) events_.seen(service_path(name));
+  touch_all(concerned);
 }
 
 void ClusterView::on_slice(const kube::ObjectName& name, const kube::EndpointSlice& slice,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "autoscaler/core/cluster_config.h"
+#include "autoscaler/kubernetes/core/adoption_index.h"
 #include "autoscaler/kubernetes/core/selector_index.h"
 #include "autoscaler/kubernetes/core/trouble.h"
 #include "common/base/ids.h"
@@ -35,6 +36,7 @@ class ClusterView {
   };
 
   using Pods = std::vector<std::pair<std::string, const kube::Pod*>>;
+  using Services = std::vector<std::pair<kube::ObjectName, const kube::Service*>>;
   using Slices = std::vector<std::pair<std::string, const kube::EndpointSlice*>>;
 
   using Place = kube::Place;
@@ -68,6 +70,11 @@ class ClusterView {
   [[nodiscard]] Pods pods(const RevisionId& id) const;
   [[nodiscard]] Slices slices(const RevisionId& id) const;
 
+  /// Services that say that this scaler took them over.
+  [[nodiscard]] std::set<kube::ObjectName> adopted(const RevisionId& id) const {
+    return adoptions_.of(id);
+  }
+
   /// IPs of activators that are ready.
   [[nodiscard]] std::set<std::string> activators() const;
 
@@ -96,7 +103,7 @@ class ClusterView {
   void follow_selector(const RevisionId& id);
   void forget_pods(const RevisionId& id);
   void on_pod(const kube::ObjectName& name, const kube::Pod* pod);
-  void on_service(const kube::ObjectName& name);
+  void on_service(const kube::ObjectName& name, const kube::Service* service);
   void on_slice(const kube::ObjectName& name, const kube::EndpointSlice& slice, bool there);
   void on_other(const std::string& what, const kube::ObjectName& name,
                 const kube::OtherScaler* other);
@@ -123,6 +130,7 @@ class ClusterView {
   std::map<RevisionId, Links> links_;
   std::map<TargetKey, std::set<RevisionId>> by_target_;
   std::map<kube::ObjectName, std::set<RevisionId>> by_service_;
+  AdoptionIndex adoptions_;
   SelectorIndex selectors_;
   std::map<kube::ObjectName, std::vector<RevisionId>> homes_;  // of pods
   std::map<RevisionId, std::set<std::string>> pods_of_;

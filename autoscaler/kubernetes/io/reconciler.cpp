@@ -19,6 +19,11 @@ bool avoids(const ScaleOrder& order, const std::string& address) {
   return std::binary_search(order.avoid.begin(), order.avoid.end(), address);
 }
 
+bool belongs(const kube::EndpointSlice& slice, const std::string& service) {
+  const auto label = slice.labels.find("kubernetes.io/service-name");
+  return label != slice.labels.end() && label->second == service;
+}
+
 }  // namespace
 
 void Reconciler::again(const RevisionId& id, TimePoint at) {
@@ -165,11 +170,16 @@ std::optional<Trouble> Reconciler::route(const ScalerSight& sight, GovernedScale
   view.original = sight.original;
   view.rival = sight.service_rival;
   view.injected_ready = sight.injected_ready();
-  view.has_slices = !sight.slices.empty();
+  view.has_slices = std::any_of(sight.slices.begin(), sight.slices.end(), [&](const auto& each) {
+    return belongs(*each.second, sight.front_name());
+  });
   view.slices_stand = slice_plan.settled();
+  view.left_behind = !sight.left_behind.empty();
+  give_back(sight);
   const ServicePlan plan = plan_service(view);
   for (const ServiceStep each : plan.steps) step(each, sight, governed);
 
+  if (!plan.routes) remove_strays(sight);
   const bool written = plan.routes && write_slices(sight, slice_plan);
   const bool proxies = way.mode == RouteMode::proxy && !way.addresses.empty();
   const bool stands = written && proxies && !plan.passed_by;
@@ -186,6 +196,16 @@ std::optional<Trouble> Reconciler::route(const ScalerSight& sight, GovernedScale
   return plan.trouble;
 }
 
+// Slices of a Service that spec.service.name said before; else they are written for the present
+// one.
+void Reconciler::remove_strays(const ScalerSight& sight) {
+  for (const auto& [name, slice] : sight.slices) {
+    if (belongs(*slice, sight.front_name())) continue;
+    const std::string path = slice_path({sight.id.space, name});
+    write(sight.id, path, remove_request(path));
+  }
+}
+
 // Whether they stand as they should. What is too much goes once everything else is there.
 bool Reconciler::write_slices(const ScalerSight& sight, const SlicePlan& plan) {
   for (const RoutedSlice& slice : plan.write) {
@@ -198,6 +218,15 @@ bool Reconciler::write_slices(const ScalerSight& sight, const SlicePlan& plan) {
     write(sight.id, path, remove_request(path));
   }
   return plan.remove.empty();
+}
+
+// Services that spec.service.name said before.
+void Reconciler::give_back(const ScalerSight& sight) {
+  for (const auto& [name, service] : sight.left_behind) {
+    const auto original = read_original(*service);
+    if (!original) continue;
+    write(sight.id, service_path(name), restore_front_request(name, *service, *original));
+  }
 }
 
 void Reconciler::step(ServiceStep step, const ScalerSight& sight, GovernedScaler& governed) {

@@ -55,6 +55,8 @@ class Reconciler {
                                std::uint16_t port) const;
   [[nodiscard]] bool write_slices(const ScalerSight& sight, const SlicePlan& plan);
   void step(ServiceStep step, const ScalerSight& sight, GovernedScaler& governed);
+  void remove_strays(const ScalerSight& sight);
+  void give_back(const ScalerSight& sight);
   void remove_finalizer(const ScalerSight& sight, const GovernedScaler& governed);
   void sweep(const ScalerSight& sight, GovernedScaler& governed);
   void follow_proxy(GovernedScaler& governed, bool wanted, bool stands);

@@ -68,6 +68,14 @@ ScalerSight look_at(const ClusterView& view, const RevisionId& id,
   sight.front = view.service({id.space, front_name(id, scaler)});
   sight.pods_service = view.service({id.space, pods_name(id)});
   if (sight.front != nullptr) sight.original = read_original(*sight.front);
+  if (has_finalizer(scaler)) {
+    for (const kube::ObjectName& name : view.adopted(id)) {
+      const kube::Service* const service = view.service(name);
+      if (service != nullptr && service != sight.front) {
+        sight.left_behind.emplace_back(name, service);
+      }
+    }
+  }
   sight.pods = view.pods(id);
   std::stable_sort(sight.pods.begin(), sight.pods.end(), [](const auto& a, const auto& b) {
     return a.second->created < b.second->created;

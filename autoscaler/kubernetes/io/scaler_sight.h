@@ -25,7 +25,8 @@ struct ScalerSight {
   const kube::Service* front = nullptr;
   const kube::Service* pods_service = nullptr;
   std::optional<OriginalService> original;
-  ClusterView::Pods pods;  ///< the oldest first
+  ClusterView::Services left_behind;  ///< that it took over before it named another one
+  ClusterView::Pods pods;             ///< the oldest first
   ClusterView::Slices slices;
   std::optional<RevisionId> service_rival;
   std::optional<Trouble> target_trouble;

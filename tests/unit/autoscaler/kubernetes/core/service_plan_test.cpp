@@ -267,6 +267,9 @@ TEST_F(ServicePlanTest, DeletionPutsBackWhatWasAdoptedBeforeTheScalerGoes) {
   EXPECT_EQ(plan_service(ending).steps, Steps{Step::restore_front});
 
   ending.original.reset();
+  ending.left_behind = true;
+  EXPECT_TRUE(plan_service(ending).steps.empty()) << "another one is given back first";
+  ending.left_behind = false;
   EXPECT_EQ(plan_service(ending).steps, Steps{Step::remove_finalizer});
   ending.front = nullptr;
   EXPECT_EQ(plan_service(ending).steps, Steps{Step::remove_finalizer});

@@ -176,11 +176,13 @@ class ReconcilerTest : public ::testing::Test {
 
   [[nodiscard]] bool written(const std::string& method, const std::string& target,
                              const std::string& part = {}) {
-    return run_until(io_, [&] {
+    const TimePoint late = clock_.now() + std::chrono::seconds{10};
+    const auto there = [&] {
       const auto all = bodies(method, target);
       return std::any_of(all.begin(), all.end(),
                          [&](const auto& each) { return each.find(part) != std::string::npos; });
-    });
+    };
+    return run_until(io_, [&] { return there() || clock_.now() > late; }) && there();
   }
 
   boost::asio::io_context io_;
@@ -258,8 +260,44 @@ TEST_F(ReconcilerTest, AScalerStaysUntilTheTakingOverOfItsServiceShowsAndIsUndon
 
   show(kServices, taken_over(service_));
   EXPECT_TRUE(written("PATCH", kWeb, R"("path":"/spec/selector")"));
+  rest();
   show(kServices, service_);
   EXPECT_TRUE(finalizer_goes());
+}
+
+TEST_F(ReconcilerTest, AServiceThatTheScalerNamesNoMoreIsGivenBackAndWaitedFor) {
+  prepare_adoption();
+  const json before = service_;
+  service_ = taken_over(service_);
+  ASSERT_TRUE(open());
+
+  scaler_["spec"]["service"] = {{"name", "shop"}, {"adopt", true}};
+  show(kScalers, scaler_);
+  EXPECT_TRUE(written("PATCH", kWeb, R"("path":"/spec/selector")"));
+  end_scaler();
+  rest();
+  EXPECT_TRUE(bodies("PATCH", kScaler + "?").empty());
+
+  show(kServices, before);
+  EXPECT_TRUE(finalizer_goes());
+}
+
+TEST_F(ReconcilerTest, SlicesDoNotFollowToAServiceThatIsRefused) {
+  prepare_adoption();
+  service_ = taken_over(service_);
+  ASSERT_TRUE(open());
+  ASSERT_TRUE(written("PATCH", kSlice, R"("kubernetes.io/service-name":"web")"));
+
+  json other = service_;
+  other["metadata"] = object("shop")["metadata"];
+  other["spec"]["selector"] = {{"app", "web"}};
+  show(kServices, other);
+  scaler_["spec"]["service"] = {{"name", "shop"}};
+  show(kScalers, scaler_);
+
+  EXPECT_TRUE(written("DELETE", kSlice));
+  EXPECT_TRUE(bodies("PATCH", kSlice).back().find(R"("kubernetes.io/service-name":"shop")") ==
+              std::string::npos);
 }
 
 TEST_F(ReconcilerTest, ASweepThatFailsIsMadeAgainUntilItIsDone) {
