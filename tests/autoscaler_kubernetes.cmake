@@ -14,6 +14,7 @@ sluice_test(autoscaler_kubernetes_io_test
   SOURCES ${kubernetes_tests}/io/cluster_view_test.cpp ${kubernetes_tests}/io/documents_test.cpp
           ${kubernetes_tests}/io/kubernetes_platform_test.cpp
           ${kubernetes_tests}/io/object_writer_test.cpp ${kubernetes_tests}/io/reconciler_test.cpp
+          ${kubernetes_tests}/io/reconciler_writes_test.cpp
           ${kubernetes_tests}/io/scaler_sight_test.cpp
           ${CMAKE_CURRENT_SOURCE_DIR}/unit/common/kube/fake_api.cpp
   DEPS    sluice::autoscaler_kubernetes sluice::tls nlohmann_json::nlohmann_json)

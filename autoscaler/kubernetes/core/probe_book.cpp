@@ -10,16 +10,19 @@ constexpr int kDoublingsMax = 6;
 
 }  // namespace
 
-void ProbeBook::open(const Target& target, TimePoint now) {
-  if (lines_.try_emplace(target).second) due_.emplace(now, target);
+void ProbeBook::open(const Target& target, TimePoint now, bool proven) {
+  if (lines_.try_emplace(target, Line{.proven = proven}).second) due_.emplace(now, target);
 }
 
-void ProbeBook::set_port(const RevisionId& id, std::uint16_t port, TimePoint now) {
+void ProbeBook::set_port(const RevisionId& id, std::uint16_t port, TimePoint now,
+                         const std::set<std::string>& standing) {
   const auto known = ports_.find(id);
   if (known != ports_.end() && known->second == port) return;
   forget(id);
   ports_.emplace(id, port);
-  for (const std::string& address : activators_) open({id, port, address}, now);
+  for (const std::string& address : activators_) {
+    open({id, port, address}, now, standing.contains(address));
+  }
 }
 
 void ProbeBook::forget(const RevisionId& id) {
@@ -60,7 +63,7 @@ bool ProbeBook::answered(const Target& target, bool ok, TimePoint now) {
   const Duration wait = std::min(kWaitMost, kWaitLeast * (1 << line->second.failures));
   line->second.failures = std::min(line->second.failures + 1, kDoublingsMax);
   due_.emplace(now + wait, target);
-  return false;
+  return std::exchange(line->second.proven, false);
 }
 
 std::optional<TimePoint> ProbeBook::next_due() const {

@@ -17,7 +17,9 @@ namespace sluice::autoscaler {
 
 /// Which activators have answered on the port of which scaler. Traffic is sent to those only: an
 /// activator opens a port when its own watch tells of it, and that may be later than ours. Who has
-/// answered is believed as long as it is there and ready, and the port stays.
+/// answered is believed as long as it is there and ready, and the port stays. Whoever takes traffic
+/// already when a scaler is first looked at is believed until its first answer: a start of ours is
+/// no reason to take a service away from its callers.
 class ProbeBook {
  public:
   static constexpr Duration kWaitLeast = std::chrono::milliseconds{100};
@@ -31,7 +33,9 @@ class ProbeBook {
     friend auto operator<=>(const Target&, const Target&) = default;
   };
 
-  void set_port(const RevisionId& id, std::uint16_t port, TimePoint now);
+  /// `standing`: addresses that take its traffic on that port.
+  void set_port(const RevisionId& id, std::uint16_t port, TimePoint now,
+                const std::set<std::string>& standing = {});
   void forget(const RevisionId& id);
 
   /// All that are ready. Returns whether that is news.
@@ -40,7 +44,7 @@ class ProbeBook {
   /// To be probed now; each is on its way until answered().
   [[nodiscard]] std::vector<Target> take(TimePoint now, std::size_t most);
 
-  /// True: it counts from now on.
+  /// True: it counts from now on, or does no longer.
   bool answered(const Target& target, bool ok, TimePoint now);
 
   [[nodiscard]] std::optional<TimePoint> next_due() const;
@@ -54,7 +58,7 @@ class ProbeBook {
     int failures = 0;
   };
 
-  void open(const Target& target, TimePoint now);
+  void open(const Target& target, TimePoint now, bool proven = false);
 
   std::set<std::string> activators_;
   std::map<RevisionId, std::uint16_t> ports_;

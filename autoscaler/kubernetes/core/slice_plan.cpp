@@ -114,6 +114,12 @@ std::string free_name(const std::string& prefix, std::set<std::string>& taken) {
 
 }  // namespace
 
+bool SlicePlan::changes(const std::string& name) const {
+  return std::find(remove.begin(), remove.end(), name) != remove.end() ||
+         std::any_of(write.begin(), write.end(),
+                     [&name](const RoutedSlice& each) { return each.name == name; });
+}
+
 SlicePlan plan_slices(const SliceView& view) {
   std::vector<Kin> all = kin_of(view.groups);
   SlicePlan plan;

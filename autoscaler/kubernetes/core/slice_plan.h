@@ -43,6 +43,9 @@ struct SlicePlan {
   std::vector<std::string> remove;  ///< once everything is written
 
   [[nodiscard]] bool settled() const { return write.empty() && remove.empty(); }
+
+  /// Whether the slice of that name is to be written or removed.
+  [[nodiscard]] bool changes(const std::string& name) const;
 };
 
 /// Which slices a Service has.

@@ -34,11 +34,12 @@ bool stands(const Result<net::FetchResponse>& response) {
 }  // namespace
 
 ActivatorProbes::ActivatorProbes(boost::asio::io_context& io, const Clock& clock,
-                                 std::function<void(const RevisionId&)> proven)
-    : io_{io}, clock_{clock}, proven_{std::move(proven)}, timer_{io} {}
+                                 std::function<void(const RevisionId&)> changed)
+    : io_{io}, clock_{clock}, changed_{std::move(changed)}, timer_{io} {}
 
-void ActivatorProbes::set_port(const RevisionId& id, std::uint16_t port) {
-  book_.set_port(id, port, clock_.now());
+void ActivatorProbes::set_port(const RevisionId& id, std::uint16_t port,
+                               const std::set<std::string>& standing) {
+  book_.set_port(id, port, clock_.now(), standing);
   arm();
 }
 
@@ -71,7 +72,7 @@ void ActivatorProbes::probe_due() {
     auto fetch = std::make_unique<net::Fetch>(
         io_, std::move(request), [this, target](const Result<net::FetchResponse>& response) {
           const auto landed = flying_.extract(target);  // ourselves: gone when this returns
-          if (book_.answered(target, stands(response), clock_.now())) proven_(target.id);
+          if (book_.answered(target, stands(response), clock_.now())) changed_(target.id);
           arm();
         });
     flying_.insert_or_assign(std::move(target), std::move(fetch));

@@ -21,18 +21,19 @@ namespace sluice::autoscaler {
 /// traffic is sent to one, and again before the last pod goes.
 class ActivatorProbes {
  public:
-  /// `proven`: an activator that did not count for this scaler does from now on. `clock` outlives
-  /// this.
+  /// `changed`: an activator that did not count for this scaler does from now on, or the other way
+  /// round. `clock` outlives this.
   ActivatorProbes(boost::asio::io_context& io, const Clock& clock,
-                  std::function<void(const RevisionId&)> proven);
+                  std::function<void(const RevisionId&)> changed);
 
-  void set_port(const RevisionId& id, std::uint16_t port);
+  /// `standing`: see ProbeBook.
+  void set_port(const RevisionId& id, std::uint16_t port, const std::set<std::string>& standing);
   void forget(const RevisionId& id);
 
   /// Those that are ready. Returns whether that is news.
   bool set_activators(std::set<std::string> addresses);
 
-  /// Who answered on the scaler's port.
+  /// Who answered on the scaler's port, or is believed to.
   [[nodiscard]] std::vector<std::string> proven(const RevisionId& id) const {
     return book_.proven(id);
   }
@@ -56,7 +57,7 @@ class ActivatorProbes {
 
   boost::asio::io_context& io_;
   const Clock& clock_;
-  std::function<void(const RevisionId&)> proven_;
+  std::function<void(const RevisionId&)> changed_;
   ProbeBook book_;
   std::map<ProbeBook::Target, std::unique_ptr<net::Fetch>> flying_;
   std::map<RevisionId, std::unique_ptr<Question>> questions_;

@@ -3,6 +3,7 @@
 #include "autoscaler/core/serverless_service.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace sluice::autoscaler {
@@ -22,6 +23,18 @@ bool avoids(const ScaleOrder& order, const std::string& address) {
 bool belongs(const kube::EndpointSlice& slice, const std::string& service) {
   const auto label = slice.labels.find("kubernetes.io/service-name");
   return label != slice.labels.end() && label->second == service;
+}
+
+// Who takes traffic on that port already.
+std::set<std::string> standing(const ScalerSight& sight, std::uint16_t port) {
+  std::set<std::string> addresses;
+  for (const auto& [name, slice] : sight.slices) {
+    const bool led_there = std::any_of(slice->ports.begin(), slice->ports.end(),
+                                       [port](const auto& each) { return each.port == port; });
+    if (!led_there) continue;
+    for (const auto& endpoint : slice->endpoints) addresses.insert(endpoint.address);
+  }
+  return addresses;
 }
 
 }  // namespace
@@ -151,7 +164,7 @@ void Reconciler::follow_proxy(GovernedScaler& governed, bool wanted, bool stands
 
 std::optional<Trouble> Reconciler::route(const ScalerSight& sight, GovernedScaler& governed) {
   const auto port = means_.ports.port_of(sight.id);
-  if (port) means_.probes.set_port(sight.id, *port);
+  if (port) means_.probes.set_port(sight.id, *port, standing(sight, *port));
   const Route way = route_of(sight, governed, port.value_or(0));
 
   SliceView slices;
@@ -206,8 +219,12 @@ void Reconciler::remove_strays(const ScalerSight& sight) {
   }
 }
 
-// Whether they stand as they should. What is too much goes once everything else is there.
+// Whether they stand as they should. What is too much goes once everything else is there, and not
+// any more once it is wanted again.
 bool Reconciler::write_slices(const ScalerSight& sight, const SlicePlan& plan) {
+  for (const auto& [name, slice] : sight.slices) {
+    if (!plan.changes(name)) means_.writer.withdraw(slice_path({sight.id.space, name}));
+  }
   for (const RoutedSlice& slice : plan.write) {
     write(sight.id, slice_path({sight.id.space, slice.name}),
           apply_slice_request(sight.ref(), sight.front_name(), slice));

@@ -73,6 +73,39 @@ TEST(ProbeBook, AnActivatorThatWasAwayHasToBeProvenAnew) {
   EXPECT_EQ(book.take(kStart, 9).size(), 1U);
 }
 
+TEST(ProbeBook, WhoTakesTrafficAlreadyIsBelievedUntilItsFirstAnswer) {
+  ProbeBook book;
+  book.set_activators({"10.0.0.1", "10.0.0.2"}, kStart);
+  book.set_port(kA, 20'001, kStart, {"10.0.0.1"});
+  EXPECT_EQ(book.proven(kA), std::vector<std::string>{"10.0.0.1"});
+  ASSERT_EQ(book.take(kStart, 9).size(), 2U) << "it is asked all the same";
+
+  EXPECT_TRUE(book.answered({kA, 20'001, "10.0.0.1"}, false, kStart));
+
+  EXPECT_TRUE(book.proven(kA).empty());
+  EXPECT_FALSE(book.answered({kA, 20'001, "10.0.0.1"}, false, kStart));
+}
+
+TEST(ProbeBook, WhoTakesTrafficAndAnswersIsNoNews) {
+  ProbeBook book;
+  book.set_activators({"10.0.0.1"}, kStart);
+  book.set_port(kA, 20'001, kStart, {"10.0.0.1"});
+
+  EXPECT_FALSE(book.answered(book.take(kStart, 1)[0], true, kStart));
+
+  EXPECT_EQ(book.proven(kA), std::vector<std::string>{"10.0.0.1"});
+}
+
+TEST(ProbeBook, WhoTakesTrafficAndIsNoActivatorAnyMoreIsNotBelieved) {
+  ProbeBook book;
+  book.set_activators({"10.0.0.1"}, kStart);
+  book.set_port(kA, 20'001, kStart, {"10.0.0.7"});
+
+  book.set_activators({"10.0.0.1", "10.0.0.7"}, kStart);
+
+  EXPECT_TRUE(book.proven(kA).empty()) << "nor when it comes back";
+}
+
 TEST(ProbeBook, NobodyIsAskedForAScalerThatHasGone) {
   ProbeBook book;
   book.set_activators({"10.0.0.1", "10.0.0.2"}, kStart);

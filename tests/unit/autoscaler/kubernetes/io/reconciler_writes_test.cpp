@@ -1,0 +1,261 @@
+#include "autoscaler/kubernetes/io/kubernetes_platform.h"
+#include "autoscaler/kubernetes/io/reconciler.h"
+#include "tests/unit/common/files/scratch_directory.h"
+#include "tests/unit/common/kube/fake_api.h"
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <list>
+#include <map>
+
+namespace sluice::autoscaler {
+namespace {
+
+using boost::asio::ip::tcp;
+using kube::testing::chunk;
+using kube::testing::FakeApi;
+using kube::testing::json_reply;
+using kube::testing::Reply;
+using kube::testing::run_until;
+using kube::testing::Seen;
+using kube::testing::watch_reply;
+using nlohmann::json;
+
+const RevisionId kWeb{"shop", "web"};
+
+constexpr const char* kScalers = "/apis/autoscaling.sluice.dev/v1alpha1/requestscalers";
+constexpr const char* kStatus =
+    "/apis/autoscaling.sluice.dev/v1alpha1/namespaces/shop/requestscalers/web/status";
+constexpr const char* kDeployments = "/apis/apps/v1/deployments";
+constexpr const char* kPods = "/api/v1/pods";
+constexpr const char* kServices = "/api/v1/services";
+constexpr const char* kSlices = "/apis/discovery.k8s.io/v1/endpointslices";
+constexpr const char* kSlice = "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices/";
+constexpr const char* kActivators =
+    "/apis/discovery.k8s.io/v1/namespaces/sluice-system/endpointslices";
+constexpr std::string_view kAllTold =
+    R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9",)"
+    R"("annotations":{"k8s.io/initial-events-end":"true"}}}})"
+    "\n";
+
+json metadata(const std::string& space, const std::string& name) {
+  return {{"name", name}, {"namespace", space}, {"uid", name}, {"resourceVersion", "5"}};
+}
+
+json endpoint_slice(json about, const std::string& address, int port) {
+  return {{"metadata", std::move(about)},
+          {"addressType", "IPv4"},
+          {"endpoints", json::array({{{"addresses", json::array({address})},
+                                      {"conditions", {{"ready", true}, {"serving", true}}}}})},
+          {"ports", json::array({{{"name", "http"}, {"port", port}}})}};
+}
+
+// On a port that scalers may have; says nothing at all before it is told what.
+class FakeActivator {
+ public:
+  explicit FakeActivator(boost::asio::io_context& io) : acceptor_{io, tcp::v4()} {
+    const auto loopback = boost::asio::ip::address_v4::loopback();
+    boost::system::error_code taken;
+    do {
+      acceptor_.bind({loopback, ++port_}, taken);
+    } while (taken);
+    acceptor_.listen();
+  }
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+
+  void say(const std::string& body) {
+    reply_ =
+        "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+    if (!std::exchange(speaks_, true)) accept();
+  }
+
+ private:
+  void accept() {
+    acceptor_.async_accept([this](const boost::system::error_code& ec, tcp::socket peer) {
+      if (ec) return;
+      boost::asio::write(peers_.emplace_back(std::move(peer)), boost::asio::buffer(reply_));
+      accept();
+    });
+  }
+
+  tcp::acceptor acceptor_;
+  std::uint16_t port_ = 20'100;
+  bool speaks_ = false;
+  std::string reply_;
+  std::list<tcp::socket> peers_;
+};
+
+class NoListener final : public PodWatchListener {
+ public:
+  void on_revision(WatchedRevision /*revision*/) override {}
+
+  void on_revision_gone(const RevisionId& /*revision*/) override {}
+
+  void on_revision_released(const RevisionId& /*revision*/) override {}
+
+  [[nodiscard]] std::optional<Problem> on_config(const StringMap& /*config*/) override {
+    return std::nullopt;
+  }
+};
+
+// The scaler web of the Deployment web, which sleeps: its Service leads to the one activator.
+class ReconcilerWritesTest : public ::testing::Test {
+ protected:
+  ReconcilerWritesTest() {
+    home_.write("config",
+                "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
+                "clusters: [{name: k, cluster: {server: 'http://" +
+                    api_.address().text() + "'}}]\nusers: [{name: u, user: {}}]\n");
+    all_[kScalers] = {{{"metadata", metadata("shop", "web")},
+                       {"spec", {{"targetRef", {{"kind", "Deployment"}, {"name", "web"}}}}},
+                       {"status", {{"activatorPort", activator_.port()}}}}};
+    all_[kDeployments] = {{{"metadata", metadata("shop", "web")},
+                           {"spec",
+                            {{"replicas", 0},
+                             {"selector", {{"matchLabels", {{"app", "web"}}}}},
+                             {"template", {{"metadata", {{"labels", {{"app", "web"}}}}}}}}}}};
+    json pods = metadata("shop", "web-private");
+    pods["ownerReferences"] =
+        json::array({{{"kind", "RequestScaler"}, {"uid", "web"}, {"controller", true}}});
+    all_[kServices] = {
+        {{"metadata", metadata("shop", "web")},
+         {"spec", {{"ports", json::array({{{"name", "http"}, {"port", 80}}})}}}},
+        {{"metadata", pods},
+         {"spec",
+          {{"selector", {{"app", "web"}, {"sluice.dev/sidecar", "queue-proxy"}}},
+           {"ports",
+            json::array({{{"name", "http"}, {"port", 80}, {"targetPort", "queue-port"}}})}}}}};
+    json ours = metadata("shop", "web-sluice-0");
+    ours["labels"] = {{"kubernetes.io/service-name", "web"},
+                      {"endpointslice.kubernetes.io/managed-by", "sluice.dev"},
+                      {"sluice.dev/scaler", "web"}};
+    all_[kSlices] = {endpoint_slice(ours, "127.0.0.1", activator_.port())};
+    all_[kActivators] = {
+        endpoint_slice(metadata("sluice-system", "activator-x"), "127.0.0.1", 8012)};
+  }
+
+  Reply answer(const Seen& seen) {
+    if (seen.target == "/apis") return json_reply(R"({"groups":[]})");
+    if (seen.method != "GET") return written(seen);
+    const std::string path = seen.target.substr(0, seen.target.find('?'));
+    watches_[path] = seen.connection;
+    std::string events;
+    const auto found = all_.find(path);
+    if (found != all_.end()) {
+      for (const json& object : found->second) events += event("ADDED", object);
+    }
+    return watch_reply(events + std::string{kAllTold});
+  }
+
+  Reply written(const Seen& seen) {
+    const auto wrong = wrong_.find(seen.target);
+    if (wrong != wrong_.end()) {
+      return json_reply(R"({"kind":"Status","code":)" + std::to_string(wrong->second) + "}",
+                        wrong->second, "Retry-After: 1\r\n");
+    }
+    if (seen.target == kStatus) {
+      json& scaler = all_[kScalers][0];
+      scaler["status"].merge_patch(json::parse(seen.body).at("status"));
+      scaler["metadata"]["resourceVersion"] = std::to_string(++version_);
+      api_.push(watches_[kScalers], chunk(event("MODIFIED", scaler)));
+    }
+    return json_reply("{}");
+  }
+
+  static std::string event(const std::string& type, const json& object) {
+    return json{{"type", type}, {"object", object}}.dump() + "\n";
+  }
+
+  void open() {
+    ASSERT_FALSE(platform_.open(listener_, clock_.now(), [](const auto&) {}));
+    ASSERT_TRUE(run_until(io_, [this] { return api_.count("PATCH", kStatus) > 0; }));
+  }
+
+  // Until nothing is to be looked at, and no answer is on its way.
+  void rest() {
+    const auto busy = [this] {
+      std::string text;
+      platform_.write_metrics(text);
+      return text.find("sluice_kubernetes_waiting_scalers 0\n") == std::string::npos;
+    };
+    while (io_.run_one_for(std::chrono::milliseconds{100}) > 0 || busy()) {
+    }
+  }
+
+  [[nodiscard]] std::size_t slice_writes() const {
+    return api_.count("PATCH", kSlice) + api_.count("DELETE", kSlice);
+  }
+
+  [[nodiscard]] const json& status() { return all_[kScalers][0]["status"]; }
+
+  void order(std::int32_t replicas, std::vector<PodId> remove = {}) {
+    ScaleOrder order;
+    order.replicas = replicas;
+    order.report.desired = replicas;
+    order.remove = std::move(remove);
+    platform_.sink().apply(kWeb, order);
+  }
+
+  boost::asio::io_context io_;
+  Clock clock_;
+  std::mt19937_64 random_{1};
+  log::Logger log_{"test", log::Severity::error};
+  FakeApi api_{io_, [this](const Seen& seen) { return answer(seen); }};
+  FakeActivator activator_{io_};
+  std::map<std::string, std::vector<json>> all_;  // by the path of their collection
+  std::map<std::string, std::size_t> watches_;    // the connections
+  std::map<std::string, int> wrong_;              // how writes are answered otherwise, by path
+  int version_ = 10;
+  files::ScratchDirectory home_;
+  NoListener listener_;
+  KubernetesPlatform platform_{io_,
+                               clock_,
+                               random_,
+                               log_,
+                               {.pod = "p", .address = "10.0.0.9", .system_space = "sluice-system"},
+                               [this](const std::string& name) -> std::optional<std::string> {
+                                 if (name != "SLUICE_KUBECONFIG") return std::nullopt;
+                                 return (home_.path() / "config").string();
+                               }};
+};
+
+TEST_F(ReconcilerWritesTest, AStartLeavesTheWayToASleepingServiceAsItStands) {
+  open();
+  rest();
+  EXPECT_EQ(slice_writes(), 0U);
+
+  activator_.say("activator");
+  rest();
+  EXPECT_EQ(slice_writes(), 0U);
+}
+
+TEST_F(ReconcilerWritesTest, AnActivatorThatStandsForAnotherIsTakenOutAfterItsAnswer) {
+  activator_.say("another");
+  open();
+  EXPECT_TRUE(run_until(
+      io_, [this] { return api_.count("DELETE", std::string{kSlice} + "web-sluice-0") > 0; }));
+}
+
+// Goal: the removal of a slice that is wanted again is not made.
+// Method: the server tells it to wait; the status, in the same lane, comes after it.
+TEST_F(ReconcilerWritesTest, ARemovalThatWaitsIsGivenUpWhenTheSliceIsWantedAgain) {
+  activator_.say("another");
+  wrong_[std::string{kSlice} + "web-sluice-0"] = 429;
+  open();
+  ASSERT_TRUE(run_until(io_, [this] { return api_.count("DELETE", kSlice) == 1; }));
+
+  activator_.say("activator");
+  rest();
+  order(3);
+
+  ASSERT_TRUE(run_until(io_, [this] { return status().value("desired", 0) == 3; }));
+  EXPECT_EQ(api_.count("DELETE", kSlice), 1U);
+}
+
+}  // namespace
+}  // namespace sluice::autoscaler
