@@ -29,6 +29,7 @@ struct GovernedScaler {
 
   std::map<std::string, std::string> refused;  ///< writes that are forbidden, and how that was put
   std::set<std::string> failing;               ///< objects whose last write failed
+  std::set<std::string> planned;               ///< objects that the last look wanted written
   TimePoint status_written{};
   std::string adopting{};  ///< the Service that was last to be taken over
   TimePoint sweep_due{};

@@ -48,6 +48,8 @@ void Reconciler::again(const RevisionId& id, TimePoint at) {
 // at again when it lands, or when it should have shown.
 bool Reconciler::write(const RevisionId& id, const std::string& object, kube::Request request,
                        std::function<void(GovernedScaler&)> done) {
+  const auto governed = means_.governed.find(id);
+  if (governed != means_.governed.end()) governed->second.planned.insert(object);
   const bool removal = request.verb == kube::Verb::remove;
   const bool sent =
       means_.writer.write(object, std::move(request),
@@ -90,6 +92,15 @@ void Reconciler::landed(const RevisionId& id, const std::string& object, const k
   means_.work();
 }
 
+// What nobody writes any more, a pod that has gone or is to stay after all, stands in no way.
+void Reconciler::forget_unplanned(const RevisionId& id, GovernedScaler& governed) {
+  std::erase_if(governed.refused,
+                [&](const auto& each) { return !governed.planned.contains(each.first); });
+  const auto forgotten = std::erase_if(
+      governed.failing, [&](const auto& object) { return !governed.planned.contains(object); });
+  if (forgotten > 0 && governed.failing.empty()) means_.queue.succeeded(id);
+}
+
 void Reconciler::event(const ScalerRef& scaler, bool warning, std::string reason,
                        std::string message) {
   ScalerEvent event;
@@ -105,9 +116,11 @@ void Reconciler::event(const ScalerRef& scaler, bool warning, std::string reason
 void Reconciler::reconcile(const ScalerSight& sight, GovernedScaler& governed) {
   ConditionView view;
   view.scaler = sight.scaler;
+  governed.planned = {scaler_path(sight.id) + "/status"};  // comes last, and tells of the others
   view.service = route(sight, governed);
+  if (!sight.scaler->terminating) scale(sight, governed);
+  forget_unplanned(sight.id, governed);
   if (sight.scaler->terminating) return;
-  scale(sight, governed);
   tell_events(sight, governed);
   view.target = sight.target_trouble;
   view.conflict = sight.conflict;
@@ -193,7 +206,7 @@ std::optional<Trouble> Reconciler::route(const ScalerSight& sight, GovernedScale
   for (const ServiceStep each : plan.steps) step(each, sight, governed);
 
   if (!plan.routes) remove_strays(sight);
-  const bool written = plan.routes && write_slices(sight, slice_plan);
+  const bool written = plan.routes && write_slices(sight, governed, slice_plan);
   const bool proxies = way.mode == RouteMode::proxy && !way.addresses.empty();
   const bool stands = written && proxies && !plan.passed_by;
   const bool asked = !governed.order || governed.order->route_mode == RouteMode::proxy || proxies;
@@ -221,7 +234,8 @@ void Reconciler::remove_strays(const ScalerSight& sight) {
 
 // Whether they stand as they should. What is too much goes once everything else is there, and not
 // any more once it is wanted again.
-bool Reconciler::write_slices(const ScalerSight& sight, const SlicePlan& plan) {
+bool Reconciler::write_slices(const ScalerSight& sight, GovernedScaler& governed,
+                              const SlicePlan& plan) {
   for (const auto& [name, slice] : sight.slices) {
     if (!plan.changes(name)) means_.writer.withdraw(slice_path({sight.id.space, name}));
   }
@@ -229,12 +243,12 @@ bool Reconciler::write_slices(const ScalerSight& sight, const SlicePlan& plan) {
     write(sight.id, slice_path({sight.id.space, slice.name}),
           apply_slice_request(sight.ref(), sight.front_name(), slice));
   }
-  if (!plan.write.empty()) return false;
   for (const std::string& name : plan.remove) {
     const std::string path = slice_path({sight.id.space, name});
-    write(sight.id, path, remove_request(path));
+    governed.planned.insert(path);
+    if (plan.write.empty()) write(sight.id, path, remove_request(path));
   }
-  return plan.remove.empty();
+  return plan.settled();
 }
 
 // Services that spec.service.name said before.
@@ -409,7 +423,10 @@ void Reconciler::write_status(const ScalerSight& sight, GovernedScaler& governed
     status.values.ready = governed.order->report.ready;
   }
   if (sight.target != nullptr) status.selector = selector_text(sight.target->selector);
-  if (!differs(status.values, sight.scaler->status)) return;
+  if (!differs(status.values, sight.scaler->status)) {
+    governed.planned.erase(scaler_path(sight.id) + "/status");
+    return forget_unplanned(sight.id, governed);
+  }
   const bool flips = status_of(status.values.conditions, "Ready") !=
                      status_of(sight.scaler->status.conditions, "Ready");
   if (!flips && now - governed.status_written < kStatusPace) {

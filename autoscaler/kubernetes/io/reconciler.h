@@ -53,7 +53,8 @@ class Reconciler {
   [[nodiscard]] std::optional<Trouble> route(const ScalerSight& sight, GovernedScaler& governed);
   [[nodiscard]] Route route_of(const ScalerSight& sight, const GovernedScaler& governed,
                                std::uint16_t port) const;
-  [[nodiscard]] bool write_slices(const ScalerSight& sight, const SlicePlan& plan);
+  [[nodiscard]] bool write_slices(const ScalerSight& sight, GovernedScaler& governed,
+                                  const SlicePlan& plan);
   void step(ServiceStep step, const ScalerSight& sight, GovernedScaler& governed);
   void remove_strays(const ScalerSight& sight);
   void give_back(const ScalerSight& sight);
@@ -69,6 +70,7 @@ class Reconciler {
              std::function<void(GovernedScaler&)> done = {});
   void landed(const RevisionId& id, const std::string& object, const kube::Answer& answer,
               const std::function<void(GovernedScaler&)>& done);
+  void forget_unplanned(const RevisionId& id, GovernedScaler& governed);
   void again(const RevisionId& id, TimePoint at);
 
   Means means_;

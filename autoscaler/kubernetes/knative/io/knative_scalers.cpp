@@ -180,9 +180,14 @@ void KnativeScalers::reconcile(const RevisionId& id, const PodAutoscalerSight& s
     complain(id, governed, "only Deployments of Knative are scaled, and this is no such");
     return;
   }
+  governed.planned.clear();
   write_serverless(id, sight, governed);
   write_scale(id, sight, governed);
   write_status(id, sight, governed);
+  // What nobody writes any more has not failed either.
+  const auto forgotten = std::erase_if(
+      governed.failing, [&](const auto& each) { return !governed.planned.contains(each); });
+  if (forgotten > 0 && governed.failing.empty()) queue_.succeeded(id);
 }
 
 void KnativeScalers::write_serverless(const RevisionId& id, const PodAutoscalerSight& sight,
@@ -216,6 +221,7 @@ void KnativeScalers::write_status(const RevisionId& id, const PodAutoscalerSight
   const TimePoint now = clock_.now();
   const PodAutoscaler::Status status = plan_status(sight, now);
   if (status == sight.object->status) return;
+  governed.planned.insert(pod_autoscaler_path(id) + "/status");
   const bool flips = status_of_ready(status) != status_of_ready(sight.object->status);
   if (!flips && now - governed.status_written < kStatusPace) {
     queue_.add(id, governed.status_written + kStatusPace);
@@ -229,11 +235,12 @@ void KnativeScalers::write_status(const RevisionId& id, const PodAutoscalerSight
 // A write that is on its way is not planned twice: the revision is looked at again when it lands,
 // or when it should have shown.
 void KnativeScalers::write(const RevisionId& id, const std::string& object, kube::Request request) {
+  const auto governed = governed_.find(id);
+  if (governed != governed_.end()) governed->second.planned.insert(object);
   const bool sent =
       writer_.write(object, std::move(request),
                     [this, id, object](const kube::Answer& answer) { landed(id, object, answer); });
   if (!sent) return queue_.add(id, clock_.now() + WriteLedger::kPatience);
-  const auto governed = governed_.find(id);
   if (governed != governed_.end()) governed->second.written.insert(object);
 }
 

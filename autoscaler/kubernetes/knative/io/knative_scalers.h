@@ -78,6 +78,7 @@ class KnativeScalers {
     TimePoint status_written{};
     std::set<std::string> written{};  // objects that this wrote
     std::set<std::string> failing{};  // of them those whose last write failed
+    std::set<std::string> planned{};  // those that the last look wanted written
     std::string complaint{};          // that was logged last
   };
 

@@ -32,6 +32,7 @@ constexpr const char* kStatus =
     "/apis/autoscaling.sluice.dev/v1alpha1/namespaces/shop/requestscalers/web/status";
 constexpr const char* kDeployments = "/apis/apps/v1/deployments";
 constexpr const char* kPods = "/api/v1/pods";
+constexpr const char* kPod = "/api/v1/namespaces/shop/pods/";
 constexpr const char* kServices = "/api/v1/services";
 constexpr const char* kSlices = "/apis/discovery.k8s.io/v1/endpointslices";
 constexpr const char* kSlice = "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices/";
@@ -139,6 +140,12 @@ class ReconcilerWritesTest : public ::testing::Test {
         endpoint_slice(metadata("sluice-system", "activator-x"), "127.0.0.1", 8012)};
   }
 
+  // The server goes last, and runs the loop once more: nothing of the platform is to be due then.
+  void TearDown() override {
+    while (io_.poll() > 0) {
+    }
+  }
+
   Reply answer(const Seen& seen) {
     if (seen.target == "/apis") return json_reply(R"({"groups":[]})");
     if (seen.method != "GET") return written(seen);
@@ -187,6 +194,26 @@ class ReconcilerWritesTest : public ::testing::Test {
     }
   }
 
+  // Pods of the Deployment, awake then.
+  void run(const std::vector<std::string>& names) {
+    all_[kDeployments][0]["spec"]["replicas"] = names.size();
+    for (const std::string& name : names) {
+      json pod{{"metadata", metadata("shop", name)}, {"status", {{"phase", "Running"}}}};
+      pod["metadata"]["labels"] = {{"app", "web"}};
+      all_[kPods].push_back(std::move(pod));
+    }
+  }
+
+  [[nodiscard]] std::string ready_reason() {
+    for (const json& condition : status().value("conditions", json::array())) {
+      if (condition.at("type") == "Ready") return condition.at("reason");
+    }
+    return {};
+  }
+
+  // Of the scalers whose writes fail; empty: there is none.
+  [[nodiscard]] std::string failing() const { return platform_.checks().at(1).detail; }
+
   [[nodiscard]] std::size_t slice_writes() const {
     return api_.count("PATCH", kSlice) + api_.count("DELETE", kSlice);
   }
@@ -205,12 +232,13 @@ class ReconcilerWritesTest : public ::testing::Test {
   Clock clock_;
   std::mt19937_64 random_{1};
   log::Logger log_{"test", log::Severity::error};
-  FakeApi api_{io_, [this](const Seen& seen) { return answer(seen); }};
-  FakeActivator activator_{io_};
+  // Before the server, which may answer until it has gone.
   std::map<std::string, std::vector<json>> all_;  // by the path of their collection
   std::map<std::string, std::size_t> watches_;    // the connections
   std::map<std::string, int> wrong_;              // how writes are answered otherwise, by path
   int version_ = 10;
+  FakeApi api_{io_, [this](const Seen& seen) { return answer(seen); }};
+  FakeActivator activator_{io_};
   files::ScratchDirectory home_;
   NoListener listener_;
   KubernetesPlatform platform_{io_,
@@ -255,6 +283,30 @@ TEST_F(ReconcilerWritesTest, ARemovalThatWaitsIsGivenUpWhenTheSliceIsWantedAgain
 
   ASSERT_TRUE(run_until(io_, [this] { return status().value("desired", 0) == 3; }));
   EXPECT_EQ(api_.count("DELETE", kSlice), 1U);
+}
+
+TEST_F(ReconcilerWritesTest, AForbiddenWriteThatNobodyWantsAnyMoreIsNoTrouble) {
+  run({"web-1", "web-2"});
+  wrong_[std::string{kPod} + "web-1"] = 403;
+  open();
+  order(1, {{"web-1"}});
+  ASSERT_TRUE(run_until(io_, [this] { return ready_reason() == "Forbidden"; }));
+
+  order(2);
+
+  EXPECT_TRUE(run_until(io_, [this] { return ready_reason() != "Forbidden"; }));
+}
+
+TEST_F(ReconcilerWritesTest, APodThatHasGoneKeepsNoWriteFailing) {
+  run({"web-1", "web-2"});
+  wrong_[std::string{kPod} + "web-1"] = 404;
+  open();
+  order(1, {{"web-1"}});
+  ASSERT_TRUE(run_until(io_, [this] { return !failing().empty(); }));
+
+  api_.push(watches_[kPods], chunk(event("DELETED", all_[kPods][0])));
+
+  EXPECT_TRUE(run_until(io_, [this] { return failing().empty(); }));
 }
 
 }  // namespace
