@@ -80,6 +80,11 @@ std::uint16_t port(const json& object, const char* key) {
   return number > 0 && number <= 65535 ? static_cast<std::uint16_t>(number) : std::uint16_t{0};
 }
 
+std::string protocol(const json& port) {
+  std::string name = text(port, "protocol");
+  return name.empty() ? "TCP" : name;
+}
+
 bool flag(const json& object, const char* key, bool otherwise) {
   const json& value = member(object, key);
   return value.is_boolean() ? value.get<bool>() : otherwise;

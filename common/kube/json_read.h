@@ -38,6 +38,9 @@ using nlohmann::json;
 /// 0 unless it is a port.
 [[nodiscard]] std::uint16_t port(const json& object, const char* key);
 
+/// Of a port; TCP unless it is another.
+[[nodiscard]] std::string protocol(const json& port);
+
 [[nodiscard]] bool flag(const json& object, const char* key, bool otherwise = false);
 
 /// The array of that name; an empty one when there is none.

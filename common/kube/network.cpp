@@ -49,9 +49,7 @@ std::optional<Service> decode_service(std::string_view text) {
     port.port = reading::port(item, "port");
     port.target_port = number_or_name(item, "targetPort");
     port.app_protocol = reading::text(item, "appProtocol");
-    if (std::string protocol = reading::text(item, "protocol"); !protocol.empty()) {
-      port.protocol = std::move(protocol);
-    }
+    port.protocol = reading::protocol(item);
     if (port.port != 0) service.ports.push_back(std::move(port));
   }
   service.cluster_ip = reading::text(spec, "clusterIP");
@@ -75,7 +73,7 @@ std::optional<EndpointSlice> decode_endpoint_slice(std::string_view text) {
   }
   for (const json& item : reading::array(document, "ports")) {
     slice.ports.push_back({reading::text(item, "name"), reading::port(item, "port"),
-                           reading::text(item, "appProtocol")});
+                           reading::text(item, "appProtocol"), reading::protocol(item)});
   }
   return slice;
 }

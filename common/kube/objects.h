@@ -81,6 +81,7 @@ struct Workload {
   struct Port {
     std::string name;
     std::uint16_t number = 0;
+    std::string protocol = "TCP";
 
     friend bool operator==(const Port&, const Port&) = default;
   };
@@ -135,6 +136,7 @@ struct EndpointSlice {
     std::string name;
     std::uint16_t port = 0;
     std::string app_protocol;
+    std::string protocol = "TCP";
 
     friend bool operator==(const Port&, const Port&) = default;
   };

@@ -14,7 +14,8 @@ std::vector<Workload::Port> ports_of(const json& pod_spec) {
     if (reading::text(container, "name") == kSidecar) continue;
     for (const json& port : reading::array(container, "ports")) {
       const std::uint16_t number = reading::port(port, "containerPort");
-      if (number != 0) ports.push_back({reading::text(port, "name"), number});
+      if (number == 0) continue;
+      ports.push_back({reading::text(port, "name"), number, reading::protocol(port)});
     }
     if (!ports.empty()) break;
   }

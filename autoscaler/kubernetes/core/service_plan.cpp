@@ -19,7 +19,7 @@ bool same_ports(const std::vector<kube::Service::Port>& a,
   return a.size() == b.size() &&
          std::is_permutation(a.begin(), a.end(), b.begin(), [](const auto& x, const auto& y) {
            return x.name == y.name && x.port == y.port && x.target_port == y.target_port &&
-                  x.app_protocol == y.app_protocol;
+                  x.app_protocol == y.app_protocol && x.protocol == y.protocol;
          });
 }
 
@@ -182,9 +182,12 @@ std::vector<kube::Service::Port> front_ports(const kube::RequestScaler& scaler,
   };
   for (const auto& port : scaler.service.ports) add(port.name, port.port);
   if (!ports.empty()) return ports;
+  // Requests come over TCP.
+  const auto takes_requests = [](const auto& port) { return port.protocol == "TCP"; };
+  const bool only =
+      std::count_if(workload.ports.begin(), workload.ports.end(), takes_requests) == 1;
   for (const auto& port : workload.ports) {
-    if (port.name == kQueuePort) continue;
-    const bool only = workload.ports.size() == 1;
+    if (port.name == kQueuePort || !takes_requests(port)) continue;
     add(!port.name.empty() ? port.name
         : only             ? "http"
                            : "port-" + std::to_string(port.number),

@@ -67,7 +67,7 @@ json target_port(const std::string& text) {
 json port_json(const kube::Service::Port& port) {
   json one{{"name", port.name},
            {"port", port.port},
-           {"protocol", "TCP"},
+           {"protocol", port.protocol},
            {"targetPort", target_port(port.target_port)}};
   if (!port.app_protocol.empty()) one["appProtocol"] = port.app_protocol;
   return one;
@@ -244,7 +244,7 @@ kube::Request apply_slice_request(const ScalerRef& owner, const std::string& fro
   }
   json ports = json::array();
   for (const auto& port : slice.ports) {
-    json one{{"name", port.name}, {"port", port.port}, {"protocol", "TCP"}};
+    json one{{"name", port.name}, {"port", port.port}, {"protocol", port.protocol}};
     if (!port.app_protocol.empty()) one["appProtocol"] = port.app_protocol;
     ports.push_back(std::move(one));
   }

@@ -147,10 +147,10 @@ std::vector<EndpointGroup> endpoint_groups(const ScalerSight& sight, const Route
   std::vector<kube::Service::Port> serving;
   std::vector<kube::EndpointSlice::Port> other;
   for (const auto& port : front_ports_of(sight)) {
-    if (chosen.empty() || port.name == chosen) {
+    if (port.protocol == "TCP" && (chosen.empty() || port.name == chosen)) {
       serving.push_back(port);
     } else if (const std::uint16_t number = resolved(port, sight.target); number != 0) {
-      other.push_back({port.name, number, port.app_protocol});
+      other.push_back({port.name, number, port.app_protocol, port.protocol});
     }
   }
   const auto ports_to = [&serving](std::uint16_t number) {

@@ -112,7 +112,8 @@ TEST(KubeObjects, ReadsAWorkload) {
       R"({"matchLabels":{"app":"a"},"matchExpressions":[{"key":"t","operator":"In","values":["x"]}]},)"
       R"("template":{"metadata":{"labels":{"app":"a"},"annotations":{"k":"v"}},"spec":{"containers":)"
       R"([{"name":"queue-proxy","ports":[{"containerPort":8012}]},{"name":"none"},)"
-      R"({"name":"app","ports":[{"name":"http","containerPort":8080},{"containerPort":9}]}]}}},)"
+      R"({"name":"app","ports":[{"name":"http","containerPort":8080},)"
+      R"({"containerPort":9,"protocol":"UDP"}]}]}}},)"
       R"("status":{"replicas":3,"readyReplicas":2,"conditions":)"
       R"([{"type":"Progressing","status":"False","message":"late"}]}})");
 
@@ -122,7 +123,7 @@ TEST(KubeObjects, ReadsAWorkload) {
   EXPECT_EQ(workload->status_replicas, 3);
   EXPECT_EQ(workload->status_ready, 2);
   EXPECT_EQ(workload->template_annotations, (StringMap{{"k", "v"}}));
-  EXPECT_EQ(workload->ports, (std::vector<Workload::Port>{{"http", 8080}, {"", 9}}));
+  EXPECT_EQ(workload->ports, (std::vector<Workload::Port>{{"http", 8080, "TCP"}, {"", 9, "UDP"}}));
   EXPECT_EQ(workload->progress_problem, "late");
   EXPECT_TRUE(workload->selector.matches({{"app", "a"}, {"t", "x"}}));
   EXPECT_FALSE(workload->selector.matches({{"app", "a"}}));
@@ -166,12 +167,15 @@ TEST(KubeObjects, TakesAnEndpointOfUnknownConditionForReady) {
       R"({"metadata":{"name":"s"},"addressType":"IPv4","endpoints":[)"
       R"({"addresses":["10.0.0.1"],"targetRef":{"kind":"Pod","name":"p"}},)"
       R"({"addresses":["10.0.0.2"],"conditions":{"ready":false,"serving":true,"terminating":true}},)"
-      R"({"addresses":[]}],"ports":[{"name":"http","port":80}]})");
+      R"({"addresses":[]}],"ports":[{"name":"http","port":80},)"
+      R"({"name":"dns","port":53,"protocol":"UDP"}]})");
 
   ASSERT_TRUE(slice);
   EXPECT_EQ(slice->endpoints,
             (std::vector<EndpointSlice::Endpoint>{{"10.0.0.1", true, true, false, "p", ""},
                                                   {"10.0.0.2", false, true, true, "", ""}}));
+  EXPECT_EQ(slice->ports,
+            (std::vector<EndpointSlice::Port>{{"http", 80, "", "TCP"}, {"dns", 53, "", "UDP"}}));
 }
 
 TEST(KubeObjects, ReadsWhoElseScales) {

@@ -85,6 +85,16 @@ TEST_F(ServicePlanTest, ItHasThePortsOfTheSpecElseOfTheContainers) {
   EXPECT_EQ(ports[0].target_port, "queue-port");
 }
 
+TEST_F(ServicePlanTest, OnlyPortsThatRequestsCanComeToAreItsOwn) {
+  workload_.ports = {{"", 443, "TCP"}, {"", 443, "UDP"}};
+
+  const auto ports = front_ports(scaler_, workload_);
+
+  ASSERT_EQ(ports.size(), 1U);
+  EXPECT_EQ(ports[0].port, 443);
+  EXPECT_EQ(ports[0].name, "http");
+}
+
 TEST_F(ServicePlanTest, WithoutAnyPortItHasTheUsualOne) {
   workload_.ports.clear();
   EXPECT_EQ(front_ports(scaler_, workload_)[0].port, 80);

@@ -80,6 +80,16 @@ TEST(Documents, AnAnnotationThatIsNonsenseIsNone) {
   EXPECT_TRUE(read_original(front)->ports.empty());
 }
 
+TEST(Documents, PortsKeepTheirProtocol) {
+  const RoutedSlice slice{"web-sluice-0", "IPv4", {{"http", 80}, {"dns", 53, "", "UDP"}}, {}};
+  const json ports = json::parse(apply_slice_request(kWeb, "web", slice).body)["ports"];
+  EXPECT_EQ(ports[0]["protocol"], "TCP");
+  EXPECT_EQ(ports[1]["protocol"], "UDP");
+
+  const auto front = correct_front_request({"shop", "web"}, {{"dns", 53, "dns", "", "UDP"}});
+  EXPECT_EQ(json::parse(front.body)["spec"]["ports"][0]["protocol"], "UDP");
+}
+
 TEST(Documents, AStatusLeavesOutWhatIsNotKnown) {
   ScalerStatus status;
   status.values.activator_port = 20'001;

@@ -124,5 +124,17 @@ TEST_F(ScalerSightTest, PortsThatCarryNoRequestsLeadWhereTheyLed) {
   EXPECT_EQ(groups[1].endpoints[0].address, "10.0.0.1");
 }
 
+TEST_F(ScalerSightTest, APortThatIsNotOfTcpLeadsStraightToThePods) {
+  front_.ports = {{"http", 443, "queue-port", "", "TCP"}, {"quic", 443, "8443", "", "UDP"}};
+
+  const auto groups = endpoint_groups(sight_, {RouteMode::proxy, {"10.1.0.1"}, 20'001});
+
+  using Ports = std::vector<kube::EndpointSlice::Port>;
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].ports, (Ports{{"http", 20'001, "", "TCP"}}));
+  EXPECT_EQ(groups[1].ports, (Ports{{"quic", 8443, "", "UDP"}}));
+  EXPECT_EQ(groups[1].endpoints[0].address, "10.0.0.1");
+}
+
 }  // namespace
 }  // namespace sluice::autoscaler
