@@ -2,6 +2,7 @@
 
 #include "autoscaler/kubernetes/core/service_plan.h"
 #include "autoscaler/kubernetes/io/documents.h"
+#include "autoscaler/kubernetes/io/watched_pod.h"
 
 #include <algorithm>
 
@@ -444,10 +445,12 @@ const kube::Service* ClusterView::service(const kube::ObjectName& name) const {
 ClusterView::Pods ClusterView::pods(const RevisionId& id) const {
   Pods all;
   const auto found = pods_of_.find(id);
-  if (found == pods_of_.end()) return all;
+  const auto links = links_.find(id);
+  if (found == pods_of_.end() || links == links_.end()) return all;
+  const auto& [kind, target] = links->second.target;
   for (const std::string& name : found->second) {
     const kube::Pod* const pod = pods_.find({id.space, name});
-    if (pod != nullptr) all.emplace_back(name, pod);
+    if (pod != nullptr && made_by(*pod, kind, target.name)) all.emplace_back(name, pod);
   }
   return all;
 }

@@ -14,6 +14,15 @@ bool lives(const kube::Pod& pod) {
   return pod.phase != "Succeeded" && pod.phase != "Failed";
 }
 
+bool made_by(const kube::Pod& pod, std::string_view kind, const std::string& name) {
+  if (pod.owner.kind.empty()) return true;
+  if (kind == "StatefulSet") return pod.owner.kind == kind && pod.owner.name == name;
+  if (pod.owner.kind != "ReplicaSet") return false;
+  // A ReplicaSet that a Deployment has taken over bears any name, and no hash.
+  const auto hash = pod.labels.find("pod-template-hash");
+  return hash == pod.labels.end() || pod.owner.name == name + "-" + hash->second;
+}
+
 std::string dialled(const std::string& ip, std::uint16_t port) {
   if (ip.empty() || port == 0) return {};
   net::Address address;

@@ -5,11 +5,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace sluice::autoscaler {
 
 /// Whether its containers may run still, or ever.
 [[nodiscard]] bool lives(const kube::Pod& pod);
+
+/// Whether the Deployment or StatefulSet of that name made the pod, or nobody did: labels alone may
+/// be another's as well.
+[[nodiscard]] bool made_by(const kube::Pod& pod, std::string_view kind, const std::string& name);
 
 /// `ip:port`; empty where one of the two is not known.
 [[nodiscard]] std::string dialled(const std::string& ip, std::uint16_t port);

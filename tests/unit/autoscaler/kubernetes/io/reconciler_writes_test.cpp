@@ -309,5 +309,21 @@ TEST_F(ReconcilerWritesTest, APodThatHasGoneKeepsNoWriteFailing) {
   EXPECT_TRUE(run_until(io_, [this] { return failing().empty(); }));
 }
 
+TEST_F(ReconcilerWritesTest, PodsOfAnotherOwnerWithTheSameLabelsAreNotItsOwn) {
+  run({"web-1", "web-2"});
+  const std::vector<std::string> owners{"web-77", "canary-77"};
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    json& about = all_[kPods][i]["metadata"];
+    about["labels"]["pod-template-hash"] = "77";
+    about["ownerReferences"] =
+        json::array({{{"kind", "ReplicaSet"}, {"name", owners[i]}, {"controller", true}}});
+    about["annotations"] = {
+        {"controller.kubernetes.io/pod-deletion-cost", std::to_string(kCostLeast)}};
+  }
+  open();
+
+  EXPECT_EQ(platform_.sink().last(kWeb)->remove, std::vector<PodId>{{"web-1"}});
+}
+
 }  // namespace
 }  // namespace sluice::autoscaler

@@ -1,5 +1,7 @@
 #include "autoscaler/kubernetes/io/scaler_sight.h"
 
+#include "autoscaler/kubernetes/io/watched_pod.h"
+
 #include <gtest/gtest.h>
 
 namespace sluice::autoscaler {
@@ -134,6 +136,21 @@ TEST_F(ScalerSightTest, APortThatIsNotOfTcpLeadsStraightToThePods) {
   EXPECT_EQ(groups[0].ports, (Ports{{"http", 20'001, "", "TCP"}}));
   EXPECT_EQ(groups[1].ports, (Ports{{"quic", 8443, "", "UDP"}}));
   EXPECT_EQ(groups[1].endpoints[0].address, "10.0.0.1");
+}
+
+TEST_F(ScalerSightTest, APodIsItsWorkloadsByItsOwner) {
+  EXPECT_TRUE(made_by(pod_, "Deployment", "web")) << "nobody's";
+  pod_.owner = {"ReplicaSet", "web-77", "u"};
+  EXPECT_TRUE(made_by(pod_, "Deployment", "web")) << "of a ReplicaSet that was taken over";
+  pod_.labels["pod-template-hash"] = "77";
+  EXPECT_TRUE(made_by(pod_, "Deployment", "web"));
+  EXPECT_FALSE(made_by(pod_, "Deployment", "we"));
+  EXPECT_FALSE(made_by(pod_, "StatefulSet", "web-77"));
+
+  pod_.owner = {"StatefulSet", "web", "u"};
+  EXPECT_TRUE(made_by(pod_, "StatefulSet", "web"));
+  EXPECT_FALSE(made_by(pod_, "StatefulSet", "we"));
+  EXPECT_FALSE(made_by(pod_, "Deployment", "web"));
 }
 
 }  // namespace
