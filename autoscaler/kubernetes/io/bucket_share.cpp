@@ -118,7 +118,8 @@ proto::TakeReply BucketShare::accept(proto::TakeRequest request) {
 void BucketShare::leave(Duration limit, std::function<void()> done) {
   retry_.cancel();
   call_ = {};
-  if (leases_ == nullptr || owned_.empty()) return done();
+  // A claim may be on its way, or a lease still be in our name, though nothing is held now.
+  if (leases_ == nullptr) return done();
   std::map<std::string, std::vector<proto::HandedRevision>> by_bucket;
   std::size_t revisions = 0;
   for (proto::HandedRevision& each : fleet_.handed()) {

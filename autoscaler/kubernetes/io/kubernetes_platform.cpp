@@ -200,11 +200,13 @@ void KubernetesPlatform::gone(const RevisionId& id) {
   probes_->forget(id);
   queue_.forget(id);
   const auto known = governed_.find(id);
-  if (known == governed_.end()) return;
-  const bool told = known->second.told;
-  writer_->withdraw(known->second.scale_object);
-  governed_.erase(known);
-  if (told) listener_->on_revision_gone(id);
+  if (known != governed_.end()) {
+    const bool told = known->second.told;
+    writer_->withdraw(known->second.scale_object);
+    governed_.erase(known);
+    if (told) listener_->on_revision_gone(id);
+  }
+  knative_->take_back(id);
 }
 
 void KubernetesPlatform::config_changed(const StringMap& data) {

@@ -113,6 +113,10 @@ void KnativeScalers::drop(const RevisionId& id, bool released) {
   released ? listener_.on_revision_released(id) : listener_.on_revision_gone(id);
 }
 
+void KnativeScalers::take_back(const RevisionId& id) {
+  if (view_.synced()) touched(id);
+}
+
 void KnativeScalers::touch_all() {
   if (!view_.synced()) return;
   for (const auto& [name, object] : view_.objects()) touched({name.space, name.name});

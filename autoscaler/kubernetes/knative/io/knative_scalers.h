@@ -51,6 +51,9 @@ class KnativeScalers {
   /// A RequestScaler of that name has come: the revision is no longer scaled here.
   void yield(const RevisionId& id) { drop(id, false); }
 
+  /// It has gone: the revision is scaled here again, if it is one of ours.
+  void take_back(const RevisionId& id);
+
   /// Whether this replica scales, or shadows, that revision.
   [[nodiscard]] bool governs(const RevisionId& id) const { return governed_.contains(id); }
 

@@ -316,6 +316,19 @@ TEST_F(KnativeScalersTest, ARequestScalerOfThatNameComesFirst) {
   EXPECT_FALSE(scalers->governs(kId));
 }
 
+TEST_F(KnativeScalersTest, WhenThatHasGoneTheRevisionIsScaledHereAgain) {
+  start();
+  ASSERT_TRUE(told());
+  taken = true;
+  scalers->yield(kId);
+  ASSERT_FALSE(scalers->governs(kId));
+
+  taken = false;
+  scalers->take_back(kId);
+
+  EXPECT_TRUE(scalers->governs(kId));
+}
+
 // Goal: an object that failed and is not wanted any more makes no other write wait.
 // Method: its failures have added up to waits of three seconds; the status, written at most once in
 // a second, then fails once.
