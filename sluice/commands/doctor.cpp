@@ -172,9 +172,9 @@ int run_doctor(const Surroundings& with, const Arguments& args) {
   app.add_option("--name", name, "the engine whose control group is looked at")->type_name("NAME");
   bool knative = false;
   std::string space = "knative-serving";
-  const CLI::Option* const asked =
+  CLI::Option* const asked =
       app.add_flag("--knative", knative, "look at a cluster's Knative instead: what is safe there");
-  app.add_option("--namespace", space, "where that Knative lives")->type_name("NAME");
+  app.add_option("--namespace", space, "where that Knative lives")->type_name("NAME")->needs(asked);
   if (const auto code = ends_early(with, app, "doctor", args)) {
     return *code;
   }

@@ -86,12 +86,13 @@ std::string identity(const YAML::Node& object) {
 Result<std::string, Problem> install_text(const Installation& installation) {
   auto text = checked(installation);
   if (!text) return text;
+  // First: the name of a registry may hold that of the namespace.
+  replace_all(*text, std::string{kRenderedSpace}, installation.space);
   // Whole references: the registry's name is the domain of our labels too.
   for (const std::string_view program : kPrograms) {
     const std::string rest = "/" + std::string{program} + ":";
     replace_all(*text, std::string{kRenderedRegistry} + rest, installation.registry + rest);
   }
-  replace_all(*text, std::string{kRenderedSpace}, installation.space);
   return text;
 }
 

@@ -46,6 +46,13 @@ TEST(Install, TakesEveryImageFromTheRegistryThatWasAskedFor) {
   EXPECT_TRUE(names(text, "sluice.dev/inject: enabled"));
 }
 
+TEST(Install, KeepsARegistryWhoseNameHoldsThatOfTheUsualNamespace) {
+  const std::string text = installed({.space = "scaling", .registry = "local/sluice-system"});
+
+  EXPECT_TRUE(names(text, "image: local/sluice-system/activator:"));
+  EXPECT_TRUE(names(text, "autoscaler.scaling.svc."));
+}
+
 TEST(Install, RefusesWhatIsNoName) {
   for (const std::string space : {"", "Shop", "a.b", "-a", "kube-system", "default"}) {
     EXPECT_TRUE(names(installed({.space = space}), "--namespace")) << space;

@@ -107,6 +107,11 @@ TEST(Verbs, UnknownOnesAndFlagsEndWith2AndASuggestion) {
             "2 --awake tells of the last minute only; drop --at\n");
 }
 
+TEST(Verbs, AFlagThatWouldSayNothingByItselfEndsWith2) {
+  EXPECT_EQ(outcome({"doctor", "--namespace", "serving"}),
+            "2 --namespace requires --knative; see: sluice doctor --help\n");
+}
+
 TEST(Verbs, HelpBeginsWithTwoExamples) {
   for (const VerbLine& line : verb_lines()) {
     if (line.name != "up" && line.name != "load") {
