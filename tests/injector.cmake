@@ -10,6 +10,10 @@ if(TARGET sluice_injector_certificates)
     DEPS sluice::injector_certificates)
   sluice_test(webhook_door_test SOURCES ${injector_tests}/webhook_door_test.cpp
     DEPS sluice::webhook_door sluice::injector_certificates sluice::openssl)
+  sluice_test(injector_keeper_test
+    SOURCES ${injector_tests}/certificate_keeper_test.cpp
+            ${CMAKE_CURRENT_SOURCE_DIR}/unit/common/kube/fake_api.cpp
+    DEPS sluice::injector_app)
 endif()
 if(NOT SLUICE_THREADS_ONLY)
   sluice_test(inject_verb_test SOURCES unit/sluice/commands/inject_test.cpp

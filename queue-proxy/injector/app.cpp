@@ -185,7 +185,7 @@ void App::write_metrics(std::string& out) const {
                                                 keeper_->good_until().time_since_epoch())
                                                 .count()));
   text.family("sluice_injector_registered", MetricType::gauge,
-              "Whether both webhook configurations hold the CA bundle.");
+              "Whether the webhook configurations hold the CA bundle.");
   text.count({}, keeper_->registered() ? 1 : 0);
 }
 

@@ -128,13 +128,30 @@ void CertificateKeeper::check_bundle(std::size_t which) {
       [this, which](const Answer& answer) {
         const std::string what =
             std::string{"the CA bundle (needs get and patch on "} + kConfigurations.at(which) + ")";
+        if (!answer && answer.error().status == 404) return miss(which, what, answer.error());
         if (!answer) return fail(what, answer.error());
+        if (which > 0) unchecked_ = false;
         auto steps = bundle_patch(*answer, set_.bundle());
         if (!steps)
           return fail(what, {.kind = kube::Failure::Kind::garbled, .reason = {}, .message = {}});
         if (steps->empty()) return check_bundle(which + 1);
         patch_bundle(which, std::move(*steps));
       });
+}
+
+// Without the first no pod is injected. Without another RequestScalers go unchecked, which is no
+// reason to leave pods alone.
+void CertificateKeeper::miss(std::size_t which, const std::string& what,
+                             const kube::Failure& failure) {
+  if (which > 0) {
+    if (!std::exchange(unchecked_, true)) {
+      log_.write(log::Severity::warning, "RequestScalers are not checked: there is no webhook",
+                 {{"object", kConfigurations.at(which)}});
+    }
+    return check_bundle(which + 1);
+  }
+  registered_ = false;
+  fail(what, failure);
 }
 
 void CertificateKeeper::patch_bundle(std::size_t which, std::string steps) {
@@ -144,6 +161,8 @@ void CertificateKeeper::patch_bundle(std::size_t which, std::string steps) {
                         .object = {}};
   call_ = client_.send(std::move(request), [this, which](const Answer& answer) {
     if (!answer) {
+      // The bundle is another, and stays so.
+      if (answer.error().status == 403) registered_ = false;
       return fail(
           std::string{"the CA bundle (needs get and patch on "} + kConfigurations.at(which) + ")",
           answer.error());
@@ -153,9 +172,9 @@ void CertificateKeeper::patch_bundle(std::size_t which, std::string steps) {
   });
 }
 
+// What was registered stays so: an API server in trouble has forgotten nothing.
 void CertificateKeeper::fail(const std::string& what, const kube::Failure& failure) {
   const std::string problem = what + ": " + failure.text();
-  registered_ = registered_ && failure.kind != kube::Failure::Kind::refused;
   if (problem != problem_) {
     log_.write(log::Severity::warning, "certificates: " + problem);
     problem_ = problem;

@@ -22,7 +22,7 @@ struct CertificateKeeperSpec {
 };
 
 /// Keeps the certificates of the injector: reads the Secret that all replicas share, takes the next
-/// step of a rotation when one is due, and sees that both webhook configurations hold the bundle.
+/// step of a rotation when one is due, and sees that the webhook configurations hold the bundle.
 /// Two replicas that take a step at once are told apart by the Secret's version; the loser reads
 /// again.
 class CertificateKeeper {
@@ -40,7 +40,8 @@ class CertificateKeeper {
   /// Until when the certificate in service is good; TimePoint{}: there is none.
   [[nodiscard]] TimePoint good_until() const { return good_until_; }
 
-  /// Both configurations hold the bundle.
+  /// The webhook configurations held the bundle when they were last seen. The one for pods has to
+  /// be there, the one for RequestScalers may be missing.
   [[nodiscard]] bool registered() const { return registered_; }
 
  private:
@@ -50,6 +51,7 @@ class CertificateKeeper {
   void write(CertificateSecret next, CertificateStep step);
   void take_up(const CertificateSet& set);
   void check_bundle(std::size_t which);
+  void miss(std::size_t which, const std::string& what, const kube::Failure& failure);
   void patch_bundle(std::size_t which, std::string steps);
   void fail(const std::string& what, const kube::Failure& failure);
   void rest(Duration pause);
@@ -68,6 +70,7 @@ class CertificateKeeper {
   std::string problem_;
   Duration retry_;
   bool registered_ = false;
+  bool unchecked_ = false;  // RequestScalers: their configuration is missing
 };
 
 }  // namespace sluice::injector

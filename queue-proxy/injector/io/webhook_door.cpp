@@ -15,6 +15,7 @@
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
 
+#include <cstdint>
 #include <set>
 #include <utility>
 
@@ -81,6 +82,9 @@ struct WebhookDoor::State {
     beast::ssl_stream<beast::tcp_stream> stream;
     beast::flat_buffer buffer;
     bool busy = false;  // a request is being read or answered
+    // Which wait for a request in the order of their beginning; 0: it does not wait for one.
+    std::uint64_t since = 0;
+    bool going = false;  // its room is given to another
   };
 
   State(asio::io_context& io, Limits its_limits, Respond its_respond)
@@ -91,6 +95,9 @@ struct WebhookDoor::State {
                                      std::shared_ptr<Session> session);
   asio::awaitable<bool> serve_one(Session& session);
   static void begin(const std::shared_ptr<State>& state, Tcp::socket socket);
+  void make_room();
+
+  [[nodiscard]] bool full() const { return sessions.size() >= limits.connections_max; }
 
   Tcp::acceptor acceptor;
   asio::steady_timer pause;  // until there is room for a connection again
@@ -98,12 +105,18 @@ struct WebhookDoor::State {
   Respond respond;
   Context context;
   std::set<std::shared_ptr<Session>> sessions;
+  std::uint64_t waits = 0;  // for a request, so far
   bool stopping = false;
 };
 
 asio::awaitable<void> WebhookDoor::State::accept_all(std::shared_ptr<State> state) {
   while (!state->stopping) {
-    if (state->sessions.size() >= state->limits.connections_max) {
+    if (state->full()) {
+      // Nobody is sent away before another has come.
+      const auto [closed] = co_await state->acceptor.async_wait(Tcp::acceptor::wait_read, kToken);
+      if (closed) break;
+      if (!state->full()) continue;
+      state->make_room();
       state->pause.expires_at(asio::steady_timer::time_point::max());
       co_await state->pause.async_wait(kToken);
       continue;
@@ -117,6 +130,18 @@ asio::awaitable<void> WebhookDoor::State::accept_all(std::shared_ptr<State> stat
     }
     begin(state, std::move(socket));
   }
+}
+
+// API servers keep connections that they may never use again; those would keep others out.
+void WebhookDoor::State::make_room() {
+  std::shared_ptr<Session> longest;
+  for (const auto& session : sessions) {
+    if (session->since == 0 || session->going) continue;
+    if (!longest || session->since < longest->since) longest = session;
+  }
+  if (!longest) return;
+  longest->going = true;
+  beast::get_lowest_layer(longest->stream).cancel();
 }
 
 void WebhookDoor::State::begin(const std::shared_ptr<State>& state, Tcp::socket socket) {
@@ -143,6 +168,7 @@ asio::awaitable<void> WebhookDoor::State::serve(std::shared_ptr<State> state,
     const bool more = co_await state->serve_one(*session);
     if (!more) break;
   }
+  if (session->going) co_return;  // who waits for its room does not wait for its farewell
   tcp.expires_after(std::chrono::seconds{1});
   co_await session->stream.async_shutdown(kToken);
 }
@@ -154,8 +180,11 @@ asio::awaitable<bool> WebhookDoor::State::serve_one(Session& session) {
   parser.body_limit(limits.body_max);
   parser.eager(true);
   tcp.expires_after(limits.idle);
+  session.since = ++waits;
+  if (full()) pause.cancel();  // somebody may have found no room to be made
   const auto [silent, begun] =
       co_await http::async_read_some(session.stream, session.buffer, parser, kToken);
+  session.since = 0;
   session.busy = true;
   error_code failed = silent;
   if (!failed && !parser.is_done()) {
@@ -172,7 +201,7 @@ asio::awaitable<bool> WebhookDoor::State::serve_one(Session& session) {
     answer = answer_to(failed);
   }
   if (!answer) co_return false;
-  const bool keep_alive = whole && parser.get().keep_alive() && !stopping;
+  const bool keep_alive = whole && parser.get().keep_alive() && !stopping && !session.going;
   http::response<http::string_body> response = response_of(*answer, keep_alive);
   tcp.expires_after(limits.request);
   const auto [unsent, written] = co_await http::async_write(session.stream, response, kToken);

@@ -23,7 +23,7 @@ class WebhookDoor {
   struct Limits {
     std::size_t body_max = 3 * 1024 * 1024;  ///< what etcd holds at most is half of it; 413 above
     std::size_t head_max = 16 * 1024;        ///< 431 above
-    std::size_t connections_max = 256;       ///< beyond it accepting pauses
+    std::size_t connections_max = 256;  ///< the longest idle goes for one more; none idle: it waits
     /// For the handshake, and from a request's first byte to the end of the answer: an API server
     /// waits five seconds.
     Duration request = std::chrono::seconds{10};

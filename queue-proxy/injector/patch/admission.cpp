@@ -81,7 +81,9 @@ class Review {
 
  private:
   [[nodiscard]] const char* wrong_review() const {
-    if (!document_.is_object()) return "the body is no JSON object";
+    if (!document_.is_object()) {
+      return "the body is no JSON object of at most 64 levels, 1024 keys each";
+    }
     const bool known = injector::text(document_, "kind") == "AdmissionReview" &&
                        injector::text(document_, "apiVersion") == "admission.k8s.io/v1";
     if (!known) return "the body is no AdmissionReview of admission.k8s.io/v1";

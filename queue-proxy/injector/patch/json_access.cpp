@@ -1,13 +1,40 @@
 #include "queue-proxy/injector/patch/json_access.h"
 
+#include "common/base/json_depth.h"
+
 #include <nlohmann/json.hpp>
 
 #include <charconv>
+#include <vector>
 
 namespace sluice::injector {
 namespace {
 
 constexpr int kDepthMax = 64;  // what Kubernetes itself has is less than half of it
+constexpr int kKeysMax = 1024;
+
+// Each key of an object that keeps its order is looked for among all earlier ones.
+bool has_wide_object(std::string_view text) {
+  std::vector<int> keys{0};  // of what is open, outermost first
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quoted) {
+      if (c == '\\') ++at;
+      quoted = c != '"';
+    } else if (c == '[' || c == '{') {
+      keys.push_back(0);
+    } else if (c == ']' || c == '}') {
+      keys.pop_back();
+      if (keys.empty()) return false;  // no JSON, as the parser will find here
+    } else if (c == ':') {
+      if (++keys.back() > kKeysMax) return true;
+    } else {
+      quoted = c == '"';
+    }
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -54,14 +81,11 @@ std::optional<long> digits(std::string_view text, long least, long most) {
   return value;
 }
 
+// The bounds are looked at before: a callback of the parser would cost quadratic time.
 std::optional<Json> parse_json(std::string_view text) {
-  bool too_deep = false;
-  const auto watch = [&](int depth, Json::parse_event_t, Json&) {
-    too_deep = too_deep || depth > kDepthMax;
-    return !too_deep;
-  };
-  Json document = Json::parse(text, watch, false);
-  if (document.is_discarded() || too_deep) return std::nullopt;
+  if (json_depth(text) > kDepthMax || has_wide_object(text)) return std::nullopt;
+  Json document = Json::parse(text, nullptr, false);
+  if (document.is_discarded()) return std::nullopt;
   return document;
 }
 

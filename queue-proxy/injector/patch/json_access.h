@@ -30,7 +30,7 @@ using Json = nlohmann::ordered_json;
 /// A whole number written in digits, within the bounds.
 [[nodiscard]] std::optional<long> digits(std::string_view text, long least, long most);
 
-/// Parses a JSON text of at most 64 levels; nothing when it is none.
+/// Parses a JSON text of at most 64 levels and 1024 keys of one object; nothing when it is none.
 [[nodiscard]] std::optional<Json> parse_json(std::string_view text);
 
 }  // namespace sluice::injector

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <initializer_list>
+#include <utility>
 
 namespace sluice::injector {
 namespace {
@@ -43,13 +45,23 @@ std::vector<Object> objects_in(std::vector<Json>& documents) {
   return objects;
 }
 
-// The pod template of an object that has one; a Pod is its own.
-Json* template_of(const Object& object) {
-  if (object.kind == "Pod") return object.json;
-  const bool workload =
-      object.kind == "Deployment" || object.kind == "StatefulSet" || object.kind == "ReplicaSet";
+// The pod template of a workload of one of those kinds; null: it is none.
+Json* template_of(const Object& object, std::initializer_list<std::string_view> kinds) {
+  const bool workload = std::find(kinds.begin(), kinds.end(), object.kind) != kinds.end();
   if (!workload || !member(member(*object.json, "spec"), "template").is_object()) return nullptr;
   return &(*object.json)["spec"]["template"];
+}
+
+// What may be injected; a Pod is its own template.
+Json* template_of(const Object& object) {
+  if (object.kind == "Pod") return object.json;
+  return template_of(object, {"Deployment", "StatefulSet", "ReplicaSet"});
+}
+
+// What a Service may lead to: more kinds than those that are injected.
+const Json* selectable_template(const Object& object) {
+  const Json* pod = template_of(object);
+  return pod != nullptr ? pod : template_of(object, {"DaemonSet", "ReplicationController"});
 }
 
 std::string or_else(std::string text, const std::string& otherwise) {
@@ -123,18 +135,27 @@ std::string port_key(const Json& port) {
   return std::to_string(integer(port, "port").value_or(0));
 }
 
+// What is written down of the ports that were turned before.
+Json earlier_targets(const Json& service) {
+  const auto written =
+      parse_json(text(member(member(service, "metadata"), "annotations"), kTargetPorts));
+  return written && written->is_object() ? *written : Json::object();
+}
+
 // Turns the ports of a Service to the sidecar; whether there were any.
 bool turn_service(Json& service, const Json& pod) {
   const long app_port = app_port_of(pod);
-  Json originals = Json::object();
+  Json originals = earlier_targets(service);
+  bool turned = false;
   if (app_port == 0 || array(service["spec"], "ports").empty()) return false;
   for (Json& port : service["spec"]["ports"]) {
     if (!port.is_object() || !leads_to_app(port, pod, app_port)) continue;
     originals[port_key(port)] =
         port.contains("targetPort") ? Json::array({port["targetPort"]}) : Json::array();
     port["targetPort"] = kServingPortName;
+    turned = true;
   }
-  if (originals.empty()) return false;
+  if (!turned) return false;
   Json& metadata = service["metadata"];
   if (!member(metadata, "annotations").is_object()) metadata["annotations"] = Json::object();
   metadata["annotations"][std::string{kTargetPorts}] = originals.dump();
@@ -166,12 +187,28 @@ void turn_services(const std::vector<Object>& objects, ManifestChange& change) {
   for (const Object& service : objects) {
     if (service.kind != "Service" || !member(*service.json, "metadata").is_object()) continue;
     const Json& selector = member(member(*service.json, "spec"), "selector");
+    Json turned = *service.json;
+    bool some = false;
+    bool mixed = false;
     for (const Object& workload : objects) {
-      const Json* pod = template_of(workload);
-      if (pod == nullptr || service.space != workload.space || !is_injected(*pod)) continue;
+      const Json* pod = selectable_template(workload);
+      if (pod == nullptr || service.space != workload.space) continue;
       if (!selects(selector, member(member(*pod, "metadata"), "labels"))) continue;
-      if (turn_service(*service.json, *pod)) change.changed.insert(service.document);
+      if (is_injected(*pod)) {
+        some = turn_service(turned, *pod) || some;
+      } else {
+        mixed = true;
+      }
     }
+    if (!some) continue;
+    if (mixed) {
+      // Those have no port of the sidecar's name and would drop out of the Service.
+      change.notes.push_back(service.title() +
+                             " stays as it is: it leads to pods without a sidecar too");
+      continue;
+    }
+    *service.json = std::move(turned);
+    change.changed.insert(service.document);
   }
 }
 

@@ -17,8 +17,9 @@ struct ManifestChange {
 
 /// Injects the Pods and the pod templates of Deployments, StatefulSets and ReplicaSets among
 /// `documents`, Lists included. RequestScalers among them say what the sidecars need to know; with
-/// `services`, ports of Services that lead to an injected app lead to its sidecar from now on. A
-/// template that cannot be injected is a problem, and nothing is to be used then.
+/// `services`, ports of Services that lead to an injected app lead to its sidecar from now on,
+/// unless it selects pods without a sidecar as well. A template that cannot be injected is a
+/// problem, and nothing is to be used then.
 [[nodiscard]] Result<ManifestChange, Problem> inject_manifest(std::vector<Json>& documents,
                                                               const InjectionSettings& settings,
                                                               bool services);

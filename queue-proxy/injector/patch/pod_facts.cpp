@@ -77,11 +77,15 @@ const Json* owner_of_port(const Json& containers, long number) {
   return nullptr;
 }
 
-// The container that kubectl takes for the main one, else the first that has a port.
-const Json* main_container(const Json& pod, const Json& containers) {
+// The container that kubectl takes for the main one; null: nobody named one.
+const Json* chosen_container(const Json& pod, const Json& containers) {
   const Json& annotations = member(member(pod, "metadata"), "annotations");
-  const Json* chosen =
-      named(containers, text(annotations, "kubectl.kubernetes.io/default-container"));
+  return named(containers, text(annotations, "kubectl.kubernetes.io/default-container"));
+}
+
+// That one if it has a port, else the first that has.
+const Json* main_container(const Json& pod, const Json& containers) {
+  const Json* chosen = chosen_container(pod, containers);
   if (chosen != nullptr && first_port(*chosen) != 0) return chosen;
   for (const Json& container : containers) {
     if (first_port(container) != 0) return &container;
@@ -144,6 +148,7 @@ class FactReader {
     if (const auto number = digits(wanted, 1, kPortMost)) {
       facts_.app_port = *number;
       facts_.app = owner_of_port(containers_, *number);
+      if (facts_.app == nullptr) facts_.app = chosen_container(pod_, containers_);
       if (facts_.app == nullptr) facts_.app = &containers_.front();
       return;
     }

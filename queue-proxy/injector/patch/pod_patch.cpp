@@ -19,6 +19,7 @@ namespace {
 
 constexpr const char* kGrace = "terminationGracePeriodSeconds";
 constexpr std::array kLists{"containers", "initContainers"};
+constexpr const char* kCurrent = "it has the sidecar of this version";
 
 Verdict skipped(std::string why) {
   return {Verdict::Kind::skipped, {std::move(why), ""}};
@@ -140,10 +141,20 @@ Verdict put_in(Json& pod, const PodFacts& facts, const PodOwner& owner,
   return {};
 }
 
-std::optional<std::string> reason_to_skip(const Json& pod) {
+// Equal but for the order of keys, which somebody else may have changed.
+bool same(const Json& one, const Json& other) {
+  return nlohmann::json(one) == nlohmann::json(other);
+}
+
+std::optional<std::string> reason_to_skip(const Json& pod, const InjectionSettings& settings) {
   const Json& spec = member(pod, "spec");
-  if (text(labels_of(pod), kInjectLabel) == "false") {
-    return "the label " + std::string{kInjectLabel} + " says no";
+  const std::string label = text(labels_of(pod), kInjectLabel);
+  if (label == "false") return "the label " + std::string{kInjectLabel} + " says no";
+  const std::string policy = text(spec, "restartPolicy");
+  const bool ends = policy == "Never" || policy == "OnFailure";
+  // An ordinary sidecar would keep it from its end for ever, a native one while it drains.
+  if (ends && !(settings.native && label == "true")) {
+    return "it runs to an end (restartPolicy " + policy + "), which a sidecar would put off";
   }
   if (member(spec, "hostNetwork") == true) {
     return "it uses the host's network, where the sidecar's ports would be the node's";
@@ -168,14 +179,15 @@ Verdict inject(Json& pod, const PodOwner& owner, const InjectionSettings& settin
   Json fresh = pod;
   if (is_injected(pod)) {
     const std::string version = text(annotations_of(pod), kInjected);
-    if (version == settings.version) return skipped("it has the sidecar of this version");
+    if (!settings.renew && version == settings.version) return skipped(kCurrent);
     if (!settings.renew) return skipped("it has the sidecar of version " + version);
     restore(fresh);
   }
-  if (auto reason = reason_to_skip(fresh)) return skipped(std::move(*reason));
+  if (auto reason = reason_to_skip(fresh, settings)) return skipped(std::move(*reason));
   const auto facts = read_facts(fresh, owner);
   if (!facts) return {Verdict::Kind::refused, facts.error()};
   const Verdict verdict = put_in(fresh, *facts, owner, settings);
+  if (is_injected(pod) && same(fresh, pod)) return skipped(kCurrent);
   pod = std::move(fresh);
   return verdict;
 }

@@ -24,7 +24,8 @@ struct InjectionSettings {
   std::string pull_policy = "IfNotPresent";  ///< empty: the cluster's default
   /// An init container that stays, which Kubernetes knows from 1.29 on; else an ordinary container.
   bool native = true;
-  /// A pod that another version has injected is brought up to this one, not left as it is.
+  /// A pod that has the sidecar gets it anew: it may be of another version, and the pod may have
+  /// been changed since. Else it is left as it is.
   bool renew = false;
   SidecarResources resources;
 };

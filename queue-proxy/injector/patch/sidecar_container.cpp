@@ -56,6 +56,9 @@ Json environment(const PodFacts& facts, const PodOwner& owner, const ReadinessCo
   add("SLUICE_ADMIN_ADDRESS", port_address(facts.admin));
   add("SLUICE_STATS_ADDRESS", port_address(facts.stats));
   add("SLUICE_METRICS_ADDRESS", port_address(facts.metrics));
+  // As good as absent. Kubelet would set it to tcp://... for a Service metrics-prometheus; of the
+  // names that queue-proxy reads no other can be a Service's and is not set above.
+  add("METRICS_PROMETHEUS_PORT", "");
   add("CONTAINER_CONCURRENCY", std::to_string(facts.concurrency));
   add("REVISION_TIMEOUT_SECONDS", std::to_string(facts.timeout_seconds));
   add("REVISION_RESPONSE_START_TIMEOUT_SECONDS",
@@ -184,7 +187,10 @@ Json sidecar_container(const Json& pod, const PodFacts& facts, const PodOwner& o
   container["ports"] = std::move(ports);
   container["env"] = environment(facts, owner, readiness);
   Json quantities = resources(settings.resources);
-  if (!quantities.empty()) container["resources"] = std::move(quantities);
+  // What the pod asks for as a whole may leave no room for requests of ours, and API servers refuse
+  // a pod whose containers ask for more.
+  const bool of_pod = member(member(pod, "spec"), "resources").is_object();
+  if (!of_pod && !quantities.empty()) container["resources"] = std::move(quantities);
   container["readinessProbe"] = std::move(readiness.kubelet);
   // Kubelet ends a native sidecar after the app; only this tells it in time that the pod goes. An
   // ordinary one gets SIGTERM together with the app's preStop.

@@ -104,6 +104,52 @@ TEST(Mutation, OfNonsenseIsABadRequest) {
   EXPECT_EQ(answer_mutation(deep, no_scaler, usual_settings()).status, 400);
 }
 
+// A review of a plain pod with one piece of its text replaced: large documents are slow to build.
+std::string review_with(const std::string& piece, const std::string& instead) {
+  std::string review = review_of(plain_pod());
+  return review.replace(review.find(piece), piece.size(), instead);
+}
+
+// Goal: nobody's 3 MiB hold up the reviews of others. Method: sizes at which a parser that looks at
+// all earlier items for each one takes minutes.
+TEST(Mutation, OfALongListIsAnsweredInTimeThatGrowsWithIt) {
+  std::string tolerations = "{}";
+  for (int more = 1; more < 150'000; ++more) tolerations += ",{}";
+  const std::string review =
+      review_with(R"("containers":)", R"("tolerations":[)" + tolerations + R"(],"containers":)");
+
+  const AdmissionAnswer answer = answer_mutation(review, no_scaler, usual_settings());
+
+  EXPECT_EQ(answer.result, Result::patched);
+}
+
+std::string labelled_review(int labels) {
+  std::string all = R"("app": "a: \"b: c")";
+  for (int label = 1; label < labels; ++label) all += ",\"l" + std::to_string(label) + "\":\"\"";
+  return review_with(R"({"app":"shop"})", "{" + all + "}");
+}
+
+TEST(Mutation, OfAnObjectOfMoreKeysThanAnyHasIsABadRequest) {
+  const auto answered = [](int labels) {
+    return answer_mutation(labelled_review(labels), no_scaler, usual_settings()).result;
+  };
+  EXPECT_EQ(answered(1024), Result::patched);
+  EXPECT_EQ(answered(1025), Result::garbled);
+  EXPECT_EQ(answered(100'000), Result::garbled);
+}
+
+TEST(Mutation, OfAPodAsLargeAsTheyComeIsAnswered) {
+  Json pod = plain_pod();
+  Json& variables = pod["spec"]["containers"][0]["env"];
+  for (int at = 0; at < 5000; ++at) {
+    variables.push_back({{"name", "A_" + std::to_string(at)}, {"value", "{\"a\": [1, {}]}"}});
+  }
+  for (int at = 0; at < 500; ++at) {
+    pod["metadata"]["annotations"]["example.com/a-" + std::to_string(at)] = std::string(500, ':');
+  }
+  EXPECT_EQ(answer_mutation(review_of(pod), no_scaler, usual_settings()).result, Result::patched);
+}
+
 Json scaler(const char* spec, const char* annotations = "{}") {
   Json document = Json::parse(R"({"metadata": {"name": "a"}})");
   document["metadata"]["annotations"] = Json::parse(annotations);

@@ -68,6 +68,39 @@ TEST(Manifest, TurnsThePortsOfServicesThatLeadToTheApp) {
   EXPECT_EQ(Json(documents).dump(), Json(before).dump());
 }
 
+TEST(Manifest, RemembersEveryTurnedPortHoweverOftenItInjects) {
+  std::vector<Json> documents{service(R"([{"port": 80, "targetPort": "web"}])"), deployment()};
+  ASSERT_TRUE(inject_manifest(documents, usual_settings(), true));
+  documents[0]["spec"]["ports"].push_back({{"port", 81}, {"targetPort", 8080}});
+  ASSERT_TRUE(inject_manifest(documents, usual_settings(), true));
+  EXPECT_EQ(targets(documents[0]), R"("queue-port" "queue-port" )");
+
+  EXPECT_TRUE(restore_manifest(documents).changed.contains(0));
+
+  EXPECT_EQ(targets(documents[0]), R"("web" 8080 )");
+}
+
+TEST(Manifest, LeavesServicesThatLeadToPodsWithoutASidecarTooAsTheyAre) {
+  Json opted_out = deployment();
+  opted_out["metadata"]["name"] = "old";
+  opted_out["spec"]["template"]["metadata"]["labels"]["sluice.dev/inject"] = "false";
+  Json daemons = deployment();
+  daemons["kind"] = "DaemonSet";
+  for (const Json& other : {opted_out, daemons}) {
+    std::vector<Json> documents{service(R"([{"port": 8080}])"), deployment(), other};
+    const Json before = documents[0];
+
+    const auto change = inject_manifest(documents, usual_settings(), true);
+
+    ASSERT_TRUE(change);
+    EXPECT_EQ(change->changed, std::set<std::size_t>{1});
+    EXPECT_EQ(documents[0], before);
+    ASSERT_FALSE(change->notes.empty());
+    EXPECT_EQ(change->notes.back(),
+              "Service shop stays as it is: it leads to pods without a sidecar too");
+  }
+}
+
 TEST(Manifest, LeavesServicesAloneWhenAskedTo) {
   std::vector<Json> documents{service(R"([{"port": 8080}])"), deployment()};
   const auto change = inject_manifest(documents, usual_settings(), false);

@@ -79,6 +79,27 @@ TEST(Injection, GivesTheSidecarAllThatItAsksFor) {
   }
 }
 
+// Goal: no Service of the namespace, whatever its name, is taken for a setting of the sidecar.
+// Method: what the container does not set comes from such a Service if its name allows it.
+TEST(Injection, IsNotMisledByTheVariablesOfServices) {
+  auto variables = variables_of(injected(plain_pod()));
+  const auto of_a_service = [](const std::string& name) -> std::optional<std::string> {
+    if (name.ends_with("_PORT")) return "tcp://10.0.0.2:9090";
+    if (name.ends_with("_SERVICE_HOST")) return "10.0.0.2";
+    if (name.ends_with("_SERVICE_PORT") || name.find("_PORT_") != std::string::npos) return "9090";
+    return std::nullopt;
+  };
+
+  const auto read = queue_proxy::read_config([&](const char* name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    if (found == variables.end()) return of_a_service(name);
+    return found->second.starts_with("<") ? "10.0.0.1" : found->second;
+  });
+
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->observability.metrics->port, 9091);
+}
+
 TEST(Injection, KnowsThePodByTheDownwardApi) {
   auto variables = variables_of(injected(plain_pod()));
   EXPECT_EQ(variables["SERVING_NAMESPACE"], "<metadata.namespace>");
@@ -107,6 +128,19 @@ TEST(Injection, TakesThePortOfTheAnnotationByNumberOrName) {
 
   pod["spec"]["containers"][0].erase("ports");
   EXPECT_EQ(variables_of(injected(annotated(pod, "sluice.dev/port", "82")))["USER_PORT"], "82");
+}
+
+TEST(Injection, TakesTheContainerThatKubectlTakesForOneBehindAPortThatNoneNames) {
+  Json pod = annotated(plain_pod(), "sluice.dev/port", "81");
+  pod["spec"]["containers"] = Json::parse(R"([{"name": "agent"},
+    {"name": "app", "readinessProbe": {"tcpSocket": {"port": 82}}}])");
+  const auto probe = [](const Json& of) {
+    return variables_of(injected(of))["SERVING_READINESS_PROBE"];
+  };
+  EXPECT_NE(probe(pod).find("\"port\":81"), std::string::npos);
+
+  pod = annotated(pod, "kubectl.kubernetes.io/default-container", "app");
+  EXPECT_NE(probe(pod).find("\"port\":82"), std::string::npos);
 }
 
 TEST(Injection, TakesLimitsFromAnnotationsAndAScalerWinsOverThem) {
@@ -265,6 +299,12 @@ TEST(Injection, AsksForFewResources) {
             R"({"limits":{"cpu":"1","memory":"64Mi"}})");
 }
 
+TEST(Injection, AsksForNothingWhereThePodAsksAsAWhole) {
+  Json pod = plain_pod();
+  pod["spec"]["resources"] = {{"requests", {{"cpu", "100m"}}}};
+  EXPECT_FALSE(sidecar_of(injected(pod)).contains("resources"));
+}
+
 TEST(Injection, OfAnInjectedPodChangesNothing) {
   const Json once = injected(plain_pod());
   EXPECT_EQ(told(once), "skipped: it has the sidecar of this version");
@@ -282,6 +322,29 @@ TEST(Injection, BringsAPodToAnotherVersionWhenAskedTo) {
   const Json renewed = injected(injected(plain_pod()), shop(), newer);
 
   EXPECT_EQ(renewed, injected(plain_pod(), shop(), newer));
+}
+
+TEST(Injection, FollowsWhatWasChangedInAnInjectedPodWhenAskedTo) {
+  InjectionSettings renewing = usual_settings();
+  renewing.renew = true;
+  Json pod = plain_pod();
+  pod["spec"]["containers"][0]["ports"][0]["containerPort"] = 3000;
+  Json edited = injected(plain_pod());
+  edited["spec"]["containers"][0]["ports"] = pod["spec"]["containers"][0]["ports"];
+
+  const Json renewed = injected(edited, shop(), renewing);
+
+  EXPECT_EQ(renewed, injected(pod));
+  EXPECT_EQ(told(renewed, shop(), renewing), "skipped: it has the sidecar of this version");
+}
+
+TEST(Injection, TakesAnotherOrderOfKeysForNoChange) {
+  InjectionSettings renewing = usual_settings();
+  renewing.renew = true;
+  Json pod = injected(plain_pod());
+  pod["metadata"]["labels"].erase("app");
+  pod["metadata"]["labels"]["app"] = "shop";
+  EXPECT_EQ(told(pod, shop(), renewing), "skipped: it has the sidecar of this version");
 }
 
 TEST(Injection, PatchLeadsToTheInjectedPodAndIsEmptyForItself) {

@@ -28,6 +28,25 @@ TEST(Skipping, LeavesKnativesOwnSidecarAlone) {
   EXPECT_EQ(told(pod), "skipped: it has a container named queue-proxy that is not ours");
 }
 
+TEST(Skipping, LeavesPodsThatRunToAnEndAlone) {
+  EXPECT_EQ(told(with("/spec/restartPolicy", "Never")),
+            "skipped: it runs to an end (restartPolicy Never), which a sidecar would put off");
+  EXPECT_EQ(told(with("/spec/restartPolicy", "OnFailure")),
+            "skipped: it runs to an end (restartPolicy OnFailure), which a sidecar would put off");
+  EXPECT_EQ(told(with("/spec/restartPolicy", "Always")), "patched");
+}
+
+TEST(Skipping, OfAPodThatRunsToAnEndYieldsToItsLabelWhereTheSidecarIsNative) {
+  Json pod = with("/spec/restartPolicy", "Never");
+  pod["metadata"]["labels"]["sluice.dev/inject"] = "true";
+  EXPECT_EQ(told(pod), "patched");
+
+  InjectionSettings ordinary = usual_settings();
+  ordinary.native = false;
+  EXPECT_EQ(told(pod, shop(), ordinary),
+            "skipped: it runs to an end (restartPolicy Never), which a sidecar would put off");
+}
+
 TEST(Skipping, LeavesWindowsAlone) {
   EXPECT_EQ(told(with("/spec/os", {{"name", "windows"}})), "skipped: it runs on Windows");
 }

@@ -13,6 +13,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -32,6 +34,37 @@ CertificateSet made() {
   return *take_step({}, CertificateStep::make_all, kNames, now);
 }
 
+/// A connection of an API server.
+class Peer {
+ public:
+  Peer(const std::string& bundle, std::uint16_t port) {
+    context_.add_certificate_authority(asio::buffer(bundle));
+    context_.set_verify_mode(asio::ssl::verify_peer);
+    stream_.emplace(io_, context_);
+    stream_->set_verify_callback(asio::ssl::host_name_verification{kNames.front()});
+    beast::get_lowest_layer(*stream_).connect({asio::ip::make_address("127.0.0.1"), port}, failed_);
+    if (!failed_) stream_->handshake(asio::ssl::stream_base::client, failed_);
+  }
+
+  // The status and body, or what went wrong.
+  std::string exchange(const http::request<http::string_body>& request) {
+    if (failed_) return "no handshake";
+    boost::system::error_code failed;
+    http::write(*stream_, request, failed);
+    beast::flat_buffer buffer;
+    http::response<http::string_body> response;
+    http::read(*stream_, buffer, response, failed);
+    if (failed) return "no answer";
+    return std::to_string(response.result_int()) + " " + response.body();
+  }
+
+ private:
+  asio::io_context io_;
+  asio::ssl::context context_{asio::ssl::context::tls_client};
+  std::optional<beast::ssl_stream<beast::tcp_stream>> stream_;
+  boost::system::error_code failed_;
+};
+
 class DoorTest : public testing::Test {
  protected:
   DoorTest() {
@@ -40,34 +73,24 @@ class DoorTest : public testing::Test {
     EXPECT_TRUE(door_.serve_with(set_.pair()));
   }
 
-  // Sends the request while the door's loop runs on another thread; the status and body, or what
-  // went wrong.
-  std::string ask(http::request<http::string_body> request, const std::string& bundle) {
-    std::jthread loop{[this] { io_.run_for(std::chrono::seconds{20}); }};
-    std::string told = exchange(request, bundle);
+  // Runs the door's loop on another thread while `clients` do what they do.
+  void serve(const std::function<void()>& clients) {
+    std::jthread loop{[this] {
+      io_.run_for(std::chrono::seconds{20});
+      if (io_.stopped()) return;
+      door_.stop();  // so that a client that waits in vain is told
+      io_.run_for(std::chrono::seconds{5});
+    }};
+    clients();
     asio::post(io_, [this] { io_.stop(); });
     loop.join();
     io_.restart();
-    return told;
   }
 
-  std::string exchange(const http::request<http::string_body>& request, const std::string& bundle) {
-    asio::io_context io;
-    asio::ssl::context context{asio::ssl::context::tls_client};
-    context.add_certificate_authority(asio::buffer(bundle));
-    context.set_verify_mode(asio::ssl::verify_peer);
-    beast::ssl_stream<beast::tcp_stream> stream{io, context};
-    stream.set_verify_callback(asio::ssl::host_name_verification{kNames.front()});
-    boost::system::error_code failed;
-    beast::get_lowest_layer(stream).connect({asio::ip::make_address("127.0.0.1"), port_}, failed);
-    if (!failed) stream.handshake(asio::ssl::stream_base::client, failed);
-    if (failed) return "no handshake";
-    http::write(stream, request, failed);
-    beast::flat_buffer buffer;
-    http::response<http::string_body> response;
-    http::read(stream, buffer, response, failed);
-    if (failed) return "no answer";
-    return std::to_string(response.result_int()) + " " + response.body();
+  std::string ask(const http::request<http::string_body>& request, const std::string& bundle) {
+    std::string told;
+    serve([&] { told = Peer{bundle, port_}.exchange(request); });
+    return told;
   }
 
   static http::request<http::string_body> post(const char* target, std::string body) {
@@ -80,7 +103,9 @@ class DoorTest : public testing::Test {
   CertificateSet set_ = made();
   asio::io_context io_{1};
   WebhookDoor door_{
-      io_, {.body_max = 1000}, [](std::string_view path, const std::string& body) {
+      io_,
+      {.body_max = 1000, .connections_max = 2},
+      [](std::string_view path, const std::string& body) {
         if (path != "/mutate") return std::optional<WebhookDoor::Answer>{};
         return std::optional{WebhookDoor::Answer{.status = 200, .body = "got " + body}};
       }};
@@ -112,6 +137,21 @@ TEST_F(DoorTest, RefusesWhatItDoesNotServe) {
   http::request<http::string_body> wide = post("/mutate", "a");
   wide.set("X-Wide", std::string(20'000, 'a'));
   EXPECT_TRUE(ask(wide, set_.bundle()).starts_with("431 "));
+}
+
+TEST_F(DoorTest, GivesTheRoomOfTheLongestIdleConnectionToANewOne) {
+  serve([this] {
+    Peer first{set_.bundle(), port_};
+    Peer second{set_.bundle(), port_};
+    EXPECT_EQ(second.exchange(post("/mutate", "a")), "200 got a");
+    EXPECT_EQ(first.exchange(post("/mutate", "b")), "200 got b");
+
+    Peer third{set_.bundle(), port_};
+
+    EXPECT_EQ(third.exchange(post("/mutate", "c")), "200 got c");
+    EXPECT_EQ(first.exchange(post("/mutate", "d")), "200 got d");
+    EXPECT_EQ(second.exchange(post("/mutate", "e")), "no answer");
+  });
 }
 
 TEST_F(DoorTest, TakesNoConnectionOnceStopped) {
