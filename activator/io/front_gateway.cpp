@@ -257,7 +257,8 @@ bool FrontGateway::may_retry(net::Exchange& exchange) {
 void FrontGateway::retry(net::Exchange& exchange, PodRefusal refusal) {
   State& state = state_of(exchange);
   ++counts_.retries[static_cast<std::size_t>(refusal)];
-  state.tried[state.tried_count++] = state.pod_ref;
+  // One that is full rests anyhow, and may be the only one left when another has gone.
+  state.tried[state.tried_count++] = refusal == PodRefusal::full ? PodRef{} : state.pod_ref;
   const TimePoint now = clock_.now();
   leave_pod(state, now);
   enter(exchange, now);

@@ -1,0 +1,160 @@
+// The gateway without a network: exchanges that only note what they are told.
+
+#include "activator/io/front_gateway.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace sluice::activator {
+namespace {
+
+using net::ResponseVerdict;
+
+class OneRoute final : public Router {
+ public:
+  [[nodiscard]] Routed route(const http::RequestHead& /*head*/) override { return to; }
+
+  RevisionHandle to{};
+};
+
+class Nobody final : public FrontOwner {
+ public:
+  void on_poke(RevisionHandle /*revision*/, const RevisionStat& /*stat*/) override {}
+
+  void on_held(RevisionHandle /*revision*/) override {}
+
+  void on_pod_drained(RevisionHandle /*revision*/, const PodId& /*pod*/) override {}
+
+  [[nodiscard]] std::string cold_start(RevisionHandle /*revision*/, TimePoint /*arrived*/,
+                                       TimePoint /*dispatched*/) override {
+    return {};
+  }
+
+  void on_served(RevisionHandle /*revision*/, const Served& /*served*/) override {}
+};
+
+class Noted final : public net::Exchange {
+ public:
+  Noted(FrontGateway& gateway, TimePoint now) : gateway_{gateway} {
+    state_ = gateway.make_state();
+    arrived_ = now;
+    head_.method = "GET";
+    head_.target = "/";
+  }
+
+  void speak_grpc(std::string_view timeout) {
+    head_.fields.add("content-type", "application/grpc");
+    if (!timeout.empty()) head_.fields.add("grpc-timeout", timeout);
+  }
+
+  void begin() { gateway_.begin(*this); }
+
+  /// The pod's answer; false when the gateway sent the request elsewhere instead.
+  bool answer(int status, const std::vector<std::pair<std::string, std::string>>& fields) {
+    http::ResponseHead head;
+    head.status = status;
+    for (const auto& [name, value] : fields) head.fields.add(name, value);
+    std::string extra;
+    if (gateway_.response(*this, head, extra) == ResponseVerdict::retried) return false;
+    gateway_.end(*this, {.end = net::Outcome::End::answered, .status = status});
+    where = "answered";
+    return true;
+  }
+
+  bool says(const std::string& cause) { return answer(503, {{"Sluice-Error", cause}}); }
+
+  void fail() {
+    where = "failed";
+    (void)gateway_.upstream_failed(*this, {.error = Error::upstream_connect});
+  }
+
+  [[nodiscard]] std::size_t memory() const override { return 1000; }
+
+  void set_timeouts(const net::Timeouts& /*timeouts*/) override {}
+
+  void hold() override { where = "held"; }
+
+  void forward(net::UpstreamPool& /*pool*/, const http::RequestRewrite& rewrite) override {
+    where = rewrite.host;
+  }
+
+  void respond(const http::OwnResponse& response) override {
+    where = std::to_string(response.status);
+    gateway_.end(*this, {.end = net::Outcome::End::own, .status = response.status});
+    if (on_respond) on_respond();
+  }
+
+  std::string where;  // the pod, or what else became of it
+  std::function<void()> on_respond;
+
+ private:
+  FrontGateway& gateway_;
+};
+
+class FrontGatewayTest : public ::testing::Test {
+ protected:
+  FrontGatewayTest() { routes_.to = revision_; }
+
+  void know(const std::string& name) {
+    front_.know_pod(revision_, {.id = {name}, .address = {.host = "127.0.0.1", .port = 9}});
+  }
+
+  void list(const std::string& name, bool avoid = false) {
+    know(name);
+    front_.list_pod(revision_, {name}, avoid);
+  }
+
+  std::unique_ptr<Noted> request() {
+    auto exchange = std::make_unique<Noted>(front_, clock_.now());
+    exchange->begin();
+    return exchange;
+  }
+
+  [[nodiscard]] bool until(const std::function<bool()>& done) {
+    for (int turn = 0; turn < 2000 && !done(); ++turn) {
+      io_.restart();
+      io_.run_one_for(std::chrono::milliseconds{5});
+    }
+    return done();
+  }
+
+  boost::asio::io_context io_{1};
+  Clock clock_;
+  OneRoute routes_;
+  Nobody nobody_;
+  FrontGateway front_{io_, clock_, routes_, nobody_, {}};
+  RevisionHandle revision_ = front_.add(
+      {.id = {"shop", "web"}, .throttler = {.container_concurrency = 1}, .timeouts = {}});
+};
+
+TEST_F(FrontGatewayTest, AFullPodIsTriedAgainWhenTheOtherOneMayNotBeUsed) {
+  list("a");
+  list("b", true);
+  const auto one = request();
+  ASSERT_EQ(one->where, "a");
+
+  EXPECT_FALSE(one->says("queue-full"));
+  EXPECT_EQ(one->where, "held");
+  EXPECT_TRUE(until([&] { return one->where == "a"; }));
+  EXPECT_TRUE(one->says("queue-full"));
+}
+
+TEST_F(FrontGatewayTest, AFullPodIsTriedAgainWhenTheOtherOneGoes) {
+  list("a");
+  list("b");
+  const auto one = request();
+  const auto other = request();
+  ASSERT_EQ(one->where + other->where, "ab");
+
+  EXPECT_FALSE(one->says("queue-full"));
+  front_.forget_pod(revision_, {"b"});
+  EXPECT_TRUE(until([&] { return one->where == "a"; }));
+  EXPECT_TRUE(one->answer(200, {}));
+  EXPECT_TRUE(other->answer(200, {}));
+}
+
+}  // namespace
+}  // namespace sluice::activator
