@@ -14,7 +14,7 @@ sluice_test(pod_prober_test
   SOURCES unit/activator/io/pod_prober_test.cpp unit/common/net/stage.cpp
   DEPS sluice::activator_io)
 sluice_test(front_gateway_test
-  SOURCES unit/activator/io/front_gateway_test.cpp
+  SOURCES unit/activator/io/front_gateway_test.cpp unit/common/net/stage.cpp
   DEPS sluice::activator_io)
 sluice_test(activator_platform_test
   SOURCES ${cluster_tests}/cluster_platform_test.cpp unit/common/kube/fake_api.cpp

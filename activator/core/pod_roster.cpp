@@ -15,6 +15,7 @@ void PodRoster::list(const PodState& state, std::uint32_t limit) {
     delist(slot);
   } else {
     pod.generation = ++generation_;
+    pod.enlisted = pod.generation;
     pod.oldest = known == slot_of_.end() ? pod.generation : pod.oldest;
   }
   pod.avoid = state.avoid;
@@ -36,9 +37,18 @@ bool PodRoster::unlist(const PodId& id) {
   return true;
 }
 
+bool PodRoster::renew(const PodId& id) {
+  const auto known = slot_of_.find(id);
+  if (known == slot_of_.end() || !pods_[known->second].listed) {
+    return false;
+  }
+  pods_[known->second].generation = ++generation_;
+  return true;
+}
+
 void PodRoster::pause(PodRef ref, TimePoint until) {
   if (ref.slot >= pods_.size() || !pods_[ref.slot].listed ||
-      pods_[ref.slot].generation != ref.generation) {
+      ref.generation < pods_[ref.slot].enlisted) {
     return;
   }
   Pod& pod = pods_[ref.slot];

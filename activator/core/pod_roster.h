@@ -42,6 +42,10 @@ class PodRoster {
   /// Lists `id` no more. False if it was not listed.
   bool unlist(const PodId& id);
 
+  /// Those who tried `id` may have it again; what runs on it, and its pause, stay. False if it is
+  /// not listed.
+  bool renew(const PodId& id);
+
   /// One more request on the pod at `slot`, which is open.
   PodRef charge(std::uint32_t slot) {
     Pod& pod = pods_[slot];
@@ -146,6 +150,7 @@ class PodRoster {
     std::uint32_t limit = 0;       // 0: none
     std::uint32_t generation = 0;  // of what is admitted now
     std::uint32_t oldest = 0;      // generation of what may still run
+    std::uint32_t enlisted = 0;    // generation with which it was listed last
     bool used = false;
     bool listed = false;
     bool avoid = false;

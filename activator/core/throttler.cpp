@@ -143,6 +143,12 @@ bool Throttler::remove_pod(const PodId& pod, std::vector<Admission>& admitted) {
   return listed;
 }
 
+bool Throttler::renew_pod(const PodId& pod, std::vector<Admission>& admitted) {
+  const bool listed = roster_.renew(pod);
+  admit_waiting(admitted);
+  return listed;
+}
+
 void Throttler::set_grant(const Grant& grant, std::vector<Dismissal>& dismissed) {
   grant_ = grant;
   waiting_max_ = queue_depth_;

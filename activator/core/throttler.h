@@ -110,7 +110,7 @@ class Throttler {
   explicit Throttler(const ThrottlerSpec& spec);
 
   /// One more request. A retry waits ahead of newcomers, and those it tried come into question
-  /// again only after they went away and came back.
+  /// again only after they went away and came back, or by renew_pod().
   ///
   /// Whoever would have to wait is refused when that is of no use: cannot_scale (see set_grant()),
   /// queue_full when as many wait as may, queue_wait when the deadline has passed or comes before
@@ -157,6 +157,10 @@ class Throttler {
   /// One pod goes and finishes what it runs. False when no such pod is listed. Appends who is
   /// admitted by it: if all that stay are to be avoided, they are avoided no more.
   bool remove_pod(const PodId& pod, std::vector<Admission>& admitted);
+
+  /// A listed pod was doubted in vain: those who tried it may have it again. Appends who is
+  /// admitted by that. False when no such pod is listed.
+  bool renew_pod(const PodId& pod, std::vector<Admission>& admitted);
 
   /// While less is granted than desired, newcomers may only wait up to a lower bound: room for a
   /// few seconds of what the pods carry, not for a crowd that nobody will serve (activator.md

@@ -155,7 +155,7 @@ class FrontGateway final : public net::Gateway {
   void forget_pod(RevisionHandle revision, const PodId& pod);
 
   /// A listed pod was doubted in vain: those whom it refused may try it again.
-  void trust_pod(RevisionHandle revision, const PodId& pod, bool avoid);
+  void trust_pod(RevisionHandle revision, const PodId& pod);
 
   /// Timers for requests from now on.
   void set_timeouts(RevisionHandle revision, const net::Timeouts& timeouts);
@@ -261,7 +261,6 @@ class FrontGateway final : public net::Gateway {
   void leave_pod(State& state, TimePoint now);
   void leave_queue(net::Exchange& exchange, State& state, TimePoint now);
   void turn_away(net::Exchange& exchange);
-  void drop_pod(Revision& revision, const PodId& pod);
   void turn_away_without_pods(Revision& revision);
   void retire(Revision& revision, std::unique_ptr<Pod> pod);
   [[nodiscard]] static bool swept(Revision& revision);

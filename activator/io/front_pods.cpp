@@ -122,15 +122,11 @@ void FrontGateway::list_pod(RevisionHandle handle, const PodId& id, bool avoid) 
 
 void FrontGateway::unlist_pod(RevisionHandle handle, const PodId& id) {
   Revision& revision = at(handle);
-  drop_pod(revision, id);
-  turn_away_without_pods(revision);
-}
-
-void FrontGateway::drop_pod(Revision& revision, const PodId& id) {
   std::vector<Admission> admitted;
   (void)revision.throttler.remove_pod(id, admitted);
   dispatch(revision, admitted);
   schedule(revision);
+  turn_away_without_pods(revision);
 }
 
 // Nobody will be woken for those who count for nothing: without a pod they wait in vain.
@@ -147,11 +143,12 @@ void FrontGateway::turn_away_without_pods(Revision& revision) {
   schedule(revision);
 }
 
-void FrontGateway::trust_pod(RevisionHandle handle, const PodId& id, bool avoid) {
+// Also when nobody waits: whoever tried it may still be on his way back.
+void FrontGateway::trust_pod(RevisionHandle handle, const PodId& id) {
   Revision& revision = at(handle);
-  if (revision.throttler.waiting() == 0) return;
-  drop_pod(revision, id);
-  list_pod(handle, id, avoid);
+  std::vector<Admission> admitted;
+  (void)revision.throttler.renew_pod(id, admitted);
+  dispatch(revision, admitted);
 }
 
 void FrontGateway::forget_pod(RevisionHandle handle, const PodId& id) {

@@ -183,14 +183,18 @@ void PodProber::take(Watch& watch, const PlatformPod& pod, TimePoint now) {
   apply(watch, changes);
 }
 
+// Who may be used again first: otherwise the waiting would find for a moment that all are to be
+// avoided, and go to one of those.
 void PodProber::set_avoid(RevisionHandle revision, std::span<const std::string> dests) {
   if (dests.empty() && find(revision) == nullptr) return;
   Watch& watch = watch_of(revision);
   std::set<std::string, std::less<>> avoid{dests.begin(), dests.end()};
   avoid.swap(watch.avoid);
-  for (const std::string& dest : watch.listed) {
-    const bool now = watch.avoid.contains(dest);
-    if (now != avoid.contains(dest)) front_.list_pod(revision, PodId{dest}, now);
+  for (const bool avoided : {false, true}) {
+    for (const std::string& dest : watch.listed) {
+      const bool now = watch.avoid.contains(dest);
+      if (now == avoided && now != avoid.contains(dest)) front_.list_pod(revision, {dest}, now);
+    }
   }
 }
 
@@ -322,7 +326,7 @@ void PodProber::ended(std::uint64_t id, const net::PoolProbeResult& probed) {
     // Silent ones of the last pod are repeated before it goes: the doubt lasts until then.
     pod->second.suspected = result != ProbeResult::passed && watch->usable.contains(run->dest);
     if (result == ProbeResult::passed && watch->listed.contains(run->dest)) {
-      front_.trust_pod(run->revision, PodId{run->dest}, watch->avoid.contains(run->dest));
+      front_.trust_pod(run->revision, PodId{run->dest});
     }
   }
   pump(*watch);

@@ -45,6 +45,12 @@ class Gate {
     return throttler.remove_pod({pod}, admitted) ? show(admitted) : "not listed";
   }
 
+  /// Likewise.
+  std::string renew(const std::string& pod) {
+    std::vector<Admission> admitted;
+    return throttler.renew_pod({pod}, admitted) ? show(admitted) : "not listed";
+  }
+
   /// A pod's name, "queued" or why it is refused; remembers the last answer.
   std::string enter(std::uint64_t cookie, const std::vector<PodRef>& tried = {},
                     TimePoint deadline = kNever) {

@@ -275,6 +275,30 @@ TEST(Throttler, PodThatWentAwayAndCameBackMayBeTriedAgain) {
   EXPECT_EQ(gate.pods({"a"}), "1→a");
 }
 
+TEST(Throttler, PodThatIsTrustedAnewMayBeTriedAgain) {
+  Gate gate(spec_of(1));
+  gate.set({{.id = {"a"}}, {.id = {"b"}, .avoid = true}});
+  const PodRef tried = gate.run(1);
+  gate.leave(tried);
+  EXPECT_EQ(gate.enter(1, {tried}), "queued");
+
+  EXPECT_EQ(gate.renew("a"), "1→a");
+  EXPECT_EQ(gate.renew("c"), "not listed");
+  gate.leave(gate.last);
+  EXPECT_EQ(gate.enter(2, {tried}), "a");
+}
+
+TEST(Throttler, PodThatIsTrustedAnewRestsWhenItIsFull) {
+  Gate gate(spec_of(2));
+  gate.pods({"a"});
+  const PodRef one = gate.run(1);
+  gate.run(2);
+
+  gate.renew("a");
+  gate.leave_full(one, kStart + 1s);
+  EXPECT_EQ(gate.enter(3), "queued");
+}
+
 TEST(Throttler, RepeatedPodCountsOnce) {
   Gate gate(spec_of(1));
 

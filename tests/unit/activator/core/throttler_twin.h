@@ -18,7 +18,7 @@ namespace sluice::activator {
 /// policy went and says only whether it could have; every other choice it makes itself.
 class ThrottlerTwin {
  public:
-  /// A pod of a certain life: one that went and came back has another.
+  /// A pod of a certain life: one that went and came back, or is trusted anew, has another.
   struct Life {
     std::string pod;
     int number = 0;
@@ -38,6 +38,7 @@ class ThrottlerTwin {
     std::uint32_t limit = 0;
     std::uint32_t load = 0;
     int life = 0;
+    int enlisted = 0;  // the life in which it was listed last
     std::optional<TimePoint> paused_until;
   };
 
@@ -46,7 +47,9 @@ class ThrottlerTwin {
 
   void list(const std::string& name, bool avoid, std::int32_t capacity) {
     Pod& pod = pods_[name];
-    pod.life += pod.listed ? 0 : 1;
+    if (!pod.listed) {
+      pod.enlisted = ++pod.life;
+    }
     pod.listed = true;
     pod.avoid = avoid;
     pod.limit = static_cast<std::uint32_t>(capacity > 0 ? capacity : spec_.container_concurrency);
@@ -56,6 +59,8 @@ class ThrottlerTwin {
     pods_[name].listed = false;
     pods_[name].paused_until.reset();
   }
+
+  void renew(const std::string& name) { pods_[name].life += lists(name) ? 1 : 0; }
 
   [[nodiscard]] bool lists(const std::string& name) const {
     const auto pod = pods_.find(name);

@@ -23,7 +23,10 @@ class Walk {
 
   void step() {
     now_ += std::chrono::microseconds(below(1000));
-    switch (below(16)) {
+    switch (below(17)) {
+      case 16:
+        renew_pod();
+        break;
       case 0:
         below(4) == 0 ? set_pods() : remove_pod();
         break;
@@ -122,6 +125,15 @@ class Walk {
     note(admitted);
   }
 
+  void renew_pod() {
+    const std::string name = some_name();
+    const bool listed = twin_.lists(name);
+    twin_.renew(name);
+    std::vector<Admission> admitted;
+    EXPECT_EQ(throttler_.renew_pod({name}, admitted), listed);
+    note(admitted);
+  }
+
   void enter(std::uint64_t cookie, const std::vector<Running>& tried) {
     std::vector<PodRef> refs;
     ThrottlerTwin::Waiting arrival{.cookie = cookie, .tried = {}};
@@ -165,7 +177,7 @@ class Walk {
     }
     const TimePoint until = now_ + std::chrono::milliseconds(below(10));
     ThrottlerTwin::Pod& pod = twin_.pod(failed.life.pod);
-    if (pod.listed && pod.life == failed.life.number) {
+    if (pod.listed && pod.enlisted <= failed.life.number) {
       pod.paused_until = std::max(until, pod.paused_until.value_or(until));
     }
     end(failed);

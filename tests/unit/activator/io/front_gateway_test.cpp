@@ -2,9 +2,15 @@
 
 #include "activator/io/front_gateway.h"
 
+#include "activator/io/pod_prober.h"
+#include "tests/unit/common/net/stage.h"
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -154,6 +160,63 @@ TEST_F(FrontGatewayTest, AFullPodIsTriedAgainWhenTheOtherOneGoes) {
   EXPECT_TRUE(until([&] { return one->where == "a"; }));
   EXPECT_TRUE(one->answer(200, {}));
   EXPECT_TRUE(other->answer(200, {}));
+}
+
+TEST_F(FrontGatewayTest, APodThatIsTrustedWhileNobodyWaitsMayBeTriedAgain) {
+  list("a");
+  list("b");
+  const auto one = request();
+  one->fail();
+  ASSERT_EQ(one->where, "b");
+
+  front_.trust_pod(revision_, {"a"});
+  one->fail();
+
+  EXPECT_EQ(one->where, "a");
+  EXPECT_TRUE(one->answer(200, {}));
+}
+
+TEST_F(FrontGatewayTest, TrustInAPodSendsNobodyToOneThatIsToBeAvoided) {
+  list("a", true);
+  list("b");
+  const auto running = request();
+  const auto waiting = request();
+  ASSERT_EQ(running->where, "b");
+
+  front_.trust_pod(revision_, {"b"});
+
+  EXPECT_EQ(waiting->where, "held");
+  running->answer(200, {});
+  EXPECT_EQ(waiting->where, "b");
+  waiting->answer(200, {});
+}
+
+TEST_F(FrontGatewayTest, OtherPodsToAvoidSendNobodyToThoseThatStayAvoided) {
+  std::array<std::unique_ptr<net::testing::ScriptedUpstream>, 3> sidecars;
+  std::vector<std::string> dests;
+  std::vector<PlatformPod> pods;
+  for (auto& sidecar : sidecars) {
+    sidecar = std::make_unique<net::testing::ScriptedUpstream>(io_);
+    sidecar->play({{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nqueue"}});
+    dests.push_back(sidecar->address().text());
+    pods.push_back({.dest = dests.back(), .name = "pod", .address = sidecar->address()});
+    pods.back().ready = true;
+  }
+  std::sort(dests.begin(), dests.end());
+  PodProber prober{io_, clock_, front_, {.probe_timeout = std::chrono::minutes{1}}, {}};
+  prober.add(revision_, 1);
+  prober.set_pods(revision_, pods);
+  ASSERT_TRUE(until([&] { return prober.pods(revision_).listed == 3; }));
+  prober.set_avoid(revision_, std::vector{dests[0], dests[2]});
+  const auto running = request();
+  const auto waiting = request();
+  ASSERT_EQ(running->where, dests[1]);
+
+  prober.set_avoid(revision_, std::vector{dests[0], dests[1]});
+
+  EXPECT_EQ(waiting->where, dests[2]);
+  running->answer(200, {});
+  waiting->answer(200, {});
 }
 
 }  // namespace
