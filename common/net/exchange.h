@@ -59,8 +59,8 @@ enum class ResponseVerdict : std::uint8_t {
   retried,  ///< the gateway gave the exchange a new verdict; this response is dropped
 };
 
-/// One request of a client, whatever version of HTTP carries it: what a gateway sees of it and can do
-/// with it. Belongs to one thread.
+/// One request of a client, whatever version of HTTP carries it: what a gateway sees of it and can
+/// do with it. Belongs to one thread.
 class Exchange {
  public:
   Exchange() = default;
@@ -87,7 +87,7 @@ class Exchange {
   /// Whether any byte of the request's body has gone to an upstream.
   [[nodiscard]] bool body_sent() const { return body_sent_; }
 
-  /// Bytes of memory this exchange holds; for bounds on waiting requests.
+  /// Bytes of memory this exchange holds, or may come to hold while it waits; for bounds on that.
   [[nodiscard]] virtual std::size_t memory() const = 0;
 
   virtual void set_timeouts(const Timeouts& timeouts) = 0;

@@ -5,6 +5,7 @@
 #include "common/net/h2_connection.h"
 #include "common/net/proxy_server.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace sluice::net {
@@ -15,6 +16,7 @@ namespace {
 
 // A stream's window, either way, begins small and grows as its body proves to be long and to be
 // taken; what it grew by is claimed from its connection (h2_connection.h).
+constexpr std::size_t kFirstUpload = 65'535;       // of the client's window: HTTP/2's own default
 constexpr std::size_t kUploadGrowsAt = 32 * 1024;  // the container took it and nothing waits
 constexpr std::size_t kLongBody = 12 * 1024;       // near the end of the first window
 constexpr std::size_t kFlowingBody = 64 * 1024;    // the client took it and nothing waits
@@ -30,8 +32,15 @@ H2Stream::H2Stream(H2Connection& connection, std::unique_ptr<ExchangeState> stat
 
 H2Stream::~H2Stream() = default;
 
+// A client need not be asked for the body that fits into its window: it may come while the request
+// waits, and who bounds waiting asks once, at its beginning.
 std::size_t H2Stream::memory() const {
-  return sizeof *this + in_.capacity() + out_.capacity() + head_bytes_;
+  std::size_t body = in_.size();
+  if (!client_done_) body = std::max(body, kFirstUpload);
+  if (head_.framing == http::Framing::length) {
+    body = static_cast<std::size_t>(std::min<std::uint64_t>(body, head_.content_length));
+  }
+  return sizeof *this + std::max(in_.capacity(), body) + out_.capacity() + head_bytes_;
 }
 
 void H2Stream::open(std::int32_t id, std::string_view peer_ip, bool peer_local) {
@@ -143,8 +152,8 @@ void H2Stream::submit_upstream() {
   upstream_ = &pool_->h2().with_room();
   upstream_starved_ = false;
   response_.clear();
-  upstream_id_ = upstream_->submit(
-      *this, block_, !client_done_ || !in_.empty() || !trailers_in_.empty());
+  upstream_id_ =
+      upstream_->submit(*this, block_, !client_done_ || !in_.empty() || !trailers_in_.empty());
 }
 
 void H2Stream::detach() {
@@ -285,8 +294,8 @@ H2UpstreamUser::Body H2Stream::read_response(char* to, std::size_t room) {
 void H2Stream::on_upstream_failed(const H2Failure& failure) {
   upstream_ = nullptr;
   if (response_begun_) {
-    abort(H2Error::internal, {Outcome::End::aborted, response_.status, failure.cause.error,
-                              Timer::none});
+    abort(H2Error::internal,
+          {Outcome::End::aborted, response_.status, failure.cause.error, Timer::none});
     return;
   }
   // What was read from the body is gone; a repeat needs all of it.

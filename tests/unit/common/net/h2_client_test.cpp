@@ -69,6 +69,31 @@ TEST_F(H2ClientTest, ARefusedHeadIsNotWaitedFor) {
   EXPECT_EQ(client.seen().find(kGoawayStart), std::string::npos);
 }
 
+// A whole window may come while it waits; nothing more of what is complete, nor than is announced.
+TEST_F(H2ClientTest, WhatAHeldRequestMayStillBringCountsAsItsMemory) {
+  const std::string five{
+      "\x0f\x0d\x01"
+      "5",
+      4};  // content-length
+  std::vector<std::size_t> memory;
+  gateway_.on_begin = [&memory](Exchange& exchange) {
+    exchange.hold();
+    memory.push_back(exchange.memory());
+  };
+  Client client{address_};
+  client.send(kPreface + frame(kHeaders, kEnds, 1, kGetBlock) +
+              frame(kHeaders, kEndHead, 3, kPostBlock) +
+              frame(kHeaders, kEndHead, 5, kPostBlock + five));
+  until([&memory] { return memory.size() == 3; });
+
+  EXPECT_LT(memory[0], 8U * 1024U);
+  EXPECT_GE(memory[1], 65'535U);
+  EXPECT_LT(memory[1], 65'535U + 8U * 1024U);
+  EXPECT_LE(memory[2], memory[0] + 64U);
+  client.close();
+  expect_quiet();
+}
+
 TEST_F(H2ClientTest, AClientThatTakesNothingIsLetGo) {
   gateway_.on_begin = [](Exchange& exchange) {
     exchange.respond(http::plain_response(200, std::string(64 << 20, 'x')));
