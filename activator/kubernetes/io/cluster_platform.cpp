@@ -190,7 +190,11 @@ void ClusterPlatform::start(Begun begun) {
   begun_ = std::move(begun);
   for (const auto& feed : needed_) feed->start();
   knative_presence_.start([this](bool there) {
-    if (there) follow_knative();
+    if (there) {
+      follow_knative();
+    } else {
+      begin_when_told();
+    }
   });
   patience_.expires_after(spec_.patience);
   patience_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
@@ -201,7 +205,6 @@ void ClusterPlatform::start(Begun begun) {
   });
 }
 
-// Called from inside a reflector, which is to be left before the program begins.
 void ClusterPlatform::synced(const Feed& feed) {
   changed();
   if (&feed == knative_.get() && knative_slices_.empty()) {
@@ -209,13 +212,23 @@ void ClusterPlatform::synced(const Feed& feed) {
       if (*alive && knative_slices_.empty()) follow_knative_slices();
     });
   }
-  const bool all = std::all_of(needed_.begin(), needed_.end(), [&feed](const auto& one) {
-    return one.get() == &feed || one->state().synced;
-  });
-  if (!all || begun_once_) return;
+  begin_when_told();
+}
+
+// Later: whoever calls is inside a reflector, whose state may lag behind, and is to be left first.
+void ClusterPlatform::begin_when_told() {
+  if (begun_once_) return;
   boost::asio::post(io_, [this, alive = alive_] {
-    if (*alive && !begun_once_) begin();
+    if (*alive && !begun_once_ && all_told()) begin();
   });
+}
+
+// Without Knative's revisions those that exist would be answered with 404.
+bool ClusterPlatform::all_told() const {
+  const auto told = [](const auto& feed) { return feed->state().synced; };
+  const bool knative = knative_ == nullptr ? knative_presence_.absent()
+                                           : knative_->state().synced || knative_->state().absent;
+  return knative && std::all_of(needed_.begin(), needed_.end(), told);
 }
 
 void ClusterPlatform::begin() {
@@ -255,11 +268,18 @@ void ClusterPlatform::flush() {
 std::string ClusterPlatform::waiting() const {
   std::string text;
   if (begun_once_) return text;
-  for (const auto& feed : needed_) {
-    const kube::Reflector::State& state = feed->state();
-    if (state.synced) continue;
+  const auto name = [&text](std::string_view what, const std::string& problem) {
     if (!text.empty()) text += "; ";
-    text += feed->path() + ": " + (state.problem.empty() ? "not told yet" : state.problem);
+    text += what;
+    text += ": " + (problem.empty() ? "not told yet" : problem);
+  };
+  for (const auto& feed : needed_) {
+    if (!feed->state().synced) name(feed->path(), feed->state().problem);
+  }
+  if (knative_ == nullptr) {
+    if (!knative_presence_.absent()) name(kKnativeGroup, knative_presence_.problem());
+  } else if (!knative_->state().synced && !knative_->state().absent) {
+    name(knative_->path(), knative_->state().problem);
   }
   return text;
 }

@@ -89,6 +89,8 @@ class ClusterPlatform {
   void follow_knative_slices();
   [[nodiscard]] std::unique_ptr<Feed> feed(kube::Collection collection, Put put, Gone gone);
   void synced(const Feed& feed);
+  void begin_when_told();
+  [[nodiscard]] bool all_told() const;
   void begin();
   [[nodiscard]] std::unique_ptr<Feed> public_slices(std::string_view labels);
   void changed();

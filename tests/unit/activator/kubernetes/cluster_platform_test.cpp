@@ -52,9 +52,15 @@ class Nobody final : public FrontOwner, public files::PlatformListener {
 class ClusterPlatformTest : public ::testing::Test {
  protected:
   Reply answer(const Seen& seen) const {
+    if (is_untold(seen)) return watch_reply();
     if (seen.target != "/apis") return watch_reply(kAllTold);
+    if (!tells_groups_) return json_reply("{}", 503);
     return json_reply(has_knative_ ? R"({"groups":[{"name":"serving.knative.dev"}]})"
                                    : R"({"groups":[{"name":"apps"}]})");
+  }
+
+  [[nodiscard]] bool is_untold(const Seen& seen) const {
+    return !untold_.empty() && seen.target.starts_with(untold_);
   }
 
   void start() {
@@ -84,6 +90,8 @@ class ClusterPlatformTest : public ::testing::Test {
                      log_,   {.host = "127.0.0.1", .limits = net::testing::stage_limits()}};
   FakeApi api_{io_, [this](const Seen& seen) { return answer(seen); }};
   bool has_knative_ = false;
+  bool tells_groups_ = true;
+  std::string untold_;  // the path of what is not told yet
   bool begun_ = false;
   std::unique_ptr<ClusterPlatform> platform_;
 };
@@ -101,6 +109,39 @@ TEST_F(ClusterPlatformTest, WithKnativeItsRevisionsAndTheirSlicesAreFollowedToo)
 
   ASSERT_TRUE(followed(8));
   EXPECT_EQ(api_.count("GET", kRevisions), 1U);
+}
+
+TEST_F(ClusterPlatformTest, ItBeginsOnceItWasToldKnativesRevisions) {
+  has_knative_ = true;
+  untold_ = kRevisions;
+  start();
+  ASSERT_TRUE(run_until(io_, [&] {
+    return platform_->watches().open == 6 &&
+           platform_->waiting() == std::string{kRevisions} + ": not told yet";
+  }));
+  io_.poll();
+  EXPECT_FALSE(begun_);
+
+  for (const Seen& seen : api_.seen()) {
+    if (is_untold(seen)) api_.push(seen.connection, kube::testing::chunk(kAllTold));
+  }
+  EXPECT_TRUE(run_until(io_, [&] { return begun_; }));
+  EXPECT_EQ(platform_->waiting(), "");
+}
+
+TEST_F(ClusterPlatformTest, ItBeginsOnceItWasToldWhetherThereIsKnative) {
+  tells_groups_ = false;
+  start();
+  ASSERT_TRUE(run_until(io_, [&] {
+    const std::string waiting = platform_->waiting();
+    return begun_ ||
+           (waiting.starts_with("serving.knative.dev: ") && !waiting.ends_with("not told yet"));
+  }));
+  io_.poll();
+  EXPECT_FALSE(begun_);
+
+  tells_groups_ = true;
+  EXPECT_TRUE(run_until(io_, [&] { return begun_; }));
 }
 
 }  // namespace
