@@ -64,9 +64,12 @@ void FrontGateway::remove(RevisionHandle handle, const http::OwnResponse& waitin
   set_pods(handle, {});
   revision.removed = true;
   ++unswept_;
-  std::vector<Dismissal> dismissed;
-  revision.throttler.fail_all(dismissed);
-  dismiss(dismissed, waiting);
+  // An answer lets the next request of its connection in, while the revision still has its names.
+  while (revision.throttler.waiting() > 0) {
+    std::vector<Dismissal> dismissed;
+    revision.throttler.fail_all(dismissed);
+    dismiss(dismissed, waiting);
+  }
   schedule(revision);
   reporter_.close(revision.reporter);
   sweep();

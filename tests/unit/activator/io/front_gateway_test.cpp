@@ -219,5 +219,18 @@ TEST_F(FrontGatewayTest, OtherPodsToAvoidSendNobodyToThoseThatStayAvoided) {
   waiting->answer(200, {});
 }
 
+TEST_F(FrontGatewayTest, ARequestBehindOneThatGoesWithItsRevisionGoesToo) {
+  const auto first = request();
+  std::unique_ptr<Noted> second;
+  first->on_respond = [&] { second = request(); };
+  ASSERT_EQ(first->where, "held");
+
+  front_.remove(revision_);
+
+  ASSERT_NE(second, nullptr);
+  EXPECT_EQ(first->where + second->where, "503503");
+  EXPECT_EQ(front_.in_flight(), 0);
+}
+
 }  // namespace
 }  // namespace sluice::activator
