@@ -42,6 +42,11 @@ TimePoint deadline_of(const net::Exchange& exchange, const net::Timeouts& timeou
   return deadline;
 }
 
+// A gRPC client is refused with status 200 and UNAVAILABLE.
+bool is_refusal(const http::ResponseHead& head) {
+  return head.status == 503 || (head.status == 200 && head.fields.find("grpc-status") == "14");
+}
+
 }  // namespace
 
 FrontGateway::State& FrontGateway::state_of(net::Exchange& exchange) {
@@ -281,8 +286,8 @@ net::ResponseVerdict FrontGateway::response(net::Exchange& exchange, const http:
   State& state = state_of(exchange);
   if (state.pod == nullptr) return net::ResponseVerdict::forward;
   Revision& revision = *state.revision;
-  if (head.status == 503) {
-    const std::string_view cause = head.fields.get(Known::sluice_error);
+  const std::string_view cause = head.fields.get(Known::sluice_error);
+  if (!cause.empty() && is_refusal(head)) {
     if (cause.starts_with("draining")) {
       owner_.on_pod_refused(revision.handle, state.pod->id, PodRefusal::draining);
       if (may_retry(exchange)) {

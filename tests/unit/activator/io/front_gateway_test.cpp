@@ -232,5 +232,16 @@ TEST_F(FrontGatewayTest, ARequestBehindOneThatGoesWithItsRevisionGoesToo) {
   EXPECT_EQ(front_.in_flight(), 0);
 }
 
+TEST_F(FrontGatewayTest, ARefusalInTheWordsOfGrpcIsOne) {
+  list("a");
+  list("b");
+  const auto one = request();
+  ASSERT_EQ(one->where, "a");
+
+  EXPECT_FALSE(one->answer(200, {{"grpc-status", "14"}, {"Sluice-Error", "draining"}}));
+  EXPECT_EQ(one->where, "b");
+  EXPECT_TRUE(one->answer(200, {{"grpc-status", "14"}}));
+}
+
 }  // namespace
 }  // namespace sluice::activator
