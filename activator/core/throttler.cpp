@@ -37,6 +37,7 @@ Throttler::Throttler(const ThrottlerSpec& spec)
     : queue_depth_(spec.queue_depth),
       waiting_max_(spec.queue_depth),
       queue_wait_(spec.queue_wait),
+      foresees_(spec.foresees),
       pod_limit_(static_cast<std::uint32_t>(spec.container_concurrency)),
       balancer_(spec.policy.value_or(default_policy(spec.container_concurrency)), spec.seed),
       roster_(balancer_.draws()) {
@@ -202,7 +203,7 @@ std::optional<Entered> Throttler::refusal(const Arrival& arrival, TimePoint dead
   }
   const std::int32_t ahead = arrival.tried.empty() ? waiting_.size() : waiting_.returned();
   const std::optional<Duration> wait =
-      waiting_.empty() ? std::nullopt : pace_.least_wait(ahead, now);
+      waiting_.empty() || !foresees_ ? std::nullopt : pace_.least_wait(ahead, now);
   const auto here = static_cast<std::int64_t>(roster_.size());
   const bool growing = grant_.granted > here * std::max(1, grant_.activators);
   if (wait && !growing && deadline - now < *wait) {

@@ -26,6 +26,8 @@ struct ThrottlerSpec {
   Duration queue_wait = Duration::zero();  ///< age at which a waiter expires; 0 means never
   std::optional<BalancingPolicy> policy = {};  ///< by container concurrency when absent
   std::uint64_t seed = 1;                      ///< of the policies that choose at random
+  /// Growth is told by set_grant(). Where nobody tells it, the past is no guide at all.
+  bool foresees = true;
 };
 
 /// A request at the gate.
@@ -115,7 +117,8 @@ class Throttler {
   /// Whoever would have to wait is refused when that is of no use: cannot_scale (see set_grant()),
   /// queue_full when as many wait as may, queue_wait when the deadline has passed or comes before
   /// the least wait that is known. Known is what QueuePace says of the place in the queue, unless
-  /// more pods are granted than are here and at the other activators: then the past is no guide.
+  /// more pods are granted than are here and at the other activators: then the past is no guide. It
+  /// never is without ThrottlerSpec::foresees.
   [[nodiscard]] Entered enter(const Arrival& arrival, TimePoint now);
 
   /// The same for a request that came just now.
@@ -221,6 +224,7 @@ class Throttler {
   std::int32_t queue_depth_;
   std::int32_t waiting_max_;
   Duration queue_wait_;
+  bool foresees_;
   Grant grant_{};
   std::uint32_t pod_limit_;
   Balancer balancer_;

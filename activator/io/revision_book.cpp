@@ -105,6 +105,7 @@ void RevisionBook::on_revision(files::RevisionFile file) {
     front.throttler.container_concurrency = file.container_concurrency;
     front.throttler.queue_depth = spec_.queue_depth;
     front.throttler.queue_wait = spec_.queue_wait;
+    front.throttler.foresees = spec_.foresees;
     front.throttler.seed = HashId{}(file.id);
     const std::string policy = annotation(file, kPolicy);
     front.throttler.policy = parse_policy(policy);

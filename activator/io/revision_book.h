@@ -20,7 +20,8 @@ struct BookSpec {
   std::string cluster_domain;
   std::int32_t queue_depth = 10'000;
   Duration queue_wait{0};
-  std::string pod_ip;  ///< of this activator
+  std::string pod_ip;     ///< of this activator
+  bool foresees = false;  ///< an autoscaler of ours tells how revisions grow
 };
 
 /// All revisions the platform tells of: keeps gateway and prober in step with them, and finds the

@@ -71,7 +71,7 @@ TEST(ThrottlerQueue, WhoeverCameBackFirstIsServedFirst) {
 // A queue of 100 before a pod that serves ten a second, seen for three seconds.
 class Slow : public testing::Test {
  protected:
-  Slow() : gate_(spec_of(1)) {
+  explicit Slow(bool foresees = true) : gate_({.container_concurrency = 1, .foresees = foresees}) {
     gate_.pods({"a"});
     PodRef running = gate_.run(0);
     for (std::uint64_t i = 0; i < 130; ++i) {
@@ -99,6 +99,16 @@ TEST_F(Slow, WhoCannotBeServedInTimeIsRefusedAtOnce) {
   EXPECT_LT(gate_.entered.retry_after, 6s);
   EXPECT_EQ(enter_within(6s), "queued");
   EXPECT_EQ(gate_.enter(2), "queued");
+}
+
+class SlowAndUntold : public Slow {
+ protected:
+  SlowAndUntold() : Slow(false) {}
+};
+
+TEST_F(SlowAndUntold, NobodyIsRefusedForThePastWhereGrowthIsNotTold) {
+  EXPECT_EQ(enter_within(4s), "queued");
+  EXPECT_EQ(enter_within(Duration::zero()), "queue wait");
 }
 
 TEST_F(Slow, RetryIsJudgedByThePlaceItGets) {
