@@ -35,7 +35,9 @@ TimePoint deadline_of(const net::Exchange& exchange, const net::Timeouts& timeou
   }
   const http::FieldList& fields = exchange.request().fields;
   if (fields.get(Known::content_type).starts_with("application/grpc")) {
-    if (const auto limit = http::grpc_timeout(fields.find("grpc-timeout"))) {
+    const auto limit = http::grpc_timeout(fields.find("grpc-timeout"));
+    // Centuries are given by clients that mean no limit, and no moment stands for their end.
+    if (limit && *limit < kNever - exchange.arrived()) {
       deadline = std::min(deadline, exchange.arrived() + *limit);
     }
   }

@@ -243,5 +243,17 @@ TEST_F(FrontGatewayTest, ARefusalInTheWordsOfGrpcIsOne) {
   EXPECT_TRUE(one->answer(200, {{"grpc-status", "14"}}));
 }
 
+TEST_F(FrontGatewayTest, AGrpcTimeoutBeyondAllTimeIsNone) {
+  Noted one{front_, clock_.now()};
+  one.speak_grpc("2562047H");
+
+  one.begin();
+  EXPECT_EQ(one.where, "held");
+
+  list("a");
+  EXPECT_EQ(one.where, "a");
+  one.answer(200, {});
+}
+
 }  // namespace
 }  // namespace sluice::activator
