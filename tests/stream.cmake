@@ -8,6 +8,7 @@ sluice_test(rpc_test
 sluice_test(stream_core_test
   SOURCES unit/common/proto/activator_stream_codec_test.cpp
           unit/activator/core/autoscaler_link_test.cpp
+          unit/activator/core/autoscaler_link_limits_test.cpp
           unit/activator/core/stream_walk_test.cpp unit/autoscaler/core/activator_hub_test.cpp
   DEPS sluice::activator_stream_codec sluice::autoscaler_core sluice::autoscaler_link
        sluice::stat_messages_codec)

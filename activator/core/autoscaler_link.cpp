@@ -176,6 +176,12 @@ std::size_t AutoscalerLink::welcomed() const {
   }));
 }
 
+std::size_t AutoscalerLink::listed() const {
+  std::size_t names = 0;
+  for (const auto& [stream, peer] : peers_) names += peer.listed.size();
+  return names;
+}
+
 AutoscalerLink::Peer* AutoscalerLink::find(Stream stream) {
   const auto at = peers_.find(stream);
   return at == peers_.end() ? nullptr : &at->second;
@@ -216,13 +222,13 @@ void AutoscalerLink::take_buckets(Peer& peer, proto::Buckets buckets) {
 
 void AutoscalerLink::take_state(Stream stream, Peer& peer, proto::RevisionState state,
                                 Heard& heard) {
-  if (peer.in_snapshot) peer.listed.insert(state.revision);
   const auto at = held_.find(state.revision);
+  if (at == held_.end() && held_.size() >= kStatesMax) {
+    ++counts_.beyond;
+    return;
+  }
+  if (peer.in_snapshot) peer.listed.insert(state.revision);
   if (at == held_.end()) {
-    if (held_.size() >= kStatesMax) {
-      ++counts_.beyond;
-      return;
-    }
     Held& held = held_[state.revision];
     held = {state, stream, 0, state.avoid.empty()};
     heard.states.push_back(std::move(state));
@@ -251,9 +257,9 @@ void AutoscalerLink::take_same(Stream stream, Held& held) {
   confirm(held);
 }
 
-// One that has given the bucket away drops the revision and does not know whether it is gone: what it
-// said stays in force until the next owner speaks.
-void AutoscalerLink::take_gone(Stream stream, const Peer& peer, const proto::RevisionGone& gone,
+// One that has given the bucket away drops the revision and does not know whether it is gone: what
+// it said stays in force until the next owner speaks.
+void AutoscalerLink::take_gone(Stream stream, Peer& peer, const proto::RevisionGone& gone,
                                Heard& heard) {
   const auto at = held_.find(gone.revision);
   if (at == held_.end()) return;
@@ -263,6 +269,7 @@ void AutoscalerLink::take_gone(Stream stream, const Peer& peer, const proto::Rev
     return;
   }
   held_.erase(at);
+  peer.listed.erase(gone.revision);
   heard.gone.push_back(gone.revision);
 }
 
@@ -272,8 +279,8 @@ void AutoscalerLink::end_snapshot(Stream stream, Peer& peer, Heard& heard) {
   std::erase_if(held_, [&](const auto& each) {
     const auto& [revision, held] = each;
     if (listed.contains(revision) || !is_source_of(stream, held)) return false;
-    // It is judged by whoever has its bucket now, whether the replica that said it is no more or has
-    // only given the bucket away.
+    // It is judged by whoever has its bucket now, whether the replica that said it is no more or
+    // has only given the bucket away.
     if (!owns(peer, revision)) return false;
     heard.gone.push_back(revision);
     return true;

@@ -95,6 +95,9 @@ class AutoscalerLink {
   /// States that are kept.
   [[nodiscard]] std::size_t states() const { return held_.size(); }
 
+  /// Names kept of snapshots that have not ended.
+  [[nodiscard]] std::size_t listed() const;
+
   /// What went wrong so far, for metrics.
   struct Counts {
     std::uint64_t replaced = 0;  ///< batches that were never sent: a newer one took their place
@@ -144,7 +147,7 @@ class AutoscalerLink {
   void take_buckets(Peer& peer, proto::Buckets buckets);
   void take_state(Stream stream, Peer& peer, proto::RevisionState state, Heard& heard);
   void take_same(Stream stream, Held& held);
-  void take_gone(Stream stream, const Peer& peer, const proto::RevisionGone& gone, Heard& heard);
+  void take_gone(Stream stream, Peer& peer, const proto::RevisionGone& gone, Heard& heard);
   void end_snapshot(Stream stream, Peer& peer, Heard& heard);
   void confirm(Held& held);
   [[nodiscard]] bool is_source_of(Stream stream, const Held& held) const;
