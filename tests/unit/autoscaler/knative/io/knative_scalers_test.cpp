@@ -329,26 +329,6 @@ TEST_F(KnativeScalersTest, WhenThatHasGoneTheRevisionIsScaledHereAgain) {
   EXPECT_TRUE(scalers->governs(kId));
 }
 
-// Goal: an object that failed and is not wanted any more makes no other write wait.
-// Method: its failures have added up to waits of three seconds; the status, written at most once in
-// a second, then fails once.
-TEST_F(KnativeScalersTest, AWriteThatNobodyWantsAnyMoreDelaysNoOther) {
-  cluster.refused[kScale] = 1000;
-  start();
-  ASSERT_TRUE(told());
-  scalers->apply(kId, order(4));
-  ASSERT_TRUE(run_until(io, [this] { return api.count("PATCH", kScale) == 5; }));
-  cluster.refused[kStatus] = 1;
-  const auto before = api.count("PATCH", kStatus);
-  scalers->apply(kId, order(1));
-  ASSERT_TRUE(run_until(io, [&] { return api.count("PATCH", kStatus) == before + 1; }));
-  const TimePoint failed = clock.now();
-
-  ASSERT_TRUE(run_until(io, [&] { return api.count("PATCH", kStatus) == before + 2; }));
-
-  EXPECT_LT(clock.now() - failed, std::chrono::milliseconds{2500});
-}
-
 TEST_F(KnativeScalersTest, AShadowTellsOfEveryClassComparesAndWritesNothing) {
   cluster.object["metadata"]["annotations"]["autoscaling.knative.dev/class"] = kKnativeClass;
   start(true);

@@ -339,6 +339,7 @@ TEST_F(ReconcilerWritesTest, ARevisionOfKnativeIsTakenBackWhenTheScalerOfItsName
   all_[kDeployments].push_back(
       {{"metadata", metadata("shop", "web-deployment")}, {"spec", {{"replicas", 7}}}});
   open();
+  rest();
   ASSERT_EQ(platform_.sink().last(kWeb)->replicas, 0);
 
   api_.push(watches_[kScalers], chunk(event("DELETED", all_[kScalers][0])));
