@@ -8,7 +8,7 @@ import unittest
 from engine import APP, SLUICE, EngineCase, alive, wait_until
 
 LISTEN_ELSEWHERE = ('import socket, sys\nwith socket.create_server(("127.0.0.1", 0)) as s:\n'
-                    ' s.accept()\n')
+                    ' while True: s.accept()\n')
 IGNORE_TERM = ('import os, signal, sys\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n'
                'sys.argv = ["app.py"]\nexec(open(os.environ["APP"]).read())\n')
 FORK = ('import os, sys\n'
