@@ -65,8 +65,7 @@ class Keeper : public testing::Test {
   bool broken_ = false;  // it answers 500
   bool sealed_ = false;  // nobody may change a configuration
   FakeApi api_{io_, [this](const Seen& seen) { return answer(seen); }};
-  std::unique_ptr<kube::Client> client_ =
-      std::move(*kube::Client::make(io_, clock_, log_, api_.access()));
+  std::unique_ptr<kube::Client> client_ = *kube::Client::make(io_, clock_, log_, api_.access());
   std::size_t served_ = 0;
   CertificateKeeper keeper_{io_,
                             clock_,

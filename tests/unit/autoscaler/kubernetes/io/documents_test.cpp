@@ -81,7 +81,7 @@ TEST(Documents, AnAnnotationThatIsNonsenseIsNone) {
 }
 
 TEST(Documents, PortsKeepTheirProtocol) {
-  const RoutedSlice slice{"web-sluice-0", "IPv4", {{"http", 80}, {"dns", 53, "", "UDP"}}, {}};
+  const RoutedSlice slice{"web-sluice-0", "IPv4", {{"http", 80, ""}, {"dns", 53, "", "UDP"}}, {}};
   const json ports = json::parse(apply_slice_request(kWeb, "web", slice).body)["ports"];
   EXPECT_EQ(ports[0]["protocol"], "TCP");
   EXPECT_EQ(ports[1]["protocol"], "UDP");
