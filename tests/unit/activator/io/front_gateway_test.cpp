@@ -3,6 +3,7 @@
 #include "activator/io/front_gateway.h"
 
 #include "activator/io/pod_prober.h"
+#include "tests/unit/activator/idle_front.h"
 #include "tests/unit/common/net/stage.h"
 
 #include <gtest/gtest.h>
@@ -18,28 +19,13 @@ namespace sluice::activator {
 namespace {
 
 using net::ResponseVerdict;
+using testing::IdleOwner;
 
 class OneRoute final : public Router {
  public:
   [[nodiscard]] Routed route(const http::RequestHead& /*head*/) override { return to; }
 
   RevisionHandle to{};
-};
-
-class Nobody final : public FrontOwner {
- public:
-  void on_poke(RevisionHandle /*revision*/, const RevisionStat& /*stat*/) override {}
-
-  void on_held(RevisionHandle /*revision*/) override {}
-
-  void on_pod_drained(RevisionHandle /*revision*/, const PodId& /*pod*/) override {}
-
-  [[nodiscard]] std::string cold_start(RevisionHandle /*revision*/, TimePoint /*arrived*/,
-                                       TimePoint /*dispatched*/) override {
-    return {};
-  }
-
-  void on_served(RevisionHandle /*revision*/, const Served& /*served*/) override {}
 };
 
 class Noted final : public net::Exchange {
@@ -130,7 +116,7 @@ class FrontGatewayTest : public ::testing::Test {
   boost::asio::io_context io_{1};
   Clock clock_;
   OneRoute routes_;
-  Nobody nobody_;
+  IdleOwner nobody_;
   FrontGateway front_{io_, clock_, routes_, nobody_, {}};
   RevisionHandle revision_ = front_.add(
       {.id = {"shop", "web"}, .throttler = {.container_concurrency = 1}, .timeouts = {}});

@@ -1,5 +1,6 @@
 #include "activator/io/pod_prober.h"
 
+#include "tests/unit/activator/idle_front.h"
 #include "tests/unit/common/net/stage.h"
 
 #include <gtest/gtest.h>
@@ -8,31 +9,10 @@ namespace sluice::activator {
 namespace {
 
 using net::testing::ScriptedUpstream;
+using testing::IdleOwner;
+using testing::NoRoutes;
 
 constexpr const char* kReady = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nqueue";
-
-class NoRoutes final : public Router {
- public:
-  [[nodiscard]] Routed route(const http::RequestHead& /*head*/) override {
-    return http::response_for(Error::no_route);
-  }
-};
-
-class Nobody final : public FrontOwner {
- public:
-  void on_poke(RevisionHandle /*revision*/, const RevisionStat& /*stat*/) override {}
-
-  void on_held(RevisionHandle /*revision*/) override {}
-
-  void on_pod_drained(RevisionHandle /*revision*/, const PodId& /*pod*/) override {}
-
-  [[nodiscard]] std::string cold_start(RevisionHandle /*revision*/, TimePoint /*arrived*/,
-                                       TimePoint /*dispatched*/) override {
-    return {};
-  }
-
-  void on_served(RevisionHandle /*revision*/, const Served& /*served*/) override {}
-};
 
 // No request is sent here.
 class NoTls final : public net::TlsSessions {
@@ -71,7 +51,7 @@ class PodProberTest : public ::testing::Test {
   boost::asio::io_context io_{1};
   Clock clock_;
   NoRoutes routes_;
-  Nobody nobody_;
+  IdleOwner nobody_;
   NoTls tls_;
   ScriptedUpstream sidecar_{io_};
   FrontGateway front_{io_, clock_, routes_, nobody_, {}};

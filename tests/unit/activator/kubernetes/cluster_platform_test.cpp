@@ -1,5 +1,6 @@
 #include "activator/kubernetes/io/cluster_platform.h"
 
+#include "tests/unit/activator/idle_front.h"
 #include "tests/unit/common/kube/fake_api.h"
 #include "tests/unit/common/net/stage.h"
 
@@ -10,39 +11,18 @@ namespace {
 
 using kube::testing::FakeApi;
 using kube::testing::json_reply;
+using kube::testing::kAllTold;
 using kube::testing::Reply;
 using kube::testing::run_until;
 using kube::testing::Seen;
 using kube::testing::watch_reply;
+using testing::IdleOwner;
+using testing::NoRoutes;
 
 constexpr std::string_view kRevisions = "/apis/serving.knative.dev/v1/revisions";
-constexpr std::string_view kAllTold =
-    R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9",)"
-    R"("annotations":{"k8s.io/initial-events-end":"true"}}}})"
-    "\n";
 
-class NoRoutes final : public Router {
+class Nobody final : public IdleOwner, public files::PlatformListener {
  public:
-  [[nodiscard]] Routed route(const http::RequestHead& /*head*/) override {
-    return http::response_for(Error::no_route, "the main door\n");
-  }
-};
-
-class Nobody final : public FrontOwner, public files::PlatformListener {
- public:
-  void on_poke(RevisionHandle /*revision*/, const RevisionStat& /*stat*/) override {}
-
-  void on_held(RevisionHandle /*revision*/) override {}
-
-  void on_pod_drained(RevisionHandle /*revision*/, const PodId& /*pod*/) override {}
-
-  [[nodiscard]] std::string cold_start(RevisionHandle /*revision*/, TimePoint /*arrived*/,
-                                       TimePoint /*dispatched*/) override {
-    return {};
-  }
-
-  void on_served(RevisionHandle /*revision*/, const Served& /*served*/) override {}
-
   void on_revision(files::RevisionFile /*revision*/) override {}
 
   void on_revision_gone(const RevisionId& /*revision*/) override {}

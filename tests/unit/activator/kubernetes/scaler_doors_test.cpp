@@ -2,6 +2,7 @@
 
 #include "activator/kubernetes/io/scaler_doors.h"
 
+#include "tests/unit/activator/idle_front.h"
 #include "tests/unit/common/net/stage.h"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -16,6 +17,8 @@ namespace {
 
 using net::testing::Client;
 using net::testing::ScriptedUpstream;
+using testing::IdleOwner;
+using testing::NoRoutes;
 
 const RevisionId kCart{"shop", "cart"};
 const RevisionId kPay{"shop", "pay"};
@@ -23,29 +26,11 @@ constexpr std::string_view kGet = "GET /a HTTP/1.1\r\nHost: anything\r\n\r\n";
 const std::string kHello = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 constexpr int kTurnsMax = 2000;  // of at most ten milliseconds each
 
-class NoRoutes final : public Router {
- public:
-  [[nodiscard]] Routed route(const http::RequestHead& /*head*/) override {
-    return http::response_for(Error::no_route, "the main door\n");
-  }
-};
-
-class Nobody final : public FrontOwner {
+class Poked final : public IdleOwner {
  public:
   void on_poke(RevisionHandle revision, const RevisionStat& /*stat*/) override {
     poked.push_back(revision);
   }
-
-  void on_held(RevisionHandle /*revision*/) override {}
-
-  void on_pod_drained(RevisionHandle /*revision*/, const PodId& /*pod*/) override {}
-
-  [[nodiscard]] std::string cold_start(RevisionHandle /*revision*/, TimePoint /*arrived*/,
-                                       TimePoint /*dispatched*/) override {
-    return {};
-  }
-
-  void on_served(RevisionHandle /*revision*/, const Served& /*served*/) override {}
 
   std::vector<RevisionHandle> poked;
 };
@@ -106,7 +91,7 @@ class ScalerDoorsTest : public ::testing::Test {
   Clock clock_;
   log::Logger log_{"test", log::Severity::error};
   NoRoutes routes_;
-  Nobody owner_;
+  Poked owner_;
   ScriptedUpstream pod_{io_};
   FrontGateway front_{io_, clock_, routes_, owner_, {}};
   std::map<RevisionId, RevisionHandle> known_;

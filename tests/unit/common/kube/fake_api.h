@@ -42,6 +42,12 @@ struct Reply {
 [[nodiscard]] Reply watch_reply(std::string_view first_events = {});
 [[nodiscard]] std::string chunk(std::string_view bytes);
 
+/// The event that ends the first telling of a watch.
+inline constexpr std::string_view kAllTold =
+    R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9",)"
+    R"("annotations":{"k8s.io/initial-events-end":"true"}}}})"
+    "\n";
+
 /// An API server of a test, on a free port of loopback and on the test's own loop.
 class FakeApi {
  public:

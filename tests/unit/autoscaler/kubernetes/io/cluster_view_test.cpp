@@ -10,6 +10,7 @@ namespace {
 using kube::testing::chunk;
 using kube::testing::FakeApi;
 using kube::testing::json_reply;
+using kube::testing::kAllTold;
 using kube::testing::Reply;
 using kube::testing::run_until;
 using kube::testing::Seen;
@@ -18,10 +19,6 @@ using kube::testing::watch_reply;
 constexpr std::string_view kHpas = "/apis/autoscaling/v2/horizontalpodautoscalers";
 constexpr std::string_view kKeda = "/apis/keda.sh/v1alpha1/scaledobjects";
 constexpr std::string_view kScalers = "/apis/autoscaling.sluice.dev/v1alpha1/requestscalers";
-constexpr std::string_view kAllTold =
-    R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9",)"
-    R"("annotations":{"k8s.io/initial-events-end":"true"}}}})"
-    "\n";
 
 std::string added(std::string_view object) {
   return R"({"type":"ADDED","object":)" + std::string{object} + "}\n";

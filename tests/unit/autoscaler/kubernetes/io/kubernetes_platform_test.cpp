@@ -2,8 +2,7 @@
 
 #include "autoscaler/core/buckets.h"
 #include "common/ring/hash_ring.h"
-#include "tests/unit/common/files/scratch_directory.h"
-#include "tests/unit/common/kube/fake_api.h"
+#include "tests/unit/autoscaler/kubernetes/io/platform_stage.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -12,8 +11,8 @@ namespace sluice::autoscaler {
 namespace {
 
 using kube::testing::chunk;
-using kube::testing::FakeApi;
 using kube::testing::json_reply;
+using kube::testing::kAllTold;
 using kube::testing::Reply;
 using kube::testing::run_until;
 using kube::testing::Seen;
@@ -21,38 +20,15 @@ using kube::testing::watch_reply;
 using nlohmann::json;
 
 constexpr std::string_view kScalers = "/apis/autoscaling.sluice.dev/v1alpha1/requestscalers";
-constexpr std::string_view kAllTold =
-    R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9",)"
-    R"("annotations":{"k8s.io/initial-events-end":"true"}}}})"
-    "\n";
 
 std::string owner_of(const std::string& name) {
   return ring::bucket_owner(bucket_names(2), "shop/" + name);
 }
 
-class NoListener final : public PodWatchListener {
- public:
-  void on_revision(WatchedRevision /*revision*/) override {}
-
-  void on_revision_gone(const RevisionId& /*revision*/) override {}
-
-  void on_revision_released(const RevisionId& /*revision*/) override {}
-
-  [[nodiscard]] std::optional<Problem> on_config(const StringMap& /*config*/) override {
-    return std::nullopt;
-  }
-};
-
 // A cluster with one scaler of ours, whose status the server keeps.
-class KubernetesPlatformTest : public ::testing::Test {
+class KubernetesPlatformTest : public testing::PlatformStage {
  protected:
-  KubernetesPlatformTest() {
-    home_.write("config",
-                "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
-                "clusters: [{name: k, cluster: {server: 'http://" +
-                    api_.address().text() + "'}}]\nusers: [{name: u, user: {}}]\n");
-    platform_.set_owned(bucket_names(2), {owner_of(kOurs)});
-  }
+  KubernetesPlatformTest() { platform_.set_owned(bucket_names(2), {owner_of(kOurs)}); }
 
   static std::string event(const std::string& type, const std::string& name, const json& status,
                            int version) {
@@ -66,7 +42,7 @@ class KubernetesPlatformTest : public ::testing::Test {
     return json{{"type", type}, {"object", scaler}}.dump() + "\n";
   }
 
-  Reply answer(const Seen& seen) {
+  Reply answer(const Seen& seen) override {
     if (seen.target == "/apis") return json_reply(R"({"groups":[]})");
     if (seen.method == "PATCH" && seen.target.find("/status") != std::string::npos) {
       status_.merge_patch(json::parse(seen.body).at("status"));
@@ -84,38 +60,11 @@ class KubernetesPlatformTest : public ::testing::Test {
 
   [[nodiscard]] int port() const { return status_.value("activatorPort", 0); }
 
-  // Until nothing is to be looked at, and no answer is on its way.
-  void rest() {
-    const auto busy = [this] {
-      std::string text;
-      platform_.write_metrics(text);
-      return text.find("sluice_kubernetes_waiting_scalers 0\n") == std::string::npos;
-    };
-    while (io_.run_one_for(std::chrono::milliseconds{100}) > 0 || busy()) {
-    }
-  }
-
   static constexpr const char* kOurs = "web";
 
-  boost::asio::io_context io_;
-  Clock clock_;
-  std::mt19937_64 random_{1};
-  log::Logger log_{"test", log::Severity::error};
-  FakeApi api_{io_, [this](const Seen& seen) { return answer(seen); }};
   json status_{{"activatorPort", 20'000}};
   int version_ = 10;
   std::size_t scalers_ = 0;  // the connection of their watch
-  files::ScratchDirectory home_;
-  NoListener listener_;
-  KubernetesPlatform platform_{io_,
-                               clock_,
-                               random_,
-                               log_,
-                               {.pod = "p", .address = "10.0.0.9", .system_space = "sluice-system"},
-                               [this](const std::string& name) -> std::optional<std::string> {
-                                 if (name != "SLUICE_KUBECONFIG") return std::nullopt;
-                                 return (home_.path() / "config").string();
-                               }};
 };
 
 // Goal: whoever loses its port to a scaler of another replica asks for another one at once.

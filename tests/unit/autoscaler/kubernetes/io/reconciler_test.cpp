@@ -1,9 +1,7 @@
 #include "autoscaler/kubernetes/io/reconciler.h"
 
 #include "autoscaler/core/buckets.h"
-#include "autoscaler/kubernetes/io/kubernetes_platform.h"
-#include "tests/unit/common/files/scratch_directory.h"
-#include "tests/unit/common/kube/fake_api.h"
+#include "tests/unit/autoscaler/kubernetes/io/platform_stage.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -15,8 +13,8 @@ namespace sluice::autoscaler {
 namespace {
 
 using kube::testing::chunk;
-using kube::testing::FakeApi;
 using kube::testing::json_reply;
+using kube::testing::kAllTold;
 using kube::testing::Reply;
 using kube::testing::run_until;
 using kube::testing::Seen;
@@ -33,33 +31,12 @@ const std::string kWeb = "/api/v1/namespaces/shop/services/web";
 const std::string kScale = "/apis/apps/v1/namespaces/shop/deployments/web/scale";
 const std::string kScaler =
     "/apis/autoscaling.sluice.dev/v1alpha1/namespaces/shop/requestscalers/web";
-constexpr std::string_view kAllTold =
-    R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9",)"
-    R"("annotations":{"k8s.io/initial-events-end":"true"}}}})"
-    "\n";
-
-class NoListener final : public PodWatchListener {
- public:
-  void on_revision(WatchedRevision /*revision*/) override {}
-
-  void on_revision_gone(const RevisionId& /*revision*/) override {}
-
-  void on_revision_released(const RevisionId& /*revision*/) override {}
-
-  [[nodiscard]] std::optional<Problem> on_config(const StringMap& /*config*/) override {
-    return std::nullopt;
-  }
-};
 
 // A server that shows what a test lets it show: of what is written only applied Services and slices
 // take effect.
-class ReconcilerTest : public ::testing::Test {
+class ReconcilerTest : public testing::PlatformStage {
  protected:
   ReconcilerTest() {
-    home_.write("config",
-                "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
-                "clusters: [{name: k, cluster: {server: 'http://" +
-                    api_.address().text() + "'}}]\nusers: [{name: u, user: {}}]\n");
     platform_.set_owned(bucket_names(1), {bucket_names(1)[0]});
     scaler_ = object("web");
     scaler_["spec"]["targetRef"] = {{"kind", "Deployment"}, {"name", "web"}};
@@ -70,9 +47,6 @@ class ReconcilerTest : public ::testing::Test {
                         {"ports", json::array({{{"name", "http"}, {"port", 80}}})}};
   }
 
-  // What is due at that moment finds nobody any more.
-  ~ReconcilerTest() override { io_.stop(); }
-
   static json object(const std::string& name) {
     return {{"metadata", {{"name", name}, {"namespace", "shop"}, {"uid", name}}}};
   }
@@ -82,7 +56,7 @@ class ReconcilerTest : public ::testing::Test {
     return json{{"type", type}, {"object", std::move(object)}}.dump() + "\n";
   }
 
-  Reply answer(const Seen& seen) {
+  Reply answer(const Seen& seen) override {
     if (seen.target == "/apis") return json_reply(R"({"groups":[]})");
     if (seen.method != "GET") {
       const bool of_service = seen.target.starts_with("/api/v1/namespaces/shop/services/") ||
@@ -133,7 +107,7 @@ class ReconcilerTest : public ::testing::Test {
   }
 
   // Until nothing is to be done for a moment.
-  void rest() {
+  void calm_down() {
     while (io_.run_one_for(std::chrono::milliseconds{200}) > 0) {
     }
   }
@@ -185,11 +159,6 @@ class ReconcilerTest : public ::testing::Test {
     return run_until(io_, [&] { return there() || clock_.now() > late; }) && there();
   }
 
-  boost::asio::io_context io_;
-  Clock clock_;
-  std::mt19937_64 random_{1};
-  log::Logger log_{"test", log::Severity::error};
-  FakeApi api_{io_, [this](const Seen& seen) { return answer(seen); }};
   json scaler_;
   json deployment_;
   json service_;
@@ -197,17 +166,6 @@ class ReconcilerTest : public ::testing::Test {
   std::string refused_;  // writes of what begins so fail
   int version_ = 10;
   std::map<std::string, std::size_t> watches_;  // connections by collection
-  files::ScratchDirectory home_;
-  NoListener listener_;
-  KubernetesPlatform platform_{io_,
-                               clock_,
-                               random_,
-                               log_,
-                               {.pod = "p", .address = "10.0.0.9", .system_space = "sluice-system"},
-                               [this](const std::string& name) -> std::optional<std::string> {
-                                 if (name != "SLUICE_KUBECONFIG") return std::nullopt;
-                                 return (home_.path() / "config").string();
-                               }};
 };
 
 TEST_F(ReconcilerTest, WhatRequestsReachWithoutUsIsRaisedAndNotLowered) {
@@ -255,12 +213,12 @@ TEST_F(ReconcilerTest, AScalerStaysUntilTheTakingOverOfItsServiceShowsAndIsUndon
   ASSERT_TRUE(open());
   ASSERT_TRUE(written("PATCH", kWeb, "original-service"));
   end_scaler();
-  rest();
+  calm_down();
   EXPECT_TRUE(bodies("PATCH", kScaler + "?").empty());
 
   show(kServices, taken_over(service_));
   EXPECT_TRUE(written("PATCH", kWeb, R"("path":"/spec/selector")"));
-  rest();
+  calm_down();
   show(kServices, service_);
   EXPECT_TRUE(finalizer_goes());
 }
@@ -275,7 +233,7 @@ TEST_F(ReconcilerTest, AServiceThatTheScalerNamesNoMoreIsGivenBackAndWaitedFor) 
   show(kScalers, scaler_);
   EXPECT_TRUE(written("PATCH", kWeb, R"("path":"/spec/selector")"));
   end_scaler();
-  rest();
+  calm_down();
   EXPECT_TRUE(bodies("PATCH", kScaler + "?").empty());
 
   show(kServices, before);

@@ -1,7 +1,5 @@
-#include "autoscaler/kubernetes/io/kubernetes_platform.h"
 #include "autoscaler/kubernetes/io/reconciler.h"
-#include "tests/unit/common/files/scratch_directory.h"
-#include "tests/unit/common/kube/fake_api.h"
+#include "tests/unit/autoscaler/kubernetes/io/platform_stage.h"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
@@ -17,8 +15,8 @@ namespace {
 
 using boost::asio::ip::tcp;
 using kube::testing::chunk;
-using kube::testing::FakeApi;
 using kube::testing::json_reply;
+using kube::testing::kAllTold;
 using kube::testing::Reply;
 using kube::testing::run_until;
 using kube::testing::Seen;
@@ -40,10 +38,6 @@ constexpr const char* kSlices = "/apis/discovery.k8s.io/v1/endpointslices";
 constexpr const char* kSlice = "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices/";
 constexpr const char* kActivators =
     "/apis/discovery.k8s.io/v1/namespaces/sluice-system/endpointslices";
-constexpr std::string_view kAllTold =
-    R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9",)"
-    R"("annotations":{"k8s.io/initial-events-end":"true"}}}})"
-    "\n";
 
 json metadata(const std::string& space, const std::string& name) {
   return {{"name", name}, {"namespace", space}, {"uid", name}, {"resourceVersion", "5"}};
@@ -93,27 +87,10 @@ class FakeActivator {
   std::list<tcp::socket> peers_;
 };
 
-class NoListener final : public PodWatchListener {
- public:
-  void on_revision(WatchedRevision /*revision*/) override {}
-
-  void on_revision_gone(const RevisionId& /*revision*/) override {}
-
-  void on_revision_released(const RevisionId& /*revision*/) override {}
-
-  [[nodiscard]] std::optional<Problem> on_config(const StringMap& /*config*/) override {
-    return std::nullopt;
-  }
-};
-
 // The scaler web of the Deployment web, which sleeps: its Service leads to the one activator.
-class ReconcilerWritesTest : public ::testing::Test {
+class ReconcilerWritesTest : public testing::PlatformStage {
  protected:
   ReconcilerWritesTest() {
-    home_.write("config",
-                "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
-                "clusters: [{name: k, cluster: {server: 'http://" +
-                    api_.address().text() + "'}}]\nusers: [{name: u, user: {}}]\n");
     all_[kScalers] = {{{"metadata", metadata("shop", "web")},
                        {"spec", {{"targetRef", {{"kind", "Deployment"}, {"name", "web"}}}}},
                        {"status", {{"activatorPort", activator_.port()}}}}};
@@ -142,13 +119,7 @@ class ReconcilerWritesTest : public ::testing::Test {
         endpoint_slice(metadata("sluice-system", "activator-x"), "127.0.0.1", 8012)};
   }
 
-  // The server goes last, and runs the loop once more: nothing of the platform is to be due then.
-  void TearDown() override {
-    while (io_.poll() > 0) {
-    }
-  }
-
-  Reply answer(const Seen& seen) {
+  Reply answer(const Seen& seen) override {
     if (seen.target == "/apis") {
       return json_reply(all_.contains(kPodAutoscalers)
                             ? R"({"groups":[{"name":"autoscaling.internal.knative.dev"}]})"
@@ -189,17 +160,6 @@ class ReconcilerWritesTest : public ::testing::Test {
     ASSERT_TRUE(run_until(io_, [this] { return api_.count("PATCH", kStatus) > 0; }));
   }
 
-  // Until nothing is to be looked at, and no answer is on its way.
-  void rest() {
-    const auto busy = [this] {
-      std::string text;
-      platform_.write_metrics(text);
-      return text.find("sluice_kubernetes_waiting_scalers 0\n") == std::string::npos;
-    };
-    while (io_.run_one_for(std::chrono::milliseconds{100}) > 0 || busy()) {
-    }
-  }
-
   // Pods of the Deployment, awake then.
   void run(const std::vector<std::string>& names) {
     all_[kDeployments][0]["spec"]["replicas"] = names.size();
@@ -234,28 +194,12 @@ class ReconcilerWritesTest : public ::testing::Test {
     platform_.sink().apply(kWeb, order);
   }
 
-  boost::asio::io_context io_;
-  Clock clock_;
-  std::mt19937_64 random_{1};
-  log::Logger log_{"test", log::Severity::error};
   // Before the server, which may answer until it has gone.
   std::map<std::string, std::vector<json>> all_;  // by the path of their collection
   std::map<std::string, std::size_t> watches_;    // the connections
   std::map<std::string, int> wrong_;              // how writes are answered otherwise, by path
   int version_ = 10;
-  FakeApi api_{io_, [this](const Seen& seen) { return answer(seen); }};
   FakeActivator activator_{io_};
-  files::ScratchDirectory home_;
-  NoListener listener_;
-  KubernetesPlatform platform_{io_,
-                               clock_,
-                               random_,
-                               log_,
-                               {.pod = "p", .address = "10.0.0.9", .system_space = "sluice-system"},
-                               [this](const std::string& name) -> std::optional<std::string> {
-                                 if (name != "SLUICE_KUBECONFIG") return std::nullopt;
-                                 return (home_.path() / "config").string();
-                               }};
 };
 
 TEST_F(ReconcilerWritesTest, AStartLeavesTheWayToASleepingServiceAsItStands) {

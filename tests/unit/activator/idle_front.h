@@ -1,0 +1,34 @@
+#pragma once
+
+#include "activator/io/front_gateway.h"
+
+#include <string>
+
+namespace sluice::activator::testing {
+
+/// Knows no route.
+class NoRoutes final : public Router {
+ public:
+  [[nodiscard]] Routed route(const http::RequestHead& /*head*/) override {
+    return http::response_for(Error::no_route, "the main door\n");
+  }
+};
+
+/// An owner of a front who does nothing about what it is told.
+class IdleOwner : public FrontOwner {
+ public:
+  void on_poke(RevisionHandle /*revision*/, const RevisionStat& /*stat*/) override {}
+
+  void on_held(RevisionHandle /*revision*/) override {}
+
+  void on_pod_drained(RevisionHandle /*revision*/, const PodId& /*pod*/) override {}
+
+  [[nodiscard]] std::string cold_start(RevisionHandle /*revision*/, TimePoint /*arrived*/,
+                                       TimePoint /*dispatched*/) override {
+    return {};
+  }
+
+  void on_served(RevisionHandle /*revision*/, const Served& /*served*/) override {}
+};
+
+}  // namespace sluice::activator::testing
