@@ -51,7 +51,7 @@ class Noted final : public net::Exchange {
     for (const auto& [name, value] : fields) head.fields.add(name, value);
     std::string extra;
     if (gateway_.response(*this, head, extra) == ResponseVerdict::retried) return false;
-    gateway_.end(*this, {.end = net::Outcome::End::answered, .status = status});
+    gateway_.end(*this, {.end = net::Outcome::End::answered, .status = status, .error = {}});
     where = "answered";
     return true;
   }
@@ -60,7 +60,7 @@ class Noted final : public net::Exchange {
 
   void fail() {
     where = "failed";
-    (void)gateway_.upstream_failed(*this, {.error = Error::upstream_connect});
+    (void)gateway_.upstream_failed(*this, {.error = Error::upstream_connect, .text = {}});
   }
 
   [[nodiscard]] std::size_t memory() const override { return 1000; }
@@ -75,7 +75,7 @@ class Noted final : public net::Exchange {
 
   void respond(const http::OwnResponse& response) override {
     where = std::to_string(response.status);
-    gateway_.end(*this, {.end = net::Outcome::End::own, .status = response.status});
+    gateway_.end(*this, {.end = net::Outcome::End::own, .status = response.status, .error = {}});
     if (on_respond) on_respond();
   }
 
@@ -91,7 +91,8 @@ class FrontGatewayTest : public ::testing::Test {
   FrontGatewayTest() { routes_.to = revision_; }
 
   void know(const std::string& name) {
-    front_.know_pod(revision_, {.id = {name}, .address = {.host = "127.0.0.1", .port = 9}});
+    front_.know_pod(revision_,
+                    {.id = {name}, .address = {.host = "127.0.0.1", .port = 9, .path = {}}});
   }
 
   void list(const std::string& name, bool avoid = false) {
