@@ -1,6 +1,6 @@
 # The autoscaler on Kubernetes: plans that are pure, and the watches and writes around them.
 # The plans use the orders that the autoscaler gives a platform, which are values too.
-set(kubernetes_cores activator_ports adoption_index event_log probe_book scale_plan
+set(kubernetes_cores activator_ports event_log ownership_index probe_book scale_plan
   scaler_conditions selector_index service_plan slice_plan work_queue write_ledger)
 list(TRANSFORM kubernetes_cores PREPEND kubernetes/core/)
 set(kubernetes_core_sources ${kubernetes_cores})

@@ -37,12 +37,10 @@ std::optional<RevisionId> first_before(const std::set<RevisionId>& ids, const Re
 
 template <class T>
 typename ClusterView::Informer<T>::Events ClusterView::followed(
-    std::function<void(const kube::ObjectName&, const T*, const T& last)> tell) {
+    std::function<void(const kube::ObjectName&, const T*)> tell) {
   typename Informer<T>::Events events;
-  events.changed = [tell](const kube::ObjectName& name, const T& value) {
-    tell(name, &value, value);
-  };
-  events.gone = [tell](const kube::ObjectName& name, const T& last) { tell(name, nullptr, last); };
+  events.changed = [tell](const kube::ObjectName& name, const T& value) { tell(name, &value); };
+  events.gone = [tell](const kube::ObjectName& name, const T&) { tell(name, nullptr); };
   events.synced = [this] { on_synced(); };
   return events;
 }
@@ -50,17 +48,16 @@ typename ClusterView::Informer<T>::Events ClusterView::followed(
 ClusterView::ClusterView(const Place& at, const std::string& system_space, Events events)
     : log_{at.log},
       events_{std::move(events)},
-      scalers_{
-          at.io,
-          at.clock,
-          at.random,
-          at.log,
-          at.client,
-          collection(std::string{kube::kRequestScalers}),
-          kube::decode_request_scaler,
-          followed<kube::RequestScaler>([this](const auto& name, const auto* now, const auto&) {
-            now != nullptr ? on_scaler(name, *now) : on_scaler_gone(name);
-          })},
+      scalers_{at.io,
+               at.clock,
+               at.random,
+               at.log,
+               at.client,
+               collection(std::string{kube::kRequestScalers}),
+               kube::decode_request_scaler,
+               followed<kube::RequestScaler>([this](const auto& name, const auto* now) {
+                 now != nullptr ? on_scaler(name, *now) : on_scaler_gone(name);
+               })},
       deployments_{at.io,
                    at.clock,
                    at.random,
@@ -68,9 +65,8 @@ ClusterView::ClusterView(const Place& at, const std::string& system_space, Event
                    at.client,
                    collection("/apis/apps/v1/deployments"),
                    kube::decode_workload,
-                   followed<kube::Workload>([this](const auto& name, const auto*, const auto&) {
-                     on_target("Deployment", name);
-                   })},
+                   followed<kube::Workload>(
+                       [this](const auto& name, const auto*) { on_target("Deployment", name); })},
       stateful_sets_{at.io,
                      at.clock,
                      at.random,
@@ -78,7 +74,7 @@ ClusterView::ClusterView(const Place& at, const std::string& system_space, Event
                      at.client,
                      collection("/apis/apps/v1/statefulsets"),
                      kube::decode_workload,
-                     followed<kube::Workload>([this](const auto& name, const auto*, const auto&) {
+                     followed<kube::Workload>([this](const auto& name, const auto*) {
                        on_target("StatefulSet", name);
                      })},
       pods_{at.io,
@@ -88,8 +84,7 @@ ClusterView::ClusterView(const Place& at, const std::string& system_space, Event
             at.client,
             collection("/api/v1/pods", std::string{kSidecarLabel}),
             kube::decode_pod,
-            followed<kube::Pod>(
-                [this](const auto& name, const auto* now, const auto&) { on_pod(name, now); })},
+            followed<kube::Pod>([this](const auto& name, const auto* now) { on_pod(name, now); })},
       services_{at.io,
                 at.clock,
                 at.random,
@@ -97,9 +92,8 @@ ClusterView::ClusterView(const Place& at, const std::string& system_space, Event
                 at.client,
                 collection("/api/v1/services"),
                 kube::decode_service,
-                followed<kube::Service>([this](const auto& name, const auto* now, const auto&) {
-                  on_service(name, now);
-                })},
+                followed<kube::Service>(
+                    [this](const auto& name, const auto* now) { on_service(name, now); })},
       slices_{at.io,
               at.clock,
               at.random,
@@ -109,9 +103,7 @@ ClusterView::ClusterView(const Place& at, const std::string& system_space, Event
                          "endpointslice.kubernetes.io/managed-by=sluice.dev"),
               kube::decode_endpoint_slice,
               followed<kube::EndpointSlice>(
-                  [this](const auto& name, const auto* now, const auto& last) {
-                    on_slice(name, last, now != nullptr);
-                  })},
+                  [this](const auto& name, const auto* now) { on_slice(name, now); })},
       activators_{
           at.io,
           at.clock,
@@ -121,7 +113,7 @@ ClusterView::ClusterView(const Place& at, const std::string& system_space, Event
           collection("/apis/discovery.k8s.io/v1/namespaces/" + system_space + "/endpointslices",
                      "kubernetes.io/service-name=activator"),
           kube::decode_endpoint_slice,
-          followed<kube::EndpointSlice>([this](const auto&, const auto*, const auto&) {
+          followed<kube::EndpointSlice>([this](const auto&, const auto*) {
             if (synced_) events_.activators();
           })},
       hpas_{at.io,
@@ -131,7 +123,7 @@ ClusterView::ClusterView(const Place& at, const std::string& system_space, Event
             at.client,
             collection("/apis/autoscaling/v2/horizontalpodautoscalers"),
             kube::decode_other_scaler,
-            followed<kube::OtherScaler>([this](const auto& name, const auto* now, const auto&) {
+            followed<kube::OtherScaler>([this](const auto& name, const auto* now) {
               on_other("HorizontalPodAutoscaler ", name, now);
             })},
       keda_presence_{at.io, at.client, kKedaGroup},
@@ -142,7 +134,7 @@ ClusterView::ClusterView(const Place& at, const std::string& system_space, Event
             at.client,
             collection("/apis/keda.sh/v1alpha1/scaledobjects"),
             kube::decode_other_scaler,
-            followed<kube::OtherScaler>([this](const auto& name, const auto* now, const auto&) {
+            followed<kube::OtherScaler>([this](const auto& name, const auto* now) {
               on_other("ScaledObject ", name, now);
             })},
       config_{at.io,
@@ -153,7 +145,7 @@ ClusterView::ClusterView(const Place& at, const std::string& system_space, Event
               collection("/api/v1/namespaces/" + system_space + "/configmaps", "",
                          std::string{"metadata.name="} + kConfigMap),
               kube::decode_config_map,
-              followed<kube::StringMap>([this](const auto&, const auto* now, const auto&) {
+              followed<kube::StringMap>([this](const auto&, const auto* now) {
                 if (synced_) events_.config(now != nullptr ? *now : kube::StringMap{});
               })} {}
 
@@ -384,21 +376,18 @@ void ClusterView::on_service(const kube::ObjectName& name, const kube::Service* 
   touch_all(concerned);
 }
 
-void ClusterView::on_slice(const kube::ObjectName& name, const kube::EndpointSlice& slice,
-                           bool there) {
-  // Somebody may take our label away: then it is not followed any more, and counts as gone.
-  const auto label = slice.labels.find(kScalerLabel);
-  if (label == slice.labels.end()) return;
-  const RevisionId id{name.space, label->second};
-  if (there) {
-    slices_of_[id].insert(name.name);
-  } else {
-    slices_of_[id].erase(name.name);
-    if (slices_of_[id].empty()) slices_of_.erase(id);
+// A scaler takes over the slices of the one that had its Service before. Somebody may take our
+// label away: then a slice is not followed any more, and counts as gone.
+void ClusterView::on_slice(const kube::ObjectName& name, const kube::EndpointSlice* slice) {
+  std::string scaler;
+  if (slice != nullptr) {
+    const auto label = slice->labels.find(kScalerLabel);
+    if (label != slice->labels.end()) scaler = label->second;
   }
+  const std::set<RevisionId> concerned = slice_owners_.set(name, scaler);
   if (!synced_) return;
-  events_.seen(slice_path(name));
-  events_.touched(id);
+  if (!concerned.empty()) events_.seen(slice_path(name));
+  touch_all(concerned);
 }
 
 void ClusterView::on_other(const std::string& what, const kube::ObjectName& name,
@@ -457,11 +446,9 @@ ClusterView::Pods ClusterView::pods(const RevisionId& id) const {
 
 ClusterView::Slices ClusterView::slices(const RevisionId& id) const {
   Slices all;
-  const auto found = slices_of_.find(id);
-  if (found == slices_of_.end()) return all;
-  for (const std::string& name : found->second) {
-    const kube::EndpointSlice* const slice = slices_.find({id.space, name});
-    if (slice != nullptr) all.emplace_back(name, slice);
+  for (const kube::ObjectName& name : slice_owners_.of(id)) {
+    const kube::EndpointSlice* const slice = slices_.find(name);
+    if (slice != nullptr) all.emplace_back(name.name, slice);
   }
   return all;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "autoscaler/core/cluster_config.h"
-#include "autoscaler/kubernetes/core/adoption_index.h"
+#include "autoscaler/kubernetes/core/ownership_index.h"
 #include "autoscaler/kubernetes/core/selector_index.h"
 #include "autoscaler/kubernetes/core/trouble.h"
 #include "common/base/ids.h"
@@ -104,7 +104,7 @@ class ClusterView {
   void forget_pods(const RevisionId& id);
   void on_pod(const kube::ObjectName& name, const kube::Pod* pod);
   void on_service(const kube::ObjectName& name, const kube::Service* service);
-  void on_slice(const kube::ObjectName& name, const kube::EndpointSlice& slice, bool there);
+  void on_slice(const kube::ObjectName& name, const kube::EndpointSlice* slice);
   void on_other(const std::string& what, const kube::ObjectName& name,
                 const kube::OtherScaler* other);
   void on_synced();
@@ -116,7 +116,7 @@ class ClusterView {
 
   template <class T>
   [[nodiscard]] typename Informer<T>::Events followed(
-      std::function<void(const kube::ObjectName&, const T*, const T& last)> tell);
+      std::function<void(const kube::ObjectName&, const T*)> tell);
 
   [[nodiscard]] std::vector<std::pair<const char*, const kube::Reflector::State*>> needed() const;
   [[nodiscard]] bool needed_known() const;
@@ -130,11 +130,11 @@ class ClusterView {
   std::map<RevisionId, Links> links_;
   std::map<TargetKey, std::set<RevisionId>> by_target_;
   std::map<kube::ObjectName, std::set<RevisionId>> by_service_;
-  AdoptionIndex adoptions_;
+  OwnershipIndex adoptions_;
+  OwnershipIndex slice_owners_;
   SelectorIndex selectors_;
   std::map<kube::ObjectName, std::vector<RevisionId>> homes_;  // of pods
   std::map<RevisionId, std::set<std::string>> pods_of_;
-  std::map<RevisionId, std::set<std::string>> slices_of_;
   std::map<TargetKey, std::set<std::string>> others_;  // in words
   std::map<std::string, TargetKey> other_targets_;     // by those words
 

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace sluice::autoscaler {
 namespace {
 
@@ -18,10 +20,22 @@ using kube::testing::watch_reply;
 
 constexpr std::string_view kHpas = "/apis/autoscaling/v2/horizontalpodautoscalers";
 constexpr std::string_view kKeda = "/apis/keda.sh/v1alpha1/scaledobjects";
+constexpr std::string_view kSlices = "/apis/discovery.k8s.io/v1/endpointslices?";
 constexpr std::string_view kScalers = "/apis/autoscaling.sluice.dev/v1alpha1/requestscalers";
 
+std::string event(std::string_view type, std::string_view object) {
+  return R"({"type":")" + std::string{type} + R"(","object":)" + std::string{object} + "}\n";
+}
+
 std::string added(std::string_view object) {
-  return R"({"type":"ADDED","object":)" + std::string{object} + "}\n";
+  return event("ADDED", object);
+}
+
+// Of the Service front, as the scaler of that name wrote it.
+std::string slice_of(std::string_view scaler, int version) {
+  return R"({"metadata":{"name":"front-sluice-0","namespace":"shop","resourceVersion":")" +
+         std::to_string(version) + R"(","labels":{"sluice.dev/scaler":")" + std::string{scaler} +
+         R"("}},"addressType":"IPv4"})";
 }
 
 // One scaler of the Deployment web, and an HPA of it.
@@ -53,7 +67,7 @@ class ClusterViewTest : public ::testing::Test {
   void start() {
     client_ = *kube::Client::make(io_, clock_, log_, api_.access());
     ClusterView::Events events;
-    events.touched = [](const RevisionId&) {};
+    events.touched = [this](const RevisionId& id) { touched_.insert(id); };
     events.gone = [](const RevisionId&) {};
     events.seen = [](const std::string&) {};
     events.activators = [] {};
@@ -83,6 +97,7 @@ class ClusterViewTest : public ::testing::Test {
   std::string_view silent_;
   std::optional<std::size_t> kept_back_;  // the connection
   int synced_ = 0;
+  std::set<RevisionId> touched_;
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<ClusterView> view_;
 };
@@ -151,6 +166,23 @@ TEST_F(ClusterViewTest, WhereItIsInstalledItIsWaitedFor) {
 
   api_.push(*kept_back_, chunk(kAllTold));
   ASSERT_TRUE(synced());
+}
+
+TEST_F(ClusterViewTest, ASliceThatAnotherScalerTookOverIsItsOwn) {
+  silent_ = kSlices;
+  start();
+  ASSERT_TRUE(others_told());
+  api_.push(*kept_back_, chunk(added(slice_of("old", 1)) + std::string{kAllTold}));
+  ASSERT_TRUE(synced());
+  ASSERT_EQ(view_->slices({"shop", "old"}).size(), 1U);
+
+  touched_.clear();
+  api_.push(*kept_back_, chunk(event("MODIFIED", slice_of("new", 2))));
+  ASSERT_TRUE(run_until(io_, [this] { return !touched_.empty(); }));
+
+  EXPECT_EQ(touched_, (std::set<RevisionId>{{"shop", "new"}, {"shop", "old"}}));
+  EXPECT_EQ(view_->slices({"shop", "new"}).size(), 1U);
+  EXPECT_TRUE(view_->slices({"shop", "old"}).empty());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "autoscaler/kubernetes/core/adoption_index.h"
+#include "autoscaler/kubernetes/core/ownership_index.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@ namespace {
 using Ids = std::set<RevisionId>;
 using Names = std::set<kube::ObjectName>;
 
-TEST(AdoptionIndex, KnowsTheServicesThatNameAScalerUntilTheyDoNot) {
-  AdoptionIndex index;
+TEST(OwnershipIndex, KnowsTheObjectsThatNameAScalerUntilTheyDoNot) {
+  OwnershipIndex index;
   EXPECT_EQ(index.set({"shop", "a"}, "web"), (Ids{{"shop", "web"}}));
   EXPECT_EQ(index.set({"shop", "b"}, "web"), (Ids{{"shop", "web"}}));
   EXPECT_EQ(index.of({"shop", "web"}), (Names{{"shop", "a"}, {"shop", "b"}}));

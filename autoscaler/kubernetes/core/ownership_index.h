@@ -1,0 +1,27 @@
+#pragma once
+
+#include "common/base/ids.h"
+#include "common/kube/object_name.h"
+
+#include <map>
+#include <set>
+#include <string>
+
+namespace sluice::autoscaler {
+
+/// Which objects of a kind say that they belong to a scaler of their namespace: also those that it
+/// does not name, or name any more.
+class OwnershipIndex {
+ public:
+  /// `scaler`: the one that `object` names now; empty: none. Whom that concerns, the one before
+  /// among them.
+  std::set<RevisionId> set(const kube::ObjectName& object, const std::string& scaler);
+
+  [[nodiscard]] std::set<kube::ObjectName> of(const RevisionId& scaler) const;
+
+ private:
+  std::map<kube::ObjectName, RevisionId> scalers_;
+  std::map<RevisionId, std::set<kube::ObjectName>> objects_;
+};
+
+}  // namespace sluice::autoscaler
