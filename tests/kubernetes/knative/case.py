@@ -13,7 +13,7 @@ OUR_CLASS = {CLASS: 'kpa.sluice.dev'}
 THEIR_CLASS = {CLASS: 'kpa.autoscaling.knative.dev'}
 TARGET = {'autoscaling.knative.dev/target': '2'}
 CLIENTS = 8
-REQUEST_MS = 400
+REQUEST_MS = 1000  # the way takes little beside it: 8 clients are more than 7 in flight, 6 pods at 1.4 each
 STEP_SECONDS = 90
 FRESH = 20  # requests that show a path to be taken
 OUR_STATS_NAME = f'autoscaler.{OURS}.svc.cluster.local'
@@ -84,6 +84,14 @@ class KnativeCase(LabCase):
     def wait_pods(self, revision, least, most):
         self.wait(lambda: least <= len(self.knative.pods(self.space, revision)) <= most,
                   f'{revision} has {least} to {most} ready pods')
+
+    def wait_settled(self, revision):
+        """How many pods are ready, once that is what Knative is told to want."""
+        def settled():
+            wanted = self.knative.autoscaler(self.space, revision).get('status', {}).get('desiredScale')
+            return wanted if wanted == len(self.knative.pods(self.space, revision)) else None
+
+        return self.wait(settled, f'{revision} has the pods that it is to have')
 
     def wait(self, condition, what):
         try:

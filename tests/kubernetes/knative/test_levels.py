@@ -7,7 +7,7 @@ from lab.knative import OUR_QUEUE, QUEUE, host_of
 from lab.place import NODE_IP
 
 BURST = 'autoscaling.knative.dev/target-burst-capacity'
-A_WINDOW = 250  # requests of all clients in more than the ten seconds that a decision looks back on
+A_WINDOW = 100  # requests of all clients in more than the ten seconds that a decision looks back on
 
 
 class Levels(KnativeCase):
@@ -80,11 +80,11 @@ class Levels(KnativeCase):
             self.wait_pods(revision, 3, 10)
             self.wait_mode(revision, 'Serve')
             self.wait_more(load, A_WINDOW)
-            before = len(self.knative.pods(self.space, revision))
+            before = self.wait_settled(revision)
             self.knative.annotate(self.space, revision, annotations)
             self.wait(lambda is_ours=is_ours: self.scaled_by(ours, revision) == is_ours, 'another scales it')
             self.wait_more(load, A_WINDOW)
-            self.assertEqual(len(self.knative.pods(self.space, revision)), before)
+            self.assertEqual(self.wait_settled(revision), before)
             self.assert_answered(load)
             self.wait_pods(revision, 0, 0)
             self.wait_mode(revision, 'Proxy')
@@ -114,7 +114,7 @@ class Levels(KnativeCase):
         second = self.load(revision, 4)
         self.wait_more(second)
         self.give_front_back()
-        self.wait(lambda: not self.goes_by(activator, revision), 'it leads to Knative\'s activator')
+        self.wait(lambda: self.front(revision) == self.knative.activators(), 'it leads to Knative\'s activator')
         third = self.load(revision, 4)
         self.wait_more(third)
 

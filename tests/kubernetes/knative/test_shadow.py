@@ -7,7 +7,8 @@ from wire import eventually, fetch, scraped
 from knative.case import OUR_CLASS, STEP_SECONDS, TARGET, KnativeCase
 
 PLATEAUS = (2, 8, 4, 1)  # clients
-CALM_SECONDS = 8         # that both numbers stand still: more than two ticks and the rest of a window
+EVALUATIONS = 3
+CALM_SECONDS = 8  # that both numbers stand still: more than two ticks and the rest of a window
 
 
 class Shadow(KnativeCase):
@@ -58,6 +59,15 @@ class Shadow(KnativeCase):
     def test_a_revision_of_our_class_is_looked_at_and_left_alone(self):
         revision = self.knative.deploy(self.space, 'nobodys', {**TARGET, **OUR_CLASS})
         eventually(lambda: self.ours(revision) is not None, 'the shadow has it')
+
+        times = set()
+
+        def evaluated():
+            answer = fetch(self.shadow.addresses['api'], f'/api/v1/services/{self.space}/{revision}/explain')
+            times.add(answer.json()['time'])
+            return len(times) > EVALUATIONS
+
+        eventually(evaluated, 'it has thought of it')
 
         self.assertEqual(self.knative.condition(self.space, revision, 'Ready'), '')
         self.assertEqual(self.proxy.count(writes=True), 0)
