@@ -47,6 +47,8 @@ RENDERED = {
     'a namespace in which a node agent may run': ('nodeAgent.enabled=true', (), 'enforce: privileged\n'),
     'a lease for each bucket': ('autoscaler.leaderElection.buckets=3', (), '- autoscaler-bucket-02-of-03\n'),
     'alerts': ('prometheusRule.enabled=true', (), 'alert: SluiceSheds\n'),
+    'a monitor beside Knative': ('serviceMonitor.enabled=true,knative.enabled=true,knative.activators=true', (),
+                                 'namespaceSelector: {matchNames: ["knative-serving"]}\n'),
     'monitors': ('serviceMonitor.enabled=true', (), 'kind: PodMonitor\n'),
     'dashboards': ('grafana.dashboards=true', (), '"uid": "sluice-overview"'),
     'rights on PodAutoscalers': (
