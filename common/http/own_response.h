@@ -9,15 +9,19 @@
 
 namespace sluice::http {
 
+/// Field that a sidecar adds to a response of the container that carries Sluice-Error already: an
+/// application that passes on what another service answered it has refused nothing itself.
+inline constexpr std::string_view kSluiceErrorFrom = "Sluice-Error-From";
+
 /// A response that Sluice itself makes (protocols.md 7).
 struct OwnResponse {
   int status = 200;
   std::string content_type;  ///< empty: no Content-Type
   std::string body;
-  std::string sluice_error;  ///< value of Sluice-Error; empty for answers that are no errors
-  int retry_after_s = 0;     ///< Retry-After; 0 for none
-  std::string extra;         ///< complete header lines, each with CRLF
-  bool close = false;        ///< the connection ends after it
+  std::string sluice_error;    ///< value of Sluice-Error; empty for answers that are no errors
+  int retry_after_s = 0;       ///< Retry-After; 0 for none
+  std::string extra;           ///< complete header lines, each with CRLF
+  bool close = false;          ///< the connection ends after it
   std::optional<Error> error;  ///< what went wrong; nothing for answers that are no errors
 };
 

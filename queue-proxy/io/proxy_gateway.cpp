@@ -1,6 +1,7 @@
 #include "queue-proxy/io/proxy_gateway.h"
 
 #include "common/http/head_check.h"
+#include "common/http/own_response.h"
 
 #include <algorithm>
 
@@ -271,8 +272,10 @@ bool ProxyGateway::upstream_failed(net::Exchange& /*exchange*/,
 }
 
 net::ResponseVerdict ProxyGateway::response(net::Exchange& /*exchange*/,
-                                            const http::ResponseHead& /*head*/,
-                                            std::string& /*extra*/) {
+                                            const http::ResponseHead& head, std::string& extra) {
+  if (!head.fields.get(Known::sluice_error).empty()) {
+    extra.append(http::kSluiceErrorFrom).append(": application\r\n");
+  }
   return net::ResponseVerdict::forward;
 }
 

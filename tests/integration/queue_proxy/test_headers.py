@@ -170,6 +170,15 @@ class Headers(SidecarCase):
         self.assertEqual(sorted(head[1:]), ['Content-Length: 2', 'Set-Cookie: c=1',
                                             'Set-Cookie: d=2', 'X-Stays: a'])
 
+    def test_an_error_of_another_sluice_that_the_container_passes_on_is_marked_as_its_answer(self):
+        proxy = self.sidecar(lambda exchange: exchange.send(
+            b'HTTP/1.1 503 Service Unavailable\r\nSluice-Error: draining; at=queue-proxy\r\n'
+            b'Content-Length: 0\r\n\r\n'))
+        answer = proxy.get()
+        self.assert_answer(answer, 503, b'')
+        self.assertEqual((answer.headers['sluice-error'], answer.headers['sluice-error-from']),
+                         ('draining; at=queue-proxy', 'application'))
+
     def test_an_own_error_is_a_problem_for_who_accepts_problems(self):
         proxy = self.sidecar(lambda exchange: exchange.sock.close())
         answer = proxy.get(headers=[('Accept', 'application/problem+json')])
