@@ -30,6 +30,7 @@ FrontSpec front_spec(const Config& config) {
   spec.idle_max = config.idle_connections;
   spec.pods.head_bytes_max = config.limits.head_bytes_max;
   spec.pods.fields_max = config.limits.fields_max;
+  spec.pod_addressability = config.pod_addressability;
   return spec;
 }
 
@@ -83,7 +84,10 @@ App::App(Config config)
       prober_{io_,
               clock_,
               front_,
-              {.probe_timeout = config_.probe_timeout, .probe_gap_max = config_.probe_frequency},
+              {.probe_timeout = config_.probe_timeout,
+               .probe_gap_max = config_.probe_frequency,
+               .mesh = config_.mesh,
+               .pod_addressability = config_.pod_addressability},
               {.on_pod_seen = [this](RevisionHandle pod) { wakes_.seen(pod, clock_.now()); },
                .on_pod_usable = [this](RevisionHandle pod) { wakes_.usable(pod, clock_.now()); }}},
       book_{front_,

@@ -90,6 +90,21 @@ void read_link(EnvReader& reader, Config& config) {
   }
 }
 
+void read_mesh(EnvReader& reader, Config& config) {
+  const char* const name = "SLUICE_MESH_COMPATIBILITY_MODE";
+  if (const auto value = reader.find(name)) {
+    const auto mode = parse_mesh_mode(*value);
+    if (!mode) reader.refuse(name, *value, "auto, enabled or disabled");
+    config.mesh = mode.value_or(MeshMode::automatic);
+  }
+  const char* const addressability = "SLUICE_MESH_POD_ADDRESSABILITY";
+  config.pod_addressability = reader.boolean_or(addressability, false);
+  if (config.pod_addressability && config.mesh == MeshMode::enabled) {
+    reader.refuse(addressability, "true",
+                  "false with SLUICE_MESH_COMPATIBILITY_MODE=enabled: pods are dialled, or never");
+  }
+}
+
 void read_queues(EnvReader& reader, Config& config) {
   config.queue_depth = static_cast<std::int32_t>(
       reader.integer_or("SLUICE_QUEUE_DEPTH", config.queue_depth, {1, 1'000'000}));
@@ -165,6 +180,7 @@ Result<Config, Problem> read_config(const settings::Environment& environment,
   read_platform(reader, config);
   read_addresses(reader, config);
   read_link(reader, config);
+  read_mesh(reader, config);
   read_queues(reader, config);
   read_limits(reader, config.limits);
   config.log_least = settings::read_log_level(reader);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "activator/core/destinations.h"
 #include "activator/core/queue_budget.h"
 #include "common/base/result.h"
 #include "common/log/log.h"
@@ -47,6 +48,8 @@ struct Config {
   std::size_t idle_connections_per_pod = 100;  ///< MAX_IDLE_PROXY_CONNS_PER_HOST
   Duration probe_timeout = std::chrono::milliseconds{300};    ///< PROBE_TIMEOUT
   Duration probe_frequency = std::chrono::milliseconds{200};  ///< PROBE_FREQUENCY
+  MeshMode mesh = MeshMode::automatic;                        ///< SLUICE_MESH_COMPATIBILITY_MODE
+  bool pod_addressability = false;                            ///< SLUICE_MESH_POD_ADDRESSABILITY
   Duration drain_quiet = std::chrono::seconds{45};            ///< SLUICE_DRAIN_QUIET
   bool cold_start_header = false;                             ///< SLUICE_COLD_START_HEADER
   net::ServerLimits limits;

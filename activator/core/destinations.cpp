@@ -63,6 +63,11 @@ void Destinations::set_pod(std::string_view dest, bool ready, TimePoint now,
   Pod& pod = entry.second;
   ready_ += ready ? 1U : 0U;
   ready_ -= pod.ready ? 1U : 0U;
+  if (ready && !pod.ready) {
+    // What it said while it started tells nothing of a mesh.
+    pod.last.reset();
+    pod.silences = 0;
+  }
   pod.ready = ready;
   pod.fast = fast;
   pod.failing_since.reset();  // whatever it was that failed, this is news of it
@@ -131,6 +136,15 @@ void Destinations::suspect(std::string_view dest, TimePoint now) {
   if (found->second.probe == 0) {
     schedule(*found, now);
   }
+}
+
+void Destinations::suspect_cluster_ip(TimePoint now) {
+  if (!cluster_healthy_ || cluster_checking_) {
+    return;
+  }
+  cluster_checking_ = true;
+  cluster_silences_ = 0;
+  if (cluster_probe_ == 0) cluster_due_ = now;
 }
 
 std::optional<Probe> Destinations::next_probe(TimePoint now) {
@@ -204,7 +218,7 @@ bool Destinations::wants_probe(const Pod& pod) const {
 }
 
 bool Destinations::wants_cluster_ip() const {
-  if (!cluster_ip_ || pods_.empty() || spec_.passthrough_lb || cluster_healthy_) {
+  if (!cluster_ip_ || ready_ == 0 || spec_.passthrough_lb || cluster_healthy_) {
     return false;
   }
   const bool unreachable = usable_ == 0 && pod_voices_ == 0 && mesh_voices_ > 0;
@@ -316,6 +330,10 @@ void Destinations::failed(Entry& entry, ProbeResult result, TimePoint now,
 
 void Destinations::cluster_probed(ProbeResult result, TimePoint now) {
   cluster_probe_ = 0;
+  if (cluster_checking_) {
+    cluster_checked(result, now);
+    return;
+  }
   if (!wants_cluster_ip()) {
     return;
   }
@@ -332,8 +350,19 @@ void Destinations::cluster_probed(ProbeResult result, TimePoint now) {
   }
 }
 
+void Destinations::cluster_checked(ProbeResult result, TimePoint now) {
+  if (result == ProbeResult::passed) {
+    cluster_checking_ = false;
+  } else if (result != ProbeResult::silent || ++cluster_silences_ >= kSilencesOfLast) {
+    leave_cluster_ip(now);
+  } else {
+    cluster_due_ = now + kGapMin;
+  }
+}
+
 void Destinations::leave_cluster_ip(TimePoint now) {
   cluster_healthy_ = false;
+  cluster_checking_ = false;
   for (Entry& entry : pods_) {
     if (entry.second.probe == 0 && wants_probe(entry.second)) {
       schedule(entry, now);
@@ -343,10 +372,12 @@ void Destinations::leave_cluster_ip(TimePoint now) {
 
 // After any event: whether the cluster IP is in question, and what it takes.
 void Destinations::settle(TimePoint now, DestinationChanges& changes) {
-  if (pods_.empty()) {
-    cluster_healthy_ = false;
+  if (ready_ == 0 && cluster_healthy_) {
+    leave_cluster_ip(now);
   }
-  if (!wants_cluster_ip()) {
+  if (cluster_checking_) {
+    // Its probe is due, or under way.
+  } else if (!wants_cluster_ip()) {
     cluster_due_.reset();
     cluster_failing_since_.reset();
   } else if (!cluster_due_ && cluster_probe_ == 0) {

@@ -102,7 +102,8 @@ using DestinationChanges = std::vector<DestinationChange>;
 /// use must repeat kSilencesOfLast times before they go, so one bad moment of the network empties
 /// nothing; a sidecar that says no is believed at once. The cluster IP comes into question when no
 /// pod is in use and each one speaks for a mesh: by a 502 or 503 that is not a sidecar's, or by as
-/// many silences in a row. Where no pod is ready behind it, it takes nothing.
+/// many silences in a row since the platform called it ready: pods that start are silent, too.
+/// Where none is ready behind it, it takes nothing and is not asked.
 class Destinations {
  public:
   /// Probes under way at once, at most. From half of that on none is held: each pod gets its turn.
@@ -134,6 +135,10 @@ class Destinations {
 
   /// A request could not be handed to the pod at `dest`: it is probed at once.
   void suspect(std::string_view dest, TimePoint now);
+
+  /// Likewise for the cluster IP while it takes requests: it stays until its probe says no, or has
+  /// been silent as often as the last pod in use may be.
+  void suspect_cluster_ip(TimePoint now);
 
   /// A probe that is due, if any; call until nothing. Each one owes one probed().
   [[nodiscard]] std::optional<Probe> next_probe(TimePoint now);
@@ -191,6 +196,7 @@ class Destinations {
   void passed(Entry& pod, TimePoint now, DestinationChanges& changes);
   void failed(Entry& pod, ProbeResult result, TimePoint now, DestinationChanges& changes);
   void cluster_probed(ProbeResult result, TimePoint now);
+  void cluster_checked(ProbeResult result, TimePoint now);
   void leave_cluster_ip(TimePoint now);
   void settle(TimePoint now, DestinationChanges& changes);
   void tell_cluster_ip(DestinationChanges& changes);
@@ -206,6 +212,8 @@ class Destinations {
   std::size_t mesh_voices_ = 0;
   std::optional<std::string> cluster_ip_;
   bool cluster_healthy_ = false;
+  bool cluster_checking_ = false;  // healthy, and to be probed all the same
+  std::int32_t cluster_silences_ = 0;
   std::optional<TimePoint> cluster_failing_since_;
   std::uint64_t cluster_probe_ = 0;  // under way; 0 for none
   std::optional<TimePoint> cluster_due_;

@@ -5,6 +5,7 @@
 #include "activator/io/front_probes.h"
 #include "activator/io/front_state.h"
 #include "common/http/grpc_timeout.h"
+#include "common/http/own_response.h"
 
 #include <algorithm>
 
@@ -44,8 +45,9 @@ TimePoint deadline_of(const net::Exchange& exchange, const net::Timeouts& timeou
   return deadline;
 }
 
-// A gRPC client is refused with status 200 and UNAVAILABLE.
+// Of the sidecar, not of an application. A gRPC client is refused with status 200 and UNAVAILABLE.
 bool is_refusal(const http::ResponseHead& head) {
+  if (!head.fields.find(http::kSluiceErrorFrom).empty()) return false;
   return head.status == 503 || (head.status == 200 && head.fields.find("grpc-status") == "14");
 }
 
@@ -186,6 +188,7 @@ void FrontGateway::send(net::Exchange& exchange, TimePoint now) {
   rewrite.peer_ip = exchange.peer_ip();
   rewrite.host = pod.host;
   rewrite.as_activator = true;
+  rewrite.passthrough_lb = spec_.pod_addressability;
   rewrite.drop_kubelet_probe = true;
   exchange.forward(pod.pool, rewrite);
 }
@@ -297,9 +300,10 @@ net::ResponseVerdict FrontGateway::response(net::Exchange& exchange, const http:
         return net::ResponseVerdict::retried;
       }
     } else if (cause.starts_with("queue-full")) {
-      state.pod_full = true;
+      const bool shared = state.pod->shared;
+      state.pod_full = !shared;
       owner_.on_pod_refused(revision.handle, state.pod->id, PodRefusal::full);
-      if (may_retry(exchange) && revision.throttler.pods() > state.tried_count + 1) {
+      if (may_retry(exchange) && (shared || revision.throttler.pods() > state.tried_count + 1)) {
         retry(exchange, PodRefusal::full);
         return net::ResponseVerdict::retried;
       }

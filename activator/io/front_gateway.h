@@ -44,6 +44,7 @@ struct FrontPod {
   PodId id;
   net::Address address;
   bool avoid = false;
+  bool shared = false;        ///< several stand behind it: the next request may find another one
   std::string host = {};      ///< the Host it is sent; empty: its id
   net::UpstreamTls tls = {};  ///< how it is reached; null: in clear text
 };
@@ -116,7 +117,8 @@ class FrontOwner {
 struct FrontSpec {
   QueueBudgetSpec queues;
   net::UpstreamLimits pods = {.idle_max = 100, .repeat_repeatable = false};
-  std::size_t idle_max = 1000;  ///< connections kept idle to all pods together
+  std::size_t idle_max = 1000;      ///< connections kept idle to all pods together
+  bool pod_addressability = false;  ///< requests say so that a mesh leads them to the pod dialled
 };
 
 /// The activator's data plane: finds the revision, holds, chooses the pod, retries safely, counts.
@@ -145,8 +147,9 @@ class FrontGateway final : public net::Gateway {
   [[nodiscard]] net::UpstreamPool* pool_of(RevisionHandle revision, const PodId& pod);
 
   /// A known pod takes requests from now on, or is to be avoided from now on, or no more. Who waits
-  /// is dispatched at once.
-  void list_pod(RevisionHandle revision, const PodId& pod, bool avoid);
+  /// is dispatched at once. `capacity`: its requests at once; 0: as many as any pod of the
+  /// revision.
+  void list_pod(RevisionHandle revision, const PodId& pod, bool avoid, std::int32_t capacity = 0);
 
   /// It takes no more; what runs on it goes on.
   void unlist_pod(RevisionHandle revision, const PodId& pod);

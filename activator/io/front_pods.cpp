@@ -113,12 +113,13 @@ net::UpstreamPool* FrontGateway::pool_of(RevisionHandle handle, const PodId& id)
   return found == revision.pods.end() ? nullptr : &found->second->pool;
 }
 
-void FrontGateway::list_pod(RevisionHandle handle, const PodId& id, bool avoid) {
+void FrontGateway::list_pod(RevisionHandle handle, const PodId& id, bool avoid,
+                            std::int32_t capacity) {
   Revision& revision = at(handle);
   CHECK(revision.pods.contains(id));
   revision.refused_until.reset();
   std::vector<Admission> admitted;
-  revision.throttler.update_pod({id, avoid, 0}, admitted);
+  revision.throttler.update_pod({id, avoid, capacity}, admitted);
   dispatch(revision, admitted);
   schedule(revision);
 }

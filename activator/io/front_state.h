@@ -13,11 +13,13 @@ struct FrontGateway::Pod {
   Pod(boost::asio::io_context& io, const FrontPod& spec, const net::UpstreamLimits& limits)
       : id{spec.id},
         host{spec.host.empty() ? spec.id.name : spec.host},
-        pool{io, spec.address, limits, spec.tls} {}
+        pool{io, spec.address, limits, spec.tls},
+        shared{spec.shared} {}
 
   PodId id;
   std::string host;
   net::UpstreamPool pool;
+  bool shared;
   std::uint32_t in_flight = 0;
   bool removed = false;
 };

@@ -1,65 +1,11 @@
-#include "activator/io/pod_prober.h"
+// What the platform says of pods, and whom the gateway hears of.
 
+#include "activator/io/prober_state.h"
 #include "common/base/check.h"
-
-#include <boost/asio/post.hpp>
 
 #include <algorithm>
 
 namespace sluice::activator {
-
-namespace {
-
-std::string probe_head(const std::string& host) {
-  return "GET /healthz HTTP/1.1\r\nHost: " + host +
-         "\r\nUser-Agent: Knative-Activator-Probe\r\nK-Network-Probe: queue\r\n\r\n";
-}
-
-ProbeResult result_of(const net::PoolProbeResult& result) {
-  if (result.end == net::PoolProbeResult::End::answered) {
-    return judge_probe(result.status, result.body, !result.sluice_error.empty());
-  }
-  return result.end == net::PoolProbeResult::End::invalid ? ProbeResult::not_ready
-                                                          : ProbeResult::silent;
-}
-
-std::chrono::milliseconds milliseconds(Duration duration) {
-  return std::chrono::ceil<std::chrono::milliseconds>(duration);
-}
-
-}  // namespace
-
-// The pods of one revision.
-struct PodProber::Watch {
-  struct Pod {
-    std::string name;
-    bool ready = false;
-    bool fast_ready = true;
-    bool suspected = false;
-    std::unique_ptr<net::UpstreamPool> probed_in_clear;  // only where requests are encrypted
-  };
-
-  Watch(RevisionHandle own, std::int32_t limit, const DestinationsSpec& spec)
-      : revision{own}, container_concurrency{limit}, destinations{spec} {}
-
-  RevisionHandle revision;
-  std::int32_t container_concurrency;
-  Destinations destinations;
-  std::map<std::string, Pod, std::less<>> pods;  // by dest
-  std::set<std::string, std::less<>> usable;     // of them, those whose sidecar answers
-  std::set<std::string, std::less<>> listed;     // of them, this activator's
-  std::set<std::string, std::less<>> avoid;      // as told; may name pods that are not here
-  bool whole = true;                             // all that are usable are listed
-  std::optional<TimePoint> due;
-};
-
-// One probe under way.
-struct PodProber::Run {
-  RevisionHandle revision{};
-  std::uint64_t number = 0;
-  std::string dest;
-  std::unique_ptr<net::PoolProbe> probe;
-};
 
 PodProber::PodProber(boost::asio::io_context& io, const Clock& clock, FrontGateway& front,
                      const ProberSpec& spec, ProberEvents events)
@@ -78,9 +24,13 @@ PodProber::Watch* PodProber::find(RevisionHandle revision) const {
 PodProber::Watch& PodProber::watch_of(RevisionHandle revision) {
   Place& place = watches_.at(index_of(revision));
   if (!place.watch) {
-    place.watch = std::make_unique<Watch>(revision, place.container_concurrency,
-                                          DestinationsSpec{.probe_timeout = spec_.probe_timeout,
-                                                           .probe_gap_max = spec_.probe_gap_max});
+    place.watch =
+        std::make_unique<Watch>(revision, place.container_concurrency,
+                                DestinationsSpec{.mode = spec_.mesh,
+                                                 .passthrough_lb = spec_.pod_addressability,
+                                                 .probe_timeout = spec_.probe_timeout,
+                                                 .probe_gap_max = spec_.probe_gap_max});
+    follow_service(*place.watch);
   }
   return *place.watch;
 }
@@ -90,6 +40,7 @@ void PodProber::add(RevisionHandle revision, std::int32_t container_concurrency)
   if (watches_.size() <= index) watches_.resize(index + 1);
   watches_[index].container_concurrency = container_concurrency;
   watches_[index].among.reset();
+  watches_[index].service.reset();
 }
 
 void PodProber::set_limit(RevisionHandle revision, std::int32_t container_concurrency) {
@@ -106,6 +57,7 @@ void PodProber::set_limit(RevisionHandle revision, std::int32_t container_concur
 
 void PodProber::remove(RevisionHandle revision) {
   set_pods(revision, {});
+  set_service(revision, std::nullopt);
   Watch* watch = find(revision);
   if (watch == nullptr) return;
   if (watch->due) due_.erase({*watch->due, index_of(revision)});
@@ -124,8 +76,14 @@ void PodProber::set_pods(RevisionHandle revision, std::span<const PlatformPod> p
     const auto found = wanted.find(dest);
     if (found == wanted.end() || found->second->name != pod.name) gone.push_back(dest);
   }
-  for (const std::string& dest : gone) drop(watch, dest, now);
+  // Newcomers first, so that there is not for a moment nobody; but one at an address that has
+  // changed hands is another pod.
+  const auto replaced = [&wanted](const std::string& dest) { return wanted.contains(dest); };
+  const auto left = std::partition(gone.begin(), gone.end(), replaced);
+  for (auto dest = gone.begin(); dest != left; ++dest) drop(watch, *dest, now);
   for (const PlatformPod& pod : pods) take(watch, pod, now);
+  for (auto dest = left; dest != gone.end(); ++dest) drop(watch, *dest, now);
+  if (watch.pods.empty() && watch.service) forget_service(watch);
   if (first && events_.on_pod_seen) events_.on_pod_seen(revision);
   pump(watch);
 }
@@ -134,22 +92,17 @@ void PodProber::drop(Watch& watch, const std::string& dest, TimePoint now) {
   DestinationChanges changes;
   watch.destinations.remove_pod(dest, now, changes);
   apply(watch, changes);
-  for (auto run = runs_.begin(); run != runs_.end();) {
-    if (run->second->revision != watch.revision || run->second->dest != dest) {
-      ++run;
-      continue;
-    }
-    DestinationChanges none;
-    watch.destinations.probed(run->second->number, ProbeResult::silent, now, Duration{0}, none);
-    run = runs_.erase(run);
-  }
+  end_runs(watch, dest, now);
   front_.forget_pod(watch.revision, PodId{dest});
   const auto pod = watch.pods.find(dest);
-  if (std::unique_ptr<net::UpstreamPool> pool = std::move(pod->second.probed_in_clear)) {
-    pool->close();
-    leaving_.push_back(std::move(pool));
-  }
+  leave(std::move(pod->second.probed_in_clear));
   watch.pods.erase(pod);
+}
+
+void PodProber::leave(std::unique_ptr<net::UpstreamPool> pool) {
+  if (!pool) return;
+  pool->close();
+  leaving_.push_back(std::move(pool));
 }
 
 // Reads of connections that were closed are answered by the loop, and must find their pool then.
@@ -165,15 +118,10 @@ void PodProber::take(Watch& watch, const PlatformPod& pod, TimePoint now) {
   }
   if (found == watch.pods.end()) {
     FrontPod known{.id = PodId{pod.dest}, .address = pod.address};
-    known.host = pod.address.is_unix() ? pod.name : pod.dest;
-    if (door_) known.tls = door_(watch.revision, known.address);
-    front_.know_pod(watch.revision, known);
+    known.host = host_of(watch.revision, pod.address, pod.name);
     Watch::Pod& kept = watch.pods[pod.dest];
     kept.name = pod.name;
-    if (known.tls.h1 != nullptr || known.tls.h2 != nullptr) {
-      kept.probed_in_clear =
-          std::make_unique<net::UpstreamPool>(io_, pod.address, net::UpstreamLimits{.idle_max = 1});
-    }
+    kept.probed_in_clear = know(watch.revision, std::move(known));
   }
   Watch::Pod& told = watch.pods.find(pod.dest)->second;
   told.ready = pod.ready;
@@ -181,6 +129,47 @@ void PodProber::take(Watch& watch, const PlatformPod& pod, TimePoint now) {
   DestinationChanges changes;
   watch.destinations.set_pod(pod.dest, pod.ready, now, changes, pod.fast_ready);
   apply(watch, changes);
+}
+
+void PodProber::set_service(RevisionHandle revision, std::optional<net::Address> service,
+                            std::uint16_t tls_port) {
+  if (door_ && tls_port == 0) service.reset();
+  Place& place = watches_.at(index_of(revision));
+  if (place.service == service && place.service_tls_port == tls_port) return;
+  place.service = std::move(service);
+  place.service_tls_port = tls_port;
+  Watch* watch = find(revision);
+  if (watch == nullptr) return;
+  follow_service(*watch);
+  pump(*watch);
+}
+
+void PodProber::follow_service(Watch& watch) {
+  DestinationChanges changes;
+  watch.destinations.set_cluster_ip(std::nullopt, clock_.now(), changes);
+  apply(watch, changes);
+  if (watch.service) forget_service(watch);
+  watch.service.reset();
+  const std::optional<net::Address>& address = watches_[index_of(watch.revision)].service;
+  if (!address) return;
+  watch.service.emplace().dest = address->text();
+  changes.clear();
+  watch.destinations.set_cluster_ip(watch.service->dest, clock_.now(), changes);
+  CHECK(changes.empty());  // it is asked first
+}
+
+// What its probes and requests took; it is made again when it is asked again.
+void PodProber::forget_service(Watch& watch) {
+  Watch::Service& service = *watch.service;
+  end_runs(watch, service.dest, clock_.now());
+  if (std::exchange(service.known, false)) front_.forget_pod(watch.revision, {service.dest});
+  leave(std::move(service.probed_in_clear));
+}
+
+void PodProber::list_service(Watch& watch) {
+  front_.list_pod(watch.revision, {watch.service->dest}, false,
+                  shared_capacity(watch.container_concurrency, watch.service->backends,
+                                  place(watch.revision).activators));
 }
 
 // Who may be used again first: otherwise the waiting would find for a moment that all are to be
@@ -221,6 +210,10 @@ const ActivatorPlace& PodProber::place(RevisionHandle revision) const {
 void PodProber::suspect(RevisionHandle revision, const PodId& pod) {
   Watch* watch = find(revision);
   if (watch == nullptr) return;
+  if (watch->service && watch->service->dest == pod.name) {
+    watch->destinations.suspect_cluster_ip(clock_.now());
+    return schedule(*watch);
+  }
   const auto found = watch->pods.find(pod.name);
   if (found == watch->pods.end() || !watch->usable.contains(pod.name)) return;
   found->second.suspected = true;
@@ -231,19 +224,34 @@ void PodProber::suspect(RevisionHandle revision, const PodId& pod) {
 
 void PodProber::apply(Watch& watch, const DestinationChanges& changes) {
   if (changes.empty()) return;
-  const bool had = !watch.usable.empty();
+  bool served = !watch.usable.empty() || (watch.service && watch.service->backends > 0);
+  const auto serve = [&] {
+    if (!std::exchange(served, true) && events_.on_pod_usable) {
+      events_.on_pod_usable(watch.revision);
+    }
+  };
   const bool whole = watch.whole && takes_all(watch);
+  std::optional<std::string> left;  // the private Service
   for (const DestinationChange& change : changes) {
     if (change.kind == DestinationChange::Kind::pod_usable) {
       watch.usable.insert(change.dest);
-      if (!had && events_.on_pod_usable) events_.on_pod_usable(watch.revision);
+      serve();
       if (whole) list(watch, change.dest);
     } else if (change.kind == DestinationChange::Kind::pod_gone) {
       watch.usable.erase(change.dest);
       if (whole) unlist(watch, change.dest);
+    } else if (change.kind == DestinationChange::Kind::cluster_ip) {
+      watch.service->backends = change.backends;
+      serve();
+      list_service(watch);
+    } else {
+      watch.service->backends = 0;
+      left = change.dest;
     }
   }
   if (!whole || !takes_all(watch)) assign(watch);
+  // Only now, so that there is not for a moment nobody.
+  if (left) front_.unlist_pod(watch.revision, {*left});
 }
 
 bool PodProber::takes_all(const Watch& watch) const {
@@ -265,6 +273,7 @@ void PodProber::assign(Watch& watch) {
     if (!watch.listed.contains(dest)) list(watch, dest);
   }
   for (const std::string& dest : gone) unlist(watch, dest);
+  if (watch.service && watch.service->backends > 0) list_service(watch);
 }
 
 void PodProber::list(Watch& watch, const std::string& dest) {
@@ -279,104 +288,10 @@ void PodProber::unlist(Watch& watch, const std::string& dest) {
   front_.unlist_pod(watch.revision, PodId{dest});
 }
 
-void PodProber::pump(Watch& watch) {
-  while (const auto probe = watch.destinations.next_probe(clock_.now())) start(watch, *probe);
-  schedule(watch);
-}
-
-void PodProber::start(Watch& watch, const Probe& probe) {
-  CHECK(!probe.cluster_ip);
-  const Watch::Pod& pod = watch.pods.at(probe.dest);
-  net::UpstreamPool* pool = pod.probed_in_clear ? pod.probed_in_clear.get()
-                                                : front_.pool_of(watch.revision, PodId{probe.dest});
-  CHECK(pool != nullptr);
-  const std::uint64_t id = next_run_++;
-  auto run = std::make_unique<Run>();
-  run->revision = watch.revision;
-  run->number = probe.number;
-  run->dest = probe.dest;
-  net::PoolProbeRequest request;
-  request.head = probe_head(pool->target().is_unix() ? pod.name : probe.dest);
-  request.connect_timeout = milliseconds(probe.connect_timeout);
-  request.response_timeout = milliseconds(probe.answer_timeout);
-  run->probe = std::make_unique<net::PoolProbe>(
-      io_, *pool, std::move(request),
-      [this, id](const net::PoolProbeResult& result) { ended(id, result); });
-  runs_.emplace(id, std::move(run));
-}
-
-void PodProber::ended(std::uint64_t id, const net::PoolProbeResult& probed) {
-  const auto found = runs_.find(id);
-  CHECK(found != runs_.end());
-  const std::unique_ptr<Run> run = std::move(found->second);
-  runs_.erase(found);
-  Watch* watch = find(run->revision);
-  if (watch == nullptr) return;
-  const ProbeResult result = result_of(probed);
-  ++(result == ProbeResult::passed   ? counts_.passed
-     : result == ProbeResult::silent ? counts_.silent
-                                     : counts_.not_ready);
-  const net::UpstreamPool* pool = front_.pool_of(run->revision, PodId{run->dest});
-  DestinationChanges changes;
-  watch->destinations.probed(run->number, result, clock_.now(),
-                             pool == nullptr ? Duration{0} : pool->round_trip(), changes);
-  apply(*watch, changes);
-  const auto pod = watch->pods.find(run->dest);
-  if (pod != watch->pods.end() && pod->second.suspected) {
-    // Silent ones of the last pod are repeated before it goes: the doubt lasts until then.
-    pod->second.suspected = result != ProbeResult::passed && watch->usable.contains(run->dest);
-    if (result == ProbeResult::passed && watch->listed.contains(run->dest)) {
-      front_.trust_pod(run->revision, PodId{run->dest});
-    }
-  }
-  pump(*watch);
-}
-
 PodProber::Pods PodProber::pods(RevisionHandle revision) const {
   const Watch* watch = find(revision);
   if (watch == nullptr) return {};
   return {watch->pods.size(), watch->usable.size(), watch->listed.size()};
-}
-
-void PodProber::schedule(Watch& watch) {
-  const std::optional<TimePoint> due = watch.destinations.next_due();
-  if (due == watch.due) return;
-  const std::size_t index = index_of(watch.revision);
-  if (watch.due) due_.erase({*watch.due, index});
-  watch.due = due;
-  if (!due) return;
-  due_.emplace(*due, index);
-  arm();
-}
-
-void PodProber::arm() {
-  if (due_.empty()) return;
-  const TimePoint first = due_.begin()->first;
-  if (armed_ && *armed_ <= first) return;
-  armed_ = first;
-  timer_.expires_after(std::max(Duration{0}, first - clock_.now()));
-  timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
-    if (!*alive || ec) return;
-    armed_.reset();
-    on_due();
-    arm();
-  });
-}
-
-void PodProber::on_due() {
-  const TimePoint now = clock_.now();
-  while (!due_.empty() && due_.begin()->first <= now) {
-    const auto [when, index] = *due_.begin();
-    due_.erase(due_.begin());
-    Watch& watch = *watches_[index].watch;
-    watch.due.reset();
-    pump(watch);
-    // With all its probes under way nothing starts until one of them ends, which pumps again.
-    if (watch.due && *watch.due <= now) {
-      due_.erase({*watch.due, index});
-      watch.due.reset();
-    }
-  }
 }
 
 }  // namespace sluice::activator

@@ -35,6 +35,9 @@ struct PlatformPod {
 struct ProberSpec {
   Duration probe_timeout = std::chrono::milliseconds{300};  ///< PROBE_TIMEOUT
   Duration probe_gap_max = std::chrono::milliseconds{200};  ///< PROBE_FREQUENCY
+  MeshMode mesh = MeshMode::automatic;  ///< whether pods or their private Service are the way
+  /// Pods are addressed through a mesh: by the Host of their private Service (activator.md 7).
+  bool pod_addressability = false;
 };
 
 /// How requests reach the sidecar at an address when that is not in clear text; the address it
@@ -72,6 +75,12 @@ class PodProber {
   /// All pods there are; dests are unique.
   void set_pods(RevisionHandle revision, std::span<const PlatformPod> pods);
 
+  /// Where its pods are reached together: the way for all requests while no pod can be reached
+  /// itself, as Destinations says. Absent: there is none. Where requests are encrypted it is
+  /// reached at `tls_port`, and is no way if that is 0.
+  void set_service(RevisionHandle revision, std::optional<net::Address> service,
+                   std::uint16_t tls_port = 0);
+
   /// Those that take no new requests while there is another one.
   void set_avoid(RevisionHandle revision, std::span<const std::string> dests);
 
@@ -85,7 +94,8 @@ class PodProber {
 
   [[nodiscard]] const ActivatorPlace& place(RevisionHandle revision) const;
 
-  /// A request could not be handed to this pod. Changes no pod before it returns.
+  /// A request could not be handed to this pod, or by the private Service to any. Changes no pod
+  /// before it returns.
   void suspect(RevisionHandle revision, const PodId& pod);
 
   struct Counts {
@@ -121,6 +131,17 @@ class PodProber {
   [[nodiscard]] Watch* find(RevisionHandle revision) const;
   [[nodiscard]] Watch& watch_of(RevisionHandle revision);
   void drop(Watch& watch, const std::string& dest, TimePoint now);
+  void end_runs(Watch& watch, const std::string& dest, TimePoint now);
+  void leave(std::unique_ptr<net::UpstreamPool> pool);
+  [[nodiscard]] std::unique_ptr<net::UpstreamPool> know(RevisionHandle revision, FrontPod pod,
+                                                        std::uint16_t service_tls_port = 0);
+  [[nodiscard]] std::string host_of(RevisionHandle revision, const net::Address& address,
+                                    const std::string& name) const;
+  void follow_service(Watch& watch);
+  void forget_service(Watch& watch);
+  void list_service(Watch& watch);
+  [[nodiscard]] net::UpstreamPool& service_pool(Watch& watch);
+  [[nodiscard]] net::UpstreamPool& pod_pool(Watch& watch, const std::string& dest);
   void take(Watch& watch, const PlatformPod& pod, TimePoint now);
   void apply(Watch& watch, const DestinationChanges& changes);
   void assign(Watch& watch);
@@ -145,7 +166,9 @@ class PodProber {
   struct Place {
     std::int32_t container_concurrency = 0;
     std::optional<ActivatorPlace> among;  // those that serve it
-    std::unique_ptr<Watch> watch;         // null while it has no pods
+    std::optional<net::Address> service;
+    std::uint16_t service_tls_port = 0;
+    std::unique_ptr<Watch> watch;  // null while it has no pods
   };
 
   std::vector<Place> watches_;  // by index_of

@@ -133,6 +133,7 @@ void RevisionBook::on_revision(files::RevisionFile file) {
   claim(*entry, file.hosts);
   place(*entry, file.activators);
   if (is_new && added_) added_(file.id, handle);
+  prober_.set_service(handle, file.private_service, file.private_service_tls_port);
   tell_pods(handle, file);
 }
 

@@ -53,6 +53,9 @@ struct RevisionFile {
   /// IP addresses of the activators that its requests go through; empty: through any of them. Not
   /// in the file.
   std::vector<std::string> activators = {};
+  /// Where its pods are reached together (activator.md 6.3). Not in the file.
+  std::optional<net::Address> private_service = {};
+  std::uint16_t private_service_tls_port = 0;  ///< 0: none
 
   friend bool operator==(const RevisionFile&, const RevisionFile&) = default;
 };

@@ -183,8 +183,11 @@ KnativeLevel activator_level(const KnativeFacts& facts) {
   }
   if (enabled(facts.network, "mesh-compatibility-mode") ||
       enabled(facts.network, "enable-mesh-pod-addressability")) {
-    stand_against(level, Grade::careful,
-                  "config-network speaks of a mesh: our activator must be part of it");
+    stand_against(
+        level, Grade::careful,
+        "config-network speaks of a mesh: our activators must be part of it, and have the "
+        "same in SLUICE_MESH_COMPATIBILITY_MODE and SLUICE_MESH_POD_ADDRESSABILITY "
+        "(activator.env of the chart)");
   }
   return level;
 }

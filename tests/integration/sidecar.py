@@ -46,12 +46,12 @@ class Exchange:
 class Upstream:
     """A container whose answers are written by `play(exchange)`, one thread per connection."""
 
-    def __init__(self, play):
+    def __init__(self, play, host='127.0.0.1', port=0):
         self.play = play
         self.seen = []  # of Exchange
         self.closed = 0  # connections that have ended
         self.lock = threading.Condition()
-        self.listening = Listening(self.take)
+        self.listening = Listening(self.take, port, host)
         self.port = self.listening.port
 
     def take(self, sock):

@@ -7,6 +7,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,7 +62,7 @@ struct PodSelection {
   friend bool operator==(const PodSelection&, const PodSelection&) = default;
 };
 
-/// One port of an EndpointSlice, and one address.
+/// One port of an EndpointSlice or a Service.
 struct SlicePort {
   std::string name;
   std::uint16_t port = 0;
@@ -69,6 +70,7 @@ struct SlicePort {
   friend bool operator==(const SlicePort&, const SlicePort&) = default;
 };
 
+/// One address of an EndpointSlice.
 struct SliceEndpoint {
   std::string ip;
   std::string pod;  ///< empty: it is no pod's
@@ -85,6 +87,32 @@ struct ClusterSlice {
   std::vector<SliceEndpoint> endpoints;
 
   friend bool operator==(const ClusterSlice&, const ClusterSlice&) = default;
+};
+
+/// A private Service, by which the pods of a revision are reached together.
+struct PrivateService {
+  RevisionId revision;
+  std::string ip;
+  std::vector<SlicePort> ports;
+
+  friend bool operator==(const PrivateService&, const PrivateService&) = default;
+};
+
+/// Where it is reached, as one who speaks that protocol wants it.
+struct ServiceAddress {
+  std::string ip;
+  std::uint16_t port = 0;
+  std::uint16_t tls_port = 0;  ///< 0: none
+
+  friend bool operator==(const ServiceAddress&, const ServiceAddress&) = default;
+};
+
+/// An IP address and a port.
+struct ClusterAddress {
+  std::string ip;
+  std::uint16_t port = 0;
+
+  friend auto operator<=>(const ClusterAddress&, const ClusterAddress&) = default;
 };
 
 /// A pod of a revision that can be dialled.
@@ -106,16 +134,9 @@ struct ClusterRevision {
   std::vector<ReachablePod> pods;  ///< by name
   /// IP addresses of the activators that its public service leads to, sorted; empty: to none now.
   std::vector<std::string> activators = {};
+  std::optional<ServiceAddress> service = {};  ///< absent: it has none that can be dialled
 
   friend bool operator==(const ClusterRevision&, const ClusterRevision&) = default;
-};
-
-/// An IP address and a port.
-struct ClusterAddress {
-  std::string ip;
-  std::uint16_t port = 0;
-
-  friend auto operator<=>(const ClusterAddress&, const ClusterAddress&) = default;
 };
 
 }  // namespace sluice::activator

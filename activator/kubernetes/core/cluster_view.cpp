@@ -14,10 +14,10 @@ std::string_view port_name(bool h2c) {
   return h2c ? "http2" : "http";
 }
 
-std::uint16_t port_called(const ClusterSlice& slice, std::string_view name) {
-  const auto port = std::find_if(slice.ports.begin(), slice.ports.end(),
+std::uint16_t port_called(const std::vector<SlicePort>& ports, std::string_view name) {
+  const auto port = std::find_if(ports.begin(), ports.end(),
                                  [name](const SlicePort& one) { return one.name == name; });
-  return port == slice.ports.end() ? std::uint16_t{0} : port->port;
+  return port == ports.end() ? std::uint16_t{0} : port->port;
 }
 
 }  // namespace
@@ -66,42 +66,27 @@ void ClusterView::drop_pod(const ClusterName& name) {
 }
 
 void ClusterView::set_private_slice(const ClusterName& name, ClusterSlice slice) {
-  const auto [found, is_new] = private_slices_.try_emplace(name);
-  if (!is_new && found->second == slice) return;
-  if (!is_new && found->second.revision != slice.revision) {
-    slices_of_[found->second.revision].erase(name);
-    changed_.insert(found->second.revision);
-  }
-  found->second = std::move(slice);
-  slices_of_[found->second.revision].insert(name);
-  changed_.insert(found->second.revision);
+  private_slices_.set(name, std::move(slice), changed_);
 }
 
 void ClusterView::drop_private_slice(const ClusterName& name) {
-  const auto found = private_slices_.find(name);
-  if (found == private_slices_.end()) return;
-  const auto slices = slices_of_.find(found->second.revision);
-  slices->second.erase(name);
-  if (slices->second.empty()) slices_of_.erase(slices);
-  changed_.insert(found->second.revision);
-  private_slices_.erase(found);
+  private_slices_.drop(name, changed_);
+}
+
+void ClusterView::set_private_service(const ClusterName& name, PrivateService service) {
+  private_services_.set(name, std::move(service), changed_);
+}
+
+void ClusterView::drop_private_service(const ClusterName& name) {
+  private_services_.drop(name, changed_);
 }
 
 void ClusterView::set_public_slice(const ClusterName& name, ClusterSlice slice) {
-  drop_public_slice(name);
-  public_of_[slice.revision].insert(name);
-  fronts_changed_.insert(slice.revision);
-  public_slices_.insert_or_assign(name, std::move(slice));
+  public_slices_.set(name, std::move(slice), fronts_changed_);
 }
 
 void ClusterView::drop_public_slice(const ClusterName& name) {
-  const auto found = public_slices_.find(name);
-  if (found == public_slices_.end()) return;
-  const auto slices = public_of_.find(found->second.revision);
-  fronts_changed_.insert(found->second.revision);
-  slices->second.erase(name);
-  if (slices->second.empty()) public_of_.erase(slices);
-  public_slices_.erase(found);
+  public_slices_.drop(name, fronts_changed_);
 }
 
 void ClusterView::set_activator_slice(const ClusterName& name, ClusterSlice slice) {
@@ -116,13 +101,10 @@ void ClusterView::drop_activator_slice(const ClusterName& name) {
 std::vector<ReachablePod> ClusterView::knative_pods(const RevisionId& id,
                                                     const ServingSpec& spec) const {
   std::map<ClusterAddress, ReachablePod> pods;
-  const auto slices = slices_of_.find(id);
-  if (slices == slices_of_.end()) return {};
-  for (const ClusterName& name : slices->second) {
-    const ClusterSlice& slice = private_slices_.at(name);
-    const std::uint16_t port = port_called(slice, port_name(spec.h2c));
+  for (const ClusterSlice* slice : private_slices_.of(id)) {
+    const std::uint16_t port = port_called(slice->ports, port_name(spec.h2c));
     if (port == 0) continue;
-    for (const SliceEndpoint& endpoint : slice.endpoints) {
+    for (const SliceEndpoint& endpoint : slice->endpoints) {
       const auto [found, is_new] = pods.try_emplace({endpoint.ip, port});
       ReachablePod& pod = found->second;
       pod.ready = pod.ready || endpoint.ready;
@@ -142,23 +124,35 @@ std::vector<ReachablePod> ClusterView::knative_pods(const RevisionId& id,
   return sorted;
 }
 
+// That of a RequestScaler has one name for its port, whatever is spoken there.
+std::optional<ServiceAddress> ClusterView::service(const RevisionId& id, bool h2c) const {
+  for (const PrivateService* service : private_services_.of(id)) {
+    std::uint16_t port = port_called(service->ports, port_name(h2c));
+    if (port == 0) port = port_called(service->ports, port_name(false));
+    if (port == 0) continue;
+    return ServiceAddress{service->ip, port, port_called(service->ports, "https")};
+  }
+  return std::nullopt;
+}
+
 std::optional<ClusterRevision> ClusterView::revision(const RevisionId& id) const {
   const auto fronts = fronts_.find(id);
   std::vector<std::string> activators;
   if (fronts != fronts_.end()) activators = fronts->second;
   if (const auto scaler = scalers_.find(id); scaler != scalers_.end()) {
-    return ClusterRevision{id, scaler->second, selections_.pods(id), std::move(activators)};
+    return ClusterRevision{id, scaler->second, selections_.pods(id), std::move(activators),
+                           service(id, scaler->second.h2c)};
   }
   const auto knative = knatives_.find(id);
   if (knative == knatives_.end()) return std::nullopt;
   return ClusterRevision{id, knative->second, knative_pods(id, knative->second),
-                         std::move(activators)};
+                         std::move(activators), service(id, knative->second.h2c)};
 }
 
 std::optional<std::vector<ClusterAddress>> ClusterView::settle_activators() {
   std::vector<ClusterAddress> activators;
   for (const auto& [name, slice] : activator_slices_) {
-    const std::uint16_t port = port_called(slice, port_name(false));
+    const std::uint16_t port = port_called(slice.ports, port_name(false));
     if (port == 0) continue;
     for (const SliceEndpoint& endpoint : slice.endpoints) {
       if (endpoint.ready) activators.push_back({endpoint.ip, port});
@@ -174,20 +168,15 @@ std::optional<std::vector<ClusterAddress>> ClusterView::settle_activators() {
 // Pods that come and go where a service leads to them make no news: only activators count.
 void ClusterView::settle_fronts(bool all) {
   std::set<RevisionId> ids = std::exchange(fronts_changed_, {});
-  if (all) {
-    for (const auto& [id, slices] : public_of_) ids.insert(id);
-  }
+  if (all) public_slices_.touch_all(ids);
   for (const RevisionId& id : ids) {
     std::set<std::string> fronts;
-    const auto slices = public_of_.find(id);
-    if (slices != public_of_.end()) {
-      for (const ClusterName& name : slices->second) {
-        for (const SliceEndpoint& endpoint : public_slices_.at(name).endpoints) {
-          if (!endpoint.ready) continue;
-          const auto known = std::lower_bound(activators_.begin(), activators_.end(),
-                                              ClusterAddress{endpoint.ip, 0});
-          if (known != activators_.end() && known->ip == endpoint.ip) fronts.insert(endpoint.ip);
-        }
+    for (const ClusterSlice* slice : public_slices_.of(id)) {
+      for (const SliceEndpoint& endpoint : slice->endpoints) {
+        if (!endpoint.ready) continue;
+        const auto known = std::lower_bound(activators_.begin(), activators_.end(),
+                                            ClusterAddress{endpoint.ip, 0});
+        if (known != activators_.end() && known->ip == endpoint.ip) fronts.insert(endpoint.ip);
       }
     }
     std::vector<std::string> now{fronts.begin(), fronts.end()};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "activator/kubernetes/core/by_revision.h"
 #include "activator/kubernetes/core/cluster_revision.h"
 #include "activator/kubernetes/core/pod_selections.h"
 
@@ -34,6 +35,10 @@ class ClusterView {
   void set_private_slice(const ClusterName& name, ClusterSlice slice);
   void drop_private_slice(const ClusterName& name);
 
+  /// Where mesh or network lets nobody at the pods themselves, requests go there.
+  void set_private_service(const ClusterName& name, PrivateService service);
+  void drop_private_service(const ClusterName& name);
+
   /// Of a revision's public service: the addresses of activators, or of pods, to which it leads.
   /// Several activators share the pods of a revision by their places among these
   /// (activator.md 5.6).
@@ -65,6 +70,7 @@ class ClusterView {
   void drop(Specs& specs, const RevisionId& id);
   [[nodiscard]] std::optional<std::vector<ClusterAddress>> settle_activators();
   void settle_fronts(bool all);
+  [[nodiscard]] std::optional<ServiceAddress> service(const RevisionId& id, bool h2c) const;
   [[nodiscard]] std::optional<ClusterRevision> revision(const RevisionId& id) const;
   [[nodiscard]] std::vector<ReachablePod> knative_pods(const RevisionId& id,
                                                        const ServingSpec& spec) const;
@@ -72,12 +78,11 @@ class ClusterView {
   Specs scalers_;
   Specs knatives_;
   PodSelections selections_;
-  std::map<ClusterName, ClusterSlice> private_slices_;
-  std::map<RevisionId, std::set<ClusterName>> slices_of_;
+  ByRevision<ClusterSlice> private_slices_;
+  ByRevision<PrivateService> private_services_;
   std::map<ClusterName, ClusterSlice> activator_slices_;
   std::vector<ClusterAddress> activators_;
-  std::map<ClusterName, ClusterSlice> public_slices_;
-  std::map<RevisionId, std::set<ClusterName>> public_of_;
+  ByRevision<ClusterSlice> public_slices_;
   std::map<RevisionId, std::vector<std::string>> fronts_;  // activators among them
   std::set<RevisionId> fronts_changed_;                    // perhaps
   std::set<RevisionId> changed_;

@@ -33,6 +33,12 @@ void add_rules(Labels& annotations, std::string_view key, const std::vector<std:
   annotations.insert_or_assign(std::string{key}, std::move(text));
 }
 
+// A label holds 63 characters, a name may have more.
+std::string scaler_of(const kube::Service& service) {
+  return service.owner.kind == "RequestScaler" ? service.owner.name
+                                               : label(service.labels, kScalerLabel);
+}
+
 Duration seconds(std::int32_t whole) {
   return std::chrono::seconds{std::clamp(whole, 0, kTimeoutMost_s)};
 }
@@ -68,14 +74,25 @@ ClusterPod pod_of(kube::Pod pod) {
           .fast_ready = pod.fast_ready};
 }
 
+std::optional<PrivateService> private_service_of(const kube::ObjectName& name,
+                                                 const kube::Service& service) {
+  PrivateService kept;
+  kept.revision = {name.space, scaler_of(service)};
+  if (kept.revision.name.empty()) kept.revision.name = label(service.labels, kRevisionLabel);
+  const bool headless = service.cluster_ip.empty() || service.cluster_ip == "None";
+  if (kept.revision.name.empty() || headless) return std::nullopt;
+  kept.ip = service.cluster_ip;
+  for (const kube::Service::Port& port : service.ports) {
+    const bool counts = port.name == "http" || port.name == "http2" || port.name == "https";
+    if (counts) kept.ports.push_back({port.name, port.port});
+  }
+  return kept;
+}
+
 std::optional<PodSelection> selection_of(const kube::ObjectName& name,
                                          const kube::Service& service) {
   PodSelection selection;
-  selection.revision.space = name.space;
-  // A label holds 63 characters, a name may have more.
-  selection.revision.name = service.owner.kind == "RequestScaler"
-                                ? service.owner.name
-                                : label(service.labels, kScalerLabel);
+  selection.revision = {name.space, scaler_of(service)};
   if (selection.revision.name.empty()) return std::nullopt;
   selection.selector = service.selector;
   return selection;
@@ -113,6 +130,11 @@ files::RevisionFile file_of(ClusterRevision revision) {
                                       std::move(revision.spec.configuration));
   }
   file.activators = std::move(revision.activators);
+  if (revision.service) {
+    file.private_service = net::Address{
+        .host = std::move(revision.service->ip), .port = revision.service->port, .path = {}};
+    file.private_service_tls_port = revision.service->tls_port;
+  }
   file.pods.reserve(revision.pods.size());
   for (ReachablePod& pod : revision.pods) {
     files::PodEntry entry;

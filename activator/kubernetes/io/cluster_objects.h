@@ -18,7 +18,7 @@ inline constexpr std::string_view kSidecarLabel = "sluice.dev/sidecar";
 /// The private service of a RequestScaler (protocols.md 8).
 inline constexpr std::string_view kPrivateLabel = "sluice.dev/service-type=private";
 
-/// The slices of the private services of Knative's revisions (activator.md 6.1).
+/// The private services of Knative's revisions, and their slices (activator.md 6.1).
 inline constexpr std::string_view kKnativePrivateLabels =
     "networking.internal.knative.dev/serviceType=Private,serving.knative.dev/revision";
 
@@ -29,6 +29,11 @@ inline constexpr std::string_view kActivatorLabels =
 [[nodiscard]] ServingSpec spec_of(const kube::ObjectName& name, const kube::RequestScaler& scaler);
 
 [[nodiscard]] ClusterPod pod_of(kube::Pod pod);
+
+/// A private Service, of a RequestScaler or of Knative's; absent: it has no address, or is
+/// nobody's.
+[[nodiscard]] std::optional<PrivateService> private_service_of(const kube::ObjectName& name,
+                                                               const kube::Service& service);
 
 /// Absent: it is nobody's.
 [[nodiscard]] std::optional<PodSelection> selection_of(const kube::ObjectName& name,

@@ -106,13 +106,17 @@ void ClusterPlatform::follow_scalers() {
       [this](const kube::ObjectName& name, std::string_view json) {
         const auto service = kube::decode_service(json);
         if (!service) return;
+        put_private_service(name, *service);
         if (auto selection = selection_of(name, *service)) {
           view_.set_selection(key_of(name), std::move(*selection));
         } else {
           view_.drop_selection(key_of(name));
         }
       },
-      [this](const kube::ObjectName& name) { view_.drop_selection(key_of(name)); }));
+      [this](const kube::ObjectName& name) {
+        view_.drop_selection(key_of(name));
+        view_.drop_private_service(key_of(name));
+      }));
   needed_.push_back(feed(
       {.path = "/api/v1/pods", .labels = std::string{kSidecarLabel}, .fields = {}},
       [this](const kube::ObjectName& name, std::string_view json) {
@@ -120,6 +124,15 @@ void ClusterPlatform::follow_scalers() {
         if (pod) view_.set_pod(key_of(name), pod_of(std::move(*pod)));
       },
       [this](const kube::ObjectName& name) { view_.drop_pod(key_of(name)); }));
+}
+
+void ClusterPlatform::put_private_service(const kube::ObjectName& name,
+                                          const kube::Service& service) {
+  if (auto kept = private_service_of(name, service)) {
+    view_.set_private_service(key_of(name), std::move(*kept));
+  } else {
+    view_.drop_private_service(key_of(name));
+  }
 }
 
 void ClusterPlatform::follow_slices() {
@@ -170,10 +183,10 @@ void ClusterPlatform::follow_knative() {
   knative_->start();
 }
 
-// Without revisions of Knative's nobody's slices are of use: they are asked for once the kind is
-// there.
-void ClusterPlatform::follow_knative_slices() {
-  knative_slices_.push_back(feed(
+// Without revisions of Knative's nobody's slices and Services are of use: they are asked for once
+// the kind is there.
+void ClusterPlatform::follow_knative_places() {
+  knative_places_.push_back(feed(
       {.path = std::string{kSlices} + "/endpointslices",
        .labels = std::string{kKnativePrivateLabels},
        .fields = {}},
@@ -182,8 +195,17 @@ void ClusterPlatform::follow_knative_slices() {
         if (slice) view_.set_private_slice(key_of(name), slice_of(name, *slice));
       },
       [this](const kube::ObjectName& name) { view_.drop_private_slice(key_of(name)); }));
-  knative_slices_.push_back(public_slices(kKnativePublicLabels));
-  for (const auto& slices : knative_slices_) slices->start();
+  knative_places_.push_back(public_slices(kKnativePublicLabels));
+  knative_places_.push_back(feed(
+      {.path = "/api/v1/services", .labels = std::string{kKnativePrivateLabels}, .fields = {}},
+      [this](const kube::ObjectName& name, std::string_view json) {
+        const auto service = kube::decode_service(json);
+        if (service) {
+          put_private_service(name, *service);
+        }
+      },
+      [this](const kube::ObjectName& name) { view_.drop_private_service(key_of(name)); }));
+  for (const auto& places : knative_places_) places->start();
 }
 
 void ClusterPlatform::start(Begun begun) {
@@ -207,9 +229,9 @@ void ClusterPlatform::start(Begun begun) {
 
 void ClusterPlatform::synced(const Feed& feed) {
   changed();
-  if (&feed == knative_.get() && knative_slices_.empty()) {
+  if (&feed == knative_.get() && knative_places_.empty()) {
     boost::asio::post(io_, [this, alive = alive_] {
-      if (*alive && knative_slices_.empty()) follow_knative_slices();
+      if (*alive && knative_places_.empty()) follow_knative_places();
     });
   }
   begin_when_told();
@@ -296,7 +318,7 @@ ClusterPlatform::Watches ClusterPlatform::watches() const {
   for (const auto& feed : needed_) count(*feed);
   // A kind that is not installed, or no more, is not waited for.
   if (knative_ != nullptr && !knative_->state().absent) count(*knative_);
-  for (const auto& feed : knative_slices_) count(*feed);
+  for (const auto& feed : knative_places_) count(*feed);
   return watches;
 }
 

@@ -6,6 +6,7 @@
 #include "common/files/platform_directory.h"
 #include "common/kube/client.h"
 #include "common/kube/group_presence.h"
+#include "common/kube/objects.h"
 #include "common/kube/reflector.h"
 #include "common/log/log.h"
 #include "common/time/clock.h"
@@ -83,10 +84,11 @@ class ClusterPlatform {
   using Gone = std::function<void(const kube::ObjectName& name)>;
 
   void follow_scalers();
+  void put_private_service(const kube::ObjectName& name, const kube::Service& service);
   void follow_slices();
   void follow_autoscalers();
   void follow_knative();
-  void follow_knative_slices();
+  void follow_knative_places();
   [[nodiscard]] std::unique_ptr<Feed> feed(kube::Collection collection, Put put, Gone gone);
   void synced(const Feed& feed);
   void begin_when_told();
@@ -110,7 +112,7 @@ class ClusterPlatform {
   std::vector<std::unique_ptr<Feed>> needed_;  // a start waits for these
   kube::GroupPresence knative_presence_;
   std::unique_ptr<Feed> knative_;                      // its revisions, once it is installed
-  std::vector<std::unique_ptr<Feed>> knative_slices_;  // then
+  std::vector<std::unique_ptr<Feed>> knative_places_;  // then
   boost::asio::steady_timer patience_;
   Begun begun_;
   bool begun_once_ = false;

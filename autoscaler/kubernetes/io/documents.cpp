@@ -133,15 +133,12 @@ kube::Request apply_pods_request(const ScalerRef& owner, const std::string& name
                                  const kube::StringMap& selector, const kube::Service::Port& port) {
   json labels = labels_of(owner.id);
   labels["sluice.dev/service-type"] = "private";
-  // Headless: it exists for its endpoints, nobody calls it.
+  // Not headless: behind a mesh its address may be the only way to the pods.
   return make(kube::Verb::apply_force, service_path({owner.id.space, name}),
               {{"apiVersion", "v1"},
                {"kind", "Service"},
                {"metadata", owned_metadata(owner, name, std::move(labels))},
-               {"spec",
-                {{"clusterIP", "None"},
-                 {"selector", selector},
-                 {"ports", json::array({port_json(port)})}}}});
+               {"spec", {{"selector", selector}, {"ports", json::array({port_json(port)})}}}});
 }
 
 kube::Request create_front_request(const ScalerRef& owner, const std::string& name,

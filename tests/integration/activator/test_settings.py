@@ -34,6 +34,8 @@ class Settings(ActivatorCase):
                             'SLUICE_AUTOSCALER_ADDRESS': 'nowhere', 'SLUICE_THREADS': '4',
                             'ACTIVATOR_TLS_MIN_VERSION': '1.1', 'SLUICE_LOG_LEVEL': 'loud',
                             'SLUICE_PLATFORM': 'cloud', 'SLUICE_COLD_START_HEADER': 'maybe',
+                            'SLUICE_MESH_COMPATIBILITY_MODE': 'on',
+                            'SLUICE_MESH_POD_ADDRESSABILITY': 'maybe',
                             'OBSERVABILITY_CONFIG': '[]'}.items():
             status, text = self.complaint(**{name: value})
             self.assertEqual(status, 1, f'{name}={value}')

@@ -54,8 +54,8 @@ class ActivatorCase(LabCase):
         made.ip = ip
         return made
 
-    def scaler(self, name, port, **spec):
-        """With its private service, as the controller leaves them."""
+    def scaler(self, name, port, service_ip=None, **spec):
+        """With its private service, as the controller leaves them; without `service_ip` the server chooses it."""
         self.create('requestscalers', {
             'apiVersion': 'autoscaling.sluice.dev/v1alpha1', 'kind': 'RequestScaler',
             'metadata': {'name': name}, 'spec': {'targetRef': {'name': name}, **spec}})
@@ -63,7 +63,7 @@ class ActivatorCase(LabCase):
         self.create('services', {
             'metadata': {'name': f'{name}-private', 'labels': {
                 'sluice.dev/scaler': name, 'sluice.dev/service-type': 'private'}},
-            'spec': {'selector': {'app': name},
+            'spec': {'selector': {'app': name}, 'clusterIP': service_ip,
                      'ports': [{'name': 'http', 'port': 80, 'targetPort': 'queue-port'}]}})
 
     def give_port(self, name, port):

@@ -37,6 +37,7 @@ class Objects(ScalingCase):
         self.assertEqual(public['spec']['ports'][0]['port'], 8080)
         self.assertEqual(private['spec']['selector'], {'app': 'web', 'sluice.dev/sidecar': 'queue-proxy'})
         self.assertEqual(private['spec']['ports'][0]['targetPort'], 'queue-port')
+        self.assertTrue(private['spec']['clusterIP'].startswith('10.96.'))  # a way through a mesh
         for one in (public, private):
             self.assertEqual(one['metadata']['ownerReferences'][0]['kind'], 'RequestScaler')
 

@@ -1,4 +1,4 @@
-#include "activator/core/destinations.h"
+#include "tests/unit/activator/core/destinations_network.h"
 
 #include <gtest/gtest.h>
 
@@ -11,103 +11,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-using Pods = std::vector<std::pair<std::string, bool>>;
-
-constexpr TimePoint kStart{1'700'000'000s};
-constexpr ProbeResult kPassed = ProbeResult::passed;
-constexpr ProbeResult kSilent = ProbeResult::silent;
-constexpr ProbeResult kMesh = ProbeResult::mesh_like;
-constexpr ProbeResult kNotReady = ProbeResult::not_ready;
-
-// Destinations told in words, with a network that answers as the test says. Changes read as
-// "+a" and "-a" for pods, "=ip/2" and "!ip" for the cluster IP with its backends.
-class Network {
- public:
-  explicit Network(const DestinationsSpec& spec = {}) : destinations(spec) {}
-
-  std::string pods(const Pods& list) {
-    DestinationChanges changes;
-    destinations.set_pods(list, now, changes);
-    return show(changes);
-  }
-
-  std::string pod(const std::string& dest, bool ready) {
-    DestinationChanges changes;
-    destinations.set_pod(dest, ready, now, changes);
-    return show(changes);
-  }
-
-  std::string gone(const std::string& dest) {
-    DestinationChanges changes;
-    destinations.remove_pod(dest, now, changes);
-    return show(changes);
-  }
-
-  std::string cluster_ip(const std::string& dest) {
-    DestinationChanges changes;
-    destinations.set_cluster_ip(dest.empty() ? std::nullopt : std::optional<std::string>(dest), now,
-                                changes);
-    return show(changes);
-  }
-
-  /// Makes every probe that is due now, once; asked is who was probed.
-  std::string round() {
-    std::string text;
-    asked.clear();
-    std::vector<Probe> probes;
-    while (const std::optional<Probe> probe = destinations.next_probe(now)) {
-      probes.push_back(*probe);
-    }
-    for (const Probe& probe : probes) {
-      asked += (asked.empty() ? "" : " ") + probe.dest;
-      DestinationChanges changes;
-      const auto answer = answers.find(probe.dest);
-      destinations.probed(probe.number, answer == answers.end() ? kSilent : answer->second, now,
-                          0ms, changes);
-      text += (text.empty() || changes.empty() ? "" : " ") + show(changes);
-    }
-    return text;
-  }
-
-  /// Rounds until `end`, each when it is due.
-  std::string until(TimePoint end) {
-    std::string text;
-    while (destinations.next_due() && *destinations.next_due() <= end) {
-      now = std::max(now, *destinations.next_due());
-      const std::string changed = round();
-      text += (text.empty() || changed.empty() ? "" : " ") + changed;
-    }
-    now = end;
-    return text;
-  }
-
-  static std::string show(const DestinationChanges& changes) {
-    std::string text;
-    for (const DestinationChange& one : changes) {
-      text += text.empty() ? "" : " ";
-      switch (one.kind) {
-        case DestinationChange::Kind::pod_usable:
-          text += "+" + one.dest;
-          break;
-        case DestinationChange::Kind::pod_gone:
-          text += "-" + one.dest;
-          break;
-        case DestinationChange::Kind::cluster_ip:
-          text += "=" + one.dest + "/" + std::to_string(one.backends);
-          break;
-        case DestinationChange::Kind::cluster_gone:
-          text += "!" + one.dest;
-          break;
-      }
-    }
-    return text;
-  }
-
-  Destinations destinations;
-  std::map<std::string, ProbeResult> answers;
-  std::string asked;
-  TimePoint now = kStart;
-};
+using testing::kMesh;
+using testing::kNotReady;
+using testing::kPassed;
+using testing::kSilent;
+using testing::kStart;
+using testing::Network;
+using testing::Pods;
 
 TEST(Destinations, AnswersToProbesAreTold) {
   EXPECT_EQ(judge_probe(200, "queue", false), kPassed);
@@ -115,26 +25,6 @@ TEST(Destinations, AnswersToProbesAreTold) {
   EXPECT_EQ(judge_probe(502, "", false), kMesh);
   EXPECT_EQ(judge_probe(503, "queue", false), kMesh);
   EXPECT_EQ(judge_probe(500, "queue", false), kNotReady);
-}
-
-// activator.md 14.6.
-TEST(Destinations, RefusalOfASidecarIsNoSignOfAMesh) {
-  EXPECT_EQ(judge_probe(503, "", true), kNotReady);
-
-  Network network;
-  network.cluster_ip("ip");
-  network.pods({{"a", true}});
-  network.answers = {{"a", kNotReady}, {"ip", kPassed}};
-
-  EXPECT_EQ(network.until(kStart + 5s), "");
-  EXPECT_FALSE(network.destinations.uses_cluster_ip());
-}
-
-TEST(Destinations, MeshModesAreKnownByName) {
-  EXPECT_EQ(parse_mesh_mode("auto"), MeshMode::automatic);
-  EXPECT_EQ(parse_mesh_mode("enabled"), MeshMode::enabled);
-  EXPECT_EQ(parse_mesh_mode("disabled"), MeshMode::disabled);
-  EXPECT_EQ(parse_mesh_mode("Auto"), std::nullopt);
 }
 
 // activator.md 12, row 47.
@@ -156,132 +46,6 @@ TEST(Destinations, PodWithAnExecProbeIsUsedOnceThePlatformCallsItReady) {
   network.pod("a", true);
   EXPECT_EQ(network.round(), "+a");
   EXPECT_EQ(network.pod("a", false), "-a");
-}
-
-// Row 49.
-TEST(Destinations, FailingPodIsNoReasonForTheClusterIp) {
-  Network network;
-  network.cluster_ip("ip");
-  network.answers = {{"a", kNotReady}, {"b", kMesh}, {"ip", kPassed}};
-  network.pods({{"a", true}, {"b", true}});
-
-  EXPECT_EQ(network.until(kStart + 10s), "");
-}
-
-// Row 50.
-TEST(Destinations, ClusterIpIsUsedWhenEveryPodSpeaksForAMesh) {
-  Network network;
-  network.cluster_ip("ip");
-  network.answers = {{"a", kMesh}, {"b", kMesh}, {"ip", kPassed}};
-  network.pods({{"a", true}, {"b", true}});
-
-  EXPECT_EQ(network.until(kStart + 1s), "=ip/2");
-  EXPECT_EQ(network.until(kStart + 29s), "");
-  EXPECT_EQ(network.asked, "ip");
-}
-
-// Row 50, and activator.md 14.6.
-TEST(Destinations, PodsAreTriedAgainWhileTheClusterIpIsUsed) {
-  Network network;
-  network.cluster_ip("ip");
-  network.answers = {{"a", kMesh}, {"b", kMesh}, {"ip", kPassed}};
-  network.pods({{"a", true}, {"b", true}});
-  EXPECT_EQ(network.until(kStart + 10s), "=ip/2");
-
-  network.answers["b"] = kPassed;
-
-  EXPECT_EQ(network.until(kStart + 29s), "");
-  EXPECT_EQ(network.until(kStart + 31s), "+b !ip");
-}
-
-TEST(Destinations, SilenceMustRepeatBeforeItSpeaksForAMesh) {
-  Network network;
-  network.cluster_ip("ip");
-  network.answers = {{"a", kSilent}, {"ip", kPassed}};
-  network.pods({{"a", true}});
-
-  EXPECT_EQ(network.round(), "");
-  EXPECT_EQ(network.round(), "");
-  EXPECT_EQ(network.until(kStart + 1s), "=ip/1");
-}
-
-TEST(Destinations, PodsThatCameDuringTheProbeOfTheClusterIpComeFirst) {
-  Network network;
-  network.cluster_ip("ip");
-  network.answers = {{"a", kMesh}};
-  network.pods({{"a", true}});
-  network.round();
-  const std::optional<Probe> probe = network.destinations.next_probe(network.now);
-  ASSERT_TRUE(probe && probe->cluster_ip);
-  network.answers = {{"b", kPassed}};
-  network.pod("b", true);
-  EXPECT_EQ(network.round(), "+b");
-
-  DestinationChanges changes;
-  network.destinations.probed(probe->number, kPassed, network.now, 0ms, changes);
-
-  EXPECT_EQ(Network::show(changes), "");
-}
-
-TEST(Destinations, BackendsOfTheClusterIpAreThoseThatAreReady) {
-  Network network;
-  network.cluster_ip("ip");
-  network.answers = {{"a", kMesh}, {"b", kMesh}, {"ip", kPassed}};
-  network.pods({{"a", true}, {"b", false}});
-  EXPECT_EQ(network.until(kStart + 1s), "=ip/1");
-
-  EXPECT_EQ(network.pod("b", true), "=ip/2");
-  EXPECT_EQ(network.pod("a", false), "=ip/1");
-  EXPECT_EQ(network.pod("b", false), "!ip");
-  EXPECT_EQ(network.pod("b", true), "=ip/1");
-  EXPECT_EQ(network.cluster_ip(""), "!ip");
-}
-
-// Row 51.
-TEST(Destinations, MeshModeEnabledAlwaysMeansTheClusterIp) {
-  Network network({.mode = MeshMode::enabled});
-  network.cluster_ip("ip");
-  network.answers = {{"a", kPassed}, {"ip", kSilent}};
-  network.pods({{"a", true}});
-  EXPECT_EQ(network.until(kStart + 1s), "");
-
-  network.answers["ip"] = kPassed;
-
-  EXPECT_EQ(network.until(kStart + 2s), "=ip/1");
-  EXPECT_EQ(network.until(kStart + 100s), "");
-}
-
-// Row 52.
-TEST(Destinations, MeshModeDisabledNeverMeansTheClusterIp) {
-  Network network({.mode = MeshMode::disabled});
-  network.cluster_ip("ip");
-  network.answers = {{"a", kMesh}, {"ip", kPassed}};
-  network.pods({{"a", false}});
-  EXPECT_EQ(network.until(kStart + 1s), "");
-
-  network.answers["a"] = kPassed;
-
-  EXPECT_EQ(network.until(kStart + 2s), "+a");
-}
-
-// Row 53.
-TEST(Destinations, MeshModeDisabledBelievesThePlatformWithoutAProbe) {
-  Network network({.mode = MeshMode::disabled});
-
-  EXPECT_EQ(network.pods({{"a", true}, {"b", false}}), "+a");
-  network.round();
-  EXPECT_EQ(network.asked, "b");
-}
-
-// Row 54.
-TEST(Destinations, PassthroughNeverMeansTheClusterIp) {
-  Network network({.passthrough_lb = true});
-  network.cluster_ip("ip");
-  network.answers = {{"a", kMesh}, {"ip", kPassed}};
-  network.pods({{"a", true}});
-
-  EXPECT_EQ(network.until(kStart + 60s), "");
-  EXPECT_EQ(network.asked, "a");
 }
 
 // Row 55.
@@ -375,18 +139,6 @@ TEST(Destinations, PodThatRequestsFailOnIsProbed) {
   EXPECT_EQ(network.round(), "-a");
   network.answers["a"] = kPassed;
   EXPECT_EQ(network.until(kStart + 1s), "+a");
-}
-
-// Row 59.
-TEST(Destinations, WithoutAPrivateServiceNothingChanges) {
-  Network network;
-  network.answers = {{"a", kMesh}};
-  network.pods({{"a", true}});
-
-  EXPECT_EQ(network.until(kStart + 1s), "");
-  network.answers["ip"] = kPassed;
-  network.cluster_ip("ip");
-  EXPECT_EQ(network.until(kStart + 2s), "=ip/1");
 }
 
 TEST(Destinations, FailuresAreProbedAgainEverMoreSlowly) {

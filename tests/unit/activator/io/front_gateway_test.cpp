@@ -114,6 +114,13 @@ class FrontGatewayTest : public ::testing::Test {
     return done();
   }
 
+  static PlatformPod ready(const net::testing::ScriptedUpstream& sidecar) {
+    return {.dest = sidecar.address().text(),
+            .name = "pod",
+            .address = sidecar.address(),
+            .ready = true};
+  }
+
   boost::asio::io_context io_{1};
   Clock clock_;
   OneRoute routes_;
@@ -186,8 +193,7 @@ TEST_F(FrontGatewayTest, OtherPodsToAvoidSendNobodyToThoseThatStayAvoided) {
     sidecar = std::make_unique<net::testing::ScriptedUpstream>(io_);
     sidecar->play({{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nqueue"}});
     dests.push_back(sidecar->address().text());
-    pods.push_back({.dest = dests.back(), .name = "pod", .address = sidecar->address()});
-    pods.back().ready = true;
+    pods.push_back(ready(*sidecar));
   }
   std::sort(dests.begin(), dests.end());
   PodProber prober{io_, clock_, front_, {.probe_timeout = std::chrono::minutes{1}}, {}};
@@ -204,6 +210,133 @@ TEST_F(FrontGatewayTest, OtherPodsToAvoidSendNobodyToThoseThatStayAvoided) {
   EXPECT_EQ(waiting->where, dests[2]);
   running->answer(200, {});
   waiting->answer(200, {});
+}
+
+// Behind a mesh that lets nobody at pods themselves.
+class HiddenPodsTest : public FrontGatewayTest {
+ protected:
+  HiddenPodsTest() {
+    for (auto& pod : pods_) {
+      pod.play({{"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"}});
+    }
+    service_.play({{kQueue}});
+    prober_.add(revision_, 1);
+    prober_.set_service(revision_, service_.address());
+  }
+
+  void show(std::size_t pods) {
+    std::vector<PlatformPod> all;
+    for (std::size_t i = 0; i < pods; ++i) all.push_back(ready(pods_.at(i)));
+    prober_.set_pods(revision_, all);
+  }
+
+  static constexpr const char* kQueue = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nqueue";
+
+  std::array<net::testing::ScriptedUpstream, 2> pods_{net::testing::ScriptedUpstream{io_},
+                                                      net::testing::ScriptedUpstream{io_}};
+  net::testing::ScriptedUpstream service_{io_};
+  std::string service_dest_ = service_.address().text();
+  PodProber prober_{io_, clock_, front_, {.probe_timeout = std::chrono::minutes{1}}, {}};
+};
+
+TEST_F(HiddenPodsTest, RequestsGoToTheirServiceAsManyAtOnceAsTheyBear) {
+  const auto one = request();
+  const auto other = request();
+  show(1);
+  ASSERT_TRUE(until([&] { return one->where == service_dest_; }));
+  EXPECT_EQ(other->where, "held");
+
+  show(2);
+
+  EXPECT_EQ(other->where, service_dest_);
+  EXPECT_EQ(prober_.pods(revision_).listed, 0U);
+  one->answer(200, {});
+  other->answer(200, {});
+}
+
+TEST_F(HiddenPodsTest, AnotherLimitCountsThereToo) {
+  const auto one = request();
+  const auto other = request();
+  show(1);
+  ASSERT_TRUE(until([&] { return one->where == service_dest_; }));
+
+  prober_.set_limit(revision_, 2);
+
+  EXPECT_EQ(other->where, service_dest_);
+  one->answer(200, {});
+  other->answer(200, {});
+}
+
+TEST_F(HiddenPodsTest, WhatTheServiceRefusesIsAskedOfItAgain) {
+  const auto one = request();
+  show(1);
+  ASSERT_TRUE(until([&] { return one->where == service_dest_; }));
+
+  one->fail();
+  EXPECT_EQ(one->where, "held");
+  prober_.suspect(revision_, {service_dest_});
+  EXPECT_TRUE(until([&] { return one->where == service_dest_; }));
+
+  EXPECT_FALSE(one->says("queue-full"));
+  EXPECT_EQ(one->where, service_dest_);
+  EXPECT_TRUE(one->says("queue-full"));
+}
+
+TEST_F(HiddenPodsTest, APodThatCanBeReachedEndsThat) {
+  const auto one = request();
+  show(1);
+  ASSERT_TRUE(until([&] { return one->where == service_dest_; }));
+  pods_[1].play({{kQueue}});
+
+  show(2);
+
+  ASSERT_TRUE(until([&] { return prober_.pods(revision_).listed == 1; }));
+  const auto next = request();
+  EXPECT_EQ(next->where, pods_[1].address().text());
+  EXPECT_EQ(front_.pods(revision_), 1U);
+  one->answer(200, {});
+  next->answer(200, {});
+}
+
+TEST_F(HiddenPodsTest, AServiceThatAnswersNoMoreIsLeftForAPodThatDoes) {
+  const auto one = request();
+  show(1);
+  ASSERT_TRUE(until([&] { return one->where == service_dest_; }));
+  service_.play({{"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"}});
+  pods_[0].play({{kQueue}});
+
+  one->fail();
+  prober_.suspect(revision_, {service_dest_});
+
+  EXPECT_TRUE(until([&] { return one->where == pods_[0].address().text(); }));
+  one->answer(200, {});
+}
+
+TEST_F(HiddenPodsTest, PodsThatReplaceAllOthersLeaveNoMomentWithoutAWay) {
+  const auto one = request();
+  show(1);
+  ASSERT_TRUE(until([&] { return one->where == service_dest_; }));
+
+  const PlatformPod other = ready(pods_[1]);
+  prober_.set_pods(revision_, {&other, 1});
+
+  EXPECT_EQ(front_.pods(revision_), 1U);
+  one->answer(200, {});
+}
+
+TEST_F(HiddenPodsTest, AServiceThatGoesTakesNoMore) {
+  const auto one = request();
+  show(1);
+  ASSERT_TRUE(until([&] { return one->where == service_dest_; }));
+
+  prober_.set_service(revision_, std::nullopt);
+
+  const auto next = request();
+  EXPECT_EQ(next->where, "held");
+  EXPECT_EQ(front_.pods(revision_), 0U);
+  one->answer(200, {});
+  prober_.remove(revision_);
+  front_.remove(revision_);
 }
 
 TEST_F(FrontGatewayTest, ARequestBehindOneThatGoesWithItsRevisionGoesToo) {
@@ -228,6 +361,16 @@ TEST_F(FrontGatewayTest, ARefusalInTheWordsOfGrpcIsOne) {
   EXPECT_FALSE(one->answer(200, {{"grpc-status", "14"}, {"Sluice-Error", "draining"}}));
   EXPECT_EQ(one->where, "b");
   EXPECT_TRUE(one->answer(200, {{"grpc-status", "14"}}));
+}
+
+TEST_F(FrontGatewayTest, ARefusalThatAnApplicationPassesOnIsItsAnswer) {
+  list("a");
+  list("b");
+  const auto one = request();
+  ASSERT_EQ(one->where, "a");
+
+  EXPECT_TRUE(one->answer(
+      503, {{"Sluice-Error", "draining"}, {std::string{http::kSluiceErrorFrom}, "application"}}));
 }
 
 TEST_F(FrontGatewayTest, AGrpcTimeoutBeyondAllTimeIsNone) {

@@ -97,6 +97,25 @@ TEST(ClusterObjects, FindsTheScalerOfAPrivateServiceByItsOwnerElseByItsLabel) {
   EXPECT_FALSE(selection_of({"shop", "x"}, kube::Service{}));
 }
 
+TEST(ClusterObjects, KeepsOfAPrivateServiceWhoseItIsAndWhereItIsReached) {
+  kube::Service service;
+  service.labels = {{"serving.knative.dev/revision", "cart-1"}};
+  service.cluster_ip = "10.2.0.1";
+  service.ports.resize(2);
+  service.ports[0].name = "http";
+  service.ports[0].port = 80;
+  service.ports[1].name = "http-usermetric";
+
+  EXPECT_EQ(private_service_of({"shop", "x"}, service),
+            (PrivateService{{"shop", "cart-1"}, "10.2.0.1", {{"http", 80}}}));
+
+  service.owner = {"RequestScaler", "cart", ""};
+  EXPECT_EQ(private_service_of({"shop", "x"}, service)->revision, (RevisionId{"shop", "cart"}));
+
+  service.cluster_ip = "None";
+  EXPECT_FALSE(private_service_of({"shop", "x"}, service));
+}
+
 TEST(ClusterObjects, KeepsOfASliceItsPortsAndAddresses) {
   kube::EndpointSlice slice;
   slice.address_type = "IPv6";
@@ -122,12 +141,15 @@ TEST(ClusterObjects, DialsNobodyByAHostName) {
 TEST(ClusterObjects, NamesAPodOfIPv6WithBrackets) {
   ClusterRevision revision{.id = {"shop", "cart"}, .spec = {}, .pods = {}};
   revision.pods = {{.name = "a", .ip = "2001:db8::1", .port = 8012, .fast_ready = false}};
+  revision.service = ServiceAddress{"2001:db8::2", 80, 443};
 
   const files::RevisionFile file = file_of(revision);
 
   ASSERT_EQ(file.pods.size(), 1U);
   EXPECT_EQ(file.pods[0].address->text(), "[2001:db8::1]:8012");
   EXPECT_FALSE(file.pods[0].fast_ready);
+  EXPECT_EQ(file.private_service->text(), "[2001:db8::2]:80");
+  EXPECT_EQ(file.private_service_tls_port, 443);
 }
 
 std::string knative(const std::string& containers, const std::string& more = "") {

@@ -83,11 +83,11 @@ TEST_F(ClusterPlatformTest, WithoutKnativeItsRevisionsAreNotAskedFor) {
   EXPECT_EQ(api_.count("GET", kRevisions), 0U);
 }
 
-TEST_F(ClusterPlatformTest, WithKnativeItsRevisionsAndTheirSlicesAreFollowedToo) {
+TEST_F(ClusterPlatformTest, WithKnativeItsRevisionsTheirSlicesAndServicesAreFollowedToo) {
   has_knative_ = true;
   start();
 
-  ASSERT_TRUE(followed(8));
+  ASSERT_TRUE(followed(9));
   EXPECT_EQ(api_.count("GET", kRevisions), 1U);
 }
 

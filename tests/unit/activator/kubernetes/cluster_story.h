@@ -9,8 +9,8 @@ namespace sluice::activator::testing {
 
 /// A cluster told in words. Changes read as `shop/cart 10.0.0.1:8012 10.0.0.2:8012?`, a pod that is
 /// not ready with a question mark, one that is terminating with a minus sign, one whose sidecar is
-/// not believed first with an exclamation mark; `-shop/cart`
-/// for what is gone, and `@10.1.0.1:8012` for the activators.
+/// not believed first with an exclamation mark; `by 10.2.0.1:80` for the private service;
+/// `-shop/cart` for what is gone, and `@10.1.0.1:8012` for the activators.
 class ClusterStory {
  public:
   ClusterStory& scaler(const std::string& name, ServingSpec spec = {}) {
@@ -72,6 +72,10 @@ class ClusterStory {
       if (!pod.fast_ready) text += "!";
     }
     for (const std::string& ip : revision.activators) text += " @" + ip;
+    if (const auto& service = revision.service) {
+      text += " by " + service->ip + ":" + std::to_string(service->port);
+      if (service->tls_port != 0) text += "," + std::to_string(service->tls_port);
+    }
     return text;
   }
 

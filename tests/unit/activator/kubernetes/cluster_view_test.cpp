@@ -252,6 +252,30 @@ TEST(ClusterView, LetsARequestScalerWinOverARevisionOfTheSameName) {
   EXPECT_EQ(changes.revisions[0].spec.port, 20'000);
 }
 
+TEST(ClusterView, TellsWhereAPrivateServiceIsReachedByThePortOfTheProtocol) {
+  ClusterStory story;
+  const RevisionId cart = ClusterStory::id("shop/cart");
+  story.view.set_knative(cart, {.h2c = true});
+  story.view.set_private_service({"shop", "s"},
+                                 {cart, "10.2.0.1", {{"http", 80}, {"http2", 81}, {"https", 443}}});
+  EXPECT_EQ(story.changes(), "shop/cart by 10.2.0.1:81,443");
+
+  story.view.set_private_service({"shop", "s"}, {cart, "10.2.0.1", {{"http", 80}}});
+  EXPECT_EQ(story.changes(), "shop/cart by 10.2.0.1:80");
+
+  story.view.drop_private_service({"shop", "s"});
+  EXPECT_EQ(story.changes(), "shop/cart");
+}
+
+TEST(ClusterView, TellsOfNoPrivateServiceWithoutThePort) {
+  ClusterStory story;
+  const RevisionId cart = ClusterStory::id("shop/cart");
+  story.scaler("shop/cart");
+  story.view.set_private_service({"shop", "b"}, {cart, "10.2.0.1", {{"https", 443}}});
+
+  EXPECT_EQ(story.changes(), "shop/cart");
+}
+
 ClusterSlice activator_slice(std::vector<SliceEndpoint> endpoints) {
   return {{}, {{"h2c", 8013}, {"http", 8012}}, std::move(endpoints)};
 }
