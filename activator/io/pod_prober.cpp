@@ -160,7 +160,7 @@ void PodProber::follow_service(Watch& watch) {
 
 // What its probes and requests took; it is made again when it is asked again.
 void PodProber::forget_service(Watch& watch) {
-  Watch::Service& service = *watch.service;
+  ProbedService& service = *watch.service;
   end_runs(watch, service.dest, clock_.now());
   if (std::exchange(service.known, false)) front_.forget_pod(watch.revision, {service.dest});
   leave(std::move(service.probed_in_clear));

@@ -52,7 +52,7 @@ std::unique_ptr<net::UpstreamPool> PodProber::know(RevisionHandle revision, Fron
 
 // Few revisions are ever reached so: what that takes is made with the first probe.
 net::UpstreamPool& PodProber::service_pool(Watch& watch) {
-  Watch::Service& service = *watch.service;
+  ProbedService& service = *watch.service;
   if (!std::exchange(service.known, true)) {
     const Place& place = watches_[index_of(watch.revision)];
     FrontPod known{.id = {service.dest}, .address = *place.service, .shared = true};

@@ -6,6 +6,14 @@
 
 namespace sluice::activator {
 
+/// The private Service of a revision.
+struct ProbedService {
+  std::string dest;
+  bool known = false;         ///< to the gateway
+  std::int32_t backends = 0;  ///< pods behind it while it takes the requests, else 0
+  std::unique_ptr<net::UpstreamPool> probed_in_clear;  ///< only where requests are encrypted
+};
+
 // The pods of one revision.
 struct PodProber::Watch {
   struct Pod {
@@ -14,13 +22,6 @@ struct PodProber::Watch {
     bool fast_ready = true;
     bool suspected = false;
     std::unique_ptr<net::UpstreamPool> probed_in_clear;  // only where requests are encrypted
-  };
-
-  struct Service {
-    std::string dest;
-    bool known = false;         // to the gateway
-    std::int32_t backends = 0;  // pods behind it while it takes the requests, else 0
-    std::unique_ptr<net::UpstreamPool> probed_in_clear;
   };
 
   Watch(RevisionHandle own, std::int32_t limit, const DestinationsSpec& spec)
@@ -34,7 +35,7 @@ struct PodProber::Watch {
   std::set<std::string, std::less<>> listed;     // of them, this activator's
   std::set<std::string, std::less<>> avoid;      // as told; may name pods that are not here
   bool whole = true;                             // all that are usable are listed
-  std::optional<Service> service;
+  std::optional<ProbedService> service;
   std::optional<TimePoint> due;
 };
 
