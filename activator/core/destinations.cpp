@@ -144,7 +144,7 @@ void Destinations::suspect_cluster_ip(TimePoint now) {
   }
   cluster_checking_ = true;
   cluster_silences_ = 0;
-  if (cluster_probe_ == 0) cluster_due_ = now;
+  cluster_due_ = now;
 }
 
 std::optional<Probe> Destinations::next_probe(TimePoint now) {
@@ -331,8 +331,7 @@ void Destinations::failed(Entry& entry, ProbeResult result, TimePoint now,
 void Destinations::cluster_probed(ProbeResult result, TimePoint now) {
   cluster_probe_ = 0;
   if (cluster_checking_) {
-    cluster_checked(result, now);
-    return;
+    return cluster_checked(result, now);
   }
   if (!wants_cluster_ip()) {
     return;
@@ -375,9 +374,7 @@ void Destinations::settle(TimePoint now, DestinationChanges& changes) {
   if (ready_ == 0 && cluster_healthy_) {
     leave_cluster_ip(now);
   }
-  if (cluster_checking_) {
-    // Its probe is due, or under way.
-  } else if (!wants_cluster_ip()) {
+  if (!cluster_checking_ && !wants_cluster_ip()) {
     cluster_due_.reset();
     cluster_failing_since_.reset();
   } else if (!cluster_due_ && cluster_probe_ == 0) {

@@ -200,9 +200,7 @@ void ClusterPlatform::follow_knative_places() {
       {.path = "/api/v1/services", .labels = std::string{kKnativePrivateLabels}, .fields = {}},
       [this](const kube::ObjectName& name, std::string_view json) {
         const auto service = kube::decode_service(json);
-        if (service) {
-          put_private_service(name, *service);
-        }
+        if (service) put_private_service(name, *service);
       },
       [this](const kube::ObjectName& name) { view_.drop_private_service(key_of(name)); }));
   for (const auto& places : knative_places_) places->start();

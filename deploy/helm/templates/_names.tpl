@@ -63,3 +63,13 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{- define "sluice.autoscalerAddress" -}}
 autoscaler.{{ include "sluice.namespace" . }}.svc.{{ .Values.clusterDomain }}:8081
 {{- end }}
+
+{{/* Namespace and labels of what the Prometheus operator reads; `labels` are those that choose it. */}}
+{{- define "sluice.monitorMetadata" -}}
+namespace: {{ include "sluice.namespace" .root }}
+labels:
+  {{- include "sluice.labels" (dict "root" .root "component" "monitoring") | nindent 2 }}
+  {{- with .labels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}

@@ -41,6 +41,12 @@ class Settings(ActivatorCase):
             self.assertEqual(status, 1, f'{name}={value}')
             self.assertIn(name, text)
 
+    def test_always_the_service_and_always_the_pod_is_refused(self):
+        status, text = self.complaint(SLUICE_MESH_COMPATIBILITY_MODE='enabled',
+                                      SLUICE_MESH_POD_ADDRESSABILITY='true')
+        self.assertEqual(status, 1)
+        self.assertIn('SLUICE_MESH_POD_ADDRESSABILITY', text)
+
     def test_outside_a_cluster_and_without_a_kubeconfig_the_ways_to_one_are_named(self):
         status, text = self.complaint(SLUICE_PLATFORM='kubernetes', HOME='/nonexistent', KUBECONFIG='',
                                       SLUICE_KUBECONFIG='', KUBERNETES_SERVICE_HOST='')

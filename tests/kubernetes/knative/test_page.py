@@ -169,7 +169,7 @@ class Page(KnativeCase):
         self.run_next(SHADOW)
         self.to_ours = self.ahead[0][1]
         self.run_next(SHADOW)
-        self.wait(lambda: self.metric('sluice_shadow_agreements_total') > FRESH // 4, 'the shadow agrees')
+        self.wait(lambda: self.metric('sluice_shadow_agreements_total') > FRESH, 'the shadow agrees')
         relayed = self.metric('sluice_autoscaler_stats_relayed_total')
         self.wait(lambda: self.metric('sluice_autoscaler_stats_relayed_total') > relayed, 'stats go on to Knative')
         # Without a difference the first of its lines finds nothing.

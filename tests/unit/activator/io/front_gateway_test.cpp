@@ -20,6 +20,7 @@ namespace {
 
 using net::ResponseVerdict;
 using testing::IdleOwner;
+using testing::kReady;
 
 class OneRoute final : public Router {
  public:
@@ -191,7 +192,7 @@ TEST_F(FrontGatewayTest, OtherPodsToAvoidSendNobodyToThoseThatStayAvoided) {
   std::vector<PlatformPod> pods;
   for (auto& sidecar : sidecars) {
     sidecar = std::make_unique<net::testing::ScriptedUpstream>(io_);
-    sidecar->play({{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nqueue"}});
+    sidecar->play({{kReady}});
     dests.push_back(sidecar->address().text());
     pods.push_back(ready(*sidecar));
   }
@@ -219,7 +220,7 @@ class HiddenPodsTest : public FrontGatewayTest {
     for (auto& pod : pods_) {
       pod.play({{"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"}});
     }
-    service_.play({{kQueue}});
+    service_.play({{kReady}});
     prober_.add(revision_, 1);
     prober_.set_service(revision_, service_.address());
   }
@@ -230,7 +231,13 @@ class HiddenPodsTest : public FrontGatewayTest {
     prober_.set_pods(revision_, all);
   }
 
-  static constexpr const char* kQueue = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nqueue";
+  // Runs on the one pod that there is.
+  std::unique_ptr<Noted> through_the_service() {
+    auto one = request();
+    show(1);
+    EXPECT_TRUE(until([&] { return one->where == service_dest_; }));
+    return one;
+  }
 
   std::array<net::testing::ScriptedUpstream, 2> pods_{net::testing::ScriptedUpstream{io_},
                                                       net::testing::ScriptedUpstream{io_}};
@@ -240,10 +247,8 @@ class HiddenPodsTest : public FrontGatewayTest {
 };
 
 TEST_F(HiddenPodsTest, RequestsGoToTheirServiceAsManyAtOnceAsTheyBear) {
-  const auto one = request();
+  const auto one = through_the_service();
   const auto other = request();
-  show(1);
-  ASSERT_TRUE(until([&] { return one->where == service_dest_; }));
   EXPECT_EQ(other->where, "held");
 
   show(2);
@@ -255,10 +260,8 @@ TEST_F(HiddenPodsTest, RequestsGoToTheirServiceAsManyAtOnceAsTheyBear) {
 }
 
 TEST_F(HiddenPodsTest, AnotherLimitCountsThereToo) {
-  const auto one = request();
+  const auto one = through_the_service();
   const auto other = request();
-  show(1);
-  ASSERT_TRUE(until([&] { return one->where == service_dest_; }));
 
   prober_.set_limit(revision_, 2);
 
@@ -268,9 +271,7 @@ TEST_F(HiddenPodsTest, AnotherLimitCountsThereToo) {
 }
 
 TEST_F(HiddenPodsTest, WhatTheServiceRefusesIsAskedOfItAgain) {
-  const auto one = request();
-  show(1);
-  ASSERT_TRUE(until([&] { return one->where == service_dest_; }));
+  const auto one = through_the_service();
 
   one->fail();
   EXPECT_EQ(one->where, "held");
@@ -283,10 +284,8 @@ TEST_F(HiddenPodsTest, WhatTheServiceRefusesIsAskedOfItAgain) {
 }
 
 TEST_F(HiddenPodsTest, APodThatCanBeReachedEndsThat) {
-  const auto one = request();
-  show(1);
-  ASSERT_TRUE(until([&] { return one->where == service_dest_; }));
-  pods_[1].play({{kQueue}});
+  const auto one = through_the_service();
+  pods_[1].play({{kReady}});
 
   show(2);
 
@@ -299,11 +298,9 @@ TEST_F(HiddenPodsTest, APodThatCanBeReachedEndsThat) {
 }
 
 TEST_F(HiddenPodsTest, AServiceThatAnswersNoMoreIsLeftForAPodThatDoes) {
-  const auto one = request();
-  show(1);
-  ASSERT_TRUE(until([&] { return one->where == service_dest_; }));
+  const auto one = through_the_service();
   service_.play({{"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"}});
-  pods_[0].play({{kQueue}});
+  pods_[0].play({{kReady}});
 
   one->fail();
   prober_.suspect(revision_, {service_dest_});
@@ -313,9 +310,7 @@ TEST_F(HiddenPodsTest, AServiceThatAnswersNoMoreIsLeftForAPodThatDoes) {
 }
 
 TEST_F(HiddenPodsTest, PodsThatReplaceAllOthersLeaveNoMomentWithoutAWay) {
-  const auto one = request();
-  show(1);
-  ASSERT_TRUE(until([&] { return one->where == service_dest_; }));
+  const auto one = through_the_service();
 
   const PlatformPod other = ready(pods_[1]);
   prober_.set_pods(revision_, {&other, 1});
@@ -325,9 +320,7 @@ TEST_F(HiddenPodsTest, PodsThatReplaceAllOthersLeaveNoMomentWithoutAWay) {
 }
 
 TEST_F(HiddenPodsTest, AServiceThatGoesTakesNoMore) {
-  const auto one = request();
-  show(1);
-  ASSERT_TRUE(until([&] { return one->where == service_dest_; }));
+  const auto one = through_the_service();
 
   prober_.set_service(revision_, std::nullopt);
 

@@ -10,9 +10,8 @@ namespace {
 
 using net::testing::ScriptedUpstream;
 using testing::IdleOwner;
+using testing::kReady;
 using testing::NoRoutes;
-
-constexpr const char* kReady = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nqueue";
 
 // No request is sent here.
 class NoTls final : public net::TlsSessions {
