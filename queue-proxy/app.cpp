@@ -39,7 +39,7 @@ App::App(Config config)
       stat_server_{config_.pod},
       metrics_server_{"queue-proxy",
                       [this](std::string& out) { telemetry_.write(out, gateway_.queue_load()); }},
-      admin_server_{[this](bool final) { drain(final); }},
+      admin_server_{config_.drain_callers, [this](DrainCall call) { on_drain_call(call); }},
       serving_tls_{config_.certs_dir, config_.tls, log_},
       serving_{io_, clock_, gateway_, serving_limits(config_)},
       admin_{io_, clock_, admin_server_, net::side_limits()},
@@ -48,6 +48,7 @@ App::App(Config config)
       signals_{io_},
       ticker_{io_},
       drain_timer_{io_},
+      bystander_timer_{io_},
       started_{clock_.now()},
       next_tick_{started_ + kReportPeriod} {
   for (const Problem& problem : gateway_.ignored().problems()) {
@@ -123,6 +124,32 @@ void App::tick() {
       next_tick_ += kReportPeriod;
     } while (next_tick_ <= now);
     tick();
+  });
+}
+
+void App::on_drain_call(DrainCall call) {
+  switch (call) {
+    case DrainCall::drain:
+      drain(true);
+      return;
+    case DrainCall::tentative:
+      drain(false);
+      return;
+    case DrainCall::bystander:
+      answer_bystanders();
+      return;
+  }
+}
+
+// Who waits while a drain runs is answered by its end.
+void App::answer_bystanders() {
+  const TimePoint now = clock_.now();
+  const auto next = admin_server_.release_bystanders(
+      now, [this](TimePoint arrived) { return drain_.bystander_due(arrived); });
+  if (!next) return;
+  bystander_timer_.expires_after(*next - now);
+  bystander_timer_.async_wait([this](const boost::system::error_code& ec) {
+    if (!ec) answer_bystanders();
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <array>
 #include <limits>
@@ -20,6 +21,8 @@ constexpr long kBreakerMax = kIntMax / 11;  // running and waiting together fit 
 constexpr Duration kHeaderTimeoutLeast = std::chrono::milliseconds{10};
 constexpr Duration kHeaderTimeoutMost = std::chrono::hours{1};
 constexpr Duration kDayLong = std::chrono::hours{24};
+
+constexpr std::size_t kNodeAddressesMost = 8;
 
 constexpr const char* kAdminName = "SLUICE_ADMIN_ADDRESS";
 constexpr const char* kAdminUsual = ":8022";
@@ -37,21 +40,41 @@ void read_addresses(EnvReader& reader, Config& config) {
   config.stats = reader.address_or("SLUICE_STATS_ADDRESS", ":9090");
 }
 
-// The peer's address is compared as text, so that the setting takes the form the kernel's has.
-std::string read_node_address(EnvReader& reader) {
-  const char* name = "SLUICE_NODE_ADDRESS";
-  const std::string value = reader.text(name, Need::optional);
-  if (value.empty()) return value;
+// The peer's address is compared as text, so that a setting takes the form a peer's has.
+std::optional<std::string> as_peer(const std::string& ip) {
+  constexpr std::string_view kMapped = "::ffff:";
   for (const int family : {AF_INET, AF_INET6}) {
     std::array<unsigned char, sizeof(in6_addr)> bytes{};
     std::array<char, INET6_ADDRSTRLEN> text{};
-    if (inet_pton(family, value.c_str(), bytes.data()) == 1 &&
+    if (inet_pton(family, ip.c_str(), bytes.data()) == 1 &&
         inet_ntop(family, bytes.data(), text.data(), text.size()) != nullptr) {
-      return text.data();
+      std::string_view shown{text.data()};
+      const bool mapped =
+          shown.starts_with(kMapped) && shown.find('.') != std::string_view::npos;
+      if (mapped) shown.remove_prefix(kMapped.size());
+      return std::string{shown};
     }
   }
-  reader.refuse(name, value, "the node's IP address");
-  return {};
+  return std::nullopt;
+}
+
+// One address, or those of both families with a comma, as status.hostIPs writes them.
+std::vector<std::string> read_node_addresses(EnvReader& reader) {
+  const char* name = "SLUICE_NODE_ADDRESS";
+  const std::string value = reader.text(name, Need::optional);
+  std::vector<std::string> addresses;
+  if (value.empty()) return addresses;
+  for (std::size_t at = 0; at <= value.size();) {
+    const std::size_t comma = std::min(value.find(',', at), value.size());
+    const auto address = as_peer(value.substr(at, comma - at));
+    if (!address || addresses.size() == kNodeAddressesMost) {
+      reader.refuse(name, value, "the node's IP address, or at most 8 of them with commas");
+      return {};
+    }
+    addresses.push_back(*address);
+    at = comma + 1;
+  }
+  return addresses;
 }
 
 void read_identity(EnvReader& reader, Config& config) {
@@ -61,7 +84,9 @@ void read_identity(EnvReader& reader, Config& config) {
   config.revision = reader.text("SERVING_REVISION", Need::required);
   config.pod = reader.text("SERVING_POD", Need::required);
   config.pod_ip = reader.text("SERVING_POD_IP", Need::required);
-  config.node_address = read_node_address(reader);
+  config.node_addresses = read_node_addresses(reader);
+  config.drain_callers = config.node_addresses;
+  if (auto own = as_peer(config.pod_ip)) config.drain_callers.push_back(std::move(*own));
   config.certs_dir = reader.find("SLUICE_CERTS_DIR").value_or("/var/lib/knative/certs");
   if (config.certs_dir.empty()) reader.refuse("SLUICE_CERTS_DIR", "", "a directory");
 }

@@ -74,7 +74,11 @@ struct Config {
   std::string revision;
   std::string pod;
   std::string pod_ip;
-  std::string node_address;  ///< may bypass the breaker by K-Kubelet-Probe, as loopback may
+  /// SLUICE_NODE_ADDRESS, as the kernel writes peers: what comes from there is the node's own, and
+  /// may bypass the breaker by K-Kubelet-Probe as loopback may.
+  std::vector<std::string> node_addresses;
+  /// The node's and the pod's own: who may start a drain by /wait-for-drain, beside loopback.
+  std::vector<std::string> drain_callers;
   std::string certs_dir;     ///< holds tls.crt and tls.key when there is TLS
   net::TlsSettings tls;
   std::string ignore_paths;        ///< SLUICE_IGNORE_PATHS, one a line: see ignore::Rules

@@ -19,6 +19,11 @@ void Drain::start_tentatively(TimePoint now) {
   tentative_until_ = now + kTentative;
 }
 
+std::optional<TimePoint> Drain::bystander_due(TimePoint arrived) const {
+  if (draining()) return std::nullopt;
+  return arrived + kTentative;
+}
+
 void Drain::arrived(TimePoint now) {
   // Once the quiet time has passed it stays passed: late requests are served, and extend nothing.
   if (quiet_until_ && now < *quiet_until_) quiet_until_ = now + quiet_;

@@ -19,6 +19,11 @@ class Drain {
   /// /wait-for-drain without SIGTERM: undone after one second unless `start` came meanwhile.
   void start_tentatively(TimePoint now);
 
+  /// When a call of /wait-for-drain that came `arrived` and may start nothing has its answer:
+  /// after a second, in which the SIGTERM that goes with it has come; nothing while a drain runs,
+  /// whose end is the answer.
+  [[nodiscard]] std::optional<TimePoint> bystander_due(TimePoint arrived) const;
+
   /// A request that is no probe arrived.
   void arrived(TimePoint now);
 

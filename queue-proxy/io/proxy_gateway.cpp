@@ -201,8 +201,9 @@ bool ProxyGateway::may_bypass(const net::Exchange& exchange) const {
   const http::RequestHead& head = exchange.request();
   if (head.fields.get(Known::k_kubelet_probe).empty()) return false;
   if (!head.fields.get(Known::k_proxy_request).empty()) return false;
+  const std::vector<std::string>& node = config_.node_addresses;
   return exchange.peer_is_local() ||
-         (!config_.node_address.empty() && exchange.peer_ip() == config_.node_address);
+         std::find(node.begin(), node.end(), exchange.peer_ip()) != node.end();
 }
 
 void ProxyGateway::answer_health(net::Exchange& exchange) {

@@ -1,5 +1,7 @@
 #include "queue-proxy/io/side_servers.h"
 
+#include <algorithm>
+
 namespace sluice::queue_proxy {
 namespace {
 
@@ -35,19 +37,44 @@ void AdminServer::begin(net::Exchange& exchange) {
     exchange.respond(not_found());
     return;
   }
-  waiting_.push_back(&exchange);
+  const DrainCall call = drain                 ? DrainCall::drain
+                         : may_start(exchange) ? DrainCall::tentative
+                                               : DrainCall::bystander;
+  waiting_.push_back({&exchange, call == DrainCall::bystander});
   exchange.hold();
-  asked_(drain);
+  asked_(call);
+}
+
+bool AdminServer::may_start(const net::Exchange& exchange) const {
+  return exchange.peer_is_local() ||
+         std::find(callers_.begin(), callers_.end(), exchange.peer_ip()) != callers_.end();
 }
 
 void AdminServer::end(net::Exchange& exchange, const net::Outcome& /*outcome*/) {
-  std::erase(waiting_, &exchange);
+  std::erase_if(waiting_, [&](const Waiting& each) { return each.exchange == &exchange; });
 }
 
 void AdminServer::release() {
-  const std::vector<net::Exchange*> waiting = std::move(waiting_);
+  const std::vector<Waiting> waiting = std::move(waiting_);
   waiting_.clear();
-  for (net::Exchange* exchange : waiting) exchange->respond(http::plain_response(200, ""));
+  for (const Waiting& each : waiting) each.exchange->respond(http::plain_response(200, ""));
+}
+
+std::optional<TimePoint> AdminServer::release_bystanders(TimePoint now, const Due& due) {
+  std::vector<net::Exchange*> answered;
+  std::optional<TimePoint> next;
+  for (const Waiting& each : waiting_) {
+    if (!each.bystander) continue;
+    const auto at = due(each.exchange->arrived());
+    if (!at) continue;
+    if (*at <= now) {
+      answered.push_back(each.exchange);
+    } else if (!next || *at < *next) {
+      next = at;
+    }
+  }
+  for (net::Exchange* exchange : answered) exchange->respond(http::plain_response(200, ""));
+  return next;
 }
 
 }  // namespace sluice::queue_proxy

@@ -2,8 +2,11 @@
 
 #include "common/net/own_gateway.h"
 #include "common/proto/stat_codec.h"
+#include "common/time/time_point.h"
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,12 +25,24 @@ class StatServer final : public net::OwnGateway {
   std::string body_;
 };
 
-/// `/wait-for-drain` and `/drain` (queue-proxy.md 11, 15.5).
+/// What a call at the administration port asks for.
+enum class DrainCall : std::uint8_t {
+  drain,      ///< /drain, from loopback only
+  tentative,  ///< /wait-for-drain of one who may start a drain
+  bystander,  ///< of anybody else: starts nothing and waits
+};
+
+/// `/wait-for-drain` and `/drain` (queue-proxy.md 11, 15.5, 15.24). The port answers every address
+/// that reaches the pod, so that a drain, which makes the pod unready, is started by the pod's own
+/// host only.
 class AdminServer final : public net::OwnGateway {
  public:
-  /// `asked` is called for each waiting caller; `final` says that /drain was asked for.
-  explicit AdminServer(std::function<void(bool final)> asked)
-      : OwnGateway{"queue-proxy"}, asked_{std::move(asked)} {}
+  using Asked = std::function<void(DrainCall call)>;
+
+  /// `callers`: the IP addresses that may start a drain beside loopback, as peers are written.
+  /// `asked` is called for each waiting caller.
+  AdminServer(std::vector<std::string> callers, Asked asked)
+      : OwnGateway{"queue-proxy"}, callers_{std::move(callers)}, asked_{std::move(asked)} {}
 
   void begin(net::Exchange& exchange) override;
   void end(net::Exchange& exchange, const net::Outcome& outcome) override;
@@ -35,9 +50,22 @@ class AdminServer final : public net::OwnGateway {
   /// The drain is over, or was undone: every caller gets its 200.
   void release();
 
+  /// Bystanders for whom `due` has come get their 200; returns when the next one's comes.
+  /// `due`: by when a bystander that came then is answered; nothing: not by time.
+  using Due = std::function<std::optional<TimePoint>(TimePoint arrived)>;
+  [[nodiscard]] std::optional<TimePoint> release_bystanders(TimePoint now, const Due& due);
+
  private:
-  std::function<void(bool)> asked_;
-  std::vector<net::Exchange*> waiting_;  // each leaves in end()
+  struct Waiting {
+    net::Exchange* exchange = nullptr;  // leaves in end()
+    bool bystander = false;
+  };
+
+  [[nodiscard]] bool may_start(const net::Exchange& exchange) const;
+
+  std::vector<std::string> callers_;
+  Asked asked_;
+  std::vector<Waiting> waiting_;
 };
 
 }  // namespace sluice::queue_proxy

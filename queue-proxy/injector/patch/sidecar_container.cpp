@@ -47,6 +47,8 @@ Json environment(const PodFacts& facts, const PodOwner& owner, const ReadinessCo
   list.push_back(variable_of_pod("SERVING_NAMESPACE", "metadata.namespace"));
   list.push_back(variable_of_pod("SERVING_POD", "metadata.name"));
   list.push_back(variable_of_pod("SERVING_POD_IP", "status.podIP"));
+  // The app's preStop, which kubelet sends from the node, may start a drain.
+  list.push_back(variable_of_pod("SLUICE_NODE_ADDRESS", "status.hostIP"));
   add("SERVING_SERVICE", owner.scaler ? owner.scaler->service : name);
   add("SERVING_CONFIGURATION", name);
   add("SERVING_REVISION", name);

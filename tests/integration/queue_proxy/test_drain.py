@@ -207,6 +207,71 @@ class Doors(DrainCase):
         self.assert_answer(fetch(f'{address}:{port}', '/drain'), 404, b'404 page not found\n')
         self.assert_answer(self.probe(proxy), 200, b'queue')
 
+    def reached_from_afar(self, host='0.0.0.0', **environment):
+        """A sidecar and its administration port by an address that is not loopback, or None."""
+        address = host_address()
+        if address is None:
+            return None, None  # a host without any other address has no stranger either
+        environment = {name: value.format(address=address) for name, value in environment.items()}
+        proxy = self.sidecar(SLUICE_ADMIN_ADDRESS=f'{host}:0', **environment)
+        return proxy, f"{address}:{proxy.admin.rsplit(':', 1)[1]}"
+
+    def test_a_stranger_starts_no_drain_and_is_answered_after_a_second(self):
+        proxy, admin = self.reached_from_afar(SLUICE_DRAIN_QUIET='60s')
+        if proxy is None:
+            return
+        for _ in range(3):
+            began = time.monotonic()
+            answers, thread = self.in_background(lambda: fetch(admin, '/wait-for-drain'))
+            while thread.is_alive():
+                self.assert_answer(self.probe(proxy), 200, b'queue')
+                thread.join(0.05)
+            self.assert_answer(answers[0], 200, b'')
+            self.assertGreater(time.monotonic() - began, 0.9)
+
+    def test_a_stranger_that_waits_while_a_drain_runs_is_answered_at_its_end(self):
+        # As a kubelet's preStop from an address that nobody named, and the SIGTERM right behind it.
+        gate = self.gate()
+        address = host_address()
+        if address is None:
+            return
+        proxy = self.sidecar(gate, SLUICE_ADMIN_ADDRESS='0.0.0.0:0', SLUICE_DRAIN_QUIET='100ms')
+        admin = f"{address}:{proxy.admin.rsplit(':', 1)[1]}"
+        _, reader = self.ask(proxy, request_bytes('GET', '/slow', 'app'))
+        eventually(lambda: gate.inside, 'the request reached the container')
+        early, early_thread = self.in_background(lambda: fetch(admin, '/wait-for-drain'))
+        proxy.terminate()
+        self.until_draining(proxy)
+        late, late_thread = self.in_background(lambda: fetch(admin, '/wait-for-drain'))
+        late_thread.join(1.5)
+        self.assertEqual((early, late), ([], []), 'answered while the drain ran')
+        gate.open()
+        self.assert_answer(reader.answer(), 200, b'ok')
+        for answers, thread in ((early, early_thread), (late, late_thread)):
+            thread.join(PATIENCE)
+            self.assert_answer(answers[0], 200, b'')
+        self.assert_ended(proxy)
+
+    def test_the_node_and_the_pod_itself_start_a_drain(self):
+        for variable in ('SLUICE_NODE_ADDRESS', 'SERVING_POD_IP'):
+            proxy, admin = self.reached_from_afar(**{variable: '{address}'})
+            if proxy is None:
+                return
+            answers, thread = self.in_background(lambda admin=admin: fetch(admin, '/wait-for-drain'))
+            self.until_draining(proxy)
+            thread.join(PATIENCE)
+            self.assert_answer(answers[0], 200, b'')
+            self.assert_answer(self.probe(proxy), 200, b'queue')
+
+    def test_a_node_of_both_families_is_known_by_either_through_a_socket_of_both(self):
+        proxy, admin = self.reached_from_afar('[::]', SLUICE_NODE_ADDRESS='2001:db8::7,{address}')
+        if proxy is None:
+            return
+        answers, thread = self.in_background(lambda: fetch(admin, '/wait-for-drain'))
+        self.until_draining(proxy)
+        thread.join(PATIENCE)
+        self.assert_answer(answers[0], 200, b'')
+
     def test_another_path_is_404(self):
         proxy = self.sidecar()
         self.assert_answer(fetch(proxy.admin, '/other'), 404, b'404 page not found\n')

@@ -84,6 +84,10 @@ TEST(Config, RefusesWrongValuesByName) {
            {"SERVING_LOGGING_CONFIG", R"({"level":"loud"})"},
            {"SERVING_LOGGING_LEVEL", "loud"},
            {"SLUICE_NODE_ADDRESS", "node-1"},
+           {"SLUICE_NODE_ADDRESS", "10.0.0.7,"},
+           {"SLUICE_NODE_ADDRESS", "10.0.0.7, 10.0.0.8"},
+           {"SLUICE_NODE_ADDRESS", "1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,"
+                                   "1.1.1.1"},
            {"SLUICE_QUEUE_DEPTH", "0"},
            {"SLUICE_THREADS", "0"},
            {"SLUICE_MAX_HEADERS", "3"},
@@ -167,10 +171,25 @@ TEST(Config, OpensATlsListenerOnlyWhenItsPortIsGiven) {
   EXPECT_EQ(config->serving_tls->text(), ":8112");
 }
 
-TEST(Config, WritesTheNodesAddressAsTheKernelDoes) {
-  EXPECT_EQ(with("SLUICE_NODE_ADDRESS", "2001:DB8:0::1")->node_address, "2001:db8::1");
-  EXPECT_EQ(with("SLUICE_NODE_ADDRESS", "10.0.0.7")->node_address, "10.0.0.7");
-  EXPECT_EQ(with("SLUICE_NODE_ADDRESS", "")->node_address, "");
+TEST(Config, WritesTheNodesAddressesAsPeersAreWritten) {
+  using Addresses = std::vector<std::string>;
+  EXPECT_EQ(with("SLUICE_NODE_ADDRESS", "2001:DB8:0::1")->node_addresses,
+            Addresses{"2001:db8::1"});
+  EXPECT_EQ(with("SLUICE_NODE_ADDRESS", "::ffff:10.0.0.7")->node_addresses, Addresses{"10.0.0.7"});
+  EXPECT_EQ(with("SLUICE_NODE_ADDRESS", "10.0.0.7,2001:db8::7")->node_addresses,
+            (Addresses{"10.0.0.7", "2001:db8::7"}));
+  EXPECT_TRUE(with("SLUICE_NODE_ADDRESS", "")->node_addresses.empty());
+}
+
+TEST(Config, LetsThePodItselfAndItsNodeStartADrain) {
+  using Addresses = std::vector<std::string>;
+  auto variables = usual();
+  variables["SERVING_POD_IP"] = "FD00:0::5";
+  variables["SLUICE_NODE_ADDRESS"] = "10.0.0.7";
+  EXPECT_EQ(read(variables)->drain_callers, (Addresses{"10.0.0.7", "fd00::5"}));
+
+  EXPECT_TRUE(with("SERVING_POD_IP", "")->drain_callers.empty());
+  EXPECT_TRUE(with("SERVING_POD_IP", "not an address")->drain_callers.empty());
 }
 
 TEST(Config, TakesItsLogLevelFromTheVariableOrTheJson) {

@@ -105,6 +105,7 @@ TEST(Injection, KnowsThePodByTheDownwardApi) {
   EXPECT_EQ(variables["SERVING_NAMESPACE"], "<metadata.namespace>");
   EXPECT_EQ(variables["SERVING_POD"], "<metadata.name>");
   EXPECT_EQ(variables["SERVING_POD_IP"], "<status.podIP>");
+  EXPECT_EQ(variables["SLUICE_NODE_ADDRESS"], "<status.hostIP>");
   EXPECT_EQ(variables["SERVING_REVISION"], "shop");
 }
 
