@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <optional>
 
 namespace sluice::log {
 
@@ -55,6 +56,25 @@ std::int64_t content_length(const http::RequestHead& head) {
       return -1;
   }
   return -1;
+}
+
+// What stands in quotes, in one of Go's two kinds and without escapes; nothing: it is no such text.
+std::optional<std::string_view> unquoted(std::string_view text) {
+  if (text.size() < 3 || text.front() != text.back()) return std::nullopt;
+  if (text.front() != '"' && text.front() != '`') return std::nullopt;
+  text = text.substr(1, text.size() - 2);
+  if (text.find_first_of("\"`\\") != std::string_view::npos) return std::nullopt;
+  return text;
+}
+
+// Passes over `word` and what parts it from the next one.
+bool take_word(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word) || text.size() == word.size() ||
+      kSpaces.find(text[word.size()]) == std::string_view::npos) {
+    return false;
+  }
+  text = trimmed(text.substr(word.size()));
+  return true;
 }
 
 std::string_view query_of(std::string_view target) {
@@ -131,10 +151,13 @@ bool RequestLog::add_action(std::string_view action, bool json) {
   }};
   std::string_view path = trimmed(action);
   Escape escape = json ? Escape::json : Escape::none;
-  if (path.starts_with("js") && path.find_first_of(kSpaces) == 2) {
-    path = trimmed(path.substr(3));
+  if (take_word(path, "js")) {
     if (!json) escape = Escape::js;
+    if (path.size() > 1 && path.front() == '(' && path.back() == ')') {
+      path = trimmed(path.substr(1, path.size() - 2));
+    }
   }
+  if (add_header(path, escape)) return true;
   for (const Name& name : kNames) {
     if (path != name.path) continue;
     segments_.push_back({name.field, escape, {}});
@@ -143,8 +166,40 @@ bool RequestLog::add_action(std::string_view action, bool json) {
   const std::string_view shown = action.substr(0, 80);
   const bool simple = path.find_first_of(" |()\"") == std::string_view::npos && !path.empty();
   warning_ = "the request log template's action '{{" + std::string{shown} + "}}' " +
-             (simple ? "names no field we know" : "is more than a field, or js and a field");
+             (simple ? "names no field we know" : "is more than a field, a header, or js and one of them");
   return false;
+}
+
+bool RequestLog::add_header(std::string_view path, Escape escape) {
+  Field field = Field::header;
+  if (take_word(path, "index")) {
+    field = Field::headers;
+    if (!take_word(path, ".Request.Header")) return false;
+  } else if (!take_word(path, ".Request.Header.Get")) {
+    return false;
+  }
+  const auto name = unquoted(path);
+  if (!name) return false;
+  segments_.push_back({field, escape, std::string{*name}});
+  return true;
+}
+
+// As Go prints a list. Host is none of a request's headers there.
+void RequestLog::append_headers(std::string& out, const http::FieldList& fields,
+                                const Segment& segment) {
+  const bool all = segment.field == Field::headers;
+  const bool host = http::equals_ignoring_case(segment.text, "host");
+  if (all) out.push_back('[');
+  bool first = true;
+  for (std::size_t i = 0; i < fields.size() && !host; ++i) {
+    const http::Field field = fields.at(i);
+    if (!http::equals_ignoring_case(field.name, segment.text)) continue;
+    if (!first) out.push_back(' ');
+    append_escaped(out, field.value, segment.escape);
+    if (!all) return;
+    first = false;
+  }
+  if (all) out.push_back(']');
 }
 
 void RequestLog::append_escaped(std::string& out, std::string_view text, Escape escape) {
@@ -166,6 +221,10 @@ void RequestLog::append(std::string& out, const LoggedRequest& request) const {
     switch (segment.field) {
       case Field::literal:
         out.append(segment.text);
+        break;
+      case Field::header:
+      case Field::headers:
+        append_headers(out, request.head.fields, segment);
         break;
       case Field::proto_major:
         append_number(out, request.head.version_major);
@@ -251,6 +310,8 @@ std::string_view RequestLog::text_of(Field field, const LoggedRequest& request) 
     case Field::revision_pod_ip:
       return request.revision.pod_ip;
     case Field::literal:
+    case Field::header:
+    case Field::headers:
     case Field::path:
     case Field::proto_major:
     case Field::proto_minor:

@@ -35,8 +35,10 @@ struct LoggedRequest {
 [[nodiscard]] std::string_view trace_id(const http::FieldList& fields);
 
 /// The template of a request log, cut into pieces once so that a line is only put together
-/// (queue-proxy.md 12 and 15.11). It knows literal text, `{{.Path.To.Field}}` and
-/// `{{js .Path.To.Field}}`; with anything else it writes the default line and says so in `warning`.
+/// (queue-proxy.md 12, 15.11 and 15.20). It knows literal text, `{{.Path.To.Field}}`,
+/// `{{.Request.Header.Get "Name"}}` (the first value), `{{index .Request.Header "Name"}}` (all of
+/// them, in brackets) and `{{js ...}}` of each; with anything else it writes the default line and
+/// says so in `warning`.
 class RequestLog {
  public:
   /// The reference's default. Its lines differ from what the reference makes of it where that would
@@ -57,6 +59,8 @@ class RequestLog {
  private:
   enum class Field : std::uint8_t {
     literal,
+    header,   // its first value
+    headers,  // all values
     method,
     url,
     path,
@@ -86,16 +90,19 @@ class RequestLog {
   struct Segment {
     Field field = Field::literal;
     Escape escape = Escape::none;
-    std::string text;  // of a literal
+    std::string text;  // of a literal, or the name of a header
   };
 
   struct Name;
 
   [[nodiscard]] bool compile(std::string_view text, bool json);
   [[nodiscard]] bool add_action(std::string_view action, bool json);
+  [[nodiscard]] bool add_header(std::string_view path, Escape escape);
   void add_literal(std::string_view text);
   static void append_escaped(std::string& out, std::string_view text, Escape escape);
   static void append_path(std::string& out, std::string_view target, Escape escape);
+  static void append_headers(std::string& out, const http::FieldList& fields,
+                             const Segment& segment);
   [[nodiscard]] static std::string_view text_of(Field field, const LoggedRequest& request);
 
   std::vector<Segment> segments_;

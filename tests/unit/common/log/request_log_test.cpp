@@ -96,6 +96,42 @@ TEST(RequestLog, EscapesWhereTheTemplateAsksForIt) {
   EXPECT_EQ(Request{}.log("{{js .Response.Code}}{{js .Revision.Name}}"), "201rev\n");
 }
 
+TEST(RequestLog, KnowsHeadersByTheTwoWaysOfKnativesTemplates) {
+  Request request;
+  request.head().fields.add("X-B3-TraceId", "b3");
+  request.head().fields.add("X-Many", "one");
+  request.head().fields.add("x-many", "two");
+
+  EXPECT_EQ(request.log(R"({{.Request.Header.Get "X-B3-Traceid"}})"), "b3\n");
+  EXPECT_EQ(request.log(R"({{.Request.Header.Get "X-Many"}})"), "one\n");
+  EXPECT_EQ(request.log(R"([{{.Request.Header.Get "X-None"}}])"), "[]\n");
+  EXPECT_EQ(request.log(R"({{index .Request.Header "X-B3-Traceid"}})"), "[b3]\n");
+  EXPECT_EQ(request.log(R"({{ index  .Request.Header `X-Many` }})"), "[one two]\n");
+  EXPECT_EQ(request.log(R"({{index .Request.Header "X-None"}})"), "[]\n");
+  // Go's server keeps Host apart from the headers.
+  EXPECT_EQ(request.log(R"({{index .Request.Header "Host"}})"), "[]\n");
+}
+
+TEST(RequestLog, EscapesHeadersWhereTheTemplateAsksForIt) {
+  Request request;
+  request.head().fields.add("X-Quoted", "a\"b");
+
+  EXPECT_EQ(request.log(R"({{js (.Request.Header.Get "X-Quoted")}})"), "a\\\"b\n");
+  EXPECT_EQ(request.log(R"({{js (index .Request.Header "X-Quoted")}})"), "[a\\\"b]\n");
+}
+
+TEST(RequestLog, WritesTheDefaultLineForOtherUsesOfHeaders) {
+  for (const char* text :
+       {R"({{index .Request.Header}})", R"({{index .Request.Header "A" 0}})",
+        R"({{index .Request.Header A}})", R"({{.Request.Header.Get}})",
+        R"({{.Request.Header.Get "A" "B"}})", R"({{.Request.Header.Get "A}})",
+        R"({{.Request.Header.Values "A"}})", R"({{index .Response "A"}})",
+        R"({{.Request.Header.Get "a\"b"}})", R"({{.Request.Header.Get ""}})",
+        R"({{js (.Request.Header.Get "A"}})"}) {
+    EXPECT_NE(warning(text), "") << text;
+  }
+}
+
 TEST(RequestLog, KnowsTheLengthOfABody) {
   Request request;
   request.head().framing = http::Framing::none;
@@ -126,8 +162,8 @@ TEST(RequestLog, IsOffWithoutATemplate) {
 TEST(RequestLog, KeepsServingTheDefaultLineWhenTheTemplateIsNotUnderstood) {
   const std::string usual = Request{}.log(RequestLog::kDefaultTemplate);
   for (const char* text :
-       {"{{}}", "{{.Request.Something}}", "{{.Request.Method", "{{index .Request.Header \"X\"}}",
-        "{{.Request.Header.Get \"X\"}}", "{{if .TraceID}}x{{end}}", "{{.TraceID | js}}",
+       {"{{}}", "{{.Request.Something}}", "{{.Request.Method", "{{index .Request.Header}}",
+        "{{.Request.Header.Values \"X\"}}", "{{if .TraceID}}x{{end}}", "{{.TraceID | js}}",
         "{{- .TraceID -}}", "{{/* note */}}", "{{jsx .TraceID}}", "{{js}}", "{{js .Nothing}}",
         "ok {{.Response.Code}} {{range .X}}"}) {
     EXPECT_EQ(Request{}.log(text), usual) << text;
