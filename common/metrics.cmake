@@ -1,6 +1,7 @@
 # Prometheus' text format, histograms that cost an addition per value, and who serves them.
 sluice_library(metrics CORE SOURCES metrics/exposition.cpp
-  HEADERS metrics/exposition.h metrics/histogram.h DEPS sluice::base)
+  HEADERS metrics/exposition.h metrics/histogram.h metrics/millisecond_histogram.h
+  DEPS sluice::base sluice::time_core)
 sluice_library(metrics_server SOURCES metrics/metrics_server.cpp metrics/process_facts.cpp
   HEADERS metrics/metrics_server.h metrics/process_facts.h net/own_gateway.h
   DEPS sluice::metrics sluice::net)

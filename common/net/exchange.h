@@ -25,6 +25,9 @@ struct Timeouts {
   std::optional<Duration> max;
   std::optional<Duration> response_start;
   std::optional<Duration> idle;
+  /// `max` bounds the time to the response's first byte only, and after an upgrade that of the
+  /// service is its first one: the 101 counts for neither `max` nor `response_start` (15.19).
+  bool until_first_byte = false;
 };
 
 /// Which timer fired: one of those, or the server's own for a head or a body that does not come.

@@ -13,13 +13,16 @@ void ExchangeTimers::begin(TimePoint arrived) {
   arrived_ = last_move_ = arrived;
 }
 
-ExchangeTimers::Due ExchangeTimers::next(bool answered) const {
+// A 1xx starts the response, but bounds nothing: one that only says 100 must still end.
+ExchangeTimers::Due ExchangeTimers::next(Sent sent) const {
   Due due;
   const auto consider = [&due](TimePoint at, Timer timer) {
     if (at < due.at) due = {at, timer};
   };
-  if (timeouts_.max) consider(arrived_ + *timeouts_.max, Timer::max);
-  if (timeouts_.response_start && !answered) {
+  if (timeouts_.max && !(timeouts_.until_first_byte && sent == Sent::response)) {
+    consider(arrived_ + *timeouts_.max, Timer::max);
+  }
+  if (timeouts_.response_start && sent == Sent::nothing) {
     consider(arrived_ + *timeouts_.response_start, Timer::response_start);
   }
   if (timeouts_.idle) consider(last_move_ + *timeouts_.idle, Timer::idle);

@@ -13,6 +13,10 @@ class ExchangeTimers {
     Timer timer = Timer::none;
   };
 
+  /// How far the response has come: nothing of it, a 1xx of it, or a byte of the final one went to
+  /// the client.
+  enum class Sent : std::uint8_t { nothing, interim, response };
+
   /// A new request, `arrived` then; all timers off.
   void begin(TimePoint arrived);
 
@@ -24,8 +28,11 @@ class ExchangeTimers {
   /// Whether `moved` is worth a look at the clock.
   [[nodiscard]] bool watch_idle() const { return timeouts_.idle.has_value(); }
 
-  /// The earliest timer. `answered`: some byte of a response went out, so the response did start.
-  [[nodiscard]] Due next(bool answered) const;
+  /// Whether a tunnel's first byte is the service's own.
+  [[nodiscard]] bool until_first_byte() const { return timeouts_.until_first_byte; }
+
+  /// The earliest timer.
+  [[nodiscard]] Due next(Sent sent) const;
 
   /// The 504 for a timer that fired before the first byte.
   [[nodiscard]] http::OwnResponse response(Timer timer, const Gateway& gateway) const;

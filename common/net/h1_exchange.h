@@ -153,6 +153,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   void close();
   void release_if_done();
 
+  [[nodiscard]] ExchangeTimers::Sent sent() const;
   [[nodiscard]] Due next_due() const;
   void arm_timer();
   void on_timer();

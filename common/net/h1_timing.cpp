@@ -8,6 +8,15 @@
 namespace sluice::net {
 using boost::system::error_code;
 
+ExchangeTimers::Sent H1Exchange::sent() const {
+  using Sent = ExchangeTimers::Sent;
+  if (phase_ == Phase::tunnel && timers_.until_first_byte() && traffic_.response_bytes == 0) {
+    return Sent::nothing;
+  }
+  if (response_begun_) return Sent::response;
+  return interim_sent_ ? Sent::interim : Sent::nothing;
+}
+
 H1Exchange::Due H1Exchange::next_due() const {
   Due due;
   const auto consider = [&due](TimePoint at, Wake wake) {
@@ -25,7 +34,7 @@ H1Exchange::Due H1Exchange::next_due() const {
     }
     consider(peer_check_at_, Wake::peer);
     consider(expect_due_, Wake::expect);
-    const ExchangeTimers::Due request = timers_.next(response_begun_ || interim_sent_);
+    const ExchangeTimers::Due request = timers_.next(sent());
     if (request.at < due.at) due = {request.at, Wake::request, request.timer};
   }
   return due;

@@ -121,7 +121,10 @@ ExchangeTimers::Due H2Stream::next_due() const {
   if (!begun_) {
     return {linger_due_ == TimePoint{} ? TimePoint::max() : linger_due_, Timer::none};
   }
-  return timers_.next(response_begun_ || interim_sent_);
+  using Sent = ExchangeTimers::Sent;
+  return timers_.next(response_begun_ ? Sent::response
+                      : interim_sent_ ? Sent::interim
+                                      : Sent::nothing);
 }
 
 }  // namespace sluice::net

@@ -15,6 +15,10 @@ using nlohmann::json;
 using Need = EnvReader::Need;
 
 constexpr const char* kVariable = "OBSERVABILITY_CONFIG";
+constexpr const char* kOlderMetrics = "SERVING_REQUEST_METRICS_BACKEND";
+constexpr const char* kOlderLog = "SERVING_ENABLE_REQUEST_LOG";
+constexpr const char* kOlderTemplate = "SERVING_REQUEST_LOG_TEMPLATE";
+constexpr const char* kOlderTracing = "TRACING_CONFIG_BACKEND";
 constexpr std::size_t kJsonMax = 64 * 1024;
 constexpr std::size_t kTemplateMax = 16 * 1024;
 constexpr std::array<std::string_view, 4> kMetrics{"none", "prometheus", "grpc", "http/protobuf"};
@@ -150,6 +154,44 @@ std::optional<std::string> read_json(EnvReader& reader, const std::string& usual
   return listener;
 }
 
+KnativeContract recognised(const EnvReader& reader) {
+  const bool older = !reader.find(kVariable) && (reader.find(kOlderMetrics) ||
+                                                 reader.find(kOlderLog) || reader.find(kOlderTracing));
+  return older ? KnativeContract::older : KnativeContract::current;
+}
+
+void read_older_log(EnvReader& reader, ObservabilityConfig& config) {
+  const bool wanted = reader.boolean_or(kOlderLog, false);
+  const std::string log = reader.text(kOlderTemplate, Need::optional);
+  if (log.size() > kTemplateMax) reader.refuse(kOlderTemplate, log, "at most 16 KiB");
+  config.probes_logged = reader.boolean_or("SERVING_ENABLE_PROBE_REQUEST_LOG", false);
+  if (!wanted) return;
+  config.request_log = log;
+  if (log.empty()) {
+    config.warnings.push_back(std::string{"there is no request log: "} + kOlderTemplate +
+                              " is empty");
+  }
+}
+
+// Only Prometheus asks us; where another backend was sent the numbers, no port was open either.
+std::optional<std::string> read_older(EnvReader& reader, const std::string& usual,
+                                      ObservabilityConfig& config) {
+  read_older_log(reader, config);
+  reader.integer_or("SERVING_REQUEST_METRICS_REPORTING_PERIOD_SECONDS", 0, {0, 86'400});
+  const std::string tracing = reader.text(kOlderTracing, Need::optional);
+  if (!tracing.empty() && tracing != "none") {
+    config.warnings.push_back("traces are not exported by " + tracing +
+                              " yet; trace context is passed on");
+  }
+  const std::string backend = reader.text(kOlderMetrics, Need::optional);
+  if (backend == "prometheus") return usual;
+  if (!backend.empty() && backend != "none") {
+    config.warnings.push_back("metrics are not exported by " + backend + " yet; set " +
+                              kOlderMetrics + " to prometheus and scrape them");
+  }
+  return std::nullopt;
+}
+
 void refuse_metrics_tls(EnvReader& reader) {
   const std::string certificate = reader.text("METRICS_PROMETHEUS_TLS_CERT", Need::optional);
   const std::string key = reader.text("METRICS_PROMETHEUS_TLS_KEY", Need::optional);
@@ -199,7 +241,10 @@ void override_address(EnvReader& reader, net::Address& address) {
 
 ObservabilityConfig read_observability(EnvReader& reader, const std::string& usual) {
   ObservabilityConfig config;
-  const auto listener = read_json(reader, usual, config);
+  config.contract = recognised(reader);
+  const auto listener = config.contract == KnativeContract::older
+                            ? read_older(reader, usual, config)
+                            : read_json(reader, usual, config);
   config.service_name = reader.text("OTEL_SERVICE_NAME", Need::optional);
   refuse_metrics_tls(reader);
   const auto own = reader.find("SLUICE_METRICS_ADDRESS");

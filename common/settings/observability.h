@@ -2,6 +2,7 @@
 
 #include "common/net/address.h"
 #include "common/settings/env_reader.h"
+#include "common/settings/knative_contract.h"
 
 #include <optional>
 #include <string>
@@ -9,8 +10,13 @@
 
 namespace sluice::settings {
 
-/// What a program tells about its requests (queue-proxy.md 3, 12, 15.10 and 15.18).
+/// What a program tells about its requests (queue-proxy.md 3, 12, 15.10, 15.18 and 15.19).
 struct ObservabilityConfig {
+  /// Whose variables these are: `older` where one of SERVING_REQUEST_METRICS_BACKEND,
+  /// SERVING_ENABLE_REQUEST_LOG and TRACING_CONFIG_BACKEND is set, be it to nothing, and
+  /// OBSERVABILITY_CONFIG is not.
+  KnativeContract contract = KnativeContract::current;
+
   /// Where Prometheus metrics are served; absent: they are not.
   std::optional<net::Address> metrics;
 
@@ -27,9 +33,11 @@ struct ObservabilityConfig {
   std::vector<std::string> warnings;
 };
 
-/// Reads OBSERVABILITY_CONFIG (JSON, at most 64 KiB), SLUICE_METRICS_ADDRESS (empty: no metrics),
-/// METRICS_PROMETHEUS_* and OTEL_SERVICE_NAME. `usual`: where metrics are served when nothing is
-/// said. Complaints go to `reader`.
+/// Reads OBSERVABILITY_CONFIG (JSON, at most 64 KiB) or, where an older Knative set the
+/// environment, SERVING_ENABLE_REQUEST_LOG, SERVING_REQUEST_LOG_TEMPLATE (at most 16 KiB),
+/// SERVING_ENABLE_PROBE_REQUEST_LOG, SERVING_REQUEST_METRICS_* and TRACING_CONFIG_BACKEND; and
+/// SLUICE_METRICS_ADDRESS (empty: no metrics), METRICS_PROMETHEUS_* and OTEL_SERVICE_NAME. `usual`:
+/// where metrics are served when nothing is said. Complaints go to `reader`.
 [[nodiscard]] ObservabilityConfig read_observability(EnvReader& reader, const std::string& usual);
 
 }  // namespace sluice::settings

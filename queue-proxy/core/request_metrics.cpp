@@ -186,9 +186,20 @@ void RequestMetrics::write(std::string& out, const std::optional<QueueLoad>& que
   Exposition text{out};
   write_identity(text);
   write_app(text);
-  write_queue(text, queue);
+  if (queue) {
+    text.family("kn_serving_queue_depth", MetricType::gauge,
+                "Requests in the container and waiting for a slot.");
+    text.value({}, static_cast<double>(queue->running + queue->waiting));
+  }
   write_server(text);
   write_client(text);
+  write_own(out, queue);
+}
+
+void RequestMetrics::write_own(std::string& out, const std::optional<QueueLoad>& queue) const {
+  Exposition text{out};
+  write_build(text);
+  write_queue(text, queue);
   write_responses(text);
 }
 
@@ -204,6 +215,9 @@ void RequestMetrics::write_identity(Exposition& text) const {
                          {"service_name", identity_.service_name},
                          {"service_version", identity_.version}}),
              1);
+}
+
+void RequestMetrics::write_build(Exposition& text) const {
   text.family("sluice_build_info", MetricType::gauge,
               "Version of this program, and what it serves.");
   text.count(label_text({{"version", identity_.version}, {"revision", identity_.revision}}), 1);
@@ -223,9 +237,6 @@ void RequestMetrics::write_app(Exposition& text) const {
 
 void RequestMetrics::write_queue(Exposition& text, const std::optional<QueueLoad>& queue) const {
   if (!queue) return;
-  text.family("kn_serving_queue_depth", MetricType::gauge,
-              "Requests in the container and waiting for a slot.");
-  text.value({}, static_cast<double>(queue->running + queue->waiting));
   text.family("sluice_queue_waiting", MetricType::gauge, "Requests waiting for a slot.");
   text.value({}, static_cast<double>(queue->waiting));
   text.family("sluice_queue_capacity", MetricType::gauge, "Requests the container gets at once.");

@@ -58,6 +58,9 @@ class RequestMetrics {
   /// All families as text. `queue`: absent without a breaker.
   void write(std::string& out, const std::optional<QueueLoad>& queue) const;
 
+  /// Only those named sluice_*, where others stand for the reference's (OlderMetrics).
+  void write_own(std::string& out, const std::optional<QueueLoad>& queue) const;
+
  private:
   struct ClientSeries;
   struct Series;
@@ -89,6 +92,7 @@ class RequestMetrics {
   void write_queue(metrics::Exposition& text, const std::optional<QueueLoad>& queue) const;
   void write_responses(metrics::Exposition& text) const;
   void write_identity(metrics::Exposition& text) const;
+  void write_build(metrics::Exposition& text) const;
 
   MetricsIdentity identity_;
   std::array<std::uint8_t, 600> slots_{};         // by status; 0 = not seen

@@ -14,4 +14,11 @@ namespace sluice::queue_proxy {
   return default_route == "true" ? "kn:undefined" : tag;
 }
 
+/// The same as a Knative before OBSERVABILITY_CONFIG writes it.
+[[nodiscard]] constexpr std::string_view older_route_tag(std::string_view route) {
+  if (route == "kn:disabled") return "DISABLED";
+  if (route == "kn:default") return "DEFAULT";
+  return route == "kn:undefined" ? "UNDEFINED" : route;
+}
+
 }  // namespace sluice::queue_proxy

@@ -187,7 +187,8 @@ void ProxyGateway::begin(net::Exchange& exchange) {
     exchange.respond(http::response_for(Error::bad_request, {}, "field=K-Original-Host"));
     return;
   }
-  exchange.set_timeouts({config_.timeout, config_.response_start, config_.idle});
+  const bool older = config_.observability.contract == settings::KnativeContract::older;
+  exchange.set_timeouts({config_.timeout, config_.response_start, config_.idle, older});
   if (state.bypass) {
     send(exchange);
   } else {

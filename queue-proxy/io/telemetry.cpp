@@ -56,7 +56,12 @@ Telemetry::Telemetry(boost::asio::io_context& io, const Config& config, const lo
       sink_{io, STDOUT_FILENO, log},
       started_{to_seconds(now.time_since_epoch())},
       probes_logged_{config.observability.probes_logged} {
-  if (config.observability.metrics) metrics_.emplace(identity_of(config));
+  if (config.observability.metrics) {
+    metrics_.emplace(identity_of(config));
+    if (config.observability.contract == settings::KnativeContract::older) {
+      older_metrics_.emplace(identity_of(config));
+    }
+  }
   for (const std::string& warning : config.observability.warnings) {
     log_.write(log::Severity::warning, warning);
   }
@@ -76,6 +81,7 @@ void Telemetry::leave(RequestRecord record, TimePoint now) {
     record.route = route_tag(fields.get(Known::knative_serving_tag),
                              fields.get(Known::knative_serving_default_route));
     metrics_->leave(record);
+    if (older_metrics_) older_metrics_->leave(record);
   }
   if (request_log_.enabled()) append_line(record);
   if (record.status >= 500 && record.cause != Cause::none) tell_failure(record, now);
@@ -128,7 +134,12 @@ void Telemetry::tell_failure(const RequestRecord& record, TimePoint now) {
 
 void Telemetry::write(std::string& out, const std::optional<QueueLoad>& queue) const {
   if (!metrics_) return;
-  metrics_->write(out, queue);
+  if (older_metrics_) {
+    older_metrics_->write(out, queue);
+    metrics_->write_own(out, queue);
+  } else {
+    metrics_->write(out, queue);
+  }
   metrics::Exposition text{out};
   text.family("sluice_request_log_dropped_total", metrics::MetricType::counter,
               "Lines of the request log lost because nobody read them.");

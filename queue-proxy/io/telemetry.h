@@ -4,6 +4,7 @@
 #include "common/log/request_log.h"
 #include "common/log/request_log_sink.h"
 #include "queue-proxy/config.h"
+#include "queue-proxy/core/older_metrics.h"
 #include "queue-proxy/core/request_metrics.h"
 
 #include <optional>
@@ -39,6 +40,7 @@ class Telemetry {
 
   const log::Logger& log_;
   std::optional<RequestMetrics> metrics_;
+  std::optional<OlderMetrics> older_metrics_;  // where the Knative around us has those names
   log::LoggedRevision logged_;
   log::RequestLog request_log_;
   log::RequestLogSink sink_;

@@ -220,6 +220,40 @@ TEST_F(TunnelTest, OnlyWaitsForOtherProtocols) {
   EXPECT_EQ(client.seen(), "goes on");
 }
 
+// What a client sends is no answer of the service's, and neither is the 101.
+TEST_F(TunnelTest, WaitsForTheServicesFirstByteWhereTimersAreForThat) {
+  gateway_.on_begin = [this](Exchange& exchange) {
+    exchange.set_timeouts({std::nullopt, std::chrono::milliseconds{50}, std::nullopt, true});
+    forward(exchange);
+  };
+  Client client{address_};
+  open(client);
+  client.send("asked");
+
+  until_closed(client);
+
+  EXPECT_EQ(client.seen(), http::kGoingAwayFrame);
+  expect_quiet();
+  EXPECT_EQ(gateway_.ends.back(), End::timed_out);
+}
+
+TEST_F(TunnelTest, GoesOnAfterTheServicesFirstByteWhereTimersAreForThat) {
+  gateway_.on_begin = [this](Exchange& exchange) {
+    exchange.set_timeouts({std::chrono::milliseconds{300}, std::chrono::milliseconds{300},
+                           std::nullopt, true});
+    forward(exchange);
+  };
+  Client client{address_};
+  open(client, kAsk, kSwitch + kHi);
+  const auto begin = clock_.now();
+  while (clock_.now() - begin < std::chrono::milliseconds{600}) {
+    io_.run_one_for(std::chrono::milliseconds{10});
+  }
+
+  upstream_.say("still here");
+  until_seen(client, "still here");
+}
+
 TEST_F(TunnelTest, ClosesAnIdleWebSocketWithAFrameAndABusyOneNotAtAll) {
   gateway_.on_begin = [this](Exchange& exchange) {
     exchange.set_timeouts({std::nullopt, std::chrono::seconds{5}, std::chrono::milliseconds{300}});
