@@ -78,7 +78,7 @@ FrontGrant grant_of(const proto::RevisionState& state) {
 App::App(Config config)
     : config_{within_open_files(std::move(config))},
       log_{"activator", config_.log_least},
-      telemetry_{io_, config_.observability, log_, clock_.now()},
+      telemetry_{io_, config_.observability, config_.pod, log_, clock_.now()},
       pod_tls_{config_.certs_dir, config_.pod_tls_port, log_},
       front_{io_, clock_, book_, *this, front_spec(config_)},
       prober_{io_,
@@ -150,6 +150,7 @@ Result<int, Problem> App::open_cluster() {
       io_, clock_, log_, std::move(*client),
       ClusterSpec{.system_space = config_.system_space,
                   .autoscaler = autoscaler_ ? autoscaler_->service : std::string{},
+                  .contract = config_.contract,
                   .seed = seed ^ std::hash<std::string>{}(config_.pod)},
       book_, doors_);
   cluster_->on_autoscalers([this](const std::vector<std::string>& /*addresses*/) {

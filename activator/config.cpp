@@ -105,6 +105,16 @@ void read_mesh(EnvReader& reader, Config& config) {
   }
 }
 
+void read_contract(EnvReader& reader, Config& config) {
+  const char* const name = "SLUICE_KNATIVE_CONTRACT";
+  const std::string version = reader.text(name, Need::optional);
+  if (version.empty()) return;
+  config.contract = settings::contract_of(version);
+  if (!config.contract) {
+    reader.refuse(name, version, "the version of the installed Knative, such as 1.15");
+  }
+}
+
 void read_queues(EnvReader& reader, Config& config) {
   config.queue_depth = static_cast<std::int32_t>(
       reader.integer_or("SLUICE_QUEUE_DEPTH", config.queue_depth, {1, 1'000'000}));
@@ -181,6 +191,7 @@ Result<Config, Problem> read_config(const settings::Environment& environment,
   read_addresses(reader, config);
   read_link(reader, config);
   read_mesh(reader, config);
+  read_contract(reader, config);
   read_queues(reader, config);
   read_limits(reader, config.limits);
   config.log_least = settings::read_log_level(reader);

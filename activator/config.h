@@ -51,6 +51,8 @@ struct Config {
   MeshMode mesh = MeshMode::automatic;                        ///< SLUICE_MESH_COMPATIBILITY_MODE
   bool pod_addressability = false;                            ///< SLUICE_MESH_POD_ADDRESSABILITY
   Duration drain_quiet = std::chrono::seconds{45};            ///< SLUICE_DRAIN_QUIET
+  /// SLUICE_KNATIVE_CONTRACT, of a release; absent: that of the installed Knative.
+  std::optional<settings::KnativeContract> contract;
   bool cold_start_header = false;                             ///< SLUICE_COLD_START_HEADER
   net::ServerLimits limits;
   settings::ObservabilityConfig observability;

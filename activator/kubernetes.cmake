@@ -6,7 +6,7 @@ sluice_library(activator_cluster CORE
   SOURCES kubernetes/core/cluster_view.cpp kubernetes/core/door_table.cpp
           kubernetes/core/pod_selections.cpp kubernetes/core/replica_slices.cpp
           kubernetes/core/service_target.cpp
-  DEPS    sluice::base sluice::time_core)
+  DEPS    sluice::base sluice::knative_contract sluice::time_core)
 sluice_library(activator_doors
   HEADERS kubernetes/io/scaler_doors.h
   SOURCES kubernetes/io/scaler_doors.cpp
@@ -18,5 +18,7 @@ sluice_library(activator_cluster_objects
   PRIVATE_DEPS nlohmann_json::nlohmann_json)
 sluice_library(activator_platform
   HEADERS kubernetes/io/cluster_metrics.h kubernetes/io/cluster_platform.h
+          kubernetes/io/knative_release.h
   SOURCES kubernetes/io/cluster_metrics.cpp kubernetes/io/cluster_platform.cpp
+          kubernetes/io/knative_release.cpp
   DEPS    sluice::activator_cluster_objects sluice::activator_doors sluice::kube)

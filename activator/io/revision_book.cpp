@@ -25,6 +25,7 @@ net::Timeouts timeouts_of(const files::RevisionFile& file) {
     timeouts.response_start = file.response_start_timeout;
   }
   if (file.idle_timeout > Duration{0}) timeouts.idle = file.idle_timeout;
+  timeouts.until_first_byte = file.contract == settings::KnativeContract::older;
   return timeouts;
 }
 
@@ -127,7 +128,7 @@ void RevisionBook::on_revision(files::RevisionFile file) {
       prober_.set_limit(entry->handle, file.container_concurrency);
     }
   }
-  entry->names = {file.service, annotation(file, kConfiguration)};
+  entry->names = {file.service, annotation(file, kConfiguration), file.contract};
   const RevisionHandle handle = entry->handle;
   ignore(*entry, file);
   claim(*entry, file.hosts);

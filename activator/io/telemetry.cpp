@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <unistd.h>
+#include <utility>
 
 namespace sluice::activator {
 
@@ -63,6 +64,25 @@ std::string revision_labels(const RevisionId& id, const RevisionNames& names) {
                      {"k8s_namespace_name", id.space}});
 }
 
+bool is_older(const RevisionNames& names) {
+  return names.contract == settings::KnativeContract::older;
+}
+
+// As an activator of that time names what it measures (activator.md 11).
+std::string older_labels(const RevisionId& id, const RevisionNames& names, const std::string& pod,
+                         int status) {
+  const std::string code = status == 0 ? std::string{} : std::to_string(status);
+  const std::string code_class = status == 0 ? std::string{} : std::to_string(status / 100) + "xx";
+  return label_text({{"configuration_name", names.configuration},
+                     {"container_name", "activator"},
+                     {"namespace_name", id.space},
+                     {"pod_name", pod},
+                     {"response_code", code},
+                     {"response_code_class", code_class},
+                     {"revision_name", id.name},
+                     {"service_name", names.service}});
+}
+
 std::string milliseconds(Duration duration) {
   return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
 }
@@ -70,8 +90,9 @@ std::string milliseconds(Duration duration) {
 }  // namespace
 
 Telemetry::Telemetry(boost::asio::io_context& io, const settings::ObservabilityConfig& config,
-                     const log::Logger& log, TimePoint now)
+                     std::string pod, const log::Logger& log, TimePoint now)
     : log_{log},
+      pod_{std::move(pod)},
       request_log_{config.request_log},
       sink_{io, STDOUT_FILENO, log},
       started_{to_seconds(now.time_since_epoch())} {
@@ -164,16 +185,32 @@ std::string Telemetry::labels_of(std::uint32_t key) {
                      {"http_response_status_code", status}});
 }
 
-void Telemetry::served(RevisionHandle handle, const RevisionId& id, const RevisionNames& names,
-                       const Served& served, TimePoint now) {
-  const int status = recorded_status(served.outcome);
-  Series& series = series_of(revision_of(handle), served, status);
+void Telemetry::count(Series& series, const Served& served) {
   const std::int64_t took = std::max<std::int64_t>(0, served.took.count());
   series.duration.observe(kSeconds.find(took), took);
   const auto sent = static_cast<std::int64_t>(served.traffic.request_bytes);
   const auto got = static_cast<std::int64_t>(served.traffic.response_bytes);
   series.request_size.observe(kBytes.find(sent), sent);
   series.response_size.observe(kBytes.find(got), got);
+}
+
+void Telemetry::count_older(Revision& revision, int status, Duration took) {
+  if (revision.older.size() + 1 >= kSeriesMax) status = 0;
+  for (OlderSeries& series : revision.older) {
+    if (series.status == status) return series.latency.observe(took);
+  }
+  revision.older.push_back({status, {}});
+  revision.older.back().latency.observe(took);
+}
+
+void Telemetry::served(RevisionHandle handle, const RevisionId& id, const RevisionNames& names,
+                       const Served& served, TimePoint now) {
+  const int status = recorded_status(served.outcome);
+  if (is_older(names)) {
+    count_older(revision_of(handle), status, served.took);
+  } else {
+    count(series_of(revision_of(handle), served, status), served);
+  }
   if (served.dispatched) {
     const std::int64_t way = std::max<std::int64_t>(0, (served.took - served.waited).count());
     upstream_.observe(kSeconds.find(way), way);
@@ -244,6 +281,7 @@ void Telemetry::write(std::string& out, const FrontGateway& front, const NamesOf
   text.family("sluice_build_info", MetricType::gauge, "The version of this program.");
   text.count(label_text({{"version", kVersion}}), 1);
   write_revisions(text, front, names_of);
+  write_older(text, front, names_of);
   write_server(text, front, names_of);
   write_queues(text, front);
   text.family("http_client_request_duration_seconds", MetricType::histogram,
@@ -260,14 +298,14 @@ void Telemetry::write_revisions(Exposition& text, const FrontGateway& front,
   text.family("kn_revision_request_concurrency", MetricType::gauge,
               "Average concurrency as told to the autoscaler.");
   for (const auto& revision : revisions_) {
-    if (!revision) continue;
+    if (!revision || is_older(names_of(revision->handle))) continue;
     const RevisionId& id = front.id_of(revision->handle);
     text.value(revision_labels(id, names_of(revision->handle)), revision->concurrency);
   }
   const auto gauge = [&](std::string_view name, std::string_view help, auto value) {
     text.family(name, MetricType::gauge, help);
     for (const auto& revision : revisions_) {
-      if (!revision) continue;
+      if (!revision || is_older(names_of(revision->handle))) continue;
       const RevisionId& id = front.id_of(revision->handle);
       text.value(label_text({{"k8s_namespace_name", id.space}, {"kn_revision_name", id.name}}),
                  static_cast<double>(value(revision->handle)));
@@ -277,6 +315,35 @@ void Telemetry::write_revisions(Exposition& text, const FrontGateway& front,
         [&](RevisionHandle handle) { return front.waiting(handle); });
   gauge("kn_revision_request_active", "Requests on pods.",
         [&](RevisionHandle handle) { return front.in_flight(handle); });
+}
+
+// Nothing at all where no revision is an older Knative's.
+void Telemetry::write_older(Exposition& text, const FrontGateway& front,
+                            const NamesOf& names_of) const {
+  std::vector<const Revision*> older;
+  for (const auto& revision : revisions_) {
+    if (revision && is_older(names_of(revision->handle))) older.push_back(revision.get());
+  }
+  if (older.empty()) return;
+  const auto labels = [&](const Revision& revision, int status) {
+    return older_labels(front.id_of(revision.handle), names_of(revision.handle), pod_, status);
+  };
+  text.family("activator_request_concurrency", MetricType::gauge,
+              "Average concurrency as told to the autoscaler.");
+  for (const Revision* revision : older) text.value(labels(*revision, 0), revision->concurrency);
+  text.family("activator_request_count", MetricType::counter, "Requests that have ended.");
+  for (const Revision* revision : older) {
+    for (const OlderSeries& series : revision->older) {
+      text.count(labels(*revision, series.status), series.latency.count());
+    }
+  }
+  text.family("activator_request_latencies", MetricType::histogram,
+              "Their latency in milliseconds, waiting included.");
+  for (const Revision* revision : older) {
+    for (const OlderSeries& series : revision->older) {
+      text.histogram(labels(*revision, series.status), series.latency.view());
+    }
+  }
 }
 
 void Telemetry::write_server(Exposition& text, const FrontGateway& front,

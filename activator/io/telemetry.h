@@ -6,6 +6,7 @@
 #include "common/log/request_log_sink.h"
 #include "common/metrics/exposition.h"
 #include "common/metrics/histogram.h"
+#include "common/metrics/millisecond_histogram.h"
 #include "common/settings/observability.h"
 
 #include <array>
@@ -18,10 +19,12 @@
 
 namespace sluice::activator {
 
-/// What a revision is called beside its own name.
+/// What a revision is called beside its own name, and how.
 struct RevisionNames {
   std::string service;
   std::string configuration;
+  /// Under which names it is measured.
+  settings::KnativeContract contract = settings::KnativeContract::current;
 };
 
 /// What the activator tells of its requests: metrics by revision, the request log, and a line in
@@ -31,9 +34,9 @@ class Telemetry {
  public:
   using NamesOf = std::function<const RevisionNames&(RevisionHandle)>;
 
-  /// `log` outlives it; `now`: the program's start.
+  /// `pod`: this activator's. `log` outlives it; `now`: the program's start.
   Telemetry(boost::asio::io_context& io, const settings::ObservabilityConfig& config,
-            const log::Logger& log, TimePoint now);
+            std::string pod, const log::Logger& log, TimePoint now);
 
   /// A request of a revision has ended.
   void served(RevisionHandle revision, const RevisionId& id, const RevisionNames& names,
@@ -76,16 +79,26 @@ class Telemetry {
     metrics::Histogram<20> response_size;
   };
 
+  struct OlderSeries {
+    int status = 0;  // 0: what lies beyond the bound
+    metrics::MillisecondHistogram latency;
+  };
+
   struct Revision {
     RevisionHandle handle{};
     double concurrency = 0;
-    std::vector<Series> series;  // few: by method, status and version
+    std::vector<Series> series;      // few: by method, status and version
+    std::vector<OlderSeries> older;  // few: by status; of an older Knative's, instead
   };
 
   [[nodiscard]] static Reason reason_of(const Served& served);
   [[nodiscard]] static std::string labels_of(std::uint32_t key);
   [[nodiscard]] Revision& revision_of(RevisionHandle handle);
   [[nodiscard]] static Series& series_of(Revision& revision, const Served& served, int status);
+  static void count(Series& series, const Served& served);
+  static void count_older(Revision& revision, int status, Duration took);
+  void write_older(metrics::Exposition& text, const FrontGateway& front,
+                   const NamesOf& names_of) const;
   void log_request(const RevisionId& id, const RevisionNames& names, const Served& served,
                    int status);
   void tell_failure(const RevisionId& id, const Served& served, Reason reason, TimePoint now);
@@ -96,6 +109,7 @@ class Telemetry {
   void write_queues(metrics::Exposition& text, const FrontGateway& front) const;
 
   const log::Logger& log_;
+  std::string pod_;
   log::RequestLog request_log_;
   log::RequestLogSink sink_;
   double started_;

@@ -3,6 +3,7 @@
 #include "common/base/ids.h"
 #include "common/base/result.h"
 #include "common/net/address.h"
+#include "common/settings/knative_contract.h"
 #include "common/time/time_point.h"
 
 #include <cstddef>
@@ -56,6 +57,8 @@ struct RevisionFile {
   /// Where its pods are reached together (activator.md 6.3). Not in the file.
   std::optional<net::Address> private_service = {};
   std::uint16_t private_service_tls_port = 0;  ///< 0: none
+  /// `older` only of revisions of an older Knative. Not in the file.
+  settings::KnativeContract contract = settings::KnativeContract::current;
 
   friend bool operator==(const RevisionFile&, const RevisionFile&) = default;
 };

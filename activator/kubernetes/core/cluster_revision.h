@@ -1,6 +1,7 @@
 #pragma once
 
 #include "common/base/ids.h"
+#include "common/settings/knative_contract.h"
 #include "common/time/time_point.h"
 
 #include <chrono>
@@ -135,6 +136,8 @@ struct ClusterRevision {
   /// IP addresses of the activators that its public service leads to, sorted; empty: to none now.
   std::vector<std::string> activators = {};
   std::optional<ServiceAddress> service = {};  ///< absent: it has none that can be dialled
+  /// A RequestScaler's is always the current one.
+  settings::KnativeContract contract = settings::KnativeContract::current;
 
   friend bool operator==(const ClusterRevision&, const ClusterRevision&) = default;
 };

@@ -49,6 +49,11 @@ void ClusterView::drop_knative(const RevisionId& id) {
   drop(knatives_, id);
 }
 
+void ClusterView::set_knative_contract(settings::KnativeContract contract) {
+  if (std::exchange(knative_contract_, contract) == contract) return;
+  for (const auto& [id, spec] : knatives_) changed_.insert(id);
+}
+
 void ClusterView::set_selection(const ClusterName& service, PodSelection selection) {
   selections_.set_selection(service, std::move(selection));
 }
@@ -146,7 +151,8 @@ std::optional<ClusterRevision> ClusterView::revision(const RevisionId& id) const
   const auto knative = knatives_.find(id);
   if (knative == knatives_.end()) return std::nullopt;
   return ClusterRevision{id, knative->second, knative_pods(id, knative->second),
-                         std::move(activators), service(id, knative->second.h2c)};
+                         std::move(activators), service(id, knative->second.h2c),
+                         knative_contract_};
 }
 
 std::optional<std::vector<ClusterAddress>> ClusterView::settle_activators() {

@@ -32,6 +32,9 @@ class ClusterView {
 
   void set_knative(const RevisionId& id, ServingSpec spec);
   void drop_knative(const RevisionId& id);
+
+  /// What all of Knative's revisions follow from now on.
+  void set_knative_contract(settings::KnativeContract contract);
   void set_private_slice(const ClusterName& name, ClusterSlice slice);
   void drop_private_slice(const ClusterName& name);
 
@@ -77,6 +80,7 @@ class ClusterView {
 
   Specs scalers_;
   Specs knatives_;
+  settings::KnativeContract knative_contract_ = settings::KnativeContract::current;
   PodSelections selections_;
   ByRevision<ClusterSlice> private_slices_;
   ByRevision<PrivateService> private_services_;

@@ -129,6 +129,7 @@ files::RevisionFile file_of(ClusterRevision revision) {
     file.annotations.insert_or_assign("serving.knative.dev/configuration",
                                       std::move(revision.spec.configuration));
   }
+  file.contract = revision.contract;
   file.activators = std::move(revision.activators);
   if (revision.service) {
     file.private_service = net::Address{

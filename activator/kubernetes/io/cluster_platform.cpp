@@ -78,10 +78,12 @@ ClusterPlatform::ClusterPlatform(boost::asio::io_context& io, const Clock& clock
       doors_{doors},
       random_{spec_.seed},
       knative_presence_{io, *client_, kKnativeGroup},
+      knative_release_{io, *client_, log},
       patience_{io} {
   follow_scalers();
   follow_slices();
   if (!spec_.autoscaler.empty()) follow_autoscalers();
+  if (spec_.contract) view_.set_knative_contract(*spec_.contract);
 }
 
 ClusterPlatform::~ClusterPlatform() {
@@ -173,6 +175,13 @@ std::unique_ptr<ClusterPlatform::Feed> ClusterPlatform::public_slices(std::strin
 }
 
 void ClusterPlatform::follow_knative() {
+  if (!spec_.contract) {
+    knative_release_.start([this](settings::KnativeContract contract) {
+      view_.set_knative_contract(contract);
+      changed();
+      begin_when_told();
+    });
+  }
   knative_ = feed(
       {.path = std::string{kKnativeRevisions}, .labels = {}, .fields = {}},
       [this](const kube::ObjectName& name, std::string_view json) {
@@ -243,12 +252,19 @@ void ClusterPlatform::begin_when_told() {
   });
 }
 
-// Without Knative's revisions those that exist would be answered with 404.
+// Without Knative's revisions those that exist would be answered with 404, and without its release
+// a long response would be cut.
 bool ClusterPlatform::all_told() const {
   const auto told = [](const auto& feed) { return feed->state().synced; };
-  const bool knative = knative_ == nullptr ? knative_presence_.absent()
-                                           : knative_->state().synced || knative_->state().absent;
+  const bool knative =
+      knative_ == nullptr
+          ? knative_presence_.absent()
+          : (knative_->state().synced && release_told()) || knative_->state().absent;
   return knative && std::all_of(needed_.begin(), needed_.end(), told);
+}
+
+bool ClusterPlatform::release_told() const {
+  return spec_.contract || knative_release_.told();
 }
 
 void ClusterPlatform::begin() {
@@ -300,6 +316,9 @@ std::string ClusterPlatform::waiting() const {
     if (!knative_presence_.absent()) name(kKnativeGroup, knative_presence_.problem());
   } else if (!knative_->state().synced && !knative_->state().absent) {
     name(knative_->path(), knative_->state().problem);
+  }
+  if (knative_ != nullptr && !release_told() && !knative_->state().absent) {
+    name("the version of Knative", knative_release_.problem());
   }
   return text;
 }

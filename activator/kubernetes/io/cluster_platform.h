@@ -2,6 +2,7 @@
 
 #include "activator/kubernetes/core/cluster_view.h"
 #include "activator/kubernetes/core/replica_slices.h"
+#include "activator/kubernetes/io/knative_release.h"
 #include "activator/kubernetes/io/scaler_doors.h"
 #include "common/files/platform_directory.h"
 #include "common/kube/client.h"
@@ -28,6 +29,8 @@ namespace sluice::activator {
 struct ClusterSpec {
   std::string system_space;     ///< where the Services of the activators and autoscalers are
   std::string autoscaler = {};  ///< the headless Service of the latter; empty: not followed
+  /// Of Knative's revisions; absent: that of the release which is installed.
+  std::optional<settings::KnativeContract> contract = {};
   std::uint64_t seed = 1;       ///< of the jitter
   /// How long a start waits for all that there is to be told.
   Duration patience = std::chrono::seconds{10};
@@ -93,6 +96,7 @@ class ClusterPlatform {
   void synced(const Feed& feed);
   void begin_when_told();
   [[nodiscard]] bool all_told() const;
+  [[nodiscard]] bool release_told() const;
   void begin();
   [[nodiscard]] std::unique_ptr<Feed> public_slices(std::string_view labels);
   void changed();
@@ -111,6 +115,7 @@ class ClusterPlatform {
   Replicas on_autoscalers_;
   std::vector<std::unique_ptr<Feed>> needed_;  // a start waits for these
   kube::GroupPresence knative_presence_;
+  KnativeRelease knative_release_;
   std::unique_ptr<Feed> knative_;                      // its revisions, once it is installed
   std::vector<std::unique_ptr<Feed>> knative_places_;  // then
   boost::asio::steady_timer patience_;

@@ -36,6 +36,7 @@ class Settings(ActivatorCase):
                             'SLUICE_PLATFORM': 'cloud', 'SLUICE_COLD_START_HEADER': 'maybe',
                             'SLUICE_MESH_COMPATIBILITY_MODE': 'on',
                             'SLUICE_MESH_POD_ADDRESSABILITY': 'maybe',
+                            'SLUICE_KNATIVE_CONTRACT': 'older',
                             'OBSERVABILITY_CONFIG': '[]'}.items():
             status, text = self.complaint(**{name: value})
             self.assertEqual(status, 1, f'{name}={value}')

@@ -430,5 +430,22 @@ TEST(ClusterView, AgreesWithANaiveTwinOverRandomSteps) {
   }
 }
 
+TEST(ClusterView, TellsKnativesRevisionsAgainUnderAnotherContract) {
+  using settings::KnativeContract;
+  ClusterView view;
+  view.set_knative({"n", "theirs"}, {});
+  view.set_scaler({"n", "ours"}, {});
+  EXPECT_EQ(view.settle().revisions.size(), 2U);
+
+  view.set_knative_contract(KnativeContract::older);
+  const ClusterView::Changes changes = view.settle();
+
+  ASSERT_EQ(changes.revisions.size(), 1U);
+  EXPECT_EQ(changes.revisions[0].id.name, "theirs");
+  EXPECT_EQ(changes.revisions[0].contract, KnativeContract::older);
+  view.set_knative_contract(KnativeContract::older);
+  EXPECT_TRUE(view.settle().revisions.empty());
+}
+
 }  // namespace
 }  // namespace sluice::activator::testing
