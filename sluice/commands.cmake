@@ -27,8 +27,9 @@ sluice_library(view
 include(install.cmake)
 # What can be replaced of a Knative, judged from values; the rules of config-autoscaler are the
 # autoscaler's own.
-sluice_library(doctor_knative SOURCES commands/doctor_knative.cpp HEADERS commands/doctor_knative.h
-  DEPS sluice::kube_objects PRIVATE_DEPS sluice::autoscaler_core)
+sluice_library(doctor_knative SOURCES commands/doctor_knative.cpp commands/doctor_knative_changes.cpp
+  HEADERS commands/doctor_knative.h commands/doctor_knative_changes.h
+  DEPS sluice::kube_objects sluice::knative_contract PRIVATE_DEPS sluice::autoscaler_core sluice::request_log)
 sluice_library(commands
   HEADERS commands/api_client.h commands/commands.h commands/detach.h commands/inject_yaml.h commands/up.h
           commands/up_options.h commands/usage.h commands/verb.h commands/verbs.h

@@ -1,10 +1,10 @@
 #include "sluice/commands/doctor_knative.h"
 
 #include "autoscaler/core/cluster_config.h"
+#include "sluice/commands/doctor_knative_changes.h"
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <utility>
 
 namespace sluice::commands {
@@ -24,16 +24,6 @@ std::string value_of(const std::optional<kube::StringMap>& map, std::string_view
   if (!map) return {};
   const auto found = map->find(key);
   return found == map->end() ? std::string{} : found->second;
-}
-
-// `1.15.2` or `v1.15`: 15. Anything else: -1.
-int minor_of(std::string_view version) {
-  if (version.starts_with("v")) version.remove_prefix(1);
-  if (!version.starts_with("1.")) return -1;
-  version.remove_prefix(2);
-  int minor = -1;
-  std::from_chars(version.data(), version.data() + version.size(), minor);
-  return minor;
 }
 
 bool enabled(const std::optional<kube::StringMap>& map, std::string_view key) {
@@ -56,8 +46,7 @@ std::string shown_selector(const kube::StringMap& selector) {
 
 void judge_versions(const KnativeFacts& facts, KnativeLevel& level) {
   for (const auto& program : facts.programs) {
-    const int minor = minor_of(program.version);
-    if (minor == kWrittenFor) continue;
+    if (settings::knative_minor(program.version) == kWrittenFor) continue;
     stand_against(level, Grade::careful,
                   program.name + " is of version " +
                       (program.version.empty() ? "unknown" : program.version) +
@@ -192,6 +181,18 @@ KnativeLevel activator_level(const KnativeFacts& facts) {
   return level;
 }
 
+std::string contract_text(const KnativeFacts& facts) {
+  const std::string release = release_of(facts);
+  const bool older = contract_beside(facts) == settings::KnativeContract::older;
+  std::string text = older ? "that of 1.18 and before" : "that of 1.19 and later";
+  if (release.empty()) {
+    text += ", since no label names its release; set SLUICE_KNATIVE_CONTRACT of our activators";
+  } else {
+    text += ", since it is " + release;
+  }
+  return text + " (docs/knative-contracts.md)";
+}
+
 std::string_view text_of(Grade grade) {
   switch (grade) {
     case Grade::safe:
@@ -225,7 +226,11 @@ KnativeReport judge_knative(const KnativeFacts& facts, const std::string& versio
                (name.empty() ? "no class" : name);
   }
   report.facts.emplace_back("revisions", classes.empty() ? "none" : classes);
+  report.facts.emplace_back("contract", contract_text(facts));
   report.levels = {sidecar_level(facts, version), autoscaler_level(facts), activator_level(facts)};
+  report.levels[0].changes = sidecar_changes(facts);
+  report.levels[1].changes = autoscaler_changes();
+  report.levels[2].changes = activator_changes(facts);
   return report;
 }
 
@@ -237,7 +242,9 @@ std::string knative_text(const KnativeReport& report) {
   };
   for (const auto& [name, value] : report.facts) line(name, value);
   for (const KnativeLevel& level : report.levels) {
-    text += "\n" + std::string{text_of(level.grade)} + level.name + "\n";
+    text += "\n        " + level.name + "\n";
+    for (const std::string& change : level.changes) text += "        changes  " + change + "\n";
+    text += std::string{text_of(level.grade)} + level.name + "\n";
     for (const std::string& why : level.why) text += "        - " + why + "\n";
     if (!level.now.empty()) text += "        now      " + level.now + "\n";
     if (!level.needs.empty()) text += "        needs    " + level.needs + "\n";

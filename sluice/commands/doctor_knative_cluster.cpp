@@ -120,6 +120,7 @@ KnativeFacts read_facts(Reader& reader, const std::string& space) {
   facts.autoscaler = config_map(reader, space, "config-autoscaler");
   facts.deployment = config_map(reader, space, "config-deployment");
   facts.network = config_map(reader, space, "config-network");
+  facts.observability = config_map(reader, space, "config-observability");
   const std::string services = "/api/v1/namespaces/" + space + "/services/";
   const json front = reader.get(services + "activator-service");
   facts.activators = strings(member(member(front, "spec"), "selector"));

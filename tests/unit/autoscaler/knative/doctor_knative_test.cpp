@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace sluice::commands {
 namespace {
 
@@ -28,6 +30,71 @@ TEST_F(DoctorKnativeTest, AKnownKnativeIsSafeAtEveryLevel) {
   const KnativeReport report = judge_knative(facts_, "0.8.0");
   EXPECT_TRUE(report.good());
   for (const KnativeLevel& each : report.levels) EXPECT_EQ(each.grade, Grade::safe) << each.name;
+}
+
+// Whether a level tells of something that `word` stands for.
+bool tells(const KnativeLevel& level, const std::string& word) {
+  return std::any_of(level.changes.begin(), level.changes.end(), [&](const std::string& change) {
+    return change.find(word) != std::string::npos;
+  });
+}
+
+TEST_F(DoctorKnativeTest, EachLevelSaysWhatChangesBeforeItSaysThatItIsSafe) {
+  const KnativeReport report = judge_knative(facts_, "0.8.0");
+  const std::string text = knative_text(report);
+  for (const KnativeLevel& each : report.levels) {
+    ASSERT_FALSE(each.changes.empty()) << each.name;
+    const std::size_t verdict = text.find("\nsafe    " + each.name);
+    ASSERT_NE(verdict, std::string::npos) << text;
+    for (const std::string& change : each.changes) EXPECT_LT(text.find(change), verdict) << change;
+  }
+}
+
+TEST_F(DoctorKnativeTest, WhatASidecarChangesGoesByTheContractOfTheRelease) {
+  EXPECT_TRUE(tells(level(0), "revision_*"));
+  EXPECT_TRUE(tells(level(0), "SERVING_ENABLE_REQUEST_LOG"));
+  EXPECT_TRUE(tells(level(0), "timeoutSeconds bounds the time to the first byte only"));
+  EXPECT_TRUE(tells(level(2), "activator_*"));
+
+  facts_.programs[0].version = "1.19.1";
+  EXPECT_TRUE(tells(level(0), "kn_*"));
+  EXPECT_TRUE(tells(level(0), "OBSERVABILITY_CONFIG"));
+  EXPECT_FALSE(tells(level(0), "first byte"));
+  EXPECT_FALSE(tells(level(2), "activator_*"));
+}
+
+TEST_F(DoctorKnativeTest, UnderBothContractsWhatOursDoesDifferentlyIsNamed) {
+  for (const char* version : {"1.15.2", "1.19.0"}) {
+    facts_.programs[0].version = version;
+    for (const std::size_t number : {0U, 2U}) {
+      for (const char* word : {"broken off", "Retry-After", "Sluice-Error", "WebSocket", "405",
+                               "traces are not exported", "request log"}) {
+        EXPECT_TRUE(tells(level(number), word)) << version << " " << number << " " << word;
+      }
+    }
+  }
+}
+
+TEST_F(DoctorKnativeTest, TheContractIsThatOfTheControllersRelease) {
+  const auto contract = [this] {
+    for (const auto& [name, value] : judge_knative(facts_, "0.8.0").facts) {
+      if (name == "contract") return value;
+    }
+    return std::string{};
+  };
+  facts_.programs = {{"activator", "1.19.0", ""}, {"controller", "1.18.2", ""}};
+  EXPECT_TRUE(contract().starts_with("that of 1.18 and before, since it is 1.18.2"));
+
+  facts_.programs = {{"controller", "devel", ""}};
+  EXPECT_TRUE(contract().starts_with("that of 1.19 and later, since no label names its release"));
+}
+
+TEST_F(DoctorKnativeTest, ALogTemplateThatOursDoesNotUnderstandIsNamed) {
+  facts_.observability = kube::StringMap{{"logging.request-log-template", "{{.TraceID | js}}"}};
+  EXPECT_TRUE(tells(level(0), "in the default template"));
+  facts_.observability = kube::StringMap{
+      {"logging.request-log-template", R"({{index .Request.Header "X-B3-Traceid"}})"}};
+  EXPECT_FALSE(tells(level(0), "in the default template"));
 }
 
 TEST_F(DoctorKnativeTest, EachLevelNamesTheOneValueAndItsWayBack) {
