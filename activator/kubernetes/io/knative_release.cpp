@@ -84,9 +84,10 @@ void KnativeRelease::tell(KnativeContract contract) {
 void KnativeRelease::warn_once(const std::string& why) {
   if (std::exchange(warned_, why) == why) return;
   release_.clear();
-  log_.write(log::Severity::warning,
-             "the contract of the installed Knative is not known; its revisions follow that of 1.19",
-             {{"reason", why}, {"fix", "set SLUICE_KNATIVE_CONTRACT to its version, such as 1.15"}});
+  log_.write(
+      log::Severity::warning,
+      "the contract of the installed Knative is not known; its revisions follow that of 1.19",
+      {{"reason", why}, {"fix", "set SLUICE_KNATIVE_CONTRACT to its version, such as 1.15"}});
 }
 
 void KnativeRelease::ask_later(Duration pause) {

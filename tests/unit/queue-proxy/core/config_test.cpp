@@ -86,8 +86,7 @@ TEST(Config, RefusesWrongValuesByName) {
            {"SLUICE_NODE_ADDRESS", "node-1"},
            {"SLUICE_NODE_ADDRESS", "10.0.0.7,"},
            {"SLUICE_NODE_ADDRESS", "10.0.0.7, 10.0.0.8"},
-           {"SLUICE_NODE_ADDRESS", "1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,"
-                                   "1.1.1.1"},
+           {"SLUICE_NODE_ADDRESS", "::1,::1,::1,::1,::1,::1,::1,::1,::1"},
            {"SLUICE_QUEUE_DEPTH", "0"},
            {"SLUICE_THREADS", "0"},
            {"SLUICE_MAX_HEADERS", "3"},
