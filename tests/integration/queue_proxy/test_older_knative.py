@@ -7,6 +7,7 @@ import unittest
 
 from queue_proxy import websocket
 from queue_proxy.case import KUBELET, PATIENCE, QUEUE, SidecarCase, eventually, until_closed
+from queue_proxy.h2_peers import Client, Container
 from queue_proxy.websocket import CLOSE, TEXT, frame, read_frame
 from wire import fetch, request_bytes
 
@@ -64,6 +65,22 @@ class Timeouts(OlderCase):
                                     b'Content-Length: 4\r\n\r\n')
         self.assertEqual(reader.head()[0], 100)
         self.assert_answer(reader.answer(), 504, b'request timeout')
+
+    def test_a_stream_of_http_2_that_has_begun_outlives_the_timeout(self):
+        def slow(connection, stream):
+            connection.body(stream)
+            connection.send_headers(stream.number, [(':status', '200'), ('content-type', 'application/grpc')])
+            connection.send_data(stream.number, b'foo')
+            threading.Event().wait(1.5)
+            connection.send_data(stream.number, b'bar', end=True)
+
+        container = Container(slow)
+        self.addCleanup(container.close)
+        proxy = self.sidecar_for(container.port, **{**OLDER, 'REVISION_TIMEOUT_SECONDS': '1'})
+        client = Client(proxy.serving)
+        self.addCleanup(client.close)
+        got = client.get()
+        self.assertEqual((got.status, got.data, got.ended, got.reset), (200, b'foobar', True, None))
 
     def test_idleness_still_aborts_a_response(self):
         def one(exchange):
