@@ -48,7 +48,7 @@ App::App(Config config)
       signals_{io_},
       ticker_{io_},
       drain_timer_{io_},
-      bystander_timer_{io_},
+      wait_timer_{io_},
       started_{clock_.now()},
       next_tick_{started_ + kReportPeriod} {
   for (const Problem& problem : gateway_.ignored().problems()) {
@@ -135,21 +135,21 @@ void App::on_drain_call(DrainCall call) {
     case DrainCall::tentative:
       drain(false);
       return;
-    case DrainCall::bystander:
-      answer_bystanders();
+    case DrainCall::wait:
+      answer_waits();
       return;
   }
 }
 
-// Who waits while a drain runs is answered by its end.
-void App::answer_bystanders() {
+// A call that waits while a drain runs is answered at its end.
+void App::answer_waits() {
   const TimePoint now = clock_.now();
-  const auto next = admin_server_.release_bystanders(
-      now, [this](TimePoint arrived) { return drain_.bystander_due(arrived); });
+  const auto next = admin_server_.release_waits(
+      now, [this](TimePoint arrived) { return drain_.wait_due(arrived); });
   if (!next) return;
-  bystander_timer_.expires_after(*next - now);
-  bystander_timer_.async_wait([this](const boost::system::error_code& ec) {
-    if (!ec) answer_bystanders();
+  wait_timer_.expires_after(*next - now);
+  wait_timer_.async_wait([this](const boost::system::error_code& ec) {
+    if (!ec) answer_waits();
   });
 }
 

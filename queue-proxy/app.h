@@ -33,7 +33,7 @@ class App {
   void on_drain_call(DrainCall call);
   void drain(bool final);
   void check_drain();
-  void answer_bystanders();
+  void answer_waits();
   void leave(int code);
 
   Config config_;
@@ -55,7 +55,7 @@ class App {
   program::EndSignals signals_;
   boost::asio::steady_timer ticker_;
   boost::asio::steady_timer drain_timer_;
-  boost::asio::steady_timer bystander_timer_;
+  boost::asio::steady_timer wait_timer_;
   TimePoint started_;
   TimePoint next_tick_;
   int exit_code_ = 0;

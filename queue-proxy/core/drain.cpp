@@ -19,7 +19,7 @@ void Drain::start_tentatively(TimePoint now) {
   tentative_until_ = now + kTentative;
 }
 
-std::optional<TimePoint> Drain::bystander_due(TimePoint arrived) const {
+std::optional<TimePoint> Drain::wait_due(TimePoint arrived) const {
   if (draining()) return std::nullopt;
   return arrived + kTentative;
 }

@@ -22,7 +22,7 @@ class Drain {
   /// When a call of /wait-for-drain that came `arrived` and may start nothing has its answer:
   /// after a second, in which the SIGTERM that goes with it has come; nothing while a drain runs,
   /// whose end is the answer.
-  [[nodiscard]] std::optional<TimePoint> bystander_due(TimePoint arrived) const;
+  [[nodiscard]] std::optional<TimePoint> wait_due(TimePoint arrived) const;
 
   /// A request that is no probe arrived.
   void arrived(TimePoint now);

@@ -39,8 +39,8 @@ void AdminServer::begin(net::Exchange& exchange) {
   }
   const DrainCall call = drain                 ? DrainCall::drain
                          : may_start(exchange) ? DrainCall::tentative
-                                               : DrainCall::bystander;
-  waiting_.push_back({&exchange, call == DrainCall::bystander});
+                                               : DrainCall::wait;
+  waiting_.push_back({&exchange, call == DrainCall::wait});
   exchange.hold();
   asked_(call);
 }
@@ -60,11 +60,11 @@ void AdminServer::release() {
   for (const Waiting& each : waiting) each.exchange->respond(http::plain_response(200, ""));
 }
 
-std::optional<TimePoint> AdminServer::release_bystanders(TimePoint now, const Due& due) {
+std::optional<TimePoint> AdminServer::release_waits(TimePoint now, const Due& due) {
   std::vector<net::Exchange*> answered;
   std::optional<TimePoint> next;
   for (const Waiting& each : waiting_) {
-    if (!each.bystander) continue;
+    if (!each.starts_nothing) continue;
     const auto at = due(each.exchange->arrived());
     if (!at) continue;
     if (*at <= now) {

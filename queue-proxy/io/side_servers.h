@@ -28,8 +28,8 @@ class StatServer final : public net::OwnGateway {
 /// What a call at the administration port asks for.
 enum class DrainCall : std::uint8_t {
   drain,      ///< /drain, from loopback only
-  tentative,  ///< /wait-for-drain of one who may start a drain
-  bystander,  ///< of anybody else: starts nothing and waits
+  tentative,  ///< /wait-for-drain of a caller that may start a drain
+  wait,       ///< /wait-for-drain of any other caller: starts nothing
 };
 
 /// `/wait-for-drain` and `/drain` (queue-proxy.md 11, 15.5, 15.24). The port answers every address
@@ -50,15 +50,15 @@ class AdminServer final : public net::OwnGateway {
   /// The drain is over, or was undone: every caller gets its 200.
   void release();
 
-  /// Bystanders for whom `due` has come get their 200; returns when the next one's comes.
-  /// `due`: by when a bystander that came then is answered; nothing: not by time.
+  /// Calls that started nothing get their 200 where `due` has come; returns when the next is due.
+  /// `due`: when a call that came then is answered; nothing: not by time.
   using Due = std::function<std::optional<TimePoint>(TimePoint arrived)>;
-  [[nodiscard]] std::optional<TimePoint> release_bystanders(TimePoint now, const Due& due);
+  [[nodiscard]] std::optional<TimePoint> release_waits(TimePoint now, const Due& due);
 
  private:
   struct Waiting {
     net::Exchange* exchange = nullptr;  // leaves in end()
-    bool bystander = false;
+    bool starts_nothing = false;
   };
 
   [[nodiscard]] bool may_start(const net::Exchange& exchange) const;

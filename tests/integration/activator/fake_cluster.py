@@ -116,7 +116,7 @@ class FakeCluster:
 class FakeKnative(FakeCluster):
     """A cluster with a Knative of some release and one of its revisions, served by one address.
 
-    `release`: the label of its definitions, None: nobody may read them."""
+    `release`: the label of its definitions, None: reading them is forbidden."""
 
     DEFINITION = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/revisions.serving.knative.dev'
 

@@ -90,7 +90,7 @@ class Timeouts(ContractCase):
             sock.sendall(handshake)
             reader = Reader(sock)
             self.assertEqual(reader.head()[0], 101)
-            sock.sendall(frame(TEXT, b'anybody there?'))
+            sock.sendall(frame(TEXT, b'hello'))
             if ended:
                 self.assertEqual(read_frame(reader)[0], CLOSE)
             else:

@@ -211,12 +211,12 @@ class Doors(DrainCase):
         """A sidecar and its administration port by an address that is not loopback, or None."""
         address = host_address()
         if address is None:
-            return None, None  # a host without any other address has no stranger either
+            return None, None  # a host without any other address has no other caller
         environment = {name: value.format(address=address) for name, value in environment.items()}
         proxy = self.sidecar(SLUICE_ADMIN_ADDRESS=f'{host}:0', **environment)
         return proxy, f"{address}:{proxy.admin.rsplit(':', 1)[1]}"
 
-    def test_a_stranger_starts_no_drain_and_is_answered_after_a_second(self):
+    def test_a_call_from_elsewhere_starts_no_drain_and_is_answered_after_a_second(self):
         proxy, admin = self.reached_from_afar(SLUICE_DRAIN_QUIET='60s')
         if proxy is None:
             return
@@ -229,8 +229,8 @@ class Doors(DrainCase):
             self.assert_answer(answers[0], 200, b'')
             self.assertGreater(time.monotonic() - began, 0.9)
 
-    def test_a_stranger_that_waits_while_a_drain_runs_is_answered_at_its_end(self):
-        # As a kubelet's preStop from an address that nobody named, and the SIGTERM right behind it.
+    def test_a_call_from_elsewhere_while_a_drain_runs_is_answered_at_its_end(self):
+        # As a kubelet's preStop from an address that no setting names, and the SIGTERM right behind it.
         gate = self.gate()
         address = host_address()
         if address is None:

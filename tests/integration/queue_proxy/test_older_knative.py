@@ -116,7 +116,7 @@ class WebSockets(OlderCase):
 
         for timer in ('REVISION_RESPONSE_START_TIMEOUT_SECONDS', 'REVISION_TIMEOUT_SECONDS'):
             sock, reader = self.opened(listen, **{timer: '1'})
-            sock.sendall(frame(TEXT, b'anybody there?'))
+            sock.sendall(frame(TEXT, b'hello'))
             self.assert_ended(sock, reader)
 
     def test_one_that_has_had_a_message_in_time_goes_on(self):

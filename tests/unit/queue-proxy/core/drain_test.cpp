@@ -97,17 +97,17 @@ TEST(TentativeDrain, ChangesNothingAboutAFinalOne) {
   EXPECT_TRUE(drain.done(kStart + 30s, 0));
 }
 
-TEST(Drain, AnswersABystanderAfterASecondUnlessADrainRuns) {
+TEST(Drain, AnswersAWaitAfterASecondUnlessADrainRuns) {
   Drain drain{30s};
-  EXPECT_EQ(drain.bystander_due(kStart), kStart + 1s);
+  EXPECT_EQ(drain.wait_due(kStart), kStart + 1s);
 
   drain.start_tentatively(kStart);
-  EXPECT_FALSE(drain.bystander_due(kStart));
+  EXPECT_FALSE(drain.wait_due(kStart));
   EXPECT_TRUE(drain.expire_tentative(kStart + 1s));
-  EXPECT_EQ(drain.bystander_due(kStart), kStart + 1s);
+  EXPECT_EQ(drain.wait_due(kStart), kStart + 1s);
 
   drain.start(kStart + 2s);
-  EXPECT_FALSE(drain.bystander_due(kStart + 2s));
+  EXPECT_FALSE(drain.wait_due(kStart + 2s));
 }
 
 }  // namespace
