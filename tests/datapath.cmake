@@ -6,7 +6,7 @@ sluice_test(exchange_test LABEL unit
           ${net_tests}/streaming_test.cpp ${net_tests}/pool_probe_test.cpp
           ${net_tests}/h2_client_test.cpp ${net_tests}/h2_retry_test.cpp ${net_tests}/byte_buffer_test.cpp
           ${net_tests}/dial_pace_test.cpp ${net_tests}/exchange_timers_test.cpp
-          ${net_tests}/open_files_test.cpp
+          ${net_tests}/open_files_test.cpp ${net_tests}/peer_socket_test.cpp
   DEPS sluice::net)
 
 # Counts every allocation of its process, so it is a program of its own, and none for a sanitizer, which

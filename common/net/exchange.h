@@ -80,6 +80,10 @@ class Exchange {
 
   [[nodiscard]] bool peer_is_local() const { return peer_local_; }
 
+  /// The uid of the process at the client's end, where the kernel says it: of a client of this
+  /// machine that still holds its connection. Each call asks the kernel: some microseconds.
+  [[nodiscard]] virtual std::optional<std::uint32_t> peer_user() { return std::nullopt; }
+
   /// Whether the client came over TLS.
   [[nodiscard]] bool secure() const { return secure_; }
 

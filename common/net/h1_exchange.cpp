@@ -1,5 +1,6 @@
 #include "common/net/h1_exchange.h"
 
+#include "common/net/peer_socket.h"
 #include "common/net/proxy_server.h"
 
 #include <boost/asio/buffer.hpp>
@@ -271,6 +272,10 @@ void H1Exchange::unwatch() {
   if (!watched_) return;
   watched_ = false;
   server_.hangups_.remove(stream_.native_handle());
+}
+
+std::optional<std::uint32_t> H1Exchange::peer_user() {
+  return net::peer_user(stream_.native_handle());
 }
 
 void H1Exchange::respond(const http::OwnResponse& response) {

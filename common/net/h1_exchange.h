@@ -39,6 +39,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   void close_tunnel() override;
 
   [[nodiscard]] std::size_t memory() const override;
+  [[nodiscard]] std::optional<std::uint32_t> peer_user() override;
   void set_timeouts(const Timeouts& timeouts) override;
   void hold() override;
   void forward(UpstreamPool& pool, const http::RequestRewrite& rewrite) override;

@@ -3,6 +3,7 @@
 #include "common/base/check.h"
 #include "common/http/head_check.h"
 #include "common/net/h2_connection.h"
+#include "common/net/peer_socket.h"
 #include "common/net/proxy_server.h"
 
 #include <algorithm>
@@ -41,6 +42,10 @@ std::size_t H2Stream::memory() const {
     body = static_cast<std::size_t>(std::min<std::uint64_t>(body, head_.content_length));
   }
   return sizeof *this + std::max(in_.capacity(), body) + out_.capacity() + head_bytes_;
+}
+
+std::optional<std::uint32_t> H2Stream::peer_user() {
+  return net::peer_user(connection_.stream().native_handle());
 }
 
 void H2Stream::open(std::int32_t id, std::string_view peer_ip, bool peer_local) {

@@ -25,6 +25,7 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
   ~H2Stream() override;
 
   [[nodiscard]] std::size_t memory() const override;
+  [[nodiscard]] std::optional<std::uint32_t> peer_user() override;
   void set_timeouts(const Timeouts& timeouts) override;
   void hold() override;
   void forward(UpstreamPool& pool, const http::RequestRewrite& rewrite) override;

@@ -1,78 +1,19 @@
 #include "common/net/socket.h"
 
+#include "common/net/peer_socket.h"
+
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 
 #include <arpa/inet.h>
-#include <linux/inet_diag.h>
-#include <linux/netlink.h>
-#include <linux/sock_diag.h>
+#include <cstring>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cstring>
-
 namespace sluice::net {
 namespace asio = boost::asio;
-namespace {
-
-// Asks the kernel for the other end of a loopback connection. A socket that its process has closed
-// is an orphan: it has no inode any more, or is not found at all.
-Peer loopback_peer(const sockaddr_storage& local, const sockaddr_storage& remote) {
-  struct {
-    nlmsghdr header;
-    inet_diag_req_v2 request;
-  } message{};
-
-  message.header.nlmsg_len = sizeof message;
-  message.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
-  message.header.nlmsg_flags = NLM_F_REQUEST;
-  message.request.sdiag_family = static_cast<__u8>(local.ss_family);
-  message.request.sdiag_protocol = IPPROTO_TCP;
-  message.request.idiag_states = ~0U;
-  auto& id = message.request.id;
-  id.idiag_cookie[0] = id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
-  // The peer's source is our destination.
-  if (local.ss_family == AF_INET) {
-    const auto& ours = reinterpret_cast<const sockaddr_in&>(local);
-    const auto& theirs = reinterpret_cast<const sockaddr_in&>(remote);
-    id.idiag_sport = theirs.sin_port;
-    id.idiag_dport = ours.sin_port;
-    std::memcpy(id.idiag_src, &theirs.sin_addr, sizeof theirs.sin_addr);
-    std::memcpy(id.idiag_dst, &ours.sin_addr, sizeof ours.sin_addr);
-  } else {
-    const auto& ours = reinterpret_cast<const sockaddr_in6&>(local);
-    const auto& theirs = reinterpret_cast<const sockaddr_in6&>(remote);
-    id.idiag_sport = theirs.sin6_port;
-    id.idiag_dport = ours.sin6_port;
-    std::memcpy(id.idiag_src, &theirs.sin6_addr, sizeof theirs.sin6_addr);
-    std::memcpy(id.idiag_dst, &ours.sin6_addr, sizeof ours.sin6_addr);
-  }
-  const int netlink = ::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-  if (netlink < 0) return Peer::unknown;
-  Peer answer = Peer::unknown;
-  alignas(nlmsghdr) char reply[1024];
-  if (::send(netlink, &message, sizeof message, 0) == static_cast<ssize_t>(sizeof message)) {
-    const ssize_t got = ::recv(netlink, reply, sizeof reply, MSG_DONTWAIT);
-    if (got >= static_cast<ssize_t>(sizeof(nlmsghdr))) {
-      const auto* header = reinterpret_cast<const nlmsghdr*>(reply);
-      const char* payload = reply + NLMSG_HDRLEN;
-      if (header->nlmsg_type == NLMSG_ERROR) {
-        const auto* error = reinterpret_cast<const nlmsgerr*>(payload);
-        if (error->error == -ENOENT) answer = Peer::gone;
-      } else if (header->nlmsg_type == SOCK_DIAG_BY_FAMILY) {
-        const auto* found = reinterpret_cast<const inet_diag_msg*>(payload);
-        answer = found->idiag_inode == 0 ? Peer::gone : Peer::there;
-      }
-    }
-  }
-  ::close(netlink);
-  return answer;
-}
-
-}  // namespace
 
 Endpoint endpoint_of(const Address& address) {
   if (address.is_unix()) return asio::local::stream_protocol::endpoint{address.path};
@@ -126,8 +67,7 @@ Duration round_trip_of(Socket& socket) {
   return std::chrono::microseconds{info.tcpi_rtt};
 }
 
-long write_now(Socket& socket, std::string_view first, std::string_view second,
-               bool& would_block) {
+long write_now(Socket& socket, std::string_view first, std::string_view second, bool& would_block) {
   iovec parts[2] = {{const_cast<char*>(first.data()), first.size()},
                     {const_cast<char*>(second.data()), second.size()}};
   msghdr message{};
@@ -160,17 +100,14 @@ Peer peer_after_eof(Socket& socket) {
   const int fd = socket.native_handle();
   pollfd state{fd, POLLIN | POLLRDHUP, 0};
   if (::poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLERR)) != 0) return Peer::gone;
-  sockaddr_storage local{};
-  sockaddr_storage remote{};
-  socklen_t local_size = sizeof local;
-  socklen_t remote_size = sizeof remote;
-  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&local), &local_size) != 0 ||
-      ::getpeername(fd, reinterpret_cast<sockaddr*>(&remote), &remote_size) != 0) {
-    return Peer::gone;
-  }
-  if (local.ss_family == AF_UNIX) return Peer::there;
-  if (!is_local(Endpoint{&remote, remote_size})) return Peer::unknown;
-  return loopback_peer(local, remote);
+  const auto ends = ends_of(fd);
+  if (!ends) return Peer::gone;
+  if (ends->local.ss_family == AF_UNIX) return Peer::there;
+  if (!is_local(Endpoint{&ends->remote, sizeof(sockaddr_in6)})) return Peer::unknown;
+  // A socket that its process has closed is an orphan: it has no inode any more, or is not found.
+  const PeerSocket peer = find_peer(*ends);
+  if (peer.search == PeerSocket::Search::unknown) return Peer::unknown;
+  return peer.search == PeerSocket::Search::missing || peer.inode == 0 ? Peer::gone : Peer::there;
 }
 
 }  // namespace sluice::net
