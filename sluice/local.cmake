@@ -1,6 +1,6 @@
 # sluice/local without the engine itself: what a service is, and the processes that run it.
 sluice_library(service_spec
-  HEADERS local/quantity.h local/service_spec.h local/engine_settings.h local/container_parser.h
+  HEADERS local/quantity.h local/service_spec.h local/engine_host.h local/engine_settings.h local/container_parser.h
           local/yaml_reader.h
   SOURCES local/quantity.cpp local/service_spec.cpp local/service_parser.cpp
           local/container_parser.cpp local/service_writer.cpp local/engine_settings.cpp

@@ -1,6 +1,7 @@
 #include "sluice/commands/up.h"
 
 #include "sluice/commands/usage.h"
+#include "sluice/local/engine_host.h"
 #include "sluice/local/quantity.h"
 
 #include <CLI/CLI.hpp>
@@ -110,6 +111,12 @@ Trouble judge_name(UpOptions& options) {
       return "the file's name " + options.name + " cannot name an engine; give --name NAME";
     }
     return std::nullopt;
+  }
+  // A file's services have names of their own.
+  if (options.files.empty() && options.name == local::kReservedService) {
+    return "--name: " + options.name +
+           " is no name for a service: " + std::string(local::kEngineHost) +
+           " is the engine's own host; give another";
   }
   return is_dns_label(options.name)
              ? std::nullopt

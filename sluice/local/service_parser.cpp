@@ -5,6 +5,7 @@
 
 #include "autoscaler/core/annotations.h"
 #include "sluice/local/container_parser.h"
+#include "sluice/local/engine_host.h"
 #include "sluice/local/quantity.h"
 #include "sluice/local/service_spec.h"
 #include "sluice/local/yaml_reader.h"
@@ -126,6 +127,12 @@ std::optional<HostRule> parse_host(std::string_view text) {
   return rule;
 }
 
+// Routing takes a host with a final dot for the same one.
+bool names_engine_host(std::string_view host) {
+  if (host.ends_with('.')) host.remove_suffix(1);
+  return host == kEngineHost;
+}
+
 void read_hosts(YamlReader& reader, const YamlEntry& entry, const std::string& list,
                 ServiceSpec& spec) {
   std::string_view rest = list;
@@ -138,6 +145,9 @@ void read_hosts(YamlReader& reader, const YamlEntry& entry, const std::string& l
     if (!rule) {
       reader.fail(entry.line, fmt::format("`{}` is not a host", item),
                   "write host or host/path, without a port, separated by commas");
+    } else if (names_engine_host(rule->host)) {
+      reader.fail(entry.line, fmt::format("`{}` is the engine's own host", kEngineHost),
+                  "give the service another host");
     } else if (std::find(spec.hosts.begin(), spec.hosts.end(), *rule) == spec.hosts.end()) {
       spec.hosts.push_back(std::move(*rule));
     }
@@ -157,6 +167,11 @@ void read_metadata(YamlReader& reader, const YamlEntry& entry, ServiceSpec& spec
       if (!is_dns_label(*name)) {
         reader.fail(field.line, fmt::format("`{}` is not a DNS label", name->substr(0, 80)),
                     "use 1 to 63 of a-z, 0-9 and -, beginning and ending with a letter or digit");
+      } else if (*name == kReservedService) {
+        reader.fail(field.line,
+                    fmt::format("`{}` is no name for a service: {} is the engine's own host", *name,
+                                kEngineHost),
+                    "give the service another name");
       }
       continue;
     }

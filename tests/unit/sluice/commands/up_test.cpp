@@ -82,6 +82,10 @@ TEST(Up, RefusesWrongFlagsWithTheFix) {
   EXPECT_NE(refusal({"--http", "8080", "--demo"}), "accepted");
   EXPECT_NE(refusal({"--env", "=x", "--demo"}), "accepted");
   EXPECT_NE(refusal({"--name", "Shop", "--demo"}), "accepted");
+  EXPECT_EQ(refusal({"--name", "sluice", "--demo"}),
+            "--name: sluice is no name for a service: sluice.localhost is the engine's own host; "
+            "give another");
+  EXPECT_EQ(refusal({"--name", "sluice", "-f", "a.yaml"}), "accepted");
   EXPECT_NE(refusal({"--port", "70000", "--demo"}), "accepted");
 }
 

@@ -177,8 +177,25 @@ TEST(ServiceParser, NamesMustBeDnsLabelsAndUnique) {
   wrong.replace(wrong.find("shop"), 4, "Shop_1");
   EXPECT_EQ(verdict(wrong).substr(0, 42), "f.yaml:4: `Shop_1` is not a DNS label; use");
 
+  wrong.replace(wrong.find("Shop_1"), 6, "sluice");
+  EXPECT_EQ(verdict(wrong),
+            "f.yaml:4: `sluice` is no name for a service: sluice.localhost is the engine's own "
+            "host; give the service another name");
+
   const std::string one = with_container("args: []");
   EXPECT_EQ(verdict(one + "---\n" + one), "f.yaml:12: two services are named `shop`; rename one");
+}
+
+TEST(ServiceParser, TheEnginesOwnHostBelongsToNoService) {
+  for (const char* host : {"sluice.localhost", "Sluice.Localhost.", "sluice.localhost/shop"}) {
+    EXPECT_EQ(verdict("apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata:\n  name: a\n"
+                      "  annotations: {sluice.dev/hosts: \"a.b, " +
+                      std::string{host} +
+                      "\"}\nspec:\n  template:\n    spec: {containers: [{command: [a]}]}\n"),
+              "f.yaml:5: `sluice.localhost` is the engine's own host; give the service another "
+              "host")
+        << host;
+  }
 }
 
 TEST(ServiceParser, OurAnnotationsAreChecked) {
