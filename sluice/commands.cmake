@@ -5,10 +5,17 @@ sluice_library(engine_api
   DEPS sluice::autoscaler_documents sluice::base sluice::time_core nlohmann_json::nlohmann_json Boost::headers)
 target_compile_definitions(sluice_engine_api PRIVATE SLUICE_VERSION="${PROJECT_VERSION}")
 
+# Who may do what through the front door: values in, a verdict out.
+sluice_library(door_access
+  HEADERS local/door_access.h
+  SOURCES local/door_access.cpp
+  DEPS sluice::engine_api
+  PRIVATE_DEPS sluice::activator_core sluice::http sluice::service_spec)
+
 sluice_library(api_server
   HEADERS local/api_routes.h local/api_server.h
   SOURCES local/api_routes.cpp local/api_server.cpp
-  DEPS sluice::engine_api sluice::clock Boost::headers Threads::Threads)
+  DEPS sluice::door_access sluice::engine_api sluice::clock Boost::headers Threads::Threads)
 
 sluice_library(history
   HEADERS local/history.h

@@ -68,7 +68,7 @@ void FrontGateway::begin_by(net::Exchange& exchange, Router& router) {
     exchange.respond(*answer);
     return;
   }
-  Routed routed = router.route(exchange.request());
+  Routed routed = router.route(exchange);
   if (const auto* own = std::get_if<http::OwnResponse>(&routed)) {
     ++counts_.unrouted;
     exchange.respond(*own);
@@ -80,6 +80,7 @@ void FrontGateway::begin_by(net::Exchange& exchange, Router& router) {
   } else if (const auto* internal = std::get_if<InternalRoute>(&routed)) {
     http::RequestRewrite rewrite;
     rewrite.target = internal->target;
+    state_of(exchange).error_fields = internal->error_fields;
     exchange.forward(*internal->pool, rewrite);
   } else {
     begin_for(exchange, std::get<RevisionHandle>(routed));
@@ -319,8 +320,10 @@ void FrontGateway::refused(net::Exchange& /*exchange*/, const net::Outcome& /*ou
   ++counts_.unread;
 }
 
-void FrontGateway::explain(net::Exchange& exchange, std::string& sluice_error) {
+void FrontGateway::explain(net::Exchange& exchange, http::OwnResponse& response) {
+  std::string& sluice_error = response.sluice_error;
   const State& state = state_of(exchange);
+  response.extra.append(state.error_fields);
   if (state.revision != nullptr) {
     Duration waited = state.waited;
     if (state.queued) waited += clock_.now() - state.queued_at;

@@ -61,6 +61,9 @@ struct FrontGrant {
 struct InternalRoute {
   net::UpstreamPool* pool;  ///< the router's
   std::string target;
+  /// Complete header lines, each with CRLF, of every error that is told in the program's place; a
+  /// text that lives for ever.
+  std::string_view error_fields = {};
 };
 
 using Routed = std::variant<RevisionHandle, http::OwnResponse, InternalRoute>;
@@ -69,7 +72,7 @@ using Routed = std::variant<RevisionHandle, http::OwnResponse, InternalRoute>;
 class Router {
  public:
   virtual ~Router() = default;
-  [[nodiscard]] virtual Routed route(const http::RequestHead& head) = 0;
+  [[nodiscard]] virtual Routed route(net::Exchange& exchange) = 0;
 };
 
 /// One request that has ended, for whoever keeps figures.
@@ -238,7 +241,7 @@ class FrontGateway final : public net::Gateway {
                                 std::string& extra) override;
   void end(net::Exchange& exchange, const net::Outcome& outcome) override;
   void refused(net::Exchange& exchange, const net::Outcome& outcome) override;
-  void explain(net::Exchange& exchange, std::string& sluice_error) override;
+  void explain(net::Exchange& exchange, http::OwnResponse& response) override;
 
   [[nodiscard]] std::string_view timeout_text() const override {
     return "activator request timeout";

@@ -65,6 +65,7 @@ struct FrontGateway::State final : net::ExchangeState {
   TimePoint queued_at{};        // its present wait
   TimePoint dispatched{};
   Duration waited{0};
+  std::string_view error_fields;  // of a request that is for the program itself
   bool queued = false;
   bool ignored = false;   // counts for nothing, wakes nobody
   bool asleep = false;    // and was told that the service sleeps

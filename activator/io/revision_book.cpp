@@ -80,8 +80,8 @@ const RevisionBook::Entry* RevisionBook::named(const RevisionName& name) const {
   return found == by_id_.end() ? nullptr : found->second.get();
 }
 
-Routed RevisionBook::route(const http::RequestHead& head) {
-  const http::FieldList& fields = head.fields;
+Routed RevisionBook::route(net::Exchange& exchange) {
+  const http::FieldList& fields = exchange.request().fields;
   const std::string_view authority = fields.get(Known::host);
   const RevisionName name =
       name_revision(fields.get(Known::knative_serving_namespace),

@@ -51,7 +51,7 @@ class RevisionBook final : public Router, public files::PlatformListener {
 
   [[nodiscard]] std::size_t size() const { return by_id_.size(); }
 
-  [[nodiscard]] Routed route(const http::RequestHead& head) override;
+  [[nodiscard]] Routed route(net::Exchange& exchange) override;
 
   void on_revision(files::RevisionFile revision) override;
   void on_revision_gone(const RevisionId& id) override;

@@ -145,8 +145,8 @@ class Gateway {
   virtual void refused(Exchange& /*exchange*/, const Outcome& /*outcome*/) {}
 
   /// An error of ours is about to be told, before `end` or `refused`: the gateway may add what it
-  /// knows of the request to Sluice-Error, as in "; queued=120ms".
-  virtual void explain(Exchange& /*exchange*/, std::string& /*sluice_error*/) {}
+  /// knows of the request to Sluice-Error, as in "; queued=120ms", and header lines to `extra`.
+  virtual void explain(Exchange& /*exchange*/, http::OwnResponse& /*response*/) {}
 
   /// Text of a 504, and who says so in Sluice-Error.
   [[nodiscard]] virtual std::string_view timeout_text() const = 0;

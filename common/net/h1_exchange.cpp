@@ -289,7 +289,7 @@ void H1Exchange::answer(const http::OwnResponse& response, Timer fired) {
     return;
   }
   http::OwnResponse explained{response};
-  server_.gateway_.explain(*this, explained.sluice_error);
+  server_.gateway_.explain(*this, explained);
   tell(explained, fired);
 }
 

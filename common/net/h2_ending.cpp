@@ -19,7 +19,7 @@ void H2Stream::answer(const http::OwnResponse& response, Timer fired) {
   const bool problem = !grpc && head_.fields.get(Known::accept).find("application/problem+json") !=
                                     std::string_view::npos;
   http::OwnResponse told = problem ? http::as_problem_json(response) : response;
-  if (told.error) connection_.server_.gateway_.explain(*this, told.sluice_error);
+  if (told.error) connection_.server_.gateway_.explain(*this, told);
   const bool has_body = !grpc && head_.method != "HEAD" && !told.body.empty();
   if (has_body) traffic_.response_bytes = told.body.size();
   const Outcome outcome{fired == Timer::none ? Outcome::End::own : Outcome::End::timed_out,

@@ -281,7 +281,8 @@ net::ResponseVerdict ProxyGateway::response(net::Exchange& /*exchange*/,
   return net::ResponseVerdict::forward;
 }
 
-void ProxyGateway::explain(net::Exchange& exchange, std::string& sluice_error) {
+void ProxyGateway::explain(net::Exchange& exchange, http::OwnResponse& response) {
+  std::string& sluice_error = response.sluice_error;
   const State& state = state_of(exchange);
   const Duration waited = state.queued ? clock_.now() - exchange.arrived() : state.waited;
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(waited).count();

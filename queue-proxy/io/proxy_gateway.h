@@ -34,7 +34,7 @@ class ProxyGateway final : public net::Gateway {
                                 std::string& extra) override;
   void end(net::Exchange& exchange, const net::Outcome& outcome) override;
   void refused(net::Exchange& exchange, const net::Outcome& outcome) override;
-  void explain(net::Exchange& exchange, std::string& sluice_error) override;
+  void explain(net::Exchange& exchange, http::OwnResponse& response) override;
 
   [[nodiscard]] std::string_view timeout_text() const override { return "request timeout"; }
 

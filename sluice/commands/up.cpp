@@ -65,7 +65,8 @@ void add_flags(CLI::App& app, RawFlags& raw) {
   app.add_option("-o,--output", raw.output, "text, or json: one object per line")
       ->type_name("text|json");
   app.add_flag("--allow-edit", options.allow_edit,
-               "let GET-only clients of the front door change things");
+               "let the front door wake, sleep and scale services for clients that send the token "
+               "of this start; specs, removals and the shutdown stay on the command line");
   app.add_option("--config", options.config_file, "engine settings")->type_name("FILE");
   app.add_option("--log-level", options.log_level, "debug, info, warn or error")->type_name("L");
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <map>
 #include <optional>
@@ -120,8 +121,19 @@ ApiAnswer bad_parameter(std::string_view name, const std::string& value, std::st
 }
 
 ApiAnswer not_found(std::string_view path) {
-  return problem_answer({404, "no-such-path", "No such path",
-                         "nothing is served at " + std::string(path), "see GET /api/v1/services"});
+  return problem_answer(no_such_path(path));
+}
+
+// What the front door does not do, whoever asks: `fix` does it over the socket.
+ApiAnswer socket_only(const std::string& doing, std::string fix) {
+  return problem_answer({403, "socket-only", "On the engine's socket only",
+                         doing + " is not possible through the front door", std::move(fix)});
+}
+
+ApiAnswer own_user_only(const std::string& what, const std::string& fix) {
+  return problem_answer({403, "own-user-only", "For the engine's own user",
+                         what + " is only for the user who runs this engine",
+                         "ask as that user: " + fix});
 }
 
 ApiAnswer method_not_allowed(const ApiRequest& request, std::string allow) {
@@ -164,7 +176,7 @@ ApiAnswer history_answer(EngineApi& api, const std::string& name, const Query& q
   return decisions ? list_answer(*decisions, query) : problem_answer(decisions.error());
 }
 
-ApiAnswer explain_answer(EngineApi& api, const std::string& name, const Query& query,
+ApiAnswer explain_answer(EngineApi& api, const std::string& name, const Query& query, Proof proof,
                          TimePoint now) {
   std::optional<TimePoint> at;
   if (query.contains("at")) {
@@ -175,10 +187,15 @@ ApiAnswer explain_answer(EngineApi& api, const std::string& name, const Query& q
                            "give a time as 14:03:12, RFC 3339, or an age such as 5m");
     }
   }
-  return answer_of(api.explain(name, at));
+  auto explained = api.explain(name, at);
+  if (explained && proof == Proof::none) explained->erase("keeps_awake");
+  return answer_of(explained);
 }
 
-ApiAnswer logs_answer(EngineApi& api, const std::string& name, const Query& query) {
+ApiAnswer logs_answer(EngineApi& api, const std::string& name, const Query& query, Proof proof) {
+  if (proof == Proof::none) {
+    return own_user_only("what the replicas of a service print", "sluice logs " + name);
+  }
   const auto tail = number_of(query, "tail", kTailDefault);
   if (!tail || *tail > kTailMax) {
     return bad_parameter("tail", text_of(query, "tail"), "give a number from 0 to 10000");
@@ -228,6 +245,9 @@ ApiAnswer scale_answer(EngineApi& api, const std::string& name, const std::strin
 ApiAnswer spec_answer(EngineApi& api, const std::string& name, const ApiRequest& request,
                       const Query& query) {
   if (request.method == "PUT") {
+    if (request.proof != Proof::socket) {
+      return socket_only("a new spec", "sluice apply -f FILE");
+    }
     const auto planned = api.apply(request.body, true);
     if (!planned) {
       return answer_of(planned);
@@ -243,7 +263,11 @@ ApiAnswer spec_answer(EngineApi& api, const std::string& name, const ApiRequest&
   if (request.method != "GET" && request.method != "HEAD") {
     return method_not_allowed(request, "GET, PUT");
   }
-  const auto yaml = api.spec_yaml(name);
+  if (request.proof == Proof::none) {
+    return own_user_only("the spec of a service", "sluice get " + name + " -o yaml");
+  }
+  const auto yaml =
+      api.spec_yaml(name, request.proof == Proof::socket ? Values::shown : Values::hidden);
   return yaml ? text_answer(*yaml, "application/yaml") : problem_answer(yaml.error());
 }
 
@@ -258,6 +282,9 @@ ApiAnswer service_answer(EngineApi& api, const ApiRequest& request,
   const bool get = request.method == "GET" || request.method == "HEAD";
   if (path.size() == 5) {
     if (request.method == "DELETE") {
+      if (request.proof != Proof::socket) {
+        return socket_only("a removal", "sluice delete " + *name);
+      }
       return answer_of(api.remove(*name));
     }
     return get ? answer_of(api.service(*name)) : method_not_allowed(request, "GET, DELETE");
@@ -271,10 +298,10 @@ ApiAnswer service_answer(EngineApi& api, const ApiRequest& request,
       return method_not_allowed(request, "GET");
     }
     if (verb == "explain") {
-      return explain_answer(api, *name, query, now);
+      return explain_answer(api, *name, query, request.proof, now);
     }
     return verb == "history" ? history_answer(api, *name, query, now)
-                             : logs_answer(api, *name, query);
+                             : logs_answer(api, *name, query, request.proof);
   }
   if (verb == "wake" || verb == "sleep" || verb == "scale") {
     if (request.method != "POST") {
@@ -292,6 +319,7 @@ ApiAnswer events_answer(EngineApi& api, const ApiRequest& request, const Query& 
   ApiAnswer answer;
   answer.content_type = "text/event-stream";
   answer.kind = ApiAnswerKind::events;
+  answer.proof = request.proof;
   const std::string types = text_of(query, "types");
   for (const std::string_view type : split(types, ',')) {
     answer.filter.types.emplace_back(type);
@@ -362,9 +390,15 @@ ApiAnswer answer_request(EngineApi& api, const ApiRequest& request, TimePoint no
     return service_answer(api, request, parts, query, now);
   }
   if (path == "api/v1/shutdown") {
+    if (request.method != "POST") {
+      return method_not_allowed(request, "POST");
+    }
+    if (request.proof != Proof::socket) {
+      return socket_only("a shutdown", "sluice down");
+    }
     ApiAnswer answer;
     answer.kind = ApiAnswerKind::shutdown;
-    return request.method == "POST" ? answer : method_not_allowed(request, "POST");
+    return answer;
   }
   const auto single = single_answer(api, path);
   const bool known = single || path == "api/v1/services" || path == "api/v1/events";
@@ -379,6 +413,24 @@ ApiAnswer answer_request(EngineApi& api, const ApiRequest& request, TimePoint no
   }
   return path == "api/v1/services" ? list_answer(api.services(), query)
                                    : events_answer(api, request, query);
+}
+
+std::optional<std::string> event_data(const Event& event, Proof proof) {
+  if (proof != Proof::none) {
+    return event.data;
+  }
+  // By name: a kind of event that is new is for the engine's user alone until it stands here.
+  constexpr std::array<std::string_view, 5> kForAll{"engine", "service", "replica", "decision",
+                                                    "cold_start"};
+  if (std::find(kForAll.begin(), kForAll.end(), event.type) == kForAll.end()) {
+    return std::nullopt;
+  }
+  json body = json::parse(event.data, nullptr, false);
+  if (!body.is_object()) {
+    return std::nullopt;
+  }
+  return body.erase("stderr_tail") > 0 ? body.dump(-1, ' ', false, json::error_handler_t::replace)
+                                       : event.data;
 }
 
 std::string log_line_of(const Event& event) {

@@ -19,6 +19,7 @@
 #include <boost/beast/http.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <list>
 #include <set>
 #include <sys/stat.h>
@@ -40,8 +41,9 @@ constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 // A peer that goes on past this many requests opens a new connection.
 constexpr int kRequestsMax = 100'000;
 
-ApiRequest plain_request(http::request<http::string_body>&& message) {
+ApiRequest plain_request(http::request<http::string_body>&& message, Proof proof) {
   ApiRequest request;
+  request.proof = proof;
   request.method = std::string(message.method_string());
   request.target = std::string(message.target());
   request.last_event_id = std::string(message["Last-Event-ID"]);
@@ -49,10 +51,19 @@ ApiRequest plain_request(http::request<http::string_body>&& message) {
   return request;
 }
 
+template <class Body>
+void add_door_fields(http::response<Body>& response) {
+  for (const DoorField& field : door_fields()) {
+    response.set(beast::string_view{field.name.data(), field.name.size()},
+                 beast::string_view{field.value.data(), field.value.size()});
+  }
+}
+
 http::response<http::string_body> whole_response(const ApiAnswer& answer, bool keep_alive) {
   http::response<http::string_body> response{static_cast<http::status>(answer.status), 11};
   response.set(http::field::content_type, answer.content_type);
   response.set(http::field::cache_control, "no-store");
+  add_door_fields(response);
   if (!answer.allow.empty()) {
     response.set(http::field::allow, answer.allow);
   }
@@ -78,9 +89,13 @@ ApiAnswer parse_problem(const error_code& failed) {
                          "not an HTTP/1.1 request: " + failed.message(), "send HTTP/1.1"});
 }
 
-std::string sse_text(const Event& event) {
-  return "id: " + std::to_string(event.id) + "\nevent: " + event.type + "\ndata: " + event.data +
-         "\n\n";
+// Empty for an event that the stream does not carry.
+std::string sse_text(const Event& event, Proof proof) {
+  const auto data = event_data(event, proof);
+  if (!data) {
+    return {};
+  }
+  return "id: " + std::to_string(event.id) + "\nevent: " + event.type + "\ndata: " + *data + "\n\n";
 }
 
 }  // namespace
@@ -88,10 +103,11 @@ std::string sse_text(const Event& event) {
 // What outlives a session's coroutine while handlers are on their way. `wake` is the session's
 // alarm: whoever has news for a waiting stream cancels it.
 struct ApiServer::Session {
-  explicit Session(Protocol::socket socket)
-      : stream(std::move(socket)), wake(stream.get_executor()) {}
+  Session(Protocol::socket socket, Proof shown)
+      : stream(std::move(socket)), proof(shown), wake(stream.get_executor()) {}
 
   Stream stream;
+  Proof proof;
   asio::steady_timer wake;
   beast::flat_buffer buffer;
   EventRing::Subscription news;  // ended by ~ApiServer at the latest, while the ring is there
@@ -99,20 +115,29 @@ struct ApiServer::Session {
   bool streaming = false;
 };
 
+// One socket that is listened on.
+struct ApiServer::Entrance {
+  Entrance(asio::io_context& io, Proof shown) : acceptor(io), proof(shown) {}
+
+  Protocol::acceptor acceptor;
+  Proof proof;  // of whoever comes in here
+  std::filesystem::path path;
+};
+
 struct ApiServer::State {
   State(asio::io_context& io, EngineApi& engine, const Clock& time, Limits bounds)
-      : loop(io), acceptor(io), api(&engine), clock(&time), limits(bounds) {}
+      : loop(io), api(&engine), clock(&time), limits(bounds) {}
 
   asio::io_context& loop;
-  Protocol::acceptor acceptor;
+  std::list<std::shared_ptr<Entrance>> entrances;
   EngineApi* api;      // null once the server is gone
   const Clock* clock;  // borrowed from the engine, used only while api is not null
   Limits limits;
   bool stopping = false;
-  std::filesystem::path socket_path;
   std::set<std::shared_ptr<Session>> sessions;
 
-  static asio::awaitable<void> accept_all(std::shared_ptr<State> state);
+  static asio::awaitable<void> accept_all(std::shared_ptr<State> state,
+                                          std::shared_ptr<Entrance> entrance);
   static asio::awaitable<void> serve(std::shared_ptr<State> state,
                                      std::shared_ptr<Session> session);
   asio::awaitable<bool> serve_one(const std::shared_ptr<State>& self,
@@ -125,13 +150,15 @@ struct ApiServer::State {
   asio::awaitable<bool> write_text(Session& session, const std::string& text);
   asio::awaitable<bool> wait_for_news(Session& session);
   void watch_peer(const std::shared_ptr<Session>& session);
-  void begin(const std::shared_ptr<State>& self, Protocol::socket socket);
+  void begin(const std::shared_ptr<State>& self, Protocol::socket socket, Proof proof);
+  [[nodiscard]] bool full(Proof proof) const;
 };
 
-asio::awaitable<void> ApiServer::State::accept_all(std::shared_ptr<State> state) {
+asio::awaitable<void> ApiServer::State::accept_all(std::shared_ptr<State> state,
+                                                   std::shared_ptr<Entrance> entrance) {
   asio::steady_timer pause(state->loop);
   while (!state->stopping) {
-    auto [failed, socket] = co_await state->acceptor.async_accept(kToken);
+    auto [failed, socket] = co_await entrance->acceptor.async_accept(kToken);
     if (state->stopping || failed == asio::error::operation_aborted) {
       break;
     }
@@ -141,13 +168,22 @@ asio::awaitable<void> ApiServer::State::accept_all(std::shared_ptr<State> state)
       co_await pause.async_wait(kToken);
       continue;
     }
-    state->begin(state, std::move(socket));
+    state->begin(state, std::move(socket), entrance->proof);
   }
 }
 
-void ApiServer::State::begin(const std::shared_ptr<State>& self, Protocol::socket socket) {
-  auto session = std::make_shared<Session>(std::move(socket));
-  if (sessions.size() >= limits.connections_max) {
+// Each proof has its own places: others on the machine do not keep the engine's user out.
+bool ApiServer::State::full(Proof proof) const {
+  const auto taken = std::count_if(sessions.begin(), sessions.end(), [proof](const auto& session) {
+    return session->proof == proof;
+  });
+  return static_cast<std::size_t>(taken) >= limits.connections_max;
+}
+
+void ApiServer::State::begin(const std::shared_ptr<State>& self, Protocol::socket socket,
+                             Proof proof) {
+  auto session = std::make_shared<Session>(std::move(socket), proof);
+  if (full(proof)) {
     // A short answer fits the empty socket buffer: no need to wait for it.
     const auto text = whole_response(
         problem_answer({503, "too-many-connections", "Too many connections",
@@ -156,8 +192,9 @@ void ApiServer::State::begin(const std::shared_ptr<State>& self, Protocol::socke
         false);
     std::string head =
         "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
-        "Content-Type: application/problem+json\r\nContent-Length: " +
-        std::to_string(text.body().size()) + "\r\n\r\n" + text.body();
+        "Content-Type: application/problem+json\r\nX-Content-Type-Options: nosniff\r\n" +
+        std::string(door_error_lines()) + "Content-Length: " + std::to_string(text.body().size()) +
+        "\r\n\r\n" + text.body();
     error_code ignored;
     session->stream.socket().non_blocking(true, ignored);
     session->stream.socket().write_some(asio::buffer(head), ignored);
@@ -206,7 +243,7 @@ asio::awaitable<bool> ApiServer::State::serve_one(const std::shared_ptr<State>& 
   }
   const bool keep_alive = parser.get().keep_alive() && !stopping;
   const bool head = parser.get().method() == http::verb::head;
-  const ApiRequest request = plain_request(parser.release());
+  const ApiRequest request = plain_request(parser.release(), session->proof);
   const ApiAnswer answer = answer_request(*api, request, clock->now());
   if (answer.kind == ApiAnswerKind::whole || head) {
     const bool written = co_await write_whole(*session, answer, keep_alive, head);
@@ -286,6 +323,7 @@ asio::awaitable<void> ApiServer::State::stream_out(const std::shared_ptr<Session
   http::response<http::empty_body> head{http::status::ok, 11};
   head.set(http::field::content_type, answer.content_type);
   head.set(http::field::cache_control, "no-store");
+  add_door_fields(head);
   head.keep_alive(false);
   head.chunked(true);
   http::response_serializer<http::empty_body> serializer{head};
@@ -312,7 +350,7 @@ asio::awaitable<void> ApiServer::State::stream_out(const std::shared_ptr<Session
       text = ": missed " + std::to_string(backlog.missed) + " events\n\n";
     }
     for (const auto& event : backlog.events) {
-      text += sse ? sse_text(*event) : log_line_of(*event);
+      text += sse ? sse_text(*event, answer.proof) : log_line_of(*event);
     }
     seen = api->events().last_id();
     if (text.empty()) {
@@ -339,7 +377,7 @@ ApiServer::~ApiServer() {
   }
 }
 
-std::optional<Problem> ApiServer::listen(const std::filesystem::path& socket_path) {
+std::optional<Problem> ApiServer::listen(const std::filesystem::path& socket_path, Proof proof) {
   error_code failed;
   const auto problem = [&] {
     return Problem{.what = "cannot listen on " + socket_path.string() + ": " + failed.message(),
@@ -347,7 +385,8 @@ std::optional<Problem> ApiServer::listen(const std::filesystem::path& socket_pat
   };
   std::error_code ignored;
   std::filesystem::remove(socket_path, ignored);
-  Protocol::acceptor& acceptor = state_->acceptor;
+  const auto entrance = std::make_shared<Entrance>(state_->loop, proof);
+  Protocol::acceptor& acceptor = entrance->acceptor;
   acceptor.open(Protocol(), failed);
   if (!failed) {
     acceptor.bind(Protocol::endpoint(socket_path.string()), failed);
@@ -359,8 +398,10 @@ std::optional<Problem> ApiServer::listen(const std::filesystem::path& socket_pat
   if (failed) {
     return problem();
   }
-  state_->socket_path = socket_path;
-  asio::co_spawn(state_->loop, State::accept_all(state_), [](const std::exception_ptr&) {});
+  entrance->path = socket_path;
+  state_->entrances.push_back(entrance);
+  asio::co_spawn(state_->loop, State::accept_all(state_, entrance),
+                 [](const std::exception_ptr&) {});
   return std::nullopt;
 }
 
@@ -369,10 +410,10 @@ void ApiServer::stop() {
     return;
   }
   error_code ignored;
-  state_->acceptor.close(ignored);
-  if (!state_->socket_path.empty()) {
+  for (const auto& entrance : state_->entrances) {
+    entrance->acceptor.close(ignored);
     std::error_code failed;
-    std::filesystem::remove(state_->socket_path, failed);
+    std::filesystem::remove(entrance->path, failed);
   }
   for (const auto& session : state_->sessions) {
     if (session->streaming) {

@@ -2,6 +2,7 @@
 
 #include "common/base/result.h"
 #include "common/time/clock.h"
+#include "sluice/local/door_access.h"
 
 #include <boost/asio/io_context.hpp>
 
@@ -18,14 +19,14 @@ class EngineApi;
 struct ApiServerLimits {
   std::uint32_t header_bytes_max = 16U << 10U;
   std::uint64_t body_bytes_max = 4U << 20U;       ///< a larger one gets 413
-  std::size_t connections_max = 64;               ///< more get 503 and are closed
+  std::size_t connections_max = 64;               ///< of one proof; more get 503 and are closed
   Duration idle = std::chrono::seconds{60};       ///< between requests, and for one write
   Duration heartbeat = std::chrono::seconds{15};  ///< comment on an event stream without events
 };
 
-/// The HTTP+JSON API of one engine on its Unix socket (protocols.md 5). Runs on the given loop's
+/// The HTTP+JSON API of one engine on its Unix sockets (protocols.md 5). Runs on the given loop's
 /// one thread and serves any Host: the front door forwards `/_sluice/` here with its prefix cut
-/// off.
+/// off, to the socket that stands for what its client has shown.
 class ApiServer {
  public:
   using Limits = ApiServerLimits;
@@ -39,8 +40,10 @@ class ApiServer {
   ~ApiServer();
 
   /// Binds `socket_path` (replacing what a dead engine left there; hold the engine's lock) with
-  /// mode 0600 and begins to serve. Nothing on success.
-  [[nodiscard]] std::optional<Problem> listen(const std::filesystem::path& socket_path);
+  /// mode 0600 and begins to serve: whoever comes there has shown `proof`. Once for each socket.
+  /// Nothing on success.
+  [[nodiscard]] std::optional<Problem> listen(const std::filesystem::path& socket_path,
+                                              Proof proof);
 
   /// No more connections; answers that have begun are finished, streams end.
   void stop();
@@ -48,6 +51,7 @@ class ApiServer {
   [[nodiscard]] std::size_t connections() const;
 
  private:
+  struct Entrance;
   struct State;
   struct Session;
 

@@ -4,6 +4,7 @@
 #include "sluice/local/documents.h"
 #include "sluice/local/init_notify.h"
 #include "sluice/local/sidecar.h"
+#include "sluice/local/unique_fd.h"
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
@@ -11,6 +12,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fcntl.h>
+#include <unistd.h>
 
 extern char** environ;
 
@@ -36,9 +39,9 @@ activator::QueueBudgetSpec budget_of(const EngineSettings& settings) {
   return {settings.queue.total, settings.queue.bytes};
 }
 
-net::Address api_address(const EnginePaths& paths) {
+net::Address socket_at(const std::filesystem::path& path) {
   net::Address address;
-  address.path = paths.api_socket().string();
+  address.path = path.string();
   return address;
 }
 
@@ -69,7 +72,8 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
       platform_{io_,     clock_,      log_,    setup_.settings, setup_.cluster,
                 paths_,  reaper_,     ports_,  journal_,        cgroups_,
                 events_, scale_loop_, memory_, history_.get(),  nullptr},
-      api_pool_{io_, api_address(paths), {}},
+      door_pool_{io_, socket_at(paths.door_socket()), {}},
+      own_pool_{io_, socket_at(paths.own_door_socket()), {}},
       front_{io_, clock_, *this, *this, {.queues = budget_of(setup_.settings)}},
       server_{io_, clock_, front_, {}},
       signals_{io_},
@@ -86,6 +90,8 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
 Engine::~Engine() {
   api_.reset();
   server_.close_all();
+  std::error_code ignored;
+  std::filesystem::remove(paths_.edit_token(), ignored);
 }
 
 std::optional<Problem> Engine::open(SpecSources& sources) {
@@ -111,9 +117,39 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
   if (auto problem = open_door()) return problem;
   for (const std::string& warning : reading->warnings) publish_text("warning", warning, "");
   if (auto problem = add_all(reading->services)) return problem;
-  api_ = std::make_unique<ApiServer>(io_, *this, clock_);
-  if (auto problem = api_->listen(paths_.api_socket())) return problem;
+  if (auto problem = open_api()) return problem;
   open_ = true;
+  return std::nullopt;
+}
+
+std::optional<Problem> Engine::open_api() {
+  if (auto problem = keep_token()) return problem;
+  api_ = std::make_unique<ApiServer>(io_, *this, clock_);
+  const std::pair<std::filesystem::path, Proof> entrances[] = {
+      {paths_.api_socket(), Proof::socket},
+      {paths_.own_door_socket(), Proof::own_user},
+      {paths_.door_socket(), Proof::none}};
+  for (const auto& [path, proof] : entrances) {
+    if (auto problem = api_->listen(path, proof)) return problem;
+  }
+  return std::nullopt;
+}
+
+// In a file of the engine's user alone, since what is printed may end in a log.
+std::optional<Problem> Engine::keep_token() {
+  std::error_code ignored;
+  std::filesystem::remove(paths_.edit_token(), ignored);
+  if (!setup_.rules.allow_edit && !setup_.rules.opened()) return std::nullopt;
+  const std::string token = make_token();
+  const UniqueFd file(
+      ::open(paths_.edit_token().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const std::string line = token + "\n";
+  if (token.empty() || !file ||
+      ::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    return Problem{"cannot keep the token of this start in " + paths_.edit_token().string(),
+                   "make the directory writable, or start without --allow-edit and `dashboard`"};
+  }
+  setup_.rules.token = token;
   return std::nullopt;
 }
 

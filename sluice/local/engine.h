@@ -3,6 +3,7 @@
 #include "activator/core/revision_table.h"
 #include "common/net/proxy_server.h"
 #include "sluice/local/api_server.h"
+#include "sluice/local/door_access.h"
 #include "sluice/local/engine_api.h"
 #include "sluice/local/platform.h"
 #include "sluice/local/service.h"
@@ -24,8 +25,8 @@ struct EngineSetup {
   EngineSettings settings;
   autoscaler::ClusterConfig cluster;
   std::vector<net::Address> doors;  ///< tried in order until one is free
-  bool allow_edit = false;
-  std::string memory_source = {};  ///< as MachineMemory::open reads it; empty: the machine's
+  DoorRules rules = {};             ///< without a token: open() makes one where it is needed
+  std::string memory_source = {};   ///< as MachineMemory::open reads it; empty: the machine's
 };
 
 /// One running `sluice up`: the front door, the services behind it, the loop that scales them, and
@@ -45,6 +46,11 @@ class Engine final : public EngineApi, public activator::Router, public activato
 
   [[nodiscard]] const net::Address& door() const { return door_; }
 
+  /// The token of this start; empty where nothing needs one. It stands in paths.edit_token() too.
+  [[nodiscard]] const std::string& token() const { return setup_.rules.token; }
+
+  [[nodiscard]] const DoorRules& rules() const { return setup_.rules; }
+
   [[nodiscard]] std::int32_t replicas() const;
 
   [[nodiscard]] const std::map<std::string, std::unique_ptr<Service>>& all() const {
@@ -55,7 +61,7 @@ class Engine final : public EngineApi, public activator::Router, public activato
 
   nlohmann::json services() override;
   ApiResult<nlohmann::json> service(const std::string& name) override;
-  ApiResult<std::string> spec_yaml(const std::string& name) override;
+  ApiResult<std::string> spec_yaml(const std::string& name, Values values) override;
   ApiResult<nlohmann::json> apply(const std::string& yaml, bool dry_run) override;
   ApiResult<nlohmann::json> remove(const std::string& name) override;
   ApiResult<nlohmann::json> explain(const std::string& name, std::optional<TimePoint> at) override;
@@ -73,7 +79,7 @@ class Engine final : public EngineApi, public activator::Router, public activato
 
   EventRing& events() override { return events_; }
 
-  activator::Routed route(const http::RequestHead& head) override;
+  activator::Routed route(net::Exchange& exchange) override;
   void on_poke(activator::RevisionHandle revision, const activator::RevisionStat& stat) override;
   void on_held(activator::RevisionHandle revision) override;
   void on_pod_drained(activator::RevisionHandle revision, const PodId& pod) override;
@@ -83,6 +89,8 @@ class Engine final : public EngineApi, public activator::Router, public activato
 
  private:
   [[nodiscard]] std::optional<Problem> open_door();
+  [[nodiscard]] std::optional<Problem> open_api();
+  [[nodiscard]] std::optional<Problem> keep_token();
   [[nodiscard]] std::optional<Problem> add_all(const std::vector<ServiceSpec>& specs);
   [[nodiscard]] Result<Applied, Problem> put(const ServiceSpec& spec);
   [[nodiscard]] std::optional<Problem> check_room(const ServiceSpec& spec) const;
@@ -101,7 +109,7 @@ class Engine final : public EngineApi, public activator::Router, public activato
   void stop_replicas();
   void finish_shutdown();
   [[nodiscard]] std::string url_of(const std::string& name) const;
-  [[nodiscard]] activator::Routed route_internal(const http::RequestHead& head);
+  [[nodiscard]] activator::Routed route_internal(net::Exchange& exchange);
   [[nodiscard]] http::OwnResponse no_route(std::string_view host) const;
 
   EngineSetup setup_;
@@ -118,7 +126,8 @@ class Engine final : public EngineApi, public activator::Router, public activato
   ScaleLoop scale_loop_;
   MemoryPressure memory_;
   Platform platform_;
-  net::UpstreamPool api_pool_;
+  net::UpstreamPool door_pool_;  // to the API, for requests that have shown nothing
+  net::UpstreamPool own_pool_;   // likewise, for those of the engine's own user
   activator::FrontGateway front_;
   std::map<std::string, std::unique_ptr<Service>> services_;
   std::vector<std::unique_ptr<Service>> gone_;  // removed and still draining

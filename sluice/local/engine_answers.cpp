@@ -47,10 +47,11 @@ ApiResult<json> Engine::service(const std::string& name) {
   return service->status();
 }
 
-ApiResult<std::string> Engine::spec_yaml(const std::string& name) {
+ApiResult<std::string> Engine::spec_yaml(const std::string& name, Values values) {
   Service* service = find(name);
   if (service == nullptr) return no_such_service(name, names());
-  return to_yaml(service->spec());
+  return values == Values::shown ? to_yaml(service->spec())
+                                 : to_yaml_without_values(service->spec());
 }
 
 ApiResult<json> Engine::apply(const std::string& yaml, bool dry_run) {

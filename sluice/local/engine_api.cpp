@@ -26,6 +26,11 @@ ApiProblem no_such_service(std::string_view service, const std::vector<std::stri
                        : "services here: " + list};
 }
 
+ApiProblem no_such_path(std::string_view path) {
+  return {404, "no-such-path", "No such path", "nothing is served at " + std::string(path),
+          "see GET /api/v1/services"};
+}
+
 ApiProblem invalid_document(std::string detail, std::string fix) {
   return {422, "invalid-document", "Not accepted", std::move(detail), std::move(fix)};
 }

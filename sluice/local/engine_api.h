@@ -38,8 +38,14 @@ struct ApiProblem {
 [[nodiscard]] ApiProblem no_such_service(std::string_view service,
                                          const std::vector<std::string>& known);
 
+/// 404 for a path below which there is nothing.
+[[nodiscard]] ApiProblem no_such_path(std::string_view path);
+
 /// 422 for a document or a value that is not accepted.
 [[nodiscard]] ApiProblem invalid_document(std::string detail, std::string fix);
+
+/// Whether a spec is written with the values of its environment and of its probe's headers.
+enum class Values : std::uint8_t { shown, hidden };
 
 template <class T>
 using ApiResult = Result<T, ApiProblem>;
@@ -81,8 +87,10 @@ class EngineApi {
   /// One status object.
   [[nodiscard]] virtual ApiResult<nlohmann::json> service(const std::string& name) = 0;
 
-  /// The service's YAML document as a file would have it.
-  [[nodiscard]] virtual ApiResult<std::string> spec_yaml(const std::string& name) = 0;
+  /// The service's YAML document as a file would have it, with or without the values of its
+  /// environment.
+  [[nodiscard]] virtual ApiResult<std::string> spec_yaml(const std::string& name,
+                                                         Values values) = 0;
 
   /// Adds or changes the one service of `yaml`. Answers {"service","result","revision",
   /// "difference":[{"key","old","new"}]}, result one of created, configured, unchanged;

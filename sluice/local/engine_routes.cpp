@@ -1,8 +1,11 @@
 // What the front door asks the engine: whose request this is, and what has just happened.
 
+#include "sluice/local/api_routes.h"
 #include "sluice/local/engine.h"
 
 #include <fmt/format.h>
+
+#include <unistd.h>
 
 namespace sluice::local {
 namespace {
@@ -11,42 +14,69 @@ constexpr std::string_view kInternal = "/_sluice";
 
 // Hosts that name this machine and no service.
 bool names_machine(std::string_view host) {
-  if (host.empty() || host == "localhost" || host.front() == '[') return true;
+  if (host.empty() || http::equals_ignoring_case(host, "localhost") || host.front() == '[') {
+    return true;
+  }
   return host.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+bool is_internal(std::string_view path) {
+  return path.starts_with(kInternal) &&
+         (path.size() == kInternal.size() || path[kInternal.size()] == '/');
+}
+
+// The target without the prefix: `/_sluice/metrics?a=b` is `/metrics?a=b` for the API.
+std::string internal_target(const http::RequestHead& head) {
+  const std::string_view target = head.target;
+  const auto begin = static_cast<std::size_t>(head.path().data() - target.data());
+  std::string rest{target.substr(begin + kInternal.size())};
+  if (rest.empty() || rest.front() != '/') rest.insert(rest.begin(), '/');
+  return rest;
+}
+
+http::OwnResponse door_refusal(const ApiProblem& problem) {
+  const ApiAnswer answer = problem_answer(problem);
+  http::OwnResponse refusal = http::plain_response(answer.status, answer.body);
+  refusal.content_type = answer.content_type;
+  refusal.extra = door_error_lines();
+  return refusal;
 }
 
 }  // namespace
 
-activator::Routed Engine::route(const http::RequestHead& head) {
+// Below a service's own host every path is the service's.
+activator::Routed Engine::route(net::Exchange& exchange) {
+  const http::RequestHead& head = exchange.request();
   const std::string_view authority = head.fields.get(http::Known::host);
-  const std::string_view host = activator::host_of(authority);
-  const std::string_view path = head.path();
-  const bool machine = names_machine(host);
-  if (machine && path.starts_with(kInternal) &&
-      (path.size() == kInternal.size() || path[kInternal.size()] == '/')) {
-    return route_internal(head);
+  if (names_engine(authority)) return route_internal(exchange);
+  const bool internal = is_internal(head.path());
+  if (internal && (names_loopback(authority) || !table_.knows(authority))) {
+    return route_internal(exchange);
   }
   if (const auto target = table_.find(authority, head.target)) {
     return targets_[*target]->current().handle();
   }
-  if (machine && targets_.size() == 1) return targets_.front()->current().handle();
+  const std::string_view host = activator::host_of(authority);
+  if (names_machine(host) && targets_.size() == 1) return targets_.front()->current().handle();
   return no_route(host);
 }
 
-activator::Routed Engine::route_internal(const http::RequestHead& head) {
-  const bool reads = head.method == "GET" || head.method == "HEAD";
-  if (!reads && !(setup_.allow_edit && head.fields.get(http::Known::sluice_edit) == "1")) {
-    const std::string fix = setup_.allow_edit ? "send the header `Sluice-Edit: 1`"
-                                              : "start the engine with `sluice up --allow-edit`";
-    http::OwnResponse refusal = http::response_for(
-        Error::bad_request, "changes are not allowed through the front door; " + fix + "\n");
-    refusal.status = 403;
-    refusal.close = false;
-    return refusal;
-  }
-  std::string target = head.target.substr(head.target.find(kInternal) + kInternal.size());
-  if (target.empty() || target.front() != '/') target.insert(target.begin(), '/');
-  return activator::InternalRoute{&api_pool_, std::move(target)};
+activator::Routed Engine::route_internal(net::Exchange& exchange) {
+  const http::RequestHead& head = exchange.request();
+  DoorRequest asked;
+  asked.loopback = exchange.peer_is_local();
+  asked.own_user = asked.loopback && exchange.peer_user() == ::geteuid();
+  asked.path = head.path();
+  asked.authority = head.fields.get(http::Known::host);
+  asked.method = head.method;
+  asked.token = head.fields.get(http::Known::sluice_edit);
+  asked.origin = head.fields.find("origin");
+  asked.fetch_site = head.fields.find("sec-fetch-site");
+  const auto proof = judge_door(setup_.rules, asked);
+  if (!proof) return door_refusal(proof.error());
+  if (!is_internal(head.path())) return door_refusal(no_such_path(head.path()));
+  net::UpstreamPool& pool = *proof == Proof::own_user ? own_pool_ : door_pool_;
+  return activator::InternalRoute{&pool, internal_target(head), door_error_lines()};
 }
 
 http::OwnResponse Engine::no_route(std::string_view host) const {

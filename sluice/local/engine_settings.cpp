@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t kSettingsBytesMax = std::size_t{1} << 20;
 constexpr std::int64_t kReplicasMax = 10'000;  // one port each
+constexpr std::size_t kDashboardHostsMax = 100;
+constexpr std::size_t kHostBytesMax = 253;
 constexpr std::int64_t kQueueMax = 10'000'000;
 
 /// Reads one settings file into settings that hold the defaults.
@@ -23,7 +25,8 @@ class SettingsReading {
 
   void read(const YAML::Node& document) {
     const YamlKeys keys{{"http", "max-replicas", "stop-timeout", "log-level", "log-format",
-                         "cold-start-header", "autoscaler", "defaults", "groups", "queue"}};
+                         "cold-start-header", "autoscaler", "defaults", "groups", "queue",
+                         "dashboard"}};
     for (const YamlEntry& entry : reader_.entries(document, 1, "config", keys)) {
       if (entry.key == "autoscaler") {
         read_autoscaler(entry);
@@ -31,6 +34,8 @@ class SettingsReading {
         read_defaults(entry);
       } else if (entry.key == "queue") {
         read_queue(entry);
+      } else if (entry.key == "dashboard") {
+        read_dashboard(entry);
       } else if (entry.key == "groups") {
         if (reader_.items(entry, 1000).empty()) continue;
         settings_.groups_yaml = YAML::Dump(entry.value);
@@ -134,6 +139,35 @@ class SettingsReading {
           settings_.queue.bytes = *bytes;
       } else if (const auto number = reader_.integer(field, 0, kQueueMax)) {
         (field.key == "depth" ? settings_.queue.depth : settings_.queue.total) = *number;
+      }
+    }
+  }
+
+  void read_dashboard(const YamlEntry& entry) {
+    const YamlKeys keys{{"peers", "hosts"}};
+    for (const YamlEntry& field : reader_.entries(entry.value, entry.line, entry.key, keys)) {
+      came_from("dashboard." + field.key, field);
+      if (field.key == "hosts") {
+        read_dashboard_hosts(field);
+        continue;
+      }
+      std::string peers = "loopback";
+      word(field, {"loopback", "any"}, peers);
+      settings_.dashboard.any_peer = peers == "any";
+    }
+  }
+
+  void read_dashboard_hosts(const YamlEntry& entry) {
+    for (const YamlEntry& item : reader_.items(entry, kDashboardHostsMax)) {
+      const auto text = reader_.text(item);
+      if (!text) continue;
+      const bool bare = !text->empty() && text->size() <= kHostBytesMax &&
+                        text->find_first_of(" /:@?#*") == std::string::npos;
+      if (bare) {
+        settings_.dashboard.hosts.push_back(*text);
+      } else {
+        reader_.fail(item.line, fmt::format("`{}` is not a host", text->substr(0, 80)),
+                     "write a bare name such as box.example.com, without scheme and port");
       }
     }
   }

@@ -22,6 +22,13 @@ struct QueueSettings {
   Duration wait{0};                              ///< longest age of a held request; 0 = no limit
 };
 
+/// Whom the front door answers below `/_sluice/` besides programs of this machine that ask its
+/// loopback by name. With either of them every request there needs the token of the start.
+struct DashboardSettings {
+  bool any_peer = false;           ///< `peers: any`; `loopback` is the default
+  std::vector<std::string> hosts;  ///< names that may stand in Host, without ports
+};
+
 /// `config.yaml` of an engine (one-machine.md 8), with the defaults for what it leaves unsaid.
 struct EngineSettings {
   std::string http = "127.0.0.1:8080";
@@ -35,6 +42,7 @@ struct EngineSettings {
   SpecDefaults defaults;
   std::string groups_yaml;  ///< the sequence `groups` as a YAML document; empty = none
   QueueSettings queue;
+  DashboardSettings dashboard;
   /// Where each key that is not at its default came from, e.g. `queue.depth` -> `/etc/…yaml:7`.
   std::map<std::string, std::string> origins;
 };

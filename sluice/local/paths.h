@@ -48,6 +48,14 @@ class EnginePaths {
 
   [[nodiscard]] std::filesystem::path api_socket() const { return runtime_ / "api.sock"; }
 
+  /// Where the front door forwards requests of the engine's own user, and those of others.
+  [[nodiscard]] std::filesystem::path own_door_socket() const { return runtime_ / "own.sock"; }
+
+  [[nodiscard]] std::filesystem::path door_socket() const { return runtime_ / "any.sock"; }
+
+  /// The token of this start, where there is one.
+  [[nodiscard]] std::filesystem::path edit_token() const { return runtime_ / "edit-token"; }
+
   [[nodiscard]] std::filesystem::path lock_file() const { return runtime_ / "lock"; }
 
   [[nodiscard]] std::filesystem::path replicas_json() const { return runtime_ / "replicas.json"; }

@@ -10,6 +10,7 @@
 #include "sluice/view/fields.h"
 #include "sluice/view/live_session.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -105,7 +106,17 @@ std::vector<ServiceSpec> fixed_services(const UpOptions& options) {
   return {command_spec(form)};
 }
 
-std::string banner_of(const UpOptions& options, const Engine& engine, std::int64_t ready_ms) {
+// The token itself is for a person's screen alone: any other output may be kept as a log.
+void add_token(view::BannerFacts& facts, const Engine& engine, const fs::path& token_file) {
+  if (engine.token().empty()) return;
+  facts.api_url = fmt::format("http://localhost:{}/_sluice/api/v1", engine.door().port);
+  facts.allows_edit = engine.rules().allow_edit;
+  const bool seen_by_person = ::isatty(STDOUT_FILENO) != 0;
+  facts.token = seen_by_person ? engine.token() : fmt::format("$(cat {})", token_file.string());
+}
+
+std::string banner_of(const UpOptions& options, const Engine& engine, const fs::path& token_file,
+                      std::int64_t ready_ms) {
   view::BannerFacts facts;
   facts.version = version();
   facts.engine = options.name;
@@ -126,6 +137,7 @@ std::string banner_of(const UpOptions& options, const Engine& engine, std::int64
     facts.notes.push_back("port " + std::to_string(kFirstDoor) + " is taken; using " +
                           std::to_string(engine.door().port));
   }
+  add_token(facts, engine, token_file);
   return view::banner_text(facts);
 }
 
@@ -143,11 +155,11 @@ std::string warnings_of(const EventRing& events) {
   return text;
 }
 
-void announce(const UpOptions& options, Engine& engine, EventRing& events, TimePoint started,
-              const Clock& clock) {
+void announce(const UpOptions& options, Engine& engine, const fs::path& token_file,
+              EventRing& events, TimePoint started, const Clock& clock) {
   const TimePoint now = clock.now();
   const std::string banner =
-      banner_of(options, engine,
+      banner_of(options, engine, token_file,
                 std::chrono::duration_cast<std::chrono::milliseconds>(now - started).count());
   if (options.output == OutputFormat::text) write_out(banner);
   json event = event_json("engine", now);
@@ -201,7 +213,7 @@ int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
     const bool door = problem->what.starts_with("cannot listen");
     return fail(*problem, door ? kFailed : kBadConfig);
   }
-  announce(options, engine, events, started, clock);
+  announce(options, engine, paths.edit_token(), events, started, clock);
   // What happened while the engine opened comes after the banner: all of it for a program, what is
   // wrong for a person.
   EventFilter early;
@@ -243,7 +255,9 @@ int run_engine(const UpOptions& options) {
   const auto doors = doors_of(options, *settings);
   if (!doors) return fail(doors.error(), kBadConfig);
   setup.doors = *doors;
-  setup.allow_edit = options.allow_edit;
+  setup.rules.allow_edit = options.allow_edit;
+  setup.rules.any_peer = settings->dashboard.any_peer;
+  setup.rules.hosts = settings->dashboard.hosts;
   if (const char* source = std::getenv("SLUICE_MEMORY_SOURCE")) setup.memory_source = source;
   const auto roots = path_roots(process_env, ::getuid());
   if (!roots) return fail(roots.error(), kFailed);

@@ -101,6 +101,10 @@ struct ParsedFile {
 /// The document that parse_services turns into `spec` again.
 [[nodiscard]] std::string to_yaml(const ServiceSpec& spec);
 
+/// The same without the values of its environment and of its probe's headers, which a first line
+/// says. For those who may see what a service is and not what it knows.
+[[nodiscard]] std::string to_yaml_without_values(const ServiceSpec& spec);
+
 /// The command form of `sluice up` (one-machine.md 1).
 struct CommandForm {
   std::string name = "app";

@@ -46,13 +46,15 @@ void put_words(YAML::Emitter& out, const char* key, const std::vector<std::strin
   out << YAML::EndSeq;
 }
 
-void put_pair(YAML::Emitter& out, const std::string& name, const std::string& value) {
+void put_pair(YAML::Emitter& out, const std::string& name, const std::string& value,
+              bool with_value) {
   out << YAML::BeginMap << YAML::Key << "name" << YAML::Value;
   put(out, name);
-  out << YAML::Key << "value" << YAML::Value << YAML::DoubleQuoted << value << YAML::EndMap;
+  if (with_value) out << YAML::Key << "value" << YAML::Value << YAML::DoubleQuoted << value;
+  out << YAML::EndMap;
 }
 
-void put_probe(YAML::Emitter& out, const ReadinessProbe& probe) {
+void put_probe(YAML::Emitter& out, const ReadinessProbe& probe, bool with_values) {
   if (probe == ReadinessProbe{}) return;
   out << YAML::Key << "readinessProbe" << YAML::Value << YAML::BeginMap;
   out << YAML::Key << (probe.kind == ProbeKind::http ? "httpGet" : "tcpSocket") << YAML::Value;
@@ -62,7 +64,7 @@ void put_probe(YAML::Emitter& out, const ReadinessProbe& probe) {
     put(out, probe.path);
     if (!probe.headers.empty()) {
       out << YAML::Key << "httpHeaders" << YAML::Value << YAML::BeginSeq;
-      for (const auto& [name, value] : probe.headers) put_pair(out, name, value);
+      for (const auto& [name, value] : probe.headers) put_pair(out, name, value, with_values);
       out << YAML::EndSeq;
     }
   }
@@ -77,7 +79,7 @@ void put_probe(YAML::Emitter& out, const ReadinessProbe& probe) {
   out << YAML::EndMap;
 }
 
-void put_container(YAML::Emitter& out, const ServiceSpec& spec) {
+void put_container(YAML::Emitter& out, const ServiceSpec& spec, bool with_values) {
   out << YAML::BeginMap;
   put_words(out, "command", spec.command);
   put_words(out, "args", spec.args);
@@ -85,10 +87,11 @@ void put_container(YAML::Emitter& out, const ServiceSpec& spec) {
   put(out, spec.working_dir.string());
   if (!spec.env.empty()) {
     out << YAML::Key << "env" << YAML::Value << YAML::BeginSeq;
-    for (const EnvVar& variable : spec.env) put_pair(out, variable.name, variable.value);
+    for (const EnvVar& variable : spec.env)
+      put_pair(out, variable.name, variable.value, with_values);
     out << YAML::EndSeq;
   }
-  put_probe(out, spec.probe);
+  put_probe(out, spec.probe, with_values);
   if (spec.cpu_limit || spec.memory_limit) {
     out << YAML::Key << "resources" << YAML::Value << YAML::BeginMap;
     out << YAML::Key << "limits" << YAML::Value << YAML::BeginMap;
@@ -104,9 +107,7 @@ void put_container(YAML::Emitter& out, const ServiceSpec& spec) {
   out << YAML::EndMap;
 }
 
-}  // namespace
-
-std::string to_yaml(const ServiceSpec& spec) {
+std::string document_of(const ServiceSpec& spec, bool with_values) {
   YAML::Emitter out;
   out << YAML::BeginMap;
   out << YAML::Key << "apiVersion" << YAML::Value << "serving.knative.dev/v1";
@@ -133,9 +134,20 @@ std::string to_yaml(const ServiceSpec& spec) {
   if (spec.idle_timeout.count() > 0)
     out << YAML::Key << "idleTimeoutSeconds" << YAML::Value << spec.idle_timeout.count();
   out << YAML::Key << "containers" << YAML::Value << YAML::BeginSeq;
-  put_container(out, spec);
+  put_container(out, spec, with_values);
   out << YAML::EndSeq << YAML::EndMap << YAML::EndMap << YAML::EndMap << YAML::EndMap;
   return std::string(out.c_str(), out.size()) + "\n";
+}
+
+}  // namespace
+
+std::string to_yaml(const ServiceSpec& spec) {
+  return document_of(spec, true);
+}
+
+std::string to_yaml_without_values(const ServiceSpec& spec) {
+  return "# Values of variables and of probe headers are left out; `sluice get " + spec.name +
+         " -o yaml` has them.\n" + document_of(spec, false);
 }
 
 }  // namespace sluice::local

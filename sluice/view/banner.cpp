@@ -19,6 +19,21 @@ std::string plain_number(double value) {
   return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.1f}", value);
 }
 
+// How the token is used.
+std::string token_line(const BannerFacts& facts) {
+  constexpr std::string_view kScheme = "http://";
+  std::string name = "NAME";
+  if (!facts.services.empty()) {
+    const std::string& url = facts.services.front().url;
+    name = url.substr(kScheme.size(), url.find('.') - kScheme.size());
+  }
+  const std::string services = facts.api_url + "/services";
+  return facts.allows_edit
+             ? fmt::format("  edit       curl -X POST -H \"Sluice-Edit: {}\" {}/default/{}/wake\n",
+                           facts.token, services, name)
+             : fmt::format("  read       curl -H \"Sluice-Edit: {}\" {}\n", facts.token, services);
+}
+
 }  // namespace
 
 std::string banner_text(const BannerFacts& facts) {
@@ -33,6 +48,7 @@ std::string banner_text(const BannerFacts& facts) {
   for (const std::string& note : facts.notes) {
     text += "  note       " + note + "\n";
   }
+  if (!facts.api_url.empty()) text += token_line(facts);
   if (!facts.services.empty()) {
     text += fmt::format("  next       sluice load {} --rate 200 --duration 60s\n",
                         facts.services.front().url);

@@ -21,6 +21,9 @@ struct BannerFacts {
   std::string engine;
   std::vector<BannerService> services = {};
   std::vector<std::string> notes = {};  ///< such as a front door that moved to another port
+  std::string api_url = {};             ///< of the front door; empty: nothing needs the token
+  std::string token = {};               ///< as a shell reads it in double quotes
+  bool allows_edit = false;             ///< the token changes things; otherwise it only reads
   std::int64_t ready_ms = 0;
   std::int64_t replicas = 0;  ///< running now
 };

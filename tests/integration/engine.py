@@ -45,9 +45,9 @@ class Home:
 class Engine:
     """A running `sluice up -o json` on a free port; its events are kept in order."""
 
-    def __init__(self, home, *arguments, wrapper=()):
+    def __init__(self, home, *arguments, wrapper=(), http='127.0.0.1:0'):
         self.home = home
-        command = [*wrapper, SLUICE, 'up', '-o', 'json', '--http', '127.0.0.1:0', *arguments]
+        command = [*wrapper, SLUICE, 'up', '-o', 'json', '--http', http, *arguments]
         self.log_path = home.path / f'engine-{id(self)}.log'
         self.log = open(self.log_path, 'w', encoding='utf-8')
         self.process = subprocess.Popen(command, env=home.environment, stdout=subprocess.PIPE,

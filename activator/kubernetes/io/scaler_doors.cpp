@@ -26,7 +26,7 @@ struct ScalerDoors::Door final : public net::Gateway, private Router {
     });
   }
 
-  [[nodiscard]] Routed route(const http::RequestHead& /*head*/) override {
+  [[nodiscard]] Routed route(net::Exchange& /*exchange*/) override {
     if (const auto handle = find(revision)) return *handle;
     return http::response_for(Error::no_route, not_found_text(revision.name));
   }
@@ -54,8 +54,8 @@ struct ScalerDoors::Door final : public net::Gateway, private Router {
     front.refused(exchange, outcome);
   }
 
-  void explain(net::Exchange& exchange, std::string& sluice_error) override {
-    front.explain(exchange, sluice_error);
+  void explain(net::Exchange& exchange, http::OwnResponse& response) override {
+    front.explain(exchange, response);
   }
 
   [[nodiscard]] std::string_view timeout_text() const override { return front.timeout_text(); }

@@ -12,7 +12,7 @@ inline constexpr const char* kReady = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\
 /// Knows no route.
 class NoRoutes final : public Router {
  public:
-  [[nodiscard]] Routed route(const http::RequestHead& /*head*/) override {
+  [[nodiscard]] Routed route(net::Exchange& /*exchange*/) override {
     return http::response_for(Error::no_route, "the main door\n");
   }
 };

@@ -24,7 +24,7 @@ using testing::kReady;
 
 class OneRoute final : public Router {
  public:
-  [[nodiscard]] Routed route(const http::RequestHead& /*head*/) override { return to; }
+  [[nodiscard]] Routed route(net::Exchange& /*exchange*/) override { return to; }
 
   RevisionHandle to{};
 };

@@ -24,9 +24,9 @@ class FakeEngine final : public EngineApi {
 
   ApiResult<Json> service(const std::string& name) override { return status(name); }
 
-  ApiResult<std::string> spec_yaml(const std::string& name) override {
+  ApiResult<std::string> spec_yaml(const std::string& name, Values values) override {
     if (name != "app") return no_such_service(name, {"app"});
-    return std::string{"kind: Service\n"};
+    return std::string{values == Values::shown ? "kind: Service\nvalues\n" : "kind: Service\n"};
   }
 
   ApiResult<Json> apply(const std::string& yaml, bool dry_run) override {
@@ -39,7 +39,8 @@ class FakeEngine final : public EngineApi {
 
   ApiResult<Json> explain(const std::string& name, std::optional<TimePoint> at) override {
     explained_at = at;
-    return status(name);
+    if (name != "app") return no_such_service(name, {"app"});
+    return Json{{"name", name}, {"keeps_awake", {{{"client", "10.1.2.3"}}}}};
   }
 
   ApiResult<Json> history(const std::string& name, TimePoint) override {

@@ -306,6 +306,24 @@ TEST(EngineSettings, UnknownAndWrongKeysAreNamed) {
   EXPECT_EQ(first("queue: {bytes: many}\n").substr(0, 24), "c.yaml:1: `bytes`: `many");
 }
 
+TEST(EngineSettings, OpenTheDashboardByName) {
+  const auto read = [](const std::string& text) { return parse_engine_settings(text, "c.yaml"); };
+  EXPECT_FALSE(read("http: 127.0.0.1:1\n")->dashboard.any_peer);
+  EXPECT_FALSE(read("dashboard: {peers: loopback}\n")->dashboard.any_peer);
+  const auto opened = read("dashboard:\n  peers: any\n  hosts: [box.example.com, box]\n");
+  EXPECT_TRUE(opened->dashboard.any_peer);
+  EXPECT_EQ(opened->dashboard.hosts, (std::vector<std::string>{"box.example.com", "box"}));
+  EXPECT_EQ(opened->origins.at("dashboard.hosts"), "c.yaml:3");
+  const auto first = [&](const std::string& text) { return read(text).error().front().text(); };
+  EXPECT_EQ(first("dashboard: {peers: all}\n"),
+            "c.yaml:1: `peers` is `all`; use one of loopback, any");
+  EXPECT_EQ(first("dashboard: {hosts: ['http://box:80']}\n"),
+            "c.yaml:1: `http://box:80` is not a host; write a bare name such as box.example.com, "
+            "without scheme and port");
+  EXPECT_EQ(first("dashboard: {host: [box]}\n"),
+            "c.yaml:1: unknown key `host` in `dashboard`; did you mean `hosts`?");
+}
+
 TEST(EngineSettings, AbsentFilesMeanDefaultsUnlessNamed) {
   EXPECT_EQ(load_engine_settings({}, {"/nowhere/c.yaml"})->max_replicas, 200);
   EXPECT_EQ(load_engine_settings({}, {})->autoscaler.at("allow-zero-initial-scale"), "true");

@@ -116,6 +116,21 @@ TEST(ToYaml, ReadsBackTheSame) {
   EXPECT_TRUE(parsed->warnings.empty());
 }
 
+TEST(ToYaml, LeavesOutValuesForThoseWhoMayNotSeeThem) {
+  ServiceSpec spec = command_spec(form());
+  spec.env = {{"DB_PASSWORD", "hunter2"}};
+  spec.probe.kind = ProbeKind::http;
+  spec.probe.headers = {{"X-Token", "hunter3"}};
+
+  const std::string yaml = to_yaml_without_values(spec);
+
+  EXPECT_EQ(yaml.find("hunter"), std::string::npos) << yaml;
+  EXPECT_NE(yaml.find("DB_PASSWORD"), std::string::npos) << yaml;
+  EXPECT_NE(yaml.find("X-Token"), std::string::npos) << yaml;
+  EXPECT_TRUE(yaml.starts_with("# Values ")) << yaml;
+  EXPECT_TRUE(parse_services(yaml, "x.yaml", "/elsewhere").has_value()) << yaml;
+}
+
 // Goal: exactly the fields of one-machine.md 5.7 make a new revision.
 TEST(TemplateHash, ChangesWithTheFieldsThatMakeARevision) {
   const ServiceSpec base = command_spec(form());

@@ -37,6 +37,25 @@ TEST(Banner, SaysWhereAndWhatNext) {
             "ready in 18 ms; 0 replicas running\n");
 }
 
+TEST(Banner, SaysHowTheTokenIsUsed) {
+  BannerFacts facts{.version = "1.0.0",
+                    .engine = "app",
+                    .services = {{.url = "http://shop.localhost:8080"}},
+                    .api_url = "http://localhost:8080/_sluice/api/v1",
+                    .token = "0123",
+                    .allows_edit = true};
+  const auto line = [&] {
+    const std::string text = banner_text(facts);
+    const std::size_t begin = text.find("curl");
+    return text.substr(begin, text.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(line(),
+            "curl -X POST -H \"Sluice-Edit: 0123\" "
+            "http://localhost:8080/_sluice/api/v1/services/default/shop/wake");
+  facts.allows_edit = false;
+  EXPECT_EQ(line(), "curl -H \"Sluice-Edit: 0123\" http://localhost:8080/_sluice/api/v1/services");
+}
+
 TEST(Explain, ShowsTheFormulasWithTheirNumbers) {
   ::setenv("TZ", "UTC", 1);
   EXPECT_EQ(explain_text(decision()),

@@ -1,0 +1,362 @@
+"""Who may talk to the engine through its front door, tried from outside: as the engine's own user, as
+a page in a browser, by other names and with the token of the start."""
+
+import os
+import pathlib
+import pty
+import re
+import signal
+import subprocess
+import unittest
+
+from engine import APP, SLUICE, EngineCase, wait_until
+from wire import Deadline, Reader, connect, request_bytes
+
+API = '/_sluice/api/v1'
+ONE = f'{API}/services/default/app'
+PASSWORD = 'hunter2-3f9c'
+FIELDS = {
+    'content-security-policy': "default-src 'none'; script-src 'self'; style-src 'self'; "
+                               "img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
+                               "form-action 'none'; frame-ancestors 'none'; "
+                               "require-trusted-types-for 'script'",
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+}
+READS = (f'{API}/services', ONE, f'{ONE}/explain', f'{ONE}/history', f'{ONE}/logs', f'{ONE}/spec',
+         f'{API}/version', '/_sluice/metrics', '/_sluice/livez')
+CHANGES = (('POST', f'{ONE}/wake', b''), ('POST', f'{ONE}/sleep', b''),
+           ('POST', f'{ONE}/scale', b'{"max":3}'), ('PUT', f'{ONE}/spec', b'kind: Service'),
+           ('DELETE', ONE, b''), ('POST', f'{API}/shutdown', b''), ('POST', f'{API}/nothing', b''))
+SERVICE = '''apiVersion: serving.knative.dev/v1
+kind: Service
+metadata: {{name: {name}}}
+spec:
+  template:
+    spec:
+      containers:
+        - command: ["python3", "{app}"]
+'''
+
+
+def port_of(engine):
+    return engine.http.rsplit(':', 1)[1]
+
+
+def h2_head(engine, path, host):
+    """Status line and fields of an answer over HTTP/2."""
+    done = subprocess.run(['curl', '-sS', '--http2-prior-knowledge', '-o', '/dev/null', '-D', '-',
+                           '-H', f'Host: {host}', f'http://{engine.http}{path}'],
+                          capture_output=True, timeout=20, check=True)
+    return done.stdout.decode()
+
+
+def token_of(engine, name='app'):
+    runtime = pathlib.Path(engine.home.environment['XDG_RUNTIME_DIR'])
+    return runtime / 'sluice' / name / 'edit-token'
+
+
+def problem(answer):
+    return answer.status, answer.json()['type']
+
+
+class DoorCase(EngineCase):
+    def ask(self, engine, path, host='localhost', **options):
+        return engine.get(path, host=host, **options)
+
+    def edit(self, engine, method, path, body, *headers):
+        return self.ask(engine, path, host=f'localhost:{port_of(engine)}', method=method, body=body,
+                        headers=headers)
+
+    def assert_fields(self, answer, what):
+        for name, value in FIELDS.items():
+            self.assertEqual(answer.headers.get(name), value, f'{what}: {name}')
+
+    def events(self, engine, enough):
+        """What a stream of all events says until `enough(text)`."""
+        with connect(engine.http) as sock:
+            sock.sendall(request_bytes('GET', f'{API}/events', 'localhost',
+                                       [('Last-Event-ID', '0')]))
+            text = b''
+            deadline = Deadline(20)
+            while not enough(text) and not deadline.passed():
+                text += sock.recv(65536)
+        return text
+
+
+class Names(DoorCase):
+    def test_the_loopback_is_answered_by_its_names_and_by_no_other(self):
+        engine = self.up_app()
+        port = port_of(engine)
+        for host in ('localhost', f'LOCALHOST:{port}', 'localhost.', '127.0.0.1', f'127.8.9.1:{port}',
+                     '[::1]', f'[::ffff:127.0.0.1]:{port}', 'sluice.localhost',
+                     f'Sluice.Localhost:{port}'):
+            self.assertEqual(self.ask(engine, '/_sluice/metrics', host).status, 200, host)
+        for host in ('attacker.example', f'192.0.2.7:{port}', '0.0.0.0', '[::2]', '127.0.0.1.nip.example',
+                     'other.localhost', 'a.sluice.localhost'):
+            answer = self.ask(engine, '/_sluice/metrics', host)
+            self.assertEqual(problem(answer), (403, 'host-not-allowed'), host)
+            self.assertIn('dashboard: {hosts:', answer.json()['fix'])
+            self.assert_fields(answer, host)
+
+    def test_a_request_without_a_host_is_refused(self):
+        engine = self.up_app()
+        with connect(engine.http) as sock:
+            sock.sendall(b'GET /_sluice/metrics HTTP/1.0\r\n\r\n')
+            self.assertEqual(Reader(sock).answer().status, 403)
+
+    def test_below_a_services_own_host_the_path_is_the_services(self):
+        engine = self.up_app()
+        answer = engine.get('/_sluice/api/v1/services?id=mine')
+        self.assertEqual(answer.status, 200)
+        self.assertTrue(answer.body.startswith(b'mine '), answer.body)
+        for name in FIELDS:
+            self.assertNotIn(name, answer.headers)
+        missing = engine.get('/_sluice/metrics', host='app.localhost', method='BREW')
+        self.assertNotIn('content-security-policy', missing.headers)
+        unknown = engine.get('/', host='unknown.example')
+        self.assertEqual(unknown.status, 404)
+        self.assertNotIn('content-security-policy', unknown.headers)
+
+    def test_the_engines_own_host_reaches_no_service(self):
+        engine = self.up_app()
+        self.assertTrue(engine.get('/?id=only', host='localhost').body.startswith(b'only '))
+        for path in ('/', '/index.html', '/_sluicex'):
+            answer = engine.get(path, host='sluice.localhost')
+            self.assertEqual(problem(answer), (404, 'no-such-path'))
+            self.assert_fields(answer, path)
+
+    def test_no_service_has_the_engines_name(self):
+        engine = self.up_app()
+        self.assert_refuses(2, 'sluice.localhost', '--name',
+                            arguments=['up', '--name', 'sluice', '--demo'])
+        document = SERVICE.format(name='sluice', app=APP)
+        path = self.write('sluice.yaml', document)
+        self.assert_refuses(78, 'sluice.yaml:3', "the engine's own host",
+                            arguments=['up', '--http', '127.0.0.1:0', '-f', path])
+        applied = self.home.run('apply', '-f', path)
+        self.assertNotEqual(applied.returncode, 0)
+        self.assertIn("the engine's own host", applied.stderr)
+        self.assertEqual(engine.get().status, 200)
+
+    def test_a_state_that_holds_such_a_service_is_told_with_the_file(self):
+        specs = pathlib.Path(self.home.environment['XDG_STATE_HOME'], 'sluice', 'shop', 'specs')
+        specs.mkdir(parents=True)
+        specs.joinpath('sluice.yaml').write_text(SERVICE.format(name='sluice', app=APP))
+        path = self.write('shop.yaml', SERVICE.format(name='shop', app=APP))
+        self.assert_refuses(78, str(specs / 'sluice.yaml'), 'give the service another name',
+                            arguments=['up', '-d', '--http', '127.0.0.1:0', '-f', path])
+
+
+class Fields(DoorCase):
+    def test_every_answer_carries_them(self):
+        engine = self.up_app('--allow-edit')
+        token = ('Sluice-Edit', token_of(engine).read_text().strip())
+        for path in READS:
+            answer = self.ask(engine, path)
+            self.assertEqual(answer.status, 200, path)
+            self.assert_fields(answer, path)
+        self.assert_fields(self.ask(engine, '/_sluice/metrics', method='HEAD'), 'HEAD')
+        for status, method, path, body in (
+                (404, 'GET', '/_sluice', b''), (404, 'GET', f'{API}/nothing', b''),
+                (404, 'GET', f'{API}/services/default/other', b''),
+                (405, 'POST', '/_sluice/metrics', b''), (403, 'DELETE', ONE, b''),
+                (422, 'POST', f'{ONE}/scale', b'['), (414, 'GET', f'{API}/{"x" * 5000}', b'')):
+            answer = self.edit(engine, method, path, body, token)
+            self.assertEqual(answer.status, status, path)
+            self.assert_fields(answer, f'{status} {path}')
+        with connect(engine.http) as sock:
+            head = request_bytes('POST', f'{ONE}/scale', 'localhost',
+                                 [token, ('Content-Length', str(5 << 20))])
+            sock.sendall(head)
+            answer = Reader(sock).answer()
+        self.assertEqual(answer.status, 413)
+        self.assert_fields(answer, '413')
+        large = self.ask(engine, '/_sluice/metrics', headers=[('X-Large', 'x' * 20_000)])
+        self.assertEqual(large.status, 431)
+        self.assert_fields(large, '431')
+
+    def test_an_error_of_the_way_to_the_api_carries_them_too(self):
+        engine = self.up_app()
+        runtime = pathlib.Path(self.home.environment['XDG_RUNTIME_DIR'], 'sluice', 'app')
+        runtime.joinpath('own.sock').unlink()
+        answer = self.ask(engine, '/_sluice/metrics')
+        self.assertEqual(answer.status, 502)
+        self.assert_fields(answer, '502')
+
+    def test_a_stream_carries_them(self):
+        engine = self.up_app()
+        with connect(engine.http) as sock:
+            sock.sendall(request_bytes('GET', f'{API}/events', 'localhost'))
+            status, headers = Reader(sock).head()
+        self.assertEqual(status, 200)
+        for name, value in FIELDS.items():
+            self.assertEqual(headers.get(name), value, name)
+
+
+    def test_over_http2_too(self):
+        engine = self.up_app()
+        for host, status in (('sluice.localhost', 404), ('attacker.example', 403)):
+            head = h2_head(engine, '/_sluice/metrics' if status == 403 else '/', host)
+            self.assertTrue(head.startswith(f'HTTP/2 {status}'), head)
+            for name, value in FIELDS.items():
+                self.assertIn(f'{name}: {value}\r\n', head)
+
+
+class Values(DoorCase):
+    def test_no_value_of_the_environment_leaves_by_http(self):
+        engine = self.up_app('--allow-edit', env=[f'DB_PASSWORD={PASSWORD}'])
+        self.assertEqual(engine.get(host='app.localhost').status, 200)
+        engine.wait_event('cold_start')
+        answers = b''.join(self.ask(engine, path).body for path in READS)
+        answers += self.events(engine, lambda text: b'event: cold_start' in text)
+        self.assertIn(b'DB_PASSWORD', answers)
+        self.assertNotIn(PASSWORD.encode(), answers)
+        self.assertIn(PASSWORD, self.home.run('get', 'app', '-o', 'yaml').stdout)
+
+    def test_the_engines_user_reads_its_logs_and_callers_through_the_door(self):
+        engine = self.up_app()
+        self.assertEqual(engine.get('/?id=seen').status, 200)
+        explained = self.ask(engine, f'{ONE}/explain').json()
+        self.assertEqual([entry['request'] for entry in explained['keeps_awake']], ['GET /'])
+        self.assertEqual(self.ask(engine, f'{ONE}/logs').status, 200)
+        self.assertIn(b'kind: Service', self.ask(engine, f'{ONE}/spec').body)
+
+
+class Edits(DoorCase):
+    def assert_untouched(self, engine):
+        status = engine.status()
+        self.assertEqual((status['state'], status['revision'], status['desired']),
+                         ('asleep', 'app-00001', 0))
+        self.assertIsNone(engine.process.poll())
+
+    def test_nothing_changes_without_allow_edit(self):
+        engine = self.up_app()
+        self.assertFalse(token_of(engine).exists())
+        for method, path, body in CHANGES:
+            answer = self.edit(engine, method, path, body, ('Sluice-Edit', '1'))
+            self.assertEqual(problem(answer), (403, 'read-only'), path)
+            self.assertIn('--allow-edit', answer.json()['fix'])
+            self.assert_fields(answer, path)
+        self.assert_untouched(engine)
+
+    def test_a_page_of_the_only_service_changes_nothing(self):
+        """One origin with the engine at localhost, and it may set any header but not read the token."""
+        engine = self.up_app('--allow-edit')
+        origin = ('Origin', f'http://localhost:{port_of(engine)}')
+        site = ('Sec-Fetch-Site', 'same-origin')
+        for method, path, body in CHANGES:
+            for token in ((), (('Sluice-Edit', '1'),), (('Sluice-Edit', '0' * 32),)):
+                answer = self.edit(engine, method, path, body, origin, site, *token)
+                self.assertEqual(problem(answer), (403, 'token-required'), path)
+        self.assert_untouched(engine)
+
+    def test_a_page_of_another_site_changes_nothing_even_with_the_token(self):
+        engine = self.up_app('--allow-edit')
+        token = ('Sluice-Edit', token_of(engine).read_text().strip())
+        port = port_of(engine)
+        for headers in ((('Origin', f'http://app.localhost:{port}'),), (('Origin', 'null'),),
+                        (('Origin', 'http://attacker.example'),), (('Sec-Fetch-Site', 'cross-site'),),
+                        (('Sec-Fetch-Site', 'same-site'),)):
+            answer = self.edit(engine, 'POST', f'{ONE}/wake', b'', token, *headers)
+            self.assertEqual(problem(answer), (403, 'other-site'), headers)
+        self.assert_untouched(engine)
+
+    def test_the_token_wakes_sleeps_and_scales_and_does_no_more(self):
+        engine = self.up_app('--allow-edit')
+        token = ('Sluice-Edit', token_of(engine).read_text().strip())
+        page = (('Origin', f'http://localhost:{port_of(engine)}'), ('Sec-Fetch-Site', 'same-origin'))
+        for method, path, body in CHANGES:
+            if method in ('PUT', 'DELETE') or path.endswith('shutdown'):
+                answer = self.edit(engine, method, path, body, token)
+                self.assertEqual(problem(answer), (403, 'socket-only'), path)
+        self.assert_untouched(engine)
+        self.assertEqual(self.edit(engine, 'POST', f'{ONE}/scale', b'{"max":3}', token).status, 202)
+        self.assertEqual(self.edit(engine, 'POST', f'{ONE}/wake', b'', token, *page).status, 202)
+        engine.wait_event('replica', state='ready')
+        self.assertEqual(self.edit(engine, 'POST', f'{ONE}/sleep', b'', token).status, 202)
+        engine.wait_event('replica', state='stopped')
+
+    def test_the_token_is_another_at_each_start_and_goes_with_the_engine(self):
+        engine = self.up_app('--allow-edit')
+        place = token_of(engine)
+        first = place.read_text()
+        self.assertRegex(first, r'\A[0-9a-f]{32}\n\Z')
+        self.assertEqual(place.stat().st_mode & 0o777, 0o600)
+        self.assertEqual(engine.stop(), 0)
+        self.assertFalse(place.exists())
+        self.assertNotEqual(token_of(self.up_app('--allow-edit')).read_text(), first)
+
+    def test_the_token_stands_in_no_log_event_or_output(self):
+        engine = self.up_app('--allow-edit', '--log-level', 'debug')
+        token = token_of(engine).read_text().strip()
+        self.edit(engine, 'POST', f'{ONE}/wake', b'', ('Sluice-Edit', token))
+        engine.wait_event('replica', state='ready')
+        engine.process.send_signal(signal.SIGUSR1)
+        wait_until(lambda: 'app-00001' in engine.log_text(), 10, 'the state in the log')
+        told = self.events(engine, lambda text: b'"ready"' in text).decode()
+        told += ''.join(self.ask(engine, path).body.decode() for path in READS)
+        told += engine.log_text() + str(engine.events)
+        self.assertNotIn(token, told)
+
+    def test_a_detached_engine_names_the_tokens_file_and_its_log_has_no_token(self):
+        done = self.home.run('up', '-d', '--allow-edit', '--http', '127.0.0.1:0', '--demo')
+        self.addCleanup(self.home.run, 'down')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        place = re.search(r'-H "Sluice-Edit: \$\(cat (\S+)\)"', done.stdout).group(1)
+        token = pathlib.Path(place).read_text().strip()
+        log = pathlib.Path(self.home.environment['XDG_STATE_HOME'], 'sluice/app/engine.log')
+        self.assertIn('edit ', log.read_text())
+        self.assertNotIn(token, log.read_text() + done.stdout)
+
+    def test_a_person_is_shown_the_token(self):
+        screen, terminal = pty.openpty()
+        with open(screen, 'rb', buffering=0) as shown:
+            engine = subprocess.Popen([SLUICE, 'up', '--allow-edit', '--http', '127.0.0.1:0', '--demo'],
+                                      env={**self.home.environment, 'TERM': 'dumb'}, stdin=terminal,
+                                      stdout=terminal, stderr=terminal, cwd=self.home.path)
+            os.close(terminal)
+            self.addCleanup(engine.kill)
+            text = b''
+            while b'ready in' not in text:
+                text += shown.read(4096)
+            token = pathlib.Path(self.home.environment['XDG_RUNTIME_DIR'],
+                                 'sluice/app/edit-token').read_text().strip()
+            self.assertIn(f'curl -X POST -H "Sluice-Edit: {token}" http://localhost:'.encode(), text)
+            engine.send_signal(signal.SIGTERM)
+            self.assertEqual(engine.wait(30), 0)
+
+
+class Opened(DoorCase):
+    def config(self, text):
+        return ('--config', self.write('config.yaml', text))
+
+    def test_a_host_that_is_let_in_asks_everybody_for_the_token(self):
+        engine = self.up_app(*self.config('dashboard: {hosts: [box.example]}\n'))
+        token = ('Sluice-Edit', token_of(engine).read_text().strip())
+        for host in ('localhost', 'box.example:80', 'sluice.localhost'):
+            for path in READS:
+                self.assertEqual(problem(self.ask(engine, path, host)), (403, 'token-required'), path)
+                self.assertEqual(self.ask(engine, path, host, headers=[token]).status, 200, path)
+        self.assertEqual(self.ask(engine, '/_sluice/metrics', 'else.example').status, 403)
+        wake = self.ask(engine, f'{ONE}/wake', 'box.example', method='POST', headers=[token])
+        self.assertEqual(problem(wake), (403, 'read-only'))
+
+    def test_a_service_keeps_a_host_that_is_let_in(self):
+        text = SERVICE.format(name='shop', app=APP).replace(
+            '{name: shop}', '{name: shop, annotations: {sluice.dev/hosts: box.example}}')
+        engine = self.up('-f', self.write('shop.yaml', text),
+                         *self.config('dashboard: {hosts: [box.example]}\n'))
+        answer = engine.get('/_sluice/metrics?id=mine', host='box.example')
+        self.assertTrue(answer.body.startswith(b'mine '), answer.body)
+
+    def test_a_wrong_setting_is_78(self):
+        path = self.write('config.yaml', 'dashboard: {peers: all}\n')
+        self.assert_refuses(78, 'peers', 'loopback, any',
+                            arguments=['up', '--config', path, '--http', '127.0.0.1:0', '--demo'])
+
+
+if __name__ == '__main__':
+    unittest.main()
