@@ -76,9 +76,10 @@ http::response<http::string_body> whole_response(const ApiAnswer& answer, bool k
   return response;
 }
 
-ApiAnswer parse_problem(const error_code& failed) {
+ApiAnswer parse_problem(const error_code& failed, std::uint64_t body_max) {
   if (failed == http::error::body_limit) {
-    return problem_answer({413, "too-large", "Too large", "the body is larger than 4 MiB",
+    return problem_answer({413, "too-large", "Too large",
+                           "the body is larger than " + std::to_string(body_max) + " bytes",
                            "send a smaller document"});
   }
   if (failed == http::error::header_limit || failed == http::error::buffer_overflow) {
@@ -225,7 +226,10 @@ asio::awaitable<bool> ApiServer::State::serve_one(const std::shared_ptr<State>& 
                                                   const std::shared_ptr<Session>& session) {
   http::request_parser<http::string_body> parser;
   parser.header_limit(limits.header_bytes_max);
-  parser.body_limit(limits.body_bytes_max);
+  // No spec comes through the front door, where anybody on the machine may send a body.
+  const std::uint64_t body_max =
+      session->proof == Proof::socket ? limits.body_bytes_max : limits.door_body_bytes_max;
+  parser.body_limit(body_max);
   session->stream.expires_after(limits.idle);
   const auto [failed, size] =
       co_await http::async_read(session->stream, session->buffer, parser, kToken);
@@ -236,7 +240,7 @@ asio::awaitable<bool> ApiServer::State::serve_one(const std::shared_ptr<State>& 
     // Only what the parser objects to is answered; a peer that left or stays silent is not.
     if (failed.category() == make_error_code(http::error::body_limit).category() &&
         failed != http::error::end_of_stream && failed != http::error::partial_message) {
-      const ApiAnswer refused = parse_problem(failed);
+      const ApiAnswer refused = parse_problem(failed, body_max);
       co_await write_whole(*session, refused, false, false);
     }
     co_return false;

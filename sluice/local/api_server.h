@@ -18,10 +18,11 @@ class EngineApi;
 /// Bounds of the API server.
 struct ApiServerLimits {
   std::uint32_t header_bytes_max = 16U << 10U;
-  std::uint64_t body_bytes_max = 4U << 20U;       ///< a larger one gets 413
-  std::size_t connections_max = 64;               ///< of one proof; more get 503 and are closed
-  Duration idle = std::chrono::seconds{60};       ///< between requests, and for one write
-  Duration heartbeat = std::chrono::seconds{15};  ///< comment on an event stream without events
+  std::uint64_t body_bytes_max = 4U << 20U;        ///< over the socket; a larger one gets 413
+  std::uint64_t door_body_bytes_max = 64U << 10U;  ///< likewise, of requests of the front door
+  std::size_t connections_max = 64;                ///< of one proof; more get 503 and are closed
+  Duration idle = std::chrono::seconds{60};        ///< between requests, and for one write
+  Duration heartbeat = std::chrono::seconds{15};   ///< comment on an event stream without events
 };
 
 /// The HTTP+JSON API of one engine on its Unix sockets (protocols.md 5). Runs on the given loop's

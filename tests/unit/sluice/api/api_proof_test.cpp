@@ -98,6 +98,21 @@ TEST_F(ApiServerOnItsSocket, OthersTakeNoPlaceOfTheEnginesUser) {
   EXPECT_EQ(ask("GET", "/livez")->status(), 200);
 }
 
+TEST_F(ApiServerOnItsSocket, ABodyFromTheFrontDoorIsSmall) {
+  serve();
+  const std::string target = "/api/v1/services/default/app/scale";
+  const std::string body = R"({"max":4)" + std::string(100'000, ' ') + "}";
+  EXPECT_EQ(ask("POST", target, body)->status(), 202);
+  for (const Proof proof : {Proof::own_user, Proof::none}) {
+    show(proof);
+    auto peer = connect();
+    peer->send("POST " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\n\r\n");
+    ASSERT_TRUE(until([&] { return peer->ended; }));
+    EXPECT_EQ(peer->status(), 413);
+    EXPECT_EQ(ask("POST", target, R"({"max":4})")->status(), 202);
+  }
+}
+
 TEST_F(ApiServerOnItsSocket, EveryAnswerCarriesTheFieldsOfTheDoor) {
   serve({.connections_max = 1});
   const auto check = [](const Peer& peer, const std::string& what) {
