@@ -34,4 +34,5 @@ target_link_libraries(sluice_stat_proto PUBLIC ${SLUICE_PROTOBUF_LITE} Threads::
 sluice_library(stat_codec SOURCES proto/stat_codec.cpp proto/stat_fields.cpp
   HEADERS proto/stat_codec.h proto/stat_fields.h
   DEPS sluice::messages PRIVATE_DEPS sluice::stat_proto)
-sluice_library(log SOURCES log/log.cpp HEADERS log/log.h PRIVATE_DEPS nlohmann_json::nlohmann_json)
+sluice_library(log SOURCES log/log.cpp HEADERS log/log.h
+  PRIVATE_DEPS sluice::base nlohmann_json::nlohmann_json)

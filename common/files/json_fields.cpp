@@ -1,5 +1,6 @@
 #include "common/files/json_fields.h"
 
+#include "common/base/clean_text.h"
 #include "common/base/json_depth.h"
 
 #include <nlohmann/json.hpp>
@@ -27,10 +28,7 @@ std::string shown_value(const json& value) {
 
 std::string shown(std::string_view text, std::size_t bytes_max) {
   const bool cut = text.size() > bytes_max;
-  std::string out{text.substr(0, bytes_max)};
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
+  const std::string out = clean_text(text.substr(0, bytes_max));
   return cut ? out + "..." : out;
 }
 

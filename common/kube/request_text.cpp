@@ -1,5 +1,6 @@
 #include "common/kube/request_text.h"
 
+#include "common/base/clean_text.h"
 #include "common/kube/json_read.h"
 
 #include <algorithm>
@@ -82,11 +83,7 @@ std::optional<Duration> wait_of(std::string_view text) {
 }
 
 std::string printable(std::string_view text, std::size_t bytes_max) {
-  std::string out{text.substr(0, bytes_max)};
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return out;
+  return clean_text(text.substr(0, bytes_max), ' ');
 }
 
 }  // namespace

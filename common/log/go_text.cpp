@@ -1,5 +1,7 @@
 #include "common/log/go_text.h"
 
+#include "common/base/utf8.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -33,33 +35,6 @@ bool printable(std::uint32_t rune) {
   return after == kNotPrintable.begin() || rune > (after - 1)->last;
 }
 
-struct Rune {
-  std::uint32_t value;
-  std::size_t size;
-  bool valid;
-};
-
-constexpr std::uint32_t kReplacement = 0xfffd;
-
-// The character at the front of a text that is not empty; a byte that begins none counts as one.
-Rune first_rune(std::string_view text) {
-  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 1, true};
-  const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  const Rune wrong{kReplacement, 1, false};
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < size) return wrong;
-  std::uint32_t value = lead & (0xffU >> (size + 1));
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return wrong;
-    value = value << 6U | (byte(i) & 0x3fU);
-  }
-  constexpr std::array<std::uint32_t, 5> kLeast{0, 0, 0x80, 0x800, 0x10000};
-  if (value < kLeast[size] || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
-    return wrong;
-  return {value, size, true};
-}
-
 void append_escape(std::string& out, std::uint32_t value) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   out += "\\u";
@@ -71,8 +46,8 @@ void append_escape(std::string& out, std::uint32_t value) {
 }
 
 void append_beyond_ascii(std::string& out, std::string_view text, const Rune& rune, bool json) {
-  if (json && !rune.valid) {
-    append_escape(out, kReplacement);
+  if (!rune.valid) {
+    append_escape(out, kReplacementRune);
   } else if (printable(rune.value) || (json && rune.value > 0xffff)) {
     out.append(text.substr(0, rune.size));
   } else {

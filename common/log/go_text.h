@@ -6,12 +6,12 @@
 namespace sluice::log {
 
 /// Appends `text` as the function `js` of Go's templates writes it: quotes, backslash, `<`, `>`,
-/// `&`,
-/// `=`, control characters and what is not printable as escapes, anything else as it is.
+/// `&`, `=`, control characters and what is not printable as escapes, anything else as it is. What
+/// is not UTF-8 is \uFFFD, where Go leaves the bytes.
 void append_js(std::string& out, std::string_view text);
 
 /// The same, but so that it always fits between the quotes of a JSON string: an apostrophe is
-/// \u0027, and what is not UTF-8 is \uFFFD.
+/// \u0027.
 void append_json(std::string& out, std::string_view text);
 
 /// Appends a number as Go's %v does: the shortest digits that give it back, with an exponent below

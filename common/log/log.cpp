@@ -1,5 +1,8 @@
 #include "common/log/log.h"
 
+#include "common/base/clean_text.h"
+#include "common/base/utf8.h"
+
 #include <nlohmann/json.hpp>
 
 #include <unistd.h>
@@ -32,6 +35,25 @@ std::string timestamp() {
   return text;
 }
 
+// A JSON text, in which control characters of ASCII are escapes already, with everything else that
+// misleads as an escape, too. It is UTF-8, and such characters stand in strings only.
+std::string escaped(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  while (!json.empty()) {
+    const Rune rune = first_rune(json);
+    if (misleads(rune.value)) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", rune.value);
+      out += escape;
+    } else {
+      out.append(json.substr(0, rune.size));
+    }
+    json.remove_prefix(rune.size);
+  }
+  return out;
+}
+
 }  // namespace
 
 Logger::Logger(std::string name, Severity least)
@@ -47,10 +69,12 @@ void Logger::write(Severity severity, std::string_view message,
                                  {"logger", name_},
                                  {"message", message}};
     for (const auto& [key, value] : fields) entry[std::string{key}] = value;
-    line = entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    line = escaped(entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
-    line = timestamp() + " " + name_of(severity) + " " + std::string{message};
-    for (const auto& [key, value] : fields) line.append(" ").append(key).append("=").append(value);
+    line = timestamp() + " " + name_of(severity) + " " + clean_text(message);
+    for (const auto& [key, value] : fields) {
+      line.append(" ").append(key).append("=").append(clean_text(value));
+    }
   }
   line += '\n';
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());

@@ -1,5 +1,6 @@
 #include "common/log/request_log.h"
 
+#include "common/base/clean_text.h"
 #include "common/log/go_text.h"
 
 #include <array>
@@ -206,7 +207,7 @@ void RequestLog::append_headers(std::string& out, const http::FieldList& fields,
 void RequestLog::append_escaped(std::string& out, std::string_view text, Escape escape) {
   switch (escape) {
     case Escape::none:
-      out.append(text);
+      append_clean(out, text);
       break;
     case Escape::js:
       append_js(out, text);

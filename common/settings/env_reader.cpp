@@ -1,5 +1,7 @@
 #include "common/settings/env_reader.h"
 
+#include "common/base/clean_text.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -51,13 +53,9 @@ std::string wait_text(Duration wait) {
 }
 
 // Values come from outside, yet a complaint is one printable line of bounded length.
-std::string printable(std::string text, std::size_t bytes_max) {
+std::string printable(std::string_view text, std::size_t bytes_max) {
   const bool cut = text.size() > bytes_max;
-  if (cut) text.resize(bytes_max);
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return cut ? text + "..." : text;
+  return clean_text(text.substr(0, bytes_max)) + (cut ? "..." : "");
 }
 
 }  // namespace
@@ -131,10 +129,9 @@ void EnvReader::refuse(const char* name, const std::string& value, const std::st
             "give " + expected});
 }
 
-void EnvReader::complain(Problem problem) {
+void EnvReader::complain(const Problem& problem) {
   if (problem_) return;
-  problem_ = Problem{printable(std::move(problem.what), kComplaintMax),
-                     printable(std::move(problem.fix), kComplaintMax)};
+  problem_ = Problem{printable(problem.what, kComplaintMax), printable(problem.fix, kComplaintMax)};
 }
 
 std::optional<std::string> EnvReader::required(const char* name) {

@@ -73,7 +73,7 @@ class EnvReader {
   void refuse(const char* name, const std::string& value, const std::string& expected);
 
   /// Keeps `problem` if it is the first, made printable and cut to a line.
-  void complain(Problem problem);
+  void complain(const Problem& problem);
 
   /// The first complaint.
   [[nodiscard]] const std::optional<Problem>& problem() const { return problem_; }

@@ -1,5 +1,6 @@
 #include "sluice/local/service_log.h"
 
+#include "common/base/clean_text.h"
 #include "sluice/local/proc_files.h"
 
 #include <fmt/format.h>
@@ -99,11 +100,8 @@ void ServiceLog::append(TimePoint now, const std::string& replica, std::string_v
 }
 
 void ServiceLog::write_line(TimePoint now, const std::string& replica, std::string_view text) {
-  std::string clean(text);
   // A line stays one line, and a terminal that shows the file is not steered by it.
-  for (char& c : clean) {
-    if (c == '\x7f' || (c >= '\0' && c < ' ' && c != '\t')) c = '?';
-  }
+  std::string clean = clean_text(text);
   const std::string line = fmt::format("{} {} {}\n", time_text(now), replica, clean);
   recent_.push_back({now, replica, std::move(clean)});
   while (recent_.size() > limits_.memory_lines) recent_.pop_front();

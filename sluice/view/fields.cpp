@@ -1,5 +1,7 @@
 #include "sluice/view/fields.h"
 
+#include "common/base/clean_text.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -34,15 +36,8 @@ std::int64_t integer_field(const nlohmann::json& object, std::string_view key,
 }
 
 std::string printable(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\t') {
-      c = ' ';
-    } else if (byte < 0x20 || byte == 0x7f) {
-      c = '?';
-    }
-  }
+  std::string out = clean_text(text);
+  std::replace(out.begin(), out.end(), '\t', ' ');
   return out;
 }
 

@@ -17,7 +17,7 @@ namespace sluice::view {
 [[nodiscard]] std::int64_t integer_field(const nlohmann::json& object, std::string_view key,
                                          std::int64_t missing = 0);
 
-/// `text` with control characters replaced by `?`; a tab becomes a space.
+/// clean_text of `text`, with a space for a tab: what comes from outside and is shown.
 [[nodiscard]] std::string printable(std::string_view text);
 
 /// `14.1`; `-` when there is none.

@@ -206,6 +206,13 @@ class RequestLog(SidecarCase):
         proxy = self.logged('{{if .Request}}yes{{end}}')
         self.assertEqual(json.loads(self.output(proxy))['httpRequest']['status'], 200)
 
+    def test_a_client_cannot_steer_the_terminal_of_who_reads_the_log(self):
+        proxy = self.sidecar(OBSERVABILITY_CONFIG=json.dumps(
+            {'enableRequestLog': True,
+             'requestLogTemplate': '{{.Request.URL.Path}} {{.Request.UserAgent}}'}))
+        proxy.get('/a%C2%9B31m%E2%80%AEb%E2%80%8B', headers=[('User-Agent', 'c\x9bd\xc2\x9be')])
+        self.assertEqual(self.output(proxy), '/a?31m?b? c?d?e\n')
+
     def test_a_client_cannot_write_lines_of_its_own(self):
         proxy = self.logged(None, ('User-Agent', 'x","status":"418"} \\ \xff \u00e9'))
         lines = self.output(proxy).splitlines()

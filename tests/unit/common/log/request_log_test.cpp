@@ -182,12 +182,21 @@ TEST(RequestLog, KeepsAPathFromEndingItsLine) {
   EXPECT_EQ(request.log("{{.Request.URL.Path}}"), "/a%0Ab%7F%zz%4\n");
 }
 
+// C1 controls steer terminals as ESC does; marks of direction show a line in another order.
+TEST(RequestLog, LetsNoTextSteerWhoReadsIt) {
+  Request request;
+  request.head().target = "/a%C2%9B31m%E2%80%AEb%E2%80%8Bc%EF%BB%BFd\u061c\xff";
+  EXPECT_EQ(request.log("{{.Request.URL.Path}}"), "/a?31m?b?c?d??\n");
+  EXPECT_EQ(request.log("{{js .Request.URL.Path}}"),
+            "/a\\u009B31m\\u202Eb\\u200Bc\\uFEFFd\\u061C\\uFFFD\n");
+}
+
 TEST(GoText, EscapesForJavaScriptAsGoDoes) {
   EXPECT_EQ(js("a'b\"c\\d<e>f&g=h"), R"(a\'b\"c\\d\u003Ce\u003Ef\u0026g\u003Dh)");
   EXPECT_EQ(js(std::string_view{"\0\x1f\x7f", 3}), "\\u0000\\u001F\x7f");
   EXPECT_EQ(js("é\u00a0\u00ad\u200b\u2028\U0001F600\U000E0001\ue000"),
             "é\\u00A0\\u00AD\\u200B\\u2028\U0001F600\\uE0001\\uE000");
-  EXPECT_EQ(js("bad\xff\xc3(\xe2\x82"), "bad\xff\xc3(\xe2\x82");
+  EXPECT_EQ(js("bad\xff\xc3(\xe2\x82"), "bad\\uFFFD\\uFFFD(\\uFFFD\\uFFFD");
 }
 
 TEST(GoText, EscapesForJsonSoThatItAlwaysIsJson) {
