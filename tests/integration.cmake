@@ -21,7 +21,7 @@ if(TARGET queue-proxy)
   if(NOT SLUICE_DEBIAN_PYTHON)
     set(SLUICE_DEBIAN_PYTHON ${Python3_EXECUTABLE})
   endif()
-  foreach(theme admission drain h2 h2_flow h2_heads h2_hostile h2_upgrade headers hostile listening observability
+  foreach(theme admission broken drain h2 h2_flow h2_heads h2_hostile h2_upgrade headers hostile listening observability
       older_knative probes
       real_clients stats streaming table timers tls upgrade)
     add_test(NAME integration_queue_proxy_${theme}

@@ -4,6 +4,7 @@
 #include "common/http/octets.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::http {
 namespace {
@@ -37,7 +38,22 @@ bool barred_from_trailers(Known known) {
 
 }  // namespace
 
-Fed ChunkReader::feed(std::string_view bytes, std::string* decoded) {
+Fed ChunkReader::relay(std::string_view bytes) {
+  const bool inside =
+      !bytes.empty() &&
+      (state_ == State::extension ? bytes.front() != '\r' : extension_begins(bytes.front()));
+  if (!inside) return read(bytes, nullptr, true);
+  Fed fed = read(bytes.substr(0, bytes.find('\r')), nullptr, false);
+  fed.dropped = std::exchange(fed.used, 0);
+  return fed;
+}
+
+bool ChunkReader::extension_begins(char c) const {
+  return c == ';' && state_ == State::size && digits_ > 0;
+}
+
+// `before_extension`: where to stop.
+Fed ChunkReader::read(std::string_view bytes, std::string* decoded, bool before_extension) {
   std::size_t at = 0;
   while (at < bytes.size() && state_ != State::done) {
     if (state_ == State::data) {
@@ -50,6 +66,7 @@ Fed ChunkReader::feed(std::string_view bytes, std::string* decoded) {
       if (left_ == 0) state_ = State::data_cr;
       continue;
     }
+    if (before_extension && extension_begins(bytes[at])) break;
     const std::string_view wrong = step(bytes[at]);
     if (!wrong.empty()) return {Fed::State::bad, at, wrong};
     ++at;

@@ -22,7 +22,12 @@ class ChunkReader {
   void reset() { *this = ChunkReader{}; }
 
   /// `decoded`, when given, receives the content without framing.
-  Fed feed(std::string_view bytes, std::string* decoded);
+  Fed feed(std::string_view bytes, std::string* decoded) { return read(bytes, decoded, false); }
+
+  /// The same for a body that goes on as it came, but for chunk extensions: they mean something to
+  /// the sender's neighbour at most (RFC 9112, 7.1.1). `used` ends before one; the next call, which
+  /// begins with it, says how much of it is `dropped`.
+  Fed relay(std::string_view bytes);
 
   [[nodiscard]] bool done() const { return state_ == State::done; }
 
@@ -43,6 +48,9 @@ class ChunkReader {
     last_lf,
     done,
   };
+
+  Fed read(std::string_view bytes, std::string* decoded, bool before_extension);
+  [[nodiscard]] bool extension_begins(char c) const;
 
   /// Takes one byte of framing; not empty: what is wrong with it.
   [[nodiscard]] std::string_view step(char c);

@@ -20,6 +20,9 @@ struct Fed {
   /// With bad or too_large: what was wrong, or which limit was passed, as Sluice-Error says it
   /// (`reason=bare-lf`, `limit=SLUICE_MAX_HEADERS`). Text of static lifetime.
   std::string_view why;
+  /// Bytes that need not be given again either, but are no part of what is passed on: chunk
+  /// extensions, of a body that is relayed. Never together with `used`.
+  std::size_t dropped = 0;
 };
 
 }  // namespace sluice::http

@@ -157,6 +157,13 @@ Fed BodyReader::feed(std::string_view bytes, std::string* decoded) {
   return {done_ ? Fed::State::done : Fed::State::need_more, used, {}};
 }
 
+Fed BodyReader::relay(std::string_view bytes) {
+  if (done_ || framing_ != Framing::chunked) return feed(bytes, nullptr);
+  const Fed fed = chunks_.relay(bytes);
+  done_ = chunks_.done();
+  return fed;
+}
+
 bool BodyReader::finish_at_close() {
   if (begun_ && framing_ == Framing::until_close) done_ = true;
   return done_;
@@ -187,6 +194,7 @@ Fed RequestParser::feed_head(std::string_view bytes, RequestHead& head) {
   const BodyFraming framing = framing_of(head.fields, head.version_minor);
   if (!framing.problem.empty()) return bad(framing.problem);
   if (const std::string_view problem = host_problem(head); !problem.empty()) return bad(problem);
+  if (const std::string_view problem = to_origin_form(head); !problem.empty()) return bad(problem);
   head.keep_alive = parser.keep_alive();
   head.framing = framing.framing;
   head.content_length = framing.length;

@@ -20,6 +20,7 @@ class BodyReader {
   void reset();
 
   Fed feed(std::string_view bytes, std::string* decoded);
+  Fed relay(std::string_view bytes);
 
   /// The connection ended: whether that is a proper end of the message.
   [[nodiscard]] bool finish_at_close();
@@ -51,9 +52,12 @@ class RequestParser {
   /// framing_of and host_problem. A few empty lines before the head are passed over.
   Fed feed_head(std::string_view bytes, RequestHead& head);
 
-  /// Reads on in the body. `used` bytes are valid body octets as they came, framing included, and
-  /// can be relayed unchanged; `decoded`, when given, receives the content without framing.
+  /// Reads on in the body; `decoded`, when given, receives the content without framing.
   Fed feed_body(std::string_view bytes, std::string* decoded) { return body_.feed(bytes, decoded); }
+
+  /// Reads on in a body that goes on with its framing: `used` bytes are relayed unchanged,
+  /// `dropped` ones are not (ChunkReader::relay).
+  Fed relay_body(std::string_view bytes) { return body_.relay(bytes); }
 
   /// Whether the whole message has been read.
   [[nodiscard]] bool done() const { return body_.done(); }
@@ -78,6 +82,8 @@ class ResponseParser {
   Fed feed_head(std::string_view bytes, ResponseHead& head);
 
   Fed feed_body(std::string_view bytes, std::string* decoded) { return body_.feed(bytes, decoded); }
+
+  Fed relay_body(std::string_view bytes) { return body_.relay(bytes); }
 
   /// The connection ended: true when that is a proper end of the message.
   [[nodiscard]] bool finish_at_close() { return body_.finish_at_close(); }

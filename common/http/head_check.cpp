@@ -2,6 +2,7 @@
 
 #include "common/http/octets.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -139,6 +140,23 @@ std::string_view host_problem(const RequestHead& head) {
   }
   if (hosts > 1) return "reason=several-hosts";
   return is_host(head.fields.get(Known::host)) ? std::string_view{} : "reason=host";
+}
+
+std::string_view to_origin_form(RequestHead& head) {
+  if (head.target.front() == '/' || head.method == "CONNECT") return {};
+  const std::size_t scheme = head.target.find("://");
+  if (scheme == std::string::npos) return {};
+  const std::size_t begin = scheme + 3;
+  const std::size_t end = std::min(head.target.find_first_of("/?", begin), head.target.size());
+  const std::string_view authority = std::string_view{head.target}.substr(begin, end - begin);
+  if (authority.empty() || !is_host(authority)) return "reason=target";
+  head.fields.set(Known::host, "Host", authority);
+  if (end == head.target.size()) {
+    head.target = head.method == "OPTIONS" ? "*" : "/";
+  } else {
+    head.target.replace(0, end, head.target[end] == '?' ? "/" : "");
+  }
+  return {};
 }
 
 }  // namespace sluice::http

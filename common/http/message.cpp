@@ -109,10 +109,23 @@ void FieldList::clear() {
 
 void FieldList::add(std::string_view name, std::string_view value, Known known) {
   if (slots_.size() >= std::numeric_limits<std::uint16_t>::max()) return;
+  slots_.push_back(store(name, value, known));
+  std::uint16_t& first = first_[index_of(known)];
+  if (first == 0) first = static_cast<std::uint16_t>(slots_.size());
+}
+
+void FieldList::set(Known known, std::string_view name, std::string_view value) {
+  const std::uint16_t first = first_[index_of(known)];
+  if (first == 0) {
+    add(name, value, known);
+  } else {
+    slots_[first - 1U] = store(name, value, known);
+  }
+}
+
+// Appends the line of a field.
+FieldList::Slot FieldList::store(std::string_view name, std::string_view value, Known known) {
   const std::size_t begin = text_.size();
-  slots_.push_back({static_cast<std::uint32_t>(begin),
-                    static_cast<std::uint32_t>(name.size()),
-                    static_cast<std::uint32_t>(value.size()), known});
   // Grown once and not four times: this runs for every field of every message.
   text_.resize(begin + name.size() + kColon + value.size() + kLineEnd);
   char* const line = text_.data() + begin;
@@ -120,8 +133,8 @@ void FieldList::add(std::string_view name, std::string_view value, Known known) 
   std::memcpy(line + name.size(), ": ", kColon);
   value.copy(line + name.size() + kColon, value.size());
   std::memcpy(line + name.size() + kColon + value.size(), "\r\n", kLineEnd);
-  std::uint16_t& first = first_[index_of(known)];
-  if (first == 0) first = static_cast<std::uint16_t>(slots_.size());
+  return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(name.size()),
+          static_cast<std::uint32_t>(value.size()), known};
 }
 
 std::string_view FieldList::get(Known known) const {
@@ -149,13 +162,7 @@ void RequestHead::clear() {
 }
 
 std::string_view RequestHead::path() const {
-  std::string_view text{target};
-  if (const std::size_t scheme = text.find("://");
-      scheme != std::string_view::npos && !text.starts_with('/')) {
-    const std::size_t slash = text.find('/', scheme + 3);
-    text = slash == std::string_view::npos ? std::string_view{"/"} : text.substr(slash);
-  }
-  return text.substr(0, text.find('?'));
+  return std::string_view{target}.substr(0, target.find('?'));
 }
 
 bool RequestHead::repeatable() const {

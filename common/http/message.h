@@ -79,6 +79,9 @@ class FieldList {
   /// The same for a name whose classification is known already.
   void add(std::string_view name, std::string_view value, Known known);
 
+  /// Gives the first field of that kind another value, or adds one with this name.
+  void set(Known known, std::string_view name, std::string_view value);
+
   [[nodiscard]] std::size_t size() const { return slots_.size(); }
   [[nodiscard]] Field at(std::size_t index) const {
     const Slot& slot = slots_[index];
@@ -109,6 +112,8 @@ class FieldList {
   static constexpr std::uint32_t kColon = 2;    // ": "
   static constexpr std::uint32_t kLineEnd = 2;  // CRLF
 
+  [[nodiscard]] Slot store(std::string_view name, std::string_view value, Known known);
+
   static constexpr std::size_t index_of(Known known) { return static_cast<std::size_t>(known); }
 
   std::string text_;  // the lines, one after the other
@@ -131,7 +136,7 @@ struct RequestHead {
 
   void clear();
 
-  /// Path part of the target, without query; "/" for an absolute target without path.
+  /// Path part of the target, without query.
   [[nodiscard]] std::string_view path() const;
 
   /// Whether the method may be repeated without another effect, by itself or by an idempotency key,

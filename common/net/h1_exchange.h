@@ -118,8 +118,10 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   bool take_response_head();
   bool relay_interim();
   bool take_switch();
+  [[nodiscard]] http::Fed next_piece();
   bool relay_body();
   bool await_body(std::size_t used);
+  void lose_body(Error error, std::string text);
   void response_complete();
   void client_written();
   bool write_client(std::string_view first, std::string_view second);
@@ -128,6 +130,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   void continue_upstream_write();
   void connect_upstream();
   void upstream_lost(Error error, std::string text);
+  void tell_lost(const ConnectFailure& failure);
 
   void begin_tunnel(bool websocket);
   void pump_to_client();

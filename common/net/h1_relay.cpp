@@ -15,8 +15,6 @@ using boost::system::error_code;
 
 namespace {
 
-Outcome cut_short() { return {Outcome::End::aborted, 0, Error::upstream_reset, Timer::none}; }
-
 // `why`: `reason=bare-lf`, say.
 std::string malformed_text(std::string_view why) {
   std::string text = "malformed HTTP response";
@@ -132,6 +130,19 @@ bool H1Exchange::take_switch() {
   return false;
 }
 
+// The next of a body that goes on with its framing. What stands before an extension, which does
+// not, is kept in out_ and goes out together with what stands behind it.
+http::Fed H1Exchange::next_piece() {
+  Upstream& upstream = *upstream_;
+  http::Fed fed = upstream.parser.relay_body(upstream.in.data());
+  while (fed.state == http::Fed::State::need_more && fed.used < upstream.in.size()) {
+    out_.append(upstream.in.data().substr(0, fed.used));
+    upstream.in.consume(fed.used + fed.dropped);
+    fed = upstream.parser.relay_body(upstream.in.data());
+  }
+  return fed;
+}
+
 bool H1Exchange::relay_body() {
   Upstream& upstream = *upstream_;
   const bool as_is = response_rewrite_.body == http::ResponseBody::as_is;
@@ -139,34 +150,48 @@ bool H1Exchange::relay_body() {
   decoded_.clear();
   if (!upstream.parser.done() && !upstream.in.empty()) {
     const http::Fed fed =
-        upstream.parser.feed_body(upstream.in.data(), as_is ? nullptr : &decoded_);
+        as_is ? next_piece() : upstream.parser.feed_body(upstream.in.data(), &decoded_);
     if (fed.state == http::Fed::State::bad) {
-      abort({Outcome::End::aborted, 0, Error::upstream_invalid, Timer::none});
+      lose_body(Error::upstream_invalid, malformed_text(fed.why));
       return false;
     }
     used = fed.used;
   }
-  bool at_close = false;
-  if (!upstream.parser.done() && upstream.ended()) {
-    if (upstream.failed() || !upstream.parser.finish_at_close()) {
-      // What came goes out first: the client sees how far the upstream got, and no end.
-      if (used > 0) write_client(out_, upstream.in.data().substr(0, used));
-      if (phase_ == Phase::relaying) abort(cut_short());
-      return false;
-    }
-    at_close = true;
+  const bool ended = !upstream.parser.done() && upstream.ended();
+  const bool cut = ended && (upstream.failed() || !upstream.parser.finish_at_close());
+  if (cut && used == 0) {
+    lose_body(Error::upstream_reset, "EOF\n");
+    return false;
   }
   if (response_rewrite_.body == http::ResponseBody::chunked) {
     append_chunk(out_, decoded_);
-    if (at_close) out_.append("0\r\n\r\n");
+    if (ended && !cut) out_.append("0\r\n\r\n");
   }
   std::string_view body = as_is ? upstream.in.data().substr(0, used) : std::string_view{};
   if (response_rewrite_.body == http::ResponseBody::to_close) body = decoded_;
+  if (cut) {
+    // What came goes out first: the client sees how far the upstream got, and no end.
+    if (!out_.empty() || !body.empty()) write_client(out_, body);
+    if (phase_ == Phase::relaying) lose_body(Error::upstream_reset, {});
+    return false;
+  }
   if (out_.empty() && body.empty()) return await_body(used);
   consume_after_write_ = used;
   if (!write_client(out_, body)) return false;
   client_written();
   return false;
+}
+
+// The body is broken. As long as nothing of the response went out, the client can be told so.
+void H1Exchange::lose_body(Error error, std::string text) {
+  if (response_begun_) {
+    abort({Outcome::End::aborted, 0, error, Timer::none});
+    return;
+  }
+  out_.clear();
+  response_head_done_ = false;
+  detach_upstream(false);
+  tell_lost({error, std::move(text), false});
 }
 
 // Nothing to write now.
@@ -289,8 +314,11 @@ void H1Exchange::upstream_lost(Error error, std::string text) {
     connect_upstream();
     return;
   }
+  tell_lost({error, std::move(text), !request_touched_});
+}
+
+void H1Exchange::tell_lost(const ConnectFailure& failure) {
   phase_ = Phase::held;
-  const ConnectFailure failure{error, std::move(text), !request_touched_};
   if (server_.gateway_.upstream_failed(*this, failure)) return;
   answer(http::response_for(failure.error, failure.text));
 }

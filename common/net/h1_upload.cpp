@@ -75,9 +75,7 @@ void H1Exchange::on_connected(Upstream* upstream, const ConnectFailure& failure)
     attach(*upstream);
     return;
   }
-  phase_ = Phase::held;
-  if (server_.gateway_.upstream_failed(*this, failure)) return;
-  answer(http::response_for(failure.error, failure.text));
+  tell_lost(failure);
 }
 
 void H1Exchange::attach(Upstream& upstream) {
@@ -145,11 +143,13 @@ void H1Exchange::pump_request() {
 void H1Exchange::push_request() {
   while (phase_ == Phase::relaying && !upstream_writing_ && !request_done_) {
     if (request_slice_ == 0 && !parser_.done() && !in_.empty()) {
-      const http::Fed fed = parser_.feed_body(in_.data(), nullptr);
+      const http::Fed fed = parser_.relay_body(in_.data());
       if (fed.state == http::Fed::State::bad) {
         refuse_body(fed.why);
         return;
       }
+      in_.consume(fed.dropped);
+      if (fed.dropped > 0) continue;
       request_slice_ = fed.used;
     }
     if (request_slice_ == 0 && request_head_sent_) {

@@ -95,8 +95,12 @@ void H2Stream::on_head(bool ended) {
     answer(http::response_for(Error::too_large, {}, too_large_), Timer::none);
     return;
   }
+  // Here the authority has a field of its own; a target that named another would be a second Host.
   const bool no_target = head_.method == "CONNECT" && head_.target.empty();  // as it should be
-  if (!no_target && !http::is_target(head_.method, head_.target)) {
+  const bool sound =
+      http::is_target(head_.method, head_.target) &&
+      (head_.target.front() == '/' || head_.target == "*" || head_.method == "CONNECT");
+  if (!no_target && !sound) {
     answer(http::response_for(Error::bad_request, {}, "reason=target"), Timer::none);
     return;
   }

@@ -33,6 +33,23 @@ Body read(std::string_view bytes, std::size_t step, Fed::State& state) {
   return body;
 }
 
+// What goes on of a body that is relayed, as `step` bytes arrive at a time.
+std::string relayed(std::string_view bytes, std::size_t step) {
+  ChunkReader reader;
+  std::string passed;
+  std::size_t at = 0;
+  while (!reader.done()) {
+    const std::string_view part = bytes.substr(at, step);
+    const Fed fed = reader.relay(part);
+    CHECK(fed.state != Fed::State::bad && fed.used + fed.dropped <= part.size());
+    CHECK(fed.used + fed.dropped > 0 && (fed.used == 0 || fed.dropped == 0));
+    passed.append(part.substr(0, fed.used));
+    at += fed.used + fed.dropped;
+  }
+  CHECK(at == bytes.size());
+  return passed;
+}
+
 std::optional<std::size_t> hexadecimal(std::string_view digits) {
   if (digits.empty() || digits.size() > 16) return std::nullopt;
   std::size_t value = 0;
@@ -88,6 +105,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CHECK(expected->content == whole.content && expected->size == whole.size);
   Fed::State again{};
   CHECK(read(bytes.substr(0, whole.size), size, again).content == whole.content);
+  CHECK(again == Fed::State::done);
+  // What is relayed is the same body, without extensions: relayed once more, nothing is left out.
+  const std::string passed = relayed(bytes.substr(0, whole.size), size);
+  CHECK(passed == relayed(bytes.substr(0, whole.size), 1));
+  CHECK(passed == relayed(passed, passed.size()));
+  CHECK(read(passed, passed.size(), again).content == whole.content);
   CHECK(again == Fed::State::done);
   return 0;
 }

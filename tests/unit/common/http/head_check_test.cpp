@@ -121,6 +121,44 @@ TEST(HeadCheck, TakesWhatClientsReallySend) {
   }
 }
 
+// RFC 9112, 3.2.2 and 3.2.4: one host for who routes, who serves and who logs.
+TEST(HeadCheck, TakesTheAuthorityOfAnAbsoluteTargetForTheHost) {
+  struct Row {
+    std::string start, fields, target, host;
+  };
+
+  for (const auto& [start, fields, target, host] : {
+           Row{"GET http://inner/a?b HTTP/1.1", "Host: outer\r\n", "/a?b", "inner"},
+           Row{"GET HTTPS://inner:8443 HTTP/1.1", "Host: outer\r\n", "/", "inner:8443"},
+           Row{"GET http://inner?b=/c HTTP/1.1", "Host: outer\r\n", "/?b=/c", "inner"},
+           Row{"GET http://[::1]:80//d HTTP/1.1", "Host:\r\n", "//d", "[::1]:80"},
+           Row{"OPTIONS http://inner HTTP/1.1", "Host: outer\r\n", "*", "inner"},
+           Row{"OPTIONS http://inner/ HTTP/1.1", "Host: outer\r\n", "/", "inner"},
+           Row{"GET http://inner/a HTTP/1.0", "", "/a", "inner"},
+           Row{"GET /http://inner/ HTTP/1.1", "Host: outer\r\n", "/http://inner/", "outer"},
+           Row{"GET /?to=http://inner/ HTTP/1.1", "Host: outer\r\n", "/?to=http://inner/", "outer"},
+       }) {
+    RequestParser parser{64 * 1024};
+    RequestHead head;
+    const std::string bytes = start + "\r\nA: 1\r\n" + fields + "B: 2\r\n\r\n";
+    ASSERT_EQ(parser.feed_head(bytes, head).state, State::done) << start;
+    EXPECT_EQ(head.target, target) << start;
+    EXPECT_EQ(head.fields.get(Known::host), host) << start;
+    EXPECT_EQ(head.fields.size(), 3U) << start;
+    EXPECT_EQ(head.fields.find("B"), "2") << start;
+  }
+}
+
+TEST(HeadCheck, RefusesAnAbsoluteTargetWithoutASoundAuthority) {
+  for (const std::string target :
+       {"http:///a", "http://", "http://?a", "http://user@inner/", "http://a,b/", "http://a\\b/"}) {
+    expect_refused("GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n", "reason=target");
+  }
+  expect_refused("GET http://inner/ HTTP/1.1\r\nHost: h\r\nHost: inner\r\n\r\n",
+                 "reason=several-hosts");
+  expect_refused("GET http://inner/ HTTP/1.1\r\n\r\n", "reason=no-host");
+}
+
 TEST(HeadCheck, FindsABadOctetWhereverItStandsInAValue) {
   for (std::size_t place = 0; place < 24; ++place) {
     for (const char octet : {'\0', '\x01', '\x1f', '\x7f'}) {
@@ -237,6 +275,46 @@ TEST(ChunkReader, BoundsWhatManyLittleExtensionsCost) {
   }
   EXPECT_EQ(fed.state, State::bad);
   EXPECT_LT(chunks, 200);
+}
+
+// What of a body is passed on when at most `step` bytes arrive at a time; `bad` when it is none.
+std::string relayed(std::string_view bytes, std::size_t step) {
+  ChunkReader reader;
+  std::string passed;
+  std::size_t at = 0;
+  std::size_t given = 0;
+  while (!reader.done()) {
+    if (at == given) {
+      if (given == bytes.size()) return passed + " (unended)";
+      given = std::min(bytes.size(), given + step);
+    }
+    const Fed fed = reader.relay(bytes.substr(at, given - at));
+    if (fed.state == State::bad) return "bad";
+    EXPECT_TRUE(fed.used == 0 || fed.dropped == 0);
+    EXPECT_GT(fed.used + fed.dropped, 0U);
+    passed.append(bytes.substr(at, fed.used));
+    at += fed.used + fed.dropped;
+  }
+  return passed;
+}
+
+TEST(ChunkReader, RelaysABodyWithoutItsExtensions) {
+  const std::string plain = "5\r\nhe;lo\r\n00A\r\n01;3456789\r\n0\r\nX-Sum: 1;2\r\n\r\n";
+  const std::string extended =
+      "5;a=\"b;c\"\r\nhe;lo\r\n00A;\r\n01;3456789\r\n0;last\r\nX-Sum: 1;2\r\n\r\n";
+  for (const std::size_t step : {extended.size(), std::size_t{1}, std::size_t{3}, std::size_t{7}}) {
+    EXPECT_EQ(relayed(extended, step), plain) << step;
+    EXPECT_EQ(relayed(plain, step), plain) << step;
+  }
+}
+
+TEST(ChunkReader, ChecksAnExtensionThatItDoesNotRelay) {
+  for (const std::size_t step : {std::size_t{1}, std::size_t{1000}}) {
+    EXPECT_EQ(relayed("5;a\nb\r\nhello\r\n", step), "bad");
+    EXPECT_EQ(relayed("5;" + std::string(300, 'x') + "\r\nhello\r\n", step), "bad");
+    EXPECT_EQ(relayed("5;a\rb\r\nhello\r\n", step), "bad");
+    EXPECT_EQ(relayed(";a\r\nhello\r\n", step), "bad");
+  }
 }
 
 }  // namespace
