@@ -77,6 +77,14 @@ std::vector<std::string> read_node_addresses(EnvReader& reader) {
   return addresses;
 }
 
+OriginalHostFrom read_original_host(EnvReader& reader) {
+  const char* name = "SLUICE_ORIGINAL_HOST";
+  const std::string value = reader.text(name, Need::optional);
+  if (value == "activator") return OriginalHostFrom::activator;
+  if (!value.empty() && value != "ingress") reader.refuse(name, value, "ingress or activator");
+  return OriginalHostFrom::ingress;
+}
+
 void read_identity(EnvReader& reader, Config& config) {
   config.space = reader.text("SERVING_NAMESPACE", Need::required);
   config.service = reader.text("SERVING_SERVICE", Need::optional);
@@ -87,6 +95,7 @@ void read_identity(EnvReader& reader, Config& config) {
   config.node_addresses = read_node_addresses(reader);
   config.drain_callers = config.node_addresses;
   if (auto own = as_peer(config.pod_ip)) config.drain_callers.push_back(std::move(*own));
+  config.original_host = read_original_host(reader);
   config.certs_dir = reader.find("SLUICE_CERTS_DIR").value_or("/var/lib/knative/certs");
   if (config.certs_dir.empty()) reader.refuse("SLUICE_CERTS_DIR", "", "a directory");
 }

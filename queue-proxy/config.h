@@ -7,6 +7,7 @@
 #include "common/settings/env_reader.h"
 #include "common/settings/observability.h"
 #include "common/time/time_point.h"
+#include "queue-proxy/core/original_host.h"
 #include "queue-proxy/core/readiness.h"
 
 #include <optional>
@@ -79,6 +80,7 @@ struct Config {
   std::vector<std::string> node_addresses;
   /// The node's and the pod's own: who may start a drain by /wait-for-drain, beside loopback.
   std::vector<std::string> drain_callers;
+  OriginalHostFrom original_host = OriginalHostFrom::ingress;  ///< SLUICE_ORIGINAL_HOST
   std::string certs_dir;     ///< holds tls.crt and tls.key when there is TLS
   net::TlsSettings tls;
   std::string ignore_paths;        ///< SLUICE_IGNORE_PATHS, one a line: see ignore::Rules

@@ -1,7 +1,7 @@
 # Real binaries on loopback, driven from Python; one test per theme.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 if(TARGET sluice AND NOT SLUICE_THREADS_ONLY)
-  foreach(theme lifecycle faults bad_input doors door_users load memory_pressure scale_events)
+  foreach(theme lifecycle faults bad_input doors door_users hosts load memory_pressure scale_events)
     add_test(NAME integration_${theme}
       COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/integration/run.py
               ${CMAKE_BINARY_DIR}/bin ${theme})
@@ -21,8 +21,8 @@ if(TARGET queue-proxy)
   if(NOT SLUICE_DEBIAN_PYTHON)
     set(SLUICE_DEBIAN_PYTHON ${Python3_EXECUTABLE})
   endif()
-  foreach(theme admission broken drain h2 h2_flow h2_heads h2_hostile h2_upgrade headers hostile listening observability
-      older_knative probes
+  foreach(theme admission broken drain h2 h2_flow h2_heads h2_hostile h2_upgrade headers host hostile listening
+      observability older_knative probes
       real_clients stats streaming table timers tls upgrade)
     add_test(NAME integration_queue_proxy_${theme}
       COMMAND ${SLUICE_DEBIAN_PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/integration/run.py

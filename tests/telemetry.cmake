@@ -3,8 +3,8 @@
 set(telemetry_tests ${CMAKE_CURRENT_SOURCE_DIR}/unit/queue-proxy/core)
 sluice_test(telemetry_test
   SOURCES unit/common/metrics/exposition_test.cpp unit/common/log/request_log_test.cpp
-          unit/common/base/clean_text_test.cpp ${telemetry_tests}/request_metrics_test.cpp
-          ${telemetry_tests}/older_metrics_test.cpp
+          unit/common/base/clean_text_test.cpp ${telemetry_tests}/original_host_test.cpp
+          ${telemetry_tests}/request_metrics_test.cpp ${telemetry_tests}/older_metrics_test.cpp
   DEPS sluice::queue_proxy_telemetry sluice::request_log prometheus-cpp::core)
 sluice_test(observability_config_test
   SOURCES unit/common/settings/observability_test.cpp

@@ -83,7 +83,9 @@ void FrontGateway::begin_by(net::Exchange& exchange, Router& router) {
     state_of(exchange).error_fields = internal->error_fields;
     exchange.forward(*internal->pool, rewrite);
   } else {
-    begin_for(exchange, std::get<RevisionHandle>(routed));
+    const auto handle = std::get<RevisionHandle>(routed);
+    state_of(exchange).behind_ingress = router.behind_ingress(handle);
+    begin_for(exchange, handle);
   }
 }
 
@@ -189,6 +191,8 @@ void FrontGateway::send(net::Exchange& exchange, TimePoint now) {
   rewrite.peer_ip = exchange.peer_ip();
   rewrite.host = pod.host;
   rewrite.as_activator = true;
+  rewrite.original_host =
+      state.behind_ingress ? http::OriginalHost::kept : http::OriginalHost::dropped;
   rewrite.passthrough_lb = spec_.pod_addressability;
   rewrite.drop_kubelet_probe = true;
   exchange.forward(pod.pool, rewrite);

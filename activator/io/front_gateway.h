@@ -73,6 +73,10 @@ class Router {
  public:
   virtual ~Router() = default;
   [[nodiscard]] virtual Routed route(net::Exchange& exchange) = 0;
+
+  /// Whether Knative's ingress stands before those who ask for `revision` here: only then is the
+  /// K-Original-Host that comes with a request not its client's (queue-proxy.md 15.21).
+  [[nodiscard]] virtual bool behind_ingress(RevisionHandle /*revision*/) const { return false; }
 };
 
 /// One request that has ended, for whoever keeps figures.

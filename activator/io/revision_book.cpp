@@ -94,6 +94,11 @@ Routed RevisionBook::route(net::Exchange& exchange) {
   return http::response_for(Error::no_route, not_found_text(name.name));
 }
 
+bool RevisionBook::behind_ingress(RevisionHandle revision) const {
+  const RevisionNames* known = names(revision);
+  return known != nullptr && !known->configuration.empty();
+}
+
 void RevisionBook::on_revision(files::RevisionFile file) {
   auto& entry = by_id_[file.id];
   const bool is_new = entry == nullptr;

@@ -53,6 +53,9 @@ class RevisionBook final : public Router, public files::PlatformListener {
 
   [[nodiscard]] Routed route(net::Exchange& exchange) override;
 
+  /// Of a revision of Knative's: those alone have a Configuration.
+  [[nodiscard]] bool behind_ingress(RevisionHandle revision) const override;
+
   void on_revision(files::RevisionFile revision) override;
   void on_revision_gone(const RevisionId& id) override;
   void on_activators(std::vector<net::Address> activators) override;

@@ -124,12 +124,13 @@ void add_forwarded_for(Sink& sink, const FieldList& fields, std::string_view pee
 }
 
 std::string_view host_to_send(const FieldList& fields, const RequestRewrite& rewrite) {
-  if (rewrite.restore_original_host) {
+  if (rewrite.original_host == OriginalHost::restored) {
     const auto original = fields.get(Known::k_original_host);
     if (!original.empty() && is_host(original)) return original;
   }
   if (!rewrite.host.empty()) return rewrite.host;
-  return fields.get(Known::host);
+  const auto host = fields.get(Known::host);
+  return host.empty() ? rewrite.address : host;
 }
 
 // Whether a field of the request goes on unchanged; the others are dropped or written anew.
@@ -142,9 +143,7 @@ bool passes(const Field& field, const RequestRewrite& rewrite) {
     case Known::knative_serving_revision:
       return false;
     case Known::k_original_host:
-      // An empty one names nothing, and would hide the one that the activator adds.
-      return rewrite.as_activator ? !field.value.empty()
-                                  : !rewrite.restore_original_host || field.value.empty();
+      return !rewrite.as_activator && rewrite.original_host == OriginalHost::kept;
     case Known::forwarded:
       return !rewrite.derive_forwarded || !field.value.empty();
     case Known::k_kubelet_probe:
@@ -237,9 +236,13 @@ void add_request_fields(Sink& sink, const RequestHead& head, const RequestRewrit
   if (rewrite.passthrough_lb) sink.add("K-Passthrough-Lb", "true");
   if (rewrite.as_activator) {
     sink.add("K-Proxy-Request", "activator");
-    if (fields.get(Known::k_original_host).empty()) {
-      sink.add("K-Original-Host", fields.get(Known::host));
-    }
+    // A client that names it in Connection takes its own away, not ours: the pod would be left with
+    // the name it is addressed by.
+    constexpr std::string_view kName = "K-Original-Host";
+    const bool kept = rewrite.original_host == OriginalHost::kept && !hop_by_hop.contains(kName);
+    const auto original = kept ? fields.get(Known::k_original_host) : std::string_view{};
+    const auto host = original.empty() ? fields.get(Known::host) : original;
+    if (!host.empty()) sink.add(kName, host);
   }
 }
 

@@ -8,19 +8,30 @@
 
 namespace sluice::http {
 
+/// What becomes of K-Original-Host, the Host that Knative's ingress and activators save before they
+/// address a pod. From others it would be a second Host, which played no part in routing.
+enum class OriginalHost : std::uint8_t {
+  kept,      ///< it goes on like any field
+  restored,  ///< it goes on as the Host, and no more as a field
+  dropped,
+};
+
 /// How a request head is rewritten on its way to the next hop (queue-proxy.md 5, activator.md 7).
 struct RequestRewrite {
   /// Text of the client's address, appended to X-Forwarded-For; empty for a Unix socket peer.
   std::string_view peer_ip;
   /// Host sent instead of the inbound one; empty keeps the inbound Host.
   std::string_view host;
-  /// Sidecar: send K-Original-Host as Host and drop it. Off for kubelet probes (section 4, P1).
-  bool restore_original_host = false;
+  /// Host sent when neither `host` nor the client says one: where it goes (HTTP/1.0 has no need of
+  /// a Host). Empty: none.
+  std::string_view address;
+  OriginalHost original_host = OriginalHost::kept;
   /// Sidecar: derive Forwarded from X-Forwarded-* when it is absent.
   bool derive_forwarded = false;
   /// Sidecar: drop K-Kubelet-Probe that came from another host (section 15.16).
   bool drop_kubelet_probe = false;
-  /// Activator: set K-Proxy-Request and K-Original-Host, drop K-Network-Hash.
+  /// Activator: set K-Proxy-Request, drop K-Network-Hash, and set K-Original-Host to the inbound
+  /// Host unless one is kept.
   bool as_activator = false;
   /// Activator whose pods are addressed through a mesh: set K-Passthrough-Lb (activator.md 7).
   bool passthrough_lb = false;

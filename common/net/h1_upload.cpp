@@ -48,7 +48,9 @@ void H1Exchange::forward(UpstreamPool& pool, const http::RequestRewrite& rewrite
   }
   pool_ = &pool;
   request_out_.clear();
-  http::write_request_head(request_out_, head_, rewrite);
+  http::RequestRewrite addressed = rewrite;
+  addressed.address = pool.authority();
+  http::write_request_head(request_out_, head_, addressed);
   retried_stale_ = false;
   const bool repeatable = pool.limits().repeat_repeatable && head_.repeatable();
   if (Upstream* idle = pool.take_idle(*this, !repeatable)) {

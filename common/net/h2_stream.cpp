@@ -141,9 +141,11 @@ void H2Stream::forward(UpstreamPool& pool, const http::RequestRewrite& rewrite) 
   pool_ = &pool;
   phase_ = Phase::relaying;
   repeated_ = false;
+  http::RequestRewrite addressed = rewrite;
+  addressed.address = pool.authority();
   if (head_.version_major == 1) {
     std::string request;
-    http::write_request_head(request, head_, rewrite);
+    http::write_request_head(request, head_, addressed);
     request.append(in_.data());
     body_sent_ = !in_.empty();
     traffic_.request_bytes = in_.size();
@@ -152,7 +154,7 @@ void H2Stream::forward(UpstreamPool& pool, const http::RequestRewrite& rewrite) 
     return;
   }
   block_.clear();
-  http::write_request_block(block_, head_, rewrite);
+  http::write_request_block(block_, head_, addressed);
   submit_upstream();
 }
 

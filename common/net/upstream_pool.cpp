@@ -66,6 +66,7 @@ UpstreamPool::UpstreamPool(asio::io_context& io, const Address& target,
                            const UpstreamLimits& limits, const UpstreamTls& tls)
     : io_{io},
       target_{target},
+      authority_{target.is_unix() ? "localhost" : target.text()},
       endpoint_{endpoint_of(target)},
       limits_{limits},
       tls_{tls},

@@ -150,6 +150,9 @@ class UpstreamPool {
 
   [[nodiscard]] const Address& target() const { return target_; }
 
+  /// The target as a Host: `localhost` for a Unix socket.
+  [[nodiscard]] const std::string& authority() const { return authority_; }
+
   [[nodiscard]] const UpstreamLimits& limits() const { return limits_; }
 
   [[nodiscard]] std::size_t idle() const { return idle_.size(); }
@@ -194,6 +197,7 @@ class UpstreamPool {
 
   boost::asio::io_context& io_;  // outlives the pool
   Address target_;
+  std::string authority_;
   Endpoint endpoint_;
   UpstreamLimits limits_;
   UpstreamTls tls_;

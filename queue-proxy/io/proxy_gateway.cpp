@@ -112,6 +112,7 @@ ProxyGateway::ProxyGateway(boost::asio::io_context& io, const Clock& clock, cons
                            UserProbe& probe, Drain& drain, Telemetry& telemetry)
     : clock_{clock},
       config_{config},
+      original_host_{config.original_host, config.revision, config.space},
       ignored_{config.ignore_paths, config.ignore_user_agents},
       probe_{probe},
       drain_{drain},
@@ -183,7 +184,8 @@ void ProxyGateway::begin(net::Exchange& exchange) {
     return;
   }
   // It becomes the Host that the container sees.
-  if (!http::is_host(head.fields.get(Known::k_original_host))) {
+  const bool renamed = original_host_.believes(head.fields);
+  if (renamed && !http::is_host(head.fields.get(Known::k_original_host))) {
     exchange.respond(http::response_for(Error::bad_request, {}, "field=K-Original-Host"));
     return;
   }
@@ -262,7 +264,10 @@ void ProxyGateway::send(net::Exchange& exchange) {
   const State& state = state_of(exchange);
   http::RequestRewrite rewrite;
   rewrite.peer_ip = exchange.peer_ip();
-  rewrite.restore_original_host = !state.bypass;
+  if (!state.bypass) {
+    const bool renamed = original_host_.believes(exchange.request().fields);
+    rewrite.original_host = renamed ? http::OriginalHost::restored : http::OriginalHost::dropped;
+  }
   rewrite.derive_forwarded = true;
   rewrite.drop_kubelet_probe = !state.bypass;
   exchange.forward(pool_, rewrite);

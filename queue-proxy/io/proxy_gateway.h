@@ -75,6 +75,7 @@ class ProxyGateway final : public net::Gateway {
 
   const Clock& clock_;
   const Config& config_;
+  OriginalHostRule original_host_;
   ignore::Rules ignored_;
   UserProbe& probe_;
   Drain& drain_;

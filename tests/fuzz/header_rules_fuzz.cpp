@@ -75,16 +75,19 @@ void requests(std::string_view bytes) {
   if (parser.feed_head(bytes, head).state != Fed::State::done) return;
   RequestRewrite sidecar;
   sidecar.peer_ip = "127.0.0.1";
-  sidecar.restore_original_host = true;
+  sidecar.original_host = sluice::http::OriginalHost::restored;
   sidecar.derive_forwarded = true;
   sidecar.drop_kubelet_probe = true;
   check_request(head, sidecar);
   RequestRewrite probe = sidecar;
-  probe.restore_original_host = probe.drop_kubelet_probe = false;
+  probe.original_host = sluice::http::OriginalHost::kept;
+  probe.drop_kubelet_probe = false;
   check_request(head, probe);
   RequestRewrite activator;
   activator.as_activator = true;
   activator.host = "app.default.svc";
+  check_request(head, activator);
+  activator.original_host = sluice::http::OriginalHost::dropped;
   check_request(head, activator);
   // A probe is told by its headers alone; its answer can always be made.
   switch (classify_probe(head)) {

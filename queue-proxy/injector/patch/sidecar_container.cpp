@@ -73,6 +73,8 @@ Json environment(const PodFacts& facts, const PodOwner& owner, const ReadinessCo
   unless_set("SERVING_LOGGING_CONFIG", "");
   unless_set("SERVING_LOGGING_LEVEL", "");
   unless_set("SLUICE_DRAIN_QUIET", quiet_time(facts));
+  // No ingress of Knative's stands before these pods: clients reach them by their Service.
+  unless_set("SLUICE_ORIGINAL_HOST", "activator");
   if (owner.scaler && !owner.scaler->ignore_paths.empty()) {
     unless_set("SLUICE_IGNORE_PATHS", lines_of(owner.scaler->ignore_paths));
   }

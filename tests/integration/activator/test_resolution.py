@@ -3,7 +3,7 @@
 import unittest
 
 from activator.case import ActivatorCase, eventually, requests_of
-from wire import fetch
+from wire import Reader, fetch, request_bytes
 
 NOT_FOUND = b'Error getting active endpoint: revision.serving.knative.dev "%s" not found\n'
 
@@ -58,11 +58,44 @@ class Resolution(ActivatorCase):
                      'forwarded'):
             self.assertNotIn(gone, seen)
 
-    def test_row_19_an_original_host_of_the_client_is_kept(self):
-        self.door.get(revision='fooname', space='foospace',
-                      headers=[('K-Original-Host', 'kept.example.com')])
-        self.assertEqual(requests_of(self.upstream)[-1].headers['k-original-host'],
+    def original_host(self, revision, *headers):
+        """What the pod was told of the Host, which was foo.example.com and an address then."""
+        self.door.get(revision=revision, space='foospace', host='foo.example.com', headers=headers)
+        seen = requests_of(self.upstream)[-1]
+        self.assertEqual(seen.head.lower().count('\nk-original-host:'), 1)
+        self.assertEqual(seen.headers['host'], self.upstream.address)
+        return seen.headers['k-original-host']
+
+    def knative_revision(self):
+        self.platform.revision('knative', 'foospace', [('p', self.upstream.address)],
+                               annotations={'serving.knative.dev/configuration': 'foo'})
+        eventually(lambda: self.door.get(revision='knative', space='foospace').status == 200, 'found')
+
+    def test_row_19_an_original_host_that_knatives_ingress_set_is_kept(self):
+        self.knative_revision()
+        self.assertEqual(self.original_host('knative', ('K-Original-Host', 'kept.example.com')),
                          'kept.example.com')
+
+    def test_row_19_an_original_host_of_a_client_is_dropped(self):
+        forged = ('K-Original-Host', 'admin.example.com')
+        self.assertEqual(self.original_host('fooname', forged), 'foo.example.com')
+        self.assertEqual(self.original_host('fooname', ('K-Original-Host', ''), forged), 'foo.example.com')
+
+    def test_connection_cannot_leave_a_pods_address_as_the_host(self):
+        self.knative_revision()
+        for revision in ('fooname', 'knative'):
+            self.assertEqual(self.original_host(revision, ('Connection', 'K-Original-Host'),
+                                                ('K-Original-Host', 'other.example.com')),
+                             'foo.example.com')
+
+    def test_the_authority_of_an_absolute_target_names_the_revision(self):
+        for target, host, status in (('http://foo.example.com/a', 'other.example.com', 200),
+                                     ('http://other.example.com/a', 'foo.example.com', 404)):
+            with self.door.connect() as sock:
+                sock.sendall(request_bytes('GET', target, host))
+                self.assertEqual(Reader(sock).answer().status, status)
+        seen = requests_of(self.upstream)[-1]
+        self.assertEqual((seen.path, seen.headers['k-original-host']), ('/a', 'foo.example.com'))
 
     def test_connect_is_not_supported(self):
         answer = fetch(self.door.serving, 'foo.example.com:80', host='foo.example.com:80',

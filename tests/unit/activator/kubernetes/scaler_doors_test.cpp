@@ -120,6 +120,21 @@ TEST_F(ScalerDoorsTest, ServesARequestByThePortWhateverItsHostSays) {
   EXPECT_NE(pod_.received().find("K-Proxy-Request: activator"), std::string::npos);
 }
 
+// queue-proxy.md 15.21: no ingress of Knative's stands before these ports.
+TEST_F(ScalerDoorsTest, BelievesNoClientAboutItsHost) {
+  pod_.play({{kHello}});
+  give_pod(add(kCart), pod_);
+  Client client{at(open(kCart))};
+
+  client.send(
+      "GET /a HTTP/1.1\r\nHost: shop.example\r\nK-Original-Host: admin.example\r\n"
+      "Connection: K-Original-Host\r\n\r\n");
+  until_seen(client, "hello");
+
+  EXPECT_EQ(pod_.received().find("admin.example"), std::string::npos);
+  EXPECT_NE(pod_.received().find("K-Original-Host: shop.example\r\n"), std::string::npos);
+}
+
 TEST_F(ScalerDoorsTest, HoldsARequestUntilThereIsAPodAndWakesTheRevision) {
   pod_.play({{kHello}});
   const RevisionHandle cart = add(kCart);

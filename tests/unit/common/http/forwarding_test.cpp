@@ -25,7 +25,7 @@ std::string rewritten(const std::string& fields, const RequestRewrite& rewrite) 
 
 RequestRewrite sidecar() {
   RequestRewrite rewrite;
-  rewrite.restore_original_host = true;
+  rewrite.original_host = OriginalHost::restored;
   rewrite.derive_forwarded = true;
   rewrite.drop_kubelet_probe = true;
   return rewrite;
@@ -153,8 +153,52 @@ TEST(Forwarding, AsksAMeshToPassTheRequestToThatPod) {
 
 TEST(Forwarding, KeepsAnOriginalHostThatIsThere) {
   EXPECT_EQ(rewritten("K-Original-Host: a.b\r\n", activator()),
-            "GET /a?b HTTP/1.1\r\nHost: pod-1\r\nK-Original-Host: a.b\r\n"
-            "K-Proxy-Request: activator\r\n\r\n");
+            "GET /a?b HTTP/1.1\r\nHost: pod-1\r\nK-Proxy-Request: activator\r\n"
+            "K-Original-Host: a.b\r\n\r\n");
+}
+
+TEST(Forwarding, SendsOneOriginalHostWhateverTheClientSends) {
+  const std::string own =
+      "GET /a?b HTTP/1.1\r\nHost: pod-1\r\nK-Proxy-Request: activator\r\nK-Original-Host: "
+      "x\r\n\r\n";
+  EXPECT_EQ(rewritten("K-Original-Host:\r\nK-Original-Host: a.b\r\n", activator()), own);
+  EXPECT_EQ(rewritten("Connection: K-Original-Host\r\nK-Original-Host: a.b\r\n", activator()), own);
+  EXPECT_EQ(rewritten("Connection: k-original-host\r\n", activator()), own);
+
+  RequestRewrite door = activator();
+  door.original_host = OriginalHost::dropped;
+  EXPECT_EQ(rewritten("K-Original-Host: a.b\r\n", door), own);
+  EXPECT_EQ(rewritten("Connection: K-Original-Host\r\nK-Original-Host: a.b\r\n", door), own);
+}
+
+TEST(Forwarding, DropsAnOriginalHostThatIsNotBelieved) {
+  RequestRewrite rewrite = sidecar();
+  rewrite.original_host = OriginalHost::dropped;
+  EXPECT_EQ(rewritten("K-Original-Host: a.b\r\n", rewrite), "GET /a?b HTTP/1.1\r\nHost: x\r\n\r\n");
+}
+
+TEST(Forwarding, NamesTheAddressWhereTheClientNamesNoHost) {
+  RequestParser parser{64 * 1024};
+  RequestHead head;
+  ASSERT_EQ(parser.feed_head("GET / HTTP/1.0\r\n\r\n", head).state, Fed::State::done);
+  RequestRewrite rewrite = sidecar();
+  rewrite.address = "127.0.0.1:8080";
+  std::string out;
+  write_request_head(out, head, rewrite);
+  EXPECT_EQ(out, "GET / HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n");
+
+  rewrite.address = "127.0.0.1:8080";
+  EXPECT_EQ(rewritten("", rewrite), "GET /a?b HTTP/1.1\r\nHost: x\r\n\r\n");
+}
+
+// An activator invents no original host either: the pod has an address to fall back to itself.
+TEST(Forwarding, SavesNoHostWhereThereIsNone) {
+  RequestParser parser{64 * 1024};
+  RequestHead head;
+  ASSERT_EQ(parser.feed_head("GET / HTTP/1.0\r\n\r\n", head).state, Fed::State::done);
+  std::string out;
+  write_request_head(out, head, activator());
+  EXPECT_EQ(out, "GET / HTTP/1.1\r\nHost: pod-1\r\nK-Proxy-Request: activator\r\n\r\n");
 }
 
 TEST(Forwarding, StaysQuickWithManyFieldsAndManyConnectionTokens) {

@@ -36,7 +36,7 @@ class AllocationTest : public Stage {
   AllocationTest() {
     http::RequestRewrite rewrite;
     rewrite.peer_ip = "127.0.0.1";
-    rewrite.restore_original_host = true;
+    rewrite.original_host = http::OriginalHost::restored;
     rewrite.derive_forwarded = true;
     gateway_.on_begin = [this, rewrite](Exchange& exchange) {
       exchange.set_timeouts({std::chrono::seconds{60}, std::nullopt, std::nullopt});

@@ -203,6 +203,14 @@ TEST(Config, TakesItsLogLevelFromTheVariableOrTheJson) {
   EXPECT_EQ(read(variables)->log_least, log::Severity::debug);
 }
 
+TEST(Config, BelievesTheIngressAboutTheHostUnlessToldOtherwise) {
+  EXPECT_EQ(read(usual())->original_host, OriginalHostFrom::ingress);
+  EXPECT_EQ(with("SLUICE_ORIGINAL_HOST", "activator")->original_host, OriginalHostFrom::activator);
+  const auto refused = with("SLUICE_ORIGINAL_HOST", "anyone");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text().find("ingress or activator"), std::string::npos);
+}
+
 TEST(Config, TakesEveryLimitByItsName) {
   auto variables = usual();
   variables["SLUICE_MAX_HEADER_BYTES"] = "2048";

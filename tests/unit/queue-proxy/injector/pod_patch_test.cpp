@@ -109,6 +109,14 @@ TEST(Injection, KnowsThePodByTheDownwardApi) {
   EXPECT_EQ(variables["SERVING_REVISION"], "shop");
 }
 
+// Clients reach these pods by their Service: none of them may name the Host that the app sees.
+TEST(Injection, LetsAnActivatorAloneNameTheHost) {
+  EXPECT_EQ(variables_of(injected(plain_pod()))["SLUICE_ORIGINAL_HOST"], "activator");
+  const Json chosen =
+      annotated(plain_pod(), "sluice.dev/config", R"({"SLUICE_ORIGINAL_HOST":"ingress"})");
+  EXPECT_EQ(variables_of(injected(chosen))["SLUICE_ORIGINAL_HOST"], "ingress");
+}
+
 TEST(Injection, TakesTheFirstTcpPortOfTheMainContainer) {
   Json pod = plain_pod();
   pod["spec"]["containers"] = Json::parse(R"([

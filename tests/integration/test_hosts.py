@@ -1,0 +1,67 @@
+"""Which service a request to the front door is for, and which host its program sees (queue-proxy.md
+15.21)."""
+
+import unittest
+
+from engine import EngineCase
+from wire import Reader, connect, request_bytes
+
+# Answers with the request line and the Host it saw.
+ECHO = '''
+import os
+from http.server import BaseHTTPRequestHandler, HTTPServer
+class Echo(BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = (self.requestline + "|" + ",".join(self.headers.get_all("Host", []))
+                + "|" + str(self.headers.get("K-Original-Host"))).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *words):
+        pass
+HTTPServer(("127.0.0.1", int(os.environ["PORT"])), Echo).serve_forever()
+'''
+
+
+class Hosts(EngineCase):
+    def setUp(self):
+        super().setUp()
+        self.engine = self.up('--name', 'app', '--', 'python3', self.write('echo.py', ECHO))
+
+    def seen(self, data):
+        """[request line, hosts, K-Original-Host] as the program saw them."""
+        with connect(self.engine.http) as sock:
+            sock.sendall(data)
+            answer = Reader(sock).answer()
+        self.assertEqual(answer.status, 200, answer.body)
+        return answer.body.decode().split('|')
+
+    def test_an_original_host_of_a_client_is_dropped(self):
+        for headers in ([], [('Connection', 'K-Original-Host')], [('K-Proxy-Request', 'activator')]):
+            _, host, original = self.seen(request_bytes(
+                'GET', '/', 'app.localhost', [('K-Original-Host', 'admin.example'), *headers]))
+            self.assertEqual((host, original), ('app.localhost', 'None'))
+
+    def test_an_absolute_target_decides_the_service_and_its_host(self):
+        self.assertEqual(
+            self.seen(b'GET http://app.localhost/a?b HTTP/1.1\r\nHost: other.localhost\r\n\r\n')[:2],
+            ['GET /a?b HTTP/1.1', 'app.localhost'])
+        with connect(self.engine.http) as sock:
+            sock.sendall(b'GET http://other.localhost/ HTTP/1.1\r\nHost: app.localhost\r\n\r\n')
+            self.assertEqual(Reader(sock).answer().status, 404)
+
+    def test_localhost_in_capitals_is_localhost(self):
+        self.assertEqual(self.seen(request_bytes('GET', '/', 'LOCALHOST'))[1], 'LOCALHOST')
+        with connect(self.engine.http) as sock:
+            sock.sendall(request_bytes('GET', '/_sluice/api/v1/services/default/app', 'LOCALHOST'))
+            self.assertEqual(Reader(sock).answer().json()['name'], 'app')
+
+    def test_http_1_0_without_host_reaches_the_only_service(self):
+        line, host, _ = self.seen(b'GET /a HTTP/1.0\r\n\r\n')
+        self.assertEqual(line, 'GET /a HTTP/1.1')
+        self.assertNotEqual(host, '')
+
+
+if __name__ == '__main__':
+    unittest.main()
