@@ -43,8 +43,8 @@ struct H2Connection::Callbacks {
                         (hd->type == NGHTTP2_DATA && !empty_data) ||
                         (hd->type == NGHTTP2_CONTINUATION && hd->length >= kUsefulContinuation);
     H2Connection& connection = self(data);
-    if (useful || connection.within_control_budget()) return 0;
-    nghttp2_session_terminate_session(connection.session(), NGHTTP2_ENHANCE_YOUR_CALM);
+    const bool past = hd->type == NGHTTP2_HEADERS && connection.is_past(hd->stream_id, true);
+    if (!useful || past) connection.pay_for_frame();
     return 0;
   }
 
@@ -109,6 +109,10 @@ struct H2Connection::Callbacks {
     H2Connection& connection = self(data);
     const bool ends = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
     if (frame->hd.type == NGHTTP2_SETTINGS) connection.head_due_ = {};
+    if (frame->hd.type == NGHTTP2_RST_STREAM) connection.past_.ended(frame->hd.stream_id, true);
+    if (ends && (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA)) {
+      connection.past_.ended(frame->hd.stream_id, false);
+    }
     if (frame->hd.type == NGHTTP2_HEADERS) {
       connection.head_due_ = {};
       H2Stream* stream = connection.find(frame->hd.stream_id);
@@ -194,6 +198,7 @@ H2Connection::H2Connection(ProxyServer& server, Stream stream, std::string_view 
       server_{server},
       timer_{server.io_},
       first_{first},
+      walk_{NGHTTP2_CLIENT_MAGIC_LEN},
       control_budget_{static_cast<double>(server.limits_.control_frames_max)} {
   adopt(Callbacks::make(*this, server.limits_));
   error_code ec;
@@ -226,6 +231,8 @@ void H2Connection::start() {
   arm_timer(head_due_);
   if (upgraded_) {
     H2Stream& first = *upgraded_;
+    past_.opened(1);
+    past_.ended(1, false);
     add_stream(std::move(upgraded_));
     first.begin();
   }
@@ -329,14 +336,16 @@ void H2Connection::close_stream(H2Stream& stream) {
 
 // Frames that carry nothing are paid from a budget that refills with time, so that neither a flood
 // nor a quick succession of requests and resets costs more than it brings.
-bool H2Connection::within_control_budget() {
+void H2Connection::pay_for_frame() {
   const double most = server_.limits_.control_frames_max;
   const TimePoint now = server_.clock_.now();
   control_budget_ = std::min(
       most, control_budget_ + to_seconds(now - budget_at_) * most / kBudgetRefillSeconds);
   budget_at_ = now;
   control_budget_ -= 1;
-  return control_budget_ >= 0;
+  if (control_budget_ < 0) {
+    nghttp2_session_terminate_session(session(), NGHTTP2_ENHANCE_YOUR_CALM);
+  }
 }
 
 void H2Connection::submit_head(std::int32_t id, const http::HeaderBlock& block, bool has_body) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "common/net/connection.h"
+#include "common/net/h2_frame_walk.h"
 #include "common/net/h2_link.h"
+#include "common/net/h2_past_streams.h"
 #include "common/net/h2_stream.h"
 
 #include <boost/asio/steady_timer.hpp>
@@ -56,7 +58,11 @@ class H2Connection final : public Connection, private H2Link {
   void open_stream(std::int32_t id);
   void close_stream(H2Stream& stream);
   void watch_writing();
-  [[nodiscard]] bool within_control_budget();
+  [[nodiscard]] std::size_t portion(std::string_view bytes) override;
+  void pay_for_frame();
+  /// Of a frame that would carry a message, `head` or content: whether its stream is over, or was
+  /// never opened, by the client's own doing; then the client has been told.
+  [[nodiscard]] bool is_past(std::int32_t stream, bool head);
   void say_farewell();
 
   [[nodiscard]] Due next_due() const;
@@ -84,6 +90,8 @@ class H2Connection final : public Connection, private H2Link {
   std::vector<std::unique_ptr<H2Stream>> streams_;  // in no order
   std::vector<std::unique_ptr<H2Stream>> spare_;
   std::unique_ptr<H2Stream> upgraded_;  // stream 1, until the start
+  H2FrameWalk walk_;
+  H2PastStreams past_;
   std::size_t head_bytes_ = 0;
   std::size_t claimed_ = 0;       // of the windows' budget
   std::size_t claimed_most_ = 0;  // since memory was last given back

@@ -76,9 +76,14 @@ void H2Link::feed(std::string_view bytes) {
   if (first_bytes_.size() < kFirstBytesKept) {
     first_bytes_.append(bytes.substr(0, kFirstBytesKept - first_bytes_.size()));
   }
-  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
   ++operations_;  // callbacks may close the link; it must outlive this call
-  const ssize_t used = nghttp2_session_mem_recv(session_, data, bytes.size());
+  ssize_t used = 0;
+  while (used >= 0 && !bytes.empty() && !closed_) {
+    const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    const std::size_t size = portion(bytes);
+    used = nghttp2_session_mem_recv(session_, data, size);
+    bytes.remove_prefix(size);
+  }
   --operations_;
   if (closed_) {
     release_if_done();

@@ -23,6 +23,7 @@ enum class H2Error : std::uint32_t {
   no_error = 0x0,
   protocol = 0x1,
   internal = 0x2,
+  stream_closed = 0x5,
   refused_stream = 0x7,
   cancel = 0x8,
   enhance_your_calm = 0xb,
@@ -76,6 +77,9 @@ class H2Link {
 
   /// What the first bytes from the peer were, as far as they are kept: 16 bytes at most.
   [[nodiscard]] std::string_view first_bytes() const { return first_bytes_; }
+
+  /// How many of the bytes that came, 1 at least, the session reads next.
+  [[nodiscard]] virtual std::size_t portion(std::string_view bytes) { return bytes.size(); }
 
   /// The peer has closed, or the session is beyond use. Called once, before the socket closes.
   virtual void on_link_end() = 0;

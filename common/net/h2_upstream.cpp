@@ -23,6 +23,11 @@ constexpr std::string_view kSpeaksH1 =
 constexpr std::string_view kNoH2 =
     "an HTTP/2 request came for a service that offers no HTTP/2 over TLS; call it over HTTP/1.1\n";
 
+// Some that speak HTTP/1 alone close without a word, too: as long as none was heard, both are told.
+constexpr std::string_view kSilent =
+    "the service closed the connection before it said anything: it ended, or does not speak HTTP/2 "
+    "(then call it over HTTP/1.1, or let it serve h2c and name its port h2c)\n";
+
 constexpr std::string_view kNoRoom = "the service allows no more streams\n";
 
 }  // namespace
@@ -213,6 +218,7 @@ void H2Upstream::settle() {
                                    nghttp2_session_get_remote_settings(
                                        session(), NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS));
   pool_.allowed_ = allowed_;
+  pool_.settled_ = true;
   for (std::size_t at = streams_.size(); at > std::max<std::size_t>(allowed_, 1); --at) {
     const auto [stream, user] = streams_[at - 1];
     if (user == nullptr || stream <= last_sent_) continue;
@@ -287,8 +293,13 @@ void H2Upstream::closed(std::int32_t stream, std::uint32_t code) {
 
 // What the end of the connection means to a request without a response.
 ConnectFailure H2Upstream::lost() const {
-  if (!settled_) return {Error::upstream_invalid, std::string{kSpeaksH1}};
-  return {Error::upstream_reset, "EOF\n"};
+  // HTTP/2 begins with a small SETTINGS frame: with a zero, the highest octet of its length.
+  const std::string_view heard = first_bytes();
+  if (!settled_ && !heard.empty() && heard.front() != '\0') {
+    return {Error::upstream_invalid, std::string{kSpeaksH1}};
+  }
+  if (pool_.settled_ || !heard.empty()) return {Error::upstream_reset, "EOF\n"};
+  return {Error::upstream_reset, std::string{kSilent}};
 }
 
 void H2Upstream::fail_all(const H2Failure& failure) {

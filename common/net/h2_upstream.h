@@ -160,6 +160,7 @@ class H2Upstreams {
   std::list<std::unique_ptr<H2Upstream>> retired_;
   boost::asio::steady_timer sweep_timer_;
   std::size_t allowed_ = H2Upstream::kStreamsMax;  // streams at once, as the newest SETTINGS said
+  bool settled_ = false;                           // such SETTINGS came, ever
   bool sweeping_ = false;
   bool closed_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

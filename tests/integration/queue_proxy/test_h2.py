@@ -2,13 +2,14 @@
 
 import os
 import signal
+import socket
 import threading
 import unittest
 
 from queue_proxy import h2_frames as raw
 from queue_proxy.case import KUBELET, PATIENCE, QUEUE, SidecarCase, eventually
 from queue_proxy.h2_peers import Client, Container
-from sidecar import OK
+from sidecar import OK, Upstream
 
 CANCEL = 8
 REFUSED_STREAM = 7
@@ -228,6 +229,33 @@ class Upstreams(H2Case):
             self.assertEqual(got.status, 502)
             self.assertTrue(got.headers['sluice-error'].startswith('upstream'))
             self.assertIn(b'h2c', got.data)
+
+    def test_a_container_that_died_is_told_as_that(self):
+        # One that has spoken HTTP/2 once, and then ends without a word.
+        client = self.h2()
+        self.assertEqual(client.get().status, 200)
+        port = self.container.port
+        self.container.close()
+        dying = Upstream(lambda exchange: exchange.sock.shutdown(socket.SHUT_RDWR), port=port)
+        self.addCleanup(dying.close)
+        got = client.get()
+        self.assert_own(got, 502, b'EOF\n', 'upstream')
+
+    def test_half_a_settings_frame_is_no_other_protocol(self):
+        def play(exchange):
+            exchange.send(b'\0\0\x06\x04')
+            exchange.sock.shutdown(socket.SHUT_RDWR)
+
+        client = Client(self.sidecar(play).serving)
+        self.addCleanup(client.close)
+        self.assert_own(client.get(), 502, b'EOF\n', 'upstream')
+
+    def test_a_container_that_never_said_anything_may_have_died(self):
+        client = Client(self.sidecar(lambda exchange: exchange.sock.shutdown(socket.SHUT_RDWR)).serving)
+        self.addCleanup(client.close)
+        got = client.get()
+        self.assertEqual(got.status, 502)
+        self.assertTrue(got.data.startswith(b'the service closed the connection before it said anything'))
 
     def test_a_closed_port_is_502(self):
         client = self.h2()

@@ -184,24 +184,60 @@ class Malformed(HostileCase):
                 connection.close()
         self.assert_serves_h2(proxy)
 
-    def test_data_on_a_closed_stream_is_refused_or_ignored(self):
-        proxy = self.guarded()
-        connection = self.raw(proxy)
+    def after_its_answer(self, late):
+        """How a connection ends on which `late` follows the answer of stream 1."""
+        connection = self.raw(self.guarded())
         connection.request(1)
         connection.until(lambda one: one[2] == 1 and one[1] & END_STREAM)
-        connection.send(frame(DATA, END_STREAM, 1, b'late'))
+        connection.send(late)
+        return connection.ending()
+
+    def test_a_frame_behind_the_end_of_its_stream_ends_the_connection(self):
+        for late in (frame(DATA, END_STREAM, 1, b'late'),
+                     frame(HEADERS, END_HEADERS | END_STREAM, 1, block(REQUEST))):
+            self.assertEqual(self.after_its_answer(late), ('goaway', 'STREAM_CLOSED'))
+
+    def test_a_frame_behind_a_reset_is_an_error_of_its_stream_alone(self):
+        proxy = self.guarded()
+        self.container.play = self.held
+        for late in (frame(DATA, 0, 1, b'late'),
+                     frame(HEADERS, END_HEADERS | END_STREAM, 1, block(REQUEST))):
+            connection = self.raw(proxy)
+            # All at once: what a frame meets does not depend on how the bytes are cut.
+            connection.send(frame(HEADERS, END_HEADERS, 1, block(REQUEST)) +
+                            frame(RST_STREAM, 0, 1, b'\0\0\0\x08') + late)
+            self.assertEqual(connection.ending(), ('reset', 'STREAM_CLOSED'))
+            connection.request(3, request_with(path='/next'))
+            got = connection.until(lambda one: one[0] == GOAWAY or one[2] == 3)
+            self.assertEqual(got[0], HEADERS)
+            connection.close()
+
+    def test_frames_that_cross_our_reset_are_no_error(self):
+        # Answered before its body: the rest of it is on its way when our reset is.
+        connection = self.raw(self.guarded())
+        connection.request(1, request_with(method='POST'), end=False)
+        connection.until(lambda one: one[0] == RST_STREAM and one[2] == 1)
+        connection.send(frame(DATA, 0, 1, b'x' * 100) * 20 + frame(DATA, END_STREAM, 1, b'x'))
         connection.request(3)
-        got = connection.until(lambda one: one[0] == GOAWAY or (one[0] == HEADERS and one[2] == 3))
-        self.assertTrue(got is None or got[0] in (GOAWAY, HEADERS))
+        got = connection.until(lambda one: one[0] in (GOAWAY, RST_STREAM) or one[2] == 3)
+        self.assertEqual(got[0], HEADERS)
+
+    def test_a_flood_of_frames_behind_resets_is_ended(self):
+        proxy = self.guarded(SLUICE_MAX_CONTROL_FRAMES='200')
+        self.container.play = self.held
+        connection = self.raw(proxy)
+        connection.send(frame(HEADERS, END_HEADERS, 1, block(REQUEST)) +
+                        frame(RST_STREAM, 0, 1, b'\0\0\0\x08') + frame(DATA, 0, 1, b'x') * 1000)
+        got = connection.until(lambda one: one[0] == GOAWAY)
+        self.assertTrue(got is None or got[3][4:8] == b'\0\0\0\x0b')
         self.assert_serves_h2(proxy)
 
-    def test_a_stream_number_that_steps_back_is_no_request(self):
+    def test_a_stream_number_that_was_passed_over_ends_the_connection(self):
         proxy = self.guarded()
         connection = self.raw(proxy)
         connection.request(5)
         connection.request(3, request_with(path='/back'))
-        connection.request(7)
-        connection.until(lambda one: one[0] == GOAWAY or (one[2] == 7 and one[1] & END_STREAM))
+        self.assertEqual(connection.ending(), ('goaway', 'PROTOCOL_ERROR'))
         self.assertNotIn('/back', self.seen_paths())
         self.assert_serves_h2(proxy)
 
