@@ -6,8 +6,10 @@ sluice_test(pod_patch_test
           ${injector_tests}/admission_test.cpp
   DEPS sluice::pod_patch sluice::queue_proxy_app)
 if(TARGET sluice_injector_certificates)
-  sluice_test(injector_certificate_test SOURCES ${injector_tests}/certificate_test.cpp
-    DEPS sluice::injector_certificates)
+  sluice_test(certificate_test
+    SOURCES unit/common/certificates/certificates_test.cpp unit/common/certificates/identity_test.cpp
+            ${injector_tests}/webhook_bundle_test.cpp
+    DEPS sluice::injector_certificates sluice::certificate_keeper)
   sluice_test(webhook_door_test SOURCES ${injector_tests}/webhook_door_test.cpp
     DEPS sluice::webhook_door sluice::injector_certificates sluice::openssl)
   sluice_test(injector_keeper_test

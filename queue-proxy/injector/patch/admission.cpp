@@ -1,6 +1,6 @@
 #include "queue-proxy/injector/patch/admission.h"
 
-#include "queue-proxy/injector/patch/base64_text.h"
+#include "common/kube/base64.h"
 #include "queue-proxy/injector/patch/names.h"
 #include "queue-proxy/injector/patch/scaler_check.h"
 
@@ -65,7 +65,7 @@ class Review {
 
   void patch(const std::string& steps) {
     response_["patchType"] = "JSONPatch";
-    response_["patch"] = base64_text(steps);
+    response_["patch"] = kube::encode_base64(steps);
   }
 
   [[nodiscard]] AdmissionAnswer answer(Outcome result, const std::string& name,

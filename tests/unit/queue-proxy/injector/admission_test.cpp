@@ -1,6 +1,6 @@
 #include "queue-proxy/injector/patch/admission.h"
 
-#include "queue-proxy/injector/patch/base64_text.h"
+#include "common/kube/base64.h"
 #include "tests/unit/queue-proxy/injector/pods.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(Mutation, EchoesTheUidAndPatchesAsInjectDoes) {
   EXPECT_EQ(response["uid"], "u-1");
   EXPECT_EQ(response["allowed"], true);
   EXPECT_EQ(response["patchType"], "JSONPatch");
-  EXPECT_EQ(response["patch"], base64_text(json_patch(pod, injected(pod))));
+  EXPECT_EQ(response["patch"], kube::encode_base64(json_patch(pod, injected(pod))));
 }
 
 TEST(Mutation, OfAnInjectedPodHasNoPatch) {
@@ -267,11 +267,11 @@ TEST(Validation, WarnsOfAnotherScalerOfTheSameTarget) {
 }
 
 TEST(Base64, PadsAsItShould) {
-  EXPECT_EQ(base64_text(""), "");
-  EXPECT_EQ(base64_text("f"), "Zg==");
-  EXPECT_EQ(base64_text("fo"), "Zm8=");
-  EXPECT_EQ(base64_text("foo"), "Zm9v");
-  EXPECT_EQ(base64_text("foob"), "Zm9vYg==");
+  EXPECT_EQ(kube::encode_base64(""), "");
+  EXPECT_EQ(kube::encode_base64("f"), "Zg==");
+  EXPECT_EQ(kube::encode_base64("fo"), "Zm8=");
+  EXPECT_EQ(kube::encode_base64("foo"), "Zm9v");
+  EXPECT_EQ(kube::encode_base64("foob"), "Zm9vYg==");
 }
 
 }  // namespace

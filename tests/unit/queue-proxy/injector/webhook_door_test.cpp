@@ -3,7 +3,7 @@
 
 #include "queue-proxy/injector/io/webhook_door.h"
 
-#include "queue-proxy/injector/io/certificates.h"
+#include "common/certificates/certificates.h"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
@@ -27,11 +27,12 @@ namespace http = boost::beast::http;
 
 const std::vector<std::string> kNames{"injector.here.svc"};
 
-CertificateSet made() {
+certificates::Set made() {
   // The clock of the TLS library is the machine's.
   const TimePoint now = std::chrono::time_point_cast<Duration>(
       std::chrono::system_clock::from_time_t(std::time(nullptr)));
-  return *take_step({}, CertificateStep::make_all, kNames, now);
+  return *certificates::take_step({}, certificates::Step::make_all,
+                                  {.common_name = "sluice injector", .dns = kNames}, now);
 }
 
 /// A connection of an API server.
@@ -100,7 +101,7 @@ class DoorTest : public testing::Test {
     return request;
   }
 
-  CertificateSet set_ = made();
+  certificates::Set set_ = made();
   asio::io_context io_{1};
   WebhookDoor door_{
       io_,
@@ -121,7 +122,7 @@ TEST_F(DoorTest, IsNotTrustedByAnotherCa) {
 }
 
 TEST_F(DoorTest, ServesNewHandshakesWithANewPair) {
-  const CertificateSet next = made();
+  const certificates::Set next = made();
   ASSERT_TRUE(door_.serve_with(next.pair()));
   EXPECT_EQ(ask(post("/mutate", "a"), next.bundle()), "200 got a");
 

@@ -6,27 +6,27 @@
 #include <cstdint>
 #include <optional>
 
-namespace sluice::injector {
+namespace sluice::certificates {
 
 /// From when to when a certificate is good.
-struct CertificateSpan {
+struct Span {
   TimePoint from{};
   TimePoint until{};
 
-  friend bool operator==(const CertificateSpan&, const CertificateSpan&) = default;
+  friend bool operator==(const Span&, const Span&) = default;
 };
 
-/// What the replicas share: a CA, the one before it while it is still trusted, and the serving
-/// certificate that one of them has signed.
-struct CertificateState {
-  std::optional<CertificateSpan> ca;    ///< absent: none, or not ours to sign with
-  std::optional<CertificateSpan> leaf;  ///< absent: none, or not for the names we are called by
-  bool old_ca = false;                  ///< the one before is still trusted
-  bool leaf_by_ca = false;              ///< the leaf is signed by `ca`
+/// What the replicas of a program share: a CA, the one before it while it is still trusted, and a
+/// certificate for their own name that one of them has signed.
+struct State {
+  std::optional<Span> ca;    ///< absent: none, or not ours to sign with
+  std::optional<Span> leaf;  ///< absent: none, or not for the names we are called by
+  bool old_ca = false;       ///< the one before is still trusted
+  bool leaf_by_ca = false;   ///< the leaf is signed by `ca`
   bool leaf_by_old_ca = false;
 };
 
-enum class CertificateStep : std::uint8_t {
+enum class Step : std::uint8_t {
   none,
   make_all,     ///< a CA and a leaf by it; nothing of what was there is of use
   renew_leaf,   ///< a leaf by the CA
@@ -41,11 +41,13 @@ inline constexpr Duration kLeafLife = std::chrono::hours{24 * 90};
 /// clocks that differ. A new CA signs nothing before every API server has had the time to take up
 /// the bundle with it.
 inline constexpr Duration kCaSpreads = std::chrono::minutes{15};
-/// An old CA is trusted until every replica has had the time to take up a leaf by the new one.
+/// An old CA is trusted until every replica has had the time to take up a leaf by the new one:
+/// unless a program says otherwise.
 inline constexpr Duration kLeafSpreads = std::chrono::hours{1};
 
 /// The next step, one at a time; `none`: all is well until later. Certificates are renewed when two
 /// thirds of their life are over, so that a third is left to get it done.
-[[nodiscard]] CertificateStep next_step(const CertificateState& state, TimePoint now);
+[[nodiscard]] Step next_step(const State& state, TimePoint now,
+                             Duration leaf_spreads = kLeafSpreads);
 
-}  // namespace sluice::injector
+}  // namespace sluice::certificates

@@ -1,5 +1,7 @@
-#include "queue-proxy/injector/io/certificates.h"
+#include "common/certificates/certificates.h"
 
+#include <algorithm>
+#include <array>
 #include <ctime>
 #include <memory>
 #include <openssl/bio.h>
@@ -9,8 +11,9 @@
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
+#include <string_view>
 
-namespace sluice::injector {
+namespace sluice::certificates {
 namespace {
 
 struct Release {
@@ -23,6 +26,8 @@ struct Release {
   void operator()(X509_EXTENSION* extension) const { X509_EXTENSION_free(extension); }
 
   void operator()(BIGNUM* number) const { BN_free(number); }
+
+  void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
 };
 
 template <class T>
@@ -62,7 +67,7 @@ TimePoint time_of(const ASN1_TIME* time) {
   return TimePoint{std::chrono::seconds{timegm(&parts)}};
 }
 
-CertificateSpan span_of(const X509& certificate) {
+Span span_of(const X509& certificate) {
   return {time_of(X509_get0_notBefore(&certificate)), time_of(X509_get0_notAfter(&certificate))};
 }
 
@@ -73,11 +78,28 @@ bool signed_by(X509& certificate, const X509* ca) {
   return is;
 }
 
-bool is_for(X509& certificate, const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
+bool has_uri(const GENERAL_NAMES& names, const std::string& uri) {
+  for (int at = 0; at < sk_GENERAL_NAME_num(&names); ++at) {
+    const GENERAL_NAME* const name = sk_GENERAL_NAME_value(&names, at);
+    if (name->type != GEN_URI) continue;
+    const ASN1_STRING* const text = name->d.uniformResourceIdentifier;
+    const auto* const bytes = reinterpret_cast<const char*>(ASN1_STRING_get0_data(text));
+    if (std::string_view{bytes, static_cast<std::size_t>(ASN1_STRING_length(text))} == uri) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool is_for(X509& certificate, const LeafSpec& spec) {
+  for (const std::string& name : spec.dns) {
     if (X509_check_host(&certificate, name.data(), name.size(), 0, nullptr) != 1) return false;
   }
-  return true;
+  if (spec.uris.empty()) return true;
+  const Owned<GENERAL_NAMES> names{static_cast<GENERAL_NAMES*>(
+      X509_get_ext_d2i(&certificate, NID_subject_alt_name, nullptr, nullptr))};
+  return names && std::all_of(spec.uris.begin(), spec.uris.end(),
+                              [&names](const auto& uri) { return has_uri(*names, uri); });
 }
 
 std::string text_of(BIO& bio) {
@@ -135,22 +157,27 @@ struct Made {
   Owned<EVP_PKEY> key;
 };
 
-// A certificate with a new key, not signed yet; null when the library fails.
-Made draft(const std::string& name, TimePoint now, Duration life) {
-  Made made{Owned<X509>{X509_new()}, Owned<EVP_PKEY>{EVP_EC_gen("P-256")}};
-  const bool good = made.certificate && made.key &&
-                    X509_set_version(made.certificate.get(), 2) == 1 &&
-                    set_serial(*made.certificate) && set_times(*made.certificate, now, life) &&
-                    set_name(*made.certificate, name) &&
-                    X509_set_pubkey(made.certificate.get(), made.key.get()) == 1;
-  return good ? std::move(made) : Made{};
+// A certificate for a key, not signed yet; null when the library fails.
+Owned<X509> draft(const std::string& name, EVP_PKEY& key, TimePoint now, Duration life) {
+  Owned<X509> certificate{X509_new()};
+  const bool good = certificate && X509_set_version(certificate.get(), 2) == 1 &&
+                    set_serial(*certificate) && set_times(*certificate, now, life) &&
+                    set_name(*certificate, name) && X509_set_pubkey(certificate.get(), &key) == 1;
+  return good ? std::move(certificate) : nullptr;
 }
 
-bool make_ca(CertificateSet& set, TimePoint now) {
+// The same with a key of its own.
+Made draft(const std::string& name, TimePoint now, Duration life) {
+  Made made{nullptr, Owned<EVP_PKEY>{EVP_EC_gen("P-256")}};
+  if (made.key) made.certificate = draft(name, *made.key, now, life);
+  return made;
+}
+
+bool make_ca(Set& set, const LeafSpec& spec, TimePoint now) {
   // The name tells CAs apart, since a bundle may hold two.
   const auto born =
       std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
-  const Made ca = draft("sluice injector CA " + std::to_string(born), now, kCaLife);
+  const Made ca = draft(spec.common_name + " CA " + std::to_string(born), now, kCaLife);
   if (!ca.certificate) return false;
   X509& certificate = *ca.certificate;
   const bool good =
@@ -164,21 +191,35 @@ bool make_ca(CertificateSet& set, TimePoint now) {
   return !set.ca.empty() && !set.ca_key.empty();
 }
 
-bool make_leaf(CertificateSet& set, const std::vector<std::string>& names, TimePoint now) {
+// Names are ours or were checked: none carries a comma, which would begin another.
+std::string alternatives(const LeafSpec& spec) {
+  std::string all;
+  for (const std::string& name : spec.dns) all += (all.empty() ? "DNS:" : ",DNS:") + name;
+  for (const std::string& uri : spec.uris) all += (all.empty() ? "URI:" : ",URI:") + uri;
+  return all;
+}
+
+bool sign_leaf(const Set& set, X509& certificate, const LeafSpec& spec) {
   const auto ca = read_certificate(set.ca);
   const auto ca_key = read_key(set.ca_key);
-  std::string sans;
-  for (const std::string& name : names) sans += (sans.empty() ? "DNS:" : ",DNS:") + name;
-  const Made leaf = draft("sluice injector", now, kLeafLife);
-  if (!ca || !ca_key || !leaf.certificate) return false;
+  if (!ca || !ca_key) return false;
+  const std::string uses = spec.server && spec.client ? "serverAuth,clientAuth"
+                           : spec.server              ? "serverAuth"
+                                                      : "clientAuth";
+  return X509_set_issuer_name(&certificate, X509_get_subject_name(ca.get())) == 1 &&
+         extend(certificate, *ca, NID_basic_constraints, "critical,CA:FALSE") &&
+         extend(certificate, *ca, NID_key_usage, "critical,digitalSignature") &&
+         extend(certificate, *ca, NID_ext_key_usage, uses) &&
+         extend(certificate, *ca, NID_authority_key_identifier, "keyid") &&
+         extend(certificate, *ca, NID_subject_alt_name, alternatives(spec)) &&
+         X509_sign(&certificate, ca_key.get(), EVP_sha256()) > 0;
+}
+
+bool make_leaf(Set& set, const LeafSpec& spec, TimePoint now) {
+  const Made leaf = draft(spec.common_name, now, kLeafLife);
+  if (!leaf.certificate) return false;
   X509& certificate = *leaf.certificate;
-  const bool good = X509_set_issuer_name(&certificate, X509_get_subject_name(ca.get())) == 1 &&
-                    extend(certificate, *ca, NID_basic_constraints, "critical,CA:FALSE") &&
-                    extend(certificate, *ca, NID_key_usage, "critical,digitalSignature") &&
-                    extend(certificate, *ca, NID_ext_key_usage, "serverAuth") &&
-                    extend(certificate, *ca, NID_authority_key_identifier, "keyid") &&
-                    extend(certificate, *ca, NID_subject_alt_name, sans) &&
-                    X509_sign(&certificate, ca_key.get(), EVP_sha256()) > 0;
+  const bool good = sign_leaf(set, certificate, spec);
   set.leaf = good ? pem_of(certificate) : "";
   set.leaf_key = good ? pem_of(*leaf.key) : "";
   return !set.leaf.empty() && !set.leaf_key.empty();
@@ -186,8 +227,8 @@ bool make_leaf(CertificateSet& set, const std::vector<std::string>& names, TimeP
 
 }  // namespace
 
-CertificateState state_of(const CertificateSet& set, const std::vector<std::string>& names) {
-  CertificateState state;
+State state_of(const Set& set, const LeafSpec& spec) {
+  State state;
   const auto ca = read_certificate(set.ca);
   const auto ca_key = read_key(set.ca_key);
   const auto old_ca = read_certificate(set.old_ca);
@@ -195,7 +236,7 @@ CertificateState state_of(const CertificateSet& set, const std::vector<std::stri
   const auto leaf_key = read_key(set.leaf_key);
   if (ca && ca_key && X509_check_private_key(ca.get(), ca_key.get()) == 1) state.ca = span_of(*ca);
   state.old_ca = !set.old_ca.empty();
-  const bool ours = leaf && leaf_key && is_for(*leaf, names) &&
+  const bool ours = leaf && leaf_key && is_for(*leaf, spec) &&
                     X509_check_private_key(leaf.get(), leaf_key.get()) == 1;
   ERR_clear_error();
   if (!ours) return state;
@@ -205,31 +246,68 @@ CertificateState state_of(const CertificateSet& set, const std::vector<std::stri
   return state;
 }
 
-Result<CertificateSet, Problem> take_step(const CertificateSet& set, CertificateStep step,
-                                          const std::vector<std::string>& names, TimePoint now) {
-  CertificateSet next = set;
+Result<Set, Problem> take_step(const Set& set, Step step, const LeafSpec& spec, TimePoint now) {
+  Set next = set;
   bool good = true;
   switch (step) {
-    case CertificateStep::none:
+    case Step::none:
       break;
-    case CertificateStep::make_all:
+    case Step::make_all:
       next = {};
-      good = make_ca(next, now) && make_leaf(next, names, now);
+      good = make_ca(next, spec, now) && make_leaf(next, spec, now);
       break;
-    case CertificateStep::renew_leaf:
-      good = make_leaf(next, names, now);
+    case Step::renew_leaf:
+      good = make_leaf(next, spec, now);
       break;
-    case CertificateStep::renew_ca:
+    case Step::renew_ca:
       next.old_ca = set.ca;
-      good = make_ca(next, now);
+      good = make_ca(next, spec, now);
       break;
-    case CertificateStep::drop_old_ca:
+    case Step::drop_old_ca:
       next.old_ca.clear();
       break;
   }
   ERR_clear_error();
-  if (!good) return Problem{"the TLS library cannot make a certificate", "restart the injector"};
+  if (!good) return Problem{"the TLS library cannot make a certificate", "restart the program"};
   return next;
 }
 
-}  // namespace sluice::injector
+Result<KeyPair, Problem> make_key() {
+  const Owned<EVP_PKEY> key{EVP_EC_gen("P-256")};
+  const Owned<BIO> bio{BIO_new(BIO_s_mem())};
+  KeyPair pair;
+  if (key && bio && PEM_write_bio_PUBKEY(bio.get(), key.get()) == 1) {
+    pair = {.key = pem_of(*key), .public_key = text_of(*bio)};
+  }
+  ERR_clear_error();
+  if (pair.key.empty() || pair.public_key.empty()) {
+    return Problem{"the TLS library cannot make a key", "restart the program"};
+  }
+  return pair;
+}
+
+Result<Signed, Problem> sign(const Set& set, const std::string& public_key, const LeafSpec& spec,
+                             Duration life, TimePoint now) {
+  const auto bio = reader(public_key);
+  const Owned<EVP_PKEY> key{bio ? PEM_read_bio_PUBKEY(bio.get(), nullptr, nullptr, nullptr)
+                                : nullptr};
+  std::array<char, 32> group{};
+  std::size_t size = 0;
+  const bool fits = key && EVP_PKEY_get_group_name(key.get(), group.data(), group.size(), &size) &&
+                    std::string_view{group.data(), size} == "prime256v1";
+  ERR_clear_error();
+  if (!fits) return Problem{"the public key is none of P-256", "send one as PEM"};
+  const auto certificate = draft(spec.common_name, *key, now, life);
+  const bool good = certificate && sign_leaf(set, *certificate, spec);
+  ERR_clear_error();
+  if (!good) return Problem{"there is no CA to sign with", "see ca.key in the Secret"};
+  return Signed{pem_of(*certificate)};
+}
+
+std::optional<Span> span_of(const std::string& pem) {
+  const auto certificate = read_certificate(pem);
+  if (!certificate) return std::nullopt;
+  return span_of(*certificate);
+}
+
+}  // namespace sluice::certificates

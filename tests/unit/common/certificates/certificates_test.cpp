@@ -1,22 +1,21 @@
 // The rotation of certificates, with the time as an argument: real certificates, no clock.
 
-#include "queue-proxy/injector/io/certificate_documents.h"
-#include "queue-proxy/injector/io/certificates.h"
+#include "common/certificates/documents.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <string>
 #include <vector>
 
-namespace sluice::injector {
+namespace sluice::certificates {
 namespace {
 
 using std::chrono::hours;
 using std::chrono::minutes;
 
-const std::vector<std::string> kNames{"injector.sluice-system.svc",
-                                      "injector.sluice-system.svc.cluster.local"};
+const LeafSpec kLeaf{
+    .common_name = "sluice injector",
+    .dns = {"injector.sluice-system.svc", "injector.sluice-system.svc.cluster.local"}};
 constexpr TimePoint kBegin{hours{24 * 365 * 50}};
 
 /// The Secret as replicas leave it.
@@ -26,9 +25,9 @@ class Rotation {
   std::string steps(TimePoint at) {
     std::string taken;
     for (int rounds = 0; rounds < 5; ++rounds) {
-      const CertificateStep step = next_step(state_of(set, kNames), at);
-      if (step == CertificateStep::none) return taken;
-      const auto next = take_step(set, step, kNames, at);
+      const Step step = next_step(state_of(set, kLeaf), at);
+      if (step == Step::none) return taken;
+      const auto next = take_step(set, step, kLeaf, at);
       if (!next) return next.error().text();
       set = *next;
       taken += kWords[static_cast<std::size_t>(step)];
@@ -36,7 +35,7 @@ class Rotation {
     return taken + "and so on";
   }
 
-  CertificateSet set;
+  Set set;
 
  private:
   static constexpr const char* kWords[] = {"none ", "all ", "leaf ", "ca ", "drop "};
@@ -47,11 +46,12 @@ TEST(Certificates, AreMadeOnceAndAreForEveryNameOfTheService) {
   EXPECT_EQ(rotation.steps(kBegin), "all ");
   EXPECT_EQ(rotation.steps(kBegin), "");
 
-  const CertificateState state = state_of(rotation.set, kNames);
+  const State state = state_of(rotation.set, kLeaf);
   EXPECT_TRUE(state.leaf_by_ca);
   EXPECT_EQ(state.leaf->until, kBegin + kLeafLife);
   EXPECT_EQ(state.ca->until, kBegin + kCaLife);
-  EXPECT_FALSE(state_of(rotation.set, {"injector.elsewhere.svc"}).leaf);
+  EXPECT_FALSE(
+      state_of(rotation.set, {.common_name = "x", .dns = {"injector.elsewhere.svc"}}).leaf);
 }
 
 TEST(Certificates, GetANewLeafWhenTwoThirdsOfItsLifeAreOver) {
@@ -67,7 +67,7 @@ TEST(Certificates, OfANewCaServeOnlyWhenItIsTrustedAndTheOldOneLeavesLast) {
   Rotation rotation;
   TimePoint at = kBegin;
   for (; at < kBegin + hours{24 * 243}; at += hours{24}) rotation.steps(at);
-  const CertificateSet before = rotation.set;
+  const Set before = rotation.set;
   at = kBegin + hours{24 * 244};
 
   ASSERT_EQ(rotation.steps(at), "ca ");
@@ -76,7 +76,7 @@ TEST(Certificates, OfANewCaServeOnlyWhenItIsTrustedAndTheOldOneLeavesLast) {
   EXPECT_EQ(rotation.steps(at + minutes{9}), "");
 
   ASSERT_EQ(rotation.steps(at + minutes{11}), "leaf ");
-  EXPECT_TRUE(state_of(rotation.set, kNames).leaf_by_ca);
+  EXPECT_TRUE(state_of(rotation.set, kLeaf).leaf_by_ca);
   EXPECT_EQ(rotation.set.old_ca, before.ca);  // for replicas that still serve the old leaf
   EXPECT_EQ(rotation.steps(at + minutes{60}), "");
 
@@ -88,20 +88,20 @@ TEST(Certificates, AreAlwaysTrustedAndGoodThroughThreeYears) {
   Rotation rotation;
   for (TimePoint at = kBegin; at < kBegin + 3 * kCaLife; at += hours{24 * 4}) {
     rotation.steps(at);
-    const CertificateState state = state_of(rotation.set, kNames);
+    const State state = state_of(rotation.set, kLeaf);
     ASSERT_TRUE(state.leaf && at >= state.leaf->from && at < state.leaf->until);
     ASSERT_TRUE(state.leaf_by_ca || (state.old_ca && state.leaf_by_old_ca));
   }
 }
 
 TEST(Certificates, AreMadeAnewWhenTheSecretIsSpoiled) {
-  for (std::string CertificateSet::*field : {&CertificateSet::ca, &CertificateSet::ca_key}) {
+  for (std::string Set::*field : {&Set::ca, &Set::ca_key}) {
     Rotation rotation;
     rotation.steps(kBegin);
     rotation.set.*field = "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n";
     EXPECT_EQ(rotation.steps(kBegin + minutes{1}), "all ");
   }
-  for (std::string CertificateSet::*field : {&CertificateSet::leaf, &CertificateSet::leaf_key}) {
+  for (std::string Set::*field : {&Set::leaf, &Set::leaf_key}) {
     Rotation rotation;
     rotation.steps(kBegin);
     rotation.set.*field = "";
@@ -119,8 +119,8 @@ TEST(Certificates, ThatHaveEndedAreReplaced) {
 TEST(CertificateDocuments, SurviveTheSecret) {
   Rotation rotation;
   rotation.steps(kBegin);
-  const std::string document =
-      secret_document("here", "it", {.set = rotation.set, .resource_version = "7"});
+  const std::string document = secret_document({.space = "here", .name = "it", .component = "x"},
+                                               {.set = rotation.set, .resource_version = "7"});
   const auto read = read_secret(document);
   ASSERT_TRUE(read);
   EXPECT_EQ(read->set, rotation.set);
@@ -129,16 +129,51 @@ TEST(CertificateDocuments, SurviveTheSecret) {
   EXPECT_EQ(read_secret(R"({"metadata": {}, "data": {"ca.crt": "%%"}})")->set.ca, "");
 }
 
-TEST(CertificateDocuments, PatchOnlyWebhooksWithoutTheBundle) {
-  const char* configuration = R"({"webhooks": [
-    {"name": "a", "clientConfig": {"caBundle": "QQ=="}}, {"name": "b", "clientConfig": {}},
-    {"name": "c"}]})";
-  EXPECT_EQ(*bundle_patch(configuration, "A"),
-            R"([{"op":"test","path":"/webhooks/1/name","value":"b"},)"
-            R"({"op":"add","path":"/webhooks/1/clientConfig/caBundle","value":"QQ=="}])");
-  EXPECT_EQ(*bundle_patch(R"({"webhooks": []})", "A"), "");
-  EXPECT_FALSE(bundle_patch("{}", "A"));
+TEST(Certificates, SignAKeyThatItsOwnerKeeps) {
+  Rotation rotation;
+  rotation.steps(kBegin);
+  const auto key = make_key();
+  ASSERT_TRUE(key.has_value());
+  const LeafSpec agent{.common_name = "sluice node agent",
+                       .uris = {"sluice://node-agent/n1"},
+                       .server = false,
+                       .client = true};
+
+  const auto made = sign(rotation.set, key->public_key, agent, hours{24}, kBegin);
+
+  ASSERT_TRUE(made.has_value());
+  Set held = rotation.set;
+  held.leaf = made->certificate;
+  held.leaf_key = key->key;
+  const State state = state_of(held, agent);
+  EXPECT_TRUE(state.leaf && state.leaf_by_ca);
+  EXPECT_EQ(state.leaf->until, kBegin + hours{24});
+  EXPECT_FALSE(state_of(held, {.common_name = "x", .uris = {"sluice://node-agent/n2"}}).leaf);
+  EXPECT_FALSE(state_of(held, kLeaf).leaf) << "a node agent is no server";
+}
+
+TEST(Certificates, SignNoKeyOfAnotherKind) {
+  Rotation rotation;
+  rotation.steps(kBegin);
+  EXPECT_FALSE(sign(rotation.set, "", kLeaf, hours{1}, kBegin).has_value());
+  EXPECT_FALSE(sign(rotation.set, rotation.set.leaf_key, kLeaf, hours{1}, kBegin).has_value());
+  const auto key = make_key();
+  Set foreign = rotation.set;
+  foreign.ca_key.clear();
+  EXPECT_FALSE(sign(foreign, key->public_key, kLeaf, hours{1}, kBegin).has_value());
+}
+
+TEST(Certificates, KeepAnOldCaForAsLongAsItsLeavesLive) {
+  Rotation rotation;
+  rotation.steps(kBegin);
+  TimePoint at = kBegin + hours{24 * 244};
+  ASSERT_TRUE(take_step(rotation.set, Step::renew_ca, kLeaf, at).has_value());
+  rotation.set = *take_step(rotation.set, Step::renew_ca, kLeaf, at);
+  rotation.set = *take_step(rotation.set, Step::renew_leaf, kLeaf, at);
+  const State state = state_of(rotation.set, kLeaf);
+  EXPECT_EQ(next_step(state, at + hours{24}, hours{25}), Step::none);
+  EXPECT_EQ(next_step(state, at + hours{25}, hours{25}), Step::drop_old_ca);
 }
 
 }  // namespace
-}  // namespace sluice::injector
+}  // namespace sluice::certificates
