@@ -3,7 +3,8 @@ set(net_tests ${CMAKE_CURRENT_SOURCE_DIR}/unit/common/net)
 set(rpc_tests ${CMAKE_CURRENT_SOURCE_DIR}/unit/common/rpc)
 sluice_test(rpc_test
   SOURCES ${rpc_tests}/rpc_stage.cpp ${rpc_tests}/call_test.cpp ${rpc_tests}/reconnect_test.cpp
-          ${rpc_tests}/tls_test.cpp ${net_tests}/tls_peer.cpp
+          ${rpc_tests}/tls_test.cpp ${rpc_tests}/admission_test.cpp ${rpc_tests}/door_test.cpp
+          ${net_tests}/tls_peer.cpp
   DEPS sluice::rpc sluice::h2_fetch sluice::health_codec sluice::tls sluice::openssl)
 sluice_test(stream_core_test
   SOURCES unit/common/proto/activator_stream_codec_test.cpp

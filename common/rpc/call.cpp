@@ -5,7 +5,7 @@
 
 namespace sluice::rpc {
 
-Call::Call(std::shared_ptr<CallState> state, std::string method, std::string peer)
+Call::Call(std::shared_ptr<CallState> state, std::string method, Peer peer)
     : state_(std::move(state)), method_(std::move(method)), peer_(std::move(peer)) {}
 
 Call::~Call() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/rpc/admission.h"
 #include "common/rpc/ending.h"
 #include "common/time/time_point.h"
 
@@ -31,7 +32,7 @@ class Call {
   };
 
   /// For Server.
-  Call(std::shared_ptr<CallState> state, std::string method, std::string peer);
+  Call(std::shared_ptr<CallState> state, std::string method, Peer peer);
 
   /// Closes with CANCELLED what is still open.
   ~Call();
@@ -54,12 +55,15 @@ class Call {
   [[nodiscard]] const std::string& method() const { return method_; }
 
   /// Who called, as gRPC writes it: `ipv4:127.0.0.1:40123`.
-  [[nodiscard]] const std::string& peer() const { return peer_; }
+  [[nodiscard]] const std::string& peer() const { return peer_.address; }
+
+  /// What its certificate says of the caller; nothing without TLS.
+  [[nodiscard]] const Peer& caller() const { return peer_; }
 
  private:
   std::shared_ptr<CallState> state_;  // shared with what gRPC still posts to the io thread
   std::string method_;
-  std::string peer_;
+  Peer peer_;
   bool started_ = false;
 };
 

@@ -11,9 +11,11 @@
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <grpcpp/create_channel.h>
 #include <random>
+#include <string_view>
 #include <utility>
 
 namespace sluice::rpc {
@@ -122,6 +124,23 @@ grpc::ChannelArguments arguments(const ClientOptions& options) {
   return arguments;
 }
 
+// What gRPC says of two sides of which one speaks TLS, or of certificates that do not belong
+// together, names no setting of ours.
+Ending explained(Ending ending, const ClientOptions& options) {
+  constexpr std::array<std::string_view, 4> kSigns{"andshake", "GOAWAY", "ocket closed", "reset"};
+  const bool sign = std::any_of(kSigns.begin(), kSigns.end(), [&ending](std::string_view each) {
+    return ending.text.find(each) != std::string::npos;
+  });
+  if (ending.code != Code::unavailable || !sign) return ending;
+  const bool with_tls = !options.tls_dir.empty() || !options.ca_file.empty();
+  ending.text += with_tls
+                     ? " (this side speaks TLS: is SLUICE_TLS_DIR set on the other, with "
+                       "certificates of the same CA that are good now?)"
+                     : " (this side speaks plain text: SLUICE_TLS_DIR is not set; does the other "
+                       "side speak TLS?)";
+  return ending;
+}
+
 std::string in_grpc_words(const std::string& target) {
   return target.starts_with(':') ? "127.0.0.1" + target : target;
 }
@@ -217,7 +236,8 @@ void Client::Inside::ended(const Ending& ending) {
   retry.async_wait([this, alive = std::weak_ptr{alive}](auto error) {
     if (!error && !alive.expired()) dial();
   });
-  if (events.on_closed) events.on_closed({ending, was_connected, pause});
+  if (!events.on_closed) return;
+  events.on_closed({was_connected ? ending : explained(ending, options), was_connected, pause});
 }
 
 void Client::Inside::drop(const Ending& ending) {
@@ -226,7 +246,8 @@ void Client::Inside::drop(const Ending& ending) {
 
 Result<std::unique_ptr<Client>, Problem> Client::make(asio::io_context& io, ClientOptions options,
                                                       Events events) {
-  auto credentials = client_credentials(options.tls_dir);
+  auto credentials = options.ca_file.empty() ? client_credentials(options.tls_dir)
+                                             : server_checking_credentials(options.ca_file);
   if (!credentials) return credentials.error();
   auto inside =
       std::make_unique<Inside>(io, std::move(options), std::move(events), std::move(*credentials));

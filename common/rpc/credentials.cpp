@@ -23,14 +23,18 @@ struct Files {
   std::string authority;
 };
 
+bool is_pem(const std::string& path) {
+  std::ifstream file{path};
+  std::string line;
+  bool pem = false;
+  while (!pem && std::getline(file, line)) pem = line.starts_with("-----BEGIN ");
+  return pem;
+}
+
 Result<Files, Problem> files_of(const std::string& tls_dir) {
   Files files{tls_dir + "/tls.crt", tls_dir + "/tls.key", tls_dir + "/ca.crt"};
   for (const std::string& path : {files.certificate, files.key, files.authority}) {
-    std::ifstream file{path};
-    std::string line;
-    bool pem = false;
-    while (!pem && std::getline(file, line)) pem = line.starts_with("-----BEGIN ");
-    if (!pem) {
+    if (!is_pem(path)) {
       return Problem{path + " cannot be read as PEM",
                      "SLUICE_TLS_DIR names a directory with tls.crt, tls.key and ca.crt"};
     }
@@ -62,7 +66,8 @@ Result<std::shared_ptr<grpc::ServerCredentials>, Problem> server_credentials(
   tls::TlsServerCredentialsOptions options{provider(*files)};
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
-  options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  // A caller without a certificate comes as far as the method, which says whether it needs one.
+  options.set_cert_request_type(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
   return tls::TlsServerCredentials(options);
 }
 
@@ -76,6 +81,19 @@ Result<std::shared_ptr<grpc::ChannelCredentials>, Problem> client_credentials(
   options.set_certificate_provider(provider(*files));
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
+  return tls::TlsCredentials(options);
+}
+
+Result<std::shared_ptr<grpc::ChannelCredentials>, Problem> server_checking_credentials(
+    const std::string& ca_file) {
+  if (!is_pem(ca_file)) {
+    return Problem{ca_file + " cannot be read as PEM", "SLUICE_CA_FILE names the autoscaler's CA"};
+  }
+  demand_tls_1_3();
+  tls::TlsChannelCredentialsOptions options;
+  options.set_certificate_provider(
+      std::make_shared<tls::FileWatcherCertificateProvider>(ca_file, kReloadSeconds));
+  options.watch_root_certs();
   return tls::TlsCredentials(options);
 }
 

@@ -5,6 +5,7 @@
 #include "common/rpc/byte_message.h"
 #include "common/rpc/call_state.h"
 #include "common/rpc/credentials.h"
+#include "common/rpc/first_byte.h"
 #include "common/rpc/live_calls.h"
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <grpc/grpc.h>
+#include <grpc/grpc_security_constants.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/server.h>
@@ -26,33 +28,51 @@ namespace asio = boost::asio;
 
 constexpr int kPingMilliseconds = 10'000;
 constexpr int kPingTimeoutMilliseconds = 5'000;
+constexpr int kHandshakeMilliseconds = 10'000;
 constexpr int kGoodbyeMilliseconds = 200;  // for the last words of calls to leave
 
 // What the server and gRPC's threads share.
 struct Door {
-  Door(asio::io_context& context, const ServerOptions& options, Server::Opened open)
+  Door(asio::io_context& context, const ServerOptions& options, Server::Opened open,
+       Server::Turned turn)
       : io(context),
         methods(options.methods),
+        with_tls(!options.tls_dir.empty()),
+        callers(options.callers),
+        plain_methods(options.plain_methods),
         calls_max(options.calls_max),
         write_limit(options.write_limit),
-        opened(std::move(open)) {}
+        opened(std::move(open)),
+        turned(std::move(turn)) {}
+
+  [[nodiscard]] std::optional<Refused> refusal(const std::string& method, const Peer& peer) const {
+    if (!with_tls) return std::nullopt;
+    const auto wanted = callers.find(method);
+    const bool plain_call = std::ranges::find(plain_methods, method) != plain_methods.end();
+    return judge(wanted == callers.end() ? Caller::certified : wanted->second, peer, plain_call);
+  }
 
   asio::io_context& io;  // of the program; the Server waits for gRPC's threads before it goes
   std::vector<std::string> methods;
+  bool with_tls;
+  std::map<std::string, Caller> callers;
+  std::vector<std::string> plain_methods;
   std::size_t calls_max;
   Duration write_limit;
   LiveCalls calls;
-  Server::Opened opened;  // on the io thread only; empty when the server is gone
+  Server::Opened opened;  // both on the io thread only; empty when the server is gone
+  Server::Turned turned;
 };
 
 // A call in gRPC's hands. It is told to go by finish(), once, and goes when gRPC has no more use
 // for it; until then the io thread may use it.
 class Incoming final : public grpc::ServerGenericBidiReactor, public CallWire {
  public:
-  Incoming(std::shared_ptr<Door> door, std::shared_ptr<CallState> state,
+  Incoming(std::shared_ptr<Door> door, std::shared_ptr<CallState> state, Peer peer,
            grpc::GenericCallbackServerContext& context)
       : door_(std::move(door)),
         state_(std::move(state)),
+        peer_(std::move(peer)),
         method_(context.method()),
         context_(context) {}
 
@@ -101,7 +121,7 @@ class Incoming final : public grpc::ServerGenericBidiReactor, public CallWire {
   // The server takes the call, or it is refused.
   void open() {
     asio::post(door_->io, [door = door_, state = state_, this, method = method_,
-                           peer = context_.peer()]() mutable {
+                           peer = peer_]() mutable {
       if (!state->attached()) return;
       StartSendInitialMetadata();
       door->opened(std::make_unique<Call>(std::move(state), std::move(method), std::move(peer)));
@@ -111,6 +131,7 @@ class Incoming final : public grpc::ServerGenericBidiReactor, public CallWire {
  private:
   std::shared_ptr<Door> door_;
   std::shared_ptr<CallState> state_;
+  Peer peer_;
   std::string method_;
   grpc::CallbackServerContext& context_;  // gRPC's, until OnDone
   grpc::ByteBuffer in_;
@@ -131,6 +152,20 @@ std::string listed(const std::vector<std::string>& methods) {
   return all;
 }
 
+Peer peer_of(const grpc::GenericCallbackServerContext& context) {
+  Peer peer{.address = context.peer()};
+  const auto facts = context.auth_context();
+  const auto kind = facts->FindPropertyValues(GRPC_TRANSPORT_SECURITY_TYPE_PROPERTY_NAME);
+  peer.tls = !kind.empty() && kind.front() == GRPC_TLS_TRANSPORT_SECURITY_TYPE;
+  peer.certified = !facts->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME).empty();
+  std::vector<std::string> uris;
+  for (const auto& uri : facts->FindPropertyValues(GRPC_PEER_URI_PROPERTY_NAME)) {
+    uris.emplace_back(uri.data(), uri.size());
+  }
+  peer.identity = certificates::identity_of(uris);
+  return peer;
+}
+
 class Doorman final : public grpc::CallbackGenericService {
  public:
   explicit Doorman(std::shared_ptr<Door> door) : door_(std::move(door)) {}
@@ -142,8 +177,16 @@ class Doorman final : public grpc::CallbackGenericService {
       return new Turned{grpc::StatusCode::UNIMPLEMENTED,
                         context->method() + " is not served, " + listed(door_->methods) + " is"};
     }
+    Peer peer = peer_of(*context);
+    if (auto refused = door_->refusal(context->method(), peer)) {
+      const Ending ending = refused->ending;
+      asio::post(door_->io, [door = door_, address = peer.address, why = std::move(*refused)] {
+        if (door->turned) door->turned(address, why);
+      });
+      return new Turned{static_cast<grpc::StatusCode>(ending.code), ending.text};
+    }
     auto state = std::make_shared<CallState>(door_->io, door_->write_limit);
-    auto call = std::make_unique<Incoming>(door_, state, *context);
+    auto call = std::make_unique<Incoming>(door_, state, std::move(peer), *context);
     state->attach(*call);
     if (!door_->calls.enter(state, door_->calls_max)) {
       return new Turned{grpc::StatusCode::RESOURCE_EXHAUSTED, "no room for another call"};
@@ -167,15 +210,10 @@ bool served(asio::io_context& io, const net::Address& address) {
   return !error || error == asio::error::would_block || error == asio::error::try_again;
 }
 
-std::string in_grpc_words(const net::Address& address) {
-  if (address.is_unix() || !address.host.empty()) return address.text();
-  return "[::]" + address.text();
-}
-
 void set_limits(grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(kMessageBytesMax));
   builder.SetMaxSendMessageSize(static_cast<int>(kMessageBytesMax));
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // an address in use is an error
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingTimeoutMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -193,22 +231,98 @@ Problem not_bound(const std::string& address) {
 }  // namespace
 
 struct Server::Inside {
-  Inside(asio::io_context& context, Opened open)
-      : io(context), guard(asio::make_work_guard(context)), opened(std::move(open)) {}
+  using Acceptor = std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor>;
+
+  Inside(asio::io_context& context, Opened open, Turned turn)
+      : io(context),
+        guard(asio::make_work_guard(context)),
+        opened(std::move(open)),
+        turned(std::move(turn)) {}
+
+  void add_acceptors(grpc::ServerBuilder& builder, const ServerOptions& options,
+                     std::shared_ptr<grpc::ServerCredentials> credentials);
+  void tls_came(net::Socket socket);
+  void plain_came(net::Socket socket);
+  void turn_away(net::Socket socket, Refusal why);
 
   asio::io_context& io;  // of the program, as documented
   asio::executor_work_guard<asio::io_context::executor_type> guard;
   Opened opened;
+  Turned turned;
+  std::function<void(const std::string&, std::function<void(bool)>)> admit_plain;
   std::shared_ptr<Door> door;
+  Acceptor tls;    // what speaks TLS; absent: nothing may
+  Acceptor plain;  // and what does not
   std::unique_ptr<Doorman> doorman;
   std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<FirstByte> front;  // of a TCP address
 };
 
-Server::Server(asio::io_context& io, Opened opened)
-    : inside_(std::make_unique<Inside>(io, std::move(opened))) {}
+namespace {
+
+// gRPC owns the connection from here on.
+void hand_to(grpc::experimental::ExternalConnectionAcceptor& acceptor, net::Socket socket) {
+  boost::system::error_code gone;
+  grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters made;
+  made.fd = socket.release(gone);
+  if (!gone) acceptor.HandleNewConnection(&made);
+}
+
+std::string in_grpc_words(const net::Socket& socket) {
+  boost::system::error_code gone;
+  const std::string ip = net::ip_of(socket.remote_endpoint(gone));
+  return (ip.find(':') == std::string::npos ? "ipv4:" : "ipv6:") + ip;
+}
+
+}  // namespace
+
+void Server::Inside::add_acceptors(grpc::ServerBuilder& builder, const ServerOptions& options,
+                                   std::shared_ptr<grpc::ServerCredentials> credentials) {
+  using Kind = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
+  admit_plain = options.admit_plain;
+  const bool with_tls = !options.tls_dir.empty();
+  if (with_tls) {
+    tls = builder.experimental().AddExternalConnectionAcceptor(Kind::FROM_FD, credentials);
+  }
+  if (!with_tls || admit_plain) {
+    plain = builder.experimental().AddExternalConnectionAcceptor(
+        Kind::FROM_FD, with_tls ? grpc::InsecureServerCredentials() : std::move(credentials));
+  }
+}
+
+void Server::Inside::tls_came(net::Socket socket) {
+  if (tls) return hand_to(*tls, std::move(socket));
+  turn_away(std::move(socket), Refusal::unexpected_tls);
+}
+
+void Server::Inside::plain_came(net::Socket socket) {
+  if (!tls) return hand_to(*plain, std::move(socket));
+  if (!admit_plain) return turn_away(std::move(socket), Refusal::plain_text);
+  boost::system::error_code gone;
+  const std::string ip = net::ip_of(socket.remote_endpoint(gone));
+  const auto held = std::make_shared<net::Socket>(std::move(socket));
+  admit_plain(ip, [this, held, alive = std::weak_ptr{door}](bool in) {
+    if (alive.expired()) return;
+    if (in) return hand_to(*plain, std::move(*held));
+    turn_away(std::move(*held), Refusal::plain_text);
+  });
+}
+
+void Server::Inside::turn_away(net::Socket socket, Refusal why) {
+  const bool plain_text = why == Refusal::plain_text;
+  const std::string text = plain_text ? "this address speaks TLS: set SLUICE_TLS_DIR on the caller"
+                                      : "the caller speaks TLS and SLUICE_TLS_DIR is not set here";
+  const std::string peer = in_grpc_words(socket);
+  if (plain_text) front->turn_away(std::move(socket), text);
+  if (door->turned) door->turned(peer, {why, {Code::unauthenticated, text}});
+}
+
+Server::Server(asio::io_context& io, Opened opened, Turned turned)
+    : inside_(std::make_unique<Inside>(io, std::move(opened), std::move(turned))) {}
 
 Server::~Server() {
   if (!inside_->server) return;
+  inside_->front.reset();
   for (const auto& [key, state] : inside_->door->calls.shut()) {
     state->close({Code::unavailable, "the server is going away"});
   }
@@ -216,6 +330,7 @@ Server::~Server() {
   inside_->server->Wait();
   inside_->door->calls.wait();
   inside_->door->opened = nullptr;
+  inside_->door->turned = nullptr;
 }
 
 Result<net::Address, Problem> Server::open(const ServerOptions& options) {
@@ -225,22 +340,37 @@ Result<net::Address, Problem> Server::open(const ServerOptions& options) {
   auto credentials = server_credentials(options.tls_dir);
   if (!credentials) return credentials.error();
   if (served(inside_->io, *address)) return not_bound(options.address);
-  inside_->door = std::make_shared<Door>(inside_->io, options, inside_->opened);
+  inside_->door = std::make_shared<Door>(inside_->io, options, inside_->opened, inside_->turned);
   inside_->doorman = std::make_unique<Doorman>(inside_->door);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
   set_limits(builder);
-  int port = 0;
-  builder.AddListeningPort(in_grpc_words(*address), *credentials, &port);
+  int unix_bound = 1;
+  if (address->is_unix()) {
+    builder.AddListeningPort(address->text(), *credentials, &unix_bound);
+  } else {
+    inside_->add_acceptors(builder, options, *credentials);
+  }
   builder.RegisterCallbackGenericService(inside_->doorman.get());
   inside_->server = builder.BuildAndStart();
-  if (!inside_->server || port == 0) {
+  if (!inside_->server || unix_bound == 0) {
     inside_->server.reset();
     return not_bound(options.address);
   }
-  net::Address bound = *address;
-  if (!bound.is_unix()) bound.port = static_cast<std::uint16_t>(port);
-  return bound;
+  if (address->is_unix()) return *address;
+  inside_->front = std::make_unique<FirstByte>(
+      inside_->io,
+      FirstByte::Events{
+          .tls = [inside = inside_.get()](net::Socket each) { inside->tls_came(std::move(each)); },
+          .plain = [inside =
+                        inside_.get()](net::Socket each) { inside->plain_came(std::move(each)); }});
+  const auto bound = inside_->front->open(*address);
+  if (!bound) {
+    inside_->front.reset();
+    inside_->server.reset();
+    return not_bound(options.address);
+  }
+  return *bound;
 }
 
 void Server::set_serving(bool serving) {

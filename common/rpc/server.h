@@ -2,10 +2,12 @@
 
 #include "common/base/result.h"
 #include "common/net/address.h"
+#include "common/rpc/admission.h"
 #include "common/rpc/call.h"
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,8 +22,14 @@ struct ServerOptions {
   std::string address;  ///< `host:port`, `:port` or `unix:/path`; port 0 = any free one
   std::vector<std::string> methods;  ///< the paths served, `/package.Service/Method`
   std::string tls_dir{};  ///< with tls.crt, tls.key, ca.crt: mutual TLS 1.3; empty: plaintext
-  std::size_t calls_max = 1000;        ///< more are refused with RESOURCE_EXHAUSTED
-  Duration write_limit = kWriteLimit;  ///< tests only set another
+  /// Over TLS, who may call which method; without an entry whoever is certified may.
+  std::map<std::string, Caller> callers{};
+  /// With tls_dir on a TCP address: whether a connection in plain text may come in, by its IP
+  /// address; it answers later, on the io thread. Empty: none may.
+  std::function<void(const std::string& ip, std::function<void(bool)> answer)> admit_plain{};
+  std::vector<std::string> plain_methods{};  ///< that connections let in so may call
+  std::size_t calls_max = 1000;              ///< more are refused with RESOURCE_EXHAUSTED
+  Duration write_limit = kWriteLimit;        ///< tests only set another
 };
 
 /// A gRPC server whose calls are byte streams on our io thread. gRPC's threads only post. It also
@@ -33,7 +41,11 @@ class Server {
   /// Takes over a new call; whoever drops it refuses it. On the io thread.
   using Opened = std::function<void(std::unique_ptr<Call>)>;
 
-  Server(boost::asio::io_context& io, Opened opened);
+  /// A connection or a call was refused for want of proof; `peer` as Call::peer(). On the io
+  /// thread.
+  using Turned = std::function<void(const std::string& peer, const Refused&)>;
+
+  Server(boost::asio::io_context& io, Opened opened, Turned turned = {});
 
   /// Ends every call with UNAVAILABLE and waits for gRPC's threads to leave: a fraction of a
   /// second.

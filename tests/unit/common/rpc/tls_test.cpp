@@ -1,10 +1,10 @@
 #include "tests/unit/common/net/tls_peer.h"
 #include "tests/unit/common/rpc/rpc_stage.h"
 
+#include <boost/asio/post.hpp>
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <poll.h>
 
 namespace sluice::rpc {
 namespace {
@@ -29,7 +29,8 @@ class RpcTls : public ::testing::Test {
   RpcTls() {
     fill(server_folder, authority, authority.issue("DNS:autoscaler"));
     fill(client_folder, authority, authority.issue("DNS:activator"));
-    server.emplace(io, ServerOptions{.address = {}, .methods = {}, .tls_dir = server_folder.path()});
+    server.emplace(io,
+                   ServerOptions{.address = {}, .methods = {}, .tls_dir = server_folder.path()});
   }
 
   ClientOptions options() const {
@@ -40,17 +41,19 @@ class RpcTls : public ::testing::Test {
   }
 
   // Whether a client that shows no certificate gets through its part of the handshake.
-  [[nodiscard]] bool shakes(net::TlsVersion max) const {
+  [[nodiscard]] bool shakes(net::TlsVersion max) {
     const int fd = net::testing::connected_to({"127.0.0.1", server->port(), {}});
     TlsOffer offer;
     offer.protocols = "\x02h2";
     offer.max = max;
     TlsClient peer{fd, offer};
-    while (!peer.shake()) {
-      pollfd ready{fd, POLLIN, 0};
-      if (peer.failed() || ::poll(&ready, 1, 10'000) != 1) return false;
-    }
-    return true;
+    bool done = false;
+    (void)run_until(io, [&] {
+      boost::asio::post(io, [] {});
+      done = peer.shake();
+      return done || peer.failed();
+    });
+    return done;
   }
 
   TlsAuthority authority{"cluster"};
@@ -125,8 +128,8 @@ TEST_F(RpcTls, AMissingFileIsNamed) {
   Server second{io, [](std::unique_ptr<Call>) {}};
 
   const auto client = Client::make(io, options(), {});
-  const auto bound =
-      second.open({.address = "127.0.0.1:0", .methods = {kMethod}, .tls_dir = client_folder.path()});
+  const auto bound = second.open(
+      {.address = "127.0.0.1:0", .methods = {kMethod}, .tls_dir = client_folder.path()});
 
   ASSERT_FALSE(client.has_value());
   EXPECT_NE(client.error().what.find("tls.key"), std::string::npos);

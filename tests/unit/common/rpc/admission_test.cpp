@@ -1,0 +1,59 @@
+#include "common/rpc/admission.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace sluice::rpc {
+namespace {
+
+Peer with(const certificates::Identity& identity) {
+  return {.address = "ipv4:10.0.0.1:1", .tls = true, .certified = true, .identity = identity};
+}
+
+std::optional<Refusal> why(Caller wanted, const Peer& peer, bool plain_call = false) {
+  const auto refused = judge(wanted, peer, plain_call);
+  if (!refused) return std::nullopt;
+  return refused->why;
+}
+
+TEST(Admission, GivesEachMethodToItsOwnRoleOnly) {
+  const std::array peers{with({.autoscaler = true}), with({.activator = true}),
+                         with({.node = "n"})};
+  const std::array wanted{Caller::autoscaler, Caller::activator, Caller::node_agent};
+  for (std::size_t method = 0; method < wanted.size(); ++method) {
+    for (std::size_t peer = 0; peer < peers.size(); ++peer) {
+      const auto refused = why(wanted.at(method), peers.at(peer));
+      if (method == peer) EXPECT_FALSE(refused);
+      if (method != peer) EXPECT_EQ(refused, Refusal::wrong_role) << method << peer;
+    }
+  }
+}
+
+TEST(Admission, NeedsACertificateUnlessTheMethodSaysOtherwise) {
+  const Peer nameless{.address = {}, .tls = true};
+  for (const Caller each :
+       {Caller::certified, Caller::autoscaler, Caller::activator, Caller::node_agent}) {
+    EXPECT_EQ(why(each, nameless), Refusal::no_certificate);
+  }
+  EXPECT_FALSE(why(Caller::anyone, nameless));
+}
+
+TEST(Admission, TakesPlainTextForTheMethodsThatWereNamedOnly) {
+  const Peer plain{.address = {}};
+  EXPECT_EQ(why(Caller::activator, plain), Refusal::plain_text);
+  EXPECT_EQ(why(Caller::anyone, plain), Refusal::plain_text);
+  EXPECT_FALSE(why(Caller::activator, plain, true));
+}
+
+TEST(Admission, NamesTheSettingAndTheUri) {
+  const auto role = judge(Caller::node_agent, with({.activator = true}), false);
+  EXPECT_EQ(role->ending.code, Code::permission_denied);
+  EXPECT_NE(role->ending.text.find("sluice://node-agent/"), std::string::npos);
+  const auto none = judge(Caller::certified, {.address = {}, .tls = true}, false);
+  EXPECT_EQ(none->ending.code, Code::unauthenticated);
+  EXPECT_NE(none->ending.text.find("SLUICE_TLS_DIR"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice::rpc
