@@ -195,7 +195,8 @@ Result<Config, Problem> read_config(const settings::Environment& environment,
   read_queues(reader, config);
   read_limits(reader, config.limits);
   config.log_least = settings::read_log_level(reader);
-  config.observability = settings::read_observability(reader, ":9090");
+  config.observability = settings::read_observability(
+      reader, config.platform_path.empty() ? ":9090" : "127.0.0.1:9090");
   const auto threads = reader.find("SLUICE_THREADS");
   if (threads && *threads != "1") reader.refuse("SLUICE_THREADS", *threads, "1: one thread serves");
   config.ready_fd = static_cast<int>(reader.integer_or("SLUICE_READY_FD", -1, {-1, 1'000'000}));

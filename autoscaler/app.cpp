@@ -52,9 +52,19 @@ App::App(Config config)
              log_,
              buckets_,
              {.stats = [this](std::span<const proto::StatMessage> all) { on_stats(all); }}},
+      refusals_{log_},
       streams_{io_, clock_, log_, hub_,
                [this](const ActivatorHub::Heard& heard) { fleet_.heard(heard); }},
-      node_streams_{io_, clock_, log_, nodes_, [this] { fleet_.nodes_changed(); }},
+      node_streams_{io_,
+                    clock_,
+                    log_,
+                    nodes_,
+                    refusals_,
+                    [this] { fleet_.nodes_changed(); },
+                    cluster_ == nullptr
+                        ? NodeStreams::Where{}
+                        : [this](const std::string& space,
+                                 const std::string& pod) { return cluster_->node_of(space, pod); }},
       api_{{.name = config_.name,
             .version = std::string{kVersion},
             .platform = config_.platform,
@@ -70,6 +80,7 @@ App::App(Config config)
                 platform_->write_metrics(out);
                 if (share_) share_->write_metrics(out);
                 if (relay_) relay_->write_metrics(out);
+                refusals_.write_metrics(out);
               }},
       api_server_{io_, clock_, api_, net::side_limits()},
       health_server_{io_, clock_, health_, net::side_limits()},
@@ -107,6 +118,7 @@ std::optional<Problem> App::open_platform() {
   }
   auto wrong = platform_->open(fleet_, started_,
                                [this](const std::optional<Problem>& problem) { settled(problem); });
+  if (!wrong && cluster_ != nullptr && !config_.tls_dir.empty()) keep_certificates();
   if (wrong || !shared) return wrong;
   share_.emplace(
       io_, clock_, random_, log_, *cluster_->client(), fleet_,
@@ -129,30 +141,89 @@ std::optional<Problem> App::open_platform() {
   return std::nullopt;
 }
 
-std::optional<Problem> App::open_doors() {
-  const auto stats = stats_.open(config_.stats);
-  if (!stats) return settings::named("SLUICE_STATS_ADDRESS", stats.error());
-  grpc_.emplace(io_, [this](std::unique_ptr<rpc::Call> call) { on_call(std::move(call)); });
-  const auto grpc = grpc_->open(
-      {.address = config_.grpc.text(),
-       .methods = {proto::kActivatorStreamMethod, proto::kNodeStreamMethod, proto::kHandOverMethod},
-       .tls_dir = config_.tls_dir,
-       .calls_max = ActivatorHub::kSessionsMax + NodeBook::kNodesMax + HandOverDoor::kCallsMax});
+// What the Secret holds comes to the directory before gRPC reads it there.
+void App::keep_certificates() {
+  plain_.emplace(clock_, log_, *cluster_->client(), config_.system_space);
+  if (config_.tls_secret.empty()) return;
+  certificates_.emplace(
+      io_, clock_, log_, *cluster_->client(),
+      StreamCertificatesSpec{.space = config_.system_space,
+                             .domain = config_.cluster_domain,
+                             .secret = config_.tls_secret,
+                             .dir = config_.tls_dir},
+      StreamCertificates::Events{.ready = [this] { certificates_ready(); },
+                                 .failed = [this](const Problem& problem) { fail(problem, 1); }});
+  enrolment_.emplace(io_, log_, *cluster_->client(), refusals_, config_.system_space,
+                     [this](const std::string& node, const std::string& public_key) {
+                       return certificates_->sign_agent(node, public_key);
+                     });
+  certificates_->start();
+}
+
+void App::certificates_ready() {
+  if (grpc_) return;
+  if (const auto problem = open_grpc()) return fail(*problem, 1);
+  bound_ = true;
+  if (settled_) tell_ready();
+}
+
+std::optional<Problem> App::open_grpc() {
+  using rpc::Caller;
+  grpc_.emplace(
+      io_, [this](std::unique_ptr<rpc::Call> call) { on_call(std::move(call)); },
+      [this](const std::string& peer, const rpc::Refused& refused) {
+        refusals_.add(rpc::name_of(refused.why), peer, refused.ending.text);
+      });
+  rpc::ServerOptions options{.address = config_.grpc.text(),
+                             .methods = {proto::kActivatorStreamMethod, proto::kNodeStreamMethod,
+                                         proto::kHandOverMethod, proto::kNodeEnrollMethod},
+                             .tls_dir = config_.tls_dir,
+                             .callers = {{proto::kActivatorStreamMethod, Caller::activator},
+                                         {proto::kNodeStreamMethod, Caller::node_agent},
+                                         {proto::kHandOverMethod, Caller::autoscaler},
+                                         {proto::kNodeEnrollMethod, Caller::anyone}},
+                             .calls_max = ActivatorHub::kSessionsMax + NodeBook::kNodesMax +
+                                          HandOverDoor::kCallsMax + Enrolment::kCallsMax};
+  if (plain_) {
+    options.admit_plain = [this](const std::string& ip, std::function<void(bool)> answer) {
+      plain_->ask(ip, std::move(answer));
+    };
+    options.plain_methods = {proto::kActivatorStreamMethod};
+  }
+  const auto grpc = grpc_->open(options);
   if (!grpc) return settings::named("SLUICE_GRPC_ADDRESS", grpc.error());
+  doors_.emplace_back("grpc", *grpc);
+  return std::nullopt;
+}
+
+std::optional<Problem> App::open_doors() {
+  if (config_.stats) {
+    const auto stats = stats_.open(*config_.stats);
+    if (!stats) return settings::named("SLUICE_STATS_ADDRESS", stats.error());
+    doors_.emplace_back("stats", *stats);
+  }
+  if (!certificates_) {
+    if (auto problem = open_grpc()) return problem;
+  }
   const auto api = api_server_.listen(config_.api);
   if (!api) return settings::named("SLUICE_API_ADDRESS", api.error());
   const auto metrics = health_server_.listen(config_.metrics);
   if (!metrics) return settings::named("SLUICE_METRICS_ADDRESS", metrics.error());
-  doors_ = {{"stats", *stats}, {"grpc", *grpc}, {"api", *api}, {"metrics", *metrics}};
-  return settled_ ? net::tell_ready(config_.ready_fd, doors_) : std::nullopt;
+  doors_.emplace_back("api", *api);
+  doors_.emplace_back("metrics", *metrics);
+  bound_ = !certificates_;
+  return settled_ && bound_ ? net::tell_ready(config_.ready_fd, doors_) : std::nullopt;
+}
+
+void App::tell_ready() {
+  if (const auto wrong = net::tell_ready(config_.ready_fd, doors_)) fail(*wrong, 1);
 }
 
 // Ready once the doors are open and what there is is known, whichever comes last.
 void App::settled(const std::optional<Problem>& problem) {
   settled_ = true;
   if (problem) return fail(*problem, kBadSetting);
-  if (doors_.empty()) return;
-  if (const auto wrong = net::tell_ready(config_.ready_fd, doors_)) fail(*wrong, 1);
+  if (bound_) tell_ready();
 }
 
 void App::fail(const Problem& problem, int code) {
@@ -166,13 +237,32 @@ void App::on_call(std::unique_ptr<rpc::Call> call) {
     node_streams_.take(std::move(call));
   } else if (call->method() == proto::kHandOverMethod) {
     if (share_) share_->take(std::move(call));
+  } else if (call->method() == proto::kNodeEnrollMethod) {
+    enrol(std::move(call));
   } else {
     streams_.take(std::move(call));
   }
 }
 
+void App::enrol(std::unique_ptr<rpc::Call> call) {
+  if (enrolment_) return enrolment_->take(std::move(call));
+  call->close({rpc::Code::failed_precondition,
+               "SLUICE_TLS_SECRET is not set here, so that there is no CA to sign with: give the "
+               "agent files of its own in SLUICE_TLS_DIR, and no SLUICE_TOKEN_FILE"});
+}
+
 // What Knative's own autoscaler scales goes on to it and to no replica of ours. A shadow listens.
-void App::on_stats(std::span<const proto::StatMessage> all) {
+void App::on_stats(std::span<const proto::StatMessage> every) {
+  std::vector<proto::StatMessage> all{every.begin(), every.end()};
+  if (cluster_ != nullptr) {
+    const auto others = std::erase_if(
+        all, [this](const auto& message) { return !cluster_->is_knative(message.revision); });
+    for (std::size_t each = 0; each < others; ++each) {
+      refusals_.add("stat_of_request_scaler", "a WebSocket",
+                    "a stat on SLUICE_STATS_ADDRESS is about a RequestScaler: our own activators "
+                    "report those, on SLUICE_GRPC_ADDRESS");
+    }
+  }
   if (relay_) {
     relay_->take(all, [this](const RevisionId& revision) { return !cluster_->scales(revision); });
   }
@@ -221,6 +311,7 @@ void App::leave() {
 void App::close_doors() {
   streams_.close();
   node_streams_.close();
+  if (enrolment_) enrolment_->close();
   grpc_.reset();
   stats_.close([this] { io_.stop(); });
 }
@@ -231,6 +322,9 @@ std::vector<HealthCheck> App::checks() const {
                  std::to_string(hub_.connected()) + " on a stream, " +
                      std::to_string(stats_.connected()) + " on a WebSocket"});
   if (share_) all.push_back(share_->check());
+  if (certificates_) {
+    all.push_back({"certificates", grpc_.has_value(), certificates_->keeper().problem()});
+  }
   all.push_back({"shutdown", !signals_.seen(), ""});
   return all;
 }

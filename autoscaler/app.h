@@ -10,10 +10,14 @@
 #include "autoscaler/io/health_page.h"
 #include "autoscaler/io/node_streams.h"
 #include "autoscaler/io/platform.h"
+#include "autoscaler/io/refusals.h"
 #include "autoscaler/io/scale_loop.h"
 #include "autoscaler/io/stat_socket.h"
 #include "autoscaler/kubernetes/io/bucket_share.h"
+#include "autoscaler/kubernetes/io/enrolment.h"
 #include "autoscaler/kubernetes/io/kubernetes_platform.h"
+#include "autoscaler/kubernetes/io/plain_activators.h"
+#include "autoscaler/kubernetes/io/stream_certificates.h"
 #include "autoscaler/kubernetes/knative/io/stat_relay.h"
 #include "common/base/result.h"
 #include "common/log/log.h"
@@ -52,8 +56,13 @@ class App {
  private:
   [[nodiscard]] std::unique_ptr<Platform> make_platform();
   [[nodiscard]] std::optional<Problem> open_platform();
+  void keep_certificates();
   [[nodiscard]] std::optional<Problem> open_doors();
+  [[nodiscard]] std::optional<Problem> open_grpc();
+  void certificates_ready();
+  void tell_ready();
   void on_call(std::unique_ptr<rpc::Call> call);
+  void enrol(std::unique_ptr<rpc::Call> call);
   void on_stats(std::span<const proto::StatMessage> all);
   void settled(const std::optional<Problem>& problem);
   void fail(const Problem& problem, int code);
@@ -79,10 +88,14 @@ class App {
   Surroundings surroundings_;
   Fleet fleet_;
   StatSocket stats_;
+  Refusals refusals_;
   ActivatorStreams streams_;
   NodeStreams node_streams_;
-  std::optional<BucketShare> share_;  // of a cluster, unless as a shadow
-  std::optional<StatRelay> relay_;    // beside Knative's autoscaler
+  std::optional<BucketShare> share_;                // of a cluster, unless as a shadow
+  std::optional<StatRelay> relay_;                  // beside Knative's autoscaler
+  std::optional<PlainActivators> plain_;            // of a cluster, with TLS
+  std::optional<StreamCertificates> certificates_;  // with SLUICE_TLS_SECRET
+  std::optional<Enrolment> enrolment_;              // likewise
   std::optional<rpc::Server> grpc_;
   Api api_;
   HealthPage health_;
@@ -91,6 +104,7 @@ class App {
   program::EndSignals signals_;
   std::vector<std::pair<std::string, net::Address>> doors_;  // that are bound
   bool settled_ = false;
+  bool bound_ = false;  // every door
   int exit_code_ = 0;
 };
 

@@ -13,6 +13,7 @@ using Need = EnvReader::Need;
 constexpr std::string_view kDirectory = "dir:";
 constexpr std::size_t kNameMax = 253;
 constexpr std::size_t kSpaceMax = 63;
+constexpr std::string_view kSecretLetters = "abcdefghijklmnopqrstuvwxyz0123456789-.";
 constexpr std::string_view kSpaceLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
 
 // Who we are in a cluster, as the downward API tells it.
@@ -69,6 +70,42 @@ void read_stats_relay(EnvReader& reader, Config& config) {
   }
 }
 
+void read_tls(EnvReader& reader, Config& config) {
+  const char* const secret = "SLUICE_TLS_SECRET";
+  config.tls_dir = reader.text("SLUICE_TLS_DIR", Need::optional);
+  config.tls_secret = reader.text(secret, Need::optional);
+  if (config.tls_secret.empty()) return;
+  if (!config.platform_path.empty()) {
+    reader.complain(
+        {std::string{secret} + " is set, and SLUICE_PLATFORM is dir:PATH",
+         "put the files into SLUICE_TLS_DIR: Secrets are for SLUICE_PLATFORM=kubernetes"});
+  }
+  if (config.tls_dir.empty()) {
+    reader.complain({std::string{secret} + " is set, and SLUICE_TLS_DIR is not",
+                     "set SLUICE_TLS_DIR to an empty directory, in memory, for what it holds"});
+  }
+  if (config.tls_secret.size() > kNameMax ||
+      config.tls_secret.find_first_not_of(kSecretLetters) != std::string::npos) {
+    reader.refuse(secret, config.tls_secret, "the name of a Secret");
+  }
+}
+
+// On a machine of its own nothing bounds who reaches a port but the address it is bound to.
+void read_addresses(EnvReader& reader, Config& config) {
+  const bool directory = !config.platform_path.empty();
+  const auto address = [&](const char* name, const char* port, bool proves) {
+    const std::string fallback = (directory && !proves ? "127.0.0.1" : "") + std::string{port};
+    return reader.address_or(name, fallback.c_str());
+  };
+  const char* const stats = "SLUICE_STATS_ADDRESS";
+  const bool knative = !config.stats_relay.empty() || config.shadow;
+  const auto given = reader.find(stats);
+  if (given ? !given->empty() : directory || knative) config.stats = address(stats, ":8080", false);
+  config.grpc = address("SLUICE_GRPC_ADDRESS", ":8081", !config.tls_dir.empty());
+  config.api = address("SLUICE_API_ADDRESS", ":8082", false);
+  config.metrics = address("SLUICE_METRICS_ADDRESS", ":9090", false);
+}
+
 }  // namespace
 
 Result<Config, Problem> read_config(const settings::Environment& environment) {
@@ -80,13 +117,10 @@ Result<Config, Problem> read_config(const settings::Environment& environment) {
     reader.refuse("POD_NAME", config.name, "a name of at most 253 bytes");
   }
   if (config.name.empty()) config.name = "autoscaler";
-  config.stats = reader.address_or("SLUICE_STATS_ADDRESS", ":8080");
-  config.grpc = reader.address_or("SLUICE_GRPC_ADDRESS", ":8081");
-  config.api = reader.address_or("SLUICE_API_ADDRESS", ":8082");
-  config.metrics = reader.address_or("SLUICE_METRICS_ADDRESS", ":9090");
-  config.tls_dir = reader.text("SLUICE_TLS_DIR", Need::optional);
   config.shadow = reader.boolean_or("SLUICE_SHADOW", false);
   read_stats_relay(reader, config);
+  read_tls(reader, config);
+  read_addresses(reader, config);
   config.log_least = settings::read_log_level(reader);
   config.ready_fd = static_cast<int>(reader.integer_or("SLUICE_READY_FD", -1, {-1, 1'000'000}));
   if (reader.problem()) return *reader.problem();

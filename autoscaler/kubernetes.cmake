@@ -23,10 +23,10 @@ sluice_library(autoscaler_watched_pod SOURCES kubernetes/io/watched_pod.cpp
   DEPS sluice::autoscaler_io sluice::kube_objects sluice::net)
 include(knative.cmake)
 sluice_library(autoscaler_kubernetes
-  SOURCES kubernetes/io/activator_probes.cpp kubernetes/io/cluster_view.cpp
-    kubernetes/io/kubernetes_platform.cpp kubernetes/io/reconciler.cpp kubernetes/io/scaler_sight.cpp
+  SOURCES kubernetes/io/activator_probes.cpp kubernetes/io/cluster_view.cpp kubernetes/io/enrolment.cpp
+    kubernetes/io/kubernetes_platform.cpp kubernetes/io/plain_activators.cpp kubernetes/io/reconciler.cpp kubernetes/io/stream_certificates.cpp kubernetes/io/scaler_sight.cpp
   HEADERS kubernetes/io/activator_probes.h kubernetes/io/cluster_view.h
-    kubernetes/io/governed_scaler.h kubernetes/io/kubernetes_platform.h kubernetes/io/reconciler.h kubernetes/io/scaler_sight.h
-  DEPS sluice::autoscaler_io sluice::autoscaler_kubernetes_core sluice::autoscaler_kubernetes_writes
+    kubernetes/io/enrolment.h kubernetes/io/governed_scaler.h kubernetes/io/kubernetes_platform.h kubernetes/io/plain_activators.h kubernetes/io/reconciler.h kubernetes/io/scaler_sight.h kubernetes/io/stream_certificates.h
+  DEPS sluice::autoscaler_io sluice::certificate_keeper sluice::autoscaler_kubernetes_core sluice::autoscaler_kubernetes_writes
     sluice::autoscaler_knative sluice::autoscaler_watched_pod sluice::kube
-  PRIVATE_DEPS nlohmann_json::nlohmann_json)
+  PRIVATE_DEPS sluice::files sluice::json_depth sluice::node_stream_codec nlohmann_json::nlohmann_json)

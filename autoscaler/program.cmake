@@ -15,10 +15,10 @@ sluice_library(autoscaler_loop SOURCES io/scale_loop.cpp io/stat_scraper.cpp
   DEPS sluice::autoscaler_core sluice::clock sluice::net PRIVATE_DEPS sluice::stat_codec)
 sluice_library(autoscaler_io
   SOURCES io/activator_streams.cpp io/api.cpp io/api_text.cpp io/decision_ring.cpp
-    io/directory_platform.cpp io/fleet.cpp io/fleet_metrics.cpp io/health_page.cpp io/node_streams.cpp io/revision.cpp
+    io/directory_platform.cpp io/fleet.cpp io/fleet_metrics.cpp io/health_page.cpp io/node_streams.cpp io/refusals.cpp io/revision.cpp
     io/stat_socket.cpp io/status_json.cpp
   HEADERS io/activator_streams.h io/api.h io/api_text.h io/decision_ring.h io/directory_platform.h
-    io/fleet.h io/fleet_metrics.h io/health_page.h io/node_streams.h io/platform.h io/pod_watch.h io/revision.h
+    io/fleet.h io/fleet_metrics.h io/health_page.h io/node_streams.h io/platform.h io/refusals.h io/pod_watch.h io/revision.h
     io/scale_sink.h
     io/stat_socket.h
   DEPS sluice::autoscaler_loop sluice::scale_order sluice::removals sluice::autoscaler_documents sluice::files

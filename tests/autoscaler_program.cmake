@@ -21,7 +21,7 @@ if(TARGET autoscaler)
   if(NOT SLUICE_DEBIAN_PYTHON)
     set(SLUICE_DEBIAN_PYTHON ${Python3_EXECUTABLE})
   endif()
-  foreach(theme doors nodes platform streams)
+  foreach(theme doors nodes platform streams tls)
     add_test(NAME integration_autoscaler_${theme}
       COMMAND ${SLUICE_DEBIAN_PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/integration/run.py
               ${CMAKE_BINARY_DIR}/bin autoscaler.${theme})

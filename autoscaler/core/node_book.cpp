@@ -126,8 +126,12 @@ void NodeBook::keep(const RevisionId& revision, std::int64_t bytes) {
   }
 }
 
-bool NodeBook::throttled(const std::string& space, const std::string& pod) const {
-  return !throttled_.empty() && throttled_.contains({space, pod});
+bool NodeBook::throttled(const std::string& space, const std::string& pod,
+                         const std::string& node) const {
+  if (throttled_.empty() || !throttled_.contains({space, pod})) return false;
+  if (node.empty()) return true;
+  const auto own = throttled_of_.find(node);
+  return own != throttled_of_.end() && own->second.contains({space, pod});
 }
 
 // A clock that steps back begins a new interval.

@@ -84,8 +84,11 @@ class NodeBook {
   /// changes an answer. Call every few seconds.
   [[nodiscard]] bool look(TimePoint now);
 
-  /// Whether a container of the pod is held back: it takes no new requests and is no capacity.
-  [[nodiscard]] bool throttled(const std::string& space, const std::string& pod) const;
+  /// Whether a container of the pod is held back: it takes no new requests and is no capacity. Only
+  /// the agent of the pod's own node is believed; `node` empty: the platform does not say which
+  /// that is, and any is.
+  [[nodiscard]] bool throttled(const std::string& space, const std::string& pod,
+                               const std::string& node) const;
 
   /// How many replicas the revision may have from now on. What it is granted beyond `settled` is
   /// kept for it, whoever else asks, until it settles or is wanted no more.

@@ -27,7 +27,8 @@ WatchedRevision watched(files::RevisionFile file) {
                              .address = text_of(pod.address),
                              .stats = text_of(pod.stats),
                              .ready = pod.ready,
-                             .terminating = pod.terminating});
+                             .terminating = pod.terminating,
+                             .node = pod.node});
   }
   return revision;
 }

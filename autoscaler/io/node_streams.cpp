@@ -18,8 +18,15 @@ constexpr Duration kNextReport = 2 * proto::kReportIntervalMax;
 }  // namespace
 
 NodeStreams::NodeStreams(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
-                         NodeBook& book, std::function<void()> changed)
-    : clock_{clock}, log_{log}, book_{book}, changed_{std::move(changed)}, watch_timer_{io} {}
+                         NodeBook& book, Refusals& refusals, std::function<void()> changed,
+                         Where where)
+    : clock_{clock},
+      log_{log},
+      book_{book},
+      refusals_{refusals},
+      changed_{std::move(changed)},
+      where_{std::move(where)},
+      watch_timer_{io} {}
 
 NodeStreams::~NodeStreams() {
   *alive_ = false;
@@ -76,6 +83,11 @@ void NodeStreams::received(std::uint64_t id, const std::string& bytes) {
         {rpc::Code::invalid_argument, "a stream speaks for one node, this one for " + line.node});
     return;
   }
+  if (const auto ending = not_its_own(line, *report)) {
+    refusals_.add("other_node", line.call->peer(), ending->text);
+    return end(id, *ending);
+  }
+  count_claims(line, *report);
   const auto heard = book_.hear(std::move(*report), clock_.now());
   if (const auto* refused = std::get_if<NodeBook::Refused>(&heard)) {
     end(id,
@@ -91,6 +103,32 @@ void NodeStreams::received(std::uint64_t id, const std::string& bytes) {
   line.owed = taken.ack;
   send(line);
   if (taken.changed) changed_();
+}
+
+// Without TLS nothing proves who speaks.
+std::optional<rpc::Ending> NodeStreams::not_its_own(const Line& line,
+                                                    const proto::NodeReport& report) const {
+  const rpc::Peer& caller = line.call->caller();
+  if (!caller.tls || report.protocol != proto::kNodeProtocol ||
+      caller.identity.node == report.node) {
+    return std::nullopt;
+  }
+  return rpc::Ending{rpc::Code::permission_denied,
+                     "the certificate is that of " + caller.identity.shown() +
+                         " and the report is of node " + report.node +
+                         ": see NODE_NAME and SLUICE_TLS_DIR of the agent"};
+}
+
+// What it says of pods of others changes nothing (NodeBook::throttled); it is a sign of something.
+void NodeStreams::count_claims(const Line& line, const proto::NodeReport& report) {
+  if (!where_ || report.protocol != proto::kNodeProtocol) return;
+  for (const auto& each : report.throttled) {
+    const auto node = where_(each.space, each.pod);
+    if (node && *node == report.node) continue;
+    refusals_.add(node ? "pod_of_other_node" : "unknown_pod", line.call->peer(),
+                  "node " + report.node + " speaks of pod " + each.space + "/" + each.pod +
+                      (node ? ", which is on node " + *node : ", which is not known here"));
+  }
 }
 
 void NodeStreams::send(Line& line) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "autoscaler/core/node_book.h"
+#include "autoscaler/io/refusals.h"
 #include "common/log/log.h"
 #include "common/rpc/call.h"
 #include "common/time/clock.h"
@@ -21,9 +22,14 @@ namespace sluice::autoscaler {
 /// The streams from node agents (protocols.md 4): reports go to the book, acks come back.
 class NodeStreams {
  public:
-  /// `book`, `clock` and `log` outlive this. `changed` is told when the book answers otherwise.
+  /// The node of a pod, empty: none yet; absent: there is no such pod here.
+  using Where =
+      std::function<std::optional<std::string>(const std::string& space, const std::string& pod)>;
+
+  /// All references outlive this. `changed` is told when the book answers otherwise. `where`: to
+  /// count what agents say of pods that are not theirs, which is believed in no case; or empty.
   NodeStreams(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
-              NodeBook& book, std::function<void()> changed);
+              NodeBook& book, Refusals& refusals, std::function<void()> changed, Where where = {});
   ~NodeStreams();
 
   /// A new stream.
@@ -43,6 +49,9 @@ class NodeStreams {
   };
 
   void received(std::uint64_t id, const std::string& bytes);
+  [[nodiscard]] std::optional<rpc::Ending> not_its_own(const Line& line,
+                                                       const proto::NodeReport& report) const;
+  void count_claims(const Line& line, const proto::NodeReport& report);
   void end(std::uint64_t id, const rpc::Ending& ending);
   static void send(Line& line);
   void end_silent();
@@ -51,7 +60,9 @@ class NodeStreams {
   const Clock& clock_;
   const log::Logger& log_;
   NodeBook& book_;
+  Refusals& refusals_;
   std::function<void()> changed_;
+  Where where_;
   boost::asio::steady_timer watch_timer_;
   std::map<std::uint64_t, Line> lines_;
   std::uint64_t next_ = 1;

@@ -21,6 +21,7 @@ struct WatchedPod {
   std::string stats;    ///< where it answers a scrape; empty: it is not scraped
   bool ready = false;
   bool terminating = false;  ///< it was told to go
+  std::string node{};        ///< where it runs; empty: the platform does not say
 
   friend bool operator==(const WatchedPod&, const WatchedPod&) = default;
 };

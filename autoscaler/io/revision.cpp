@@ -156,7 +156,7 @@ bool Revision::leaving(const PodFacts& pod) const {
 }
 
 bool Revision::throttled(const PodFacts& pod) const {
-  return around_.nodes.throttled(facts_.id.space, pod.watched.id.name);
+  return around_.nodes.throttled(facts_.id.space, pod.watched.id.name, pod.watched.node);
 }
 
 Revision::Counts Revision::counts() const {

@@ -168,13 +168,31 @@ int App::run() {
               {"state_dir", config_.state_dir},
               {"dry_run", config_.dry_run ? "true" : "false"}});
   signals_.listen([this] { leave(); }, [this] { give_up(); });
-  if (const auto problem = reports_.start()) {
+  if (const auto problem = begin_reports()) {
     log_.write(log::Severity::error, problem->text());
     return kBadSetting;
   }
   loop_.start([this](const Problem& problem) { fail(problem); });
   io_.run();
   return exit_code_;
+}
+
+// With a token the files of tls_dir come first.
+std::optional<Problem> App::begin_reports() {
+  if (config_.token_file.empty() || config_.autoscalers.empty()) return reports_.start();
+  enrolment_.emplace(
+      io_, clock_, log_,
+      Enrolment::Options{
+          .addresses = config_.autoscalers,
+          .tls_dir = config_.tls_dir,
+          .token_file = config_.token_file,
+          .ca_file = config_.ca_file,
+          .seed = static_cast<std::uint64_t>(started_.time_since_epoch().count()) + 1},
+      [this] {
+        if (const auto problem = reports_.start()) fail(*problem);
+      });
+  enrolment_->start();
+  return std::nullopt;
 }
 
 // Its guardian must not be at work any more when we are.
@@ -225,6 +243,7 @@ void App::leave() {
       log_.write(log::Severity::error, "not everything could be given back; " + loop_.trouble());
       exit_code_ = 1;
     }
+    if (enrolment_) enrolment_->stop();
     reports_.stop();
     io_.stop();
   });

@@ -6,6 +6,7 @@
 #include "autoscaler/node-agent/io/container_watch.h"
 #include "autoscaler/node-agent/io/control_loop.h"
 #include "autoscaler/node-agent/io/cri_client.h"
+#include "autoscaler/node-agent/io/enrolment.h"
 #include "autoscaler/node-agent/io/guardian.h"
 #include "autoscaler/node-agent/io/journal_file.h"
 #include "autoscaler/node-agent/io/memory_sense.h"
@@ -44,6 +45,7 @@ class App {
   [[nodiscard]] std::optional<Problem> open_doors();
   void protect_ourselves() const;
   void begin();
+  [[nodiscard]] std::optional<Problem> begin_reports();
   [[nodiscard]] bool has_lapsed();
   void leave();
   void give_up();
@@ -68,6 +70,7 @@ class App {
   bool hears_events_ = false;
   std::optional<Guardian> guardian_;
   ReportStream reports_;
+  std::optional<Enrolment> enrolment_;  // with SLUICE_TOKEN_FILE
   AgentPage page_;
   AgentPage own_page_;
   net::ProxyServer page_server_;

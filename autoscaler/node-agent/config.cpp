@@ -149,6 +149,15 @@ void read_environment(EnvReader& reader, Config& config) {
     }
   }
   config.tls_dir = reader.text("SLUICE_TLS_DIR", Need::optional);
+  config.token_file = reader.text("SLUICE_TOKEN_FILE", Need::optional);
+  config.ca_file = reader.text("SLUICE_CA_FILE", Need::optional);
+  if (config.token_file.empty() != config.ca_file.empty() ||
+      (!config.token_file.empty() && config.tls_dir.empty())) {
+    reader.complain(
+        {"SLUICE_TOKEN_FILE, SLUICE_CA_FILE and SLUICE_TLS_DIR belong together",
+         "set all three to enrol with the autoscaler, or SLUICE_TLS_DIR alone for files "
+         "that are there"});
+  }
   if (reader.find("SLUICE_METRICS_ADDRESS") != "") {
     config.metrics = reader.address_or("SLUICE_METRICS_ADDRESS", ":9090");
   }

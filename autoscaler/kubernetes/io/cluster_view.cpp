@@ -453,6 +453,12 @@ ClusterView::Slices ClusterView::slices(const RevisionId& id) const {
   return all;
 }
 
+std::optional<std::string> ClusterView::node_of(const kube::ObjectName& name) const {
+  const kube::Pod* const pod = pods_.find(name);
+  if (pod == nullptr) return std::nullopt;
+  return pod->node;
+}
+
 std::set<std::string> ClusterView::activators() const {
   std::set<std::string> all;
   for (const auto& [name, slice] : activators_.all()) {

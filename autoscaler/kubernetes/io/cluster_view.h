@@ -75,6 +75,9 @@ class ClusterView {
     return adoptions_.of(id);
   }
 
+  /// The node of a pod; empty: it has none yet. Absent: no such pod is known.
+  [[nodiscard]] std::optional<std::string> node_of(const kube::ObjectName& pod) const;
+
   /// IPs of activators that are ready.
   [[nodiscard]] std::set<std::string> activators() const;
 

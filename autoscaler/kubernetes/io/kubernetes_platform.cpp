@@ -146,6 +146,15 @@ bool KubernetesPlatform::scales(const RevisionId& id) const {
   return view_->scaler(id) != nullptr || knative_->scales(id);
 }
 
+bool KubernetesPlatform::is_knative(const RevisionId& id) const {
+  return view_ != nullptr && view_->scaler(id) == nullptr;
+}
+
+std::optional<std::string> KubernetesPlatform::node_of(const std::string& space,
+                                                       const std::string& pod) const {
+  return view_ == nullptr ? std::nullopt : view_->node_of({space, pod});
+}
+
 bool KubernetesPlatform::in_owned_bucket(const RevisionId& id) const {
   return !owned_.empty() && owned_.contains(ring::bucket_owner(buckets_, id.space + "/" + id.name));
 }

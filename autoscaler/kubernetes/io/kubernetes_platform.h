@@ -61,6 +61,13 @@ class KubernetesPlatform final : public Platform, private PodWatch, private Scal
   /// Whether some replica of ours scales that revision.
   [[nodiscard]] bool scales(const RevisionId& id) const;
 
+  /// Whether a stat from Knative's activators may be about it: never about a RequestScaler's.
+  [[nodiscard]] bool is_knative(const RevisionId& id) const;
+
+  /// The node of a pod; empty: it has none yet. Absent: no such pod is known.
+  [[nodiscard]] std::optional<std::string> node_of(const std::string& space,
+                                                   const std::string& pod) const;
+
   /// Called before anything is written, and calls set_owned() if that is less by now: a program
   /// that was stopped for a while acts on what it is told before its timers tell it so.
   void confirm_by(std::function<void()> confirm) { confirm_ = std::move(confirm); }

@@ -37,7 +37,8 @@ WatchedPod watched_pod(const std::string& name, const kube::Pod& pod, std::uint1
           .address = address,
           .stats = dialled(pod.ip, kStatsPort),
           .ready = pod.ready && !address.empty(),
-          .terminating = pod.terminating};
+          .terminating = pod.terminating,
+          .node = pod.node};
 }
 
 }  // namespace sluice::autoscaler

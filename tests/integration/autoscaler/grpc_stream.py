@@ -1,6 +1,7 @@
 """A client of one gRPC call over HTTP/2, played by hand."""
 
 import select
+import ssl
 import struct
 import threading
 
@@ -14,8 +15,10 @@ from wire import PATIENCE, Deadline, connect
 class GrpcStream:
     """One call, open both ways; messages go to `hear(bytes)` as somebody reads. Usable from several threads."""
 
-    def __init__(self, address, method):
+    def __init__(self, address, method, tls=None):
         self.sock = connect(address)
+        if tls is not None:  # an ssl.SSLContext
+            self.sock = tls.wrap_socket(self.sock, server_hostname='autoscaler')
         self.lock = threading.Lock()
         self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
         self.h2.initiate_connection()
@@ -61,6 +64,8 @@ class GrpcStream:
         return bool(part)
 
     def readable(self, seconds):
+        if isinstance(self.sock, ssl.SSLSocket) and self.sock.pending():
+            return True
         poll = select.poll()
         poll.register(self.sock, select.POLLIN)
         return bool(poll.poll(seconds * 1000))

@@ -137,10 +137,22 @@ TEST_F(NodeBookTest, NamesPodsThatAreThrottledWhileTheyAre) {
       {.pod_uid = "u", .space = "default", .pod = "app-1", .container = "c"});
   EXPECT_TRUE(hear(pressed));
   EXPECT_FALSE(hear(pressed));
-  EXPECT_TRUE(book_.throttled("default", "app-1"));
-  EXPECT_FALSE(book_.throttled("other", "app-1"));
+  EXPECT_TRUE(book_.throttled("default", "app-1", ""));
+  EXPECT_FALSE(book_.throttled("other", "app-1", ""));
   EXPECT_TRUE(hear(report("n1", 0)));
-  EXPECT_FALSE(book_.throttled("default", "app-1"));
+  EXPECT_FALSE(book_.throttled("default", "app-1", ""));
+}
+
+TEST_F(NodeBookTest, BelievesTheAgentOfAPodsOwnNodeOnly) {
+  proto::NodeReport forged = report("n2", 0);
+  forged.throttled.push_back(
+      {.pod_uid = "u", .space = "default", .pod = "app-1", .container = "c"});
+  hear(forged);
+  EXPECT_FALSE(book_.throttled("default", "app-1", "n1"));
+  EXPECT_TRUE(book_.throttled("default", "app-1", "n2"));
+  forged.node = "n1";
+  hear(forged);
+  EXPECT_TRUE(book_.throttled("default", "app-1", "n1"));
 }
 
 TEST_F(NodeBookTest, CountsASilentNodeAsOneWithoutAnAgent) {
@@ -152,10 +164,10 @@ TEST_F(NodeBookTest, CountsASilentNodeAsOneWithoutAnAgent) {
   EXPECT_EQ(granted(kApp, 1), 0);
   EXPECT_TRUE(book_.look(kStart + NodeBook::kSilence));
   EXPECT_EQ(granted(kApp, 1), 1);
-  EXPECT_FALSE(book_.throttled("default", "app-1"));
+  EXPECT_FALSE(book_.throttled("default", "app-1", ""));
   EXPECT_TRUE(book_.nodes().at("n1").silent);
   EXPECT_TRUE(hear(pressed, kStart + seconds{60}));
-  EXPECT_TRUE(book_.throttled("default", "app-1"));
+  EXPECT_TRUE(book_.throttled("default", "app-1", ""));
 }
 
 TEST_F(NodeBookTest, ForgetsANodeThatWasReplaced) {
@@ -187,7 +199,7 @@ TEST_F(NodeBookTest, KeepsFewEntriesOfAnEndlessReportAndCountsThemAll) {
   EXPECT_TRUE(hear(endless));
   EXPECT_EQ(book_.nodes().at("n1").report.throttled.size(), NodeBook::kShownMax);
   EXPECT_EQ(book_.nodes().at("n1").throttled, 1000U);
-  EXPECT_TRUE(book_.throttled("default", "p999"));
+  EXPECT_TRUE(book_.throttled("default", "p999", ""));
   EXPECT_FALSE(hear(endless));
 }
 
@@ -200,9 +212,9 @@ TEST_F(NodeBookTest, HoldsAPodBackWhileAnyNodeSaysSo) {
   hear(pressed);
   EXPECT_EQ(book_.throttled_pods(), 1U);
   hear(report("n1", 0));
-  EXPECT_TRUE(book_.throttled("default", "app-1"));
+  EXPECT_TRUE(book_.throttled("default", "app-1", ""));
   hear(report("n2", 0));
-  EXPECT_FALSE(book_.throttled("default", "app-1"));
+  EXPECT_FALSE(book_.throttled("default", "app-1", ""));
 }
 
 TEST_F(NodeBookTest, HeedsNoAgentInADryRun) {
@@ -211,7 +223,7 @@ TEST_F(NodeBookTest, HeedsNoAgentInADryRun) {
   dry.throttled.push_back({.pod_uid = "u", .space = "default", .pod = "app-1", .container = "c"});
   hear(dry);
   EXPECT_EQ(granted(kApp, 3), 3);
-  EXPECT_FALSE(book_.throttled("default", "app-1"));
+  EXPECT_FALSE(book_.throttled("default", "app-1", ""));
 }
 
 TEST_F(NodeBookTest, RefusesAnotherProtocolAndNamesBoth) {

@@ -29,11 +29,45 @@ TEST(AutoscalerConfig, NeedsAPlatformAndNothingElse) {
   ASSERT_TRUE(config.has_value()) << config.error().text();
   EXPECT_EQ(config->platform_path, "/some/where");
   EXPECT_EQ(config->name, "autoscaler");
-  EXPECT_EQ(config->stats.text(), ":8080");
-  EXPECT_EQ(config->grpc.text(), ":8081");
-  EXPECT_EQ(config->api.text(), ":8082");
-  EXPECT_EQ(config->metrics.text(), ":9090");
   EXPECT_EQ(config->ready_fd, -1);
+}
+
+TEST(AutoscalerConfig, BesideADirectoryDoorsWithoutAProofAreOnLoopback) {
+  const auto config = read({{"SLUICE_PLATFORM", "dir:/some/where"}});
+  EXPECT_EQ(config->stats->text(), "127.0.0.1:8080");
+  EXPECT_EQ(config->grpc.text(), "127.0.0.1:8081");
+  EXPECT_EQ(config->api.text(), "127.0.0.1:8082");
+  EXPECT_EQ(config->metrics.text(), "127.0.0.1:9090");
+
+  const auto proven = read({{"SLUICE_PLATFORM", "dir:/some/where"},
+                            {"SLUICE_TLS_DIR", "/certs"},
+                            {"SLUICE_API_ADDRESS", ":8082"}});
+  EXPECT_EQ(proven->grpc.text(), ":8081");
+  EXPECT_EQ(proven->api.text(), ":8082");
+}
+
+std::map<std::string, std::string> pod(std::map<std::string, std::string> more = {}) {
+  more.insert({{"POD_NAME", "a"}, {"POD_IP", "10.0.0.1"}, {"SYSTEM_NAMESPACE", "here"}});
+  return more;
+}
+
+TEST(AutoscalerConfig, OnKubernetesTheWebSocketIsThereBesideKnativeOnly) {
+  EXPECT_FALSE(read(pod())->stats);
+  EXPECT_EQ(read(pod())->grpc.text(), ":8081");
+  EXPECT_EQ(read(pod({{"SLUICE_STATS_RELAY", "knative:8080"}}))->stats->text(), ":8080");
+  EXPECT_EQ(read(pod({{"SLUICE_SHADOW", "true"}}))->stats->text(), ":8080");
+  EXPECT_EQ(read(pod({{"SLUICE_STATS_ADDRESS", ":1"}}))->stats->text(), ":1");
+  EXPECT_FALSE(read(pod({{"SLUICE_SHADOW", "true"}, {"SLUICE_STATS_ADDRESS", ""}}))->stats);
+}
+
+TEST(AutoscalerConfig, ASecretNeedsADirectoryAndKubernetes) {
+  EXPECT_NE(read(pod({{"SLUICE_TLS_SECRET", "s"}})).error().text().find("SLUICE_TLS_DIR"),
+            std::string::npos);
+  EXPECT_EQ(read(pod({{"SLUICE_TLS_SECRET", "a/b"}, {"SLUICE_TLS_DIR", "/d"}})).error().text(),
+            "SLUICE_TLS_SECRET='a/b' is wrong; give the name of a Secret");
+  EXPECT_NE(wrong({{"SLUICE_TLS_SECRET", "s"}, {"SLUICE_TLS_DIR", "/d"}}).find("SLUICE_PLATFORM"),
+            std::string::npos);
+  EXPECT_EQ(read(pod({{"SLUICE_TLS_SECRET", "s"}, {"SLUICE_TLS_DIR", "/d"}}))->tls_secret, "s");
 }
 
 TEST(AutoscalerConfig, KubernetesIsTheDefaultAndNeedsToKnowItsOwnPod) {

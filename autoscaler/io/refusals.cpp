@@ -1,0 +1,35 @@
+#include "autoscaler/io/refusals.h"
+
+#include "common/metrics/exposition.h"
+
+namespace sluice::autoscaler {
+namespace {
+
+// `ipv4:10.0.0.1:40123` without its port.
+std::string host_of(const std::string& peer) {
+  const std::size_t colon = peer.rfind(':');
+  const bool with_port = colon != std::string::npos && peer.find(':') != colon &&
+                         peer.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+  return with_port ? peer.substr(0, colon) : peer;
+}
+
+}  // namespace
+
+void Refusals::add(std::string_view reason, const std::string& peer, const std::string& why) {
+  const auto counted = counts_.try_emplace(std::string{reason}).first;
+  ++counted->second;
+  if (told_.size() >= kRememberedMax || !told_.emplace(host_of(peer), reason).second) return;
+  log_.write(log::Severity::warning, "a peer is refused; further ones like it are counted",
+             {{"peer", host_of(peer)}, {"reason", std::string{reason}}, {"why", why}});
+}
+
+void Refusals::write_metrics(std::string& out) const {
+  metrics::Exposition text{out};
+  text.family("sluice_autoscaler_refused_total", metrics::MetricType::counter,
+              "Connections, calls and claims refused for want of proof, by reason");
+  for (const auto& [reason, count] : counts_) {
+    text.count("reason=\"" + reason + "\"", count);
+  }
+}
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,74 @@
+#pragma once
+
+#include "common/base/result.h"
+#include "common/certificates/certificates.h"
+#include "common/log/log.h"
+#include "common/rpc/client.h"
+#include "common/time/clock.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::node_agent {
+
+/// When a certificate has to be replaced: two thirds of its life are over.
+[[nodiscard]] TimePoint renewal_of(const certificates::Span& span);
+
+/// Gets this node a certificate from the autoscaler (protocols.md 4) by the token of its service
+/// account, keeps it and the CAs in the directory that ReportStream reads, and renews it in time.
+/// The key is made here and goes nowhere else. Belongs to one thread.
+class Enrolment {
+ public:
+  struct Options {
+    std::vector<std::string> addresses;  ///< of the autoscaler, as ReportStream's
+    std::string tls_dir;                 ///< where tls.crt, tls.key and ca.crt are written
+    std::string token_file;              ///< read at each attempt: it is replaced every hour
+    std::string ca_file;                 ///< the CAs of the autoscaler; followed
+    std::uint64_t seed = 0;
+    Duration look = std::chrono::seconds{10};  ///< between two looks at the files and the time
+  };
+
+  /// `ready`: the directory is complete; once. All references outlive this.
+  Enrolment(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
+            Options options, std::function<void()> ready);
+
+  void start() { look(); }
+
+  void stop();
+
+  /// Until when the certificate is good; TimePoint{}: there is none.
+  [[nodiscard]] TimePoint good_until() const { return span_ ? span_->until : TimePoint{}; }
+
+ private:
+  void look();
+  void ask();
+  void answered(const std::string& bytes);
+  void failed(const std::string& why);
+  void rest(Duration pause);
+  [[nodiscard]] std::optional<std::string> follow_authorities();
+  [[nodiscard]] std::optional<Problem> keep(const std::string& certificate);
+
+  boost::asio::io_context& io_;  // of App
+  const Clock& clock_;           // of App
+  const log::Logger& log_;       // of App
+  Options options_;
+  std::function<void()> ready_;
+  boost::asio::steady_timer timer_;
+  std::unique_ptr<rpc::Client> client_;
+  certificates::KeyPair key_;
+  std::string authorities_;
+  std::optional<certificates::Span> span_;
+  std::size_t at_ = 0;  // in options_.addresses
+  std::uint32_t failures_ = 0;
+  std::string last_trouble_;
+  bool stopped_ = false;
+};
+
+}  // namespace sluice::node_agent

@@ -1,0 +1,287 @@
+"""Who may speak on the gRPC door (protocols.md 1): by certificate, by token, and in plain text."""
+
+import pathlib
+import ssl
+import stat
+import subprocess
+import tempfile
+
+from protowire import fields, parse
+from wire import eventually
+
+from .case import LOOPBACK, Autoscaler, AutoscalerTest
+from .fake_activator import METHOD as ACTIVATOR_STREAM
+from .fake_activator import FakeActivator
+from .fake_api import FakeApi
+from .grpc_stream import GrpcStream
+from .test_nodes import METHOD as NODE_STREAM
+from .test_nodes import FakeAgent
+
+ENROLL = '/sluice.v1.NodeStream/Enroll'
+HAND_OVER = '/sluice.v1.HandOver/Take'
+DENIED, UNAUTHENTICATED, PRECONDITION = 7, 16, 9
+
+
+def run(*arguments):
+    return subprocess.run(['openssl', *map(str, arguments)], check=True, capture_output=True).stdout
+
+
+class Call(GrpcStream):
+    """One call whose answers are kept."""
+
+    def __init__(self, address, method, message=b'', tls=None):
+        super().__init__(address, method, tls)
+        self.heard = []
+        self.say(message)
+
+    def hear(self, message):
+        self.heard.append(message)
+
+    def ended(self):
+        self.wait(lambda call: call.status is not None, 'the status')
+        return self.status
+
+
+class TlsTest(AutoscalerTest):
+    def setUp(self):
+        super().setUp()
+        folder = tempfile.TemporaryDirectory(prefix='sluice-')
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def key(self, name):
+        path = self.folder / f'{name}.key'
+        run('ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', path)
+        return path
+
+    def context(self, authority, certificate=None, key=None):
+        """What a client trusts and shows; paths."""
+        made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        made.load_verify_locations(authority)
+        made.set_alpn_protocols(['h2'])
+        if certificate is not None:
+            made.load_cert_chain(certificate, key)
+        return made
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text, encoding='ascii')
+        return path
+
+    def kept(self, made):
+        self.addCleanup(made.close)
+        return made
+
+    def refused(self, running, reason):
+        return eventually(lambda: f'sluice_autoscaler_refused_total{{reason="{reason}"}}'
+                          in running.health('/metrics').body.decode(), f'the count of {reason}')
+
+
+class Files(TlsTest):
+    """Beside a directory platform: the files of SLUICE_TLS_DIR."""
+
+    def setUp(self):
+        super().setUp()
+        key = self.key('ca')
+        run('req', '-x509', '-key', key, '-subj', '/CN=authority', '-days', '1', '-out', self.folder / 'ca.crt')
+        (self.folder / 'autoscaler').mkdir()
+        certificate, key = self.issue('autoscaler', 'DNS:autoscaler,URI:sluice://autoscaler')
+        for name, path in (('tls.crt', certificate), ('tls.key', key), ('ca.crt', self.folder / 'ca.crt')):
+            (self.folder / 'autoscaler' / name).write_bytes(path.read_bytes())
+
+    def issue(self, name, names):
+        """(certificate, key) by the authority."""
+        key = self.key(name)
+        request, certificate = self.folder / f'{name}.csr', self.folder / f'{name}.crt'
+        run('req', '-new', '-key', key, '-subj', '/CN=leaf', '-out', request)
+        run('x509', '-req', '-in', request, '-CA', self.folder / 'ca.crt', '-CAkey', self.folder / 'ca.key',
+            '-CAcreateserial', '-days', '1', '-extfile',
+            self.write(f'{name}.ext', f'subjectAltName={names}'), '-out', certificate)
+        return certificate, key
+
+    def secured(self):
+        return self.start(SLUICE_TLS_DIR=str(self.folder / 'autoscaler'))
+
+    def tls(self, *names):
+        if not names:
+            return self.context(self.folder / 'ca.crt')
+        return self.context(self.folder / 'ca.crt', *self.issue('client', ','.join(names)))
+
+    def agent(self, running, node, tls):
+        return self.kept(FakeAgent(running.addresses['grpc'], node, tls=tls))
+
+    def test_each_role_has_its_own_stream_and_no_other(self):
+        running = self.secured()
+        roles = {ACTIVATOR_STREAM: 'sluice://activator', NODE_STREAM: 'sluice://node-agent/n1',
+                 HAND_OVER: 'sluice://autoscaler'}
+        for uri in roles.values():
+            tls = self.tls(f'URI:{uri}')
+            for method, wanted in roles.items():
+                if wanted != uri:
+                    call = self.kept(Call(running.addresses['grpc'], method, tls=tls))
+                    self.assertEqual(call.ended(), DENIED, (uri, method))
+                    self.assertIn('sluice://', call.message)
+        self.refused(running, 'wrong_role')
+
+    def test_without_a_certificate_nothing_is_said(self):
+        running = self.secured()
+        for method in (ACTIVATOR_STREAM, NODE_STREAM, HAND_OVER):
+            call = self.kept(Call(running.addresses['grpc'], method, tls=self.tls()))
+            self.assertEqual(call.ended(), UNAUTHENTICATED)
+            self.assertIn('SLUICE_TLS_DIR', call.message)
+        self.refused(running, 'no_certificate')
+
+    def test_plain_text_is_refused_and_counted(self):
+        running = self.secured()
+        with self.assertRaises(AssertionError):
+            self.kept(Call(running.addresses['grpc'], ACTIVATOR_STREAM)).ended()
+        self.refused(running, 'plain_text')
+
+    def test_tls_at_a_plain_door_is_refused_and_counted(self):
+        running = self.start()
+        with self.assertRaises((OSError, AssertionError)):
+            self.kept(Call(running.addresses['grpc'], ACTIVATOR_STREAM, tls=self.tls())).ended()
+        self.refused(running, 'tls')
+
+    def test_a_forged_report_makes_no_pod_unready(self):
+        self.platform.revision('app', [self.pod('pod-1').entry()])
+        running = self.secured()
+        activator = self.kept(FakeActivator(running.addresses['grpc'], tls=self.tls('URI:sluice://activator')))
+        activator.wait(lambda a: a.snapshot is not None, 'the snapshot')
+        other = self.agent(running, 'n1', self.tls('URI:sluice://node-agent/n2'))
+        self.assertEqual(other.report(throttled=['pod-1']).status, DENIED)
+        self.assertIn('n2', other.message)
+        # Of its own node it may speak, and of a pod there only: pod-1 is on n1.
+        own = self.agent(running, 'n2', self.tls('URI:sluice://node-agent/n2')).report(throttled=['pod-1'])
+        self.assertEqual(own.status, None)
+        activator.report(('app', 1, 1))
+        self.assertEqual(running.api('/services/default/app').json()['ready'], 1)
+        self.assertEqual(activator.states['app']['avoid'], [])
+
+        self.agent(running, 'n1', self.tls('URI:sluice://node-agent/n1')).report(throttled=['pod-1'])
+
+        activator.wait(lambda a: a.states['app']['avoid'], 'the pod to avoid')
+        self.refused(running, 'other_node')
+
+    def test_without_a_secret_no_agent_is_enrolled_and_the_fix_is_named(self):
+        call = self.kept(Call(self.secured().addresses['grpc'], ENROLL, tls=self.tls()))
+        self.assertEqual(call.ended(), PRECONDITION)
+        self.assertIn('SLUICE_TLS_SECRET', call.message)
+
+
+class Cluster(TlsTest):
+    """On Kubernetes: certificates that the autoscaler makes and carries itself."""
+
+    def setUp(self):
+        super().setUp()
+        self.api = self.kept(FakeApi())
+        self.dir = self.folder / 'tls'
+        self.dir.mkdir()
+
+    def cluster(self):
+        doors = {name: address for name, address in LOOPBACK.items() if name != 'SLUICE_STATS_ADDRESS'}
+        running = Autoscaler(self.platform, **{
+            **doors, 'SLUICE_PLATFORM': 'kubernetes', 'SLUICE_KUBECONFIG': self.api.kubeconfig,
+            'POD_NAME': 'autoscaler-1', 'POD_IP': '127.0.0.1', 'SYSTEM_NAMESPACE': 'system',
+            'SLUICE_TLS_SECRET': 'sluice-tls', 'SLUICE_TLS_DIR': str(self.dir),
+            'SLUICE_STATS_ADDRESS': ''})
+        return self.kept(running)
+
+    def bundle(self):
+        return self.write('bundle.crt', eventually(
+            lambda: self.api.data('configmaps', 'sluice-ca'), 'the bundle')['ca.crt'])
+
+    def activator_tls(self):
+        secret = eventually(lambda: self.api.data('secrets', 'sluice-activator-tls'), 'the Secret')
+        return self.context(self.bundle(), self.write('a.crt', secret['tls.crt']),
+                            self.write('a.key', secret['tls.key']))
+
+    def enrol(self, running, token):
+        """(the ended or answered call, the agent's key)."""
+        key = self.key('agent')
+        public = run('ec', '-in', key, '-pubout').decode()
+        call = Call(running.addresses['grpc'], ENROLL, fields(f1=1, f2=token, f3=public),
+                    tls=self.context(self.bundle()))
+        self.kept(call).wait(lambda c: c.heard or c.status is not None, 'the certificate')
+        return call, key
+
+    def test_certificates_are_made_and_carried(self):
+        self.cluster()
+        activator = eventually(lambda: self.api.data('secrets', 'sluice-activator-tls'), 'the Secret')
+        own = self.api.data('secrets', 'sluice-tls')
+        self.assertEqual(sorted(own), ['ca.crt', 'ca.key', 'tls.crt', 'tls.key'])
+        self.assertEqual(sorted(activator), ['ca.crt', 'tls.crt', 'tls.key'])
+        self.assertEqual(activator['ca.crt'], own['ca.crt'])
+        self.assertEqual(self.bundle().read_text(encoding='ascii'), own['ca.crt'])
+        self.assertEqual((self.dir / 'tls.key').read_text(encoding='ascii'), own['tls.key'])
+        self.assertEqual(stat.S_IMODE((self.dir / 'tls.key').stat().st_mode), 0o600)
+
+    def test_the_websocket_is_not_there_without_knative(self):
+        self.assertEqual(sorted(self.cluster().addresses), ['api', 'grpc', 'metrics'])
+
+    def test_an_activator_comes_by_the_certificate_made_for_it(self):
+        running = self.cluster()
+        activator = self.kept(FakeActivator(running.addresses['grpc'], tls=self.activator_tls()))
+        activator.wait(lambda a: a.welcome is not None, 'the welcome')
+
+    def test_an_agent_gets_a_certificate_for_the_node_of_its_token(self):
+        running = self.cluster()
+        call, key = self.enrol(running, self.api.bearer('good', node_name='n1', pod_name='node-agent-1'))
+        self.assertEqual(call.status, None, call.message)
+        certificate = self.write('agent.crt', parse(call.heard[0])[1][0].decode())
+        tls = self.context(self.bundle(), certificate, key)
+        mine = self.kept(FakeAgent(running.addresses['grpc'], 'n1', tls=tls)).report()
+        self.assertEqual(list(mine.acks), [1])
+        other = self.kept(FakeAgent(running.addresses['grpc'], 'n2', tls=tls)).report()
+        self.assertEqual(other.status, DENIED)
+
+    def test_an_older_api_server_says_the_pod_and_the_pod_says_the_node(self):
+        running = self.cluster()
+        self.api.objects['/api/v1/namespaces/system/pods/node-agent-1'] = {
+            'metadata': {'name': 'node-agent-1', 'namespace': 'system', 'uid': '1'},
+            'spec': {'nodeName': 'n7'}, 'status': {'phase': 'Running'}}
+        call, _ = self.enrol(running, self.api.bearer('old', pod_name='node-agent-1'))
+        self.assertEqual(call.status, None, call.message)
+        text = run('x509', '-in', self.write('agent.crt', parse(call.heard[0])[1][0].decode()), '-text').decode()
+        self.assertIn('sluice://node-agent/n7', text)
+
+    def test_other_tokens_get_nothing(self):
+        running = self.cluster()
+        self.api.bearer('other', user='system:serviceaccount:system:default', node_name='n1')
+        self.api.bearer('elsewhere', user='system:serviceaccount:evil:node-agent', node_name='n1')
+        self.api.bearer('unbound')
+        for token in ('forged', 'other', 'elsewhere', 'unbound', ''):
+            call, _ = self.enrol(running, token)
+            self.assertEqual(call.status, DENIED, token)
+        self.refused(running, 'token')
+
+    def test_an_activator_of_an_older_chart_may_come_in_plain_text_and_only_to_its_stream(self):
+        running = self.cluster()
+        self.api.activators = [('127.0.0.1', {})]
+        activator = self.kept(FakeActivator(running.addresses['grpc']))
+        activator.wait(lambda a: a.welcome is not None, 'the welcome')
+        for method in (NODE_STREAM, HAND_OVER, ENROLL):
+            self.assertEqual(self.kept(Call(running.addresses['grpc'], method)).ended(), UNAUTHENTICATED)
+
+    def test_an_activator_of_this_chart_may_not_come_in_plain_text(self):
+        running = self.cluster()
+        self.api.activators = [('127.0.0.1', {'sluice.dev/stream-tls': 'mutual'})]
+        with self.assertRaises(AssertionError):
+            self.kept(Call(running.addresses['grpc'], ACTIVATOR_STREAM)).ended()
+        self.refused(running, 'plain_text')
+
+    def test_a_secret_of_the_users_is_used_as_it_is(self):
+        first = self.cluster()
+        self.bundle()
+        kept = self.api.objects['/api/v1/namespaces/system/secrets/sluice-tls']
+        del kept['data']['ca.key']
+        before = dict(kept['data'])
+        first.terminate()
+        first.process.wait(20)
+        running = self.cluster()
+        activator = self.kept(FakeActivator(running.addresses['grpc'], tls=self.activator_tls()))
+        activator.wait(lambda a: a.welcome is not None, 'the welcome')
+        self.assertEqual(self.api.objects['/api/v1/namespaces/system/secrets/sluice-tls']['data'], before)
+        call, _ = self.enrol(running, self.api.bearer('good', node_name='n1'))
+        self.assertEqual(call.status, 14)
+        self.assertIn('ca.key', call.message)
