@@ -28,6 +28,8 @@ std::string_view name_of(Refusal refusal) {
       return "plain_text";
     case Refusal::unexpected_tls:
       return "tls";
+    case Refusal::handshake:
+      return "handshake";
     case Refusal::no_certificate:
       return "no_certificate";
     case Refusal::wrong_role:

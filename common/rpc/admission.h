@@ -31,13 +31,12 @@ struct Peer {
 enum class Refusal : std::uint8_t {
   plain_text,      ///< a connection without TLS where TLS is spoken
   unexpected_tls,  ///< a connection with TLS where plain text is spoken
+  handshake,       ///< of TLS: it failed, for the most part over a certificate
   no_certificate,
   wrong_role,
 };
 
-inline constexpr std::size_t kRefusals = 4;
-
-/// The label of a refusal: `plain_text`, `tls`, `no_certificate`, `wrong_role`.
+/// The label of a refusal: `plain_text`, `tls`, `handshake`, `no_certificate`, `wrong_role`.
 [[nodiscard]] std::string_view name_of(Refusal refusal);
 
 /// Why the peer may not make this call; absent: it may. `plain_call`: the method is served to plain

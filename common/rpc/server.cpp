@@ -6,6 +6,7 @@
 #include "common/rpc/call_state.h"
 #include "common/rpc/credentials.h"
 #include "common/rpc/first_byte.h"
+#include "common/rpc/handshake_log.h"
 #include "common/rpc/live_calls.h"
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -244,6 +245,7 @@ struct Server::Inside {
   void tls_came(net::Socket socket);
   void plain_came(net::Socket socket);
   void turn_away(net::Socket socket, Refusal why);
+  void hear_handshakes();
 
   asio::io_context& io;  // of the program, as documented
   asio::executor_work_guard<asio::io_context::executor_type> guard;
@@ -255,7 +257,8 @@ struct Server::Inside {
   Acceptor plain;  // and what does not
   std::unique_ptr<Doorman> doorman;
   std::unique_ptr<grpc::Server> server;
-  std::unique_ptr<FirstByte> front;  // of a TCP address
+  std::unique_ptr<FirstByte> front;          // of a TCP address
+  std::unique_ptr<HandshakeLog> handshakes;  // with TLS
 };
 
 namespace {
@@ -317,12 +320,28 @@ void Server::Inside::turn_away(net::Socket socket, Refusal why) {
   if (door->turned) door->turned(peer, {why, {Code::unauthenticated, text}});
 }
 
+// Heard on gRPC's threads, for all servers and clients of the program that shake hands.
+void Server::Inside::hear_handshakes() {
+  handshakes = std::make_unique<HandshakeLog>([&loop = io,
+                                               weak = std::weak_ptr{door}](const std::string& why) {
+    asio::post(loop, [weak, why] {
+      const auto still = weak.lock();
+      if (!still || !still->turned) return;
+      still->turned("unknown", {Refusal::handshake,
+                                {Code::unavailable,
+                                 "a TLS handshake failed: " + why +
+                                     ": see the certificates in SLUICE_TLS_DIR of both sides"}});
+    });
+  });
+}
+
 Server::Server(asio::io_context& io, Opened opened, Turned turned)
     : inside_(std::make_unique<Inside>(io, std::move(opened), std::move(turned))) {}
 
 Server::~Server() {
   if (!inside_->server) return;
   inside_->front.reset();
+  inside_->handshakes.reset();
   for (const auto& [key, state] : inside_->door->calls.shut()) {
     state->close({Code::unavailable, "the server is going away"});
   }
@@ -357,6 +376,7 @@ Result<net::Address, Problem> Server::open(const ServerOptions& options) {
     inside_->server.reset();
     return not_bound(options.address);
   }
+  if (!options.tls_dir.empty()) inside_->hear_handshakes();
   if (address->is_unix()) return *address;
   inside_->front = std::make_unique<FirstByte>(
       inside_->io,
@@ -367,6 +387,7 @@ Result<net::Address, Problem> Server::open(const ServerOptions& options) {
   const auto bound = inside_->front->open(*address);
   if (!bound) {
     inside_->front.reset();
+    inside_->handshakes.reset();
     inside_->server.reset();
     return not_bound(options.address);
   }

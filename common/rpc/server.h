@@ -41,8 +41,8 @@ class Server {
   /// Takes over a new call; whoever drops it refuses it. On the io thread.
   using Opened = std::function<void(std::unique_ptr<Call>)>;
 
-  /// A connection or a call was refused for want of proof; `peer` as Call::peer(). On the io
-  /// thread.
+  /// A connection or a call was refused for want of proof; `peer` as Call::peer(), or `unknown` for
+  /// a handshake that failed. On the io thread.
   using Turned = std::function<void(const std::string& peer, const Refused&)>;
 
   Server(boost::asio::io_context& io, Opened opened, Turned turned = {});

@@ -76,7 +76,8 @@ class RpcDoor : public ::testing::Test {
                   calls.push_back(std::move(call));
                 },
                 [this](const std::string& peer, const Refused& refused) {
-                  EXPECT_TRUE(peer.starts_with("ipv4:127.0.0.1")) << peer;
+                  const bool known = refused.why != Refusal::handshake;
+                  EXPECT_TRUE(!known || peer.starts_with("ipv4:127.0.0.1")) << peer;
                   turned.push_back(refused);
                 }};
   std::string address;
@@ -115,6 +116,22 @@ TEST_F(RpcDoor, RefusesACallerWithoutACertificateUnlessTheMethodNeedsNone) {
   };
   EXPECT_EQ(call(kMethod).code, Code::ok);
   EXPECT_EQ(call(kOther).code, Code::unauthenticated);
+}
+
+TEST_F(RpcDoor, SaysWhyAHandshakeFailed) {
+  open_tls(Caller::activator);
+  const TlsAuthority stranger{"elsewhere"};
+  const net::TlsPair pair = stranger.issue("URI:sluice://activator");
+  client_folder.write("tls.key", pair.key);
+  client_folder.write("tls.crt", pair.certificate);
+  ClientStage client{
+      io, {.target = address, .tls_dir = client_folder.path(), .tls_name = "autoscaler"}};
+  ASSERT_TRUE(run_until(io, [this] { return !turned.empty(); }));
+  EXPECT_EQ(turned.front().why, Refusal::handshake);
+  EXPECT_NE(turned.front().ending.text.find("certificate verify failed"), std::string::npos)
+      << turned.front().ending.text;
+  EXPECT_NE(turned.front().ending.text.find("SLUICE_TLS_DIR"), std::string::npos);
+  EXPECT_TRUE(calls.empty());
 }
 
 TEST_F(RpcDoor, RefusesPlainTextAndSaysWhichSettingIsMissing) {

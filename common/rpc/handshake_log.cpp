@@ -1,0 +1,62 @@
+#include "common/rpc/handshake_log.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <grpc/support/log.h>
+#include <mutex>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sluice::rpc {
+namespace {
+
+constexpr std::string_view kFailed = "Handshake failed with fatal error";
+
+struct Listeners {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<HandshakeLog::Heard>> all;
+};
+
+// gRPC's threads may still log when the program ends.
+Listeners& listeners() {
+  static auto* const made = new Listeners;
+  return *made;
+}
+
+// `... SSL_ERROR_SSL: error:0A000086:SSL routines::certificate verify failed.`: its last part.
+std::string reason_of(std::string_view message) {
+  const std::size_t mark = message.rfind("::");
+  if (mark != std::string_view::npos) message.remove_prefix(mark + 2);
+  while (message.ends_with('.')) message.remove_suffix(1);
+  return std::string{message};
+}
+
+void log(gpr_log_func_args* args) {
+  const std::string_view message{args->message};
+  if (!message.starts_with(kFailed)) {
+    std::fprintf(stderr, "grpc: %s (%s:%d)\n", args->message, args->file, args->line);
+    return;
+  }
+  Listeners& known = listeners();
+  const std::lock_guard lock{known.mutex};
+  for (const auto& heard : known.all) (*heard)(reason_of(message));
+}
+
+}  // namespace
+
+HandshakeLog::HandshakeLog(Heard heard) : heard_(std::make_shared<Heard>(std::move(heard))) {
+  Listeners& known = listeners();
+  const std::lock_guard lock{known.mutex};
+  known.all.push_back(heard_);
+  gpr_set_log_function(log);
+}
+
+HandshakeLog::~HandshakeLog() {
+  Listeners& known = listeners();
+  const std::lock_guard lock{known.mutex};
+  std::erase(known.all, heard_);
+  if (known.all.empty()) gpr_set_log_function(nullptr);
+}
+
+}  // namespace sluice::rpc
