@@ -4,6 +4,7 @@ import statistics
 import threading
 import time
 
+from activator_link import link
 from activator_stage import Pod, answered
 from meters import Shape, cpu_seconds, fetch, rss_kib, wrk
 from peers import GREETING, OURS, BenchError, working_process
@@ -216,4 +217,5 @@ def ask_until_known(activator, host, expect_held=False):
     raise BenchError(f'{host} is not known after two minutes')
 
 
-ACTIVATOR = {'cost': cost, 'wake': wake, 'release': release, 'held': held, 'idle': idle}
+ACTIVATOR = {'cost': cost, 'wake': wake, 'release': release, 'held': held, 'idle': idle,
+             'link': link}
