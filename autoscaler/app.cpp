@@ -6,6 +6,7 @@
 #include "common/messages/activator_stream.h"
 #include "common/messages/hand_over.h"
 #include "common/messages/node_stream.h"
+#include "common/metrics/exposition.h"
 #include "common/net/ready_line.h"
 #include "common/net/side_limits.h"
 
@@ -81,6 +82,7 @@ App::App(Config config)
                 if (share_) share_->write_metrics(out);
                 if (relay_) relay_->write_metrics(out);
                 refusals_.write_metrics(out);
+                write_certificate_metrics(out);
               }},
       api_server_{io_, clock_, api_, net::side_limits()},
       health_server_{io_, clock_, health_, net::side_limits()},
@@ -153,11 +155,22 @@ void App::keep_certificates() {
                              .dir = config_.tls_dir},
       StreamCertificates::Events{.ready = [this] { certificates_ready(); },
                                  .failed = [this](const Problem& problem) { fail(problem, 1); }});
-  enrolment_.emplace(io_, log_, *cluster_->client(), refusals_, config_.system_space,
+  enrolment_.emplace(io_, clock_, log_, *cluster_->client(), refusals_, config_.system_space,
                      [this](const std::string& node, const std::string& public_key) {
                        return certificates_->sign_agent(node, public_key);
                      });
   certificates_->start();
+}
+
+void App::write_certificate_metrics(std::string& out) const {
+  if (!certificates_) return;
+  metrics::Exposition text{out};
+  text.family("sluice_autoscaler_certificate_expires_seconds", metrics::MetricType::gauge,
+              "Unix time until when the certificate of the streams is good");
+  text.value({}, to_seconds(certificates_->keeper().good_until().time_since_epoch()));
+  text.family("sluice_autoscaler_enrolled_total", metrics::MetricType::counter,
+              "Certificates given to node agents");
+  text.count({}, enrolment_->given());
 }
 
 void App::certificates_ready() {

@@ -60,6 +60,7 @@ class App {
   [[nodiscard]] std::optional<Problem> open_doors();
   [[nodiscard]] std::optional<Problem> open_grpc();
   void certificates_ready();
+  void write_certificate_metrics(std::string& out) const;
   void tell_ready();
   void on_call(std::unique_ptr<rpc::Call> call);
   void enrol(std::unique_ptr<rpc::Call> call);

@@ -13,7 +13,7 @@ sluice_test(node_agent_io_test
   SOURCES ${node_agent_tests}/fixture_tree.cpp ${node_agent_tests}/fake_runtime.cpp
           ${node_agent_tests}/cgroup_files_test.cpp ${node_agent_tests}/config_test.cpp
           ${node_agent_tests}/container_events_test.cpp ${node_agent_tests}/container_watch_test.cpp ${node_agent_tests}/control_loop_test.cpp
-          ${node_agent_tests}/cri_client_test.cpp ${node_agent_tests}/guardian_test.cpp
+          ${node_agent_tests}/cri_client_test.cpp ${node_agent_tests}/enrolment_test.cpp ${node_agent_tests}/guardian_test.cpp
           ${node_agent_tests}/journal_file_test.cpp ${node_agent_tests}/memory_sense_test.cpp
           ${node_agent_tests}/pod_marks_test.cpp ${node_agent_tests}/report_pace_test.cpp
           ${node_agent_tests}/status_text_test.cpp
@@ -21,4 +21,4 @@ sluice_test(node_agent_io_test
           unit/common/proto/cri_codec_test.cpp
           unit/common/proto/node_stream_codec_test.cpp
   DEPS    sluice::node_agent_app sluice::cri_codec sluice::cri_proto sluice::node_stream_codec
-          sluice::unary_server sluice::tls sluice::openssl)
+          sluice::unary_server sluice::certificates sluice::files sluice::tls sluice::openssl)

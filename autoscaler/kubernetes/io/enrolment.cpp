@@ -58,9 +58,10 @@ Result<ReviewedToken, Problem> read_token_review(std::string_view json, const st
   return ReviewedToken{.node = only(extra, kNodeName), .pod = only(extra, kPodName)};
 }
 
-Enrolment::Enrolment(boost::asio::io_context& io, const log::Logger& log, kube::Client& client,
-                     Refusals& refusals, std::string space, Sign sign)
+Enrolment::Enrolment(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
+                     kube::Client& client, Refusals& refusals, std::string space, Sign sign)
     : io_{io},
+      clock_{clock},
       log_{log},
       client_{client},
       refusals_{refusals},
@@ -107,6 +108,11 @@ void Enrolment::received(std::uint64_t id, const std::string& bytes) {
     return end(id, {rpc::Code::failed_precondition,
                     "protocol " + std::to_string(request->protocol) + " is not " +
                         std::to_string(proto::kNodeProtocol)});
+  }
+  if (!pace_.take(clock_.now())) {
+    refusals_.add("enrolment_pace", at->second.call->peer(),
+                  "agents enrol faster than the API server is asked: they try again by themselves");
+    return end(id, {rpc::Code::resource_exhausted, "too many agents enrol at a time; try again"});
   }
   at->second.public_key = std::move(request->public_key);
   at->second.question = client_.send(

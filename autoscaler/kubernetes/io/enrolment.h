@@ -4,9 +4,11 @@
 #include "common/base/result.h"
 #include "common/certificates/certificates.h"
 #include "common/kube/client.h"
+#include "common/kube/token_bucket.h"
 #include "common/log/log.h"
 #include "common/messages/node_stream.h"
 #include "common/rpc/call.h"
+#include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -45,12 +47,17 @@ class Enrolment {
   static constexpr std::size_t kCallsMax = 256;
   static constexpr std::chrono::seconds kCallLimit{15};
 
+  /// Questions to the API server a second, and at once after a rest: whoever reaches the door may
+  /// ask, and must not use up what writes to the API server need.
+  static constexpr double kPerSecond = 5;
+  static constexpr double kBurst = 20;
+
   using Sign = std::function<Result<certificates::Signed, Problem>(const std::string& node,
                                                                    const std::string& public_key)>;
 
   /// All references outlive this. `space`: SYSTEM_NAMESPACE.
-  Enrolment(boost::asio::io_context& io, const log::Logger& log, kube::Client& client,
-            Refusals& refusals, std::string space, Sign sign);
+  Enrolment(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
+            kube::Client& client, Refusals& refusals, std::string space, Sign sign);
   ~Enrolment();
   Enrolment(const Enrolment&) = delete;
   Enrolment& operator=(const Enrolment&) = delete;
@@ -79,11 +86,13 @@ class Enrolment {
   void end(std::uint64_t id, const rpc::Ending& ending);
 
   boost::asio::io_context& io_;  // App's, as the others
+  const Clock& clock_;
   const log::Logger& log_;
   kube::Client& client_;
   Refusals& refusals_;
   std::string space_;
   Sign sign_;
+  kube::TokenBucket pace_{kPerSecond, kBurst};
   std::map<std::uint64_t, Line> lines_;
   std::uint64_t next_ = 1;
   std::uint64_t given_ = 0;

@@ -6,20 +6,24 @@ import stat
 import subprocess
 import tempfile
 
+from engine import BIN
+from program import Program
 from protowire import fields, parse
-from wire import eventually
+from wire import connect, eventually
 
 from .case import LOOPBACK, Autoscaler, AutoscalerTest
 from .fake_activator import METHOD as ACTIVATOR_STREAM
 from .fake_activator import FakeActivator
 from .fake_api import FakeApi
 from .grpc_stream import GrpcStream
+from .test_nodes import ASLEEP
 from .test_nodes import METHOD as NODE_STREAM
 from .test_nodes import FakeAgent
 
 ENROLL = '/sluice.v1.NodeStream/Enroll'
 HAND_OVER = '/sluice.v1.HandOver/Take'
 DENIED, UNAUTHENTICATED, PRECONDITION = 7, 16, 9
+SERVER = 'DNS:autoscaler,DNS:localhost,URI:sluice://autoscaler'
 
 
 def run(*arguments):
@@ -85,7 +89,7 @@ class Files(TlsTest):
         key = self.key('ca')
         run('req', '-x509', '-key', key, '-subj', '/CN=authority', '-days', '1', '-out', self.folder / 'ca.crt')
         (self.folder / 'autoscaler').mkdir()
-        certificate, key = self.issue('autoscaler', 'DNS:autoscaler,URI:sluice://autoscaler')
+        certificate, key = self.issue('autoscaler', SERVER)
         for name, path in (('tls.crt', certificate), ('tls.key', key), ('ca.crt', self.folder / 'ca.crt')):
             (self.folder / 'autoscaler' / name).write_bytes(path.read_bytes())
 
@@ -162,6 +166,48 @@ class Files(TlsTest):
 
         activator.wait(lambda a: a.states['app']['avoid'], 'the pod to avoid')
         self.refused(running, 'other_node')
+
+    def test_a_request_at_a_real_activator_wakes_a_revision(self):
+        self.platform.put('config-autoscaler.json', {'allow-zero-initial-scale': 'true'})
+        self.platform.revision('app', annotations=ASLEEP)
+        running = self.secured()
+        certificate, key = self.issue('activator', 'URI:sluice://activator')
+        own = self.folder / 'activator'
+        own.mkdir()
+        for name, path in (('tls.crt', certificate), ('tls.key', key), ('ca.crt', self.folder / 'ca.crt')):
+            (own / name).write_bytes(path.read_bytes())
+        door = self.kept(Program([str(BIN / 'activator')], {
+            **{f'SLUICE_{each}_ADDRESS': '127.0.0.1:0' for each in ('HTTP', 'H2C', 'METRICS')},
+            'SLUICE_TLS_ADDRESS': '', 'POD_NAME': 'a', 'POD_IP': '127.0.0.1', 'SYSTEM_NAMESPACE': 'system',
+            'SLUICE_PLATFORM': f'dir:{self.platform.path}', 'SLUICE_TLS_DIR': str(own),
+            'SLUICE_AUTOSCALER_ADDRESS': 'localhost:' + running.addresses['grpc'].rsplit(':', 1)[1]}))
+        client = self.kept(connect(door.addresses['serving']))
+        client.sendall(b'GET / HTTP/1.1\r\nHost: app.example\r\n\r\n')
+        self.platform.wait_for_scale('app', lambda order: order['replicas'] == 1)
+
+    def test_a_stream_lives_on_while_its_authority_is_replaced(self):
+        self.platform.revision('app', [self.pod('pod-1').entry()])
+        running = self.secured()
+        old = self.kept(FakeActivator(running.addresses['grpc'], tls=self.tls('URI:sluice://activator')))
+        old.wait(lambda a: a.snapshot is not None, 'the snapshot')
+        before = (self.folder / 'ca.crt').read_bytes()
+        run('req', '-x509', '-key', self.key('ca'), '-subj', '/CN=next', '-days', '1', '-out', self.folder / 'ca.crt')
+        both = self.folder / 'autoscaler' / 'ca.crt.new'
+        both.write_bytes((self.folder / 'ca.crt').read_bytes() + before)
+        both.rename(self.folder / 'autoscaler' / 'ca.crt')
+        certificate, key = self.issue('next', 'URI:sluice://activator')
+        tls = self.context(self.folder / 'autoscaler' / 'ca.crt', certificate, key)
+
+        def taken():
+            made = self.kept(FakeActivator(running.addresses['grpc'], 'activator-2', tls=tls))
+            try:
+                return made.wait(lambda a: a.welcome is not None, 'the welcome')
+            except (AssertionError, OSError):
+                return None
+        eventually(taken, 'an activator by the next authority')
+
+        self.platform.revision('app', [])
+        old.wait(lambda a: a.states['app']['ready'] == 0, 'a state on the stream of before')
 
     def test_without_a_secret_no_agent_is_enrolled_and_the_fix_is_named(self):
         call = self.kept(Call(self.secured().addresses['grpc'], ENROLL, tls=self.tls()))
