@@ -26,7 +26,7 @@ class NodeStreams {
   using Where =
       std::function<std::optional<std::string>(const std::string& space, const std::string& pod)>;
 
-  /// All references outlive this. `changed` is told when the book answers otherwise. `where`: to
+  /// All references outlive this. `changed` is called when the book answers otherwise. `where`: to
   /// count what agents say of pods that are not theirs, which is believed in no case; or empty.
   NodeStreams(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
               NodeBook& book, Refusals& refusals, std::function<void()> changed, Where where = {});

@@ -57,8 +57,8 @@ struct Signed {
   std::string certificate;  ///< PEM
 };
 
-/// A certificate by the CA of `set` for somebody else's public key, of P-256. A problem names what
-/// is wrong with the key, or that there is no CA to sign with.
+/// A certificate by the CA of `set` for another program's public key, of P-256. A problem names
+/// what is wrong with the key, or that there is no CA to sign with.
 [[nodiscard]] Result<Signed, Problem> sign(const Set& set, const std::string& public_key,
                                            const LeafSpec& spec, Duration life, TimePoint now);
 

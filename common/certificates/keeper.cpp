@@ -76,7 +76,7 @@ void Keeper::settle(Secret secret, bool exists) {
   }
   const TimePoint now = clock_.now();
   const Step due = next_step(state_of(secret.set, spec_.leaf), now, spec_.leaf_spreads);
-  // Who has not got the new bundle yet would trust nobody.
+  // A program without the new bundle would trust no peer.
   const Step step = due == Step::drop_old_ca && !problem_.empty() ? Step::none : due;
   // While a step is being taken, what is there serves on.
   if (exists && step != Step::make_all) take_up(secret.set, false);

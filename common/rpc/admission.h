@@ -12,7 +12,7 @@ namespace sluice::rpc {
 
 /// Who may call a method of a server with mutual TLS.
 enum class Caller : std::uint8_t {
-  certified,  ///< whoever shows a certificate of the authority
+  certified,  ///< any that shows a certificate of the authority
   anyone,     ///< even without a certificate: what is said proves who says it
   autoscaler,
   activator,

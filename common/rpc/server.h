@@ -22,7 +22,7 @@ struct ServerOptions {
   std::string address;  ///< `host:port`, `:port` or `unix:/path`; port 0 = any free one
   std::vector<std::string> methods;  ///< the paths served, `/package.Service/Method`
   std::string tls_dir{};  ///< with tls.crt, tls.key, ca.crt: mutual TLS 1.3; empty: plaintext
-  /// Over TLS, who may call which method; without an entry whoever is certified may.
+  /// Over TLS, who may call which method; without an entry any certified caller may.
   std::map<std::string, Caller> callers{};
   /// With tls_dir on a TCP address: whether a connection in plain text may come in, by its IP
   /// address; it answers later, on the io thread. Empty: none may.

@@ -52,7 +52,7 @@ Result<ReviewedToken, Problem> read_token_review(std::string_view json, const st
   const auto& user = reading::member(status, "user");
   const std::string name = reading::text(user, "username");
   if (name != "system:serviceaccount:" + space + ":node-agent") {
-    return no_agent("it is of " + (name.empty() ? std::string{"nobody"} : name));
+    return no_agent("it is of " + (name.empty() ? std::string{"an unnamed user"} : name));
   }
   const auto& extra = reading::member(user, "extra");
   return ReviewedToken{.node = only(extra, kNodeName), .pod = only(extra, kPodName)};

@@ -38,16 +38,16 @@ struct ReviewedToken {
 [[nodiscard]] Result<ReviewedToken, Problem> read_token_review(std::string_view json,
                                                                const std::string& space);
 
-/// Where node agents get their certificates: calls of proto::kNodeEnrollMethod, from whoever shows
-/// the token of the node agents' service account. The API server says whose it is and which node
-/// its bearer runs on. Belongs to one thread.
+/// Where node agents get their certificates: calls of proto::kNodeEnrollMethod, from callers that
+/// show the token of the node agents' service account. The API server says whose it is and which
+/// node its bearer runs on. Belongs to one thread.
 class Enrolment {
  public:
   /// Calls at a time, and how long each may take.
   static constexpr std::size_t kCallsMax = 256;
   static constexpr std::chrono::seconds kCallLimit{15};
 
-  /// Questions to the API server a second, and at once after a rest: whoever reaches the door may
+  /// Questions to the API server a second, and at once after a rest: any caller of the door may
   /// ask, and must not use up what writes to the API server need.
   static constexpr double kPerSecond = 5;
   static constexpr double kBurst = 20;

@@ -48,7 +48,7 @@ void PlainActivators::ask(const std::string& ip, std::function<void(bool)> answe
                        [this](const kube::Answer& pods) { have(pods); });
 }
 
-// Without an answer nobody is let in, and the next who comes asks again.
+// Without an answer no peer is let in, and the next one asks again.
 void PlainActivators::have(const kube::Answer& pods) {
   asking_ = false;
   if (pods) {

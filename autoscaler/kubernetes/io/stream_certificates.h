@@ -47,7 +47,7 @@ class StreamCertificates {
   [[nodiscard]] const certificates::Keeper& keeper() const { return keeper_; }
 
   /// A certificate for an agent of that node. A problem: there is no CA to sign with, or a new one
-  /// is on its way to whoever must trust it.
+  /// is on its way to the programs that must trust it.
   [[nodiscard]] Result<certificates::Signed, Problem> sign_agent(
       const std::string& node, const std::string& public_key) const;
 
