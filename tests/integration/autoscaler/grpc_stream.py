@@ -11,14 +11,20 @@ import h2.events
 
 from wire import PATIENCE, Deadline, connect
 
+TLS_READ_SECONDS = 1
+
 
 class GrpcStream:
-    """One call, open both ways; messages go to `hear(bytes)` as somebody reads. Usable from several threads."""
+    """One call, open both ways; messages go to `hear(bytes)` as they are read. Usable from several threads.
 
-    def __init__(self, address, method, tls=None):
+    `context`: an ssl.SSLContext, for TLS; the name that it asks for is `server`.
+    """
+
+    def __init__(self, address, method, context=None, server='autoscaler'):
         self.sock = connect(address)
-        if tls is not None:  # an ssl.SSLContext
-            self.sock = tls.wrap_socket(self.sock, server_hostname='autoscaler')
+        if context:
+            self.sock = context.wrap_socket(self.sock, server_hostname=server)
+            self.sock.settimeout(TLS_READ_SECONDS)
         self.lock = threading.Lock()
         self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
         self.h2.initiate_connection()
@@ -57,7 +63,10 @@ class GrpcStream:
         with self.lock:
             if not self.readable(0):
                 return True
-            part = self.sock.recv(65536)
+            try:
+                part = self.sock.recv(65536)
+            except TimeoutError:  # TLS had something to say, and it was no data
+                return True
             for event in self.h2.receive_data(part):
                 self.take(event)
             self.flush()
