@@ -32,6 +32,9 @@ REFUSED = {
     'no namespace of Knative': ('knative.enabled=true,knative.namespace=null', "missing property 'namespace'"),
     'a relay at port 0': ('knative.enabled=true,knative.statsRelay=host:0', '/knative/statsRelay'),
     'a relay above all ports': ('knative.enabled=true,knative.statsRelay=host:65536', '/knative/statsRelay'),
+    'an API server without a port': ('networkPolicy.egress.apiServerPorts=null', 'apiServerPorts'),
+    'an API server at port 0': ('networkPolicy.egress.apiServerPorts={0}', '/networkPolicy/egress/apiServerPorts/0'),
+    'a namespace in capitals': ('networkPolicy.sidecars.namespaces={Shop}', '/networkPolicy/sidecars/namespaces/0'),
     'a relay without a port': ('knative.enabled=true,knative.statsRelay=host', '/knative/statsRelay'),
 }
 
@@ -64,6 +67,11 @@ RENDERED = {
     'a shadow': ('knative.enabled=true,knative.shadow=true', (), '- name: SLUICE_SHADOW\n              value: "true"'),
     "activators in Knative's namespace": (
         'knative.enabled=true,knative.activators=true', (), 'name: sluice-activator\n  namespace: knative-serving\n'),
+    'another port of the API server': (
+        'networkPolicy.egress.apiServerPorts={7443}', (), '- {port: 7443, protocol: TCP}\n'),
+    'more ways out': ('networkPolicy.egress.also[0].ports[0].port=4317', (), '    - ports:\n      - port: 4317\n'),
+    'policies for sidecars': (
+        'networkPolicy.sidecars.namespaces={shop}', (), 'name: sluice-sidecars\n  namespace: shop\n'),
     'a webhook that fails closed': ('injection.failurePolicy=Fail', (), 'failurePolicy: Fail\n'),
 }
 
@@ -74,6 +82,8 @@ ABSENT = {
     'webhooks without an injector': ('injection.enabled=false', 'WebhookConfiguration'),
     'rights of an injector that is not there': ('injection.enabled=false', 'injector-certificates'),
     'policies that were switched off': ('networkPolicy.enabled=false', 'kind: NetworkPolicy\n'),
+    'bounds that were switched off': ('networkPolicy.egress.enabled=false', 'Egress'),
+    'policies in namespaces of others': ('', 'sluice-sidecars'),
     'a view of Knative that nobody asked for': ('', 'serving.knative.dev'),
     'rights on Knative that nobody asked for': ('', 'internal.knative.dev'),
     'a name that nobody asks for': ('knative.enabled=true,knative.statsRelay=a:1', 'knative-autoscaler'),
