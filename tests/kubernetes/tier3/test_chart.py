@@ -4,6 +4,7 @@ import threading
 
 from wire import eventually, fetch
 
+from lab.chart import NAMESPACE
 from lab.installed import LONG, InstalledCase
 
 COLUMNS = 'NAME READY WANT ACTUAL MIN MAX TARGET REASON AGE'.split()
@@ -86,3 +87,23 @@ class Sleepers(InstalledCase):
 
         eventually(lambda: self.api.get(self.place.path('services', 'web'))['spec'].get('selector') == before,
                    'it has its selector again')
+
+
+class Rights(InstalledCase):
+    def test_the_programs_ask_for_nothing_that_their_accounts_may_not(self):
+        self.workload('web')
+        self.scale('web')
+        self.wait_routed('web')
+        before = self.forbidden()
+
+        self.lab.kubectl('-n', NAMESPACE, 'rollout', 'restart', 'deployment')
+        self.chart.wait_ready()
+        self.assertEqual(self.ask('web').status, 200)
+
+        self.assertEqual(self.forbidden(), before)
+
+    def forbidden(self):
+        """Series of the API server for requests that were refused for want of a right."""
+        _, _, said = self.api.ask('GET', '/metrics', Accept='text/plain')
+        return [line for line in said.decode().splitlines()
+                if line.startswith('apiserver_request_total{') and 'code="403"' in line]
