@@ -97,11 +97,22 @@ class Chart(unittest.TestCase):
             self.assertNotIn('*', rule, template)
             self.assertNotRegex(rule, r'escalate|bind|impersonate|nodes|pods/exec', template)
 
-    def test_secrets_are_read_by_one_name_only(self):
+    def test_secrets_are_read_by_name_only(self):
+        seen = set()
         for template, _, rule in rules():
             if 'secrets' in rule and 'verbs: [create]' not in rule:
-                self.assertIn('resourceNames: [injector-certificates]', rule)
-                self.assertEqual(template, 'rbac-injector.yaml')
+                seen.add((template, re.search(r'resourceNames: \[(.*)\]', rule).group(1)))
+        self.assertEqual(seen, {('rbac-injector.yaml', 'injector-certificates'),
+                                ('rbac-autoscaler.yaml', 'sluice-tls, sluice-activator-tls')})
+
+    def test_streams_are_mutual_tls(self):
+        for profile in PROFILES:
+            deployments = objects(profile, 'Deployment')
+            for name in ('activator', 'autoscaler'):
+                self.assertRegex(deployments[name], r'name: SLUICE_TLS_DIR\n\s+value: /etc/sluice/tls\n', profile)
+            # A selector cannot be changed: the label stands in the template only, once.
+            self.assertEqual(deployments['activator'].count('sluice.dev/stream-tls: mutual'), 1, profile)
+            self.assertNotIn('sluice.dev/stream-tls', deployments['autoscaler'], profile)
 
     def test_leases_are_those_of_the_buckets(self):
         for profile in PROFILES:

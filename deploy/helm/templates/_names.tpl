@@ -64,6 +64,21 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 autoscaler.{{ include "sluice.namespace" . }}.svc.{{ .Values.clusterDomain }}:8081
 {{- end }}
 
+{{/* Where the pods of our programs find the certificates of their streams. */}}
+{{- define "sluice.tlsDirectory" -}}/etc/sluice/tls{{- end }}
+
+{{/* Where the certificates of the streams come from: `made` by the autoscaler, `given` by the user, or `none`. */}}
+{{- define "sluice.certificates" -}}
+{{- $tls := .Values.tls -}}
+{{- if and (or $tls.secret $tls.activatorSecret) (not $tls.enabled) -}}
+{{- fail "tls.secret and tls.activatorSecret need tls.enabled=true" -}}
+{{- end -}}
+{{- if ne (empty $tls.secret) (empty $tls.activatorSecret) -}}
+{{- fail "tls.secret and tls.activatorSecret go together: the autoscaler's certificate and the activators'" -}}
+{{- end -}}
+{{- if not $tls.enabled -}}none{{- else if $tls.secret -}}given{{- else -}}made{{- end -}}
+{{- end }}
+
 {{/* Namespace and labels of what the Prometheus operator reads; `labels` are those that choose it. */}}
 {{- define "sluice.monitorMetadata" -}}
 namespace: {{ include "sluice.namespace" .root }}

@@ -1,9 +1,13 @@
-{{/* The parts that the pods of all our programs share. Each takes {root, component, values}. */}}
+{{/* The parts that the pods of all our programs share. Each takes {root, component, values}, podMetadata also
+     podLabels. */}}
 
 {{- define "sluice.podMetadata" -}}
 labels:
   {{- include "sluice.labels" . | nindent 2 }}
   sluice.dev/inject: "false"
+{{- with .podLabels }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- with .values.podAnnotations }}
 annotations:
   {{- toYaml . | nindent 2 }}
