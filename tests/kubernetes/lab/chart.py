@@ -19,11 +19,14 @@ from lab.objects import addresses
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 CHART = ROOT / 'deploy' / 'helm'
+# The chart of the release before, without its dashboards: its streams were plain text.
+CHART_BEFORE = ROOT / 'tests' / 'kubernetes' / 'charts' / 'sluice-plain-text.tgz'
 BUILD = ROOT / 'deploy' / 'images'
-PROGRAMS = ('activator', 'autoscaler', 'injector', 'queue-proxy')
+PROGRAMS = ('activator', 'autoscaler', 'injector', 'node-agent', 'queue-proxy')
 RELEASE = 'sluice'
 NAMESPACE = 'sluice-system'
 DEPLOYMENTS = f'/apis/apps/v1/namespaces/{NAMESPACE}/deployments'
+DAEMONS = f'/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets'
 PODS = f'/api/v1/namespaces/{NAMESPACE}/pods'
 SLICES = f'/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices'
 SCALERS = '/apis/autoscaling.sluice.dev/v1alpha1/requestscalers'
@@ -46,12 +49,13 @@ def merged(low, high):
 
 
 @functools.cache
-def image(program):
-    """The archive of a program's image; an older one of the same program is forgotten."""
+def image(program, tag=''):
+    """The archive of a program's image, tagged as the chart asks for it or with `tag`; an older one of the same
+    program is forgotten."""
     digest = hashlib.sha256(program.read_bytes())
     for name in ('build', 'oci.py'):
         digest.update((BUILD / name).read_bytes())
-    folder = toolbox.cache().parent / 'k8s-images' / program.name
+    folder = toolbox.cache().parent / 'k8s-images' / f'{program.name}{tag}'
     place = folder / digest.hexdigest()[:16]
     made = place / f'{program.name}.tar'
     if made.exists():
@@ -61,7 +65,8 @@ def image(program):
         old.unlink()
     unfinished = folder / f'unfinished-{os.getpid()}'
     done = subprocess.run([sys.executable, '-B', str(BUILD / 'build'), str(unfinished), '--bin', str(program.parent),
-                           program.name], capture_output=True, text=True, timeout=IMAGE_SECONDS, check=False)
+                           *(['--tag', tag] if tag else []), program.name],
+                          capture_output=True, text=True, timeout=IMAGE_SECONDS, check=False)
     if done.returncode != 0:
         raise AssertionError(f'no image of {program.name}: {done.stderr}')
     place.mkdir(exist_ok=True)
@@ -76,23 +81,25 @@ class Chart:
     def __init__(self, lab):
         self.lab = lab
         self.api = lab.api
-        self.values = None  # of the release that is installed
+        self.source = None  # the chart of the release that is installed
+        self.values = None  # and what it was given
 
     @functools.cache
-    def import_images(self):
+    def import_images(self, folder=None, tag=''):
+        """Those of the build under test, or of other programs under a tag."""
         for name in PROGRAMS:
-            node.import_images(self.lab.folder / 'cri', image(pathlib.Path(self.lab.bin, name)))
+            node.import_images(self.lab.folder / 'cri', image(pathlib.Path(folder or self.lab.bin, name), tag))
 
-    def ensure(self, **values):
-        """Installed with FAST and these, all programs Ready; again only if it is not so already."""
+    def ensure(self, source=CHART, **values):
+        """Installed from `source` with FAST and these, all programs Ready; again only if it is not so already."""
         wanted = merged({'profile': 'small', **FAST}, values)
-        if self.values != wanted:
+        if (self.source, self.values) != (source, wanted):
             self.import_images()
             path = self.lab.folder / 'values.json'
             path.write_text(json.dumps(wanted), encoding='ascii')
             self.values = None
-            self.helm('upgrade', '--install', RELEASE, str(CHART), '--reset-values', '--values', str(path))
-            self.values = wanted
+            self.helm('upgrade', '--install', RELEASE, str(source), '--reset-values', '--values', str(path))
+            self.source, self.values = source, wanted
         self.wait_ready()
 
     def helm(self, *words):
@@ -109,10 +116,19 @@ class Chart:
 
     def ready(self):
         """All replicas, of the newest kind, in their Services, and none of the older kind left."""
-        found = self.api.items(DEPLOYMENTS)
+        found, daemons = self.api.items(DEPLOYMENTS), self.api.items(DAEMONS)
         pods = self.api.items(PODS)
         wanted = sum(one['spec']['replicas'] for one in found)
-        return found and len(pods) == wanted and all(self.settled(one, pods) for one in found)
+        wanted += sum(one['status'].get('desiredNumberScheduled', 0) for one in daemons)
+        return (found and len(pods) == wanted and all(self.settled(one, pods) for one in found)
+                and all(self.runs_everywhere(one) for one in daemons))
+
+    @staticmethod
+    def runs_everywhere(daemon):
+        status = daemon['status']
+        return (status.get('observedGeneration') == daemon['metadata']['generation']
+                and status.get('numberReady', 0) == status.get('updatedNumberScheduled', 0)
+                == status.get('desiredNumberScheduled', 0) > 0)
 
     def settled(self, found, pods):
         status, count, name = found['status'], found['spec']['replicas'], found['metadata']['name']

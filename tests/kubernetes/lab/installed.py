@@ -5,6 +5,7 @@ import json
 
 from wire import connect, eventually, fetch
 
+from lab.chart import CHART
 from lab.objects import addresses, container, deployment, environment
 from lab.scalers import ScalerCase
 
@@ -26,13 +27,15 @@ def listens(address):
 
 
 class InstalledCase(ScalerCase):
-    """`self.place` is a namespace with the label, `self.chart` what is installed: VALUES over the fast ones."""
+    """`self.place` is a namespace with the label, `self.chart` what is installed from SOURCE: VALUES over the fast
+    ones."""
 
+    SOURCE = CHART
     VALUES = {}
 
     def setUp(self):
         self.chart = self.lab.chart
-        self.chart.ensure(**self.VALUES)
+        self.chart.ensure(self.SOURCE, **self.VALUES)
         super().setUp()
         self.api.patch(f'/api/v1/namespaces/{self.place.name}', {'metadata': {'labels': INJECT}})
         self.addCleanup(self.forget_scalers)

@@ -127,8 +127,8 @@ def kube_proxy(tools, folder, kubeconfig):
                   answers(f'http://127.0.0.1:{PROXY_HEALTH}/livez'))
 
 
-def kill_pod(uid):
-    """SIGKILL to every process of a pod, as when its machine fails; none of them learns of it before.
+def processes(uid):
+    """Ids of the processes of a pod.
 
     Containers may end by themselves meanwhile, and their groups with them: os.walk() passes those over.
     """
@@ -137,9 +137,19 @@ def kill_pod(uid):
         if f'/pod{uid}' not in folder:
             continue
         with contextlib.suppress(FileNotFoundError):
-            for pid in pathlib.Path(folder, 'cgroup.procs').read_text(encoding='ascii').split():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(pid), signal.SIGKILL)
+            yield from map(int, pathlib.Path(folder, 'cgroup.procs').read_text(encoding='ascii').split())
+
+
+def kill_pod(uid):
+    """SIGKILL to every process of a pod, as when its machine fails; none of them learns of it before."""
+    for pid in processes(uid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def network_of(uid):
+    """The file of a pod's network namespace: for in_network()."""
+    return f'/proc/{next(processes(uid))}/ns/net'
 
 
 def reason_against():

@@ -88,13 +88,14 @@ def set_namespace(descriptor):
 
 
 @contextlib.contextmanager
-def in_network():
-    """This thread, and all that it starts, is inside the namespace meanwhile.
+def in_network(file=NETWORK_FILE):
+    """This thread, and all that it starts, is inside the network namespace of `file` meanwhile: the
+    laboratory's, or that of a pod. Sockets stay where they were made.
 
     Not `ip netns exec`: that mounts another /sys, in which a kubelet finds no control groups.
     """
     back = os.open('/proc/self/ns/net', os.O_RDONLY)
-    there = os.open(NETWORK_FILE, os.O_RDONLY)
+    there = os.open(file, os.O_RDONLY)
     try:
         set_namespace(there)
         yield
