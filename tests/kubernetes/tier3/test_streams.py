@@ -217,6 +217,19 @@ class Rotations(StreamCase):
             self.asleep(name)
             self.assertEqual(self.ask(name).status, 200)
 
+    def test_nothing_of_a_ca_that_was_deleted_is_trusted_once_the_programs_have_begun_again(self):
+        before = self.secret(SECRET)['ca.crt']
+
+        self.lab.kubectl('-n', NAMESPACE, 'delete', 'secret', SECRET, ACTIVATOR_SECRET)
+        eventually(lambda: self.api.find(f'{SECRETS}/{ACTIVATOR_SECRET}'), 'they are made again', LONG)
+        self.lab.kubectl('-n', NAMESPACE, 'rollout', 'restart', 'deployment/autoscaler', 'deployment/activator')
+        self.chart.wait_ready()
+
+        eventually(lambda: self.activators() == 2, 'both activators are heard', LONG)
+        for name in (SECRET, ACTIVATOR_SECRET):
+            self.assertNotIn(before.strip(), self.secret(name)['ca.crt'])
+            self.assertFalse(signed_by(self.secret(name)['tls.crt'], before))
+
     def trusted(self, *authorities):
         """By activators and by node agents."""
         bundles = (self.secret(ACTIVATOR_SECRET)['ca.crt'], self.api.get(BUNDLE)['data']['ca.crt'].encode())
