@@ -24,8 +24,8 @@ def state_of(data):
 class FakeActivator(GrpcStream):
     """Says hello when it is made; states are kept in `states` by revision as they arrive."""
 
-    def __init__(self, address, name='activator-1', waiting=(), protocol=1, **tls):
-        super().__init__(address, METHOD, **tls)
+    def __init__(self, address, name='activator-1', waiting=(), protocol=1, tls=None):
+        super().__init__(address, METHOD, tls)
         self.states = {}
         self.gone = []
         self.welcome = None

@@ -71,7 +71,7 @@ class FakeApi:
 
     def __init__(self):
         self.lock = threading.Lock()
-        self.objects = {}
+        self.objects = {'/apis': {'kind': 'APIGroupList', 'groups': []}}
         self.tokens = {}
         self.activators = []  # (ip, labels) of pods
         self.version = 1

@@ -17,13 +17,13 @@ TLS_READ_SECONDS = 1
 class GrpcStream:
     """One call, open both ways; messages go to `hear(bytes)` as they are read. Usable from several threads.
 
-    `context`: an ssl.SSLContext, for TLS; the name that it asks for is `server`.
+    `tls`: an ssl.SSLContext.
     """
 
-    def __init__(self, address, method, context=None, server='autoscaler'):
+    def __init__(self, address, method, tls=None):
         self.sock = connect(address)
-        if context:
-            self.sock = context.wrap_socket(self.sock, server_hostname=server)
+        if tls is not None:
+            self.sock = tls.wrap_socket(self.sock, server_hostname='autoscaler')
             self.sock.settimeout(TLS_READ_SECONDS)
         self.lock = threading.Lock()
         self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))

@@ -15,8 +15,8 @@ HIGH = 2
 class FakeAgent(GrpcStream):
     """An agent of one node; acks are kept by sequence."""
 
-    def __init__(self, address, node='n1', **tls):
-        super().__init__(address, METHOD, **tls)
+    def __init__(self, address, node='n1', tls=None):
+        super().__init__(address, METHOD, tls)
         self.node = node
         self.sequence = 0
         self.acks = {}
