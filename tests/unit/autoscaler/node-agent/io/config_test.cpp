@@ -139,6 +139,19 @@ TEST(AgentConfig, WrongVariablesAreRefusedAsSettings) {
   EXPECT_TRUE(refusal({}, {{"SLUICE_LOG_LEVEL", "loud"}}).starts_with("78 "));
 }
 
+TEST(AgentConfig, ATokenAListOfCasAndADirectoryForBothBelongTogether) {
+  const Variables whole{
+      {"SLUICE_TOKEN_FILE", "/t"}, {"SLUICE_CA_FILE", "/c"}, {"SLUICE_TLS_DIR", "/d"}};
+  EXPECT_EQ(read({}, whole)->token_file, "/t");
+  for (const char* missing : {"SLUICE_TOKEN_FILE", "SLUICE_CA_FILE", "SLUICE_TLS_DIR"}) {
+    Variables rest = whole;
+    rest.erase(missing);
+    EXPECT_EQ(refusal({}, rest).rfind("78 ", 0), 0U) << missing;
+    EXPECT_NE(refusal({}, rest).find("belong together"), std::string::npos) << missing;
+  }
+  EXPECT_EQ(read({}, {{"SLUICE_TLS_DIR", "/d"}})->tls_dir, "/d");
+}
+
 TEST(AgentConfig, VerbsAndTheirFlagsAreRead) {
   EXPECT_EQ(read({"status", "--json", "--state-dir", "/x"})->task, Task::status);
   EXPECT_TRUE(read({"status", "--json"})->json);
