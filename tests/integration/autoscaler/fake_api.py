@@ -1,4 +1,4 @@
-"""As much of an API server as the streams' certificates need: objects by path, and nothing to watch."""
+"""As much of an API server as the streams' certificates need: objects by path, watches that tell no news."""
 
 import base64
 import http.server
@@ -20,7 +20,7 @@ class Answering(http.server.BaseHTTPRequestHandler):
         split = urllib.parse.urlsplit(self.path)
         asked = urllib.parse.parse_qs(split.query)
         if 'watch' in asked:
-            return self.watch()
+            return self.watch(split.path)
         api = self.server.api
         if split.path.endswith('/pods'):
             return self.answer(200, {'kind': 'PodList', 'items': api.pods_chosen(asked)})
@@ -28,13 +28,15 @@ class Answering(http.server.BaseHTTPRequestHandler):
             found = api.objects.get(split.path)
         return self.answer(200, found) if found else self.answer(404, {})
 
-    def watch(self):
+    def watch(self, path):
         self.send_response(200)
         self.send_header('Content-Type', 'application/json')
         self.send_header('Transfer-Encoding', 'chunked')
         self.end_headers()
-        line = json.dumps(BOOKMARK) + '\n'
-        self.wfile.write(f'{len(line):x}\r\n{line}\r\n'.encode())
+        there = [{'type': 'ADDED', 'object': each} for each in self.server.api.watched.get(path, [])]
+        for event in [*there, BOOKMARK]:
+            line = json.dumps(event) + '\n'
+            self.wfile.write(f'{len(line):x}\r\n{line}\r\n'.encode())
         self.server.ended.wait()
 
     def do_POST(self):
@@ -72,6 +74,7 @@ class FakeApi:
     def __init__(self):
         self.lock = threading.Lock()
         self.objects = {'/apis': {'kind': 'APIGroupList', 'groups': []}}
+        self.watched = {}  # what a watch of a path begins with
         self.tokens = {}
         self.activators = []  # (ip, labels) of pods
         self.version = 1

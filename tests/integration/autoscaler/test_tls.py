@@ -8,8 +8,9 @@ import tempfile
 
 from engine import BIN
 from program import Program
-from protowire import fields, parse
-from wire import connect, eventually
+from protowire import fields, parse, wire_stat, wire_stats
+from queue_proxy.websocket import BINARY, frame, handshake
+from wire import Reader, connect, eventually
 
 from .case import LOOPBACK, Autoscaler, AutoscalerTest
 from .fake_activator import METHOD as ACTIVATOR_STREAM
@@ -224,13 +225,13 @@ class Cluster(TlsTest):
         self.dir = self.folder / 'tls'
         self.dir.mkdir()
 
-    def cluster(self):
+    def cluster(self, stats=''):
         doors = {name: address for name, address in LOOPBACK.items() if name != 'SLUICE_STATS_ADDRESS'}
         running = Autoscaler(self.platform, **{
             **doors, 'SLUICE_PLATFORM': 'kubernetes', 'SLUICE_KUBECONFIG': self.api.kubeconfig,
             'POD_NAME': 'autoscaler-1', 'POD_IP': '127.0.0.1', 'SYSTEM_NAMESPACE': 'system',
             'SLUICE_TLS_SECRET': 'sluice-tls', 'SLUICE_TLS_DIR': str(self.dir),
-            'SLUICE_STATS_ADDRESS': ''})
+            'SLUICE_STATS_ADDRESS': stats})
         return self.kept(running)
 
     def bundle(self):
@@ -264,6 +265,22 @@ class Cluster(TlsTest):
 
     def test_the_websocket_is_not_there_without_knative(self):
         self.assertEqual(sorted(self.cluster().addresses), ['api', 'grpc', 'metrics'])
+
+    def test_forged_stats_on_the_websocket_concern_no_request_scaler(self):
+        self.api.watched['/apis/autoscaling.sluice.dev/v1alpha1/requestscalers'] = [{
+            'metadata': {'name': 'app', 'namespace': 'default', 'uid': '1', 'resourceVersion': '1'},
+            'spec': {'targetRef': {'apiVersion': 'apps/v1', 'kind': 'Deployment', 'name': 'app'}}}]
+        running = self.cluster(stats='127.0.0.1:0')
+        door = self.kept(connect(running.addresses['stats']))
+        door.sendall(handshake('/'))
+        self.assertEqual(Reader(door).answer().status, 101)
+        for _ in range(5):
+            door.sendall(frame(BINARY, wire_stats(wire_stat('app', 1000, 1000))))
+        page = eventually(lambda: (text := running.health('/metrics').body.decode()) and
+                          'refused_total{reason="stat_of_request_scaler"} 5' in text and text, 'five refusals')
+        for line in page.splitlines():
+            if line.startswith('sluice_autoscaler_stats_total'):
+                self.assertEqual(line.rsplit(' ', 1)[1], '0', line)
 
     def test_an_activator_comes_by_the_certificate_made_for_it(self):
         running = self.cluster()
