@@ -28,18 +28,24 @@ FrontSpec front_spec(const Config& config) {
   spec.queues = config.queues;
   spec.pods.idle_max = config.idle_connections_per_pod;
   spec.idle_max = config.idle_connections;
-  spec.pods.head_bytes_max = config.limits.head_bytes_max;
+  spec.pods.head_bytes_max = std::max(spec.pods.head_bytes_max, config.limits.head_bytes_max);
   spec.pods.fields_max = config.limits.fields_max;
   spec.pod_addressability = config.pod_addressability;
   return spec;
 }
 
-// Those who wait take a descriptor each, those on a pod a second one: a quarter is kept for them.
+// Those who wait take a descriptor each, those on a pod a second one.
 Config within_open_files(Config config) {
-  const std::uint64_t open = net::raise_open_files().now;
-  config.limits.connections_max = std::min<std::size_t>(config.limits.connections_max,
-                                                        std::max<std::uint64_t>(64, open / 4 * 3));
+  std::size_t& connections = config.limits.connections_max;
+  connections = net::connections_within(net::raise_open_files().now, connections);
+  config.queues = within_connections(config.queues, static_cast<std::int64_t>(connections));
   return config;
+}
+
+// There may be many doors, and each reads heads of its own.
+net::ServerLimits door_limits(net::ServerLimits limits) {
+  limits.open_heads_bytes_max = std::max(limits.head_bytes_max, limits.open_heads_bytes_max / 8);
+  return limits;
 }
 
 FrontGrant grant_of(const proto::RevisionState& state) {
@@ -100,7 +106,7 @@ App::App(Config config)
              .foresees = !config_.autoscalers.empty()}},
       doors_{io_,    clock_,
              front_, [this](const RevisionId& id) { return book_.find(id); },
-             log_,   {.host = config_.http.host, .limits = config_.limits}},
+             log_,   {.host = config_.http.host, .limits = door_limits(config_.limits)}},
       status_{[this](std::string& out) { write_metrics(out); }, [this] { return checks(); }},
       serving_tls_{config_.certs_dir, config_.tls_settings, log_},
       serving_{io_, clock_, front_, config_.limits},

@@ -13,6 +13,7 @@ using settings::EnvReader;
 using Need = EnvReader::Need;
 
 constexpr Duration kDayLong = std::chrono::hours{24};
+constexpr std::size_t kHeaderBytes = 64 * 1024;
 constexpr Duration kHeaderTimeoutLeast = std::chrono::milliseconds{10};
 constexpr Duration kHeaderTimeoutMost = std::chrono::hours{1};
 constexpr Duration kProbeLeast = std::chrono::milliseconds{1};
@@ -136,9 +137,14 @@ void read_queues(EnvReader& reader, Config& config) {
   config.cold_start_header = reader.boolean_or("SLUICE_COLD_START_HEADER", false);
 }
 
-void read_limits(EnvReader& reader, net::ServerLimits& limits) {
-  limits.head_bytes_max =
-      reader.size_or("SLUICE_MAX_HEADER_BYTES", limits.head_bytes_max, {1024, 16 << 20});
+void read_limits(EnvReader& reader, const QueueBudgetSpec& queues, net::ServerLimits& limits) {
+  limits.head_bytes_max = reader.size_or("SLUICE_MAX_HEADER_BYTES", kHeaderBytes, {1024, 16 << 20});
+  const std::size_t heads =
+      std::max(static_cast<std::size_t>(queues.bytes_max) / 8, limits.head_bytes_max);
+  limits.open_heads_bytes_max = reader.size_or(
+      "SLUICE_HEADER_MEMORY", heads, {static_cast<long>(limits.head_bytes_max), 1L << 50});
+  limits.write_timeout =
+      reader.wait_or("SLUICE_WRITE_TIMEOUT", limits.write_timeout, {Duration{0}, kDayLong});
   limits.fields_max = reader.size_or("SLUICE_MAX_HEADERS", limits.fields_max, {16, 65'535});
   // A client that waits for a cold start holds a connection: room for every waiter and more.
   limits.connections_max = reader.size_or("SLUICE_MAX_CONNECTIONS", 65'536, {1, 1'000'000});
@@ -193,7 +199,7 @@ Result<Config, Problem> read_config(const settings::Environment& environment,
   read_mesh(reader, config);
   read_contract(reader, config);
   read_queues(reader, config);
-  read_limits(reader, config.limits);
+  read_limits(reader, config.queues, config.limits);
   config.log_least = settings::read_log_level(reader);
   config.observability = settings::read_observability(
       reader, config.platform_path.empty() ? ":9090" : "127.0.0.1:9090");

@@ -13,12 +13,12 @@ sluice_library(net
     net/fetch.cpp net/ready_line.cpp net/exchange_timers.cpp net/h1_exchange.cpp net/h1_relay.cpp net/h1_upload.cpp
     net/h1_timing.cpp net/h1_tunnel.cpp net/h1_switch.cpp
     net/h1_leg.cpp net/h2_inbound.cpp net/h2_memory.cpp net/h2_past_streams.cpp net/h2_session.cpp net/h2_link.cpp net/h2_upstream.cpp net/h2_stream.cpp net/h2_ending.cpp net/h2_connection.cpp net/h2_timing.cpp
-    net/proxy_server.cpp
+    net/proxy_server.cpp net/open_heads.cpp net/page_return.cpp
     net/tls_handshake.cpp
   HEADERS net/address.h net/socket.h net/peer_socket.h net/listener.h net/hangup_watch.h net/upstream_pool.h net/upstream_attempt.h net/pool_probe.h net/open_files.h
     net/byte_buffer.h net/body_queue.h net/dial_pace.h net/dial_plan.h net/fetch.h net/ready_line.h net/connection.h net/exchange.h
     net/exchange_timers.h net/h1_exchange.h net/h1_leg.h net/h2_frame_walk.h net/h2_memory.h net/h2_past_streams.h net/h2_session.h net/h2_link.h
-    net/h2_upstream.h net/h2_stream.h net/h2_connection.h net/proxy_server.h net/side_limits.h net/stream.h
+    net/h2_upstream.h net/h2_stream.h net/h2_connection.h net/proxy_server.h net/open_heads.h net/page_return.h net/side_limits.h net/stream.h
     net/tls.h net/tls_handshake.h
   DEPS sluice::h1_codec sluice::clock Boost::headers Threads::Threads PRIVATE_DEPS sluice::nghttp2)
 # Generated code is kept apart from our warnings and behind stat_codec's twin of the message.

@@ -1,6 +1,7 @@
 #include "queue-proxy/app.h"
 
 #include "common/net/fetch.h"
+#include "common/net/open_files.h"
 #include "common/net/ready_line.h"
 #include "common/net/side_limits.h"
 
@@ -18,12 +19,15 @@ net::ServerLimits serving_limits(const Config& config) {
   net::ServerLimits limits;
   limits.head_bytes_max = config.limits.head_bytes_max;
   limits.fields_max = config.limits.fields_max;
-  limits.connections_max = config.limits.connections_max;
+  limits.open_heads_bytes_max = config.limits.header_memory;
+  limits.connections_max =
+      net::connections_within(net::raise_open_files().now, config.limits.connections_max);
   limits.upgrade_body_max = config.limits.upgrade_body_max;
   limits.streams_max = static_cast<std::uint32_t>(config.limits.streams_max);
   limits.control_frames_max = static_cast<std::uint32_t>(config.limits.control_frames_max);
   limits.head_timeout = config.limits.header_timeout;
   limits.body_timeout = config.limits.body_timeout;
+  limits.write_timeout = config.limits.write_timeout;
   return limits;
 }
 

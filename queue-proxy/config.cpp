@@ -164,6 +164,9 @@ void read_limits(EnvReader& reader, Config& config) {
   InputLimits& limits = config.limits;
   limits.head_bytes_max =
       reader.size_or("SLUICE_MAX_HEADER_BYTES", limits.head_bytes_max, {1024, 16 << 20});
+  limits.header_memory =
+      reader.size_or("SLUICE_HEADER_MEMORY", std::max(limits.header_memory, limits.head_bytes_max),
+                     {static_cast<long>(limits.head_bytes_max), 1L << 50});
   limits.fields_max = reader.size_or("SLUICE_MAX_HEADERS", limits.fields_max, {16, 65'535});
   limits.connections_max =
       reader.size_or("SLUICE_MAX_CONNECTIONS", limits.connections_max, {1, 1'000'000});
@@ -176,6 +179,8 @@ void read_limits(EnvReader& reader, Config& config) {
                                          {kHeaderTimeoutLeast, kHeaderTimeoutMost});
   limits.body_timeout =
       reader.wait_or("SLUICE_BODY_TIMEOUT", limits.body_timeout, {Duration{0}, kDayLong});
+  limits.write_timeout =
+      reader.wait_or("SLUICE_WRITE_TIMEOUT", limits.write_timeout, {Duration{0}, kDayLong});
 }
 
 // One thread serves: breaker and statistics are exact because they have one home.

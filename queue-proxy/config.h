@@ -29,7 +29,12 @@ struct InputLimits {
   /// of many tiny fields from costing more memory than its bytes.
   std::size_t fields_max = 1000;
 
-  /// SLUICE_MAX_CONNECTIONS, 1 to 1000000: beyond it accepting pauses.
+  /// SLUICE_HEADER_MEMORY, SLUICE_MAX_HEADER_BYTES to 1 PiB: header blocks that are being read, of
+  /// all connections, beyond the first 4 KiB of each. The one that began first gives way: 503.
+  std::size_t header_memory = 64 << 20;
+
+  /// SLUICE_MAX_CONNECTIONS, 1 to 1000000: beyond it accepting pauses. Three quarters of the files
+  /// that the process may open, if that is less.
   std::size_t connections_max = 16'384;
 
   /// SLUICE_MAX_STREAMS, 1 to 10000: HTTP/2 streams open at once on one connection.
@@ -51,6 +56,11 @@ struct InputLimits {
   /// fed by a camera) may rightly be silent for minutes, and the revision's own timeout bounds
   /// every request already.
   Duration body_timeout{0};
+
+  /// SLUICE_WRITE_TIMEOUT, up to 24 h: the longest time in which the client takes none of a
+  /// response that waits for it, a closed window of HTTP/2 included. The request ends then. 0 =
+  /// off.
+  Duration write_timeout = std::chrono::seconds{60};
 };
 
 /// Settings of the sidecar (queue-proxy.md 3 and 15).

@@ -6,7 +6,8 @@ if(TARGET activator AND TARGET queue-proxy)
   if(NOT SLUICE_DEBIAN_PYTHON)
     set(SLUICE_DEBIAN_PYTHON ${Python3_EXECUTABLE})
   endif()
-  foreach(theme balancing contracts drain grants holding ignore probes protocols replicas resolution retry settings stats table tls)
+  foreach(theme balancing contracts drain grants holding ignore overload probes protocols replicas resolution retry settings
+      stats table tls)
     add_test(NAME integration_activator_${theme}
       COMMAND ${SLUICE_DEBIAN_PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/integration/run.py
               ${CMAKE_BINARY_DIR}/bin activator.${theme})

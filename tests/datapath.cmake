@@ -7,6 +7,7 @@ sluice_test(exchange_test LABEL unit
           ${net_tests}/h2_client_test.cpp ${net_tests}/h2_retry_test.cpp ${net_tests}/byte_buffer_test.cpp
           ${net_tests}/dial_pace_test.cpp ${net_tests}/exchange_timers_test.cpp
           ${net_tests}/open_files_test.cpp ${net_tests}/peer_socket_test.cpp
+          ${net_tests}/open_heads_test.cpp ${net_tests}/budget_test.cpp
   DEPS sluice::net)
 
 # Counts every allocation of its process, so it is a program of its own, and none for a sanitizer, which

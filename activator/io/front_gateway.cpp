@@ -21,6 +21,10 @@ constexpr std::size_t kRetriesMax = 2;  // activator.md 14.5
 // nobody stays much longer.
 constexpr Duration kTimerFirst = std::chrono::seconds{1};
 
+// A request that takes more is charged for it from its beginning to its end; one that takes less
+// only while it waits.
+constexpr std::size_t kLargeRequest = 32 * 1024;
+
 std::uint64_t cookie_of(net::Exchange& exchange) {
   return reinterpret_cast<std::uint64_t>(&exchange);
 }
@@ -119,6 +123,9 @@ void FrontGateway::enter(net::Exchange& exchange, TimePoint now) {
   State& state = state_of(exchange);
   Revision& revision = *state.revision;
   if (state.ignored && revision.throttler.pods() == 0) return turn_away(exchange);
+  if (const std::size_t bytes = exchange.memory(); bytes > kLargeRequest && !charge(state, bytes)) {
+    return exchange.respond(http::response_for(Error::queue_full));
+  }
   const Entered entered = revision.throttler.enter(
       Arrival{.cookie = cookie_of(exchange),
               .since = exchange.arrived(),
@@ -145,8 +152,14 @@ void FrontGateway::enter(net::Exchange& exchange, TimePoint now) {
 void FrontGateway::queue(net::Exchange& exchange, Ticket ticket, TimePoint now) {
   State& state = state_of(exchange);
   Revision& revision = *state.revision;
-  const auto bytes = static_cast<std::int64_t>(exchange.memory());
-  if (!budget_.take(bytes)) {
+  if (!budget_.wait(revision.share)) {
+    revision.throttler.cancel(ticket);
+    exchange.respond(http::response_for(Error::queue_full));
+    return;
+  }
+  exchange.hold();  // first, since it may give a buffer back
+  if (!charge(state, exchange.memory())) {
+    budget_.leave(revision.share);
     revision.throttler.cancel(ticket);
     exchange.respond(http::response_for(Error::queue_full));
     return;
@@ -154,7 +167,6 @@ void FrontGateway::queue(net::Exchange& exchange, Ticket ticket, TimePoint now) 
   state.queued = true;
   state.queued_at = now;
   state.ticket = ticket;
-  state.budget_bytes = bytes;
   if (state.ignored) {
     state.ignored_at = revision.ignored_waiting.size();
     revision.ignored_waiting.push_back(&exchange);
@@ -162,9 +174,32 @@ void FrontGateway::queue(net::Exchange& exchange, Ticket ticket, TimePoint now) 
   const std::int64_t ahead = revision.throttler.waiting() - 1;
   counts_.depth[state.cold ? FrontCounts::cold : FrontCounts::warm].observe(kDepths.find(ahead),
                                                                             ahead);
-  exchange.hold();
   schedule(revision);
   if (revision.throttler.pods() == 0) owner_.on_held(revision.handle);
+}
+
+// From now on the request is charged for `bytes` in all, or for what it was before: false.
+bool FrontGateway::charge(State& state, std::size_t bytes) {
+  const std::int64_t more = static_cast<std::int64_t>(bytes) - state.budget_bytes;
+  if (more <= 0) return true;
+  if (!budget_.take(state.revision->share, more)) return false;
+  state.budget_bytes += more;
+  return true;
+}
+
+void FrontGateway::discharge(State& state) {
+  budget_.give_back(state.revision->share, state.budget_bytes);
+  state.budget_bytes = 0;
+}
+
+void FrontGateway::grew(net::Exchange& exchange) {
+  State& state = state_of(exchange);
+  if (!state.queued || charge(state, exchange.memory())) return;
+  Revision& revision = *state.revision;
+  revision.throttler.cancel(state.ticket);
+  leave_queue(exchange, state, clock_.now());
+  schedule(revision);
+  exchange.respond(http::response_for(Error::queue_full));
 }
 
 FrontGateway::Pod& FrontGateway::pod_of(Revision& revision, PodRef ref) {
@@ -233,8 +268,8 @@ void FrontGateway::leave_queue(net::Exchange& exchange, State& state, TimePoint 
     waiting.pop_back();
   }
   state.waited += std::max(Duration{0}, now - state.queued_at);
-  budget_.give_back(state.budget_bytes);
-  state.budget_bytes = 0;
+  budget_.leave(state.revision->share);
+  if (state.budget_bytes <= static_cast<std::int64_t>(kLargeRequest)) discharge(state);
 }
 
 void FrontGateway::turn_away(net::Exchange& exchange) {
@@ -351,6 +386,7 @@ void FrontGateway::end(net::Exchange& exchange, const net::Outcome& outcome) {
     leave_queue(exchange, state, now);
     schedule(revision);
   }
+  discharge(state);
   owner_.on_served(revision.handle, {.head = exchange.request(),
                                      .client = exchange.peer_ip(),
                                      .took = now - exchange.arrived(),

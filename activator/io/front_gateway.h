@@ -240,6 +240,7 @@ class FrontGateway final : public net::Gateway {
   /// The same for a request whose revision `router` finds: probes are answered first here too.
   void begin_by(net::Exchange& exchange, Router& router);
 
+  void grew(net::Exchange& exchange) override;
   bool upstream_failed(net::Exchange& exchange, const net::ConnectFailure& failure) override;
   net::ResponseVerdict response(net::Exchange& exchange, const http::ResponseHead& head,
                                 std::string& extra) override;
@@ -263,6 +264,8 @@ class FrontGateway final : public net::Gateway {
   void begin_for(net::Exchange& exchange, RevisionHandle handle);
   void enter(net::Exchange& exchange, TimePoint now);
   void queue(net::Exchange& exchange, Ticket ticket, TimePoint now);
+  [[nodiscard]] bool charge(State& state, std::size_t bytes);
+  void discharge(State& state);
   void send(net::Exchange& exchange, TimePoint now);
   void dispatch(Revision& revision, const std::vector<Admission>& admitted);
   void dismiss(const std::vector<Dismissal>& dismissed, const http::OwnResponse& response);

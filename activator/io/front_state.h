@@ -39,6 +39,7 @@ struct FrontGateway::Revision {
   net::Timeouts timeouts;
   Throttler throttler;
   RequestReporter::Handle reporter;
+  QueueShare share;  // of the budget
   BalancingPolicy policy;
   std::unordered_map<PodId, std::unique_ptr<Pod>> pods;
   std::vector<std::pair<PodRef, Pod*>> by_slot;  // what a PodRef meant last
@@ -59,7 +60,7 @@ struct FrontGateway::State final : net::ExchangeState {
   Ticket ticket;
   std::array<PodRef, Throttler::kTriedMax> tried{};
   std::size_t tried_count = 0;
-  std::int64_t budget_bytes = 0;
+  std::int64_t budget_bytes = 0;  // as taken from the budget
   std::size_t ignored_at = 0;   // its place in ignored_waiting
   TimePoint deadline = kNever;  // of its wait
   TimePoint queued_at{};        // its present wait

@@ -41,7 +41,8 @@ std::uint32_t method_index(std::string_view method) {
   return found == kMethods.end() ? 0 : static_cast<std::uint32_t>(found - kMethods.begin());
 }
 
-// Who left is 499, never a 5xx; an answer broken off is 500, and one cut by a timer 504.
+// Who left, or took nothing more, is 499, never a 5xx; an answer broken off is 500, and one cut by
+// a timer 504.
 int recorded_status(const net::Outcome& outcome) {
   switch (outcome.end) {
     case net::Outcome::End::client_gone:
@@ -49,6 +50,7 @@ int recorded_status(const net::Outcome& outcome) {
     case net::Outcome::End::aborted:
       return outcome.status == 101 ? 101 : 500;
     case net::Outcome::End::timed_out:
+      if (outcome.timer == net::Timer::write) return outcome.status == 101 ? 101 : 499;
       return outcome.timer == net::Timer::header || outcome.timer == net::Timer::body ? 408 : 504;
     case net::Outcome::End::answered:
     case net::Outcome::End::own:
@@ -115,7 +117,8 @@ Telemetry::Reason Telemetry::reason_of(const Served& served) {
     case net::Outcome::End::aborted:
       return outcome.status == 101 ? Reason::none : Reason::upstream;
     case net::Outcome::End::timed_out:
-      return Reason::timeout;
+      if (outcome.timer != net::Timer::write) return Reason::timeout;
+      return outcome.status == 101 ? Reason::none : Reason::client_gone;
     case net::Outcome::End::own:
       break;
   }

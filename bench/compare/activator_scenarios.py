@@ -159,7 +159,9 @@ def held(stage, _options):
     """50,000 requests of one revision wait for one pod that takes one at a time."""
     more = {'container_concurrency': 1}
     stage.revision(**more)
-    activator = stage.activator(SLUICE_QUEUE_DEPTH=str(HELD), SLUICE_QUEUE_TOTAL=str(HELD))
+    # One revision may take three quarters of the places, and they seven eighths of the connections.
+    activator = stage.activator(SLUICE_QUEUE_DEPTH=str(HELD), SLUICE_QUEUE_TOTAL=str(2 * HELD),
+                                SLUICE_MAX_CONNECTIONS=str(4 * HELD))
     apps, ports = stage.apps(1)
     pods = pods_of(stage, ports, 1)
     clients = stage.clients(activator)

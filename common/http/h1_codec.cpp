@@ -188,6 +188,7 @@ Fed RequestParser::feed_head(std::string_view bytes, RequestHead& head) {
   const Fed checked = check_.look(bytes);
   if (checked.state != Fed::State::done) return {checked.state, skipped, checked.why};
   head.clear();
+  head.fields.reserve(checked.used);
   HeadParser<true, RequestHead> parser{head, limits_.bytes_max};
   const std::string_view wrong = take_apart(parser, bytes.substr(0, checked.used));
   if (!wrong.empty()) return bad(wrong);

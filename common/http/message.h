@@ -101,6 +101,21 @@ class FieldList {
   /// Value of the first field with exactly that name, case ignored; for names without a rule.
   [[nodiscard]] std::string_view find(std::string_view name) const;
 
+  /// Bytes of memory that the fields take, the room they may still grow into included.
+  [[nodiscard]] std::size_t memory() const {
+    return text_.capacity() + slots_.capacity() * sizeof(Slot);
+  }
+
+  /// Makes room for lines of `bytes` in all, so that a long head does not grow step by step to
+  /// twice its size.
+  void reserve(std::size_t bytes) { text_.reserve(bytes); }
+
+  /// Gives back the room that is not used.
+  void shrink() {
+    text_.shrink_to_fit();
+    slots_.shrink_to_fit();
+  }
+
  private:
   struct Slot {
     std::uint32_t begin;
@@ -135,6 +150,11 @@ struct RequestHead {
   bool keep_alive = true;
 
   void clear();
+
+  /// Bytes of memory that it takes beyond its own size.
+  [[nodiscard]] std::size_t memory() const {
+    return method.capacity() + target.capacity() + fields.memory();
+  }
 
   /// Path part of the target, without query.
   [[nodiscard]] std::string_view path() const;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "common/time/time_point.h"
+
+#include <cstddef>
 #include <list>
 #include <memory>
 
@@ -26,8 +29,24 @@ class Connection {
   /// Closes whatever it does; requests end as if the client had left.
   virtual void abandon() = 0;
 
+  /// The request whose head is being read is refused, since others need its memory or its place;
+  /// the connection closes unless it serves other requests. Returns whether it closes.
+  virtual bool give_way() { return false; }
+
  private:
+  friend class OpenHeads;
   friend class ProxyServer;
+
+  /// Its place among the server's open heads (open_heads.h).
+  struct OpenHead {
+    Connection* older = nullptr;
+    Connection* newer = nullptr;
+    TimePoint since{};
+    std::size_t bytes = 0;
+    bool open = false;
+  };
+
+  OpenHead open_head_;
   std::list<std::unique_ptr<Connection>>::iterator place_;
 };
 

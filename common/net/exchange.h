@@ -30,8 +30,9 @@ struct Timeouts {
   bool until_first_byte = false;
 };
 
-/// Which timer fired: one of those, or the server's own for a head or a body that does not come.
-enum class Timer : std::uint8_t { none, max, response_start, idle, header, body };
+/// Which timer fired: one of those, or the server's own for a head or a body that does not come, or
+/// for a response that the client does not take.
+enum class Timer : std::uint8_t { none, max, response_start, idle, header, body, write };
 
 /// How an exchange ended.
 struct Outcome {
@@ -94,7 +95,8 @@ class Exchange {
   /// Whether any byte of the request's body has gone to an upstream.
   [[nodiscard]] bool body_sent() const { return body_sent_; }
 
-  /// Bytes of memory this exchange holds, or may come to hold while it waits; for bounds on that.
+  /// Bytes of memory this exchange holds, and needs to be sent on: its head twice, what has come of
+  /// its body, its buffers. For bounds on that; where it grows, Gateway::grew tells.
   [[nodiscard]] virtual std::size_t memory() const = 0;
 
   virtual void set_timeouts(const Timeouts& timeouts) = 0;
@@ -128,6 +130,10 @@ class Gateway {
 
   [[nodiscard]] virtual std::unique_ptr<ExchangeState> make_state() = 0;
   virtual void begin(Exchange& exchange) = 0;
+
+  /// More of the body of a held exchange has come, and its memory has grown: the gateway may
+  /// respond to it in here.
+  virtual void grew(Exchange& /*exchange*/) {}
 
   /// No response byte came from the upstream it was forwarded to. True: the gateway has given a new
   /// verdict. False: the client gets a 502 with the failure's text.

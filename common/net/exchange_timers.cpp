@@ -35,6 +35,7 @@ http::OwnResponse ExchangeTimers::response(Timer timer, const Gateway& gateway) 
     case Timer::none:
     case Timer::header:
     case Timer::body:
+    case Timer::write:
       break;
     case Timer::max:
       facts = "timer=max; limit=" + limit_text(*timeouts_.max);

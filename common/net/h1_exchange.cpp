@@ -6,6 +6,7 @@
 #include <boost/asio/buffer.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::net {
 namespace asio = boost::asio;
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kFirstBuffer = 4 * 1024;
 constexpr std::size_t kKeptBuffer = 16 * 1024;
+constexpr std::size_t kMuchMemory = 64 * 1024;
 constexpr std::size_t kLingerBytesMax = 256 * 1024;
 constexpr Duration kLingerTime = std::chrono::seconds{2};
 // A loopback peer that closes is an orphan a moment after its FIN is seen, so the first look may
@@ -52,7 +54,8 @@ void H1Exchange::start() {
 }
 
 std::size_t H1Exchange::memory() const {
-  return sizeof *this + in_.capacity() + out_.capacity() + request_out_.capacity();
+  return sizeof *this + in_.capacity() + out_.capacity() + decoded_.capacity() + head_.memory() +
+         std::max(request_out_.capacity(), head_.memory());
 }
 
 void H1Exchange::want_client_read() {
@@ -62,8 +65,7 @@ void H1Exchange::want_client_read() {
   if (in_.capacity() == 0) in_.reserve(kFirstBuffer);
   in_.compact();
   if (in_.room() == 0) {
-    if (phase_ != Phase::head) return;
-    in_.reserve(in_.capacity() * 2);
+    if (phase_ != Phase::head || !grow_head()) return;
   }
   reading_ = true;
   ++operations_;
@@ -198,9 +200,12 @@ bool H1Exchange::read_head() {
     case http::Fed::State::done:
       in_.consume(fed.used);
       head_due_ = {};
+      server_.heads_.close(*this);
+      in_.shrink(kKeptBuffer);
       return true;
     case http::Fed::State::need_more:
       in_.consume(fed.used);  // empty lines; the head itself is given again with more
+      server_.heads_.open(*this, server_.clock_.now());
       if (head_due_ == TimePoint{}) {
         head_due_ = server_.clock_.now() + server_.limits_.head_timeout;
         arm_timer();
@@ -214,6 +219,35 @@ bool H1Exchange::read_head() {
       return false;
   }
   return false;
+}
+
+// Room for more of a head, as far as the limit for one goes and the server has memory for it.
+bool H1Exchange::grow_head() {
+  const std::size_t most = server_.limits_.head_bytes_max + kFirstBuffer;
+  const std::size_t wanted =
+      std::max(in_.capacity() + kFirstBuffer, std::min(2 * in_.capacity(), most));
+  server_.heads_.open(*this, server_.clock_.now());
+  if (!server_.heads_.grow(*this, wanted - kFirstBuffer)) {
+    answer(open_heads_full());
+    return false;
+  }
+  in_.reserve(wanted);
+  return true;
+}
+
+// It has no time to linger: its buffers are what others wait for.
+bool H1Exchange::give_way() {
+  if (phase_ != Phase::head && phase_ != Phase::switching) return false;
+  server_.heads_.close(*this);
+  http::OwnResponse refusal = open_heads_full();
+  server_.gateway_.explain(*this, refusal.sluice_error);
+  server_.gateway_.refused(*this, {Outcome::End::own, refusal.status, refusal.error, Timer::none});
+  out_.clear();
+  http::write_own_response(out_, refusal, false, false);
+  bool would_block = false;
+  if (!client_writing_) static_cast<void>(stream_.write_now(out_, {}, would_block));
+  close();
+  return true;
 }
 
 void H1Exchange::begin() {
@@ -296,6 +330,7 @@ void H1Exchange::answer(const http::OwnResponse& response, Timer fired) {
 void H1Exchange::tell(const http::OwnResponse& response, Timer fired) {
   detach_upstream(false);
   drop_slice();
+  server_.heads_.close(*this);
   if (begun_ && !parser_.done() && !in_.empty()) {
     in_.consume(parser_.feed_body(in_.data(), nullptr).used);
   }
@@ -315,12 +350,7 @@ void H1Exchange::tell(const http::OwnResponse& response, Timer fired) {
   http::write_own_response(out_, problem ? http::as_problem_json(response) : response, to_head,
                            keep);
   phase_ = Phase::answering;
-  if (write_client(out_, {})) {
-    client_written();
-  } else if (phase_ == Phase::answering) {
-    linger_due_ = server_.clock_.now() + server_.limits_.answer_timeout;
-    arm_timer();
-  }
+  if (write_client(out_, {})) client_written();
 }
 
 // What the parser has seen of the body and no upstream took: it must never be read again.
@@ -346,17 +376,40 @@ void H1Exchange::finish() {
   }
 }
 
+// What one long message took, so that the connection of a client that sends nothing for now holds
+// little.
+void H1Exchange::give_memory_back() {
+  std::size_t freed = 0;
+  const auto drop = [&freed](std::string& text) {
+    if (text.capacity() <= kKeptBuffer) return;
+    freed += text.capacity();
+    std::string{}.swap(text);
+  };
+  for (std::string* const text : {&out_, &extra_, &request_out_, &decoded_}) drop(*text);
+  if (head_.memory() > kKeptBuffer) {
+    freed += head_.memory();
+    static_cast<void>(std::exchange(head_, {}));  // an empty text assigned would keep the memory
+  }
+  if (response_.fields.memory() > kKeptBuffer) {
+    freed += response_.fields.memory();
+    static_cast<void>(std::exchange(response_, {}));
+  }
+  const std::size_t had = in_.capacity();
+  in_.shrink(kKeptBuffer);
+  freed += had - in_.capacity();
+  if (freed > 0) server_.pages_.freed(freed);
+}
+
 void H1Exchange::next_request() {
   parser_.reset();
   out_.clear();
   extra_.clear();
-  if (out_.capacity() > kKeptBuffer) out_.shrink_to_fit();
-  in_.shrink(kKeptBuffer);
+  give_memory_back();
   request_done_ = request_head_sent_ = request_touched_ = body_sent_ = false;
   retried_stale_ = response_begun_ = response_head_done_ = interim_sent_ = false;
   closing_after_ = false;
   response_done_ = continued_ = false;
-  expect_due_ = peer_check_at_ = body_due_ = linger_due_ = unused_due_ = {};
+  expect_due_ = peer_check_at_ = body_due_ = write_due_ = linger_due_ = unused_due_ = {};
   unused_unstamped_ = false;
   phase_ = Phase::head;
   advance();
@@ -404,6 +457,8 @@ void H1Exchange::close_gently() {
   phase_ = Phase::closing;
   request_slice_ = 0;
   in_.consume(in_.size());
+  out_.clear();
+  give_memory_back();
   linger_due_ = server_.clock_.now() + kLingerTime;
   arm_timer();
   want_client_read();
@@ -412,7 +467,10 @@ void H1Exchange::close_gently() {
 void H1Exchange::close() {
   if (phase_ == Phase::closed) return;
   unwatch();
+  server_.heads_.close(*this);
   phase_ = Phase::closed;
+  const std::size_t freed = memory();
+  if (freed > kMuchMemory) server_.pages_.freed(freed);
   stream_.close();
   timer_.cancel();
   release_if_done();

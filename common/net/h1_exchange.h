@@ -61,7 +61,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
     closed,
   };
   /// What the one timer of the connection waits for: its own business, or the request's.
-  enum class Wake : std::uint8_t { none, head, unused, linger, peer, expect, body, request };
+  enum class Wake : std::uint8_t { none, head, unused, linger, peer, expect, body, write, request };
 
   /// What there is to know about a connection that has switched protocols.
   struct Tunnel {
@@ -82,6 +82,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   bool close_if_idle() override;
   void drain() override {}
   void abandon() override;
+  bool give_way() override;
 
   void on_client_read(const boost::system::error_code& ec, std::size_t bytes);
   void on_client_end();
@@ -92,6 +93,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   void want_client_read();
   void advance();
   bool read_head();
+  [[nodiscard]] bool grow_head();
   void begin();
 
   [[nodiscard]] bool may_be_h2() const;
@@ -126,6 +128,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   void client_written();
   bool write_client(std::string_view first, std::string_view second);
   void continue_client_write();
+  void note_write_progress();
   bool write_upstream();
   void continue_upstream_write();
   void connect_upstream();
@@ -149,6 +152,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   void finish();
   void drop_slice();
   void next_request();
+  void give_memory_back();
   void abort(const Outcome& outcome);
   void conclude(const Outcome& outcome);
   void answer(const http::OwnResponse& response, Timer fired = Timer::none);
@@ -164,6 +168,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   void on_wake(const Due& due);
   void on_late_head();
   void on_late_body();
+  void on_stuck_client();
   void refuse_late(Timer fired, const std::string& facts);
   void on_timeout(Timer timer);
 
@@ -198,6 +203,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   TimePoint peer_check_at_{};
   TimePoint expect_due_{};
   TimePoint body_due_{};
+  TimePoint write_due_{};  // by when the client must take more of what waits for it
   TimePoint linger_due_{};
   TimePoint unused_due_{};
   TimePoint timer_at_{};

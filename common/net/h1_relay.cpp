@@ -239,8 +239,17 @@ bool H1Exchange::write_client(std::string_view first, std::string_view second) {
   client_first_ = first.substr(of_first);
   client_second_ = second.substr(done - of_first);
   client_writing_ = true;
+  note_write_progress();
   continue_client_write();
   return false;
+}
+
+// The time within which the client has to take more of what waits for it, if there is such a limit.
+void H1Exchange::note_write_progress() {
+  const Duration limit = server_.limits_.write_timeout;
+  if (limit == Duration{0}) return;
+  write_due_ = server_.clock_.now() + limit;
+  arm_timer();
 }
 
 void H1Exchange::continue_client_write() {
@@ -264,6 +273,7 @@ void H1Exchange::continue_client_write() {
     client_first_.remove_prefix(of_first);
     client_second_.remove_prefix(bytes - of_first);
     if (!client_first_.empty() || !client_second_.empty()) {
+      note_write_progress();
       continue_client_write();
       return;
     }

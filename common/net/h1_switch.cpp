@@ -53,6 +53,7 @@ void H1Exchange::become_h2() {
 // Whatever still points here ends; the socket lives on in its successor.
 void H1Exchange::hand_over(std::unique_ptr<Connection> successor) {
   unwatch();
+  server_.heads_.close(*this);
   phase_ = Phase::closed;
   timer_.cancel();
   server_.add(std::move(successor));
@@ -64,7 +65,11 @@ bool H1Exchange::try_h2() {
     fresh_ = false;
     return false;
   }
-  if (in_.size() >= kPreface.size()) become_h2();
+  if (in_.size() >= kPreface.size()) {
+    become_h2();
+  } else {
+    server_.heads_.open(*this, server_.clock_.now());
+  }
   return true;
 }
 
@@ -85,7 +90,9 @@ bool H1Exchange::wants_h2c() const {
 void H1Exchange::begin_switch() {
   phase_ = Phase::switching;
   decoded_.clear();
-  head_due_ = server_.clock_.now() + server_.limits_.head_timeout;
+  const TimePoint now = server_.clock_.now();
+  server_.heads_.open(*this, now);
+  head_due_ = now + server_.limits_.head_timeout;
   arm_timer();
   if (expects_continue() && !parser_.done() && in_.empty() &&
       !write_client("HTTP/1.1 100 Continue\r\n\r\n", {})) {
@@ -110,6 +117,10 @@ void H1Exchange::continue_switch() {
         "limit=SLUICE_UPGRADE_BODY_MAX");
     refusal.status = 413;
     answer(refusal);
+    return;
+  }
+  if (!server_.heads_.grow(*this, memory())) {
+    answer(open_heads_full());
     return;
   }
   if (!parser_.done()) {

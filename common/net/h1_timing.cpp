@@ -8,6 +8,11 @@
 namespace sluice::net {
 using boost::system::error_code;
 
+namespace {
+
+constexpr int kSwitched = 101;
+
+}  // namespace
 ExchangeTimers::Sent H1Exchange::sent() const {
   using Sent = ExchangeTimers::Sent;
   if (phase_ == Phase::tunnel && timers_.until_first_byte() && traffic_.response_bytes == 0) {
@@ -24,10 +29,10 @@ H1Exchange::Due H1Exchange::next_due() const {
   };
   if (phase_ == Phase::head || phase_ == Phase::switching) consider(head_due_, Wake::head);
   if (phase_ == Phase::head && in_.empty()) consider(unused_due_, Wake::unused);
-  if (phase_ == Phase::closing || phase_ == Phase::answering || phase_ == Phase::tunnel ||
-      response_done_) {
+  if (phase_ == Phase::closing || phase_ == Phase::tunnel || response_done_) {
     consider(linger_due_, Wake::linger);
   }
+  if (client_writing_) consider(write_due_, Wake::write);
   if (begun_) {
     if (phase_ == Phase::relaying && !upstream_writing_ && !parser_.done()) {
       consider(body_due_, Wake::body);
@@ -108,6 +113,9 @@ void H1Exchange::on_wake(const Due& due) {
     case Wake::body:
       on_late_body();
       return;
+    case Wake::write:
+      on_stuck_client();
+      return;
     case Wake::head:
       on_late_head();
       return;
@@ -136,6 +144,18 @@ void H1Exchange::on_late_body() {
   }
   refuse_late(Timer::body, "timer=body; limit=" + limit_text(server_.limits_.body_timeout) +
                                "; setting=SLUICE_BODY_TIMEOUT");
+}
+
+// The client takes none of what is written to it: its request ends, and gives its place back.
+void H1Exchange::on_stuck_client() {
+  write_due_ = {};
+  if (phase_ == Phase::tunnel) {
+    end_tunnel({Outcome::End::timed_out, kSwitched, Error::deadline_exceeded, Timer::write});
+  } else if (begun_) {
+    abort({Outcome::End::timed_out, 0, Error::deadline_exceeded, Timer::write});
+  } else {
+    close();
+  }
 }
 
 void H1Exchange::refuse_late(Timer fired, const std::string& facts) {

@@ -54,6 +54,7 @@ struct H2Connection::Callbacks {
     connection.head_began_ = connection.server_.clock_.now();
     connection.head_due_ = connection.head_began_ + connection.server_.limits_.head_timeout;
     connection.head_id_ = frame->hd.stream_id;
+    connection.server_.heads_.open(connection, connection.head_began_);
     if (frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
       connection.arm_timer(connection.head_due_);
       connection.open_stream(frame->hd.stream_id);
@@ -69,6 +70,9 @@ struct H2Connection::Callbacks {
     H2Connection& connection = self(data);
     H2Stream* stream = connection.find(frame->hd.stream_id);
     if (stream == nullptr) return 0;
+    if (stream->crowded_out_) {
+      return stream->reading_trailers_ ? NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE : 0;
+    }
     connection.head_bytes_ += name_size + value_size + kFieldOverhead;
     const ServerLimits& limits = connection.server_.limits_;
     const std::size_t fields = stream->reading_trailers_ ? stream->trailers_in_.size()
@@ -85,12 +89,14 @@ struct H2Connection::Callbacks {
       return stream->reading_trailers_ || endless ? NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE : 0;
     }
     add_field(*stream, text, text_of(value, value_size));
+    connection.head_grew(*stream);
     return 0;
   }
 
   static void add_field(H2Stream& stream, std::string_view name, std::string_view value) {
     if (stream.reading_trailers_) {
       stream.trailers_in_.add(name, value);
+      stream.trailer_bytes_ += name.size() + value.size() + kFieldOverhead;
     } else if (name == ":method") {
       stream.head_.method.assign(value);
     } else if (name == ":path") {
@@ -102,7 +108,6 @@ struct H2Connection::Callbacks {
       if (name == "host" && stream.head_.fields.has(http::Known::host)) return;
       stream.head_.fields.add(name, value);
     }
-    stream.head_bytes_ += name.size() + value.size();
   }
 
   static int frame_recv(nghttp2_session*, const nghttp2_frame* frame, void* data) {
@@ -114,7 +119,7 @@ struct H2Connection::Callbacks {
       connection.past_.ended(frame->hd.stream_id, false);
     }
     if (frame->hd.type == NGHTTP2_HEADERS) {
-      connection.head_due_ = {};
+      connection.head_over();
       H2Stream* stream = connection.find(frame->hd.stream_id);
       if (stream == nullptr) return 0;
       if (connection.server_.closing_) connection.drain();
@@ -248,11 +253,36 @@ bool H2Connection::close_if_idle() {
   return true;
 }
 
-// What is to be told to a client that takes nothing is never told: in the end nobody waits for it.
+void H2Connection::head_over() {
+  head_due_ = {};
+  head_id_ = 0;
+  server_.heads_.close(*this);
+}
+
+// What the head that is being read takes beyond what any stream may.
+void H2Connection::head_grew(H2Stream& stream) {
+  const std::size_t memory = stream.head_memory();
+  if (memory <= H2Stream::kUsualHead || server_.heads_.grow(*this, memory)) return;
+  stream.crowd_out();
+}
+
+bool H2Connection::give_way() {
+  H2Stream* const stream = head_id_ == 0 ? nullptr : find(head_id_);
+  const bool alone = streams_.size() == (stream != nullptr && !stream->begun_ ? 1U : 0U);
+  if (alone) {
+    abandon();
+  } else if (stream != nullptr) {
+    stream->crowd_out();
+  }
+  return alone;
+}
+
+// A client that takes nothing of what is to be sent is waited for no longer than the write timeout.
 void H2Connection::watch_writing() {
-  if (!blocked() || link_closed() || stuck_due_ != TimePoint{}) return;
+  const Duration limit = server_.limits_.write_timeout;
+  if (!blocked() || link_closed() || stuck_due_ != TimePoint{} || limit == Duration{0}) return;
   stuck_at_ = bytes_sent();
-  stuck_due_ = server_.clock_.now() + server_.limits_.answer_timeout;
+  stuck_due_ = server_.clock_.now() + limit;
   arm_timer(stuck_due_);
 }
 
@@ -275,11 +305,13 @@ void H2Connection::say_farewell() {
 
 void H2Connection::abandon() {
   if (link_closed()) return;
+  server_.heads_.close(*this);
   on_link_end();
   close_link();
 }
 
 void H2Connection::on_link_end() {
+  server_.heads_.close(*this);
   // A stream that ends may admit another of this connection; that one ends as well.
   while (!streams_.empty()) close_stream(*streams_.back());
 }
@@ -320,7 +352,7 @@ void H2Connection::close_stream(H2Stream& stream) {
   nghttp2_session_set_stream_user_data(session(), stream.id_, nullptr);
   stream.on_closed();
   // A head that the session refuses has no end that it tells.
-  if (stream.id_ == head_id_) head_due_ = {};
+  if (stream.id_ == head_id_) head_over();
   // What ended with it may have moved its neighbours, so its place is asked for only now.
   std::unique_ptr<H2Stream>& place = streams_[stream.place_];
   std::swap(place, streams_.back());

@@ -36,6 +36,7 @@ class H2Connection final : public Connection, private H2Link {
   bool close_if_idle() override;
   void drain() override;
   void abandon() override;
+  bool give_way() override;
 
  private:
   friend class H2Stream;
@@ -52,6 +53,8 @@ class H2Connection final : public Connection, private H2Link {
 
   void on_link_end() override;
   void on_link_released() override;
+
+  void on_link_blocked() override { watch_writing(); }
 
   [[nodiscard]] H2Stream* find(std::int32_t id) const;
   void add_stream(std::unique_ptr<H2Stream> stream);
@@ -81,6 +84,8 @@ class H2Connection final : public Connection, private H2Link {
   [[nodiscard]] bool claim_window(std::size_t bytes);
   void return_window(std::size_t bytes) { claimed_ -= bytes; }
   void give_memory_back();
+  void head_grew(H2Stream& stream);
+  void head_over();
   void reset(std::int32_t id, H2Error code);
 
   ProxyServer& server_;  // owns this connection

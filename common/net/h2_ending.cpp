@@ -4,6 +4,8 @@
 #include "common/net/h2_stream.h"
 #include "common/net/proxy_server.h"
 
+#include <utility>
+
 namespace sluice::net {
 
 using http::Known;
@@ -57,7 +59,7 @@ void H2Stream::on_timeout(Timer timer) {
     return;
   }
   // A gRPC client understands trailers better than a reset; they cannot pass what it does not take.
-  if (!out_.empty()) {
+  if (!out_.empty() || timer == Timer::write) {
     abort(H2Error::cancel, outcome);
     return;
   }
@@ -101,8 +103,11 @@ void H2Stream::conclude(const Outcome& outcome) {
   timers_.set({});
   if (!begun_) return;
   begun_ = false;
-  linger_due_ = connection_.server_.clock_.now() + connection_.server_.limits_.answer_timeout;
-  connection_.arm_timer(linger_due_);
+  write_due_ = {};
+  if (const Duration limit = connection_.server_.limits_.write_timeout; limit != Duration{0}) {
+    linger_due_ = connection_.server_.clock_.now() + limit;
+    connection_.arm_timer(linger_due_);
+  }
   connection_.server_.gateway_.end(*this, outcome);
   connection_.server_.ended();
 }
@@ -115,6 +120,21 @@ void H2Stream::on_closed() {
   in_.drop();
   out_.drop();
   give_window_back();
+  give_memory_back();
+}
+
+// What a long head took: the stream may wait for its next request.
+void H2Stream::give_memory_back() {
+  const std::size_t held = head_.memory() + response_.fields.memory() + trailer_bytes_;
+  if (held <= kUsualHead) return;
+  // An empty text assigned would keep the memory.
+  static_cast<void>(std::exchange(head_, {}));
+  static_cast<void>(std::exchange(response_, {}));
+  static_cast<void>(std::exchange(block_, {}));
+  static_cast<void>(std::exchange(trailers_in_, {}));
+  static_cast<void>(std::exchange(trailers_out_, {}));
+  std::string{}.swap(extra_);
+  connection_.server_.pages_.freed(2 * held);
 }
 
 ExchangeTimers::Due H2Stream::next_due() const {
@@ -122,9 +142,11 @@ ExchangeTimers::Due H2Stream::next_due() const {
     return {linger_due_ == TimePoint{} ? TimePoint::max() : linger_due_, Timer::none};
   }
   using Sent = ExchangeTimers::Sent;
-  return timers_.next(response_begun_ ? Sent::response
-                      : interim_sent_ ? Sent::interim
-                                      : Sent::nothing);
+  ExchangeTimers::Due due = timers_.next(response_begun_ ? Sent::response
+                                         : interim_sent_ ? Sent::interim
+                                                         : Sent::nothing);
+  if (write_due_ != TimePoint{} && write_due_ < due.at) due = {write_due_, Timer::write};
+  return due;
 }
 
 }  // namespace sluice::net

@@ -140,6 +140,7 @@ void H2Link::flush() {
       written_ = static_cast<std::size_t>(sent);
       writing_ = true;
       write_rest();
+      on_link_blocked();
       break;
     }
     out_.clear();

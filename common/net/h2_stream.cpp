@@ -17,12 +17,12 @@ namespace {
 
 // A stream's window, either way, begins small and grows as its body proves to be long and to be
 // taken; what it grew by is claimed from its connection (h2_connection.h).
-constexpr std::size_t kFirstUpload = 65'535;       // of the client's window: HTTP/2's own default
 constexpr std::size_t kUploadGrowsAt = 32 * 1024;  // the container took it and nothing waits
 constexpr std::size_t kLongBody = 12 * 1024;       // near the end of the first window
 constexpr std::size_t kFlowingBody = 64 * 1024;    // the client took it and nothing waits
 constexpr std::size_t kLongWindow = 64 * 1024;
 constexpr std::size_t kFlowingWindow = 256 * 1024;
+constexpr std::size_t kSessionBytes = 2560;  // what the session keeps of a stream (h2_memory.cpp)
 
 }  // namespace
 
@@ -33,15 +33,23 @@ H2Stream::H2Stream(H2Connection& connection, std::unique_ptr<ExchangeState> stat
 
 H2Stream::~H2Stream() = default;
 
-// A client need not be asked for the body that fits into its window: it may come while the request
-// waits, and who bounds waiting asks once, at its beginning.
 std::size_t H2Stream::memory() const {
-  std::size_t body = in_.size();
-  if (!client_done_) body = std::max(body, kFirstUpload);
-  if (head_.framing == http::Framing::length) {
-    body = static_cast<std::size_t>(std::min<std::uint64_t>(body, head_.content_length));
+  return sizeof *this + kSessionBytes + in_.capacity() + out_.capacity() + 2 * head_.memory() +
+         trailer_bytes_;
+}
+
+std::size_t H2Stream::head_memory() const {
+  return reading_trailers_ ? trailer_bytes_ : head_.memory();
+}
+
+void H2Stream::crowd_out() {
+  crowded_out_ = true;
+  if (reading_trailers_) {
+    static_cast<void>(std::exchange(trailers_in_, {}));
+    trailer_bytes_ = 0;
+  } else {
+    static_cast<void>(std::exchange(head_.fields, {}));
   }
-  return sizeof *this + std::max(in_.capacity(), body) + out_.capacity() + head_bytes_;
 }
 
 std::optional<std::uint32_t> H2Stream::peer_user() {
@@ -56,7 +64,7 @@ void H2Stream::open(std::int32_t id, std::string_view peer_ip, bool peer_local) 
   head_.clear();
   head_.version_major = 2;
   head_.version_minor = 0;
-  head_bytes_ = 0;
+  trailer_bytes_ = 0;
   trailers_in_.clear();
   trailers_out_.clear();
   in_.drop();
@@ -67,8 +75,9 @@ void H2Stream::open(std::int32_t id, std::string_view peer_ip, bool peer_local) 
   phase_ = Phase::head;
   begun_ = head_only_ = waited_ = client_done_ = upstream_starved_ = repeated_ = false;
   interim_sent_ = response_begun_ = response_complete_ = client_starved_ = window_grown_ = false;
-  reading_trailers_ = body_sent_ = false;
+  reading_trailers_ = body_sent_ = crowded_out_ = false;
   too_large_ = {};
+  write_due_ = {};
 }
 
 void H2Stream::open_upgraded(http::RequestHead head, std::string_view body) {
@@ -91,10 +100,15 @@ void H2Stream::on_head(bool ended) {
   } else {
     head_.framing = ended ? http::Framing::none : http::Framing::chunked;
   }
+  if (crowded_out_) {
+    answer(open_heads_full(), Timer::none);
+    return;
+  }
   if (!too_large_.empty()) {
     answer(http::response_for(Error::too_large, {}, too_large_), Timer::none);
     return;
   }
+  if (head_.memory() > kUsualHead) head_.fields.shrink();
   // Here the authority has a field of its own; a target that named another would be a second Host.
   const bool no_target = head_.method == "CONNECT" && head_.target.empty();  // as it should be
   const bool sound =
@@ -202,12 +216,20 @@ void H2Stream::on_client_data(std::string_view content) {
     return;
   }
   in_.put(content);
-  wake_upload();
+  if (phase_ == Phase::held) {
+    connection_.server_.gateway_.grew(*this);
+  } else {
+    wake_upload();
+  }
 }
 
 void H2Stream::on_client_end() {
   client_done_ = true;
-  wake_upload();
+  if (phase_ == Phase::held && trailer_bytes_ > 0) {
+    connection_.server_.gateway_.grew(*this);
+  } else {
+    wake_upload();
+  }
 }
 
 // An upstream that answered early, failed or was let go may be gone while the body still comes.
@@ -256,7 +278,9 @@ void H2Stream::start_response(const http::HeaderBlock& block, bool has_body) {
 
 void H2Stream::on_upstream_data(std::string_view content) {
   traffic_.response_bytes += content.size();
+  const bool first = out_.empty();
   out_.put(content);
+  if (first) note_write_progress();
   if (window_ < kLongWindow && traffic_.response_bytes >= kLongBody) grow_window(kLongWindow);
   more_response();
 }
@@ -270,15 +294,26 @@ void H2Stream::on_upstream_end() {
   response_complete_ = true;
   if (head_only_) {
     conclude({Outcome::End::answered, response_.status, {}, Timer::none});
-  } else {
-    more_response();
+    return;
   }
+  if (out_.empty()) note_write_progress();
+  more_response();
 }
 
 void H2Stream::more_response() {
   if (!client_starved_) return;
   client_starved_ = false;
   connection_.resume(id_);
+}
+
+// The time within which the client has to take more of what waits for it, if there is such a limit:
+// its end and the trailers too need a window, of the stream and of the connection, and the socket.
+void H2Stream::note_write_progress() {
+  const Duration limit = connection_.server_.limits_.write_timeout;
+  write_due_ = {};
+  if (limit == Duration{0} || (out_.empty() && !response_complete_)) return;
+  write_due_ = connection_.server_.clock_.now() + limit;
+  connection_.arm_timer(write_due_);
 }
 
 H2UpstreamUser::Body H2Stream::read_response(char* to, std::size_t room) {
@@ -294,6 +329,7 @@ H2UpstreamUser::Body H2Stream::read_response(char* to, std::size_t room) {
   }
   const bool ended = response_complete_ && out_.empty();
   client_starved_ = size == 0 && !ended;
+  if (size > 0) note_write_progress();
   if (ended) {
     const int status = response_.status;
     detach();

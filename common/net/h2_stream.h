@@ -37,6 +37,10 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
 
   enum class Phase : std::uint8_t { head, held, relaying, answering, closed };
 
+  /// Of a head, in bytes: what any stream may take, and a stream that waits for its next request
+  /// may keep.
+  static constexpr std::size_t kUsualHead = 4 * 1024;
+
   // The client's side; H2Connection calls these.
   void open(std::int32_t id, std::string_view peer_ip, bool peer_local);
   void open_upgraded(http::RequestHead head, std::string_view body);
@@ -51,6 +55,10 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
   [[nodiscard]] Body read_response(char* to, std::size_t room);
   [[nodiscard]] ExchangeTimers::Due next_due() const;
   void on_timeout(Timer timer);
+  /// What the head or the trailers that are being read take.
+  [[nodiscard]] std::size_t head_memory() const;
+  /// Others need that memory: it is given back, and the request is refused.
+  void crowd_out();
 
   // The upstream's side.
   Body read_request_body(char* to, std::size_t room) override;
@@ -76,6 +84,8 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
   void grow_window(std::size_t to);
   void grow_upload();
   void give_window_back();
+  void give_memory_back();
+  void note_write_progress();
 
   H2Connection& connection_;  // owns this stream
   std::int32_t id_ = 0;
@@ -86,7 +96,7 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
   // From client to upstream.
   BodyQueue in_;
   http::HeaderBlock trailers_in_;
-  std::size_t head_bytes_ = 0;
+  std::size_t trailer_bytes_ = 0;
 
   // From upstream, or from ourselves, to client.
   BodyQueue out_;
@@ -102,6 +112,7 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
 
   ExchangeTimers timers_;
   TimePoint linger_due_{};  // by when the client must have taken the answer
+  TimePoint write_due_{};   // by when it must take more of the response
   Phase phase_ = Phase::head;
   bool begun_ = false;
   bool waited_ = false;
@@ -115,6 +126,7 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
   bool client_starved_ = false;     // the client's side waits for more of the response
   bool window_grown_ = false;       // the client's, for the request's body
   bool reading_trailers_ = false;
+  bool crowded_out_ = false;        // its head had to give way to others
   std::string_view too_large_;      // a refused head: which limit, as "limit=NAME"
 };
 

@@ -7,6 +7,7 @@ namespace sluice::net {
 namespace {
 
 constexpr rlim_t kEnough = 1 << 20;  // tables of descriptors are not free
+constexpr std::uint64_t kLeastConnections = 64;
 
 }  // namespace
 
@@ -19,6 +20,10 @@ OpenFiles raise_open_files() {
     if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) return {limit.rlim_cur, wanted};
   }
   return {limit.rlim_cur, limit.rlim_cur};
+}
+
+std::size_t connections_within(std::uint64_t open, std::size_t wanted) {
+  return std::min<std::size_t>(wanted, std::max(kLeastConnections, open - open / 4));
 }
 
 }  // namespace sluice::net

@@ -6,7 +6,17 @@
 
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
+
 namespace sluice::net {
+namespace {
+
+// Between two looks for a connection that can go.
+constexpr Duration kRoomPause = std::chrono::milliseconds{100};
+constexpr std::size_t kManyConnections = 512;  // fewer are not worth a look for their pages
+constexpr std::size_t kConnectionBytes = 8 * 1024;
+
+}  // namespace
 
 ProxyServer::ProxyServer(boost::asio::io_context& io, const Clock& clock, Gateway& gateway,
                          const ServerLimits& limits)
@@ -14,7 +24,10 @@ ProxyServer::ProxyServer(boost::asio::io_context& io, const Clock& clock, Gatewa
       clock_{clock},
       gateway_{gateway},
       limits_{limits},
-      hangups_{io, [](void* key) { static_cast<H1Exchange*>(key)->on_hangup(); }} {}
+      hangups_{io, [](void* key) { static_cast<H1Exchange*>(key)->on_hangup(); }},
+      heads_{limits.open_heads_bytes_max},
+      pages_{io},
+      room_timer_{io} {}
 
 ProxyServer::~ProxyServer() {
   *alive_ = false;
@@ -67,14 +80,42 @@ void ProxyServer::add(std::unique_ptr<Connection> added) {
   connection.start();
 }
 
-// At the limit the connection that has been open longest and serves nobody goes: whoever merely holds
-// connections keeps nobody out. Accepting pauses until it, or another, is gone. The newest stays.
+// At the limit a connection whose request's head does not come to its end goes first, then the one
+// that has been open longest and serves nobody, then any other that still reads a head: whoever
+// merely holds connections keeps nobody out. Accepting pauses until it, or another, is gone. The
+// newest stays.
 void ProxyServer::make_room() {
   for (const auto& listener : listeners_) listener->pause();
+  look_for_room_again();
+  if (close_open_head(clock_.now() - limits_.slow_head)) return;
   const auto newest = std::prev(connections_.end());
   for (auto next = connections_.begin(); next != newest; ++next) {
     if ((*next)->close_if_idle()) return;
   }
+  static_cast<void>(close_open_head(TimePoint::max()));
+}
+
+// An idle connection that is to go may bring a request at that moment, and heads become slow later.
+void ProxyServer::look_for_room_again() {
+  if (looking_for_room_) return;
+  looking_for_room_ = true;
+  room_timer_.expires_after(kRoomPause);
+  room_timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
+    if (!*alive || ec) return;
+    looking_for_room_ = false;
+    if (connections_.size() >= limits_.connections_max) make_room();
+  });
+}
+
+// One that serves other requests too loses the head alone, and the next one is looked at.
+bool ProxyServer::close_open_head(TimePoint begun_by) {
+  while (Connection* const oldest = heads_.oldest()) {
+    if (OpenHeads::since(*oldest) > begun_by) return false;
+    const bool closes = oldest->give_way();
+    heads_.close(*oldest);
+    if (closes) return true;
+  }
+  return false;
 }
 
 void ProxyServer::close_after_responses() {
@@ -110,7 +151,13 @@ void ProxyServer::ended() {
 
 // A connection retires from deep inside its own calls, so it is freed on the next turn of the loop.
 void ProxyServer::retire(Connection& connection) {
+  heads_.close(connection);
+  connections_most_ = std::max(connections_most_, connections_.size());
   retired_.splice(retired_.end(), connections_, connection.place_);
+  if (connections_most_ >= connections_.size() + kManyConnections) {
+    pages_.freed(kManyConnections * kConnectionBytes);
+    connections_most_ = connections_.size();
+  }
   if (connections_.size() + 1 == limits_.connections_max) {
     for (const auto& listener : listeners_) listener->resume();
   }

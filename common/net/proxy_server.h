@@ -5,8 +5,12 @@
 #include "common/net/exchange.h"
 #include "common/net/hangup_watch.h"
 #include "common/net/listener.h"
+#include "common/net/open_heads.h"
+#include "common/net/page_return.h"
 #include "common/net/stream.h"
 #include "common/time/clock.h"
+
+#include <boost/asio/steady_timer.hpp>
 
 #include <functional>
 #include <list>
@@ -18,14 +22,20 @@ namespace sluice::net {
 struct ServerLimits {
   std::size_t head_bytes_max = 1 << 20;  ///< header block; beyond it 431
   std::size_t fields_max = 1000;         ///< of one head; beyond it 431
+  /// Memory of the heads that are being read, beyond the first buffer of each connection. When it
+  /// is used up, the head that began first gives way to a new one: 503.
+  std::size_t open_heads_bytes_max = 64 << 20;
   std::size_t connections_max = 16'384;  ///< beyond it accepting pauses
   /// Beyond it a request that waits keeps no buffer; below, one is at hand for the next request.
   std::size_t roomy_connections = 1024;
   std::size_t upgrade_body_max = 64 * 1024;  ///< of a request that asks for h2c; beyond it 413
-  std::uint32_t streams_max = 250;          ///< of one HTTP/2 connection at a time
-  std::uint32_t control_frames_max = 1000;  ///< HTTP/2 frames that carry nothing, in ten seconds
+  std::uint32_t streams_max = 250;           ///< of one HTTP/2 connection at a time
+  std::uint32_t control_frames_max = 1000;   ///< HTTP/2 frames that carry nothing, in ten seconds
   Duration head_timeout = std::chrono::seconds{60};
-  Duration answer_timeout = std::chrono::seconds{60};  ///< for a client that takes nothing of it
+  /// A head that is incomplete for so long closes first when connections run out.
+  Duration slow_head = std::chrono::seconds{1};
+  /// For a client that takes none of its response in that time: the request ends. 0 = off.
+  Duration write_timeout = std::chrono::seconds{60};
   Duration unused_timeout = std::chrono::minutes{10};  ///< between two requests of a connection
   Duration body_timeout{0};  ///< the client sends none of its body that long: 408; 0 = off
   /// An upload goes on after its response as long as it moves within this time.
@@ -51,6 +61,9 @@ class ProxyServer {
   /// From now on every response says so and closes its connection. Idle connections stay, since
   /// their next request may be on its way; it is answered like any other.
   void close_after_responses();
+
+  /// Memory of the heads that are being read, beyond the first buffer of each connection.
+  [[nodiscard]] std::size_t open_heads_bytes() const { return heads_.bytes(); }
 
   /// Closes the connections that serve no request now.
   void close_idle();
@@ -82,6 +95,8 @@ class ProxyServer {
   void secured(Stream stream, bool h2, TimePoint accepted);
   void add(std::unique_ptr<Connection> connection);
   void make_room();
+  void look_for_room_again();
+  [[nodiscard]] bool close_open_head(TimePoint begun_by);
 
   /// A drain has begun, or others wait for a place: connections end with their response.
   [[nodiscard]] bool ends_connections() const {
@@ -104,10 +119,15 @@ class ProxyServer {
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::list<std::unique_ptr<Connection>> connections_;
   std::list<std::unique_ptr<Connection>> retired_;
+  OpenHeads heads_;  // of connections_, so it goes before them
+  PageReturn pages_;
+  boost::asio::steady_timer room_timer_;
   std::function<void()> quiet_;
   std::size_t in_flight_ = 0;
+  std::size_t connections_most_ = 0;  // since pages were last returned for connections
   bool closing_ = false;
   bool closing_tunnels_ = false;
+  bool looking_for_room_ = false;  // room_timer_ is set
   bool burying_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -99,6 +99,8 @@ Cause cause_of(const net::Outcome& outcome) {
       return Cause::timeout_header;
     case net::Timer::body:
       return Cause::timeout_body;
+    case net::Timer::write:
+      return tunnel ? Cause::none : Cause::client_gone;
     case net::Timer::none:
     case net::Timer::max:
       break;

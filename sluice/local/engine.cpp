@@ -35,8 +35,22 @@ std::vector<std::string> own_environment() {
   return all;
 }
 
-activator::QueueBudgetSpec budget_of(const EngineSettings& settings) {
-  return {settings.queue.total, settings.queue.bytes};
+// Of the front door. An eighth of the queue's memory beside it is for heads that are being read.
+net::ServerLimits limits_of(const EngineSettings& settings, const net::OpenFiles& files) {
+  net::ServerLimits limits;
+  limits.head_bytes_max = static_cast<std::size_t>(settings.limits.header_bytes);
+  limits.open_heads_bytes_max =
+      std::max(static_cast<std::size_t>(settings.queue.bytes) / 8, limits.head_bytes_max);
+  limits.connections_max =
+      net::connections_within(files.now, static_cast<std::size_t>(settings.limits.connections));
+  limits.write_timeout = settings.limits.write_timeout;
+  return limits;
+}
+
+activator::QueueBudgetSpec budget_of(const EngineSettings& settings, const net::OpenFiles& files) {
+  const std::size_t connections = limits_of(settings, files).connections_max;
+  return activator::within_connections({settings.queue.total, settings.queue.bytes},
+                                       static_cast<std::int64_t>(connections));
 }
 
 net::Address socket_at(const std::filesystem::path& path) {
@@ -74,8 +88,8 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
                 events_, scale_loop_, memory_, history_.get(),  nullptr},
       door_pool_{io_, socket_at(paths.door_socket()), {}},
       own_pool_{io_, socket_at(paths.own_door_socket()), {}},
-      front_{io_, clock_, *this, *this, {.queues = budget_of(setup_.settings)}},
-      server_{io_, clock_, front_, {}},
+      front_{io_, clock_, *this, *this, {.queues = budget_of(setup_.settings, files_)}},
+      server_{io_, clock_, front_, limits_of(setup_.settings, files_)},
       signals_{io_},
       ticker_{io_},
       closing_timer_{io_},
@@ -99,7 +113,7 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
   auto sidecar = find_sidecar();
   if (!sidecar) return sidecar.error();
   platform_.sidecar = *sidecar;
-  platform_.open_files = net::raise_open_files().before;
+  platform_.open_files = files_.before;
   become_subreaper();
   for (const std::string& id : journal_.kill_leftovers()) {
     publish_text("warning", "killed " + id + ", left behind by an engine that crashed", "");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "activator/core/revision_table.h"
+#include "common/net/open_files.h"
 #include "common/net/proxy_server.h"
 #include "sluice/local/api_server.h"
 #include "sluice/local/door_access.h"
@@ -116,6 +117,7 @@ class Engine final : public EngineApi, public activator::Router, public activato
   const EnginePaths& paths_;  // outlives the engine, as does the log
   const log::Logger& log_;
   EventRing& events_;
+  net::OpenFiles files_ = net::raise_open_files();
   boost::asio::io_context io_{1};
   Clock clock_;
   std::unique_ptr<History> history_;

@@ -16,6 +16,9 @@ constexpr std::int64_t kReplicasMax = 10'000;  // one port each
 constexpr std::size_t kDashboardHostsMax = 100;
 constexpr std::size_t kHostBytesMax = 253;
 constexpr std::int64_t kQueueMax = 10'000'000;
+constexpr std::int64_t kConnectionsMax = 1'000'000;
+constexpr std::int64_t kHeaderBytesLeast = 1024;
+constexpr std::int64_t kHeaderBytesMost = 16 << 20;
 
 /// Reads one settings file into settings that hold the defaults.
 class SettingsReading {
@@ -26,7 +29,7 @@ class SettingsReading {
   void read(const YAML::Node& document) {
     const YamlKeys keys{{"http", "max-replicas", "stop-timeout", "log-level", "log-format",
                          "cold-start-header", "autoscaler", "defaults", "groups", "queue",
-                         "dashboard"}};
+                         "limits", "dashboard"}};
     for (const YamlEntry& entry : reader_.entries(document, 1, "config", keys)) {
       if (entry.key == "autoscaler") {
         read_autoscaler(entry);
@@ -36,6 +39,8 @@ class SettingsReading {
         read_queue(entry);
       } else if (entry.key == "dashboard") {
         read_dashboard(entry);
+      } else if (entry.key == "limits") {
+        read_limits(entry);
       } else if (entry.key == "groups") {
         if (reader_.items(entry, 1000).empty()) continue;
         settings_.groups_yaml = YAML::Dump(entry.value);
@@ -168,6 +173,28 @@ class SettingsReading {
       } else {
         reader_.fail(item.line, fmt::format("`{}` is not a host", text->substr(0, 80)),
                      "write a bare name such as box.example.com, without scheme and port");
+      }
+    }
+  }
+
+  void read_limits(const YamlEntry& entry) {
+    LimitSettings& limits = settings_.limits;
+    const YamlKeys keys{{"header-bytes", "connections", "write-timeout"}};
+    for (const YamlEntry& field : reader_.entries(entry.value, entry.line, entry.key, keys)) {
+      came_from("limits." + field.key, field);
+      if (field.key == "write-timeout") {
+        duration(field, limits.write_timeout);
+      } else if (field.key == "connections") {
+        if (const auto number = reader_.integer(field, 1, kConnectionsMax))
+          limits.connections = *number;
+      } else if (const auto text = reader_.text(field)) {
+        const auto bytes = reader_.checked(field, parse_size(*text));
+        if (!bytes) continue;
+        limits.header_bytes = *bytes;
+        if (*bytes < kHeaderBytesLeast || *bytes > kHeaderBytesMost) {
+          reader_.fail(field.line, fmt::format("`header-bytes` is `{}`", text->substr(0, 80)),
+                       "use 1Ki to 16Mi");
+        }
       }
     }
   }

@@ -29,6 +29,14 @@ struct DashboardSettings {
   std::vector<std::string> hosts;  ///< names that may stand in Host, without ports
 };
 
+/// What a client of the front door may take.
+struct LimitSettings {
+  std::int64_t header_bytes = 64 * 1024;  ///< of one request; 431 above
+  std::int64_t connections = 16'384;      ///< three quarters of the files allowed, if that is less
+  /// For a client that takes none of its response in that time, here and at the sidecars; 0 = off.
+  Duration write_timeout = std::chrono::seconds{60};
+};
+
 /// `config.yaml` of an engine (one-machine.md 8), with the defaults for what it leaves unsaid.
 struct EngineSettings {
   std::string http = "127.0.0.1:8080";
@@ -43,6 +51,7 @@ struct EngineSettings {
   std::string groups_yaml;  ///< the sequence `groups` as a YAML document; empty = none
   QueueSettings queue;
   DashboardSettings dashboard;
+  LimitSettings limits;
   /// Where each key that is not at its default came from, e.g. `queue.depth` -> `/etc/…yaml:7`.
   std::map<std::string, std::string> origins;
 };

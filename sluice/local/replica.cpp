@@ -180,6 +180,7 @@ struct Replica::Impl {
                                     .replica = plan.id,
                                     .port = plan.port.port(),
                                     .sockets = sockets,
+                                    .write_timeout = plan.write_timeout,
                                     .ready_fd = pipe->second.get()},
                                    plan.environment);
     side.open_files = plan.open_files;

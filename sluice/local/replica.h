@@ -32,6 +32,7 @@ struct ReplicaPlan {
   std::vector<std::string> environment;  ///< of the engine, `NAME=value`
   std::optional<std::uint64_t> open_files =
       {};                         ///< soft limit given to both: ours before we raised it
+  Duration write_timeout{0};      ///< of the sidecar; 0 = off
   CgroupTree* cgroups = nullptr;  ///< outlives the replica; null = no limits
   /// When to warn, once, that the app does not listen on its port (5.3).
   Duration silence_warning = std::chrono::seconds{10};

@@ -220,6 +220,7 @@ bool Revision::start_one() {
   plan.directory = platform_.paths.replica_dir(plan.id);
   plan.environment = platform_.environment;
   plan.open_files = platform_.open_files;
+  plan.write_timeout = platform_.settings.limits.write_timeout;
   plan.cgroups = &platform_.cgroups;
   instance->replica = std::make_unique<Replica>(platform_.io, platform_.clock, platform_.reaper,
                                                 *this, std::move(plan));

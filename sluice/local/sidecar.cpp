@@ -138,6 +138,8 @@ std::vector<std::string> sidecar_environment(const SidecarFacts& facts,
   set("SLUICE_STATS_ADDRESS", "unix:" + facts.sockets.stats.string());
   set("SLUICE_METRICS_ADDRESS", "");
   set("SLUICE_DRAIN_QUIET", "0s");
+  const auto patience = std::chrono::ceil<std::chrono::milliseconds>(facts.write_timeout);
+  set("SLUICE_WRITE_TIMEOUT", fmt::format("{}ms", patience.count()));
   set("SLUICE_READY_FD", facts.ready_fd);
   return result;
 }

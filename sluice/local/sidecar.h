@@ -38,6 +38,7 @@ struct SidecarFacts {
   std::string replica;
   std::uint16_t port = 0;
   SidecarSockets sockets;
+  Duration write_timeout{0};  ///< of the front door, too; 0 = off
   int ready_fd = -1;
 };
 

@@ -11,8 +11,6 @@ using activator::Admission;
 using activator::Entry;
 using activator::PodRef;
 
-constexpr std::int64_t kRequestBytes = 4'000;
-constexpr std::int64_t kBytesMax = std::int64_t{64} << 20U;
 constexpr Between kDrainQuiet{std::chrono::milliseconds{500}, std::chrono::seconds{4}};
 
 }  // namespace
@@ -31,7 +29,7 @@ ActivatorProgram::ActivatorProgram(Scene& scene, Platform& platform, Identity id
       dial_(std::move(dial)),
       started_(scene.timeline.now()),
       one_by_one_(scene.timeline.happens(0.5)),
-      budget_({.waiting_max = scene.world.queue_total, .bytes_max = kBytesMax}),
+      budget_({.waiting_max = scene.world.queue_total}),
       link_({.activator = identity_.name, .address = identity_.address, .version = "1"}) {
   stream_ = *link_.add();
   for (std::size_t index = 0; index < platform.revisions(); ++index) {
@@ -180,7 +178,7 @@ void ActivatorProgram::enter(Ledger::Request request, Call& call) {
   if (entered.entry == Entry::admitted) return send(request, call, entered.pod);
   if (entered.entry == Entry::queued) {
     scene_.ledger.waits(request);
-    if (budget_.take(kRequestBytes)) {
+    if (budget_.wait(door.share)) {
       call.ticket = entered.ticket;
       return;
     }
@@ -213,7 +211,7 @@ void ActivatorProgram::admit(Door& door, const std::vector<Admission>& admitted)
       std::swap(holder->second.ticket, call->second.ticket);
     }
     call->second.ticket.reset();
-    budget_.give_back(kRequestBytes);
+    budget_.leave(door.share);
     send(call->first, call->second, one.pod);
   }
 }
@@ -326,7 +324,7 @@ void ActivatorProgram::stop_waiting(Call& call) {
   if (!call.ticket) return;
   (void)call.door->throttler.cancel(*call.ticket);
   call.ticket.reset();
-  budget_.give_back(kRequestBytes);
+  budget_.leave(call.door->share);
 }
 
 void ActivatorProgram::leave(Door& door, PodRef pod, bool full) {

@@ -111,6 +111,7 @@ class ActivatorProgram {
 
     std::size_t revision = 0;
     activator::Throttler throttler;
+    activator::QueueShare share{};
     activator::RequestReporter::Handle handle{};
     Ledger::Door book = 0;
     std::unique_ptr<Prober> prober{};

@@ -37,6 +37,8 @@ struct ScalerDoors::Door final : public net::Gateway, private Router {
 
   void begin(net::Exchange& exchange) override { front.begin_by(exchange, *this); }
 
+  void grew(net::Exchange& exchange) override { front.grew(exchange); }
+
   bool upstream_failed(net::Exchange& exchange, const net::ConnectFailure& failure) override {
     return front.upstream_failed(exchange, failure);
   }

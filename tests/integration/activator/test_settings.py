@@ -37,6 +37,7 @@ class Settings(ActivatorCase):
                             'SLUICE_MESH_COMPATIBILITY_MODE': 'on',
                             'SLUICE_MESH_POD_ADDRESSABILITY': 'maybe',
                             'SLUICE_KNATIVE_CONTRACT': 'older',
+                            'SLUICE_WRITE_TIMEOUT': 'soon', 'SLUICE_HEADER_MEMORY': '1024',
                             'OBSERVABILITY_CONFIG': '[]'}.items():
             status, text = self.complaint(**{name: value})
             self.assertEqual(status, 1, f'{name}={value}')

@@ -57,6 +57,17 @@ class Flow(H2Case):
         self.assertLess(self.proxy.memory() - before, GROWTH_MAX)
         self.assertEqual(stalled.received, 65535)
 
+    def test_streams_whose_windows_stay_closed_give_their_places_back(self):
+        client = self.h2(answer, CONTAINER_CONCURRENCY='2', SLUICE_WRITE_TIMEOUT='300ms')
+        closed = raw.RawConnection(self.proxy.serving, preface=False)
+        self.addCleanup(closed.close)
+        closed.send(PREFACE + frame(SETTINGS, payload=struct.pack('>HI', INITIAL_WINDOW_SIZE, 0)))
+        for stream in (1, 3):
+            closed.request(stream)
+        eventually(lambda: len(self.container.seen) == 2, 'both run')
+        self.assertEqual(client.get().status, 200)
+        self.assertEqual(closed.ending(), ('reset', 'CANCEL'))
+
     def test_a_stalled_container_stops_the_client(self):
         def never_read(connection, stream):
             connection.wait(lambda: connection.closed, 'the end')

@@ -6,9 +6,12 @@ import threading
 import time
 import unittest
 
+from engine import QUEUE_PROXY
+from flood import Flood, head
+from program import Program
 from queue_proxy.case import (GROWTH_MAX, PATIENCE, SidecarCase, eventually, send_all,
                               until_closed)
-from sidecar import OK
+from sidecar import ENVIRONMENT, OK, Upstream
 from wire import request_bytes
 
 SMUGGLED = b'GET /smuggled HTTP/1.1\r\nHost: app\r\n\r\n'
@@ -312,6 +315,19 @@ class Slowness(HostileCase):
         self.assertLess(proxy.memory() - before, GROWTH_MAX * 2)
         for sock in held:
             sock.close()
+
+    def test_slow_heads_keep_nobody_out_where_files_are_few(self):
+        upstream = Upstream(lambda exchange: exchange.send(OK))
+        self.addCleanup(upstream.close)
+        proxy = Program(['sh', '-c', 'ulimit -n 256; exec "$0"', QUEUE_PROXY],
+                        {**ENVIRONMENT, 'USER_PORT': str(upstream.port)})
+        self.addCleanup(proxy.close)
+        flood = Flood(proxy.addresses['serving'])
+        self.addCleanup(flood.close)
+        for _ in range(500):
+            flood.add(head('/', [('Host', 'a')], ended=False))
+        flood.add(head('/', [('Host', 'a')]))
+        flood.run(lambda: any(got.endswith(b'ok') for got in flood.got.values()))
 
 
 if __name__ == '__main__':

@@ -64,7 +64,7 @@ class Noted final : public net::Exchange {
     (void)gateway_.upstream_failed(*this, {.error = Error::upstream_connect, .text = {}});
   }
 
-  [[nodiscard]] std::size_t memory() const override { return 1000; }
+  [[nodiscard]] std::size_t memory() const override { return bytes; }
 
   void set_timeouts(const net::Timeouts& /*timeouts*/) override {}
 
@@ -81,6 +81,7 @@ class Noted final : public net::Exchange {
   }
 
   std::string where;  // the pod, or what else became of it
+  std::size_t bytes = 1000;
   std::function<void()> on_respond;
 
  private:
@@ -343,6 +344,74 @@ TEST_F(FrontGatewayTest, ARequestBehindOneThatGoesWithItsRevisionGoesToo) {
   ASSERT_NE(second, nullptr);
   EXPECT_EQ(first->where + second->where, "503503");
   EXPECT_EQ(front_.in_flight(), 0);
+}
+
+class BudgetTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<Noted> request(RevisionHandle revision, std::size_t bytes) {
+    routes_.to = revision;
+    auto exchange = std::make_unique<Noted>(front_, clock_.now());
+    exchange->bytes = bytes;
+    exchange->begin();
+    return exchange;
+  }
+
+  RevisionHandle add(const std::string& name) {
+    return front_.add({.id = {"shop", name}, .throttler = {}, .timeouts = {}});
+  }
+
+  boost::asio::io_context io_{1};
+  Clock clock_;
+  OneRoute routes_;
+  IdleOwner nobody_;
+  FrontGateway front_{
+      io_, clock_, routes_, nobody_, {.queues = {.waiting_max = 100, .bytes_max = 1'000'000}}};
+  RevisionHandle flooded_ = add("flooded");
+  RevisionHandle victim_ = add("victim");
+};
+
+TEST_F(BudgetTest, ARevisionThatHoldsAllItCanLeavesRoomForAnothersFirstRequest) {
+  std::vector<std::unique_ptr<Noted>> held;
+  do {
+    held.push_back(request(flooded_, 5'000));
+  } while (held.back()->where == "held");
+  EXPECT_EQ(held.back()->where, "503");
+
+  const auto first = request(victim_, 5'000);
+
+  EXPECT_EQ(first->where, "held");
+}
+
+TEST_F(BudgetTest, AHeldRequestThatGrowsBeyondTheBudgetIsRefusedAndGivesItsMemoryBack) {
+  const auto held = request(flooded_, 5'000);
+  held->bytes = 500'000;
+  front_.grew(*held);
+  EXPECT_EQ(held->where, "held");
+  EXPECT_EQ(front_.queued().bytes(), 500'000);
+
+  held->bytes = 900'000;
+  front_.grew(*held);
+
+  EXPECT_EQ(held->where, "503");
+  EXPECT_EQ(front_.queued().bytes(), 0);
+  EXPECT_EQ(front_.queued().waiting(), 0);
+}
+
+TEST_F(BudgetTest, ALargeRequestIsChargedUntilItEnds) {
+  front_.know_pod(flooded_, {.id = {"a"}, .address = {.host = "127.0.0.1", .port = 9, .path = {}}});
+  front_.list_pod(flooded_, {"a"}, false);
+
+  const auto large = request(flooded_, 400'000);
+  const auto small = request(flooded_, 4'000);
+  const auto refused = request(flooded_, 400'000);
+
+  EXPECT_EQ(large->where, "a");
+  EXPECT_EQ(small->where, "a");
+  EXPECT_EQ(refused->where, "503");
+  EXPECT_EQ(front_.queued().bytes(), 400'000);
+  large->answer(200, {});
+  small->answer(200, {});
+  EXPECT_EQ(front_.queued().bytes(), 0);
 }
 
 TEST_F(FrontGatewayTest, ARefusalInTheWordsOfGrpcIsOne) {

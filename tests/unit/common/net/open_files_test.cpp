@@ -25,5 +25,11 @@ TEST(OpenFiles, AreRaisedAsFarAsAllowedAndTheFormerLimitIsKnown) {
   EXPECT_EQ(after.rlim_cur, std::min<rlim_t>(before.rlim_max, 1U << 20U));
 }
 
+TEST(OpenFiles, AQuarterIsKeptFromConnections) {
+  EXPECT_EQ(connections_within(1024, 16'384), 768U);
+  EXPECT_EQ(connections_within(1U << 20U, 16'384), 16'384U);
+  EXPECT_EQ(connections_within(20, 16'384), 64U);
+}
+
 }  // namespace
 }  // namespace sluice::net

@@ -103,12 +103,17 @@ class ScriptedGateway final : public Gateway {
   Begin on_begin;
   std::function<bool(Exchange&)> on_failure;
   std::function<ResponseVerdict(Exchange&, const http::ResponseHead&)> on_response;
+  std::function<void(Exchange&)> on_grew;
 
   std::unique_ptr<ExchangeState> make_state() override { return std::make_unique<ExchangeState>(); }
 
   void begin(Exchange& exchange) override {
     ++begun;
     on_begin(exchange);
+  }
+
+  void grew(Exchange& exchange) override {
+    if (on_grew) on_grew(exchange);
   }
 
   bool upstream_failed(Exchange& exchange, const ConnectFailure& failure) override {
@@ -121,7 +126,10 @@ class ScriptedGateway final : public Gateway {
     return on_response ? on_response(exchange, head) : ResponseVerdict::forward;
   }
 
-  void end(Exchange& /*exchange*/, const Outcome& outcome) override { ends.push_back(outcome.end); }
+  void end(Exchange& /*exchange*/, const Outcome& outcome) override {
+    ends.push_back(outcome.end);
+    last_timer = outcome.timer;
+  }
 
   [[nodiscard]] std::string_view timeout_text() const override { return "request timeout"; }
 
@@ -129,6 +137,7 @@ class ScriptedGateway final : public Gateway {
 
   int begun = 0;
   std::vector<Outcome::End> ends;
+  Timer last_timer = Timer::none;  // that ended one
   std::vector<ConnectFailure> failures;
 };
 

@@ -54,6 +54,8 @@ TEST(Config, HasTheReferencesDefaults) {
   EXPECT_EQ(config->drain_quiet, Duration{30s});
   EXPECT_EQ(config->limits.head_bytes_max, 1U << 20U);
   EXPECT_EQ(config->limits.connections_max, 16'384U);
+  EXPECT_EQ(config->limits.header_memory, 64U << 20U);
+  EXPECT_EQ(config->limits.write_timeout, Duration{60s});
 }
 
 TEST(Config, NamesTheRequiredVariableThatIsMissing) {
@@ -94,6 +96,8 @@ TEST(Config, RefusesWrongValuesByName) {
            {"SLUICE_MAX_CONTROL_FRAMES", "99"},
            {"SLUICE_HEADER_TIMEOUT", "0"},
            {"SLUICE_BODY_TIMEOUT", "nan"},
+           {"SLUICE_WRITE_TIMEOUT", "soon"},
+           {"SLUICE_HEADER_MEMORY", "1024"},
            {"SLUICE_QUEUE_WAIT", "inf"},
            {"SLUICE_QUEUE_WAIT", "1e9h"},
            {"SLUICE_CERTS_DIR", ""},
@@ -221,6 +225,8 @@ TEST(Config, TakesEveryLimitByItsName) {
   variables["SLUICE_UPGRADE_BODY_MAX"] = "0";
   variables["SLUICE_HEADER_TIMEOUT"] = "1.5s";
   variables["SLUICE_BODY_TIMEOUT"] = "2m";
+  variables["SLUICE_WRITE_TIMEOUT"] = "0";
+  variables["SLUICE_HEADER_MEMORY"] = "4096";
   variables["SLUICE_QUEUE_DEPTH"] = "3";
   variables["SLUICE_CERTS_DIR"] = "/certs";
 
@@ -235,6 +241,8 @@ TEST(Config, TakesEveryLimitByItsName) {
   EXPECT_EQ(config->limits.upgrade_body_max, 0U);
   EXPECT_EQ(config->limits.header_timeout, Duration{1500ms});
   EXPECT_EQ(config->limits.body_timeout, Duration{2min});
+  EXPECT_EQ(config->limits.write_timeout, Duration{0});
+  EXPECT_EQ(config->limits.header_memory, 4096U);
   EXPECT_EQ(config->queue_depth, 3);
   EXPECT_EQ(config->certs_dir, "/certs");
 }

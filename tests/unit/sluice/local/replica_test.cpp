@@ -277,6 +277,7 @@ TEST(SidecarEnvironment, SaysEverythingAndInheritsNothingOfItsOwn) {
                                                 .replica = "app-00001-1",
                                                 .port = 20000,
                                                 .sockets = *sidecar_sockets("/r"),
+                                                .write_timeout = std::chrono::seconds{60},
                                                 .ready_fd = 7},
                                                {"HOME=/root", "SERVING_POD=x", "LISTEN_FDS=1"});
 
@@ -303,6 +304,7 @@ TEST(SidecarEnvironment, SaysEverythingAndInheritsNothingOfItsOwn) {
                     "SLUICE_STATS_ADDRESS=unix:/r/stats.sock",
                     "SLUICE_METRICS_ADDRESS=",
                     "SLUICE_DRAIN_QUIET=0s",
+                    "SLUICE_WRITE_TIMEOUT=60000ms",
                     "SLUICE_READY_FD=7"}));
 }
 

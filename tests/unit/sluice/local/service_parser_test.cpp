@@ -279,6 +279,7 @@ autoscaler: {stable-window: 30s, allow-zero-initial-scale: "false"}
 defaults: {timeout-seconds: 60, container-concurrency: 2}
 groups: [{name: a}]
 queue: {depth: 1, total: 2, bytes: 3Mi, wait: 4s}
+limits: {header-bytes: 1Mi, connections: 7, write-timeout: 5s}
 )",
                                               "c.yaml");
 
@@ -292,6 +293,9 @@ queue: {depth: 1, total: 2, bytes: 3Mi, wait: 4s}
   EXPECT_EQ(settings->defaults.timeout.count(), 60);
   EXPECT_FALSE(settings->groups_yaml.empty());
   EXPECT_EQ(settings->queue.bytes, 3 << 20);
+  EXPECT_EQ(settings->limits.header_bytes, 1 << 20);
+  EXPECT_EQ(settings->limits.connections, 7);
+  EXPECT_EQ(settings->limits.write_timeout, Duration{std::chrono::seconds{5}});
   EXPECT_EQ(settings->origins.at("queue.depth"), "c.yaml:11");
 }
 
@@ -303,6 +307,8 @@ TEST(EngineSettings, UnknownAndWrongKeysAreNamed) {
             "c.yaml:1: unknown key `max-replica` in `config`; did you mean `max-replicas`?");
   EXPECT_EQ(first("log-level: loud\n"),
             "c.yaml:1: `log-level` is `loud`; use one of debug, info, warn, error");
+  EXPECT_EQ(first("limits: {header-bytes: 100}\n"),
+            "c.yaml:1: `header-bytes` is `100`; use 1Ki to 16Mi");
   EXPECT_EQ(first("queue: {bytes: many}\n").substr(0, 24), "c.yaml:1: `bytes`: `many");
 }
 
