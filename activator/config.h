@@ -53,7 +53,7 @@ struct Config {
   Duration drain_quiet = std::chrono::seconds{45};            ///< SLUICE_DRAIN_QUIET
   /// SLUICE_KNATIVE_CONTRACT, of a release; absent: that of the installed Knative.
   std::optional<settings::KnativeContract> contract;
-  bool cold_start_header = false;                             ///< SLUICE_COLD_START_HEADER
+  bool cold_start_header = false;  ///< SLUICE_COLD_START_HEADER
   net::ServerLimits limits;
   settings::ObservabilityConfig observability;
   log::Severity log_least = log::Severity::info;  ///< SLUICE_LOG_LEVEL

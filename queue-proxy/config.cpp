@@ -49,8 +49,7 @@ std::optional<std::string> as_peer(const std::string& ip) {
     if (inet_pton(family, ip.c_str(), bytes.data()) == 1 &&
         inet_ntop(family, bytes.data(), text.data(), text.size()) != nullptr) {
       std::string_view shown{text.data()};
-      const bool mapped =
-          shown.starts_with(kMapped) && shown.find('.') != std::string_view::npos;
+      const bool mapped = shown.starts_with(kMapped) && shown.find('.') != std::string_view::npos;
       if (mapped) shown.remove_prefix(kMapped.size());
       return std::string{shown};
     }

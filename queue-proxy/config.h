@@ -91,7 +91,7 @@ struct Config {
   /// The node's and the pod's own: who may start a drain by /wait-for-drain, beside loopback.
   std::vector<std::string> drain_callers;
   OriginalHostFrom original_host = OriginalHostFrom::ingress;  ///< SLUICE_ORIGINAL_HOST
-  std::string certs_dir;     ///< holds tls.crt and tls.key when there is TLS
+  std::string certs_dir;  ///< holds tls.crt and tls.key when there is TLS
   net::TlsSettings tls;
   std::string ignore_paths;        ///< SLUICE_IGNORE_PATHS, one a line: see ignore::Rules
   std::string ignore_user_agents;  ///< SLUICE_IGNORE_USER_AGENTS, likewise

@@ -61,9 +61,9 @@ struct FrontGateway::State final : net::ExchangeState {
   std::array<PodRef, Throttler::kTriedMax> tried{};
   std::size_t tried_count = 0;
   std::int64_t budget_bytes = 0;  // as taken from the budget
-  std::size_t ignored_at = 0;   // its place in ignored_waiting
-  TimePoint deadline = kNever;  // of its wait
-  TimePoint queued_at{};        // its present wait
+  std::size_t ignored_at = 0;     // its place in ignored_waiting
+  TimePoint deadline = kNever;    // of its wait
+  TimePoint queued_at{};          // its present wait
   TimePoint dispatched{};
   Duration waited{0};
   std::string_view error_fields;  // of a request that is for the program itself

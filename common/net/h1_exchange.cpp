@@ -240,7 +240,7 @@ bool H1Exchange::give_way() {
   if (phase_ != Phase::head && phase_ != Phase::switching) return false;
   server_.heads_.close(*this);
   http::OwnResponse refusal = open_heads_full();
-  server_.gateway_.explain(*this, refusal.sluice_error);
+  server_.gateway_.explain(*this, refusal);
   server_.gateway_.refused(*this, {Outcome::End::own, refusal.status, refusal.error, Timer::none});
   out_.clear();
   http::write_own_response(out_, refusal, false, false);

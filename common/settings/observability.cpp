@@ -155,7 +155,8 @@ std::optional<std::string> read_json(EnvReader& reader, const std::string& usual
 }
 
 KnativeContract recognised(const EnvReader& reader) {
-  const bool set = reader.find(kOlderMetrics) || reader.find(kOlderLog) || reader.find(kOlderTracing);
+  const bool set =
+      reader.find(kOlderMetrics) || reader.find(kOlderLog) || reader.find(kOlderTracing);
   const bool older = set && !reader.find(kVariable);
   return older ? KnativeContract::older : KnativeContract::current;
 }

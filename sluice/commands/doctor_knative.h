@@ -22,11 +22,11 @@ struct KnativeFacts {
   };
 
   std::vector<Program> programs;
-  std::optional<kube::StringMap> autoscaler;  ///< config-autoscaler
-  std::optional<kube::StringMap> deployment;  ///< config-deployment
-  std::optional<kube::StringMap> network;     ///< config-network
+  std::optional<kube::StringMap> autoscaler;     ///< config-autoscaler
+  std::optional<kube::StringMap> deployment;     ///< config-deployment
+  std::optional<kube::StringMap> network;        ///< config-network
   std::optional<kube::StringMap> observability;  ///< config-observability
-  std::optional<kube::StringMap> activators;  ///< selector of activator-service
+  std::optional<kube::StringMap> activators;     ///< selector of activator-service
   std::string stats;    ///< where the Service autoscaler leads instead of to Knative's own
   std::string sidecar;  ///< image that this release of Knative came with, by its Image queue-proxy
   std::map<std::string, std::size_t> classes;  ///< PodAutoscalers, by their class annotation
@@ -40,14 +40,14 @@ struct KnativeLevel {
   std::string name;
   std::vector<std::string> changes;  ///< what becomes different by it, a sentence each
   std::vector<std::string> why;      ///< what stands against it, with the fix
-  std::string needs;             ///< what must be there before; empty: nothing
-  std::string now;               ///< what of it is ours already; empty: nothing
-  std::string set;               ///< the one value
-  std::string restore;           ///< what Knative has there
+  std::string needs;                 ///< what must be there before; empty: nothing
+  std::string now;                   ///< what of it is ours already; empty: nothing
+  std::string set;                   ///< the one value
+  std::string restore;               ///< what Knative has there
 };
 
 struct KnativeReport {
-  bool found = false;  ///< there is a Knative
+  bool found = false;                                      ///< there is a Knative
   std::vector<std::pair<std::string, std::string>> facts;  ///< the contract among them
   std::vector<KnativeLevel> levels;
 

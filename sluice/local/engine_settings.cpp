@@ -28,8 +28,8 @@ class SettingsReading {
 
   void read(const YAML::Node& document) {
     const YamlKeys keys{{"http", "max-replicas", "stop-timeout", "log-level", "log-format",
-                         "cold-start-header", "autoscaler", "defaults", "groups", "queue",
-                         "limits", "dashboard"}};
+                         "cold-start-header", "autoscaler", "defaults", "groups", "queue", "limits",
+                         "dashboard"}};
     for (const YamlEntry& entry : reader_.entries(document, 1, "config", keys)) {
       if (entry.key == "autoscaler") {
         read_autoscaler(entry);

@@ -101,6 +101,13 @@ class Names(DoorCase):
             self.assertIn('dashboard: {hosts:', answer.json()['fix'])
             self.assert_fields(answer, host)
 
+    def test_the_authority_of_an_absolute_target_is_the_host(self):
+        engine = self.up_app()
+        for target, host, status in (('attacker.example', 'localhost', 403), ('localhost', 'attacker.example', 200)):
+            with connect(engine.http) as sock:
+                sock.sendall(f'GET http://{target}/_sluice/metrics HTTP/1.1\r\nHost: {host}\r\n\r\n'.encode())
+                self.assertEqual(Reader(sock).answer().status, status, target)
+
     def test_a_request_without_a_host_is_refused(self):
         engine = self.up_app()
         with connect(engine.http) as sock:

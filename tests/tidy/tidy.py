@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from rules import RULES  # noqa: E402
 from source import Source  # noqa: E402
 
-ROOMS = ('common', 'queue-proxy', 'activator', 'autoscaler', 'sluice', 'deploy', 'bench', 'tests')
+ROOMS = ('docs', 'common', 'queue-proxy', 'activator', 'autoscaler', 'sluice', 'deploy', 'bench', 'tests')
 TOP = ('CMakeLists.txt', 'CMakePresets.json', 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'dev')
 SUFFIXES = ('.cpp', '.h', '.py', '.md', '.cmake', '.txt', '.proto', '.service', '.yaml', '.yml')
 # Copied evidence, not ours to lay out: decision vectors and fuzz inputs.

@@ -150,8 +150,11 @@ std::optional<ClusterRevision> ClusterView::revision(const RevisionId& id) const
   }
   const auto knative = knatives_.find(id);
   if (knative == knatives_.end()) return std::nullopt;
-  return ClusterRevision{id, knative->second, knative_pods(id, knative->second),
-                         std::move(activators), service(id, knative->second.h2c),
+  return ClusterRevision{id,
+                         knative->second,
+                         knative_pods(id, knative->second),
+                         std::move(activators),
+                         service(id, knative->second.h2c),
                          knative_contract_};
 }
 

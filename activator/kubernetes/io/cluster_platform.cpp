@@ -256,10 +256,9 @@ void ClusterPlatform::begin_when_told() {
 // a long response would be cut.
 bool ClusterPlatform::all_told() const {
   const auto told = [](const auto& feed) { return feed->state().synced; };
-  const bool knative =
-      knative_ == nullptr
-          ? knative_presence_.absent()
-          : (knative_->state().synced && release_told()) || knative_->state().absent;
+  const bool knative = knative_ == nullptr ? knative_presence_.absent()
+                                           : (knative_->state().synced && release_told()) ||
+                                                 knative_->state().absent;
   return knative && std::all_of(needed_.begin(), needed_.end(), told);
 }
 

@@ -31,7 +31,7 @@ struct ClusterSpec {
   std::string autoscaler = {};  ///< the headless Service of the latter; empty: not followed
   /// Of Knative's revisions; absent: that of the release which is installed.
   std::optional<settings::KnativeContract> contract = {};
-  std::uint64_t seed = 1;       ///< of the jitter
+  std::uint64_t seed = 1;  ///< of the jitter
   /// How long a start waits for all that there is to be told.
   Duration patience = std::chrono::seconds{10};
 };

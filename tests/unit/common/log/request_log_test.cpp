@@ -121,13 +121,12 @@ TEST(RequestLog, EscapesHeadersWhereTheTemplateAsksForIt) {
 }
 
 TEST(RequestLog, WritesTheDefaultLineForOtherUsesOfHeaders) {
-  for (const char* text :
-       {R"({{index .Request.Header}})", R"({{index .Request.Header "A" 0}})",
-        R"({{index .Request.Header A}})", R"({{.Request.Header.Get}})",
-        R"({{.Request.Header.Get "A" "B"}})", R"({{.Request.Header.Get "A}})",
-        R"({{.Request.Header.Values "A"}})", R"({{index .Response "A"}})",
-        R"({{.Request.Header.Get "a\"b"}})", R"({{.Request.Header.Get ""}})",
-        R"({{js (.Request.Header.Get "A"}})"}) {
+  for (const char* text : {R"({{index .Request.Header}})", R"({{index .Request.Header "A" 0}})",
+                           R"({{index .Request.Header A}})", R"({{.Request.Header.Get}})",
+                           R"({{.Request.Header.Get "A" "B"}})", R"({{.Request.Header.Get "A}})",
+                           R"({{.Request.Header.Values "A"}})", R"({{index .Response "A"}})",
+                           R"({{.Request.Header.Get "a\"b"}})", R"({{.Request.Header.Get ""}})",
+                           R"({{js (.Request.Header.Get "A"}})"}) {
     EXPECT_NE(warning(text), "") << text;
   }
 }

@@ -176,8 +176,7 @@ TEST(Config, OpensATlsListenerOnlyWhenItsPortIsGiven) {
 
 TEST(Config, WritesTheNodesAddressesAsPeersAreWritten) {
   using Addresses = std::vector<std::string>;
-  EXPECT_EQ(with("SLUICE_NODE_ADDRESS", "2001:DB8:0::1")->node_addresses,
-            Addresses{"2001:db8::1"});
+  EXPECT_EQ(with("SLUICE_NODE_ADDRESS", "2001:DB8:0::1")->node_addresses, Addresses{"2001:db8::1"});
   EXPECT_EQ(with("SLUICE_NODE_ADDRESS", "::ffff:10.0.0.7")->node_addresses, Addresses{"10.0.0.7"});
   EXPECT_EQ(with("SLUICE_NODE_ADDRESS", "10.0.0.7,2001:db8::7")->node_addresses,
             (Addresses{"10.0.0.7", "2001:db8::7"}));
