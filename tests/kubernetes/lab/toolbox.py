@@ -27,8 +27,8 @@ SETS = {'cluster': HERE, 'knative': HERE / 'knative', 'h2spec': HERE.parent / 'h
 NAMES = {'go.etcd.io/etcd/server/v3': 'etcd',
          **{f'knative.dev/serving/cmd/{name}': f'knative-{name}'
             for name in ('autoscaler', 'activator', 'controller', 'queue', 'webhook')}}
-# They run inside images that hold nothing else, or are built where there may be no C compiler for Go.
-STATIC = {'knative-queue', 'h2spec'}
+# By set: programs that run inside images that hold nothing else, or need no C compiler to be built.
+STATIC = {'knative': {'knative-queue'}, 'h2spec': {'h2spec'}}
 
 
 class NoTools(Exception):
@@ -97,7 +97,7 @@ def folder(name='cluster', go=None):
     for path in (SETS[name] / 'go.mod', SETS[name] / 'go.sum'):
         key.update(path.read_bytes())
     version = go_version(go or find_go(False))[1]
-    key.update(repr((extras(name), flags(name), sorted(STATIC), version)).encode())
+    key.update(repr((extras(name), flags(name), sorted(STATIC.get(name, ())), version)).encode())
     return cache() / f'{name}-{key.hexdigest()[:16]}'
 
 
@@ -147,7 +147,7 @@ def build_all(name, go, target, say):
     environment = {**os.environ, 'GOTOOLCHAIN': 'local', 'GOFLAGS': '', 'GOCACHE': str(target / 'cache')}
     for package in tools(name):
         say(f'building {program(package)}')
-        static = {'CGO_ENABLED': '0'} if program(package) in STATIC else {}
+        static = {'CGO_ENABLED': '0'} if program(package) in STATIC.get(name, ()) else {}
         run([go, 'build', '-p', PARALLEL, *flags(name), '-o', str(target / program(package)), package],
             cwd=SETS[name], env={**environment, **static})
     for package, version in extras(name):

@@ -132,10 +132,12 @@ TEST_F(ExchangeTest, EndsCleanlyWhereverTheUpstreamsResponseIsCut) {
 
 TEST_F(ExchangeTest, CutsAResponseWhoseTrailerNeverEnds) {
   upstream_.play(
-      {{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;" + std::string(200'000, 'x')}});
+      {{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"}});
   Client client{address_};
 
   client.send(kGet);
+  until_seen(client, "abc");
+  upstream_.say("5;" + std::string(200'000, 'x'));
   until_closed(client);
 
   EXPECT_EQ(gateway_.ends.back(), Outcome::End::aborted);

@@ -122,6 +122,8 @@ TEST_F(HostileTest, MakesABrokenResponseABadGateway) {
            "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n"s,
            "HTTP/1.1 200 OK\r\nA: b\r\n c\r\nContent-Length: 0\r\n\r\n"s,
            "nonsense\r\n\r\n"s,
+           "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0x3\r\nabc"s,
+           "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;" + std::string(20'000, 'x'),
            "HTTP/1.1 200 OK\r\nA: " + std::string(2 << 20, 'x'),
        }) {
     upstream_.play({{response, After::close}});
@@ -134,10 +136,12 @@ TEST_F(HostileTest, MakesABrokenResponseABadGateway) {
 }
 
 TEST_F(HostileTest, CutsAResponseWhoseBodyBreaksTheRules) {
-  upstream_.play({{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0x3\r\nabc"}});
+  upstream_.play({{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"}});
   Client client{address_};
 
   client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  until_seen(client, "abc");
+  upstream_.say("0x3\r\nabc");
   until_closed(client);
 
   EXPECT_EQ(client.seen().find("0x3"), std::string::npos);
