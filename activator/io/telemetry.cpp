@@ -169,9 +169,12 @@ Telemetry::Series& Telemetry::series_of(Revision& revision, const Served& served
   const std::uint32_t version = served.head.version_major == 2 ? 2U : 1U;
   std::uint32_t key = method_index(served.head.method) << 16U | version << 14U |
                       (served.secure ? 1U : 0U) << 13U | static_cast<std::uint32_t>(status) % 1024U;
-  if (revision.series.size() >= kSeriesMax) key = kOverflow;
-  for (Series& series : revision.series) {
-    if (series.key == key) return series;
+  for (const std::uint32_t wanted : {key, kOverflow}) {
+    for (Series& series : revision.series) {
+      if (series.key == wanted) return series;
+    }
+    if (revision.series.size() < kSeriesMax) break;
+    key = kOverflow;
   }
   Series& added = revision.series.emplace_back();
   added.key = key;
@@ -198,10 +201,16 @@ void Telemetry::count(Series& series, const Served& served) {
 }
 
 void Telemetry::count_older(Revision& revision, int status, Duration took) {
-  if (revision.older.size() + 1 >= kSeriesMax) status = 0;
-  for (OlderSeries& series : revision.older) {
-    if (series.status == status) return series.latency.observe(took);
+  const auto find = [&revision](int wanted) {
+    return std::find_if(revision.older.begin(), revision.older.end(),
+                        [wanted](const OlderSeries& series) { return series.status == wanted; });
+  };
+  auto found = find(status);
+  if (found == revision.older.end() && revision.older.size() + 1 >= kSeriesMax) {
+    status = 0;
+    found = find(status);
   }
+  if (found != revision.older.end()) return found->latency.observe(took);
   revision.older.push_back({status, {}});
   revision.older.back().latency.observe(took);
 }

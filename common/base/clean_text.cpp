@@ -14,7 +14,8 @@ bool misleads(std::uint32_t rune) {
          within(0x200b, 0x200f) ||  // zero-width, and marks of direction
          within(0x2028, 0x202e) ||  // separators of lines and paragraphs, embeddings, overrides
          within(0x2060, 0x2069) ||  // word joiner, invisible operators, isolates
-         rune == 0xfeff;            // zero-width no-break space
+         rune == 0xfeff ||          // zero-width no-break space
+         within(0xe0000, 0xe007f);  // tags
 }
 
 std::string clean_text(std::string_view text, char instead) {

@@ -1,5 +1,6 @@
 #include "common/log/go_text.h"
 
+#include "common/base/clean_text.h"
 #include "common/base/utf8.h"
 
 #include <algorithm>
@@ -46,9 +47,10 @@ void append_escape(std::string& out, std::uint32_t value) {
 }
 
 void append_beyond_ascii(std::string& out, std::string_view text, const Rune& rune, bool json) {
-  if (!rune.valid) {
+  const bool long_one = json && rune.value > 0xffff;  // has no single \u
+  if (!rune.valid || (long_one && misleads(rune.value))) {
     append_escape(out, kReplacementRune);
-  } else if (printable(rune.value) || (json && rune.value > 0xffff)) {
+  } else if (printable(rune.value) || long_one) {
     out.append(text.substr(0, rune.size));
   } else {
     append_escape(out, rune.value);

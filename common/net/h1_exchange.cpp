@@ -205,7 +205,7 @@ bool H1Exchange::read_head() {
       return true;
     case http::Fed::State::need_more:
       in_.consume(fed.used);  // empty lines; the head itself is given again with more
-      server_.heads_.open(*this, server_.clock_.now());
+      if (!in_.empty()) server_.heads_.open(*this, server_.clock_.now());
       if (head_due_ == TimePoint{}) {
         head_due_ = server_.clock_.now() + server_.limits_.head_timeout;
         arm_timer();

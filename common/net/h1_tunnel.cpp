@@ -32,6 +32,7 @@ void H1Exchange::begin_tunnel(bool websocket) {
   if (server_.closing_tunnels_) tunnel_->closing = websocket;
   pump_to_upstream();
   if (phase_ == Phase::tunnel) pump_to_client();
+  arm_timer();  // what is due may be another timer than before
 }
 
 // What goes to the client next, out of what is there. A tunnel that is being closed ends its frame,

@@ -88,6 +88,10 @@ void H2Stream::open_upgraded(http::RequestHead head, std::string_view body) {
 
 void H2Stream::on_head(bool ended) {
   if (reading_trailers_) {
+    if (crowded_out_) {  // trailers that are lost must not look like none
+      connection_.reset(id_, H2Error::enhance_your_calm);
+      return;
+    }
     on_client_end();
     return;
   }

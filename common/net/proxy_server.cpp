@@ -80,10 +80,10 @@ void ProxyServer::add(std::unique_ptr<Connection> added) {
   connection.start();
 }
 
-// At the limit a connection whose request's head does not come to its end goes first, then the one
-// that has been open longest and serves nobody, then any other that still reads a head: whoever
-// merely holds connections keeps nobody out. Accepting pauses until it, or another, is gone. The
-// newest stays.
+// At the limit a connection whose request's head, or TLS handshake, does not come to its end goes
+// first, then the one that has been open longest and serves nobody, then any other that still reads
+// a head: whoever merely holds connections keeps nobody out. Accepting pauses until it, or another,
+// is gone. The newest stays.
 void ProxyServer::make_room() {
   for (const auto& listener : listeners_) listener->pause();
   look_for_room_again();
@@ -107,9 +107,17 @@ void ProxyServer::look_for_room_again() {
   });
 }
 
+// Of the heads and the TLS handshakes that have begun, the one that began first.
+Connection* ProxyServer::oldest_unfinished() const {
+  Connection* const head = heads_.oldest();
+  Connection* const handshake = handshakes_.oldest();
+  if (head == nullptr || handshake == nullptr) return head != nullptr ? head : handshake;
+  return OpenHeads::since(*head) <= OpenHeads::since(*handshake) ? head : handshake;
+}
+
 // One that serves other requests too loses the head alone, and the next one is looked at.
 bool ProxyServer::close_open_head(TimePoint begun_by) {
-  while (Connection* const oldest = heads_.oldest()) {
+  while (Connection* const oldest = oldest_unfinished()) {
     if (OpenHeads::since(*oldest) > begun_by) return false;
     const bool closes = oldest->give_way();
     heads_.close(*oldest);

@@ -97,6 +97,7 @@ class ProxyServer {
   void make_room();
   void look_for_room_again();
   [[nodiscard]] bool close_open_head(TimePoint begun_by);
+  [[nodiscard]] Connection* oldest_unfinished() const;
 
   /// A drain has begun, or others wait for a place: connections end with their response.
   [[nodiscard]] bool ends_connections() const {
@@ -120,6 +121,8 @@ class ProxyServer {
   std::list<std::unique_ptr<Connection>> connections_;
   std::list<std::unique_ptr<Connection>> retired_;
   OpenHeads heads_;  // of connections_, so it goes before them
+  OpenHeads handshakes_{
+      0};  // likewise: connections that have begun TLS and take no memory of heads
   PageReturn pages_;
   boost::asio::steady_timer room_timer_;
   std::function<void()> quiet_;

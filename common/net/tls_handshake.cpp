@@ -65,9 +65,11 @@ void TlsHandshake::step() {
       hand_over();
       return;
     case TlsStep::State::want_read:
+      server_.handshakes_.open(*this, accepted_);
       wait(Socket::wait_read);
       return;
     case TlsStep::State::want_write:
+      server_.handshakes_.open(*this, accepted_);
       wait(Socket::wait_write);
       return;
     case TlsStep::State::ended:
@@ -92,6 +94,7 @@ void TlsHandshake::refuse() {
     [[maybe_unused]] const long sent = write_now(socket_, kPlainHttpAnswer, {}, would_block);
   }
   session_.reset();
+  server_.handshakes_.close(*this);
   phase_ = Phase::refused;
   error_code ignored;
   socket_.shutdown(Socket::shutdown_send, ignored);
@@ -134,6 +137,12 @@ bool TlsHandshake::close_if_idle() {
   return true;
 }
 
+// As an unfinished head does: a client that goes on with neither keeps a place from others.
+bool TlsHandshake::give_way() {
+  close();
+  return true;
+}
+
 void TlsHandshake::abandon() {
   close();
 }
@@ -141,6 +150,7 @@ void TlsHandshake::abandon() {
 void TlsHandshake::close() {
   if (phase_ == Phase::over) return;
   phase_ = Phase::over;
+  server_.handshakes_.close(*this);
   error_code ignored;
   socket_.close(ignored);
   timer_.cancel();

@@ -31,6 +31,7 @@ class TlsHandshake final : public Connection {
   enum class Phase : std::uint8_t { shaking, refused, over };
 
   bool close_if_idle() override;
+  bool give_way() override;
 
   void drain() override {}
 

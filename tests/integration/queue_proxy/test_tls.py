@@ -94,6 +94,19 @@ class TlsCase(SidecarCase):
             self.assertIn('EOF', str(raised.exception).upper())
 
 
+class Crowds(TlsCase):
+    def test_slow_handshakes_keep_nobody_out_where_connections_are_few(self):
+        # Goal: who begins TLS and goes no further gives its place to others, on both ports.
+        proxy = self.secured(SLUICE_MAX_CONNECTIONS='8', SLUICE_HEADER_TIMEOUT='10m')
+        for _ in range(20):
+            sock = connect(proxy.addresses['tls'])
+            self.addCleanup(sock.close)
+            sock.sendall(HALF_A_HELLO)
+        for _ in range(4):
+            self.assertEqual(proxy.get().status, 200)
+            self.assertEqual(self.ask_securely(self.shake(proxy)).status, 200)
+
+
 class Handshakes(TlsCase):
     def test_requests_follow_each_other_on_one_connection(self):
         client = self.shake(self.secured())

@@ -203,9 +203,10 @@ class FaultProxy:
             writer.transport.abort()
 
     async def end_tasks(self):
-        for task in self.tasks:
-            task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
+        while self.tasks:  # wait_for of Python 3.11 may lose a cancellation
+            for task in self.tasks:
+                task.cancel()
+            await asyncio.wait(list(self.tasks), timeout=1)
 
     async def serve(self, reader, writer):
         """One connection of a program, with one to the server behind it."""

@@ -201,7 +201,7 @@ TEST(GoText, EscapesForJavaScriptAsGoDoes) {
 TEST(GoText, EscapesForJsonSoThatItAlwaysIsJson) {
   EXPECT_EQ(json("a'b\"c\\d<"), R"(a\u0027b\"c\\d\u003C)");
   EXPECT_EQ(json("bad\xff\xc3(\xe2\x82"), "bad\\uFFFD\\uFFFD(\\uFFFD\\uFFFD");
-  EXPECT_EQ(json("\U000E0001\n"), "\U000E0001\\u000A");
+  EXPECT_EQ(json("\U000E0001\n"), "\\uFFFD\\u000A");
 }
 
 TEST(GoText, PrintsNumbersAsGoDoes) {

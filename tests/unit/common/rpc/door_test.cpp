@@ -111,7 +111,7 @@ TEST_F(RpcDoor, RefusesACallerWithoutACertificateUnlessTheMethodNeedsNone) {
                         .method = method,
                         .tls_name = "autoscaler",
                         .ca_file = server_folder.path() + "/ca.crt"}};
-    EXPECT_TRUE(run_until(io, [&] { return client.connected + client.closed.size() > 0; }));
+    EXPECT_TRUE(run_until(io, [&] { return client.connected > 0 || !client.closed.empty(); }));
     return client.closed.empty() ? Ending{} : client.closed.front().ending;
   };
   EXPECT_EQ(call(kMethod).code, Code::ok);
