@@ -10,6 +10,7 @@ import tempfile
 import threading
 import unittest
 
+from program import SANITIZERS
 from wire import Deadline, fetch
 
 BIN = pathlib.Path(os.environ.get('SLUICE_BIN', 'build/release/bin')).resolve()
@@ -26,7 +27,7 @@ class Home:
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory(prefix='sluice-test-')
         self.path = pathlib.Path(self.folder.name)
-        self.environment = dict(os.environ)
+        self.environment = {**os.environ, **SANITIZERS}
         for name in ('XDG_STATE_HOME', 'XDG_RUNTIME_DIR', 'XDG_CONFIG_HOME', 'HOME'):
             place = self.path / name.lower()
             place.mkdir(mode=0o700)

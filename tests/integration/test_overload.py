@@ -55,7 +55,8 @@ class Overload(EngineCase):
             flood.add(head('/', [('Host', 'neighbour.localhost')], 1_000_000, number % 4 != 0))
         flood.run(lambda: flood.turned_away() > 150)
         self.assert_serves_the_victim(engine)
-        self.assertLess(resident(engine.pid, peak=True), 1.2 * BUDGET + 32 * MIB)
+        # A sanitizer makes the idle program larger than all of the margin.
+        self.assertLess(resident(engine.pid, peak=True), 1.2 * BUDGET + max(32 * MIB, idle))
         flood.close()
         wait_until(lambda: resident(engine.pid) < idle + 64 * MIB, 60, 'memory is given back')
 
