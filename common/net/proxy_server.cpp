@@ -81,9 +81,9 @@ void ProxyServer::add(std::unique_ptr<Connection> added) {
 }
 
 // At the limit a connection whose request's head, or TLS handshake, does not come to its end goes
-// first, then the one that has been open longest and serves nobody, then any other that still reads
-// a head: whoever merely holds connections keeps nobody out. Accepting pauses until it, or another,
-// is gone. The newest stays.
+// first, then the one that has been open longest and serves no request, then any other that still
+// reads a head: a client that merely holds connections keeps no other out. Accepting pauses until
+// it, or another, is gone. The newest stays.
 void ProxyServer::make_room() {
   for (const auto& listener : listeners_) listener->pause();
   look_for_room_again();

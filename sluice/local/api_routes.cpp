@@ -124,7 +124,7 @@ ApiAnswer not_found(std::string_view path) {
   return problem_answer(no_such_path(path));
 }
 
-// What the front door does not do, whoever asks: `fix` does it over the socket.
+// What the front door does for no client: `fix` does it over the socket.
 ApiAnswer socket_only(const std::string& doing, std::string fix) {
   return problem_answer({403, "socket-only", "On the engine's socket only",
                          doing + " is not possible through the front door", std::move(fix)});

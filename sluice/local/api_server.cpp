@@ -121,7 +121,7 @@ struct ApiServer::Entrance {
   Entrance(asio::io_context& io, Proof shown) : acceptor(io), proof(shown) {}
 
   Protocol::acceptor acceptor;
-  Proof proof;  // of whoever comes in here
+  Proof proof;  // of each client that comes in here
   std::filesystem::path path;
 };
 
