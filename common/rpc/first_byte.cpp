@@ -45,7 +45,8 @@ std::uint64_t FirstByte::keep(net::Socket socket, std::chrono::seconds limit) {
 }
 
 void FirstByte::accepted(net::Socket socket) {
-  if (waiting_.size() >= kWaitingMax) return;
+  // The one that has said nothing for longest gives way: silence keeps no caller out.
+  if (waiting_.size() >= kWaitingMax) waiting_.erase(waiting_.begin());
   net::prepare(socket);
   const std::uint64_t id = keep(std::move(socket), kSilence);
   waiting_.at(id).socket.async_wait(

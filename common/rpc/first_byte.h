@@ -18,7 +18,8 @@ namespace sluice::rpc {
 /// unread. Belongs to one thread.
 class FirstByte {
  public:
-  /// A connection that has said nothing for so long is closed, and so many may wait.
+  /// A connection that has said nothing for so long is closed. So many may wait; for one more, the
+  /// one that has waited longest is closed.
   static constexpr std::chrono::seconds kSilence{10};
   static constexpr std::size_t kWaitingMax = 512;
 
