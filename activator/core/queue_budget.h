@@ -39,7 +39,7 @@ class QueueShare {
 /// keeps many quiet revisions that wake together from exceeding memory, and one that is flooded
 /// from using up what the others need for their first request.
 ///
-/// The first three quarters of each bound go to whoever comes first. Of the last quarter a revision
+/// The first three quarters of each bound go to the first comers. Of the last quarter a revision
 /// gets more only while it holds no more than what is left then: the more revisions take their
 /// fill, the less each gets, and n of them leave at least the (n + 1)th part of the quarter free.
 class QueueBudget {

@@ -62,7 +62,7 @@ struct InternalRoute {
   net::UpstreamPool* pool;  ///< the router's
   std::string target;
   /// Complete header lines, each with CRLF, of every error that is told in the program's place; a
-  /// text that lives for ever.
+  /// text of static lifetime.
   std::string_view error_fields = {};
 };
 

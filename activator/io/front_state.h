@@ -68,7 +68,7 @@ struct FrontGateway::State final : net::ExchangeState {
   Duration waited{0};
   std::string_view error_fields;  // of a request that is for the program itself
   bool queued = false;
-  bool ignored = false;         // counts for nothing, wakes nobody
+  bool ignored = false;         // counts for nothing, wakes no pod
   bool asleep = false;          // and was told that the service sleeps
   bool cold = false;            // there was no pod when it came
   bool reached = false;         // a pod was chosen

@@ -41,7 +41,7 @@ class ApiServer {
   ~ApiServer();
 
   /// Binds `socket_path` (replacing what a dead engine left there; hold the engine's lock) with
-  /// mode 0600 and begins to serve: whoever comes there has shown `proof`. Once for each socket.
+  /// mode 0600 and begins to serve: each client there has shown `proof`. Once for each socket.
   /// Nothing on success.
   [[nodiscard]] std::optional<Problem> listen(const std::filesystem::path& socket_path,
                                               Proof proof);

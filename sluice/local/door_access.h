@@ -66,7 +66,7 @@ struct DoorField {
 [[nodiscard]] const std::vector<DoorField>& door_fields();
 
 /// The same as complete header lines for errors, which have X-Content-Type-Options from where all
-/// errors are written. A text that lives for ever.
+/// errors are written. A text of static lifetime.
 [[nodiscard]] std::string_view door_error_lines();
 
 }  // namespace sluice::local
