@@ -14,11 +14,13 @@ void H2PastStreams::opened(std::int32_t stream) {
 }
 
 void H2PastStreams::ended(std::int32_t stream, bool by_reset) {
+  highest_ = std::max(highest_, stream);  // the stream of an upgrade has no HEADERS frame
   ended_[next_ended_] = {stream, by_reset};
   next_ended_ = (next_ended_ + 1) % kEndedMax;
 }
 
 H2PastStreams::Verdict H2PastStreams::look(std::int32_t stream) const {
+  if (stream > highest_) return Verdict::unknown;  // new, as nearly every one is
   const auto gap = std::find_if(gaps_.begin(), gaps_.end(), [stream](const Gap& one) {
     return stream >= one.first && stream <= one.last;
   });
