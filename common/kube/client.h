@@ -32,7 +32,7 @@ enum class Verb : std::uint8_t {
   remove,       ///< DELETE
 };
 
-/// Which token bucket a request draws from (placement.md 8, L9).
+/// Which token bucket a request draws from (api-server.md 2, row L9).
 enum class Lane : std::uint8_t {
   normal,  ///< 20 a second, burst 100
   urgent,  ///< 50 a second: a service that must wake
@@ -44,8 +44,8 @@ struct Request {
   std::string path{};  ///< below the server, with its query: "/api/v1/namespaces/a/pods/b"
   std::string body{};  ///< JSON
   Lane lane = Lane::normal;
-  /// Goes before those of its lane that say otherwise: what grows before what shrinks (placement.md
-  /// 8, L5).
+  /// Goes before those of its lane that say otherwise: what grows before what shrinks
+  /// (api-server.md 2, row L5).
   bool first = false;
   /// Of requests with the same text that have not been sent, only the newest is: the others end as
   /// `superseded`. Empty: sent in any case.

@@ -10,7 +10,7 @@ namespace sluice::net {
 /// How long each try to connect may take and how long to rest between two (queue-proxy.md 9): a
 /// listener whose backlog is full drops the first packet, and a new try is quicker than TCP's own
 /// repetition after a second. Only tries that time out are repeated. The first step grows with the
-/// way to the peer (activator.md 13, 14202). A value without a clock.
+/// way to the peer (activator.md 13). A value without a clock.
 class DialPlan {
  public:
   static constexpr int kTries = 15;

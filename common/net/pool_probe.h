@@ -23,7 +23,7 @@ struct PoolProbeRequest {
   std::string head;
 
   /// Limits of the two halves. Each grows with the round trips it consists of, as far as the pool
-  /// knows them (activator.md 13, 14202): a distant pod is slow, not unready.
+  /// knows them (activator.md 13): a distant pod is slow, not unready.
   std::chrono::milliseconds connect_timeout{1000};
   std::chrono::milliseconds response_timeout{300};
 

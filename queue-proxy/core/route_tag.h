@@ -4,7 +4,7 @@
 
 namespace sluice::queue_proxy {
 
-/// The route a request came by (queue-proxy.md 12, rows 54 and 55), from the values of its headers
+/// The route a request came by (queue-proxy.md 12; rows 54 and 55), from the values of its headers
 /// Knative-Serving-Tag and Knative-Serving-Default-Route; empty when absent. The answer may be a
 /// view of `tag`: what a client wrote, of any length.
 [[nodiscard]] constexpr std::string_view route_tag(std::string_view tag,

@@ -14,7 +14,7 @@
 
 namespace sluice::local {
 
-/// How many requests may be held at once (activator.md 14).
+/// How many requests may be held at once (activator.md 14.3).
 struct QueueSettings {
   std::int64_t depth = 10'000;                   ///< per revision
   std::int64_t total = 50'000;                   ///< over all

@@ -4,6 +4,7 @@ import ast
 import codecs
 import re
 
+from citations import citation
 from source import cpp_functions
 
 FILE_LINES_MAX = 500
@@ -19,7 +20,7 @@ NOT_CORE = re.compile(r'^common/(time/(clock|timer|steady_timer)|breaker/breaker
                       r'|metrics/(metrics_server|process_facts))\.')
 # Values of rooms that are io: what the Kubernetes API says, as structs, and which Knative asks.
 CORE_VALUES = re.compile(r'^common/(kube/(object_name|objects|request_scaler|time_text)|settings/knative_contract)\.h$')
-# Codecs do no I/O but may use the buffers and parsers of their library (style 2.2).
+# Codecs do no I/O but may use the buffers and parsers of their library.
 CODEC = re.compile(r'^common/http/[a-z0-9_]+\.(cpp|h)$')
 PROGRAM_ROOMS = ('queue-proxy', 'activator', 'autoscaler', 'sluice', 'bench', 'tests')
 # What `sluice inject` does offline is what the webhook does, and what the webhook refuses is what the
@@ -259,4 +260,4 @@ def globbed_source(source):
 RULES = (file_length, function_length, empty_name, clock_read, detached_task, sleeping, core_include,
          leftward_include, using_namespace, macro, null_pointer, pragma_once, capturing_coroutine,
          ownerless, type_query, shared_state, shell, unmarked_result, skipped_test, silenced_check,
-         unnumbered_promise, workplace_word, machine_path, globbed_source)
+         unnumbered_promise, workplace_word, machine_path, globbed_source, citation)

@@ -24,15 +24,20 @@ def mask(text):
 
 
 class Source:
-    """One file: `path` relative to the root with forward slashes, `text`, and `code` (masked C++)."""
+    """One file: `path` relative to the root with forward slashes, `text`, and `code` (masked C++).
 
-    def __init__(self, path, text):
+    `pages` is the tree it stands in, for rules that look at more than one file.
+    """
+
+    def __init__(self, path, text, pages=None):
         self.path = path
+        self.pages = pages
         self.text = text
         self.lines = text.split('\n')
         self.is_cpp = path.endswith(('.cpp', '.h'))
         self.is_header = path.endswith('.h')
         self.is_python = path.endswith('.py')
+        self.is_markdown = path.endswith('.md')
         self.code = mask(text) if self.is_cpp else text
         self.name = path.rsplit('/', 1)[-1]
         self.stem = self.name.rsplit('.', 1)[0]

@@ -9,6 +9,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+from pages import Pages  # noqa: E402
 from rules import RULES  # noqa: E402
 from source import Source  # noqa: E402
 
@@ -22,9 +23,10 @@ FILE_BYTES_MAX = 1 << 20
 
 def sources(root):
     """Yields every file that the rules look at."""
+    pages = Pages(root)
     for name in TOP:
         if (root / name).is_file():
-            yield Source(name, (root / name).read_text())
+            yield Source(name, (root / name).read_text(), pages)
     for room in ROOMS:
         for folder, folders, names in os.walk(root / room):
             here = pathlib.Path(folder).relative_to(root).as_posix()
@@ -33,7 +35,7 @@ def sources(root):
             for name in sorted(names):
                 file = pathlib.Path(folder, name)
                 if name.endswith(SUFFIXES) and file.stat().st_size <= FILE_BYTES_MAX:
-                    yield Source(f'{here}/{name}', file.read_text())
+                    yield Source(f'{here}/{name}', file.read_text(), pages)
 
 
 def breaches(root):

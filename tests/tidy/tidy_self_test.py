@@ -65,6 +65,8 @@ PLANTS = {
     'workplace-word': [('README.md', f'made with {WORD}\n')],
     'machine-path': [('README.md', 'see /home' + '/ann/sluice\n')],
     'globbed-source': [('common/CMakeLists.txt', 'file(GLOB all *.cpp)\n')],
+    'citation': [('common/load/a.h', '#pragma once\n// As gone' + '.md 3 says.\n'),
+                 ('README.md', 'See [there](docs/gone' + '.md).\n')],
 }
 
 CLEAN = {
@@ -79,15 +81,44 @@ CLEAN = {
     'sluice/local/a.cpp': '#include "autoscaler/core/decider.h"\n',
 }
 
+# One page with every kind of number that can be cited, and DECISIONS beside the code.
+CITED = {
+    'docs/reference/trade' + '.md': '# Trade\n\n## 4. Prices\n\n### 4.2 By weight\n\n| # | case |\n|---|---|\n| 7 | a |\n'
+                               '| L3 | b |\n\n| 4.2.9 | c |\n\n- **4.3** by length\n\n## 5. Ours\n\n1. One.\n2. Two.\n',
+    'sluice/DECISIONS' + '.md': '# Decisions\n\n## 2. Two\n',
+}
+PAGE = 'trade' + '.md'
+GOOD_CITATIONS = (f'{PAGE}', f'{PAGE} 4, 4.2 and 5.1', f'{PAGE} 4.2 to 5.2', f'{PAGE} 4.2.9', f'{PAGE}, section 4.3',
+                  f'{PAGE} §4', f'sections 4 and 5 of {PAGE}', f'{PAGE} 4, row 7', f'{PAGE} 4.2, rows 7 and L3',
+                  f'{PAGE} 5; row 7', f'{PAGE} 5, its row 7', f'row 7 of {PAGE} 4', f'docs/reference/{PAGE} 4', 'decision' + ' 2',
+                  f'{PAGE}\n// 4.2')
+# citation -> the one complaint about it
+WRONG_CITATIONS = {
+    f'{PAGE} 6': f"'{PAGE}' has no 6", f'{PAGE} 4.22': f"'{PAGE}' has no 4.22", f'{PAGE} 4, 4.2 and 5.7': f"'{PAGE}' has no 5.7",
+    f'{PAGE} 4 to 9': f"'{PAGE}' has no 9", f'{PAGE}, section 3': f"'{PAGE}' has no 3", f'{PAGE} §8': f"'{PAGE}' has no 8",
+    f'sections 4 and 6 of {PAGE}': f"'{PAGE}' has no 6", f'{PAGE}\n// 4.4': f"'{PAGE}' has no 4.4",
+    f'{PAGE} 5, row 7': f"'{PAGE}' has no row 7 in 5", f'{PAGE} 5; row 8': f"'{PAGE}' has no row 8",
+    f'rows 7 and 9 of {PAGE} 4': f"'{PAGE}' has no row 9 in 4", f'docs/{PAGE} 4': f"there is no page 'docs/{PAGE}' here, above or in docs",
+    'decision' + ' 3': "'DECISIONS" + ".md' has no 3", 'DECISIONS' + ' 2 and 4': "'DECISIONS" + ".md' has no 4",
+}
+LINKS = {'[a](trade' + '.md#4-prices)': None, '[a](#here-it-is)': None, '[a](https://example.com/x' + '.md)': None,
+         '[a](trade' + '.md#5-prices)': "'trade" + ".md' has no heading '#5-prices'",
+         '[a](#there)': "'page" + ".md' has no heading '#there'", '[a](..)': None, '[a](../lost)': "nothing stands at '../lost'"}
+
 
 def check(files):
     """The rules broken by a tree of these files."""
+    return {rule for rule, _ in complaints(files)}
+
+
+def complaints(files):
+    """(rule, fix) of every breach in a tree of these files, in order."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         for path, text in files.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text)
-        return {rule for _, _, rule, _ in breaches(root)}
+        return [(rule, fix) for _, _, rule, fix in breaches(root)]
 
 
 class TidyTest(unittest.TestCase):
@@ -99,6 +130,24 @@ class TidyTest(unittest.TestCase):
             for path, text in plants:
                 with self.subTest(rule=rule, path=path):
                     self.assertEqual(check({path: text}), {rule})
+
+    def test_citations_that_lead_somewhere_pass_and_each_wrong_one_is_named(self):
+        cases = [(text, []) for text in GOOD_CITATIONS] + [(text, [fix]) for text, fix in WRONG_CITATIONS.items()]
+        for text, wanted in cases:
+            with self.subTest(text=text):
+                found = complaints(CITED | {'sluice/local/a.h': f'#pragma once\n// As {text} says.\n'})
+                self.assertEqual([fix for _, fix in found], wanted)
+
+    def test_a_citation_is_found_where_it_stands(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / 'README.md').write_text('One.\n\nAs gone' + '.md\nsays.\n')
+            self.assertEqual([line for _, line, _, _ in breaches(pathlib.Path(folder))], [3])
+
+    def test_links_lead_to_files_and_headings(self):
+        for link, wanted in LINKS.items():
+            with self.subTest(link=link):
+                found = complaints(CITED | {'docs/reference/page' + '.md': f'# Here it is\n\n{link}\n\n```\n[b](gone)\n```\n'})
+                self.assertEqual([fix for _, fix in found], [wanted] if wanted else [])
 
     def test_clean_tree_passes(self):
         self.assertEqual(check(CLEAN), set())

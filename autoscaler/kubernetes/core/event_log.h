@@ -23,7 +23,7 @@ struct ScalerEvent {
 };
 
 /// Events on their way: the same of the same scaler are one with a count, one a second goes out
-/// (placement.md 8, L8), and what does not fit is forgotten, the oldest first.
+/// (api-server.md 2, row L8), and what does not fit is forgotten, the oldest first.
 class EventLog {
  public:
   static constexpr Duration kPace = std::chrono::seconds{1};

@@ -9,7 +9,7 @@
 
 namespace sluice::autoscaler {
 
-/// Endpoints in one EndpointSlice, at most (placement.md 7.1).
+/// Endpoints in one EndpointSlice, at most (api-server.md 1).
 inline constexpr std::size_t kSliceEndpointsMax = 100;
 
 /// One that takes requests.

@@ -17,7 +17,7 @@ struct CgroupMount {
   [[nodiscard]] std::string directory(std::string_view path) const;
 };
 
-/// Cgroup v1, v2 or both side by side, as the kernel says (memory-pressure.md 7, row 58).
+/// Cgroup v1, v2 or both side by side, as the kernel says (memory-pressure.md 7; row 58).
 struct CgroupMounts {
   CgroupMount memory;   ///< who accounts memory
   CgroupMount cpu;      ///< who bounds CPU time

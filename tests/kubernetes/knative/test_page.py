@@ -10,7 +10,7 @@ from knative.case import CLASS, CLIENTS, FRESH, OUR_CLASS, STEP_SECONDS, TARGET,
 from lab import chart
 from lab.knative import KSVC, OUR_QUEUE, QUEUE, SPACE
 
-PAGE = chart.ROOT / 'deploy' / 'KNATIVE.md'
+PAGE = chart.ROOT / 'deploy/KNATIVE.md'
 COMMAND_SECONDS = 300
 SPACE_OF_PAGE = 'default'
 SHADOW, SIDECAR, AUTOSCALER = 'Shadow first', 'A: the sidecar', 'B: the autoscaler'

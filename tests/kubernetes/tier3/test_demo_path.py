@@ -10,7 +10,7 @@ from lab import images
 from lab.case import LabCase
 from lab.chart import RELEASE, ROOT, SCALERS
 
-PAGE = ROOT / 'deploy' / 'KUBERNETES.md'
+PAGE = ROOT / 'deploy/KUBERNETES.md'
 IMAGE = 'docker.io/nginxinc/nginx-unprivileged:1.29'  # what the page uses; here a program of the laboratory
 HELLO = '/apis/apps/v1/namespaces/default/deployments/hello'
 COMMAND_SECONDS = 200

@@ -27,7 +27,7 @@ TEST(Documents, ScalingNamesTheVeryObjectThatWasLookedAt) {
             json::parse(R"({"metadata":{"uid":"u"},"spec":{"replicas":3}})"));
 }
 
-// placement.md 8, L5 and L9.
+// api-server.md 2, rows L5 and L9.
 TEST(Documents, AWakeHasALaneOfItsOwnAndGrowthGoesBeforeWhatShrinks) {
   const std::string web = workload_path("Deployment", {"shop", "web"});
 
