@@ -290,7 +290,7 @@ void read_traffic(YamlReader& reader, const YamlEntry& entry) {
   }
   if (!simple) {
     reader.fail(entry.line, "`spec.traffic` may only send 100 percent to the latest revision",
-                "remove it; split traffic afterwards with `sluice traffic`");
+                "remove it; all traffic goes to the latest revision");
   }
 }
 
