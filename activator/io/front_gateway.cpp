@@ -258,6 +258,34 @@ void FrontGateway::dismiss(const std::vector<Dismissal>& dismissed,
   }
 }
 
+void FrontGateway::hand_on(RevisionHandle from, RevisionHandle to) {
+  Revision& old = at(from);
+  Revision& next = at(to);
+  std::vector<Dismissal> waiting;
+  old.throttler.fail_all(waiting);
+  schedule(old);
+  const TimePoint now = clock_.now();
+  bool poke = false;
+  for (const Dismissal& one : waiting) {
+    net::Exchange& exchange = exchange_of(one.cookie);
+    State& state = state_of(exchange);
+    leave_queue(exchange, state, now);
+    discharge(state);
+    --old.requests;
+    ++next.requests;
+    if (!state.ignored) {
+      reporter_.out(old.reporter, now);
+      poke = reporter_.in(next.reporter, now) || poke;
+    }
+    state.revision = &next;
+    state.deadline = deadline_of(exchange, next.timeouts);
+    state.tried_count = 0;  // its pods are others
+    exchange.set_timeouts(next.timeouts);
+    enter(exchange, now);
+  }
+  if (poke) owner_.on_poke(to, reporter_.poke(next.reporter));
+}
+
 void FrontGateway::leave_queue(net::Exchange& exchange, State& state, TimePoint now) {
   state.queued = false;
   if (state.ignored) {

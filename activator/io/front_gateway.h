@@ -143,6 +143,10 @@ class FrontGateway final : public net::Gateway {
   void remove(RevisionHandle revision,
               const http::OwnResponse& waiting = http::response_for(Error::draining));
 
+  /// What waits for `from` waits for `to` from now on, oldest first, with its timers as they run:
+  /// for a revision that takes the place of another. What runs stays where it is.
+  void hand_on(RevisionHandle from, RevisionHandle to);
+
   /// The pods from now on, all of them known and listed; waiters are dispatched at once.
   void set_pods(RevisionHandle revision, std::span<const FrontPod> pods);
 

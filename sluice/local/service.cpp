@@ -132,6 +132,7 @@ void Service::take_over() {
   retiring_.push_back(std::move(current_));
   current_ = std::move(next_);
   changed_();
+  platform_.front->hand_on(retiring_.back()->handle(), current_->handle());
   bury();
 }
 

@@ -5,7 +5,7 @@ import socket
 import unittest
 
 from engine import APP, EngineCase, alive, wait_until
-from wire import connect, request_bytes
+from wire import Reader, connect, request_bytes
 
 WINDOW = ('--window', '6s')
 # nginx is told its port by the shell line that starts it, and stays in the foreground.
@@ -119,6 +119,21 @@ class Removed(EngineCase):
 
         wait_until(three_evaluations, 30, 'three evaluations')
         self.assertLessEqual(engine.status('ghost')['desired'], 1)
+        self.assertEqual(self.home.run('delete', 'ghost').returncode, 0)
+
+    def test_a_request_that_waits_for_a_revision_that_is_replaced_is_served_by_the_next_one(self):
+        engine = self.up_app()
+        silent = GHOST.format(app=APP).replace(f'["python3", "{APP}"]', '["sleep", "600"]')
+        self.assertEqual(self.home.run('apply', '-f', self.write('silent.yaml', silent)).returncode, 0)
+        waiting = connect(engine.http)
+        self.addCleanup(waiting.close)
+        waiting.sendall(request_bytes('GET', '/?id=held', 'ghost.localhost'))
+        engine.wait_status(lambda status: status['queued'] == 1, service='ghost')
+
+        self.assertEqual(self.home.run('apply', '-f', self.write('ghost.yaml', GHOST.format(app=APP))).returncode, 0)
+
+        answer = Reader(waiting).answer()
+        self.assertEqual((answer.status, answer.body.split()[0]), (200, b'held'))
         self.assertEqual(self.home.run('delete', 'ghost').returncode, 0)
 
 

@@ -346,6 +346,27 @@ TEST_F(FrontGatewayTest, ARequestBehindOneThatGoesWithItsRevisionGoesToo) {
   EXPECT_EQ(front_.in_flight(), 0);
 }
 
+TEST_F(FrontGatewayTest, WhatWaitsForARevisionThatIsReplacedIsServedByTheNextOne) {
+  const auto first = request();
+  const auto second = request();
+  ASSERT_EQ(first->where + second->where, "heldheld");
+  const RevisionHandle next = front_.add(
+      {.id = {"shop", "web-2"}, .throttler = {.container_concurrency = 1}, .timeouts = {}});
+  front_.know_pod(next, {.id = {"b"}, .address = {.host = "127.0.0.1", .port = 9, .path = {}}});
+  front_.list_pod(next, {"b"}, false);
+
+  front_.hand_on(revision_, next);
+  front_.remove(revision_);
+
+  EXPECT_EQ(first->where, "b");
+  EXPECT_EQ(second->where, "held");
+  EXPECT_EQ(front_.waiting(next), 1);
+  first->answer(200, {});
+  EXPECT_EQ(second->where, "b");
+  second->answer(200, {});
+  EXPECT_EQ(front_.in_flight(), 0);
+}
+
 class BudgetTest : public ::testing::Test {
  protected:
   std::unique_ptr<Noted> request(RevisionHandle revision, std::size_t bytes) {
