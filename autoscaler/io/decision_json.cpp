@@ -33,6 +33,11 @@ nlohmann::json decision_json(const DecisionRecord& record, const DecisionOwner& 
           {"why", why(record)}};
 }
 
+nlohmann::json mode_for_s(const DecisionRecord& record) {
+  return record.panic_entered ? nlohmann::json(to_seconds(record.time - *record.panic_entered))
+                              : nlohmann::json{};
+}
+
 nlohmann::json decision_inputs_json(const DecisionRecord& record) {
   nlohmann::json inputs = {{"stable_window_s", to_seconds(record.stable_window)},
                            {"panic_window_s", to_seconds(record.panic_window)},
@@ -44,7 +49,7 @@ nlohmann::json decision_inputs_json(const DecisionRecord& record) {
                            {"scale_down_delay_s", to_seconds(record.scale_down_delay)},
                            {"min", record.bounds.min},
                            {"max", record.bounds.max}};
-  if (record.panic_entered) inputs["mode_for_s"] = to_seconds(record.time - *record.panic_entered);
+  if (record.panic_entered) inputs["mode_for_s"] = mode_for_s(record);
   if (record.panic_until) inputs["may_fall_at"] = format_time(*record.panic_until);
   return inputs;
 }

@@ -18,6 +18,9 @@ struct DecisionOwner {
 [[nodiscard]] nlohmann::json decision_json(const DecisionRecord& record,
                                            const DecisionOwner& owner);
 
+/// Seconds of panic up to the decision; null in the stable mode.
+[[nodiscard]] nlohmann::json mode_for_s(const DecisionRecord& record);
+
 /// What a decision was made from beside its own numbers: the "inputs" of `explain`.
 [[nodiscard]] nlohmann::json decision_inputs_json(const DecisionRecord& record);
 

@@ -1,6 +1,7 @@
 // What the API shows of a revision and of the configuration.
 
 #include "autoscaler/io/api.h"
+#include "autoscaler/io/decision_json.h"
 #include "autoscaler/io/time_text.h"
 
 #include <nlohmann/json.hpp>
@@ -61,6 +62,7 @@ json status_json(const Revision& revision) {
           {"desired", revision.want()},
           {"granted", revision.granted()},
           {"mode", name(decision.mode)},
+          {"mode_for_s", mode_for_s(decision)},
           {"route_mode", name(decision.route_mode)},
           {"stable", decision.stable},
           {"panic", decision.panic},

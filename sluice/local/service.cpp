@@ -305,6 +305,7 @@ json Service::status(bool with_replicas) const {
           {"desired", current_->scaler().want()},
           {"granted", decision.granted},
           {"mode", autoscaler::name(decision.mode)},
+          {"mode_for_s", autoscaler::mode_for_s(decision)},
           {"route_mode", autoscaler::name(decision.route_mode)},
           {"stable", decision.stable},
           {"panic", decision.panic},

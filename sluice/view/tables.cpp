@@ -36,10 +36,9 @@ std::string concurrency(const json& service) {
 }
 
 std::string state_text(const json& service) {
-  const bool panic = text_field(service, "mode") == "panic";
-  const std::string name = panic ? "panic" : text_field(service, "state");
-  const auto lasting = number_field(service, panic ? "mode_for_s" : "state_for_s");
-  return lasting ? name + " " + minutes_text(*lasting) : name;
+  if (text_field(service, "mode") != "panic") return text_field(service, "state");
+  const auto lasting = number_field(service, "mode_for_s");
+  return lasting ? "panic " + minutes_text(*lasting) : "panic";
 }
 
 Row replica_row(const json& replica) {

@@ -13,7 +13,7 @@ namespace sluice::view {
 /// `sluice get`: an array of status objects (protocols.md 5); `wide` adds figures and replicas.
 [[nodiscard]] std::string get_text(const nlohmann::json& services, bool wide);
 
-/// `sluice top`: one line per service. Reads optional `state_for_s` and `mode_for_s` (seconds).
+/// `sluice top`: one line per service. A panic is shown with its age.
 [[nodiscard]] std::string top_text(const nlohmann::json& services);
 
 /// `sluice history`: an array of decisions, one line each.

@@ -1,6 +1,9 @@
 #include "autoscaler/io/decision_ring.h"
 
+#include "autoscaler/io/decision_json.h"
+
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace sluice::autoscaler {
 namespace {
@@ -49,6 +52,15 @@ TEST(DecisionRing, TheOldestMakeRoom) {
 
   EXPECT_EQ(ring.size(), 2U);
   EXPECT_EQ(ring.since(kOne, at(0)).front().bounded, 2);
+}
+
+TEST(DecisionJson, ShowsTheAgeOfAPanicAndNoneWithoutOne) {
+  DecisionRecord record;
+  record.time = TimePoint{} + std::chrono::seconds{100};
+  EXPECT_TRUE(mode_for_s(record).is_null());
+
+  record.panic_entered = record.time - std::chrono::seconds{12};
+  EXPECT_EQ(mode_for_s(record), 12.0);
 }
 
 }  // namespace
