@@ -24,7 +24,9 @@ from .test_nodes import FakeAgent
 
 ENROLL = '/v1/enroll'
 HAND_OVER = '/sluice.v1.HandOver/Take'
+HEALTH = '/grpc.health.v1.Health/Check'
 DENIED, UNAUTHENTICATED = 7, 16
+REFUSED = (OSError, AssertionError)
 SERVER = 'DNS:autoscaler,DNS:localhost,URI:sluice://autoscaler'
 
 
@@ -129,13 +131,15 @@ class Files(TlsTest):
                     self.assertIn('sluice://', call.message)
         self.refused(running, 'wrong_role')
 
-    def test_without_a_certificate_nothing_is_said(self):
+    def test_a_connection_without_a_certificate_of_ours_ends_in_its_handshake(self):
         running = self.secured()
-        for method in (ACTIVATOR_STREAM, NODE_STREAM, HAND_OVER):
-            call = self.kept(Call(running.addresses['grpc'], method, tls=self.tls()))
-            self.assertEqual(call.ended(), UNAUTHENTICATED)
-            self.assertIn('SLUICE_TLS_DIR', call.message)
-        self.refused(running, 'no_certificate')
+        key, certificate = self.key('stranger'), self.folder / 'stranger.crt'
+        run('req', '-x509', '-key', key, '-subj', '/CN=stranger', '-days', '1', '-out', certificate)
+        for tls in (self.tls(), self.context(self.folder / 'ca.crt', certificate, key)):
+            for method in (ACTIVATOR_STREAM, NODE_STREAM, HAND_OVER, HEALTH):
+                with self.assertRaises(REFUSED):
+                    self.kept(Call(running.addresses['grpc'], method, tls=tls)).ended()
+        self.refused(running, 'handshake')
 
     def test_plain_text_is_refused_and_counted(self):
         running = self.secured()
