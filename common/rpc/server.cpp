@@ -275,6 +275,8 @@ namespace {
 // gRPC owns the connection from here on.
 void hand_to(grpc::experimental::ExternalConnectionAcceptor& acceptor, net::Socket socket) {
   boost::system::error_code gone;
+  (void)socket.remote_endpoint(gone);
+  if (gone) return;  // the peer is; gRPC would write a line about each
   grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters made;
   made.fd = socket.release(gone);
   if (!gone) acceptor.HandleNewConnection(&made);
