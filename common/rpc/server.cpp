@@ -31,7 +31,6 @@ namespace asio = boost::asio;
 constexpr int kPingMilliseconds = 10'000;
 constexpr int kPingTimeoutMilliseconds = 5'000;
 constexpr int kHandshakeMilliseconds = 10'000;
-constexpr int kIdleMilliseconds = 30'000;  // of a connection without a call
 constexpr int kGoodbyeMilliseconds = 200;  // for the last words of calls to leave
 
 // What the server and gRPC's threads share.
@@ -217,11 +216,12 @@ bool served(asio::io_context& io, const net::Address& address) {
   return !error || error == asio::error::would_block || error == asio::error::try_again;
 }
 
-void set_limits(grpc::ServerBuilder& builder) {
+void set_limits(grpc::ServerBuilder& builder, const ServerOptions& options) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(kMessageBytesMax));
   builder.SetMaxSendMessageSize(static_cast<int>(kMessageBytesMax));
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMilliseconds);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMilliseconds);
+  const auto idle = std::chrono::duration_cast<std::chrono::milliseconds>(options.idle_limit);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, static_cast<int>(idle.count()));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingTimeoutMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -389,7 +389,7 @@ Result<net::Address, Problem> Server::open(const ServerOptions& options) {
   inside_->doorman = std::make_unique<Doorman>(inside_->door);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
-  set_limits(builder);
+  set_limits(builder, options);
   int unix_bound = 1;
   if (address->is_unix()) {
     builder.AddListeningPort(address->text(), *credentials, &unix_bound);

@@ -10,9 +10,11 @@
 #include <boost/asio/post.hpp>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <string>
+#include <string_view>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <vector>
@@ -274,6 +276,28 @@ TEST_F(RpcDoor, NeedsNoAnswerOnceItIsGone) {
     boost::asio::post(io, [] {});
     return plain.ended(0);
   }));
+}
+
+// The preface of HTTP/2, and settings of which there are none.
+const std::string kHello{"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0", 33};
+
+TEST_F(RpcDoor, EndsAConnectionWithoutACallAndNoneWithOne) {
+  open({.address = {}, .methods = {}, .idle_limit = std::chrono::milliseconds{200}});
+  ClientStage caller{io, {.target = address, .method = kMethod}};
+  ASSERT_TRUE(run_until(io, [&] { return caller.connected == 1; }));
+  const int socket = connected();
+  Sockets idle;
+  idle.add(socket, kHello);
+  // It says its settings and then farewell.
+  ASSERT_TRUE(run_until(io, [&] {
+    boost::asio::post(io, [] {});
+    std::array<char, 4096> said{};
+    const ssize_t got = ::recv(socket, said.data(), said.size(), MSG_DONTWAIT);
+    return got == 0 ||
+           (got > 0 && std::string_view{said.data(), static_cast<std::size_t>(got)}.find(
+                           std::string_view{"\x07\0\0\0\0\0", 6}) != std::string::npos);
+  })) << "a GOAWAY, or the end";
+  EXPECT_TRUE(caller.closed.empty());
 }
 
 TEST(LinePace, LeavesOutWhatIsTooMuchAndSaysHowMuchThatWas) {
