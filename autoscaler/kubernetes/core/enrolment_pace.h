@@ -11,14 +11,19 @@
 
 namespace sluice::autoscaler {
 
-/// Who may have a token reviewed, and when. Reviews are questions to the API server, and any caller
-/// of the door may show a token: none may use up what the others, or writes to the API server,
-/// need. So each address has a pace of its own and one question at a time, and addresses whose last
-/// token was no agent's share a small pace among themselves, apart from that of all others. Belongs
-/// to one thread.
+/// Who may shake hands and have a token reviewed, and when. Reviews are questions to the API
+/// server, and any caller of the door may show a token: none may use up what the others, or writes
+/// to the API server, need. So each address has a pace of its own and one question at a time, and
+/// addresses whose last token was no agent's share a small pace among themselves, apart from that
+/// of all others. Belongs to one thread.
 class EnrolmentPace {
  public:
-  /// Of one address: a second, and at once after a rest.
+  /// Handshakes of one address: a second, and at once after a rest. Each takes some 0.4 ms of the
+  /// thread that decides.
+  static constexpr double kHandshakesPerSecond = 5;
+  static constexpr double kHandshakesBurst = 20;
+
+  /// Questions of one address.
   static constexpr double kPeerPerSecond = 1;
   static constexpr double kPeerBurst = 10;
 
@@ -32,6 +37,11 @@ class EnrolmentPace {
 
   /// Addresses that are remembered; for one more, the one that asked longest ago is forgotten.
   static constexpr std::size_t kPeersMax = 4096;
+
+  /// Whether the address may shake hands now; it has done so then.
+  [[nodiscard]] bool connects(const std::string& address, TimePoint now) {
+    return remember(address).handshakes.take(now);
+  }
 
   /// How long the peer should wait before it asks again; zero: its token is to be reviewed now, and
   /// settled() is to follow.
@@ -50,6 +60,7 @@ class EnrolmentPace {
 
  private:
   struct Peer {
+    kube::TokenBucket handshakes{kHandshakesPerSecond, kHandshakesBurst};
     kube::TokenBucket pace{kPeerPerSecond, kPeerBurst};
     std::list<std::string>::iterator place;  // in order_
     bool asks = false;                       // a question is on its way

@@ -7,6 +7,7 @@
 #include "common/kube/objects.h"
 
 #include <algorithm>
+#include <sys/socket.h>
 #include <utility>
 
 namespace sluice::autoscaler {
@@ -30,6 +31,14 @@ Problem wrong_token(const std::string& what) {
   return {"the token is not one of a node agent: " + what,
           "see SLUICE_TOKEN_FILE of the agent: a token of its service account for the audience " +
               std::string{certificates::kEnrollAudience}};
+}
+
+std::string peer_of(int descriptor) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  auto* const address = reinterpret_cast<sockaddr*>(&storage);
+  if (::getpeername(descriptor, address, &size) != 0) return {};
+  return net::ip_of(net::Endpoint{address, size});
 }
 
 net::ServerLimits limits() {
@@ -84,6 +93,29 @@ struct Enrolment::Asking final : public net::ExchangeState {
   bool unsettled = false;  // pace_ waits to hear of it
 };
 
+// A handshake is the dearest that a stranger can ask for: one that is asked too often is not begun.
+class Enrolment::PacedSessions final : public net::TlsSessions {
+ public:
+  PacedSessions(Enrolment& enrolment, std::unique_ptr<net::TlsContext> context)
+      : enrolment_{enrolment}, context_{std::move(context)} {}
+
+  [[nodiscard]] net::TlsContext& context() { return *context_; }
+
+  [[nodiscard]] std::unique_ptr<net::TlsSession> make_session(int descriptor) override {
+    const std::string peer = peer_of(descriptor);
+    if (enrolment_.pace_.connects(peer, enrolment_.clock_.now())) {
+      return context_->make_session(descriptor);
+    }
+    enrolment_.refusals_.add("enrolment_pace", peer,
+                             "it connects faster than any agent does: it is not answered");
+    return nullptr;
+  }
+
+ private:
+  Enrolment& enrolment_;  // owns this
+  std::unique_ptr<net::TlsContext> context_;
+};
+
 Enrolment::Enrolment(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
                      kube::Client& client, Refusals& refusals, std::string space, Sign sign)
     : OwnGateway{"autoscaler"},
@@ -95,16 +127,18 @@ Enrolment::Enrolment(boost::asio::io_context& io, const Clock& clock, const log:
       sign_{std::move(sign)},
       server_{io, clock, *this, limits()} {}
 
+Enrolment::~Enrolment() = default;
+
 Result<net::Address, Problem> Enrolment::serve(const net::Address& address,
                                                const net::TlsPair& pair) {
   if (tls_) {
-    const auto replaced = tls_->replace(pair);
+    const auto replaced = tls_->context().replace(pair);
     if (!replaced) return replaced.error();
     return bound_;
   }
   auto made = net::TlsContext::make({.protocols = {"http/1.1"}}, pair);
   if (!made) return made.error();
-  tls_ = std::move(*made);
+  tls_ = std::make_unique<PacedSessions>(*this, std::move(*made));
   auto bound = server_.listen_tls(address, *tls_);
   if (bound) bound_ = *bound;
   return bound;

@@ -57,6 +57,9 @@ class Enrolment final : public net::OwnGateway {
   /// All references outlive this. `space`: SYSTEM_NAMESPACE.
   Enrolment(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
             kube::Client& client, Refusals& refusals, std::string space, Sign sign);
+  ~Enrolment() override;
+  Enrolment(const Enrolment&) = delete;
+  Enrolment& operator=(const Enrolment&) = delete;
 
   /// Listens with that certificate; the address in force. Called again, new handshakes are made
   /// with another certificate, and the address stays.
@@ -79,6 +82,7 @@ class Enrolment final : public net::OwnGateway {
 
  private:
   struct Asking;
+  class PacedSessions;
 
   void reviewed(net::Exchange& exchange, const kube::Answer& answer);
   void have_pod(net::Exchange& exchange, const kube::Answer& answer);
@@ -94,7 +98,7 @@ class Enrolment final : public net::OwnGateway {
   Sign sign_;
   EnrolmentPace pace_;
   std::uint64_t given_ = 0;
-  std::unique_ptr<net::TlsContext> tls_;  // outlives the server
+  std::unique_ptr<PacedSessions> tls_;  // outlives the server
   net::Address bound_;
   net::ProxyServer server_;
 };

@@ -14,9 +14,10 @@ from .fake_activator import FakeActivator
 from .test_nodes import METHOD as NODE_STREAM
 from .tls_case import ClusterTest
 
-CONNECTIONS, STREAMS, AT_ONCE = 200, 3000, 8
+CONNECTIONS, STREAMS, AT_ONCE, ADDRESSES = 200, 3000, 8, 20
 HALVES = 800
 GROWTH_MAX = (256 if SANITIZED else 48) << 20
+FRIEND = '127.0.0.9'  # of another address than strangers, as a pod's is
 LINES_MAX = 60  # of the log: none for each of them
 HALF = b'\x16\x03\x01\x02\x00\x01'
 PREFACE = b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + b'\0\0\0\x04\0\0\0\0\0'
@@ -50,17 +51,19 @@ class Strangers(ClusterTest):
         self.assert_friends_are_served()
         self.before = resident(self.running.pid)
 
-    def stranger(self, door):
+    def stranger(self, door, source='127.0.0.1'):
         """A connection through its own part of the handshake."""
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         tls.load_verify_locations(self.trusted)
         tls.set_alpn_protocols(['h2', 'http/1.1'])
-        return tls.wrap_socket(connect(self.running.addresses[door]), server_hostname='autoscaler')
+        host, port = self.running.addresses[door].rsplit(':', 1)
+        made = socket.create_connection((host, int(port)), PATIENCE, source_address=(source, 0))
+        return tls.wrap_socket(made, server_hostname='autoscaler')
 
     def attack(self, door, said):
-        """Says it on each of many connections, some of them at once, until the autoscaler has had enough."""
-        def one(_):
-            with contextlib.suppress(OSError), self.stranger(door) as made:
+        """Says it on each of many connections, some of them at once, from several addresses."""
+        def one(number):
+            with contextlib.suppress(OSError), self.stranger(door, f'127.0.1.{1 + number % ADDRESSES}') as made:
                 made.sendall(said)
                 made.settimeout(1)
                 while made.recv(65536):
@@ -90,7 +93,7 @@ class Strangers(ClusterTest):
         return count
 
     def assert_friends_are_served(self):
-        answer, _ = self.enrol(self.running, 'good')
+        answer, _ = self.enrol(self.running, 'good', FRIEND)
         self.assertEqual(answer.status, 200, answer.body)
         activator = self.kept(FakeActivator(self.running.addresses['grpc'], tls=self.activator_tls()))
         activator.wait(lambda a: a.welcome is not None, 'the welcome')
@@ -111,6 +114,15 @@ class Strangers(ClusterTest):
 
     def test_heads_that_do_not_end_where_agents_enrol_cost_no_memory(self):
         self.attack('enroll', b'POST /v1/enroll HTTP/1.1\r\nHost: a\r\nX-Much: ' + b'm' * (1 << 20))
+        self.assert_nothing_was_taken()
+
+    def test_one_address_shakes_hands_where_agents_enrol_at_a_pace(self):
+        shaken = 0
+        for _ in range(CONNECTIONS):
+            with contextlib.suppress(OSError), self.stranger('enroll'):
+                shaken += 1
+        self.assertLess(shaken, CONNECTIONS)
+        self.refused(self.running, 'enrolment_pace')
         self.assert_nothing_was_taken()
 
     def test_unfinished_handshakes_are_bounded_at_both_doors(self):

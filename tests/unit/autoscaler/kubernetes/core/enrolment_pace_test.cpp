@@ -95,6 +95,16 @@ TEST_F(Pace, RemembersSoManyAddressesAndForgetsWhoAskedLongestAgo) {
   EXPECT_EQ(pace.peers(), EnrolmentPace::kPeersMax);
 }
 
+TEST_F(Pace, OneAddressShakesHandsAtItsOwnPaceAndKeepsNoOtherFromIt) {
+  int shaken = 0;
+  while (pace.connects("10.0.0.1", now)) ++shaken;
+  EXPECT_EQ(shaken, static_cast<int>(EnrolmentPace::kHandshakesBurst));
+  EXPECT_TRUE(pace.connects("10.0.0.2", now));
+  EXPECT_TRUE(asks("10.0.0.1", Verdict::agent)) << "what it asks is another matter";
+  now += seconds{1};
+  EXPECT_TRUE(pace.connects("10.0.0.1", now));
+}
+
 TEST_F(Pace, SaysHowLongToWait) {
   while (asks("10.0.0.1", Verdict::agent)) continue;
   const Duration wait = pace.ask("10.0.0.1", now);
