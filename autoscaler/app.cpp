@@ -175,8 +175,13 @@ void App::write_certificate_metrics(std::string& out) const {
 
 void App::certificates_ready() {
   const auto enroll = enrolment_->serve(*config_.enroll, certificates_->keeper().set().pair());
+  if (grpc_) {
+    if (enroll) return;
+    log_.write(log::Severity::error, "agents enrol with the certificate before this one",
+               {{"problem", enroll.error().text()}});
+    return;
+  }
   if (!enroll) return fail(settings::named("SLUICE_ENROLL_ADDRESS", enroll.error()), 1);
-  if (grpc_) return;
   doors_.emplace_back("enroll", *enroll);
   if (const auto problem = open_grpc()) return fail(*problem, 1);
   bound_ = true;
