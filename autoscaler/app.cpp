@@ -174,7 +174,15 @@ void App::write_certificate_metrics(std::string& out) const {
 }
 
 void App::certificates_ready() {
-  if (grpc_) return;
+  const auto enroll = enrolment_->serve(*config_.enroll, certificates_->keeper().set().pair());
+  if (grpc_) {
+    if (enroll) return;
+    log_.write(log::Severity::error, "agents enrol with the certificate before this one",
+               {{"problem", enroll.error().text()}});
+    return;
+  }
+  if (!enroll) return fail(settings::named("SLUICE_ENROLL_ADDRESS", enroll.error()), 1);
+  doors_.emplace_back("enroll", *enroll);
   if (const auto problem = open_grpc()) return fail(*problem, 1);
   bound_ = true;
   if (settled_) tell_ready();
@@ -187,16 +195,14 @@ std::optional<Problem> App::open_grpc() {
       [this](const std::string& peer, const rpc::Refused& refused) {
         refusals_.add(rpc::name_of(refused.why), peer, refused.ending.text);
       });
-  rpc::ServerOptions options{.address = config_.grpc.text(),
-                             .methods = {proto::kActivatorStreamMethod, proto::kNodeStreamMethod,
-                                         proto::kHandOverMethod, proto::kNodeEnrollMethod},
-                             .tls_dir = config_.tls_dir,
-                             .callers = {{proto::kActivatorStreamMethod, Caller::activator},
-                                         {proto::kNodeStreamMethod, Caller::node_agent},
-                                         {proto::kHandOverMethod, Caller::autoscaler},
-                                         {proto::kNodeEnrollMethod, Caller::anyone}},
-                             .calls_max = ActivatorHub::kSessionsMax + NodeBook::kNodesMax +
-                                          HandOverDoor::kCallsMax + Enrolment::kCallsMax};
+  rpc::ServerOptions options{
+      .address = config_.grpc.text(),
+      .methods = {proto::kActivatorStreamMethod, proto::kNodeStreamMethod, proto::kHandOverMethod},
+      .tls_dir = config_.tls_dir,
+      .callers = {{proto::kActivatorStreamMethod, Caller::activator},
+                  {proto::kNodeStreamMethod, Caller::node_agent},
+                  {proto::kHandOverMethod, Caller::autoscaler}},
+      .calls_max = ActivatorHub::kSessionsMax + NodeBook::kNodesMax + HandOverDoor::kCallsMax};
   if (plain_) {
     options.admit_plain = [this](const std::string& ip, std::function<void(bool)> answer) {
       plain_->ask(ip, std::move(answer));
@@ -250,18 +256,9 @@ void App::on_call(std::unique_ptr<rpc::Call> call) {
     node_streams_.take(std::move(call));
   } else if (call->method() == proto::kHandOverMethod) {
     if (share_) share_->take(std::move(call));
-  } else if (call->method() == proto::kNodeEnrollMethod) {
-    enrol(std::move(call));
   } else {
     streams_.take(std::move(call));
   }
-}
-
-void App::enrol(std::unique_ptr<rpc::Call> call) {
-  if (enrolment_) return enrolment_->take(std::move(call));
-  call->close({rpc::Code::failed_precondition,
-               "SLUICE_TLS_SECRET is not set here, so that there is no CA to sign with: give the "
-               "agent files of its own in SLUICE_TLS_DIR, and no SLUICE_TOKEN_FILE"});
 }
 
 // What Knative's own autoscaler scales goes on to it and to no replica of ours. A shadow listens.

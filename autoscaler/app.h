@@ -63,7 +63,6 @@ class App {
   void write_certificate_metrics(std::string& out) const;
   void tell_ready();
   void on_call(std::unique_ptr<rpc::Call> call);
-  void enrol(std::unique_ptr<rpc::Call> call);
   void on_stats(std::span<const proto::StatMessage> all);
   void settled(const std::optional<Problem>& problem);
   void fail(const Problem& problem, int code);

@@ -102,6 +102,14 @@ void read_addresses(EnvReader& reader, Config& config) {
   const auto given = reader.find(stats);
   if (given ? !given->empty() : directory || knative) config.stats = address(stats, ":8080", false);
   config.grpc = address("SLUICE_GRPC_ADDRESS", ":8081", !config.tls_dir.empty());
+  const char* const enroll = "SLUICE_ENROLL_ADDRESS";
+  if (!config.tls_secret.empty()) {
+    config.enroll = address(enroll, ":8083", true);
+  } else if (reader.find(enroll)) {
+    reader.complain({std::string{enroll} + " is set, and SLUICE_TLS_SECRET is not",
+                     "set SLUICE_TLS_SECRET, whose CA signs for node agents, or give the agents "
+                     "files of their own in SLUICE_TLS_DIR"});
+  }
   config.api = address("SLUICE_API_ADDRESS", ":8082", false);
   config.metrics = address("SLUICE_METRICS_ADDRESS", ":9090", false);
 }

@@ -25,7 +25,9 @@ struct Config {
   /// SLUICE_STATS_ADDRESS: WebSocket. Empty: none, which is the default on Kubernetes without
   /// Knative.
   std::optional<net::Address> stats;
-  net::Address grpc;       ///< SLUICE_GRPC_ADDRESS, port 8081: streams of our activators, health
+  net::Address grpc;  ///< SLUICE_GRPC_ADDRESS, port 8081: streams of our activators, health
+  /// SLUICE_ENROLL_ADDRESS, port 8083: where node agents get certificates; with tls_secret only.
+  std::optional<net::Address> enroll;
   net::Address api;        ///< SLUICE_API_ADDRESS, port 8082
   net::Address metrics;    ///< SLUICE_METRICS_ADDRESS, port 9090: health and metrics
   std::string tls_dir;     ///< SLUICE_TLS_DIR; empty: gRPC in clear text

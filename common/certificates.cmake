@@ -4,6 +4,9 @@ sluice_library(certificate_core CORE
   SOURCES certificates/identity.cpp certificates/plan.cpp
   HEADERS certificates/identity.h certificates/plan.h
   DEPS sluice::time_core)
+# What an agent that enrols and the autoscaler say to each other.
+sluice_library(enrolment_text CORE SOURCES certificates/enrolment_text.cpp
+  HEADERS certificates/enrolment_text.h DEPS sluice::base sluice::http)
 if(TARGET sluice_tls)
   sluice_library(certificates SOURCES certificates/certificates.cpp
     HEADERS certificates/certificates.h

@@ -22,7 +22,7 @@ find_library(SLUICE_GPR NAMES gpr REQUIRED)
 find_library(SLUICE_ABSL_SYNCHRONIZATION NAMES absl_synchronization REQUIRED)
 sluice_library(rpc
   SOURCES rpc/admission.cpp rpc/byte_message.cpp rpc/call.cpp rpc/call_state.cpp rpc/channel.cpp rpc/client.cpp rpc/credentials.cpp
-    rpc/ending.cpp rpc/first_byte.cpp rpc/handshake_log.cpp rpc/live_calls.cpp rpc/server.cpp
+    rpc/ending.cpp rpc/first_byte.cpp rpc/handshake_log.cpp rpc/live_calls.cpp rpc/server.cpp rpc/uncalled.cpp
   HEADERS rpc/admission.h rpc/call.h rpc/client.h rpc/ending.h rpc/server.h
   DEPS sluice::base sluice::certificate_core sluice::net sluice::time_core
   PRIVATE_DEPS ${SLUICE_GRPCPP} ${SLUICE_GRPC} ${SLUICE_GPR}

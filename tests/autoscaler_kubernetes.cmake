@@ -3,6 +3,7 @@
 set(kubernetes_tests ${CMAKE_CURRENT_SOURCE_DIR}/unit/autoscaler/kubernetes)
 sluice_test(autoscaler_kubernetes_core_test
   SOURCES ${kubernetes_tests}/core/activator_ports_test.cpp
+          ${kubernetes_tests}/core/enrolment_pace_test.cpp
           ${kubernetes_tests}/core/ownership_index_test.cpp ${kubernetes_tests}/core/event_log_test.cpp
           ${kubernetes_tests}/core/probe_book_test.cpp ${kubernetes_tests}/core/scale_plan_test.cpp
           ${kubernetes_tests}/core/scaler_conditions_test.cpp

@@ -7,9 +7,9 @@ sluice_test(pod_patch_test
   DEPS sluice::pod_patch sluice::queue_proxy_app)
 if(TARGET sluice_injector_certificates)
   sluice_test(certificate_test
-    SOURCES unit/common/certificates/certificates_test.cpp unit/common/certificates/identity_test.cpp
+    SOURCES unit/common/certificates/certificates_test.cpp unit/common/certificates/enrolment_text_test.cpp unit/common/certificates/identity_test.cpp
             ${injector_tests}/webhook_bundle_test.cpp
-    DEPS sluice::injector_certificates sluice::certificate_keeper)
+    DEPS sluice::enrolment_text sluice::h1_codec sluice::injector_certificates sluice::certificate_keeper)
   sluice_test(webhook_door_test SOURCES ${injector_tests}/webhook_door_test.cpp
     DEPS sluice::webhook_door sluice::injector_certificates sluice::openssl)
   sluice_test(injector_keeper_test

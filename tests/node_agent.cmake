@@ -21,4 +21,4 @@ sluice_test(node_agent_io_test
           unit/common/proto/cri_codec_test.cpp
           unit/common/proto/node_stream_codec_test.cpp
   DEPS    sluice::node_agent_app sluice::cri_codec sluice::cri_proto sluice::node_stream_codec
-          sluice::unary_server sluice::certificates sluice::files sluice::tls sluice::openssl)
+          sluice::unary_server sluice::certificates sluice::enrolment_text sluice::files sluice::tls sluice::openssl)

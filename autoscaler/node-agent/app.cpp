@@ -183,7 +183,7 @@ std::optional<Problem> App::begin_reports() {
   enrolment_.emplace(
       io_, clock_, log_,
       Enrolment::Options{
-          .addresses = config_.autoscalers,
+          .address = config_.enroll,
           .tls_dir = config_.tls_dir,
           .token_file = config_.token_file,
           .ca_file = config_.ca_file,

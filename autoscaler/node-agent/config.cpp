@@ -1,6 +1,7 @@
 #include "autoscaler/node-agent/config.h"
 
 #include "autoscaler/node-agent/io/cri_client.h"
+#include "autoscaler/node-agent/io/enrolment.h"
 #include "autoscaler/node-agent/version.h"
 #include "common/settings/log_level.h"
 
@@ -136,6 +137,21 @@ std::string host_name() {
                                                                              : "localhost";
 }
 
+void read_enrolment(EnvReader& reader, const Config& config) {
+  const bool by_token = !config.token_file.empty();
+  if (by_token == config.ca_file.empty() || by_token == config.enroll.empty() ||
+      (by_token && config.tls_dir.empty())) {
+    reader.complain(
+        {"SLUICE_TOKEN_FILE, SLUICE_CA_FILE, SLUICE_ENROLL_ADDRESS and SLUICE_TLS_DIR belong "
+         "together",
+         "set all four to enrol with the autoscaler, or SLUICE_TLS_DIR alone for files "
+         "that are there"});
+  }
+  if (by_token && !host_and_port(config.enroll)) {
+    reader.refuse("SLUICE_ENROLL_ADDRESS", config.enroll, "host:port of the autoscaler");
+  }
+}
+
 void read_environment(EnvReader& reader, Config& config) {
   config.node = reader.text("NODE_NAME", Need::optional);
   if (config.node.empty()) config.node = host_name();
@@ -151,13 +167,8 @@ void read_environment(EnvReader& reader, Config& config) {
   config.tls_dir = reader.text("SLUICE_TLS_DIR", Need::optional);
   config.token_file = reader.text("SLUICE_TOKEN_FILE", Need::optional);
   config.ca_file = reader.text("SLUICE_CA_FILE", Need::optional);
-  if (config.token_file.empty() != config.ca_file.empty() ||
-      (!config.token_file.empty() && config.tls_dir.empty())) {
-    reader.complain(
-        {"SLUICE_TOKEN_FILE, SLUICE_CA_FILE and SLUICE_TLS_DIR belong together",
-         "set all three to enrol with the autoscaler, or SLUICE_TLS_DIR alone for files "
-         "that are there"});
-  }
+  config.enroll = reader.text("SLUICE_ENROLL_ADDRESS", Need::optional);
+  read_enrolment(reader, config);
   if (reader.find("SLUICE_METRICS_ADDRESS") != "") {
     config.metrics = reader.address_or("SLUICE_METRICS_ADDRESS", ":9090");
   }

@@ -16,8 +16,8 @@ sluice_library(node_agent_io
           node-agent/io/status_client.h node-agent/io/status_text.h
   DEPS sluice::node_agent_core sluice::node_agent_kernel sluice::clock sluice::cri_messages
        sluice::log sluice::metrics_server sluice::net sluice::node_stream_messages sluice::rpc
-       sluice::certificates sluice::rpc_unary Boost::headers
-  PRIVATE_DEPS sluice::files sluice::cri_codec sluice::node_stream_codec nlohmann_json::nlohmann_json)
+       sluice::certificates sluice::rpc_unary sluice::tls_client Boost::headers
+  PRIVATE_DEPS sluice::enrolment_text sluice::files sluice::cri_codec sluice::node_stream_codec nlohmann_json::nlohmann_json)
 sluice_library(node_agent_app SOURCES node-agent/app.cpp node-agent/config.cpp
   HEADERS node-agent/app.h node-agent/config.h node-agent/version.h
   DEPS sluice::node_agent_io sluice::end_signals sluice::log_level sluice::settings PRIVATE_DEPS CLI11::CLI11)

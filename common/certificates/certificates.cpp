@@ -310,4 +310,17 @@ std::optional<Span> span_of(const std::string& pem) {
   return span_of(*certificate);
 }
 
+bool is_signed_by_one_of(const std::string& pem, const std::string& bundle) {
+  const auto certificate = read_certificate(pem);
+  const auto bio = reader(bundle);
+  bool found = false;
+  while (certificate && bio && !found) {
+    const Owned<X509> ca{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)};
+    if (!ca) break;
+    found = signed_by(*certificate, ca.get());
+  }
+  ERR_clear_error();
+  return found;
+}
+
 }  // namespace sluice::certificates

@@ -65,4 +65,8 @@ struct Signed {
 /// From when to when the first certificate of a PEM text is good; absent: there is none.
 [[nodiscard]] std::optional<Span> span_of(const std::string& pem);
 
+/// Whether one of the CAs in `bundle` has signed the first certificate of `pem`. What cannot be
+/// read has signed nothing, and is signed by none.
+[[nodiscard]] bool is_signed_by_one_of(const std::string& pem, const std::string& bundle);
+
 }  // namespace sluice::certificates

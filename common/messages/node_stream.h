@@ -18,15 +18,6 @@ inline constexpr std::uint32_t kNodeProtocol = 1;
 /// The path that both ends give to common/rpc.
 inline constexpr const char* kNodeStreamMethod = "/sluice.v1.NodeStream/Report";
 
-/// How an agent gets a certificate that names its node, by the token of its service account.
-inline constexpr const char* kNodeEnrollMethod = "/sluice.v1.NodeStream/Enroll";
-
-/// Whom such a token is for.
-inline constexpr const char* kEnrollAudience = "sluice-autoscaler";
-
-/// Longest token, key or certificate of an enrolment.
-inline constexpr std::size_t kEnrollTextMax = std::size_t{16} << 10U;
-
 /// Longest name of a node, pod, namespace or container.
 inline constexpr std::size_t kNodeNameBytesMax = 253;
 
@@ -84,21 +75,6 @@ struct NodeReportAck {
   Duration report_interval = kReportInterval;
 
   friend bool operator==(const NodeReportAck&, const NodeReportAck&) = default;
-};
-
-/// An agent asks for a certificate. The node is none of its business: the token says which it is.
-struct EnrollRequest {
-  std::uint32_t protocol = kNodeProtocol;
-  std::string token;
-  std::string public_key;  ///< PEM, of P-256; its other half never leaves the agent
-
-  friend bool operator==(const EnrollRequest&, const EnrollRequest&) = default;
-};
-
-struct EnrollReply {
-  std::string certificate;  ///< PEM
-
-  friend bool operator==(const EnrollReply&, const EnrollReply&) = default;
 };
 
 }  // namespace sluice::proto

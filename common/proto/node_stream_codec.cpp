@@ -139,35 +139,4 @@ Result<NodeReportAck> decode_node_report_ack(std::string_view bytes) {
   return ack;
 }
 
-std::string encode(const EnrollRequest& request) {
-  sluice::v1::EnrollRequest wire;
-  wire.set_protocol(request.protocol);
-  wire.set_token(request.token);
-  wire.set_public_key(request.public_key);
-  return wire.SerializeAsString();
-}
-
-std::string encode(const EnrollReply& reply) {
-  sluice::v1::EnrollReply wire;
-  wire.set_certificate(reply.certificate);
-  return wire.SerializeAsString();
-}
-
-Result<EnrollRequest> decode_enroll_request(std::string_view bytes) {
-  auto wire = parse<sluice::v1::EnrollRequest>(bytes);
-  if (!wire) return wire.error();
-  if (std::max(wire->token().size(), wire->public_key().size()) > kEnrollTextMax) {
-    return Error::too_large;
-  }
-  return EnrollRequest{
-      .protocol = wire->protocol(), .token = wire->token(), .public_key = wire->public_key()};
-}
-
-Result<EnrollReply> decode_enroll_reply(std::string_view bytes) {
-  auto wire = parse<sluice::v1::EnrollReply>(bytes);
-  if (!wire) return wire.error();
-  if (wire->certificate().size() > kEnrollTextMax) return Error::too_large;
-  return EnrollReply{.certificate = wire->certificate()};
-}
-
 }  // namespace sluice::proto

@@ -15,8 +15,6 @@ inline constexpr std::size_t kNodeStreamBytesMax = std::size_t{4} << 20U;
 /// Bytes of a message. Bounded by its sender: one that would not decode is the sender's mistake.
 [[nodiscard]] std::string encode(const NodeReport& report);
 [[nodiscard]] std::string encode(const NodeReportAck& ack);
-[[nodiscard]] std::string encode(const EnrollRequest& request);
-[[nodiscard]] std::string encode(const EnrollReply& reply);
 
 /// Reads one message. too_large: more than kNodeStreamBytesMax, or more than kThrottledMax entries;
 /// bad_request: no such message, or a name that is too long or, for the node, missing. Sizes below
@@ -27,9 +25,5 @@ inline constexpr std::size_t kNodeStreamBytesMax = std::size_t{4} << 20U;
 /// Likewise; an interval of 0 reads as kReportInterval, any other is bounded by kReportIntervalMin
 /// and kReportIntervalMax.
 [[nodiscard]] Result<NodeReportAck> decode_node_report_ack(std::string_view bytes);
-
-/// Likewise; a text above kEnrollTextMax is too_large.
-[[nodiscard]] Result<EnrollRequest> decode_enroll_request(std::string_view bytes);
-[[nodiscard]] Result<EnrollReply> decode_enroll_reply(std::string_view bytes);
 
 }  // namespace sluice::proto

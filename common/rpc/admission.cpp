@@ -8,7 +8,6 @@ using certificates::Role;
 std::optional<Role> role_of(Caller wanted) {
   switch (wanted) {
     case Caller::certified:
-    case Caller::anyone:
       return std::nullopt;
     case Caller::autoscaler:
       return Role::autoscaler;
@@ -30,8 +29,6 @@ std::string_view name_of(Refusal refusal) {
       return "tls";
     case Refusal::handshake:
       return "handshake";
-    case Refusal::no_certificate:
-      return "no_certificate";
     case Refusal::wrong_role:
       return "wrong_role";
   }
@@ -44,13 +41,6 @@ std::optional<Refused> judge(Caller wanted, const Peer& peer, bool plain_call) {
     return Refused{Refusal::plain_text,
                    {Code::unauthenticated,
                     "this method is not served in plain text: set SLUICE_TLS_DIR on the caller"}};
-  }
-  if (wanted == Caller::anyone) return std::nullopt;
-  if (!peer.certified) {
-    return Refused{Refusal::no_certificate,
-                   {Code::unauthenticated,
-                    "the caller shows no certificate: set SLUICE_TLS_DIR on it to a directory with "
-                    "tls.crt, tls.key and ca.crt"}};
   }
   const auto role = role_of(wanted);
   if (!role || peer.identity.has(*role)) return std::nullopt;

@@ -13,7 +13,6 @@ namespace sluice::rpc {
 /// Who may call a method of a server with mutual TLS.
 enum class Caller : std::uint8_t {
   certified,  ///< any that shows a certificate of the authority
-  anyone,     ///< even without a certificate: what is said proves who says it
   autoscaler,
   activator,
   node_agent,
@@ -22,8 +21,7 @@ enum class Caller : std::uint8_t {
 /// Who called, as far as the connection proves it.
 struct Peer {
   std::string address;  ///< as gRPC writes it: `ipv4:127.0.0.1:40123`
-  bool tls = false;
-  bool certified = false;  ///< a certificate of the authority was shown
+  bool tls = false;     ///< with a certificate of the authority
   certificates::Identity identity{};
 };
 
@@ -32,11 +30,10 @@ enum class Refusal : std::uint8_t {
   plain_text,      ///< a connection without TLS where TLS is spoken
   unexpected_tls,  ///< a connection with TLS where plain text is spoken
   handshake,       ///< of TLS: it failed, for the most part over a certificate
-  no_certificate,
   wrong_role,
 };
 
-/// The label of a refusal: `plain_text`, `tls`, `handshake`, `no_certificate`, `wrong_role`.
+/// The label of a refusal: `plain_text`, `tls`, `handshake`, `wrong_role`.
 [[nodiscard]] std::string_view name_of(Refusal refusal);
 
 /// Why the peer may not make this call; absent: it may. `plain_call`: the method is served to plain

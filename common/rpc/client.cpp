@@ -132,7 +132,7 @@ Ending explained(Ending ending, const ClientOptions& options) {
     return ending.text.find(each) != std::string::npos;
   });
   if (ending.code != Code::unavailable || !sign) return ending;
-  const bool with_tls = !options.tls_dir.empty() || !options.ca_file.empty();
+  const bool with_tls = !options.tls_dir.empty();
   ending.text += with_tls
                      ? " (this side speaks TLS: is SLUICE_TLS_DIR set on the other, with "
                        "certificates of the same CA that are good now?)"
@@ -246,8 +246,7 @@ void Client::Inside::drop(const Ending& ending) {
 
 Result<std::unique_ptr<Client>, Problem> Client::make(asio::io_context& io, ClientOptions options,
                                                       Events events) {
-  auto credentials = options.ca_file.empty() ? client_credentials(options.tls_dir)
-                                             : server_checking_credentials(options.ca_file);
+  auto credentials = client_credentials(options.tls_dir);
   if (!credentials) return credentials.error();
   auto inside =
       std::make_unique<Inside>(io, std::move(options), std::move(events), std::move(*credentials));

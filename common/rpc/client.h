@@ -30,8 +30,6 @@ struct ClientOptions {
   std::string method;      ///< `/package.Service/Method`
   std::string tls_dir{};   ///< with tls.crt, tls.key, ca.crt: mutual TLS 1.3; empty: plaintext
   std::string tls_name{};  ///< the name the server's certificate must carry; empty: the target's
-  /// Without tls_dir: TLS that trusts the authorities in this file and shows no certificate.
-  std::string ca_file{};
   /// Sent as soon as a call begins, for a method whose server speaks only after it; absent:
   /// nothing.
   std::optional<std::string> opening{};

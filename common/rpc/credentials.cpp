@@ -66,8 +66,8 @@ Result<std::shared_ptr<grpc::ServerCredentials>, Problem> server_credentials(
   tls::TlsServerCredentialsOptions options{provider(*files)};
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
-  // A caller without a certificate comes as far as the method, which says whether it needs one.
-  options.set_cert_request_type(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
+  // In the handshake: what HTTP/2 a stranger would speak is never read.
+  options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   return tls::TlsServerCredentials(options);
 }
 
@@ -81,19 +81,6 @@ Result<std::shared_ptr<grpc::ChannelCredentials>, Problem> client_credentials(
   options.set_certificate_provider(provider(*files));
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
-  return tls::TlsCredentials(options);
-}
-
-Result<std::shared_ptr<grpc::ChannelCredentials>, Problem> server_checking_credentials(
-    const std::string& ca_file) {
-  if (!is_pem(ca_file)) {
-    return Problem{ca_file + " cannot be read as PEM", "SLUICE_CA_FILE names the autoscaler's CA"};
-  }
-  demand_tls_1_3();
-  tls::TlsChannelCredentialsOptions options;
-  options.set_certificate_provider(
-      std::make_shared<tls::FileWatcherCertificateProvider>(ca_file, kReloadSeconds));
-  options.watch_root_certs();
   return tls::TlsCredentials(options);
 }
 

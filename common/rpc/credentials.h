@@ -20,8 +20,4 @@ namespace sluice::rpc {
 [[nodiscard]] Result<std::shared_ptr<grpc::ChannelCredentials>, Problem> client_credentials(
     const std::string& tls_dir);
 
-/// TLS 1.3 that checks the server by the authorities in the file and shows no certificate.
-[[nodiscard]] Result<std::shared_ptr<grpc::ChannelCredentials>, Problem>
-server_checking_credentials(const std::string& ca_file);
-
 }  // namespace sluice::rpc

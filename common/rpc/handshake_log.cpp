@@ -1,6 +1,9 @@
 #include "common/rpc/handshake_log.h"
 
+#include "common/time/clock.h"
+
 #include <algorithm>
+#include <cinttypes>
 #include <cstdio>
 #include <grpc/support/log.h>
 #include <mutex>
@@ -16,6 +19,8 @@ constexpr std::string_view kFailed = "Handshake failed with fatal error";
 struct Listeners {
   std::mutex mutex;
   std::vector<std::shared_ptr<HandshakeLog::Heard>> all;
+  LinePace pace;
+  Clock clock;
 };
 
 // gRPC's threads may still log when the program ends.
@@ -34,16 +39,33 @@ std::string reason_of(std::string_view message) {
 
 void log(gpr_log_func_args* args) {
   const std::string_view message{args->message};
+  Listeners& known = listeners();
+  const std::lock_guard lock{known.mutex};
   if (!message.starts_with(kFailed)) {
+    const auto left_out = known.pace.take(known.clock.now());
+    if (!left_out) return;
+    if (*left_out > 0) std::fprintf(stderr, "grpc: %" PRIu64 " lines are left out\n", *left_out);
     std::fprintf(stderr, "grpc: %s (%s:%d)\n", args->message, args->file, args->line);
     return;
   }
-  Listeners& known = listeners();
-  const std::lock_guard lock{known.mutex};
   for (const auto& heard : known.all) (*heard)(reason_of(message));
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> LinePace::take(TimePoint now) {
+  // A clock that steps back begins another span.
+  if (!began_ || now < *began_ || now - *began_ >= kSpan) {
+    began_ = now;
+    written_ = 0;
+  }
+  if (written_ >= kLines) {
+    ++left_out_;
+    return std::nullopt;
+  }
+  ++written_;
+  return std::exchange(left_out_, 0);
+}
 
 HandshakeLog::HandshakeLog(Heard heard) : heard_(std::make_shared<Heard>(std::move(heard))) {
   Listeners& known = listeners();

@@ -8,6 +8,7 @@
 #include "common/rpc/first_byte.h"
 #include "common/rpc/handshake_log.h"
 #include "common/rpc/live_calls.h"
+#include "common/rpc/uncalled.h"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
@@ -61,8 +62,10 @@ struct Door {
   std::size_t calls_max;
   Duration write_limit;
   LiveCalls calls;
-  Server::Opened opened;  // both on the io thread only; empty when the server is gone
+  // These on the io thread only; empty when the server is gone.
+  Server::Opened opened;
   Server::Turned turned;
+  std::unique_ptr<Uncalled> uncalled;  // with TLS
 };
 
 // A call in gRPC's hands. It is told to go by finish(), once, and goes when gRPC has no more use
@@ -158,7 +161,6 @@ Peer peer_of(const grpc::GenericCallbackServerContext& context) {
   const auto facts = context.auth_context();
   const auto kind = facts->FindPropertyValues(GRPC_TRANSPORT_SECURITY_TYPE_PROPERTY_NAME);
   peer.tls = !kind.empty() && kind.front() == GRPC_TLS_TRANSPORT_SECURITY_TYPE;
-  peer.certified = !facts->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME).empty();
   std::vector<std::string> uris;
   for (const auto& uri : facts->FindPropertyValues(GRPC_PEER_URI_PROPERTY_NAME)) {
     uris.emplace_back(uri.data(), uri.size());
@@ -174,11 +176,14 @@ class Doorman final : public grpc::CallbackGenericService {
   // gRPC owns what is returned, which deletes itself when done.
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override {
+    Peer peer = peer_of(*context);
+    asio::post(door_->io, [door = door_, port = port_of(peer.address)] {
+      if (door->uncalled) door->uncalled->called(port);
+    });
     if (std::ranges::find(door_->methods, context->method()) == door_->methods.end()) {
       return new Turned{grpc::StatusCode::UNIMPLEMENTED,
                         context->method() + " is not served, " + listed(door_->methods) + " is"};
     }
-    Peer peer = peer_of(*context);
     if (auto refused = door_->refusal(context->method(), peer)) {
       const Ending ending = refused->ending;
       asio::post(door_->io, [door = door_, address = peer.address, why = std::move(*refused)] {
@@ -211,10 +216,12 @@ bool served(asio::io_context& io, const net::Address& address) {
   return !error || error == asio::error::would_block || error == asio::error::try_again;
 }
 
-void set_limits(grpc::ServerBuilder& builder) {
+void set_limits(grpc::ServerBuilder& builder, const ServerOptions& options) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(kMessageBytesMax));
   builder.SetMaxSendMessageSize(static_cast<int>(kMessageBytesMax));
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMilliseconds);
+  const auto idle = std::chrono::duration_cast<std::chrono::milliseconds>(options.idle_limit);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, static_cast<int>(idle.count()));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingTimeoutMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -246,6 +253,7 @@ struct Server::Inside {
   void plain_came(net::Socket socket);
   void turn_away(net::Socket socket, Refusal why);
   void hear_handshakes();
+  void bound_handshakes();
 
   asio::io_context& io;  // of the program, as documented
   asio::executor_work_guard<asio::io_context::executor_type> guard;
@@ -257,8 +265,9 @@ struct Server::Inside {
   Acceptor plain;  // and what does not
   std::unique_ptr<Doorman> doorman;
   std::unique_ptr<grpc::Server> server;
-  std::unique_ptr<FirstByte> front;          // of a TCP address
-  std::unique_ptr<HandshakeLog> handshakes;  // with TLS
+  std::unique_ptr<FirstByte> front;                            // of a TCP address
+  std::unique_ptr<HandshakeLog> handshakes;                    // with TLS
+  std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // for answers that come late
 };
 
 namespace {
@@ -266,6 +275,8 @@ namespace {
 // gRPC owns the connection from here on.
 void hand_to(grpc::experimental::ExternalConnectionAcceptor& acceptor, net::Socket socket) {
   boost::system::error_code gone;
+  (void)socket.remote_endpoint(gone);
+  if (gone) return;  // the peer is; gRPC would write a line about each
   grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters made;
   made.fd = socket.release(gone);
   if (!gone) acceptor.HandleNewConnection(&made);
@@ -294,7 +305,10 @@ void Server::Inside::add_acceptors(grpc::ServerBuilder& builder, const ServerOpt
 }
 
 void Server::Inside::tls_came(net::Socket socket) {
-  if (tls) return hand_to(*tls, std::move(socket));
+  if (tls) {
+    door->uncalled->add(socket);
+    return hand_to(*tls, std::move(socket));
+  }
   turn_away(std::move(socket), Refusal::unexpected_tls);
 }
 
@@ -304,8 +318,9 @@ void Server::Inside::plain_came(net::Socket socket) {
   boost::system::error_code gone;
   const std::string ip = net::ip_of(socket.remote_endpoint(gone));
   const auto held = std::make_shared<net::Socket>(std::move(socket));
-  admit_plain(ip, [this, held, alive = std::weak_ptr{door}](bool in) {
-    if (alive.expired()) return;
+  // Not by the door, which calls that gRPC still ends may keep.
+  admit_plain(ip, [this, held, still = std::weak_ptr{alive}](bool in) {
+    if (still.expired()) return;
     if (in) return hand_to(*plain, std::move(*held));
     turn_away(std::move(*held), Refusal::plain_text);
   });
@@ -335,6 +350,16 @@ void Server::Inside::hear_handshakes() {
   });
 }
 
+void Server::Inside::bound_handshakes() {
+  door->uncalled = std::make_unique<Uncalled>(io, [door = door.get()](const std::string& ip) {
+    if (!door->turned) return;
+    door->turned(ip.find(':') == std::string::npos ? "ipv4:" + ip : "ipv6:" + ip,
+                 {Refusal::handshake,
+                  {Code::unavailable,
+                   "too many connections have not come to a call: the first of them ends"}});
+  });
+}
+
 Server::Server(asio::io_context& io, Opened opened, Turned turned)
     : inside_(std::make_unique<Inside>(io, std::move(opened), std::move(turned))) {}
 
@@ -350,6 +375,7 @@ Server::~Server() {
   inside_->door->calls.wait();
   inside_->door->opened = nullptr;
   inside_->door->turned = nullptr;
+  inside_->door->uncalled.reset();
 }
 
 Result<net::Address, Problem> Server::open(const ServerOptions& options) {
@@ -363,7 +389,7 @@ Result<net::Address, Problem> Server::open(const ServerOptions& options) {
   inside_->doorman = std::make_unique<Doorman>(inside_->door);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
-  set_limits(builder);
+  set_limits(builder, options);
   int unix_bound = 1;
   if (address->is_unix()) {
     builder.AddListeningPort(address->text(), *credentials, &unix_bound);
@@ -376,7 +402,10 @@ Result<net::Address, Problem> Server::open(const ServerOptions& options) {
     inside_->server.reset();
     return not_bound(options.address);
   }
-  if (!options.tls_dir.empty()) inside_->hear_handshakes();
+  if (!options.tls_dir.empty()) {
+    inside_->hear_handshakes();
+    inside_->bound_handshakes();
+  }
   if (address->is_unix()) return *address;
   inside_->front = std::make_unique<FirstByte>(
       inside_->io,
@@ -388,6 +417,7 @@ Result<net::Address, Problem> Server::open(const ServerOptions& options) {
   if (!bound) {
     inside_->front.reset();
     inside_->handshakes.reset();
+    inside_->door->uncalled.reset();
     inside_->server.reset();
     return not_bound(options.address);
   }

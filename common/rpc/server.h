@@ -18,6 +18,9 @@ class io_context;
 
 namespace sluice::rpc {
 
+/// A connection without a call ends after that; one with a call lives as long as the call.
+inline constexpr Duration kIdleLimit = std::chrono::seconds{30};
+
 struct ServerOptions {
   std::string address;  ///< `host:port`, `:port` or `unix:/path`; port 0 = any free one
   std::vector<std::string> methods;  ///< the paths served, `/package.Service/Method`
@@ -30,6 +33,7 @@ struct ServerOptions {
   std::vector<std::string> plain_methods{};  ///< that connections let in so may call
   std::size_t calls_max = 1000;              ///< more are refused with RESOURCE_EXHAUSTED
   Duration write_limit = kWriteLimit;        ///< tests only set another
+  Duration idle_limit = kIdleLimit;          ///< likewise
 };
 
 /// A gRPC server whose calls are byte streams on our io thread. gRPC's threads only post. It also

@@ -77,6 +77,11 @@ RENDERED = {
     "activators in Knative's namespace": (
         'knative.enabled=true,knative.activators=true', (), 'name: sluice-activator\n  namespace: knative-serving\n'),
     'certificates that are made': ('', (), '- name: SLUICE_TLS_SECRET\n              value: sluice-tls\n'),
+    'where node agents enrol': (
+        'nodeAgent.enabled=true', (),
+        '- name: SLUICE_ENROLL_ADDRESS\n              value: "autoscaler.sluice-system.svc.cluster.local:8083"\n'),
+    'a Service for that': ('', (), '- {name: enroll, port: 8083, targetPort: enroll, appProtocol: https}\n'),
+    'a policy for that': ('nodeAgent.enabled=true', (), 'ports: [{port: 8081}, {port: 8083}]\n'),
     "activators' certificates that are made": ('', (), 'secret: {secretName: sluice-activator-tls}\n'),
     "the autoscaler's certificate of yours": (
         'tls.secret=ours,tls.activatorSecret=theirs', (), 'secret: {secretName: ours}\n'),
@@ -113,6 +118,9 @@ ABSENT = {
     'certificates in plain text': ('tls.enabled=false,nodeAgent.enabled=true', 'tls'),
     'rights on certificates in plain text': ('tls.enabled=false,injection.enabled=false', 'secrets'),
     'rights on certificates of yours': ('tls.secret=a,tls.activatorSecret=b,injection.enabled=false', 'secrets'),
+    'enrolment in plain text': ('tls.enabled=false,nodeAgent.enabled=true', '8083'),
+    'enrolment beside certificates of yours': (
+        'tls.secret=a,tls.activatorSecret=b,nodeAgent.enabled=true,nodeAgent.tlsDirectory=/etc/tls', '8083'),
     'making of certificates of yours': ('tls.secret=a,tls.activatorSecret=b', 'SLUICE_TLS_SECRET'),
     'a token where node agents have files': (
         'tls.secret=a,tls.activatorSecret=b,nodeAgent.enabled=true,nodeAgent.tlsDirectory=/etc/tls', 'TOKEN_FILE'),

@@ -1,24 +1,22 @@
 #pragma once
 
 #include "autoscaler/io/refusals.h"
+#include "autoscaler/kubernetes/core/enrolment_pace.h"
 #include "common/base/result.h"
 #include "common/certificates/certificates.h"
 #include "common/kube/client.h"
-#include "common/kube/token_bucket.h"
 #include "common/log/log.h"
-#include "common/messages/node_stream.h"
-#include "common/rpc/call.h"
+#include "common/net/own_gateway.h"
+#include "common/net/proxy_server.h"
+#include "common/net/tls_context.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -38,19 +36,20 @@ struct ReviewedToken {
 [[nodiscard]] Result<ReviewedToken, Problem> read_token_review(std::string_view json,
                                                                const std::string& space);
 
-/// Where node agents get their certificates: calls of proto::kNodeEnrollMethod, from callers that
-/// show the token of the node agents' service account. The API server says whose it is and which
-/// node its bearer runs on. Belongs to one thread.
-class Enrolment {
+/// Where node agents get their certificates: a listener of its own, HTTPS, for those who have no
+/// certificate yet and show the token of the node agents' service account. The API server says
+/// whose it is and which node its bearer runs on. Belongs to one thread.
+class Enrolment final : public net::OwnGateway {
  public:
-  /// Calls at a time, and how long each may take.
-  static constexpr std::size_t kCallsMax = 256;
-  static constexpr std::chrono::seconds kCallLimit{15};
+  /// Connections at a time. For one more, the one goes whose request or handshake has begun longest
+  /// ago and is not complete, or the one that is silent longest.
+  static constexpr std::size_t kConnectionsMax = 256;
 
-  /// Questions to the API server a second, and at once after a rest: any caller of the door may
-  /// ask, and must not use up what writes to the API server need.
-  static constexpr double kPerSecond = 5;
-  static constexpr double kBurst = 20;
+  /// From accepting a connection to the end of its request.
+  static constexpr std::chrono::seconds kRequestLimit{3};
+
+  /// From there to the answer.
+  static constexpr std::chrono::seconds kAnswerLimit{15};
 
   using Sign = std::function<Result<certificates::Signed, Problem>(const std::string& node,
                                                                    const std::string& public_key)>;
@@ -58,44 +57,50 @@ class Enrolment {
   /// All references outlive this. `space`: SYSTEM_NAMESPACE.
   Enrolment(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
             kube::Client& client, Refusals& refusals, std::string space, Sign sign);
-  ~Enrolment();
+  ~Enrolment() override;
   Enrolment(const Enrolment&) = delete;
   Enrolment& operator=(const Enrolment&) = delete;
 
-  /// A new call.
-  void take(std::unique_ptr<rpc::Call> call);
+  /// Listens with that certificate; the address in force. Called again, new handshakes are made
+  /// with another certificate, and the address stays.
+  [[nodiscard]] Result<net::Address, Problem> serve(const net::Address& address,
+                                                    const net::TlsPair& pair);
 
-  /// Ends every call.
+  /// Ends every connection, and takes no more.
   void close();
 
   /// Certificates that were given.
   [[nodiscard]] std::uint64_t given() const { return given_; }
 
+  [[nodiscard]] std::unique_ptr<net::ExchangeState> make_state() override;
+  void begin(net::Exchange& exchange) override;
+  void end(net::Exchange& exchange, const net::Outcome& outcome) override;
+
+  [[nodiscard]] std::string_view timeout_text() const override {
+    return "the enrolment takes too long: the API server does not answer";
+  }
+
  private:
-  struct Line {
-    std::unique_ptr<rpc::Call> call;
-    std::unique_ptr<boost::asio::steady_timer> limit;
-    std::string public_key;
-    kube::Client::Call question;
-  };
+  struct Asking;
+  class PacedSessions;
 
-  void received(std::uint64_t id, const std::string& bytes);
-  void reviewed(std::uint64_t id, const kube::Answer& answer);
-  void have_pod(std::uint64_t id, const kube::Answer& answer);
-  void give(std::uint64_t id, const std::string& node);
-  void end(std::uint64_t id, const rpc::Ending& ending);
+  void reviewed(net::Exchange& exchange, const kube::Answer& answer);
+  void have_pod(net::Exchange& exchange, const kube::Answer& answer);
+  void give(net::Exchange& exchange, const std::string& node);
+  void no_agent(net::Exchange& exchange, const std::string& why);
+  void refuse(net::Exchange& exchange, int status, const std::string& why, int retry_after = 0);
 
-  boost::asio::io_context& io_;  // App's, as the others
-  const Clock& clock_;
+  const Clock& clock_;  // App's, as the others
   const log::Logger& log_;
   kube::Client& client_;
   Refusals& refusals_;
   std::string space_;
   Sign sign_;
-  kube::TokenBucket pace_{kPerSecond, kBurst};
-  std::map<std::uint64_t, Line> lines_;
-  std::uint64_t next_ = 1;
+  EnrolmentPace pace_;
   std::uint64_t given_ = 0;
+  std::unique_ptr<PacedSessions> tls_;  // outlives the server
+  net::Address bound_;
+  net::ProxyServer server_;
 };
 
 }  // namespace sluice::autoscaler

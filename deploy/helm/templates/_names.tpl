@@ -59,10 +59,13 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{ .Values.knative.statsRelay | default $service }}
 {{- end }}
 
-{{/* Where the autoscaler's streams are. */}}
-{{- define "sluice.autoscalerAddress" -}}
-autoscaler.{{ include "sluice.namespace" . }}.svc.{{ .Values.clusterDomain }}:8081
+{{- define "sluice.autoscalerHost" -}}
+autoscaler.{{ include "sluice.namespace" . }}.svc.{{ .Values.clusterDomain }}
 {{- end }}
+
+{{/* Where the autoscaler's streams are, and where node agents get certificates for them. */}}
+{{- define "sluice.autoscalerAddress" -}}{{ include "sluice.autoscalerHost" . }}:8081{{- end }}
+{{- define "sluice.enrollAddress" -}}{{ include "sluice.autoscalerHost" . }}:8083{{- end }}
 
 {{/* Where the pods of our programs find the certificates of their streams. */}}
 {{- define "sluice.tlsDirectory" -}}/etc/sluice/tls{{- end }}

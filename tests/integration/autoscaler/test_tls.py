@@ -1,34 +1,27 @@
 """Who may speak on the gRPC door (protocols.md 1): by certificate, by token, and in plain text."""
 
-import pathlib
-import ssl
+import contextlib
 import stat
-import subprocess
-import tempfile
 
 from engine import BIN
 from program import Program
-from protowire import fields, parse, wire_stat, wire_stats
+from protowire import wire_stat, wire_stats
 from queue_proxy.websocket import BINARY, frame, handshake
-from wire import Reader, connect, eventually
+from wire import Reader, connect, eventually, request_bytes
 
-from .case import LOOPBACK, Autoscaler, AutoscalerTest
 from .fake_activator import METHOD as ACTIVATOR_STREAM
 from .fake_activator import FakeActivator
-from .fake_api import FakeApi
 from .grpc_stream import GrpcStream
 from .test_nodes import ASLEEP
 from .test_nodes import METHOD as NODE_STREAM
 from .test_nodes import FakeAgent
+from .tls_case import ENROLL, ClusterTest, TlsTest, run
 
-ENROLL = '/sluice.v1.NodeStream/Enroll'
 HAND_OVER = '/sluice.v1.HandOver/Take'
-DENIED, UNAUTHENTICATED, PRECONDITION = 7, 16, 9
+HEALTH = '/grpc.health.v1.Health/Check'
+DENIED, UNAUTHENTICATED = 7, 16
+REFUSED = (OSError, AssertionError)
 SERVER = 'DNS:autoscaler,DNS:localhost,URI:sluice://autoscaler'
-
-
-def run(*arguments):
-    return subprocess.run(['openssl', *map(str, arguments)], check=True, capture_output=True).stdout
 
 
 class Call(GrpcStream):
@@ -45,41 +38,6 @@ class Call(GrpcStream):
     def ended(self):
         self.wait(lambda call: call.status is not None, 'the status')
         return self.status
-
-
-class TlsTest(AutoscalerTest):
-    def setUp(self):
-        super().setUp()
-        folder = tempfile.TemporaryDirectory(prefix='sluice-')
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def key(self, name):
-        path = self.folder / f'{name}.key'
-        run('ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', path)
-        return path
-
-    def context(self, authority, certificate=None, key=None):
-        """What a client trusts and shows; paths."""
-        made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        made.load_verify_locations(authority)
-        made.set_alpn_protocols(['h2'])
-        if certificate is not None:
-            made.load_cert_chain(certificate, key)
-        return made
-
-    def write(self, name, text):
-        path = self.folder / name
-        path.write_text(text, encoding='ascii')
-        return path
-
-    def kept(self, made):
-        self.addCleanup(made.close)
-        return made
-
-    def refused(self, running, reason):
-        return eventually(lambda: f'sluice_autoscaler_refused_total{{reason="{reason}"}}'
-                          in running.health('/metrics').body.decode(), f'the count of {reason}')
 
 
 class Files(TlsTest):
@@ -128,13 +86,15 @@ class Files(TlsTest):
                     self.assertIn('sluice://', call.message)
         self.refused(running, 'wrong_role')
 
-    def test_without_a_certificate_nothing_is_said(self):
+    def test_a_connection_without_a_certificate_of_ours_ends_in_its_handshake(self):
         running = self.secured()
-        for method in (ACTIVATOR_STREAM, NODE_STREAM, HAND_OVER):
-            call = self.kept(Call(running.addresses['grpc'], method, tls=self.tls()))
-            self.assertEqual(call.ended(), UNAUTHENTICATED)
-            self.assertIn('SLUICE_TLS_DIR', call.message)
-        self.refused(running, 'no_certificate')
+        key, certificate = self.key('stranger'), self.folder / 'stranger.crt'
+        run('req', '-x509', '-key', key, '-subj', '/CN=stranger', '-days', '1', '-out', certificate)
+        for tls in (self.tls(), self.context(self.folder / 'ca.crt', certificate, key)):
+            for method in (ACTIVATOR_STREAM, NODE_STREAM, HAND_OVER, HEALTH):
+                with self.assertRaises(REFUSED):
+                    self.kept(Call(running.addresses['grpc'], method, tls=tls)).ended()
+        self.refused(running, 'handshake')
 
     def test_plain_text_is_refused_and_counted(self):
         running = self.secured()
@@ -210,48 +170,11 @@ class Files(TlsTest):
         self.platform.revision('app', [])
         old.wait(lambda a: a.states['app']['ready'] == 0, 'a state on the stream of before')
 
-    def test_without_a_secret_no_agent_is_enrolled_and_the_fix_is_named(self):
-        call = self.kept(Call(self.secured().addresses['grpc'], ENROLL, tls=self.tls()))
-        self.assertEqual(call.ended(), PRECONDITION)
-        self.assertIn('SLUICE_TLS_SECRET', call.message)
+    def test_without_a_secret_there_is_no_door_to_enrol_at(self):
+        self.assertNotIn('enroll', self.secured().addresses)
 
 
-class Cluster(TlsTest):
-    """On Kubernetes: certificates that the autoscaler makes and carries itself."""
-
-    def setUp(self):
-        super().setUp()
-        self.api = self.kept(FakeApi())
-        self.dir = self.folder / 'tls'
-        self.dir.mkdir()
-
-    def cluster(self, stats=''):
-        doors = {name: address for name, address in LOOPBACK.items() if name != 'SLUICE_STATS_ADDRESS'}
-        running = Autoscaler(self.platform, **{
-            **doors, 'SLUICE_PLATFORM': 'kubernetes', 'SLUICE_KUBECONFIG': self.api.kubeconfig,
-            'POD_NAME': 'autoscaler-1', 'POD_IP': '127.0.0.1', 'SYSTEM_NAMESPACE': 'system',
-            'SLUICE_TLS_SECRET': 'sluice-tls', 'SLUICE_TLS_DIR': str(self.dir),
-            'SLUICE_STATS_ADDRESS': stats})
-        return self.kept(running)
-
-    def bundle(self):
-        return self.write('bundle.crt', eventually(
-            lambda: self.api.data('configmaps', 'sluice-ca'), 'the bundle')['ca.crt'])
-
-    def activator_tls(self):
-        secret = eventually(lambda: self.api.data('secrets', 'sluice-activator-tls'), 'the Secret')
-        return self.context(self.bundle(), self.write('a.crt', secret['tls.crt']),
-                            self.write('a.key', secret['tls.key']))
-
-    def enrol(self, running, token):
-        """(the ended or answered call, the agent's key)."""
-        key = self.key('agent')
-        public = run('ec', '-in', key, '-pubout').decode()
-        call = Call(running.addresses['grpc'], ENROLL, fields(f1=1, f2=token, f3=public),
-                    tls=self.context(self.bundle()))
-        self.kept(call).wait(lambda c: c.heard or c.status is not None, 'the certificate')
-        return call, key
-
+class Cluster(ClusterTest):
     def test_certificates_are_made_and_carried(self):
         self.cluster()
         activator = eventually(lambda: self.api.data('secrets', 'sluice-activator-tls'), 'the Secret')
@@ -264,7 +187,7 @@ class Cluster(TlsTest):
         self.assertEqual(stat.S_IMODE((self.dir / 'tls.key').stat().st_mode), 0o600)
 
     def test_the_websocket_is_not_there_without_knative(self):
-        self.assertEqual(sorted(self.cluster().addresses), ['api', 'grpc', 'metrics'])
+        self.assertEqual(sorted(self.cluster().addresses), ['api', 'enroll', 'grpc', 'metrics'])
 
     def test_forged_stats_on_the_websocket_concern_no_request_scaler(self):
         self.api.watched['/apis/autoscaling.sluice.dev/v1alpha1/requestscalers'] = [{
@@ -289,9 +212,9 @@ class Cluster(TlsTest):
 
     def test_an_agent_gets_a_certificate_for_the_node_of_its_token(self):
         running = self.cluster()
-        call, key = self.enrol(running, self.api.bearer('good', node_name='n1', pod_name='node-agent-1'))
-        self.assertEqual(call.status, None, call.message)
-        certificate = self.write('agent.crt', parse(call.heard[0])[1][0].decode())
+        answer, key = self.enrol(running, self.api.bearer('good', node_name='n1', pod_name='node-agent-1'))
+        self.assertEqual(answer.status, 200, answer.body)
+        certificate = self.write('agent.crt', answer.body.decode())
         tls = self.context(self.bundle(), certificate, key)
         mine = self.kept(FakeAgent(running.addresses['grpc'], 'n1', tls=tls)).report()
         self.assertEqual(list(mine.acks), [1])
@@ -303,9 +226,9 @@ class Cluster(TlsTest):
         self.api.objects['/api/v1/namespaces/system/pods/node-agent-1'] = {
             'metadata': {'name': 'node-agent-1', 'namespace': 'system', 'uid': '1'},
             'spec': {'nodeName': 'n7'}, 'status': {'phase': 'Running'}}
-        call, _ = self.enrol(running, self.api.bearer('old', pod_name='node-agent-1'))
-        self.assertEqual(call.status, None, call.message)
-        text = run('x509', '-in', self.write('agent.crt', parse(call.heard[0])[1][0].decode()), '-text').decode()
+        answer, _ = self.enrol(running, self.api.bearer('old', pod_name='node-agent-1'))
+        self.assertEqual(answer.status, 200, answer.body)
+        text = run('x509', '-in', self.write('agent.crt', answer.body.decode()), '-text').decode()
         self.assertIn('sluice://node-agent/n7', text)
 
     def test_other_tokens_get_nothing(self):
@@ -313,17 +236,59 @@ class Cluster(TlsTest):
         self.api.bearer('other', user='system:serviceaccount:system:default', node_name='n1')
         self.api.bearer('elsewhere', user='system:serviceaccount:evil:node-agent', node_name='n1')
         self.api.bearer('unbound')
-        for token in ('forged', 'other', 'elsewhere', 'unbound', ''):
-            call, _ = self.enrol(running, token)
-            self.assertEqual(call.status, DENIED, token)
+        for token in ('forged', 'other', 'elsewhere', 'unbound'):
+            self.assertEqual(self.enrol(running, token)[0].status, 403, token)
+        self.assertEqual(self.enrol(running, '')[0].status, 401)
         self.refused(running, 'token')
+
+    def test_what_is_no_request_to_enrol_is_told_so(self):
+        running = self.cluster()
+        self.bundle()
+        for status, sent in (
+                (404, request_bytes('POST', '/', 'a')), (405, request_bytes('GET', ENROLL, 'a')),
+                (413, request_bytes('POST', ENROLL, 'a', body=b'x')),
+                (401, request_bytes('POST', ENROLL, 'a', [('Content-Length', '0')])),
+                (400, request_bytes('POST', ENROLL, 'a', [('Authorization', 'Bearer t'), ('Content-Length', '0')])),
+                (431, request_bytes('POST', ENROLL, 'a', [('Authorization', 'Bearer ' + 'x' * 10_000)]))):
+            door = self.asking(running)
+            door.sendall(sent)
+            self.assertEqual(Reader(door).answer().status, status, sent[:40])
+
+    def test_strangers_do_not_use_up_the_pace_of_an_agent(self):
+        running = self.cluster()
+        self.bundle()
+        heard = [self.enrol(running, 'forged', f'127.0.1.{1 + at % 5}')[0] for at in range(60)]
+        self.assertEqual({answer.status for answer in heard}, {403, 429})
+        self.assertTrue(all(int(answer.headers['retry-after']) > 0 for answer in heard if answer.status == 429))
+        self.refused(running, 'enrolment_pace')
+        answer, _ = self.enrol(running, self.api.bearer('good', node_name='n1'))
+        self.assertEqual(answer.status, 200, answer.body)
+
+    def test_a_request_to_enrol_that_stays_incomplete_ends(self):
+        running = self.cluster()
+        self.bundle()
+        silent = self.kept(connect(running.addresses['enroll']))
+        door = self.asking(running)
+        door.sendall(b'POST /v1/enroll HTTP/1.1\r\nHost: a\r\n')
+        self.assertEqual(Reader(door).answer().status, 408)
+        self.assertEqual(silent.recv(1), b'')
+
+    def test_connections_that_say_nothing_keep_no_agent_out(self):
+        running = self.cluster()
+        self.bundle()
+        for _ in range(300):
+            self.kept(connect(running.addresses['enroll']))
+            with contextlib.suppress(OSError):  # one that has given way at once
+                self.kept(connect(running.addresses['enroll'])).sendall(b'\x16\x03\x01\x02\0\x01')
+        answer, _ = self.enrol(running, self.api.bearer('good', node_name='n1'), '127.0.0.9')
+        self.assertEqual(answer.status, 200, answer.body)
 
     def test_an_activator_of_an_older_chart_may_come_in_plain_text_and_only_to_its_stream(self):
         running = self.cluster()
         self.api.activators = [('127.0.0.1', {})]
         activator = self.kept(FakeActivator(running.addresses['grpc']))
         activator.wait(lambda a: a.welcome is not None, 'the welcome')
-        for method in (NODE_STREAM, HAND_OVER, ENROLL):
+        for method in (NODE_STREAM, HAND_OVER):
             self.assertEqual(self.kept(Call(running.addresses['grpc'], method)).ended(), UNAUTHENTICATED)
 
     def test_an_activator_of_this_chart_may_not_come_in_plain_text(self):
@@ -345,6 +310,6 @@ class Cluster(TlsTest):
         activator = self.kept(FakeActivator(running.addresses['grpc'], tls=self.activator_tls()))
         activator.wait(lambda a: a.welcome is not None, 'the welcome')
         self.assertEqual(self.api.objects['/api/v1/namespaces/system/secrets/sluice-tls']['data'], before)
-        call, _ = self.enrol(running, self.api.bearer('good', node_name='n1'))
-        self.assertEqual(call.status, 14)
-        self.assertIn('ca.key', call.message)
+        answer, _ = self.enrol(running, self.api.bearer('good', node_name='n1'))
+        self.assertEqual(answer.status, 503)
+        self.assertIn(b'ca.key', answer.body)

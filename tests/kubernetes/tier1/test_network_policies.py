@@ -10,7 +10,7 @@ from lab.policies import lets
 
 CHART = pathlib.Path(__file__).resolve().parents[3] / 'deploy' / 'helm'
 SPACE = 'sluice-system'
-STREAMS, STATS, SCRAPED, SIDE_METRICS, ADMIN = 8081, 8080, 9090, 9091, 8022
+STREAMS, ENROLL, STATS, SCRAPED, SIDE_METRICS, ADMIN = 8081, 8083, 8080, 9090, 9091, 8022
 SLICE = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices'
 PORTS = range(1, 65536)
 PROMETHEUS = ('monitoring', {'app': 'prometheus'})
@@ -51,6 +51,15 @@ class PolicyIngress(PolicyCase):
             self.assertFalse(lets(policies, program(name, 'elsewhere'), autoscaler, STREAMS), name)
         for other in (program('injector'), APP, STRANGER, None):
             self.assertFalse(lets(policies, other, autoscaler, STREAMS), other)
+
+    def test_node_agents_and_no_others_enrol(self):
+        policies = self.policies('nodeAgent.enabled=true')
+        autoscaler = program('autoscaler')
+
+        self.assertTrue(lets(policies, program('node-agent'), autoscaler, ENROLL))
+        for other in (program('activator'), program('autoscaler'), program('node-agent', 'elsewhere'), STRANGER, None):
+            self.assertFalse(lets(policies, other, autoscaler, ENROLL), other)
+        self.assertFalse(lets(self.policies(), program('node-agent'), autoscaler, ENROLL))
 
     def test_nothing_reaches_the_stats_of_knative_where_there_is_none(self):
         for source in (program('activator'), program('autoscaler'), STRANGER, ('knative-serving', {}), None):

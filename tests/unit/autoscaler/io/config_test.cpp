@@ -70,6 +70,14 @@ TEST(AutoscalerConfig, ASecretNeedsADirectoryAndKubernetes) {
   EXPECT_EQ(read(pod({{"SLUICE_TLS_SECRET", "s"}, {"SLUICE_TLS_DIR", "/d"}}))->tls_secret, "s");
 }
 
+TEST(AutoscalerConfig, TheDoorToEnrolAtIsThereWithASecretToSignBy) {
+  const auto with = read(pod({{"SLUICE_TLS_SECRET", "s"}, {"SLUICE_TLS_DIR", "/d"}}));
+  EXPECT_EQ(with->enroll->text(), ":8083");
+  EXPECT_FALSE(read(pod())->enroll);
+  EXPECT_NE(read(pod({{"SLUICE_ENROLL_ADDRESS", ":1"}})).error().text().find("SLUICE_TLS_SECRET"),
+            std::string::npos);
+}
+
 TEST(AutoscalerConfig, KubernetesIsTheDefaultAndNeedsToKnowItsOwnPod) {
   std::map<std::string, std::string> pod{{"POD_NAME", "autoscaler-a"}, {"POD_IP", "10.0.0.1"}};
   EXPECT_EQ(read(pod).error().text(),

@@ -175,5 +175,15 @@ TEST(Certificates, KeepAnOldCaForAsLongAsItsLeavesLive) {
   EXPECT_EQ(next_step(state, at + hours{25}, hours{25}), Step::drop_old_ca);
 }
 
+TEST(SignedByOneOf, KnowsTheCaWhereverItStandsInTheBundle) {
+  const Set one = *take_step({}, Step::make_all, kLeaf, kBegin);
+  const Set other = *take_step({}, Step::make_all, kLeaf, kBegin);
+  EXPECT_TRUE(is_signed_by_one_of(one.leaf, one.ca));
+  EXPECT_TRUE(is_signed_by_one_of(one.leaf, other.ca + one.ca));
+  EXPECT_FALSE(is_signed_by_one_of(one.leaf, other.ca));
+  EXPECT_FALSE(is_signed_by_one_of(one.leaf, "")) << "nothing is trusted";
+  EXPECT_FALSE(is_signed_by_one_of("", one.ca)) << "there is none";
+}
+
 }  // namespace
 }  // namespace sluice::certificates

@@ -8,7 +8,7 @@ namespace sluice::rpc {
 namespace {
 
 Peer with(const certificates::Identity& identity) {
-  return {.address = "ipv4:10.0.0.1:1", .tls = true, .certified = true, .identity = identity};
+  return {.address = "ipv4:10.0.0.1:1", .tls = true, .identity = identity};
 }
 
 std::optional<Refusal> why(Caller wanted, const Peer& peer, bool plain_call = false) {
@@ -30,19 +30,15 @@ TEST(Admission, GivesEachMethodToItsOwnRoleOnly) {
   }
 }
 
-TEST(Admission, NeedsACertificateUnlessTheMethodSaysOtherwise) {
-  const Peer nameless{.address = {}, .tls = true};
-  for (const Caller each :
-       {Caller::certified, Caller::autoscaler, Caller::activator, Caller::node_agent}) {
-    EXPECT_EQ(why(each, nameless), Refusal::no_certificate);
-  }
-  EXPECT_FALSE(why(Caller::anyone, nameless));
+TEST(Admission, TakesAnyCertificateWhereNoRoleIsAsked) {
+  EXPECT_FALSE(why(Caller::certified, with({})));
+  EXPECT_EQ(why(Caller::activator, with({})), Refusal::wrong_role);
 }
 
 TEST(Admission, TakesPlainTextForTheMethodsThatWereNamedOnly) {
   const Peer plain{.address = {}};
   EXPECT_EQ(why(Caller::activator, plain), Refusal::plain_text);
-  EXPECT_EQ(why(Caller::anyone, plain), Refusal::plain_text);
+  EXPECT_EQ(why(Caller::certified, plain), Refusal::plain_text);
   EXPECT_FALSE(why(Caller::activator, plain, true));
 }
 
@@ -50,9 +46,9 @@ TEST(Admission, NamesTheSettingAndTheUri) {
   const auto role = judge(Caller::node_agent, with({.activator = true}), false);
   EXPECT_EQ(role->ending.code, Code::permission_denied);
   EXPECT_NE(role->ending.text.find("sluice://node-agent/"), std::string::npos);
-  const auto none = judge(Caller::certified, {.address = {}, .tls = true}, false);
-  EXPECT_EQ(none->ending.code, Code::unauthenticated);
-  EXPECT_NE(none->ending.text.find("SLUICE_TLS_DIR"), std::string::npos);
+  const auto plain = judge(Caller::certified, {.address = {}}, false);
+  EXPECT_EQ(plain->ending.code, Code::unauthenticated);
+  EXPECT_NE(plain->ending.text.find("SLUICE_TLS_DIR"), std::string::npos);
 }
 
 }  // namespace

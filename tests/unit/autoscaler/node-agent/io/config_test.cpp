@@ -139,17 +139,23 @@ TEST(AgentConfig, WrongVariablesAreRefusedAsSettings) {
   EXPECT_TRUE(refusal({}, {{"SLUICE_LOG_LEVEL", "loud"}}).starts_with("78 "));
 }
 
-TEST(AgentConfig, ATokenAListOfCasAndADirectoryForBothBelongTogether) {
-  const Variables whole{
-      {"SLUICE_TOKEN_FILE", "/t"}, {"SLUICE_CA_FILE", "/c"}, {"SLUICE_TLS_DIR", "/d"}};
+TEST(AgentConfig, ATokenAListOfCasADoorAndADirectoryBelongTogether) {
+  const Variables whole{{"SLUICE_TOKEN_FILE", "/t"},
+                        {"SLUICE_CA_FILE", "/c"},
+                        {"SLUICE_TLS_DIR", "/d"},
+                        {"SLUICE_ENROLL_ADDRESS", "autoscaler:8083"}};
   EXPECT_EQ(read({}, whole)->token_file, "/t");
-  for (const char* missing : {"SLUICE_TOKEN_FILE", "SLUICE_CA_FILE", "SLUICE_TLS_DIR"}) {
+  EXPECT_EQ(read({}, whole)->enroll, "autoscaler:8083");
+  for (const auto& [missing, value] : whole) {
     Variables rest = whole;
     rest.erase(missing);
     EXPECT_EQ(refusal({}, rest).rfind("78 ", 0), 0U) << missing;
     EXPECT_NE(refusal({}, rest).find("belong together"), std::string::npos) << missing;
   }
   EXPECT_EQ(read({}, {{"SLUICE_TLS_DIR", "/d"}})->tls_dir, "/d");
+  Variables nowhere = whole;
+  nowhere["SLUICE_ENROLL_ADDRESS"] = "autoscaler";
+  EXPECT_NE(refusal({}, nowhere).find("host:port"), std::string::npos);
 }
 
 TEST(AgentConfig, VerbsAndTheirFlagsAreRead) {
