@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::size_t kShownMax = 200;
 constexpr std::size_t kHostBytesMax = 64;  // of a literal address: longer text is none
-constexpr std::string_view kNoSniff = "X-Content-Type-Options";
 
 bool is_v4_loopback(std::string_view host) {
   in_addr address{};
@@ -136,18 +135,17 @@ const std::vector<DoorField>& door_fields() {
        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
        "require-trusted-types-for 'script'"},
-      {kNoSniff, "nosniff"},
+      {"X-Content-Type-Options", "nosniff"},
       {"Referrer-Policy", "no-referrer"},
       {"Cross-Origin-Opener-Policy", "same-origin"},
       {"Cross-Origin-Resource-Policy", "same-origin"}};
   return kFields;
 }
 
-std::string_view door_error_lines() {
+std::string_view door_lines() {
   static const std::string kLines = [] {
     std::string lines;
     for (const DoorField& field : door_fields()) {
-      if (field.name == kNoSniff) continue;
       lines.append(field.name).append(": ").append(field.value).append("\r\n");
     }
     return lines;

@@ -65,8 +65,7 @@ struct DoorField {
 /// Those fields: an answer is no page of another site's, runs nothing and is not framed.
 [[nodiscard]] const std::vector<DoorField>& door_fields();
 
-/// The same as complete header lines for errors, which have X-Content-Type-Options from where all
-/// errors are written. A text of static lifetime.
-[[nodiscard]] std::string_view door_error_lines();
+/// The same as complete header lines, each with CRLF. A text of static lifetime.
+[[nodiscard]] std::string_view door_lines();
 
 }  // namespace sluice::local

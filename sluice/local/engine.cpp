@@ -59,6 +59,14 @@ net::Address socket_at(const std::filesystem::path& path) {
   return address;
 }
 
+// Of the places that the API has for each proof (ApiServerLimits) most stay free of idle ones.
+net::UpstreamLimits api_limits() {
+  net::UpstreamLimits limits;
+  limits.idle_max = 16;
+  limits.h1_only = true;
+  return limits;
+}
+
 std::unique_ptr<History> open_history(const EnginePaths& paths, bool has_state,
                                       const log::Logger& log) {
   if (!has_state) return nullptr;
@@ -86,8 +94,8 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
       platform_{io_,     clock_,      log_,    setup_.settings, setup_.cluster,
                 paths_,  reaper_,     ports_,  journal_,        cgroups_,
                 events_, scale_loop_, memory_, history_.get(),  nullptr},
-      door_pool_{io_, socket_at(paths.door_socket()), {}},
-      own_pool_{io_, socket_at(paths.own_door_socket()), {}},
+      door_pool_{io_, socket_at(paths.door_socket()), api_limits()},
+      own_pool_{io_, socket_at(paths.own_door_socket()), api_limits()},
       front_{io_, clock_, *this, *this, {.queues = budget_of(setup_.settings, files_)}},
       server_{io_, clock_, front_, limits_of(setup_.settings, files_)},
       signals_{io_},

@@ -10,9 +10,11 @@ import subprocess
 import unittest
 
 from engine import APP, SLUICE, EngineCase, wait_until
-from wire import Deadline, Reader, connect, request_bytes
+from queue_proxy import h2_frames as raw
+from wire import Answer, Deadline, Reader, connect, request_bytes
 
 API = '/_sluice/api/v1'
+FRAME, FIRST_WINDOW = 16_384, 65_535
 ONE = f'{API}/services/default/app'
 PASSWORD = 'hunter2-3f9c'
 FIELDS = {
@@ -45,12 +47,28 @@ def port_of(engine):
     return engine.http.rsplit(':', 1)[1]
 
 
-def h2_head(engine, path, host):
-    """Status line and fields of an answer over HTTP/2."""
-    done = subprocess.run(['curl', '-sS', '--http2-prior-knowledge', '-o', '/dev/null', '-D', '-',
-                           '-H', f'Host: {host}', f'http://{engine.http}{path}'],
-                          capture_output=True, timeout=20, check=True)
-    return done.stdout.decode()
+def over_h2(engine, path, host='localhost', method='GET', headers=(), body=b''):
+    """An answer over HTTP/2 with prior knowledge; the body goes without a length."""
+    fields = [(':method', method), (':scheme', 'http'), (':path', path), (':authority', host),
+              *((name.lower(), value) for name, value in headers)]
+    connection = raw.RawConnection(engine.http)
+    connection.request(1, fields, end=not body)
+    for at in range(0, min(len(body), FIRST_WINDOW), FRAME):
+        part = body[at:min(at + FRAME, FIRST_WINDOW)]
+        last = at + len(part) == len(body)
+        connection.send(raw.frame(raw.DATA, raw.END_STREAM if last else 0, 1, part))
+    status, got, text = None, {}, b''
+    while (frame := connection.until(lambda one: one[2] == 1)) is not None:
+        kind, flags, _, payload = frame
+        if kind == raw.HEADERS:
+            got.update(connection.decoder.decode(payload))
+            status = int(got[':status'])
+        elif kind == raw.DATA:
+            text += payload
+        if flags & raw.END_STREAM:
+            break
+    connection.close()
+    return Answer(status, got, text, True)
 
 
 def token_of(engine, name='app'):
@@ -202,14 +220,126 @@ class Fields(DoorCase):
         for name, value in FIELDS.items():
             self.assertEqual(headers.get(name), value, name)
 
+    def test_a_request_that_is_refused_unread_carries_them(self):
+        engine = self.up_app()
+        host = b'Host: localhost\r\n'
+        line = b'GET /_sluice/metrics HTTP/1.1\r\n'
+        for status, head in (
+                (400, line + b'\r\n'),
+                (400, line + host + host + b'\r\n'),
+                (400, b'GET /_sluice/metrics#a HTTP/1.1\r\n' + host + b'\r\n'),
+                (400, b'GET /_sluice/a b HTTP/1.1\r\n' + host + b'\r\n'),
+                (400, b'GET /_sluice/metrics HTTP/9.1\r\n' + host + b'\r\n'),
+                (400, b'G@T /_sluice/metrics HTTP/1.1\r\n' + host + b'\r\n'),
+                (400, b'GET http://user@localhost/_sluice/metrics HTTP/1.1\r\n' + host + b'\r\n'),
+                (400, line + host + b'no colon\r\n\r\n'),
+                (400, line + host + b'Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n'),
+                (400, line + host + b'Transfer-Encoding: gzip\r\n\r\n'),
+                (431, line + host + b'X-Large: ' + b'x' * 70_000),
+                (431, line + host + b'X: y\r\n' * 1001),
+                (413, line + host + b'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n'
+                      b'HTTP2-Settings: AAMAAABk\r\nContent-Length: 70000\r\n\r\n' + b'x' * 70_000)):
+            with connect(engine.http) as sock:
+                sock.sendall(head)
+                answer = Reader(sock).answer()
+            self.assertEqual(answer.status, status, head[:99])
+            self.assert_fields(answer, head[:99])
+
+    def test_one_of_which_no_path_was_read_carries_none(self):
+        engine = self.up_app()
+        for head in (b'/_sluice/metrics\r\n\r\n', b'GET / HTTP/1.1\r\n\r\n',
+                     b'GET /other?/_sluice/ HTTP/1.1\r\n\r\n', b'GET /_sluicex HTTP/1.1\r\n\r\n'):
+            with connect(engine.http) as sock:
+                sock.sendall(head)
+                answer = Reader(sock).answer()
+            self.assertEqual(answer.status, 400, head)
+            self.assertNotIn('content-security-policy', answer.headers, head)
+
+    def test_what_one_request_asked_is_forgotten_by_the_next_of_its_connection(self):
+        engine = self.up_app()
+        with connect(engine.http) as sock:
+            reader = Reader(sock)
+            sock.sendall(b'GET /_sluice/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n')
+            self.assertEqual(reader.answer().status, 200)
+            sock.sendall(b'GET / HTTP/1.1\r\n\r\n')
+            answer = reader.answer()
+        self.assertEqual(answer.status, 400)
+        self.assertNotIn('content-security-policy', answer.headers)
+
+    def test_an_answered_probe_carries_them(self):
+        engine = self.up_app()
+        for name, value in (('K-Network-Probe', 'activator'), ('K-Network-Probe', 'wrong'),
+                            ('User-Agent', 'kube-probe/1.30')):
+            answer = self.ask(engine, '/_sluice/metrics', headers=[(name, value)])
+            self.assert_fields(answer, f'{answer.status} {value}')
 
     def test_over_http2_too(self):
         engine = self.up_app()
-        for host, status in (('sluice.localhost', 404), ('attacker.example', 403)):
-            head = h2_head(engine, '/_sluice/metrics' if status == 403 else '/', host)
-            self.assertTrue(head.startswith(f'HTTP/2 {status}'), head)
-            for name, value in FIELDS.items():
-                self.assertIn(f'{name}: {value}\r\n', head)
+        for status, path, host, headers in (
+                (404, '/', 'sluice.localhost', ()), (403, '/_sluice/metrics', 'attacker.example', ()),
+                (404, f'{API}/nothing', 'localhost', ()),
+                (400, '/_sluice/metrics#a', 'localhost', ()),
+                (200, '/_sluice/metrics#a', 'localhost', [('Content-Type', 'application/grpc')]),
+                (431, '/_sluice/metrics', 'localhost', [('x', '')] * 1001)):
+            answer = over_h2(engine, path, host, headers=headers)
+            self.assertEqual(answer.status, status, path)
+            self.assert_fields(answer, f'{status} {path}')
+        self.assertNotIn('content-security-policy', over_h2(engine, '/#a').headers)
+
+
+class Http2(DoorCase):
+    """A client that speaks HTTP/2 from its first byte finds the same API."""
+
+    def test_it_reads_what_a_client_of_http1_reads(self):
+        engine = self.up_app()
+        for path in READS:
+            answer = over_h2(engine, path)
+            self.assertEqual(answer.status, 200, path)
+            self.assert_fields(answer, path)
+        spec = f'{ONE}/spec'
+        self.assertEqual(over_h2(engine, spec).body, self.ask(engine, spec).body)
+        head = over_h2(engine, spec, method='HEAD')
+        self.assertEqual((head.status, head.body), (200, b''))
+        self.assertEqual(head.headers['content-type'], 'application/yaml')
+
+    def test_it_changes_by_the_same_rules(self):
+        engine = self.up_app('--allow-edit')
+        token = [('Sluice-Edit', token_of(engine).read_text().strip())]
+        scale = f'{ONE}/scale'
+        refused = over_h2(engine, scale, method='POST', body=b'{"max":2}')
+        self.assertEqual(problem(refused), (403, 'token-required'))
+        for number in range(80):  # more than the API has places
+            answer = over_h2(engine, scale, method='POST', headers=token, body=b'{"max":2}')
+            self.assertEqual(answer.status, 202, number)
+        body = b'{"max":3}'
+        length = [*token, ('Content-Length', str(len(body)))]
+        self.assertEqual(over_h2(engine, scale, method='POST', headers=length, body=body).status, 202)
+        invalid = over_h2(engine, scale, method='POST', headers=token, body=b'[')
+        self.assertEqual(invalid.status, 422)
+        self.assertEqual(over_h2(engine, f'{ONE}/wake', method='POST', headers=token).status, 202)
+        engine.wait_event('replica', state='ready')
+        self.assertEqual(problem(over_h2(engine, ONE, method='DELETE', headers=token)),
+                         (403, 'socket-only'))
+
+    def test_a_body_that_is_too_large_is_refused(self):
+        engine = self.up_app('--allow-edit')
+        token = [('Sluice-Edit', token_of(engine).read_text().strip())]
+        answer = over_h2(engine, f'{ONE}/scale', method='POST', headers=token, body=b'x' * 70_000)
+        self.assertEqual(answer.status, 413)
+        self.assertIn(b'HTTP/1.1', answer.body)
+        self.assert_fields(answer, '413')
+
+    def test_it_follows_the_events(self):
+        engine = self.up_app()
+        stream = subprocess.Popen(['curl', '-sSN', '--http2-prior-knowledge', '-H', 'Host: localhost',
+                                   f'http://{engine.http}{API}/events'], stdout=subprocess.PIPE)
+        self.addCleanup(stream.stdout.close)
+        self.addCleanup(stream.wait)
+        self.addCleanup(stream.kill)
+        self.assertEqual(stream.stdout.readline(), b': sluice events\n')
+        self.assertEqual(engine.get(host='app.localhost').status, 200)
+        while b'event: cold_start' not in (line := stream.stdout.readline()):
+            self.assertNotEqual(line, b'', 'the stream ended')
 
 
 class Values(DoorCase):

@@ -247,10 +247,9 @@ TEST(DoorAccess, EachStartHasAnotherTokenOf128Bits) {
 
 TEST(DoorAccess, ErrorsCarryTheFieldsOfAnswers) {
   for (const DoorField& field : door_fields()) {
-    const bool there = door_error_lines().find(std::string{field.name} + ": ") != std::string::npos;
-    EXPECT_EQ(there, field.name != "X-Content-Type-Options") << field.name;
+    EXPECT_NE(door_lines().find(std::string{field.name} + ": "), std::string::npos) << field.name;
   }
-  EXPECT_TRUE(door_error_lines().ends_with("\r\n"));
+  EXPECT_TRUE(door_lines().ends_with("\r\n"));
 }
 
 }  // namespace
