@@ -165,7 +165,7 @@ std::optional<Problem> Engine::keep_token() {
   const std::string token = make_token();
   const UniqueFd file(
       ::open(paths_.edit_token().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  const std::string line = token + "\n";
+  const std::string line = "Sluice-Edit: " + token + "\n";  // as `curl -H @FILE` wants it
   if (token.empty() || !file ||
       ::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
     return Problem{"cannot keep the token of this start in " + paths_.edit_token().string(),

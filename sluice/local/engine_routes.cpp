@@ -75,9 +75,7 @@ activator::Routed Engine::route_internal(net::Exchange& exchange) {
   asked.path = head.path();
   asked.authority = head.fields.get(http::Known::host);
   asked.method = head.method;
-  asked.token = head.fields.get(http::Known::sluice_edit);
-  asked.origin = head.fields.find("origin");
-  asked.fetch_site = head.fields.find("sec-fetch-site");
+  take_door_fields(head.fields, asked);
   const auto proof = judge_door(setup_.rules, asked);
   if (!proof) return door_refusal(proof.error());
   if (!is_internal(head.path())) return door_refusal(no_such_path(head.path()));

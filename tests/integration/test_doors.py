@@ -1,6 +1,7 @@
 """Who may talk to the engine through its front door, tried from outside: as the engine's own user, as
 a page in a browser, by other names and with the token of the start."""
 
+import json
 import os
 import pathlib
 import pty
@@ -10,11 +11,9 @@ import subprocess
 import unittest
 
 from engine import APP, SLUICE, EngineCase, wait_until
-from queue_proxy import h2_frames as raw
-from wire import Answer, Deadline, Reader, connect, request_bytes
+from wire import Deadline, Reader, connect, request_bytes
 
 API = '/_sluice/api/v1'
-FRAME, FIRST_WINDOW = 16_384, 65_535
 ONE = f'{API}/services/default/app'
 PASSWORD = 'hunter2-3f9c'
 FIELDS = {
@@ -42,38 +41,33 @@ spec:
         - command: ["python3", "{app}"]
 '''
 
+# Answers with the fields it saw.
+ECHO = '''
+import os
+from http.server import BaseHTTPRequestHandler, HTTPServer
+class Echo(BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = bytes(self.headers)
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *words):
+        pass
+HTTPServer(("127.0.0.1", int(os.environ["PORT"])), Echo).serve_forever()
+'''
+
 
 def port_of(engine):
     return engine.http.rsplit(':', 1)[1]
 
 
-def over_h2(engine, path, host='localhost', method='GET', headers=(), body=b''):
-    """An answer over HTTP/2 with prior knowledge; the body goes without a length."""
-    fields = [(':method', method), (':scheme', 'http'), (':path', path), (':authority', host),
-              *((name.lower(), value) for name, value in headers)]
-    connection = raw.RawConnection(engine.http)
-    connection.request(1, fields, end=not body)
-    for at in range(0, min(len(body), FIRST_WINDOW), FRAME):
-        part = body[at:min(at + FRAME, FIRST_WINDOW)]
-        last = at + len(part) == len(body)
-        connection.send(raw.frame(raw.DATA, raw.END_STREAM if last else 0, 1, part))
-    status, got, text = None, {}, b''
-    while (frame := connection.until(lambda one: one[2] == 1)) is not None:
-        kind, flags, _, payload = frame
-        if kind == raw.HEADERS:
-            got.update(connection.decoder.decode(payload))
-            status = int(got[':status'])
-        elif kind == raw.DATA:
-            text += payload
-        if flags & raw.END_STREAM:
-            break
-    connection.close()
-    return Answer(status, got, text, True)
+def token_file(home):
+    return pathlib.Path(home.environment['XDG_RUNTIME_DIR'], 'sluice/app/edit-token')
 
 
-def token_of(engine, name='app'):
-    runtime = pathlib.Path(engine.home.environment['XDG_RUNTIME_DIR'])
-    return runtime / 'sluice' / name / 'edit-token'
+def token_in(engine):
+    return token_file(engine.home).read_text().split()[-1]
 
 
 def problem(answer):
@@ -178,7 +172,7 @@ class Names(DoorCase):
 class Fields(DoorCase):
     def test_every_answer_carries_them(self):
         engine = self.up_app('--allow-edit')
-        token = ('Sluice-Edit', token_of(engine).read_text().strip())
+        token = ('Sluice-Edit', token_in(engine))
         for path in READS:
             answer = self.ask(engine, path)
             self.assertEqual(answer.status, 200, path)
@@ -273,74 +267,6 @@ class Fields(DoorCase):
             answer = self.ask(engine, '/_sluice/metrics', headers=[(name, value)])
             self.assert_fields(answer, f'{answer.status} {value}')
 
-    def test_over_http2_too(self):
-        engine = self.up_app()
-        for status, path, host, headers in (
-                (404, '/', 'sluice.localhost', ()), (403, '/_sluice/metrics', 'attacker.example', ()),
-                (404, f'{API}/nothing', 'localhost', ()),
-                (400, '/_sluice/metrics#a', 'localhost', ()),
-                (200, '/_sluice/metrics#a', 'localhost', [('Content-Type', 'application/grpc')]),
-                (431, '/_sluice/metrics', 'localhost', [('x', '')] * 1001)):
-            answer = over_h2(engine, path, host, headers=headers)
-            self.assertEqual(answer.status, status, path)
-            self.assert_fields(answer, f'{status} {path}')
-        self.assertNotIn('content-security-policy', over_h2(engine, '/#a').headers)
-
-
-class Http2(DoorCase):
-    """A client that speaks HTTP/2 from its first byte finds the same API."""
-
-    def test_it_reads_what_a_client_of_http1_reads(self):
-        engine = self.up_app()
-        for path in READS:
-            answer = over_h2(engine, path)
-            self.assertEqual(answer.status, 200, path)
-            self.assert_fields(answer, path)
-        spec = f'{ONE}/spec'
-        self.assertEqual(over_h2(engine, spec).body, self.ask(engine, spec).body)
-        head = over_h2(engine, spec, method='HEAD')
-        self.assertEqual((head.status, head.body), (200, b''))
-        self.assertEqual(head.headers['content-type'], 'application/yaml')
-
-    def test_it_changes_by_the_same_rules(self):
-        engine = self.up_app('--allow-edit')
-        token = [('Sluice-Edit', token_of(engine).read_text().strip())]
-        scale = f'{ONE}/scale'
-        refused = over_h2(engine, scale, method='POST', body=b'{"max":2}')
-        self.assertEqual(problem(refused), (403, 'token-required'))
-        for number in range(80):  # more than the API has places
-            answer = over_h2(engine, scale, method='POST', headers=token, body=b'{"max":2}')
-            self.assertEqual(answer.status, 202, number)
-        body = b'{"max":3}'
-        length = [*token, ('Content-Length', str(len(body)))]
-        self.assertEqual(over_h2(engine, scale, method='POST', headers=length, body=body).status, 202)
-        invalid = over_h2(engine, scale, method='POST', headers=token, body=b'[')
-        self.assertEqual(invalid.status, 422)
-        self.assertEqual(over_h2(engine, f'{ONE}/wake', method='POST', headers=token).status, 202)
-        engine.wait_event('replica', state='ready')
-        self.assertEqual(problem(over_h2(engine, ONE, method='DELETE', headers=token)),
-                         (403, 'socket-only'))
-
-    def test_a_body_that_is_too_large_is_refused(self):
-        engine = self.up_app('--allow-edit')
-        token = [('Sluice-Edit', token_of(engine).read_text().strip())]
-        answer = over_h2(engine, f'{ONE}/scale', method='POST', headers=token, body=b'x' * 70_000)
-        self.assertEqual(answer.status, 413)
-        self.assertIn(b'HTTP/1.1', answer.body)
-        self.assert_fields(answer, '413')
-
-    def test_it_follows_the_events(self):
-        engine = self.up_app()
-        stream = subprocess.Popen(['curl', '-sSN', '--http2-prior-knowledge', '-H', 'Host: localhost',
-                                   f'http://{engine.http}{API}/events'], stdout=subprocess.PIPE)
-        self.addCleanup(stream.stdout.close)
-        self.addCleanup(stream.wait)
-        self.addCleanup(stream.kill)
-        self.assertEqual(stream.stdout.readline(), b': sluice events\n')
-        self.assertEqual(engine.get(host='app.localhost').status, 200)
-        while b'event: cold_start' not in (line := stream.stdout.readline()):
-            self.assertNotEqual(line, b'', 'the stream ended')
-
 
 class Values(DoorCase):
     def test_no_value_of_the_environment_leaves_by_http(self):
@@ -371,7 +297,7 @@ class Edits(DoorCase):
 
     def test_nothing_changes_without_allow_edit(self):
         engine = self.up_app()
-        self.assertFalse(token_of(engine).exists())
+        self.assertFalse(token_file(engine.home).exists())
         for method, path, body in CHANGES:
             answer = self.edit(engine, method, path, body, ('Sluice-Edit', '1'))
             self.assertEqual(problem(answer), (403, 'read-only'), path)
@@ -392,7 +318,7 @@ class Edits(DoorCase):
 
     def test_a_page_of_another_site_changes_nothing_even_with_the_token(self):
         engine = self.up_app('--allow-edit')
-        token = ('Sluice-Edit', token_of(engine).read_text().strip())
+        token = ('Sluice-Edit', token_in(engine))
         port = port_of(engine)
         for headers in ((('Origin', f'http://app.localhost:{port}'),), (('Origin', 'null'),),
                         (('Origin', 'http://attacker.example'),), (('Sec-Fetch-Site', 'cross-site'),),
@@ -401,9 +327,34 @@ class Edits(DoorCase):
             self.assertEqual(problem(answer), (403, 'other-site'), headers)
         self.assert_untouched(engine)
 
+    def test_a_header_that_is_sent_twice_is_refused(self):
+        engine = self.up_app('--allow-edit')
+        token = ('Sluice-Edit', token_in(engine))
+        own = ('Origin', f'http://localhost:{port_of(engine)}')
+        site = ('Sec-Fetch-Site', 'same-origin')
+        for headers in ((token, token), (token, ('sluice-edit', '0' * 32)),
+                        (token, own, ('origin', 'http://attacker.example')), (token, own, own),
+                        (token, site, ('SEC-FETCH-SITE', 'cross-site'))):
+            answer = self.edit(engine, 'POST', f'{ONE}/wake', b'', *headers)
+            self.assertEqual(problem(answer), (400, 'repeated-header'), headers)
+            self.assert_fields(answer, headers)
+        self.assert_untouched(engine)
+        self.assertEqual(self.edit(engine, 'POST', f'{ONE}/wake', b'', token, own, site).status, 202)
+
+    def test_no_application_sees_the_token(self):
+        engine = self.up('--name', 'app', '--allow-edit', '--', 'python3', self.write('echo.py', ECHO))
+        token = [('Sluice-Edit', token_in(engine)), ('X-Kept', 'kept')]
+        for answer in (engine.get('/', host='app.localhost', headers=token),
+                       engine.get('/', host='localhost', headers=token),
+                       engine.get('/_sluice/', host='app.localhost', headers=token)):
+            self.assertEqual(answer.status, 200)
+            self.assertIn(b'kept', answer.body.lower())
+            self.assertNotIn(token[0][1].encode(), answer.body)
+            self.assertNotIn(b'sluice-edit', answer.body.lower())
+
     def test_the_token_wakes_sleeps_and_scales_and_does_no_more(self):
         engine = self.up_app('--allow-edit')
-        token = ('Sluice-Edit', token_of(engine).read_text().strip())
+        token = ('Sluice-Edit', token_in(engine))
         page = (('Origin', f'http://localhost:{port_of(engine)}'), ('Sec-Fetch-Site', 'same-origin'))
         for method, path, body in CHANGES:
             if method in ('PUT', 'DELETE') or path.endswith('shutdown'):
@@ -418,17 +369,17 @@ class Edits(DoorCase):
 
     def test_the_token_is_another_at_each_start_and_goes_with_the_engine(self):
         engine = self.up_app('--allow-edit')
-        place = token_of(engine)
+        place = token_file(engine.home)
         first = place.read_text()
-        self.assertRegex(first, r'\A[0-9a-f]{32}\n\Z')
+        self.assertRegex(first, r'\ASluice-Edit: [0-9a-f]{32}\n\Z')
         self.assertEqual(place.stat().st_mode & 0o777, 0o600)
         self.assertEqual(engine.stop(), 0)
         self.assertFalse(place.exists())
-        self.assertNotEqual(token_of(self.up_app('--allow-edit')).read_text(), first)
+        self.assertNotIn(token_in(self.up_app('--allow-edit')), first)
 
     def test_the_token_stands_in_no_log_event_or_output(self):
         engine = self.up_app('--allow-edit', '--log-level', 'debug')
-        token = token_of(engine).read_text().strip()
+        token = token_in(engine)
         self.edit(engine, 'POST', f'{ONE}/wake', b'', ('Sluice-Edit', token))
         engine.wait_event('replica', state='ready')
         engine.process.send_signal(signal.SIGUSR1)
@@ -442,13 +393,13 @@ class Edits(DoorCase):
         done = self.home.run('up', '-d', '--allow-edit', '--http', '127.0.0.1:0', '--demo')
         self.addCleanup(self.home.run, 'down')
         self.assertEqual(done.returncode, 0, done.stderr)
-        place = re.search(r'-H "Sluice-Edit: \$\(cat (\S+)\)"', done.stdout).group(1)
-        token = pathlib.Path(place).read_text().strip()
+        url = re.search(r"curl -X POST -H '@(.+)' (http://\S+)", done.stdout)
+        token = pathlib.Path(url.group(1)).read_text().split()[-1]
         log = pathlib.Path(self.home.environment['XDG_STATE_HOME'], 'sluice/app/engine.log')
         self.assertIn('edit ', log.read_text())
         self.assertNotIn(token, log.read_text() + done.stdout)
 
-    def test_a_person_is_shown_the_token(self):
+    def test_a_person_is_shown_how_to_send_the_token_and_not_the_token(self):
         screen, terminal = pty.openpty()
         with open(screen, 'rb', buffering=0) as shown:
             engine = subprocess.Popen([SLUICE, 'up', '--allow-edit', '--http', '127.0.0.1:0', '--demo'],
@@ -459,9 +410,13 @@ class Edits(DoorCase):
             text = b''
             while b'ready in' not in text:
                 text += shown.read(4096)
-            token = pathlib.Path(self.home.environment['XDG_RUNTIME_DIR'],
-                                 'sluice/app/edit-token').read_text().strip()
-            self.assertIn(f'curl -X POST -H "Sluice-Edit: {token}" http://localhost:'.encode(), text)
+            place = token_file(self.home)
+            self.assertNotIn(place.read_text().split()[-1].encode(), text)
+            line = re.search(rb'edit +(curl -X POST .*)', text).group(1).decode().strip()
+            self.assertIn(f"-H '@{place}'", line)
+            done = subprocess.run(['sh', '-c', f'{line} -sS'], capture_output=True, timeout=20,
+                                  check=True)
+            self.assertEqual(json.loads(done.stdout)['name'], 'app')
             engine.send_signal(signal.SIGTERM)
             self.assertEqual(engine.wait(30), 0)
 
@@ -472,7 +427,7 @@ class Opened(DoorCase):
 
     def test_a_host_that_is_let_in_asks_everybody_for_the_token(self):
         engine = self.up_app(*self.config('dashboard: {hosts: [box.example]}\n'))
-        token = ('Sluice-Edit', token_of(engine).read_text().strip())
+        token = ('Sluice-Edit', token_in(engine))
         for host in ('localhost', 'box.example:80', 'sluice.localhost'):
             for path in READS:
                 self.assertEqual(problem(self.ask(engine, path, host)), (403, 'token-required'), path)

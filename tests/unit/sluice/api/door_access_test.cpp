@@ -234,6 +234,21 @@ TEST(DoorAccess, ComparesWholeTexts) {
   EXPECT_FALSE(equal_secretly("", "a"));
 }
 
+TEST(DoorAccess, AHeaderThatCameTwiceIsRefusedWhateverItSays) {
+  for (const std::string_view name : {"Sluice-Edit", "Origin", "Sec-Fetch-Site"}) {
+    http::FieldList fields;
+    fields.add("sluice-edit", kToken);
+    fields.add("ORIGIN", "http://localhost:8080");
+    fields.add("sec-fetch-site", "same-origin");
+    DoorRequest asked = request("POST", "localhost:8080");
+    take_door_fields(fields, asked);
+    EXPECT_EQ(printed(judge_door(rules(true), asked)), "own user");
+    fields.add(name, name == "Sluice-Edit" ? kToken : name);
+    take_door_fields(fields, asked);
+    EXPECT_EQ(printed(judge_door(rules(true), asked)), "400 repeated-header") << name;
+  }
+}
+
 TEST(DoorAccess, EachStartHasAnotherTokenOf128Bits) {
   std::set<std::string> tokens;
   for (int i = 0; i < 100; ++i) {
