@@ -42,8 +42,14 @@ Config within_open_files(Config config) {
   return config;
 }
 
+net::ServerLimits serving_limits(net::ServerLimits limits, net::ConnectionCount& all) {
+  limits.shared = &all;
+  return limits;
+}
+
 // There may be many doors, and each reads heads of its own.
-net::ServerLimits door_limits(net::ServerLimits limits) {
+net::ServerLimits door_limits(net::ServerLimits limits, net::ConnectionCount& all) {
+  limits = serving_limits(limits, all);
   limits.open_heads_bytes_max = std::max(limits.head_bytes_max, limits.open_heads_bytes_max / 8);
   return limits;
 }
@@ -86,6 +92,7 @@ App::App(Config config)
       log_{"activator", config_.log_least},
       telemetry_{io_, config_.observability, config_.pod, log_, clock_.now()},
       pod_tls_{config_.certs_dir, config_.pod_tls_port, log_},
+      connections_{config_.limits.connections_max},
       front_{io_, clock_, book_, *this, front_spec(config_)},
       prober_{io_,
               clock_,
@@ -104,12 +111,13 @@ App::App(Config config)
              .queue_wait = config_.queue_wait,
              .pod_ip = config_.pod_ip,
              .foresees = !config_.autoscalers.empty()}},
-      doors_{io_,    clock_,
-             front_, [this](const RevisionId& id) { return book_.find(id); },
-             log_,   {.host = config_.http.host, .limits = door_limits(config_.limits)}},
+      doors_{
+          io_,    clock_,
+          front_, [this](const RevisionId& id) { return book_.find(id); },
+          log_,   {.host = config_.http.host, .limits = door_limits(config_.limits, connections_)}},
       status_{[this](std::string& out) { write_metrics(out); }, [this] { return checks(); }},
       serving_tls_{config_.certs_dir, config_.tls_settings, log_},
-      serving_{io_, clock_, front_, config_.limits},
+      serving_{io_, clock_, front_, serving_limits(config_.limits, connections_)},
       metrics_{io_, clock_, status_, net::side_limits()},
       signals_{io_},
       ticker_{io_},

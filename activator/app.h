@@ -80,6 +80,7 @@ class App final : private FrontOwner {
   Telemetry telemetry_;
   WakeWatch wakes_;
   PodTls pod_tls_;
+  net::ConnectionCount connections_;  // of clients, at every door
   FrontGateway front_;
   PodProber prober_;
   RevisionBook book_;

@@ -53,7 +53,7 @@ App::App(Config config)
              log_,
              buckets_,
              {.stats = [this](std::span<const proto::StatMessage> all) { on_stats(all); }}},
-      refusals_{log_},
+      refusals_{clock_, log_},
       streams_{io_, clock_, log_, hub_,
                [this](const ActivatorHub::Heard& heard) { fleet_.heard(heard); }},
       node_streams_{io_,

@@ -7,7 +7,7 @@ sluice_test(autoscaler_core_test
           unit/autoscaler/core/measured_decider_test.cpp
           unit/autoscaler/core/metric_condition_test.cpp
           unit/autoscaler/core/multi_scaler_test.cpp unit/autoscaler/core/pods_test.cpp
-          unit/autoscaler/core/rejections_test.cpp
+          unit/autoscaler/core/refusal_notes_test.cpp unit/autoscaler/core/rejections_test.cpp
           unit/autoscaler/core/revision_gaps_test.cpp unit/autoscaler/core/revision_scaler_test.cpp
           unit/autoscaler/core/revision_world.cpp unit/autoscaler/core/scale_to_zero_test.cpp
           unit/autoscaler/core/scrape_mode_test.cpp unit/autoscaler/core/scrape_test.cpp

@@ -1,7 +1,7 @@
 # Real binaries on loopback, driven from Python; one test per theme.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 if(TARGET sluice AND NOT SLUICE_THREADS_ONLY)
-  foreach(theme lifecycle faults bad_input doors door_users hosts load memory_pressure overload scale_events)
+  foreach(theme lifecycle faults bad_input doors door_http2 door_users hosts load memory_pressure overload scale_events)
     add_test(NAME integration_${theme}
       COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/integration/run.py
               ${CMAKE_BINARY_DIR}/bin ${theme})

@@ -67,12 +67,16 @@ std::unique_ptr<net::ExchangeState> FrontGateway::make_state() {
 
 void FrontGateway::begin_by(net::Exchange& exchange, Router& router) {
   state_of(exchange) = State{};
-  if (const auto answer = answer_probe(exchange.request(), unready_)) {
+  if (auto answer = answer_probe(exchange.request(), unready_)) {
     ++counts_.probes;
+    answer->extra.append(router.unrouted_fields(exchange.request().target));
     exchange.respond(*answer);
     return;
   }
   Routed routed = router.route(exchange);
+  state_of(exchange).routed = true;
+  const auto* const internal = std::get_if<InternalRoute>(&routed);
+  if (internal != nullptr) state_of(exchange).fields = internal->fields;
   if (const auto* own = std::get_if<http::OwnResponse>(&routed)) {
     ++counts_.unrouted;
     exchange.respond(*own);
@@ -81,10 +85,9 @@ void FrontGateway::begin_by(net::Exchange& exchange, Router& router) {
         http::response_for(Error::bad_request, "client sent unsupported CONNECT request\n");
     refusal.status = 502;
     exchange.respond(refusal);
-  } else if (const auto* internal = std::get_if<InternalRoute>(&routed)) {
+  } else if (internal != nullptr) {
     http::RequestRewrite rewrite;
     rewrite.target = internal->target;
-    state_of(exchange).error_fields = internal->error_fields;
     exchange.forward(*internal->pool, rewrite);
   } else {
     const auto handle = std::get<RevisionHandle>(routed);
@@ -390,7 +393,8 @@ void FrontGateway::refused(net::Exchange& /*exchange*/, const net::Outcome& /*ou
 void FrontGateway::explain(net::Exchange& exchange, http::OwnResponse& response) {
   std::string& sluice_error = response.sluice_error;
   const State& state = state_of(exchange);
-  response.extra.append(state.error_fields);
+  response.extra.append(state.routed ? state.fields
+                                     : router_.unrouted_fields(exchange.request().target));
   if (state.revision != nullptr) {
     Duration waited = state.waited;
     if (state.queued) waited += clock_.now() - state.queued_at;

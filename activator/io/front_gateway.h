@@ -63,7 +63,7 @@ struct InternalRoute {
   std::string target;
   /// Complete header lines, each with CRLF, of every error that is told in the program's place; a
   /// text of static lifetime.
-  std::string_view error_fields = {};
+  std::string_view fields = {};
 };
 
 using Routed = std::variant<RevisionHandle, http::OwnResponse, InternalRoute>;
@@ -73,6 +73,12 @@ class Router {
  public:
   virtual ~Router() = default;
   [[nodiscard]] virtual Routed route(net::Exchange& exchange) = 0;
+
+  /// Likewise, of what is told about a request that comes to no route: one that is refused unread,
+  /// or a probe. `target` is as it came, and empty where none was read.
+  [[nodiscard]] virtual std::string_view unrouted_fields(std::string_view /*target*/) const {
+    return {};
+  }
 
   /// Whether Knative's ingress stands before those who ask for `revision` here: only then is the
   /// K-Original-Host that comes with a request not its client's (queue-proxy.md 15.21).

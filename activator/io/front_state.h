@@ -66,7 +66,8 @@ struct FrontGateway::State final : net::ExchangeState {
   TimePoint queued_at{};          // its present wait
   TimePoint dispatched{};
   Duration waited{0};
-  std::string_view error_fields;  // of a request that is for the program itself
+  std::string_view fields;  // of errors, when the request is for the program itself
+  bool routed = false;
   bool queued = false;
   bool ignored = false;         // counts for nothing, wakes no pod
   bool asleep = false;          // and was told that the service sleeps

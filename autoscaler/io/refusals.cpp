@@ -15,12 +15,21 @@ std::string host_of(const std::string& peer) {
 
 }  // namespace
 
-void Refusals::add(std::string_view reason, const std::string& peer, const std::string& why) {
-  const auto counted = counts_.try_emplace(std::string{reason}).first;
+std::optional<std::uint64_t> Refusals::noted(std::string_view reason, const std::string& peer) {
+  auto counted = counts_.find(reason);
+  if (counted == counts_.end()) counted = counts_.emplace(reason, 0).first;
   ++counted->second;
-  if (told_.size() >= kRememberedMax || !told_.emplace(host_of(peer), reason).second) return;
-  log_.write(log::Severity::warning, "a peer is refused; further ones like it are counted",
-             {{"peer", host_of(peer)}, {"reason", std::string{reason}}, {"why", why}});
+  return notes_.note(host_of(peer), reason, clock_.now());
+}
+
+void Refusals::tell(std::string_view reason, const std::string& peer, std::uint64_t count,
+                    const std::string& why) const {
+  log_.write(log::Severity::warning,
+             "a peer is refused; further ones like it are counted for an hour",
+             {{"peer", host_of(peer)},
+              {"reason", std::string{reason}},
+              {"times", std::to_string(count)},
+              {"why", why}});
 }
 
 void Refusals::write_metrics(std::string& out) const {

@@ -1,36 +1,50 @@
 #pragma once
 
+#include "autoscaler/core/refusal_notes.h"
 #include "common/log/log.h"
+#include "common/time/clock.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <type_traits>
 
 namespace sluice::autoscaler {
 
-/// What the doors refuse for want of proof, by reason. Each peer and reason is logged once, until
-/// there are too many of them to remember.
+/// What the doors refuse for want of proof: counted by reason, and logged as RefusalNotes says.
 class Refusals {
  public:
-  static constexpr std::size_t kRememberedMax = 1'000;
-
-  /// `log` outlives this.
-  explicit Refusals(const log::Logger& log) : log_{log} {}
+  /// Both outlive this.
+  Refusals(const Clock& clock, const log::Logger& log) : clock_{clock}, log_{log} {}
 
   /// `reason`: a label, one of few. `peer`: who, as gRPC writes it; its port is no part of it.
   /// `why`: a sentence that names the setting.
-  void add(std::string_view reason, const std::string& peer, const std::string& why);
+  void add(std::string_view reason, const std::string& peer, const std::string& why) {
+    add(reason, peer, [&why] { return why; });
+  }
+
+  /// The same; `why()` makes the sentence, and is asked only where it is logged.
+  template <class Why>
+  requires std::is_invocable_r_v<std::string, const Why&>
+
+  void add(std::string_view reason, const std::string& peer, const Why& why) {
+    if (const auto count = noted(reason, peer)) tell(reason, peer, *count, why());
+  }
 
   void write_metrics(std::string& out) const;
 
  private:
+  [[nodiscard]] std::optional<std::uint64_t> noted(std::string_view reason,
+                                                   const std::string& peer);
+  void tell(std::string_view reason, const std::string& peer, std::uint64_t count,
+            const std::string& why) const;
+
+  const Clock& clock_;
   const log::Logger& log_;
   std::map<std::string, std::uint64_t, std::less<>> counts_;
-  std::set<std::pair<std::string, std::string>> told_;
+  RefusalNotes notes_;
 };
 
 }  // namespace sluice::autoscaler

@@ -71,13 +71,18 @@ void Keeper::settle(Secret secret, bool exists) {
       log_.write(log::Severity::info, "certificates are used as they are: the Secret has no ca.key",
                  {{"secret", spec_.place.name}});
     }
+    if (!span_of(secret.set.leaf)) {
+      return fail("the Secret " + spec_.place.name +
+                  " has no certificate in tls.crt that can be read; put one there as PEM");
+    }
     take_up(secret.set, true);
     return carry();
   }
   const TimePoint now = clock_.now();
-  const Step due = next_step(state_of(secret.set, spec_.leaf), now, spec_.leaf_spreads);
-  // A program without the new bundle would trust no peer.
-  const Step step = due == Step::drop_old_ca && !problem_.empty() ? Step::none : due;
+  const State state = state_of(secret.set, spec_.leaf);
+  const Step due = next_step(state, now, spec_.leaf_spreads);
+  const bool carried = carried_ && *carried_ == secret.set.bundle();
+  const Step step = carried ? due : step_before_bundle(due, state, now);
   // While a step is being taken, what is there serves on.
   if (exists && step != Step::make_all) take_up(secret.set, false);
   if (step == Step::none) return carry();
@@ -116,10 +121,12 @@ void Keeper::take_up(const Set& set, bool foreign) {
 }
 
 void Keeper::carry() {
-  const auto carried = [this,
-                        alive = std::weak_ptr{alive_}](const std::optional<std::string>& why) {
+  carried_.reset();
+  const auto carried = [this, alive = std::weak_ptr{alive_},
+                        bundle = set_.bundle()](const std::optional<std::string>& why) {
     if (alive.expired()) return;
     if (why) return fail(*why);
+    carried_ = bundle;
     if (!problem_.empty()) log_.write(log::Severity::info, "certificates are in order again");
     problem_.clear();
     retry_ = spec_.retry;

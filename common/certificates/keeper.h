@@ -76,6 +76,7 @@ class Keeper {
   Set set_;
   TimePoint good_until_{};
   std::string problem_;
+  std::optional<std::string> carried_;  // the bundle that all have by the last round
   Duration retry_;
   bool foreign_told_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -50,4 +50,8 @@ inline constexpr Duration kLeafSpreads = std::chrono::hours{1};
 [[nodiscard]] Step next_step(const State& state, TimePoint now,
                              Duration leaf_spreads = kLeafSpreads);
 
+/// What of `due` may be taken while those who must trust us are without the present bundle: the old
+/// CA stays, and so does its leaf as long as that is good, for they would trust no other.
+[[nodiscard]] Step step_before_bundle(Step due, const State& state, TimePoint now);
+
 }  // namespace sluice::certificates

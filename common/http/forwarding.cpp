@@ -150,6 +150,7 @@ bool passes(const Field& field, const RequestRewrite& rewrite) {
       return !rewrite.drop_kubelet_probe;
     case Known::k_proxy_request:
     case Known::k_network_hash:
+    case Known::sluice_edit:
       return !rewrite.as_activator;
     case Known::k_passthrough_lb:
       return !rewrite.passthrough_lb;

@@ -30,7 +30,8 @@ struct RequestRewrite {
   bool derive_forwarded = false;
   /// Sidecar: drop K-Kubelet-Probe that came from another host (section 15.16).
   bool drop_kubelet_probe = false;
-  /// Activator: set K-Proxy-Request, drop K-Network-Hash, and set K-Original-Host to the inbound
+  /// Activator: set K-Proxy-Request, drop K-Network-Hash and Sluice-Edit (the token is the
+  /// program's, whatever host it was sent to by mistake), and set K-Original-Host to the inbound
   /// Host unless one is kept.
   bool as_activator = false;
   /// Activator whose pods are addressed through a mesh: set K-Passthrough-Lb (activator.md 7).

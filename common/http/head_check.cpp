@@ -67,6 +67,28 @@ bool is_target(std::string_view method, std::string_view target) {
          kTokenOctets.skip(target.substr(0, scheme), 0) == scheme;
 }
 
+std::string_view path_of(std::string_view target) {
+  const std::size_t scheme = target.find("://");
+  const std::size_t query = target.find_first_of("?#");
+  if (!target.starts_with('/') && scheme < query) {
+    const std::size_t path = target.find_first_of("/?#", scheme + 3);
+    target.remove_prefix(std::min(path, target.size()));
+  }
+  return target.substr(0, target.find('?'));
+}
+
+void glean_request_line(std::string_view bytes, RequestHead& head) {
+  constexpr std::size_t kGleanedMax = 256;  // of each: enough to tell whose path it is
+  head.clear();
+  while (bytes.starts_with("\r\n")) bytes.remove_prefix(2);
+  const std::string_view line = bytes.substr(0, bytes.find_first_of("\r\n"));
+  const std::size_t space = line.find(' ');
+  if (space == 0 || space == std::string_view::npos) return;
+  const std::string_view rest = line.substr(space + 1);
+  head.method.assign(line.substr(0, std::min(space, kGleanedMax)));
+  head.target.assign(rest.substr(0, std::min(rest.find(' '), kGleanedMax)));
+}
+
 Fed HeadCheck::check_line(std::string_view line) {
   if (line_ == 0) {
     return kind_ == Kind::request ? check_request_line(line) : check_status_line(line);

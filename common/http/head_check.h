@@ -53,6 +53,14 @@ struct BodyFraming {
 /// character.
 [[nodiscard]] bool is_target(std::string_view method, std::string_view target);
 
+/// Path part of a target as it came, in origin-form or absolute-form, without query.
+[[nodiscard]] std::string_view path_of(std::string_view target);
+
+/// Method and target as the request line of a head that is refused gives them, whatever is wrong
+/// with it or not there yet; no more than their beginnings, and nothing else. Leaves `head` empty
+/// where `bytes`, the head from its first byte on, begin with no method.
+void glean_request_line(std::string_view bytes, RequestHead& head);
+
 /// Whether `host` may stand in a Host field: no spaces, slashes or control characters.
 [[nodiscard]] bool is_host(std::string_view host);
 

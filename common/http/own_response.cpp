@@ -68,6 +68,12 @@ std::string grpc_message(std::string_view text) {
 }
 
 // Who refused and when to come again.
+// Lines that are added may have it already.
+bool needs_no_sniff(const OwnResponse& response) {
+  return response.status >= 400 &&
+         response.extra.find("X-Content-Type-Options:") == std::string::npos;
+}
+
 void add_reason(HeaderBlock& out, const OwnResponse& response) {
   if (!response.sluice_error.empty()) out.add("sluice-error", response.sluice_error);
   if (response.retry_after_s > 0) {
@@ -145,7 +151,7 @@ void write_own_response(std::string& out, const OwnResponse& response, bool to_h
   if (!response.content_type.empty()) {
     out.append("Content-Type: ").append(response.content_type).append("\r\n");
   }
-  if (response.status >= 400) out.append("X-Content-Type-Options: nosniff\r\n");
+  if (needs_no_sniff(response)) out.append("X-Content-Type-Options: nosniff\r\n");
   if (!response.sluice_error.empty()) {
     out.append("Sluice-Error: ").append(response.sluice_error).append("\r\n");
   }
@@ -166,7 +172,7 @@ void write_own_block(HeaderBlock& out, const OwnResponse& response) {
   append_number(number, static_cast<std::size_t>(response.status));
   out.add(":status", number);
   if (!response.content_type.empty()) out.add("content-type", response.content_type);
-  if (response.status >= 400) out.add("x-content-type-options", "nosniff");
+  if (needs_no_sniff(response)) out.add("x-content-type-options", "nosniff");
   add_reason(out, response);
   number.clear();
   append_number(number, response.body.size());

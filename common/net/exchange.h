@@ -104,8 +104,8 @@ class Exchange {
   /// The request waits; the gateway will call forward or respond. The client is watched meanwhile.
   virtual void hold() = 0;
 
-  /// Sends the request on, in the client's version of HTTP. The views in `rewrite` are used during
-  /// the call only.
+  /// Sends the request on, in the client's version of HTTP unless the pool is for another. The
+  /// views in `rewrite` are used during the call only.
   virtual void forward(UpstreamPool& pool, const http::RequestRewrite& rewrite) = 0;
 
   /// Answers without an upstream.
@@ -147,7 +147,8 @@ class Gateway {
   virtual void end(Exchange& exchange, const Outcome& outcome) = 0;
 
   /// A request was refused before `begin`, since it could not be read: malformed, too large, too
-  /// slow. What `exchange.request()` says of it, but for the major version, is not to be relied on.
+  /// slow. `exchange.request()` says the major version; of the rest the target alone is of use, as
+  /// it came and in part, and is empty where no request line was read.
   virtual void refused(Exchange& /*exchange*/, const Outcome& /*outcome*/) {}
 
   /// An error of ours is about to be told, before `end` or `refused`: the gateway may add what it

@@ -221,6 +221,11 @@ bool H1Exchange::read_head() {
   return false;
 }
 
+// Of a head that is refused before it was read: what Gateway::explain may go by.
+void H1Exchange::glean_head() {
+  if (!begun_ && phase_ == Phase::head) http::glean_request_line(in_.data(), head_);
+}
+
 // Room for more of a head, as far as the limit for one goes and the server has memory for it.
 bool H1Exchange::grow_head() {
   const std::size_t most = server_.limits_.head_bytes_max + kFirstBuffer;
@@ -239,6 +244,7 @@ bool H1Exchange::grow_head() {
 bool H1Exchange::give_way() {
   if (phase_ != Phase::head && phase_ != Phase::switching) return false;
   server_.heads_.close(*this);
+  glean_head();
   http::OwnResponse refusal = open_heads_full();
   server_.gateway_.explain(*this, refusal);
   server_.gateway_.refused(*this, {Outcome::End::own, refusal.status, refusal.error, Timer::none});
@@ -322,6 +328,7 @@ void H1Exchange::answer(const http::OwnResponse& response, Timer fired) {
     tell(response, fired);
     return;
   }
+  glean_head();
   http::OwnResponse explained{response};
   server_.gateway_.explain(*this, explained);
   tell(explained, fired);

@@ -93,6 +93,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   void want_client_read();
   void advance();
   bool read_head();
+  void glean_head();
   [[nodiscard]] bool grow_head();
   void begin();
 

@@ -7,6 +7,9 @@
 #include "common/net/proxy_server.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
 #include <utility>
 
 namespace sluice::net {
@@ -22,7 +25,8 @@ constexpr std::size_t kLongBody = 12 * 1024;       // near the end of the first 
 constexpr std::size_t kFlowingBody = 64 * 1024;    // the client took it and nothing waits
 constexpr std::size_t kLongWindow = 64 * 1024;
 constexpr std::size_t kFlowingWindow = 256 * 1024;
-constexpr std::size_t kSessionBytes = 2560;  // what the session keeps of a stream (h2_memory.cpp)
+constexpr std::size_t kWholeBodyMax = 65'535;  // the first window of a stream: no more can come
+constexpr std::size_t kSessionBytes = 2560;    // what the session keeps of a stream (h2_memory.cpp)
 
 }  // namespace
 
@@ -161,19 +165,48 @@ void H2Stream::forward(UpstreamPool& pool, const http::RequestRewrite& rewrite) 
   repeated_ = false;
   http::RequestRewrite addressed = rewrite;
   addressed.address = pool.authority();
-  if (head_.version_major == 1) {
-    std::string request;
-    http::write_request_head(request, head_, addressed);
-    request.append(in_.data());
-    body_sent_ = !in_.empty();
-    traffic_.request_bytes = in_.size();
-    h1_leg_ = std::make_unique<H1Leg>(pool, static_cast<H2UpstreamUser&>(*this), std::move(request),
-                                      head_.method == "HEAD", H1Leg::Connection::fresh);
+  if (head_.version_major == 1 || pool.limits().h1_only) {
+    forward_h1(addressed);
     return;
   }
   block_.clear();
   http::write_request_block(block_, head_, addressed);
   submit_upstream();
+}
+
+// A body of unknown length is one chunk: all of it comes before the request goes on.
+void H2Stream::forward_h1(const http::RequestRewrite& rewrite) {
+  h1_request_.clear();
+  http::write_request_head(h1_request_, head_, rewrite);
+  send_h1_when_whole();
+}
+
+void H2Stream::send_h1_when_whole() {
+  if (h1_request_.empty()) return;
+  if (!client_done_) {
+    if (in_.size() < kWholeBodyMax) return;
+    http::OwnResponse refusal = http::response_for(
+        Error::too_large, "request body too large over HTTP/2; send it over HTTP/1.1\n",
+        "limit=" + std::to_string(kWholeBodyMax));
+    refusal.status = 413;
+    answer(refusal, Timer::none);
+    return;
+  }
+  const bool chunked = head_.framing == http::Framing::chunked;
+  if (chunked && !in_.empty()) {
+    std::array<char, 16> digits{};
+    const auto [end, ec] =
+        std::to_chars(digits.data(), digits.data() + digits.size(), in_.size(), 16);
+    h1_request_.append(digits.data(), end).append("\r\n");
+  }
+  h1_request_.append(in_.data());
+  if (chunked) h1_request_.append(in_.empty() ? "0\r\n\r\n" : "\r\n0\r\n\r\n");
+  body_sent_ = !in_.empty();
+  traffic_.request_bytes = in_.size();
+  const bool repeatable = pool_->limits().repeat_repeatable && head_.repeatable();
+  h1_leg_ = std::make_unique<H1Leg>(
+      *pool_, static_cast<H2UpstreamUser&>(*this), std::exchange(h1_request_, {}),
+      head_.method == "HEAD", repeatable ? H1Leg::Connection::pooled : H1Leg::Connection::fresh);
 }
 
 void H2Stream::submit_upstream() {
@@ -187,6 +220,7 @@ void H2Stream::submit_upstream() {
 
 void H2Stream::detach() {
   h1_leg_.reset();
+  h1_request_.clear();
   if (upstream_ == nullptr) return;
   H2Upstream* upstream = upstream_;
   upstream_ = nullptr;
@@ -224,6 +258,7 @@ void H2Stream::on_client_data(std::string_view content) {
     connection_.server_.gateway_.grew(*this);
   } else {
     wake_upload();
+    send_h1_when_whole();
   }
 }
 
@@ -233,6 +268,7 @@ void H2Stream::on_client_end() {
     connection_.server_.gateway_.grew(*this);
   } else {
     wake_upload();
+    send_h1_when_whole();
   }
 }
 
@@ -355,7 +391,7 @@ void H2Stream::on_upstream_failed(const H2Failure& failure) {
       (failure.reused && pool_->limits().repeat_repeatable && head_.repeatable());
   const bool connect_failed = failure.cause.error == Error::upstream_connect;
   if (may_repeat && !repeated_ && !body_sent_ && !interim_sent_ && !connect_failed &&
-      head_.version_major == 2) {
+      h1_leg_ == nullptr) {
     repeated_ = true;
     submit_upstream();
     return;

@@ -73,6 +73,8 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
 
   void begin();
   void submit_upstream();
+  void forward_h1(const http::RequestRewrite& rewrite);
+  void send_h1_when_whole();
   void detach();
   void wake_upload();
   void start_response(const http::HeaderBlock& block, bool has_body);
@@ -108,7 +110,8 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
   std::int32_t upstream_id_ = 0;
   std::size_t window_ = 0;          // of the response, towards the container
   std::size_t claimed_ = 0;         // of the connection's budget, by both windows
-  std::unique_ptr<H1Leg> h1_leg_;   // of a request that came as HTTP/1 with Upgrade: h2c
+  std::unique_ptr<H1Leg> h1_leg_;   // of a request that goes on, or came, as HTTP/1
+  std::string h1_request_;          // its head, until its body is complete
 
   ExchangeTimers timers_;
   TimePoint linger_due_{};  // by when the client must have taken the answer

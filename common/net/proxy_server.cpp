@@ -7,6 +7,7 @@
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::net {
 namespace {
@@ -24,13 +25,20 @@ ProxyServer::ProxyServer(boost::asio::io_context& io, const Clock& clock, Gatewa
       clock_{clock},
       gateway_{gateway},
       limits_{limits},
+      own_count_{limits.connections_max},
+      count_{limits.shared != nullptr ? *limits.shared : own_count_},
       hangups_{io, [](void* key) { static_cast<H1Exchange*>(key)->on_hangup(); }},
       heads_{limits.open_heads_bytes_max},
       pages_{io},
-      room_timer_{io} {}
+      room_timer_{io} {
+  count_.servers_.push_back(this);
+}
 
 ProxyServer::~ProxyServer() {
   *alive_ = false;
+  count_.open_ -= connections_.size();
+  std::erase(count_.servers_, this);
+  std::erase(count_.paused_, this);
 }
 
 Result<Address, Problem> ProxyServer::listen(const Address& address) {
@@ -76,23 +84,48 @@ void ProxyServer::add(std::unique_ptr<Connection> added) {
   connections_.push_back(std::move(added));
   Connection& connection = *connections_.back();
   connection.place_ = std::prev(connections_.end());
-  if (connections_.size() >= limits_.connections_max) make_room();
+  ++count_.open_;
+  if (count_.full()) make_room();
   connection.start();
 }
 
 // At the limit a connection whose request's head, or TLS handshake, does not come to its end goes
 // first, then the one that has been open longest and serves no request, then any other that still
-// reads a head: a client that merely holds connections keeps no other out. Accepting pauses until
-// it, or another, is gone. The newest stays.
+// reads a head: a client that merely holds connections keeps no other out. Of servers that share
+// the limit the one with the most gives first. Accepting pauses until it, or another, is gone. The
+// newest stays.
 void ProxyServer::make_room() {
-  for (const auto& listener : listeners_) listener->pause();
+  pause();
   look_for_room_again();
-  if (close_open_head(clock_.now() - limits_.slow_head)) return;
+  ProxyServer& largest = **std::max_element(count_.servers_.begin(), count_.servers_.end(),
+                                            [](const ProxyServer* a, const ProxyServer* b) {
+                                              return a->connections() < b->connections();
+                                            });
+  const auto any = [&](const auto& closes) {
+    return closes(largest) || std::any_of(count_.servers_.begin(), count_.servers_.end(),
+                                          [&](ProxyServer* each) { return closes(*each); });
+  };
+  const TimePoint slow = clock_.now() - limits_.slow_head;
+  if (any([slow](ProxyServer& each) { return each.close_open_head(slow); })) return;
+  if (any([](ProxyServer& each) { return each.close_idle_one(); })) return;
+  static_cast<void>(any([](ProxyServer& each) { return each.close_open_head(TimePoint::max()); }));
+}
+
+bool ProxyServer::close_idle_one() {
+  if (connections_.empty()) return false;
   const auto newest = std::prev(connections_.end());
-  for (auto next = connections_.begin(); next != newest; ++next) {
-    if ((*next)->close_if_idle()) return;
-  }
-  static_cast<void>(close_open_head(TimePoint::max()));
+  return std::any_of(connections_.begin(), newest,
+                     [](const auto& connection) { return connection->close_if_idle(); });
+}
+
+void ProxyServer::pause() {
+  for (const auto& listener : listeners_) listener->pause();
+  std::vector<ProxyServer*>& paused = count_.paused_;
+  if (std::find(paused.begin(), paused.end(), this) == paused.end()) paused.push_back(this);
+}
+
+void ProxyServer::resume() {
+  for (const auto& listener : listeners_) listener->resume();
 }
 
 // An idle connection that is to go may bring a request at that moment, and heads become slow later.
@@ -103,7 +136,7 @@ void ProxyServer::look_for_room_again() {
   room_timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
     if (!*alive || ec) return;
     looking_for_room_ = false;
-    if (connections_.size() >= limits_.connections_max) make_room();
+    if (count_.full()) make_room();
   });
 }
 
@@ -166,8 +199,9 @@ void ProxyServer::retire(Connection& connection) {
     pages_.freed(kManyConnections * kConnectionBytes);
     connections_most_ = connections_.size();
   }
-  if (connections_.size() + 1 == limits_.connections_max) {
-    for (const auto& listener : listeners_) listener->resume();
+  --count_.open_;
+  if (!count_.full()) {
+    for (ProxyServer* const server : std::exchange(count_.paused_, {})) server->resume();
   }
   if (burying_) return;
   burying_ = true;

@@ -19,6 +19,27 @@
 
 namespace sluice::net {
 
+class ProxyServer;
+
+/// How many connections servers of one thread have together, and may have. A server that none is
+/// shared with has its own.
+class ConnectionCount {
+ public:
+  explicit ConnectionCount(std::size_t most) : most_{most} {}
+
+  [[nodiscard]] std::size_t open() const { return open_; }
+
+  [[nodiscard]] bool full() const { return open_ >= most_; }
+
+ private:
+  friend class ProxyServer;
+
+  std::size_t most_;
+  std::size_t open_ = 0;
+  std::vector<ProxyServer*> servers_;
+  std::vector<ProxyServer*> paused_;  // of them: these accept no more until there is room
+};
+
 struct ServerLimits {
   std::size_t head_bytes_max = 1 << 20;  ///< header block; beyond it 431
   std::size_t fields_max = 1000;         ///< of one head; beyond it 431
@@ -26,6 +47,9 @@ struct ServerLimits {
   /// is used up, the head that began first gives way to a new one: 503.
   std::size_t open_heads_bytes_max = 64 << 20;
   std::size_t connections_max = 16'384;  ///< beyond it accepting pauses
+  /// Counts instead of connections_max; outlives the servers that share it. Each may have one
+  /// connection more when it is full, which goes as soon as another can.
+  ConnectionCount* shared = nullptr;
   /// Beyond it a request that waits keeps no buffer; below, one is at hand for the next request.
   std::size_t roomy_connections = 1024;
   std::size_t upgrade_body_max = 64 * 1024;  ///< of a request that asks for h2c; beyond it 413
@@ -95,14 +119,15 @@ class ProxyServer {
   void secured(Stream stream, bool h2, TimePoint accepted);
   void add(std::unique_ptr<Connection> connection);
   void make_room();
+  [[nodiscard]] bool close_idle_one();
+  void pause();
+  void resume();
   void look_for_room_again();
   [[nodiscard]] bool close_open_head(TimePoint begun_by);
   [[nodiscard]] Connection* oldest_unfinished() const;
 
   /// A drain has begun, or others wait for a place: connections end with their response.
-  [[nodiscard]] bool ends_connections() const {
-    return closing_ || connections_.size() >= limits_.connections_max;
-  }
+  [[nodiscard]] bool ends_connections() const { return closing_ || count_.full(); }
 
   void retire(Connection& connection);
   void bury();
@@ -115,6 +140,8 @@ class ProxyServer {
   const Clock& clock_;
   Gateway& gateway_;
   ServerLimits limits_;
+  ConnectionCount own_count_;
+  ConnectionCount& count_;  // limits_.shared, or own_count_
   HangupWatch hangups_;
   BlockPool blocks_;  // outlives the connections
   std::vector<std::unique_ptr<Listener>> listeners_;

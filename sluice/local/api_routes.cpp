@@ -115,6 +115,22 @@ ApiAnswer answer_of(const ApiResult<json>& result, int status = 200) {
   return result ? json_answer(*result, status) : problem_answer(result.error());
 }
 
+// Why a replica did not start, or what it printed when it ended, may name files of this machine or
+// say what the program knows: for the engine's own user. Returns whether there was any of it.
+bool hide_failures(json& body) {
+  if (!body.is_object()) return false;
+  const bool failing = body.value("failing", false);
+  if (failing) body["why"] = "replicas fail to start; the user who runs the engine is told why";
+  const bool ended = body.erase("stderr_tail") > 0;
+  if (ended) body.erase("why");
+  return failing || ended;
+}
+
+ApiResult<json> shown_to(Proof proof, ApiResult<json> status) {
+  if (status && proof == Proof::none) hide_failures(*status);
+  return status;
+}
+
 ApiAnswer bad_parameter(std::string_view name, const std::string& value, std::string fix) {
   return problem_answer({400, "bad-parameter", "Bad parameter",
                          std::string(name) + " is not accepted: " + value, std::move(fix)});
@@ -224,8 +240,8 @@ std::optional<std::int32_t> bound_in(const json& body, const char* key) {
   return fits ? found->get<std::int32_t>() : -1;
 }
 
-ApiAnswer scale_answer(EngineApi& api, const std::string& name, const std::string& body) {
-  const json asked = json::parse(body, nullptr, false);
+ApiAnswer scale_answer(EngineApi& api, const std::string& name, const ApiRequest& request) {
+  const json asked = json::parse(request.body, nullptr, false);
   const std::string fix = R"(send {"min":1,"max":4}, whole numbers from 0; max 0 means no bound)";
   if (!asked.is_object()) {
     return problem_answer(invalid_document("the body is not a JSON object", fix));
@@ -239,7 +255,7 @@ ApiAnswer scale_answer(EngineApi& api, const std::string& name, const std::strin
   if (bounds.min.value_or(0) < 0 || bounds.max.value_or(0) < 0) {
     return problem_answer(invalid_document("min and max must be whole numbers from 0", fix));
   }
-  return answer_of(api.scale(name, bounds), 202);
+  return answer_of(shown_to(request.proof, api.scale(name, bounds)), 202);
 }
 
 ApiAnswer spec_answer(EngineApi& api, const std::string& name, const ApiRequest& request,
@@ -287,7 +303,8 @@ ApiAnswer service_answer(EngineApi& api, const ApiRequest& request,
       }
       return answer_of(api.remove(*name));
     }
-    return get ? answer_of(api.service(*name)) : method_not_allowed(request, "GET, DELETE");
+    return get ? answer_of(shown_to(request.proof, api.service(*name)))
+               : method_not_allowed(request, "GET, DELETE");
   }
   const std::string_view verb = path[5];
   if (verb == "spec") {
@@ -308,9 +325,10 @@ ApiAnswer service_answer(EngineApi& api, const ApiRequest& request,
       return method_not_allowed(request, "POST");
     }
     if (verb == "scale") {
-      return scale_answer(api, *name, request.body);
+      return scale_answer(api, *name, request);
     }
-    return answer_of(verb == "wake" ? api.wake(*name) : api.sleep(*name), 202);
+    return answer_of(shown_to(request.proof, verb == "wake" ? api.wake(*name) : api.sleep(*name)),
+                     202);
   }
   return not_found(request.target);
 }
@@ -411,8 +429,14 @@ ApiAnswer answer_request(EngineApi& api, const ApiRequest& request, TimePoint no
   if (single) {
     return *single;
   }
-  return path == "api/v1/services" ? list_answer(api.services(), query)
-                                   : events_answer(api, request, query);
+  if (path == "api/v1/events") {
+    return events_answer(api, request, query);
+  }
+  json services = api.services();
+  if (request.proof == Proof::none) {
+    for (json& service : services) hide_failures(service);
+  }
+  return list_answer(services, query);
 }
 
 std::optional<std::string> event_data(const Event& event, Proof proof) {
@@ -429,8 +453,8 @@ std::optional<std::string> event_data(const Event& event, Proof proof) {
   if (!body.is_object()) {
     return std::nullopt;
   }
-  return body.erase("stderr_tail") > 0 ? body.dump(-1, ' ', false, json::error_handler_t::replace)
-                                       : event.data;
+  return hide_failures(body) ? body.dump(-1, ' ', false, json::error_handler_t::replace)
+                             : event.data;
 }
 
 std::string log_line_of(const Event& event) {

@@ -193,8 +193,8 @@ void ApiServer::State::begin(const std::shared_ptr<State>& self, Protocol::socke
         false);
     std::string head =
         "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
-        "Content-Type: application/problem+json\r\nX-Content-Type-Options: nosniff\r\n" +
-        std::string(door_error_lines()) + "Content-Length: " + std::to_string(text.body().size()) +
+        "Content-Type: application/problem+json\r\n" +
+        std::string(door_lines()) + "Content-Length: " + std::to_string(text.body().size()) +
         "\r\n\r\n" + text.body();
     error_code ignored;
     session->stream.socket().non_blocking(true, ignored);

@@ -12,13 +12,13 @@
 #include <cstdio>
 #include <cstring>
 #include <sys/random.h>
+#include <utility>
 
 namespace sluice::local {
 namespace {
 
 constexpr std::size_t kShownMax = 200;
 constexpr std::size_t kHostBytesMax = 64;  // of a literal address: longer text is none
-constexpr std::string_view kNoSniff = "X-Content-Type-Options";
 
 bool is_v4_loopback(std::string_view host) {
   in_addr address{};
@@ -51,13 +51,19 @@ ApiProblem host_not_allowed(std::string_view authority) {
       "ask http://localhost, or allow the name in config.yaml: dashboard: {hosts: [NAME]}"};
 }
 
+// Which of two lines counts is not for a refusal to depend on.
+ApiProblem sent_twice(std::string_view name) {
+  return {400, "repeated-header", "Repeated header",
+          "the request has more than one line " + std::string{name}, "send one"};
+}
+
 ApiProblem token_missing(const DoorRules& rules) {
   const std::string_view why = rules.opened()
                                    ? "`dashboard` in config.yaml lets others in, so every request "
                                      "needs the token of this start"
                                    : "a change needs the token of this start";
   return {403, "token-required", "Token required", std::string{why},
-          "send the header Sluice-Edit: TOKEN; `sluice up` says where the token is"};
+          "send the header Sluice-Edit; `sluice up` says in which file it stands"};
 }
 
 // A browser says from which page a request comes. Anything else than a page of this very host is
@@ -76,11 +82,28 @@ bool is_own_page(const DoorRequest& request) {
 
 }  // namespace
 
+void take_door_fields(const http::FieldList& fields, DoorRequest& request) {
+  std::array<std::pair<std::string_view, std::string_view*>, 3> wanted{
+      {{"Sluice-Edit", &request.token},
+       {"Origin", &request.origin},
+       {"Sec-Fetch-Site", &request.fetch_site}}};
+  std::array<bool, wanted.size()> seen{};
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const http::Field field = fields.at(i);
+    for (std::size_t j = 0; j < wanted.size(); ++j) {
+      if (!http::equals_ignoring_case(field.name, wanted[j].first)) continue;
+      if (std::exchange(seen[j], true)) request.repeated = wanted[j].first;
+      *wanted[j].second = field.value;
+    }
+  }
+}
+
 ApiResult<Proof> judge_door(const DoorRules& rules, const DoorRequest& request) {
   if (!request.loopback && !rules.any_peer) return no_such_path(request.path);
   const bool known = names_loopback(request.authority) || names_engine(request.authority) ||
                      is_named(rules, request.authority);
   if (!known) return host_not_allowed(request.authority);
+  if (!request.repeated.empty()) return sent_twice(request.repeated);
   const bool has_token = !rules.token.empty() && equal_secretly(request.token, rules.token);
   if (rules.opened() && !has_token) return token_missing(rules);
   if (request.method != "GET" && request.method != "HEAD") {
@@ -136,18 +159,17 @@ const std::vector<DoorField>& door_fields() {
        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
        "require-trusted-types-for 'script'"},
-      {kNoSniff, "nosniff"},
+      {"X-Content-Type-Options", "nosniff"},
       {"Referrer-Policy", "no-referrer"},
       {"Cross-Origin-Opener-Policy", "same-origin"},
       {"Cross-Origin-Resource-Policy", "same-origin"}};
   return kFields;
 }
 
-std::string_view door_error_lines() {
+std::string_view door_lines() {
   static const std::string kLines = [] {
     std::string lines;
     for (const DoorField& field : door_fields()) {
-      if (field.name == kNoSniff) continue;
       lines.append(field.name).append(": ").append(field.value).append("\r\n");
     }
     return lines;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/http/message.h"
 #include "sluice/local/engine_api.h"
 
 #include <cstdint>
@@ -37,7 +38,11 @@ struct DoorRequest {
   std::string_view token = {};       ///< Sluice-Edit
   std::string_view origin = {};      ///< Origin; empty where it was not sent
   std::string_view fetch_site = {};  ///< Sec-Fetch-Site; likewise
+  std::string_view repeated = {};    ///< one of these three that came in more lines than one
 };
+
+/// Takes Sluice-Edit, Origin and Sec-Fetch-Site from the fields of a request.
+void take_door_fields(const http::FieldList& fields, DoorRequest& request);
 
 /// With which proof the request goes on to the API, or why it does not. Never Proof::socket. What a
 /// proof opens is up to the routes (api_routes.h).
@@ -65,8 +70,7 @@ struct DoorField {
 /// Those fields: an answer is no page of another site's, runs nothing and is not framed.
 [[nodiscard]] const std::vector<DoorField>& door_fields();
 
-/// The same as complete header lines for errors, which have X-Content-Type-Options from where all
-/// errors are written. A text of static lifetime.
-[[nodiscard]] std::string_view door_error_lines();
+/// The same as complete header lines, each with CRLF. A text of static lifetime.
+[[nodiscard]] std::string_view door_lines();
 
 }  // namespace sluice::local

@@ -59,6 +59,14 @@ net::Address socket_at(const std::filesystem::path& path) {
   return address;
 }
 
+// Of the places that the API has for each proof (ApiServerLimits) most stay free of idle ones.
+net::UpstreamLimits api_limits() {
+  net::UpstreamLimits limits;
+  limits.idle_max = 16;
+  limits.h1_only = true;
+  return limits;
+}
+
 std::unique_ptr<History> open_history(const EnginePaths& paths, bool has_state,
                                       const log::Logger& log) {
   if (!has_state) return nullptr;
@@ -86,8 +94,8 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
       platform_{io_,     clock_,      log_,    setup_.settings, setup_.cluster,
                 paths_,  reaper_,     ports_,  journal_,        cgroups_,
                 events_, scale_loop_, memory_, history_.get(),  nullptr},
-      door_pool_{io_, socket_at(paths.door_socket()), {}},
-      own_pool_{io_, socket_at(paths.own_door_socket()), {}},
+      door_pool_{io_, socket_at(paths.door_socket()), api_limits()},
+      own_pool_{io_, socket_at(paths.own_door_socket()), api_limits()},
       front_{io_, clock_, *this, *this, {.queues = budget_of(setup_.settings, files_)}},
       server_{io_, clock_, front_, limits_of(setup_.settings, files_)},
       signals_{io_},
@@ -157,7 +165,7 @@ std::optional<Problem> Engine::keep_token() {
   const std::string token = make_token();
   const UniqueFd file(
       ::open(paths_.edit_token().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  const std::string line = token + "\n";
+  const std::string line = "Sluice-Edit: " + token + "\n";  // as `curl -H @FILE` wants it
   if (token.empty() || !file ||
       ::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
     return Problem{"cannot keep the token of this start in " + paths_.edit_token().string(),

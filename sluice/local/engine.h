@@ -81,6 +81,7 @@ class Engine final : public EngineApi, public activator::Router, public activato
   EventRing& events() override { return events_; }
 
   activator::Routed route(net::Exchange& exchange) override;
+  std::string_view unrouted_fields(std::string_view target) const override;
   void on_poke(activator::RevisionHandle revision, const activator::RevisionStat& stat) override;
   void on_held(activator::RevisionHandle revision) override;
   void on_pod_drained(activator::RevisionHandle revision, const PodId& pod) override;

@@ -1,5 +1,6 @@
 // What the front door asks the engine: whose request this is, and what has just happened.
 
+#include "common/http/head_check.h"
 #include "sluice/local/api_routes.h"
 #include "sluice/local/engine.h"
 
@@ -38,7 +39,7 @@ http::OwnResponse door_refusal(const ApiProblem& problem) {
   const ApiAnswer answer = problem_answer(problem);
   http::OwnResponse refusal = http::plain_response(answer.status, answer.body);
   refusal.content_type = answer.content_type;
-  refusal.extra = door_error_lines();
+  refusal.extra = door_lines();
   return refusal;
 }
 
@@ -61,6 +62,11 @@ activator::Routed Engine::route(net::Exchange& exchange) {
   return no_route(host);
 }
 
+// Whose host was asked is not settled yet, so that the path alone decides.
+std::string_view Engine::unrouted_fields(std::string_view target) const {
+  return is_internal(http::path_of(target)) ? door_lines() : std::string_view{};
+}
+
 activator::Routed Engine::route_internal(net::Exchange& exchange) {
   const http::RequestHead& head = exchange.request();
   DoorRequest asked;
@@ -69,14 +75,12 @@ activator::Routed Engine::route_internal(net::Exchange& exchange) {
   asked.path = head.path();
   asked.authority = head.fields.get(http::Known::host);
   asked.method = head.method;
-  asked.token = head.fields.get(http::Known::sluice_edit);
-  asked.origin = head.fields.find("origin");
-  asked.fetch_site = head.fields.find("sec-fetch-site");
+  take_door_fields(head.fields, asked);
   const auto proof = judge_door(setup_.rules, asked);
   if (!proof) return door_refusal(proof.error());
   if (!is_internal(head.path())) return door_refusal(no_such_path(head.path()));
   net::UpstreamPool& pool = *proof == Proof::own_user ? own_pool_ : door_pool_;
-  return activator::InternalRoute{&pool, internal_target(head), door_error_lines()};
+  return activator::InternalRoute{&pool, internal_target(head), door_lines()};
 }
 
 http::OwnResponse Engine::no_route(std::string_view host) const {

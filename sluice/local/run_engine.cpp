@@ -106,13 +106,12 @@ std::vector<ServiceSpec> fixed_services(const UpOptions& options) {
   return {command_spec(form)};
 }
 
-// The token itself is for a person's screen alone: any other output may be kept as a log.
+// Where the token stands and not what it is: output may be kept, and all may read a command line.
 void add_token(view::BannerFacts& facts, const Engine& engine, const fs::path& token_file) {
   if (engine.token().empty()) return;
   facts.api_url = fmt::format("http://localhost:{}/_sluice/api/v1", engine.door().port);
   facts.allows_edit = engine.rules().allow_edit;
-  const bool seen_by_person = ::isatty(STDOUT_FILENO) != 0;
-  facts.token = seen_by_person ? engine.token() : fmt::format("$(cat {})", token_file.string());
+  facts.token_file = token_file.string();
 }
 
 std::string banner_of(const UpOptions& options, const Engine& engine, const fs::path& token_file,

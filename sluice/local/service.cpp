@@ -316,6 +316,7 @@ json Service::status(bool with_replicas) const {
           {"p50_ms", latency_.quantile_ms(0.5, now)},
           {"p99_ms", latency_.quantile_ms(0.99, now)},
           {"last_cold_start_ms", last_cold_start_ ? (*last_cold_start_)["total_ms"] : json{}},
+          {"failing", current_->failing()},
           {"why", current_->failing() ? current_->last_failure() : why(decision)},
           {"replicas", std::move(replicas)}};
 }

@@ -29,9 +29,9 @@ std::string token_line(const BannerFacts& facts) {
   }
   const std::string services = facts.api_url + "/services";
   return facts.allows_edit
-             ? fmt::format("  edit       curl -X POST -H \"Sluice-Edit: {}\" {}/default/{}/wake\n",
-                           facts.token, services, name)
-             : fmt::format("  read       curl -H \"Sluice-Edit: {}\" {}\n", facts.token, services);
+             ? fmt::format("  edit       curl -X POST -H '@{}' {}/default/{}/wake\n",
+                           facts.token_file, services, name)
+             : fmt::format("  read       curl -H '@{}' {}\n", facts.token_file, services);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct BannerFacts {
   std::vector<BannerService> services = {};
   std::vector<std::string> notes = {};  ///< such as a front door that moved to another port
   std::string api_url = {};             ///< of the front door; empty: nothing needs the token
-  std::string token = {};               ///< as a shell reads it in double quotes
+  std::string token_file = {};          ///< where its header line stands
   bool allows_edit = false;             ///< the token changes things; otherwise it only reads
   std::int64_t ready_ms = 0;
   std::int64_t replicas = 0;  ///< running now

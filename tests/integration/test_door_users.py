@@ -8,7 +8,7 @@ import sys
 import traceback
 import unittest
 
-from test_doors import API, CHANGES, ONE, PASSWORD, READS, DoorCase, port_of, problem, token_of
+from test_doors import API, CHANGES, ONE, PASSWORD, READS, DoorCase, port_of, problem, token_file, token_in
 from wire import Answer, fetch
 
 # ctest reports SKIPPED where it reads this.
@@ -89,6 +89,21 @@ class OtherUsers(DoorCase):
         own = self.events(engine, lambda text: b'"exited"' in text).decode()
         self.assertIn(PASSWORD, own)
 
+    def test_they_are_not_told_which_file_did_not_start(self):
+        program = self.home.path / f'{PASSWORD}-program'
+        program.write_text('#!/no/such/interpreter\n')
+        program.chmod(0o755)
+        engine = self.up('--name', 'app', '--', str(program))
+        self.assertEqual(engine.get().status, 503)
+        for path in (f'{API}/services', ONE):
+            self.assertIn(str(program), self.ask(engine, path).body.decode())
+            told = fetch_as_other(engine.http, path).body.decode()
+            self.assertIn('replicas fail to start', told)
+            self.assertNotIn(PASSWORD, told)
+        told = as_other_user(lambda: self.events(
+            engine, lambda text: b'"failing":true' in text and b'"exited"' in text).decode())
+        self.assertNotIn(PASSWORD, told)
+
     def test_they_are_told_apart_on_every_family(self):
         engine = self.up_app(http='[::]:0')
         for host in ('127.0.0.1', '127.0.0.9', '::1', '::ffff:127.0.0.1'):
@@ -98,7 +113,7 @@ class OtherUsers(DoorCase):
 
     def test_they_change_nothing_and_cannot_read_the_token(self):
         engine = self.up_app('--allow-edit')
-        place = str(token_of(engine))
+        place = str(token_file(engine.home))
         for method, path, body in CHANGES:
             answer = fetch_as_other(engine.http, path, method=method, body=body)
             self.assertEqual(problem(answer), (403, 'token-required'), path)
@@ -117,7 +132,7 @@ class OtherMachines(DoorCase):
     def test_they_reach_services_and_find_nothing_else(self):
         engine = self.up_app('--allow-edit', http='0.0.0.0:0')
         address = f'{other_address()}:{port_of(engine)}'
-        token = ('Sluice-Edit', token_of(engine).read_text().strip())
+        token = ('Sluice-Edit', token_in(engine))
         self.assertEqual(fetch(address, '/?id=served', host='app.localhost').status, 200)
         self.assertEqual(fetch(address, '/?id=served', host=address).status, 200)
         for host in (address, 'localhost', '127.0.0.1', 'sluice.localhost', 'other.example'):
@@ -135,7 +150,7 @@ class OtherMachines(DoorCase):
         config = self.write('config.yaml', 'dashboard: {peers: any, hosts: [box.example]}\n')
         engine = self.up_app('--config', config, '--allow-edit', http='0.0.0.0:0')
         address = f'{other_address()}:{port_of(engine)}'
-        token = [('Sluice-Edit', token_of(engine).read_text().strip())]
+        token = [('Sluice-Edit', token_in(engine))]
 
         def status(path, host='box.example', headers=(), **options):
             return fetch(address, path, host=host, headers=list(headers), **options).status

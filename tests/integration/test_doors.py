@@ -1,6 +1,7 @@
 """Who may talk to the engine through its front door, tried from outside: as the engine's own user, as
 a page in a browser, by other names and with the token of the start."""
 
+import json
 import os
 import pathlib
 import pty
@@ -40,22 +41,33 @@ spec:
         - command: ["python3", "{app}"]
 '''
 
+# Answers with the fields it saw.
+ECHO = '''
+import os
+from http.server import BaseHTTPRequestHandler, HTTPServer
+class Echo(BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = bytes(self.headers)
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *words):
+        pass
+HTTPServer(("127.0.0.1", int(os.environ["PORT"])), Echo).serve_forever()
+'''
+
 
 def port_of(engine):
     return engine.http.rsplit(':', 1)[1]
 
 
-def h2_head(engine, path, host):
-    """Status line and fields of an answer over HTTP/2."""
-    done = subprocess.run(['curl', '-sS', '--http2-prior-knowledge', '-o', '/dev/null', '-D', '-',
-                           '-H', f'Host: {host}', f'http://{engine.http}{path}'],
-                          capture_output=True, timeout=20, check=True)
-    return done.stdout.decode()
+def token_file(home):
+    return pathlib.Path(home.environment['XDG_RUNTIME_DIR'], 'sluice/app/edit-token')
 
 
-def token_of(engine, name='app'):
-    runtime = pathlib.Path(engine.home.environment['XDG_RUNTIME_DIR'])
-    return runtime / 'sluice' / name / 'edit-token'
+def token_in(engine):
+    return token_file(engine.home).read_text().split()[-1]
 
 
 def problem(answer):
@@ -160,7 +172,7 @@ class Names(DoorCase):
 class Fields(DoorCase):
     def test_every_answer_carries_them(self):
         engine = self.up_app('--allow-edit')
-        token = ('Sluice-Edit', token_of(engine).read_text().strip())
+        token = ('Sluice-Edit', token_in(engine))
         for path in READS:
             answer = self.ask(engine, path)
             self.assertEqual(answer.status, 200, path)
@@ -202,14 +214,58 @@ class Fields(DoorCase):
         for name, value in FIELDS.items():
             self.assertEqual(headers.get(name), value, name)
 
-
-    def test_over_http2_too(self):
+    def test_a_request_that_is_refused_unread_carries_them(self):
         engine = self.up_app()
-        for host, status in (('sluice.localhost', 404), ('attacker.example', 403)):
-            head = h2_head(engine, '/_sluice/metrics' if status == 403 else '/', host)
-            self.assertTrue(head.startswith(f'HTTP/2 {status}'), head)
-            for name, value in FIELDS.items():
-                self.assertIn(f'{name}: {value}\r\n', head)
+        host = b'Host: localhost\r\n'
+        line = b'GET /_sluice/metrics HTTP/1.1\r\n'
+        for status, head in (
+                (400, line + b'\r\n'),
+                (400, line + host + host + b'\r\n'),
+                (400, b'GET /_sluice/metrics#a HTTP/1.1\r\n' + host + b'\r\n'),
+                (400, b'GET /_sluice/a b HTTP/1.1\r\n' + host + b'\r\n'),
+                (400, b'GET /_sluice/metrics HTTP/9.1\r\n' + host + b'\r\n'),
+                (400, b'G@T /_sluice/metrics HTTP/1.1\r\n' + host + b'\r\n'),
+                (400, b'GET http://user@localhost/_sluice/metrics HTTP/1.1\r\n' + host + b'\r\n'),
+                (400, line + host + b'no colon\r\n\r\n'),
+                (400, line + host + b'Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n'),
+                (400, line + host + b'Transfer-Encoding: gzip\r\n\r\n'),
+                (431, line + host + b'X-Large: ' + b'x' * 70_000),
+                (431, line + host + b'X: y\r\n' * 1001),
+                (413, line + host + b'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n'
+                      b'HTTP2-Settings: AAMAAABk\r\nContent-Length: 70000\r\n\r\n' + b'x' * 70_000)):
+            with connect(engine.http) as sock:
+                sock.sendall(head)
+                answer = Reader(sock).answer()
+            self.assertEqual(answer.status, status, head[:99])
+            self.assert_fields(answer, head[:99])
+
+    def test_one_of_which_no_path_was_read_carries_none(self):
+        engine = self.up_app()
+        for head in (b'/_sluice/metrics\r\n\r\n', b'GET / HTTP/1.1\r\n\r\n',
+                     b'GET /other?/_sluice/ HTTP/1.1\r\n\r\n', b'GET /_sluicex HTTP/1.1\r\n\r\n'):
+            with connect(engine.http) as sock:
+                sock.sendall(head)
+                answer = Reader(sock).answer()
+            self.assertEqual(answer.status, 400, head)
+            self.assertNotIn('content-security-policy', answer.headers, head)
+
+    def test_what_one_request_asked_is_forgotten_by_the_next_of_its_connection(self):
+        engine = self.up_app()
+        with connect(engine.http) as sock:
+            reader = Reader(sock)
+            sock.sendall(b'GET /_sluice/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n')
+            self.assertEqual(reader.answer().status, 200)
+            sock.sendall(b'GET / HTTP/1.1\r\n\r\n')
+            answer = reader.answer()
+        self.assertEqual(answer.status, 400)
+        self.assertNotIn('content-security-policy', answer.headers)
+
+    def test_an_answered_probe_carries_them(self):
+        engine = self.up_app()
+        for name, value in (('K-Network-Probe', 'activator'), ('K-Network-Probe', 'wrong'),
+                            ('User-Agent', 'kube-probe/1.30')):
+            answer = self.ask(engine, '/_sluice/metrics', headers=[(name, value)])
+            self.assert_fields(answer, f'{answer.status} {value}')
 
 
 class Values(DoorCase):
@@ -241,7 +297,7 @@ class Edits(DoorCase):
 
     def test_nothing_changes_without_allow_edit(self):
         engine = self.up_app()
-        self.assertFalse(token_of(engine).exists())
+        self.assertFalse(token_file(engine.home).exists())
         for method, path, body in CHANGES:
             answer = self.edit(engine, method, path, body, ('Sluice-Edit', '1'))
             self.assertEqual(problem(answer), (403, 'read-only'), path)
@@ -262,7 +318,7 @@ class Edits(DoorCase):
 
     def test_a_page_of_another_site_changes_nothing_even_with_the_token(self):
         engine = self.up_app('--allow-edit')
-        token = ('Sluice-Edit', token_of(engine).read_text().strip())
+        token = ('Sluice-Edit', token_in(engine))
         port = port_of(engine)
         for headers in ((('Origin', f'http://app.localhost:{port}'),), (('Origin', 'null'),),
                         (('Origin', 'http://attacker.example'),), (('Sec-Fetch-Site', 'cross-site'),),
@@ -271,9 +327,34 @@ class Edits(DoorCase):
             self.assertEqual(problem(answer), (403, 'other-site'), headers)
         self.assert_untouched(engine)
 
+    def test_a_header_that_is_sent_twice_is_refused(self):
+        engine = self.up_app('--allow-edit')
+        token = ('Sluice-Edit', token_in(engine))
+        own = ('Origin', f'http://localhost:{port_of(engine)}')
+        site = ('Sec-Fetch-Site', 'same-origin')
+        for headers in ((token, token), (token, ('sluice-edit', '0' * 32)),
+                        (token, own, ('origin', 'http://attacker.example')), (token, own, own),
+                        (token, site, ('SEC-FETCH-SITE', 'cross-site'))):
+            answer = self.edit(engine, 'POST', f'{ONE}/wake', b'', *headers)
+            self.assertEqual(problem(answer), (400, 'repeated-header'), headers)
+            self.assert_fields(answer, headers)
+        self.assert_untouched(engine)
+        self.assertEqual(self.edit(engine, 'POST', f'{ONE}/wake', b'', token, own, site).status, 202)
+
+    def test_no_application_sees_the_token(self):
+        engine = self.up('--name', 'app', '--allow-edit', '--', 'python3', self.write('echo.py', ECHO))
+        token = [('Sluice-Edit', token_in(engine)), ('X-Kept', 'kept')]
+        for answer in (engine.get('/', host='app.localhost', headers=token),
+                       engine.get('/', host='localhost', headers=token),
+                       engine.get('/_sluice/', host='app.localhost', headers=token)):
+            self.assertEqual(answer.status, 200)
+            self.assertIn(b'kept', answer.body.lower())
+            self.assertNotIn(token[0][1].encode(), answer.body)
+            self.assertNotIn(b'sluice-edit', answer.body.lower())
+
     def test_the_token_wakes_sleeps_and_scales_and_does_no_more(self):
         engine = self.up_app('--allow-edit')
-        token = ('Sluice-Edit', token_of(engine).read_text().strip())
+        token = ('Sluice-Edit', token_in(engine))
         page = (('Origin', f'http://localhost:{port_of(engine)}'), ('Sec-Fetch-Site', 'same-origin'))
         for method, path, body in CHANGES:
             if method in ('PUT', 'DELETE') or path.endswith('shutdown'):
@@ -288,17 +369,17 @@ class Edits(DoorCase):
 
     def test_the_token_is_another_at_each_start_and_goes_with_the_engine(self):
         engine = self.up_app('--allow-edit')
-        place = token_of(engine)
+        place = token_file(engine.home)
         first = place.read_text()
-        self.assertRegex(first, r'\A[0-9a-f]{32}\n\Z')
+        self.assertRegex(first, r'\ASluice-Edit: [0-9a-f]{32}\n\Z')
         self.assertEqual(place.stat().st_mode & 0o777, 0o600)
         self.assertEqual(engine.stop(), 0)
         self.assertFalse(place.exists())
-        self.assertNotEqual(token_of(self.up_app('--allow-edit')).read_text(), first)
+        self.assertNotIn(token_in(self.up_app('--allow-edit')), first)
 
     def test_the_token_stands_in_no_log_event_or_output(self):
         engine = self.up_app('--allow-edit', '--log-level', 'debug')
-        token = token_of(engine).read_text().strip()
+        token = token_in(engine)
         self.edit(engine, 'POST', f'{ONE}/wake', b'', ('Sluice-Edit', token))
         engine.wait_event('replica', state='ready')
         engine.process.send_signal(signal.SIGUSR1)
@@ -312,13 +393,13 @@ class Edits(DoorCase):
         done = self.home.run('up', '-d', '--allow-edit', '--http', '127.0.0.1:0', '--demo')
         self.addCleanup(self.home.run, 'down')
         self.assertEqual(done.returncode, 0, done.stderr)
-        place = re.search(r'-H "Sluice-Edit: \$\(cat (\S+)\)"', done.stdout).group(1)
-        token = pathlib.Path(place).read_text().strip()
+        url = re.search(r"curl -X POST -H '@(.+)' (http://\S+)", done.stdout)
+        token = pathlib.Path(url.group(1)).read_text().split()[-1]
         log = pathlib.Path(self.home.environment['XDG_STATE_HOME'], 'sluice/app/engine.log')
         self.assertIn('edit ', log.read_text())
         self.assertNotIn(token, log.read_text() + done.stdout)
 
-    def test_a_person_is_shown_the_token(self):
+    def test_a_person_is_shown_how_to_send_the_token_and_not_the_token(self):
         screen, terminal = pty.openpty()
         with open(screen, 'rb', buffering=0) as shown:
             engine = subprocess.Popen([SLUICE, 'up', '--allow-edit', '--http', '127.0.0.1:0', '--demo'],
@@ -329,9 +410,13 @@ class Edits(DoorCase):
             text = b''
             while b'ready in' not in text:
                 text += shown.read(4096)
-            token = pathlib.Path(self.home.environment['XDG_RUNTIME_DIR'],
-                                 'sluice/app/edit-token').read_text().strip()
-            self.assertIn(f'curl -X POST -H "Sluice-Edit: {token}" http://localhost:'.encode(), text)
+            place = token_file(self.home)
+            self.assertNotIn(place.read_text().split()[-1].encode(), text)
+            line = re.search(rb'edit +(curl -X POST .*)', text).group(1).decode().strip()
+            self.assertIn(f"-H '@{place}'", line)
+            done = subprocess.run(['sh', '-c', f'{line} -sS'], capture_output=True, timeout=20,
+                                  check=True)
+            self.assertEqual(json.loads(done.stdout)['name'], 'app')
             engine.send_signal(signal.SIGTERM)
             self.assertEqual(engine.wait(30), 0)
 
@@ -342,7 +427,7 @@ class Opened(DoorCase):
 
     def test_a_host_that_is_let_in_asks_everybody_for_the_token(self):
         engine = self.up_app(*self.config('dashboard: {hosts: [box.example]}\n'))
-        token = ('Sluice-Edit', token_of(engine).read_text().strip())
+        token = ('Sluice-Edit', token_in(engine))
         for host in ('localhost', 'box.example:80', 'sluice.localhost'):
             for path in READS:
                 self.assertEqual(problem(self.ask(engine, path, host)), (403, 'token-required'), path)

@@ -141,7 +141,6 @@ void ScalerDoors::sweep() {
     return door->server.connections() == 0 && door->server.in_flight() == 0;
   });
   settle();
-  if (connections() >= spec_.limits.connections_max) close_idle();
 }
 
 template <class Visit>

@@ -20,7 +20,7 @@ namespace sluice::activator {
 
 struct DoorsSpec {
   std::string host;          ///< to listen on; empty: all interfaces
-  net::ServerLimits limits;  ///< connections_max is of all doors together, see trim()
+  net::ServerLimits limits;  ///< of each door; `shared` counts the connections of all
   /// How long the connections of a door that was closed may go on.
   Duration farewell = std::chrono::minutes{10};
 };

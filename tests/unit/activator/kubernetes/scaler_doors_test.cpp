@@ -8,6 +8,8 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <list>
 #include <map>
 #include <string>
 #include <unistd.h>
@@ -95,6 +97,15 @@ class ScalerDoorsTest : public ::testing::Test {
   ScriptedUpstream pod_{io_};
   FrontGateway front_{io_, clock_, routes_, owner_, {}};
   std::map<RevisionId, RevisionHandle> known_;
+  static constexpr std::size_t kConnectionsMost = 8;
+
+  net::ServerLimits limits() {
+    net::ServerLimits limits = net::testing::stage_limits();
+    limits.shared = &connections_;
+    return limits;
+  }
+
+  net::ConnectionCount connections_{kConnectionsMost};
   ScalerDoors doors_{io_,
                      clock_,
                      front_,
@@ -104,7 +115,7 @@ class ScalerDoorsTest : public ::testing::Test {
                        return found->second;
                      },
                      log_,
-                     {.host = "127.0.0.1", .limits = net::testing::stage_limits()}};
+                     {.host = "127.0.0.1", .limits = limits()}};
   std::uint16_t next_port_ =
       static_cast<std::uint16_t>(kScalerPortLeast + (::getpid() * 37) % 9000);
 };
@@ -162,6 +173,29 @@ TEST_F(ScalerDoorsTest, KeepsPortsApart) {
 
   until_seen(cart, "hello");
   until_seen(pay, "pay");
+}
+
+// Connections are files of one process, whichever door they came through.
+TEST_F(ScalerDoorsTest, HaveOneLimitOfConnectionsTogether) {
+  add(kCart);
+  add(kPay);
+  const std::uint16_t cart = open(kCart);
+  const std::uint16_t pay = open(kPay);
+  std::list<Client> clients;
+  std::size_t most = 0;
+  for (const std::uint16_t port : {cart, pay}) {
+    for (std::size_t i = 0; i < kConnectionsMost; ++i) {
+      Client& client = clients.emplace_back(at(port));
+      client.send("GET / HTTP/1.1\r\nHost: a\r\nK-Network-Probe: activator\r\n\r\n");
+      until_seen(client, "activator");
+      most = std::max(most, connections_.open());
+    }
+  }
+  EXPECT_LE(most, kConnectionsMost);
+  EXPECT_EQ(connections_.open(), doors_.connections());
+  clients.clear();
+  until([&] { return doors_.connections() == 0; });
+  EXPECT_EQ(connections_.open(), 0U);
 }
 
 TEST_F(ScalerDoorsTest, SpeaksHttp2OnTheSamePort) {

@@ -163,6 +163,22 @@ TEST(Certificates, SignNoKeyOfAnotherKind) {
   EXPECT_FALSE(sign(foreign, key->public_key, kLeaf, hours{1}, kBegin).has_value());
 }
 
+TEST(Certificates, KeepTheLeafInServiceWhileTheNewBundleIsNotThere) {
+  Rotation rotation;
+  rotation.steps(kBegin);
+  const TimePoint at = kBegin + hours{24 * 10};
+  EXPECT_EQ(step_before_bundle(Step::renew_leaf, state_of(rotation.set, kLeaf), at),
+            Step::renew_leaf)
+      << "by the CA that is trusted already";
+  const State state = state_of(*take_step(rotation.set, Step::renew_ca, kLeaf, at), kLeaf);
+  EXPECT_EQ(step_before_bundle(Step::renew_leaf, state, at), Step::none);
+  EXPECT_EQ(step_before_bundle(Step::drop_old_ca, state, at), Step::none);
+  EXPECT_EQ(step_before_bundle(Step::renew_ca, state, at), Step::renew_ca);
+  EXPECT_EQ(step_before_bundle(Step::make_all, {}, at), Step::make_all);
+  EXPECT_EQ(step_before_bundle(Step::renew_leaf, state, state.leaf->until), Step::renew_leaf)
+      << "the old one proves nothing any more";
+}
+
 TEST(Certificates, KeepAnOldCaForAsLongAsItsLeavesLive) {
   Rotation rotation;
   rotation.steps(kBegin);

@@ -134,7 +134,8 @@ TEST(Forwarding, CannotLoseFramingOrHostToAConnectionField) {
 }
 
 TEST(Forwarding, MarksWhatTheActivatorSends) {
-  EXPECT_EQ(rewritten("K-Proxy-Request: forged\r\nK-Network-Hash: h\r\nK-Original-Host:\r\n",
+  EXPECT_EQ(rewritten("K-Proxy-Request: forged\r\nK-Network-Hash: h\r\nK-Original-Host:\r\n"
+                      "sluice-edit: token\r\nSluice-Edit: token\r\n",
                       activator()),
             "GET /a?b HTTP/1.1\r\nHost: pod-1\r\nK-Proxy-Request: activator\r\n"
             "K-Original-Host: x\r\n\r\n");

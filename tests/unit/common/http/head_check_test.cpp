@@ -5,6 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+#include <utility>
+#include <vector>
+
 namespace sluice::http {
 namespace {
 
@@ -34,6 +38,45 @@ void expect_refused(const std::string& bytes, std::string_view why) {
     const Fed fed = feed(parser, bytes, step);
     EXPECT_EQ(fed.state, State::bad) << bytes;
     EXPECT_EQ(fed.why, why) << bytes;
+  }
+}
+
+TEST(HeadCheck, ThePathOfATargetIsFoundInEachForm) {
+  for (const auto& [target, path] : std::vector<std::pair<std::string_view, std::string_view>>{
+           {"/a/b?c=/d", "/a/b"},
+           {"http://host/a?b", "/a"},
+           {"http://user@host/a#b", "/a#b"},
+           {"http://host?a=/b", ""},
+           {"http://host", ""},
+           {"/a?to=http://host/b", "/a"},
+           {"a?to=http://host/b", "a"},
+           {"*", "*"},
+           {"", ""},
+       }) {
+    EXPECT_EQ(path_of(target), path) << target;
+  }
+}
+
+TEST(HeadCheck, TheRequestLineOfARefusedHeadIsGleaned) {
+  const std::string longer(1000, 'a');
+  for (const auto& [bytes, method, target] :
+       std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"GET /a b HTTP/1.1\r\nHost: h\r\n", "GET", "/a"},
+           {"\r\n\r\nG@T /a#b HTTP/9\r\n", "G@T", "/a#b"},
+           {"GET /a", "GET", "/a"},
+           {"GET \r\n/a ", "GET", ""},
+           {"GET /" + longer, "GET", "/" + longer.substr(0, 255)},
+           {" /a HTTP/1.1\r\n", "", ""},
+           {"/a\r\nGET /b HTTP/1.1\r\n", "", ""},
+           {"", "", ""},
+       }) {
+    RequestHead head;
+    head.target = "/before";
+    head.fields.add("Host", "before");
+    glean_request_line(bytes, head);
+    EXPECT_EQ(head.method, method) << bytes;
+    EXPECT_EQ(head.target, target) << bytes;
+    EXPECT_EQ(head.fields.size(), 0U) << bytes;
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "queue-proxy/injector/io/certificate_keeper.h"
 
+#include "common/certificates/documents.h"
 #include "queue-proxy/injector/patch/json_access.h"
 #include "tests/unit/common/kube/fake_api.h"
 
@@ -25,6 +26,8 @@ const std::string kPods =
 const std::string kScalers =
     "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/sluice-requestscalers";
 
+const std::string kSecret = "/api/v1/namespaces/here/secrets/injector-certificates";
+
 class Keeper : public testing::Test {
  protected:
   Keeper() {
@@ -38,6 +41,10 @@ class Keeper : public testing::Test {
       objects_[seen.target + "/injector-certificates"] = Json::parse(seen.body);
       return json_reply(seen.body, 201);
     }
+    if (seen.method == "PUT") {
+      objects_[seen.target] = Json::parse(seen.body);
+      return json_reply(seen.body);
+    }
     const auto found = objects_.find(seen.target);
     if (found == objects_.end()) return json_reply("{}", 404);
     if (seen.method == "PATCH" && sealed_) return json_reply("{}", 403);
@@ -50,6 +57,14 @@ class Keeper : public testing::Test {
     const std::size_t until = api_.seen().size() + requests;
     return run_until(io_, [&] { return api_.seen().size() >= until; });
   }
+
+  void put_secret(const certificates::Set& set) {
+    certificates::Secret secret{.set = set, .resource_version = "1"};
+    objects_[kSecret] = Json::parse(certificates::secret_document(
+        {.space = "here", .name = "injector-certificates", .component = "injector"}, secret));
+  }
+
+  std::string leaf_kept() { return certificates::read_secret(objects_[kSecret].dump())->set.leaf; }
 
   // The first round that ends well, among the first few.
   bool good_round() {
@@ -121,6 +136,41 @@ TEST_F(Keeper, IsNotRegisteredWhereAnotherBundleMayNotBeReplaced) {
   ASSERT_TRUE(pass());
 
   EXPECT_FALSE(keeper_.registered());
+}
+
+// A leaf by the new CA is due, and the bundle with that CA cannot be written.
+TEST_F(Keeper, KeepsTheLeafOfTheOldCaUntilTheNewBundleIsWritten) {
+  const certificates::LeafSpec leaf{.common_name = "sluice injector", .dns = {"injector.here.svc"}};
+  const TimePoint now = clock_.now();
+  const auto take = [&](const certificates::Set& set, certificates::Step step, Duration ago) {
+    return *certificates::take_step(set, step, leaf, now - ago);
+  };
+  using certificates::Step;
+  using std::chrono::hours;
+  auto set = take({}, Step::make_all, hours{24 * 300});
+  set = take(set, Step::renew_leaf, hours{24});
+  set = take(set, Step::renew_ca, hours{2});
+  ASSERT_EQ(certificates::next_step(certificates::state_of(set, leaf), now), Step::renew_leaf);
+  put_secret(set);
+  sealed_ = true;
+
+  keeper_.start();
+  ASSERT_TRUE(pass(20));
+  EXPECT_EQ(leaf_kept(), set.leaf);
+  EXPECT_EQ(served_, 1U);
+
+  sealed_ = false;
+  ASSERT_TRUE(run_until(io_, [&] { return leaf_kept() != set.leaf; }));
+  EXPECT_TRUE(run_until(io_, [&] { return served_ == 2U; }));
+}
+
+TEST_F(Keeper, SaysWhyASecretOfTheUsersServesNothing) {
+  put_secret({.leaf = "no PEM", .leaf_key = "neither"});
+  keeper_.start();
+  ASSERT_TRUE(pass(3));
+  EXPECT_EQ(served_, 0U);
+  EXPECT_NE(keeper_.problem().find("injector-certificates has no certificate"), std::string::npos)
+      << keeper_.problem();
 }
 
 }  // namespace

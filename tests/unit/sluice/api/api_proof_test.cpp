@@ -88,6 +88,35 @@ TEST_F(ApiServerOnItsSocket, AStreamForOthersCarriesNoOutputOfReplicas) {
   EXPECT_TRUE(own->has("secret 1") && own->has("secret 2") && own->has("secret 3"));
 }
 
+TEST_F(ApiServerOnItsSocket, WhyAReplicaDidNotStartIsForTheEnginesUser) {
+  serve();
+  engine_.told["failing"] = true;
+  engine_.told["why"] = "cannot start /srv/secret: Permission denied";
+  engine_.ring.publish({{"type", "service"}, {"failing", true}, {"why", "secret"}});
+  engine_.ring.publish({{"type", "replica"}, {"why", "secret"}, {"stderr_tail", {""}}});
+  engine_.ring.publish({{"type", "replica"}, {"why", "kept"}});
+  const auto told = [this] {
+    std::string text;
+    for (const auto& [method, target] : std::vector<std::pair<const char*, const char*>>{
+             {"GET", "/api/v1/services"},
+             {"GET", "/api/v1/services/default/app"},
+             {"POST", "/api/v1/services/default/app/wake"},
+             {"POST", "/api/v1/services/default/app/sleep"}}) {
+      text += ask(method, target)->received;
+    }
+    text += ask("POST", "/api/v1/services/default/app/scale", R"({"max":4})")->received;
+    const auto stream = open("/api/v1/events", "Last-Event-ID: 0\r\n");
+    EXPECT_TRUE(until([&] { return stream->has("id: 3\n"); }));
+    return text + stream->received;
+  };
+  EXPECT_NE(told().find("/srv/secret"), std::string::npos);
+  show(Proof::none);
+  const std::string others = told();
+  EXPECT_EQ(others.find("secret"), std::string::npos) << others;
+  EXPECT_NE(others.find("replicas fail to start"), std::string::npos);
+  EXPECT_NE(others.find("kept"), std::string::npos);
+}
+
 TEST_F(ApiServerOnItsSocket, OthersTakeNoPlaceOfTheEnginesUser) {
   serve({.connections_max = 1});
   const std::filesystem::path socket = path_;

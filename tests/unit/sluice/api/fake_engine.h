@@ -18,7 +18,10 @@ class FakeEngine final : public EngineApi {
 
   Json services() override {
     Json all = Json::array();
-    for (int i = 0; i < service_count; ++i) all.push_back({{"name", "app" + std::to_string(i)}});
+    for (int i = 0; i < service_count; ++i) {
+      all.push_back(told);
+      all.back()["name"] = "app" + std::to_string(i);
+    }
     return all;
   }
 
@@ -75,6 +78,7 @@ class FakeEngine final : public EngineApi {
 
   EventRing& events() override { return ring; }
 
+  Json told = Json::object();  ///< what the status of a service has besides its name
   int service_count = 1;
   bool is_ready = true;
   std::vector<std::string> calls;
@@ -85,9 +89,11 @@ class FakeEngine final : public EngineApi {
   EventRing ring{4};
 
  private:
-  static ApiResult<Json> status(const std::string& name) {
+  ApiResult<Json> status(const std::string& name) const {
     if (name != "app") return no_such_service(name, {"app"});
-    return Json{{"name", name}};
+    Json status = told;
+    status["name"] = name;
+    return status;
   }
 };
 

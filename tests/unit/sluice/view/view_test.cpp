@@ -42,7 +42,7 @@ TEST(Banner, SaysHowTheTokenIsUsed) {
                     .engine = "app",
                     .services = {{.url = "http://shop.localhost:8080"}},
                     .api_url = "http://localhost:8080/_sluice/api/v1",
-                    .token = "0123",
+                    .token_file = "/run/user/1/edit-token",
                     .allows_edit = true};
   const auto line = [&] {
     const std::string text = banner_text(facts);
@@ -50,10 +50,11 @@ TEST(Banner, SaysHowTheTokenIsUsed) {
     return text.substr(begin, text.find('\n', begin) - begin);
   };
   EXPECT_EQ(line(),
-            "curl -X POST -H \"Sluice-Edit: 0123\" "
+            "curl -X POST -H '@/run/user/1/edit-token' "
             "http://localhost:8080/_sluice/api/v1/services/default/shop/wake");
   facts.allows_edit = false;
-  EXPECT_EQ(line(), "curl -H \"Sluice-Edit: 0123\" http://localhost:8080/_sluice/api/v1/services");
+  EXPECT_EQ(line(),
+            "curl -H '@/run/user/1/edit-token' http://localhost:8080/_sluice/api/v1/services");
 }
 
 TEST(Explain, ShowsTheFormulasWithTheirNumbers) {
