@@ -1,7 +1,7 @@
 #pragma once
 
 #include "autoscaler/core/activator_hub.h"
-#include "autoscaler/core/metric_condition.h"
+#include "autoscaler/core/metric_health.h"
 #include "autoscaler/core/node_book.h"
 #include "autoscaler/core/removals.h"
 #include "autoscaler/io/decision_ring.h"
@@ -125,8 +125,6 @@ class Revision final : public ScaledRevision {
 
   /// What the last scrape said of all ready pods; absent: none succeeded yet.
   [[nodiscard]] const std::optional<Stat>& scraped() const { return scraped_; }
-
-  [[nodiscard]] MetricCondition metric_state() const { return scrape_health_.condition(); }
 
   [[nodiscard]] const metrics::Histogram<14>& scrape_seconds() const { return scrape_seconds_; }
 
