@@ -9,7 +9,8 @@ sluice_test(autoscaler_core_test
           unit/autoscaler/core/multi_scaler_test.cpp unit/autoscaler/core/pods_test.cpp
           unit/autoscaler/core/rejections_test.cpp
           unit/autoscaler/core/revision_gaps_test.cpp unit/autoscaler/core/revision_scaler_test.cpp
-          unit/autoscaler/core/revision_world.cpp unit/autoscaler/core/scale_to_zero_test.cpp
+          unit/autoscaler/core/revision_world.cpp unit/autoscaler/core/saved_state_test.cpp
+          unit/autoscaler/core/scale_to_zero_test.cpp
           unit/autoscaler/core/scrape_test.cpp
           unit/autoscaler/core/serverless_service_test.cpp
           unit/autoscaler/core/stat_forwarding_test.cpp unit/autoscaler/core/stat_intake_test.cpp

@@ -22,8 +22,8 @@ from .test_nodes import METHOD as NODE_STREAM
 from .test_nodes import FakeAgent
 
 ENROLL = '/sluice.v1.NodeStream/Enroll'
-HAND_OVER = '/sluice.v1.HandOver/Take'
-DENIED, UNAUTHENTICATED, PRECONDITION = 7, 16, 9
+HAND_OVER = '/sluice.v1.HandOver/Take'  # replicas of the build before ask for it
+DENIED, UNAUTHENTICATED, PRECONDITION, UNIMPLEMENTED = 7, 16, 9, 12
 SERVER = 'DNS:autoscaler,DNS:localhost,URI:sluice://autoscaler'
 
 
@@ -117,9 +117,8 @@ class Files(TlsTest):
 
     def test_each_role_has_its_own_stream_and_no_other(self):
         running = self.secured()
-        roles = {ACTIVATOR_STREAM: 'sluice://activator', NODE_STREAM: 'sluice://node-agent/n1',
-                 HAND_OVER: 'sluice://autoscaler'}
-        for uri in roles.values():
+        roles = {ACTIVATOR_STREAM: 'sluice://activator', NODE_STREAM: 'sluice://node-agent/n1'}
+        for uri in (*roles.values(), 'sluice://autoscaler'):
             tls = self.tls(f'URI:{uri}')
             for method, wanted in roles.items():
                 if wanted != uri:
@@ -130,11 +129,15 @@ class Files(TlsTest):
 
     def test_without_a_certificate_nothing_is_said(self):
         running = self.secured()
-        for method in (ACTIVATOR_STREAM, NODE_STREAM, HAND_OVER):
+        for method in (ACTIVATOR_STREAM, NODE_STREAM):
             call = self.kept(Call(running.addresses['grpc'], method, tls=self.tls()))
             self.assertEqual(call.ended(), UNAUTHENTICATED)
             self.assertIn('SLUICE_TLS_DIR', call.message)
         self.refused(running, 'no_certificate')
+
+    def test_a_replica_of_the_build_before_is_told_that_nothing_is_taken_over(self):
+        call = self.kept(Call(self.secured().addresses['grpc'], HAND_OVER, tls=self.tls('URI:sluice://autoscaler')))
+        self.assertEqual(call.ended(), UNIMPLEMENTED)
 
     def test_plain_text_is_refused_and_counted(self):
         running = self.secured()
@@ -323,7 +326,7 @@ class Cluster(TlsTest):
         self.api.activators = [('127.0.0.1', {})]
         activator = self.kept(FakeActivator(running.addresses['grpc']))
         activator.wait(lambda a: a.welcome is not None, 'the welcome')
-        for method in (NODE_STREAM, HAND_OVER, ENROLL):
+        for method in (NODE_STREAM, ENROLL):
             self.assertEqual(self.kept(Call(running.addresses['grpc'], method)).ended(), UNAUTHENTICATED)
 
     def test_an_activator_of_this_chart_may_not_come_in_plain_text(self):
