@@ -4,7 +4,6 @@
 #include "autoscaler/io/directory_platform.h"
 #include "autoscaler/version.h"
 #include "common/messages/activator_stream.h"
-#include "common/messages/hand_over.h"
 #include "common/messages/node_stream.h"
 #include "common/metrics/exposition.h"
 #include "common/net/ready_line.h"
@@ -20,7 +19,7 @@ namespace {
 
 constexpr int kBadSetting = 78;
 
-constexpr std::chrono::seconds kHandOverLimit{5};
+constexpr std::chrono::seconds kReleaseLimit{5};
 
 }  // namespace
 
@@ -122,22 +121,19 @@ std::optional<Problem> App::open_platform() {
                                [this](const std::optional<Problem>& problem) { settled(problem); });
   if (!wrong && cluster_ != nullptr && !config_.tls_dir.empty()) keep_certificates();
   if (wrong || !shared) return wrong;
-  share_.emplace(
-      io_, clock_, random_, log_, *cluster_->client(), fleet_,
-      BucketShareSpec{.self = {.pod = config_.name, .address = config_.pod_address},
-                      .space = config_.system_space,
-                      .domain = config_.cluster_domain,
-                      .grpc_port = config_.grpc.port == 0 ? std::uint16_t{8081} : config_.grpc.port,
-                      .tls_dir = config_.tls_dir},
-      BucketShare::Events{.owned = [this](const std::vector<std::string>& all,
-                                          const std::vector<std::string>& owned,
-                                          std::uint64_t epoch) {
-        // Activators judge what is gone by the buckets, which they hear of first.
-        hub_.set_buckets({.all = all, .owned = owned, .epoch = epoch});
-        stats_.set_owned(owned);
-        cluster_->set_owned(all, {owned.begin(), owned.end()});
-        streams_.news();
-      }});
+  share_.emplace(io_, clock_, random_, log_, *cluster_->client(), fleet_,
+                 BucketShareSpec{.self = {.pod = config_.name, .address = config_.pod_address},
+                                 .space = config_.system_space,
+                                 .domain = config_.cluster_domain},
+                 BucketShare::Events{.owned = [this](const std::vector<std::string>& all,
+                                                     const std::vector<std::string>& owned,
+                                                     std::uint64_t epoch) {
+                   // Activators judge what is gone by the buckets, which they hear of first.
+                   hub_.set_buckets({.all = all, .owned = owned, .epoch = epoch});
+                   stats_.set_owned(owned);
+                   cluster_->set_owned(all, {owned.begin(), owned.end()});
+                   streams_.news();
+                 }});
   cluster_->confirm_by([this] { share_->confirm(); });
   share_->start();
   return std::nullopt;
@@ -197,12 +193,11 @@ std::optional<Problem> App::open_grpc() {
       });
   rpc::ServerOptions options{
       .address = config_.grpc.text(),
-      .methods = {proto::kActivatorStreamMethod, proto::kNodeStreamMethod, proto::kHandOverMethod},
+      .methods = {proto::kActivatorStreamMethod, proto::kNodeStreamMethod},
       .tls_dir = config_.tls_dir,
       .callers = {{proto::kActivatorStreamMethod, Caller::activator},
-                  {proto::kNodeStreamMethod, Caller::node_agent},
-                  {proto::kHandOverMethod, Caller::autoscaler}},
-      .calls_max = ActivatorHub::kSessionsMax + NodeBook::kNodesMax + HandOverDoor::kCallsMax};
+                  {proto::kNodeStreamMethod, Caller::node_agent}},
+      .calls_max = ActivatorHub::kSessionsMax + NodeBook::kNodesMax};
   if (plain_) {
     options.admit_plain = [this](const std::string& ip, std::function<void(bool)> answer) {
       plain_->ask(ip, std::move(answer));
@@ -254,8 +249,6 @@ void App::fail(const Problem& problem, int code) {
 void App::on_call(std::unique_ptr<rpc::Call> call) {
   if (call->method() == proto::kNodeStreamMethod) {
     node_streams_.take(std::move(call));
-  } else if (call->method() == proto::kHandOverMethod) {
-    if (share_) share_->take(std::move(call));
   } else {
     streams_.take(std::move(call));
   }
@@ -307,14 +300,13 @@ void App::give_up() {
   io_.stop();
 }
 
-// In a cluster the next holders of our buckets are told what we knew. Beside a directory nothing is
-// handed over: whoever comes next reads the same files.
+// In a cluster our buckets are given back first, so that another replica scales on at once.
 void App::leave() {
   log_.write(log::Severity::info, "ends on a signal");
   api_server_.stop_accepting();
   health_server_.stop_accepting();
   if (!share_) return close_doors();
-  share_->leave(kHandOverLimit, [this] { close_doors(); });
+  share_->leave(kReleaseLimit, [this] { close_doors(); });
 }
 
 // Senders of stats are told to come back, and that is all there is to wait for.

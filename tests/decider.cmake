@@ -5,12 +5,13 @@ sluice_test(autoscaler_core_test
           unit/autoscaler/core/decider_test.cpp unit/autoscaler/core/decision_record_test.cpp
           unit/autoscaler/core/go_syntax_test.cpp unit/common/ring/hash_ring_test.cpp
           unit/autoscaler/core/measured_decider_test.cpp
-          unit/autoscaler/core/metric_condition_test.cpp
+          unit/autoscaler/core/metric_health_test.cpp
           unit/autoscaler/core/multi_scaler_test.cpp unit/autoscaler/core/pods_test.cpp
           unit/autoscaler/core/refusal_notes_test.cpp unit/autoscaler/core/rejections_test.cpp
           unit/autoscaler/core/revision_gaps_test.cpp unit/autoscaler/core/revision_scaler_test.cpp
-          unit/autoscaler/core/revision_world.cpp unit/autoscaler/core/scale_to_zero_test.cpp
-          unit/autoscaler/core/scrape_mode_test.cpp unit/autoscaler/core/scrape_test.cpp
+          unit/autoscaler/core/revision_world.cpp unit/autoscaler/core/saved_state_test.cpp
+          unit/autoscaler/core/scale_to_zero_test.cpp
+          unit/autoscaler/core/scrape_test.cpp
           unit/autoscaler/core/serverless_service_test.cpp
           unit/autoscaler/core/stat_forwarding_test.cpp unit/autoscaler/core/stat_intake_test.cpp
           unit/autoscaler/core/tick_wheel_test.cpp unit/autoscaler/core/window_average_test.cpp

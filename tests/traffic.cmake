@@ -5,7 +5,7 @@ sluice_test(common_core_test
 sluice_test(activator_core_test
   SOURCES unit/activator/core/balancer_test.cpp unit/activator/core/destinations_mesh_test.cpp
           unit/activator/core/destinations_test.cpp
-          unit/activator/core/endpoints_test.cpp unit/activator/core/pod_line_test.cpp unit/activator/core/pod_subset_test.cpp
+          unit/activator/core/pod_line_test.cpp unit/activator/core/pod_subset_test.cpp
           unit/activator/core/queue_budget_test.cpp unit/activator/core/queue_pace_test.cpp
           unit/activator/core/request_reporter_test.cpp unit/activator/core/revision_name_test.cpp
           unit/activator/core/revision_table_test.cpp unit/activator/core/throttler_queue_test.cpp

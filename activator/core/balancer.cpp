@@ -28,15 +28,6 @@ std::optional<BalancingPolicy> parse_policy(std::string_view name) {
   return std::nullopt;
 }
 
-std::string_view name_of(BalancingPolicy policy) {
-  for (const auto& [name, known] : kNames) {
-    if (known == policy) {
-      return name;
-    }
-  }
-  return "";
-}
-
 BalancingPolicy default_policy(std::int32_t container_concurrency) {
   return container_concurrency >= 1 && container_concurrency <= 3
              ? BalancingPolicy::first_available

@@ -21,9 +21,6 @@ enum class BalancingPolicy {
 /// `round-robin`, `random-choice-2` or `least-in-flight`. Nothing for any other name.
 [[nodiscard]] std::optional<BalancingPolicy> parse_policy(std::string_view name);
 
-/// The name of `policy`, as parse_policy reads it.
-[[nodiscard]] std::string_view name_of(BalancingPolicy policy);
-
 /// The policy of a revision that names none (activator.md 14.2). With a limit of one to three,
 /// filling pods in order leaves whole pods free for what comes; otherwise load is spread.
 [[nodiscard]] BalancingPolicy default_policy(std::int32_t container_concurrency);

@@ -205,11 +205,6 @@ void Destinations::probed(std::uint64_t number, ProbeResult result, TimePoint no
   settle(now, changes);
 }
 
-bool Destinations::uses(std::string_view dest) const {
-  const auto found = pods_.find(dest);
-  return found != pods_.end() && found->second.usable;
-}
-
 bool Destinations::wants_probe(const Pod& pod) const {
   if (spec_.mode == MeshMode::enabled) {
     return false;

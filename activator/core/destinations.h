@@ -158,11 +158,6 @@ class Destinations {
 
   [[nodiscard]] std::size_t ready() const { return ready_; }
 
-  [[nodiscard]] bool uses(std::string_view dest) const;
-
-  /// Whether requests go to the cluster IP.
-  [[nodiscard]] bool uses_cluster_ip() const { return cluster_healthy_; }
-
  private:
   // What the latest result of a pod says on whether a mesh stands before the pods.
   enum class Voice : std::uint8_t { none, pods, mesh };

@@ -120,8 +120,6 @@ class PodRoster {
     return ids_[pod.slot];
   }
 
-  [[nodiscard]] const PodId& id_at(std::uint32_t slot) const { return ids_[slot]; }
-
   /// Calls `visit(id)` for each listed pod, in no order that means anything. It must not change the
   /// roster.
   template <class Visit>

@@ -41,19 +41,19 @@ void Attention::follow_activator(TimePoint now, bool connected) {
   }
 }
 
-proto::HandedAttention Attention::handed() const {
+SavedAttention Attention::saved() const {
   return {evaluated_, step_, usual_, absent_since_, resumed_, known_, had_data_, settled_};
 }
 
-void Attention::take_over(const proto::HandedAttention& handed) {
-  evaluated_ = handed.evaluated;
-  step_ = handed.step;
-  usual_ = handed.usual;
-  absent_since_ = handed.absent_since;
-  resumed_ = handed.resumed;
-  known_ = handed.known;
-  had_data_ = handed.had_data;
-  settled_ = handed.settled;
+void Attention::restore(const SavedAttention& saved) {
+  evaluated_ = saved.evaluated;
+  step_ = saved.step;
+  usual_ = saved.usual;
+  absent_since_ = saved.absent_since;
+  resumed_ = saved.resumed;
+  known_ = saved.known;
+  had_data_ = saved.had_data;
+  settled_ = saved.settled;
 }
 
 void Attention::conclude(bool valid, Duration stable_window) {

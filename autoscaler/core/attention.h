@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/messages/hand_over.h"
+#include "autoscaler/core/saved_state.h"
 #include "common/time/time_point.h"
 
 #include <optional>
@@ -42,12 +42,12 @@ class Attention {
   /// Somebody was there to report waiting requests, at the last evaluation.
   [[nodiscard]] bool activator_connected() const { return !absent_since_; }
 
-  /// What was observed, for another replica.
-  [[nodiscard]] proto::HandedAttention handed() const;
+  /// What was observed.
+  [[nodiscard]] SavedAttention saved() const;
 
   /// What another observed counts as if it had been observed here; the time between its last
   /// evaluation and the next one here is judged like any other.
-  void take_over(const proto::HandedAttention& handed);
+  void restore(const SavedAttention& saved);
 
  private:
   void follow_activator(TimePoint now, bool connected);

@@ -13,16 +13,9 @@ namespace {
 constexpr std::string_view kPrefix = "autoscaler-bucket";
 constexpr std::size_t kPodNameMax = 253;  // of a DNS subdomain
 constexpr std::size_t kAddressMax = 45;   // of the longest notation of an IPv6 address
-constexpr std::int64_t kPortMax = 65535;
 
 std::string two_digits(std::int32_t number) {
   return (number < 10 ? "0" : "") + std::to_string(number);
-}
-
-// Absent or empty: whoever sets a variable to nothing has not set it.
-std::string found(const StringMap& environment, std::string_view key) {
-  const auto at = environment.find(key);
-  return at == environment.end() ? "" : at->second;
 }
 
 bool is_address(std::string_view text) {
@@ -106,19 +99,6 @@ Result<Holder, Problem> parse_identity(std::string_view identity) {
                  "a holder is written <pod name>_<pod ip>"};
 }
 
-Result<Holder, Problem> read_self(const StringMap& environment) {
-  Holder self{found(environment, "POD_NAME"), found(environment, "POD_IP")};
-  if (self.pod.empty()) return Problem{"POD_NAME is not set", "set it to the name of this pod"};
-  if (self.address.empty()) return Problem{"POD_IP is not set", "set it to the IP of this pod"};
-  // Read back as others will: what they would ignore must not get into a lease.
-  if (auto read = parse_identity(identity(self)); !read || *read != self) {
-    return Problem{
-        "POD_NAME \"" + self.pod + "\" and POD_IP \"" + self.address + "\" make no holder identity",
-        "set them to the name and the IP of this pod"};
-  }
-  return self;
-}
-
 std::vector<std::string> holder_addresses(std::string_view bucket, const Holder& holder,
                                           const SystemDomain& system) {
   const bool six = holder.address.find(':') != std::string::npos;
@@ -149,43 +129,6 @@ Result<LeaderElection, Problem> parse_leader_election(const StringMap& data) {
   if (auto problem = take_buckets(data, config.buckets)) return std::move(*problem);
   if (auto problem = out_of_order(config)) return std::move(*problem);
   return config;
-}
-
-std::optional<StatefulReplica> read_stateful(const StringMap& environment, std::int32_t buckets) {
-  const std::string name = found(environment, "STATEFUL_CONTROLLER_ORDINAL");
-  const auto dash = name.rfind('-');
-  if (dash == std::string::npos || dash == 0) return std::nullopt;
-  const std::string digits = name.substr(dash + 1);
-  const auto ordinal = read_go_int(digits, 32);
-  if (!ordinal || digits.front() == '+' || *ordinal >= buckets) return std::nullopt;
-
-  StatefulReplica self;
-  self.set = name.substr(0, dash);
-  self.ordinal = static_cast<std::int32_t>(*ordinal);
-  self.service = found(environment, "STATEFUL_SERVICE_NAME");
-  if (self.service.empty()) return std::nullopt;
-  if (const std::string text = found(environment, "STATEFUL_SERVICE_PORT"); !text.empty()) {
-    const auto port = read_go_int(text, 32);
-    if (!port || *port < 1 || *port > kPortMax) return std::nullopt;
-    self.port = static_cast<std::int32_t>(*port);
-  }
-  if (std::string text = found(environment, "STATEFUL_SERVICE_PROTOCOL"); !text.empty()) {
-    self.protocol = std::move(text);
-  }
-  return self;
-}
-
-std::vector<std::string> stateful_bucket_names(const StatefulReplica& self, std::int32_t count,
-                                               const SystemDomain& system) {
-  CHECK(count >= 1 && count <= kBucketsMax);
-  std::vector<std::string> names;
-  names.reserve(static_cast<std::size_t>(count));
-  for (std::int32_t i = 0; i < count; ++i) {
-    names.push_back(self.protocol + "://" + self.set + "-" + std::to_string(i) + "." +
-                    self.service + "." + system.space + ".svc." + system.domain + ":" +
-                    std::to_string(self.port));
-  }
-  return names;
 }
 
 }  // namespace sluice::autoscaler

@@ -40,9 +40,6 @@ struct Holder {
 /// Reads what somebody wrote into a lease. Whoever gets a problem warns and ignores the change.
 [[nodiscard]] Result<Holder, Problem> parse_identity(std::string_view identity);
 
-/// This replica, from POD_NAME and POD_IP, both of which are required.
-[[nodiscard]] Result<Holder, Problem> read_self(const StringMap& environment);
-
 /// Where the holder of `bucket` takes stats, in the order they are tried: the replica itself, then
 /// the bucket's service for clusters that do not let pods reach each other by IP.
 [[nodiscard]] std::vector<std::string> holder_addresses(std::string_view bucket,
@@ -66,27 +63,5 @@ struct LeaderElection {
 /// Reads `data` over the defaults. Durations have an older camelCase name too; it is read first, so
 /// that the dashed one wins where both are given. Unknown keys are ignored.
 [[nodiscard]] Result<LeaderElection, Problem> parse_leader_election(const StringMap& data);
-
-/// A replica of a StatefulSet, which holds the bucket of its own number for ever, without leases.
-struct StatefulReplica {
-  std::string set;
-  std::int32_t ordinal = 0;
-  std::string service;
-  std::int32_t port = 80;
-  std::string protocol = "http";
-
-  friend bool operator==(const StatefulReplica&, const StatefulReplica&) = default;
-};
-
-/// Reads the STATEFUL_* variables. Absent, for whatever reason, means the lease mode: most replicas
-/// are in no StatefulSet, and one beyond the last bucket has none to hold.
-[[nodiscard]] std::optional<StatefulReplica> read_stateful(const StringMap& environment,
-                                                           std::int32_t buckets);
-
-/// Names of all `count` buckets in the StatefulSet mode. They are the addresses of their holders,
-/// and of use for forwarding only when the protocol is ws.
-[[nodiscard]] std::vector<std::string> stateful_bucket_names(const StatefulReplica& self,
-                                                             std::int32_t count,
-                                                             const SystemDomain& system);
 
 }  // namespace sluice::autoscaler

@@ -81,18 +81,18 @@ Collector::Averages Collector::averages(ScalingMetric metric, TimePoint now) con
   return {.stable = pair.stable.average(now), .panic = pair.panic.average(now), .empty = false};
 }
 
-proto::HandedCollector Collector::handed() const {
-  return {concurrency_.stable.handed(), concurrency_.panic.handed(), rps_.stable.handed(),
-          rps_.panic.handed(), newest_};
+SavedCollector Collector::saved() const {
+  return {concurrency_.stable.saved(), concurrency_.panic.saved(), rps_.stable.saved(),
+          rps_.panic.saved(), newest_};
 }
 
-void Collector::take_over(const proto::HandedCollector& handed, TimePoint now) {
-  concurrency_.stable.take_over(handed.concurrency_stable, now);
-  concurrency_.panic.take_over(handed.concurrency_panic, now);
-  rps_.stable.take_over(handed.rps_stable, now);
-  rps_.panic.take_over(handed.rps_panic, now);
+void Collector::restore(const SavedCollector& saved, TimePoint now) {
+  concurrency_.stable.restore(saved.concurrency_stable, now);
+  concurrency_.panic.restore(saved.concurrency_panic, now);
+  rps_.stable.restore(saved.rps_stable, now);
+  rps_.panic.restore(saved.rps_panic, now);
   // An absent time compares as the earliest.
-  newest_ = std::max(newest_, handed.newest);
+  newest_ = std::max(newest_, saved.newest);
 }
 
 bool Collector::silent(const DeciderSpec& spec, TimePoint now) const {

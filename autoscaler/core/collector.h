@@ -1,8 +1,8 @@
 #pragma once
 
+#include "autoscaler/core/saved_state.h"
 #include "autoscaler/core/scaling_spec.h"
 #include "autoscaler/core/window_average.h"
-#include "common/messages/hand_over.h"
 #include "common/time/time_point.h"
 
 #include <cstdint>
@@ -64,11 +64,11 @@ class Collector {
   /// is old (autoscaler.md 16.2).
   [[nodiscard]] bool silent(const DeciderSpec& spec, TimePoint now) const;
 
-  /// All four windows, for another replica.
-  [[nodiscard]] proto::HandedCollector handed() const;
+  /// All four windows.
+  [[nodiscard]] SavedCollector saved() const;
 
   /// Goes on where the other left off, and keeps what was recorded here since.
-  void take_over(const proto::HandedCollector& handed, TimePoint now);
+  void restore(const SavedCollector& saved, TimePoint now);
 
  private:
   struct Pair {

@@ -54,18 +54,18 @@ void Decider::shift(Duration by, TimePoint now) {
   if (delay_) delay_->carry_to(now);
 }
 
-proto::HandedDecider Decider::handed() const {
-  proto::HandedDecider handed{panic_since_, panic_entered_, peak_pods_};
-  if (delay_) handed.delay = delay_->handed();
-  return handed;
+SavedDecider Decider::saved() const {
+  SavedDecider saved{panic_since_, panic_entered_, peak_pods_};
+  if (delay_) saved.delay = delay_->saved();
+  return saved;
 }
 
-void Decider::take_over(const proto::HandedDecider& handed) {
-  panic_since_ = handed.panic_since;
-  panic_entered_ = handed.panic_entered;
-  peak_pods_ = handed.peak_pods;
+void Decider::restore(const SavedDecider& saved) {
+  panic_since_ = saved.panic_since;
+  panic_entered_ = saved.panic_entered;
+  peak_pods_ = saved.peak_pods;
   delay_.reset();
-  if (handed.delay) delay_.emplace(*handed.delay);
+  if (saved.delay) delay_.emplace(*saved.delay);
 }
 
 void Decider::follow_panic(bool breach, TimePoint now) {

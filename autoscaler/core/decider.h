@@ -1,9 +1,9 @@
 #pragma once
 
 #include "autoscaler/core/decision_record.h"
+#include "autoscaler/core/saved_state.h"
 #include "autoscaler/core/scaling_spec.h"
 #include "autoscaler/core/window_max.h"
-#include "common/messages/hand_over.h"
 #include "common/time/time_point.h"
 
 #include <cstdint>
@@ -61,11 +61,11 @@ class Decider {
   /// The instant after which panic may end, unless the threshold is passed again.
   [[nodiscard]] std::optional<TimePoint> panic_until() const;
 
-  /// Panic and delay, for another replica.
-  [[nodiscard]] proto::HandedDecider handed() const;
+  /// Panic and delay.
+  [[nodiscard]] SavedDecider saved() const;
 
   /// Goes on where the other left off.
-  void take_over(const proto::HandedDecider& handed);
+  void restore(const SavedDecider& saved);
 
  private:
   void follow_panic(bool breach, TimePoint now);
@@ -97,8 +97,8 @@ class DeciderStatus {
   /// Overrides the number, for a person's command.
   void set_desired(std::int32_t desired) { desired_ = desired; }
 
-  /// The last answer of another replica's decider.
-  void take_over(std::int32_t desired, std::int32_t excess_burst_capacity) {
+  /// The last answer of another decider.
+  void restore(std::int32_t desired, std::int32_t excess_burst_capacity) {
     desired_ = desired;
     excess_burst_capacity_ = excess_burst_capacity;
   }

@@ -224,10 +224,4 @@ std::string why(const DecisionRecord& record) {
   return limit.empty() ? text : text + "; " + limit;
 }
 
-bool differs(const DecisionRecord& before, const DecisionRecord& after) {
-  return before.desired != after.desired || before.bounded != after.bounded ||
-         before.granted != after.granted || before.mode != after.mode ||
-         before.route_mode != after.route_mode;
-}
-
 }  // namespace sluice::autoscaler

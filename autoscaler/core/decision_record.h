@@ -106,7 +106,4 @@ void limit_by_capacity(DecisionRecord& record, std::int32_t granted, std::string
 /// 2" or "ceil(21.0 / 7.0) = 3; 4 held by scale-down-delay".
 [[nodiscard]] std::string why(const DecisionRecord& record);
 
-/// True when a person following the service would want to be told: number, mode or rule differ.
-[[nodiscard]] bool differs(const DecisionRecord& before, const DecisionRecord& after);
-
 }  // namespace sluice::autoscaler

@@ -297,11 +297,6 @@ bool LeaseElection::released() const {
          });
 }
 
-bool LeaseElection::holds(std::string_view bucket, TimePoint now) const {
-  const Slot* const slot = find(bucket);
-  return slot != nullptr && in_time(*slot, now);
-}
-
 std::vector<std::string> LeaseElection::owned(TimePoint now) const {
   std::vector<std::string> names;
   for (const Slot& slot : slots_) {

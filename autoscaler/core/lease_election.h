@@ -83,9 +83,6 @@ class LeaseElection {
   /// After release(): nothing in our name is left, and nothing on its way.
   [[nodiscard]] bool released() const;
 
-  /// Ours until somebody is heard of, or `now` is too late.
-  [[nodiscard]] bool holds(std::string_view bucket, TimePoint now) const;
-
   /// Sorted.
   [[nodiscard]] std::vector<std::string> owned(TimePoint now) const;
 

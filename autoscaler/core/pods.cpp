@@ -11,20 +11,6 @@ bool serves(const Pod& pod) {
 
 }  // namespace
 
-PodCounts count_pods(std::span<const Pod> pods) {
-  PodCounts counts;
-  for (const Pod& pod : pods) {
-    if (pod.phase == PodPhase::other) continue;
-    ++(serves(pod) ? counts.ready : counts.not_ready);
-    if (pod.phase == PodPhase::pending) {
-      ++counts.pending;
-    } else if (pod.terminating) {
-      ++counts.terminating;
-    }
-  }
-  return counts;
-}
-
 ScrapeCandidates scrape_candidates(std::span<const Pod> pods, Duration stable_window,
                                    TimePoint now) {
   ScrapeCandidates candidates;

@@ -25,19 +25,6 @@ struct Pod {
   std::optional<TimePoint> started_at;  ///< absent: not known, as good as just now
 };
 
-/// Pods by what they are good for (autoscaler.md 8.1, step 5). Pending and terminating ones are
-/// counted in `not_ready` too.
-struct PodCounts {
-  std::int32_t ready = 0;
-  std::int32_t not_ready = 0;
-  std::int32_t pending = 0;
-  std::int32_t terminating = 0;
-
-  friend bool operator==(const PodCounts&, const PodCounts&) = default;
-};
-
-[[nodiscard]] PodCounts count_pods(std::span<const Pod> pods);
-
 /// Addresses of the pods worth asking for a stat (autoscaler.md 1.4). Old ones, which have run for
 /// a stable window, are preferred: a young one still warms up and tells too little.
 struct ScrapeCandidates {

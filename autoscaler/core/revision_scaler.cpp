@@ -10,30 +10,6 @@ namespace {
 // as for silent pods, and longer than a start usually takes.
 constexpr Duration kActivatorSilence = std::chrono::seconds{10};
 
-proto::HandedActivity on_the_wire(Activity activity) {
-  switch (activity) {
-    case Activity::inactive:
-      return proto::HandedActivity::inactive;
-    case Activity::activating:
-      return proto::HandedActivity::activating;
-    case Activity::active:
-      return proto::HandedActivity::active;
-  }
-  return proto::HandedActivity::activating;
-}
-
-Activity activity_of(proto::HandedActivity handed) {
-  switch (handed) {
-    case proto::HandedActivity::inactive:
-      return Activity::inactive;
-    case proto::HandedActivity::activating:
-      return Activity::activating;
-    case proto::HandedActivity::active:
-      return Activity::active;
-  }
-  return Activity::activating;
-}
-
 }  // namespace
 
 RevisionScaler::RevisionScaler(RevisionScalerSpec spec, std::int32_t ready_at_start, TimePoint now)
@@ -295,36 +271,36 @@ void RevisionScaler::update(const ScalingSpec& scaling, TimePoint now) {
   decider_.update(spec_.decider);
 }
 
-proto::HandedScaler RevisionScaler::handed() const {
-  return {.collector = collector_.handed(),
-          .decider = decider_.handed(),
+SavedScaler RevisionScaler::saved() const {
+  return {.collector = collector_.saved(),
+          .decider = decider_.saved(),
           .desired = status_.desired(),
           .excess_burst_capacity = status_.excess_burst_capacity(),
-          .activity = on_the_wire(activity_),
+          .activity = activity_,
           .activity_since = activity_since_,
           .serves = route_mode_ == RouteMode::serve,
           .initialized = initialized_,
           .told_to_sleep = told_to_sleep_,
           .woken_by_hand = woken_by_hand_,
-          .attention = attention_.handed()};
+          .attention = attention_.saved()};
 }
 
-bool RevisionScaler::take_over(const proto::HandedScaler& handed, TimePoint now) {
+bool RevisionScaler::restore(const SavedScaler& saved, TimePoint now) {
   if (attention_.settled()) return false;
-  collector_.take_over(handed.collector, now);
+  collector_.restore(saved.collector, now);
   // A rise shows a breach or a wake-up that the other did not see; its panic holds what started.
   const bool risen = replicas_ > replicas_at_start_;
   if (!risen) {
-    decider_.take_over(handed.decider);
-    status_.take_over(handed.desired, handed.excess_burst_capacity);
-    activity_ = activity_of(handed.activity);
-    activity_since_ = handed.activity_since;
+    decider_.restore(saved.decider);
+    status_.restore(saved.desired, saved.excess_burst_capacity);
+    activity_ = saved.activity;
+    activity_since_ = saved.activity_since;
   }
-  route_mode_ = handed.serves ? RouteMode::serve : RouteMode::proxy;
-  initialized_ = initialized_ || handed.initialized;
-  told_to_sleep_ = handed.told_to_sleep && !risen;
-  woken_by_hand_ = handed.woken_by_hand;
-  attention_.take_over(handed.attention);
+  route_mode_ = saved.serves ? RouteMode::serve : RouteMode::proxy;
+  initialized_ = initialized_ || saved.initialized;
+  told_to_sleep_ = saved.told_to_sleep && !risen;
+  woken_by_hand_ = saved.woken_by_hand;
+  attention_.restore(saved.attention);
   told_activity_ = activity_;
   last_.bounded = replicas_;
   last_.mode = decider_.mode();

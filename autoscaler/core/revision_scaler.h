@@ -4,9 +4,9 @@
 #include "autoscaler/core/collector.h"
 #include "autoscaler/core/decider.h"
 #include "autoscaler/core/decision_record.h"
+#include "autoscaler/core/saved_state.h"
 #include "autoscaler/core/scale_to_zero.h"
 #include "autoscaler/core/scaling_spec.h"
-#include "common/messages/hand_over.h"
 #include "common/time/time_point.h"
 
 #include <cstdint>
@@ -14,6 +14,23 @@
 #include <string>
 
 namespace sluice::autoscaler {
+
+/// A scaler, all but what its spec and the platform say.
+struct SavedScaler {
+  SavedCollector collector{};
+  SavedDecider decider{};
+  std::int32_t desired = -1;
+  std::int32_t excess_burst_capacity = 0;
+  Activity activity = Activity::activating;
+  TimePoint activity_since{};
+  bool serves = false;  ///< the route mode
+  bool initialized = false;
+  bool told_to_sleep = false;
+  bool woken_by_hand = false;
+  SavedAttention attention{};
+
+  friend bool operator==(const SavedScaler&, const SavedScaler&) = default;
+};
 
 /// What a RevisionScaler is made with.
 struct RevisionScalerSpec {
@@ -84,13 +101,13 @@ class RevisionScaler {
   /// wake() (`sluice sleep`).
   void sleep(TimePoint now);
 
-  /// All that the next owner of the revision cannot read from the spec and the platform.
-  [[nodiscard]] proto::HandedScaler handed() const;
+  /// All that cannot be read from the spec and the platform.
+  [[nodiscard]] SavedScaler saved() const;
 
-  /// Goes on where the previous owner left off; evaluate() should follow. What was recorded here
+  /// Goes on where the one that saved it left off; evaluate() should follow. What was recorded here
   /// since stays, replicas are those of the platform, and a rise that was decided here meanwhile is
   /// not taken back. False: there was a stable window of evaluations here, which knows more.
-  bool take_over(const proto::HandedScaler& handed, TimePoint now);
+  bool restore(const SavedScaler& saved, TimePoint now);
 
   [[nodiscard]] const ScalingSpec& spec() const { return spec_; }
 

@@ -22,10 +22,6 @@ std::string_view describe(ScrapeError error) {
       return "answer is no stat";
     case ScrapeError::implausible:
       return "stat has impossible numbers";
-    case ScrapeError::list_failed:
-      return "failed to list endpoints";
-    case ScrapeError::did_not_receive_stat:
-      return "did not receive stat from a pod not yet scraped";
     case ScrapeError::pods_exhausted:
       return "pods exhausted";
     case ScrapeError::direct_not_available:
@@ -86,65 +82,6 @@ ScrapeResult DirectScrape::result() const {
   }
   const bool mesh = answers_.empty() && only_mesh_;
   return mesh ? ScrapeError::direct_not_available : ScrapeError::pods_exhausted;
-}
-
-ServiceScrape::ServiceScrape(std::int32_t ready, Duration stable_window)
-    : ready_(ready),
-      old_after_seconds_(to_seconds(stable_window)),
-      workers_(static_cast<std::size_t>(sample_size(ready))) {}
-
-bool ServiceScrape::next(std::size_t worker) const {
-  return worker < workers_.size() && !workers_[worker].ended;
-}
-
-void ServiceScrape::succeeded(std::size_t worker, const ScrapeAnswer& answer) {
-  CHECK(next(worker));
-  if (answer.pod.name.size() > kPodNameBytesMax) {
-    failed(worker, ScrapeError::undecodable);
-    return;
-  }
-  if (!seen_.insert(answer.pod).second) {
-    failed(worker, ScrapeError::did_not_receive_stat);
-    return;
-  }
-  // Written so that an uptime that is no number is young: such a pod is never preferred.
-  if (answer.uptime_seconds >= old_after_seconds_) {
-    old_.push_back(answer.stat);
-    workers_[worker].ended = true;
-  } else if (young_.size() < workers_.size()) {
-    young_.push_back(answer.stat);
-  } else {
-    workers_[worker].ended = true;
-  }
-}
-
-void ServiceScrape::failed(std::size_t worker, ScrapeError error) {
-  CHECK(next(worker));
-  Worker& tried = workers_[worker];
-  if (++tried.failed_tries < kFailedTriesMax) return;
-  tried.ended = true;
-  tried.gave_up = error;
-}
-
-bool ServiceScrape::finished() const {
-  return std::all_of(workers_.begin(), workers_.end(), [](const Worker& w) { return w.ended; });
-}
-
-ScrapeResult ServiceScrape::result() const {
-  CHECK(finished());
-  if (workers_.empty()) return std::optional<Stat>{};
-  const bool enough = old_.size() + young_.size() >= workers_.size();
-  for (const Worker& worker : workers_) {
-    // Another worker may have met the pods that this one looked for in vain.
-    const bool excused = worker.gave_up == ScrapeError::did_not_receive_stat && enough;
-    if (worker.gave_up && !excused) return *worker.gave_up;
-  }
-  // Without an error each worker met an old pod or a full store of young ones.
-  CHECK(enough);
-  std::vector<Stat> answers = old_;
-  const auto fill = static_cast<std::ptrdiff_t>(workers_.size() - old_.size());
-  answers.insert(answers.end(), young_.begin(), young_.begin() + fill);
-  return std::optional{scrape_average(answers, ready_)};
 }
 
 }  // namespace sluice::autoscaler

@@ -2,7 +2,6 @@
 
 #include "autoscaler/core/collector.h"
 #include "autoscaler/core/pods.h"
-#include "common/base/ids.h"
 #include "common/base/result.h"
 #include "common/time/time_point.h"
 
@@ -10,7 +9,6 @@
 #include <cstdint>
 #include <optional>
 #include <random>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,11 +25,9 @@ enum class ScrapeError {
   mesh_status,         ///< 502 or 503, as a service mesh answers for a pod it does not let us reach
   bad_status,          ///< any other status that is not 2xx
   wrong_content_type,  ///< not kStatContentType
-  undecodable,         ///< the bytes are no stat, or its pod name is too long
+  undecodable,         ///< the bytes are no stat
   implausible,         ///< a stat with numbers nobody believes; the caller's check, not ours
-  // Of a round; the second also of a try.
-  list_failed,           ///< the pods could not be listed; nobody was asked
-  did_not_receive_stat,  ///< only pods answered that had answered before
+  // Of a round.
   pods_exhausted,        ///< fewer pods answered than the sample needs
   direct_not_available,  ///< every pod's address answered as a mesh does
 };
@@ -47,12 +43,6 @@ inline constexpr std::string_view kStatContentType = "application/protobuf";
 
 /// Most bytes read of an answer: six numbers, a pod name of 256 bytes, and their tags.
 inline constexpr std::size_t kAnswerBytesMax = 6 * 10 + 256 + 20;
-
-/// Longest pod name that is believed.
-inline constexpr std::size_t kPodNameBytesMax = 256;
-
-/// Failed tries after which a worker of the service mode gives up.
-inline constexpr int kFailedTriesMax = 10;
 
 /// An HTTP answer to a scrape, borrowed for one call.
 struct ScrapeResponse {
@@ -94,52 +84,6 @@ class DirectScrape {
   std::size_t asking_ = 0;  // asked and not yet answered
   std::vector<Stat> answers_;
   bool only_mesh_ = true;  // no failure but those of a mesh
-};
-
-/// An answer that came through a service: it says itself which pod it is from.
-struct ScrapeAnswer {
-  PodId pod;
-  Stat stat;
-  double uptime_seconds = 0;  ///< as the pod sent it, so perhaps no time at all
-};
-
-/// A round that asks a service, behind which any pod may answer.
-///
-/// Each of sample-many workers asks again and again, until an old pod answers it, until young ones
-/// have filled their store, or until it has failed too often.
-class ServiceScrape {
- public:
-  /// `ready` pods stand behind the service; an answer from a pod up for `stable_window` is old.
-  ServiceScrape(std::int32_t ready, Duration stable_window);
-
-  /// Workers are numbered from 0.
-  [[nodiscard]] std::size_t workers() const { return workers_.size(); }
-
-  /// Whether `worker` asks, or asks once more.
-  [[nodiscard]] bool next(std::size_t worker) const;
-
-  /// What one try did. The caller has made sure that the numbers of the stat are sane.
-  void succeeded(std::size_t worker, const ScrapeAnswer& answer);
-  void failed(std::size_t worker, ScrapeError error);
-
-  [[nodiscard]] bool finished() const;
-
-  /// Once finished.
-  [[nodiscard]] ScrapeResult result() const;
-
- private:
-  struct Worker {
-    bool ended = false;
-    int failed_tries = 0;
-    std::optional<ScrapeError> gave_up;
-  };
-
-  std::int32_t ready_;
-  double old_after_seconds_;
-  std::vector<Worker> workers_;
-  std::set<PodId> seen_;  // at most one name for each stat kept, and one for each worker's last
-  std::vector<Stat> old_;
-  std::vector<Stat> young_;
 };
 
 }  // namespace sluice::autoscaler

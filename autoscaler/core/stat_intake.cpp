@@ -10,20 +10,6 @@ constexpr Duration kStreamSkewMax = std::chrono::seconds{2};
 
 }  // namespace
 
-std::string_view name(StatFlaw flaw) {
-  switch (flaw) {
-    case StatFlaw::not_finite:
-      return "not_finite";
-    case StatFlaw::negative:
-      return "negative";
-    case StatFlaw::too_large:
-      return "too_large";
-    case StatFlaw::proxied_above:
-      return "proxied_above";
-  }
-  return "";
-}
-
 std::optional<StatFlaw> flaw_of(const Stat& stat) {
   const auto figures = {stat.average_concurrency, stat.average_proxied_concurrency,
                         stat.request_count, stat.proxied_request_count};

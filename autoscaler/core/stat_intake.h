@@ -20,8 +20,6 @@ enum class StatFlaw {
   proxied_above,  ///< more came through activators than came at all
 };
 
-[[nodiscard]] std::string_view name(StatFlaw flaw);
-
 /// What is wrong with a stat that a pod or an activator sent; absent when it may be recorded. One
 /// such figure would govern a revision for a whole window, or spoil its sums for ever.
 [[nodiscard]] std::optional<StatFlaw> flaw_of(const Stat& stat);

@@ -155,30 +155,30 @@ void WindowAverage::release_if_empty(TimePoint now) {
   if (!ring_.empty() && empty(now)) forget();
 }
 
-proto::HandedWindow WindowAverage::handed() const {
-  proto::HandedWindow handed{window_, first_, last_, total_};
-  if (ring_.empty()) return handed;
+SavedWindow WindowAverage::saved() const {
+  SavedWindow saved{window_, first_, last_, total_};
+  if (ring_.empty()) return saved;
   Bucket age = size_ - 1;
   while (age > 0 && ring_[slot_at(-age)] == 0) --age;
-  handed.values.reserve(static_cast<std::size_t>(age) + 1);
-  for (; age >= 0; --age) handed.values.push_back(ring_[slot_at(-age)]);
-  return handed;
+  saved.values.reserve(static_cast<std::size_t>(age) + 1);
+  for (; age >= 0; --age) saved.values.push_back(ring_[slot_at(-age)]);
+  return saved;
 }
 
-void WindowAverage::take_over(const proto::HandedWindow& handed, TimePoint now) {
+void WindowAverage::restore(const SavedWindow& saved, TimePoint now) {
   const WindowAverage own = *this;
-  window_ = handed.window;
+  window_ = saved.window;
   size_ = buckets_in(window_, granularity_);
   smoothing_ = smoothing_for(size_);
-  first_ = handed.first;
-  last_ = handed.last;
-  total_ = handed.total;
+  first_ = saved.first;
+  last_ = saved.last;
+  total_ = saved.total;
   last_slot_ = 0;
   ring_ = {};
-  if (!handed.values.empty()) {
-    CHECK(static_cast<Bucket>(handed.values.size()) <= size_);
+  if (!saved.values.empty()) {
+    CHECK(static_cast<Bucket>(saved.values.size()) <= size_);
     ring_.assign(static_cast<std::size_t>(size_), 0.0);
-    std::copy_backward(handed.values.begin(), handed.values.end(), ring_.end());
+    std::copy_backward(saved.values.begin(), saved.values.end(), ring_.end());
     last_slot_ = ring_.size() - 1;
   }
   resize(own.window_, now);

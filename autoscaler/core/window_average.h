@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/messages/hand_over.h"
+#include "autoscaler/core/saved_state.h"
 #include "common/time/time_point.h"
 
 #include <cstddef>
@@ -52,12 +52,12 @@ class WindowAverage {
 
   [[nodiscard]] Duration window() const { return window_; }
 
-  /// All it holds, for another replica's window of the same granularity.
-  [[nodiscard]] proto::HandedWindow handed() const;
+  /// All it holds, for a window of the same granularity.
+  [[nodiscard]] SavedWindow saved() const;
 
   /// Goes on where the other left off. What was recorded here in later buckets stays, and so does
   /// the length: the history is brought to it as by resize().
-  void take_over(const proto::HandedWindow& handed, TimePoint now);
+  void restore(const SavedWindow& saved, TimePoint now);
 
  private:
   [[nodiscard]] Duration span(Bucket buckets) const { return buckets * granularity_; }

@@ -12,19 +12,19 @@ WindowMax::WindowMax(Duration window, Duration granularity)
   CHECK(window > Duration{0});
 }
 
-WindowMax::WindowMax(const proto::HandedDelay& handed, Duration granularity)
-    : granularity_(granularity), slots_(handed.slots) {
+WindowMax::WindowMax(const SavedDelay& saved, Duration granularity)
+    : granularity_(granularity), slots_(saved.slots) {
   CHECK(granularity >= std::chrono::seconds{1});
   CHECK(slots_ > 0);
-  for (const proto::HandedDelay::Entry& entry : handed.entries) {
+  for (const SavedDelay::Entry& entry : saved.entries) {
     entries_.push_back({entry.slot, entry.value});
   }
 }
 
-proto::HandedDelay WindowMax::handed() const {
-  proto::HandedDelay handed{slots_};
-  for (const Entry& entry : entries_) handed.entries.push_back({entry.slot, entry.value});
-  return handed;
+SavedDelay WindowMax::saved() const {
+  SavedDelay saved{slots_};
+  for (const Entry& entry : entries_) saved.entries.push_back({entry.slot, entry.value});
+  return saved;
 }
 
 void WindowMax::record(TimePoint at, std::int32_t value) {

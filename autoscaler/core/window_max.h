@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/messages/hand_over.h"
+#include "autoscaler/core/saved_state.h"
 #include "common/time/time_point.h"
 
 #include <cstdint>
@@ -15,9 +15,8 @@ class WindowMax {
   /// `granularity` is a whole number of seconds, at least one.
   explicit WindowMax(Duration window, Duration granularity = std::chrono::seconds{2});
 
-  /// One that goes on where another replica's left off.
-  explicit WindowMax(const proto::HandedDelay& handed,
-                     Duration granularity = std::chrono::seconds{2});
+  /// One that goes on where another left off.
+  explicit WindowMax(const SavedDelay& saved, Duration granularity = std::chrono::seconds{2});
 
   void record(TimePoint at, std::int32_t value);
 
@@ -28,8 +27,8 @@ class WindowMax {
   /// The maximum of what has not expired; 0 before the first value.
   [[nodiscard]] std::int32_t current() const;
 
-  /// All it holds, for another replica.
-  [[nodiscard]] proto::HandedDelay handed() const;
+  /// All it holds.
+  [[nodiscard]] SavedDelay saved() const;
 
  private:
   struct Entry {

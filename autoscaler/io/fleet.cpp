@@ -41,28 +41,6 @@ void Fleet::on_revision(WatchedRevision watched) {
     return;
   }
   revisions_.emplace(id, std::move(revision));
-  take_over(id);
-}
-
-void Fleet::take_over(const RevisionId& id) {
-  Revision* const revision = find(id);
-  if (revision == nullptr) return;
-  const auto handed = inbox_.fetch(id, around_.clock.now());
-  if (handed) revision->take_over(*handed);
-}
-
-std::vector<proto::HandedRevision> Fleet::handed() const {
-  std::vector<proto::HandedRevision> all;
-  all.reserve(revisions_.size());
-  for (const auto& [id, revision] : revisions_) all.push_back({id, revision->handed()});
-  return all;
-}
-
-proto::TakeReply Fleet::take_handed(proto::TakeRequest request,
-                                    const std::function<bool(const RevisionId&)>& ours) {
-  const auto accepted = inbox_.accept(std::move(request), ours, around_.clock.now());
-  for (const RevisionId& id : accepted.revisions) take_over(id);
-  return accepted.reply;
 }
 
 bool Fleet::drop(const RevisionId& revision) {

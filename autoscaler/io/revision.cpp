@@ -80,7 +80,6 @@ void Revision::begin_anew(const ScalingSpec& scaling) {
   scraped_.reset();
   gauges_ = {};
   metrics_missing_ = false;
-  retargeted_ = true;
   begin(scaling);
   CHECK(handle_.has_value());  // its place in the loop was free
 }
@@ -113,11 +112,6 @@ void Revision::update(WatchedRevision watched, const ScalingSpec& scaling) {
   merge(std::exchange(facts_.pods, {}));
   publish();
   update(scaling);
-}
-
-void Revision::take_over(const proto::HandedScaler& handed) {
-  if (retargeted_) return;
-  if (scaler().take_over(handed, around_.clock.now())) evaluate(Trigger::change);
 }
 
 void Revision::update(const ScalingSpec& scaling) {

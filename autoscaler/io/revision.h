@@ -1,7 +1,7 @@
 #pragma once
 
 #include "autoscaler/core/activator_hub.h"
-#include "autoscaler/core/metric_condition.h"
+#include "autoscaler/core/metric_health.h"
 #include "autoscaler/core/node_book.h"
 #include "autoscaler/core/removals.h"
 #include "autoscaler/io/decision_ring.h"
@@ -10,7 +10,6 @@
 #include "autoscaler/io/scale_sink.h"
 #include "autoscaler/io/stat_scraper.h"
 #include "common/log/log.h"
-#include "common/messages/hand_over.h"
 #include "common/metrics/histogram.h"
 #include "common/time/clock.h"
 
@@ -92,13 +91,6 @@ class Revision final : public ScaledRevision {
   /// `probe_ok`: the answer to the probe that the evaluation before asked for.
   void evaluate(Trigger trigger, std::optional<bool> probe_ok = std::nullopt);
 
-  /// All that its next owner would not know.
-  [[nodiscard]] proto::HandedScaler handed() const { return scaler().handed(); }
-
-  /// What its previous owner knew; of no effect once we know more ourselves, or it has another
-  /// target than when it came to us.
-  void take_over(const proto::HandedScaler& handed);
-
   /// An activator has applied a version.
   void on_applied();
 
@@ -125,8 +117,6 @@ class Revision final : public ScaledRevision {
 
   /// What the last scrape said of all ready pods; absent: none succeeded yet.
   [[nodiscard]] const std::optional<Stat>& scraped() const { return scraped_; }
-
-  [[nodiscard]] MetricCondition metric_state() const { return scrape_health_.condition(); }
 
   [[nodiscard]] const metrics::Histogram<14>& scrape_seconds() const { return scrape_seconds_; }
 
@@ -163,7 +153,6 @@ class Revision final : public ScaledRevision {
   std::string shortage_;  // why not all that is wanted is granted
   bool metrics_missing_ = false;
   bool probing_ = false;
-  bool retargeted_ = false;
   std::int32_t activators_ = 2;  // as the last evaluation said
   MetricHealth scrape_health_;
   TimePoint scrape_began_{};

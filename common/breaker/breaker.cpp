@@ -35,14 +35,6 @@ std::optional<Ticket> Breaker::leave() {
   return admit_next();
 }
 
-void Breaker::set_capacity(std::int32_t capacity, std::vector<Ticket>& admitted) {
-  CHECK(capacity >= 0);
-  capacity_ = capacity;
-  while (const std::optional<Ticket> next = admit_next()) {
-    admitted.push_back(*next);
-  }
-}
-
 bool Breaker::cancel(Ticket ticket) {
   if (!waiting_.contains(ticket)) {
     return false;

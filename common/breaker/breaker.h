@@ -12,7 +12,7 @@ namespace sluice::breaker {
 /// How many may run, and how many more may wait for their turn (queue-proxy.md 7: a sidecar runs
 /// `concurrency` and lets ten times as many wait).
 struct BreakerSpec {
-  std::int32_t concurrency = 1;   ///< at least 0; 0 holds everybody until set_capacity
+  std::int32_t concurrency = 1;   ///< at least 0; 0 lets none run
   std::int32_t queue_depth = 10;  ///< at least 1
 };
 
@@ -49,10 +49,6 @@ class Breaker {
   /// One that ran has ended. Returns who runs in its place, if anybody does. Leaving without having
   /// been admitted is a broken invariant.
   [[nodiscard]] std::optional<Ticket> leave();
-
-  /// Lets `capacity` (at least 0) run from now on, and appends those admitted by it to `admitted`,
-  /// longest waiting first. Nobody who runs is interrupted when capacity falls.
-  void set_capacity(std::int32_t capacity, std::vector<Ticket>& admitted);
 
   /// A waiter gives up: true, and its place is free. False when `ticket` does not wait, because it
   /// was admitted (it then owes its leave()), has expired or was cancelled before.

@@ -50,16 +50,6 @@ class WaitList {
   }
 
   /// Joins ahead of everybody.
-  Ticket push_front(TimePoint now, Payload payload) {
-    const std::uint32_t index = obtain(std::move(payload));
-    Place& place = places_[index];
-    place.since = first_ == kNone ? now : std::min(now, places_[first_].since);
-    place.next = first_;
-    (first_ == kNone ? last_ : places_[first_].previous) = index;
-    first_ = index;
-    return ticket_of(index);
-  }
-
   /// Whoever has waited longest, and whoever came after `ticket`, which must be waiting.
   [[nodiscard]] std::optional<Ticket> front() const { return maybe(first_); }
 

@@ -134,14 +134,6 @@ AppProtocol read_protocol(JsonFields& fields) {
   return AppProtocol::http1;
 }
 
-json pod_json(const PodEntry& pod) {
-  json item = {{"name", pod.id.name}, {"ready", pod.ready}, {"terminating", pod.terminating}};
-  if (!pod.node.empty()) item["node"] = pod.node;
-  if (pod.address) item["address"] = pod.address->text();
-  if (pod.stats) item["stats"] = pod.stats->text();
-  return item;
-}
-
 }  // namespace
 
 std::string file_name_of(const RevisionId& id) {
@@ -191,24 +183,6 @@ Result<Parsed<RevisionFile>, Problem> parse_revision_file(std::string_view text,
   return Parsed<RevisionFile>{std::move(file), std::move(findings.unknown_keys)};
 }
 
-std::string write_revision_file(const RevisionFile& file) {
-  json pods = json::array();
-  for (const PodEntry& pod : file.pods) pods.push_back(pod_json(pod));
-  const json document = {
-      {"namespace", file.id.space},
-      {"name", file.id.name},
-      {"service", file.service},
-      {"hosts", file.hosts},
-      {"protocol", file.protocol == AppProtocol::h2c ? "h2c" : "http1"},
-      {"container_concurrency", file.container_concurrency},
-      {"timeout_seconds", to_seconds(file.timeout)},
-      {"response_start_timeout_seconds", to_seconds(file.response_start_timeout)},
-      {"idle_timeout_seconds", to_seconds(file.idle_timeout)},
-      {"annotations", file.annotations},
-      {"pods", std::move(pods)}};
-  return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-}
-
 Result<std::vector<net::Address>, Problem> parse_activators(std::string_view text) {
   json document;
   if (auto problem = parse_json(text, document)) return std::move(*problem);
@@ -229,12 +203,6 @@ Result<std::vector<net::Address>, Problem> parse_activators(std::string_view tex
     activators.push_back(std::move(*address));
   }
   return activators;
-}
-
-std::string write_activators(const std::vector<net::Address>& activators) {
-  json list = json::array();
-  for (const net::Address& address : activators) list.push_back(address.text());
-  return list.dump() + "\n";
 }
 
 Result<StringMap, Problem> parse_settings(std::string_view text) {

@@ -86,13 +86,8 @@ struct Parsed {
 [[nodiscard]] Result<Parsed<RevisionFile>, Problem> parse_revision_file(std::string_view text,
                                                                         std::string_view file_name);
 
-/// As parse_revision_file reads it.
-[[nodiscard]] std::string write_revision_file(const RevisionFile& file);
-
 /// Reads `activators.json`: a JSON array of serving addresses, such as ["127.0.0.1:8012"].
 [[nodiscard]] Result<std::vector<net::Address>, Problem> parse_activators(std::string_view text);
-
-[[nodiscard]] std::string write_activators(const std::vector<net::Address>& activators);
 
 /// Reads a JSON object of strings.
 [[nodiscard]] Result<StringMap, Problem> parse_settings(std::string_view text);

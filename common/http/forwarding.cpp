@@ -81,7 +81,9 @@ class HeaderLines {
   void add(const Field& field) { out_.append(field.line); }
 
   void begin(std::string_view name) { out_.append(name).append(": "); }
+
   void append(std::string_view part) { out_.append(part); }
+
   void end() { out_.append("\r\n"); }
 
  private:
@@ -207,9 +209,13 @@ void append_forwarded(Sink& sink, const ForwardedElders& elders) {
   }
 }
 
-void add_field(HeaderLines& lines, const Field& field) { lines.add(field); }
+void add_field(HeaderLines& lines, const Field& field) {
+  lines.add(field);
+}
 
-void add_field(HeaderBlock& block, const Field& field) { block.add(field.name, field.value); }
+void add_field(HeaderBlock& block, const Field& field) {
+  block.add(field.name, field.value);
+}
 
 // Every field but Host and those that frame the body.
 template <class Sink>
@@ -319,7 +325,7 @@ void write_response_head(std::string& out, const ResponseHead& head,
     if (head.status == 204) {
       // Has no body and may not speak of one (RFC 9110 section 8.6, RFC 9112 section 6.1).
     } else if (rewrite.body == ResponseBody::chunked ||
-        (head.framing == Framing::chunked && rewrite.body == ResponseBody::as_is)) {
+               (head.framing == Framing::chunked && rewrite.body == ResponseBody::as_is)) {
       if (fields.has(Known::trailer)) append_line(out, "Trailer", fields.get(Known::trailer));
       append_line(out, "Transfer-Encoding", "chunked");
     } else if (head.framing == Framing::length) {
@@ -362,13 +368,6 @@ void add_lines(HeaderBlock& out, std::string_view lines) {
     }
     lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 2);
   }
-}
-
-std::string forwarded_from(std::string_view x_forwarded_for, std::string_view x_forwarded_host,
-                           std::string_view x_forwarded_proto) {
-  std::string out;
-  append_forwarded(out, {x_forwarded_for, x_forwarded_host, x_forwarded_proto});
-  return out;
 }
 
 }  // namespace sluice::http

@@ -53,16 +53,16 @@ void write_request_head(std::string& out, const RequestHead& head, const Request
 
 /// How the body of a response is framed towards the client.
 enum class ResponseBody : std::uint8_t {
-  as_is,    ///< same length or chunking as the upstream's
-  chunked,  ///< the upstream's ends with its connection; the client's gets chunks
-  to_close, ///< the client speaks HTTP/1.0: content without chunks, ended by closing
+  as_is,     ///< same length or chunking as the upstream's
+  chunked,   ///< the upstream's ends with its connection; the client's gets chunks
+  to_close,  ///< the client speaks HTTP/1.0: content without chunks, ended by closing
 };
 
 struct ResponseRewrite {
   ResponseBody body = ResponseBody::as_is;
-  bool keep_alive = true;    ///< what the client is told
-  int client_minor = 1;      ///< the client's HTTP/1.x
-  std::string_view extra;    ///< complete lines to add, each with CRLF
+  bool keep_alive = true;  ///< what the client is told
+  int client_minor = 1;    ///< the client's HTTP/1.x
+  std::string_view extra;  ///< complete lines to add, each with CRLF
 };
 
 /// Appends the rewritten head of a response to `out`: hop-by-hop fields removed, framing as said. A
@@ -77,11 +77,5 @@ void write_response_block(HeaderBlock& out, const ResponseHead& head, std::strin
 
 /// Adds complete header lines, each with CRLF, as fields.
 void add_lines(HeaderBlock& out, std::string_view lines);
-
-/// The value of Forwarded derived from the first lines of the X-Forwarded-* fields, or empty when
-/// none is present (queue-proxy.md 5, "Forwarded shim").
-[[nodiscard]] std::string forwarded_from(std::string_view x_forwarded_for,
-                                         std::string_view x_forwarded_host,
-                                         std::string_view x_forwarded_proto);
 
 }  // namespace sluice::http

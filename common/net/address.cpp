@@ -59,11 +59,4 @@ Result<Address, Problem> parse_address(std::string_view text) {
   return address;
 }
 
-std::string with_port(std::string_view host_and_port, std::uint16_t port) {
-  const std::size_t colon = host_and_port.rfind(':');
-  const bool bracketed = host_and_port.ends_with(']');
-  if (colon != std::string_view::npos && !bracketed) host_and_port = host_and_port.substr(0, colon);
-  return std::string{host_and_port} + ":" + std::to_string(port);
-}
-
 }  // namespace sluice::net

@@ -11,11 +11,12 @@ namespace sluice::net {
 /// Where a program listens or dials: `host:port`, `:port` (all interfaces) or `unix:/path`
 /// (protocols.md 1). Port 0 means any free one.
 struct Address {
-  std::string host;           ///< a literal IP address; empty for all interfaces
+  std::string host;  ///< a literal IP address; empty for all interfaces
   std::uint16_t port = 0;
-  std::string path;           ///< not empty: a Unix socket
+  std::string path;  ///< not empty: a Unix socket
 
   [[nodiscard]] bool is_unix() const { return !path.empty(); }
+
   [[nodiscard]] std::string text() const;
 
   friend bool operator==(const Address&, const Address&) = default;
@@ -24,9 +25,5 @@ struct Address {
 /// Parses one of the three forms. `localhost` stands for 127.0.0.1; other host names are refused,
 /// since an address setting must not depend on a resolver.
 [[nodiscard]] Result<Address, Problem> parse_address(std::string_view text);
-
-/// A dialled `host:port`, the host of IPv6 in brackets, with another port: how a pod that is known
-/// by its cleartext port is called over TLS (activator.md 7). Text without a port gets one.
-[[nodiscard]] std::string with_port(std::string_view host_and_port, std::uint16_t port);
 
 }  // namespace sluice::net

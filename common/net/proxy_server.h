@@ -86,9 +86,6 @@ class ProxyServer {
   /// their next request may be on its way; it is answered like any other.
   void close_after_responses();
 
-  /// Memory of the heads that are being read, beyond the first buffer of each connection.
-  [[nodiscard]] std::size_t open_heads_bytes() const { return heads_.bytes(); }
-
   /// Closes the connections that serve no request now.
   void close_idle();
 

@@ -424,9 +424,4 @@ Result<net::Address, Problem> Server::open(const ServerOptions& options) {
   return *bound;
 }
 
-void Server::set_serving(bool serving) {
-  if (!inside_->server) return;
-  inside_->server->GetHealthCheckService()->SetServingStatus(serving);
-}
-
 }  // namespace sluice::rpc

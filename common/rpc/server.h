@@ -61,9 +61,6 @@ class Server {
   /// The problem names the address, or the file of tls_dir that cannot be read.
   [[nodiscard]] Result<net::Address, Problem> open(const ServerOptions& options);
 
-  /// What health checks of the whole server ("") say from now on; SERVING at first.
-  void set_serving(bool serving);
-
  private:
   struct Inside;
   std::unique_ptr<Inside> inside_;

@@ -35,9 +35,6 @@ struct Surroundings {
   bool terminal = false;  ///< standard input and output are one
 };
 
-/// Runs the chosen verb with its parsed flags; returns the exit code.
-using VerbAction = std::function<int(const Surroundings&)>;
-
 /// A verb that did not work out: the exit code and what to print.
 struct Failure {
   // No aggregate, for the reason given at local::ApiProblem.

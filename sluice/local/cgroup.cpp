@@ -199,11 +199,6 @@ std::optional<std::int64_t> CgroupTree::memory_bytes(const std::string& replica)
   return bytes;
 }
 
-bool CgroupTree::freeze(const std::string& replica, bool frozen) const {
-  return kind_ == CgroupKind::v2 &&
-         write_small_file(memory_root_ / replica / "cgroup.freeze", frozen ? "1" : "0");
-}
-
 std::filesystem::path CgroupTree::cpu_directory(const std::string& replica) const {
   return can_limit_cpu() ? cpu_root_ / replica : std::filesystem::path();
 }

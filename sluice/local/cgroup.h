@@ -56,9 +56,6 @@ class CgroupTree {
   /// Memory charged to the group, in bytes.
   [[nodiscard]] std::optional<std::int64_t> memory_bytes(const std::string& replica) const;
 
-  /// Stops or resumes every process of the group; false when the tree cannot.
-  [[nodiscard]] bool freeze(const std::string& replica, bool frozen) const;
-
   /// The directory of a replica's group where CPU is limited; empty when it cannot be.
   [[nodiscard]] std::filesystem::path cpu_directory(const std::string& replica) const;
 

@@ -475,10 +475,6 @@ std::filesystem::path Replica::serving_socket() const {
   return impl_->sockets.serving;
 }
 
-std::filesystem::path Replica::admin_socket() const {
-  return impl_->sockets.admin;
-}
-
 std::filesystem::path Replica::stats_socket() const {
   return impl_->sockets.stats;
 }

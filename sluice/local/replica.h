@@ -111,7 +111,6 @@ class Replica {
   [[nodiscard]] pid_t sidecar_pid() const;  ///< -1 before the start
   [[nodiscard]] const ReplicaTimes& times() const;
   [[nodiscard]] std::filesystem::path serving_socket() const;
-  [[nodiscard]] std::filesystem::path admin_socket() const;
   [[nodiscard]] std::filesystem::path stats_socket() const;
   /// Memory of the app: its cgroup's, else the resident sizes of its group.
   [[nodiscard]] std::int64_t memory_bytes() const;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autoscaler/core/metric_condition.h"
+#include "autoscaler/core/metric_health.h"
 #include "autoscaler/core/multi_scaler.h"
 #include "autoscaler/io/stat_scraper.h"
 #include "sluice/local/backoff.h"

@@ -68,16 +68,10 @@ class Service final : public RevisionOwner {
   [[nodiscard]] bool empty() const;
   [[nodiscard]] std::int32_t replicas() const;
 
-  [[nodiscard]] bool removing() const { return static_cast<bool>(gone_); }
-
   /// The status object of protocols.md 5. Without `replicas` it is cheap enough for every event.
   [[nodiscard]] nlohmann::json status(bool with_replicas = true) const;
   /// What `explain` answers of the present.
   [[nodiscard]] nlohmann::json explain() const;
-
-  [[nodiscard]] const std::optional<nlohmann::json>& last_cold_start() const {
-    return last_cold_start_;
-  }
 
   /// A service event with what happened, such as "added"; absent for a change of state.
   void publish(const char* what);

@@ -101,18 +101,12 @@ void ServiceLog::append(TimePoint now, const std::string& replica, std::string_v
 
 void ServiceLog::write_line(TimePoint now, const std::string& replica, std::string_view text) {
   // A line stays one line, and a terminal that shows the file is not steered by it.
-  std::string clean = clean_text(text);
-  const std::string line = fmt::format("{} {} {}\n", time_text(now), replica, clean);
-  recent_.push_back({now, replica, std::move(clean)});
-  while (recent_.size() > limits_.memory_lines) recent_.pop_front();
+  const std::string line = fmt::format("{} {} {}\n", time_text(now), replica, clean_text(text));
 
   if (size_ > 0 && size_ + static_cast<std::int64_t>(line.size()) > limits_.file_bytes_max)
     rotate();
   if (!fd_) open();
-  if (!fd_) {
-    ++lost_;
-    return;
-  }
+  if (!fd_) return;
   const auto written = ::write(fd_.get(), line.data(), line.size());
   if (written == static_cast<ssize_t>(line.size())) {
     size_ += written;
@@ -122,7 +116,6 @@ void ServiceLog::write_line(TimePoint now, const std::string& replica, std::stri
   const int error = written < 0 ? errno : ENOSPC;
   // Half a line would spoil the next one.
   if (written > 0 && ::ftruncate(fd_.get(), size_) != 0) fd_.reset();
-  ++lost_;
   fail(error);
 }
 

@@ -5,7 +5,6 @@
 #include "sluice/local/unique_fd.h"
 
 #include <cstdint>
-#include <deque>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -29,8 +28,7 @@ struct LogLine {
 
 struct ServiceLogLimits {
   std::int64_t file_bytes_max = std::int64_t{10} << 20;
-  int files_max = 3;               ///< the current one and older ones, `.1` the youngest
-  std::size_t memory_lines = 100;  ///< kept for last_lines
+  int files_max = 3;  ///< the current one and older ones, `.1` the youngest
 };
 
 /// Which lines tail_log returns.
@@ -53,12 +51,6 @@ class ServiceLog {
   /// Writes one line, split at 16 KiB. Control characters but the tab are replaced by `?`.
   void append(TimePoint now, const std::string& replica, std::string_view text);
 
-  /// The newest lines, oldest first, from memory.
-  [[nodiscard]] const std::deque<LogLine>& last_lines() const { return recent_; }
-
-  /// Lines lost because they could not be written.
-  [[nodiscard]] std::uint64_t lost_lines() const { return lost_; }
-
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }
 
  private:
@@ -73,8 +65,6 @@ class ServiceLog {
   UniqueFd fd_;
   std::int64_t size_ = 0;
   bool failing_ = false;
-  std::uint64_t lost_ = 0;
-  std::deque<LogLine> recent_;  // at most limits_.memory_lines
 };
 
 /// The last lines of a log and its older files, oldest first. A missing file has none.

@@ -75,16 +75,6 @@ ServiceSpec command_spec(const CommandForm& form) {
   return spec;
 }
 
-Result<EnvVar, Problem> parse_env(std::string_view text) {
-  const auto equals = text.find('=');
-  if (equals == std::string_view::npos || equals == 0 ||
-      text.find('\0') != std::string_view::npos) {
-    return Problem{fmt::format("`{}` is not NAME=VALUE", text.substr(0, 80)),
-                   "write it like --env MODE=test"};
-  }
-  return EnvVar{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
-}
-
 std::string template_hash(const ServiceSpec& spec) {
   FieldHash hash;
   const auto words = [&](const std::vector<std::string>& list) {

@@ -124,9 +124,6 @@ struct CommandForm {
 /// The same spec a file would give, with `initial-scale: 0`. The name and command are not checked.
 [[nodiscard]] ServiceSpec command_spec(const CommandForm& form);
 
-/// `K=V` of `--env` as a variable.
-[[nodiscard]] Result<EnvVar, Problem> parse_env(std::string_view text);
-
 /// Whether `name` is a DNS label: 1 to 63 of a-z, 0-9 and `-`, no `-` at either end.
 [[nodiscard]] bool is_dns_label(std::string_view name);
 

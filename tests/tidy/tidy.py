@@ -3,6 +3,7 @@
 Prints `file:line: rule: fix` for each breach; exit status 1 if there is one.
 """
 
+import itertools
 import os
 import pathlib
 import sys
@@ -12,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from pages import Pages  # noqa: E402
 from rules import RULES  # noqa: E402
 from source import Source  # noqa: E402
+from unused import TREE_RULES  # noqa: E402
 
 ROOMS = ('docs', 'common', 'queue-proxy', 'activator', 'autoscaler', 'sluice', 'deploy', 'bench', 'tests')
 TOP = ('CMakeLists.txt', 'CMakePresets.json', 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'dev')
@@ -38,12 +40,23 @@ def sources(root):
                     yield Source(f'{here}/{name}', file.read_text(), pages)
 
 
-def breaches(root):
-    """Yields (path, line, rule, fix) for each breach under `root`."""
-    for source in sources(root):
+def name_of(rule):
+    return rule.__name__.replace('_', '-')
+
+
+def breaches(files):
+    """Yields (path, line, rule, fix) for each breach in one of the `files`."""
+    for source in files:
         for rule in RULES:
             for line, fix in rule(source):
-                yield source.path, line, rule.__name__.replace('_', '-'), fix
+                yield source.path, line, name_of(rule), fix
+
+
+def tree_breaches(files):
+    """The same for the rules over all `files` of a tree together."""
+    for rule in TREE_RULES:
+        for path, line, fix in rule(files):
+            yield path, line, name_of(rule), fix
 
 
 def main():
@@ -51,7 +64,8 @@ def main():
         print('usage: tidy.py ROOT', file=sys.stderr)
         return 2
     count = 0
-    for path, line, rule, fix in breaches(pathlib.Path(sys.argv[1]).resolve()):
+    files = list(sources(pathlib.Path(sys.argv[1]).resolve()))
+    for path, line, rule, fix in itertools.chain(breaches(files), tree_breaches(files)):
         print(f'{path}:{line}: {rule}: {fix}')
         count += 1
     print(f'tidy: {count} breaches' if count else 'tidy: clean')

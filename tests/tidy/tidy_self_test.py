@@ -9,7 +9,9 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from rules import RULES  # noqa: E402
-from tidy import breaches  # noqa: E402
+from source import Source  # noqa: E402
+from tidy import breaches, name_of, sources, tree_breaches  # noqa: E402
+from unused import TREE_RULES  # noqa: E402
 
 LONG_BODY = 'void run() {\n' + '  step();\n' * 80 + '}\n'
 LONG_CONSTRUCTOR = 'A::A(int b) : b_{b}, c_{2} {\n' + '  step();\n' * 80 + '}\n'
@@ -106,6 +108,34 @@ LINKS = {'[a](trade' + '.md#4-prices)': None, '[a](#here-it-is)': None, '[a](htt
          '[a](#there)': "'page" + ".md' has no heading '#there'", '[a](..)': None, '[a](../lost)': "nothing stands at '../lost'"}
 
 
+# A tree in which programs use all they have, and what breaks one rule when added to it.
+USED = {
+    'activator/main.cpp': '#include "activator/core/line.h"\nint main() {\n  Line line{kLineMax};\n'
+                          '  return line.length() + shown(line);\n}\n',
+    'activator/core/line.h': '#pragma once\ninline constexpr int kLineMax = 3;\nclass Line {\n public:\n'
+                             '  explicit Line(int most);\n  int length() const;\n'
+                             '  void ended() override;\n};\nint shown(const Line& line);\n',
+    'activator/core/line.cpp': '#include "activator/core/line.h"\nint Line::length() const {\n'
+                               '  return 1;\n}\nint shown(const Line& line) {\n  return 2;\n}\n',
+    'tests/unit/activator/core/a_test.cpp': '#include "activator/core/a.h"\nint a = b() + C{}.size() + kD;\n',
+}
+TREE_PLANTS = {
+    'unused-header': [{'activator/core/a.h': '#pragma once\n',
+                       'activator/core/a.cpp': '#include "activator/core/a.h"\n'}],
+    'unused-name': [
+        {'activator/core/a.h': '#pragma once\nint b();\n',
+         'activator/core/a.cpp': '#include "activator/core/a.h"\nint b() {\n  return 1;\n}\n'},
+        {'activator/core/a.h': '#pragma once\nstruct Line;\n[[nodiscard]] std::vector<Line>\n    b();\n'},
+        {'activator/core/a.h': '#pragma once\ninline constexpr int kD = 1;\n'},
+        {'activator/core/a.h': '#pragma once\nusing B = Line;\n'}],
+    'unused-class': [
+        {'activator/core/a.h': '#pragma once\nclass C;\nclass C {\n public:\n  C();\n'
+                               '  bool operator==(const C& other);\n  int length();\n};\n',
+         'activator/core/a.cpp': '#include "activator/core/a.h"\nC::C() : a{1} {}\n'
+                                 'int C::length() {\n  return C{}.a;\n}\n'}],
+}
+
+
 def check(files):
     """The rules broken by a tree of these files."""
     return {rule for rule, _ in complaints(files)}
@@ -118,7 +148,13 @@ def complaints(files):
         for path, text in files.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text)
-        return [(rule, fix) for _, _, rule, fix in breaches(root)]
+        return [(rule, fix) for _, _, rule, fix in breaches(sources(root))]
+
+
+def check_tree(files):
+    """The rules over whole trees that these files break."""
+    tree = [Source(path, text) for path, text in files.items()]
+    return {rule for _, _, rule, _ in tree_breaches(tree)}
 
 
 class TidyTest(unittest.TestCase):
@@ -141,13 +177,27 @@ class TidyTest(unittest.TestCase):
     def test_a_citation_is_found_where_it_stands(self):
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / 'README.md').write_text('One.\n\nAs gone' + '.md\nsays.\n')
-            self.assertEqual([line for _, line, _, _ in breaches(pathlib.Path(folder))], [3])
+            self.assertEqual([line for _, line, _, _ in breaches(sources(pathlib.Path(folder)))], [3])
 
     def test_links_lead_to_files_and_headings(self):
         for link, wanted in LINKS.items():
             with self.subTest(link=link):
                 found = complaints(CITED | {'docs/reference/page' + '.md': f'# Here it is\n\n{link}\n\n```\n[b](gone)\n```\n'})
                 self.assertEqual([fix for _, fix in found], [wanted] if wanted else [])
+
+    def test_what_no_program_uses_is_found(self):
+        self.assertEqual({name_of(rule) for rule in TREE_RULES}, set(TREE_PLANTS))
+        include = '#include "activator/core/a.h"\n'
+        for rule, plants in TREE_PLANTS.items():
+            for files in plants:
+                with self.subTest(rule=rule, files=files):
+                    tree = USED | files
+                    if rule != 'unused-header':
+                        tree['activator/main.cpp'] = include + tree['activator/main.cpp']
+                    self.assertEqual(check_tree(tree), {rule})
+
+    def test_what_a_program_uses_is_not(self):
+        self.assertEqual(check_tree(USED), set())
 
     def test_clean_tree_passes(self):
         self.assertEqual(check(CLEAN), set())

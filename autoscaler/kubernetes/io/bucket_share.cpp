@@ -2,22 +2,14 @@
 
 #include "common/kube/objects.h"
 #include "common/metrics/exposition.h"
-#include "common/proto/hand_over_codec.h"
-#include "common/ring/hash_ring.h"
 
-#include <algorithm>
 #include <chrono>
-#include <map>
 #include <utility>
 
 namespace sluice::autoscaler {
 namespace {
 
 constexpr std::chrono::seconds kRulesRetry{2};
-
-std::string key_of(const RevisionId& id) {
-  return id.space + "/" + id.name;
-}
 
 }  // namespace
 
@@ -32,15 +24,7 @@ BucketShare::BucketShare(boost::asio::io_context& io, const Clock& clock, std::m
       fleet_{fleet},
       spec_{std::move(spec)},
       events_{std::move(events)},
-      retry_{io},
-      // Replicas are dialled by their IP; what their certificate carries is the Service's name.
-      hand_over_{io,
-                 log,
-                 {.self = spec_.self,
-                  .port = spec_.grpc_port,
-                  .tls_dir = spec_.tls_dir,
-                  .tls_name = "autoscaler." + spec_.space + ".svc"}},
-      door_{io, log, [this](proto::TakeRequest request) { return accept(std::move(request)); }} {}
+      retry_{io} {}
 
 void BucketShare::start() {
   read_rules();
@@ -87,7 +71,6 @@ void BucketShare::stand(const LeaderElection& rules) {
           .holder =
               [this](const std::string& bucket, const std::optional<Holder>& holder) {
                 forwarder_->holder_is(bucket, holder);
-                hand_over_.holder_is(bucket, holder);
               }});
   leases_->start();
 }
@@ -98,21 +81,8 @@ void BucketShare::owned(const std::vector<std::string>& owned, std::uint64_t epo
   events_.owned(leases_->buckets(), owned, epoch);
 }
 
-bool BucketShare::ours(const RevisionId& revision) const {
-  if (leases_ == nullptr || owned_.empty()) return false;
-  const std::string bucket = ring::bucket_owner(leases_->buckets(), key_of(revision));
-  return std::find(owned_.begin(), owned_.end(), bucket) != owned_.end();
-}
-
 void BucketShare::pushed(std::span<const proto::StatMessage> messages) {
   if (forwarder_) forwarder_->take(messages);
-}
-
-proto::TakeReply BucketShare::accept(proto::TakeRequest request) {
-  const proto::TakeReply reply = fleet_.take_handed(
-      std::move(request), [this](const RevisionId& revision) { return ours(revision); });
-  handed_ += reply.taken;
-  return reply;
 }
 
 void BucketShare::leave(Duration limit, std::function<void()> done) {
@@ -120,32 +90,7 @@ void BucketShare::leave(Duration limit, std::function<void()> done) {
   call_ = {};
   // A claim may be on its way, or a lease still be in our name, though nothing is held now.
   if (leases_ == nullptr) return done();
-  std::map<std::string, std::vector<proto::HandedRevision>> by_bucket;
-  std::size_t revisions = 0;
-  for (proto::HandedRevision& each : fleet_.handed()) {
-    if (!ours(each.revision)) continue;
-    const std::string bucket = ring::bucket_owner(leases_->buckets(), key_of(each.revision));
-    by_bucket[bucket].push_back(std::move(each));
-    ++revisions;
-  }
-  std::map<std::string, std::vector<std::string>> messages;
-  for (const auto& [bucket, all] : by_bucket) {
-    messages[bucket] = proto::encode_take_requests(spec_.self.pod, clock_.now(), all);
-  }
-  left_ = std::move(done);
-  leaving_ = 2;
-  const auto one_done = [this] {
-    if (--leaving_ == 0) left_();
-  };
-  hand_over_.begin(std::move(messages), revisions, limit,
-                   [this, one_done](const HandOverResult& result) {
-                     log_.write(log::Severity::info, "handed over",
-                                {{"revisions", std::to_string(result.revisions)},
-                                 {"taken", std::to_string(result.taken)},
-                                 {"left", std::to_string(result.left)}});
-                     one_done();
-                   });
-  leases_->release(limit, one_done);
+  leases_->release(limit, std::move(done));
 }
 
 HealthCheck BucketShare::check() const {
@@ -162,9 +107,6 @@ void BucketShare::write_metrics(std::string& out) const {
   text.family("sluice_autoscaler_buckets_held", MetricType::gauge,
               "Buckets of revisions that this replica holds.");
   text.count("", owned_.size());
-  text.family("sluice_autoscaler_handed_over_total", MetricType::counter,
-              "Revisions whose windows came from the replica before.");
-  text.count("", handed_);
   if (leases_ != nullptr) {
     text.family("sluice_autoscaler_lease_failures_total", MetricType::counter,
                 "Requests about leases that ended in nothing.");

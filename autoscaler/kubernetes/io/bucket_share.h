@@ -2,15 +2,12 @@
 
 #include "autoscaler/core/buckets.h"
 #include "autoscaler/io/fleet.h"
-#include "autoscaler/io/hand_over.h"
-#include "autoscaler/io/hand_over_door.h"
 #include "autoscaler/io/health_page.h"
 #include "autoscaler/io/stat_forwarder.h"
 #include "autoscaler/kubernetes/io/bucket_leases.h"
 #include "common/kube/client.h"
 #include "common/log/log.h"
 #include "common/messages/stat.h"
-#include "common/rpc/call.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
@@ -29,15 +26,14 @@ namespace sluice::autoscaler {
 
 struct BucketShareSpec {
   Holder self;
-  std::string space;               ///< SYSTEM_NAMESPACE
-  std::string domain;              ///< of the cluster
-  std::uint16_t grpc_port = 8081;  ///< of every replica
-  std::string tls_dir;             ///< of the streams; empty: clear text
+  std::string space;   ///< SYSTEM_NAMESPACE
+  std::string domain;  ///< of the cluster
 };
 
 /// The part of the revisions that this replica scales, among several (autoscaler.md 10): leases say
-/// which buckets are ours, stats of others go on to whoever holds theirs, and what we knew of ours
-/// is handed to the next holder when we end in order. Belongs to one thread.
+/// which buckets are ours, and stats of others go on to whoever holds theirs. A bucket that becomes
+/// ours comes without what its last holder knew: nothing in it is lowered for one stable window.
+/// Belongs to one thread.
 class BucketShare {
  public:
   struct Events {
@@ -65,10 +61,7 @@ class BucketShare {
   /// Stats that somebody pushed, of whichever revisions.
   void pushed(std::span<const proto::StatMessage> messages);
 
-  /// A call of proto::kHandOverMethod.
-  void take(std::unique_ptr<rpc::Call> call) { door_.take(std::move(call)); }
-
-  /// Gives everything back and hands it over; `done` when that is over, or after `limit`.
+  /// Gives everything back; `done` when that is over, or after `limit`.
   void leave(Duration limit, std::function<void()> done);
 
   [[nodiscard]] HealthCheck check() const;
@@ -78,8 +71,6 @@ class BucketShare {
   void read_rules();
   void stand(const LeaderElection& rules);
   void owned(const std::vector<std::string>& owned, std::uint64_t epoch);
-  [[nodiscard]] bool ours(const RevisionId& revision) const;
-  [[nodiscard]] proto::TakeReply accept(proto::TakeRequest request);
 
   boost::asio::io_context& io_;
   const Clock& clock_;
@@ -91,14 +82,9 @@ class BucketShare {
   Events events_;
   boost::asio::steady_timer retry_;
   kube::Client::Call call_;
-  HandOver hand_over_;
-  HandOverDoor door_;
   std::optional<StatForwarder> forwarder_;
   std::unique_ptr<BucketLeases> leases_;
   std::vector<std::string> owned_;
-  std::function<void()> left_;
-  int leaving_ = 0;  // of hand-over and release, those under way
-  std::uint64_t handed_ = 0;
 };
 
 }  // namespace sluice::autoscaler

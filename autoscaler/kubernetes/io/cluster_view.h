@@ -54,9 +54,6 @@ class ClusterView {
   /// What the API server refuses to tell, or does not have.
   [[nodiscard]] std::optional<Trouble> trouble() const;
 
-  /// Whether at least the scalers are known.
-  [[nodiscard]] bool scalers_known() const { return scalers_.state().synced; }
-
   /// Collections that are not followed right now, and why.
   [[nodiscard]] std::vector<std::string> wrong() const;
 

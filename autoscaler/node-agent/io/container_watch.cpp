@@ -202,7 +202,6 @@ void ContainerWatch::finish(bool answered) {
   looking_ = false;
   answers_ = answered;
   if (answered) {
-    looked_at_ = clock_.now();
     mark_all();
   }
   const auto waiting = std::exchange(waiting_, {});

@@ -59,9 +59,6 @@ class ContainerWatch {
   /// Whether the last look was answered.
   [[nodiscard]] bool answers() const { return answers_; }
 
-  /// When it was; absent: never yet.
-  [[nodiscard]] std::optional<TimePoint> looked_at() const { return looked_at_; }
-
   /// The quota that the kernel enforces on a container now; absent: unreadable. By the runtime's
   /// word where there is no control group to read.
   void read_quota(const std::string& id, std::function<void(std::optional<CpuQuota>)> done);
@@ -121,7 +118,6 @@ class ContainerWatch {
   std::size_t bounds_turn_ = 0;
   bool looking_ = false;
   bool answers_ = false;
-  std::optional<TimePoint> looked_at_;
   std::optional<TimePoint> sampled_at_;
   std::vector<std::function<void(bool)>> waiting_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -67,8 +67,6 @@ class CriClient {
   /// is lost, every other call ends with Outcome::unavailable. May be called again and again.
   void connect(std::function<void(Result<cri::Version, RuntimeProblem>)> done);
 
-  [[nodiscard]] bool is_connected() const { return client_ != nullptr; }
-
   /// The socket in use; empty until connected.
   [[nodiscard]] const std::string& socket() const { return socket_; }
 

@@ -40,14 +40,6 @@ void Histogram::record(Duration value) {
   max_ = std::max(max_, kept);
 }
 
-void Histogram::merge(const Histogram& other) {
-  for (std::size_t i = 0; i < buckets_.size(); ++i) buckets_[i] += other.buckets_[i];
-  count_ += other.count_;
-  sum_ += other.sum_;
-  min_ = std::min(min_, other.min_);
-  max_ = std::max(max_, other.max_);
-}
-
 Duration Histogram::mean() const {
   if (count_ == 0) return Duration::zero();
   return Duration{static_cast<std::int64_t>(sum_ / static_cast<double>(count_))};

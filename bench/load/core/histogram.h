@@ -8,8 +8,7 @@
 namespace sluice::loadgen {
 
 /// Counts durations in log-linear buckets: three significant digits everywhere from one nanosecond
-/// to one hour, in memory that never grows (about 270 KiB). Percentiles of several runs come from
-/// merged histograms, never from averaged percentiles (ecosystem.md 3.6).
+/// to one hour, in memory that never grows (about 270 KiB).
 class Histogram {
  public:
   /// Longer durations are counted as this one.
@@ -19,8 +18,6 @@ class Histogram {
 
   /// Counts `value`; below zero counts as zero.
   void record(Duration value);
-  /// Adds all that `other` has counted.
-  void merge(const Histogram& other);
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
 

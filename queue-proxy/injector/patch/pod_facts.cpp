@@ -303,11 +303,6 @@ std::optional<Problem> wrong_form(const Json& pod) {
   return init.is_null() ? std::nullopt : wrong_containers(init, "`spec.initContainers`");
 }
 
-bool serves_nothing(const Json& pod) {
-  return text(member(member(pod, "metadata"), "annotations"), kPort).empty() &&
-         main_container(pod, array(member(pod, "spec"), "containers")) == nullptr;
-}
-
 Result<PodFacts, Problem> read_facts(const Json& pod, const PodOwner& owner) {
   return FactReader{pod}.read(owner);
 }

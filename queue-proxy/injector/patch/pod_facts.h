@@ -43,9 +43,6 @@ struct PodFacts {
 /// What is wrong with the form of `pod`, so that the rest may rely on it; nothing when it is well.
 [[nodiscard]] std::optional<Problem> wrong_form(const Json& pod);
 
-/// Whether nothing in `pod` says where its requests go to.
-[[nodiscard]] bool serves_nothing(const Json& pod);
-
 [[nodiscard]] Result<PodFacts, Problem> read_facts(const Json& pod, const PodOwner& owner);
 
 /// Reads sluice.dev/config: variables of the sidecar that nothing else sets.

@@ -17,9 +17,9 @@ from .test_nodes import METHOD as NODE_STREAM
 from .test_nodes import FakeAgent
 from .tls_case import ENROLL, ClusterTest, TlsTest, run
 
-HAND_OVER = '/sluice.v1.HandOver/Take'
+HAND_OVER = '/sluice.v1.HandOver/Take'  # replicas of the build before ask for it
 HEALTH = '/grpc.health.v1.Health/Check'
-DENIED, UNAUTHENTICATED = 7, 16
+DENIED, UNIMPLEMENTED, UNAUTHENTICATED = 7, 12, 16
 REFUSED = (OSError, AssertionError)
 SERVER = 'DNS:autoscaler,DNS:localhost,URI:sluice://autoscaler'
 
@@ -75,9 +75,8 @@ class Files(TlsTest):
 
     def test_each_role_has_its_own_stream_and_no_other(self):
         running = self.secured()
-        roles = {ACTIVATOR_STREAM: 'sluice://activator', NODE_STREAM: 'sluice://node-agent/n1',
-                 HAND_OVER: 'sluice://autoscaler'}
-        for uri in roles.values():
+        roles = {ACTIVATOR_STREAM: 'sluice://activator', NODE_STREAM: 'sluice://node-agent/n1'}
+        for uri in (*roles.values(), 'sluice://autoscaler'):
             tls = self.tls(f'URI:{uri}')
             for method, wanted in roles.items():
                 if wanted != uri:
@@ -95,6 +94,10 @@ class Files(TlsTest):
                 with self.assertRaises(REFUSED):
                     self.kept(Call(running.addresses['grpc'], method, tls=tls)).ended()
         self.refused(running, 'handshake')
+
+    def test_a_replica_of_the_build_before_is_told_that_nothing_is_taken_over(self):
+        call = self.kept(Call(self.secured().addresses['grpc'], HAND_OVER, tls=self.tls('URI:sluice://autoscaler')))
+        self.assertEqual(call.ended(), UNIMPLEMENTED)
 
     def test_plain_text_is_refused_and_counted(self):
         running = self.secured()
@@ -288,7 +291,7 @@ class Cluster(ClusterTest):
         self.api.activators = [('127.0.0.1', {})]
         activator = self.kept(FakeActivator(running.addresses['grpc']))
         activator.wait(lambda a: a.welcome is not None, 'the welcome')
-        for method in (NODE_STREAM, HAND_OVER):
+        for method in (NODE_STREAM,):
             self.assertEqual(self.kept(Call(running.addresses['grpc'], method)).ended(), UNAUTHENTICATED)
 
     def test_an_activator_of_this_chart_may_not_come_in_plain_text(self):

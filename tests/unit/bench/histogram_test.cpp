@@ -43,26 +43,6 @@ TEST(Histogram, AgreesWithSortedValuesToThreeDigits) {
   }
 }
 
-TEST(Histogram, MergedEqualsRecordedTogether) {
-  Histogram left;
-  Histogram right;
-  Histogram both;
-  for (int i = 1; i <= 1000; ++i) {
-    const Duration value = milliseconds{i * i};
-    (i % 3 == 0 ? left : right).record(value);
-    both.record(value);
-  }
-
-  left.merge(right);
-
-  EXPECT_EQ(left.count(), both.count());
-  for (const double percent : {10.0, 50.0, 99.0, 99.9}) {
-    EXPECT_EQ(left.percentile(percent), both.percentile(percent));
-  }
-  EXPECT_EQ(left.max(), both.max());
-  EXPECT_EQ(left.min(), both.min());
-}
-
 TEST(Histogram, AnswersZeroWhenEmpty) {
   const Histogram histogram;
 

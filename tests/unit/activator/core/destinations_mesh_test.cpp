@@ -25,7 +25,6 @@ TEST(Destinations, RefusalOfASidecarIsNoSignOfAMesh) {
   network.answers = {{"a", kNotReady}, {"ip", kPassed}};
 
   EXPECT_EQ(network.until(kStart + 5s), "");
-  EXPECT_FALSE(network.destinations.uses_cluster_ip());
 }
 
 TEST(Destinations, MeshModesAreKnownByName) {

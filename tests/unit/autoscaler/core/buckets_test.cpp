@@ -47,18 +47,6 @@ TEST(Buckets, HolderWithoutANameOrAnAddressIsIgnored) {
   EXPECT_EQ(held_by("a_" + std::string(46, '1')), "ignored");
 }
 
-TEST(Buckets, SelfNeedsBothVariables) {
-  const auto self = read_self({{"POD_NAME", "autoscaler-abc"}, {"POD_IP", "10.0.0.7"}});
-  ASSERT_TRUE(self.has_value());
-  EXPECT_EQ(identity(*self), "autoscaler-abc_10.0.0.7");
-
-  EXPECT_EQ(read_self({{"POD_IP", "10.0.0.7"}}).error().text(),
-            "POD_NAME is not set; set it to the name of this pod");
-  EXPECT_EQ(read_self({{"POD_NAME", "a"}, {"POD_IP", ""}}).error().text(),
-            "POD_IP is not set; set it to the IP of this pod");
-  EXPECT_FALSE(read_self({{"POD_NAME", "a_b"}, {"POD_IP", "10.0.0.7"}}).has_value());
-}
-
 TEST(Buckets, HolderIsReachedByAddressFirstAndThroughItsServiceNext) {
   const SystemDomain system{.space = "sluice-system"};
 
@@ -144,47 +132,6 @@ TEST(LeaderElection, DurationsMustLeaveTimeToNoticeALoss) {
   EXPECT_EQ(complaint({{"retry-period", "40s"}}),
             "retry-period \"40s\" must be shorter than renew-deadline; "
             "accepted: a duration below 40s");
-}
-
-StringMap environment() {
-  return {{"STATEFUL_CONTROLLER_ORDINAL", "autoscaler-2"}, {"STATEFUL_SERVICE_NAME", "asvc"}};
-}
-
-bool stateful_with(const std::string& key, const std::string& value) {
-  StringMap changed = environment();
-  changed[key] = value;
-  return read_stateful(changed, 3).has_value();
-}
-
-TEST(StatefulReplica, IsReadWithItsDefaults) {
-  EXPECT_EQ(read_stateful(environment(), 3),
-            (StatefulReplica{.set = "autoscaler", .ordinal = 2, .service = "asvc"}));
-}
-
-TEST(StatefulReplica, ReadsPortAndProtocol) {
-  StringMap given = environment();
-  given["STATEFUL_SERVICE_PORT"] = "8080";
-  given["STATEFUL_SERVICE_PROTOCOL"] = "ws";
-
-  const auto self = read_stateful(given, 3);
-
-  ASSERT_TRUE(self.has_value());
-  EXPECT_EQ(stateful_bucket_names(*self, 3, {.space = "ns"}),
-            (Names{"ws://autoscaler-0.asvc.ns.svc.cluster.local:8080",
-                   "ws://autoscaler-1.asvc.ns.svc.cluster.local:8080",
-                   "ws://autoscaler-2.asvc.ns.svc.cluster.local:8080"}));
-}
-
-TEST(StatefulReplica, AnyProblemMeansTheLeaseMode) {
-  EXPECT_FALSE(read_stateful({}, 3).has_value());
-  EXPECT_FALSE(read_stateful(environment(), 2).has_value()) << "no bucket for replica 2";
-  EXPECT_FALSE(stateful_with("STATEFUL_SERVICE_NAME", ""));
-  EXPECT_FALSE(stateful_with("STATEFUL_SERVICE_PORT", "0"));
-  EXPECT_FALSE(stateful_with("STATEFUL_SERVICE_PORT", "http"));
-  for (const char* name : {"", "autoscaler", "autoscaler-", "autoscaler-x", "-1", "a-+1"}) {
-    EXPECT_FALSE(stateful_with("STATEFUL_CONTROLLER_ORDINAL", name)) << name;
-  }
-  EXPECT_TRUE(stateful_with("STATEFUL_CONTROLLER_ORDINAL", "my-own-autoscaler-1"));
 }
 
 }  // namespace

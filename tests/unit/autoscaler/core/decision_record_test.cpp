@@ -175,14 +175,5 @@ TEST(DecisionRecord, NamesAreTheWordsOfTheProtocol) {
   EXPECT_EQ(name(ScalingMetric::rps), "rps");
 }
 
-TEST(DecisionRecord, DiffersOnlyWhenAPersonWouldCare) {
-  const DecisionRecord before = calm(21, 3);
-  DecisionRecord after = calm(20, 3);
-  EXPECT_FALSE(differs(before, after));
-
-  after.mode = Mode::panic;
-  EXPECT_TRUE(differs(before, after));
-}
-
 }  // namespace
 }  // namespace sluice::autoscaler

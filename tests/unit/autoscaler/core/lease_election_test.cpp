@@ -64,7 +64,7 @@ class LeaseElectionTest : public ::testing::Test {
     election.answered(step(now).id, LeaseAnswer::done, found, at(now));
   }
 
-  [[nodiscard]] bool holds(Duration now) const { return election.holds(kBucket, at(now)); }
+  [[nodiscard]] bool holds(Duration now) const { return !election.owned(at(now)).empty(); }
 
   LeaseElection election{{kBucket}, "pod-1_10.0.0.1", kRules, at(seconds{0})};
   LeaseView lease;

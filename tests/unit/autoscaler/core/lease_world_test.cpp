@@ -208,7 +208,8 @@ class World {
       for (const auto& [number, replica] : replicas_) {
         // One that stands still does nothing; it asks again before it does something.
         if (now_ < replica->paused_until) continue;
-        owners += replica->election->holds(bucket, local(*replica)) ? 1 : 0;
+        const auto owned = replica->election->owned(local(*replica));
+        owners += std::binary_search(owned.begin(), owned.end(), bucket) ? 1 : 0;
       }
       ASSERT_LE(owners, 1) << bucket << " at " << to_seconds(now_.time_since_epoch());
       const auto stolen = stolen_.find(bucket);

@@ -20,73 +20,52 @@ Pod ready_pod(std::string name = "a", Duration age = seconds{100}) {
           .started_at = kNow - age};
 }
 
-PodCounts count(const Pod& pod) {
-  return count_pods(std::array{pod});
-}
-
 bool is_candidate(const Pod& pod) {
   return scrape_candidates(std::array{pod}, seconds{60}, kNow) != ScrapeCandidates{};
 }
 
-TEST(Pods, RunningAndReadyIsReady) {
-  EXPECT_EQ(count(ready_pod()), PodCounts{.ready = 1});
+TEST(ScrapeCandidates, RunningAndReadyIsScraped) {
   EXPECT_TRUE(is_candidate(ready_pod()));
 }
 
-TEST(Pods, RunningAndNotReadyIsNotReady) {
+TEST(ScrapeCandidates, RunningAndNotReadyIsNot) {
   Pod pod = ready_pod();
   pod.ready = false;
 
-  EXPECT_EQ(count(pod), PodCounts{.not_ready = 1});
   EXPECT_FALSE(is_candidate(pod));
 }
 
-TEST(Pods, PendingIsNotReadyToo) {
+TEST(ScrapeCandidates, PendingIsNot) {
   Pod pod = ready_pod();
   pod.phase = PodPhase::pending;
-  EXPECT_EQ(count(pod), (PodCounts{.not_ready = 1, .pending = 1}));
   EXPECT_FALSE(is_candidate(pod));
 
   pod.terminating = true;
-  EXPECT_EQ(count(pod), (PodCounts{.not_ready = 1, .pending = 1}));
+  EXPECT_FALSE(is_candidate(pod));
 }
 
 // Row 91.
-TEST(Pods, ReadyButTerminatingIsNeitherCountedReadyNorScraped) {
+TEST(ScrapeCandidates, ReadyButTerminatingIsNot) {
   Pod pod = ready_pod();
   pod.terminating = true;
 
-  EXPECT_EQ(count(pod), (PodCounts{.not_ready = 1, .terminating = 1}));
   EXPECT_FALSE(is_candidate(pod));
 }
 
-TEST(Pods, FinishedPodsAreNotCountedAtAll) {
+TEST(ScrapeCandidates, FinishedIsNot) {
   Pod pod = ready_pod();
   pod.phase = PodPhase::other;
-  EXPECT_EQ(count(pod), PodCounts{});
   EXPECT_FALSE(is_candidate(pod));
 
   pod.terminating = true;
-  EXPECT_EQ(count(pod), PodCounts{});
+  EXPECT_FALSE(is_candidate(pod));
 }
 
-TEST(Pods, ThrottledCountsAsNotReady) {
+TEST(ScrapeCandidates, ThrottledIsNot) {
   Pod pod = ready_pod();
   pod.throttled = true;
 
-  EXPECT_EQ(count(pod), PodCounts{.not_ready = 1});
   EXPECT_FALSE(is_candidate(pod));
-}
-
-TEST(Pods, EveryPodIsCountedOnce) {
-  std::array pods{ready_pod(), ready_pod(), ready_pod(), ready_pod(), ready_pod()};
-  pods[1].ready = false;
-  pods[2].phase = PodPhase::pending;
-  pods[3].terminating = true;
-  pods[4].phase = PodPhase::other;
-
-  EXPECT_EQ(count_pods(pods),
-            (PodCounts{.ready = 1, .not_ready = 3, .pending = 1, .terminating = 1}));
 }
 
 TEST(ScrapeCandidates, OldFromTheStableWindowOn) {

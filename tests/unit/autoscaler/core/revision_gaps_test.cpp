@@ -282,7 +282,7 @@ TEST(ActivatorsGone, OneThatComesBackHasTenSecondsToSayWhatItHolds) {
   EXPECT_EQ(app.want(), 0);
 }
 
-TEST(HandOver, NewOwnerKnowsNothingAndWritesNothing) {
+TEST(NewOwner, KnowsNothingAndWritesNothing) {
   RevisionScaler app{
       {.scaling = defaults(), .revision = "app", .replicas = 2, .taken_over = true}, 1, at(0)};
 
@@ -292,7 +292,7 @@ TEST(HandOver, NewOwnerKnowsNothingAndWritesNothing) {
   EXPECT_EQ(state.want, 2);
 }
 
-TEST(HandOver, ReplicasAreNotLoweredBeforeAStableWindowOfValidEvaluations) {
+TEST(NewOwner, ReplicasAreNotLoweredBeforeAStableWindowOfValidEvaluations) {
   RevisionScaler app{
       {.scaling = defaults(), .revision = "app", .replicas = 5, .taken_over = true}, 1, at(0)};
   // Nothing is heard for half a minute: the window begins with the first valid evaluation.
@@ -312,7 +312,7 @@ TEST(HandOver, ReplicasAreNotLoweredBeforeAStableWindowOfValidEvaluations) {
   EXPECT_EQ(app.want(), 2);
 }
 
-TEST(HandOver, IdleRevisionIsHeldToo) {
+TEST(NewOwner, IdleRevisionIsHeldToo) {
   RevisionScaler app{
       {.scaling = defaults(), .revision = "app", .replicas = 1, .taken_over = true}, 1, at(0)};
 
@@ -327,7 +327,7 @@ TEST(HandOver, IdleRevisionIsHeldToo) {
   EXPECT_EQ(app.want(), 0);
 }
 
-TEST(HandOver, PodsThatNeverBecomeReadyAreGivenUpAtTheirDeadline) {
+TEST(NewOwner, PodsThatNeverBecomeReadyAreGivenUpAtTheirDeadline) {
   RevisionScaler app{
       {.scaling = defaults(), .revision = "app", .replicas = 5, .taken_over = true}, 0, at(0)};
   for (std::int64_t second = 2; second <= 700; second += 2) {
@@ -339,7 +339,7 @@ TEST(HandOver, PodsThatNeverBecomeReadyAreGivenUpAtTheirDeadline) {
   EXPECT_EQ(app.want(), 0);
 }
 
-TEST(HandOver, OneSampleFollowedBySilenceLowersNothing) {
+TEST(NewOwner, OneSampleFollowedBySilenceLowersNothing) {
   RevisionScaler app{
       {.scaling = defaults(), .revision = "app", .replicas = 10, .taken_over = true}, 10, at(0)};
   (void)app.push({.average_concurrency = 1, .request_count = 1}, at(1));
@@ -348,7 +348,7 @@ TEST(HandOver, OneSampleFollowedBySilenceLowersNothing) {
   }
 }
 
-TEST(HandOver, RisesAtOnceAndIsStillBoundByTheMaximum) {
+TEST(NewOwner, RisesAtOnceAndIsStillBoundByTheMaximum) {
   ScalingSpec spec = defaults();
   spec.bounds.max = 8;
   RevisionScaler app{

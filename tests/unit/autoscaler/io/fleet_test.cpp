@@ -176,24 +176,5 @@ TEST_F(FleetTest, AnotherTargetBeginsWithTheSettingsThatCameWithIt) {
   EXPECT_EQ(order(), "15 without 0 avoiding 0");
 }
 
-// Goal: what a former owner knew of the target before lowers nothing of this one.
-TEST_F(FleetTest, WhatIsHandedOverAfterAnotherTargetCameIsOfNoUse) {
-  runs("Deployment/a", 1);
-  load(1);
-  proto::TakeRequest request;
-  request.autoscaler = "replica-0";
-  request.sent = clock_.now();
-  request.revisions = fleet_.handed();
-  ASSERT_EQ(request.revisions.size(), 1U);
-  request.revisions[0].scaler.attention.settled = true;
-  runs("Deployment/b", 10);
-
-  const auto reply = fleet_.take_handed(std::move(request), [](const auto&) { return true; });
-  load(1);
-
-  EXPECT_EQ(reply.taken, 1U);
-  EXPECT_EQ(order(), "10 without 0 avoiding 0");
-}
-
 }  // namespace
 }  // namespace sluice::autoscaler

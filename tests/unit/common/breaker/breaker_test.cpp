@@ -14,12 +14,6 @@ using namespace std::chrono_literals;
 
 constexpr TimePoint kStart{1'700'000'000s};
 
-std::vector<Ticket> raise(Breaker& breaker, std::int32_t capacity) {
-  std::vector<Ticket> admitted;
-  breaker.set_capacity(capacity, admitted);
-  return admitted;
-}
-
 // queue-proxy.md 13, row 1.
 TEST(Breaker, RunsItsConcurrencyAndQueuesTenTimesAsMany) {
   Breaker breaker({.concurrency = 1, .queue_depth = 10});
@@ -67,11 +61,8 @@ TEST(Breaker, CancelledWaiterFreesItsPlace) {
 
 // Row 6.
 TEST(Breaker, WithoutCapacityNewWorkWaits) {
-  Breaker breaker({.concurrency = 1, .queue_depth = 2});
+  Breaker breaker({.concurrency = 0, .queue_depth = 2});
 
-  EXPECT_TRUE(raise(breaker, 0).empty());
-
-  EXPECT_EQ(breaker.capacity(), 0);
   EXPECT_EQ(breaker.enter(kStart).entry, Entry::queued);
 }
 
@@ -95,26 +86,6 @@ TEST(BreakerDeathTest, LeavingWithoutHavingEnteredIsABrokenInvariant) {
   Breaker breaker({.concurrency = 1, .queue_depth = 1});
 
   EXPECT_DEATH((void)breaker.leave(), "CHECK failed");
-}
-
-// Goal: capacity that shrinks while requests queue strands nobody and interrupts nobody.
-// Method: fill to the brim, halve the capacity, finish one at a time, note who wakes.
-TEST(Breaker, ShrunkenCapacityStrandsNobody) {
-  Breaker breaker({.concurrency = 4, .queue_depth = 2});
-  for (int i = 0; i < 4; ++i) {
-    (void)breaker.enter(kStart);
-  }
-  const Ticket first = breaker.enter(kStart).ticket;
-  const Ticket second = breaker.enter(kStart).ticket;
-
-  EXPECT_TRUE(raise(breaker, 2).empty());
-
-  EXPECT_EQ(breaker.running(), 4);
-  EXPECT_EQ(breaker.leave(), std::nullopt);
-  EXPECT_EQ(breaker.leave(), std::nullopt);
-  EXPECT_EQ(breaker.leave(), first);
-  EXPECT_EQ(breaker.leave(), second);
-  EXPECT_EQ(breaker.running(), 2);
 }
 
 TEST(Breaker, StaleTicketNamesNobody) {
@@ -170,9 +141,9 @@ struct NaiveBreaker {
   }
 };
 
-enum class Step { enter, reserve, leave, cancel_front, cancel_back, shrink, grow, expire };
+enum class Step { enter, reserve, leave, cancel_front, cancel_back, expire };
 
-constexpr int kSteps = 8;
+constexpr int kSteps = 6;
 
 // Plays one step on both and compares what they said; false when the step means nothing now.
 class Pair {
@@ -204,10 +175,6 @@ class Pair {
       case Step::cancel_front:
       case Step::cancel_back:
         return cancel(step == Step::cancel_front);
-      case Step::shrink:
-        return naive_.capacity > 0 && resize(naive_.capacity - 1);
-      case Step::grow:
-        return naive_.capacity < 3 && resize(naive_.capacity + 1);
       case Step::expire:
         return expire();
     }
@@ -241,18 +208,6 @@ class Pair {
     const Ticket ticket = tickets_.at(static_cast<std::size_t>(chosen));
     EXPECT_TRUE(breaker_.cancel(ticket));
     EXPECT_FALSE(breaker_.cancel(ticket));
-    return true;
-  }
-
-  bool resize(std::int32_t capacity) {
-    naive_.capacity = capacity;
-    std::vector<Ticket> admitted;
-    breaker_.set_capacity(capacity, admitted);
-    std::string woken;
-    for (const Ticket ticket : admitted) {
-      woken += name(ticket) + ' ';
-    }
-    EXPECT_EQ(woken, naive_.admit());
     return true;
   }
 

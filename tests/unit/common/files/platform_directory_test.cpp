@@ -69,14 +69,13 @@ class PlatformDirectoryTest : public ::testing::Test {
   }
 
   void put_revision(const std::string& name, int pods = 0) {
-    RevisionFile file;
-    file.id = {"default", name};
-    file.service = name;
+    std::string list;
     for (int i = 0; i < pods; ++i) {
-      file.pods.emplace_back();
-      file.pods.back().id.name = "p" + std::to_string(i);
+      list += (i == 0 ? R"({"name":"p)" : R"(,{"name":"p)") + std::to_string(i) + R"("})";
     }
-    put("revisions/default." + name + ".json", write_revision_file(file));
+    put("revisions/default." + name + ".json", R"({"namespace":"default","name":")" + name +
+                                                   R"(","service":")" + name + R"(","pods":[)" +
+                                                   list + "]}");
   }
 
   void remove(const std::string& name) { std::filesystem::remove(scratch_.path() / name); }

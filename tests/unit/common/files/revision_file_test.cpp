@@ -29,7 +29,7 @@ TEST(RevisionFile, NamesAreAllThatIsNeeded) {
   EXPECT_EQ(parsed->value, expected);
 }
 
-TEST(RevisionFile, WhatIsWrittenIsReadBack) {
+TEST(RevisionFile, EveryKeyIsRead) {
   RevisionFile file;
   file.id = {"default", "app-00001"};
   file.service = "app";
@@ -49,7 +49,14 @@ TEST(RevisionFile, WhatIsWrittenIsReadBack) {
   file.pods[1].id = {"pod-2"};
   file.pods[1].terminating = true;
 
-  const auto parsed = parse_revision_file(write_revision_file(file), kName);
+  const auto parsed = parse_revision_file(R"({"namespace":"default","name":"app-00001",
+      "service":"app","hosts":["app.example.com","localhost"],"protocol":"h2c",
+      "container_concurrency":10,"timeout_seconds":1.5,"response_start_timeout_seconds":5,
+      "idle_timeout_seconds":7,"annotations":{"autoscaling.knative.dev/target":"7"},
+      "pods":[{"name":"pod-1","node":"n1","address":"10.0.0.1:8012","stats":"unix:/run/stats.sock",
+               "ready":true},
+              {"name":"pod-2","terminating":true}]})",
+                                          kName);
 
   ASSERT_TRUE(parsed.has_value()) << parsed.error().text();
   EXPECT_EQ(parsed->value, file);
@@ -162,7 +169,8 @@ TEST(Activators, AreAListOfAddressesEachOnce) {
   const auto parsed = parse_activators(R"(["127.0.0.1:8012","unix:/run/a.sock"])");
   ASSERT_TRUE(parsed.has_value()) << parsed.error().text();
   EXPECT_EQ(parsed->size(), 2U);
-  EXPECT_EQ(*parse_activators(write_activators(*parsed)), *parsed);
+  EXPECT_EQ((*parsed)[0].text(), "127.0.0.1:8012");
+  EXPECT_EQ((*parsed)[1].text(), "unix:/run/a.sock");
 
   EXPECT_EQ(parse_activators(R"(["1.1.1.1:1","1.1.1.1:1"])").error().what,
             "[1]: 1.1.1.1:1 is there twice");

@@ -218,6 +218,21 @@ TEST(Forwarding, StaysQuickWithManyFieldsAndManyConnectionTokens) {
   EXPECT_EQ(out, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
 }
 
+// The value of the field Forwarded that is derived from the first X-Forwarded-* of each kind.
+std::string forwarded_from(const std::string& nodes, const std::string& host,
+                           const std::string& proto) {
+  std::string fields;
+  if (!nodes.empty()) fields += "X-Forwarded-For: " + nodes + "\r\n";
+  if (!host.empty()) fields += "X-Forwarded-Host: " + host + "\r\n";
+  if (!proto.empty()) fields += "X-Forwarded-Proto: " + proto + "\r\n";
+  const std::string head = rewritten(fields, sidecar());
+  const std::string name = "\r\nForwarded: ";
+  const std::size_t begin = head.find(name);
+  if (begin == std::string::npos) return "";
+  const std::size_t value = begin + name.size();
+  return head.substr(value, head.find("\r\n", value) - value);
+}
+
 TEST(ForwardedFrom, FollowsTheReferenceWord) {
   EXPECT_EQ(forwarded_from("127.0.0.1, ::1", "h", "p"),
             "for=127.0.0.1;host=h;proto=p, for=\"[::1]\"");

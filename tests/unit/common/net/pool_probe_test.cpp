@@ -226,12 +226,5 @@ TEST(DialPlan, GivesADistantPeerSeveralRoundTripsAtOnce) {
   EXPECT_GE(distant.next_try(), std::chrono::milliseconds{600});
 }
 
-TEST(Address, GetsAnotherPort) {
-  EXPECT_EQ(with_port("10.0.0.1:8012", 8112), "10.0.0.1:8112");
-  EXPECT_EQ(with_port("[2001:db8::1]:8012", 8112), "[2001:db8::1]:8112");
-  EXPECT_EQ(with_port("[2001:db8::1]", 443), "[2001:db8::1]:443");
-  EXPECT_EQ(with_port("10.0.0.1", 443), "10.0.0.1:443");
-}
-
 }  // namespace
 }  // namespace sluice::net::testing

@@ -89,7 +89,6 @@ TEST(ServiceLog, KeepsLinesWithTimeAndReplica) {
                                   {kTime + 1s, "app-00001-2", ""}}));
   EXPECT_EQ(tail_log(log.file(), {.lines = 1})[0].replica, "app-00001-2");
   EXPECT_EQ(tail_log(log.file(), {.replica = "app-00001-1"}).size(), 1U);
-  EXPECT_EQ(log.last_lines().size(), 2U);
   EXPECT_TRUE(tail_log(directory.path() / "none.log", {}).empty());
 }
 
@@ -107,8 +106,7 @@ TEST(ServiceLog, SplitsLongLines) {
 
 TEST(ServiceLog, RotatesAndReadsAcrossFiles) {
   const TemporaryDirectory directory;
-  ServiceLog log(directory.path(), "app", nullptr,
-                 {.file_bytes_max = 1000, .files_max = 3, .memory_lines = 5});
+  ServiceLog log(directory.path(), "app", nullptr, {.file_bytes_max = 1000, .files_max = 3});
   for (int i = 0; i < 200; ++i) log.append(kTime, "r", std::to_string(i));
 
   int files = 0;
@@ -121,7 +119,6 @@ TEST(ServiceLog, RotatesAndReadsAcrossFiles) {
   ASSERT_EQ(lines.size(), 60U);
   EXPECT_EQ(lines.front().text, "140");
   EXPECT_EQ(lines.back().text, "199");
-  EXPECT_EQ(log.last_lines().size(), 5U);
   EXPECT_LE(tail_log(log.file(), {.lines = 60, .bytes_max = 100}).size(), 4U);
 }
 
@@ -145,7 +142,6 @@ TEST(ServiceLog, AFullDiskCostsLinesAndOneWarning) {
   ::signal(SIGXFSZ, SIG_DFL);
 
   EXPECT_EQ(warnings.size(), 1U);
-  EXPECT_EQ(log.lost_lines(), 8U);
   EXPECT_EQ(tail_log(log.file(), {}).size(), 3U);
 }
 
@@ -170,7 +166,7 @@ TEST(CgroupTree, WritesTheLimitsOfVersionTwo) {
   const auto group = directory.path() / "r1";
   std::filesystem::create_directory(group);
   std::ofstream(directory.path() / "cgroup.subtree_control") << "cpuset cpu memory\n";
-  for (const char* name : {"memory.max", "cpu.max", "cgroup.freeze"}) std::ofstream(group / name);
+  for (const char* name : {"memory.max", "cpu.max"}) std::ofstream(group / name);
   std::ofstream(group / "memory.current") << "4096\n";
   const CgroupTree tree(CgroupKind::v2, directory.path(), directory.path());
 
@@ -181,8 +177,6 @@ TEST(CgroupTree, WritesTheLimitsOfVersionTwo) {
   EXPECT_EQ(content(group / "memory.max"), "67108864");
   EXPECT_EQ(content(group / "cpu.max"), "50000 100000");
   EXPECT_EQ(tree.memory_bytes("r1"), 4096);
-  EXPECT_TRUE(tree.freeze("r1", true));
-  EXPECT_EQ(content(group / "cgroup.freeze"), "1");
 }
 
 TEST(CgroupTree, WithoutTheControllerNothingIsWritten) {

@@ -176,11 +176,5 @@ TEST(TemplateHash, DoesNotConfuseNeighbouringFields) {
   EXPECT_NE(template_hash(one), template_hash(three));
 }
 
-TEST(ParseEnv, SplitsAtTheFirstEquals) {
-  EXPECT_EQ(*parse_env("A=b=c"), (EnvVar{"A", "b=c"}));
-  EXPECT_FALSE(parse_env("A").has_value());
-  EXPECT_FALSE(parse_env("=b").has_value());
-}
-
 }  // namespace
 }  // namespace sluice::local

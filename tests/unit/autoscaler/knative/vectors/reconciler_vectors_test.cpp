@@ -103,33 +103,33 @@ TEST(ReconcilerVectors, ActiveConditionsAreWrittenAsKnativeWritesThem) {
 
 // --- scale_to_zero ---
 
-proto::HandedActivity handed_activity(const std::string& state) {
-  if (state == "active") return proto::HandedActivity::active;
-  return state == "inactive" ? proto::HandedActivity::inactive : proto::HandedActivity::activating;
+Activity activity_named(const std::string& state) {
+  if (state == "active") return Activity::active;
+  return state == "inactive" ? Activity::inactive : Activity::activating;
 }
 
-// What the replica before knew of the revision: the state that the case tells, and a window from
+// What was known of the revision: the state that the case tells, and a window from
 // which the case's number follows. Without a number there is nothing in the window.
-proto::HandedScaler handed_of(const json& item, const ScalingSpec& scaling) {
+SavedScaler saved_of(const json& item, const ScalingSpec& scaling) {
   const std::int32_t desired = count(item, "desired_scale");
   Collector collector{scaling.decider};
   if (desired >= 0) {
     collector.record({.average_concurrency = desired * scaling.decider.target_value}, kNow);
   }
-  proto::HandedScaler handed;
-  handed.collector = collector.handed();
-  handed.desired = desired;
-  handed.activity = handed_activity(text(item, "pa_state"));
-  handed.activity_since = kNow - seconds_of(item, "pa_state_for_s");
-  handed.serves = text(item, "sks_mode") == "Serve";
-  handed.initialized = flag(item, "scale_target_initialized");
-  handed.attention = {.evaluated = kNow - std::chrono::seconds{2},
-                      .step = std::chrono::seconds{2},
-                      .usual = std::chrono::seconds{2},
-                      .known = scaling.decider.stable_window,
-                      .had_data = true,
-                      .settled = true};
-  return handed;
+  SavedScaler saved;
+  saved.collector = collector.saved();
+  saved.desired = desired;
+  saved.activity = activity_named(text(item, "pa_state"));
+  saved.activity_since = kNow - seconds_of(item, "pa_state_for_s");
+  saved.serves = text(item, "sks_mode") == "Serve";
+  saved.initialized = flag(item, "scale_target_initialized");
+  saved.attention = {.evaluated = kNow - std::chrono::seconds{2},
+                     .step = std::chrono::seconds{2},
+                     .usual = std::chrono::seconds{2},
+                     .known = scaling.decider.stable_window,
+                     .had_data = true,
+                     .settled = true};
+  return saved;
 }
 
 RevisionDocuments zero_documents(const json& item) {
@@ -206,7 +206,7 @@ void play_scale_to_zero(const json& item, Tally& tally) {
                          .taken_over = true},
                         0,
                         kNow - std::chrono::seconds{2}};
-  EXPECT_TRUE(scaler.take_over(handed_of(item, scaling), kNow));
+  EXPECT_TRUE(scaler.restore(saved_of(item, scaling), kNow));
   ScaleInputs inputs{.ready = ready, .probe_ok = std::nullopt};
   // Without a scrape target only an activator that is gone leaves the number unknown. While it is
   // activating an unknown number counts as none.
