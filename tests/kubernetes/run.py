@@ -1,10 +1,11 @@
 #!/usr/bin/env -S /usr/bin/python3 -B
 """Runs the tests that need a cluster: run.py BIN_DIRECTORY [--suite S] [--tier N]... [CLASS.TEST...].
 
-The suite `kubernetes` has three tiers, `knative` is a Knative on top of the third. A tier has one
-cluster, which its tests share. Each closes with one line: `tier N: P passed, F failed`, or `tier N:
-SKIPPED, REASON` where this machine cannot have it. Exit status 1 if something failed; with CI=true also
-if something was skipped. `--hold N` starts a cluster to look around in instead.
+The suite `kubernetes` has three tiers, `kubernetes-seams` is what the file `seams` lists of them, `knative`
+is a Knative on top of the third. A tier has one cluster, which its tests share. Each closes with one line:
+`tier N: P passed, F failed`, or `tier N: SKIPPED, REASON` where this machine cannot have it. Exit status 1
+if something failed or a name is of no test; with CI=true also if something was skipped. `--hold N` starts a
+cluster to look around in instead.
 """
 
 import argparse
@@ -28,10 +29,12 @@ from lab.place import end_with  # noqa: E402
 
 FAILED = 1
 # Folders of tests by suite, and the tier that each runs on.
-SUITES = {'kubernetes': ('tier1', 'tier2', 'tier3'), 'knative': ('knative',)}
+TIER_FOLDERS = ('tier1', 'tier2', 'tier3')
+SUITES = {'kubernetes': TIER_FOLDERS, 'kubernetes-seams': TIER_FOLDERS, 'knative': ('knative',)}
 TIER_OF = {'tier1': 1, 'tier2': 2, 'tier3': 3, 'knative': 3}
-TOOLS = {'kubernetes': ('cluster',), 'knative': ('cluster', 'knative')}
+TOOLS = {'kubernetes': ('cluster',), 'kubernetes-seams': ('cluster',), 'knative': ('cluster', 'knative')}
 TIER_SECONDS = 3600
+BROKEN = 'unittest.loader.'  # so begins the id of a module that cannot be loaded
 
 
 def arguments():
@@ -48,7 +51,7 @@ def arguments():
 
 def wanted(test, names):
     """Whether one of the names is the test's class, its method, its module, or several of these."""
-    broken = test.id().startswith('unittest.loader.')  # a module that cannot be loaded is nobody's choice
+    broken = test.id().startswith(BROKEN)  # it runs, and fails, whatever is asked for
     return not names or broken or any(f'.{name}.' in f'.{test.id()}.' for name in names)
 
 
@@ -65,6 +68,29 @@ def chosen(folder, names):
     modules = [f'{folder}.{path.stem}' for path in sorted((HERE / folder).glob('test_*.py'))]
     suite = loader.loadTestsFromNames(modules)
     return unittest.TestSuite(test for test in tests_of(suite) if wanted(test, names))
+
+
+def folders_of(given):
+    return [folder for folder in SUITES[given.suite] if not given.tier or TIER_OF[folder] in given.tier]
+
+
+def seams(folders):
+    """Names of the tests that the file lists, the first word of each line, but for those of other tiers."""
+    lines = (HERE / 'seams').read_text(encoding='utf-8').splitlines()
+    names = [line.split()[0] for line in lines if line and not line.startswith('#')]
+    others = set(TIER_FOLDERS) - set(folders)
+    return [name for name in names if name.split('.')[0] not in others]
+
+
+def without_tests(names, folders):
+    """Those of the names that no test has. A module that cannot be loaded hides its own: its tier fails by it."""
+    if not names:
+        return []
+    searched = [*folders, 'alone'] if 'tier1' in folders else folders
+    ids = [test.id() for folder in searched for test in tests_of(chosen(folder, []))]
+    if any(one.startswith(BROKEN) for one in ids):
+        return []
+    return [name for name in names if not any(f'.{name}.' in f'.{one}.' for one in ids)]
 
 
 def by_cluster(suite):
@@ -101,7 +127,6 @@ def run_inside(folder, given):
 
     Tests that start clusters themselves, in alone/, come first and count among those of tier 1.
     """
-    os.environ['SLUICE_BIN'] = given.bin
     runner = unittest.TextTestRunner(verbosity=2)
     alone = chosen('alone', given.tests) if folder == 'tier1' else unittest.TestSuite()
     results = [runner.run(alone)] if alone.countTestCases() else []
@@ -176,18 +201,21 @@ def main():
     given.bin = str(pathlib.Path(given.bin).resolve())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that everything is closed in order
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background has it ignored
+    os.environ['SLUICE_BIN'] = given.bin
     if given.hold:
         return hold(given.hold, given)
     if given.inside:
         end_with(given.parent)
         return run_inside(given.inside, given)
-    build_tools(given.suite)
-    closing = [run_folder(folder, given) for folder in SUITES[given.suite]
-               if not given.tier or TIER_OF[folder] in given.tier]
-    print('\n'.join(line for line, _ in closing))
-    if given.tests and all(line.endswith(': 0 passed, 0 failed') for line, _ in closing):
-        print(f'run.py: no test is called {" or ".join(given.tests)}', file=sys.stderr)
+    folders = folders_of(given)
+    if given.suite == 'kubernetes-seams' and not given.tests:
+        given.tests = seams(folders)
+    if unknown := without_tests(given.tests, folders):
+        print(f'run.py: no test is called {" or ".join(unknown)}', file=sys.stderr)
         return FAILED
+    build_tools(given.suite)
+    closing = [run_folder(folder, given) for folder in folders]
+    print('\n'.join(line for line, _ in closing))
     return max(code for _, code in closing)
 
 

@@ -1,4 +1,4 @@
-"""The tables rows.md and claims.md: every row names a test, and every test named there is."""
+"""The tables rows.md and claims.md and the list seams: every row names a test, and every test named there is."""
 
 import pathlib
 import re
@@ -134,6 +134,19 @@ class Claims(unittest.TestCase):
             self.assertTrue(names, fault)
             missing += [(fault, name) for name in names if not self.exists(name, known)]
         self.assertEqual(missing, [])
+
+
+class Seams(unittest.TestCase):
+    def test_every_name_is_of_a_module_a_class_or_a_test_of_a_tier(self):
+        known = {module.replace('/', '.'): cases for module, cases in modules().items() if module.startswith('tier')}
+        there = set(known)
+        for module, cases in known.items():
+            there |= {f'{module}.{case}' for case in cases}
+            there |= {f'{module}.{case}.{test}' for case, tests in cases.items() for test in tests}
+        lines = (HERE / 'seams').read_text(encoding='utf-8').splitlines()
+        names = [line.split()[0] for line in lines if line and not line.startswith('#')]
+        self.assertEqual({name.split('.')[0] for name in names}, {'tier1', 'tier2', 'tier3'})
+        self.assertEqual([name for name in names if name not in there], [])
 
 
 if __name__ == '__main__':
