@@ -3,7 +3,7 @@
 #include "activator/io/autoscaler_stream.h"
 #include "activator/io/knative_link.h"
 #include "activator/kubernetes/io/cluster_metrics.h"
-#include "activator/version.h"
+#include "common/base/version.h"
 #include "common/kube/access.h"
 #include "common/kube/client.h"
 #include "common/net/open_files.h"

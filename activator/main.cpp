@@ -1,6 +1,6 @@
 #include "activator/app.h"
 #include "activator/config.h"
-#include "activator/version.h"
+#include "common/base/version.h"
 #include "common/program/command_line.h"
 
 #include <cstdio>
@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   sluice::program::CommandLine line{
       .name = "activator",
       .purpose = "holds requests until a pod can take them, wakes it, and chooses it",
-      .version = std::string{sluice::activator::kVersion}};
+      .version = std::string{sluice::kVersion}};
   if (const auto code = sluice::program::parse(argc, argv, line)) return *code;
   std::ifstream file{"/etc/resolv.conf"};
   const std::string resolv{std::istreambuf_iterator<char>{file}, std::istreambuf_iterator<char>{}};

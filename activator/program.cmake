@@ -5,7 +5,7 @@ if(TARGET sluice_rpc)
     SOURCES app.cpp config.cpp io/autoscaler_stream.cpp io/knative_link.cpp
       io/pod_tls.cpp io/revision_book.cpp io/status_server.cpp
       io/telemetry.cpp io/wake_watch.cpp
-    HEADERS app.h config.h version.h io/autoscaler_peer.h io/autoscaler_stream.h io/knative_link.h
+    HEADERS app.h config.h io/autoscaler_peer.h io/autoscaler_stream.h io/knative_link.h
       io/pod_tls.h io/revision_book.h io/status_server.h io/telemetry.h io/wake_watch.h
     DEPS sluice::activator_io sluice::autoscaler_link sluice::activator_stream_codec sluice::stat_messages_codec
       sluice::rpc

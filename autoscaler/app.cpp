@@ -2,7 +2,7 @@
 
 #include "autoscaler/core/buckets.h"
 #include "autoscaler/io/directory_platform.h"
-#include "autoscaler/version.h"
+#include "common/base/version.h"
 #include "common/messages/activator_stream.h"
 #include "common/messages/node_stream.h"
 #include "common/metrics/exposition.h"

@@ -1,6 +1,6 @@
 #include "autoscaler/app.h"
 #include "autoscaler/config.h"
-#include "autoscaler/version.h"
+#include "common/base/version.h"
 #include "common/program/command_line.h"
 
 #include <cstdio>
@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   sluice::program::CommandLine line{
       .name = "autoscaler",
       .purpose = "decides how many replicas of each revision should run",
-      .version = std::string{sluice::autoscaler::kVersion}};
+      .version = std::string{sluice::kVersion}};
   if (const auto code = sluice::program::parse(argc, argv, line)) return *code;
   auto config = sluice::autoscaler::read_config(sluice::settings::process_environment());
   if (!config) {

@@ -32,6 +32,6 @@ sluice_library(autoscaler_share SOURCES kubernetes/io/bucket_share.cpp
   HEADERS kubernetes/io/bucket_share.h
   DEPS sluice::autoscaler_io sluice::autoscaler_ha sluice::autoscaler_leases sluice::kube
   PRIVATE_DEPS sluice::kube_objects)
-sluice_library(autoscaler_app SOURCES app.cpp config.cpp HEADERS app.h config.h version.h
+sluice_library(autoscaler_app SOURCES app.cpp config.cpp HEADERS app.h config.h
   DEPS sluice::autoscaler_io sluice::autoscaler_kubernetes sluice::autoscaler_share sluice::end_signals sluice::log_level sluice::settings)
 sluice_program(autoscaler SOURCES main.cpp DEPS sluice::autoscaler_app sluice::command_line)

@@ -22,4 +22,3 @@ sluice_library(kube
   DEPS sluice::kube_core sluice::kube_objects sluice::tls sluice::log sluice::settings
     sluice::clock Boost::headers
   PRIVATE_DEPS sluice::files sluice::openssl nlohmann_json::nlohmann_json yaml-cpp)
-target_compile_definitions(sluice_kube PRIVATE SLUICE_VERSION="${PROJECT_VERSION}")

@@ -1,7 +1,7 @@
+#include "common/base/version.h"
 #include "common/program/command_line.h"
 #include "queue-proxy/app.h"
 #include "queue-proxy/config.h"
-#include "queue-proxy/version.h"
 
 #include <cstdio>
 #include <string>
@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   sluice::program::CommandLine line{
       .name = "queue-proxy",
       .purpose = "the sidecar that measures, limits and proxies the requests of one pod",
-      .version = std::string{sluice::queue_proxy::kVersion},
+      .version = std::string{sluice::kVersion},
       .flags = {
           {"--drain", "ask the running sidecar to drain, wait until it has, and exit", &drain}}};
   if (const auto code = sluice::program::parse(argc, argv, line)) return *code;

@@ -3,7 +3,6 @@ sluice_library(engine_api
   HEADERS local/engine_api.h local/event_ring.h local/paths.h local/time_text.h
   SOURCES local/engine_api.cpp local/event_ring.cpp local/paths.cpp
   DEPS sluice::autoscaler_documents sluice::base sluice::time_core nlohmann_json::nlohmann_json Boost::headers)
-target_compile_definitions(sluice_engine_api PRIVATE SLUICE_VERSION="${PROJECT_VERSION}")
 
 # Who may do what through the front door: values in, a verdict out.
 sluice_library(door_access

@@ -1,6 +1,6 @@
 #include "activator/io/telemetry.h"
 
-#include "activator/version.h"
+#include "common/base/version.h"
 #include "common/metrics/process_facts.h"
 
 #include <algorithm>

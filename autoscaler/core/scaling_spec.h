@@ -1,11 +1,16 @@
 #pragma once
 
-#include "autoscaler/core/window_average.h"
 #include "common/time/time_point.h"
 
 #include <cstdint>
 
 namespace sluice::autoscaler {
+
+/// How the values of a window become one number.
+enum class Aggregation {
+  linear,    ///< the plain average over the covered part of the window
+  weighted,  ///< exponentially falling weights, newest first, not normalised
+};
 
 /// What is scaled on. Both are averages per second buckets over a window.
 enum class ScalingMetric { concurrency, rps };

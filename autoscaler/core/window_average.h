@@ -1,6 +1,7 @@
 #pragma once
 
 #include "autoscaler/core/saved_state.h"
+#include "autoscaler/core/scaling_spec.h"
 #include "common/time/time_point.h"
 
 #include <cstddef>
@@ -9,12 +10,6 @@
 #include <vector>
 
 namespace sluice::autoscaler {
-
-/// How the values of a window become one number.
-enum class Aggregation {
-  linear,    ///< the plain average over the covered part of the window
-  weighted,  ///< exponentially falling weights, newest first, not normalised
-};
 
 /// A ring of buckets over the last `window`; values of the same bucket add up (autoscaler.md 2).
 /// Accepts time that steps back: a value inside the window lands in its own bucket, an older one is

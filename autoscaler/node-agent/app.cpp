@@ -4,7 +4,7 @@
 #include "autoscaler/node-agent/io/restoration.h"
 #include "autoscaler/node-agent/io/status_client.h"
 #include "autoscaler/node-agent/io/status_text.h"
-#include "autoscaler/node-agent/version.h"
+#include "common/base/version.h"
 #include "common/net/open_files.h"
 #include "common/net/ready_line.h"
 #include "common/net/side_limits.h"

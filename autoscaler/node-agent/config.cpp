@@ -2,7 +2,7 @@
 
 #include "autoscaler/node-agent/io/cri_client.h"
 #include "autoscaler/node-agent/io/enrolment.h"
-#include "autoscaler/node-agent/version.h"
+#include "common/base/version.h"
 #include "common/settings/log_level.h"
 
 #include <CLI/CLI.hpp>

@@ -19,6 +19,6 @@ sluice_library(node_agent_io
        sluice::certificates sluice::rpc_unary sluice::tls_client Boost::headers
   PRIVATE_DEPS sluice::enrolment_text sluice::files sluice::cri_codec sluice::node_stream_codec nlohmann_json::nlohmann_json)
 sluice_library(node_agent_app SOURCES node-agent/app.cpp node-agent/config.cpp
-  HEADERS node-agent/app.h node-agent/config.h node-agent/version.h
+  HEADERS node-agent/app.h node-agent/config.h
   DEPS sluice::node_agent_io sluice::end_signals sluice::log_level sluice::settings PRIVATE_DEPS CLI11::CLI11)
 sluice_program(node-agent SOURCES node-agent/main.cpp DEPS sluice::node_agent_app)

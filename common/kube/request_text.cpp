@@ -1,6 +1,7 @@
 #include "common/kube/request_text.h"
 
 #include "common/base/clean_text.h"
+#include "common/base/version.h"
 #include "common/kube/json_read.h"
 
 #include <algorithm>
@@ -93,7 +94,7 @@ std::optional<std::string> request_text(const Access& access, std::string_view t
   if (!is_path(request.path)) return std::nullopt;
   std::string text{method_of(request.verb)};
   text.append(" ").append(target_of(access, request)).append(" HTTP/1.1\r\nHost: ");
-  text.append(host_of(access)).append("\r\nUser-Agent: sluice/" SLUICE_VERSION "\r\n");
+  text.append(host_of(access)).append("\r\nUser-Agent: sluice/").append(kVersion).append("\r\n");
   text.append("Accept: application/json\r\n");
   if (!token.empty()) text.append("Authorization: Bearer ").append(token).append("\r\n");
   if (request.verb != Verb::get) {

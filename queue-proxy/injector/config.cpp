@@ -1,7 +1,7 @@
 #include "queue-proxy/injector/config.h"
 
+#include "common/base/version.h"
 #include "common/settings/log_level.h"
-#include "queue-proxy/injector/version.h"
 
 #include <algorithm>
 #include <array>

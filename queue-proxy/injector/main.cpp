@@ -1,7 +1,7 @@
+#include "common/base/version.h"
 #include "common/program/command_line.h"
 #include "queue-proxy/injector/app.h"
 #include "queue-proxy/injector/config.h"
-#include "queue-proxy/injector/version.h"
 
 #include <cstdio>
 #include <string>
@@ -10,7 +10,7 @@
 int main(int argc, char** argv) {
   sluice::program::CommandLine line{.name = "injector",
                                     .purpose = "the webhook that adds the sidecar to pods",
-                                    .version = std::string{sluice::injector::kVersion}};
+                                    .version = std::string{sluice::kVersion}};
   if (const auto code = sluice::program::parse(argc, argv, line)) return *code;
   auto config = sluice::injector::read_config(sluice::settings::process_environment());
   if (!config) {

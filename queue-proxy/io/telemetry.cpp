@@ -1,8 +1,8 @@
 #include "queue-proxy/io/telemetry.h"
 
+#include "common/base/version.h"
 #include "common/metrics/process_facts.h"
 #include "queue-proxy/core/route_tag.h"
-#include "queue-proxy/version.h"
 
 #include <unistd.h>
 

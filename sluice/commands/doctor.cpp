@@ -1,4 +1,5 @@
 #include "autoscaler/node-agent/core/settings.h"
+#include "common/base/version.h"
 #include "sluice/commands/doctor_knative.h"
 #include "sluice/commands/verbs.h"
 #include "sluice/local/cgroup.h"
@@ -36,7 +37,7 @@ Check programs() {
     return {Grade::fail, "programs", sidecar.error().text()};
   }
   return {Grade::ok, "programs",
-          "sluice " + std::string(local::version()) + ", queue-proxy at " + sidecar->string()};
+          "sluice " + std::string(kVersion) + ", queue-proxy at " + sidecar->string()};
 }
 
 Check front_door() {

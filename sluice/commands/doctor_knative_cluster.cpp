@@ -1,5 +1,6 @@
 // Reads from a cluster what doctor_knative judges.
 
+#include "common/base/version.h"
 #include "common/kube/access.h"
 #include "common/kube/client.h"
 #include "common/kube/json_read.h"
@@ -22,7 +23,7 @@ using kube::reading::member;
 using kube::reading::text;
 
 constexpr const char* kClass = "autoscaling.knative.dev/class";
-constexpr const char* kVersion = "app.kubernetes.io/version";
+constexpr const char* kVersionLabel = "app.kubernetes.io/version";
 constexpr const char* kPartOf = "app.kubernetes.io/part-of";  // ours may stand beside Knative's
 constexpr int kPage = 500;
 constexpr std::size_t kProgramsMost = 50;
@@ -91,7 +92,7 @@ void read_programs(Reader& reader, KnativeFacts& facts) {
     const json& containers =
         member(member(member(member(item, "spec"), "template"), "spec"), "containers");
     const bool any = containers.is_array() && !containers.empty();
-    facts.programs.push_back({text(metadata, "name"), text(member(metadata, "labels"), kVersion),
+    facts.programs.push_back({text(metadata, "name"), text(member(metadata, "labels"), kVersionLabel),
                               any ? text(containers.front(), "image") : std::string{}});
   }
 }
@@ -153,7 +154,7 @@ int run_doctor_knative(const Surroundings& with, const std::string& space) {
   Reader reader{io, **client};
   const KnativeFacts facts = read_facts(reader, space);
   if (reader.failure()) return report(with, {kExitFailure, *reader.failure()});
-  const KnativeReport found = judge_knative(facts, std::string{local::version()});
+  const KnativeReport found = judge_knative(facts, std::string{kVersion});
   if (!found.found) {
     return report(with, {kExitFailure, "there is no Knative in the namespace " + space + " at " +
                                            server + "; name its namespace with --namespace"});

@@ -1,3 +1,4 @@
+#include "common/base/version.h"
 #include "queue-proxy/injector/patch/manifest.h"
 #include "sluice/commands/inject_yaml.h"
 #include "sluice/commands/verbs.h"
@@ -102,7 +103,7 @@ int run_inject(const Surroundings& with, const Arguments& args) {
   bool dry_run = false;
   bool keep_services = false;
   injector::InjectionSettings settings;
-  settings.version = local::version();
+  settings.version = kVersion;
   settings.image = "sluice.dev/queue-proxy:" + settings.version;
   settings.renew = true;
   add_file(app, file, dry_run);

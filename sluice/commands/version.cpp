@@ -1,3 +1,5 @@
+#include "common/base/version.h"
+
 #include "sluice/commands/verbs.h"
 #include "sluice/local/engine_api.h"
 
@@ -16,9 +18,9 @@ int run_version(const Surroundings& with, const Arguments& args) {
     return *code;
   }
   if (output == "json") {
-    with.out << nlohmann::json{{"version", std::string(local::version())}}.dump() << "\n";
+    with.out << nlohmann::json{{"version", std::string(kVersion)}}.dump() << "\n";
   } else {
-    with.out << "sluice " << local::version() << "\n";
+    with.out << "sluice " << kVersion << "\n";
   }
   return kExitOk;
 }

@@ -1,5 +1,6 @@
 // The engine's answers to its API.
 
+#include "common/base/version.h"
 #include "sluice/local/documents.h"
 #include "sluice/local/engine.h"
 #include "sluice/local/spec_difference.h"
@@ -201,7 +202,7 @@ json Engine::info() {
   return {{"name", setup_.name},
           {"pid", ::getpid()},
           {"http", door_.text()},
-          {"version", std::string{version()}},
+          {"version", std::string{kVersion}},
           {"started", format_time(started_)}};
 }
 

@@ -4,10 +4,6 @@
 
 namespace sluice::local {
 
-std::string_view version() {
-  return SLUICE_VERSION;
-}
-
 ApiProblem::ApiProblem(int status_code, std::string type_word, std::string title_text,
                        std::string detail_text, std::string fix_text)
     : status(status_code),

@@ -16,9 +16,6 @@ namespace sluice::local {
 
 class EventRing;
 
-/// The version of this build, such as "1.0.0".
-[[nodiscard]] std::string_view version();
-
 /// A refused request of the HTTP+JSON API; becomes application/problem+json (protocols.md 5).
 struct ApiProblem {
   // A constructor rather than an aggregate: a JSON value converts to anything, so it could pass for

@@ -1,6 +1,7 @@
 #include "sluice/local/run_engine.h"
 
 #include "autoscaler/core/cluster_config.h"
+#include "common/base/version.h"
 #include "sluice/local/documents.h"
 #include "sluice/local/engine.h"
 #include "sluice/local/spec_sources.h"
@@ -117,7 +118,7 @@ void add_token(view::BannerFacts& facts, const Engine& engine, const fs::path& t
 std::string banner_of(const UpOptions& options, const Engine& engine, const fs::path& token_file,
                       std::int64_t ready_ms) {
   view::BannerFacts facts;
-  facts.version = version();
+  facts.version = kVersion;
   facts.engine = options.name;
   facts.ready_ms = ready_ms;
   facts.replicas = engine.replicas();

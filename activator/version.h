@@ -1,9 +1,0 @@
-#pragma once
-
-#include <string_view>
-
-namespace sluice::activator {
-
-inline constexpr std::string_view kVersion = "1.0.0";
-
-}  // namespace sluice::activator
