@@ -24,8 +24,9 @@ target_precompile_headers(sluice_precompiled_tests PRIVATE ${precompiled} <gtest
 
 # sluice_library(NAME [CORE] SOURCES ... HEADERS ... [DEPS public...] [PRIVATE_DEPS ...]
 #                [PRECOMPILED <header>...])
-# Makes sluice_NAME, alias sluice::NAME. A CORE library decides and does no I/O: configuration fails
-# when it links anything that is not itself CORE. PRECOMPILED: headers of its own instead of those above.
+# Makes sluice_NAME, alias sluice::NAME. A header beside a source of the same name belongs to it; HEADERS
+# lists those that have no source. A CORE library decides and does no I/O: configuration fails when it
+# links anything that is not itself CORE. PRECOMPILED: headers of its own instead of those above.
 function(sluice_library name)
   cmake_parse_arguments(ARG "CORE" "" "SOURCES;HEADERS;DEPS;PRIVATE_DEPS;PRECOMPILED" ${ARGN})
   if(ARG_SOURCES)
@@ -37,6 +38,12 @@ function(sluice_library name)
     set(scope INTERFACE)
   endif()
   add_library(sluice::${name} ALIAS sluice_${name})
+  foreach(source IN LISTS ARG_SOURCES)
+    string(REGEX REPLACE "[.]cpp$" ".h" header ${source})
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${header})
+      list(APPEND ARG_HEADERS ${header})
+    endif()
+  endforeach()
   target_sources(sluice_${name} ${scope}
     FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${ARG_HEADERS})
   target_include_directories(sluice_${name} ${scope} ${PROJECT_SOURCE_DIR})
@@ -65,6 +72,20 @@ function(sluice_library name)
       endif()
     endforeach()
   endif()
+endfunction()
+
+# sluice_proto(NAME FILE...): the code that protoc makes of the files, without our warnings. A codec
+# includes it as <FOLDER/FILE.pb.h>.
+function(sluice_proto name)
+  add_library(sluice_${name} STATIC)
+  add_library(sluice::${name} ALIAS sluice_${name})
+  target_sources(sluice_${name} PRIVATE ${ARGN})
+  list(GET ARGN 0 first)
+  cmake_path(GET first PARENT_PATH folder)
+  protobuf_generate(TARGET sluice_${name} LANGUAGE cpp IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
+  target_include_directories(sluice_${name} SYSTEM PUBLIC ${CMAKE_CURRENT_BINARY_DIR}
+    ${CMAKE_CURRENT_BINARY_DIR}/${folder} ${Protobuf_INCLUDE_DIRS})
+  target_link_libraries(sluice_${name} PUBLIC ${SLUICE_PROTOBUF_LITE} Threads::Threads)
 endfunction()
 
 # sluice_program(NAME SOURCES ... DEPS ...): an executable in bin/ under its own name.
@@ -104,6 +125,32 @@ function(sluice_test name)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300)
+endfunction()
+
+# sluice_fixture(NAME SOURCES ... DEPS ...): what tests of several rooms stand on, compiled once.
+function(sluice_fixture name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(sluice_${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
+  add_library(sluice::${name} ALIAS sluice_${name})
+  target_include_directories(sluice_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(sluice_${name} PRIVATE sluice::warnings PUBLIC GTest::gtest ${ARG_DEPS})
+  target_compile_options(sluice_${name} PRIVATE ${test_options})
+endfunction()
+
+# sluice_python_test(NAME LABEL label [TIMEOUT seconds] COMMAND script arguments...): a test in Python.
+# Debian's own interpreter is asked for first: it is the one that sees Debian's python3-h2.
+find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
+find_program(SLUICE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+if(NOT SLUICE_PYTHON)
+  set(SLUICE_PYTHON ${Python3_EXECUTABLE})
+endif()
+function(sluice_python_test name)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "COMMAND" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  add_test(NAME ${name} COMMAND ${SLUICE_PYTHON} -B ${ARG_COMMAND})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
 endfunction()
 
 # sluice_bench(NAME SOURCES ... DEPS ...): a Google Benchmark binary in bench/.

@@ -4,7 +4,7 @@
 
 #include "activator/io/front_probes.h"
 #include "activator/io/front_state.h"
-#include "common/http/grpc_timeout.h"
+#include "activator/core/grpc_timeout.h"
 #include "common/http/own_response.h"
 
 #include <algorithm>

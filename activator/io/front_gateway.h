@@ -5,8 +5,8 @@
 #include "activator/core/throttler.h"
 #include "activator/io/front_counts.h"
 #include "common/ignore/rules.h"
-#include "common/net/exchange.h"
-#include "common/net/upstream_pool.h"
+#include "common/net/server/exchange.h"
+#include "common/net/upstream/upstream_pool.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>

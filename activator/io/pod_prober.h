@@ -3,7 +3,7 @@
 #include "activator/core/destinations.h"
 #include "activator/core/pod_subset.h"
 #include "activator/io/front_gateway.h"
-#include "common/net/pool_probe.h"
+#include "common/net/upstream/pool_probe.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>

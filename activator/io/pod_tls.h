@@ -2,8 +2,8 @@
 
 #include "common/base/result.h"
 #include "common/log/log.h"
-#include "common/net/tls_trust.h"
-#include "common/net/upstream_pool.h"
+#include "common/net/tls/tls_trust.h"
+#include "common/net/upstream/upstream_pool.h"
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 #include "activator/io/telemetry.h"
 
 #include "common/base/version.h"
-#include "common/metrics/process_facts.h"
+#include "common/net/server/process_facts.h"
 
 #include <algorithm>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autoscaler/core/activator_hub.h"
+#include "autoscaler/core/activators/activator_hub.h"
 #include "common/log/log.h"
 #include "common/rpc/call.h"
 #include "common/time/clock.h"

@@ -4,7 +4,7 @@
 #include "autoscaler/io/decision_ring.h"
 #include "autoscaler/io/fleet.h"
 #include "common/base/ids.h"
-#include "common/net/own_gateway.h"
+#include "common/net/server/own_gateway.h"
 #include "common/time/clock.h"
 
 #include <nlohmann/json_fwd.hpp>

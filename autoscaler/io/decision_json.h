@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autoscaler/core/decision_record.h"
+#include "autoscaler/core/decision/decision_record.h"
 
 #include <nlohmann/json_fwd.hpp>
 

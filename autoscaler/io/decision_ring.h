@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autoscaler/core/decision_record.h"
+#include "autoscaler/core/decision/decision_record.h"
 #include "common/base/ids.h"
 #include "common/time/time_point.h"
 

@@ -1,6 +1,6 @@
 #include "autoscaler/io/fleet.h"
 
-#include "autoscaler/core/pushed_stat.h"
+#include "autoscaler/core/activators/pushed_stat.h"
 
 #include <utility>
 

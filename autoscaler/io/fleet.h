@@ -1,8 +1,8 @@
 #pragma once
 
-#include "autoscaler/core/activator_hub.h"
-#include "autoscaler/core/annotations.h"
-#include "autoscaler/core/cluster_config.h"
+#include "autoscaler/core/activators/activator_hub.h"
+#include "common/scaling/annotations.h"
+#include "common/scaling/cluster_config.h"
 #include "autoscaler/io/pod_watch.h"
 #include "autoscaler/io/revision.h"
 #include "common/messages/stat.h"

@@ -1,7 +1,7 @@
 #include "autoscaler/io/fleet_metrics.h"
 
 #include "common/metrics/exposition.h"
-#include "common/metrics/process_facts.h"
+#include "common/net/server/process_facts.h"
 
 #include <functional>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/metrics/metrics_server.h"
+#include "common/net/server/metrics_server.h"
 
 #include <functional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autoscaler/core/stat_forwarding.h"
+#include "autoscaler/core/share/stat_forwarding.h"
 
 #include <boost/asio/io_context.hpp>
 

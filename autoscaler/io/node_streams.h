@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autoscaler/core/node_book.h"
+#include "autoscaler/core/nodes/node_book.h"
 #include "autoscaler/io/refusals.h"
 #include "common/log/log.h"
 #include "common/rpc/call.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "autoscaler/core/cluster_config.h"
-#include "autoscaler/core/scaling_spec.h"
+#include "common/scaling/cluster_config.h"
+#include "common/scaling/scaling_spec.h"
 #include "common/base/ids.h"
 #include "common/base/result.h"
 #include "common/time/time_point.h"

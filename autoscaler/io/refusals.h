@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autoscaler/core/refusal_notes.h"
+#include "autoscaler/core/nodes/refusal_notes.h"
 #include "common/log/log.h"
 #include "common/time/clock.h"
 

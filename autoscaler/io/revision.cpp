@@ -1,6 +1,6 @@
 #include "autoscaler/io/revision.h"
 
-#include "autoscaler/core/stat_intake.h"
+#include "autoscaler/core/activators/stat_intake.h"
 #include "common/base/check.h"
 
 #include <algorithm>

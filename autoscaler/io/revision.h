@@ -1,9 +1,9 @@
 #pragma once
 
-#include "autoscaler/core/activator_hub.h"
-#include "autoscaler/core/metric_health.h"
-#include "autoscaler/core/node_book.h"
-#include "autoscaler/core/removals.h"
+#include "autoscaler/core/activators/activator_hub.h"
+#include "autoscaler/core/decision/metric_health.h"
+#include "autoscaler/core/nodes/node_book.h"
+#include "autoscaler/core/nodes/removals.h"
 #include "autoscaler/io/decision_ring.h"
 #include "autoscaler/io/pod_watch.h"
 #include "autoscaler/io/scale_loop.h"

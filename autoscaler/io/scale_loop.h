@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autoscaler/core/multi_scaler.h"
+#include "autoscaler/core/decision/multi_scaler.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autoscaler/core/scale_order.h"
+#include "autoscaler/core/decision/scale_order.h"
 #include "common/base/ids.h"
 
 #include <functional>

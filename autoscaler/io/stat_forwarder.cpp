@@ -1,6 +1,6 @@
 #include "autoscaler/io/stat_forwarder.h"
 
-#include "autoscaler/core/stat_forwarding.h"
+#include "autoscaler/core/share/stat_forwarding.h"
 #include "autoscaler/io/holder_socket.h"
 
 #include <boost/asio/post.hpp>

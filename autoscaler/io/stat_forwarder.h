@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autoscaler/core/buckets.h"
+#include "autoscaler/core/share/buckets.h"
 #include "common/log/log.h"
 #include "common/messages/stat.h"
 #include "common/time/clock.h"

@@ -1,7 +1,7 @@
 #include "autoscaler/io/stat_scraper.h"
 
-#include "autoscaler/core/pushed_stat.h"
-#include "autoscaler/core/stat_intake.h"
+#include "autoscaler/core/activators/pushed_stat.h"
+#include "autoscaler/core/activators/stat_intake.h"
 #include "common/net/address.h"
 #include "common/proto/stat_codec.h"
 

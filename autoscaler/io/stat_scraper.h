@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autoscaler/core/scrape.h"
+#include "autoscaler/core/decision/scrape.h"
 #include "common/net/fetch.h"
 #include "common/time/time_point.h"
 

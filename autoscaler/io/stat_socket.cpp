@@ -1,7 +1,7 @@
 #include "autoscaler/io/stat_socket.h"
 
-#include "autoscaler/core/buckets.h"
-#include "common/net/listener.h"
+#include "autoscaler/core/share/buckets.h"
+#include "common/net/server/listener.h"
 #include "common/net/socket.h"
 #include "common/proto/stat_messages_codec.h"
 

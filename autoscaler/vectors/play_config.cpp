@@ -1,5 +1,5 @@
-#include "autoscaler/core/annotations.h"
-#include "autoscaler/core/cluster_config.h"
+#include "common/scaling/annotations.h"
+#include "common/scaling/cluster_config.h"
 #include "autoscaler/vectors/case_values.h"
 #include "autoscaler/vectors/players.h"
 

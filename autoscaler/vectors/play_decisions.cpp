@@ -1,5 +1,5 @@
-#include "autoscaler/core/collector.h"
-#include "autoscaler/core/decider.h"
+#include "autoscaler/core/decision/collector.h"
+#include "autoscaler/core/decision/decider.h"
 #include "common/ring/hash_ring.h"
 #include "autoscaler/vectors/case_values.h"
 #include "autoscaler/vectors/players.h"

@@ -1,5 +1,5 @@
-#include "autoscaler/core/window_average.h"
-#include "autoscaler/core/window_max.h"
+#include "autoscaler/core/decision/window_average.h"
+#include "autoscaler/core/decision/window_max.h"
 #include "autoscaler/vectors/case_values.h"
 #include "autoscaler/vectors/players.h"
 #include "common/load/request_stats.h"

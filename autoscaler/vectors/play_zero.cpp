@@ -1,5 +1,5 @@
-#include "autoscaler/core/annotations.h"
-#include "autoscaler/core/scale_to_zero.h"
+#include "common/scaling/annotations.h"
+#include "autoscaler/core/decision/scale_to_zero.h"
 #include "autoscaler/vectors/case_values.h"
 #include "autoscaler/vectors/players.h"
 

@@ -1,4 +1,4 @@
-#include "autoscaler/core/multi_scaler.h"
+#include "autoscaler/core/decision/multi_scaler.h"
 #include "bench/micro/allocation_count.h"
 #include "common/base/check.h"
 

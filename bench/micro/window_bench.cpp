@@ -1,5 +1,5 @@
-#include "autoscaler/core/collector.h"
-#include "autoscaler/core/window_average.h"
+#include "autoscaler/core/decision/collector.h"
+#include "autoscaler/core/decision/window_average.h"
 #include "bench/micro/allocation_count.h"
 
 #include <benchmark/benchmark.h>

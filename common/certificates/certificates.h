@@ -2,7 +2,7 @@
 
 #include "common/base/result.h"
 #include "common/certificates/plan.h"
-#include "common/net/tls_context.h"
+#include "common/net/tls/tls_context.h"
 #include "common/time/time_point.h"
 
 #include <optional>

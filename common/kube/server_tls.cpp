@@ -1,6 +1,6 @@
 #include "common/kube/server_tls.h"
 
-#include "common/net/tls_session.h"
+#include "common/net/tls/tls_session.h"
 
 #include <arpa/inet.h>
 #include <openssl/err.h>

@@ -2,7 +2,7 @@
 
 #include "common/base/result.h"
 #include "common/kube/access.h"
-#include "common/net/tls.h"
+#include "common/net/tls/tls.h"
 
 #include <memory>
 #include <string>

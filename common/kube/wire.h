@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/http/h1_codec.h"
+#include "common/net/h1/h1_codec.h"
 #include "common/net/address.h"
 #include "common/net/byte_buffer.h"
 #include "common/net/stream.h"

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "common/http/h1_codec.h"
+#include "common/net/h1/h1_codec.h"
 #include "common/net/byte_buffer.h"
 #include "common/net/socket.h"
-#include "common/net/tls.h"
+#include "common/net/tls/tls.h"
 
 #include <boost/asio/steady_timer.hpp>
 

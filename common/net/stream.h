@@ -1,7 +1,7 @@
 #pragma once
 
 #include "common/net/socket.h"
-#include "common/net/tls.h"
+#include "common/net/tls/tls.h"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/net/listener.h"
+#include "common/net/server/listener.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/net/hangup_watch.h"
+#include "common/net/server/hangup_watch.h"
 #include "common/net/socket.h"
 
 #include <boost/asio/io_context.hpp>

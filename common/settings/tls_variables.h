@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/net/tls_settings.h"
+#include "common/net/tls/tls_settings.h"
 #include "common/settings/env_reader.h"
 
 #include <string>

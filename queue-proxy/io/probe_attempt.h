@@ -1,8 +1,8 @@
 #pragma once
 
 #include "common/net/fetch.h"
-#include "common/net/h2_fetch.h"
-#include "common/net/tls_client.h"
+#include "common/net/h2/h2_fetch.h"
+#include "common/net/tls/tls_client.h"
 #include "common/time/clock.h"
 #include "queue-proxy/core/probe_url.h"
 #include "queue-proxy/core/readiness.h"

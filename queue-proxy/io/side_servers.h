@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/net/own_gateway.h"
+#include "common/net/server/own_gateway.h"
 #include "common/proto/stat_codec.h"
 #include "common/time/time_point.h"
 

@@ -1,7 +1,7 @@
 #include "queue-proxy/io/telemetry.h"
 
 #include "common/base/version.h"
-#include "common/metrics/process_facts.h"
+#include "common/net/server/process_facts.h"
 #include "queue-proxy/core/route_tag.h"
 
 #include <unistd.h>

@@ -5,8 +5,10 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / 'deploy'
-# The programs of a cluster; what sluice/ has is one machine's.
-ROOMS = ('common', 'activator', 'autoscaler', 'queue-proxy')
+# What the programs of a cluster are made of; the command `sluice` is one machine's.
+ROOMS = ('common', 'queue-proxy', 'injector', 'activator', 'autoscaler', 'memory-pressure', 'platform/kubernetes',
+         'platform/knative', 'programs/queue-proxy', 'programs/injector', 'programs/activator', 'programs/autoscaler',
+         'programs/node-agent')
 FAMILY = re.compile(r'"((?:kn|sluice|http|node_agent|process|target)_[a-z0-9_]+)"')
 LABEL = re.compile(r'(?:\{|, )\{?"([a-z][a-z0-9_]*)",|\\?"?\b([a-z_]+)=\\"')
 

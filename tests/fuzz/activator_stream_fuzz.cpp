@@ -2,7 +2,7 @@
 // what would be sent. Input: messages, each behind a byte that says which way it goes (bit 0) and
 // two bytes of its length.
 #include "activator/core/autoscaler_link.h"
-#include "autoscaler/core/activator_hub.h"
+#include "autoscaler/core/activators/activator_hub.h"
 #include "common/base/check.h"
 #include "common/proto/activator_stream_codec.h"
 

@@ -1,8 +1,8 @@
 #include "common/base/check.h"
 #include "common/http/message.h"
-#include "queue-proxy/config.h"
+#include "queue-proxy/io/config.h"
 #include "queue-proxy/core/probe_url.h"
-#include "queue-proxy/probe_config.h"
+#include "queue-proxy/io/probe_config.h"
 
 #include <algorithm>
 #include <cstddef>

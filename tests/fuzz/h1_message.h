@@ -1,7 +1,7 @@
 #pragma once
 
 #include "common/base/check.h"
-#include "common/http/h1_codec.h"
+#include "common/net/h1/h1_codec.h"
 
 #include <algorithm>
 #include <cstddef>

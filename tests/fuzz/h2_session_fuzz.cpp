@@ -1,6 +1,6 @@
 #include "common/base/check.h"
-#include "common/net/proxy_server.h"
-#include "common/net/upstream_pool.h"
+#include "common/net/server/proxy_server.h"
+#include "common/net/upstream/upstream_pool.h"
 #include "common/time/clock.h"
 #include "tests/fuzz/h1_message.h"
 

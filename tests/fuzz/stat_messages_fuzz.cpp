@@ -1,6 +1,6 @@
 // Goal: no frame of stats breaks whoever reads it, and what was read is what would be sent on.
-#include "autoscaler/core/activator_hub.h"
-#include "autoscaler/core/stat_intake.h"
+#include "autoscaler/core/activators/activator_hub.h"
+#include "autoscaler/core/activators/stat_intake.h"
 #include "common/base/check.h"
 #include "common/proto/stat_messages_codec.h"
 

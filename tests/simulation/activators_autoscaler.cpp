@@ -1,6 +1,6 @@
 #include "tests/simulation/activators_autoscaler.h"
 
-#include "autoscaler/core/scrape.h"
+#include "autoscaler/core/decision/scrape.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "autoscaler/core/activator_hub.h"
-#include "autoscaler/core/multi_scaler.h"
-#include "autoscaler/core/removals.h"
+#include "autoscaler/core/activators/activator_hub.h"
+#include "autoscaler/core/decision/multi_scaler.h"
+#include "autoscaler/core/nodes/removals.h"
 #include "common/messages/activator_stream.h"
 #include "common/time/time_point.h"
 #include "tests/simulation/activators_platform.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autoscaler/core/activator_hub.h"
+#include "autoscaler/core/activators/activator_hub.h"
 #include "common/messages/activator_stream.h"
 #include "common/messages/stat.h"
 #include "common/time/time_point.h"

@@ -2,7 +2,7 @@
 
 #include "activator/core/request_reporter.h"
 #include "activator/core/throttler.h"
-#include "autoscaler/core/revision_scaler.h"
+#include "autoscaler/core/decision/revision_scaler.h"
 #include "common/load/request_stats.h"
 #include "common/time/time_point.h"
 #include "tests/simulation/properties.h"

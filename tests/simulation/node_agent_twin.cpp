@@ -1,9 +1,9 @@
 #include "tests/simulation/node_agent_twin.h"
 
-#include "autoscaler/node-agent/core/headroom_policy.h"
-#include "autoscaler/node-agent/core/off_policy.h"
-#include "autoscaler/node-agent/core/quota.h"
-#include "autoscaler/node-agent/core/recovery.h"
+#include "memory-pressure/core/headroom_policy.h"
+#include "memory-pressure/core/off_policy.h"
+#include "memory-pressure/core/quota.h"
+#include "memory-pressure/core/recovery.h"
 
 #include <algorithm>
 

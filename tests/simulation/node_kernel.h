@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autoscaler/node-agent/core/node.h"
+#include "memory-pressure/core/node.h"
 
 #include <cstdint>
 #include <map>

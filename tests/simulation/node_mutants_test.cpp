@@ -1,7 +1,7 @@
 // Goal: the properties of the simulated node can fail.
 // Method: one doctored rule, wire or journal per property.
 
-#include "autoscaler/node-agent/core/quota.h"
+#include "memory-pressure/core/quota.h"
 #include "tests/simulation/node_run.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #include "tests/simulation/node_run.h"
 
-#include "autoscaler/node-agent/core/quota.h"
-#include "autoscaler/node-agent/core/start_gate.h"
+#include "memory-pressure/core/quota.h"
+#include "memory-pressure/core/start_gate.h"
 #include "tests/simulation/node_agent_twin.h"
 
 #include <algorithm>

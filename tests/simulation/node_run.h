@@ -1,7 +1,7 @@
 #pragma once
 
-#include "autoscaler/node-agent/core/policy.h"
-#include "autoscaler/node-agent/core/settings.h"
+#include "memory-pressure/core/policy.h"
+#include "memory-pressure/core/settings.h"
 #include "tests/simulation/node_kernel.h"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "autoscaler/core/revision_scaler.h"
-#include "autoscaler/core/scaling_spec.h"
+#include "autoscaler/core/decision/revision_scaler.h"
+#include "common/scaling/scaling_spec.h"
 #include "common/time/time_point.h"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autoscaler/core/scaling_spec.h"
+#include "common/scaling/scaling_spec.h"
 #include "common/time/time_point.h"
 #include "tests/simulation/fleet.h"
 #include "tests/simulation/loop.h"

@@ -15,7 +15,8 @@ from rules import RULES  # noqa: E402
 from source import Source  # noqa: E402
 from unused import TREE_RULES  # noqa: E402
 
-ROOMS = ('docs', 'common', 'queue-proxy', 'activator', 'autoscaler', 'sluice', 'deploy', 'bench', 'tests')
+ROOMS = ('docs', 'common', 'queue-proxy', 'injector', 'activator', 'autoscaler', 'memory-pressure', 'load', 'platform',
+         'programs', 'deploy', 'bench', 'tests')
 TOP = ('CMakeLists.txt', 'CMakePresets.json', 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'dev')
 SUFFIXES = ('.cpp', '.h', '.py', '.md', '.cmake', '.txt', '.proto', '.service', '.yaml', '.yml')
 # Copied evidence, not ours to lay out: decision vectors and fuzz inputs.

@@ -20,14 +20,14 @@ WORD = codecs.decode('nagu' + 'ebcvp', 'rot13')
 # rule -> [(path, text)]: each text breaks that rule and no other.
 PLANTS = {
     'file-length': [('common/load/long.cpp', '// line\n' * 501),
-                    ('activator/main.cpp', '// line\n' * 41),
-                    ('activator/README.md', 'line\n' * 61),
+                    ('programs/activator/main.cpp', '// line\n' * 41),
+                    ('programs/activator/README.md', 'line\n' * 61),
                     ('CMakeLists.txt', '# line\n' * 151)],
     'function-length': [('activator/core/a.cpp', LONG_BODY),
                         ('activator/core/b.cpp', LONG_CONSTRUCTOR),
                         ('tests/a.py', 'def run():\n' + '    pass\n' * 80)],
     'empty-name': [('common/base/string_util.h', '#pragma once\n'),
-                   ('sluice/helpers/a.cpp', ''),
+                   ('programs/helpers/a.cpp', ''),
                    ('activator/core/a.cpp', 'class PodManager {};\n')],
     'clock-read': [('activator/io/a.cpp', 'auto t = std::chrono::steady_clock::now();\n')],
     'detached-task': [('activator/io/a.cpp', 'co_spawn(io, run(), asio::detached);\n')],
@@ -35,15 +35,18 @@ PLANTS = {
                  ('tests/unit/b.cpp', 'usleep(10);\n'),
                  ('tests/a.py', 'import time\ntime' + '.sleep(1)\n')],
     'core-include': [('activator/core/a.cpp', '#include <boost/asio.hpp>\n'),
-                     ('activator/core/b.cpp', '#include "common/net/listener.h"\n'),
+                     ('activator/core/b.cpp', '#include "common/net/server/listener.h"\n'),
                      ('activator/core/c.cpp', '#include "activator/io/front.h"\n'),
                      ('activator/core/d.cpp', '#include "common/time/clock.h"\n'),
                      ('common/load/e.cpp', '#include <sys/socket.h>\n')],
-    'leftward-include': [('common/net/a.cpp', '#include "activator/app.h"\n'),
-                         ('activator/io/a.cpp', '#include "autoscaler/core/decider.h"\n'),
-                         ('activator/io/b.cpp', '#include "activator/app.h"\n'),
+    'leftward-include': [('common/net/a.cpp', '#include "programs/activator/app.h"\n'),
+                         ('activator/io/a.cpp', '#include "autoscaler/core/decision/decider.h"\n'),
+                         ('activator/io/b.cpp', '#include "programs/activator/app.h"\n'),
                          ('activator/io/c.cpp', '#include "front.h"\n'),
-                         ('autoscaler/node-agent/io/d.cpp', '#include "common/kube/watch.h"\n')],
+                         ('platform/kubernetes/io/d.cpp', '#include "programs/activator/app.h"\n'),
+                         ('programs/activator/e.cpp', '#include "programs/autoscaler/app.h"\n'),
+                         ('programs/node-agent/f.cpp', '#include "common/kube/watch.h"\n'),
+                         ('memory-pressure/io/g.cpp', '#include "common/kube/watch.h"\n')],
     'using-namespace': [('activator/io/a.h', '#pragma once\nusing namespace std::literals;\n'),
                         ('activator/io/a.cpp', 'using namespace std;\n')],
     'macro': [('activator/io/a.cpp', '#define TRY(x) x\n')],
@@ -55,7 +58,7 @@ PLANTS = {
     'type-query': [('activator/io/a.cpp', 'auto* b = dynamic_cast<B*>(a);\n')],
     'shared-state': [('activator/io/a.cpp', 'static std::string last_error;\n'),
                      ('activator/io/b.cpp', 'int f() {\n  static int calls = 0;\n}\n')],
-    'shell': [('sluice/local/a.cpp', 'std::system("ls");\n')],
+    'shell': [('platform/process/a.cpp', 'std::system("ls");\n')],
     'unmarked-result': [('activator/io/a.h', '#pragma once\nResult<int> parse(int x);\n')],
     'skipped-test': [('tests/unit/a.cpp', 'void f() { GTEST_' + 'SKIP(); }\n'),
                      ('tests/unit/b.cpp', 'TEST(A, DISABLED' + '_B) {}\n'),
@@ -80,14 +83,14 @@ CLEAN = {
     'activator/core/a.cpp': 'const char* kText = "std::system(NULL) detached";\n'
                             'static constexpr int kSize = 3;\nusing namespace std::literals;\n',
     'activator/io/a.cpp': '// NOLINTNEXTLINE(bugprone-x): the reason\nint a;  // TO' + 'DO(#3)\n',
-    'sluice/local/a.cpp': '#include "autoscaler/core/decider.h"\n',
+    'platform/process/a.cpp': '#include "autoscaler/core/decision/decider.h"\n',
 }
 
 # One page with every kind of number that can be cited, and DECISIONS beside the code.
 CITED = {
     'docs/reference/trade' + '.md': '# Trade\n\n## 4. Prices\n\n### 4.2 By weight\n\n| # | case |\n|---|---|\n| 7 | a |\n'
                                '| L3 | b |\n\n| 4.2.9 | c |\n\n- **4.3** by length\n\n## 5. Ours\n\n1. One.\n2. Two.\n',
-    'sluice/DECISIONS' + '.md': '# Decisions\n\n## 2. Two\n',
+    'platform/DECISIONS' + '.md': '# Decisions\n\n## 2. Two\n',
 }
 PAGE = 'trade' + '.md'
 GOOD_CITATIONS = (f'{PAGE}', f'{PAGE} 4, 4.2 and 5.1', f'{PAGE} 4.2 to 5.2', f'{PAGE} 4.2.9', f'{PAGE}, section 4.3',
@@ -110,7 +113,7 @@ LINKS = {'[a](trade' + '.md#4-prices)': None, '[a](#here-it-is)': None, '[a](htt
 
 # A tree in which programs use all they have, and what breaks one rule when added to it.
 USED = {
-    'activator/main.cpp': '#include "activator/core/line.h"\nint main() {\n  Line line{kLineMax};\n'
+    'programs/activator/main.cpp': '#include "activator/core/line.h"\nint main() {\n  Line line{kLineMax};\n'
                           '  return line.length() + shown(line);\n}\n',
     'activator/core/line.h': '#pragma once\ninline constexpr int kLineMax = 3;\nclass Line {\n public:\n'
                              '  explicit Line(int most);\n  int length() const;\n'
@@ -171,7 +174,7 @@ class TidyTest(unittest.TestCase):
         cases = [(text, []) for text in GOOD_CITATIONS] + [(text, [fix]) for text, fix in WRONG_CITATIONS.items()]
         for text, wanted in cases:
             with self.subTest(text=text):
-                found = complaints(CITED | {'sluice/local/a.h': f'#pragma once\n// As {text} says.\n'})
+                found = complaints(CITED | {'platform/process/a.h': f'#pragma once\n// As {text} says.\n'})
                 self.assertEqual([fix for _, fix in found], wanted)
 
     def test_a_citation_is_found_where_it_stands(self):
@@ -193,7 +196,7 @@ class TidyTest(unittest.TestCase):
                 with self.subTest(rule=rule, files=files):
                     tree = USED | files
                     if rule != 'unused-header':
-                        tree['activator/main.cpp'] = include + tree['activator/main.cpp']
+                        tree['programs/activator/main.cpp'] = include + tree['programs/activator/main.cpp']
                     self.assertEqual(check_tree(tree), {rule})
 
     def test_what_a_program_uses_is_not(self):

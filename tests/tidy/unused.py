@@ -9,7 +9,7 @@ from collections import Counter
 
 # Not part of a program. The load generator is: `sluice load` runs it.
 APART = ('tests', 'docs', 'deploy', 'bench')
-PART_OF_A_PROGRAM = 'bench/load/'
+PART_OF_A_PROGRAM = 'load/'
 
 WORD = re.compile(r'[A-Za-z_]\w*')
 # A type and a name with its parameters, where a declaration may begin.

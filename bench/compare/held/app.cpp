@@ -1,6 +1,6 @@
 #include "bench/compare/held/app.h"
 
-#include "common/net/proxy_server.h"
+#include "common/net/server/proxy_server.h"
 
 #include <boost/asio/steady_timer.hpp>
 

@@ -1,6 +1,6 @@
 #include "bench/compare/held/h1_clients.h"
 
-#include "common/http/h1_codec.h"
+#include "common/net/h1/h1_codec.h"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>

@@ -8,7 +8,7 @@
 #include "bench/compare/held/app.h"
 #include "bench/compare/held/h1_clients.h"
 #include "bench/compare/held/h2_clients.h"
-#include "common/net/open_files.h"
+#include "common/net/server/open_files.h"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/read_until.hpp>

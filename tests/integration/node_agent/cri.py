@@ -9,7 +9,7 @@ import threading
 import grpc
 
 HERE = pathlib.Path(__file__).resolve().parent
-SOURCES = {'lab_cri.proto': HERE, 'cri.proto': HERE.parents[2] / 'common' / 'proto'}
+SOURCES = {'lab_cri.proto': HERE, 'cri.proto': HERE.parents[2] / 'memory-pressure' / 'cri'}
 CREATED, RUNNING, EXITED = 0, 1, 2
 HOST_NETWORK = 2
 OWN_PROCESSES = 1  # as a kubelet asks: a container's program is the first process there

@@ -1,5 +1,5 @@
 #include "activator/core/autoscaler_link.h"
-#include "autoscaler/core/activator_hub.h"
+#include "autoscaler/core/activators/activator_hub.h"
 #include "common/base/check.h"
 #include "common/proto/activator_stream_codec.h"
 #include "common/ring/hash_ring.h"

@@ -1,5 +1,5 @@
-#include "autoscaler/core/collector.h"
-#include "autoscaler/core/decider.h"
+#include "autoscaler/core/decision/collector.h"
+#include "autoscaler/core/decision/decider.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What a revision does when evaluations pause, when the clock jumps, and when another autoscaler
 // governed it before.
 
-#include "autoscaler/core/revision_scaler.h"
+#include "autoscaler/core/decision/revision_scaler.h"
 
 #include <gtest/gtest.h>
 

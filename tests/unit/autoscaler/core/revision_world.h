@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autoscaler/core/revision_scaler.h"
+#include "autoscaler/core/decision/revision_scaler.h"
 
 #include <cstdint>
 #include <string>

@@ -3,7 +3,7 @@
 #include "common/certificates/enrolment_text.h"
 
 #include "common/certificates/certificates.h"
-#include "common/http/h1_codec.h"
+#include "common/net/h1/h1_codec.h"
 
 #include <gtest/gtest.h>
 

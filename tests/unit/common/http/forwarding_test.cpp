@@ -2,7 +2,7 @@
 
 #include "common/http/forwarding.h"
 
-#include "common/http/h1_codec.h"
+#include "common/net/h1/h1_codec.h"
 
 #include <gtest/gtest.h>
 

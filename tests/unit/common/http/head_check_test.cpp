@@ -1,7 +1,7 @@
 // The strict policy for heads and chunks: what is refused, why, and that it does not depend on how
 // the bytes were cut.
 
-#include "common/http/h1_codec.h"
+#include "common/net/h1/h1_codec.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "common/http/h1_codec.h"
+#include "common/net/h1/h1_codec.h"
 #include "common/kube/access.h"
 #include "common/net/byte_buffer.h"
 #include "common/net/stream.h"
-#include "common/net/tls_context.h"
+#include "common/net/tls/tls_context.h"
 
 #include <boost/asio/ip/tcp.hpp>
 

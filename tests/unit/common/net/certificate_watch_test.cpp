@@ -1,6 +1,6 @@
 // Certificate files that change on disk, as Kubernetes changes them and otherwise.
 
-#include "common/net/certificate_watch.h"
+#include "common/net/tls/certificate_watch.h"
 
 #include <gtest/gtest.h>
 

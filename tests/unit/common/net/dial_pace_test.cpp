@@ -1,6 +1,6 @@
 // How a crowd gets its connections.
 
-#include "common/net/dial_pace.h"
+#include "common/net/upstream/dial_pace.h"
 
 #include "tests/unit/common/net/stage.h"
 

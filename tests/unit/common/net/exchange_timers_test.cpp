@@ -1,6 +1,6 @@
 // The three timers of a revision, under both contracts (queue-proxy.md 8 and 15.19).
 
-#include "common/net/exchange_timers.h"
+#include "common/net/server/exchange_timers.h"
 
 #include <gtest/gtest.h>
 

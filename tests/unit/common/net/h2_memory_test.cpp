@@ -1,4 +1,4 @@
-#include "common/net/h2_memory.h"
+#include "common/net/h2/h2_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What is said of frames for streams that are over (RFC 9113, 5.1): errors where the client cannot
 // be innocent, nothing otherwise.
 
-#include "common/net/h2_past_streams.h"
+#include "common/net/h2/h2_past_streams.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "common/net/open_files.h"
+#include "common/net/server/open_files.h"
 
 #include <gtest/gtest.h>
 

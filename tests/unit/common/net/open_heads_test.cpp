@@ -1,4 +1,4 @@
-#include "common/net/open_heads.h"
+#include "common/net/server/open_heads.h"
 
 #include <gtest/gtest.h>
 

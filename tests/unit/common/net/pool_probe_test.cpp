@@ -1,8 +1,8 @@
 // Probes over a pool: what they find out, and what they leave behind for the first real request.
 
-#include "common/net/pool_probe.h"
+#include "common/net/upstream/pool_probe.h"
 
-#include "common/net/dial_plan.h"
+#include "common/net/upstream/dial_plan.h"
 #include "tests/unit/common/net/stage.h"
 
 #include <optional>

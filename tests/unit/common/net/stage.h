@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/net/proxy_server.h"
+#include "common/net/server/proxy_server.h"
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Bodies on their way: both at once, trailers, responses that come early, interim ones.
 
-#include "common/net/dial_plan.h"
+#include "common/net/upstream/dial_plan.h"
 #include "tests/unit/common/net/stage.h"
 
 namespace sluice::net::testing {

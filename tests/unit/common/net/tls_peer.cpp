@@ -1,7 +1,7 @@
 #include "tests/unit/common/net/tls_peer.h"
 
 #include "common/base/check.h"
-#include "common/net/tls_session.h"
+#include "common/net/tls/tls_session.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "common/net/address.h"
-#include "common/net/tls_context.h"
+#include "common/net/tls/tls_context.h"
 
 #include <functional>
 #include <memory>

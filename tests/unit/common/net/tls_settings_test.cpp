@@ -1,4 +1,4 @@
-#include "common/net/tls_settings.h"
+#include "common/net/tls/tls_settings.h"
 
 #include <gtest/gtest.h>
 

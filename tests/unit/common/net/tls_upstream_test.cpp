@@ -1,8 +1,8 @@
 // TLS towards upstreams: a front server, as the activator is, in front of a pod's server, as the
 // sidecar is, in front of an application.
 
-#include "common/net/h2_fetch.h"
-#include "common/net/tls_trust.h"
+#include "common/net/h2/h2_fetch.h"
+#include "common/net/tls/tls_trust.h"
 #include "tests/unit/common/net/stage.h"
 #include "tests/unit/common/net/tls_peer.h"
 

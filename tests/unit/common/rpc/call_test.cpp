@@ -1,6 +1,6 @@
 #include "common/rpc/call.h"
 
-#include "common/net/h2_fetch.h"
+#include "common/net/h2/h2_fetch.h"
 #include "common/proto/health_codec.h"
 #include "tests/unit/common/rpc/rpc_stage.h"
 

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "autoscaler/core/decision/decision_record.h"
+#include "autoscaler/core/decision/scale_to_zero.h"
+#include "common/base/ids.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sluice::autoscaler {
+
+/// What a platform that keeps a status tells people of a revision.
+struct ScaleReport {
+  std::int32_t desired = 0;  ///< wanted by load
+  std::int32_t granted = 0;  ///< of them there is room for
+  std::int32_t ready = 0;
+  Activity activity = Activity::activating;
+  bool metrics_missing = false;
+  bool paused = false;  ///< somebody chose the number; what the load wants is not followed
+  Bound bound_by = Bound::none;
+  std::string cannot_scale{};  ///< why not all are granted; empty: they are
+  std::string why{};           ///< the last decision as a sentence
+
+  friend bool operator==(const ScaleReport&, const ScaleReport&) = default;
+};
+
+/// How many replicas of a revision should run, and where its requests go: full desired state. A
+/// platform uses as much of it as it can.
+struct ScaleOrder {
+  std::int32_t replicas = 0;    ///< that should live
+  std::vector<PodId> remove{};  ///< may be stopped now, idlest first
+
+  // For platforms that route and tell.
+  RouteMode route_mode = RouteMode::proxy;
+  std::int32_t activators = 2;       ///< how many stand in front of it when they do; 0: all
+  std::vector<std::string> avoid{};  ///< addresses of pods that take no new requests
+  ScaleReport report{};
+
+  friend bool operator==(const ScaleOrder&, const ScaleOrder&) = default;
+};
+
+}  // namespace sluice::autoscaler

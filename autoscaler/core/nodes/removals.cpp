@@ -1,0 +1,115 @@
+#include "autoscaler/core/nodes/removals.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace sluice::autoscaler {
+namespace {
+
+// A pod that is not even ready serves nobody. One that was never heard is young, and as good as
+// idle.
+double busyness(const RemovalCandidate& pod) {
+  return pod.ready ? pod.load.value_or(0) : -1;
+}
+
+}  // namespace
+
+Removals::Removals(std::span<const PodId> released) {
+  for (const PodId& pod : released) leaving_.push_back({pod, 0, true});
+}
+
+bool Removals::plan(std::span<const RemovalCandidate> pods, std::int32_t wanted) {
+  bool changed = forget_gone(pods);
+  std::unordered_set<std::string> leaving;
+  for (const Leaving& pod : leaving_) leaving.insert(pod.id.name);
+  std::vector<const RemovalCandidate*> staying;
+  for (const RemovalCandidate& pod : pods) {
+    if (!pod.terminating && !leaving.contains(pod.id.name)) staying.push_back(&pod);
+  }
+  const auto want = static_cast<std::size_t>(std::max(0, wanted));
+  if (staying.size() > want) {
+    const std::size_t surplus = staying.size() - want;
+    choose(std::move(staying), surplus);
+    return true;
+  }
+  if (staying.size() < want) changed = take_back(pods, want - staying.size()) || changed;
+  return changed;
+}
+
+bool Removals::forget_gone(std::span<const RemovalCandidate> pods) {
+  if (leaving_.empty()) return false;
+  std::unordered_set<std::string> there;
+  for (const RemovalCandidate& pod : pods) there.insert(pod.id.name);
+  return std::erase_if(leaving_,
+                       [&there](const Leaving& pod) { return !there.contains(pod.id.name); }) > 0;
+}
+
+// Those that nobody may stop yet before those that somebody may be stopping this moment: such a pod
+// drains, and says so to whoever still asks it.
+bool Removals::take_back(std::span<const RemovalCandidate> pods, std::size_t count) {
+  std::unordered_set<std::string> terminating;
+  for (const RemovalCandidate& pod : pods) {
+    if (pod.terminating) terminating.insert(pod.id.name);
+  }
+  bool changed = false;
+  for (const bool released : {false, true}) {
+    for (std::size_t i = leaving_.size(); i > 0 && count > 0; --i) {
+      const Leaving& pod = leaving_[i - 1];
+      if (pod.released != released || terminating.contains(pod.id.name)) continue;
+      leaving_.erase(leaving_.begin() + static_cast<std::ptrdiff_t>(i - 1));
+      --count;
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+void Removals::choose(std::vector<const RemovalCandidate*> staying, std::size_t count) {
+  // Among equals the youngest go: they have the least to lose.
+  std::reverse(staying.begin(), staying.end());
+  std::stable_sort(staying.begin(), staying.end(),
+                   [](const RemovalCandidate* a, const RemovalCandidate* b) {
+                     return busyness(*a) < busyness(*b);
+                   });
+  for (std::size_t i = 0; i < count; ++i) leaving_.push_back({staying[i]->id, 0, false});
+}
+
+void Removals::told(std::uint64_t version) {
+  for (Leaving& pod : leaving_) {
+    if (pod.version == 0) pod.version = version;
+  }
+}
+
+bool Removals::release(const std::function<bool(std::uint64_t version)>& applied) {
+  bool changed = false;
+  for (Leaving& pod : leaving_) {
+    if (pod.released || pod.version == 0 || !applied(pod.version)) continue;
+    pod.released = true;
+    changed = true;
+  }
+  return changed;
+}
+
+bool Removals::leaving(const PodId& pod) const {
+  return std::any_of(leaving_.begin(), leaving_.end(),
+                     [&pod](const Leaving& each) { return each.id == pod; });
+}
+
+std::optional<std::uint64_t> Removals::awaited() const {
+  std::optional<std::uint64_t> lowest;
+  for (const Leaving& pod : leaving_) {
+    if (pod.released || pod.version == 0) continue;
+    if (!lowest || pod.version < *lowest) lowest = pod.version;
+  }
+  return lowest;
+}
+
+std::vector<PodId> Removals::released() const {
+  std::vector<PodId> pods;
+  for (const Leaving& pod : leaving_) {
+    if (pod.released) pods.push_back(pod.id);
+  }
+  return pods;
+}
+
+}  // namespace sluice::autoscaler

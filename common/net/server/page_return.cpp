@@ -1,0 +1,26 @@
+#include "common/net/server/page_return.h"
+
+#include "common/net/h2/h2_memory.h"
+
+#include <chrono>
+
+namespace sluice::net {
+namespace {
+
+// A flood frees for a while, and the look for pages costs the more the more there are.
+constexpr Duration kAfter = std::chrono::seconds{1};
+
+}  // namespace
+
+void PageReturn::wait() {
+  waiting_ = true;
+  timer_.expires_after(kAfter);
+  timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
+    if (!*alive || ec) return;
+    waiting_ = false;
+    freed_ = 0;
+    return_freed_pages();
+  });
+}
+
+}  // namespace sluice::net

@@ -1,0 +1,58 @@
+#include "common/net/tls/serving_tls.h"
+
+namespace sluice::net {
+namespace {
+
+constexpr int kLooksAtStart = 10;  // for files that are swapped at that moment
+
+}  // namespace
+
+ServingTls::ServingTls(const std::string& directory, TlsSettings settings, const log::Logger& log)
+    : log_{log}, settings_{std::move(settings)}, watch_{directory} {}
+
+Result<std::optional<Address>, Problem> ServingTls::open(ProxyServer& server,
+                                                         const Address& address) {
+  const auto present = watch_.present();
+  if (!present) return present.error();
+  if (!*present) return std::optional<Address>{};
+  auto pair = watch_.look();
+  for (int again = 0; again < kLooksAtStart && pair && !*pair; ++again) pair = watch_.look();
+  if (!pair) return pair.error();
+  if (!*pair) {
+    return Problem{watch_.certificate_path() + " and its key change without pause",
+                   "start again when they are in place"};
+  }
+  auto context = TlsContext::make(settings_, **pair);
+  if (!context) {
+    return Problem{watch_.certificate_path() + ": " + context.error().what, context.error().fix};
+  }
+  context_ = std::move(*context);
+  for (const std::string& curve : settings_.missing) {
+    log_.write(log::Severity::warning, "a TLS curve is not in this build and is skipped",
+               {{"curve", curve}});
+  }
+  const auto bound = server.listen_tls(address, *context_);
+  if (!bound) return bound.error();
+  return std::optional<Address>{*bound};
+}
+
+void ServingTls::look() {
+  if (!context_) return;
+  const auto news = watch_.look();
+  if (!news) {
+    log_.write(log::Severity::error, "the TLS certificate stays as it is",
+               {{"problem", news.error().text()}});
+    return;
+  }
+  if (!*news) return;
+  const auto replaced = context_->replace(**news);
+  if (replaced) {
+    log_.write(log::Severity::info, "a new TLS certificate is in use",
+               {{"file", watch_.certificate_path()}});
+  } else {
+    log_.write(log::Severity::error, "the new TLS certificate cannot be used, the old one stays",
+               {{"file", watch_.certificate_path()}, {"problem", replaced.error().text()}});
+  }
+}
+
+}  // namespace sluice::net

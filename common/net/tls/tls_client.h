@@ -1,0 +1,37 @@
+#pragma once
+
+#include "common/net/tls/tls.h"
+
+#include <memory>
+#include <string>
+
+struct ssl_ctx_st;
+struct bio_method_st;
+
+namespace sluice::net {
+
+/// Client sessions that believe any certificate: kubelet's way with a container that it knows by
+/// its address alone (queue-proxy.md 15.6). TLS 1.2 and later, no ALPN. Must outlive its sessions.
+class TrustingTlsClient final : public TlsSessions {
+ public:
+  /// `server_name` is sent as SNI; empty for a server known by its address.
+  explicit TrustingTlsClient(std::string server_name);
+  ~TrustingTlsClient() override;
+  TrustingTlsClient(const TrustingTlsClient&) = delete;
+  TrustingTlsClient& operator=(const TrustingTlsClient&) = delete;
+
+  /// Nothing of the TLS library is set up before the first call.
+  [[nodiscard]] std::unique_ptr<TlsSession> make_session(int descriptor) override;
+
+ private:
+  struct Release {
+    void operator()(ssl_ctx_st* context) const;
+    void operator()(bio_method_st* method) const;
+  };
+
+  std::string server_name_;
+  std::unique_ptr<bio_method_st, Release> socket_method_;
+  std::unique_ptr<ssl_ctx_st, Release> context_;
+};
+
+}  // namespace sluice::net

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "common/base/result.h"
+#include "common/net/tls/tls.h"
+#include "common/net/tls/tls_settings.h"
+
+#include <array>
+#include <memory>
+#include <string>
+
+struct ssl_ctx_st;
+struct bio_method_st;
+
+namespace sluice::net {
+
+/// A certificate chain, own certificate first, and its private key, both as PEM.
+struct TlsPair {
+  std::string certificate;
+  std::string key;
+};
+
+using TlsDigest = std::array<unsigned char, 32>;
+
+/// SHA-256 over both halves of a pair; tells whether files hold something new.
+[[nodiscard]] TlsDigest digest_of(const TlsPair& pair);
+
+/// What a TLS listener needs: settings that stay, and a pair that can be changed while connections
+/// are open. Asks clients for no certificate. Must outlive its sessions; belongs to one thread.
+/// Nothing of OpenSSL is set up before the first one is made.
+class TlsContext final : public TlsSessions {
+ public:
+  /// Problems: the pair is no PEM, its halves do not belong together, or the settings leave no
+  /// suite. `settings` is not judged beyond what the library says.
+  [[nodiscard]] static Result<std::unique_ptr<TlsContext>, Problem> make(TlsSettings settings,
+                                                                         const TlsPair& pair);
+  ~TlsContext() override;
+  TlsContext(const TlsContext&) = delete;
+  TlsContext& operator=(const TlsContext&) = delete;
+
+  /// Serves new handshakes with `pair`; connections that are open go on. With a problem nothing has
+  /// changed.
+  [[nodiscard]] Result<bool, Problem> replace(const TlsPair& pair);
+
+  [[nodiscard]] std::unique_ptr<TlsSession> make_session(int descriptor) override;
+
+ private:
+  struct Release {
+    void operator()(ssl_ctx_st* context) const;
+    void operator()(bio_method_st* method) const;
+  };
+
+  explicit TlsContext(TlsSettings settings);
+
+  TlsSettings settings_;
+  std::string protocols_;  // ALPN as it stands on the wire; the SSL_CTX points to it
+  std::unique_ptr<bio_method_st, Release> socket_method_;
+  std::unique_ptr<ssl_ctx_st, Release> context_;
+};
+
+}  // namespace sluice::net

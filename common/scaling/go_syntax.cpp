@@ -1,0 +1,264 @@
+#include "common/scaling/go_syntax.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+namespace sluice::autoscaler {
+namespace {
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+std::string lowered(std::string_view text) {
+  std::string result{text};
+  for (char& c : result) c = lower(c);
+  return result;
+}
+
+std::string_view without_sign(std::string_view text) {
+  if (!text.empty() && (text.front() == '+' || text.front() == '-')) text.remove_prefix(1);
+  return text;
+}
+
+std::optional<double> read_special(std::string_view text) {
+  const std::string word = lowered(text);
+  if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
+  const std::string_view name = without_sign(word);
+  if (name != "inf" && name != "infinity") return std::nullopt;
+  const double infinite = std::numeric_limits<double>::infinity();
+  return word.front() == '-' ? -infinite : infinite;
+}
+
+// Underscores stand between two digits, or between the base prefix and a digit.
+bool underscores_fit(std::string_view digits, bool hexadecimal) {
+  char before = hexadecimal ? '0' : ' ';
+  for (const char c : digits) {
+    const bool digit = is_digit(c) || (hexadecimal && lower(c) >= 'a' && lower(c) <= 'f');
+    if (c == '_' && before != '0') return false;
+    if (!digit && c != '_' && before == '_') return false;
+    before = digit ? '0' : (c == '_' ? '_' : ' ');
+  }
+  return before != '_';
+}
+
+struct Unit {
+  std::string_view name;
+  std::int64_t nanoseconds;
+};
+
+constexpr std::array<Unit, 8> kUnits{{{"ns", 1},
+                                      {"us", 1'000},
+                                      {"\xC2\xB5s", 1'000},
+                                      {"\xCE\xBCs", 1'000},
+                                      {"ms", 1'000'000},
+                                      {"s", 1'000'000'000},
+                                      {"m", 60'000'000'000},
+                                      {"h", 3'600'000'000'000}}};
+
+std::optional<std::int64_t> unit_of(std::string_view name) {
+  for (const Unit& unit : kUnits) {
+    if (unit.name == name) return unit.nanoseconds;
+  }
+  return std::nullopt;
+}
+
+// Digits after a decimal point: value / scale. As in Go, digits that no longer fit are dropped.
+struct Fraction {
+  std::uint64_t value = 0;
+  double scale = 1;
+};
+
+void take_digit(Fraction& fraction, char digit, bool& full) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (full) return;
+  const std::uint64_t next = fraction.value * 10 + static_cast<std::uint64_t>(digit - '0');
+  full = fraction.value > kMost / 10 || next > kMost + 1;
+  if (full) return;
+  fraction.value = next;
+  fraction.scale *= 10;
+}
+
+// Takes "1.5h" off the front of `text`, in nanoseconds.
+std::optional<std::uint64_t> take_term(std::string_view& text) {
+  constexpr std::uint64_t kLimit = std::uint64_t{1} << 63;
+  std::uint64_t integer = 0;
+  Fraction fraction;
+  std::size_t at = 0;
+  std::size_t digits = 0;
+  for (; at < text.size() && is_digit(text[at]); ++at, ++digits) {
+    if (integer > kLimit / 10) return std::nullopt;
+    integer = integer * 10 + static_cast<std::uint64_t>(text[at] - '0');
+    if (integer > kLimit) return std::nullopt;
+  }
+  if (at < text.size() && text[at] == '.') {
+    bool full = false;
+    for (++at; at < text.size() && is_digit(text[at]); ++at, ++digits) {
+      take_digit(fraction, text[at], full);
+    }
+  }
+  if (digits == 0) return std::nullopt;
+  const std::size_t unit_begin = at;
+  while (at < text.size() && text[at] != '.' && !is_digit(text[at])) ++at;
+  const auto unit = unit_of(text.substr(unit_begin, at - unit_begin));
+  if (!unit) return std::nullopt;
+  const auto size = static_cast<std::uint64_t>(*unit);
+  if (integer > kLimit / size) return std::nullopt;
+  text.remove_prefix(at);
+  const double per_digit = static_cast<double>(*unit) / fraction.scale;
+  return integer * size +
+         static_cast<std::uint64_t>(static_cast<double>(fraction.value) * per_digit);
+}
+
+// What Go takes for white space, in UTF-8: Unicode's property of that name.
+constexpr std::array<std::string_view, 25> kSpaces{" ",
+                                                   "\t",
+                                                   "\n",
+                                                   "\v",
+                                                   "\f",
+                                                   "\r",
+                                                   "\xC2\x85",
+                                                   "\xC2\xA0",
+                                                   "\xE1\x9A\x80",
+                                                   "\xE2\x80\x80",
+                                                   "\xE2\x80\x81",
+                                                   "\xE2\x80\x82",
+                                                   "\xE2\x80\x83",
+                                                   "\xE2\x80\x84",
+                                                   "\xE2\x80\x85",
+                                                   "\xE2\x80\x86",
+                                                   "\xE2\x80\x87",
+                                                   "\xE2\x80\x88",
+                                                   "\xE2\x80\x89",
+                                                   "\xE2\x80\x8A",
+                                                   "\xE2\x80\xA8",
+                                                   "\xE2\x80\xA9",
+                                                   "\xE2\x80\xAF",
+                                                   "\xE2\x81\x9F",
+                                                   "\xE3\x80\x80"};
+
+}  // namespace
+
+std::string_view trim_go_space(std::string_view text) {
+  const auto starts = [&text](std::string_view space) { return text.starts_with(space); };
+  const auto ends = [&text](std::string_view space) { return text.ends_with(space); };
+  for (auto at = kSpaces.begin(); at != kSpaces.end();) {
+    at = std::find_if(kSpaces.begin(), kSpaces.end(), starts);
+    if (at != kSpaces.end()) text.remove_prefix(at->size());
+  }
+  for (auto at = kSpaces.begin(); at != kSpaces.end();) {
+    at = std::find_if(kSpaces.begin(), kSpaces.end(), ends);
+    if (at != kSpaces.end()) text.remove_suffix(at->size());
+  }
+  return text;
+}
+
+std::optional<double> read_go_float(std::string_view text) {
+  if (const auto special = read_special(text)) return special;
+
+  std::string_view digits = without_sign(text);
+  const bool hexadecimal = digits.size() > 2 && digits[0] == '0' && lower(digits[1]) == 'x';
+  if (hexadecimal) digits.remove_prefix(2);
+  if (!underscores_fit(digits, hexadecimal)) return std::nullopt;
+
+  std::string plain;
+  for (const char c : digits) {
+    // from_chars would take "inf" and "nan(...)" and a sign of its own.
+    const bool known = is_digit(c) || c == '.' || c == '+' || c == '-' || lower(c) == 'e' ||
+                       (hexadecimal && (lower(c) == 'p' || (lower(c) >= 'a' && lower(c) <= 'f')));
+    if (c == '_') continue;
+    if (!known) return std::nullopt;
+    plain += lower(c);
+  }
+  if (plain.empty() || plain.front() == '+' || plain.front() == '-') return std::nullopt;
+  if (hexadecimal && plain.find('p') == std::string::npos) return std::nullopt;
+
+  double value = 0;
+  const auto form = hexadecimal ? std::chars_format::hex : std::chars_format::general;
+  const auto [end, error] = std::from_chars(plain.data(), plain.data() + plain.size(), value, form);
+  if (end != plain.data() + plain.size()) return std::nullopt;
+  if (error == std::errc::result_out_of_range) {
+    // Too large is an error, too small is the nearest tiny number; only strtod tells them apart.
+    value = std::strtod((hexadecimal ? "0x" + plain : plain).c_str(), nullptr);
+    if (std::isinf(value)) return std::nullopt;
+  } else if (error != std::errc{}) {
+    return std::nullopt;
+  }
+  return text.front() == '-' ? -value : value;
+}
+
+std::optional<std::int64_t> read_go_int(std::string_view text, int bits) {
+  const std::string_view digits = without_sign(text);
+  if (digits.empty() || !is_digit(digits.front())) return std::nullopt;
+  if (text.front() == '+') text.remove_prefix(1);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (bits == 32 && (value > std::numeric_limits<std::int32_t>::max() ||
+                     value < std::numeric_limits<std::int32_t>::min())) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::optional<bool> read_go_bool(std::string_view text) {
+  for (const std::string_view yes : {"1", "t", "T", "TRUE", "true", "True"}) {
+    if (text == yes) return true;
+  }
+  for (const std::string_view no : {"0", "f", "F", "FALSE", "false", "False"}) {
+    if (text == no) return false;
+  }
+  return std::nullopt;
+}
+
+std::optional<Duration> read_go_duration(std::string_view text) {
+  constexpr std::uint64_t kLimit = std::uint64_t{1} << 63;
+  const bool negative = !text.empty() && text.front() == '-';
+  std::string_view rest = without_sign(text);
+  if (rest == "0") return Duration{0};
+  if (rest.empty()) return std::nullopt;
+
+  std::uint64_t total = 0;
+  while (!rest.empty()) {
+    const auto term = take_term(rest);
+    if (!term || *term > kLimit || total > kLimit - *term) return std::nullopt;
+    total += *term;
+  }
+  if (negative) {
+    if (total == kLimit) return Duration::min();
+    return Duration{-static_cast<std::int64_t>(total)};
+  }
+  if (total >= kLimit) return std::nullopt;
+  return Duration{static_cast<std::int64_t>(total)};
+}
+
+std::string show_duration(Duration duration) {
+  if (duration == Duration{0}) return "0s";
+  const bool negative = duration < Duration{0};
+  auto left = static_cast<std::uint64_t>(duration.count());
+  if (negative) left = ~left + 1;
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  std::string text;
+  const std::uint64_t hours = left / (3600 * kSecond);
+  const std::uint64_t minutes = left / (60 * kSecond) % 60;
+  const std::uint64_t nanoseconds = left % (60 * kSecond);
+  if (hours > 0) text += std::to_string(hours) + "h";
+  if (minutes > 0) text += std::to_string(minutes) + "m";
+  if (nanoseconds > 0) {
+    std::string fraction = std::to_string(nanoseconds % kSecond);
+    fraction.insert(0, 9 - fraction.size(), '0');
+    while (!fraction.empty() && fraction.back() == '0') fraction.pop_back();
+    text += std::to_string(nanoseconds / kSecond) + (fraction.empty() ? "" : "." + fraction) + "s";
+  }
+  return (negative ? "-" : "") + text;
+}
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,144 @@
+#include "load/core/expression.h"
+
+#include "load/core/quantity.h"
+
+#include <array>
+#include <utility>
+
+namespace sluice::loadgen {
+
+namespace {
+
+constexpr std::size_t kTextBytesMax = 200;
+
+constexpr std::array<std::pair<std::string_view, Comparison>, 6> kComparisons{
+    {{"<=", Comparison::less_equal},
+     {">=", Comparison::greater_equal},
+     {"==", Comparison::equal},
+     {"!=", Comparison::not_equal},
+     {"<", Comparison::less},
+     {">", Comparison::greater}}};
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+Problem bad(std::string_view text, const std::string& why, std::string fix) {
+  return Problem{"--fail-if '" + std::string{text.substr(0, kTextBytesMax)} + "': " + why,
+                 std::move(fix)};
+}
+
+std::optional<double> parse_percent(std::string_view text) {
+  if (!text.starts_with('p')) return std::nullopt;
+  const std::optional<double> percent = parse_number(text.substr(1));
+  if (!percent || *percent < 50 || *percent > 99.99) return std::nullopt;
+  return percent;
+}
+
+bool parse_metric(std::string_view name, Expression& out) {
+  constexpr std::array<std::pair<std::string_view, Metric>, 5> kNames{
+      {{"max", Metric::latency_max},
+       {"errors", Metric::errors},
+       {"error_rate", Metric::error_rate},
+       {"replicas.max", Metric::replicas_max},
+       {"time_to_zero", Metric::time_to_zero}}};
+  for (const auto& [known, metric] : kNames) {
+    if (name != known) continue;
+    out.metric = metric;
+    return true;
+  }
+  constexpr std::string_view kColdStart = "cold_start.";
+  const bool cold = name.starts_with(kColdStart);
+  const auto percent = parse_percent(cold ? name.substr(kColdStart.size()) : name);
+  if (!percent) return false;
+  out.metric = cold ? Metric::cold_start : Metric::latency_percentile;
+  out.percent = *percent;
+  return true;
+}
+
+bool is_time(Metric metric) {
+  switch (metric) {
+    case Metric::latency_percentile:
+    case Metric::latency_max:
+    case Metric::cold_start:
+    case Metric::time_to_zero:
+      return true;
+    case Metric::errors:
+    case Metric::error_rate:
+    case Metric::replicas_max:
+      return false;
+  }
+  return false;
+}
+
+std::optional<double> parse_value(std::string_view text, Metric metric) {
+  if (is_time(metric)) {
+    const auto duration = parse_duration(text, "");
+    if (!duration) return std::nullopt;
+    return to_seconds(*duration);
+  }
+  if (metric == Metric::error_rate && text.ends_with('%')) {
+    const auto percent = parse_number(trimmed(text.substr(0, text.size() - 1)));
+    if (!percent) return std::nullopt;
+    return *percent / 100;
+  }
+  return parse_number(text);
+}
+
+}  // namespace
+
+Result<Expression, Problem> parse_expression(std::string_view text) {
+  const std::string fix = "write it like 'p99 > 250ms', 'errors > 0' or 'error_rate > 1%'";
+  if (text.size() > kTextBytesMax) return bad(text, "longer than 200 bytes", fix);
+  const std::size_t at = text.find_first_of("<>=!");
+  if (at == std::string_view::npos) return bad(text, "no comparison in it", fix);
+  Expression out;
+  out.text = trimmed(text);
+  if (!parse_metric(trimmed(text.substr(0, at)), out)) {
+    return bad(text, "unknown figure '" + std::string{trimmed(text.substr(0, at))} + "'",
+               "known are p50 to p99.99, max, errors, error_rate, cold_start.p95, replicas.max and "
+               "time_to_zero");
+  }
+  const std::string_view rest = text.substr(at);
+  for (const auto& [sign, comparison] : kComparisons) {
+    if (!rest.starts_with(sign)) continue;
+    out.comparison = comparison;
+    const std::string_view value = trimmed(rest.substr(sign.size()));
+    const auto parsed = parse_value(value, out.metric);
+    if (!parsed) {
+      return bad(text, "cannot compare with '" + std::string{value} + "'",
+                 is_time(out.metric) ? "write a time with its unit, like 250ms or 75s"
+                                     : "write a plain number");
+    }
+    out.value = *parsed;
+    return out;
+  }
+  return bad(text, "the comparison is none of < <= > >= == !=", fix);
+}
+
+bool holds(const Expression& expression, double actual) {
+  switch (expression.comparison) {
+    case Comparison::less:
+      return actual < expression.value;
+    case Comparison::less_equal:
+      return actual <= expression.value;
+    case Comparison::greater:
+      return actual > expression.value;
+    case Comparison::greater_equal:
+      return actual >= expression.value;
+    case Comparison::equal:
+      return actual == expression.value;
+    case Comparison::not_equal:
+      return actual != expression.value;
+  }
+  return false;
+}
+
+bool needs_engine(Metric metric) {
+  return metric == Metric::cold_start || metric == Metric::replicas_max ||
+         metric == Metric::time_to_zero;
+}
+
+}  // namespace sluice::loadgen

@@ -1,0 +1,61 @@
+#include "load/core/histogram.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace sluice::loadgen {
+
+// Values below 2048 have a bucket each. Above, every doubling has 1024 buckets of equal width, so a
+// bucket is never wider than 1/1024 of its lower edge.
+namespace {
+
+constexpr unsigned kPrecisionBits = 10;
+constexpr std::uint64_t kHalf = 1U << kPrecisionBits;
+
+std::size_t bucket_of(std::uint64_t value) {
+  const auto width = static_cast<unsigned>(std::bit_width(value));
+  const unsigned shift = width > kPrecisionBits + 1 ? width - kPrecisionBits - 1 : 0;
+  return static_cast<std::size_t>(shift * kHalf + (value >> shift));
+}
+
+// The largest value that falls into `bucket`.
+std::uint64_t upper_edge(std::size_t bucket) {
+  if (bucket < 2 * kHalf) return bucket;
+  const std::uint64_t shift = bucket / kHalf - 1;
+  const std::uint64_t mantissa = bucket - shift * kHalf;
+  return ((mantissa + 1) << shift) - 1;
+}
+
+}  // namespace
+
+Histogram::Histogram() : buckets_(bucket_of(static_cast<std::uint64_t>(kLongest.count())) + 1) {}
+
+void Histogram::record(Duration value) {
+  const Duration kept = std::clamp(value, Duration::zero(), kLongest);
+  ++buckets_[bucket_of(static_cast<std::uint64_t>(kept.count()))];
+  ++count_;
+  sum_ += static_cast<double>(kept.count());
+  min_ = std::min(min_, kept);
+  max_ = std::max(max_, kept);
+}
+
+Duration Histogram::mean() const {
+  if (count_ == 0) return Duration::zero();
+  return Duration{static_cast<std::int64_t>(sum_ / static_cast<double>(count_))};
+}
+
+Duration Histogram::percentile(double percent) const {
+  if (count_ == 0) return Duration::zero();
+  const double wanted = std::ceil(percent / 100.0 * static_cast<double>(count_) - 1e-9);
+  const auto rank =
+      static_cast<std::uint64_t>(std::clamp(wanted, 1.0, static_cast<double>(count_)));
+  std::uint64_t seen = 0;
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    seen += buckets_[i];
+    if (seen >= rank) return std::min(Duration{static_cast<std::int64_t>(upper_edge(i))}, max_);
+  }
+  return max_;
+}
+
+}  // namespace sluice::loadgen

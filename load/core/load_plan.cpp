@@ -1,0 +1,89 @@
+#include "load/core/load_plan.h"
+
+#include "load/core/quantity.h"
+#include "common/base/check.h"
+
+#include <algorithm>
+
+namespace sluice::loadgen {
+
+namespace {
+
+// The warm-up runs at the rate the run begins with.
+std::vector<Segment> with_warmup(const LoadPlan& plan) {
+  std::vector<Segment> segments = plan.segments;
+  if (plan.warmup > Duration::zero() && !segments.empty()) {
+    segments.insert(segments.begin(), Segment{segments.front().per_second, plan.warmup});
+  }
+  return segments;
+}
+
+std::string describe_rates(const LoadPlan& plan) {
+  if (!plan.stepped) return plain(plan.segments.front().per_second) + "/s";
+  std::string text = "step ";
+  constexpr std::size_t kShown = 6;
+  for (std::size_t i = 0; i < std::min(plan.segments.size(), kShown); ++i) {
+    const Segment& segment = plan.segments[i];
+    text += (i == 0 ? "" : ", ") + plain(segment.per_second) + "/s for " + spoken(segment.length);
+  }
+  return text + (plan.segments.size() > kShown ? ", …" : "");
+}
+
+std::string extent(const LoadPlan& plan) {
+  std::string text;
+  if (plan.count) text += ", " + grouped(*plan.count) + " requests";
+  if (plan.duration && !plan.stepped) {
+    text += (plan.count ? " within " : " for ") + spoken(*plan.duration);
+  }
+  return text;
+}
+
+}  // namespace
+
+double mean_rate(const LoadPlan& plan) {
+  double requests = 0;
+  double seconds = 0;
+  for (const Segment& segment : plan.segments) {
+    requests += segment.per_second * to_seconds(segment.length);
+    seconds += to_seconds(segment.length);
+  }
+  return seconds > 0 ? requests / seconds : 0;
+}
+
+std::string describe(const LoadPlan& plan) {
+  std::string text;
+  if (plan.loop == Loop::closed) {
+    const bool one = plan.connections == 1;
+    text = "closed loop, " + grouped(plan.connections) + (one ? " connection" : " connections");
+    return text + extent(plan);
+  }
+  text = "open loop, " + describe_rates(plan) + extent(plan);
+  if (plan.arrivals == Arrivals::uniform) return text + ", uniform";
+  return text + ", poisson, seed " + std::to_string(plan.seed);
+}
+
+Pacer::Pacer(const LoadPlan& plan)
+    : schedule_{with_warmup(plan), plan.arrivals, plan.seed}, left_{plan.count} {}
+
+std::optional<Duration> Pacer::next() const {
+  if (left_ && *left_ == 0) return std::nullopt;
+  return schedule_.next();
+}
+
+Duration Pacer::take() {
+  const std::optional<Duration> planned = next();
+  CHECK(planned.has_value());
+  schedule_.take();
+  if (left_) --*left_;
+  return *planned;
+}
+
+std::uint64_t Pacer::skip_until(Duration until) {
+  std::uint64_t skipped = 0;
+  // A day at the highest rate would take minutes to walk through; beyond this nobody counts.
+  constexpr std::uint64_t kSkippedMax = 20'000'000;
+  for (; due(until) && skipped < kSkippedMax; ++skipped) take();
+  return skipped;
+}
+
+}  // namespace sluice::loadgen

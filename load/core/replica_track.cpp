@@ -1,0 +1,65 @@
+#include "load/core/replica_track.h"
+
+#include <algorithm>
+
+namespace sluice::loadgen {
+
+void ReplicaTrack::begin() {
+  points_.clear();
+  cold_starts_.clear();
+  cold_start_times_ = Histogram{};
+  panics_.clear();
+  if (panicking_) panics_.push_back({});
+  note(Duration::zero());
+}
+
+void ReplicaTrack::replica(Duration at, std::string_view id, bool ready) {
+  if (ready && ready_.size() < kReplicasMax) ready_.emplace(id);
+  const auto found = ready_.find(id);
+  if (!ready && found != ready_.end()) ready_.erase(found);
+  note(at);
+}
+
+void ReplicaTrack::note(Duration at) {
+  const Point point{std::max(at, Duration::zero()), ready_.size()};
+  if (!points_.empty() && points_.back().ready == point.ready) return;
+  if (points_.size() < kPointsMax) points_.push_back(point);
+}
+
+void ReplicaTrack::cold_start(Duration at, Duration total, std::string_view replica) {
+  cold_start_times_.record(total);
+  if (cold_starts_.size() == kPointsMax) return;
+  cold_starts_.push_back({std::max(at, Duration::zero()), total, std::string{replica}});
+}
+
+void ReplicaTrack::decision(Duration at, bool panic) {
+  const Duration now = std::max(at, Duration::zero());
+  if (panicking_) panics_.back().to = now;
+  if (panic && !panicking_ && panics_.size() < kPointsMax) panics_.push_back({now, now});
+  panicking_ = panic && !panics_.empty();
+}
+
+void ReplicaTrack::finish(Duration at) {
+  if (panicking_) panics_.back().to = std::max(at, panics_.back().from);
+}
+
+std::size_t ReplicaTrack::ready_max() const {
+  std::size_t most = 0;
+  for (const Point& point : points_) most = std::max(most, point.ready);
+  return most;
+}
+
+std::size_t ReplicaTrack::ready_at(Duration at) const {
+  std::size_t ready = points_.empty() ? 0 : points_.front().ready;
+  for (const Point& point : points_) {
+    if (point.at <= at) ready = point.ready;
+  }
+  return ready;
+}
+
+std::optional<Duration> ReplicaTrack::time_to_zero(Duration quiet) const {
+  if (points_.empty() || points_.back().ready != 0) return std::nullopt;
+  return std::max(points_.back().at - quiet, Duration::zero());
+}
+
+}  // namespace sluice::loadgen

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "load/core/load_plan.h"
+#include "load/core/replica_track.h"
+#include "load/core/tally.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::loadgen {
+
+/// A generator whose requests start later than this, at the 99th percentile, measures itself.
+inline constexpr Duration kLagTolerated = std::chrono::milliseconds{10};
+
+/// All that is known at the end of a run.
+struct Report {
+  LoadPlan plan;
+  Tally tally{Duration::zero()};
+  ReplicaTrack track;
+  Duration length{0};           ///< start to end, draining included
+  std::size_t connections = 0;  ///< most open at once
+  std::uint64_t cap_waits = 0;  ///< times a request fell due with every allowed connection busy
+  bool interrupted = false;
+  std::string first_error;  ///< text of the first connection that failed
+};
+
+/// A `--fail-if` condition after the run.
+struct Verdict {
+  std::string expression;
+  std::optional<double> actual;  ///< seconds, requests or a fraction; nothing: not known
+  std::string shown;             ///< `actual` with its unit
+  bool failed = false;           ///< the condition is true
+};
+
+/// Judges every condition of the plan. A time to zero that was not reached counts as infinite.
+[[nodiscard]] std::vector<Verdict> judge(const Report& report);
+
+/// True when the generator did not keep to its own plan, so that its figures are in doubt.
+[[nodiscard]] bool is_late(const Report& report);
+
+/// Requests per second that were really taken up in the measured part.
+[[nodiscard]] double achieved_rate(const Report& report);
+
+/// The report for a person (one-machine.md 9), ending in a newline.
+[[nodiscard]] std::string report_text(const Report& report, const std::vector<Verdict>& verdicts);
+
+}  // namespace sluice::loadgen

@@ -1,0 +1,117 @@
+#pragma once
+
+#include "load/core/histogram.h"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace sluice::loadgen {
+
+/// How a request ended.
+enum class Ending {
+  answered,  ///< a whole response came, whatever its status
+  connect,   ///< no connection; nothing was sent
+  reset,     ///< the connection went away before the whole response came
+  timeout,   ///< no whole response within the timeout
+  invalid,   ///< the peer's bytes are not a response
+};
+
+inline constexpr std::size_t kEndings = 5;
+
+/// One request from plan to end; times are offsets from the start of the run.
+struct Outcome {
+  Duration planned{0};
+  Duration taken{0};  ///< when the generator took it up
+  Duration done{0};
+  Ending ending = Ending::answered;
+  unsigned status = 0;   ///< of a whole response
+  bool refused = false;  ///< the response carries Sluice-Error: made by Sluice itself
+  std::uint64_t bytes = 0;
+};
+
+/// What happened to the requests planned in one second.
+struct Second {
+  std::uint64_t sent = 0;
+  std::uint64_t answered = 0;
+  std::uint64_t errors = 0;
+  Duration max{0};
+};
+
+/// Sums up a run. Latency counts from the planned send time, so a server that stalls is charged for
+/// every request that fell due meanwhile, not only for those that happened to be on their way.
+/// Requests that time out count with the time they were given: leaving them out would flatter.
+class Tally {
+ public:
+  static constexpr std::size_t kSecondsMax = 2 * 86'400;
+
+  /// Requests planned before `warmup` are counted apart and nowhere else.
+  explicit Tally(Duration warmup) : warmup_{warmup} {}
+
+  /// A request was taken up.
+  void sent(Duration planned, Duration taken);
+  void finished(const Outcome& outcome);
+
+  /// `requests` fell due and were never taken up.
+  void unsent(std::uint64_t requests) { unsent_ += requests; }
+
+  [[nodiscard]] std::uint64_t sent() const { return sent_; }
+
+  [[nodiscard]] std::uint64_t ended(Ending ending) const {
+    return endings_[static_cast<std::size_t>(ending)];
+  }
+
+  [[nodiscard]] std::uint64_t unsent() const { return unsent_; }
+
+  /// Sent, and neither answered nor failed when the run was stopped.
+  [[nodiscard]] std::uint64_t cut() const;
+
+  /// Answers that Sluice made itself.
+  [[nodiscard]] std::uint64_t refused() const { return refused_; }
+
+  /// Answers with a status of 500 and above.
+  [[nodiscard]] std::uint64_t server_errors() const { return server_errors_; }
+
+  /// All that the caller of a service would call an error: no whole answer, not sent, or 5xx.
+  [[nodiscard]] std::uint64_t errors() const;
+  /// errors() as a fraction of the requests that fell due; 0 when none did.
+  [[nodiscard]] double error_rate() const;
+
+  [[nodiscard]] std::uint64_t warmup_sent() const { return warmup_sent_; }
+
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+  [[nodiscard]] const std::map<unsigned, std::uint64_t>& statuses() const { return statuses_; }
+
+  [[nodiscard]] const Histogram& latency() const { return latency_; }  ///< from the planned time
+
+  [[nodiscard]] const Histogram& service() const { return service_; }  ///< from being taken up
+
+  [[nodiscard]] const Histogram& lag() const { return lag_; }  ///< from planned to taken up
+
+  [[nodiscard]] const std::vector<Second>& seconds() const { return seconds_; }
+
+  /// When the last request ended, warm-up included.
+  [[nodiscard]] Duration last_end() const { return last_end_; }
+
+ private:
+  Second* second_of(Duration planned);
+
+  Duration warmup_;
+  std::uint64_t sent_ = 0;
+  std::uint64_t warmup_sent_ = 0;
+  std::uint64_t unsent_ = 0;
+  std::uint64_t refused_ = 0;
+  std::uint64_t server_errors_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::array<std::uint64_t, kEndings> endings_{};
+  std::map<unsigned, std::uint64_t> statuses_;  // at most 900: three digits
+  Histogram latency_;
+  Histogram service_;
+  Histogram lag_;
+  std::vector<Second> seconds_;
+  Duration last_end_{0};
+};
+
+}  // namespace sluice::loadgen

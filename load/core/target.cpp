@@ -1,0 +1,106 @@
+#include "load/core/target.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace sluice::loadgen {
+
+namespace {
+
+constexpr std::size_t kUrlBytesMax = 8192;
+constexpr std::string_view kExample = "write it like http://app.localhost:8080/path";
+
+Problem bad_url(std::string_view why, std::string_view url) {
+  return Problem{std::string{why} + ": '" + std::string{url.substr(0, 80)} + "'",
+                 std::string{kExample}};
+}
+
+bool is_visible(char c) {
+  return c > ' ' && c < 0x7f;
+}
+
+std::optional<std::uint16_t> parse_port(std::string_view text) {
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (error != std::errc{} || end != text.data() + text.size() || port == 0) return std::nullopt;
+  return port;
+}
+
+char lower(char c) {
+  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+}
+
+// Splits `[::1]:80`, `host:80` or `host`; the port keeps its colon.
+std::pair<std::string_view, std::string_view> split_authority(std::string_view authority) {
+  std::size_t end = authority.find(':');
+  if (authority.starts_with('[')) {
+    end = authority.find(']');
+    end = end == std::string_view::npos ? end : end + 1;
+  }
+  if (end == std::string_view::npos) return {authority, {}};
+  return {authority.substr(0, end), authority.substr(end)};
+}
+
+}  // namespace
+
+bool Target::is_localhost() const {
+  return host == "localhost" || host.ends_with(".localhost");
+}
+
+Result<Target, Problem> parse_target(std::string_view url) {
+  if (url.size() > kUrlBytesMax) return bad_url("the URL is longer than 8 KiB", url);
+  if (!std::all_of(url.begin(), url.end(), is_visible)) {
+    return bad_url("the URL holds blanks or bytes that must be percent-encoded", url);
+  }
+  if (url.starts_with("https://")) {
+    return Problem{"https is not supported yet: '" + std::string{url.substr(0, 80)} + "'",
+                   "give an http:// URL, for instance of the plain-text port behind the TLS one"};
+  }
+  constexpr std::string_view kScheme = "http://";
+  if (!url.starts_with(kScheme)) return bad_url("the URL does not begin with http://", url);
+  const std::string_view rest = url.substr(kScheme.size());
+  const std::size_t path_at = rest.find_first_of("/?#");
+  const std::string_view authority = rest.substr(0, path_at);
+  if (authority.find('@') != std::string_view::npos) {
+    return Problem{"the URL holds a user name", "send it as a header: -H 'Authorization: …'"};
+  }
+  const auto [host, port] = split_authority(authority);
+  Target target;
+  target.authority = authority;
+  target.host = host.starts_with('[') && host.ends_with(']') && host.size() > 2
+                    ? host.substr(1, host.size() - 2)
+                    : host;
+  std::transform(target.host.begin(), target.host.end(), target.host.begin(), lower);
+  if (target.host.empty() || target.host.find('[') != std::string::npos) {
+    return bad_url("the URL names no host", url);
+  }
+  if (!port.empty()) {
+    const std::optional<std::uint16_t> number = parse_port(port.substr(1));
+    if (!number || port.front() != ':') return bad_url("the URL's port is not 1 to 65535", url);
+    target.port = *number;
+  }
+  if (path_at != std::string_view::npos) {
+    const std::string_view path = rest.substr(path_at, rest.find('#') - path_at);
+    target.path = path.starts_with('/') ? std::string{path} : "/" + std::string{path};
+  }
+  return target;
+}
+
+bool is_token(std::string_view text) {
+  constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
+  return !text.empty() && std::all_of(text.begin(), text.end(), [kMarks](char c) {
+    const bool alphanumeric = std::isalnum(static_cast<unsigned char>(c)) != 0 && c > 0;
+    return alphanumeric || kMarks.find(c) != std::string_view::npos;
+  });
+}
+
+bool is_header(std::string_view name, std::string_view value) {
+  return is_token(name) && std::none_of(value.begin(), value.end(), [](char c) {
+           return (c >= 0 && c < ' ' && c != '\t') || c == 0x7f;
+         });
+}
+
+}  // namespace sluice::loadgen

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "load/core/replica_track.h"
+#include "load/core/target.h"
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace sluice::loadgen {
+
+/// Takes server-sent events apart: bytes in, (event, data) out. An event longer than 1 MiB is
+/// dropped.
+class EventLines {
+ public:
+  static constexpr std::size_t kEventBytesMax = 1U << 20U;
+
+  explicit EventLines(std::function<void(std::string_view event, std::string_view data)> sink)
+      : sink_{std::move(sink)} {}
+
+  void feed(std::string_view bytes);
+
+ private:
+  void take_line();
+
+  std::function<void(std::string_view, std::string_view)> sink_;
+  std::string line_;
+  std::string event_;
+  std::string data_;
+  bool too_long_ = false;
+};
+
+/// Reads the answer to GET /services: joins `track` to the service that `target` belongs to, with
+/// the replicas that are ready and the mode. False if there is none, or the text is not that
+/// answer.
+[[nodiscard]] bool join_service(std::string_view json, const Target& target, ReplicaTrack& track);
+
+/// Puts one event of the stream on `track` if it is of its service; true if it was.
+bool apply_event(std::string_view event, std::string_view json, Duration at, ReplicaTrack& track);
+
+}  // namespace sluice::loadgen

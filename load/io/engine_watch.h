@@ -1,0 +1,48 @@
+#pragma once
+
+#include "load/core/replica_track.h"
+#include "load/core/target.h"
+#include "common/time/clock.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace sluice::loadgen {
+
+/// Finds out whether a target is a service of an engine, and if so follows the engine's event
+/// stream (protocols.md 5). A target that is none is no error and makes no noise.
+class EngineWatch {
+ public:
+  /// `loop` and `clock` outlive the watch; `address` is a numeric IP address of the target's host;
+  /// an engine has `patience` to answer.
+  EngineWatch(boost::asio::io_context& loop, const Clock& clock, Target target,
+              const std::string& address, Duration patience = std::chrono::seconds{1});
+  ~EngineWatch();
+  EngineWatch(const EngineWatch&) = delete;
+  EngineWatch& operator=(const EngineWatch&) = delete;
+
+  /// Calls `ready` once, within the patience: the stream has begun, or there is none.
+  void start(std::function<void()> ready);
+
+  /// The run begins: events are placed on its time axis from now on.
+  void begin(TimePoint run_began);
+
+  /// Called at each change of the replicas; empty: nobody wants to know.
+  void on_change(std::function<void()> changed);
+
+  /// Ends the stream; `closed` is called once nothing is under way any more.
+  void stop(std::function<void()> closed);
+
+  [[nodiscard]] const ReplicaTrack& track() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sluice::loadgen

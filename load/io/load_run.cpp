@@ -1,0 +1,386 @@
+#include "load/io/load_run.h"
+
+#include "load/io/connection.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace sluice::loadgen {
+
+namespace asio = boost::asio;
+using ErrorCode = boost::system::error_code;
+using Connections = std::list<Connection>;
+
+namespace {
+
+// Servers close idle connections after 5 s and more; a request that meets such a close is lost and
+// nobody's fault. So what was idle for longer than this is opened anew.
+constexpr Duration kIdleMax = std::chrono::seconds{4};
+// A closed loop against a dead server would otherwise turn into a busy loop.
+constexpr Duration kRetryPause = std::chrono::milliseconds{100};
+constexpr Duration kStopGrace = std::chrono::seconds{1};
+// Requests taken up in one go before the answers on their way get a turn.
+constexpr int kBurst = 64;
+// An open loop opens at most so many connections at once, and one each kOpenInterval after that.
+// Opening is the dear part on both sides: a server that stumbles for a moment at a high rate would
+// otherwise be met with a new connection for each request due, and never come up again.
+constexpr int kOpenedAtOnce = 100;
+constexpr Duration kOpenInterval = std::chrono::microseconds{500};
+
+}  // namespace
+
+struct LoadRun::Impl final : Connection::Owner {
+  Impl(asio::io_context& io, const Clock& time, const LoadPlan& what, const std::string& address)
+      : loop{io},
+        clock{time},
+        plan{what},
+        peer{asio::ip::make_address(address), what.target.port},
+        pacer{what},
+        tally{what.warmup},
+        left{what.count.value_or(std::numeric_limits<std::uint64_t>::max())},
+        common_head{request_head(what)} {
+    if (plan.ids.empty()) common_head += "\r\n";
+  }
+
+  [[nodiscard]] Duration now() const { return clock.now() - began; }
+
+  // Runs `step` at offset `at`, unless the timer is set anew before.
+  template <class Step>
+  void at(asio::steady_timer& timer, Duration when, Step step) {
+    timer.expires_after(std::max(when - now(), Duration::zero()));
+    ++pending;
+    timer.async_wait([this, step](ErrorCode error) {
+      --pending;
+      if (!error && !ended_all) step();
+    });
+  }
+
+  void begin();
+  void pump();
+  void arm_arrival();
+  bool may_open();
+  Connection& free_connection();
+  static void move_to(Connections& to, Connections::iterator where, Connection& connection);
+  void dispatch(Connection& connection, Duration planned);
+  void again(Connection& connection, Ending ending);
+  void resume();
+  void watch_timeouts();
+  void expire(Duration before);
+  Duration record(Connection& connection, Ending ending);
+  void sending_ends();
+  void give_up();
+  void cut();
+  void finish_if_over();
+  void wait_until_quiet();
+  [[nodiscard]] bool over() const;
+
+  void ended(Connection& connection, Ending ending) override;
+  void dropped(Connection& connection) override;
+
+  void failed(const std::string& text) override {
+    if (first_error.empty()) first_error = text;
+  }
+
+  asio::io_context& loop;
+  const Clock& clock;
+  const LoadPlan plan;
+  const asio::ip::tcp::endpoint peer;
+  Pacer pacer;
+  Tally tally;
+  std::uint64_t left;  // closed loop: requests still to be sent
+  std::string common_head;
+  std::function<void()> done;
+  TimePoint began;
+
+  Connections idle;    // open; most recently used first, so that surplus ones grow old
+  Connections busy;    // oldest request first, which is the next to time out
+  Connections spare;   // closed
+  Connections paused;  // closed loop: waiting out kRetryPause
+  std::size_t made = 0;
+
+  asio::steady_timer arrival{loop};
+  asio::steady_timer expiry{loop};
+  asio::steady_timer end{loop};
+  asio::steady_timer pause{loop};
+  Duration open_from{0};  // when the next connection might open, were there no first lot
+  bool expiry_armed = false;
+  bool pause_armed = false;
+  bool pump_posted = false;
+  bool sending_over = false;
+  bool given_up = false;
+  bool interrupted = false;
+  bool ended_all = false;
+  unsigned pending = 0;
+  std::uint64_t next_id = 1;
+  std::uint64_t cap_waits = 0;
+  std::string first_error;
+};
+
+void LoadRun::Impl::begin() {
+  began = clock.now();
+  if (plan.duration) at(end, plan.warmup + *plan.duration, [this] { sending_ends(); });
+  if (plan.loop == Loop::open) {
+    pump();
+    return;
+  }
+  for (std::size_t i = 0; i < plan.connections && left > 0; ++i) {
+    dispatch(free_connection(), now());
+  }
+  finish_if_over();
+}
+
+// Takes up what is due, and sees to being called again when more is.
+void LoadRun::Impl::pump() {
+  if (ended_all || interrupted || given_up) return;
+  for (int i = 0; i < kBurst && pacer.due(now()); ++i) {
+    if (idle.empty() && !may_open()) return;
+    dispatch(free_connection(), pacer.take());
+  }
+  if (!pacer.due(now())) {
+    arm_arrival();
+    finish_if_over();
+  } else if (!pump_posted) {
+    pump_posted = true;
+    ++pending;
+    asio::post(loop, [this] {
+      --pending;
+      pump_posted = false;
+      pump();
+    });
+  }
+}
+
+// Whether another connection may be opened now; if not, pump() is called again when one may, or
+// when a request ends.
+bool LoadRun::Impl::may_open() {
+  if (spare.empty() && made >= plan.connections) {
+    ++cap_waits;
+    return false;
+  }
+  const Duration time = now();
+  if (open_from > time + kOpenedAtOnce * kOpenInterval) {
+    at(arrival, time + kOpenInterval, [this] { pump(); });
+    return false;
+  }
+  open_from = std::max(open_from, time) + kOpenInterval;
+  return true;
+}
+
+void LoadRun::Impl::arm_arrival() {
+  const std::optional<Duration> next = pacer.next();
+  if (next) at(arrival, *next, [this] { pump(); });
+}
+
+// The connection for the next request, open or not. The caller has seen to it that there is one.
+Connection& LoadRun::Impl::free_connection() {
+  if (!idle.empty()) {
+    Connection& connection = idle.front();
+    if (now() - connection.idle_since > kIdleMax) connection.close();
+    return connection;
+  }
+  if (spare.empty()) {
+    ++made;
+    Connection& connection = spare.emplace_front(loop, peer, *this);
+    connection.list = &spare;
+    connection.place = spare.begin();
+  }
+  return spare.front();
+}
+
+void LoadRun::Impl::move_to(Connections& to, Connections::iterator where, Connection& connection) {
+  to.splice(where, *connection.list, connection.place);
+  connection.list = &to;
+}
+
+void LoadRun::Impl::dispatch(Connection& connection, Duration planned) {
+  if (plan.loop == Loop::closed) --left;
+  const Duration taken = now();
+  connection.planned = planned;
+  connection.taken = std::max(taken, planned);
+  tally.sent(planned, connection.taken);
+  move_to(busy, busy.end(), connection);
+  std::string_view head = common_head;
+  if (!plan.ids.empty()) {
+    connection.head.assign(common_head).append("X-Request-Id: ").append(plan.ids).append("-");
+    connection.head.append(std::to_string(next_id++)).append("\r\n\r\n");
+    head = connection.head;
+  }
+  connection.send(head, plan.body, plan.method == "HEAD");
+  if (!expiry_armed) watch_timeouts();
+}
+
+void LoadRun::Impl::ended(Connection& connection, Ending ending) {
+  const Duration done_at = record(connection, ending);
+  if (connection.is_open()) {
+    connection.idle_since = done_at;
+    move_to(idle, idle.begin(), connection);
+  } else {
+    move_to(spare, spare.begin(), connection);
+  }
+  again(connection, ending);
+}
+
+// A connection has become free.
+void LoadRun::Impl::again(Connection& connection, Ending ending) {
+  if (plan.loop == Loop::open) {
+    if (pacer.due(now())) pump();
+  } else if (!over()) {
+    if (ending == Ending::answered || ending == Ending::timeout) {
+      dispatch(connection, now());
+    } else {
+      move_to(paused, paused.end(), connection);
+      if (!pause_armed) at(pause, now() + kRetryPause, [this] { resume(); });
+      pause_armed = true;
+    }
+  }
+  finish_if_over();
+}
+
+void LoadRun::Impl::resume() {
+  pause_armed = false;
+  while (!paused.empty() && !over()) dispatch(paused.front(), now());
+  finish_if_over();
+}
+
+void LoadRun::Impl::dropped(Connection& connection) {
+  move_to(spare, spare.begin(), connection);
+}
+
+Duration LoadRun::Impl::record(Connection& connection, Ending ending) {
+  const WireResponse& response = connection.response();
+  Outcome outcome{connection.planned, connection.taken, now(), ending, 0, false, 0};
+  if (ending == Ending::answered) {
+    outcome.status = response.status();
+    outcome.refused = response.refused();
+  }
+  outcome.bytes = response.body_bytes();
+  tally.finished(outcome);
+  return outcome.done;
+}
+
+// One timer for all: the oldest request is in front, and each has the same time.
+void LoadRun::Impl::watch_timeouts() {
+  expiry_armed = !busy.empty();
+  if (!expiry_armed) return;
+  at(expiry, busy.front().taken + plan.timeout, [this] {
+    expire(now() - plan.timeout);
+    watch_timeouts();
+  });
+}
+
+// Ends every request taken up at `before` or earlier.
+void LoadRun::Impl::expire(Duration before) {
+  // A freed connection may take up the next request at once, at the back of the list: later than
+  // `before`, so this ends.
+  while (!busy.empty() && busy.front().taken <= before && !ended_all) {
+    Connection& connection = busy.front();
+    connection.close();
+    ended(connection, Ending::timeout);
+  }
+}
+
+// The plan's time is over. What fell due in it is still sent: leaving it out would hide the stall
+// that delayed it.
+void LoadRun::Impl::sending_ends() {
+  sending_over = true;
+  at(end, now() + plan.timeout, [this] { give_up(); });
+  finish_if_over();
+}
+
+// One timeout after the end: nothing that is left will be answered in time.
+void LoadRun::Impl::give_up() {
+  given_up = true;
+  tally.unsent(pacer.skip_until(now()));
+  expire(now());
+  finish_if_over();
+}
+
+// After a signal: what is on its way is neither answered nor failed.
+void LoadRun::Impl::cut() {
+  while (!busy.empty()) {
+    Connection& connection = busy.front();
+    connection.close();
+    move_to(spare, spare.begin(), connection);
+  }
+  finish_if_over();
+}
+
+bool LoadRun::Impl::over() const {
+  if (interrupted || given_up) return true;
+  if (plan.loop == Loop::closed) return left == 0 || sending_over;
+  if (pacer.next()) return false;
+  return sending_over || plan.count.has_value();
+}
+
+void LoadRun::Impl::finish_if_over() {
+  if (ended_all || !over() || !busy.empty()) return;
+  ended_all = true;
+  for (asio::steady_timer* timer : {&arrival, &expiry, &end, &pause}) timer->cancel();
+  for (Connection& connection : idle) connection.close();
+  wait_until_quiet();
+}
+
+// Cancelled operations still complete, and they refer to this object: it is done when they have.
+void LoadRun::Impl::wait_until_quiet() {
+  const auto is_quiet = [](const Connection& connection) { return connection.pending() == 0; };
+  bool quiet = pending == 0;
+  for (const Connections* list : {&idle, &busy, &spare, &paused}) {
+    quiet = quiet && std::all_of(list->begin(), list->end(), is_quiet);
+  }
+  if (quiet) {
+    asio::post(loop, std::exchange(done, nullptr));
+    return;
+  }
+  asio::post(loop, [this] { wait_until_quiet(); });
+}
+
+LoadRun::LoadRun(asio::io_context& loop, const Clock& clock, const LoadPlan& plan,
+                 const std::string& address)
+    : impl_{std::make_unique<Impl>(loop, clock, plan, address)} {}
+
+LoadRun::~LoadRun() = default;
+
+void LoadRun::start(std::function<void()> done) {
+  impl_->done = std::move(done);
+  impl_->begin();
+}
+
+void LoadRun::stop() {
+  Impl& run = *impl_;
+  if (run.interrupted || run.ended_all) return;
+  run.interrupted = true;
+  run.at(run.end, run.now() + kStopGrace, [&run] { run.cut(); });
+  run.finish_if_over();
+}
+
+const Tally& LoadRun::tally() const {
+  return impl_->tally;
+}
+
+TimePoint LoadRun::began() const {
+  return impl_->began;
+}
+
+std::size_t LoadRun::connections() const {
+  return impl_->made;
+}
+
+std::uint64_t LoadRun::cap_waits() const {
+  return impl_->cap_waits;
+}
+
+bool LoadRun::interrupted() const {
+  return impl_->interrupted;
+}
+
+const std::string& LoadRun::first_error() const {
+  return impl_->first_error;
+}
+
+}  // namespace sluice::loadgen

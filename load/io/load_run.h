@@ -1,0 +1,56 @@
+#pragma once
+
+#include "load/core/load_plan.h"
+#include "load/core/tally.h"
+#include "common/time/clock.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace sluice::loadgen {
+
+/// Carries out one plan on one thread: takes requests up when they fall due, on as many keep-alive
+/// connections as that needs, and tallies how they end. Requests due while every allowed connection
+/// is busy wait in the schedule itself, so a backlog takes no memory; they count as late. No
+/// request is sent twice, whatever happens to its connection.
+class LoadRun {
+ public:
+  /// `loop` and `clock` outlive the run; `address` is a numeric IP address of the plan's host.
+  LoadRun(boost::asio::io_context& loop, const Clock& clock, const LoadPlan& plan,
+          const std::string& address);
+  ~LoadRun();
+  LoadRun(const LoadRun&) = delete;
+  LoadRun& operator=(const LoadRun&) = delete;
+
+  /// Starts; `done` is called once, when every request has ended and nothing is under way. Ends at
+  /// the latest one timeout after the plan's duration.
+  void start(std::function<void()> done);
+
+  /// Sends nothing more, gives answers on their way one second, then ends.
+  void stop();
+
+  [[nodiscard]] const Tally& tally() const;
+  /// When start() was called.
+  [[nodiscard]] TimePoint began() const;
+  /// Most connections that were made at once.
+  [[nodiscard]] std::size_t connections() const;
+  /// How often a request fell due with every allowed connection busy.
+  [[nodiscard]] std::uint64_t cap_waits() const;
+  [[nodiscard]] bool interrupted() const;
+  /// What the first connection that failed died of; empty if none did.
+  [[nodiscard]] const std::string& first_error() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// The head of the plan's request up to, and without, the empty line.
+[[nodiscard]] std::string request_head(const LoadPlan& plan);
+
+}  // namespace sluice::loadgen

@@ -1,0 +1,172 @@
+#include "load/io/report_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace sluice::loadgen {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+double ms(Duration duration) {
+  return std::round(to_seconds(duration) * 1e6) / 1e3;
+}
+
+double s(Duration duration) {
+  return std::round(to_seconds(duration) * 1e6) / 1e6;
+}
+
+Json percentiles(const Histogram& times) {
+  if (times.count() == 0) return nullptr;
+  return {{"min", ms(times.min())},
+          {"mean", ms(times.mean())},
+          {"p50", ms(times.percentile(50))},
+          {"p75", ms(times.percentile(75))},
+          {"p90", ms(times.percentile(90))},
+          {"p95", ms(times.percentile(95))},
+          {"p99", ms(times.percentile(99))},
+          {"p99_9", ms(times.percentile(99.9))},
+          {"p99_99", ms(times.percentile(99.99))},
+          {"max", ms(times.max())}};
+}
+
+Json plan_of(const LoadPlan& plan) {
+  Json out{{"loop", plan.loop == Loop::open ? "open" : "closed"},
+           {"url", plan.url},
+           {"method", plan.method},
+           {"body_bytes", plan.body.size()},
+           {"timeout_ms", ms(plan.timeout)},
+           {"warmup_s", s(plan.warmup)},
+           {"duration_s", nullptr},
+           {"count", nullptr},
+           {"connections", plan.connections}};
+  if (plan.duration) out["duration_s"] = s(*plan.duration);
+  if (plan.count) out["count"] = *plan.count;
+  if (plan.loop == Loop::closed) return out;
+  out["rate"] = mean_rate(plan);
+  out["arrivals"] = plan.arrivals == Arrivals::poisson ? "poisson" : "uniform";
+  out["seed"] = plan.seed;
+  Json segments = Json::array();
+  for (const Segment& segment : plan.segments) {
+    segments.push_back({{"rate", segment.per_second}, {"for_s", s(segment.length)}});
+  }
+  out["segments"] = segments;
+  return out;
+}
+
+Json requests_of(const Tally& tally) {
+  return {{"sent", tally.sent()},       {"answered", tally.ended(Ending::answered)},
+          {"refused", tally.refused()}, {"not_sent", tally.unsent()},
+          {"cut", tally.cut()},         {"warmup", tally.warmup_sent()}};
+}
+
+Json errors_of(const Report& report) {
+  const Tally& tally = report.tally;
+  return {{"total", tally.errors()},
+          {"rate", tally.error_rate()},
+          {"connect", tally.ended(Ending::connect)},
+          {"reset", tally.ended(Ending::reset)},
+          {"timeout", tally.ended(Ending::timeout)},
+          {"invalid", tally.ended(Ending::invalid)},
+          {"status_5xx", tally.server_errors()},
+          {"first", report.first_error.empty() ? Json(nullptr) : Json(report.first_error)}};
+}
+
+Json generator_of(const Report& report) {
+  return {{"late", is_late(report)},
+          {"rate_achieved", achieved_rate(report)},
+          {"lag_ms", percentiles(report.tally.lag())},
+          {"connections_used", report.connections},
+          {"connection_waits", report.cap_waits},
+          {"interrupted", report.interrupted}};
+}
+
+Json seconds_of(const Report& report) {
+  Json out = Json::array();
+  Duration at = report.plan.warmup;
+  for (const Second& second : report.tally.seconds()) {
+    Json row{{"at_s", s(at)},
+             {"sent", second.sent},
+             {"answered", second.answered},
+             {"errors", second.errors},
+             {"max_ms", ms(second.max)}};
+    if (report.track.joined()) row["replicas"] = report.track.ready_at(at);
+    out.push_back(std::move(row));
+    at += std::chrono::seconds{1};
+  }
+  return out;
+}
+
+Json scaling_of(const Report& report) {
+  const ReplicaTrack& track = report.track;
+  if (!track.joined()) return nullptr;
+  Json out{{"service", track.service()}, {"replicas_max", track.ready_max()}};
+  Json replicas = Json::array();
+  for (const auto& point : track.points()) {
+    replicas.push_back({{"at_s", s(point.at)}, {"ready", point.ready}});
+  }
+  Json cold_starts = Json::array();
+  for (const auto& cold : track.cold_starts()) {
+    cold_starts.push_back(
+        {{"at_s", s(cold.at)}, {"total_ms", ms(cold.total)}, {"replica", cold.replica}});
+  }
+  Json panics = Json::array();
+  for (const auto& panic : track.panics()) {
+    panics.push_back({{"from_s", s(panic.from)}, {"to_s", s(panic.to)}});
+  }
+  const auto zero = track.time_to_zero(report.tally.last_end());
+  out["replicas"] = std::move(replicas);
+  out["cold_start_count"] = track.cold_start_times().count();
+  out["cold_start_ms"] = percentiles(track.cold_start_times());
+  out["cold_starts"] = std::move(cold_starts);
+  out["panics"] = std::move(panics);
+  out["time_to_zero_s"] = zero ? Json(s(*zero)) : Json(nullptr);
+  return out;
+}
+
+Json verdicts_of(const std::vector<Verdict>& verdicts) {
+  Json out = Json::array();
+  for (const Verdict& verdict : verdicts) {
+    const bool number = verdict.actual && std::isfinite(*verdict.actual);
+    out.push_back({{"expression", verdict.expression},
+                   {"known", verdict.actual.has_value()},
+                   {"actual", number ? Json(*verdict.actual) : Json(nullptr)},
+                   {"failed", verdict.failed}});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string report_json(const Report& report, const std::vector<Verdict>& verdicts,
+                        const Circumstances& where) {
+  Json statuses = Json::object();
+  for (const auto& [status, count] : report.tally.statuses()) {
+    statuses[std::to_string(status)] = count;
+  }
+  const Json out{{"schema", 1},
+                 {"started_at", where.started_at},
+                 {"length_s", s(report.length)},
+                 {"plan", plan_of(report.plan)},
+                 {"requests", requests_of(report.tally)},
+                 {"status", statuses},
+                 {"errors", errors_of(report)},
+                 {"latency_ms", percentiles(report.tally.latency())},
+                 {"service_ms", percentiles(report.tally.service())},
+                 {"body_bytes", report.tally.bytes()},
+                 {"generator", generator_of(report)},
+                 {"scaling", scaling_of(report)},
+                 {"seconds", seconds_of(report)},
+                 {"fail_if", verdicts_of(verdicts)},
+                 {"environment",
+                  {{"host", where.host},
+                   {"kernel", where.kernel},
+                   {"cpu", where.cpu},
+                   {"cpus", where.cpus},
+                   {"command", where.command}}}};
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace sluice::loadgen

@@ -1,0 +1,34 @@
+#include "load/io/load_run.h"
+
+#include <boost/beast/core/string.hpp>
+
+#include <algorithm>
+#include <string_view>
+
+namespace sluice::loadgen {
+
+namespace {
+
+bool has_header(const LoadPlan& plan, std::string_view name) {
+  return std::any_of(plan.headers.begin(), plan.headers.end(), [name](const auto& header) {
+    return boost::beast::iequals({header.first.data(), header.first.size()},
+                                 {name.data(), name.size()});
+  });
+}
+
+}  // namespace
+
+std::string request_head(const LoadPlan& plan) {
+  std::string head = plan.method + " " + plan.target.path + " HTTP/1.1\r\n";
+  if (!has_header(plan, "Host")) head += "Host: " + plan.target.authority + "\r\n";
+  if (!has_header(plan, "User-Agent")) head += "User-Agent: sluice-load\r\n";
+  for (const auto& [name, value] : plan.headers)
+    head.append(name).append(": ").append(value).append("\r\n");
+  const bool expects_body = plan.method == "POST" || plan.method == "PUT" || plan.method == "PATCH";
+  if (!plan.body.empty() || expects_body) {
+    head += "Content-Length: " + std::to_string(plan.body.size()) + "\r\n";
+  }
+  return head;
+}
+
+}  // namespace sluice::loadgen

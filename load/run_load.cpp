@@ -1,0 +1,250 @@
+#include "load/run_load.h"
+
+#include "load/core/quantity.h"
+#include "load/core/report.h"
+#include "load/io/engine_watch.h"
+#include "load/io/load_run.h"
+#include "load/io/machine.h"
+#include "load/io/options.h"
+#include "load/io/report_json.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <unistd.h>
+#include <utility>
+
+namespace sluice::loadgen {
+
+namespace asio = boost::asio;
+using ErrorCode = boost::system::error_code;
+
+namespace {
+
+constexpr int kOk = 0;
+constexpr int kFailure = 1;
+constexpr int kUsage = 2;
+constexpr int kGateFailed = 4;
+constexpr int kUnavailable = 69;
+constexpr int kInterrupted = 130;
+
+// The engine tells of a cold start after its answer has gone out: wait for its last words.
+constexpr Duration kLastWords = std::chrono::milliseconds{200};
+
+void complain(const std::string& text) {
+  std::fprintf(stderr, "sluice load: %s\n", text.c_str());
+}
+
+// One run from the first look at the engine to the figures.
+class LoadProgram {
+ public:
+  LoadProgram(const LoadPlan& plan, const std::string& address)
+      : plan_{plan},
+        watch_{loop_, clock_, plan.target, address},
+        run_{loop_, clock_, plan_, address} {}
+
+  // False if a second interrupt ended it.
+  bool run() {
+    wait_for_signal();
+    watch_.start([this] { start(); });
+    loop_.run();
+    return !killed_;
+  }
+
+  [[nodiscard]] Report report() const {
+    Report report;
+    report.plan = plan_;
+    report.tally = run_.tally();
+    report.track = watch_.track();
+    report.length = length_;
+    report.connections = run_.connections();
+    report.cap_waits = run_.cap_waits();
+    report.interrupted = run_.interrupted();
+    report.first_error = run_.first_error();
+    return report;
+  }
+
+  [[nodiscard]] TimePoint began() const { return run_.began(); }
+
+ private:
+  void wait_for_signal() {
+    signals_.async_wait([this](ErrorCode error, int) {
+      if (error) return;
+      if (stopped_) {
+        killed_ = true;
+        loop_.stop();
+        return;
+      }
+      stopped_ = true;
+      if (started_) run_.stop();
+      if (sent_) end_watch();
+      wait_for_signal();
+    });
+  }
+
+  void start() {
+    started_ = true;
+    run_.start([this] { all_sent(); });
+    watch_.begin(run_.began());
+    if (stopped_) run_.stop();
+  }
+
+  void all_sent() {
+    sent_ = true;
+    length_ = clock_.now() - run_.began();
+    const Duration patience = stopped_ ? Duration::zero() : time_to_watch();
+    if (patience == Duration::zero()) {
+      end_watch();
+      return;
+    }
+    after_.expires_after(patience);
+    after_.async_wait([this](ErrorCode) { end_watch(); });
+    if (!waits_for_zero()) return;
+    watch_.on_change([this] {
+      if (watch_.track().ready_now() == 0) after_.cancel();
+    });
+    if (watch_.track().ready_now() == 0) after_.cancel();
+  }
+
+  [[nodiscard]] bool waits_for_zero() const {
+    return std::any_of(
+        plan_.fail_if.begin(), plan_.fail_if.end(),
+        [](const Expression& expression) { return expression.metric == Metric::time_to_zero; });
+  }
+
+  // A condition on the time to zero can be judged once that time has passed.
+  [[nodiscard]] Duration time_to_watch() const {
+    if (!watch_.track().joined()) return Duration::zero();
+    Duration longest = kLastWords;
+    for (const Expression& expression : plan_.fail_if) {
+      if (expression.metric != Metric::time_to_zero) continue;
+      longest = std::max(longest, from_seconds(expression.value) + std::chrono::seconds{1});
+    }
+    return longest;
+  }
+
+  void end_watch() {
+    if (std::exchange(ended_, true)) return;
+    after_.cancel();
+    watch_.stop([this] { signals_.cancel(); });
+  }
+
+  // The loop outlives all that has operations on it.
+  asio::io_context loop_{1};
+  Clock clock_;
+  LoadPlan plan_;
+  asio::signal_set signals_{loop_, SIGINT, SIGTERM};
+  asio::steady_timer after_{loop_};
+  EngineWatch watch_;
+  LoadRun run_;
+  Duration length_{0};
+  bool started_ = false;
+  bool stopped_ = false;
+  bool sent_ = false;
+  bool ended_ = false;
+  bool killed_ = false;
+};
+
+bool print(const std::string& text, std::FILE* to) {
+  return std::fwrite(text.data(), 1, text.size(), to) == text.size() && std::fflush(to) == 0;
+}
+
+bool publish(const Options& options, const std::string& text, const std::string& json,
+             std::ofstream& file) {
+  const bool json_on_stdout = options.json_output || options.json_file == "-";
+  bool written = print(json_on_stdout ? json : text, stdout);
+  if (json_on_stdout && !options.json_output) written = print(text, stderr) && written;
+  if (file.is_open()) {
+    file << json << std::flush;
+    written = written && file.good();
+  }
+  if (!written) complain("cannot write the whole report; check the disk and --json FILE");
+  return written;
+}
+
+int judged(const Report& report, const std::vector<Verdict>& verdicts) {
+  int status = kOk;
+  for (const Verdict& verdict : verdicts) {
+    if (verdict.failed) return kGateFailed;
+    if (verdict.actual) continue;
+    complain("cannot judge --fail-if '" + verdict.expression +
+             "': no such figure in this run; was anything answered, and is the URL an engine's "
+             "service?");
+    status = kFailure;
+  }
+  const bool nobody = report.tally.sent() > 0 && report.tally.ended(Ending::answered) == 0 &&
+                      report.tally.ended(Ending::connect) > 0;
+  if (status != kOk || !nobody) return status;
+  complain("no server answers at " + report.plan.url + " (" + report.first_error +
+           "); start one: sluice up -- COMMAND");
+  return kUnavailable;
+}
+
+void announce(const Options& options) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  std::fprintf(stderr, "%s to %s; Ctrl-C ends it with the report so far\n",
+               describe(options.plan).c_str(), options.plan.url.c_str());
+}
+
+int carry_out(Options options, const std::vector<std::string>& args) {
+  std::ofstream file;
+  if (!options.json_file.empty() && options.json_file != "-") {
+    file.open(options.json_file);
+    if (!file) {
+      complain("cannot write '" + options.json_file + "'; give --json a path that can be written");
+      return kUsage;
+    }
+  }
+  const std::size_t room = raise_connection_limit();
+  if (options.plan.loop == Loop::closed && options.plan.connections > room) {
+    complain("only " + std::to_string(room) +
+             " connections fit the limit on open files; raise it: "
+             "ulimit -n 16384");
+    return kUsage;
+  }
+  options.plan.connections = std::min(options.plan.connections, room);
+  if (options.ids) options.plan.ids = fresh_run_id();
+  const auto address = resolve(options.plan.target);
+  if (!address) {
+    complain(address.error().text());
+    return kUnavailable;
+  }
+  announce(options);
+  LoadProgram program{options.plan, *address};
+  if (!program.run()) return kInterrupted;
+  const Report report = program.report();
+  const std::vector<Verdict> verdicts = judge(report);
+  const std::string json = report_json(report, verdicts, circumstances(program.began(), args));
+  const bool written = publish(options, report_text(report, verdicts), json, file);
+  const int status = judged(report, verdicts);
+  return status == kOk && !written ? kFailure : status;
+}
+
+}  // namespace
+
+int run_load(std::vector<std::string> args) {
+  try {
+    auto parsed = parse_options(args);
+    if (!parsed) {
+      complain(parsed.error().text());
+      return kUsage;
+    }
+    if (parsed->help) {
+      print(parsed->help->text, stdout);
+      return kOk;
+    }
+    return carry_out(std::move(parsed->options), args);
+  } catch (const std::exception& error) {
+    complain(error.what());
+    return kFailure;
+  }
+}
+
+}  // namespace sluice::loadgen

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "memory-pressure/core/journal_record.h"
+#include "memory-pressure/core/node.h"
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+namespace sluice::node_agent {
+
+/// Append and make durable before the first update or stop of the same list; one sync does for
+/// neighbours. If that fails, leave out the update or stop of the same container and say so by
+/// `Reconciler::journal_failed`.
+struct WriteJournal {
+  JournalRecord record;
+};
+
+/// Both values, always: an update that failed may have changed one of them (memory-pressure.md
+/// 0.6).
+struct Update {
+  std::uint64_t call = 0;
+  std::string id{};
+  CpuQuota quota{};  ///< -1 or at least 1000 us; never 0, which would be ignored
+  std::string why{};
+  bool releases = false;  ///< it gives back; else it throttles
+};
+
+/// Read the quota that the kernel enforces, from the container's cgroup.
+struct ReadBack {
+  std::uint64_t call = 0;
+  std::string id{};
+};
+
+struct Stop {
+  std::uint64_t call = 0;
+  std::string id{};
+  Duration grace{};
+  std::string why{};
+};
+
+/// Something a person has to know.
+struct Alarm {
+  std::string id{};
+  std::string text;
+};
+
+/// What was decided no longer fits: observe and decide at once.
+struct LookAgain {};
+
+using Action = std::variant<WriteJournal, Update, ReadBack, Stop, Alarm, LookAgain>;
+
+/// How a call to the runtime ended.
+enum class Outcome : std::uint8_t {
+  ok,
+  not_found,    ///< the container is gone
+  refused,      ///< by the kernel or the runtime: the same call would be refused again
+  timed_out,    ///< may still take effect
+  unavailable,  ///< no runtime there
+  failed,       ///< any other way; may have had half an effect
+};
+
+}  // namespace sluice::node_agent

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "memory-pressure/core/own_time.h"
+#include "memory-pressure/core/pauses.h"
+#include "memory-pressure/core/policy.h"
+#include "memory-pressure/core/resident.h"
+#include "memory-pressure/core/sacrifices.h"
+#include "memory-pressure/core/settings.h"
+#include "memory-pressure/core/situation.h"
+#include "memory-pressure/core/threshold.h"
+
+#include <optional>
+
+namespace sluice::node_agent {
+
+/// Our rule: a start gate on possible growth first, throttling second (memory-pressure.md 5).
+class HeadroomPolicy final : public Policy {
+ public:
+  explicit HeadroomPolicy(const PolicySettings& settings);
+
+  [[nodiscard]] Decision decide(const Observation& seen) override;
+
+ private:
+  [[nodiscard]] std::optional<NodeMemory> memory_of(const Observation& seen);
+  [[nodiscard]] Decision stand_still(const Observation& seen);
+  [[nodiscard]] std::int64_t admissible(const Situation& situation) const;
+  void list_throttled(Decision& decision) const;
+  void ask_for_reclaim(const Situation& situation, Decision& decision);
+
+  PolicySettings settings_;
+  OwnTime time_;
+  Threshold threshold_;
+  Residents residents_;
+  Pauses pauses_;
+  Sacrifices sacrifices_;
+  std::optional<NodeMemory> last_memory_;
+  bool missed_memory_ = false;  ///< by one observation already
+  bool first_ = true;
+  double upper_ = 0;
+  std::optional<TimePoint> reclaimed_at_;
+};
+
+/// The time until the next sample: short while it matters.
+[[nodiscard]] Duration next_sample(const PolicySettings& settings, const Observation& seen,
+                                   const Decision& decision);
+
+}  // namespace sluice::node_agent

@@ -1,0 +1,170 @@
+#include "memory-pressure/core/journal_record.h"
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <optional>
+
+namespace sluice::node_agent {
+namespace {
+
+constexpr std::array<std::string_view, 4> kKinds{"throttle", "drop", "sacrifice", "lease"};
+constexpr std::size_t kChecksumDigits = 8;
+
+/// CRC-32 (IEEE 802.3), bit by bit: lines are short and few.
+std::uint32_t checksum(std::string_view text) {
+  constexpr std::uint32_t kPolynomial = 0xEDB88320U;
+  std::uint32_t crc = 0xFFFFFFFFU;
+  for (const char c : text) {
+    crc ^= static_cast<unsigned char>(c);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1U) ^ ((crc & 1U) != 0 ? kPolynomial : 0U);
+  }
+  return ~crc;
+}
+
+std::string hex(std::uint32_t value) {
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), "%08x", value);
+  return text.data();
+}
+
+bool is_plain(char c) {
+  return c > ' ' && c < 0x7f && c != '%';
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (is_plain(c)) {
+      out += c;
+      continue;
+    }
+    std::array<char, 8> code{};
+    std::snprintf(code.data(), code.size(), "%%%02x", static_cast<unsigned char>(c));
+    out += code.data();
+  }
+  return out;
+}
+
+template <class Number>
+std::optional<Number> number(std::string_view text, int base = 10) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::string> unescaped(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    const auto code = number<std::uint8_t>(text.substr(i + 1, 2), 16);
+    if (!code || i + 2 >= text.size()) return std::nullopt;
+    out += static_cast<char>(*code);
+    i += 2;
+  }
+  return out;
+}
+
+std::int64_t milliseconds(TimePoint at) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch()).count();
+}
+
+template <class Number>
+bool read(std::string_view text, Number& to) {
+  const auto value = number<Number>(text);
+  if (value) to = *value;
+  return value.has_value();
+}
+
+bool read_text(std::string_view text, std::string& to) {
+  auto value = unescaped(text);
+  if (value) to = std::move(*value);
+  return value.has_value();
+}
+
+bool read_time(std::string_view text, TimePoint& to) {
+  constexpr std::int64_t kFarthest = std::int64_t{1} << 42;  // the year 2109
+  const auto value = number<std::int64_t>(text);
+  if (!value || *value < -kFarthest || *value > kFarthest) return false;
+  to = TimePoint{std::chrono::milliseconds{*value}};
+  return true;
+}
+
+/// False when the value does not fit its key.
+bool take(JournalRecord& record, std::string_view key, std::string_view value) {
+  if (key == "boot") return read_text(value, record.boot_id);
+  if (key == "gen") return read(value, record.generation);
+  if (key == "at") return read_time(value, record.at);
+  if (key == "id") return read_text(value, record.id);
+  if (key == "pod") return read_text(value, record.pod_uid);
+  if (key == "attempt") return read(value, record.attempt);
+  if (key == "oq") return read(value, record.original.quota_us);
+  if (key == "op") return read(value, record.original.period_us);
+  if (key == "nq") return read(value, record.ours.quota_us);
+  if (key == "np") return read(value, record.ours.period_us);
+  if (key == "step") return read(value, record.ladder_step);
+  if (key == "why") return read_text(value, record.why);
+  return true;
+}
+
+Problem broken(std::string what) {
+  return Problem{"journal line " + std::move(what),
+                 "it is skipped; the file is rewritten at start"};
+}
+
+std::string_view next_word(std::string_view& rest) {
+  const std::size_t end = std::min(rest.find(' '), rest.size());
+  const std::string_view word = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return word;
+}
+
+}  // namespace
+
+std::string encode(const JournalRecord& record) {
+  const std::string_view why = std::string_view{record.why}.substr(0, kWhyMax);
+  std::string body{kKinds[static_cast<std::size_t>(record.kind)]};
+  body += " gen=" + std::to_string(record.generation);
+  body += " at=" + std::to_string(milliseconds(record.at));
+  body += " boot=" + escaped(record.boot_id) + " id=" + escaped(record.id);
+  body += " pod=" + escaped(record.pod_uid) + " attempt=" + std::to_string(record.attempt);
+  body += " oq=" + std::to_string(record.original.quota_us);
+  body += " op=" + std::to_string(record.original.period_us);
+  body += " nq=" + std::to_string(record.ours.quota_us);
+  body += " np=" + std::to_string(record.ours.period_us);
+  body += " step=" + std::to_string(record.ladder_step) + " why=" + escaped(why);
+  return hex(checksum(body)) + ' ' + body + '\n';
+}
+
+Result<JournalRecord, Problem> decode(std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  if (line.size() > kJournalLineMax) return broken("is too long");
+  if (line.size() < kChecksumDigits + 1 || line[kChecksumDigits] != ' ') {
+    return broken("has no checksum");
+  }
+  std::string_view rest = line.substr(kChecksumDigits + 1);
+  if (line.substr(0, kChecksumDigits) != hex(checksum(rest))) return broken("has a wrong checksum");
+
+  JournalRecord record;
+  const std::string_view kind = next_word(rest);
+  std::size_t at = 0;
+  while (at < kKinds.size() && kKinds[at] != kind) ++at;
+  if (at == kKinds.size()) return broken("is of an unknown kind");
+  record.kind = static_cast<RecordKind>(at);
+  while (!rest.empty()) {
+    const std::string_view word = next_word(rest);
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos) return broken("has a word without a value");
+    if (!take(record, word.substr(0, equals), word.substr(equals + 1))) {
+      return broken("has a wrong value for " + std::string{word.substr(0, equals)});
+    }
+  }
+  if (record.id.empty()) return broken("names nobody");
+  return record;
+}
+
+}  // namespace sluice::node_agent

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "memory-pressure/core/node.h"
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::node_agent {
+
+/// `admit_bytes` of a node whose start gate is not in use.
+inline constexpr std::int64_t kAdmitAnything = std::numeric_limits<std::int64_t>::max();
+
+/// How near the node is to running out (protocols.md 4).
+enum class Pressure : std::uint8_t { ok, high, critical };
+
+/// `ok`, `high` or `critical`.
+[[nodiscard]] constexpr std::string_view name_of(Pressure pressure) {
+  switch (pressure) {
+    case Pressure::ok:
+      return "ok";
+    case Pressure::high:
+      return "high";
+    case Pressure::critical:
+      return "critical";
+  }
+  return "ok";
+}
+
+/// A container that shall be held at less CPU than it was given.
+struct Throttle {
+  std::string id{};
+  CpuQuota quota{};
+  std::uint32_t ladder_step = 0;  ///< of memory-pressure.md 5.5
+  std::string why{};              ///< one line, with the numbers that led to it
+};
+
+/// A container to be ended, so that the others can finish.
+struct Sacrifice {
+  std::string id{};
+  Duration grace{};  ///< after its quota was lifted
+  std::string why{};
+};
+
+/// What a policy wants from now on. Full state: who is not in `throttled` shall have what it was
+/// given.
+struct Decision {
+  Pressure pressure = Pressure::ok;
+  std::vector<Throttle> throttled;     ///< in order of restriction
+  std::optional<Sacrifice> sacrifice;  ///< once; not repeated while it is carried out
+  std::int64_t admit_bytes = 0;        ///< largest claim that may start now; 0: the gate is shut
+  bool retire_idle = false;            ///< ladder step 0: idle replicas should go first
+  std::vector<std::string> reclaim;    ///< ladder step 1: containers whose cold page cache can go
+  double upper = 0;                    ///< the threshold in force, as a share of capacity
+  std::int64_t growth_per_second = 0;  ///< bytes, of all containers together
+  std::string why{};                   ///< one line for people: what is seen and what follows
+};
+
+/// A rule that turns what is seen into what is wanted. Belongs to one thread; remembers what it
+/// needs of earlier observations. Time comes with the observation and may step in both directions.
+class Policy {
+ public:
+  virtual ~Policy() = default;
+
+  [[nodiscard]] virtual Decision decide(const Observation& seen) = 0;
+};
+
+}  // namespace sluice::node_agent

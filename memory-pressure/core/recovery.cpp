@@ -1,0 +1,90 @@
+#include "memory-pressure/core/recovery.h"
+
+#include "memory-pressure/core/quota.h"
+
+#include <algorithm>
+#include <map>
+
+namespace sluice::node_agent {
+namespace {
+
+/// The records of one container since it was last dropped.
+struct History {
+  JournalRecord last;
+  std::vector<CpuQuota> ours;
+};
+
+void fold(const JournalRecord& record, std::map<std::string, History>& histories,
+          Recovery& recovery) {
+  switch (record.kind) {
+    case RecordKind::throttle: {
+      History& history = histories[record.id];
+      history.last = record;
+      history.ours.push_back(record.ours);
+      return;
+    }
+    case RecordKind::drop:
+      histories.erase(record.id);
+      return;
+    case RecordKind::sacrifice:
+      recovery.sacrificed.push_back(record.id);
+      return;
+    case RecordKind::lease:
+      recovery.lease = Lease{.by = record.id, .until = record.at};
+      return;
+  }
+}
+
+bool is_ours(const CpuQuota& in_kernel, const History& history) {
+  // Each value was written down before it was sent, and the kernel may be one behind.
+  return is_signature(in_kernel) ||
+         std::any_of(history.ours.begin(), history.ours.end(),
+                     [&](const CpuQuota& sent) { return is_as_sent(in_kernel, sent); });
+}
+
+}  // namespace
+
+CpuQuota stray_original(const Container& container) {
+  return normalised({.quota_us = container.pod_quota_us, .period_us = kPeriodUs});
+}
+
+Recovery recover(std::string_view journal, std::string_view boot_id, const Observation& seen) {
+  Recovery recovery;
+  std::map<std::string, History> histories;
+  while (!journal.empty()) {
+    const std::size_t end = std::min(journal.find('\n'), journal.size());
+    const auto record = decode(journal.substr(0, end));
+    journal.remove_prefix(std::min(end + 1, journal.size()));
+    if (!record || record->boot_id != boot_id) {
+      ++recovery.skipped_lines;
+      continue;
+    }
+    recovery.generation = std::max(recovery.generation, record->generation);
+    fold(*record, histories, recovery);
+  }
+  for (const Container& container : seen.containers) {
+    const auto found = histories.find(container.id);
+    if (found == histories.end()) {
+      if (container.quota && is_signature(*container.quota)) {
+        recovery.strays.push_back({container.id, stray_original(container)});
+      }
+      continue;
+    }
+    const History& history = found->second;
+    // An original that the kernel shows again needs nothing; one that cannot be read is given back
+    // to be sure.
+    const bool original =
+        container.quota && is_as_sent(*container.quota, normalised(history.last.original));
+    if (!container.quota || (!original && is_ours(*container.quota, history))) {
+      recovery.ours.push_back(history.last);
+    } else {
+      recovery.watched.push_back(history.last);
+      recovery.watched.back().original = normalised(*container.quota);
+    }
+    histories.erase(found);
+  }
+  for (const auto& [id, history] : histories) recovery.forgotten.push_back(id);
+  return recovery;
+}
+
+}  // namespace sluice::node_agent

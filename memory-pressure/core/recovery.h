@@ -1,0 +1,52 @@
+#pragma once
+
+#include "memory-pressure/core/journal_record.h"
+#include "memory-pressure/core/node.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::node_agent {
+
+/// A running container that bears one of our quotas although no record says what it had.
+struct Stray {
+  std::string id;
+  CpuQuota original;  ///< as far as it can be told: that of its pod
+};
+
+/// The last word of a process that held what the journal lists.
+struct Lease {
+  std::string by;   ///< its process id
+  TimePoint until;  ///< it vouches until then; later whoever finds a throttle gives it back
+
+  friend bool operator==(const Lease&, const Lease&) = default;
+};
+
+/// What a start finds in the journal of the life before (memory-pressure.md 5.7; rows 26 to 30).
+struct Recovery {
+  std::vector<JournalRecord> ours;  ///< still throttled by us: to be kept or given back
+  std::vector<Stray> strays;        ///< to be given back
+  /// Given back already, or changed by somebody else: nothing to do, but a call that the life
+  /// before had in flight may still take effect. `original` is what the kernel shows.
+  std::vector<JournalRecord> watched;
+  std::vector<std::string> forgotten;   ///< gone
+  std::vector<std::string> sacrificed;  ///< stopped by us: their exit 137 is nobody's OOM
+  std::optional<Lease> lease;           ///< the newest; absent: nobody ever vouched
+  std::uint64_t generation = 0;         ///< the highest seen
+  std::size_t skipped_lines = 0;        ///< broken, or of another boot
+};
+
+/// Compares `journal`, the whole file, with what runs. Records of another boot than `boot_id` are
+/// void: no quota outlives the kernel. A torn or altered line is skipped, and the quotas themselves
+/// tell what it would have said.
+[[nodiscard]] Recovery recover(std::string_view journal, std::string_view boot_id,
+                               const Observation& seen);
+
+/// What a container with a quota of ours and no record shall have: its pod's limit, if that has
+/// one, else none.
+[[nodiscard]] CpuQuota stray_original(const Container& container);
+
+}  // namespace sluice::node_agent

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "memory-pressure/io/control_loop.h"
+
+#include <cstdint>
+#include <string>
+
+namespace sluice::node_agent {
+
+/// What metrics tell beside the loop's state.
+struct AgentFacts {
+  bool dry_run = false;
+  bool guarded = false;            ///< a guardian runs
+  std::uint64_t reports = 0;       ///< sent to the autoscaler
+  bool reports_to_anyone = false;  ///< a stream is open
+  double started = 0;              ///< Unix seconds
+};
+
+/// Appends everything in Prometheus' text format: `node_agent_*` and `process_*`; no label has
+/// unbounded values (README.md lists them).
+void write_agent_metrics(std::string& out, const ControlLoop& loop, const AgentFacts& facts);
+
+}  // namespace sluice::node_agent

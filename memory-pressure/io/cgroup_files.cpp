@@ -1,0 +1,151 @@
+#include "memory-pressure/io/cgroup_files.h"
+
+#include <fcntl.h>
+#include <limits>
+#include <sstream>
+#include <unistd.h>
+
+namespace sluice::node_agent {
+namespace {
+
+constexpr auto kAtOnce = KernelFile::Made::at_once;
+
+bool lists(std::string_view controllers, std::string_view wanted) {
+  std::size_t at = 0;
+  while (at <= controllers.size()) {
+    const std::size_t end = controllers.find(',', at);
+    if (controllers.substr(at, end - at) == wanted) return true;
+    if (end == std::string_view::npos) break;
+    at = end + 1;
+  }
+  return false;
+}
+
+std::optional<CgroupPaths> read_paths(const std::string& file, const CgroupMounts& mounts) {
+  std::string buffer;
+  KernelFile source{file};
+  const auto text = source.read(buffer);
+  if (!text) return std::nullopt;
+  CgroupPaths paths;
+  std::istringstream lines{std::string{*text}};
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string_view controllers =
+        std::string_view{line}.substr(first + 1, second - first - 1);
+    const std::string path = line.substr(second + 1);
+    if (controllers.empty()) paths.unified = path;
+    if (lists(controllers, "memory")) paths.memory = path;
+    if (lists(controllers, "cpu")) paths.cpu = path;
+  }
+  if (mounts.memory.v2) paths.memory = paths.unified;
+  if (mounts.cpu.v2) paths.cpu = paths.unified;
+  return paths;
+}
+
+std::string parent_of(const std::string& directory) {
+  return directory.substr(0, directory.rfind('/'));
+}
+
+std::string directory_of(const CgroupMount& mount, const std::string& path) {
+  return path.empty() ? std::string{} : mount.directory(path);
+}
+
+// A path that does not exist, where the directory is not known.
+std::string in(const std::string& directory, const char* name) {
+  return directory.empty() ? std::string{} : directory + name;
+}
+
+}  // namespace
+
+std::optional<CgroupPaths> cgroup_paths(pid_t pid, const CgroupMounts& mounts,
+                                        const std::string& root) {
+  if (pid <= 0) return std::nullopt;
+  return read_paths(root + "/proc/" + std::to_string(pid) + "/cgroup", mounts);
+}
+
+std::optional<CgroupPaths> own_cgroup_paths(const CgroupMounts& mounts, const std::string& root) {
+  return read_paths(root + "/proc/self/cgroup", mounts);
+}
+
+std::optional<CpuQuota> parse_cpu_max(std::string_view text) {
+  const std::size_t blank = text.find(' ');
+  if (blank == std::string_view::npos) return std::nullopt;
+  const auto quota = first_number(text.substr(0, blank));
+  const auto period = first_number(text.substr(blank));
+  if (!quota || !period || *period <= 0) return std::nullopt;
+  const bool none = *quota == std::numeric_limits<std::int64_t>::max();
+  return CpuQuota{.quota_us = none ? -1 : *quota, .period_us = *period};
+}
+
+std::optional<CpuQuota> quota_of_cfs(std::optional<std::int64_t> quota,
+                                     std::optional<std::int64_t> period) {
+  if (!quota || !period || *period <= 0) return std::nullopt;
+  return CpuQuota{.quota_us = *quota <= 0 ? -1 : *quota, .period_us = *period};
+}
+
+CgroupFiles::CgroupFiles(const CgroupPaths& paths, const CgroupMounts& mounts)
+    : memory_{directory_of(mounts.memory, paths.memory), mounts.memory.v2}, cpu_v2_{mounts.cpu.v2} {
+  const std::string cpu = directory_of(mounts.cpu, paths.cpu);
+  // Of the top group nobody is the parent.
+  const std::string parent = cpu.size() > mounts.cpu.point.size() ? parent_of(cpu) : std::string{};
+  quota_ = KernelFile{in(cpu, cpu_v2_ ? "/cpu.max" : "/cpu.cfs_quota_us"), kAtOnce};
+  parent_quota_ = KernelFile{in(parent, cpu_v2_ ? "/cpu.max" : "/cpu.cfs_quota_us"), kAtOnce};
+  if (!cpu_v2_) {
+    period_ = KernelFile{in(cpu, "/cpu.cfs_period_us"), kAtOnce};
+    parent_period_ = KernelFile{in(parent, "/cpu.cfs_period_us"), kAtOnce};
+  }
+  const std::string memory = directory_of(mounts.memory, paths.memory);
+  if (mounts.memory.v2) reclaim_path_ = in(memory, "/memory.reclaim");
+}
+
+std::optional<std::int64_t> CgroupFiles::working_set() {
+  const auto used = memory_.working_set();
+  if (!used) return std::nullopt;
+  return *used + memory_.swap();
+}
+
+std::optional<std::int64_t> CgroupFiles::memory_limit() {
+  return memory_.limit();
+}
+
+std::optional<CpuQuota> CgroupFiles::quota() {
+  const auto text = quota_.read(buffer_);
+  if (!text) return std::nullopt;
+  if (cpu_v2_) return parse_cpu_max(*text);
+  const auto quota = first_number(*text);
+  const auto period_text = period_.read(buffer_);
+  return quota_of_cfs(quota, period_text ? first_number(*period_text) : std::nullopt);
+}
+
+std::int64_t CgroupFiles::parent_quota(std::int64_t period_us) {
+  const auto text = parent_quota_.read(buffer_);
+  if (!text) return -1;
+  std::optional<CpuQuota> parent;
+  if (cpu_v2_) {
+    parent = parse_cpu_max(*text);
+  } else {
+    const auto quota = first_number(*text);
+    const auto period = parent_period_.read(buffer_);
+    if (quota && period) parent = CpuQuota{*quota, first_number(*period).value_or(0)};
+  }
+  if (!parent || parent->quota_us <= 0 || parent->period_us <= 0) return -1;
+  // In floating point, since the product of two large settings might not fit.
+  return static_cast<std::int64_t>(static_cast<double>(parent->quota_us) *
+                                   static_cast<double>(period_us) /
+                                   static_cast<double>(parent->period_us));
+}
+
+bool CgroupFiles::reclaim(std::int64_t bytes) {
+  if (reclaim_path_.empty()) return false;
+  const int file = ::open(reclaim_path_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const std::string text = std::to_string(bytes);
+  // EAGAIN means that less was found than asked for: that is as good as it gets.
+  const ssize_t written = ::write(file, text.data(), text.size());
+  ::close(file);
+  return written == static_cast<ssize_t>(text.size());
+}
+
+}  // namespace sluice::node_agent

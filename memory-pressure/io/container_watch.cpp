@@ -1,0 +1,315 @@
+#include "memory-pressure/io/container_watch.h"
+
+#include "memory-pressure/core/quota.h"
+#include "memory-pressure/io/pod_marks.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::node_agent {
+namespace {
+
+constexpr std::size_t kDescriptionsAtOnce = 8;
+constexpr int kMissesMax = 3;  // then a listed container is a ghost (row 69d)
+constexpr Duration kSandboxesEvery = std::chrono::seconds{5};
+
+constexpr std::size_t kBoundsAtOnce = 25;
+
+// One container costs some 40 us of reading. Reading them all takes four thousandths of a core in
+// quiet times, and up to a twentieth while a decision hangs on it.
+constexpr Duration kQuietShare = std::chrono::milliseconds{10};
+constexpr Duration kHurryShare = std::chrono::microseconds{800};
+
+TimePoint at_unix_time(std::int64_t nanoseconds) {
+  return TimePoint{Duration{nanoseconds}};
+}
+
+// What the runtime shows of a container that it has not set a quota for is 0.
+std::optional<CpuQuota> told_quota(const std::optional<cri::Resources>& resources) {
+  if (!resources) return std::nullopt;
+  return normalised({resources->cpu_quota_us, resources->cpu_period_us});
+}
+
+}  // namespace
+
+std::optional<pid_t> pid_in(const std::string& info) {
+  const auto json = nlohmann::json::parse(info, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  const auto pid = json.find("pid");
+  if (pid == json.end() || !pid->is_number_integer()) return std::nullopt;
+  const auto number = pid->get<std::int64_t>();
+  if (number <= 0 || number > (std::int64_t{1} << 30)) return std::nullopt;
+  return static_cast<pid_t>(number);
+}
+
+ContainerWatch::ContainerWatch(CriClient& client, const Clock& clock, Options options)
+    : client_{client},
+      clock_{clock},
+      root_{std::move(options.root)},
+      mounts_{find_cgroup_mounts(root_)} {
+  if (const auto own = own_cgroup_paths(mounts_, root_)) own_cgroup_ = own->memory;
+}
+
+Duration ContainerWatch::interval(std::size_t count, bool hurry) {
+  return (hurry ? kHurryShare : kQuietShare) * static_cast<std::int64_t>(count);
+}
+
+void ContainerWatch::look(std::function<void(bool)> done) {
+  if (done) waiting_.push_back(std::move(done));
+  if (std::exchange(looking_, true)) return;
+  pending_ = 1;
+  stats_asked_ = false;
+  client_.list_running([this, alive = std::weak_ptr{alive_}](auto list) {
+    if (alive.expired()) return;
+    if (!list) return finish(false);
+    listed(std::move(*list));
+  });
+}
+
+void ContainerWatch::listed(Listed list) {
+  std::set<std::string> ids;
+  bool strangers = !sandboxes_at_;
+  for (cri::Container& each : list) {
+    if (each.state != cri::State::running) continue;
+    ids.insert(each.id);
+    strangers = strangers || !sandboxes_.contains(each.sandbox);
+    Known& known = known_[each.id];
+    known.told = std::move(each);
+  }
+  for (auto at = known_.begin(); at != known_.end();) {
+    const auto here = at++;
+    if (!ids.contains(here->first)) forget(here);
+  }
+  // Annotations of a pod may change while it runs (row 37).
+  const TimePoint now = clock_.now();
+  if (strangers || now - *sandboxes_at_ >= kSandboxesEvery) look_at_sandboxes();
+  for (auto& [id, known] : known_) {
+    if (!known.described && !known.asked && known.misses < kMissesMax) to_describe_.push_back(id);
+  }
+  measure_some_bounds();
+  describe_new();
+  one_answered();
+}
+
+// What the runtime measures is asked for last, when it is known who needs it.
+void ContainerWatch::one_answered() {
+  if (--pending_ > 0) return;
+  const bool unreadable = std::any_of(known_.begin(), known_.end(), [](const auto& entry) {
+    return entry.second.described && !entry.second.files;
+  });
+  if (unreadable && !std::exchange(stats_asked_, true)) return take_stats();
+  finish(true);
+}
+
+// Limits seldom change: of many containers each look reads a part of them.
+void ContainerWatch::measure_some_bounds() {
+  const std::size_t parts = std::max<std::size_t>(1, known_.size() / kBoundsAtOnce);
+  std::size_t turn = ++bounds_turn_;
+  for (auto& [id, known] : known_) {
+    if (++turn % parts == 0 && known.files) measure_bounds(known);
+  }
+}
+
+void ContainerWatch::look_at_sandboxes() {
+  ++pending_;
+  client_.list_sandboxes([this, alive = std::weak_ptr{alive_}](auto list) {
+    if (alive.expired()) return;
+    if (list) take_sandboxes(std::move(*list));
+    one_answered();
+  });
+}
+
+void ContainerWatch::take_sandboxes(std::vector<cri::Sandbox> list) {
+  const auto before = std::exchange(sandboxes_, {});
+  sandboxes_at_ = clock_.now();
+  for (cri::Sandbox& each : list) {
+    const auto known = before.find(each.id);
+    const bool ended = known != before.end() && known->second.ready && !each.ready;
+    if (ended && pod_ended_) pod_ended_(each.uid);
+    sandboxes_.emplace(each.id, std::move(each));
+  }
+}
+
+void ContainerWatch::describe_new() {
+  while (!to_describe_.empty() && pending_ <= kDescriptionsAtOnce) {
+    const std::string id = std::move(to_describe_.front());
+    to_describe_.pop_front();
+    const auto at = known_.find(id);
+    if (at == known_.end()) continue;
+    at->second.asked = true;
+    ++pending_;
+    client_.status(id, true, [this, id, alive = std::weak_ptr{alive_}](auto status) {
+      if (alive.expired()) return;
+      described(id, status);
+      describe_new();
+      one_answered();
+    });
+  }
+}
+
+void ContainerWatch::described(const std::string& id,
+                               const Result<cri::ContainerStatus, CallFailure>& status) {
+  const auto at = known_.find(id);
+  if (at == known_.end()) return;
+  Known& known = at->second;
+  known.asked = false;
+  if (!status) {
+    known.misses += status.error().outcome == Outcome::not_found ? 1 : 0;
+    return;
+  }
+  if (status->state != cri::State::running) return;  // it ended since; the next list says so
+  known.described = true;
+  known.resources = status->resources;
+  Container& seen = known.seen;
+  seen.id = id;
+  seen.name = known.told.name;
+  seen.attempt = known.told.attempt;
+  seen.started = at_unix_time(status->started_ns);
+  seen.memory_limit = known.resources ? known.resources->memory_limit : 0;
+  const auto pid = pid_in(status->info);
+  const auto paths = pid ? cgroup_paths(*pid, mounts_, root_) : std::nullopt;
+  // A process id may have been given away since; the container's name in the path is the proof.
+  if (paths && paths->memory.find(id) != std::string::npos) {
+    known.cgroup = paths->memory;
+    known.files = std::make_unique<CgroupFiles>(*paths, mounts_);
+    measure_bounds(known);
+    measure(known, clock_.now());
+    if (!seen.working_set && !seen.quota) known.files.reset();
+  }
+  if (!known.files) seen.quota = told_quota(known.resources);
+}
+
+// For those whose control group is out of sight.
+void ContainerWatch::take_stats() {
+  ++pending_;
+  client_.list_stats([this, alive = std::weak_ptr{alive_}](auto list) {
+    if (alive.expired()) return;
+    if (list) {
+      for (const cri::ContainerStats& stats : *list) {
+        const auto at = known_.find(stats.id);
+        if (at == known_.end() || at->second.files) continue;
+        at->second.seen.working_set = stats.working_set;
+        at->second.seen.sampled = at_unix_time(stats.sampled_ns);
+      }
+    }
+    one_answered();
+  });
+}
+
+void ContainerWatch::finish(bool answered) {
+  looking_ = false;
+  answers_ = answered;
+  if (answered) {
+    mark_all();
+  }
+  const auto waiting = std::exchange(waiting_, {});
+  for (const auto& done : waiting) done(answered);
+}
+
+// Asks how it ended, for those who count restarts.
+void ContainerWatch::forget(std::map<std::string, Known>::iterator at) {
+  if (at->second.described && ended_) {
+    client_.status(at->first, false,
+                   [this, seen = at->second.seen, alive = std::weak_ptr{alive_}](auto status) {
+                     if (alive.expired()) return;
+                     if (status) ended_(seen, *status);
+                   });
+  }
+  known_.erase(at);
+}
+
+void ContainerWatch::mark_all() {
+  std::set<std::string> serving;
+  for (const auto& [id, known] : known_) {
+    if (known.told.name == kRequestProxy) serving.insert(known.told.sandbox);
+  }
+  for (auto& [id, known] : known_) {
+    if (!known.described) continue;
+    const auto sandbox = sandboxes_.find(known.told.sandbox);
+    const cri::Sandbox* const pod = sandbox == sandboxes_.end() ? nullptr : &sandbox->second;
+    // A runtime that has just been started again may not list every pod: what is known stays.
+    if (pod == nullptr && known.placed) continue;
+    const PodFacts facts{.sandbox = pod,
+                         .container = &known.told,
+                         .resources = known.resources ? &*known.resources : nullptr,
+                         .cgroup = known.cgroup,
+                         .own_cgroup = own_cgroup_,
+                         .has_request_proxy = serving.contains(known.told.sandbox)};
+    known.seen.marks = marks_of(facts);
+    known.seen.qos = qos_of(facts);
+    known.marked = true;
+    if (pod == nullptr) {
+      known.seen.marks.system = true;  // hands off until it is known whose it is
+      continue;
+    }
+    known.placed = true;
+    known.seen.pod = pod->name;
+    known.seen.pod_namespace = pod->space;
+    known.seen.pod_uid = pod->uid;
+  }
+}
+
+void ContainerWatch::measure(Known& known, TimePoint now) {
+  Container& seen = known.seen;
+  seen.working_set = known.files->working_set();
+  seen.quota = known.files->quota();
+  seen.sampled = now;
+}
+
+void ContainerWatch::measure_bounds(Known& known) {
+  if (const auto limit = known.files->memory_limit()) known.seen.memory_limit = *limit;
+  const CpuQuota quota = known.seen.quota.value_or(CpuQuota{});
+  known.seen.pod_quota_us = known.files->parent_quota(quota.period_us);
+}
+
+void ContainerWatch::sample(TimePoint now, bool hurry) {
+  if (sampled_at_ && now - *sampled_at_ < interval(known_.size(), hurry)) return;
+  sampled_at_ = now;
+  for (auto& [id, known] : known_) {
+    if (known.files) measure(known, now);
+  }
+}
+
+std::vector<Container> ContainerWatch::containers() const {
+  std::vector<Container> all;
+  all.reserve(known_.size());
+  for (const auto& [id, known] : known_) {
+    if (known.marked) all.push_back(known.seen);
+  }
+  return all;
+}
+
+std::string ContainerWatch::shown(const std::string& id) const {
+  const auto at = known_.find(id);
+  if (at == known_.end() || !at->second.marked) return {};
+  const Container& seen = at->second.seen;
+  return seen.pod_namespace + "/" + seen.pod + "/" + seen.name;
+}
+
+void ContainerWatch::read_quota(const std::string& id,
+                                std::function<void(std::optional<CpuQuota>)> done) {
+  const auto at = known_.find(id);
+  if (at != known_.end() && at->second.files) {
+    Known& known = at->second;
+    measure(known, clock_.now());
+    done(known.seen.quota);
+    return;
+  }
+  client_.status(id, false,
+                 [this, id, done = std::move(done), alive = std::weak_ptr{alive_}](auto status) {
+                   if (alive.expired()) return;
+                   const auto quota = status ? told_quota(status->resources) : std::nullopt;
+                   const auto found = known_.find(id);
+                   if (found != known_.end() && quota) found->second.seen.quota = quota;
+                   done(quota);
+                 });
+}
+
+bool ContainerWatch::reclaim(const std::string& id, std::int64_t bytes) {
+  const auto at = known_.find(id);
+  return at != known_.end() && at->second.files && at->second.files->reclaim(bytes);
+}
+
+}  // namespace sluice::node_agent

@@ -1,0 +1,129 @@
+#pragma once
+
+#include "memory-pressure/core/exit_cause.h"
+#include "memory-pressure/core/node.h"
+#include "memory-pressure/io/cgroup_files.h"
+#include "memory-pressure/io/cgroup_mounts.h"
+#include "memory-pressure/io/cri_client.h"
+#include "memory-pressure/cri/cri.h"
+#include "common/time/clock.h"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sluice::node_agent {
+
+/// The running containers of this node: who they are by CRI, what they use by their control groups,
+/// which cost the runtime nothing. Where a control group cannot be read, the runtime's figures do.
+/// Used on the io thread.
+class ContainerWatch {
+ public:
+  struct Options {
+    std::string root{};  ///< of /proc; tests only
+  };
+
+  /// A container that was watched runs no more.
+  using Ended = std::function<void(const Container&, const cri::ContainerStatus&)>;
+
+  /// The sandbox of a pod that was watched is no longer ready.
+  using PodEnded = std::function<void(const std::string& uid)>;
+
+  /// `client` and `clock` outlive this.
+  ContainerWatch(CriClient& client, const Clock& clock, Options options);
+
+  void on_ended(Ended ended) { ended_ = std::move(ended); }
+
+  void on_pod_ended(PodEnded ended) { pod_ended_ = std::move(ended); }
+
+  /// Asks the runtime who runs, unless that is under way; `done` is told whether it answered, once
+  /// everybody new is known as far as possible.
+  void look(std::function<void(bool answered)> done = {});
+
+  /// Reads what containers use, as often as their number allows: all of them at most once per
+  /// `interval(...)`. `hurry`: ten times as often.
+  void sample(TimePoint now, bool hurry);
+
+  /// As far as known; running only.
+  [[nodiscard]] std::vector<Container> containers() const;
+
+  /// `namespace/pod/container` of one that is known; empty: none such.
+  [[nodiscard]] std::string shown(const std::string& id) const;
+
+  /// Whether the last look was answered.
+  [[nodiscard]] bool answers() const { return answers_; }
+
+  /// The quota that the kernel enforces on a container now; absent: unreadable. By the runtime's
+  /// word where there is no control group to read.
+  void read_quota(const std::string& id, std::function<void(std::optional<CpuQuota>)> done);
+
+  /// Asks the kernel to take cold pages of a container back; false: it cannot.
+  bool reclaim(const std::string& id, std::int64_t bytes);
+
+  /// `v1`, `v2`, `hybrid` or `none`: how control groups are mounted here.
+  [[nodiscard]] std::string_view cgroups() const { return mounts_.kind(); }
+
+  /// The pause between two samples of all of `count` containers.
+  [[nodiscard]] static Duration interval(std::size_t count, bool hurry);
+
+ private:
+  struct Known {
+    cri::Container told;
+    std::optional<cri::Resources> resources;
+    std::unique_ptr<CgroupFiles> files;
+    std::string cgroup;      // its path
+    bool described = false;  // its status has been read
+    bool marked = false;     // and its pod's word about throttling
+    bool placed = false;     // whose pod has been seen
+    bool asked = false;
+    int misses = 0;  // answers that it does not exist, although it is listed
+    Container seen;
+  };
+
+  using Listed = std::vector<cri::Container>;
+
+  void listed(Listed list);
+  void look_at_sandboxes();
+  void take_sandboxes(std::vector<cri::Sandbox> list);
+  void describe_new();
+  void described(const std::string& id, const Result<cri::ContainerStatus, CallFailure>& status);
+  void take_stats();
+  void one_answered();
+  void finish(bool answered);
+  void forget(std::map<std::string, Known>::iterator at);
+  void mark_all();
+  void measure(Known& known, TimePoint now);
+  void measure_bounds(Known& known);
+  void measure_some_bounds();
+
+  CriClient& client_;   // of App
+  const Clock& clock_;  // of App
+  std::string root_;
+  CgroupMounts mounts_;
+  std::string own_cgroup_;
+  Ended ended_;
+  PodEnded pod_ended_;
+  std::map<std::string, Known> known_;
+  std::map<std::string, cri::Sandbox> sandboxes_;
+  std::optional<TimePoint> sandboxes_at_;
+  std::deque<std::string> to_describe_;
+  std::size_t pending_ = 0;  // calls of this look
+  bool stats_asked_ = false;
+  std::size_t bounds_turn_ = 0;
+  bool looking_ = false;
+  bool answers_ = false;
+  std::optional<TimePoint> sampled_at_;
+  std::vector<std::function<void(bool)>> waiting_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+/// The process id in a runtime's verbose description of a container; absent: none in it.
+[[nodiscard]] std::optional<pid_t> pid_in(const std::string& info);
+
+}  // namespace sluice::node_agent

@@ -1,0 +1,386 @@
+#include "memory-pressure/io/control_loop.h"
+
+#include "memory-pressure/core/exemptions.h"
+#include "memory-pressure/core/headroom_policy.h"
+#include "memory-pressure/core/off_policy.h"
+#include "common/rpc/client.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::node_agent {
+namespace {
+
+constexpr Duration kLookEvery = std::chrono::seconds{1};
+constexpr Duration kHurriedLookEvery = std::chrono::milliseconds{250};
+constexpr double kRoomBelow = 0.60;  // of capacity
+constexpr Duration kRestoreEvery = std::chrono::milliseconds{20};
+constexpr std::int64_t kReclaimBytes = std::int64_t{64} << 20;  // of one container at a time
+// The scatter of pauses serves many clients of one server; here there is one.
+constexpr double kNoScatter = 0.5;
+
+PolicySettings off() {
+  PolicySettings settings;
+  settings.policy = PolicyKind::off;
+  return settings;
+}
+
+}  // namespace
+
+ControlLoop::ControlLoop(const Parts& parts, const Options& options)
+    : parts_{parts},
+      options_{options},
+      policy_{make_policy(options.policy)},
+      idle_{make_policy(off())},
+      reconciler_{{.boot_id = options.boot_id, .dry_run = options.dry_run}},
+      hand_{{.client = parts.client,
+             .watch = parts.watch,
+             .journal = parts.journal,
+             .reconciler = reconciler_,
+             .clock = parts.clock,
+             .log = parts.log,
+             .boot_id = options.boot_id,
+             .lease = options.lease}},
+      timer_{parts.io},
+      retry_{parts.io} {
+  hand_.on_look_again([this] { wake(); });
+  parts_.watch.on_ended([this](const Container& container, const cri::ContainerStatus& status) {
+    note_end(container, status);
+  });
+  parts_.watch.on_pod_ended([this](const std::string& uid) { note_pod_end(uid); });
+}
+
+void ControlLoop::start(std::function<void(const Problem&)> fatal) {
+  fatal_ = std::move(fatal);
+  connect();
+}
+
+void ControlLoop::connect() {
+  parts_.client.connect([this, alive = std::weak_ptr{alive_}](auto version) {
+    if (alive.expired()) return;
+    if (version) {
+      runtime_ = *version;
+      runtime_problem_.clear();
+      failures_ = 0;
+      parts_.log.write(log::Severity::info, "found the container runtime",
+                       {{"runtime", runtime_->runtime + " " + runtime_->version},
+                        {"socket", parts_.client.socket()},
+                        {"cgroups", std::string{parts_.watch.cgroups()}}});
+      return recover_journal();
+    }
+    const RuntimeProblem& problem = version.error();
+    if (problem.is_final()) return fatal_(problem.problem);
+    if (problem.problem.text() != runtime_problem_) {
+      parts_.log.write(log::Severity::warning, problem.problem.text());
+    }
+    runtime_problem_ = problem.problem.text();
+    check_restored();
+    retry_.expires_after(rpc::retry_pause(++failures_, kNoScatter));
+    retry_.async_wait([this, alive](auto error) {
+      if (!error && !alive.expired()) connect();
+    });
+  });
+}
+
+// Before anything is decided: what the life before has left (rows 26 to 30).
+void ControlLoop::recover_journal() {
+  parts_.watch.look([this, alive = std::weak_ptr{alive_}](bool answered) {
+    if (alive.expired()) return;
+    ++counts_.looks;
+    if (!answered) {
+      ++counts_.look_failures;
+      check_restored();
+      retry_.expires_after(rpc::retry_pause(++failures_, kNoScatter));
+      retry_.async_wait([this, alive](auto error) {
+        if (!error && !alive.expired()) recover_journal();
+      });
+      return;
+    }
+    failures_ = 0;
+    observe();
+    std::string journal;
+    if (parts_.journal != nullptr) {
+      auto content = parts_.journal->content();
+      if (content) journal = std::move(*content);
+      if (!content) parts_.log.write(log::Severity::error, content.error().text());
+    }
+    Recovery recovery = recover(journal, options_.boot_id, seen_);
+    if (!options_.strays && recovery.skipped_lines == 0) recovery.strays.clear();
+    const std::size_t left = recovery.ours.size() + recovery.strays.size();
+    if (left > 0 || recovery.skipped_lines > 0) {
+      parts_.log.write(log::Severity::warning, "an earlier life left traces",
+                       {{"throttled", std::to_string(recovery.ours.size())},
+                        {"without_record", std::to_string(recovery.strays.size())},
+                        {"forgotten", std::to_string(recovery.forgotten.size())},
+                        {"lines_skipped", std::to_string(recovery.skipped_lines)}});
+    }
+    reconciler_.adopt(recovery, seen_);
+    if (const auto problem = hand_.compact()) {
+      parts_.log.write(log::Severity::error, problem->text());
+    }
+    recovered_ = true;
+    if (told_recovered_) told_recovered_();
+    next_look_ = parts_.clock.now() + kHurriedLookEvery;
+    tick();
+  });
+}
+
+// Who was frozen for longer than the lease finds its throttles given back, and its memory of them
+// wrong. It is as if it had been killed and started again.
+void ControlLoop::begin_anew() {
+  parts_.log.write(
+      log::Severity::warning,
+      "stood still for longer than the lease, so that what was throttled may have been "
+      "given back: begins anew");
+  ++counts_.lapses;
+  recovered_ = false;
+  reconciler_.forget();
+  recover_journal();
+}
+
+void ControlLoop::wake() {
+  if (!recovered_) return;
+  again_ = true;
+  if (ticking_) return;
+  const TimePoint now = parts_.clock.now();
+  const TimePoint earliest = last_tick_ + std::min(options_.policy.fast_sample, kRestoreEvery);
+  timer_.expires_after(std::max(Duration::zero(), earliest - now));
+  timer_.async_wait([this, alive = std::weak_ptr{alive_}](auto error) {
+    if (!error && !alive.expired()) tick();
+  });
+}
+
+void ControlLoop::switch_on(bool on) {
+  if (on == on_ || restored_) return;
+  on_ = on;
+  parts_.log.write(log::Severity::warning, on ? "switched on" : "switched off: gives all back");
+  if (on) {
+    reconciler_.resume();
+  } else {
+    reconciler_.restore_all();
+  }
+  wake();
+}
+
+void ControlLoop::restore(Duration limit, std::function<void(bool)> done) {
+  restored_ = std::move(done);
+  restore_until_ = parts_.clock.now() + limit;
+  on_ = false;
+  reconciler_.restore_all();
+  if (recovered_) wake();
+  if (!recovered_) check_restored();
+}
+
+bool ControlLoop::is_hurried() const {
+  if (!decision_.throttled.empty() || decision_.pressure == Pressure::critical) return true;
+  if (!seen_.memory) return false;
+  // A gate that is shut on a node that is half empty can wait a second for the next list.
+  const double edge = decision_.pressure == Pressure::ok ? options_.policy.lower : kRoomBelow;
+  return static_cast<double>(seen_.memory->used) >
+         edge * static_cast<double>(seen_.memory->capacity);
+}
+
+void ControlLoop::look() {
+  if (std::exchange(looking_, true)) return;
+  parts_.watch.look([this, alive = std::weak_ptr{alive_}](bool answered) {
+    if (alive.expired()) return;
+    looking_ = false;
+    ++counts_.looks;
+    const TimePoint now = parts_.clock.now();
+    if (answered) {
+      if (failures_ > 0) parts_.log.write(log::Severity::info, "the runtime answers again");
+      failures_ = 0;
+      next_look_ = now + (is_hurried() ? kHurriedLookEvery : kLookEvery);
+      return;
+    }
+    ++counts_.look_failures;
+    if (failures_ == 0) {
+      parts_.log.write(log::Severity::warning,
+                       "the runtime does not answer: what is throttled "
+                       "stays, nobody else is touched");
+    }
+    next_look_ = now + rpc::retry_pause(++failures_, kNoScatter);
+  });
+}
+
+void ControlLoop::observe() {
+  const TimePoint now = parts_.clock.now();
+  if (recovered_) parts_.watch.sample(now, is_hurried());
+  seen_.now = now;
+  seen_.memory.reset();
+  if (parts_.memory != nullptr) {
+    seen_.memory = parts_.memory->read();
+    if (!seen_.memory) ++counts_.memory_failures;
+  }
+  if (is_over()) evictions_.short_of_memory(now);
+  seen_.evicted = std::exchange(evicted_, false);
+  seen_.runtime_answers = parts_.watch.answers();
+  seen_.containers = parts_.watch.containers();
+}
+
+void ControlLoop::tick() {
+  if (lapsed_ && lapsed_()) return begin_anew();
+  ++counts_.samples;
+  last_tick_ = parts_.clock.now();
+  ticking_ = true;
+  again_ = false;
+  observe();
+  act();
+  ticking_ = false;
+  if (parts_.clock.now() >= next_look_) look();
+  plan_next();
+  check_restored();
+}
+
+void ControlLoop::act() {
+  const Pressure before = decision_.pressure;
+  Decision decision = (on_ ? policy_ : idle_)->decide(seen_);
+  std::swap(decision_, decision);
+  if (decision_.pressure != before) note_changes();
+  if (options_.dry_run) note_dry_run();
+  note_blocked();
+  hand_.carry_out(reconciler_.tick(decision_, seen_), seen_.now);
+  hand_.renew_lease();
+  if (!options_.dry_run) {
+    for (const std::string& id : decision_.reclaim) parts_.watch.reclaim(id, kReclaimBytes);
+  }
+  if (decided_) decided_();
+}
+
+void ControlLoop::plan_next() {
+  Duration pause = next_sample(options_.policy, seen_, decision_);
+  const bool restoring = !on_ && !reconciler_.is_restored();
+  if (restoring || std::exchange(again_, false)) pause = std::min(pause, kRestoreEvery);
+  timer_.expires_after(pause);
+  timer_.async_wait([this, alive = std::weak_ptr{alive_}](auto error) {
+    if (!error && !alive.expired()) tick();
+  });
+}
+
+void ControlLoop::check_restored() {
+  if (!restored_) return;
+  const bool restored = recovered_ && reconciler_.is_restored();
+  if (!restored && parts_.clock.now() < restore_until_) return;
+  std::exchange(restored_, nullptr)(restored);
+}
+
+bool ControlLoop::is_degraded() const {
+  return !trouble().empty();
+}
+
+std::string ControlLoop::trouble() const {
+  if (!recovered_) {
+    return runtime_problem_.empty() ? "the runtime has not answered yet" : runtime_problem_;
+  }
+  if (!parts_.watch.answers() || reconciler_.is_degraded()) return "the runtime does not answer";
+  if (parts_.memory != nullptr && !seen_.memory) return "memory cannot be read";
+  if (hand_.journal_fails()) return "the journal cannot be written";
+  return {};
+}
+
+void ControlLoop::note_changes() {
+  parts_.log.write(
+      decision_.pressure == Pressure::ok ? log::Severity::info : log::Severity::warning,
+      "memory pressure",
+      {{"pressure", std::string{name_of(decision_.pressure)}},
+       {"used", std::to_string(seen_.memory ? seen_.memory->used : 0)},
+       {"capacity", std::to_string(seen_.memory ? seen_.memory->capacity : 0)},
+       {"upper", std::to_string(decision_.upper)},
+       {"growth_per_second", std::to_string(decision_.growth_per_second)},
+       {"admit_bytes",
+        decision_.admit_bytes == kAdmitAnything ? "any" : std::to_string(decision_.admit_bytes)},
+       {"throttled", std::to_string(decision_.throttled.size())},
+       {"why", decision_.why}});
+}
+
+void ControlLoop::note_dry_run() {
+  const std::vector<HeldThrottle> before = reconciler_.held();
+  for (const Throttle& throttle : decision_.throttled) {
+    const bool known = std::any_of(before.begin(), before.end(), [&](const HeldThrottle& held) {
+      return held.container.id == throttle.id && held.quota == throttle.quota;
+    });
+    if (known) continue;
+    parts_.log.write(log::Severity::info, "would throttle",
+                     {{"container", hand_.shown(throttle.id)},
+                      {"quota", std::to_string(throttle.quota.quota_us) + "/" +
+                                    std::to_string(throttle.quota.period_us)},
+                      {"why", throttle.why}});
+  }
+  if (decision_.sacrifice) {
+    parts_.log.write(
+        log::Severity::info, "would sacrifice",
+        {{"container", hand_.shown(decision_.sacrifice->id)}, {"why", decision_.sacrifice->why}});
+  }
+}
+
+bool ControlLoop::is_over() const {
+  if (!seen_.memory || decision_.upper <= 0) return false;
+  return static_cast<double>(seen_.memory->used) >
+         decision_.upper * static_cast<double>(seen_.memory->capacity);
+}
+
+// Above the threshold with nobody to throttle: said once a minute (rows 5 and 6).
+void ControlLoop::note_blocked() {
+  if (!is_over() || !on_) return;
+  const bool candidate =
+      std::any_of(seen_.containers.begin(), seen_.containers.end(),
+                  [this](const Container& each) { return !exemption(each, seen_.containers); });
+  if (candidate) return;
+  ++counts_.exempt_blocked;
+  if (blocked_noted_ && seen_.now - *blocked_noted_ < std::chrono::minutes{1}) return;
+  blocked_noted_ = seen_.now;
+  parts_.log.write(log::Severity::warning, "memory is short and there is nobody to throttle",
+                   {{"containers", std::to_string(seen_.containers.size())},
+                    {"used", std::to_string(seen_.memory->used)},
+                    {"capacity", std::to_string(seen_.memory->capacity)}});
+}
+
+void ControlLoop::note_end(const Container& container, const cri::ContainerStatus& status) {
+  const Ending ending{.exited = status.state == cri::State::exited,
+                      .exit_code = status.exit_code,
+                      .reason = status.reason,
+                      .stopped_by_us = hand_.has_stopped(container.id)};
+  if (evictions_.container_ended(container.pod_uid, ending, parts_.clock.now())) {
+    note_eviction(container.pod_uid);
+  }
+  std::string_view cause;
+  switch (exit_cause(ending)) {
+    case ExitCause::oom_killed:
+      ++counts_.ended_oom;
+      cause = "killed by the kernel, for memory";
+      break;
+    case ExitCause::sacrificed:
+      ++counts_.ended_sacrificed;
+      cause = "sacrificed";
+      break;
+    case ExitCause::killed:
+      ++counts_.ended_killed;
+      cause = "killed by somebody";
+      break;
+    case ExitCause::none:
+    case ExitCause::completed:
+    case ExitCause::failed:
+      return;
+  }
+  parts_.log.write(
+      log::Severity::warning, "a container has ended",
+      {{"container", container.pod_namespace + "/" + container.pod + "/" + container.name},
+       {"cause", std::string{cause}},
+       {"exit_code", std::to_string(status.exit_code)},
+       {"reason", status.reason}});
+}
+
+void ControlLoop::note_pod_end(const std::string& pod_uid) {
+  if (evictions_.pod_ended(pod_uid, parts_.clock.now())) note_eviction(pod_uid);
+}
+
+void ControlLoop::note_eviction(const std::string& pod_uid) {
+  evicted_ = true;
+  ++counts_.evictions;
+  parts_.log.write(log::Severity::warning,
+                   "a pod was ended while memory was short, which looks like an eviction: acts "
+                   "earlier for a while",
+                   {{"pod_uid", pod_uid}});
+}
+
+}  // namespace sluice::node_agent

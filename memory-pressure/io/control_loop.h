@@ -1,0 +1,164 @@
+#pragma once
+
+#include "memory-pressure/core/evictions.h"
+#include "memory-pressure/core/policy.h"
+#include "memory-pressure/core/reconciler.h"
+#include "memory-pressure/core/settings.h"
+#include "memory-pressure/io/container_watch.h"
+#include "memory-pressure/io/cri_client.h"
+#include "memory-pressure/io/hand.h"
+#include "memory-pressure/io/journal_file.h"
+#include "memory-pressure/io/memory_sense.h"
+#include "common/log/log.h"
+#include "common/time/clock.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace sluice::node_agent {
+
+/// How often what happened, for metrics.
+struct LoopCounts {
+  std::uint64_t samples = 0;
+  std::uint64_t memory_failures = 0;
+  std::uint64_t looks = 0;
+  std::uint64_t look_failures = 0;
+  std::uint64_t exempt_blocked =
+      0;  ///< samples above the threshold with nobody to throttle (row 6)
+  std::uint64_t ended_oom = 0;
+  std::uint64_t ended_sacrificed = 0;
+  std::uint64_t ended_killed = 0;
+  std::uint64_t evictions = 0;  ///< pods whose end looks like one (row 66)
+  std::uint64_t lapses = 0;     ///< of our own lease
+};
+
+/// Sample, decide, act, again: the one loop of the agent. Finds the runtime first, and gives what
+/// an earlier life left throttled into the reconciler's hands.
+class ControlLoop {
+ public:
+  struct Parts {
+    boost::asio::io_context& io;
+    const Clock& clock;
+    const log::Logger& log;
+    MemorySense* memory;  ///< absent when all there is to do is to restore
+    CriClient& client;
+    ContainerWatch& watch;
+    JournalFile* journal;  ///< absent in a dry run
+  };
+
+  struct Options {
+    PolicySettings policy;
+    std::string boot_id;
+    bool dry_run = false;
+    bool strays = true;  ///< also gives back throttles that no record of an intact journal explains
+    Duration lease{};    ///< for which a record vouches for what the journal lists; 0: none does
+  };
+
+  /// All parts outlive this.
+  ControlLoop(const Parts& parts, const Options& options);
+
+  /// Finds the runtime, recovers, and begins to sample. `fatal` is told of a problem that does not
+  /// pass by itself; everything else is tried again, 100 ms to 5 s apart.
+  void start(std::function<void(const Problem&)> fatal);
+
+  /// Samples now, out of turn: a wake-up, never more often than the fast rate.
+  void wake();
+
+  /// Switches the feature off: gives everything back and stays idle; or on again (row 62).
+  void switch_on(bool on);
+
+  [[nodiscard]] bool is_on() const { return on_; }
+
+  /// Gives everything back, once recovered; `done` is told whether it could within `limit`. No new
+  /// throttle from now on.
+  void restore(Duration limit, std::function<void(bool restored)> done);
+
+  /// Runs after each decision, and when a container was throttled or released.
+  void on_decided(std::function<void()> decided) { decided_ = std::move(decided); }
+
+  /// Runs once, when the runtime was found and before anything is decided.
+  void on_recovered(std::function<void()> recovered) { told_recovered_ = std::move(recovered); }
+
+  /// Asked before each decision: whether we stood still for so long that somebody may have given
+  /// back what we hold, and is no longer at it. Then the loop begins anew, from the journal.
+  void on_lapse_check(std::function<bool()> lapsed) { lapsed_ = std::move(lapsed); }
+
+  [[nodiscard]] bool is_recovered() const { return recovered_; }
+
+  /// Something that we need does not answer.
+  [[nodiscard]] bool is_degraded() const;
+
+  /// Why, on one line; empty when it is not.
+  [[nodiscard]] std::string trouble() const;
+
+  [[nodiscard]] const Observation& seen() const { return seen_; }
+
+  [[nodiscard]] const Decision& decision() const { return decision_; }
+
+  [[nodiscard]] std::vector<HeldThrottle> held() const { return reconciler_.held(); }
+
+  [[nodiscard]] const std::optional<cri::Version>& runtime() const { return runtime_; }
+
+  [[nodiscard]] const LoopCounts& counts() const { return counts_; }
+
+  [[nodiscard]] const HandCounts& hand_counts() const { return hand_.counts(); }
+
+ private:
+  void connect();
+  void recover_journal();
+  void begin_anew();
+  void look();
+  void tick();
+  void observe();
+  void act();
+  void plan_next();
+  void check_restored();
+  void note_changes();
+  void note_dry_run();
+  void note_blocked();
+  void note_end(const Container& container, const cri::ContainerStatus& status);
+  void note_pod_end(const std::string& pod_uid);
+  void note_eviction(const std::string& pod_uid);
+  [[nodiscard]] bool is_hurried() const;
+  [[nodiscard]] bool is_over() const;
+
+  Parts parts_;
+  Options options_;
+  std::unique_ptr<Policy> policy_;
+  std::unique_ptr<Policy> idle_;
+  Reconciler reconciler_;
+  Hand hand_;
+  boost::asio::steady_timer timer_;
+  boost::asio::steady_timer retry_;
+  std::function<void(const Problem&)> fatal_;
+  std::function<void()> decided_;
+  std::function<void()> told_recovered_;
+  std::function<bool()> lapsed_;
+  std::function<void(bool)> restored_;
+  std::optional<cri::Version> runtime_;
+  std::string runtime_problem_;
+  Observation seen_;
+  Decision decision_;
+  Evictions evictions_;
+  LoopCounts counts_;
+  TimePoint restore_until_;
+  TimePoint next_look_;
+  TimePoint last_tick_;
+  std::optional<TimePoint> blocked_noted_;
+  std::uint32_t failures_ = 0;  // of the runtime, in a row
+  bool on_ = true;
+  bool recovered_ = false;
+  bool evicted_ = false;  // a pod, since the last observation
+  bool looking_ = false;
+  bool ticking_ = false;
+  bool again_ = false;  // what was decided in this tick no longer fits
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace sluice::node_agent

@@ -1,0 +1,186 @@
+#include "memory-pressure/io/enrolment.h"
+
+#include "common/certificates/enrolment_text.h"
+#include "common/files/file_io.h"
+#include "common/rpc/client.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <iterator>
+#include <sys/stat.h>
+#include <utility>
+
+namespace sluice::node_agent {
+namespace {
+
+constexpr std::chrono::seconds kAnswerWait{20};  // longer than the autoscaler asks its API server
+constexpr std::chrono::seconds kRetryAfterMax{60};
+
+std::string trimmed(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  return text;
+}
+
+std::optional<Problem> replace_private(const std::string& path, const std::string& content) {
+  const ::mode_t usual = ::umask(S_IRWXG | S_IRWXO);
+  auto wrong = files::replace_file(path, content);
+  ::umask(usual);
+  return wrong;
+}
+
+// What the answer says of the next attempt; zero: nothing.
+Duration retry_after_of(const http::ResponseHead& head) {
+  const std::string_view text = head.fields.get(http::Known::retry_after);
+  int seconds = 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (wrong != std::errc{} || end != text.data() + text.size()) return Duration{0};
+  return std::clamp<Duration>(std::chrono::seconds{seconds}, Duration{0}, kRetryAfterMax);
+}
+
+}  // namespace
+
+std::optional<HostAndPort> host_and_port(std::string_view address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return std::nullopt;
+  std::string_view host = address.substr(0, colon);
+  const std::string_view port = address.substr(colon + 1);
+  std::uint16_t number = 0;
+  const auto [end, wrong] = std::from_chars(port.data(), port.data() + port.size(), number);
+  if (wrong != std::errc{} || end != port.data() + port.size() || number == 0) return std::nullopt;
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  if (host.empty() || host.find_first_of("/ \t\r\n[]") != std::string_view::npos) {
+    return std::nullopt;
+  }
+  return HostAndPort{.host = std::string{host}, .port = std::string{port}};
+}
+
+TimePoint renewal_of(const certificates::Span& span) {
+  return span.from + (span.until - span.from) / 3 * 2;
+}
+
+Enrolment::Enrolment(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
+                     Options options, std::function<void()> ready)
+    : io_{io},
+      clock_{clock},
+      log_{log},
+      options_{std::move(options)},
+      where_{host_and_port(options_.address).value_or(HostAndPort{})},
+      ready_{std::move(ready)},
+      dice_{options_.seed},
+      timer_{io},
+      resolver_{io},
+      tls_{trust_, where_.host, {}, "http/1.1"} {}
+
+void Enrolment::stop() {
+  stopped_ = true;
+  timer_.cancel();
+  resolver_.cancel();
+  fetch_.reset();
+}
+
+void Enrolment::look() {
+  if (const auto why = follow_authorities()) return failed(*why);
+  if (span_ && clock_.now() < renewal_of(*span_)) return rest(options_.look);
+  ask();
+}
+
+// The CAs that we trust, into the directory; why that cannot be, if it cannot.
+std::optional<std::string> Enrolment::follow_authorities() {
+  const auto read = files::read_file(options_.ca_file);
+  if (!read) return "SLUICE_CA_FILE: " + read.error().text();
+  if (!*read) return "SLUICE_CA_FILE: " + options_.ca_file + " is not there yet";
+  if (**read == authorities_) return std::nullopt;
+  if (const auto wrong = trust_.replace(std::array{**read}); !wrong.empty()) {
+    return "SLUICE_CA_FILE: " + options_.ca_file + ": " + wrong.front().text();
+  }
+  if (const auto wrong = replace_private(options_.tls_dir + "/ca.crt", **read)) {
+    return "SLUICE_TLS_DIR: " + wrong->text();
+  }
+  authorities_ = **read;
+  // The autoscaler, which has the same CAs, takes ours no more.
+  if (!certificates::is_signed_by_one_of(certificate_, authorities_)) span_.reset();
+  return std::nullopt;
+}
+
+void Enrolment::ask() {
+  const auto token = files::read_file(options_.token_file);
+  if (!token) return failed("SLUICE_TOKEN_FILE: " + token.error().text());
+  if (!*token) return failed("SLUICE_TOKEN_FILE: " + options_.token_file + " is not there");
+  if (key_.key.empty()) {
+    auto made = certificates::make_key();
+    if (!made) return failed(made.error().text());
+    key_ = std::move(*made);
+  }
+  resolver_.async_resolve(
+      where_.host, where_.port,
+      [this, token = trimmed(**token)](const boost::system::error_code& ec,
+                                       const Tcp::resolver::results_type& found) {
+        if (ec == boost::asio::error::operation_aborted || stopped_) return;
+        if (ec) return failed("cannot look up " + where_.host + ": " + ec.message());
+        // One after the other: a replica that is about to come does not answer.
+        const auto at = std::next(found.begin(), attempts_++ % found.size());
+        const auto end = at->endpoint();
+        call(token, {.host = end.address().to_string(), .port = end.port(), .path = {}});
+      });
+}
+
+void Enrolment::call(const std::string& token, const net::Address& replica) {
+  fetch_.emplace(
+      io_,
+      net::FetchRequest{.target = replica,
+                        .head = certificates::enroll_request(
+                            {.token = token, .public_key = key_.public_key}, options_.address),
+                        .timeout = kAnswerWait,
+                        .body_max = certificates::kEnrollAnswerMax,
+                        .tls = &tls_},
+      [this](const Result<net::FetchResponse>& answer) { answered(answer); });
+}
+
+void Enrolment::answered(const Result<net::FetchResponse>& answer) {
+  if (!answer) {
+    return failed(options_.address + ": " + std::string{describe(answer.error())} +
+                  ": is its certificate for that name, by a CA in SLUICE_CA_FILE?");
+  }
+  if (answer->head.status != 200) {
+    return failed(
+        options_.address + ": " + std::to_string(answer->head.status) + " " + trimmed(answer->body),
+        retry_after_of(answer->head));
+  }
+  if (const auto wrong = keep(answer->body)) return failed(wrong->text());
+  log_.write(log::Severity::info, "this node has a certificate", {{"from", options_.address}});
+  failures_ = 0;
+  last_trouble_.clear();
+  if (const auto ready = std::exchange(ready_, nullptr)) ready();
+  rest(options_.look);
+}
+
+std::optional<Problem> Enrolment::keep(const std::string& certificate) {
+  const auto span = certificates::span_of(certificate);
+  if (!span) return Problem{"the autoscaler's answer is no certificate", "see its log"};
+  if (auto wrong = replace_private(options_.tls_dir + "/tls.key", key_.key)) return wrong;
+  if (auto wrong = replace_private(options_.tls_dir + "/tls.crt", certificate)) return wrong;
+  certificate_ = certificate;
+  span_ = span;
+  return std::nullopt;
+}
+
+// Agents that failed together come back apart: all of them, when an autoscaler begins again.
+void Enrolment::failed(const std::string& why, Duration at_least) {
+  if (stopped_) return;
+  if (why != last_trouble_) {
+    log_.write(log::Severity::warning, "no certificate from the autoscaler", {{"why", why}});
+  }
+  last_trouble_ = why;
+  const double chance = std::uniform_real_distribution<double>{}(dice_);
+  rest(rpc::retry_pause(++failures_, chance) + from_seconds(to_seconds(at_least) * (1 + chance)));
+}
+
+void Enrolment::rest(Duration pause) {
+  timer_.expires_after(std::chrono::duration_cast<std::chrono::steady_clock::duration>(pause));
+  timer_.async_wait([this](const boost::system::error_code& ec) {
+    if (!ec && !stopped_) look();
+  });
+}
+
+}  // namespace sluice::node_agent

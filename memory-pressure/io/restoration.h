@@ -1,0 +1,35 @@
+#pragma once
+
+#include "memory-pressure/io/journal_file.h"
+#include "common/log/log.h"
+#include "common/time/time_point.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::node_agent {
+
+struct RestorationOptions {
+  std::string state_dir;
+  std::vector<std::string> sockets;  ///< of runtimes, as for CriClient
+  Duration limit = std::chrono::seconds{10};
+  bool keep_trying = false;  ///< begin again when the limit has passed: the guardian's way
+  bool strays = true;        ///< as ControlLoop::Options
+};
+
+/// Gives back everything that the journal lists, and what bears a quota of ours without a record if
+/// so asked, then empties the journal. The caller holds the state directory's lock, or `shared`
+/// says that somebody else has it. Returns when all is done, or was given up: then the problem says
+/// why.
+[[nodiscard]] std::optional<Problem> restore_everything(const RestorationOptions& options,
+                                                        const log::Logger& log, bool shared);
+
+/// `node-agent --restore`: takes the lock and restores. Returns the exit code.
+[[nodiscard]] int restore_once(const RestorationOptions& options, const log::Logger& log);
+
+/// `node-agent guard`: keeps vigil over the agent at the other end of kGuardLine, and restores when
+/// it is no more. Returns the exit code.
+[[nodiscard]] int keep_guard(RestorationOptions options, Duration lease, const log::Logger& log);
+
+}  // namespace sluice::node_agent

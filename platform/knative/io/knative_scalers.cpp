@@ -1,0 +1,356 @@
+#include "platform/knative/io/knative_scalers.h"
+
+#include "common/scaling/annotations.h"
+#include "platform/kubernetes/io/documents.h"
+#include "platform/knative/io/knative_json.h"
+#include "common/metrics/exposition.h"
+
+#include <boost/asio/post.hpp>
+
+#include <utility>
+
+namespace sluice::autoscaler {
+namespace {
+
+// Revisions looked at in one turn of the loop: some milliseconds of work.
+constexpr std::size_t kTurn = 100;
+
+constexpr Duration kStatusPace = std::chrono::seconds{1};
+
+constexpr std::string_view kGroup = "autoscaling.internal.knative.dev";
+
+std::string shown(const RevisionId& id) {
+  return id.space + "/" + id.name;
+}
+
+std::chrono::steady_clock::duration on_timer(Duration wait) {
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(wait);
+}
+
+// As whoever scales reads them: a wrong annotation counts as absent.
+ScalingSpec scaling_of(const PodAutoscaler& object, const ClusterConfig& config) {
+  StringMap annotations = scaling_annotations(object);
+  for (const AnnotationProblem& wrong : check_annotations(annotations, config)) {
+    for (const std::string& key : wrong.keys) annotations.erase(key);
+  }
+  return resolve(config, annotations, object.container_concurrency, object.reachability);
+}
+
+std::string_view status_of_ready(const PodAutoscaler::Status& status) {
+  const kube::Condition* const found = find_condition(status.conditions, "Ready");
+  return found == nullptr ? std::string_view{} : found->status;
+}
+
+}  // namespace
+
+KnativeScalers::KnativeScalers(const KnativeView::Place& place, PodWatchListener& listener,
+                               Rules rules)
+    : io_{place.io},
+      clock_{place.clock},
+      log_{place.log},
+      listener_{listener},
+      rules_{std::move(rules)},
+      writer_{place.client, place.clock},
+      probe_{place.io},
+      view_{place,
+            rules_.domain,
+            {.touched = [this](const RevisionId& id) { touched(id); },
+             .gone = [this](const RevisionId& id) { gone(id); },
+             .seen = [this](const std::string& object) { writer_.seen(object); },
+             .synced =
+                 [this] {
+                   log_.write(log::Severity::info, "knows the revisions of Knative",
+                              {{"revisions", std::to_string(view_.objects().size())},
+                               {"shadow", rules_.shadow ? "true" : "false"}});
+                   touch_all();
+                 }}},
+      presence_{place.io, place.client, kGroup},
+      work_timer_{place.io} {}
+
+void KnativeScalers::start() {
+  presence_.start([this](bool there) {
+    if (there) view_.start();
+  });
+}
+
+// --- what the view says ---
+
+bool KnativeScalers::wanted(const PodAutoscaler& object) const {
+  return rules_.shadow || is_ours(object, config_);
+}
+
+bool KnativeScalers::scales(const RevisionId& id) const {
+  const PodAutoscaler* const object = view_.object(id);
+  return !rules_.shadow && object != nullptr && is_ours(*object, config_);
+}
+
+void KnativeScalers::touched(const RevisionId& id) {
+  const PodAutoscaler* const object = view_.object(id);
+  if (object == nullptr) return;
+  if (!wanted(*object) || rules_.taken(id)) return drop(id, false);
+  if (!rules_.owns(id)) return drop(id, true);
+  Governed& governed = governed_[id];
+  governed.news = true;
+  queue_.add(id, clock_.now());
+  arm();
+}
+
+void KnativeScalers::gone(const RevisionId& id) {
+  drop(id, false);
+}
+
+// `released`: another replica of ours goes on with it. Otherwise it is Knative's, or no more.
+void KnativeScalers::drop(const RevisionId& id, bool released) {
+  const auto known = governed_.find(id);
+  if (known == governed_.end()) return;
+  const bool told = known->second.told;
+  for (const std::string& object : known->second.written) writer_.withdraw(object);
+  governed_.erase(known);
+  queue_.forget(id);
+  probe_.forget(id);
+  shadow_.forget(id);
+  if (!told) return;
+  released ? listener_.on_revision_released(id) : listener_.on_revision_gone(id);
+}
+
+void KnativeScalers::take_back(const RevisionId& id) {
+  if (view_.synced()) touched(id);
+}
+
+void KnativeScalers::touch_all() {
+  if (!view_.synced()) return;
+  for (const auto& [name, object] : view_.objects()) touched({name.space, name.name});
+}
+
+void KnativeScalers::owners_changed() {
+  touch_all();
+}
+
+void KnativeScalers::config_changed(const ClusterConfig& config) {
+  config_ = config;
+  touch_all();
+}
+
+// --- the work ---
+
+void KnativeScalers::arm() {
+  const auto due = queue_.next_due();
+  if (!due || (armed_ && *armed_ <= *due)) return;
+  armed_ = due;
+  work_timer_.expires_after(on_timer(*due - clock_.now()));
+  work_timer_.async_wait(
+      [this, alive = std::weak_ptr{alive_}](const boost::system::error_code& ec) {
+        if (ec || alive.expired()) return;
+        armed_.reset();
+        work();
+      });
+}
+
+void KnativeScalers::work() {
+  rules_.confirm();
+  for (const RevisionId& id : queue_.take(clock_.now(), kTurn)) look(id);
+  arm();
+}
+
+void KnativeScalers::look(const RevisionId& id) {
+  const PodAutoscaler* const object = view_.object(id);
+  const auto found = governed_.find(id);
+  if (object == nullptr || found == governed_.end()) return;
+  Governed& governed = found->second;
+  // A target that has never been there has no number of replicas to begin with.
+  if (governed.news && (governed.told || view_.target(id) != nullptr)) {
+    governed.news = false;
+    governed.told = true;
+    listener_.on_revision(view_.watched(id));
+  }
+  if (!rules_.shadow) reconcile(id, sight_of(id, *object, governed), governed);
+}
+
+PodAutoscalerSight KnativeScalers::sight_of(const RevisionId& id, const PodAutoscaler& object,
+                                            const Governed& governed) const {
+  PodAutoscalerSight sight;
+  sight.object = &object;
+  sight.serverless = view_.serverless(id);
+  sight.target = view_.target(id);
+  sight.order = governed.order ? &*governed.order : nullptr;
+  sight.ready = view_.ready_pods(id);
+  sight.scaling = scaling_of(object, config_);
+  return sight;
+}
+
+void KnativeScalers::reconcile(const RevisionId& id, const PodAutoscalerSight& sight,
+                               Governed& governed) {
+  if (target_path(id, sight.object->target).empty()) {
+    complain(id, governed, "only Deployments of Knative are scaled, and this is no such");
+    return;
+  }
+  governed.planned.clear();
+  write_serverless(id, sight, governed);
+  write_scale(id, sight, governed);
+  write_status(id, sight, governed);
+  // What nobody writes any more has not failed either.
+  const auto forgotten = std::erase_if(
+      governed.failing, [&](const auto& each) { return !governed.planned.contains(each); });
+  if (forgotten > 0 && governed.failing.empty()) queue_.succeeded(id);
+}
+
+void KnativeScalers::write_serverless(const RevisionId& id, const PodAutoscalerSight& sight,
+                                      Governed& governed) {
+  using Step = ServerlessWish::Step;
+  const ServerlessWish wish = plan_serverless(sight);
+  switch (wish.step) {
+    case Step::nothing:
+      return;
+    case Step::create:
+      return write(id, serverless_path(id), create_serverless_request(id, *sight.object, wish));
+    case Step::correct:
+      return write(id, serverless_path(id),
+                   correct_serverless_request(id, *sight.object, *sight.serverless, wish));
+    case Step::not_owned:
+      return complain(id, governed, "the ServerlessService of its name belongs to somebody else");
+  }
+}
+
+void KnativeScalers::write_scale(const RevisionId& id, const PodAutoscalerSight& sight,
+                                 Governed& /*governed*/) {
+  const auto replicas = plan_target(sight);
+  const std::string path = target_path(id, sight.object->target);
+  if (!replicas) return writer_.withdraw(path + "/scale");
+  write(id, path + "/scale",
+        scale_request(path, sight.target->uid, sight.target->replicas, *replicas));
+}
+
+void KnativeScalers::write_status(const RevisionId& id, const PodAutoscalerSight& sight,
+                                  Governed& governed) {
+  const TimePoint now = clock_.now();
+  const PodAutoscaler::Status status = plan_status(sight, now);
+  if (status == sight.object->status) return;
+  governed.planned.insert(pod_autoscaler_path(id) + "/status");
+  const bool flips = status_of_ready(status) != status_of_ready(sight.object->status);
+  if (!flips && now - governed.status_written < kStatusPace) {
+    queue_.add(id, governed.status_written + kStatusPace);
+    return;
+  }
+  governed.status_written = now;
+  write(id, pod_autoscaler_path(id) + "/status",
+        pod_autoscaler_status_request(id, *sight.object, status));
+}
+
+// A write that is on its way is not planned twice: the revision is looked at again when it lands,
+// or when it should have shown.
+void KnativeScalers::write(const RevisionId& id, const std::string& object, kube::Request request) {
+  const auto governed = governed_.find(id);
+  if (governed != governed_.end()) governed->second.planned.insert(object);
+  const bool sent =
+      writer_.write(object, std::move(request),
+                    [this, id, object](const kube::Answer& answer) { landed(id, object, answer); });
+  if (!sent) return queue_.add(id, clock_.now() + WriteLedger::kPatience);
+  if (governed != governed_.end()) governed->second.written.insert(object);
+}
+
+void KnativeScalers::landed(const RevisionId& id, const std::string& object,
+                            const kube::Answer& answer) {
+  const auto found = governed_.find(id);
+  if (found == governed_.end()) return;
+  Governed& governed = found->second;
+  if (answer) {
+    governed.failing.erase(object);
+    if (governed.failing.empty()) queue_.succeeded(id);
+    queue_.add(id, clock_.now());
+    return arm();
+  }
+  if (answer.error().kind == kube::Failure::Kind::superseded) return;
+  if (governed.failing.insert(object).second) {
+    log_.write(log::Severity::warning, "a write failed and is tried again",
+               {{"revision", shown(id)}, {"object", object}, {"problem", answer.error().text()}});
+  }
+  queue_.failed(id, clock_.now());
+  arm();
+}
+
+void KnativeScalers::complain(const RevisionId& id, Governed& governed, std::string what) {
+  if (governed.complaint == what) return;
+  governed.complaint = std::move(what);
+  log_.write(log::Severity::error, "a PodAutoscaler cannot be scaled",
+             {{"revision", shown(id)}, {"problem", governed.complaint}});
+}
+
+// --- what is ordered ---
+
+std::optional<ScaleOrder> KnativeScalers::last(const RevisionId& id) const {
+  const kube::Workload* const target = view_.target(id);
+  if (target == nullptr) return std::nullopt;
+  ScaleOrder order;
+  order.replicas = target->replicas;
+  return order;
+}
+
+void KnativeScalers::apply(const RevisionId& id, const ScaleOrder& order) {
+  const auto found = governed_.find(id);
+  if (found == governed_.end()) return;
+  std::optional<ScaleOrder>& present = found->second.order;
+  const bool same = present && *present == order;
+  present = order;
+  if (rules_.shadow) return compare(id);
+  if (same) return;
+  queue_.add(id, clock_.now());
+  arm();
+}
+
+void KnativeScalers::compare(const RevisionId& id) {
+  const PodAutoscaler* const object = view_.object(id);
+  const Governed& governed = governed_.at(id);
+  if (object == nullptr || !governed.order) return;
+  const auto lasting =
+      shadow_.compare(id, shown_want(governed.order->report), object->status.desired, clock_.now());
+  if (!lasting) return;
+  log_.write(log::Severity::warning, "the shadow wants another scale than Knative",
+             {{"revision", shown(id)},
+              {"ours", std::to_string(lasting->ours)},
+              {"theirs", std::to_string(lasting->theirs)},
+              {"why", governed.order->report.why}});
+}
+
+void KnativeScalers::forget(const RevisionId& id) {
+  const auto found = governed_.find(id);
+  if (found != governed_.end()) found->second.order.reset();
+}
+
+void KnativeScalers::probe(const RevisionId& id, std::function<void(bool ok)> done) {
+  const PodAutoscaler* const object = view_.object(id);
+  if (object == nullptr || object->status.service_name.empty()) {
+    boost::asio::post(io_, [done = std::move(done)] { done(false); });
+    return;
+  }
+  probe_.ask(id,
+             {.service = object->status.service_name,
+              .space = id.space,
+              .domain = rules_.domain,
+              .cluster_ip = view_.cluster_ip(id),
+              .h2c = object->protocol == "h2c"},
+             std::move(done));
+}
+
+// --- what it shows ---
+
+std::vector<std::string> KnativeScalers::wrong() const {
+  return presence_.there() ? view_.wrong() : std::vector<std::string>{};
+}
+
+void KnativeScalers::write_metrics(std::string& out) const {
+  if (!presence_.there()) return;
+  using metrics::MetricType;
+  metrics::Exposition text{out};
+  text.family("sluice_knative_revisions", MetricType::gauge,
+              "Revisions of Knative that are scaled, or shadowed, here");
+  text.count("", governed_.size());
+  if (!rules_.shadow) return;
+  text.family("sluice_shadow_agreements_total", MetricType::counter,
+              "Decisions of the shadow that equalled what Knative wanted");
+  text.count("", shadow_.counts().agreements);
+  text.family("sluice_shadow_differences_total", MetricType::counter,
+              "Decisions of the shadow that did not");
+  text.count("", shadow_.counts().differences);
+}
+
+}  // namespace sluice::autoscaler

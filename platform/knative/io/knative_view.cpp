@@ -1,0 +1,232 @@
+#include "platform/knative/io/knative_view.h"
+
+#include "platform/kubernetes/io/watched_pod.h"
+#include "platform/knative/io/knative_json.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::autoscaler {
+namespace {
+
+constexpr std::string_view kServiceLabel = "serving.knative.dev/service";
+constexpr const char* kPublicServices = "networking.internal.knative.dev/serviceType=Public";
+
+// Of the sidecar (autoscaler.md 9); a pod that names its port is believed first.
+constexpr std::uint16_t kHttpPort = 8012;
+constexpr std::uint16_t kH2cPort = 8013;
+
+kube::Collection collection(std::string path, std::string labels = {}) {
+  kube::Collection all;
+  all.path = std::move(path);
+  all.labels = std::move(labels);
+  return all;
+}
+
+RevisionId id_of(const kube::ObjectName& name) {
+  return {name.space, name.name};
+}
+
+kube::ObjectName name_of(const RevisionId& id) {
+  return {id.space, id.name};
+}
+
+std::string revision_of(const kube::StringMap& labels) {
+  const auto found = labels.find(kRevisionLabel);
+  return found == labels.end() ? std::string{} : found->second;
+}
+
+}  // namespace
+
+template <class T>
+typename KnativeView::Informer<T>::Events KnativeView::followed(
+    std::function<void(const kube::ObjectName&, const T&, bool there)> tell) {
+  typename Informer<T>::Events events;
+  events.changed = [tell](const kube::ObjectName& name, const T& value) {
+    tell(name, value, true);
+  };
+  events.gone = [tell](const kube::ObjectName& name, const T& last) { tell(name, last, false); };
+  events.synced = [this] { on_synced(); };
+  return events;
+}
+
+KnativeView::KnativeView(const Place& at, std::string domain, Events events)
+    : domain_{std::move(domain)},
+      events_{std::move(events)},
+      objects_{at.io,
+               at.clock,
+               at.random,
+               at.log,
+               at.client,
+               collection(std::string{kPodAutoscalerGroup} + "/podautoscalers"),
+               decode_pod_autoscaler,
+               followed<PodAutoscaler>([this](const auto& name, const auto&, bool there) {
+                 if (!synced_) return;
+                 const RevisionId id = id_of(name);
+                 events_.seen(pod_autoscaler_path(id) + "/status");
+                 there ? events_.touched(id) : events_.gone(id);
+               })},
+      serverless_{at.io,
+                  at.clock,
+                  at.random,
+                  at.log,
+                  at.client,
+                  collection(std::string{kServerlessGroup} + "/serverlessservices"),
+                  decode_serverless,
+                  followed<ServerlessObject>([this](const auto& name, const auto&, bool) {
+                    if (synced_) events_.seen(serverless_path(id_of(name)));
+                    touch(id_of(name));
+                  })},
+      deployments_{
+          at.io,
+          at.clock,
+          at.random,
+          at.log,
+          at.client,
+          collection("/apis/apps/v1/deployments", std::string{kRevisionLabel}),
+          kube::decode_workload,
+          followed<kube::Workload>([this](const auto& name, const auto& value, bool) {
+            const RevisionId id{name.space, revision_of(value.template_labels)};
+            if (synced_)
+              events_.seen(target_path(id, {"apps/v1", "Deployment", name.name}) + "/scale");
+            touch(id);
+          })},
+      pods_{at.io,
+            at.clock,
+            at.random,
+            at.log,
+            at.client,
+            collection("/api/v1/pods", std::string{kRevisionLabel}),
+            kube::decode_pod,
+            followed<kube::Pod>([this](const auto& name, const auto& value, bool there) {
+              on_pod(name, value, there);
+            })},
+      services_{at.io,
+                at.clock,
+                at.random,
+                at.log,
+                at.client,
+                collection("/api/v1/services", kPublicServices),
+                kube::decode_service,
+                followed<kube::Service>([](const auto&, const auto&, bool) {})} {}
+
+void KnativeView::start() {
+  objects_.start();
+  serverless_.start();
+  deployments_.start();
+  pods_.start();
+  services_.start();
+}
+
+std::vector<std::pair<const char*, const kube::Reflector::State*>> KnativeView::states() const {
+  return {{"podautoscalers", &objects_.state()},
+          {"serverlessservices", &serverless_.state()},
+          {"deployments of revisions", &deployments_.state()},
+          {"pods of revisions", &pods_.state()},
+          {"services of revisions", &services_.state()}};
+}
+
+std::vector<std::string> KnativeView::wrong() const {
+  std::vector<std::string> all;
+  for (const auto& [what, state] : states()) {
+    if (state->problem.empty() && state->synced) continue;
+    all.push_back(std::string{what} + ": " +
+                  (state->problem.empty() ? "not known yet" : state->problem));
+  }
+  return all;
+}
+
+void KnativeView::on_synced() {
+  if (synced_) return;
+  const auto all = states();
+  synced_ =
+      std::all_of(all.begin(), all.end(), [](const auto& each) { return each.second->synced; });
+  if (synced_) events_.synced();
+}
+
+void KnativeView::touch(const RevisionId& id) const {
+  if (synced_ && objects_.find(name_of(id)) != nullptr) events_.touched(id);
+}
+
+void KnativeView::on_pod(const kube::ObjectName& name, const kube::Pod& pod, bool there) {
+  const RevisionId id{name.space, revision_of(pod.labels)};
+  if (id.name.empty()) return;
+  if (there) {
+    pods_of_[id].insert(name.name);
+  } else {
+    pods_of_[id].erase(name.name);
+    if (pods_of_[id].empty()) pods_of_.erase(id);
+  }
+  touch(id);
+}
+
+const PodAutoscaler* KnativeView::object(const RevisionId& id) const {
+  return objects_.find(name_of(id));
+}
+
+const kube::Workload* KnativeView::target(const RevisionId& id) const {
+  const PodAutoscaler* const owner = object(id);
+  if (owner == nullptr || target_path(id, owner->target).empty()) return nullptr;
+  return deployments_.find({id.space, owner->target.name});
+}
+
+const ServerlessObject* KnativeView::serverless(const RevisionId& id) const {
+  return serverless_.find(name_of(id));
+}
+
+std::string KnativeView::cluster_ip(const RevisionId& id) const {
+  const PodAutoscaler* const owner = object(id);
+  if (owner == nullptr || owner->status.service_name.empty()) return {};
+  const kube::Service* const service = services_.find({id.space, owner->status.service_name});
+  return service == nullptr || service->cluster_ip == "None" ? std::string{} : service->cluster_ip;
+}
+
+WatchedRevision KnativeView::watched(const RevisionId& id) const {
+  std::vector<std::pair<std::string, const kube::Pod*>> pods;
+  const auto known = pods_of_.find(id);
+  if (known != pods_of_.end()) {
+    for (const std::string& name : known->second) {
+      const kube::Pod* const pod = pods_.find({id.space, name});
+      if (pod != nullptr) pods.emplace_back(name, pod);
+    }
+  }
+  return watched_revision(id, *object(id), serverless(id), pods, domain_);
+}
+
+std::int32_t KnativeView::ready_pods(const RevisionId& id) const {
+  const auto pods = watched(id).pods;
+  return static_cast<std::int32_t>(std::count_if(
+      pods.begin(), pods.end(), [](const auto& pod) { return pod.ready && !pod.terminating; }));
+}
+
+WatchedRevision watched_revision(const RevisionId& id, const PodAutoscaler& object,
+                                 const ServerlessObject* serverless,
+                                 const std::vector<std::pair<std::string, const kube::Pod*>>& pods,
+                                 const std::string& domain) {
+  WatchedRevision revision;
+  revision.id = id;
+  const auto service = object.labels.find(kServiceLabel);
+  revision.service = service == object.labels.end() ? id.name : service->second;
+  const std::string& front =
+      object.status.service_name.empty() ? id.name : object.status.service_name;
+  const std::string host = front + "." + id.space;
+  revision.hosts = {host, host + ".svc", host + ".svc." + domain};
+  revision.container_concurrency = object.container_concurrency;
+  revision.annotations = scaling_annotations(object);
+  revision.reachability = object.reachability;
+  revision.proxied_since = serverless == nullptr ? std::nullopt : serverless->proxied_since;
+  const std::uint16_t usual = object.protocol == "h2c" ? kH2cPort : kHttpPort;
+  for (const auto& [name, pod] : pods) {
+    if (!lives(*pod)) continue;
+    const std::uint16_t port = pod->serving_port == 0 ? usual : pod->serving_port;
+    revision.pods.push_back(watched_pod(name, *pod, port));
+  }
+  return revision;
+}
+
+std::string target_path(const RevisionId& id, const KnativeTarget& target) {
+  if (target.kind != "Deployment" || target.name.empty()) return {};
+  return "/apis/apps/v1/namespaces/" + id.space + "/deployments/" + target.name;
+}
+
+}  // namespace sluice::autoscaler

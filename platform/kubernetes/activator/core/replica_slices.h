@@ -1,0 +1,35 @@
+#pragma once
+
+#include "platform/kubernetes/activator/core/cluster_revision.h"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::activator {
+
+/// The addresses of all replicas behind one headless Service, from its EndpointSlices. Whether one
+/// is ready does not matter: who is not yet, or no more, says so on its stream.
+class ReplicaSlices {
+ public:
+  /// Addresses that are told, at most; the first ones in order.
+  static constexpr std::size_t kAddressesMax = 32;
+
+  void set(const ClusterName& name, ClusterSlice slice);
+  void drop(const ClusterName& name);
+
+  /// The addresses, sorted; absent: as before. That there are none is never told: the last ones may
+  /// be back before anything better is known.
+  [[nodiscard]] std::optional<std::vector<std::string>> settle();
+
+  /// As last told.
+  [[nodiscard]] const std::vector<std::string>& addresses() const { return told_; }
+
+ private:
+  std::map<ClusterName, ClusterSlice> slices_;
+  std::vector<std::string> told_;
+};
+
+}  // namespace sluice::activator

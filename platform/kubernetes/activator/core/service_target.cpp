@@ -1,0 +1,41 @@
+#include "platform/kubernetes/activator/core/service_target.h"
+
+#include <charconv>
+
+namespace sluice::activator {
+namespace {
+
+constexpr std::string_view kServices = "svc";
+
+// Up to the next dot, which goes with it.
+std::string_view take_label(std::string_view& name) {
+  const std::string_view label = name.substr(0, name.find('.'));
+  name.remove_prefix(label.size() < name.size() ? label.size() + 1 : label.size());
+  return label;
+}
+
+// In the letters of the cluster's names.
+bool is_label(std::string_view label) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
+  return !label.empty() && label.find_first_not_of(kLetters) == std::string_view::npos;
+}
+
+}  // namespace
+
+std::optional<ServiceTarget> service_target(std::string_view target) {
+  const std::size_t colon = target.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  ServiceTarget found;
+  const std::string_view port = target.substr(colon + 1);
+  const auto [end, ec] = std::from_chars(port.data(), port.data() + port.size(), found.port);
+  if (ec != std::errc{} || end != port.data() + port.size() || found.port == 0) return std::nullopt;
+  std::string_view rest = target.substr(0, colon);
+  found.host = rest;
+  found.service = take_label(rest);
+  found.space = take_label(rest);
+  const bool is_service =
+      is_label(found.service) && is_label(found.space) && take_label(rest) == kServices;
+  return is_service ? std::optional{found} : std::nullopt;
+}
+
+}  // namespace sluice::activator

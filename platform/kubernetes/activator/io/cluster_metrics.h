@@ -1,0 +1,13 @@
+#pragma once
+
+#include "platform/kubernetes/activator/io/cluster_platform.h"
+#include "platform/kubernetes/activator/io/scaler_doors.h"
+#include "common/metrics/exposition.h"
+
+namespace sluice::activator {
+
+/// The figures of the watches and of the ports of RequestScalers (METRICS.md).
+void write_cluster_metrics(metrics::Exposition& text, const ClusterPlatform& cluster,
+                           const ScalerDoors& doors);
+
+}  // namespace sluice::activator

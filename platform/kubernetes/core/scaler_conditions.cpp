@@ -1,0 +1,148 @@
+#include "platform/kubernetes/core/scaler_conditions.h"
+
+#include "common/kube/time_text.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace sluice::autoscaler {
+namespace {
+
+kube::Condition make(std::string type, std::string status, std::string reason,
+                     std::string message = {}) {
+  kube::Condition condition;
+  condition.type = std::move(type);
+  condition.status = std::move(status);
+  condition.reason = std::move(reason);
+  condition.message = std::move(message);
+  return condition;
+}
+
+kube::Condition troubled(std::string type, const Trouble& trouble) {
+  return make(std::move(type), trouble.waiting ? "Unknown" : "False", trouble.reason,
+              trouble.message());
+}
+
+constexpr const char* kPaused =
+    "spec.replicas is set, so that many run and the load is not followed; remove it to go on: "
+    "kubectl patch rqs NAME --type=json -p '[{\"op\":\"remove\",\"path\":\"/spec/replicas\"}]'";
+
+kube::Condition ready(const ConditionView& view) {
+  const std::array all{&view.access, &view.target, &view.conflict, &view.service, &view.sidecar};
+  for (const bool waiting : {false, true}) {
+    for (const std::optional<Trouble>* each : all) {
+      if (*each && (*each)->waiting == waiting) return troubled("Ready", **each);
+    }
+  }
+  if (!view.report) return make("Ready", "Unknown", "Starting", "nothing was decided yet");
+  if (view.report->paused) return make("Ready", "True", "Paused", kPaused);
+  switch (view.report->activity) {
+    case Activity::inactive:
+      return make("Ready", "True", "Sleeping");
+    case Activity::activating:
+      return make("Ready", "True", "Waking");
+    case Activity::active:
+      break;
+  }
+  return make("Ready", "True", "Serving");
+}
+
+const char* status_of_paused(Activity activity) {
+  if (activity == Activity::activating) return "Unknown";
+  return activity == Activity::active ? "True" : "False";
+}
+
+kube::Condition active(const ConditionView& view) {
+  if (!view.report) return make("Active", "Unknown", "Starting", "nothing was decided yet");
+  if (view.report->paused) {
+    return make("Active", status_of_paused(view.report->activity), "Paused");
+  }
+  if (!view.report->cannot_scale.empty()) {
+    const bool some = view.report->ready > 0;
+    return make("Active", some ? "True" : "Unknown", "NodePressure",
+                "the nodes have no room for all that is wanted; free memory there or add nodes");
+  }
+  switch (view.report->activity) {
+    case Activity::inactive:
+      return make("Active", "False", "NoTraffic");
+    case Activity::activating:
+      return make("Active", "Unknown", "Queued", "pods are wanted and not ready yet");
+    case Activity::active:
+      break;
+  }
+  return make("Active", "True", "Serving");
+}
+
+kube::Condition target(const ConditionView& view) {
+  if (view.access) return troubled("Target", *view.access);
+  if (view.target) return troubled("Target", *view.target);
+  if (view.paused) {
+    return make("Target", "True", "Paused",
+                "roll-outs of it are paused; it is scaled all the same");
+  }
+  return make("Target", "True", "Found");
+}
+
+kube::Condition conflict(const ConditionView& view) {
+  if (!view.conflict) return make("Conflict", "False", "NoConflict");
+  return make("Conflict", "True", view.conflict->reason, view.conflict->message());
+}
+
+kube::Condition sidecar(const ConditionView& view) {
+  if (view.sidecar) return troubled("Sidecar", *view.sidecar);
+  if (!view.pods) return make("Sidecar", "Unknown", "NoPods", "there is no pod to look at");
+  return make("Sidecar", "True", "Injected");
+}
+
+kube::Condition metrics(const ConditionView& view) {
+  if (!view.report) return make("Metrics", "Unknown", "Starting");
+  if (view.report->metrics_missing) {
+    return make("Metrics", "False", "MetricsMissing",
+                "nothing is heard of its pods or of the activators, so the last number stays; see "
+                "whether port 9090 of the pods can be reached from the autoscaler");
+  }
+  return make("Metrics", "True", "Reported");
+}
+
+}  // namespace
+
+std::string status_of(const std::vector<kube::Condition>& conditions, std::string_view type) {
+  const auto found = std::find_if(conditions.begin(), conditions.end(),
+                                  [type](const auto& each) { return each.type == type; });
+  return found == conditions.end() ? std::string{} : found->status;
+}
+
+Trouble refused_write(const std::string& words) {
+  if (words.find("because it is being terminated") != std::string::npos) {
+    return {"NamespaceTerminating", words, "", true};
+  }
+  return {"Forbidden", words, "give the autoscaler's ServiceAccount the rules of the chart"};
+}
+
+std::vector<kube::Condition> conditions_of(const ConditionView& view, TimePoint now) {
+  std::vector<kube::Condition> all{ready(view), active(view), target(view), conflict(view)};
+  all.push_back(view.service ? troubled("Service", *view.service)
+                             : make("Service", "True", "Routed"));
+  all.push_back(sidecar(view));
+  all.push_back(metrics(view));
+  all.push_back(view.settings ? troubled("Settings", *view.settings)
+                              : make("Settings", "True", "Valid"));
+  for (kube::Condition& each : all) {
+    const auto& before = view.scaler->status.conditions;
+    const auto known = std::find_if(before.begin(), before.end(),
+                                    [&each](const auto& old) { return old.type == each.type; });
+    const bool stays = known != before.end() && known->status == each.status &&
+                       !known->last_transition_time.empty();
+    each.last_transition_time = stays ? known->last_transition_time : kube::time_text(now);
+    each.observed_generation = view.scaler->generation;
+  }
+  return all;
+}
+
+bool differs(const kube::RequestScaler::Status& wanted,
+             const kube::RequestScaler::Status& present) {
+  return !(wanted == present);
+}
+
+}  // namespace sluice::autoscaler

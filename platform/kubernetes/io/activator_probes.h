@@ -1,0 +1,67 @@
+#pragma once
+
+#include "platform/kubernetes/core/probe_book.h"
+#include "common/net/fetch.h"
+#include "common/time/clock.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sluice::autoscaler {
+
+/// Asks activators on the ports of scalers whether they stand for them (activator.md 3): before
+/// traffic is sent to one, and again before the last pod goes.
+class ActivatorProbes {
+ public:
+  /// `changed`: an activator that did not count for this scaler does from now on, or the other way
+  /// round. `clock` outlives this.
+  ActivatorProbes(boost::asio::io_context& io, const Clock& clock,
+                  std::function<void(const RevisionId&)> changed);
+
+  /// `standing`: see ProbeBook.
+  void set_port(const RevisionId& id, std::uint16_t port, const std::set<std::string>& standing);
+  void forget(const RevisionId& id);
+
+  /// Those that are ready. Returns whether that is news.
+  bool set_activators(std::set<std::string> addresses);
+
+  /// Who answered on the scaler's port, or is believed to.
+  [[nodiscard]] std::vector<std::string> proven(const RevisionId& id) const {
+    return book_.proven(id);
+  }
+
+  /// Asks all of `addresses` at once; `done` hears later whether each answered. One question per
+  /// scaler at a time: a newer one takes the place of the one before, whose answer is false.
+  void ask(const RevisionId& id, std::uint16_t port, const std::vector<std::string>& addresses,
+           std::function<void(bool ok)> done);
+
+ private:
+  struct Question {
+    std::size_t open = 0;
+    bool ok = true;
+    std::function<void(bool)> done;
+    std::vector<std::unique_ptr<net::Fetch>> fetches;
+  };
+
+  void arm();
+  void probe_due();
+  void end(const RevisionId& id, bool ok);
+
+  boost::asio::io_context& io_;
+  const Clock& clock_;
+  std::function<void(const RevisionId&)> changed_;
+  ProbeBook book_;
+  std::map<ProbeBook::Target, std::unique_ptr<net::Fetch>> flying_;
+  std::map<RevisionId, std::unique_ptr<Question>> questions_;
+  boost::asio::steady_timer timer_;
+};
+
+}  // namespace sluice::autoscaler

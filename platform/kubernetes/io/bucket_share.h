@@ -1,0 +1,90 @@
+#pragma once
+
+#include "autoscaler/core/share/buckets.h"
+#include "autoscaler/io/fleet.h"
+#include "autoscaler/io/health_page.h"
+#include "autoscaler/io/stat_forwarder.h"
+#include "platform/kubernetes/io/bucket_leases.h"
+#include "common/kube/client.h"
+#include "common/log/log.h"
+#include "common/messages/stat.h"
+#include "common/time/clock.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice::autoscaler {
+
+struct BucketShareSpec {
+  Holder self;
+  std::string space;   ///< SYSTEM_NAMESPACE
+  std::string domain;  ///< of the cluster
+};
+
+/// The part of the revisions that this replica scales, among several (autoscaler.md 10): leases say
+/// which buckets are ours, and stats of others go on to whoever holds theirs. A bucket that becomes
+/// ours comes without what its last holder knew: nothing in it is lowered for one stable window.
+/// Belongs to one thread.
+class BucketShare {
+ public:
+  struct Events {
+    /// Which of `all` buckets are ours now. Whoever is told of fewer has stopped acting for the
+    /// others when it returns.
+    std::function<void(const std::vector<std::string>& all, const std::vector<std::string>& owned,
+                       std::uint64_t epoch)>
+        owned;
+  };
+
+  /// All references outlive this.
+  BucketShare(boost::asio::io_context& io, const Clock& clock, std::mt19937_64& random,
+              const log::Logger& log, kube::Client& client, Fleet& fleet, BucketShareSpec spec,
+              Events events);
+
+  /// Reads `config-leader-election`, then stands for the leases. Nothing is ours before
+  /// events.owned says so.
+  void start();
+
+  /// Before anything is written: events.owned is told at once of what time alone has taken.
+  void confirm() {
+    if (leases_ != nullptr) leases_->confirm();
+  }
+
+  /// Stats that somebody pushed, of whichever revisions.
+  void pushed(std::span<const proto::StatMessage> messages);
+
+  /// Gives everything back; `done` when that is over, or after `limit`.
+  void leave(Duration limit, std::function<void()> done);
+
+  [[nodiscard]] HealthCheck check() const;
+  void write_metrics(std::string& out) const;
+
+ private:
+  void read_rules();
+  void stand(const LeaderElection& rules);
+  void owned(const std::vector<std::string>& owned, std::uint64_t epoch);
+
+  boost::asio::io_context& io_;
+  const Clock& clock_;
+  std::mt19937_64& random_;
+  const log::Logger& log_;
+  kube::Client& client_;
+  Fleet& fleet_;
+  BucketShareSpec spec_;
+  Events events_;
+  boost::asio::steady_timer retry_;
+  kube::Client::Call call_;
+  std::optional<StatForwarder> forwarder_;
+  std::unique_ptr<BucketLeases> leases_;
+  std::vector<std::string> owned_;
+};
+
+}  // namespace sluice::autoscaler

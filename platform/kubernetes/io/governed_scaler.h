@@ -1,0 +1,42 @@
+#pragma once
+
+#include "autoscaler/core/decision/scale_order.h"
+#include "common/time/time_point.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sluice::autoscaler {
+
+/// What this replica knows of a scaler that it governs, beyond what the API server says.
+struct GovernedScaler {
+  bool told = false;   ///< whoever scales knows it
+  bool news = true;    ///< and does not know the newest
+  TimePoint looked{};  ///< at it, last
+  bool large = false;  ///< then it had many pods
+  std::optional<ScaleOrder> order;
+  std::optional<TimePoint> proxied_since;  ///< the slices that say so are accepted
+  std::vector<std::string> routed;         ///< activators that they name
+  bool passed_by = false;                  ///< requests reach its pods without us
+
+  std::optional<std::int32_t> replicas_seen;
+  std::optional<std::int32_t> replicas_written;
+  std::string scale_object{};  ///< through which they were written
+
+  std::map<std::string, std::string> refused;  ///< writes that are forbidden, and how that was put
+  std::set<std::string> failing;               ///< objects whose last write failed
+  std::set<std::string> planned;               ///< objects that the last look wanted written
+  TimePoint status_written{};
+  std::string adopting{};  ///< the Service that was last to be taken over
+  TimePoint sweep_due{};
+  int sweeps = 0;               ///< that were made to their end
+  std::set<std::string> swept;  ///< objects that the present one is done with
+  std::string conflict;         ///< that was last told as an event
+  bool overloaded = false;      ///< likewise
+};
+
+}  // namespace sluice::autoscaler

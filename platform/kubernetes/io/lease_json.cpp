@@ -1,0 +1,73 @@
+#include "platform/kubernetes/io/lease_json.h"
+
+#include "common/kube/json_read.h"
+#include "common/kube/time_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+namespace sluice::autoscaler {
+namespace {
+
+namespace reading = kube::reading;
+using nlohmann::json;
+
+constexpr std::int64_t kDurationSecondsMax = 86'400;
+
+std::int64_t number(const json& object, const char* key, std::int64_t most) {
+  return std::clamp<std::int64_t>(reading::integer(object, key, 0), 0, most);
+}
+
+std::uint64_t epoch_of(const std::string& text) {
+  std::uint64_t epoch = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), epoch);
+  return failed == std::errc{} && end == text.data() + text.size() ? epoch : 0;
+}
+
+}  // namespace
+
+std::optional<LeaseView> decode_lease(std::string_view bytes) {
+  json object;
+  if (!reading::parse_object(bytes, object)) return std::nullopt;
+  const json& metadata = reading::member(object, "metadata");
+  const json& spec = reading::member(object, "spec");
+  LeaseView lease;
+  lease.holder = reading::text(spec, "holderIdentity");
+  lease.acquired = reading::text(spec, "acquireTime");
+  lease.renewed = reading::text(spec, "renewTime");
+  lease.duration = std::chrono::seconds{number(spec, "leaseDurationSeconds", kDurationSecondsMax)};
+  lease.transitions = static_cast<std::int32_t>(
+      number(spec, "leaseTransitions", std::numeric_limits<std::int32_t>::max() - 1));
+  lease.epoch = epoch_of(reading::text(reading::member(metadata, "annotations"), kEpochAnnotation));
+  lease.version = reading::text(metadata, "resourceVersion");
+  return lease;
+}
+
+std::string encode_lease(const LeaseStep& step, std::string_view space) {
+  const LeaseView& lease = step.lease;
+  const std::string now = kube::micro_time_text(step.at);
+  json metadata{{"name", step.bucket},
+                {"namespace", space},
+                {"labels",
+                 {{"app.kubernetes.io/name", "autoscaler"},
+                  {"app.kubernetes.io/part-of", "sluice"},
+                  {"app.kubernetes.io/managed-by", "sluice"}}},
+                {"annotations", {{kEpochAnnotation, std::to_string(lease.epoch)}}}};
+  if (step.kind == LeaseStep::Kind::replace) metadata["resourceVersion"] = lease.version;
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(lease.duration).count();
+  const json object{{"apiVersion", "coordination.k8s.io/v1"},
+                    {"kind", "Lease"},
+                    {"metadata", std::move(metadata)},
+                    {"spec",
+                     {{"holderIdentity", lease.holder},
+                      {"leaseDurationSeconds", std::max<std::int64_t>(1, seconds)},
+                      {"acquireTime", lease.acquired.empty() ? now : lease.acquired},
+                      {"renewTime", now},
+                      {"leaseTransitions", lease.transitions}}}};
+  return object.dump();
+}
+
+}  // namespace sluice::autoscaler

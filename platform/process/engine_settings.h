@@ -1,0 +1,69 @@
+#pragma once
+
+#include "common/base/result.h"
+#include "common/time/time_point.h"
+#include "platform/process/service_spec.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::local {
+
+/// How many requests may be held at once (activator.md 14.3).
+struct QueueSettings {
+  std::int64_t depth = 10'000;                   ///< per revision
+  std::int64_t total = 50'000;                   ///< over all
+  std::int64_t bytes = std::int64_t{512} << 20;  ///< of held bodies and heads
+  Duration wait{0};                              ///< longest age of a held request; 0 = no limit
+};
+
+/// Whom the front door answers below `/_sluice/` besides programs of this machine that ask its
+/// loopback by name. With either of them every request there needs the token of the start.
+struct DashboardSettings {
+  bool any_peer = false;           ///< `peers: any`; `loopback` is the default
+  std::vector<std::string> hosts;  ///< names that may stand in Host, without ports
+};
+
+/// What a client of the front door may take.
+struct LimitSettings {
+  std::int64_t header_bytes = 64 * 1024;  ///< of one request; 431 above
+  std::int64_t connections = 16'384;      ///< three quarters of the files allowed, if that is less
+  /// For a client that takes none of its response in that time, here and at the sidecars; 0 = off.
+  Duration write_timeout = std::chrono::seconds{60};
+};
+
+/// `config.yaml` of an engine (one-machine.md 8), with the defaults for what it leaves unsaid.
+struct EngineSettings {
+  std::string http = "127.0.0.1:8080";
+  std::int32_t max_replicas = 200;
+  Duration stop_timeout = std::chrono::seconds{10};
+  std::string log_level = "info";   ///< debug, info, warn, error
+  std::string log_format = "auto";  ///< text, json, or auto: text on a terminal
+  bool cold_start_header = true;
+  /// Keys of `config-autoscaler` as text, judged by the autoscaler's own rules.
+  std::map<std::string, std::string> autoscaler = {{"allow-zero-initial-scale", "true"}};
+  SpecDefaults defaults;
+  std::string groups_yaml;  ///< the sequence `groups` as a YAML document; empty = none
+  QueueSettings queue;
+  DashboardSettings dashboard;
+  LimitSettings limits;
+  /// Where each key that is not at its default came from, e.g. `queue.depth` -> `/etc/…yaml:7`.
+  std::map<std::string, std::string> origins;
+};
+
+/// Reads the text of one settings file. An unknown key is a problem with a suggestion.
+[[nodiscard]] Result<EngineSettings, std::vector<Problem>> parse_engine_settings(
+    std::string_view yaml, const std::string& file_name);
+
+/// The settings of `given` (--config; it must exist), else of the first file of `search` that
+/// exists, else the defaults.
+[[nodiscard]] Result<EngineSettings, std::vector<Problem>> load_engine_settings(
+    const std::optional<std::filesystem::path>& given,
+    const std::vector<std::filesystem::path>& search);
+
+}  // namespace sluice::local

@@ -1,0 +1,83 @@
+#include "platform/process/group_memory.h"
+
+#include "platform/process/proc_files.h"
+
+#include <dirent.h>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <unistd.h>
+
+namespace sluice::local {
+namespace {
+
+constexpr std::size_t kMembersMax = 4096;  // of one group
+constexpr std::size_t kChildrenBytesMax = std::size_t{64} << 10;
+constexpr int kThreadsMax = 4096;
+
+std::string directory_of(pid_t process) {
+  return "/proc/" + std::to_string(process);
+}
+
+/// Each thread has children of its own.
+std::vector<pid_t> children_of(pid_t process) {
+  std::vector<pid_t> children;
+  const std::string tasks = directory_of(process) + "/task";
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(tasks.c_str()), ::closedir);
+  if (!directory) return children;
+  int threads = 0;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    if (entry->d_name[0] == '.') continue;
+    if (++threads > kThreadsMax) break;
+    const auto text = read_small_file(tasks + "/" + entry->d_name + "/children", kChildrenBytesMax);
+    if (!text) continue;
+    std::istringstream numbers(*text);
+    for (pid_t child = 0; numbers >> child;) children.push_back(child);
+  }
+  return children;
+}
+
+bool lists_children() {
+  return ::access("/proc/thread-self/children", R_OK) == 0;
+}
+
+}  // namespace
+
+void GroupMemory::look(const std::set<pid_t>& leaders) {
+  members_.clear();
+  if (leaders.empty()) return;
+  if (!lists_children()) {
+    for_each_process([&](pid_t process) {
+      const auto stat = process_stat(process);
+      if (stat && leaders.contains(stat->group)) members_[stat->group].push_back(process);
+      return true;
+    });
+    return;
+  }
+  for (const pid_t leader : leaders) descend(leader, leader);
+  for (const pid_t child : children_of(::getpid())) {
+    if (leaders.contains(child)) continue;
+    const auto stat = process_stat(child);
+    if (stat && leaders.contains(stat->group)) descend(child, stat->group);
+  }
+}
+
+void GroupMemory::descend(pid_t process, pid_t leader) {
+  std::vector<pid_t>& members = members_[leader];
+  std::size_t next = members.size();
+  members.push_back(process);
+  for (; next < members.size() && members.size() < kMembersMax; ++next) {
+    const std::vector<pid_t> children = children_of(members[next]);
+    members.insert(members.end(), children.begin(), children.end());
+  }
+}
+
+std::optional<std::int64_t> GroupMemory::bytes(pid_t leader) const {
+  const auto found = members_.find(leader);
+  if (found == members_.end()) return std::nullopt;
+  std::int64_t sum = 0;
+  for (const pid_t process : found->second) sum += resident_bytes(process);
+  return sum;
+}
+
+}  // namespace sluice::local

@@ -1,0 +1,211 @@
+// Whether the process that answers on a port is the one we started there. The kernel's tables of
+// TCP sockets give the inode of each listening socket; the descriptors of a process name inodes.
+
+#include "platform/process/listeners.h"
+
+#include "platform/process/listen_diag.h"
+#include "platform/process/proc_files.h"
+#include "platform/process/unique_fd.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <dirent.h>
+#include <fcntl.h>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <unistd.h>
+
+namespace sluice::local {
+namespace {
+
+constexpr std::size_t kTableBytesMax = std::size_t{16} << 20;
+constexpr std::size_t kGroupMax = 4096;
+constexpr std::size_t kPortsMax = 64;
+constexpr int kDescriptorsMax = 65'536;
+
+/// A row of /proc/net/tcp or tcp6 that is in state LISTEN.
+struct ListenRow {
+  std::string_view address;  // hex, as the kernel prints it
+  std::uint16_t port = 0;
+  std::uint64_t inode = 0;
+};
+
+template <class Number>
+bool parse(std::string_view text, Number& value, int base = 10) {
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
+}
+
+/// `  0: 0100007F:4E20 00000000:0000 0A 00000000:00000000 00:00000000 00000000  0  0 12345 …`
+std::optional<ListenRow> parse_row(std::string_view line) {
+  std::array<std::string_view, 10> fields;
+  std::size_t count = 0;
+  while (count < fields.size()) {
+    const auto begin = line.find_first_not_of(' ');
+    if (begin == std::string_view::npos) return std::nullopt;
+    line.remove_prefix(begin);
+    const auto end = std::min(line.find(' '), line.size());
+    fields[count++] = line.substr(0, end);
+    line.remove_prefix(end);
+  }
+  constexpr std::string_view kListen = "0A";
+  if (fields[3] != kListen) return std::nullopt;
+  const auto colon = fields[1].find(':');
+  ListenRow row;
+  if (colon == std::string_view::npos || !parse(fields[1].substr(colon + 1), row.port, 16) ||
+      !parse(fields[9], row.inode))
+    return std::nullopt;
+  row.address = fields[1].substr(0, colon);
+  return row;
+}
+
+/// Visits the listening rows of one table. The kernel lists listening sockets before all others, so
+/// a chunk without one ends the reading: a busy machine has a hundred thousand connections there.
+void for_each_listen_row(const char* path, const std::function<void(const ListenRow&)>& visit) {
+  const UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
+  if (!fd) return;
+  std::string text;
+  std::array<char, 65536> chunk{};
+  std::size_t total = 0;
+  bool heading = true;
+  while (total < kTableBytesMax) {
+    const auto count = ::read(fd.get(), chunk.data(), chunk.size());
+    if (count <= 0) return;
+    total += static_cast<std::size_t>(count);
+    text.append(chunk.data(), static_cast<std::size_t>(count));
+    bool listening = heading;
+    std::size_t begin = 0;
+    for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+      if (const auto row = parse_row(std::string_view(text).substr(begin, end - begin))) {
+        listening = true;
+        visit(*row);
+      }
+      begin = end + 1;
+    }
+    text.erase(0, begin);
+    heading = false;
+    if (!listening) return;
+  }
+}
+
+void for_each_listener(const std::function<void(const ListenRow&)>& visit) {
+  for_each_listen_row("/proc/net/tcp", visit);
+  for_each_listen_row("/proc/net/tcp6", visit);
+}
+
+/// 127.0.0.1, 0.0.0.0, [::] or [::ffff:127.0.0.1], in the kernel's notation on this machine: 32-bit
+/// words in host order. A connection to 127.0.0.1 can reach only these.
+bool answers_loopback(std::string_view address) {
+  constexpr std::array<std::string_view, 6> kLittleEndian{"0100007F",
+                                                          "00000000",
+                                                          "00000000000000000000000000000000",
+                                                          "0000000000000000FFFF00000100007F",
+                                                          "7F000001",
+                                                          "00000000000000000000FFFF7F000001"};
+  return std::find(kLittleEndian.begin(), kLittleEndian.end(), address) != kLittleEndian.end();
+}
+
+using Inodes = std::set<std::uint64_t>;
+
+Inodes listening_inodes(std::uint16_t port) {
+  if (auto asked = loopback_listeners(port)) return std::move(*asked);
+  Inodes inodes;
+  for_each_listener([&](const ListenRow& row) {
+    if (row.port == port && answers_loopback(row.address)) inodes.insert(row.inode);
+  });
+  return inodes;
+}
+
+/// Visits the inodes of the sockets a process has open; stops when `visit` returns false.
+void for_each_socket(pid_t pid, const std::function<bool(std::uint64_t)>& visit) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/fd";
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);
+  if (!directory) return;
+  int seen = 0;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    if (++seen > kDescriptorsMax) return;
+    std::array<char, 64> target{};
+    const auto length =
+        ::readlinkat(::dirfd(directory.get()), entry->d_name, target.data(), target.size());
+    constexpr std::string_view kPrefix = "socket:[";
+    if (length <= static_cast<ssize_t>(kPrefix.size())) continue;
+    std::string_view text(target.data(), static_cast<std::size_t>(length));
+    if (text.substr(0, kPrefix.size()) != kPrefix) continue;
+    text.remove_prefix(kPrefix.size());
+    text.remove_suffix(1);
+    std::uint64_t inode = 0;
+    if (parse(text, inode) && !visit(inode)) return;
+  }
+}
+
+bool holds_one_of(pid_t pid, const Inodes& inodes) {
+  bool found = false;
+  for_each_socket(pid, [&](std::uint64_t inode) {
+    found = inodes.count(inode) != 0;
+    return !found;
+  });
+  return found;
+}
+
+}  // namespace
+
+std::optional<Listener> who_listens(std::uint16_t port) {
+  const Inodes inodes = listening_inodes(port);
+  if (inodes.empty()) return std::nullopt;
+  Listener listener;
+  for_each_process([&](pid_t pid) {
+    if (!holds_one_of(pid, inodes)) return true;
+    const auto stat = process_stat(pid);
+    if (!stat) return true;
+    listener = {pid, stat->group, stat->name};
+    return false;
+  });
+  return listener;
+}
+
+bool group_listens(pid_t group, std::uint16_t port) {
+  const Inodes inodes = listening_inodes(port);
+  if (inodes.empty()) return false;
+  // Nearly always it is the leader itself, which spares the walk over all processes.
+  if (holds_one_of(group, inodes)) return true;
+  const auto members = processes_of_group(group);
+  return std::any_of(members.begin(), members.end(),
+                     [&](pid_t pid) { return holds_one_of(pid, inodes); });
+}
+
+std::vector<std::uint16_t> ports_of_group(pid_t group) {
+  Inodes open;
+  for (const pid_t pid : processes_of_group(group)) {
+    for_each_socket(pid, [&](std::uint64_t inode) {
+      open.insert(inode);
+      return open.size() < static_cast<std::size_t>(kDescriptorsMax);
+    });
+  }
+  std::set<std::uint16_t> ports;
+  for_each_listener([&](const ListenRow& row) {
+    if (ports.size() < kPortsMax && open.count(row.inode) != 0) ports.insert(row.port);
+  });
+  return {ports.begin(), ports.end()};
+}
+
+std::vector<pid_t> processes_of_group(pid_t group) {
+  std::vector<pid_t> members;
+  for_each_process([&](pid_t pid) {
+    const auto stat = process_stat(pid);
+    if (stat && stat->group == group && !stat->zombie) members.push_back(pid);
+    return members.size() < kGroupMax;
+  });
+  std::sort(members.begin(), members.end());
+  return members;
+}
+
+std::int64_t resident_bytes_of_group(pid_t group) {
+  std::int64_t bytes = 0;
+  for (const pid_t pid : processes_of_group(group)) bytes += resident_bytes(pid);
+  return bytes;
+}
+
+}  // namespace sluice::local

@@ -1,0 +1,280 @@
+#include "platform/process/memory_pressure.h"
+
+#include "common/base/errno_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <utility>
+
+namespace sluice::local {
+namespace {
+
+using node_agent::Action;
+using node_agent::CpuQuota;
+using node_agent::Outcome;
+using node_agent::Pressure;
+
+/// How long a process that was forked meanwhile may stay unseen.
+constexpr Duration kFindEvery = std::chrono::seconds{2};
+constexpr Duration kFindEveryTight = std::chrono::seconds{1};
+/// Of answers to one decision: each is followed by a read-back at most.
+constexpr std::size_t kActionsMax = 1000;
+
+std::string shown(const CpuQuota& quota) {
+  return quota.quota_us < 0 ? "none"
+                            : fmt::format("{} us per {} us", quota.quota_us, quota.period_us);
+}
+
+}  // namespace
+
+MemoryPressure::MemoryPressure(boost::asio::io_context& io, const Clock& clock,
+                               const log::Logger& log, const CgroupTree& cgroups)
+    : clock_{clock}, log_{log}, cgroups_{cgroups}, timer_{io} {}
+
+MemoryPressure::~MemoryPressure() {
+  *alive_ = false;
+}
+
+std::optional<Problem> MemoryPressure::open(const std::string& source, Warn warn) {
+  warn_ = std::move(warn);
+  auto machine = MachineMemory::open(source);
+  if (!machine && !source.empty()) return machine.error();
+  if (!machine) {
+    warn_(machine.error().what + "; replicas start whether there is room or not",
+          machine.error().fix);
+    return std::nullopt;
+  }
+  machine_.emplace(std::move(*machine));
+  rules_.emplace(cgroups_.can_limit_cpu());
+  return std::nullopt;
+}
+
+void MemoryPressure::leave(MemoryTenant& tenant) {
+  std::erase(tenants_, &tenant);
+  std::erase_if(subjects_, [&](const auto& entry) { return entry.second.tenant == &tenant; });
+  if (rules_) rules_->forget(tenant.name());
+}
+
+StartAnswer MemoryPressure::ask(const MemoryTenant& tenant, const std::string& replica) {
+  if (!rules_) return {};
+  const TimePoint now = clock_.now();
+  look_if_nobody_does();
+  StartAnswer answer =
+      rules_->ask(replica, tenant.name(), tenant.spec().memory_limit.value_or(0), now);
+  if (!answer.granted && !answer.later) ++counts_.refused_starts;
+  arm();
+  return answer;
+}
+
+void MemoryPressure::ended(const std::string& replica) {
+  groups_.erase(replica);
+  if (rules_) rules_->ended(replica);
+}
+
+std::optional<std::int64_t> MemoryPressure::bytes_of(const std::string& replica) const {
+  if (!rules_ || rules_->is_stale(clock_.now())) return std::nullopt;
+  return rules_->bytes_of(replica);
+}
+
+const MemoryRules* MemoryPressure::rules() {
+  if (!rules_) return nullptr;
+  look_if_nobody_does();
+  return &*rules_;
+}
+
+// With replicas there is a look every quarter of a second, and what follows from it must not come
+// in the middle of somebody's question.
+void MemoryPressure::look_if_nobody_does() {
+  if (subjects_.empty() && rules_->is_stale(clock_.now())) carry_out(observe());
+}
+
+void MemoryPressure::arm() {
+  if (armed_ || !rules_) return;
+  armed_ = true;
+  timer_.expires_after(rules_->pause());
+  timer_.async_wait([this, alive = alive_](const boost::system::error_code& failed) {
+    if (failed || !*alive) return;
+    armed_ = false;
+    look();
+  });
+}
+
+void MemoryPressure::look() {
+  if (!rules_) return;
+  std::vector<Action> actions = observe();
+  // Out of routing first, then out of breath.
+  tell_throttled();
+  carry_out(std::move(actions));
+  tell_throttled();
+  for (std::size_t i = 0; i < tenants_.size(); ++i) tenants_[i]->on_room();
+  // Without replicas there is nobody to watch: a start looks for itself.
+  if (!subjects_.empty()) arm();
+}
+
+std::vector<Action> MemoryPressure::observe() {
+  const TimePoint now = clock_.now();
+  const Pressure before = rules_->decision().pressure;
+  auto actions = rules_->look(machine_->read(), gather(now), now);
+  note_pressure(before);
+  return actions;
+}
+
+std::vector<ReplicaSeen> MemoryPressure::gather(TimePoint now) {
+  std::vector<ReplicaSeen> seen;
+  std::map<std::string, Subject> subjects;
+  for (MemoryTenant* tenant : tenants_) {
+    const ServiceSpec& spec = tenant->spec();
+    for (TenantReplica& replica : tenant->replicas()) {
+      subjects[replica.id] = {tenant, replica.pid};
+      seen.push_back({.id = replica.id,
+                      .revision = tenant->name(),
+                      .pid = replica.pid,
+                      .started = replica.started,
+                      .ready = replica.ready,
+                      .leaving = replica.leaving,
+                      .limited_cpu = spec.cpu_limit.has_value(),
+                      .memory_limit = spec.memory_limit.value_or(0),
+                      .memory = {},
+                      .quota = quota_of(replica.id, spec)});
+      const std::filesystem::path group = cgroups_.memory_directory(replica.id);
+      if (spec.is_limited() && !groups_.contains(replica.id) && cgroups_.can_limit_memory()) {
+        groups_.try_emplace(replica.id, group.string(), cgroups_.kind() == CgroupKind::v2);
+      }
+    }
+  }
+  subjects_ = std::move(subjects);
+  find_members(now);
+  for (ReplicaSeen& replica : seen) {
+    const auto group = groups_.find(replica.id);
+    if (group != groups_.end()) {
+      replica.memory = group->second.working_set();
+      if (replica.memory) *replica.memory += group->second.swap();
+    }
+    if (!replica.memory) replica.memory = processes_.bytes(replica.pid);
+  }
+  return seen;
+}
+
+void MemoryPressure::find_members(TimePoint now) {
+  std::set<pid_t> leaders;
+  bool strangers = false;
+  for (const auto& [id, subject] : subjects_) {
+    if (groups_.contains(id)) continue;
+    leaders.insert(subject.pid);
+    strangers = strangers || !processes_.knows(subject.pid);
+  }
+  const Duration every = rules_->is_tight() ? kFindEveryTight : kFindEvery;
+  if (!strangers && members_found_ && now - *members_found_ < every) return;
+  members_found_ = now;
+  processes_.look(leaders);
+}
+
+// What the spec gave it, until a throttle has made or changed a group.
+std::optional<CpuQuota> MemoryPressure::quota_of(const std::string& replica,
+                                                 const ServiceSpec& spec) const {
+  if (!cgroups_.can_limit_cpu()) return std::nullopt;
+  if (!spec.is_limited() && !rules_->throttled(replica)) return node_agent::kUnlimited;
+  const auto read = cgroups_.cpu_quota(replica);
+  if (!read && !spec.is_limited()) return node_agent::kUnlimited;
+  return read;
+}
+
+void MemoryPressure::tell_throttled() {
+  const std::set<std::string> now = rules_->throttled();
+  const std::set<std::string> before = std::exchange(told_, now);
+  const auto tell = [this](const std::string& replica, bool throttled) {
+    const auto found = subjects_.find(replica);
+    if (found == subjects_.end()) return;
+    found->second.tenant->on_throttled(replica, throttled, rules_->why_throttled(replica));
+  };
+  for (const std::string& replica : now) {
+    if (!before.contains(replica)) tell(replica, true);
+  }
+  for (const std::string& replica : before) {
+    if (!now.contains(replica)) tell(replica, false);
+  }
+}
+
+void MemoryPressure::carry_out(std::vector<Action> actions) {
+  std::deque<Action> left{actions.begin(), actions.end()};
+  for (std::size_t done = 0; !left.empty() && done < kActionsMax; ++done) {
+    const Action action = std::move(left.front());
+    left.pop_front();
+    std::vector<Action> more;
+    if (const auto* update = std::get_if<node_agent::Update>(&action)) {
+      more = rules_->answered(update->call, write(*update), clock_.now());
+    } else if (const auto* read = std::get_if<node_agent::ReadBack>(&action)) {
+      const auto quota = cgroups_.cpu_quota(MemoryRules::replica_of(read->id));
+      more = rules_->read_back(read->call, quota, clock_.now());
+    } else if (const auto* stop = std::get_if<node_agent::Stop>(&action)) {
+      sacrifice(*stop);
+      more = rules_->answered(stop->call, Outcome::ok, clock_.now());
+    } else if (const auto* alarm = std::get_if<node_agent::Alarm>(&action)) {
+      log_.write(log::Severity::warning, alarm->text,
+                 {{"replica", MemoryRules::replica_of(alarm->id)}});
+    }
+    // A journal is for what outlives its writer: these groups do not.
+    left.insert(left.end(), more.begin(), more.end());
+  }
+}
+
+Outcome MemoryPressure::write(const node_agent::Update& update) {
+  const std::string replica = MemoryRules::replica_of(update.id);
+  const auto found = subjects_.find(replica);
+  if (found == subjects_.end()) return Outcome::not_found;
+  std::string error;
+  if (!cgroups_.cpu_quota(replica)) {
+    // Where no group could be made there is nothing to lift.
+    if (node_agent::is_unlimited(update.quota)) return Outcome::ok;
+    if (const auto problem = cgroups_.adopt(replica, found->second.pid)) error = problem->what;
+  }
+  if (error.empty()) {
+    if (const int number = cgroups_.set_cpu_quota(replica, update.quota)) {
+      error = errno_text(number);
+    }
+  }
+  ++(!error.empty() ? counts_.failures : update.releases ? counts_.releases : counts_.throttles);
+  log_.write(error.empty() ? log::Severity::info : log::Severity::warning,
+             update.releases ? "release" : "throttle",
+             {{"replica", replica},
+              {"quota", shown(update.quota)},
+              {"why", update.why},
+              {"error", error}});
+  return error.empty() ? Outcome::ok : Outcome::refused;
+}
+
+void MemoryPressure::sacrifice(const node_agent::Stop& stop) {
+  const std::string replica = MemoryRules::replica_of(stop.id);
+  const auto found = subjects_.find(replica);
+  if (found == subjects_.end()) return;
+  const auto& memory = rules_->memory();
+  const bool emergency =
+      memory && static_cast<double>(memory->used) >
+                    node_agent::PolicySettings{}.critical * static_cast<double>(memory->capacity);
+  const bool stopped = found->second.tenant->on_sacrifice(replica, emergency, stop.why);
+  if (stopped) ++counts_.sacrifices;
+  log_.write(log::Severity::warning, stopped ? "sacrifice" : "spared: nobody else could serve",
+             {{"replica", replica}, {"why", stop.why}});
+}
+
+void MemoryPressure::note_pressure(Pressure before) {
+  const node_agent::Decision& decision = rules_->decision();
+  const Pressure now = decision.pressure;
+  if (now == before) return;
+  log_.write(now == Pressure::ok ? log::Severity::info : log::Severity::warning, "memory pressure",
+             {{"pressure", std::string{name_of(now)}},
+              {"admit_mib", std::to_string(rules_->admit_bytes() >> 20)},
+              {"throttled", std::to_string(decision.throttled.size())},
+              {"why", decision.why}});
+  if (now == Pressure::ok || warned_ || cgroups_.can_limit_cpu() || subjects_.empty()) return;
+  warned_ = true;
+  warn_(
+      "memory is short, and no replica can be slowed down: no writable cgroup was found; idle "
+      "ones go, and new ones wait for room",
+      "run it with `systemd-run --user --scope -p Delegate=yes sluice up …`");
+}
+
+}  // namespace sluice::local

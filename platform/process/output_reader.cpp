@@ -1,0 +1,100 @@
+#include "platform/process/output_reader.h"
+
+#include "platform/process/service_log.h"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <array>
+#include <cerrno>
+#include <string>
+#include <unistd.h>
+
+namespace sluice::local {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::size_t kTurnBytes = std::size_t{64} << 10;
+constexpr std::size_t kDrainBytesMax = std::size_t{1} << 20;
+
+}  // namespace
+
+struct OutputReader::State {
+  State(asio::io_context& io, int fd, OnLine callback)
+      : pipe(io, fd), on_line(std::move(callback)) {}
+
+  asio::posix::stream_descriptor pipe;
+  OnLine on_line;  // empty once the reader is gone
+  std::string line;
+  std::array<char, kTurnBytes> chunk{};
+
+  static void read(const std::shared_ptr<State>& state) {
+    state->pipe.async_read_some(
+        asio::buffer(state->chunk),
+        [state](const boost::system::error_code& failed, std::size_t count) {
+          if (!state->on_line) return;
+          state->take({state->chunk.data(), count});
+          if (failed) return state->end();
+          read(state);
+        });
+  }
+
+  void take(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const auto newline = bytes.find('\n');
+      const bool ends = newline != std::string_view::npos;
+      std::string_view part = bytes.substr(0, newline);
+      const auto room = kLogLineBytesMax - line.size();
+      if (part.size() > room) {
+        part = part.substr(0, room);
+        line += part;
+        bytes.remove_prefix(room);
+        emit();
+        continue;
+      }
+      line += part;
+      bytes.remove_prefix(part.size() + (ends ? 1 : 0));
+      if (ends) emit();
+    }
+  }
+
+  void emit() {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    std::string whole;
+    whole.swap(line);
+    if (on_line) on_line(whole);
+  }
+
+  void end() {
+    if (!line.empty()) emit();
+  }
+};
+
+OutputReader::OutputReader(asio::io_context& io, UniqueFd pipe, OnLine on_line)
+    : state_(std::make_shared<State>(io, pipe.release(), std::move(on_line))) {
+  State::read(state_);
+}
+
+OutputReader::~OutputReader() {
+  state_->on_line = nullptr;
+  boost::system::error_code ignored;
+  state_->pipe.close(ignored);
+}
+
+void OutputReader::drain() {
+  if (!state_->pipe.is_open()) return;
+  std::array<char, 16384> bytes{};
+  std::size_t total = 0;
+  while (total < kDrainBytesMax) {
+    const auto count = ::read(state_->pipe.native_handle(), bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    total += static_cast<std::size_t>(count);
+    state_->take({bytes.data(), static_cast<std::size_t>(count)});
+  }
+  state_->end();
+}
+
+}  // namespace sluice::local

@@ -1,0 +1,137 @@
+#include "platform/process/ports.h"
+
+#include "platform/process/listeners.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace sluice::local {
+namespace {
+
+bool binds_v4(std::uint16_t port, bool reuse) {
+  const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  if (reuse) ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  // The wildcard conflicts with a socket on any address of the port, as we want.
+  address.sin_addr.s_addr = htonl(INADDR_ANY);
+  return ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+}
+
+bool binds_v6(std::uint16_t port, bool reuse) {
+  const UniqueFd socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) return true;  // no IPv6 here: nobody can hold the port there
+  const int on = 1;
+  ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+  if (reuse) ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_port = htons(port);
+  address.sin6_addr = in6addr_any;
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+    return true;
+  return errno != EADDRINUSE;
+}
+
+/// Without SO_REUSEADDR a port with connections in TIME-WAIT does not bind: an app that does not
+/// set the option either could not use it.
+bool binds(std::uint16_t port, bool reuse = false) {
+  return binds_v4(port, reuse) && binds_v6(port, reuse);
+}
+
+}  // namespace
+
+PortLease::PortLease(PortAllocator& allocator, std::uint16_t port, UniqueFd lock)
+    : allocator_(&allocator), port_(port), lock_(std::move(lock)) {}
+
+PortLease::PortLease(PortLease&& other) noexcept
+    : allocator_(std::exchange(other.allocator_, nullptr)),
+      port_(std::exchange(other.port_, std::uint16_t{0})),
+      lock_(std::move(other.lock_)) {}
+
+PortLease& PortLease::operator=(PortLease&& other) noexcept {
+  if (this == &other) return *this;
+  release();
+  allocator_ = std::exchange(other.allocator_, nullptr);
+  port_ = std::exchange(other.port_, std::uint16_t{0});
+  lock_ = std::move(other.lock_);
+  return *this;
+}
+
+PortLease::~PortLease() {
+  release();
+}
+
+void PortLease::release() {
+  if (allocator_ == nullptr) return;
+  allocator_->freed_[port_] = allocator_->clock_.now();
+  allocator_ = nullptr;
+  port_ = 0;
+  lock_.reset();
+}
+
+PortAllocator::PortAllocator(std::filesystem::path directory, const Clock& clock,
+                             std::uint16_t first, std::uint16_t last)
+    : directory_(std::move(directory)), clock_(clock), first_(first), last_(last) {}
+
+Result<UniqueFd, Problem> PortAllocator::lock(std::uint16_t port) const {
+  std::error_code failed;
+  std::filesystem::create_directories(directory_, failed);
+  const auto file = directory_ / fmt::format("{}", port);
+  // The file stays when the lease ends: removing it would let two engines lock two files of one
+  // name.
+  UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd)
+    return Problem{fmt::format("cannot open {}: {}", file.string(), std::strerror(errno)),
+                   "make the directory writable for you"};
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
+    return Problem{fmt::format("port {} is reserved by another replica", port),
+                   "stop the other one or use another port"};
+  return fd;
+}
+
+Result<PortLease, Problem> PortAllocator::allocate() {
+  const TimePoint now = clock_.now();
+  std::optional<Problem> lock_problem;
+  for (int candidate = first_; candidate <= last_; ++candidate) {
+    const auto port = static_cast<std::uint16_t>(candidate);
+    const auto freed = freed_.find(port);
+    if (freed != freed_.end()) {
+      if (now - freed->second < kPortRest) continue;
+      freed_.erase(freed);
+    }
+    auto held = lock(port);
+    if (!held) {
+      lock_problem = held.error();
+      continue;
+    }
+    if (binds(port)) return PortLease(*this, port, std::move(*held));
+  }
+  Problem problem{fmt::format("no free port from {} to {}", first_, last_),
+                  "stop some replicas or free ports there"};
+  if (lock_problem) problem.what += " (" + lock_problem->what + ")";
+  return problem;
+}
+
+Result<PortLease, Problem> PortAllocator::reserve(std::uint16_t port) {
+  auto held = lock(port);
+  if (!held) return held.error();
+  if (binds(port, true)) return PortLease(*this, port, std::move(*held));
+  const auto listener = who_listens(port);
+  const std::string holder = listener && listener->pid > 0
+                                 ? fmt::format("by {} (pid {})", listener->name, listener->pid)
+                                 : "by another process";
+  return Problem{fmt::format("port {} is taken {}", port, holder),
+                 "stop it or let the app read $PORT"};
+}
+
+}  // namespace sluice::local

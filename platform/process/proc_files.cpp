@@ -1,0 +1,104 @@
+#include "platform/process/proc_files.h"
+
+#include "platform/process/unique_fd.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <dirent.h>
+#include <fcntl.h>
+#include <memory>
+#include <string_view>
+#include <unistd.h>
+
+namespace sluice::local {
+namespace {
+
+constexpr std::size_t kStatBytesMax = 4096;
+constexpr std::size_t kStatmBytesMax = 256;
+constexpr int kProcessesMax = 65'536;
+
+/// The number at field `index` (from 0) of `text`, fields separated by one space.
+std::int64_t number_at(std::string_view text, int index) {
+  for (int skipped = 0; skipped < index; ++skipped) {
+    const auto space = text.find(' ');
+    if (space == std::string_view::npos) return -1;
+    text.remove_prefix(space + 1);
+  }
+  std::int64_t value = -1;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+}  // namespace
+
+std::optional<std::string> read_small_file(const std::filesystem::path& path,
+                                           std::size_t bytes_max) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return std::nullopt;
+  std::string text;
+  while (text.size() < bytes_max) {
+    const std::size_t before = text.size();
+    text.resize(std::min(bytes_max, before + 65536));
+    const auto count = ::read(fd.get(), text.data() + before, text.size() - before);
+    text.resize(before + static_cast<std::size_t>(count > 0 ? count : 0));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return std::nullopt;
+    if (count == 0) break;
+  }
+  return text;
+}
+
+int try_write_small_file(const std::filesystem::path& path, const std::string& text) {
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd) return errno;
+  const ssize_t written = ::write(fd.get(), text.data(), text.size());
+  if (written < 0) return errno;
+  return written == static_cast<ssize_t>(text.size()) ? 0 : EIO;
+}
+
+bool write_small_file(const std::filesystem::path& path, const std::string& text) {
+  const int failed = try_write_small_file(path, text);
+  if (failed != 0) errno = failed;  // as callers tell it
+  return failed == 0;
+}
+
+std::optional<ProcessStat> process_stat(pid_t pid) {
+  const auto text = read_small_file("/proc/" + std::to_string(pid) + "/stat", kStatBytesMax);
+  if (!text) return std::nullopt;
+  // The name stands in parentheses and may itself contain spaces and parentheses.
+  const auto open = text->find('(');
+  const auto close = text->rfind(')');
+  if (open == std::string::npos || close == std::string::npos || close + 2 >= text->size())
+    return std::nullopt;
+  const std::string_view rest = std::string_view(*text).substr(close + 2);
+  ProcessStat stat;
+  stat.name = text->substr(open + 1, close - open - 1);
+  stat.zombie = rest.front() == 'Z' || rest.front() == 'X';
+  stat.parent = static_cast<pid_t>(number_at(rest, 1));
+  stat.group = static_cast<pid_t>(number_at(rest, 2));
+  stat.start_ticks = static_cast<std::uint64_t>(number_at(rest, 19));
+  return stat;
+}
+
+std::int64_t resident_bytes(pid_t pid) {
+  const auto text = read_small_file("/proc/" + std::to_string(pid) + "/statm", kStatmBytesMax);
+  if (!text) return 0;
+  return std::max<std::int64_t>(0, number_at(*text, 1)) * ::sysconf(_SC_PAGESIZE);
+}
+
+void for_each_process(const std::function<bool(pid_t)>& visit) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc"), ::closedir);
+  if (!directory) return;
+  int seen = 0;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    const std::string_view name = entry->d_name;
+    pid_t pid = 0;
+    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (parsed.ec != std::errc{} || parsed.ptr != name.data() + name.size()) continue;
+    if (++seen > kProcessesMax || !visit(pid)) return;
+  }
+}
+
+}  // namespace sluice::local

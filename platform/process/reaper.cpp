@@ -1,0 +1,84 @@
+#include "platform/process/child.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <map>
+#include <sys/wait.h>
+
+namespace sluice::local {
+namespace asio = boost::asio;
+
+struct Reaper::Impl {
+  explicit Impl(asio::io_context& io) : signals(io, SIGCHLD) {}
+
+  asio::signal_set signals;
+  std::map<pid_t, Callback> callbacks;  // one entry per live child of ours
+
+  // The handler holds the state alive, not the Reaper: a signal that is already on its way when the
+  // Reaper goes finds it stopped.
+  static void wait(const std::shared_ptr<Impl>& impl) {
+    impl->signals.async_wait([impl](const boost::system::error_code& failed, int) {
+      if (failed) return;
+      impl->reap_all();
+      wait(impl);
+    });
+  }
+
+  void reap_all() {
+    for (;;) {
+      siginfo_t info{};
+      // Looked at first and reaped second: as long as the leader is a zombie its group id is taken,
+      // so the kill between the two cannot hit a stranger.
+      if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
+      const pid_t pid = info.si_pid;
+      const auto found = callbacks.find(pid);
+      if (found != callbacks.end()) kill_group(pid, SIGKILL);
+      int status = 0;
+      if (::waitpid(pid, &status, WNOHANG) != pid) return;
+      if (found == callbacks.end()) continue;
+      const Callback callback = std::move(found->second);
+      callbacks.erase(found);
+      ExitStatus end;
+      if (WIFEXITED(status))
+        end.exit_code = WEXITSTATUS(status);
+      else
+        end.signal = WTERMSIG(status);
+      callback(end);
+    }
+  }
+};
+
+Reaper::Reaper(asio::io_context& io) : impl_(std::make_shared<Impl>(io)) {
+  Impl::wait(impl_);
+}
+
+Reaper::~Reaper() {
+  stop();
+}
+
+void Reaper::watch(pid_t pid, Callback callback) {
+  impl_->callbacks.insert_or_assign(pid, std::move(callback));
+}
+
+void Reaper::unwatch(pid_t pid) {
+  // An empty callback stays in the table until the end: the group is still killed with its leader.
+  const auto found = impl_->callbacks.find(pid);
+  if (found != impl_->callbacks.end()) found->second = [](ExitStatus) {};
+}
+
+std::vector<pid_t> Reaper::watched() const {
+  std::vector<pid_t> pids;
+  for (const auto& [pid, callback] : impl_->callbacks) pids.push_back(pid);
+  return pids;
+}
+
+void Reaper::stop() {
+  boost::system::error_code ignored;
+  impl_->signals.cancel(ignored);
+  impl_->callbacks.clear();
+}
+
+}  // namespace sluice::local

@@ -1,0 +1,495 @@
+// A replica is two processes and one small state machine. Whatever happens, the end is the same
+// path: terminate() ends the app, then the sidecar, and finish() tells the owner once both are
+// gone. Handlers hold a weak token of the replica: after its end they do nothing.
+
+#include "platform/process/replica.h"
+
+#include "platform/process/output_reader.h"
+#include "platform/process/sidecar.h"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <sys/stat.h>
+
+namespace sluice::local {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::size_t kTailLines = 5;
+constexpr std::size_t kReadyLineMax = 4096;
+/// How long a sidecar without an app may take to end.
+constexpr std::chrono::seconds kSidecarGrace{2};
+/// Between questions that the sidecar did not hold: a probe with a period is answered at once.
+constexpr std::chrono::milliseconds kAskAgain{50};
+
+}  // namespace
+
+struct Replica::Impl {
+  struct Pipe {
+    OutputSource source;
+    std::unique_ptr<OutputReader> reader;
+  };
+
+  Impl(asio::io_context& io_in, const Clock& clock_in, Reaper& reaper_in, ReplicaOwner& owner_in,
+       Replica& self_in, ReplicaPlan plan_in)
+      : io(io_in),
+        clock(clock_in),
+        reaper(reaper_in),
+        owner(owner_in),
+        self(self_in),
+        plan(std::move(plan_in)),
+        ready_pipe(io),
+        start_timer(io),
+        silence_timer(io),
+        ask_timer(io),
+        stop_timer(io) {}
+
+  asio::io_context& io;  // these four outlive the replica (replica.h)
+  const Clock& clock;
+  Reaper& reaper;
+  ReplicaOwner& owner;
+  Replica& self;
+  ReplicaPlan plan;
+
+  ReplicaState state = ReplicaState::created;
+  ReplicaTimes times;
+  SidecarSockets sockets;
+  pid_t app = -1;
+  pid_t sidecar = -1;
+  bool app_alive = false;
+  bool sidecar_alive = false;
+  bool finished = false;
+  bool released = false;
+  std::deque<std::string> tail;  // at most kTailLines
+  std::string sidecar_line;
+  std::vector<Pipe> pipes;  // at most four
+  asio::posix::stream_descriptor ready_pipe;
+  std::array<char, 512> ready_chunk{};
+  std::string ready_text;
+  std::optional<SidecarProbe> probe;
+  asio::steady_timer start_timer;
+  asio::steady_timer silence_timer;
+  asio::steady_timer ask_timer;
+  asio::steady_timer stop_timer;
+  std::shared_ptr<bool> token = std::make_shared<bool>(true);
+
+  [[nodiscard]] Variables variables() const {
+    return {plan.port.port(), plan.spec.name, plan.revision};
+  }
+
+  /// Runs `action` from the loop unless the replica is gone by then.
+  template <class Action>
+  void later(Action action) {
+    asio::post(io, [alive = std::weak_ptr<bool>(token), action = std::move(action)] {
+      if (!alive.expired()) action();
+    });
+  }
+
+  template <class Action>
+  void after(asio::steady_timer& timer, Duration wait, Action action) {
+    timer.expires_after(std::chrono::duration_cast<asio::steady_timer::duration>(wait));
+    timer.async_wait([alive = std::weak_ptr<bool>(token),
+                      action = std::move(action)](const boost::system::error_code& failed) {
+      if (!failed && !alive.expired()) action();
+    });
+  }
+
+  // Start.
+
+  void start() {
+    if (state != ReplicaState::created) return;
+    state = ReplicaState::starting;
+    times.created = clock.now();
+    if (const auto problem = launch()) {
+      later([this, reason = problem->text()] { fail({{}, {}, reason, {}}); });
+      return;
+    }
+    times.executed = clock.now();
+    after(start_timer, plan.spec.start_timeout, [this] { start_timed_out(); });
+    after(silence_timer, plan.silence_warning, [this] { warn_of_silence(); });
+  }
+
+  std::optional<Problem> launch() {
+    const auto names = sidecar_sockets(plan.directory);
+    if (!names) return names.error();
+    sockets = *names;
+    std::error_code failed;
+    std::filesystem::create_directories(plan.directory, failed);
+    if (failed || ::chmod(plan.directory.c_str(), 0700) != 0) {
+      return Problem{fmt::format("cannot make {}: {}", plan.directory.string(),
+                                 failed ? failed.message() : std::strerror(errno)),
+                     "make the runtime directory writable"};
+    }
+    for (const auto& socket : {sockets.serving, sockets.admin, sockets.stats})
+      std::filesystem::remove(socket, failed);
+    // The sidecar first: with an app that is quick to listen, it is the one waited for.
+    if (auto problem = launch_sidecar()) return problem;
+    return launch_app();
+  }
+
+  std::optional<Problem> launch_app() {
+    const ServiceSpec& spec = plan.spec;
+    SpawnSpec app_spec;
+    app_spec.program = plan.program;
+    for (const auto* words : {&spec.command, &spec.args}) {
+      for (const std::string& word : *words)
+        app_spec.argv.push_back(expand_variables(word, variables()));
+    }
+    app_spec.env = app_environment(spec, variables(), plan.environment);
+    app_spec.cwd = spec.working_dir;
+    app_spec.open_files = plan.open_files;
+    // Joining a group costs the kernel some 10 ms, which only limits are worth.
+    if (plan.cgroups != nullptr && spec.is_limited()) {
+      const auto directories = plan.cgroups->create(plan.id, {spec.cpu_limit, spec.memory_limit});
+      if (!directories) return directories.error();
+      app_spec.cgroup_dirs = *directories;
+    }
+    auto child = spawn(app_spec);
+    if (!child) return child.error();
+    app = child->pid;
+    app_alive = true;
+    reaper.watch(app, [this, alive = std::weak_ptr<bool>(token)](ExitStatus status) {
+      if (!alive.expired()) app_ended(status);
+    });
+    read(std::move(child->stdout_end), OutputSource::app_stdout);
+    read(std::move(child->stderr_end), OutputSource::app_stderr);
+    return std::nullopt;
+  }
+
+  std::optional<Problem> launch_sidecar() {
+    auto pipe = make_pipe();
+    if (!pipe) return pipe.error();
+    SpawnSpec side;
+    side.program = plan.sidecar;
+    side.argv = {plan.sidecar.string()};
+    side.kept_fds = {pipe->second.get()};
+    side.env = sidecar_environment({.spec = plan.spec,
+                                    .revision = plan.revision,
+                                    .replica = plan.id,
+                                    .port = plan.port.port(),
+                                    .sockets = sockets,
+                                    .write_timeout = plan.write_timeout,
+                                    .ready_fd = pipe->second.get()},
+                                   plan.environment);
+    side.open_files = plan.open_files;
+    auto child = spawn(side);
+    if (!child) return child.error();
+    sidecar = child->pid;
+    sidecar_alive = true;
+    reaper.watch(sidecar, [this, alive = std::weak_ptr<bool>(token)](ExitStatus status) {
+      if (!alive.expired()) sidecar_ended(status);
+    });
+    read(std::move(child->stdout_end), OutputSource::sidecar);
+    read(std::move(child->stderr_end), OutputSource::sidecar);
+    probe.emplace(io, sockets.serving);
+    ready_pipe.assign(pipe->first.release());
+    await_ready_line();
+    return std::nullopt;
+  }
+
+  void read(UniqueFd pipe, OutputSource source) {
+    pipes.push_back({source, std::make_unique<OutputReader>(io, std::move(pipe),
+                                                            [this, source](std::string_view line) {
+                                                              take_line(source, line);
+                                                            })});
+  }
+
+  template <class Chosen>
+  void drain(Chosen chosen) {
+    for (const Pipe& pipe : pipes) {
+      if (chosen(pipe.source)) pipe.reader->drain();
+    }
+  }
+
+  void take_line(OutputSource source, std::string_view line) {
+    if (source == OutputSource::app_stderr) {
+      tail.emplace_back(line);
+      if (tail.size() > kTailLines) tail.pop_front();
+    } else if (source == OutputSource::sidecar) {
+      sidecar_line = line;
+    }
+    owner.on_output(self, source, line);
+  }
+
+  // Ready.
+
+  void await_ready_line() {
+    ready_pipe.async_read_some(asio::buffer(ready_chunk),
+                               [this, alive = std::weak_ptr<bool>(token)](
+                                   const boost::system::error_code& failed, std::size_t size) {
+                                 if (failed || alive.expired() || state != ReplicaState::starting)
+                                   return;
+                                 ready_text.append(ready_chunk.data(), size);
+                                 if (ready_text.find('\n') != std::string::npos) {
+                                   close_ready_pipe();
+                                   times.sidecar_up = clock.now();
+                                   ask();
+                                 } else if (ready_text.size() < kReadyLineMax) {
+                                   await_ready_line();
+                                 }
+                               });
+  }
+
+  void close_ready_pipe() {
+    boost::system::error_code ignored;
+    ready_pipe.close(ignored);
+  }
+
+  void ask() {
+    if (state != ReplicaState::starting) return;
+    probe->ask([this, asked = clock.now()](ProbeAnswer answer) {
+      if (state != ReplicaState::starting) return;
+      if (answer == ProbeAnswer::ready) return check_listener();
+      ask_again(asked + kAskAgain - clock.now());
+    });
+  }
+
+  void ask_again(Duration wait) {
+    after(ask_timer, std::max(wait, Duration{0}), [this] { ask(); });
+  }
+
+  void check_listener() {
+    const std::uint16_t port = plan.port.port();
+    if (!group_listens(app, port)) {
+      const auto holder = who_listens(port);
+      // Closed between the probe and now, or changing hands inside the group: look again.
+      if (!holder || holder->group == app) return ask_again(kAskAgain);
+      const std::string name = holder->pid > 0
+                                   ? fmt::format("{} (pid {})", holder->name, holder->pid)
+                                   : std::string("a process that cannot be seen");
+      fail({{},
+            {},
+            fmt::format("port {} is held by {}, not by {}; stop it", port, name, plan.id),
+            {}});
+      return;
+    }
+    times.listening = times.ready = clock.now();
+    state = ReplicaState::ready;
+    cancel_start();
+    owner.on_ready(self);
+  }
+
+  void start_timed_out() {
+    fail({{},
+          {},
+          fmt::format("{} was not ready within {} s; raise sluice.dev/start-timeout or "
+                      "see its output",
+                      plan.id, to_seconds(plan.spec.start_timeout)),
+          {}});
+  }
+
+  void warn_of_silence() {
+    if (state != ReplicaState::starting) return;
+    const std::uint16_t port = plan.port.port();
+    const auto ports = ports_of_group(app);
+    if (std::find(ports.begin(), ports.end(), port) != ports.end()) return;
+    if (ports.empty()) {
+      owner.on_warning(
+          self,
+          fmt::format("{} listens on no port yet; it should listen on $PORT ({})", plan.id, port));
+      return;
+    }
+    owner.on_warning(self, fmt::format("{} listens on {}, not on $PORT ({}); use --port {} or read "
+                                       "PORT",
+                                       plan.id, fmt::join(ports, ", "), port, ports.front()));
+  }
+
+  // End.
+
+  void fail(ReplicaEnd end) {
+    if (state != ReplicaState::starting) return;
+    state = ReplicaState::stopping;
+    cancel_start();
+    end.stderr_tail = {tail.begin(), tail.end()};
+    owner.on_start_failed(self, end);
+    terminate();
+  }
+
+  void left_after_ready(ReplicaEnd end) {
+    state = ReplicaState::stopping;
+    end.stderr_tail = {tail.begin(), tail.end()};
+    owner.on_exited_after_ready(self, end);
+    terminate();
+  }
+
+  void app_ended(const ExitStatus& status) {
+    app_alive = false;
+    drain([](OutputSource source) { return source != OutputSource::sidecar; });
+    const auto told = [&](std::string_view when) {
+      return ReplicaEnd{status.exit_code,
+                        status.signal,
+                        fmt::format("{} ended {} with {}", plan.id, when, status.text()),
+                        {}};
+    };
+    if (state == ReplicaState::starting) return fail(told("before it was ready"));
+    if (state == ReplicaState::ready) return left_after_ready(told("by itself"));
+    stop_sidecar();
+  }
+
+  void sidecar_ended(const ExitStatus& status) {
+    sidecar_alive = false;
+    drain([](OutputSource source) { return source == OutputSource::sidecar; });
+    const auto told = [&] {
+      return ReplicaEnd{{},
+                        {},
+                        fmt::format("queue-proxy of {} ended with {}{}{}", plan.id, status.text(),
+                                    sidecar_line.empty() ? "" : ": ", sidecar_line),
+                        {}};
+    };
+    if (state == ReplicaState::starting) return fail(told());
+    if (state == ReplicaState::ready) return left_after_ready(told());
+    finish();
+  }
+
+  void stop() {
+    if (state == ReplicaState::created) state = ReplicaState::gone;
+    if (state != ReplicaState::starting && state != ReplicaState::ready) return;
+    state = ReplicaState::stopping;
+    cancel_start();
+    terminate();
+  }
+
+  void terminate() {
+    if (!app_alive) return stop_sidecar();
+    kill_group(app, SIGTERM);
+    after(stop_timer, plan.spec.stop_grace, [this] { kill_group(app, SIGKILL); });
+  }
+
+  void stop_sidecar() {
+    if (!sidecar_alive) return finish();
+    kill_group(sidecar, SIGTERM);
+    after(stop_timer, kSidecarGrace, [this] { kill_group(sidecar, SIGKILL); });
+  }
+
+  void kill() {
+    if (state == ReplicaState::created || state == ReplicaState::gone) return stop();
+    state = ReplicaState::stopping;
+    cancel_start();
+    if (app_alive) kill_group(app, SIGKILL);
+    if (sidecar_alive) kill_group(sidecar, SIGKILL);
+    finish();
+  }
+
+  void cancel_start() {
+    for (asio::steady_timer* timer : {&start_timer, &silence_timer, &ask_timer}) timer->cancel();
+    close_ready_pipe();
+    probe.reset();
+  }
+
+  void finish() {
+    if (app_alive || sidecar_alive || finished) return;
+    finished = true;
+    stop_timer.cancel();
+    state = ReplicaState::gone;
+    // Later, for a reader may be calling us now; and the owner may destroy the replica in there, so
+    // nothing of ours is touched afterwards.
+    later([this] {
+      release();
+      owner.on_stopped(self);
+    });
+  }
+
+  void release() {
+    if (std::exchange(released, true)) return;
+    pipes.clear();
+    std::error_code ignored;
+    for (const auto& socket : {sockets.serving, sockets.admin, sockets.stats})
+      if (!socket.empty()) std::filesystem::remove(socket, ignored);
+    std::filesystem::remove(plan.directory, ignored);
+    if (plan.cgroups != nullptr) plan.cgroups->remove(plan.id);
+  }
+};
+
+Replica::Replica(asio::io_context& io, const Clock& clock, Reaper& reaper, ReplicaOwner& owner,
+                 ReplicaPlan plan)
+    : impl_(std::make_unique<Impl>(io, clock, reaper, owner, *this, std::move(plan))) {}
+
+Replica::~Replica() {
+  impl_->token.reset();
+  for (const auto& [pid, alive] :
+       {std::pair{impl_->app, impl_->app_alive}, {impl_->sidecar, impl_->sidecar_alive}}) {
+    if (!alive) continue;
+    kill_group(pid, SIGKILL);
+    impl_->reaper.unwatch(pid);
+  }
+  if (impl_->times.created) impl_->release();
+}
+
+void Replica::start() {
+  impl_->start();
+}
+
+void Replica::stop() {
+  impl_->stop();
+}
+
+void Replica::kill() {
+  impl_->kill();
+}
+
+const std::string& Replica::id() const {
+  return impl_->plan.id;
+}
+
+const std::string& Replica::revision() const {
+  return impl_->plan.revision;
+}
+
+const ServiceSpec& Replica::spec() const {
+  return impl_->plan.spec;
+}
+
+ReplicaState Replica::state() const {
+  return impl_->state;
+}
+
+std::uint16_t Replica::port() const {
+  return impl_->plan.port.port();
+}
+
+pid_t Replica::app_pid() const {
+  return impl_->app;
+}
+
+pid_t Replica::sidecar_pid() const {
+  return impl_->sidecar;
+}
+
+const ReplicaTimes& Replica::times() const {
+  return impl_->times;
+}
+
+std::filesystem::path Replica::serving_socket() const {
+  return impl_->sockets.serving;
+}
+
+std::filesystem::path Replica::stats_socket() const {
+  return impl_->sockets.stats;
+}
+
+std::int64_t Replica::memory_bytes() const {
+  if (!impl_->app_alive) return 0;
+  // A group that was made later does not count what was there before.
+  if (impl_->plan.cgroups != nullptr && impl_->plan.spec.is_limited()) {
+    if (const auto bytes = impl_->plan.cgroups->memory_bytes(impl_->plan.id)) return *bytes;
+  }
+  return resident_bytes_of_group(impl_->app);
+}
+
+std::vector<std::string> Replica::stderr_tail() const {
+  return {impl_->tail.begin(), impl_->tail.end()};
+}
+
+}  // namespace sluice::local

@@ -1,0 +1,125 @@
+#pragma once
+
+#include "common/base/result.h"
+#include "common/time/clock.h"
+#include "platform/process/cgroup.h"
+#include "platform/process/child.h"
+#include "platform/process/listeners.h"
+#include "platform/process/ports.h"
+#include "platform/process/service_spec.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::local {
+
+class Replica;
+
+/// What one replica is made of.
+struct ReplicaPlan {
+  ServiceSpec spec;
+  std::string revision;  ///< `app-00001`
+  std::string id;        ///< `app-00001-1`
+  PortLease port;
+  std::filesystem::path program;         ///< of the app, from find_program
+  std::filesystem::path sidecar;         ///< from find_sidecar
+  std::filesystem::path directory;       ///< r/<id> in the runtime directory; made, removed
+  std::vector<std::string> environment;  ///< of the engine, `NAME=value`
+  std::optional<std::uint64_t> open_files =
+      {};                         ///< soft limit given to both: ours before we raised it
+  Duration write_timeout{0};      ///< of the sidecar; 0 = off
+  CgroupTree* cgroups = nullptr;  ///< outlives the replica; null = no limits
+  /// When to warn, once, that the app does not listen on its port (5.3).
+  Duration silence_warning = std::chrono::seconds{10};
+};
+
+enum class ReplicaState { created, starting, ready, stopping, gone };
+
+/// Why a replica ended that nobody asked to end.
+struct ReplicaEnd {
+  std::optional<int> exit_code;          ///< of the app, when it exited
+  std::optional<int> signal;             ///< that ended the app
+  std::string reason;                    ///< one sentence, with the fix where there is one
+  std::vector<std::string> stderr_tail;  ///< the app's last error lines, at most five
+};
+
+/// When a replica reached each step; for the cold-start record. Unset: not reached.
+struct ReplicaTimes {
+  std::optional<TimePoint> created;     ///< start() was called
+  std::optional<TimePoint> executed;    ///< both programs run
+  std::optional<TimePoint> sidecar_up;  ///< the sidecar's listeners are bound
+  std::optional<TimePoint> listening;   ///< the sidecar's probe passed
+  std::optional<TimePoint> ready;       ///< the listener was found to be the app's
+};
+
+enum class OutputSource { app_stdout, app_stderr, sidecar };
+
+/// Hears what happens to replicas. All calls come from the loop, never from within a call into the
+/// replica. The replica may be destroyed only in on_stopped or later.
+class ReplicaOwner {
+ public:
+  ReplicaOwner() = default;
+  ReplicaOwner(const ReplicaOwner&) = delete;
+  ReplicaOwner& operator=(const ReplicaOwner&) = delete;
+  virtual ~ReplicaOwner() = default;
+
+  virtual void on_ready(Replica& replica) = 0;
+  /// It ended, or ran out of time, before it was ready. on_stopped follows when all of it is gone.
+  virtual void on_start_failed(Replica& replica, const ReplicaEnd& end) = 0;
+  /// The app or its sidecar ended by itself after being ready. on_stopped follows.
+  virtual void on_exited_after_ready(Replica& replica, const ReplicaEnd& end) = 0;
+  /// No process of it is left. Always the last call, exactly once per started replica.
+  virtual void on_stopped(Replica& replica) = 0;
+  /// One line of output without its line end, at most 16 KiB.
+  virtual void on_output(Replica& replica, OutputSource source, std::string_view line) = 0;
+  virtual void on_warning(Replica& replica, const std::string& text) = 0;
+};
+
+/// One app process with its sidecar, from start to end (one-machine.md 5.1 to 5.6). When to start
+/// and stop is the owner's business; a replica that fails to start stops itself.
+class Replica {
+ public:
+  /// `io`, `clock`, `reaper` and `owner` outlive the replica.
+  Replica(boost::asio::io_context& io, const Clock& clock, Reaper& reaper, ReplicaOwner& owner,
+          ReplicaPlan plan);
+  Replica(const Replica&) = delete;
+  Replica& operator=(const Replica&) = delete;
+  /// Kills what is left, without a callback.
+  ~Replica();
+
+  /// Starts app and sidecar together. Every failure, also an immediate one, comes as a callback.
+  void start();
+
+  /// SIGTERM to the app's group, SIGKILL after stop-grace, then the sidecar ends (5.6). The caller
+  /// has seen to it that no request is in flight.
+  void stop();
+
+  /// SIGKILL to everything now.
+  void kill();
+
+  [[nodiscard]] const std::string& id() const;
+  [[nodiscard]] const std::string& revision() const;
+  [[nodiscard]] const ServiceSpec& spec() const;
+  [[nodiscard]] ReplicaState state() const;
+  [[nodiscard]] std::uint16_t port() const;
+  [[nodiscard]] pid_t app_pid() const;      ///< -1 before the start; also the group id
+  [[nodiscard]] pid_t sidecar_pid() const;  ///< -1 before the start
+  [[nodiscard]] const ReplicaTimes& times() const;
+  [[nodiscard]] std::filesystem::path serving_socket() const;
+  [[nodiscard]] std::filesystem::path stats_socket() const;
+  /// Memory of the app: its cgroup's, else the resident sizes of its group.
+  [[nodiscard]] std::int64_t memory_bytes() const;
+  /// The last error lines of the app, at most five.
+  [[nodiscard]] std::vector<std::string> stderr_tail() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sluice::local

@@ -1,0 +1,103 @@
+#include "platform/process/replica_journal.h"
+
+#include "platform/process/child.h"
+#include "platform/process/listeners.h"
+#include "platform/process/proc_files.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <fcntl.h>
+#include <set>
+
+namespace sluice::local {
+namespace {
+
+constexpr std::size_t kJournalBytesMax = std::size_t{4} << 20;
+constexpr std::size_t kEnvironmentBytesMax = std::size_t{256} << 10;
+
+std::string boot_id() {
+  return read_small_file("/proc/sys/kernel/random/boot_id", 64).value_or("");
+}
+
+/// A process of ours carries the revision in its environment, an app as K_REVISION and a sidecar as
+/// SERVING_REVISION.
+bool has_our_mark(pid_t pid) {
+  const auto text =
+      read_small_file("/proc/" + std::to_string(pid) + "/environ", kEnvironmentBytesMax);
+  return text && (text->find("K_REVISION=") != std::string::npos ||
+                  text->find("SERVING_REVISION=") != std::string::npos);
+}
+
+/// Kills a group if it still is the one that was written down.
+bool kill_recorded(pid_t group, std::uint64_t started) {
+  const auto leader = process_stat(group);
+  if (leader) return leader->start_ticks == started && kill_group(group, SIGKILL);
+  // The leader is gone. Its number cannot be given away while its group lives, but the group may
+  // have emptied and a stranger's taken the number since: ask the members.
+  for (const pid_t pid : processes_of_group(group)) {
+    if (process_start_ticks(pid) >= started && has_our_mark(pid)) return kill_group(group, SIGKILL);
+  }
+  return false;
+}
+
+}  // namespace
+
+std::uint64_t process_start_ticks(pid_t pid) {
+  const auto stat = process_stat(pid);
+  return stat ? stat->start_ticks : 0;
+}
+
+ReplicaJournal::ReplicaJournal(std::filesystem::path file) : file_(std::move(file)) {}
+
+std::vector<std::string> ReplicaJournal::kill_leftovers() {
+  std::set<std::string> killed;
+  const auto text = read_small_file(file_, kJournalBytesMax);
+  const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
+  if (json.is_object() && json.value("boot", nlohmann::json()) == boot_id()) {
+    const auto groups = json.value("groups", nlohmann::json::array());
+    for (const auto& group : groups) {
+      if (!group.is_object()) continue;
+      const auto id = group.value("group", nlohmann::json());
+      const auto started = group.value("started", nlohmann::json());
+      const auto replica = group.value("replica", nlohmann::json());
+      if (!id.is_number_integer() || !started.is_number_unsigned() || !replica.is_string())
+        continue;
+      if (kill_recorded(id.get<pid_t>(), started.get<std::uint64_t>()))
+        killed.insert(replica.get<std::string>());
+    }
+  }
+  groups_.clear();
+  write();
+  return {killed.begin(), killed.end()};
+}
+
+void ReplicaJournal::add(const std::string& replica, pid_t group) {
+  groups_.insert({replica, {group, process_start_ticks(group)}});
+  write();
+}
+
+void ReplicaJournal::remove(const std::string& replica) {
+  if (groups_.erase(replica) > 0) write();
+}
+
+void ReplicaJournal::write() const {
+  nlohmann::json json;
+  json["boot"] = boot_id();
+  json["groups"] = nlohmann::json::array();
+  for (const auto& [replica, group] : groups_) {
+    json["groups"].push_back(
+        {{"replica", replica}, {"group", group.id}, {"started", group.started}});
+  }
+  const std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  auto next = file_;
+  next += ".next";
+  const UniqueFd fd(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!fd || ::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    return;
+  std::error_code ignored;
+  std::filesystem::rename(next, file_, ignored);
+}
+
+}  // namespace sluice::local

@@ -1,0 +1,400 @@
+// Reads Knative Services for one machine. The rule throughout: what would change how the app
+// behaves and cannot be honoured is an error; what merely has no meaning here is a warning; what a
+// cluster writes into its own objects passes in silence, so that `kubectl get -o yaml` output can
+// be used.
+
+#include "common/scaling/annotations.h"
+#include "platform/process/container_parser.h"
+#include "platform/process/engine_host.h"
+#include "platform/process/quantity.h"
+#include "platform/process/service_spec.h"
+#include "platform/process/yaml_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+namespace sluice::local {
+namespace {
+
+constexpr std::size_t kServicesMax = 1000;
+constexpr std::size_t kListMax = 10'000;
+constexpr std::int64_t kTimeoutSecondsMax = 7 * 24 * 3600;
+constexpr std::int64_t kContainerConcurrencyMax = 1000;  // Knative's own bound
+constexpr std::string_view kOurs = "sluice.dev/";
+constexpr std::string_view kAutoscaling = "autoscaling.knative.dev/";
+constexpr std::string_view kOurAutoscaling = "autoscaling.sluice.dev/";
+constexpr std::string_view kClass = "autoscaling.knative.dev/class";
+
+using Annotations = std::map<std::string, std::string>;
+
+struct Parsing {
+  YamlReader& reader;
+  const std::filesystem::path& base_dir;
+  const SpecDefaults& defaults;
+};
+
+Annotations read_annotations(YamlReader& reader, const YamlEntry& entry) {
+  Annotations result;
+  for (const YamlEntry& pair : reader.any_entries(entry.value, entry.line, entry.key)) {
+    if (auto value = reader.text(pair)) result[pair.key] = std::move(*value);
+  }
+  return result;
+}
+
+/// The entry that holds annotation `key`, for messages with a line and for quantity parsers.
+YamlEntry annotation_entry(const YamlEntry& annotations, const std::string& key) {
+  for (const auto& pair : annotations.value) {
+    if (pair.first.IsScalar() && pair.first.Scalar() == key)
+      return {key, pair.first.Mark().line + 1, pair.second};
+  }
+  return {key, annotations.line, YAML::Node()};
+}
+
+/// Keys under sluice.dev/ are ours, so a misspelt one is an error, not somebody else's annotation.
+void check_our_keys(YamlReader& reader, const YamlEntry& entry, const Annotations& annotations,
+                    const std::vector<std::string>& here, const std::vector<std::string>& elsewhere,
+                    const std::string& other_place) {
+  for (const auto& [key, value] : annotations) {
+    if (key.rfind(kOurs, 0) != 0) continue;
+    if (std::find(here.begin(), here.end(), key) != here.end()) continue;
+    const int line = annotation_entry(entry, key).line;
+    if (std::find(elsewhere.begin(), elsewhere.end(), key) != elsewhere.end()) {
+      reader.fail(line, fmt::format("`{}` does not belong here", key),
+                  fmt::format("move it to {}", other_place));
+      continue;
+    }
+    const auto meant = closest_name(key, here);
+    reader.fail(line, fmt::format("unknown annotation `{}`", key),
+                meant ? fmt::format("did you mean `{}`?", *meant)
+                      : fmt::format("known are {}", fmt::join(here, ", ")));
+  }
+}
+
+/// A cluster takes any annotation, so a misspelt one is told and not refused.
+void warn_of_unknown_scaling(YamlReader& reader, const YamlEntry& entry,
+                             const Annotations& annotations) {
+  const std::vector<std::string> known = autoscaler::annotation_keys();
+  for (const auto& [key, value] : annotations) {
+    if (key.rfind(kAutoscaling, 0) != 0) continue;
+    const int line = annotation_entry(entry, key).line;
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      const auto meant = closest_name(key, known);
+      reader.warn(line, fmt::format("`{}` is no key of the autoscaler and has no effect{}", key,
+                                    meant ? fmt::format("; did you mean `{}`?", *meant) : ""));
+    } else if (key == kClass && value != autoscaler::kKnativeClass &&
+               value != autoscaler::kOurClass) {
+      reader.warn(line, fmt::format("`{}: {}` has no effect on one machine; services are scaled "
+                                    "by concurrency or rps",
+                                    key, value));
+    }
+  }
+}
+
+const std::vector<std::string> kServiceKeys{"sluice.dev/hosts"};
+const std::vector<std::string> kTemplateKeys{"sluice.dev/port", "sluice.dev/stop-grace",
+                                             "sluice.dev/start-timeout"};
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())))
+    text.remove_prefix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
+    text.remove_suffix(1);
+  return text;
+}
+
+std::optional<HostRule> parse_host(std::string_view text) {
+  HostRule rule;
+  const auto slash = text.find('/');
+  const std::string_view host = text.substr(0, slash);
+  if (host.empty() || host.size() > 253) return std::nullopt;
+  for (const char c : host) {
+    const auto lower = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const bool allowed = (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '.' ||
+                         c == '-' || c == '_';
+    if (!allowed) return std::nullopt;
+    rule.host += lower;
+  }
+  if (slash == std::string_view::npos) return rule;
+  std::string_view path = text.substr(slash);
+  for (const char c : path) {
+    if (c <= ' ' || c == '?' || c == '#' || c == '\x7f') return std::nullopt;
+  }
+  while (!path.empty() && path.back() == '/') path.remove_suffix(1);
+  rule.path_prefix = path;
+  return rule;
+}
+
+// Routing takes a host with a final dot for the same one.
+bool names_engine_host(std::string_view host) {
+  if (host.ends_with('.')) host.remove_suffix(1);
+  return host == kEngineHost;
+}
+
+void read_hosts(YamlReader& reader, const YamlEntry& entry, const std::string& list,
+                ServiceSpec& spec) {
+  std::string_view rest = list;
+  while (!rest.empty()) {
+    const auto comma = rest.find(',');
+    const std::string_view item = trimmed(rest.substr(0, comma));
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    if (item.empty()) continue;
+    auto rule = parse_host(item);
+    if (!rule) {
+      reader.fail(entry.line, fmt::format("`{}` is not a host", item),
+                  "write host or host/path, without a port, separated by commas");
+    } else if (names_engine_host(rule->host)) {
+      reader.fail(entry.line, fmt::format("`{}` is the engine's own host", kEngineHost),
+                  "give the service another host");
+    } else if (std::find(spec.hosts.begin(), spec.hosts.end(), *rule) == spec.hosts.end()) {
+      spec.hosts.push_back(std::move(*rule));
+    }
+  }
+}
+
+void read_metadata(YamlReader& reader, const YamlEntry& entry, ServiceSpec& spec) {
+  const YamlKeys keys{{"name", "annotations"},
+                      {"namespace", "finalizers", "ownerReferences"},
+                      {"labels", "creationTimestamp", "generation", "resourceVersion", "uid",
+                       "selfLink", "managedFields"}};
+  for (const YamlEntry& field : reader.entries(entry.value, entry.line, "metadata", keys)) {
+    if (field.key == "name") {
+      const auto name = reader.text(field);
+      if (!name) continue;
+      spec.name = *name;
+      if (!is_dns_label(*name)) {
+        reader.fail(field.line, fmt::format("`{}` is not a DNS label", name->substr(0, 80)),
+                    "use 1 to 63 of a-z, 0-9 and -, beginning and ending with a letter or digit");
+      } else if (*name == kReservedService) {
+        reader.fail(field.line,
+                    fmt::format("`{}` is no name for a service: {} is the engine's own host", *name,
+                                kEngineHost),
+                    "give the service another name");
+      }
+      continue;
+    }
+    spec.annotations = read_annotations(reader, field);
+    check_our_keys(reader, field, spec.annotations, kServiceKeys, kTemplateKeys,
+                   "spec.template.metadata.annotations");
+    for (const auto& [key, value] : spec.annotations) {
+      if (key.rfind(kAutoscaling, 0) == 0 || key.rfind(kOurAutoscaling, 0) == 0) {
+        reader.warn(annotation_entry(field, key).line,
+                    fmt::format("`{}` has no effect on the service; put it under "
+                                "spec.template.metadata.annotations",
+                                key));
+      }
+    }
+    if (const auto hosts = spec.annotations.find("sluice.dev/hosts");
+        hosts != spec.annotations.end())
+      read_hosts(reader, annotation_entry(field, hosts->first), hosts->second, spec);
+  }
+}
+
+void read_template_metadata(YamlReader& reader, const YamlEntry& entry, ServiceSpec& spec) {
+  const YamlKeys keys{{"annotations"}, {"name", "namespace"}, {"labels", "creationTimestamp"}};
+  for (const YamlEntry& field :
+       reader.entries(entry.value, entry.line, "spec.template.metadata", keys)) {
+    spec.template_annotations = read_annotations(reader, field);
+    check_our_keys(reader, field, spec.template_annotations, kTemplateKeys, kServiceKeys,
+                   "metadata.annotations");
+    warn_of_unknown_scaling(reader, field, spec.template_annotations);
+    const auto quantity = [&](const char* key, Duration& target) {
+      const auto found = spec.template_annotations.find(key);
+      if (found == spec.template_annotations.end()) return;
+      const YamlEntry at = annotation_entry(field, key);
+      if (const auto value = reader.checked(at, parse_duration(found->second))) target = *value;
+    };
+    quantity("sluice.dev/stop-grace", spec.stop_grace);
+    quantity("sluice.dev/start-timeout", spec.start_timeout);
+    if (spec.start_timeout < std::chrono::milliseconds{1}) {
+      reader.fail(annotation_entry(field, "sluice.dev/start-timeout").line,
+                  "`sluice.dev/start-timeout` must be longer than 0", "write it like 60s");
+    }
+    if (spec.template_annotations.count("sluice.dev/port") != 0) {
+      const YamlEntry at = annotation_entry(field, "sluice.dev/port");
+      if (const auto port = reader.integer(at, 1, 65535))
+        spec.fixed_port = static_cast<std::uint16_t>(*port);
+    }
+  }
+}
+
+void read_template_spec(const Parsing& parsing, const YamlEntry& entry, ServiceSpec& spec) {
+  YamlReader& reader = parsing.reader;
+  bool seen = false;
+  const YamlKeys keys{{"containers", "containerConcurrency", "timeoutSeconds",
+                       "responseStartTimeoutSeconds", "idleTimeoutSeconds"},
+                      {"volumes",
+                       "serviceAccountName",
+                       "imagePullSecrets",
+                       "securityContext",
+                       "nodeSelector",
+                       "affinity",
+                       "tolerations",
+                       "topologySpreadConstraints",
+                       "runtimeClassName",
+                       "schedulerName",
+                       "priorityClassName",
+                       "automountServiceAccountToken",
+                       "dnsPolicy",
+                       "dnsConfig",
+                       "hostAliases",
+                       "initContainers",
+                       "shareProcessNamespace",
+                       "hostIPC",
+                       "hostPID",
+                       "hostNetwork"},
+                      {"enableServiceLinks"}};
+  for (const YamlEntry& field :
+       reader.entries(entry.value, entry.line, "spec.template.spec", keys)) {
+    if (field.key == "containers") {
+      const auto containers = reader.items(field, kListMax);
+      if (containers.size() != 1) {
+        reader.fail(field.line, fmt::format("`containers` has {} items", containers.size()),
+                    "write exactly one container per service");
+      }
+      seen = true;
+      if (!containers.empty()) read_container(reader, parsing.base_dir, containers.front(), spec);
+    } else if (field.key == "containerConcurrency") {
+      if (const auto number = reader.integer(field, 0, kContainerConcurrencyMax))
+        spec.container_concurrency = static_cast<std::int32_t>(*number);
+    } else if (const auto seconds = reader.integer(field, 0, kTimeoutSecondsMax)) {
+      if (field.key == "timeoutSeconds") {
+        // 0 means the default, as Knative's own defaulting does.
+        if (*seconds > 0) spec.timeout = std::chrono::seconds{*seconds};
+      } else {
+        (field.key == "idleTimeoutSeconds" ? spec.idle_timeout : spec.response_start_timeout) =
+            std::chrono::seconds{*seconds};
+      }
+    }
+  }
+  if (!seen)
+    reader.fail(entry.line, "`spec.template.spec.containers` is missing", "add one container");
+}
+
+/// Only the default split can be written: revisions of a file do not exist before it is applied.
+void read_traffic(YamlReader& reader, const YamlEntry& entry) {
+  const auto items = reader.items(entry, 100);
+  bool simple = items.size() <= 1;
+  for (const YamlEntry& item : items) {
+    const YamlKeys keys{{"latestRevision", "percent", "revisionName", "tag", "configurationName"}};
+    for (const YamlEntry& field : reader.entries(item.value, item.line, "spec.traffic", keys)) {
+      if (field.key == "latestRevision")
+        simple = simple && reader.boolean(field) == std::optional<bool>(true);
+      else if (field.key == "percent")
+        simple = simple && reader.integer(field, 0, 100) == std::optional<std::int64_t>(100);
+      else
+        simple = false;
+    }
+  }
+  if (!simple) {
+    reader.fail(entry.line, "`spec.traffic` may only send 100 percent to the latest revision",
+                "remove it; all traffic goes to the latest revision");
+  }
+}
+
+void read_spec(const Parsing& parsing, const YamlEntry& entry, ServiceSpec& spec) {
+  YamlReader& reader = parsing.reader;
+  bool seen = false;
+  for (const YamlEntry& field :
+       reader.entries(entry.value, entry.line, "spec", {{"template", "traffic"}})) {
+    if (field.key == "traffic") {
+      read_traffic(reader, field);
+      continue;
+    }
+    for (const YamlEntry& part :
+         reader.entries(field.value, field.line, "spec.template", {{"metadata", "spec"}})) {
+      if (part.key == "metadata") {
+        read_template_metadata(reader, part, spec);
+      } else {
+        seen = true;
+        read_template_spec(parsing, part, spec);
+      }
+    }
+  }
+  if (!seen) reader.fail(entry.line, "`spec.template.spec` is missing", "add it");
+}
+
+/// Whether the document is a Service of Knative's; a problem names what it is instead.
+bool is_service(YamlReader& reader, const std::vector<YamlEntry>& top, int line) {
+  std::string version;
+  std::string kind;
+  for (const YamlEntry& field : top) {
+    if (field.key != "apiVersion" && field.key != "kind") continue;
+    line = field.line;
+    if (auto text = reader.text(field)) (field.key == "kind" ? kind : version) = std::move(*text);
+  }
+  if (kind == "Service" && version == "serving.knative.dev/v1") return true;
+  const std::string fix = "only `apiVersion: serving.knative.dev/v1`, `kind: Service` can be used";
+  if (kind.empty() || version.empty())
+    reader.fail(line, "`apiVersion` or `kind` is missing", fix);
+  else
+    reader.fail(
+        line, fmt::format("{} of {} cannot be run here", kind.substr(0, 80), version.substr(0, 80)),
+        fix);
+  return false;
+}
+
+void read_document(const Parsing& parsing, const YAML::Node& document, ParsedFile& parsed) {
+  YamlReader& reader = parsing.reader;
+  const int line = document.Mark().is_null() ? 1 : document.Mark().line + 1;
+  if (document.IsMap() && !is_service(reader, reader.any_entries(document, line, "document"), line))
+    return;
+  ServiceSpec spec;
+  spec.working_dir = directory_of(parsing.base_dir);
+  spec.timeout = parsing.defaults.timeout;
+  spec.container_concurrency = parsing.defaults.container_concurrency;
+  int name_line = line;
+  bool seen = false;
+  const YamlKeys keys{{"apiVersion", "kind", "metadata", "spec"}, {}, {"status"}};
+  for (const YamlEntry& field : reader.entries(document, line, "document", keys)) {
+    if (field.key == "metadata") {
+      name_line = field.line;
+      read_metadata(reader, field, spec);
+    } else if (field.key == "spec") {
+      seen = true;
+      read_spec(parsing, field, spec);
+    }
+  }
+  if (!document.IsMap()) return;
+  if (spec.name.empty())
+    reader.fail(name_line, "`metadata.name` is missing", "give the service a name");
+  if (!seen) reader.fail(line, "`spec` is missing", "add `spec.template.spec.containers`");
+  const bool twice = std::any_of(parsed.services.begin(), parsed.services.end(),
+                                 [&](const ServiceSpec& other) { return other.name == spec.name; });
+  if (twice && !spec.name.empty())
+    reader.fail(name_line, fmt::format("two services are named `{}`", spec.name), "rename one");
+  parsed.services.push_back(std::move(spec));
+}
+
+}  // namespace
+
+Result<ParsedFile, std::vector<Problem>> parse_services(std::string_view yaml,
+                                                        const std::string& file_name,
+                                                        const std::filesystem::path& base_dir,
+                                                        const SpecDefaults& defaults) {
+  YamlReader reader(file_name);
+  std::error_code failed;
+  const auto base = std::filesystem::absolute(base_dir.empty() ? "." : base_dir, failed);
+  const Parsing parsing{reader, base, defaults};
+  ParsedFile parsed;
+  try {
+    const auto documents = reader.documents(yaml, kSpecFileBytesMax);
+    if (documents.size() > kServicesMax)
+      reader.fail(1, "more than 1000 documents", "split the file and the engine");
+    for (const YAML::Node& document : documents) {
+      if (reader.failed() && parsed.services.size() >= kServicesMax) break;
+      if (!document.IsNull()) read_document(parsing, document, parsed);
+    }
+    if (!reader.failed() && parsed.services.empty())
+      reader.fail(1, "no service in it", "write a serving.knative.dev/v1 Service");
+  } catch (const YAML::Exception& problem) {
+    reader.fail(problem.mark.line + 1, problem.msg, "correct the YAML there");
+  }
+  if (reader.failed()) return reader.take_problems();
+  parsed.warnings = reader.take_warnings();
+  return parsed;
+}
+
+}  // namespace sluice::local

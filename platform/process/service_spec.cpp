@@ -1,0 +1,212 @@
+#include "platform/process/service_spec.h"
+
+#include "platform/process/quantity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace sluice::local {
+namespace {
+
+/// FNV-1a over fields with their lengths, so that no two lists of fields run into each other.
+class FieldHash {
+ public:
+  void add(std::string_view field) {
+    number(field.size());
+    for (const char c : field) byte(static_cast<unsigned char>(c));
+  }
+
+  void number(std::uint64_t value) {
+    for (int shift = 0; shift < 64; shift += 8) byte(static_cast<unsigned char>(value >> shift));
+  }
+
+  void number(std::int64_t value) { number(static_cast<std::uint64_t>(value)); }
+
+  [[nodiscard]] std::uint64_t value() const { return hash_; }
+
+ private:
+  void byte(unsigned char value) { hash_ = (hash_ ^ value) * 0x100000001b3U; }
+
+  std::uint64_t hash_ = 0xcbf29ce484222325U;
+};
+
+bool is_executable_file(const std::filesystem::path& path) {
+  struct stat info {};
+
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+         ::access(path.c_str(), X_OK) == 0;
+}
+
+}  // namespace
+
+bool is_dns_label(std::string_view name) {
+  if (name.empty() || name.size() > 63 || name.front() == '-' || name.back() == '-') return false;
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+}
+
+ServiceSpec command_spec(const CommandForm& form) {
+  ServiceSpec spec;
+  spec.name = form.name;
+  spec.command = form.command;
+  spec.env = form.env;
+  spec.working_dir = form.cwd;
+  spec.container_concurrency = form.concurrency;
+  spec.cpu_limit = form.cpu;
+  spec.memory_limit = form.memory;
+  auto& annotations = spec.template_annotations;
+  annotations["autoscaling.knative.dev/initial-scale"] = "0";
+  annotations["autoscaling.knative.dev/target"] = fmt::format("{}", form.target);
+  annotations["autoscaling.knative.dev/min-scale"] = fmt::format("{}", form.min);
+  annotations["autoscaling.knative.dev/max-scale"] = fmt::format("{}", form.port ? 1 : form.max);
+  annotations["autoscaling.knative.dev/window"] = format_duration(form.window);
+  if (form.port) {
+    spec.fixed_port = form.port;
+    annotations["sluice.dev/port"] = fmt::format("{}", *form.port);
+  }
+  return spec;
+}
+
+std::string template_hash(const ServiceSpec& spec) {
+  FieldHash hash;
+  const auto words = [&](const std::vector<std::string>& list) {
+    hash.number(list.size());
+    for (const std::string& word : list) hash.add(word);
+  };
+  words(spec.command);
+  words(spec.args);
+  hash.number(spec.env.size());
+  for (const EnvVar& variable : spec.env) {
+    hash.add(variable.name);
+    hash.add(variable.value);
+  }
+  hash.add(spec.working_dir.native());
+  hash.number(std::int64_t{spec.fixed_port ? *spec.fixed_port : -1});
+  const ReadinessProbe& probe = spec.probe;
+  hash.number(std::int64_t{probe.kind == ProbeKind::http});
+  if (probe.kind == ProbeKind::http) hash.add(probe.path);
+  hash.number(probe.headers.size());
+  for (const auto& [name, value] : probe.headers) {
+    hash.add(name);
+    hash.add(value);
+  }
+  hash.number(std::int64_t{probe.period_seconds});
+  hash.number(std::int64_t{probe.timeout_seconds});
+  hash.number(std::int64_t{probe.success_threshold});
+  hash.add(spec.cpu_limit ? format_cpu(*spec.cpu_limit) : "");
+  hash.number(spec.memory_limit.value_or(-1));
+  hash.number(std::int64_t{spec.container_concurrency});
+  hash.number(std::int64_t{spec.timeout.count()});
+  hash.number(std::int64_t{spec.response_start_timeout.count()});
+  hash.number(std::int64_t{spec.idle_timeout.count()});
+  return fmt::format("{:016x}", hash.value());
+}
+
+std::string expand_variables(std::string_view text, const Variables& variables) {
+  const auto value_of = [&](std::string_view name) -> std::optional<std::string> {
+    if (name == "PORT") return fmt::format("{}", variables.port);
+    if (name == "K_SERVICE") return variables.service;
+    if (name == "K_REVISION") return variables.revision;
+    return std::nullopt;
+  };
+  const auto is_name_char = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  std::string result;
+  while (!text.empty()) {
+    const auto dollar = text.find('$');
+    result += text.substr(0, dollar);
+    if (dollar == std::string_view::npos) break;
+    text.remove_prefix(dollar + 1);
+    if (!text.empty() && text.front() == '$') {
+      result += '$';
+      text.remove_prefix(1);
+      continue;
+    }
+    const char open = text.empty() ? '\0' : text.front();
+    const bool bracketed = open == '{' || open == '(';
+    const std::size_t begin = bracketed ? 1 : 0;
+    std::size_t end = begin;
+    while (end < text.size() && is_name_char(text[end])) ++end;
+    const bool closed = !bracketed || (end < text.size() && text[end] == (open == '{' ? '}' : ')'));
+    const auto value = closed ? value_of(text.substr(begin, end - begin)) : std::nullopt;
+    if (!value) {
+      result += '$';
+      continue;
+    }
+    result += *value;
+    text.remove_prefix(end + begin);
+  }
+  return result;
+}
+
+Result<std::filesystem::path, Problem> find_program(const std::string& command,
+                                                    std::string_view path_list,
+                                                    const std::filesystem::path& cwd) {
+  if (command.find('/') != std::string::npos) {
+    const auto path = (cwd / command).lexically_normal();
+    if (is_executable_file(path)) return {boost::system::in_place_value, path};
+    std::error_code failed;
+    if (std::filesystem::is_regular_file(path, failed))
+      return Problem{fmt::format("{} is not executable", path.string()),
+                     fmt::format("chmod +x {}", path.string())};
+    return Problem{fmt::format("command not found: {}", command),
+                   "fix the path; it is relative to " + cwd.string()};
+  }
+  std::string_view rest = path_list;
+  while (!command.empty() && !rest.empty()) {
+    const auto colon = rest.find(':');
+    const std::string_view directory = rest.substr(0, colon);
+    // An empty entry of PATH means the current directory.
+    const auto path = (cwd / directory / command).lexically_normal();
+    if (is_executable_file(path)) return {boost::system::in_place_value, path};
+    rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
+  }
+  return Problem{fmt::format("command not found: {}; looked in PATH", command),
+                 "fix the name or give a full path"};
+}
+
+Result<std::string, Problem> read_spec_file(const std::filesystem::path& path) {
+  const bool standard_input = path == "-";
+  const std::string name = standard_input ? "standard input" : path.string();
+  const auto failed = [&](int error) {
+    return Problem{fmt::format("cannot read {}: {}", name, std::strerror(error)),
+                   "check the path and its permissions"};
+  };
+  const int fd =
+      standard_input ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return failed(errno);
+
+  struct stat info {};
+
+  std::string text;
+  int error = ::fstat(fd, &info) == 0 ? 0 : errno;
+  // A pipe is read in blocking mode only as standard input, where a person or a program writes it.
+  if (error == 0 && S_ISDIR(info.st_mode)) error = EISDIR;
+  if (error == 0 && !standard_input && !S_ISREG(info.st_mode)) error = EINVAL;
+  bool too_large = S_ISREG(info.st_mode) && info.st_size > static_cast<off_t>(kSpecFileBytesMax);
+  std::array<char, 65536> chunk{};
+  while (error == 0 && !too_large) {
+    const auto count = ::read(fd, chunk.data(), chunk.size());
+    if (count == 0) break;
+    if (count < 0 && errno != EINTR) error = errno;
+    if (count > 0) text.append(chunk.data(), static_cast<std::size_t>(count));
+    too_large = text.size() > kSpecFileBytesMax;
+  }
+  if (!standard_input) ::close(fd);
+  if (error != 0) return failed(error);
+  if (too_large)
+    return Problem{fmt::format("{} is larger than {} MiB", name, kSpecFileBytesMax >> 20),
+                   "split it into several files"};
+  return {boost::system::in_place_value, std::move(text)};
+}
+
+}  // namespace sluice::local

@@ -1,0 +1,162 @@
+#include "platform/process/sidecar.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <set>
+#include <sys/un.h>
+
+namespace sluice::local {
+namespace {
+
+constexpr std::size_t kSocketPathMax = sizeof(sockaddr_un::sun_path) - 1;
+
+/// What a service manager tells the engine about itself is nothing for its children.
+constexpr std::array<std::string_view, 7> kManagerNames{
+    "NOTIFY_SOCKET", "LISTEN_FDS",   "LISTEN_PID",     "LISTEN_FDNAMES",
+    "WATCHDOG_USEC", "WATCHDOG_PID", "SLUICE_READY_FD"};
+
+/// Beginnings of names that the sidecar takes its own settings from; a stray one in the engine's
+/// environment must not reach it.
+constexpr std::array<std::string_view, 10> kSidecarNames{
+    "SERVING_",  "QUEUE_",  "SLUICE_",        "REVISION_",           "CONTAINER_CONCURRENCY",
+    "USER_PORT", "ENABLE_", "PROFILING_PORT", "METRICS_PROMETHEUS_", "OBSERVABILITY_CONFIG"};
+
+std::string_view name_of(const std::string& variable) {
+  return std::string_view(variable).substr(0, variable.find('='));
+}
+
+bool from_manager(const std::string& variable) {
+  return std::find(kManagerNames.begin(), kManagerNames.end(), name_of(variable)) !=
+         kManagerNames.end();
+}
+
+/// Keeps the last of several assignments to one name, in the order of the first.
+std::vector<std::string> last_wins(const std::vector<std::string>& variables) {
+  std::vector<std::string> kept;
+  std::set<std::string_view> seen;
+  for (auto one = variables.rbegin(); one != variables.rend(); ++one) {
+    if (seen.insert(name_of(*one)).second) kept.push_back(*one);
+  }
+  std::reverse(kept.begin(), kept.end());
+  return kept;
+}
+
+}  // namespace
+
+Result<std::filesystem::path, Problem> find_sidecar() {
+  const auto ok = [](const std::filesystem::path& path) {
+    return Result<std::filesystem::path, Problem>{boost::system::in_place_value, path};
+  };
+  std::error_code failed;
+  const auto cwd = std::filesystem::current_path(failed);
+  if (const char* given = std::getenv("SLUICE_QUEUE_PROXY"); given != nullptr && *given != '\0') {
+    const auto found = find_program(std::string(given), "", cwd);
+    if (found) return found;
+    return Problem{fmt::format("SLUICE_QUEUE_PROXY names {}, which cannot be run", given),
+                   "correct it or unset it"};
+  }
+  const auto beside = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
+  if (!failed) {
+    for (const auto& candidate :
+         {beside / "queue-proxy", beside / ".." / "libexec" / "sluice" / "queue-proxy"}) {
+      const auto found = find_program(candidate.lexically_normal().string(), "", cwd);
+      if (found) return ok(*found);
+    }
+  }
+  const char* path = std::getenv("PATH");
+  const auto found = find_program("queue-proxy", path == nullptr ? "" : path, cwd);
+  if (found) return found;
+  return Problem{"queue-proxy not found beside sluice, in ../libexec/sluice/ or on PATH",
+                 "install all of sluice, or set SLUICE_QUEUE_PROXY to the program"};
+}
+
+Result<SidecarSockets, Problem> sidecar_sockets(const std::filesystem::path& directory) {
+  SidecarSockets sockets{directory / "serving.sock", directory / "admin.sock",
+                         directory / "stats.sock"};
+  // serving.sock is the longest of the three.
+  if (sockets.serving.native().size() > kSocketPathMax)
+    return Problem{fmt::format("the socket path {} is longer than {} bytes",
+                               sockets.serving.string(), kSocketPathMax),
+                   "use a shorter engine name (--name), or set XDG_RUNTIME_DIR to a shorter path"};
+  return sockets;
+}
+
+std::string readiness_probe_json(const ReadinessProbe& probe, std::uint16_t port) {
+  nlohmann::json json;
+  if (probe.kind == ProbeKind::http) {
+    auto& get = json["httpGet"];
+    get["path"] = probe.path;
+    get["port"] = port;
+    get["host"] = "127.0.0.1";
+    get["scheme"] = "HTTP";
+    for (const auto& [name, value] : probe.headers)
+      get["httpHeaders"].push_back({{"name", name}, {"value", value}});
+  } else {
+    json["tcpSocket"] = {{"port", port}, {"host", "127.0.0.1"}};
+  }
+  json["periodSeconds"] = probe.period_seconds;
+  json["timeoutSeconds"] = probe.timeout_seconds;
+  json["successThreshold"] = probe.success_threshold;
+  // Text of a spec may hold bytes that are not UTF-8; dumping them must not throw.
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::vector<std::string> sidecar_environment(const SidecarFacts& facts,
+                                             const std::vector<std::string>& base) {
+  std::vector<std::string> result;
+  for (const std::string& variable : base) {
+    const bool its_own =
+        std::any_of(kSidecarNames.begin(), kSidecarNames.end(),
+                    [&](std::string_view prefix) { return variable.rfind(prefix, 0) == 0; });
+    if (!its_own && !from_manager(variable)) result.push_back(variable);
+  }
+  const ServiceSpec& spec = facts.spec;
+  const auto set = [&](std::string_view name, const auto& value) {
+    result.push_back(fmt::format("{}={}", name, value));
+  };
+  set("CONTAINER_CONCURRENCY", spec.container_concurrency);
+  set("QUEUE_SERVING_PORT", "unix:" + facts.sockets.serving.string());
+  set("QUEUE_SERVING_TLS_PORT", "");
+  set("USER_PORT", facts.port);
+  set("REVISION_TIMEOUT_SECONDS", spec.timeout.count());
+  set("REVISION_RESPONSE_START_TIMEOUT_SECONDS", spec.response_start_timeout.count());
+  set("REVISION_IDLE_TIMEOUT_SECONDS", spec.idle_timeout.count());
+  set("SERVING_READINESS_PROBE", readiness_probe_json(spec.probe, facts.port));
+  set("SERVING_LOGGING_CONFIG", "");
+  set("SERVING_LOGGING_LEVEL", "");
+  set("SERVING_NAMESPACE", "default");
+  set("SERVING_SERVICE", spec.name);
+  set("SERVING_CONFIGURATION", spec.name);
+  set("SERVING_REVISION", facts.revision);
+  set("SERVING_POD", facts.replica);
+  set("SERVING_POD_IP", "127.0.0.1");
+  set("SLUICE_ADMIN_ADDRESS", "unix:" + facts.sockets.admin.string());
+  set("SLUICE_STATS_ADDRESS", "unix:" + facts.sockets.stats.string());
+  set("SLUICE_METRICS_ADDRESS", "");
+  set("SLUICE_DRAIN_QUIET", "0s");
+  const auto patience = std::chrono::ceil<std::chrono::milliseconds>(facts.write_timeout);
+  set("SLUICE_WRITE_TIMEOUT", fmt::format("{}ms", patience.count()));
+  set("SLUICE_READY_FD", facts.ready_fd);
+  return result;
+}
+
+std::vector<std::string> app_environment(const ServiceSpec& spec, const Variables& variables,
+                                         const std::vector<std::string>& base) {
+  std::vector<std::string> result;
+  for (const std::string& variable : base) {
+    if (!from_manager(variable)) result.push_back(variable);
+  }
+  for (const EnvVar& variable : spec.env)
+    result.push_back(variable.name + "=" + expand_variables(variable.value, variables));
+  result.push_back(fmt::format("PORT={}", variables.port));
+  result.push_back("K_SERVICE=" + variables.service);
+  result.push_back("K_CONFIGURATION=" + variables.service);
+  result.push_back("K_REVISION=" + variables.revision);
+  return last_wins(result);
+}
+
+}  // namespace sluice::local

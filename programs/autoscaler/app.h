@@ -1,0 +1,111 @@
+#pragma once
+
+#include "programs/autoscaler/config.h"
+#include "autoscaler/core/activators/activator_hub.h"
+#include "autoscaler/io/activator_streams.h"
+#include "autoscaler/io/api.h"
+#include "autoscaler/io/decision_ring.h"
+#include "autoscaler/io/fleet.h"
+#include "autoscaler/io/fleet_metrics.h"
+#include "autoscaler/io/health_page.h"
+#include "autoscaler/io/node_streams.h"
+#include "autoscaler/io/platform.h"
+#include "autoscaler/io/refusals.h"
+#include "autoscaler/io/scale_loop.h"
+#include "autoscaler/io/stat_socket.h"
+#include "platform/kubernetes/io/bucket_share.h"
+#include "platform/kubernetes/io/enrolment.h"
+#include "platform/kubernetes/io/kubernetes_platform.h"
+#include "platform/kubernetes/io/plain_activators.h"
+#include "platform/kubernetes/io/stream_certificates.h"
+#include "platform/knative/io/stat_relay.h"
+#include "common/base/result.h"
+#include "common/log/log.h"
+#include "common/net/server/proxy_server.h"
+#include "common/net/server/ready_line.h"
+#include "common/program/end_signals.h"
+#include "common/rpc/server.h"
+#include "common/time/clock.h"
+
+#include <boost/asio/io_context.hpp>
+
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sluice::autoscaler {
+
+/// The autoscaler, put together on one thread: what the platform and the activators say comes in,
+/// orders and states go out.
+class App {
+ public:
+  explicit App(Config config);
+  ~App();
+  App(const App&) = delete;
+  App& operator=(const App&) = delete;
+
+  /// Reads the platform, binds every listener, says so on the ready descriptor once the platform
+  /// has told what there is, and works until it is told to end. Returns the exit code: 78 for a
+  /// wrong platform, 1 for an address it cannot have.
+  [[nodiscard]] int run();
+
+ private:
+  [[nodiscard]] std::unique_ptr<Platform> make_platform();
+  [[nodiscard]] std::optional<Problem> open_platform();
+  void keep_certificates();
+  [[nodiscard]] std::optional<Problem> open_doors();
+  [[nodiscard]] std::optional<Problem> open_grpc();
+  void certificates_ready();
+  void write_certificate_metrics(std::string& out) const;
+  void tell_ready();
+  void on_call(std::unique_ptr<rpc::Call> call);
+  void on_stats(std::span<const proto::StatMessage> all);
+  void settled(const std::optional<Problem>& problem);
+  void fail(const Problem& problem, int code);
+  void leave();
+  void close_doors();
+  void give_up();
+  [[nodiscard]] std::vector<HealthCheck> checks() const;
+  [[nodiscard]] FleetTotals totals() const;
+
+  Config config_;
+  Clock clock_;
+  log::Logger log_;
+  TimePoint started_;
+  boost::asio::io_context io_{1};
+  std::mt19937_64 random_;
+  std::vector<std::string> buckets_;
+  ScaleLoop loop_;
+  ActivatorHub hub_;
+  NodeBook nodes_;
+  DecisionRing ring_;
+  KubernetesPlatform* cluster_ = nullptr;  // platform_, if that is what it is
+  std::unique_ptr<Platform> platform_;
+  Surroundings surroundings_;
+  Fleet fleet_;
+  StatSocket stats_;
+  Refusals refusals_;
+  ActivatorStreams streams_;
+  NodeStreams node_streams_;
+  std::optional<BucketShare> share_;                // of a cluster, unless as a shadow
+  std::optional<StatRelay> relay_;                  // beside Knative's autoscaler
+  std::optional<PlainActivators> plain_;            // of a cluster, with TLS
+  std::optional<StreamCertificates> certificates_;  // with SLUICE_TLS_SECRET
+  std::optional<Enrolment> enrolment_;              // likewise
+  std::optional<rpc::Server> grpc_;
+  Api api_;
+  HealthPage health_;
+  net::ProxyServer api_server_;
+  net::ProxyServer health_server_;
+  program::EndSignals signals_;
+  std::vector<std::pair<std::string, net::Address>> doors_;  // that are bound
+  bool settled_ = false;
+  bool bound_ = false;  // every door
+  int exit_code_ = 0;
+};
+
+}  // namespace sluice::autoscaler

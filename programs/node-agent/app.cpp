@@ -1,0 +1,332 @@
+#include "programs/node-agent/app.h"
+
+#include "memory-pressure/io/agent_metrics.h"
+#include "memory-pressure/io/restoration.h"
+#include "memory-pressure/io/status_client.h"
+#include "memory-pressure/io/status_text.h"
+#include "common/base/version.h"
+#include "common/net/server/open_files.h"
+#include "common/net/server/ready_line.h"
+#include "common/net/server/side_limits.h"
+
+#include <csignal>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace sluice::node_agent {
+namespace {
+
+constexpr int kBadSetting = 78;
+constexpr Duration kRestoreLimit = std::chrono::seconds{10};
+constexpr std::string_view kScore = "-999";
+
+// Few at a time, so that a crowd of askers costs the node nothing.
+net::ServerLimits side_limits() {
+  net::ServerLimits limits = net::side_limits();
+  limits.connections_max = 64;
+  limits.roomy_connections = 4;
+  return limits;
+}
+
+std::vector<std::string> sockets(const Config& config) {
+  return config.socket.empty() ? usual_sockets() : std::vector{config.socket};
+}
+
+RestorationOptions restoration(const Config& config, bool keep_trying) {
+  return {.state_dir = config.state_dir,
+          .sockets = sockets(config),
+          .limit = kRestoreLimit,
+          .keep_trying = keep_trying};
+}
+
+proto::NodePressure on_the_wire(Pressure pressure) {
+  switch (pressure) {
+    case Pressure::ok:
+      return proto::NodePressure::ok;
+    case Pressure::high:
+      return proto::NodePressure::high;
+    case Pressure::critical:
+      return proto::NodePressure::critical;
+  }
+  return proto::NodePressure::unspecified;
+}
+
+int run_agent(Config config) {
+  const log::Logger log{"node-agent", config.log_least};
+  const auto refuse = [&log](const Problem& problem, int code) {
+    log.write(log::Severity::error, problem.text());
+    return code;
+  };
+  auto memory = MemorySense::open(config.memory_source);
+  if (!memory) return refuse(memory.error(), kBadSetting);
+  auto lock = StateLock::take(config.state_dir);
+  if (!lock) return refuse(lock.error().problem, 1);
+  std::optional<JournalFile> journal;
+  if (!config.dry_run) {
+    auto opened = JournalFile::open(config.state_dir);
+    if (!opened) return refuse(opened.error(), 1);
+    journal.emplace(std::move(*opened));
+  }
+  Belongings belongings{std::move(*lock), std::move(journal), std::move(*memory)};
+  return App{std::move(config), std::move(belongings)}.run();
+}
+
+}  // namespace
+
+App::App(Config config, Belongings belongings)
+    : config_{std::move(config)},
+      belongings_{std::move(belongings)},
+      log_{"node-agent", config_.log_least},
+      started_{clock_.now()},
+      boot_{boot_id()},
+      client_{io_, {.sockets = sockets(config_)}},
+      watch_{client_, clock_, {}},
+      loop_{{.io = io_,
+             .clock = clock_,
+             .log = log_,
+             .memory = &belongings_.memory,
+             .client = client_,
+             .watch = watch_,
+             .journal = belongings_.journal ? &*belongings_.journal : nullptr},
+            {.policy = config_.policy,
+             .boot_id = boot_,
+             .dry_run = config_.dry_run,
+             .lease = acts() ? config_.lease : Duration{}}},
+      stalls_{io_, [this] { loop_.wake(); }},
+      events_{io_, log_, [this] { watch_.look([this](bool) { loop_.wake(); }); }},
+      reports_{io_,
+               clock_,
+               log_,
+               {.addresses = config_.autoscalers,
+                .tls_dir = config_.tls_dir,
+                .seed = static_cast<std::uint64_t>(started_.time_since_epoch().count())},
+               [this] { return report(); }},
+      page_{{.metrics = [this](std::string& out) { write_metrics(out); },
+             .trouble = [this] { return loop_.trouble(); },
+             .status = [this] { return status(); },
+             .switch_on = {}}},
+      own_page_{{.metrics = [this](std::string& out) { write_metrics(out); },
+                 .trouble = [this] { return loop_.trouble(); },
+                 .status = [this] { return status(); },
+                 .switch_on = [this](bool on) { loop_.switch_on(on); }}},
+      page_server_{io_, clock_, page_, side_limits()},
+      own_server_{io_, clock_, own_page_, side_limits()},
+      signals_{io_} {
+  loop_.on_recovered([this] {
+    if (acts() && !signals_.seen()) begin();
+    if (!std::exchange(hears_events_, true)) events_.start(client_.socket());
+  });
+  loop_.on_lapse_check([this] { return has_lapsed(); });
+  loop_.on_decided([this] { reports_.news(); });
+}
+
+// Whether containers may be throttled at all.
+bool App::acts() const {
+  return !config_.dry_run && config_.policy.policy != PolicyKind::off && config_.policy.pause;
+}
+
+std::optional<Problem> App::open_doors() {
+  const net::Address socket{.host = {}, .port = 0, .path = agent_socket(config_.state_dir)};
+  const ::mode_t usual = ::umask(S_IRWXG | S_IRWXO);
+  const auto own = own_server_.listen(socket);
+  ::umask(usual);
+  if (!own) return settings::named("--state-dir", own.error());
+  std::vector<std::pair<std::string, net::Address>> bound{{"agent", *own}};
+  if (config_.metrics) {
+    const auto metrics = page_server_.listen(*config_.metrics);
+    if (!metrics) return settings::named("SLUICE_METRICS_ADDRESS", metrics.error());
+    bound.emplace_back("metrics", *metrics);
+  }
+  return net::tell_ready(config_.ready_fd, bound);
+}
+
+// Whom the kernel kills first when memory is gone must not be who prevents it. Best effort.
+void App::protect_ourselves() const {
+  const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  [[maybe_unused]] const ssize_t written = ::write(file, kScore.data(), kScore.size());
+  ::close(file);
+}
+
+int App::run() {
+  std::signal(SIGPIPE, SIG_IGN);
+  (void)net::raise_open_files();
+  protect_ourselves();
+  if (const auto problem = open_doors()) {
+    log_.write(log::Severity::error, problem->text());
+    return 1;
+  }
+  const int window = stalls_.arm(belongings_.memory.stall_path());
+  log_.write(log::Severity::info, "started",
+             {{"policy", std::string{name(config_.policy.policy)}},
+              {"memory", belongings_.memory.shown()},
+              {"stalls", belongings_.memory.stall_path().empty() ? "none told by the kernel"
+                         : window == 0                           ? "read with each sample"
+                                       : "wake us, window " + std::to_string(window) + " s"},
+              {"state_dir", config_.state_dir},
+              {"dry_run", config_.dry_run ? "true" : "false"}});
+  signals_.listen([this] { leave(); }, [this] { give_up(); });
+  if (const auto problem = begin_reports()) {
+    log_.write(log::Severity::error, problem->text());
+    return kBadSetting;
+  }
+  loop_.start([this](const Problem& problem) { fail(problem); });
+  io_.run();
+  return exit_code_;
+}
+
+// With a token the files of tls_dir come first.
+std::optional<Problem> App::begin_reports() {
+  if (config_.token_file.empty() || config_.autoscalers.empty()) return reports_.start();
+  enrolment_.emplace(
+      io_, clock_, log_,
+      Enrolment::Options{
+          .address = config_.enroll,
+          .tls_dir = config_.tls_dir,
+          .token_file = config_.token_file,
+          .ca_file = config_.ca_file,
+          .seed = static_cast<std::uint64_t>(started_.time_since_epoch().count()) + 1},
+      [this] {
+        if (const auto problem = reports_.start()) fail(*problem);
+      });
+  enrolment_->start();
+  return std::nullopt;
+}
+
+// Its guardian must not be at work any more when we are.
+bool App::has_lapsed() {
+  if (!guardian_ || !guardian_->lapsed()) return false;
+  guardian_->end();
+  guardian_.reset();
+  return true;
+}
+
+// The guardian is there before the first throttle.
+void App::begin() {
+  guardian_.emplace(
+      io_, log_,
+      Guardian::Options{
+          .state_dir = config_.state_dir, .socket = client_.socket(), .lease = config_.lease});
+  if (const auto problem = guardian_->start()) {
+    log_.write(log::Severity::error, problem->text());
+  }
+}
+
+void App::fail(const Problem& problem) {
+  log_.write(log::Severity::error, problem.text());
+  exit_code_ = 1;
+  io_.stop();
+}
+
+void App::give_up() {
+  exit_code_ = 1;
+  io_.stop();
+}
+
+// Everything is given back first; what could not be is left to the guardian.
+void App::leave() {
+  log_.write(log::Severity::info, "ends on a signal: gives everything back");
+  page_server_.stop_accepting();
+  own_server_.stop_accepting();
+  const bool untouched = !belongings_.journal || belongings_.journal->size() == 0;
+  if (untouched && !loop_.is_recovered()) {
+    io_.stop();
+    return;
+  }
+  loop_.restore(kRestoreLimit, [this](bool restored) {
+    if (restored) {
+      log_.write(log::Severity::info, "everything is given back");
+      if (guardian_) guardian_->dismiss();
+    } else {
+      log_.write(log::Severity::error, "not everything could be given back; " + loop_.trouble());
+      exit_code_ = 1;
+    }
+    if (enrolment_) enrolment_->stop();
+    reports_.stop();
+    io_.stop();
+  });
+}
+
+proto::NodeReport App::report() const {
+  const Observation& seen = loop_.seen();
+  const Decision& decision = loop_.decision();
+  proto::NodeReport report;
+  report.node = config_.node;
+  report.boot_id = boot_;
+  report.pressure = on_the_wire(decision.pressure);
+  report.reserve_bytes = config_.policy.reserve;
+  report.growth_bytes_per_second = decision.growth_per_second;
+  report.admit_bytes = decision.admit_bytes;
+  if (seen.memory) {
+    report.capacity_bytes = seen.memory->capacity;
+    report.used_bytes = seen.memory->used;
+    const Stall stall = seen.memory->stall.value_or(Stall{});
+    report.some_avg10 = stall.some_avg10;
+    report.full_avg10 = stall.full_avg10;
+  }
+  for (const HeldThrottle& held : loop_.held()) {
+    if (report.throttled.size() == proto::kThrottledMax) break;
+    report.throttled.push_back({.pod_uid = held.container.pod_uid,
+                                .space = held.container.pod_namespace,
+                                .pod = held.container.pod,
+                                .container = held.container.name,
+                                .quota_us = held.quota.quota_us,
+                                .period_us = held.quota.period_us,
+                                .since_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+                                                held.since.time_since_epoch())
+                                                .count(),
+                                .ladder_step = held.ladder_step});
+  }
+  report.degraded = loop_.is_degraded();
+  report.dry_run = config_.dry_run;
+  report.version = kVersion;
+  return report;
+}
+
+std::string App::status() const {
+  return status_json({.loop = loop_,
+                      .policy = config_.policy,
+                      .version = std::string{kVersion},
+                      .node = config_.node,
+                      .memory_source = belongings_.memory.shown(),
+                      .socket = client_.socket(),
+                      .dry_run = config_.dry_run,
+                      .guarded = guardian_ && guardian_->pid() > 0,
+                      .lease = acts() ? config_.lease : Duration{},
+                      .autoscalers = config_.autoscalers,
+                      .reports_to_anyone = reports_.connected(),
+                      .started = started_,
+                      .now = clock_.now()});
+}
+
+void App::write_metrics(std::string& out) const {
+  write_agent_metrics(out, loop_,
+                      {.dry_run = config_.dry_run,
+                       .guarded = guardian_ && guardian_->pid() > 0,
+                       .reports = reports_.reports(),
+                       .reports_to_anyone = reports_.connected(),
+                       .started = to_seconds(started_.time_since_epoch())});
+}
+
+int run(Config config) {
+  const log::Logger log{"node-agent", config.log_least};
+  switch (config.task) {
+    case Task::run:
+      return run_agent(std::move(config));
+    case Task::restore:
+      return restore_once(restoration(config, false), log);
+    case Task::status:
+      return ask_agent(config.state_dir, "status", config.json);
+    case Task::on:
+      return ask_agent(config.state_dir, "on", false);
+    case Task::off:
+      return ask_agent(config.state_dir, "off", false);
+    case Task::guard:
+      return keep_guard(restoration(config, true), config.lease, log);
+  }
+  return 1;
+}
+
+}  // namespace sluice::node_agent

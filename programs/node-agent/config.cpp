@@ -1,0 +1,283 @@
+#include "programs/node-agent/config.h"
+
+#include "memory-pressure/io/cri_client.h"
+#include "memory-pressure/io/enrolment.h"
+#include "common/base/version.h"
+#include "common/settings/log_level.h"
+
+#include <CLI/CLI.hpp>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <unistd.h>
+#include <utility>
+
+namespace sluice::node_agent {
+namespace {
+
+using settings::EnvReader;
+using Need = EnvReader::Need;
+using Flags = std::map<std::string, std::string>;
+
+constexpr int kWrongFlag = 2;
+constexpr int kWrongSetting = 78;
+constexpr std::size_t kNameMax = 253;
+constexpr double kBytesMax = 1e18;
+
+struct Flag {
+  const char* name;
+  const char* help;
+};
+
+// Values are judged after parsing, where a wrong one is answered with its fix.
+constexpr std::array kFlags{
+    Flag{"--policy", "headroom, paper or off"},
+    Flag{"--upper", "share of memory above which it acts (0.90)"},
+    Flag{"--lower", "share below which the pressure is over (0.84)"},
+    Flag{"--step", "containers per step (1)"},
+    Flag{"--escalate-after", "go a step further when one has not helped for so long (5s)"},
+    Flag{"--sample", "pause between two samples in quiet times (250ms)"},
+    Flag{"--quota", "CPU of a throttled container (25m)"},
+    Flag{"--overcommit-factor", "share of possible growth to be ready for (0.6)"},
+    Flag{"--reserve", "memory kept free (200Mi)"},
+    Flag{"--order", "whom first: age, usage or growth (age)"},
+    Flag{"--memory-source", "proc, or cgroup:PATH for a group that plays the node"},
+    Flag{"--runtime-endpoint", "unix:///path of the container runtime; default: the usual ones"},
+    Flag{"--state-dir",
+         "directory of journal, lock and agent.sock "
+         "(/var/lib/sluice/node-agent)"},
+    Flag{"--lease", "throttles of an agent that is no more end after so long (30s)"},
+};
+
+std::optional<double> parse_number(std::string_view text, std::string_view& rest) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  if (error != std::errc{} || stop == text.data() || !std::isfinite(value)) return std::nullopt;
+  rest = {stop, static_cast<std::size_t>(end - stop)};
+  return value;
+}
+
+void read_share(EnvReader& reader, const char* name, double& share) {
+  const auto text = reader.find(name);
+  if (!text) return;
+  std::string_view rest;
+  const auto value = parse_number(*text, rest);
+  if (!value || !rest.empty()) return reader.refuse(name, *text, "a number such as 0.9");
+  share = *value;
+}
+
+template <class T>
+void read_word(EnvReader& reader, const char* name, T& to,
+               std::optional<T> (*named)(std::string_view), const char* expected) {
+  const auto text = reader.find(name);
+  if (!text) return;
+  const auto value = named(*text);
+  if (!value) return reader.refuse(name, *text, expected);
+  to = *value;
+}
+
+void read_policy(EnvReader& reader, PolicySettings& policy) {
+  read_word(reader, "--policy", policy.policy, policy_named, "headroom, paper or off");
+  read_word(reader, "--order", policy.order, order_named, "age, usage or growth");
+  read_share(reader, "--upper", policy.upper);
+  read_share(reader, "--lower", policy.lower);
+  read_share(reader, "--overcommit-factor", policy.overcommit_factor);
+  policy.step =
+      static_cast<std::uint32_t>(reader.integer_or("--step", policy.step, {0, 1'000'000}));
+  policy.escalate_after =
+      reader.wait_or("--escalate-after", policy.escalate_after, {{}, std::chrono::hours{1}});
+  policy.sample = reader.wait_or("--sample", policy.sample,
+                                 {std::chrono::milliseconds{10}, std::chrono::minutes{1}});
+  if (const auto text = reader.find("--quota")) {
+    const auto quota = parse_millicores(*text);
+    if (!quota) reader.refuse("--quota", *text, "CPU such as 25m");
+    policy.quota_millicores = quota.value_or(policy.quota_millicores);
+  }
+  if (const auto text = reader.find("--reserve")) {
+    const auto bytes = parse_bytes(*text);
+    if (!bytes) reader.refuse("--reserve", *text, "a size such as 200Mi");
+    policy.reserve = bytes.value_or(policy.reserve);
+  }
+  if (const auto problem = check(policy)) reader.complain(*problem);
+}
+
+void read_places(EnvReader& reader, Config& config) {
+  config.memory_source = reader.find("--memory-source").value_or(config.memory_source);
+  config.state_dir = reader.find("--state-dir").value_or(config.state_dir);
+  if (!config.state_dir.starts_with('/')) {
+    reader.refuse("--state-dir", config.state_dir, "an absolute path");
+  }
+  if (const auto endpoint = reader.find("--runtime-endpoint")) {
+    auto path = socket_path(*endpoint);
+    if (!path)
+      return reader.complain({"--runtime-endpoint: " + path.error().what, path.error().fix});
+    config.socket = std::move(*path);
+  }
+  config.lease =
+      reader.wait_or("--lease", config.lease, {std::chrono::seconds{1}, std::chrono::hours{1}});
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  std::size_t at = 0;
+  while (at <= text.size()) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    if (end > at) parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data()
+                                                                             : "localhost";
+}
+
+void read_enrolment(EnvReader& reader, const Config& config) {
+  const bool by_token = !config.token_file.empty();
+  if (by_token == config.ca_file.empty() || by_token == config.enroll.empty() ||
+      (by_token && config.tls_dir.empty())) {
+    reader.complain(
+        {"SLUICE_TOKEN_FILE, SLUICE_CA_FILE, SLUICE_ENROLL_ADDRESS and SLUICE_TLS_DIR belong "
+         "together",
+         "set all four to enrol with the autoscaler, or SLUICE_TLS_DIR alone for files "
+         "that are there"});
+  }
+  if (by_token && !host_and_port(config.enroll)) {
+    reader.refuse("SLUICE_ENROLL_ADDRESS", config.enroll, "host:port of the autoscaler");
+  }
+}
+
+void read_environment(EnvReader& reader, Config& config) {
+  config.node = reader.text("NODE_NAME", Need::optional);
+  if (config.node.empty()) config.node = host_name();
+  if (config.node.size() > kNameMax) {
+    reader.refuse("NODE_NAME", config.node, "a name of at most 253 bytes");
+  }
+  config.autoscalers = split(reader.text("SLUICE_AUTOSCALER_ADDRESS", Need::optional));
+  for (const std::string& each : config.autoscalers) {
+    if (each.find(':') == std::string::npos) {
+      reader.refuse("SLUICE_AUTOSCALER_ADDRESS", each, "host:port or unix:/path, by commas");
+    }
+  }
+  config.tls_dir = reader.text("SLUICE_TLS_DIR", Need::optional);
+  config.token_file = reader.text("SLUICE_TOKEN_FILE", Need::optional);
+  config.ca_file = reader.text("SLUICE_CA_FILE", Need::optional);
+  config.enroll = reader.text("SLUICE_ENROLL_ADDRESS", Need::optional);
+  read_enrolment(reader, config);
+  if (reader.find("SLUICE_METRICS_ADDRESS") != "") {
+    config.metrics = reader.address_or("SLUICE_METRICS_ADDRESS", ":9090");
+  }
+  config.log_least = settings::read_log_level(reader);
+  config.ready_fd = static_cast<int>(reader.integer_or("SLUICE_READY_FD", -1, {-1, 1'000'000}));
+}
+
+Result<Config, Usage> judge(Config config, const Flags& flags,
+                            const settings::Environment& environment) {
+  const settings::Environment given = [&flags](const char* name) -> std::optional<std::string> {
+    const auto at = flags.find(name);
+    return at == flags.end() ? std::nullopt : std::optional{at->second};
+  };
+  EnvReader of_flags{given};
+  read_policy(of_flags, config.policy);
+  read_places(of_flags, config);
+  if (of_flags.problem()) return Usage{kWrongFlag, of_flags.problem()->text()};
+  const int ready_fd = config.ready_fd;
+  EnvReader of_environment{environment};
+  read_environment(of_environment, config);
+  if (of_environment.problem()) return Usage{kWrongSetting, of_environment.problem()->text()};
+  if (ready_fd >= 0) config.ready_fd = ready_fd;
+  return config;
+}
+
+struct Switches {
+  bool restore = false;
+  bool no_gate = false;
+  bool no_pause = false;
+};
+
+// Verbs of the program beside its plain run; `guard` is the agent's own.
+void add_verbs(CLI::App& cli, Config& config) {
+  cli.fallthrough();  // flags may follow the verb
+  CLI::App* const status = cli.add_subcommand("status", "ask the running agent how things are");
+  status->add_flag("--json", config.json, "as JSON");
+  status->callback([&config] { config.task = Task::status; });
+  cli.add_subcommand("off", "have the running agent give everything back and stay idle")
+      ->callback([&config] { config.task = Task::off; });
+  cli.add_subcommand("on", "have it work again")->callback([&config] { config.task = Task::on; });
+  cli.add_subcommand("guard", "")->fallthrough()->group("")->callback([&config] {
+    config.task = Task::guard;
+  });
+  cli.require_subcommand(0, 1);
+}
+
+}  // namespace
+
+std::optional<std::int64_t> parse_millicores(const std::string& text) {
+  std::string_view rest;
+  const auto value = parse_number(text, rest);
+  if (!value || (rest != "m" && !rest.empty())) return std::nullopt;
+  const double milli = rest.empty() ? *value * 1000 : *value;
+  if (milli < 0 || milli > 1e6) return std::nullopt;
+  return static_cast<std::int64_t>(std::llround(milli));
+}
+
+std::optional<std::int64_t> parse_bytes(const std::string& text) {
+  constexpr std::array<std::pair<std::string_view, double>, 9> kUnits{{{"", 1},
+                                                                       {"Ki", 1024.0},
+                                                                       {"Mi", 1048576.0},
+                                                                       {"Gi", 1073741824.0},
+                                                                       {"Ti", 1099511627776.0},
+                                                                       {"k", 1e3},
+                                                                       {"M", 1e6},
+                                                                       {"G", 1e9},
+                                                                       {"T", 1e12}}};
+  std::string_view rest;
+  const auto value = parse_number(text, rest);
+  if (!value) return std::nullopt;
+  for (const auto& [unit, factor] : kUnits) {
+    const double bytes = *value * factor;
+    if (unit == rest && bytes >= 0 && bytes <= kBytesMax) return static_cast<std::int64_t>(bytes);
+  }
+  return std::nullopt;
+}
+
+Result<Config, Usage> read_config(int argc, const char* const* argv,
+                                  const settings::Environment& environment) {
+  Config config;
+  Switches switches;
+  std::array<std::string, kFlags.size()> values;
+  CLI::App cli{"node-agent: throttles containers when memory runs short, so that none is killed"};
+  cli.footer("README.md says what it never touches, and which variables it reads.");
+  std::array<CLI::Option*, kFlags.size()> options{};
+  for (std::size_t i = 0; i < kFlags.size(); ++i) {
+    options[i] = cli.add_option(kFlags[i].name, values[i], kFlags[i].help);
+  }
+  cli.add_flag("--dry-run", config.dry_run, "decide and log, touch nothing");
+  cli.add_flag("--restore", switches.restore, "undo what the journal lists, then exit");
+  cli.add_flag("--no-gate", switches.no_gate, "never advise against a start");
+  cli.add_flag("--no-pause", switches.no_pause, "never throttle: only the start gate");
+  cli.add_option("--ready-fd", config.ready_fd,
+                 "write one line to this descriptor once all is bound");
+  cli.set_version_flag("--version", "node-agent " + std::string{kVersion});
+  add_verbs(cli, config);
+  try {
+    cli.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return Usage{cli.exit(error) == 0 ? 0 : kWrongFlag, {}};
+  }
+  Flags flags;
+  for (std::size_t i = 0; i < kFlags.size(); ++i) {
+    if (options[i]->count() > 0) flags.emplace(kFlags[i].name, values[i]);
+  }
+  if (switches.restore) config.task = Task::restore;
+  config.policy.gate = !switches.no_gate;
+  config.policy.pause = !switches.no_pause;
+  return judge(std::move(config), flags, environment);
+}
+
+}  // namespace sluice::node_agent

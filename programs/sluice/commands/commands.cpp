@@ -1,0 +1,115 @@
+#include "programs/sluice/commands/commands.h"
+
+#include "programs/sluice/commands/detach.h"
+#include "programs/sluice/commands/up.h"
+#include "programs/sluice/commands/usage.h"
+#include "programs/sluice/commands/verbs.h"
+
+#include <CLI/CLI.hpp>
+
+#include <exception>
+#include <iostream>
+#include <unistd.h>
+#include <utility>
+
+namespace sluice::commands {
+namespace {
+
+using Verb = int (*)(const Surroundings&, const Arguments&);
+
+constexpr std::pair<std::string_view, Verb> kVerbs[] = {
+    {"apply", run_apply},     {"delete", run_delete},     {"doctor", run_doctor},
+    {"down", run_down},       {"explain", run_explain},   {"get", run_get},
+    {"history", run_history}, {"inject", run_inject},     {"install", run_install},
+    {"logs", run_logs},       {"scale", run_scale},       {"sleep", run_sleep},
+    {"top", run_top},         {"uninject", run_uninject}, {"uninstall", run_uninstall},
+    {"version", run_version}, {"wake", run_wake},
+};
+
+int unknown_verb(const Surroundings& with, const std::string& word) {
+  std::vector<std::string> known;
+  for (const VerbLine& line : verb_lines()) {
+    known.emplace_back(line.name);
+  }
+  const std::string meant = nearest(word, known);
+  const std::string kind = word.starts_with("-") ? "flag" : "verb";
+  return report(with, {kExitUsage, "unknown " + kind + " " + word +
+                                       (meant.empty() ? "; see: sluice --help"
+                                                      : "; did you mean " + meant + "?")});
+}
+
+int run_up(const Surroundings& with, const Arguments& args, const UpRunner& up) {
+  auto options = parse_up(args);
+  if (!options) {
+    (options.error().help ? with.out : with.err) << options.error().text << "\n";
+    return options.error().help ? kExitOk : kExitUsage;
+  }
+  return options->detach ? run_detached(with, std::move(*options), up) : up(*options);
+}
+
+}  // namespace
+
+std::optional<int> ends_early(const Surroundings& with, CLI::App& app, std::string_view verb,
+                              const Arguments& args) {
+  const auto wrong = parse_flags(app, verb, args);
+  if (!wrong) {
+    return std::nullopt;
+  }
+  (wrong->help ? with.out : with.err) << wrong->text << "\n";
+  return wrong->help ? kExitOk : kExitUsage;
+}
+
+int run_verb(const Surroundings& with, const Arguments& args,
+             const std::function<int(const Arguments&)>& up,
+             const std::function<int(const Arguments&)>& load) {
+  if (args.empty()) {
+    with.err << general_help();
+    return kExitUsage;
+  }
+  const std::string& word = args.front();
+  const Arguments rest(args.begin() + 1, args.end());
+  if (word == "--help" || word == "-h" || word == "help") {
+    with.out << general_help();
+    return kExitOk;
+  }
+  if (word == "--version") {
+    return run_version(with, rest);
+  }
+  if (word == "up") {
+    return up(rest);
+  }
+  if (word == "load") {
+    return load(rest);
+  }
+  for (const auto& [name, verb] : kVerbs) {
+    if (name == word) {
+      return verb(with, rest);
+    }
+  }
+  return unknown_verb(with, word);
+}
+
+int run(int argc, char** argv, const UpRunner& up, const LoadRunner& load) {
+  try {
+    const Arguments args(argv + (argc > 0 ? 1 : 0), argv + argc);
+    const auto roots = local::path_roots(local::process_env, ::geteuid());
+    if (!roots) {
+      std::cerr << roots.error().text() << "\n";
+      return kExitConfig;
+    }
+    const Clock clock;
+    const Surroundings with{
+        .out = std::cout,
+        .err = std::cerr,
+        .clock = clock,
+        .roots = *roots,
+        .terminal = ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0};
+    return run_verb(
+        with, args, [&](const Arguments& rest) { return run_up(with, rest, up); }, load);
+  } catch (const std::exception& failed) {
+    std::cerr << "sluice failed: " << failed.what() << "\n";
+    return kExitFailure;
+  }
+}
+
+}  // namespace sluice::commands

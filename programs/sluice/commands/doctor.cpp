@@ -1,0 +1,199 @@
+#include "memory-pressure/core/settings.h"
+#include "common/base/version.h"
+#include "programs/sluice/commands/doctor_knative.h"
+#include "programs/sluice/commands/verbs.h"
+#include "platform/process/cgroup.h"
+#include "programs/sluice/engine/engine_api.h"
+#include "platform/process/machine_memory.h"
+#include "platform/process/sidecar.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <arpa/inet.h>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <netdb.h>
+#include <ostream>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace sluice::commands {
+namespace {
+
+enum class Grade { ok, warn, fail };
+
+struct Check {
+  Grade grade = Grade::ok;
+  std::string name;
+  std::string text;  ///< with the fix, unless ok
+};
+
+Check programs() {
+  const auto sidecar = local::find_sidecar();
+  if (!sidecar) {
+    return {Grade::fail, "programs", sidecar.error().text()};
+  }
+  return {Grade::ok, "programs",
+          "sluice " + std::string(kVersion) + ", queue-proxy at " + sidecar->string()};
+}
+
+Check front_door() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int on = 1;
+  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(8080);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const bool bound =
+      fd >= 0 && ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  ::close(fd);
+  return bound ? Check{Grade::ok, "front door", "127.0.0.1:8080 is free"}
+               : Check{Grade::warn, "front door",
+                       "127.0.0.1:8080 is taken; up takes the next free port up to 8099, or give "
+                       "--http HOST:PORT"};
+}
+
+Check limits() {
+  rlimit files{};
+  rlimit processes{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  ::getrlimit(RLIMIT_NPROC, &processes);
+  const auto number = [](rlim_t value) {
+    return value == RLIM_INFINITY ? std::string("unlimited") : std::to_string(value);
+  };
+  const std::string text =
+      number(files.rlim_max) + " open files, " + number(processes.rlim_cur) + " processes";
+  if (files.rlim_max < 64) {
+    return {Grade::fail, "limits", text + "; raise it: ulimit -n 65536"};
+  }
+  const bool low = files.rlim_max < 4096 || processes.rlim_cur < 512;
+  return {low ? Grade::warn : Grade::ok, "limits",
+          low ? text + "; few for many requests: ulimit -n 65536, ulimit -u 4096" : text};
+}
+
+Check cgroup(const std::string& engine) {
+  const auto tree = local::CgroupTree::detect(engine);
+  return {tree.kind() == local::CgroupKind::none ? Grade::warn : Grade::ok, "cgroup",
+          tree.description()};
+}
+
+Check pressure() {
+  std::ifstream file("/proc/pressure/memory");
+  std::string line;
+  return std::getline(file, line)
+             ? Check{Grade::ok, "pressure", "/proc/pressure/memory is readable"}
+             : Check{Grade::warn, "pressure",
+                     "no memory pressure figures; boot with psi=1 to have them"};
+}
+
+// As an engine started from here would see it.
+Check memory() {
+  const char* const variable = std::getenv("SLUICE_MEMORY_SOURCE");
+  auto machine = local::MachineMemory::open(variable == nullptr ? "" : variable);
+  if (!machine) {
+    return {Grade::warn, "memory", machine.error().text()};
+  }
+  const auto seen = machine->read();
+  if (!seen || seen->capacity <= 0) {
+    return {Grade::warn, "memory",
+            machine->shown() + " cannot be read; replicas start whether there is room or not"};
+  }
+  const auto mebibytes = [](std::int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+  const std::string text = mebibytes(seen->used) + " of " + mebibytes(seen->capacity) +
+                           " in use (" + machine->shown() + ")";
+  const bool short_of = static_cast<double>(seen->used) >
+                        node_agent::PolicySettings{}.upper * static_cast<double>(seen->capacity);
+  return short_of ? Check{Grade::warn, "memory",
+                          text + "; further replicas may have to wait: end what is not needed"}
+                  : Check{Grade::ok, "memory", text};
+}
+
+Check resolution() {
+  addrinfo wanted{};
+  wanted.ai_family = AF_INET;
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const bool known = ::getaddrinfo("app.localhost", nullptr, &wanted, &found) == 0;
+  if (known) {
+    ::freeaddrinfo(found);
+    return {Grade::ok, "localhost", "*.localhost resolves"};
+  }
+  return {Grade::warn, "localhost",
+          "app.localhost does not resolve here (browsers, curl and sluice load manage by "
+          "themselves); else send the header Host: app.localhost to the front door"};
+}
+
+Check state(const Surroundings& with) {
+  std::error_code failed;
+  std::filesystem::create_directories(with.roots.state, failed);
+  if (failed || ::access(with.roots.state.c_str(), W_OK) != 0) {
+    return {Grade::fail, "state",
+            with.roots.state.string() + " is not writable; fix its rights or set XDG_STATE_HOME"};
+  }
+  return {Grade::ok, "state", with.roots.state.string() + " is writable"};
+}
+
+Check leftovers(const Surroundings& with) {
+  std::string list;
+  for (const auto& left : local::leftover_engines(with.roots.runtime)) {
+    list += (list.empty() ? "" : ", ") + left.filename().string();
+  }
+  return list.empty() ? Check{Grade::ok, "leftovers", "none"}
+                      : Check{Grade::warn, "leftovers",
+                              "of dead engines: " + list +
+                                  "; the next start of that name cleans up, or remove them below " +
+                                  with.roots.runtime.string()};
+}
+
+Check engines(const Surroundings& with) {
+  std::string list;
+  for (const local::RunningEngine& engine : local::running_engines(with.roots.runtime)) {
+    const auto services = fetch_services(engine);
+    if (!services) {
+      return {Grade::fail, "engines", services.error().text + "; end it and start it again"};
+    }
+    list += (list.empty() ? "" : "; ") + engine.name + ":";
+    for (const auto& service : *services) {
+      list += " " + service.value("name", std::string{}) + " (" +
+              service.value("state", std::string{}) + ")";
+    }
+  }
+  return {Grade::ok, "engines", list.empty() ? "none running" : list};
+}
+
+}  // namespace
+
+int run_doctor(const Surroundings& with, const Arguments& args) {
+  CLI::App app("Checks this machine: one line per check, exit 1 on FAIL.");
+  std::string name = "app";
+  app.add_option("--name", name, "the engine whose control group is looked at")->type_name("NAME");
+  bool knative = false;
+  std::string space = "knative-serving";
+  CLI::Option* const asked =
+      app.add_flag("--knative", knative, "look at a cluster's Knative instead: what is safe there");
+  app.add_option("--namespace", space, "where that Knative lives")->type_name("NAME")->needs(asked);
+  if (const auto code = ends_early(with, app, "doctor", args)) {
+    return *code;
+  }
+  if (asked->count() > 0) {
+    return run_doctor_knative(with, space);
+  }
+  bool failed = false;
+  for (const Check& check : {programs(), front_door(), limits(), cgroup(name), memory(), pressure(),
+                             resolution(), state(with), leftovers(with), engines(with)}) {
+    const char* grade = check.grade == Grade::ok     ? "ok    "
+                        : check.grade == Grade::warn ? "warn  "
+                                                     : "FAIL  ";
+    std::string label = check.name;
+    label.resize(11, ' ');
+    with.out << grade << label << check.text << "\n";
+    failed = failed || check.grade == Grade::fail;
+  }
+  return failed ? kExitFailure : kExitOk;
+}
+
+}  // namespace sluice::commands

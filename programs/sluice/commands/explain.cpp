@@ -1,0 +1,49 @@
+#include "programs/sluice/commands/verbs.h"
+#include "programs/sluice/view/explain_text.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <ostream>
+
+namespace sluice::commands {
+
+int run_explain(const Surroundings& with, const Arguments& args) {
+  CLI::App app("Why so many replicas; who keeps the service awake; the last cold start.");
+  std::string name;
+  std::string at;
+  std::string output = "text";
+  bool awake = false;
+  bool cold = false;
+  app.add_option("SERVICE", name, "SERVICE or ENGINE/SERVICE")->required();
+  app.add_option("--at", at, "then: 14:03:12, RFC 3339, or an age such as 5m")->type_name("TIME");
+  app.add_flag("--awake", awake, "only who keeps it awake");
+  app.add_flag("--last-cold-start", cold, "only the phases of the last cold start");
+  app.add_option("-o,--output", output, "text or json")->check(CLI::IsMember({"text", "json"}));
+  if (const auto code = ends_early(with, app, "explain", args)) {
+    return *code;
+  }
+  if (awake && !at.empty()) {
+    return report(with, {kExitUsage, "--awake tells of the last minute only; drop --at"});
+  }
+  const auto found = find_service(with, name);
+  if (!found) {
+    return report(with, found.error());
+  }
+  const std::string query = at.empty() ? "" : "?at=" + url_encoded(at);
+  const auto body = fetch(found->engine, {.target = found->path() + "/explain" + query});
+  if (!body) {
+    return report(with, body.error());
+  }
+  const auto explained = nlohmann::json::parse(*body, nullptr, false);
+  if (output == "json") {
+    with.out << explained.dump(2) << "\n";
+  } else if (cold) {
+    with.out << view::waterfall_text(explained);
+  } else {
+    with.out << (awake ? view::awake_text(explained) : view::explain_text(explained));
+  }
+  return kExitOk;
+}
+
+}  // namespace sluice::commands

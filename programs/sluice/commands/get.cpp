@@ -1,0 +1,111 @@
+#include "programs/sluice/commands/verbs.h"
+#include "programs/sluice/view/tables.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <ostream>
+#include <vector>
+
+namespace sluice::commands {
+namespace {
+
+using nlohmann::json;
+
+struct Shown {
+  FoundService at;
+  json status;
+};
+
+// The one that was asked for, or every service of every engine.
+Result<std::vector<Shown>, Failure> chosen_services(const Surroundings& with,
+                                                    const std::string& name) {
+  std::vector<Shown> chosen;
+  if (!name.empty()) {
+    const auto one = find_service(with, name);
+    if (!one) {
+      return one.error();
+    }
+    const auto body = fetch(one->engine, {.target = one->path()});
+    if (!body) {
+      return body.error();
+    }
+    chosen.push_back({*one, json::parse(*body, nullptr, false)});
+    return chosen;
+  }
+  const auto engines = local::running_engines(with.roots.runtime);
+  if (engines.empty()) {
+    return find_engine(with, "").error();
+  }
+  for (const local::RunningEngine& engine : engines) {
+    const auto services = fetch_services(engine);
+    if (!services) {
+      return services.error();
+    }
+    for (const json& service : *services) {
+      chosen.push_back(
+          {{.engine = engine, .service = service.value("name", std::string{})}, service});
+    }
+  }
+  return chosen;
+}
+
+// A table tells services of one name apart by their engines, as the verbs take them.
+json rows_of(const std::vector<Shown>& chosen) {
+  json rows = json::array();
+  for (const Shown& one : chosen) {
+    const auto same = [&](const Shown& other) { return other.at.service == one.at.service; };
+    rows.push_back(one.status);
+    if (std::count_if(chosen.begin(), chosen.end(), same) > 1) {
+      rows.back()["name"] = one.at.engine.name + "/" + one.at.service;
+    }
+  }
+  return rows;
+}
+
+int print_specs(const Surroundings& with, const std::vector<Shown>& chosen) {
+  bool first = true;
+  for (const Shown& one : chosen) {
+    const auto yaml = fetch(one.at.engine, {.target = one.at.path() + "/spec"});
+    if (!yaml) {
+      return report(with, yaml.error());
+    }
+    with.out << (first ? "" : "---\n") << *yaml;
+    first = false;
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+int run_get(const Surroundings& with, const Arguments& args) {
+  CLI::App app("Lists services, or shows one; yaml is its spec.");
+  std::string name;
+  std::string output = "table";
+  app.add_option("SERVICE", name, "SERVICE or ENGINE/SERVICE");
+  app.add_option("-o,--output", output, "table, wide, json or yaml")
+      ->check(CLI::IsMember({"table", "wide", "json", "yaml"}));
+  if (const auto code = ends_early(with, app, "get", args)) {
+    return *code;
+  }
+  const auto chosen = chosen_services(with, name);
+  if (!chosen) {
+    return report(with, chosen.error());
+  }
+  if (output == "yaml") {
+    return print_specs(with, *chosen);
+  }
+  if (output != "json") {
+    with.out << view::get_text(rows_of(*chosen), output == "wide");
+    return kExitOk;
+  }
+  json all = json::array();
+  for (const Shown& one : *chosen) {
+    all.push_back(one.status);
+  }
+  with.out << (name.empty() ? all : all.front()).dump(2) << "\n";
+  return kExitOk;
+}
+
+}  // namespace sluice::commands

@@ -1,0 +1,38 @@
+#include "programs/sluice/commands/verbs.h"
+#include "programs/sluice/view/tables.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <ostream>
+
+namespace sluice::commands {
+
+int run_history(const Surroundings& with, const Arguments& args) {
+  CLI::App app("Decisions that changed something, newest last.");
+  std::string name;
+  std::string since = "10m";
+  std::string output = "table";
+  app.add_option("SERVICE", name, "SERVICE or ENGINE/SERVICE")->required();
+  app.add_option("--since", since, "an age such as 10m, or a time (10m)")->type_name("AGE");
+  app.add_option("-o,--output", output, "table or json")->check(CLI::IsMember({"table", "json"}));
+  if (const auto code = ends_early(with, app, "history", args)) {
+    return *code;
+  }
+  const auto found = find_service(with, name);
+  if (!found) {
+    return report(with, found.error());
+  }
+  const auto body = fetch(
+      found->engine, {.target = found->path() + "/history?limit=1000&since=" + url_encoded(since)});
+  if (!body) {
+    return report(with, body.error());
+  }
+  const auto page = nlohmann::json::parse(*body, nullptr, false);
+  const auto items =
+      page.is_object() ? page.value("items", nlohmann::json::array()) : nlohmann::json::array();
+  with.out << (output == "json" ? items.dump(2) + "\n" : view::history_text(items));
+  return kExitOk;
+}
+
+}  // namespace sluice::commands

@@ -1,0 +1,145 @@
+#include "common/base/version.h"
+#include "injector/patch/manifest.h"
+#include "programs/sluice/commands/inject_yaml.h"
+#include "programs/sluice/commands/verbs.h"
+#include "programs/sluice/engine/engine_api.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <iostream>
+
+namespace sluice::commands {
+namespace {
+
+using injector::Json;
+
+constexpr std::size_t kBytesMax = 4U << 20U;
+
+constexpr const char* kKept =
+    "Documents that do not change pass through as they are. One that changes is written anew: "
+    "keys\n"
+    "keep their order, comments stay only above its first key.";
+
+struct Stream {
+  std::string file;
+  std::vector<YamlPiece> pieces;
+  std::vector<Json> documents;
+};
+
+Result<Stream, Failure> read_stream(const std::string& path) {
+  std::ifstream opened;
+  if (path != "-") opened.open(path, std::ios::binary);
+  std::istream& in = path == "-" ? std::cin : opened;
+  if (path != "-" && !opened.is_open()) {
+    return Failure{kExitConfig, "cannot read " + path + "; check its name and rights"};
+  }
+  std::string text(kBytesMax + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+  if (in.bad()) return Failure{kExitConfig, "cannot read " + path + "; check its name and rights"};
+  if (text.size() > kBytesMax) {
+    return Failure{kExitConfig, path + " is larger than 4 MiB; split it"};
+  }
+  Stream stream{
+      .file = path == "-" ? "standard input" : path, .pieces = yaml_pieces(text), .documents = {}};
+  auto documents = read_yaml(stream.pieces, stream.file);
+  if (!documents) return Failure{kExitConfig, documents.error().text()};
+  stream.documents = std::move(*documents);
+  return stream;
+}
+
+// What `diff -u` would say of the changed documents, both written in the same style.
+void print_difference(const Surroundings& with, const Stream& stream,
+                      const std::vector<Json>& after, const injector::ManifestChange& change) {
+  for (const std::size_t at : change.changed) {
+    const Json& document = after[at];
+    const std::string title = injector::text(document, "kind") + "/" +
+                              injector::text(injector::member(document, "metadata"), "name");
+    with.out << "--- " << stream.file << " " << title << "\n+++ " << stream.file << " " << title
+             << "\n"
+             << unified_difference(yaml_text(stream.documents[at]), yaml_text(document));
+  }
+}
+
+void print_stream(const Surroundings& with, const Stream& stream, const std::vector<Json>& after,
+                  const injector::ManifestChange& change) {
+  for (std::size_t at = 0; at < stream.pieces.size(); ++at) {
+    const YamlPiece& piece = stream.pieces[at];
+    const bool changed = change.changed.contains(at);
+    const bool open_mark = changed && !piece.mark.empty() && !piece.mark.ends_with('\n');
+    with.out << piece.mark << (open_mark ? "\n" : "") << piece.head
+             << (changed ? yaml_text(after[at]) : piece.body);
+  }
+  with.out.flush();
+}
+
+int print(const Surroundings& with, const Stream& stream, const std::vector<Json>& after,
+          const injector::ManifestChange& change, bool dry_run) {
+  for (const std::string& note : change.notes) with.err << note << "\n";
+  if (dry_run) {
+    print_difference(with, stream, after, change);
+  } else {
+    print_stream(with, stream, after, change);
+  }
+  return kExitOk;
+}
+
+void add_file(CLI::App& app, std::string& file, bool& dry_run) {
+  app.add_option("-f,--file", file, "a file of Kubernetes manifests, or -")
+      ->type_name("FILE")
+      ->required();
+  app.add_flag("--dry-run", dry_run, "print the difference instead of the result");
+  app.footer(kKept);
+}
+
+}  // namespace
+
+int run_inject(const Surroundings& with, const Arguments& args) {
+  CLI::App app("Adds the sidecar to Deployments, StatefulSets, ReplicaSets and Pods of a file.");
+  std::string file;
+  std::string native = "auto";
+  bool dry_run = false;
+  bool keep_services = false;
+  injector::InjectionSettings settings;
+  settings.version = kVersion;
+  settings.image = "sluice.dev/queue-proxy:" + settings.version;
+  settings.renew = true;
+  add_file(app, file, dry_run);
+  app.add_option("--image", settings.image, "image of the sidecar")->capture_default_str();
+  app.add_option("--pull-policy", settings.pull_policy, "Always, IfNotPresent or Never")
+      ->check(CLI::IsMember({"Always", "IfNotPresent", "Never"}));
+  app.add_option(
+         "--native", native,
+         "a native sidecar, which needs Kubernetes 1.29; auto: yes, since offline nothing is "
+         "known of the cluster")
+      ->check(CLI::IsMember({"auto", "true", "false"}));
+  app.add_flag(
+      "--keep-services", keep_services,
+      "leave target ports alone; of a Deployment that runs already, apply the Service when "
+      "the rollout is over, since pods without a sidecar drop out of it");
+  if (const auto code = ends_early(with, app, "inject", args)) return *code;
+  settings.native = native != "false";
+  auto stream = read_stream(file);
+  if (!stream) return report(with, stream.error());
+  std::vector<Json> after = stream->documents;
+  const auto change = injector::inject_manifest(after, settings, !keep_services);
+  if (!change) return report(with, {kExitConfig, stream->file + ": " + change.error().text()});
+  return print(with, *stream, after, *change, dry_run);
+}
+
+int run_uninject(const Surroundings& with, const Arguments& args) {
+  CLI::App app("Takes out what `sluice inject` put into a file.");
+  std::string file;
+  bool dry_run = false;
+  add_file(app, file, dry_run);
+  if (const auto code = ends_early(with, app, "uninject", args)) return *code;
+  auto stream = read_stream(file);
+  if (!stream) return report(with, stream.error());
+  std::vector<Json> after = stream->documents;
+  const auto change = injector::restore_manifest(after);
+  return print(with, *stream, after, change, dry_run);
+}
+
+}  // namespace sluice::commands

@@ -1,0 +1,47 @@
+#include "programs/sluice/commands/verbs.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <ostream>
+
+namespace sluice::commands {
+
+int run_scale(const Surroundings& with, const Arguments& args) {
+  CLI::App app("Sets live bounds; they are forgotten when the spec is next applied.");
+  std::string name;
+  std::int32_t min = 0;
+  std::int32_t max = 0;
+  app.add_option("SERVICE", name, "SERVICE or ENGINE/SERVICE")->required();
+  app.add_option("--min", min, "fewest replicas")->check(CLI::Range(0, 1'000'000));
+  app.add_option("--max", max, "most replicas; 0 = no bound")->check(CLI::Range(0, 1'000'000));
+  if (const auto code = ends_early(with, app, "scale", args)) {
+    return *code;
+  }
+  nlohmann::json bounds = nlohmann::json::object();
+  if (app.count("--min") > 0) {
+    bounds["min"] = min;
+  }
+  if (app.count("--max") > 0) {
+    bounds["max"] = max;
+  }
+  if (bounds.empty()) {
+    return report(with, {kExitUsage, "give --min N, --max N or both"});
+  }
+  if (bounds.size() == 2 && max > 0 && min > max) {
+    return report(with, {kExitUsage, "--min is above --max; raise --max or lower --min"});
+  }
+  const auto found = find_service(with, name);
+  if (!found) {
+    return report(with, found.error());
+  }
+  const auto body = fetch(
+      found->engine, {.method = "POST", .target = found->path() + "/scale", .body = bounds.dump()});
+  if (!body) {
+    return report(with, body.error());
+  }
+  with.out << "service " << found->service << ": bounds changed until its spec is next applied\n";
+  return kExitOk;
+}
+
+}  // namespace sluice::commands

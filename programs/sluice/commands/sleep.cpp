@@ -1,0 +1,29 @@
+#include "programs/sluice/commands/verbs.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <ostream>
+
+namespace sluice::commands {
+
+int run_sleep(const Surroundings& with, const Arguments& args) {
+  CLI::App app("Drains a service to zero now; the next request wakes it.");
+  std::string name;
+  app.add_option("SERVICE", name, "SERVICE or ENGINE/SERVICE")->required();
+  if (const auto code = ends_early(with, app, "sleep", args)) {
+    return *code;
+  }
+  const auto found = find_service(with, name);
+  if (!found) {
+    return report(with, found.error());
+  }
+  const auto body = fetch(found->engine, {.method = "POST", .target = found->path() + "/sleep"});
+  if (!body) {
+    return report(with, body.error());
+  }
+  with.out << "service " << found->service << " goes to sleep; the next request wakes it\n";
+  return kExitOk;
+}
+
+}  // namespace sluice::commands

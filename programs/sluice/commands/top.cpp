@@ -1,0 +1,131 @@
+#include "programs/sluice/commands/verbs.h"
+#include "platform/process/unique_fd.h"
+#include "programs/sluice/view/explain_text.h"
+#include "programs/sluice/view/live_view.h"
+#include "programs/sluice/view/tables.h"
+#include "programs/sluice/view/terminal.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <csignal>
+#include <memory>
+#include <ostream>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+namespace sluice::commands {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kFrameMilliseconds = 250;
+constexpr std::size_t kLogLines = 50;
+constexpr int kSignalled = 128;
+
+// The signals that end a program, read rather than delivered, so that the terminal is given back
+// first.
+class StopSignals {
+ public:
+  StopSignals() {
+    sigset_t stops;
+    ::sigemptyset(&stops);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+      ::sigaddset(&stops, number);
+    }
+    ::sigprocmask(SIG_BLOCK, &stops, &before_);
+    fd_ = local::UniqueFd(::signalfd(-1, &stops, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  ~StopSignals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+  [[nodiscard]] int fd() const { return fd_.get(); }
+
+  // The one that came, 0 when none did.
+  [[nodiscard]] int take() const {
+    signalfd_siginfo came{};
+    const ssize_t size = ::read(fd_.get(), &came, sizeof came);
+    return size == static_cast<ssize_t>(sizeof came) ? static_cast<int>(came.ssi_signo) : 0;
+  }
+
+ private:
+  sigset_t before_{};
+  local::UniqueFd fd_;
+};
+
+// What the chosen pane shows about the chosen service.
+void fill_pane(view::LiveView& live, const local::RunningEngine& engine) {
+  if (live.selected().empty()) {
+    return;
+  }
+  const FoundService chosen{.engine = engine, .service = live.selected()};
+  if (live.pane() == view::Pane::explain) {
+    const auto body = fetch(engine, {.target = chosen.path() + "/explain"});
+    live.set_explanation(body ? view::explain_text(json::parse(*body, nullptr, false))
+                              : body.error().text);
+    return;
+  }
+  const auto body =
+      fetch(engine, {.target = chosen.path() + "/logs?tail=" + std::to_string(kLogLines)});
+  if (body && live.pane() == view::Pane::logs) {
+    live.set_logs(*body);
+  }
+}
+
+int watch(const Surroundings& with, const local::RunningEngine& engine,
+          std::unique_ptr<view::Terminal> terminal) {
+  view::LiveView live;
+  const StopSignals signals;
+  std::array<pollfd, 2> inputs{{{.fd = terminal->key_fd(), .events = POLLIN, .revents = 0},
+                                {.fd = signals.fd(), .events = POLLIN, .revents = 0}}};
+  while (true) {
+    const auto services = fetch_services(engine);
+    if (!services) {
+      terminal.reset();
+      return report(with, services.error());
+    }
+    live.set_services(*services);
+    fill_pane(live, engine);
+    terminal->write(live.paint(terminal->size()));
+    ::poll(inputs.data(), inputs.size(), kFrameMilliseconds);
+    if (const int number = signals.take(); number != 0) {
+      terminal.reset();
+      return kSignalled + number;
+    }
+    if (live.on_keys(terminal->read_keys())) {
+      return kExitOk;
+    }
+  }
+}
+
+}  // namespace
+
+int run_top(const Surroundings& with, const Arguments& args) {
+  CLI::App app("The live view; without a terminal, the table once.");
+  std::string name;
+  app.add_option("ENGINE", name, "which one, when several run");
+  if (const auto code = ends_early(with, app, "top", args)) {
+    return *code;
+  }
+  const auto engine = find_engine(with, name);
+  if (!engine) {
+    return report(with, engine.error());
+  }
+  auto terminal = with.terminal ? view::Terminal::open() : nullptr;
+  if (terminal) {
+    return watch(with, *engine, std::move(terminal));
+  }
+  const auto services = fetch_services(*engine);
+  if (!services) {
+    return report(with, services.error());
+  }
+  with.out << view::top_text(*services);
+  return kExitOk;
+}
+
+}  // namespace sluice::commands

@@ -1,0 +1,278 @@
+#include "programs/sluice/commands/up.h"
+
+#include "programs/sluice/commands/usage.h"
+#include "platform/process/engine_host.h"
+#include "platform/process/quantity.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <unistd.h>
+
+namespace sluice::commands {
+namespace {
+
+constexpr Duration kWindowMin = std::chrono::seconds{6};
+constexpr Duration kWindowMax = std::chrono::hours{1};
+constexpr std::int64_t kCountMax = 1'000'000;
+constexpr std::size_t kFilesMax = 1000;
+constexpr std::size_t kEnvMax = 1000;
+
+// Flags as they were written, before they are judged.
+struct RawFlags {
+  UpOptions options;
+  std::int64_t port = 0;
+  std::int64_t min = 0;
+  std::int64_t max = 8;
+  std::string window;
+  std::vector<std::string> env;
+  std::string cpu;
+  std::string memory;
+  std::string output = "text";
+};
+
+using Trouble = std::optional<std::string>;
+
+void add_flags(CLI::App& app, RawFlags& raw) {
+  UpOptions& options = raw.options;
+  const auto repeated = [](CLI::Option* option) {
+    option->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  };
+  repeated(app.add_option("-f,--file", options.files, "a file, a directory of *.yaml, or -")
+               ->type_name("PATH"));
+  app.add_flag("--demo", options.demo, "run the built-in app: / /sleep?ms= /burn?ms= /hold?mb=");
+  app.add_option("--name", options.name, "engine name; in command form also the service's")
+      ->type_name("NAME");
+  app.add_option("--port", raw.port, "the app listens on exactly N and ignores $PORT")
+      ->type_name("N");
+  app.add_option("--http", options.http, "front door (127.0.0.1:8080, else the next free one)")
+      ->type_name("HOST:PORT");
+  app.add_option("--target", options.target, "requests at once that a replica should carry (10)")
+      ->type_name("N");
+  app.add_option("--concurrency", options.concurrency, "hard limit per replica (0 = none)")
+      ->type_name("N");
+  app.add_option("--min", raw.min, "fewest replicas (0)")->type_name("N");
+  app.add_option("--max", raw.max, "most replicas (8; 0 = no bound)")->type_name("N");
+  app.add_option("--window", raw.window, "stable window, 6s to 1h (60s)")->type_name("DUR");
+  repeated(
+      app.add_option("--env", raw.env, "environment of the app; repeatable")->type_name("K=V"));
+  app.add_option("--cpu", raw.cpu, "CPUs per replica, such as 0.5")->type_name("N");
+  app.add_option("--memory", raw.memory, "memory per replica, such as 256Mi")->type_name("SIZE");
+  app.add_flag("-d,--detach", options.detach, "return once ready; the engine stays");
+  app.add_option("-o,--output", raw.output, "text, or json: one object per line")
+      ->type_name("text|json");
+  app.add_flag("--allow-edit", options.allow_edit,
+               "let the front door wake, sleep and scale services for clients that send the token "
+               "of this start; specs, removals and the shutdown stay on the command line");
+  app.add_option("--config", options.config_file, "engine settings")->type_name("FILE");
+  app.add_option("--log-level", options.log_level, "debug, info, warn or error")->type_name("L");
+}
+
+Trouble judge_forms(const CLI::App& app, const UpOptions& options) {
+  const int forms = static_cast<int>(!options.files.empty()) + static_cast<int>(options.demo) +
+                    static_cast<int>(!options.command.empty());
+  if (forms == 0) {
+    return kUpHelpLines;
+  }
+  if (forms > 1) {
+    return "give one of -f, --demo and a command, not several";
+  }
+  if (options.files.size() > kFilesMax) {
+    return "-f: at most 1000 files";
+  }
+  if (!options.command.empty() && options.command.front().empty()) {
+    return "the command is empty; give a program after --";
+  }
+  if (!options.files.empty()) {
+    for (const char* flag : {"--port", "--target", "--concurrency", "--min", "--max", "--window",
+                             "--env", "--cpu", "--memory"}) {
+      if (app.count(flag) > 0) {
+        return std::string(flag) + " belongs to the command form and --demo; with -f write it " +
+               "into the file";
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+Trouble judge_name(UpOptions& options) {
+  if (options.name.empty()) {
+    const bool named_file = !options.files.empty() && options.files.front() != "-";
+    if (!named_file) {
+      options.name = "app";
+      return std::nullopt;
+    }
+    const std::filesystem::path file = options.files.front();
+    const auto base = file.has_filename() ? file : file.parent_path();
+    options.name = base.stem().string();
+    if (!is_dns_label(options.name)) {
+      return "the file's name " + options.name + " cannot name an engine; give --name NAME";
+    }
+    return std::nullopt;
+  }
+  // A file's services have names of their own.
+  if (options.files.empty() && options.name == local::kReservedService) {
+    return "--name: " + options.name +
+           " is no name for a service: " + std::string(local::kEngineHost) +
+           " is the engine's own host; give another";
+  }
+  return is_dns_label(options.name)
+             ? std::nullopt
+             : Trouble("--name: " + options.name +
+                       " is no DNS label; use 1 to 63 of a-z, 0-9 and -, no - at the ends");
+}
+
+Trouble judge_door(UpOptions& options, bool given) {
+  options.http_given = given;
+  const std::size_t colon = options.http.rfind(':');
+  unsigned port = 0;
+  const char* end = options.http.data() + options.http.size();
+  const bool number = colon != std::string::npos && colon > 0 &&
+                      std::from_chars(options.http.data() + colon + 1, end, port).ptr == end &&
+                      colon + 1 < options.http.size();
+  return number && port <= 65535
+             ? std::nullopt
+             : Trouble("--http: " + options.http + " is not HOST:PORT, such as 127.0.0.1:8080");
+}
+
+Trouble judge_numbers(const CLI::App& app, RawFlags& raw) {
+  UpOptions& options = raw.options;
+  const auto counts = [](std::int64_t value) { return value >= 0 && value <= kCountMax; };
+  if (!(options.target >= 0.01 && options.target <= 1e6)) {
+    return "--target: give a number from 0.01 to 1000000";
+  }
+  if (!counts(options.concurrency)) {
+    return "--concurrency: give a number from 0 to 1000000";
+  }
+  if (!counts(raw.min) || !counts(raw.max)) {
+    return "--min and --max: give numbers from 0 to 1000000";
+  }
+  if (app.count("--port") > 0) {
+    if (raw.port < 1 || raw.port > 65535) {
+      return "--port: give a number from 1 to 65535";
+    }
+    if (raw.min > 1 || (app.count("--max") > 0 && raw.max != 1)) {
+      return "--port: only one replica can listen on a fixed port; drop --min and --max, or let "
+             "the app read $PORT";
+    }
+    raw.max = 1;
+    options.port = static_cast<std::uint16_t>(raw.port);
+  }
+  if (raw.max > 0 && raw.min > raw.max) {
+    return "--min " + std::to_string(raw.min) + " is above --max " + std::to_string(raw.max) +
+           "; raise --max or lower --min";
+  }
+  options.min = static_cast<std::int32_t>(raw.min);
+  options.max = static_cast<std::int32_t>(raw.max);
+  return std::nullopt;
+}
+
+Trouble judge_quantities(RawFlags& raw) {
+  UpOptions& options = raw.options;
+  if (!raw.window.empty()) {
+    const auto window = local::parse_duration(raw.window);
+    if (!window || *window < kWindowMin || *window > kWindowMax) {
+      return "--window: " + raw.window + " is not a duration from 6s to 1h";
+    }
+    options.window = *window;
+  }
+  if (!raw.cpu.empty()) {
+    const auto cpu = local::parse_cpu(raw.cpu);
+    if (!cpu) {
+      return "--cpu: " + cpu.error().text();
+    }
+    options.cpu = *cpu;
+  }
+  if (!raw.memory.empty()) {
+    const auto memory = local::parse_size(raw.memory);
+    if (!memory || *memory == 0) {
+      return "--memory: " + raw.memory + " is not a size such as 256Mi";
+    }
+    options.memory_bytes = *memory;
+  }
+  return std::nullopt;
+}
+
+Trouble judge_words(RawFlags& raw) {
+  UpOptions& options = raw.options;
+  if (raw.env.size() > kEnvMax) {
+    return "--env: at most 1000 variables";
+  }
+  for (const std::string& pair : raw.env) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return "--env: " + pair + " is not K=V";
+    }
+    options.env.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
+  }
+  if (raw.output != "text" && raw.output != "json") {
+    return "-o: " + raw.output + " is neither text nor json";
+  }
+  options.output = raw.output == "json" ? OutputFormat::json : OutputFormat::text;
+  const std::string& level = options.log_level;
+  if (!level.empty() && level != "debug" && level != "info" && level != "warn" &&
+      level != "error") {
+    return "--log-level: " + level + " is none of debug, info, warn, error";
+  }
+  if (options.detach &&
+      std::find(options.files.begin(), options.files.end(), "-") != options.files.end()) {
+    return "-d: a detached engine cannot read its file from standard input; save it to a file";
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_dns_label(std::string_view text) {
+  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  return !text.empty() && text.size() <= 63 && plain(text.front()) && plain(text.back()) &&
+         std::all_of(text.begin(), text.end(), [&](char c) { return plain(c) || c == '-'; });
+}
+
+Result<UpOptions, UsageProblem> parse_up(const std::vector<std::string>& args) {
+  RawFlags raw;
+  // What follows `--` is the app's own, whatever it looks like.
+  const auto dashes = std::find(args.begin(), args.end(), "--");
+  if (dashes != args.end()) {
+    raw.options.command.assign(dashes + 1, args.end());
+  }
+  CLI::App app("Runs an engine: programs that sleep at zero and wake on their first request.");
+  add_flags(app, raw);
+  if (auto wrong = parse_flags(app, "up", {args.begin(), dashes})) {
+    return std::move(*wrong);
+  }
+  const Trouble troubles[] = {judge_forms(app, raw.options),
+                              judge_name(raw.options),
+                              judge_door(raw.options, app.count("--http") > 0),
+                              judge_numbers(app, raw),
+                              judge_quantities(raw),
+                              judge_words(raw)};
+  for (const Trouble& trouble : troubles) {
+    if (trouble) {
+      return UsageProblem{*trouble, false};
+    }
+  }
+  return std::move(raw.options);
+}
+
+void announce_ready(const UpOptions& options, const std::string& banner,
+                    const std::string& warnings) {
+  if (options.ready_fd < 0) {
+    return;
+  }
+  const std::string text = banner + '\0' + warnings;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t written = ::write(options.ready_fd, rest.data(), rest.size());
+    if (written <= 0) {
+      break;
+    }
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  ::close(options.ready_fd);
+}
+
+}  // namespace sluice::commands

@@ -1,0 +1,158 @@
+#include "programs/sluice/commands/usage.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+namespace sluice::commands {
+namespace {
+
+// Typed by a person: longer words are not compared.
+constexpr std::size_t kWordMax = 64;
+
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U);
+      row[j] = std::min({above + 1, row[j - 1] + 1, change});
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+std::string examples_of(std::string_view verb) {
+  for (const VerbLine& line : verb_lines()) {
+    if (line.name == verb) {
+      return std::string(line.examples);
+    }
+  }
+  return {};
+}
+
+std::string help_of(CLI::App& app, std::string_view verb) {
+  std::string text = "Examples:\n" + examples_of(verb) + "\n" + app.help();
+  // CLI11 lists two words for one thing that people look for; the rest is ours.
+  return text;
+}
+
+std::vector<std::string> flags_of(const CLI::App& app) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      flags.push_back("--" + name);
+    }
+  }
+  return flags;
+}
+
+UsageProblem unknown_argument(const CLI::App& app, std::string_view verb,
+                              const std::string& argument) {
+  const std::string help = "; see: sluice " + std::string(verb) + " --help";
+  if (argument.empty() || argument.front() != '-') {
+    const std::string hint =
+        verb == "up" ? "; a command goes after --: sluice up -- " + argument : help;
+    return {"unexpected argument " + argument + hint, false};
+  }
+  const std::string flag = argument.substr(0, argument.find('='));
+  const std::string meant = nearest(flag, flags_of(app));
+  return {"unknown flag " + flag + (meant.empty() ? help : "; did you mean " + meant + "?"), false};
+}
+
+}  // namespace
+
+const std::vector<VerbLine>& verb_lines() {
+  static const std::vector<VerbLine> kVerbs = {
+      {"up", "start an engine",
+       "  sluice up -- python3 -m http.server '$PORT'\n  sluice up -f services/ -d\n"},
+      {"down", "stop an engine", "  sluice down\n  sluice down shop\n"},
+      {"apply", "add or change services",
+       "  sluice apply -f app.yaml\n  sluice apply -f app.yaml --dry-run\n"},
+      {"delete", "remove a service", "  sluice delete app\n  sluice delete shop/cart\n"},
+      {"get", "list services, or one", "  sluice get\n  sluice get app -o yaml\n"},
+      {"explain", "why so many replicas",
+       "  sluice explain app\n  sluice explain app --last-cold-start\n"},
+      {"history", "decisions that changed something",
+       "  sluice history app\n  sluice history app --since 1h\n"},
+      {"top", "the live view", "  sluice top\n  sluice top shop\n"},
+      {"logs", "output of replicas",
+       "  sluice logs app -f\n  sluice logs app --previous --tail 20\n"},
+      {"wake", "at least one replica now", "  sluice wake app\n  sluice wake app --timeout 10s\n"},
+      {"sleep", "drain to zero now", "  sluice sleep app\n  sluice sleep shop/cart\n"},
+      {"scale", "live bounds", "  sluice scale app --min 1\n  sluice scale app --min 0 --max 4\n"},
+      {"load", "load generator",
+       "  sluice load http://app.localhost:8080\n"
+       "  sluice load http://app.localhost:8080 --rate 200 --duration 60s\n"},
+      {"doctor", "check this machine, or a cluster's Knative",
+       "  sluice doctor\n  sluice doctor --name app\n  sluice doctor --knative\n"},
+      {"install", "what a cluster needs, for kubectl apply",
+       "  sluice install | kubectl apply --server-side -f -\n"
+       "  sluice install --profile ha --namespace scaling\n"},
+      {"uninstall", "the same, for kubectl delete",
+       "  sluice uninstall | kubectl delete -f -\n"
+       "  sluice uninstall --crds | kubectl delete -f -\n"},
+      {"inject", "add the sidecar to Kubernetes manifests",
+       "  sluice inject -f app.yaml | kubectl apply -f -\n  sluice inject -f app.yaml --dry-run\n"},
+      {"uninject", "take the sidecar out of them again",
+       "  sluice uninject -f app.yaml | kubectl apply -f -\n"
+       "  kubectl get deploy app -o yaml | sluice uninject -f - --dry-run\n"},
+      {"version", "which version this is", "  sluice version\n  sluice version -o json\n"},
+  };
+  return kVerbs;
+}
+
+std::string general_help() {
+  std::string text =
+      "Examples:\n  sluice up -- python3 -m http.server '$PORT'\n  sluice explain app\n\n"
+      "Usage: sluice VERB [FLAGS]\n\nVerbs:\n";
+  for (const VerbLine& line : verb_lines()) {
+    std::string name(line.name);
+    name.resize(10, ' ');
+    text += "  " + name + std::string(line.summary) + "\n";
+  }
+  return text + "\nEach verb has --help.\n";
+}
+
+std::string nearest(std::string_view typed, const std::vector<std::string>& known) {
+  std::string best;
+  std::size_t least = 3;  // more than two slips is another word
+  for (const std::string& word : known) {
+    if (typed.size() > kWordMax || word.size() > kWordMax) {
+      continue;
+    }
+    const std::size_t steps = distance(typed, word);
+    if (steps < least) {
+      least = steps;
+      best = word;
+    }
+  }
+  return best;
+}
+
+std::optional<UsageProblem> parse_flags(CLI::App& app, std::string_view verb,
+                                        std::vector<std::string> args) {
+  app.name("sluice " + std::string(verb));
+  app.allow_extras();
+  std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
+  try {
+    app.parse(args);
+  } catch (const CLI::CallForHelp&) {
+    return UsageProblem{help_of(app, verb), true};
+  } catch (const CLI::ParseError& wrong) {
+    return UsageProblem{
+        std::string(wrong.what()) + "; see: sluice " + std::string(verb) + " --help", false};
+  }
+  const auto left = app.remaining();
+  if (!left.empty()) {
+    return unknown_argument(app, verb, left.front());
+  }
+  return std::nullopt;
+}
+
+}  // namespace sluice::commands

@@ -1,0 +1,155 @@
+#include "programs/sluice/commands/verb.h"
+
+#include <nlohmann/json.hpp>
+
+#include <ostream>
+#include <utility>
+
+namespace sluice::commands {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kPagesMax = 1000;
+
+Failure no_engine() {
+  return {kExitUnavailable, "no engine is running; start one: sluice up -- COMMAND"};
+}
+
+std::string names_of(const std::vector<local::RunningEngine>& engines) {
+  std::string list;
+  for (const local::RunningEngine& engine : engines) {
+    list += (list.empty() ? "" : ", ") + engine.name;
+  }
+  return list;
+}
+
+Failure failure_of(const ApiReply& reply) {
+  const json problem = json::parse(reply.body, nullptr, false);
+  std::string text = "the engine answered with status " + std::to_string(reply.status);
+  if (problem.is_object()) {
+    text = problem.value("detail", text);
+    const std::string fix = problem.value("fix", std::string{});
+    text += fix.empty() ? "" : "; " + fix;
+  }
+  if (reply.status == 400) {
+    return {kExitUsage, text};
+  }
+  return {reply.status == 422 ? kExitConfig : kExitFailure, text};
+}
+
+}  // namespace
+
+int report(const Surroundings& with, const Failure& failure) {
+  with.err << failure.text << "\n";
+  return failure.exit_code;
+}
+
+Result<local::RunningEngine, Failure> find_engine(const Surroundings& with,
+                                                  const std::string& name) {
+  auto engines = local::running_engines(with.roots.runtime);
+  if (engines.empty()) {
+    return no_engine();
+  }
+  if (name.empty()) {
+    if (engines.size() == 1) {
+      return std::move(engines.front());
+    }
+    return Failure{kExitUsage, "several engines are running: " + names_of(engines) + "; name one"};
+  }
+  for (local::RunningEngine& engine : engines) {
+    if (engine.name == name) {
+      return std::move(engine);
+    }
+  }
+  return Failure{kExitUnavailable,
+                 "no engine named " + name + " is running; running: " + names_of(engines)};
+}
+
+std::string FoundService::path() const {
+  return "/api/v1/services/default/" + url_encoded(service);
+}
+
+Result<FoundService, Failure> find_service(const Surroundings& with, const std::string& name) {
+  const std::size_t slash = name.find('/');
+  const std::string wanted_engine = slash == std::string::npos ? "" : name.substr(0, slash);
+  const std::string wanted = slash == std::string::npos ? name : name.substr(slash + 1);
+  const auto engines = local::running_engines(with.roots.runtime);
+  if (engines.empty()) {
+    return no_engine();
+  }
+  if (!wanted_engine.empty()) {
+    if (const auto named = find_engine(with, wanted_engine); !named) {
+      return named.error();
+    }
+  }
+  std::vector<FoundService> found;
+  std::string known;
+  std::string silent;
+  for (const local::RunningEngine& engine : engines) {
+    if (!wanted_engine.empty() && engine.name != wanted_engine) {
+      continue;
+    }
+    const auto services = fetch_services(engine);
+    if (!services) {
+      silent = services.error().text;
+      continue;
+    }
+    for (const json& service : *services) {
+      const std::string here = service.value("name", std::string{});
+      known += (known.empty() ? "" : ", ") + (engines.size() > 1 ? engine.name + "/" : "") + here;
+      if (here == wanted) {
+        found.push_back({.engine = engine, .service = here});
+      }
+    }
+  }
+  if (found.size() == 1) {
+    return std::move(found.front());
+  }
+  if (found.empty()) {
+    return Failure{kExitFailure, !silent.empty() ? silent
+                                                 : "no service is named " + name + "; services: " +
+                                                       (known.empty() ? "none" : known)};
+  }
+  std::string list;
+  for (const FoundService& one : found) {
+    list += (list.empty() ? "" : ", ") + one.engine.name + "/" + one.service;
+  }
+  return Failure{kExitUsage, "several engines have a service " + wanted + "; say which: " + list};
+}
+
+Result<std::string, Failure> fetch(const local::RunningEngine& engine, const ApiCall& call) {
+  auto reply = ApiClient(engine.api_socket).send(call);
+  if (!reply) {
+    return Failure{kExitUnavailable, reply.error().text()};
+  }
+  if (reply->status < 200 || reply->status > 299) {
+    return failure_of(*reply);
+  }
+  return std::move(reply->body);
+}
+
+Result<json, Failure> fetch_services(const local::RunningEngine& engine) {
+  json all = json::array();
+  std::string next;
+  for (int page = 0; page < kPagesMax; ++page) {
+    const std::string from = next.empty() ? "" : "&next=" + url_encoded(next);
+    const auto body = fetch(engine, {.target = "/api/v1/services?limit=1000" + from});
+    if (!body) {
+      return body.error();
+    }
+    const json list = json::parse(*body, nullptr, false);
+    if (!list.is_object() || !list.contains("items") || !list["items"].is_array()) {
+      return Failure{kExitFailure,
+                     "engine " + engine.name + " sent no list; are both of one version?"};
+    }
+    all.insert(all.end(), list["items"].begin(), list["items"].end());
+    next = list.value("next", std::string{});
+    if (next.empty()) {
+      break;
+    }
+  }
+  return all;
+}
+
+}  // namespace sluice::commands

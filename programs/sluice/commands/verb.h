@@ -1,0 +1,75 @@
+#pragma once
+
+#include "common/base/result.h"
+#include "common/time/clock.h"
+#include "programs/sluice/commands/api_client.h"
+#include "platform/process/paths.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace sluice::commands {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailure = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitNotReady = 3;
+inline constexpr int kExitUnavailable = 69;
+inline constexpr int kExitConfig = 78;
+
+/// What a verb works with; everything is borrowed for the length of one run.
+struct Surroundings {
+  std::ostream& out;
+  std::ostream& err;
+  const Clock& clock;
+  local::PathRoots roots;
+  bool terminal = false;  ///< standard input and output are one
+};
+
+/// A verb that did not work out: the exit code and what to print.
+struct Failure {
+  // No aggregate, for the reason given at local::ApiProblem.
+  Failure() = default;
+
+  Failure(int code, std::string message) : exit_code(code), text(std::move(message)) {}
+
+  int exit_code = kExitFailure;
+  std::string text;  ///< without a newline at its end
+};
+
+/// Prints `failure` to the errors; returns its exit code.
+int report(const Surroundings& with, const Failure& failure);
+
+/// The one engine named `name`, or the only one when `name` is empty.
+[[nodiscard]] Result<local::RunningEngine, Failure> find_engine(const Surroundings& with,
+                                                                const std::string& name);
+
+struct FoundService {
+  local::RunningEngine engine;
+  std::string service;
+
+  /// `/api/v1/services/default/<service>`.
+  [[nodiscard]] std::string path() const;
+};
+
+/// Looks for `SERVICE` or `ENGINE/SERVICE` among the running engines (one-machine.md 2).
+[[nodiscard]] Result<FoundService, Failure> find_service(const Surroundings& with,
+                                                         const std::string& name);
+
+/// The body of a good answer; anything else is a failure told by its problem+json.
+[[nodiscard]] Result<std::string, Failure> fetch(const local::RunningEngine& engine,
+                                                 const ApiCall& call);
+
+/// All status objects of an engine, page by page.
+[[nodiscard]] Result<nlohmann::json, Failure> fetch_services(const local::RunningEngine& engine);
+
+}  // namespace sluice::commands

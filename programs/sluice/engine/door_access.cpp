@@ -1,0 +1,180 @@
+// Who may do what at the front door of one machine, decided from values alone.
+
+#include "programs/sluice/engine/door_access.h"
+
+#include "activator/core/revision_table.h"
+#include "common/http/message.h"
+#include "platform/process/engine_host.h"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <sys/random.h>
+#include <utility>
+
+namespace sluice::local {
+namespace {
+
+constexpr std::size_t kShownMax = 200;
+constexpr std::size_t kHostBytesMax = 64;  // of a literal address: longer text is none
+
+bool is_v4_loopback(std::string_view host) {
+  in_addr address{};
+  const std::string text{host.substr(0, kHostBytesMax)};
+  return ::inet_pton(AF_INET, text.c_str(), &address) == 1 &&
+         (ntohl(address.s_addr) >> 24U) == IN_LOOPBACKNET;
+}
+
+bool is_v6_loopback(std::string_view host) {
+  if (host.size() < 2 || host.front() != '[' || host.back() != ']') return false;
+  in6_addr address{};
+  const std::string text{host.substr(1, std::min(host.size() - 2, kHostBytesMax))};
+  if (::inet_pton(AF_INET6, text.c_str(), &address) != 1) return false;
+  const bool mapped = IN6_IS_ADDR_V4MAPPED(&address) && address.s6_addr[12] == IN_LOOPBACKNET;
+  return IN6_IS_ADDR_LOOPBACK(&address) || mapped;
+}
+
+bool is_named(const DoorRules& rules, std::string_view authority) {
+  const std::string_view host = activator::host_of(authority);
+  return std::any_of(rules.hosts.begin(), rules.hosts.end(), [host](const std::string& allowed) {
+    return http::equals_ignoring_case(host, activator::host_of(allowed));
+  });
+}
+
+ApiProblem host_not_allowed(std::string_view authority) {
+  const std::string host{activator::host_of(authority).substr(0, kShownMax)};
+  return {
+      403, "host-not-allowed", "Host not allowed",
+      host.empty() ? "the request names no Host" : "the engine does not answer to the Host " + host,
+      "ask http://localhost, or allow the name in config.yaml: dashboard: {hosts: [NAME]}"};
+}
+
+// Which of two lines counts is not for a refusal to depend on.
+ApiProblem sent_twice(std::string_view name) {
+  return {400, "repeated-header", "Repeated header",
+          "the request has more than one line " + std::string{name}, "send one"};
+}
+
+ApiProblem token_missing(const DoorRules& rules) {
+  const std::string_view why = rules.opened()
+                                   ? "`dashboard` in config.yaml lets others in, so every request "
+                                     "needs the token of this start"
+                                   : "a change needs the token of this start";
+  return {403, "token-required", "Token required", std::string{why},
+          "send the header Sluice-Edit; `sluice up` says in which file it stands"};
+}
+
+// A browser says from which page a request comes. Anything else than a page of this very host is
+// refused, whatever it knows.
+bool is_own_page(const DoorRequest& request) {
+  if (!request.fetch_site.empty() && request.fetch_site != "same-origin") return false;
+  if (request.origin.empty()) return true;
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (request.origin.starts_with(scheme) &&
+        http::equals_ignoring_case(request.origin.substr(scheme.size()), request.authority)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void take_door_fields(const http::FieldList& fields, DoorRequest& request) {
+  std::array<std::pair<std::string_view, std::string_view*>, 3> wanted{
+      {{"Sluice-Edit", &request.token},
+       {"Origin", &request.origin},
+       {"Sec-Fetch-Site", &request.fetch_site}}};
+  std::array<bool, wanted.size()> seen{};
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const http::Field field = fields.at(i);
+    for (std::size_t j = 0; j < wanted.size(); ++j) {
+      if (!http::equals_ignoring_case(field.name, wanted[j].first)) continue;
+      if (std::exchange(seen[j], true)) request.repeated = wanted[j].first;
+      *wanted[j].second = field.value;
+    }
+  }
+}
+
+ApiResult<Proof> judge_door(const DoorRules& rules, const DoorRequest& request) {
+  if (!request.loopback && !rules.any_peer) return no_such_path(request.path);
+  const bool known = names_loopback(request.authority) || names_engine(request.authority) ||
+                     is_named(rules, request.authority);
+  if (!known) return host_not_allowed(request.authority);
+  if (!request.repeated.empty()) return sent_twice(request.repeated);
+  const bool has_token = !rules.token.empty() && equal_secretly(request.token, rules.token);
+  if (rules.opened() && !has_token) return token_missing(rules);
+  if (request.method != "GET" && request.method != "HEAD") {
+    if (!rules.allow_edit) {
+      return ApiProblem{403, "read-only", "Read-only",
+                        "changes are not allowed through the front door",
+                        "use the command line, or start the engine with `sluice up --allow-edit`"};
+    }
+    if (!is_own_page(request)) {
+      return ApiProblem{403, "other-site", "Other site",
+                        "the request comes from a page of another site",
+                        "send it from a page of this host, or from a program"};
+    }
+    if (!has_token) return token_missing(rules);
+  }
+  return request.loopback && request.own_user ? Proof::own_user : Proof::none;
+}
+
+bool names_loopback(std::string_view authority) {
+  const std::string_view host = activator::host_of(authority);
+  return http::equals_ignoring_case(host, "localhost") || is_v4_loopback(host) ||
+         is_v6_loopback(host);
+}
+
+bool names_engine(std::string_view authority) {
+  return http::equals_ignoring_case(activator::host_of(authority), kEngineHost);
+}
+
+bool equal_secretly(std::string_view left, std::string_view right) {
+  if (left.size() != right.size()) return false;
+  volatile unsigned char difference = 0;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    difference = difference | static_cast<unsigned char>(left[i] ^ right[i]);
+  }
+  return difference == 0;
+}
+
+std::string make_token() {
+  std::array<unsigned char, 16> bits{};
+  if (::getrandom(bits.data(), bits.size(), 0) != static_cast<ssize_t>(bits.size())) return {};
+  std::string token;
+  std::array<char, 3> digits{};
+  for (const unsigned char byte : bits) {
+    std::snprintf(digits.data(), digits.size(), "%02x", byte);
+    token += digits.data();
+  }
+  return token;
+}
+
+const std::vector<DoorField>& door_fields() {
+  static const std::vector<DoorField> kFields = {
+      {"Content-Security-Policy",
+       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+       "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+       "require-trusted-types-for 'script'"},
+      {"X-Content-Type-Options", "nosniff"},
+      {"Referrer-Policy", "no-referrer"},
+      {"Cross-Origin-Opener-Policy", "same-origin"},
+      {"Cross-Origin-Resource-Policy", "same-origin"}};
+  return kFields;
+}
+
+std::string_view door_lines() {
+  static const std::string kLines = [] {
+    std::string lines;
+    for (const DoorField& field : door_fields()) {
+      lines.append(field.name).append(": ").append(field.value).append("\r\n");
+    }
+    return lines;
+  }();
+  return kLines;
+}
+
+}  // namespace sluice::local

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "common/http/message.h"
+#include "programs/sluice/engine/engine_api.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::local {
+
+/// What a request of the API has shown of who sends it; each includes what is before it.
+enum class Proof : std::uint8_t {
+  none,      ///< it comes from where the front door answers, no more
+  own_user,  ///< a process of the engine's own user holds the other end of its connection
+  socket,    ///< it came over the engine's socket, which only that user can open
+};
+
+/// Whom the front door answers below `/_sluice/`.
+struct DoorRules {
+  bool allow_edit = false;         ///< `sluice up --allow-edit`
+  bool any_peer = false;           ///< `dashboard: {peers: any}`
+  std::vector<std::string> hosts;  ///< `dashboard: {hosts: [...]}`, without ports
+  std::string token;               ///< of this start; not empty
+
+  /// Whether others than programs of this machine may come in, which asks the token of everybody.
+  [[nodiscard]] bool opened() const { return any_peer || !hosts.empty(); }
+};
+
+/// A request below `/_sluice/`, as far as it matters who may send it.
+struct DoorRequest {
+  bool loopback = false;             ///< the client's address is one of this machine's loopback
+  bool own_user = false;             ///< the kernel says that the engine's user holds its end
+  std::string_view path;             ///< what a 404 names
+  std::string_view authority;        ///< Host, with or without port
+  std::string_view method;           ///< GET and HEAD read, every other one changes
+  std::string_view token = {};       ///< Sluice-Edit
+  std::string_view origin = {};      ///< Origin; empty where it was not sent
+  std::string_view fetch_site = {};  ///< Sec-Fetch-Site; likewise
+  std::string_view repeated = {};    ///< one of these three that came in more lines than one
+};
+
+/// Takes Sluice-Edit, Origin and Sec-Fetch-Site from the fields of a request.
+void take_door_fields(const http::FieldList& fields, DoorRequest& request);
+
+/// With which proof the request goes on to the API, or why it does not. Never Proof::socket. What a
+/// proof opens is up to the routes (api_routes.h).
+[[nodiscard]] ApiResult<Proof> judge_door(const DoorRules& rules, const DoorRequest& request);
+
+/// Whether an authority names this machine by its loopback: `localhost`, 127.0.0.0/8, [::1] or the
+/// same mapped into IPv6; in any letter case, with or without port and final dot.
+[[nodiscard]] bool names_loopback(std::string_view authority);
+
+/// Whether it names the engine's own host, likewise.
+[[nodiscard]] bool names_engine(std::string_view authority);
+
+/// Whether two texts are equal, in a time that depends on their lengths alone.
+[[nodiscard]] bool equal_secretly(std::string_view left, std::string_view right);
+
+/// A token of 128 random bits as 32 hex digits; empty when the kernel gives none.
+[[nodiscard]] std::string make_token();
+
+/// A header field that stands on every answer below `/_sluice/`.
+struct DoorField {
+  std::string_view name;
+  std::string_view value;
+};
+
+/// Those fields: an answer is no page of another site's, runs nothing and is not framed.
+[[nodiscard]] const std::vector<DoorField>& door_fields();
+
+/// The same as complete header lines, each with CRLF. A text of static lifetime.
+[[nodiscard]] std::string_view door_lines();
+
+}  // namespace sluice::local

@@ -1,0 +1,124 @@
+#include "programs/sluice/engine/event_ring.h"
+
+#include "common/base/check.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::local {
+namespace {
+
+std::string text_of(const nlohmann::json& event, const char* key) {
+  const auto found = event.find(key);
+  return found != event.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+}  // namespace
+
+bool EventFilter::matches(const Event& event) const {
+  if ((!service.empty() && event.service != service) ||
+      (!replica.empty() && event.replica != replica)) {
+    return false;
+  }
+  return types.empty() || std::find(types.begin(), types.end(), event.type) != types.end();
+}
+
+EventRing::EventRing(std::size_t events_max, std::size_t bytes_max)
+    : events_max_(events_max), bytes_max_(bytes_max) {
+  CHECK(events_max > 0);
+}
+
+std::uint64_t EventRing::publish(const nlohmann::json& event) {
+  CHECK(event.is_object());
+  auto kept = std::make_shared<Event>();
+  kept->id = ++last_id_;
+  kept->type = text_of(event, "type");
+  // A status object names its service "name".
+  kept->service =
+      text_of(event, kept->type == "service" && !event.contains("service") ? "name" : "service");
+  // A replica event names the replica "id", the others "replica".
+  kept->replica = text_of(event, kept->type == "replica" ? "id" : "replica");
+  kept->data = event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  bytes_ += kept->data.size();
+  events_.push_back(std::move(kept));
+  while (events_.size() > events_max_ || (bytes_ > bytes_max_ && events_.size() > 1)) {
+    bytes_ -= events_.front()->data.size();
+    events_.pop_front();
+  }
+  tell(std::shared_ptr<const Event>(events_.back()));
+  return last_id_;
+}
+
+EventRing::Backlog EventRing::after(std::uint64_t id, const EventFilter& filter) const {
+  Backlog backlog;
+  // An id from the future belongs to an earlier engine of that name: start from the oldest.
+  const std::uint64_t seen = id > last_id_ ? 0 : id;
+  const std::uint64_t oldest = events_.empty() ? last_id_ + 1 : events_.front()->id;
+  backlog.missed = oldest > seen + 1 ? oldest - seen - 1 : 0;
+  // Ids grow by one, so the place of the first unseen event is known.
+  const std::uint64_t skip = seen >= oldest ? seen - oldest + 1 : 0;
+  for (std::size_t i = skip; i < events_.size(); ++i) {
+    if (filter.matches(*events_[i])) {
+      backlog.events.push_back(events_[i]);
+    }
+  }
+  return backlog;
+}
+
+void EventRing::tell(const std::shared_ptr<const Event>& event) {
+  ++telling_;
+  // Listeners added meanwhile stand at the end and have not asked for this event.
+  const std::uint64_t last_key = last_key_;
+  for (Entry& entry : entries_) {
+    if (entry.key <= last_key && !entry.gone && entry.filter.matches(*event)) {
+      entry.listener(event);
+    }
+  }
+  --telling_;
+  sweep();
+}
+
+EventRing::Subscription EventRing::subscribe(EventFilter filter, Listener listener) {
+  entries_.push_back({.key = ++last_key_,
+                      .filter = std::move(filter),
+                      .listener = std::move(listener),
+                      .gone = false});
+  return {this, last_key_};
+}
+
+void EventRing::unsubscribe(std::uint64_t key) {
+  for (Entry& entry : entries_) {
+    entry.gone = entry.gone || entry.key == key;
+  }
+  sweep();
+}
+
+void EventRing::sweep() {
+  if (telling_ == 0) {
+    entries_.remove_if([](const Entry& entry) { return entry.gone; });
+  }
+}
+
+EventRing::Subscription::Subscription(Subscription&& other) noexcept
+    : ring_(std::exchange(other.ring_, nullptr)), key_(other.key_) {}
+
+EventRing::Subscription& EventRing::Subscription::operator=(Subscription&& other) noexcept {
+  if (this != &other) {
+    if (ring_ != nullptr) {
+      ring_->unsubscribe(key_);
+    }
+    ring_ = std::exchange(other.ring_, nullptr);
+    key_ = other.key_;
+  }
+  return *this;
+}
+
+EventRing::Subscription::~Subscription() {
+  if (ring_ != nullptr) {
+    ring_->unsubscribe(key_);
+  }
+}
+
+}  // namespace sluice::local

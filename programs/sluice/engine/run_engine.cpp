@@ -1,0 +1,280 @@
+#include "programs/sluice/engine/run_engine.h"
+
+#include "common/scaling/cluster_config.h"
+#include "common/base/version.h"
+#include "programs/sluice/engine/documents.h"
+#include "programs/sluice/engine/engine.h"
+#include "programs/sluice/engine/spec_sources.h"
+#include "programs/sluice/view/banner.h"
+#include "programs/sluice/view/event_printer.h"
+#include "programs/sluice/view/explain_text.h"
+#include "programs/sluice/view/fields.h"
+#include "programs/sluice/view/live_session.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <unistd.h>
+
+namespace sluice::local {
+namespace {
+
+namespace fs = std::filesystem;
+using commands::OutputFormat;
+using commands::UpOptions;
+using nlohmann::json;
+
+constexpr int kFailed = 1;
+constexpr int kBadConfig = 78;
+constexpr std::uint16_t kFirstDoor = 8080;
+constexpr std::uint16_t kLastDoor = 8099;
+
+int fail(const Problem& problem, int code) {
+  std::fprintf(stderr, "sluice: %s\n", problem.text().c_str());
+  return code;
+}
+
+int fail_all(const std::vector<Problem>& problems) {
+  for (const Problem& problem : problems) fail(problem, kBadConfig);
+  return kBadConfig;
+}
+
+void write_out(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+log::Severity severity_of(const std::string& level) {
+  if (level == "debug") return log::Severity::debug;
+  if (level == "warn" || level == "warning") return log::Severity::warning;
+  if (level == "error") return log::Severity::error;
+  return log::Severity::info;
+}
+
+std::vector<fs::path> settings_files() {
+  std::vector<fs::path> files;
+  const char* config = std::getenv("XDG_CONFIG_HOME");
+  const char* home = std::getenv("HOME");
+  if (config != nullptr && config[0] == '/') {
+    files.emplace_back(fs::path{config} / "sluice/config.yaml");
+  } else if (home != nullptr) {
+    files.emplace_back(fs::path{home} / ".config/sluice/config.yaml");
+  }
+  files.emplace_back("/etc/sluice/config.yaml");
+  return files;
+}
+
+Result<std::vector<net::Address>, Problem> doors_of(const UpOptions& options,
+                                                    const EngineSettings& settings) {
+  const bool given = options.http_given || settings.http != EngineSettings{}.http;
+  const std::string text = options.http_given ? options.http : settings.http;
+  const auto address = net::parse_address(text);
+  if (!address) return address.error();
+  std::vector<net::Address> doors{*address};
+  // The default door moves on when somebody else has it; a door that was asked for does not.
+  for (std::uint16_t port = kFirstDoor + 1; !given && port <= kLastDoor; ++port) {
+    doors.push_back(*address);
+    doors.back().port = port;
+  }
+  return doors;
+}
+
+// The service of the command form and of --demo.
+std::vector<ServiceSpec> fixed_services(const UpOptions& options) {
+  if (options.command.empty() && !options.demo) return {};
+  CommandForm form;
+  form.name = options.name;
+  form.command = options.command;
+  if (options.demo) {
+    std::error_code ignored;
+    form.command = {fs::read_symlink("/proc/self/exe", ignored).string(), "demo-app"};
+  }
+  form.port = options.port;
+  form.target = options.target;
+  form.concurrency = static_cast<std::int32_t>(options.concurrency);
+  form.min = options.min;
+  form.max = options.max;
+  form.window = options.window;
+  for (const auto& [name, value] : options.env) form.env.push_back({name, value});
+  form.cpu = options.cpu;
+  form.memory = options.memory_bytes;
+  form.cwd = fs::current_path();
+  return {command_spec(form)};
+}
+
+// Where the token stands and not what it is: output may be kept, and all may read a command line.
+void add_token(view::BannerFacts& facts, const Engine& engine, const fs::path& token_file) {
+  if (engine.token().empty()) return;
+  facts.api_url = fmt::format("http://localhost:{}/_sluice/api/v1", engine.door().port);
+  facts.allows_edit = engine.rules().allow_edit;
+  facts.token_file = token_file.string();
+}
+
+std::string banner_of(const UpOptions& options, const Engine& engine, const fs::path& token_file,
+                      std::int64_t ready_ms) {
+  view::BannerFacts facts;
+  facts.version = kVersion;
+  facts.engine = options.name;
+  facts.ready_ms = ready_ms;
+  facts.replicas = engine.replicas();
+  for (const auto& [name, service] : engine.all()) {
+    const autoscaler::ScalingSpec& scaling = service->current().scaler().spec();
+    view::BannerService line;
+    line.url = "http://" + name + ".localhost:" + std::to_string(engine.door().port);
+    line.min = scaling.bounds.min;
+    line.max = scaling.bounds.max;
+    line.target = scaling.decider.total_value;
+    if (scaling.decider.metric == autoscaler::ScalingMetric::rps) line.metric = "requests/s";
+    line.utilization = scaling.decider.target_value / scaling.decider.total_value;
+    facts.services.push_back(line);
+  }
+  if (!options.http_given && engine.door().port != kFirstDoor) {
+    facts.notes.push_back("port " + std::to_string(kFirstDoor) + " is taken; using " +
+                          std::to_string(engine.door().port));
+  }
+  add_token(facts, engine, token_file);
+  return view::banner_text(facts);
+}
+
+// What is wrong, for the person who starts an engine that nobody watches afterwards.
+std::string warnings_of(const EventRing& events) {
+  EventFilter wrong;
+  wrong.types = {"warning", "error"};
+  std::string text;
+  for (const auto& event : events.after(0, wrong).events) {
+    const json body = json::parse(event->data, nullptr, false);
+    const std::string fix = view::text_field(body, "fix");
+    text += event->type + ": " + view::text_field(body, "message");
+    text += fix.empty() ? "\n" : "; " + fix + "\n";
+  }
+  return text;
+}
+
+void announce(const UpOptions& options, Engine& engine, const fs::path& token_file,
+              EventRing& events, TimePoint started, const Clock& clock) {
+  const TimePoint now = clock.now();
+  const std::string banner =
+      banner_of(options, engine, token_file,
+                std::chrono::duration_cast<std::chrono::milliseconds>(now - started).count());
+  if (options.output == OutputFormat::text) write_out(banner);
+  json event = event_json("engine", now);
+  event["event"] = "ready";
+  event["name"] = options.name;
+  event["http"] = engine.door().text();
+  event["pid"] = ::getpid();
+  events.publish(event);
+  commands::announce_ready(options, banner, warnings_of(events));
+}
+
+// The live view of a text-mode engine in front of a person; null for everybody else.
+std::unique_ptr<view::LiveSession> open_live_view(const UpOptions& options, Engine& engine) {
+  if (options.output != OutputFormat::text || options.detach) return nullptr;
+  auto terminal = view::Terminal::open();
+  if (!terminal) return nullptr;
+  view::LiveSource source;
+  source.services = [&engine] { return engine.services(); };
+  source.explain = [&engine](const std::string& service) {
+    const auto explained = engine.explain(service, std::nullopt);
+    return explained ? view::explain_text(*explained) : explained.error().detail + "\n";
+  };
+  source.quit = [&engine] { engine.begin_shutdown([](const ShutdownResult&) {}); };
+  return std::make_unique<view::LiveSession>(engine.io(), std::move(terminal), std::move(source));
+}
+
+// The engine's last words are for the screen that stays.
+bool is_last(const Event& event) {
+  return event.type == "engine" &&
+         json::parse(event.data, nullptr, false).value("event", std::string{}) == "stopped";
+}
+
+int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
+          const log::Logger& log, SpecSources& sources) {
+  const Clock clock;
+  const TimePoint started = clock.now();
+  bool has_state = true;
+  if (const auto problem = make_state_dir(paths)) {
+    log.write(log::Severity::warning, problem->text());
+    has_state = false;
+  }
+  EventRing events;
+  bool live = false;
+  view::EventPrinter printer{
+      options.output == OutputFormat::json ? view::PrintMode::json : view::PrintMode::plain,
+      [&live](std::string_view text) {
+        if (!live) write_out(text);
+      }};
+  Engine engine{std::move(setup), paths, log, has_state, events};
+  if (const auto problem = engine.open(sources)) {
+    const bool door = problem->what.starts_with("cannot listen");
+    return fail(*problem, door ? kFailed : kBadConfig);
+  }
+  announce(options, engine, paths.edit_token(), events, started, clock);
+  // What happened while the engine opened comes after the banner: all of it for a program, what is
+  // wrong for a person.
+  EventFilter early;
+  if (options.output == OutputFormat::text) early.types = {"warning", "error"};
+  auto backlog = events.after(0, early).events;
+  std::stable_partition(backlog.begin(), backlog.end(),
+                        [](const auto& event) { return event->type == "engine"; });
+  for (const auto& event : backlog) printer.on_event(json::parse(event->data, nullptr, false));
+  const auto screen = open_live_view(options, engine);
+  live = screen != nullptr;
+  const auto subscription = events.subscribe({}, [&](const std::shared_ptr<const Event>& event) {
+    const json body = json::parse(event->data, nullptr, false);
+    if (live && is_last(*event)) {
+      screen->stop();
+      live = false;
+    }
+    if (live) screen->on_event(body);
+    printer.on_event(body);
+  });
+  return engine.run();
+}
+
+}  // namespace
+
+int run_engine(const UpOptions& options) {
+  log::Logger log{"sluice"};
+  std::optional<fs::path> given;
+  if (!options.config_file.empty()) given = options.config_file;
+  auto settings = load_engine_settings(given, settings_files());
+  if (!settings) return fail_all(settings.error());
+  log.set_least(severity_of(options.log_level.empty() ? settings->log_level : options.log_level));
+  if (settings->log_format != "auto") log.set_json(settings->log_format == "json");
+  EngineSetup setup;
+  setup.name = options.name;
+  const autoscaler::StringMap keys{settings->autoscaler.begin(), settings->autoscaler.end()};
+  const auto cluster = autoscaler::parse_cluster_config(keys);
+  if (!cluster) return fail(cluster.error(), kBadConfig);
+  setup.cluster = *cluster;
+  const auto doors = doors_of(options, *settings);
+  if (!doors) return fail(doors.error(), kBadConfig);
+  setup.doors = *doors;
+  setup.rules.allow_edit = options.allow_edit;
+  setup.rules.any_peer = settings->dashboard.any_peer;
+  setup.rules.hosts = settings->dashboard.hosts;
+  if (const char* source = std::getenv("SLUICE_MEMORY_SOURCE")) setup.memory_source = source;
+  const auto roots = path_roots(process_env, ::getuid());
+  if (!roots) return fail(roots.error(), kFailed);
+  const EnginePaths paths{*roots, options.name};
+  std::vector<std::string> files = options.files;
+  std::error_code ignored;
+  if (options.detach && fs::is_directory(paths.specs_dir(), ignored)) {
+    files.push_back(paths.specs_dir().string());
+  }
+  SpecSources sources{files, fixed_services(options), settings->defaults};
+  setup.settings = std::move(*settings);
+  // Everything a person may have written wrong is told before anything is touched.
+  if (const auto reading = sources.read(); !reading) return fail_all(reading.error());
+  if (const auto problem = make_runtime_dir(paths)) return fail(*problem, kFailed);
+  const auto lock = EngineLock::take(paths);
+  if (!lock) return fail(lock.error().problem, lock.error().exit_code);
+  return serve(options, std::move(setup), paths, log, sources);
+}
+
+}  // namespace sluice::local

@@ -1,0 +1,92 @@
+#include "programs/sluice/engine/spec_sources.h"
+
+#include <algorithm>
+
+namespace sluice::local {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kFilesMax = 1000;
+
+}  // namespace
+
+SpecSources::SpecSources(std::vector<std::string> files, std::vector<ServiceSpec> fixed,
+                         SpecDefaults defaults)
+    : files_{std::move(files)}, fixed_{std::move(fixed)}, defaults_{defaults} {}
+
+std::map<fs::path, SpecSources::Seen> SpecSources::look() const {
+  std::map<fs::path, Seen> found;
+  const auto add = [&found](const fs::path& file) {
+    std::error_code ignored;
+    Seen seen;
+    seen.size = fs::file_size(file, ignored);
+    seen.written = fs::last_write_time(file, ignored);
+    if (found.size() < kFilesMax) found.emplace(file, seen);
+  };
+  for (const std::string& name : files_) {
+    if (name == "-") continue;
+    std::error_code failed;
+    if (!fs::is_directory(name, failed)) {
+      add(name);
+      continue;
+    }
+    for (fs::directory_iterator entry{name, failed}, end; !failed && entry != end;
+         entry.increment(failed)) {
+      const std::string extension = entry->path().extension().string();
+      if (extension == ".yaml" || extension == ".yml") add(entry->path());
+    }
+  }
+  return found;
+}
+
+bool SpecSources::changed() const {
+  return look() != seen_;
+}
+
+Result<SpecSources::Reading, std::vector<Problem>> SpecSources::read() {
+  Reading reading;
+  reading.services = fixed_;
+  std::vector<Problem> problems;
+  std::map<std::string, std::string> origin;
+  const auto take = [&](const std::string& text, const std::string& name, const fs::path& base) {
+    auto parsed = parse_services(text, name, base, defaults_);
+    if (!parsed) {
+      const std::vector<Problem> wrong = parsed.error();
+      problems.insert(problems.end(), wrong.begin(), wrong.end());
+      return;
+    }
+    for (ServiceSpec& spec : parsed->services) {
+      const auto [first, fresh] = origin.emplace(spec.name, name);
+      if (!fresh) {
+        problems.push_back(
+            {"service " + spec.name + " stands in " + first->second + " and in " + name,
+             "rename one of them"});
+      }
+      reading.services.push_back(std::move(spec));
+    }
+    reading.warnings.insert(reading.warnings.end(), parsed->warnings.begin(),
+                            parsed->warnings.end());
+  };
+  seen_ = look();
+  for (const auto& [file, seen] : seen_) {
+    const auto text = read_spec_file(file);
+    if (!text) {
+      problems.push_back(text.error());
+    } else {
+      take(*text, file.string(), fs::absolute(file).parent_path());
+    }
+  }
+  if (std::find(files_.begin(), files_.end(), "-") != files_.end()) {
+    if (!standard_input_) {
+      const auto text = read_spec_file("-");
+      if (!text) return std::vector<Problem>{text.error()};
+      standard_input_ = *text;
+    }
+    take(*standard_input_, "-", fs::current_path());
+  }
+  if (!problems.empty()) return problems;
+  return reading;
+}
+
+}  // namespace sluice::local

@@ -1,0 +1,63 @@
+#include "programs/sluice/view/banner.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string_view>
+
+namespace sluice::view {
+namespace {
+
+// 1.0.0 is told as 1.0.
+std::string_view short_version(std::string_view version) {
+  return version.ends_with(".0") && version.find('.') != version.rfind('.')
+             ? version.substr(0, version.size() - 2)
+             : version;
+}
+
+std::string plain_number(double value) {
+  return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.1f}", value);
+}
+
+// How the token is used.
+std::string token_line(const BannerFacts& facts) {
+  constexpr std::string_view kScheme = "http://";
+  std::string name = "NAME";
+  if (!facts.services.empty()) {
+    const std::string& url = facts.services.front().url;
+    name = url.substr(kScheme.size(), url.find('.') - kScheme.size());
+  }
+  const std::string services = facts.api_url + "/services";
+  return facts.allows_edit
+             ? fmt::format("  edit       curl -X POST -H '@{}' {}/default/{}/wake\n",
+                           facts.token_file, services, name)
+             : fmt::format("  read       curl -H '@{}' {}\n", facts.token_file, services);
+}
+
+}  // namespace
+
+std::string banner_text(const BannerFacts& facts) {
+  std::string text =
+      fmt::format("sluice {} · engine {}\n", short_version(facts.version), facts.engine);
+  for (const BannerService& service : facts.services) {
+    const std::string max = service.max > 0 ? std::to_string(service.max) : "any number of";
+    text += fmt::format("  service    {}   {}..{} replicas, target {} {} ({:.0f} %)\n", service.url,
+                        service.min, max, plain_number(service.target), service.metric,
+                        service.utilization * 100);
+  }
+  for (const std::string& note : facts.notes) {
+    text += "  note       " + note + "\n";
+  }
+  if (!facts.api_url.empty()) text += token_line(facts);
+  if (!facts.services.empty()) {
+    text += fmt::format("  next       sluice load {} --rate 200 --duration 60s\n",
+                        facts.services.front().url);
+  } else {
+    text += "  next       sluice apply -f FILE\n";
+  }
+  text += fmt::format("ready in {} ms; {} {} running\n", facts.ready_ms, facts.replicas,
+                      facts.replicas == 1 ? "replica" : "replicas");
+  return text;
+}
+
+}  // namespace sluice::view

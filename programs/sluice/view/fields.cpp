@@ -1,0 +1,74 @@
+#include "programs/sluice/view/fields.h"
+
+#include "common/base/clean_text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace sluice::view {
+
+std::string text_field(const nlohmann::json& object, std::string_view key) {
+  if (!object.is_object()) {
+    return {};
+  }
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string()
+             ? printable(found->get_ref<const std::string&>())
+             : std::string{};
+}
+
+std::optional<double> number_field(const nlohmann::json& object, std::string_view key) {
+  if (!object.is_object()) {
+    return std::nullopt;
+  }
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number() ? std::optional<double>(found->get<double>())
+                                                     : std::nullopt;
+}
+
+std::int64_t integer_field(const nlohmann::json& object, std::string_view key,
+                           std::int64_t missing) {
+  const auto value = number_field(object, key);
+  return value && std::abs(*value) < 9e15 ? static_cast<std::int64_t>(*value) : missing;
+}
+
+std::string printable(std::string_view text) {
+  std::string out = clean_text(text);
+  std::replace(out.begin(), out.end(), '\t', ' ');
+  return out;
+}
+
+std::string one_decimal(std::optional<double> value) {
+  return value ? fmt::format("{:.1f}", *value) : "-";
+}
+
+std::string rounded(std::optional<double> value) {
+  return value ? fmt::format("{:.0f}", *value) : "-";
+}
+
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+  }));
+}
+
+std::string padded(std::string text, std::size_t width) {
+  const std::size_t used = width_of(text);
+  if (used < width) {
+    text.append(width - used, ' ');
+  }
+  return text;
+}
+
+std::string minutes_text(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::max(0.0, seconds));
+  if (whole < 3600) {
+    return fmt::format("{:02}:{:02}", whole / 60, whole % 60);
+  }
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+}  // namespace sluice::view

@@ -1,0 +1,141 @@
+#include "programs/sluice/view/tables.h"
+
+#include "platform/process/time_text.h"
+#include "programs/sluice/view/fields.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace sluice::view {
+namespace {
+
+using nlohmann::json;
+using Row = std::vector<std::string>;
+
+std::string ready_of_wanted(const json& service) {
+  return fmt::format("{}/{}", integer_field(service, "ready"), integer_field(service, "desired"));
+}
+
+std::string cold_text(const json& service) {
+  const auto cold = number_field(service, "last_cold_start_ms");
+  return cold ? fmt::format("{:.0f} ms", *cold) : "-";
+}
+
+std::string percentiles(const json& service) {
+  const auto p50 = number_field(service, "p50_ms");
+  const auto p99 = number_field(service, "p99_ms");
+  return p50 || p99 ? rounded(p50) + " / " + rounded(p99) : "-";
+}
+
+std::string concurrency(const json& service) {
+  return one_decimal(number_field(service, "stable")) + " / " +
+         one_decimal(number_field(service, "panic")) + " / " +
+         one_decimal(number_field(service, "target"));
+}
+
+std::string state_text(const json& service) {
+  if (text_field(service, "mode") != "panic") return text_field(service, "state");
+  const auto lasting = number_field(service, "mode_for_s");
+  return lasting ? "panic " + minutes_text(*lasting) : "panic";
+}
+
+Row replica_row(const json& replica) {
+  const auto memory = number_field(replica, "memory_bytes");
+  const auto throttled = replica.find("throttled");
+  const bool slow = throttled != replica.end() && throttled->is_boolean() && throttled->get<bool>();
+  return {"  " + text_field(replica, "id"),
+          text_field(replica, "state") + (slow ? " (throttled)" : ""),
+          fmt::format("pid {}", integer_field(replica, "pid")),
+          fmt::format("port {}", integer_field(replica, "port")),
+          fmt::format("{} in flight", integer_field(replica, "in_flight")),
+          memory ? fmt::format("{:.1f} MiB", *memory / (1024.0 * 1024.0)) : "-"};
+}
+
+}  // namespace
+
+std::string table_text(const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths;
+  for (const Row& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], width_of(row[i]));
+    }
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += padded(row[i], widths[i] + 2);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string get_text(const json& services, bool wide) {
+  if (services.empty()) {
+    return "no services; add one: sluice apply -f FILE\n";
+  }
+  Row head = {"NAME", "URL", "READY/WANT", "STATE", "REVISION"};
+  if (wide) {
+    head.insert(head.end(), {"STARTING", "DRAINING", "CONC stable/panic/target", "RPS", "QUEUE",
+                             "p50/p99 ms", "LAST COLD", "WHY"});
+  }
+  std::vector<Row> rows = {head};
+  std::vector<Row> replicas;
+  for (const json& service : services) {
+    Row row = {text_field(service, "name"), text_field(service, "url"), ready_of_wanted(service),
+               state_text(service), text_field(service, "revision")};
+    if (wide) {
+      row.insert(row.end(), {std::to_string(integer_field(service, "starting")),
+                             std::to_string(integer_field(service, "draining")),
+                             concurrency(service), rounded(number_field(service, "rps")),
+                             std::to_string(integer_field(service, "queued")), percentiles(service),
+                             cold_text(service), text_field(service, "why")});
+      const auto own = service.find("replicas");
+      if (own != service.end() && own->is_array()) {
+        for (const json& replica : *own) {
+          replicas.push_back(replica_row(replica));
+        }
+      }
+    }
+    rows.push_back(std::move(row));
+  }
+  return table_text(rows) + (replicas.empty() ? "" : "replicas\n" + table_text(replicas));
+}
+
+std::string top_text(const json& services) {
+  std::vector<Row> rows = {{"SERVICE", "READY/WANT", "CONC stable/panic/target", "RPS", "QUEUE",
+                            "p50/p99 ms", "LAST COLD", "STATE", "WHY"}};
+  for (const json& service : services) {
+    rows.push_back({text_field(service, "name"), ready_of_wanted(service), concurrency(service),
+                    rounded(number_field(service, "rps")),
+                    std::to_string(integer_field(service, "queued")), percentiles(service),
+                    cold_text(service), state_text(service), text_field(service, "why")});
+  }
+  return table_text(rows);
+}
+
+std::string history_text(const json& decisions) {
+  if (decisions.empty()) {
+    return "nothing changed in that time\n";
+  }
+  std::vector<Row> rows = {
+      {"TIME", "REVISION", "READY", "WANTED", "GRANTED", "MODE", "BOUND BY", "WHY"}};
+  for (const json& decision : decisions) {
+    const std::string time = text_field(decision, "time");
+    const auto at = local::parse_time(time);
+    rows.push_back({at ? local::format_clock(*at) : time, text_field(decision, "revision"),
+                    std::to_string(integer_field(decision, "ready")),
+                    std::to_string(integer_field(decision, "bounded")),
+                    std::to_string(integer_field(decision, "granted")),
+                    text_field(decision, "mode"), text_field(decision, "bound_by"),
+                    text_field(decision, "why")});
+  }
+  return table_text(rows);
+}
+
+}  // namespace sluice::view

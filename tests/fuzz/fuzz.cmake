@@ -1,0 +1,25 @@
+# Fuzz targets. Ordinary builds replay each corpus as a unit test; with -DSLUICE_FUZZ=ON and clang
+# (tests/fuzz/run) the same sources become libFuzzer programs.
+option(SLUICE_FUZZ "Build the fuzz targets with libFuzzer (clang)" OFF)
+function(sluice_fuzz name)
+  add_executable(${name}_fuzz fuzz/${name}_fuzz.cpp)
+  set_target_properties(${name}_fuzz PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(${name}_fuzz PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name}_fuzz PRIVATE sluice::warnings ${ARGN})
+  if(SLUICE_FUZZ)
+    target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(${name}_fuzz PRIVATE fuzz/replay_main.cpp)
+    add_test(NAME ${name}_corpus
+      COMMAND ${name}_fuzz ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
+    set_tests_properties(${name}_corpus PROPERTIES LABELS unit TIMEOUT 60)
+  endif()
+endfunction()
+
+foreach(target h1_request h1_response chunked_body header_rules h2_session)
+  sluice_fuzz(${target} sluice::net)
+endforeach()
+sluice_fuzz(environment sluice::queue_proxy)
+sluice_fuzz(stat_messages sluice::codecs sluice::autoscaler_core)
+sluice_fuzz(activator_stream sluice::codecs sluice::autoscaler_core sluice::activator_core)
+sluice_fuzz(kube_watch sluice::kube_objects sluice::net nlohmann_json::nlohmann_json)

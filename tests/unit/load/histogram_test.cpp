@@ -1,0 +1,66 @@
+#include "load/core/histogram.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace sluice::loadgen {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+
+// The naive twin: all values kept and sorted.
+Duration exact_percentile(std::vector<Duration> values, double percent) {
+  std::sort(values.begin(), values.end());
+  const double rank = std::ceil(percent / 100 * static_cast<double>(values.size()) - 1e-9);
+  return values[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
+}
+
+TEST(Histogram, AgreesWithSortedValuesToThreeDigits) {
+  std::mt19937_64 random{7};
+  for (int round = 0; round < 20; ++round) {
+    Histogram histogram;
+    std::vector<Duration> values;
+    for (int i = 0; i < 2000; ++i) {
+      // Spread over all magnitudes from a nanosecond to an hour.
+      const double exponent = static_cast<double>(random() % 12'500) / 1000;
+      values.emplace_back(static_cast<std::int64_t>(std::pow(10.0, exponent)));
+      histogram.record(values.back());
+    }
+
+    for (const double percent : {1.0, 50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 100.0}) {
+      const auto exact = static_cast<double>(exact_percentile(values, percent).count());
+      const auto found = static_cast<double>(histogram.percentile(percent).count());
+      EXPECT_GE(found, exact) << percent;
+      EXPECT_LE(found, exact * 1.001) << percent;
+    }
+    EXPECT_EQ(histogram.max(), *std::max_element(values.begin(), values.end()));
+    EXPECT_EQ(histogram.min(), *std::min_element(values.begin(), values.end()));
+  }
+}
+
+TEST(Histogram, AnswersZeroWhenEmpty) {
+  const Histogram histogram;
+
+  EXPECT_EQ(histogram.count(), 0U);
+  EXPECT_EQ(histogram.percentile(99), Duration::zero());
+  EXPECT_EQ(histogram.min(), Duration::zero());
+  EXPECT_EQ(histogram.mean(), Duration::zero());
+}
+
+TEST(Histogram, KeepsWhatIsOutOfRangeAtItsEdges) {
+  Histogram histogram;
+  histogram.record(hours{30});
+  histogram.record(milliseconds{-5});
+
+  EXPECT_EQ(histogram.max(), Histogram::kLongest);
+  EXPECT_EQ(histogram.min(), Duration::zero());
+  EXPECT_EQ(histogram.percentile(100), Histogram::kLongest);
+}
+
+}  // namespace
+}  // namespace sluice::loadgen

@@ -1,0 +1,237 @@
+#include "load/io/load_run.h"
+
+#include "tests/unit/load/scripted_server.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace sluice::loadgen {
+namespace {
+
+using namespace std::chrono_literals;
+using Reply = ScriptedServer::Reply;
+using After = ScriptedServer::After;
+
+class LoadRunTest : public ::testing::Test {
+ protected:
+  // One after the other on one connection, so that the script's order is the order of the requests.
+  static LoadPlan one_by_one(std::uint64_t count) {
+    LoadPlan plan;
+    plan.loop = Loop::closed;
+    plan.connections = 1;
+    plan.count = count;
+    plan.duration.reset();
+    return plan;
+  }
+
+  Tally run(LoadPlan plan, std::function<Reply(std::string_view)> script) {
+    ScriptedServer server{loop_, std::move(script)};
+    plan.target = *parse_target("http://127.0.0.1:" + std::to_string(server.port()) + "/p?q=1");
+    LoadRun load{loop_, clock_, plan, "127.0.0.1"};
+    load.start([&server] { server.stop(); });
+    loop_.run();
+    loop_.restart();
+    first_error_ = load.first_error();
+    connections_ = server.connections();
+    return load.tally();
+  }
+
+  boost::asio::io_context loop_{1};
+  Clock clock_;
+  std::string first_error_;
+  std::size_t connections_ = 0;
+};
+
+TEST_F(LoadRunTest, KeepsOneConnectionForManyAnswers) {
+  const Tally tally = run(one_by_one(50), [](std::string_view) {
+    return Reply{ScriptedServer::ok("hello"), {}};
+  });
+
+  EXPECT_EQ(tally.sent(), 50U);
+  EXPECT_EQ(tally.ended(Ending::answered), 50U);
+  EXPECT_EQ(tally.bytes(), 250U);
+  EXPECT_EQ(connections_, 1U);
+}
+
+TEST_F(LoadRunTest, SendsWhatThePlanSays) {
+  LoadPlan plan = one_by_one(1);
+  plan.method = "PUT";
+  plan.headers = {{"X-One", "1"}, {"host", "other"}};
+  std::string seen;
+
+  run(plan, [&seen](std::string_view head) {
+    seen = head;
+    return Reply{ScriptedServer::ok(""), {}};
+  });
+
+  EXPECT_EQ(seen,
+            "PUT /p?q=1 HTTP/1.1\r\nUser-Agent: sluice-load\r\nX-One: 1\r\nhost: other\r\n"
+            "Content-Length: 0\r\n\r\n");
+}
+
+TEST_F(LoadRunTest, NumbersRequestsWithoutGapsOrRepeats) {
+  LoadPlan plan = one_by_one(100);
+  plan.connections = 7;
+  plan.ids = "run";
+  std::set<std::string> ids;
+
+  const Tally tally = run(plan, [&ids](std::string_view head) {
+    const std::size_t at = head.find("X-Request-Id: ");
+    EXPECT_NE(at, std::string_view::npos);
+    ids.emplace(head.substr(at + 14, head.find("\r\n", at) - at - 14));
+    return Reply{ScriptedServer::ok(""), {}};
+  });
+
+  EXPECT_EQ(tally.ended(Ending::answered), 100U);
+  EXPECT_EQ(ids.size(), 100U);
+  EXPECT_TRUE(ids.contains("run-1"));
+  EXPECT_TRUE(ids.contains("run-100"));
+}
+
+TEST_F(LoadRunTest, ReadsEveryFramingOfABody) {
+  int number = 0;
+  const Tally tally = run(one_by_one(6), [&number](std::string_view) {
+    switch (++number) {
+      case 1:
+        return Reply{
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n"
+            "0\r\nTrailer: t\r\n\r\n",
+            {}};
+      case 2:
+        return Reply{"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n", {}};
+      case 3:
+        return Reply{ScriptedServer::ok(std::string(100'000, 'x')), {}};
+      case 4:
+        return Reply{"HTTP/1.0 200 OK\r\n\r\nuntil the end", After::close};
+      case 5:
+        return Reply{"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\ny",
+                     After::close};
+      default:
+        return Reply{"HTTP/1.1 503 No\r\nSluice-Error: queue-full\r\nContent-Length: 0\r\n\r\n",
+                     {}};
+    }
+  });
+
+  EXPECT_EQ(tally.ended(Ending::answered), 6U) << first_error_;
+  EXPECT_EQ(tally.bytes(), 5U + 100'000U + 13U + 1U);
+  EXPECT_EQ(tally.refused(), 1U);
+  EXPECT_EQ(tally.statuses().at(204), 1U);
+  EXPECT_EQ(connections_, 3U);
+}
+
+TEST_F(LoadRunTest, ReadsHeadsWithoutBodies) {
+  LoadPlan plan = one_by_one(3);
+  plan.method = "HEAD";
+
+  const Tally tally = run(plan, [](std::string_view) {
+    return Reply{"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n", {}};
+  });
+
+  EXPECT_EQ(tally.ended(Ending::answered), 3U);
+  EXPECT_EQ(connections_, 1U);
+}
+
+TEST_F(LoadRunTest, SortsFailuresIntoClasses) {
+  int number = 0;
+  LoadPlan plan = one_by_one(6);
+  plan.loop = Loop::open;
+  plan.segments = {{100'000, 1s}};
+
+  const Tally tally = run(plan, [&number](std::string_view) {
+    switch (++number) {
+      case 1:
+        return Reply{"SSH-2.0-OpenSSH_9.2\r\n\r\n", After::close};
+      case 2:
+        return Reply{"HTTP/1.1 200 OK\r\nX: " + std::string(20'000, 'x'), {}};
+      case 3:
+        return Reply{"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", After::close};
+      case 4:
+        return Reply{"", After::reset};
+      case 5:
+        return Reply{"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", {}};
+      default:
+        return Reply{ScriptedServer::ok("fine"), {}};
+    }
+  });
+
+  EXPECT_EQ(tally.ended(Ending::invalid), 3U);
+  EXPECT_EQ(tally.ended(Ending::reset), 2U);
+  EXPECT_EQ(tally.ended(Ending::answered), 1U);
+  EXPECT_EQ(tally.errors(), 5U);
+  EXPECT_FALSE(first_error_.empty());
+}
+
+TEST_F(LoadRunTest, EndsEachStalledRequestByItsTimeout) {
+  LoadPlan plan = one_by_one(3);
+  plan.timeout = 150ms;
+  int number = 0;
+
+  const Tally tally = run(plan, [&number](std::string_view) {
+    return ++number == 2 ? Reply{ScriptedServer::ok(""), {}} : Reply{};
+  });
+
+  EXPECT_EQ(tally.ended(Ending::timeout), 2U);
+  EXPECT_EQ(tally.ended(Ending::answered), 1U);
+  EXPECT_GE(tally.latency().max(), 150ms);
+}
+
+TEST_F(LoadRunTest, CountsConnectionsThatAreRefused) {
+  LoadPlan plan = one_by_one(2);
+  {
+    ScriptedServer gone{loop_, [](std::string_view) { return Reply{}; }};
+    plan.target = *parse_target("http://127.0.0.1:" + std::to_string(gone.port()));
+    gone.stop();
+    loop_.run();
+    loop_.restart();
+  }
+  LoadRun load{loop_, clock_, plan, "127.0.0.1"};
+  bool done = false;
+
+  load.start([&done] { done = true; });
+  loop_.run();
+
+  EXPECT_TRUE(done);
+  EXPECT_EQ(load.tally().ended(Ending::connect), 2U);
+  EXPECT_NE(load.first_error().find("127.0.0.1"), std::string::npos);
+}
+
+// Goal: what falls due while the only connection is busy is late, not left out.
+TEST_F(LoadRunTest, ChargesTheWaitForAConnectionToTheRequest) {
+  LoadPlan plan;
+  plan.segments = {{1000, 50ms}};
+  plan.duration = 50ms;
+  plan.arrivals = Arrivals::uniform;
+  plan.connections = 1;
+  plan.timeout = 40ms;
+  int number = 0;
+
+  const Tally tally = run(plan, [&number](std::string_view) {
+    return ++number == 1 ? Reply{} : Reply{ScriptedServer::ok(""), {}};
+  });
+
+  EXPECT_EQ(tally.sent() + tally.unsent(), 50U);
+  EXPECT_GE(tally.ended(Ending::timeout), 1U);
+  // Those that fell due in the first half of the stall waited for its second half at least.
+  EXPECT_GE(tally.latency().percentile(70), 20ms);
+  EXPECT_GE(tally.lag().percentile(70), 20ms);
+}
+
+TEST_F(LoadRunTest, StopsAtOnceAndSaysWhatWasCut) {
+  ScriptedServer server{loop_, [](std::string_view) { return Reply{ScriptedServer::ok(""), {}}; }};
+  LoadPlan plan;
+  plan.target = *parse_target("http://127.0.0.1:" + std::to_string(server.port()));
+  LoadRun load{loop_, clock_, plan, "127.0.0.1"};
+
+  load.start([&server] { server.stop(); });
+  boost::asio::post(loop_, [&load] { load.stop(); });
+  loop_.run();
+
+  EXPECT_TRUE(load.interrupted());
+  EXPECT_EQ(load.tally().unsent(), 0U);
+}
+
+}  // namespace
+}  // namespace sluice::loadgen

@@ -1,0 +1,85 @@
+#include "load/io/options.h"
+
+#include <gtest/gtest.h>
+
+namespace sluice::loadgen {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kUrl = "http://app.localhost:8080";
+
+LoadPlan plan_of(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), kUrl);
+  const auto parsed = parse_options(arguments);
+  EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().text());
+  return parsed ? parsed->options.plan : LoadPlan{};
+}
+
+std::string problem_of(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), kUrl);
+  const auto parsed = parse_options(arguments);
+  return parsed ? "" : parsed.error().text();
+}
+
+TEST(Options, DefaultToFiftyASecondForHalfAMinute) {
+  EXPECT_EQ(describe(plan_of({})), "open loop, 50/s for 30 s, poisson, seed 1");
+}
+
+TEST(Options, KnowTheFlagsOfOtherGenerators) {
+  EXPECT_EQ(describe(plan_of({"-q", "200", "-z", "60s"})),
+            "open loop, 200/s for 60 s, poisson, seed 1");
+  EXPECT_EQ(describe(plan_of({"-c", "8", "-d", "10s"})), "closed loop, 8 connections for 10 s");
+  EXPECT_EQ(describe(plan_of({"-c", "1", "-n", "5"})), "closed loop, 1 connection, 5 requests");
+  EXPECT_EQ(describe(plan_of({"--shape", "step 20:10s, 400:20s", "--arrivals", "uniform"})),
+            "open loop, step 20/s for 10 s, 400/s for 20 s, uniform");
+}
+
+TEST(Options, ReadWhatIsSent) {
+  const LoadPlan plan = plan_of({"-H", "A: 1", "-H", "B:2", "-b", "hello", "-t", "5s"});
+
+  EXPECT_EQ(plan.method, "POST");
+  EXPECT_EQ(plan.body, "hello");
+  EXPECT_EQ(plan.timeout, 5s);
+  ASSERT_EQ(plan.headers.size(), 2U);
+  EXPECT_EQ(plan.headers[1].second, "2");
+}
+
+TEST(Options, NameTheFlagThatIsWrong) {
+  EXPECT_NE(problem_of({"--html", "x"}).find("--html"), std::string::npos);
+  EXPECT_NE(problem_of({"--duration", "30"}).find("--duration"), std::string::npos);
+  EXPECT_NE(problem_of({"--rate", "0"}).find("--rate"), std::string::npos);
+  EXPECT_NE(problem_of({"--rate", "-5"}), "");
+  EXPECT_NE(problem_of({"--rate", "nan"}), "");
+  EXPECT_NE(problem_of({"-c", "0"}), "");
+  EXPECT_NE(problem_of({"-c", "10001"}), "");
+  EXPECT_NE(problem_of({"-n", "0"}).find("--count"), std::string::npos);
+  EXPECT_NE(problem_of({"-t", "0s"}).find("--timeout"), std::string::npos);
+  EXPECT_NE(problem_of({"--arrivals", "even"}).find("--arrivals"), std::string::npos);
+  EXPECT_NE(problem_of({"-H", "no colon"}).find("-H"), std::string::npos);
+  EXPECT_NE(problem_of({"-H", "Content-Length: 3"}).find("Content-Length"), std::string::npos);
+  EXPECT_NE(problem_of({"-m", "GET /"}), "");
+  EXPECT_NE(problem_of({"-b", "@/does/not/exist"}).find("/does/not/exist"), std::string::npos);
+  EXPECT_NE(problem_of({"-b", "@/"}), "") << "a directory is no body";
+  EXPECT_NE(problem_of({"--fail-if", "p99"}).find("p99"), std::string::npos);
+  EXPECT_NE(problem_of({"--shape", "step 0:10s"}).find("--shape"), std::string::npos);
+  EXPECT_NE(problem_of({"--shape", "step 1:10s", "--rate", "3"}).find("--shape"),
+            std::string::npos);
+  EXPECT_NE(problem_of({"-o", "yaml"}).find("--output"), std::string::npos);
+}
+
+TEST(Options, RefuseAMissingUrl) {
+  EXPECT_FALSE(parse_options({}));
+}
+
+TEST(Options, BeginHelpWithExamples) {
+  const auto parsed = parse_options({"--help"});
+
+  ASSERT_TRUE(parsed);
+  ASSERT_TRUE(parsed->help);
+  EXPECT_EQ(parsed->help->text.rfind("Examples:\n  sluice load ", 0), 0U);
+  EXPECT_EQ(parsed->help->text.find("--html"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice::loadgen

@@ -1,0 +1,176 @@
+#include "load/core/report.h"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+
+namespace sluice::loadgen {
+namespace {
+
+using namespace std::chrono_literals;
+
+void answer(Tally& tally, int count, Duration latency, Duration lag = 400us) {
+  for (int i = 0; i < count; ++i) {
+    tally.sent(0s, lag);
+    tally.finished({0s, lag, latency, Ending::answered, 200, false, 0});
+  }
+}
+
+Report demo() {
+  Report report;
+  report.plan.segments = {{200, 60s}};
+  report.plan.duration = 60s;
+  report.length = 60s;
+  answer(report.tally, 6002, 3900us);
+  answer(report.tally, 4801, 6100us);
+  answer(report.tally, 1080, 14'200us);
+  answer(report.tally, 108, 61ms);
+  answer(report.tally, 12, 66'300us);
+  report.track.join("app");
+  report.track.begin();
+  for (const char* id : {"1", "2", "3", "4", "5", "6", "7"}) report.track.replica(1s, id, true);
+  for (const char* id : {"1", "2", "3", "4"}) report.track.replica(70s, id, false);
+  report.track.cold_start(63ms, 63ms, "1");
+  report.track.decision(1s, true);
+  report.track.decision(61s, false);
+  return report;
+}
+
+// The layout is that of one-machine.md 9.
+TEST(ReportText, LooksAsDesigned) {
+  const Report report = demo();
+
+  EXPECT_EQ(report_text(report, judge(report)),
+            "open loop, 200/s for 60 s, poisson, seed 1                    "
+            "12 003 sent, 12 003 answered, generator on time (lag p99 0.4 ms)\n"
+            "  latency from planned send   p50 3.9  p90 6.1  p99 14.2  p99.9 61.0  max 66.3 ms\n"
+            "  status                      200: 12 003    errors 0    timeouts 0\n"
+            "  scaling                     replicas 0 -> 7 -> 3, 1 cold start (63 ms), panic 1x "
+            "for 60 s\n");
+}
+
+TEST(ReportText, SaysLoudlyThatTheGeneratorWasLate) {
+  Report report;
+  report.plan.segments = {{50, 10s}};
+  report.plan.duration = 10s;
+  report.length = 20s;
+  answer(report.tally, 400, 300ms, 250ms);
+  report.tally.unsent(100);
+  report.cap_waits = 7;
+  report.connections = 2;
+
+  EXPECT_EQ(
+      report_text(report, {}),
+      "open loop, 50/s for 10 s, poisson, seed 1                     "
+      "400 sent, 400 answered, generator LATE: lag p99 250.0 ms, max 250.0 ms\n"
+      "  latency from planned send   p50 300.0  p90 300.0  p99 300.0  p99.9 300.0  max 300.0 ms\n"
+      "  status                      200: 400    errors 100 (not sent 100)    timeouts 0\n"
+      "  LATE                        took up 20/s of 50/s asked; all 2 allowed connections were "
+      "busy: the server is too slow\n"
+      "  service time                p50 50.0  p90 50.0  p99 50.0  p99.9 50.0  max 50.0 ms, from "
+      "really sending\n");
+}
+
+TEST(ReportText, SaysThatAClosedLoopIsOne) {
+  Report report;
+  report.plan.loop = Loop::closed;
+  report.plan.connections = 8;
+  report.plan.duration = 10s;
+  report.length = 10s;
+  answer(report.tally, 5, 1ms, 0s);
+  report.tally.sent(0s, 0s);
+  report.tally.finished({0s, 0s, 2ms, Ending::answered, 503, true, 0});
+  report.tally.sent(0s, 0s);
+  report.tally.finished({0s, 0s, 2ms, Ending::reset, 0, false, 0});
+  report.first_error = "receive: End of file";
+
+  EXPECT_EQ(
+      report_text(report, {}),
+      "closed loop, 8 connections for 10 s                           7 sent, 6 answered\n"
+      "  latency from send           p50 1.0  p90 2.0  p99 2.0  p99.9 2.0  max 2.0 ms\n"
+      "  status                      200: 5  503: 1    refused 1    errors 2 (reset 1, 5xx 1)    "
+      "timeouts 0\n"
+      "  note                        a closed loop asks a slow server less often: this latency "
+      "omits those waits\n"
+      "  first error                 receive: End of file\n");
+}
+
+std::string verdict_line(const Report& from, const char* expression) {
+  Report report = from;
+  report.plan.fail_if = {*parse_expression(expression)};
+  const auto verdicts = judge(report);
+  return verdicts[0].shown + (!verdicts[0].actual  ? " unknown"
+                              : verdicts[0].failed ? " failed"
+                                                   : " passed");
+}
+
+TEST(Judge, ComparesEveryFigure) {
+  const Report report = demo();
+
+  EXPECT_EQ(verdict_line(report, "p99 > 14ms"), "14.2 ms failed");
+  EXPECT_EQ(verdict_line(report, "max > 70ms"), "66.3 ms passed");
+  EXPECT_EQ(verdict_line(report, "errors > 0"), "0 passed");
+  EXPECT_EQ(verdict_line(report, "error_rate >= 0%"), "0 % failed");
+  EXPECT_EQ(verdict_line(report, "cold_start.p95 > 60ms"), "63 ms failed");
+  EXPECT_EQ(verdict_line(report, "replicas.max > 6"), "7 failed");
+}
+
+TEST(Judge, TakesATimeToZeroThatWasNotReachedForInfinite) {
+  Report report = demo();
+  EXPECT_EQ(verdict_line(report, "time_to_zero > 75s"), "not reached failed");
+
+  for (const char* id : {"5", "6", "7"}) report.track.replica(90s, id, false);
+
+  EXPECT_EQ(verdict_line(report, "time_to_zero > 89s"), "89.9 s failed");
+  EXPECT_EQ(verdict_line(report, "time_to_zero > 90s"), "89.9 s passed");
+}
+
+TEST(Judge, DoesNotPassWhatItCannotKnow) {
+  EXPECT_EQ(verdict_line(Report{}, "p99 > 1s"), "not known unknown");
+  EXPECT_EQ(verdict_line(Report{}, "replicas.max > 1"), "not known unknown");
+}
+
+std::string printed(const ReplicaTrack& track) {
+  std::string text;
+  for (const auto& point : track.points()) {
+    text +=
+        std::to_string(point.at.count() / 1'000'000) + "ms:" + std::to_string(point.ready) + " ";
+  }
+  return text;
+}
+
+TEST(ReplicaTrack, StartsFromWhatIsReadyWhenTheRunBegins) {
+  ReplicaTrack track;
+  track.join("app");
+  track.replica(0s, "a", true);
+  track.decision(0s, true);
+  track.cold_start(0s, 5ms, "a");
+
+  track.begin();
+  track.replica(10ms, "b", true);
+  track.replica(10ms, "b", true);
+  track.replica(20ms, "a", false);
+  track.replica(20ms, "never-seen", false);
+  track.decision(30ms, false);
+  track.finish(50ms);
+
+  EXPECT_EQ(printed(track), "0ms:1 10ms:2 20ms:1 ");
+  EXPECT_EQ(track.cold_start_times().count(), 0U);
+  ASSERT_EQ(track.panics().size(), 1U);
+  EXPECT_EQ(track.panics()[0].to, 30ms);
+  EXPECT_EQ(track.ready_at(15ms), 2U);
+}
+
+TEST(ReplicaTrack, EndsAPanicThatLastsWithTheRun) {
+  ReplicaTrack track;
+  track.begin();
+  track.decision(1s, true);
+  track.decision(2s, true);
+  track.finish(5s);
+
+  ASSERT_EQ(track.panics().size(), 1U);
+  EXPECT_EQ(track.panics()[0].to - track.panics()[0].from, 4s);
+}
+
+}  // namespace
+}  // namespace sluice::loadgen

@@ -1,0 +1,86 @@
+#include "load/run_load.h"
+
+#include "tests/unit/load/scripted_server.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace sluice::loadgen {
+namespace {
+
+// Goal: the whole verb, from flags to exit status, against an engine of a few lines.
+// Method: the engine runs on a thread of its own; run_load owns the test's.
+class RunLoadTest : public ::testing::Test {
+ protected:
+  RunLoadTest() : server_{loop_, answer}, thread_{[this] { loop_.run(); }} {}
+
+  ~RunLoadTest() override {
+    boost::asio::post(loop_, [this] { server_.stop(); });
+    thread_.join();
+  }
+
+  static ScriptedServer::Reply answer(std::string_view head) {
+    if (head.starts_with("GET /_sluice/api/v1/services")) {
+      return {ScriptedServer::ok(R"({"items":[{"name":"app","url":"http://app.localhost",
+                "replicas":[{"id":"a","state":"ready"}]}]})"),
+              {}};
+    }
+    if (head.starts_with("GET /_sluice/api/v1/events")) {
+      return {
+          "HTTP/1.1 200 OK\r\n\r\nevent: replica\n"
+          "data: {\"service\":\"app\",\"id\":\"b\",\"state\":\"ready\"}\n\n",
+          {}};
+    }
+    return {ScriptedServer::ok("fine"), {}};
+  }
+
+  // The exit status; the report goes to report_.
+  int run(const std::string& host, std::vector<std::string> flags) {
+    flags.insert(flags.begin(), "http://" + host + ":" + std::to_string(server_.port()));
+    testing::internal::CaptureStdout();
+    const int status = run_load(flags);
+    report_ = testing::internal::GetCapturedStdout();
+    return status;
+  }
+
+  bool reports(const std::string& text) const { return report_.find(text) != std::string::npos; }
+
+  boost::asio::io_context loop_{1};
+  ScriptedServer server_;
+  std::thread thread_;
+  std::string report_;
+};
+
+TEST_F(RunLoadTest, ReportsReplicasOfTheEngineItLoads) {
+  EXPECT_EQ(run("app.localhost", {"-c", "2", "-n", "20"}), 0);
+
+  EXPECT_TRUE(reports("20 sent, 20 answered")) << report_;
+  EXPECT_TRUE(reports("  scaling                     replicas 2, no cold start")) << report_;
+}
+
+TEST_F(RunLoadTest, SaysNothingOfScalingWithoutAnEngine) {
+  EXPECT_EQ(run("other.localhost", {"-c", "1", "-n", "1"}), 0);
+
+  EXPECT_FALSE(reports("scaling")) << report_;
+}
+
+TEST_F(RunLoadTest, ExitsByTheVerdict) {
+  EXPECT_EQ(run("app.localhost", {"-c", "1", "-n", "1", "--fail-if", "errors > 0"}), 0);
+  EXPECT_EQ(run("app.localhost", {"-c", "1", "-n", "1", "--fail-if", "replicas.max >= 2"}), 4);
+  EXPECT_EQ(run("other.localhost", {"-c", "1", "-n", "1", "--fail-if", "replicas.max > 9"}), 1);
+  EXPECT_EQ(run("app.localhost", {"--no-such-flag"}), 2);
+}
+
+TEST_F(RunLoadTest, PrintsOneJsonObjectForPrograms) {
+  EXPECT_EQ(run("app.localhost", {"-c", "1", "-n", "3", "-o", "json"}), 0);
+
+  EXPECT_EQ(report_.rfind("{\n  \"schema\": 1,", 0), 0U) << report_;
+  EXPECT_TRUE(reports("\"answered\": 3,")) << report_;
+  EXPECT_TRUE(reports("\"replicas_max\": 2")) << report_;
+}
+
+}  // namespace
+}  // namespace sluice::loadgen

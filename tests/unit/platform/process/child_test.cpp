@@ -1,0 +1,198 @@
+#include "platform/process/child.h"
+
+#include "platform/process/listeners.h"
+#include "platform/process/output_reader.h"
+#include "platform/process/proc_files.h"
+#include "tests/unit/platform/process/eventually.h"
+#include "tests/unit/platform/process/temporary_directory.h"
+
+#include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fcntl.h>
+#include <fstream>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+namespace sluice::local {
+namespace {
+
+SpawnSpec program(std::vector<std::string> argv) {
+  SpawnSpec spec;
+  spec.program = argv.front();
+  spec.argv = std::move(argv);
+  spec.env = {"A=1"};
+  return spec;
+}
+
+SpawnSpec actor(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), SLUICE_TEST_ACTOR);
+  return program(std::move(arguments));
+}
+
+/// Everything a child prints and how it ends.
+struct Run {
+  std::string output;
+  std::optional<ExitStatus> status;
+};
+
+Run run(const SpawnSpec& spec) {
+  boost::asio::io_context io;
+  Reaper reaper(io);
+  Run result;
+  auto child = spawn(spec);
+  if (!child) {
+    result.output = child.error().text();
+    return result;
+  }
+  OutputReader reader(io, std::move(child->stdout_end),
+                      [&](std::string_view line) { result.output += std::string(line) + "\n"; });
+  reaper.watch(child->pid, [&](ExitStatus status) { result.status = status; });
+  eventually([&] { return result.status.has_value(); },
+             [&] { io.run_one_for(std::chrono::seconds{1}); });
+  reader.drain();
+  return result;
+}
+
+TEST(Spawn, RunsAProgramWithItsEnvironmentAndReportsItsEnd) {
+  EXPECT_EQ(run(actor({"print-env", "A"})).output, "1\n");
+  EXPECT_EQ(run(actor({"print-env", "PATH"})).output, "(unset)\n");
+  EXPECT_EQ(run(program({"/bin/true"})).status, (ExitStatus{0, {}}));
+  EXPECT_EQ(run(actor({"exit", "3"})).status, (ExitStatus{3, {}}));
+}
+
+TEST(Spawn, InputIsEmpty) {
+  EXPECT_EQ(run(program({"/bin/cat"})).status, (ExitStatus{0, {}}));
+}
+
+TEST(Spawn, StartsInItsDirectory) {
+  SpawnSpec spec = program({"/bin/pwd"});
+  spec.cwd = "/usr";
+  EXPECT_EQ(run(spec).output, "/usr\n");
+}
+
+TEST(Spawn, NamesWhyAProgramCannotRun) {
+  EXPECT_EQ(run(program({"/nowhere/tool"})).output,
+            "cannot start /nowhere/tool: No such file or directory; check that the program and its "
+            "interpreter exist");
+  SpawnSpec lost = program({"/bin/true"});
+  lost.cwd = "/nowhere";
+  EXPECT_EQ(run(lost).output,
+            "cannot start /bin/true: /nowhere: No such file or directory; fix its working "
+            "directory");
+}
+
+TEST(Spawn, ScriptWithoutInterpreterLineIsExplained) {
+  const TemporaryDirectory directory;
+  const auto script = directory.path() / "script";
+  std::ofstream(script) << "echo hello\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+
+  EXPECT_NE(run(program({script.string()})).output.find("#!/bin/sh"), std::string::npos);
+}
+
+TEST(Spawn, InheritsNoOtherDescriptor) {
+  // Opened without close-on-exec, as a careless library might.
+  const UniqueFd leaked(::fcntl(STDERR_FILENO, F_DUPFD, 200));
+  auto pipe = make_pipe();
+  ASSERT_TRUE(pipe.has_value());
+  SpawnSpec spec = program({"/bin/ls", "/proc/self/fd"});
+  spec.kept_fds = {pipe->second.get()};
+
+  const std::string output = run(spec).output;
+
+  EXPECT_EQ(output.find("\n" + std::to_string(leaked.get()) + "\n"), std::string::npos) << output;
+  EXPECT_NE(output.find("\n" + std::to_string(pipe->second.get()) + "\n"), std::string::npos)
+      << output;
+}
+
+TEST(Spawn, GivesDefaultSignalsAndMask) {
+  ::signal(SIGUSR1, SIG_IGN);
+  sigset_t blocked;
+  ::sigemptyset(&blocked);
+  ::sigaddset(&blocked, SIGUSR2);
+  ::pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
+
+  const std::string status = run(program({"/bin/cat", "/proc/self/status"})).output;
+
+  ::signal(SIGUSR1, SIG_DFL);
+  ::pthread_sigmask(SIG_UNBLOCK, &blocked, nullptr);
+  EXPECT_NE(status.find("SigIgn:\t0000000000000000"), std::string::npos) << status;
+  EXPECT_NE(status.find("SigBlk:\t0000000000000000"), std::string::npos) << status;
+}
+
+TEST(Spawn, ChildGetsTheOpenFilesLimitItIsGiven) {
+  SpawnSpec spec = program({"/bin/cat", "/proc/self/limits"});
+  spec.open_files = 64;
+
+  const std::string limits = run(spec).output;
+
+  EXPECT_NE(limits.find("Max open files            64 "), std::string::npos) << limits;
+}
+
+// Goal: children die with us, even when we are killed.
+// Method: a forked engine starts a child and is killed; the test, as sub-reaper, collects both.
+TEST(Spawn, ChildDiesWithItsParent) {
+  ASSERT_TRUE(become_subreaper());
+  auto pipe = make_pipe();
+  ASSERT_TRUE(pipe.has_value());
+  const pid_t engine = ::fork();
+  if (engine == 0) {
+    const auto child = spawn(actor({"wait"}));
+    const pid_t pid = child ? child->pid : -1;
+    static_cast<void>(!::write(pipe->second.get(), &pid, sizeof pid));
+    for (;;) ::pause();
+  }
+  pid_t child = -1;
+  ASSERT_EQ(::read(pipe->first.get(), &child, sizeof child), static_cast<ssize_t>(sizeof child));
+  ASSERT_GT(child, 1);
+
+  ::kill(engine, SIGKILL);
+
+  ::waitpid(engine, nullptr, 0);
+  int status = 0;
+  EXPECT_TRUE(eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+// Goal: what a leader leaves behind in its group goes with it, and is reaped.
+TEST(Reaper, KillsTheRestOfAGroupWithItsLeader) {
+  ASSERT_TRUE(become_subreaper());
+  boost::asio::io_context io;
+  Reaper reaper(io);
+  const auto child = spawn(actor({"forking", "0"}));
+  ASSERT_TRUE(child.has_value());
+  const pid_t group = child->pid;
+  std::optional<ExitStatus> status;
+  reaper.watch(group, [&](ExitStatus end) { status = end; });
+  ASSERT_TRUE(eventually([&] { return processes_of_group(group).size() == 2; }));
+
+  ::kill(group, SIGTERM);
+
+  EXPECT_TRUE(eventually([&] { return status && ::kill(-group, 0) != 0; },
+                         [&] { io.run_one_for(std::chrono::milliseconds{20}); }));
+  EXPECT_EQ(status, (ExitStatus{{}, SIGTERM}));
+  EXPECT_EQ(status->text(), "signal 15 (Terminated)");
+  EXPECT_TRUE(reaper.watched().empty());
+}
+
+TEST(OutputReader, SplitsLongLinesAndKeepsTheLastWithoutEnd) {
+  boost::asio::io_context io;
+  auto pipe = make_pipe();
+  ASSERT_TRUE(pipe.has_value());
+  const std::string text = "one\r\n\n" + std::string(20'000, 'x') + "\nlast";
+  ASSERT_EQ(::write(pipe->second.get(), text.data(), text.size()),
+            static_cast<ssize_t>(text.size()));
+  pipe->second.reset();
+  std::vector<std::size_t> sizes;
+
+  OutputReader reader(io, std::move(pipe->first),
+                      [&](std::string_view line) { sizes.push_back(line.size()); });
+  io.run();
+
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{3, 0, 16384, 3616, 4}));
+}
+
+}  // namespace
+}  // namespace sluice::local

@@ -1,0 +1,227 @@
+// Goal: what the rules decide reaches the kernel's files, and the tenants in the right order.
+// Method: a machine and a cgroup tree of plain files; replicas that are this very process.
+
+#include "platform/process/memory_pressure.h"
+
+#include "platform/process/group_memory.h"
+#include "platform/process/listeners.h"
+#include "tests/unit/platform/process/eventually.h"
+#include "tests/unit/platform/process/temporary_directory.h"
+
+#include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <csignal>
+#include <fstream>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace sluice::local {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Tenant : public MemoryTenant {
+ public:
+  explicit Tenant(const std::filesystem::path& quota) : quota_(quota) {}
+
+  [[nodiscard]] const std::string& name() const override { return name_; }
+
+  [[nodiscard]] const ServiceSpec& spec() const override { return spec_; }
+
+  [[nodiscard]] std::vector<TenantReplica> replicas() const override {
+    const Clock clock;
+    std::vector<TenantReplica> list;
+    Duration age = 30s;
+    for (const char* id : {"app-00001-1", "app-00001-2"}) {
+      list.push_back({.id = id, .pid = ::getpid(), .started = clock.now() - age, .ready = true});
+      age = 20s;  // the younger one is throttled first
+    }
+    return list;
+  }
+
+  void on_throttled(const std::string& replica, bool throttled, const std::string&) override {
+    std::ifstream file{quota_};
+    std::string quota;
+    file >> quota;
+    diary.push_back(replica + (throttled ? " throttled at " : " free at ") + quota);
+  }
+
+  bool on_sacrifice(const std::string&, bool, const std::string&) override { return true; }
+
+  void on_room() override { ++asked; }
+
+  std::vector<std::string> diary;
+  int asked = 0;
+
+ private:
+  std::filesystem::path quota_;
+  std::string name_ = "app-00001";
+  ServiceSpec spec_;
+};
+
+class MemoryPressureTest : public testing::Test {
+ protected:
+  MemoryPressureTest() {
+    write(home_.path() / "machine/proc/meminfo", meminfo(30'000));
+    write(home_.path() / "machine/proc/self/mountinfo", "");
+    write(tree_ / "cgroup.subtree_control", "cpu memory\n");
+    for (const char* id : {"app-00001-1", "app-00001-2"}) {
+      write(tree_ / id / "cpu.max", "max 100000  \n");
+      write(tree_ / id / "cgroup.procs", "");
+    }
+  }
+
+  static void write(const std::filesystem::path& file, const std::string& text) {
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream{file} << text;
+  }
+
+  /// 64 MiB, of which so many kB are available.
+  static std::string meminfo(int available) {
+    return "MemTotal: 65536 kB\nMemAvailable: " + std::to_string(available) +
+           " kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n";
+  }
+
+  std::string source() { return "files:" + (home_.path() / "machine").string(); }
+
+  std::string quota() {
+    std::ifstream file{tree_ / "app-00001-2" / "cpu.max"};
+    std::string text;
+    file >> text;
+    return text;
+  }
+
+  MemoryPressure& open(const CgroupTree& cgroups) {
+    pressure_ = std::make_unique<MemoryPressure>(io_, clock_, log_, cgroups);
+    const auto problem = pressure_->open(
+        source(),
+        [this](const std::string& what, const std::string&) { warnings_.push_back(what); });
+    EXPECT_FALSE(problem) << problem->text();
+    pressure_->enter(tenant_);
+    return *pressure_;
+  }
+
+  TemporaryDirectory home_;
+  std::filesystem::path tree_ = home_.path() / "tree";
+  CgroupTree cgroups_{CgroupKind::v2, tree_, tree_};
+  CgroupTree nothing_;
+  boost::asio::io_context io_;
+  Clock clock_;
+  log::Logger log_{"test", log::Severity::error};
+  Tenant tenant_{tree_ / "app-00001-2" / "cpu.max"};
+  std::vector<std::string> warnings_;
+  std::unique_ptr<MemoryPressure> pressure_;
+};
+
+TEST_F(MemoryPressureTest, LeavesRoutingBeforeItIsSlowedDownAndComesBackAfterItRunsFreely) {
+  MemoryPressure& pressure = open(cgroups_);
+  write(home_.path() / "machine/proc/meminfo", meminfo(1'500));
+  pressure.look();
+  EXPECT_EQ(tenant_.diary, std::vector<std::string>{"app-00001-2 throttled at max"});
+  EXPECT_EQ(quota(), "10003");
+  EXPECT_EQ(pressure.counts().throttles, 1U);
+
+  write(home_.path() / "machine/proc/meminfo", meminfo(40'000));
+
+  EXPECT_TRUE(eventually([&] {
+    pressure.look();
+    return tenant_.diary.size() == 2;
+  }));
+  EXPECT_EQ(tenant_.diary.back(), "app-00001-2 free at max");
+  EXPECT_EQ(quota(), "max");
+  EXPECT_EQ(pressure.counts().releases, 1U);
+}
+
+TEST_F(MemoryPressureTest, SaysOnceThatNobodyCanBeSlowedDown) {
+  MemoryPressure& pressure = open(nothing_);
+  pressure.look();
+  EXPECT_TRUE(warnings_.empty());
+
+  for (const int available : {1'500, 40'000, 1'500}) {
+    write(home_.path() / "machine/proc/meminfo", meminfo(available));
+    for (int i = 0; i < 3; ++i) pressure.look();
+  }
+
+  EXPECT_EQ(warnings_.size(), 1U);
+  EXPECT_TRUE(tenant_.diary.empty());
+}
+
+TEST_F(MemoryPressureTest, RefusesAStartAndCountsIt) {
+  MemoryPressure& pressure = open(cgroups_);
+  write(home_.path() / "machine/proc/meminfo", meminfo(1'500));
+  pressure.look();
+
+  const StartAnswer answer = pressure.ask(tenant_, "app-00001-3");
+
+  EXPECT_FALSE(answer.granted);
+  EXPECT_EQ(pressure.counts().refused_starts, 1U);
+  EXPECT_GE(tenant_.asked, 1);
+}
+
+TEST_F(MemoryPressureTest, ASourceThatIsNotThereIsNamed) {
+  MemoryPressure pressure{io_, clock_, log_, cgroups_};
+  for (const char* source : {"files:/nowhere", "cgroup:/nowhere", "memory"}) {
+    const auto problem = pressure.open(source, [](const std::string&, const std::string&) {});
+    ASSERT_TRUE(problem) << source;
+    EXPECT_NE(problem->what.find("SLUICE_MEMORY_SOURCE=" + std::string{source}), std::string::npos);
+  }
+}
+
+TEST(GroupMemory, SumsTheProcessesThatDescendFromTheLeader) {
+  std::array<int, 2> up{};
+  ASSERT_EQ(::pipe(up.data()), 0);
+  const pid_t leader = ::fork();
+  if (leader == 0) {
+    ::setpgid(0, 0);
+    (void)::fork();
+    (void)!::write(up[1], "x", 1);
+    while (true) ::pause();
+  }
+  char said = 0;
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(::read(up[0], &said, 1), 1);
+  GroupMemory memory;
+  bool same = false;
+  for (int turn = 0; turn < 10'000 && !same; ++turn) {  // they may still touch a page on their way
+    memory.look({leader});
+    same = memory.bytes(leader) == resident_bytes_of_group(leader);
+  }
+
+  EXPECT_TRUE(memory.knows(leader));
+  EXPECT_TRUE(same);
+  EXPECT_FALSE(memory.bytes(leader + 1'000'000));
+
+  ::kill(-leader, SIGKILL);
+  ::waitpid(leader, nullptr, 0);
+  for (const int end : up) ::close(end);
+}
+
+TEST(MachineMemory, TakesTheTighterOfTheMachineAndTheGroupsAboveUs) {
+  const TemporaryDirectory home;
+  const auto write = [&](const std::string& file, const std::string& text) {
+    std::filesystem::create_directories((home.path() / file).parent_path());
+    std::ofstream{home.path() / file} << text;
+  };
+  write("proc/meminfo", "MemTotal: 1048576 kB\nMemAvailable: 524288 kB\n");
+  write("proc/self/mountinfo", "1 1 0:1 / /cg rw - cgroup2 cgroup2 rw\n");
+  write("proc/self/cgroup", "0::/outer/inner\n");
+  write("cg/cgroup.controllers", "cpu memory\n");
+  for (const char* group : {"cg/outer", "cg/outer/inner"}) {
+    write(std::string{group} + "/memory.current", "104857600\n");
+    write(std::string{group} + "/memory.stat", "inactive_file 4194304\n");
+    write(std::string{group} + "/memory.max", "max\n");
+  }
+  auto memory = MachineMemory::open("files:" + home.path().string());
+  ASSERT_TRUE(memory.has_value());
+  EXPECT_EQ(memory->read()->capacity, std::int64_t{1} << 30);
+
+  write("cg/outer/memory.max", "134217728\n");
+
+  const auto seen = memory->read();
+  EXPECT_EQ(seen->capacity, 134'217'728);
+  EXPECT_EQ(seen->used, 104'857'600 - 4'194'304);
+}
+
+}  // namespace
+}  // namespace sluice::local

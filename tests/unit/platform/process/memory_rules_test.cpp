@@ -1,0 +1,255 @@
+#include "platform/process/memory_rules.h"
+
+#include "memory-pressure/core/quota.h"
+
+#include <gtest/gtest.h>
+
+namespace sluice::local {
+namespace {
+
+using namespace std::chrono_literals;
+using node_agent::Action;
+using node_agent::CpuQuota;
+using node_agent::kUnlimited;
+using node_agent::NodeMemory;
+using node_agent::Outcome;
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+constexpr TimePoint kStart{std::chrono::hours{1000}};
+
+/// A machine of 1024 MiB, of which the engine keeps 51 MiB clear.
+NodeMemory used(std::int64_t mebibytes) {
+  return {.capacity = 1024 * kMiB, .used = mebibytes * kMiB, .stall = {}};
+}
+
+ReplicaSeen replica(int number, std::int64_t mebibytes = 20, TimePoint started = kStart - 120s) {
+  return {.id = "app-00001-" + std::to_string(number),
+          .revision = "app-00001",
+          .pid = 100 + number,
+          .started = started,
+          .ready = true,
+          .memory = mebibytes * kMiB,
+          .quota = kUnlimited};
+}
+
+/// Plays the kernel: carries out what the rules want and writes down the quotas in order.
+class Machine {
+ public:
+  explicit Machine(MemoryRules& rules) : rules_(rules) {}
+
+  void look(std::int64_t mebibytes, std::vector<ReplicaSeen> replicas) {
+    now_ += 250ms;
+    for (ReplicaSeen& each : replicas) {
+      if (const auto set = quotas_.find(each.id); set != quotas_.end()) each.quota = set->second;
+    }
+    carry_out(rules_.look(used(mebibytes), replicas, now_));
+  }
+
+  [[nodiscard]] TimePoint now() const { return now_; }
+
+  std::vector<std::string> diary;
+
+ private:
+  void carry_out(const std::vector<Action>& actions) {
+    for (const Action& action : actions) {
+      if (const auto* update = std::get_if<node_agent::Update>(&action)) {
+        const std::string id = MemoryRules::replica_of(update->id);
+        quotas_[id] = update->quota;
+        diary.push_back(id + " " + std::to_string(update->quota.quota_us));
+        carry_out(rules_.answered(update->call, Outcome::ok, now_));
+      } else if (const auto* read = std::get_if<node_agent::ReadBack>(&action)) {
+        const CpuQuota quota = quotas_[MemoryRules::replica_of(read->id)];
+        carry_out(rules_.read_back(read->call, quota, now_));
+      } else if (const auto* stop = std::get_if<node_agent::Stop>(&action)) {
+        diary.push_back(MemoryRules::replica_of(stop->id) + " stopped");
+        carry_out(rules_.answered(stop->call, Outcome::ok, now_));
+      }
+    }
+  }
+
+  MemoryRules& rules_;
+  TimePoint now_ = kStart;
+  std::map<std::string, CpuQuota> quotas_;
+};
+
+using Diary = std::vector<std::string>;
+
+TEST(MemoryRules, LetsEverybodyStartWhereNothingCanBeRead) {
+  MemoryRules rules{true};
+
+  (void)rules.look(std::nullopt, {}, kStart);
+
+  EXPECT_TRUE(rules.ask("app-00001-1", "app-00001", 4096 * kMiB, kStart).granted);
+}
+
+TEST(MemoryRules, LetsTheFirstReplicaStartOnAFullMachine) {
+  MemoryRules rules{true};
+
+  (void)rules.look(used(1020), {}, kStart);
+
+  EXPECT_TRUE(rules.ask("app-00001-1", "app-00001", 512 * kMiB, kStart).granted);
+  EXPECT_FALSE(rules.ask("app-00001-2", "app-00001", 512 * kMiB, kStart).granted);
+}
+
+TEST(MemoryRules, BoundsThoseWhoComeWithTheFirst) {
+  MemoryRules rules{true};
+  (void)rules.look(used(800), {}, kStart);
+
+  EXPECT_TRUE(rules.ask("app-00001-1", "app-00001", 256 * kMiB, kStart).granted);
+  EXPECT_FALSE(rules.ask("app-00001-2", "app-00001", 256 * kMiB, kStart).granted);
+}
+
+TEST(MemoryRules, RefusesWhatDoesNotFitWithBothNumbers) {
+  MemoryRules rules{true};
+  (void)rules.look(used(800), {replica(1)}, kStart);
+
+  const StartAnswer answer = rules.ask("app-00001-2", "app-00001", 512 * kMiB, kStart);
+
+  EXPECT_FALSE(answer.granted);
+  EXPECT_FALSE(answer.later);
+  EXPECT_EQ(answer.claim, 512 * kMiB);
+  // (1024 - 51 - 800) / 0.6, less what the one that runs may still take.
+  EXPECT_LT(answer.free, 290 * kMiB);
+  EXPECT_GT(answer.free, 250 * kMiB);
+}
+
+TEST(MemoryRules, ClaimsTheLimitElseTheLargestReadyReplicaElseSomethingUsual) {
+  MemoryRules rules{true};
+  (void)rules.look(used(100), {}, kStart);
+  EXPECT_EQ(rules.ask("a-1", "app-00001", 0, kStart).claim, 64 * kMiB);
+  EXPECT_EQ(rules.ask("a-2", "app-00001", 256 * kMiB, kStart).claim, 256 * kMiB);
+
+  ReplicaSeen starting = replica(3, 500);
+  starting.ready = false;
+  (void)rules.look(used(100), {replica(1, 90), replica(2, 30), starting}, kStart + 1s);
+
+  EXPECT_EQ(rules.ask("a-4", "app-00001", 0, kStart + 1s).claim, 90 * kMiB);
+  EXPECT_EQ(rules.ask("b-1", "other-00001", 0, kStart + 1s).claim, 64 * kMiB);
+
+  rules.forget("app-00001");
+
+  EXPECT_EQ(rules.ask("a-5", "app-00001", 0, kStart + 1s).claim, 64 * kMiB);
+}
+
+TEST(MemoryRules, ClaimsOfOneTurnAddUp) {
+  MemoryRules rules{true};
+  (void)rules.look(used(700), {replica(1)}, kStart);
+  int granted = 0;
+  for (int i = 2; i < 20; ++i) {
+    const auto answer =
+        rules.ask("app-00001-" + std::to_string(i), "app-00001", 100 * kMiB, kStart);
+    if (answer.granted) ++granted;
+  }
+  EXPECT_EQ(granted, 4);  // of (1024 - 51 - 700) / 0.6 = 455 MiB
+
+  rules.ended("app-00001-2");
+
+  EXPECT_TRUE(rules.ask("app-00001-30", "app-00001", 100 * kMiB, kStart).granted);
+}
+
+TEST(MemoryRules, ManyStartAtOnceWhereThereIsMuchRoom) {
+  MemoryRules rules{true};
+  (void)rules.look(NodeMemory{.capacity = 8192 * kMiB, .used = 4096 * kMiB, .stall = {}}, {},
+                   kStart);
+  for (int i = 1; i <= 50; ++i) {
+    EXPECT_TRUE(rules.ask("app-00001-" + std::to_string(i), "app-00001", 0, kStart).granted) << i;
+  }
+}
+
+TEST(MemoryRules, OneStartsPerLookNearTheEdge) {
+  MemoryRules rules{true};
+  (void)rules.look(used(900), {replica(1)}, kStart);
+
+  EXPECT_TRUE(rules.ask("app-00001-2", "app-00001", 0, kStart).granted);
+  const StartAnswer second = rules.ask("app-00001-3", "app-00001", 0, kStart);
+
+  EXPECT_FALSE(second.granted);
+  EXPECT_TRUE(second.later);
+}
+
+TEST(MemoryRules, ThrottlesTheYoungestAndGivesBackExactlyWhatItHad) {
+  MemoryRules rules{true};
+  Machine machine{rules};
+  const std::vector<ReplicaSeen> both{replica(1, 200), replica(2, 200, kStart - 60s)};
+  machine.look(960, both);
+  EXPECT_EQ(machine.diary, (Diary{"app-00001-2 10003"}));
+  EXPECT_TRUE(rules.throttled("app-00001-2"));
+  EXPECT_NE(rules.why_throttled("app-00001-2"), "");
+
+  for (int i = 0; i < 8; ++i) machine.look(400, both);
+
+  EXPECT_EQ(machine.diary, (Diary{"app-00001-2 10003", "app-00001-2 -1"}));
+  EXPECT_FALSE(rules.throttled("app-00001-2"));
+}
+
+TEST(MemoryRules, GivesBackTheLimitOfTheSpec) {
+  MemoryRules rules{true};
+  Machine machine{rules};
+  std::vector<ReplicaSeen> both{replica(1, 200), replica(2, 200, kStart - 60s)};
+  for (ReplicaSeen& each : both) each.quota = CpuQuota{.quota_us = 50'000, .period_us = 100'000};
+  machine.look(960, both);
+  for (int i = 0; i < 8; ++i) machine.look(400, both);
+
+  EXPECT_EQ(machine.diary, (Diary{"app-00001-2 10003", "app-00001-2 50000"}));
+}
+
+TEST(MemoryRules, LetsGoOfOneThatIsToLeave) {
+  MemoryRules rules{true};
+  Machine machine{rules};
+  std::vector<ReplicaSeen> both{replica(1, 200), replica(2, 200, kStart - 60s)};
+  machine.look(960, both);
+
+  both[1].leaving = true;
+  machine.look(960, both);
+  machine.look(960, both);
+
+  EXPECT_EQ(machine.diary, (Diary{"app-00001-2 10003", "app-00001-2 -1"}));
+}
+
+TEST(MemoryRules, StopsOneAsTheLastResortWithItsQuotaLiftedFirst) {
+  MemoryRules rules{true};
+  Machine machine{rules};
+  const std::vector<ReplicaSeen> both{replica(1, 200), replica(2, 200, kStart - 60s)};
+
+  for (int i = 0; i < 4 * 40; ++i) machine.look(1000, both);
+
+  ASSERT_GE(machine.diary.size(), 3U);
+  EXPECT_EQ(machine.diary[0], "app-00001-2 10003");
+  EXPECT_EQ(machine.diary[1], "app-00001-2 -1");
+  EXPECT_EQ(machine.diary[2], "app-00001-2 stopped");
+}
+
+TEST(MemoryRules, ThrottlesNobodyWithoutACgroupButShutsTheGate) {
+  MemoryRules rules{false};
+  Machine machine{rules};
+
+  machine.look(1000, {replica(1, 200), replica(2, 200)});
+
+  EXPECT_EQ(machine.diary, Diary{});
+  EXPECT_FALSE(rules.ask("app-00001-3", "app-00001", 0, machine.now()).granted);
+  EXPECT_TRUE(rules.trims(machine.now()));
+}
+
+TEST(MemoryRules, IdleReplicasStayAwayAMinuteAfterThePressure) {
+  MemoryRules rules{true};
+  (void)rules.look(used(500), {replica(1)}, kStart);
+  EXPECT_FALSE(rules.trims(kStart));
+
+  (void)rules.look(used(960), {replica(1)}, kStart + 1s);
+  EXPECT_TRUE(rules.trims(kStart + 1s));
+  (void)rules.look(used(500), {replica(1)}, kStart + 2s);
+
+  EXPECT_TRUE(rules.trims(kStart + 60s));
+  EXPECT_FALSE(rules.trims(kStart + 62s));
+}
+
+TEST(MemoryRules, LooksMoreOftenNearTheEdge) {
+  MemoryRules rules{true};
+  (void)rules.look(used(500), {replica(1)}, kStart);
+  EXPECT_EQ(rules.pause(), 250ms);
+  (void)rules.look(used(900), {replica(1)}, kStart + 1s);
+  EXPECT_EQ(rules.pause(), 50ms);
+}
+
+}  // namespace
+}  // namespace sluice::local

@@ -1,0 +1,134 @@
+#include "platform/process/ports.h"
+
+#include "platform/process/child.h"
+#include "platform/process/listeners.h"
+#include "tests/unit/platform/process/eventually.h"
+#include "tests/unit/platform/process/temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+namespace sluice::local {
+namespace {
+
+/// A listener of this very process on a port the system chose.
+struct OpenPort {
+  explicit OpenPort(bool v6 = false)
+      : socket(::socket(v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_storage address{};
+    address.ss_family = v6 ? AF_INET6 : AF_INET;
+    socklen_t size = v6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+    auto* plain = reinterpret_cast<sockaddr*>(&address);
+    if (::bind(socket.get(), plain, size) != 0 || ::listen(socket.get(), 1) != 0) return;
+    ::getsockname(socket.get(), plain, &size);
+    port = ntohs(v6 ? reinterpret_cast<sockaddr_in6*>(plain)->sin6_port
+                    : reinterpret_cast<sockaddr_in*>(plain)->sin_port);
+  }
+
+  UniqueFd socket;
+  std::uint16_t port = 0;
+};
+
+class Ports : public testing::Test {
+ protected:
+  TemporaryDirectory directory_;
+  Clock clock_;
+};
+
+TEST_F(Ports, LowestFirstAndNeverTwice) {
+  PortAllocator ports(directory_.path() / "ports", clock_, 27000, 27100);
+
+  const auto one = ports.allocate();
+  const auto two = ports.allocate();
+
+  ASSERT_TRUE(one.has_value() && two.has_value());
+  EXPECT_GE(one->port(), 27000);
+  EXPECT_LT(one->port(), two->port());
+}
+
+TEST_F(Ports, AFreedPortRests) {
+  PortAllocator ports(directory_.path(), clock_, 27000, 27100);
+  std::uint16_t before = 0;
+  {
+    const auto lease = ports.allocate();
+    ASSERT_TRUE(lease.has_value());
+    before = lease->port();
+  }
+
+  EXPECT_GT(ports.allocate()->port(), before);
+}
+
+TEST_F(Ports, TwoEnginesShareNoPort) {
+  PortAllocator mine(directory_.path(), clock_, 27000, 27100);
+  PortAllocator theirs(directory_.path(), clock_, 27000, 27100);
+
+  const auto one = mine.allocate();
+  const auto two = theirs.allocate();
+
+  ASSERT_TRUE(one.has_value() && two.has_value());
+  EXPECT_NE(one->port(), two->port());
+  EXPECT_FALSE(theirs.reserve(one->port()).has_value());
+}
+
+TEST_F(Ports, APortInUseIsPassedOver) {
+  for (const bool v6 : {false, true}) {
+    const OpenPort taken(v6);
+    if (taken.port == 0) continue;  // a machine without IPv6
+    PortAllocator ports(directory_.path(), clock_, taken.port, taken.port);
+
+    const auto lease = ports.allocate();
+
+    ASSERT_FALSE(lease.has_value());
+    EXPECT_EQ(lease.error().fix, "stop some replicas or free ports there");
+  }
+}
+
+TEST_F(Ports, ATakenFixedPortNamesItsHolder) {
+  const OpenPort taken;
+  PortAllocator ports(directory_.path(), clock_);
+
+  const auto lease = ports.reserve(taken.port);
+
+  ASSERT_FALSE(lease.has_value());
+  EXPECT_NE(lease.error().what.find("pid " + std::to_string(::getpid())), std::string::npos)
+      << lease.error().what;
+}
+
+TEST(Listeners, FindWhoListens) {
+  const OpenPort open;
+
+  const auto listener = who_listens(open.port);
+
+  ASSERT_TRUE(listener.has_value());
+  EXPECT_EQ(listener->pid, ::getpid());
+  EXPECT_EQ(listener->group, ::getpgrp());
+}
+
+// Goal: a listener in a forked worker counts as its group's.
+TEST(Listeners, BelongToTheGroupOfTheirProcess) {
+  const TemporaryDirectory directory;
+  const Clock clock;
+  PortAllocator ports(directory.path(), clock, 27200, 27300);
+  const auto lease = ports.allocate();
+  ASSERT_TRUE(lease.has_value());
+  SpawnSpec spec;
+  spec.program = SLUICE_TEST_ACTOR;
+  spec.argv = {"actor", "forking", std::to_string(lease->port())};
+  const auto child = spawn(spec);
+  ASSERT_TRUE(child.has_value());
+
+  EXPECT_TRUE(eventually([&] { return group_listens(child->pid, lease->port()); }));
+  EXPECT_EQ(ports_of_group(child->pid), (std::vector<std::uint16_t>{lease->port()}));
+  EXPECT_FALSE(group_listens(::getpgrp(), lease->port()));
+  EXPECT_GT(resident_bytes_of_group(child->pid), 0);
+
+  kill_group(child->pid, SIGKILL);
+  ::waitpid(child->pid, nullptr, 0);
+}
+
+}  // namespace
+}  // namespace sluice::local

@@ -1,0 +1,322 @@
+#include "platform/process/replica.h"
+
+#include "platform/process/sidecar.h"
+#include "tests/unit/platform/process/eventually.h"
+#include "tests/unit/platform/process/temporary_directory.h"
+
+#include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <functional>
+
+namespace sluice::local {
+namespace {
+
+/// Writes down what it hears, one word per event.
+class Diary : public ReplicaOwner {
+ public:
+  void on_ready(Replica&) override { events.emplace_back("ready"); }
+
+  void on_start_failed(Replica&, const ReplicaEnd& why) override {
+    events.emplace_back("start_failed");
+    end = why;
+  }
+
+  void on_exited_after_ready(Replica&, const ReplicaEnd& why) override {
+    events.emplace_back("exited");
+    end = why;
+  }
+
+  void on_stopped(Replica&) override { events.emplace_back("stopped"); }
+
+  void on_output(Replica&, OutputSource source, std::string_view line) override {
+    if (source == OutputSource::app_stdout) output.emplace_back(line);
+  }
+
+  void on_warning(Replica&, const std::string& text) override { warnings.push_back(text); }
+
+  [[nodiscard]] bool saw(const std::string& event) const {
+    return std::find(events.begin(), events.end(), event) != events.end();
+  }
+
+  std::vector<std::string> events;
+  std::vector<std::string> output;
+  std::vector<std::string> warnings;
+  ReplicaEnd end;
+};
+
+using Events = std::vector<std::string>;
+
+class ReplicaTest : public testing::Test {
+ protected:
+  ReplicaTest() : reaper_(io_), ports_(directory_.path() / "ports", clock_, 27400, 27900) {
+    become_subreaper();
+  }
+
+  Replica& replica(std::vector<std::string> arguments, Duration start_timeout, Duration grace) {
+    ReplicaPlan plan;
+    plan.spec.name = "app";
+    plan.spec.command = {SLUICE_TEST_ACTOR};
+    plan.spec.args = std::move(arguments);
+    plan.spec.working_dir = "/";
+    plan.spec.start_timeout = start_timeout;
+    plan.spec.stop_grace = grace;
+    plan.revision = "app-00001";
+    plan.id = "app-00001-1";
+    auto lease = ports_.allocate();
+    EXPECT_TRUE(lease.has_value());
+    plan.port = std::move(*lease);
+    plan.program = program_;
+    plan.sidecar = sidecar_;
+    plan.directory = runtime_;
+    plan.silence_warning = silence_;
+    replica_ = std::make_unique<Replica>(io_, clock_, reaper_, diary_, std::move(plan));
+    return *replica_;
+  }
+
+  Replica& replica(std::vector<std::string> arguments) {
+    return replica(std::move(arguments), std::chrono::seconds{60}, std::chrono::seconds{60});
+  }
+
+  bool until(const std::string& event) {
+    return until([&] { return diary_.saw(event); });
+  }
+
+  bool until(const std::function<bool()>& condition) {
+    return eventually(condition, [&] { io_.run_one_for(std::chrono::milliseconds{50}); });
+  }
+
+  TemporaryDirectory directory_;
+  std::filesystem::path runtime_ = directory_.path() / "r" / "app-00001-1";
+  std::filesystem::path program_ = SLUICE_TEST_ACTOR;
+  std::filesystem::path sidecar_ = SLUICE_TEST_ACTOR;
+  Duration silence_ = std::chrono::seconds{10};
+  Clock clock_;
+  boost::asio::io_context io_;
+  Reaper reaper_;
+  Diary diary_;
+  PortAllocator ports_;
+  std::unique_ptr<Replica> replica_;
+};
+
+TEST_F(ReplicaTest, BecomesReadyAndStopsWhenAsked) {
+  Replica& one = replica({"listen", "$PORT"});
+  one.start();
+  ASSERT_TRUE(until("ready")) << diary_.end.reason;
+  EXPECT_EQ(one.state(), ReplicaState::ready);
+  // What a program writes has a pipe of its own and may come later than the news that it listens.
+  EXPECT_TRUE(until([&] { return !diary_.output.empty(); }));
+  EXPECT_EQ(diary_.output, Events{"listening on " + std::to_string(one.port())});
+  EXPECT_GT(one.memory_bytes(), 0);
+  EXPECT_LE(*one.times().created, *one.times().executed);
+  EXPECT_LE(*one.times().executed, *one.times().sidecar_up);
+  EXPECT_LE(*one.times().sidecar_up, *one.times().ready);
+
+  one.stop();
+
+  ASSERT_TRUE(until("stopped"));
+  EXPECT_EQ(diary_.events, (Events{"ready", "stopped"}));
+  EXPECT_FALSE(std::filesystem::exists(runtime_));
+  EXPECT_NE(::kill(one.app_pid(), 0), 0);
+  EXPECT_NE(::kill(one.sidecar_pid(), 0), 0);
+}
+
+TEST_F(ReplicaTest, WorkersThatListenAreTheApps) {
+  replica({"forking", "$PORT"}).start();
+  EXPECT_TRUE(until("ready")) << diary_.end.reason;
+  replica_->kill();
+  EXPECT_TRUE(until("stopped"));
+}
+
+TEST_F(ReplicaTest, ExitBeforeReadyIsAFailedStartWithItsLastLines) {
+  replica({"exit", "0", "1", "2", "3", "4", "5", "6"}).start();
+
+  ASSERT_TRUE(until("stopped"));
+
+  EXPECT_EQ(diary_.events, (Events{"start_failed", "stopped"}));
+  EXPECT_EQ(diary_.end.exit_code, 0);
+  EXPECT_EQ(diary_.end.reason, "app-00001-1 ended before it was ready with exit code 0");
+  EXPECT_EQ(diary_.end.stderr_tail, (Events{"2", "3", "4", "5", "6"}));
+}
+
+TEST_F(ReplicaTest, NotReadyInTimeIsAFailedStart) {
+  replica({"wait"}, std::chrono::milliseconds{100}, std::chrono::seconds{60}).start();
+
+  ASSERT_TRUE(until("stopped"));
+
+  EXPECT_EQ(diary_.events, (Events{"start_failed", "stopped"}));
+  EXPECT_EQ(diary_.end.reason.substr(0, 38), "app-00001-1 was not ready within 0.1 s");
+}
+
+TEST_F(ReplicaTest, APortOfSomebodyElseIsAFailedStartNamingThePid) {
+  Replica& one = replica({"wait"});
+  SpawnSpec stranger;
+  stranger.program = SLUICE_TEST_ACTOR;
+  stranger.argv = {"actor", "listen", std::to_string(one.port())};
+  const auto child = spawn(stranger);
+  ASSERT_TRUE(child.has_value());
+
+  one.start();
+
+  ASSERT_TRUE(until("stopped"));
+  EXPECT_EQ(diary_.events, (Events{"start_failed", "stopped"}));
+  EXPECT_NE(diary_.end.reason.find("(pid " + std::to_string(child->pid) + ")"), std::string::npos)
+      << diary_.end.reason;
+  kill_group(child->pid, SIGKILL);
+}
+
+TEST_F(ReplicaTest, AnotherPortThanGivenIsWarnedOfWithTheFix) {
+  const auto other = ports_.allocate();
+  ASSERT_TRUE(other.has_value());
+  const std::string wrong = std::to_string(other->port());
+  silence_ = std::chrono::milliseconds{300};
+  Replica& one = replica({"listen", wrong});
+  one.start();
+
+  ASSERT_TRUE(eventually([&] { return !diary_.warnings.empty(); },
+                         [&] { io_.run_one_for(std::chrono::milliseconds{50}); }));
+  one.kill();
+  ASSERT_TRUE(until("stopped"));
+
+  EXPECT_EQ(diary_.warnings,
+            Events{"app-00001-1 listens on " + wrong + ", not on $PORT (" +
+                   std::to_string(one.port()) + "); use --port " + wrong + " or read PORT"});
+}
+
+TEST_F(ReplicaTest, ExitAfterReadyIsToldAtOnceAndTheSidecarEnds) {
+  Replica& one = replica({"listen", "$PORT"});
+  one.start();
+  ASSERT_TRUE(until("ready"));
+
+  kill_group(one.app_pid(), SIGINT);
+
+  ASSERT_TRUE(until("stopped"));
+  EXPECT_EQ(diary_.events, (Events{"ready", "exited", "stopped"}));
+  EXPECT_EQ(diary_.end.signal, SIGINT);
+}
+
+TEST_F(ReplicaTest, DeathOfTheSidecarEndsTheReplica) {
+  Replica& one = replica({"listen", "$PORT"});
+  one.start();
+  ASSERT_TRUE(until("ready"));
+
+  kill_group(one.sidecar_pid(), SIGKILL);
+
+  ASSERT_TRUE(until("stopped"));
+  EXPECT_EQ(diary_.events, (Events{"ready", "exited", "stopped"}));
+  EXPECT_EQ(diary_.end.reason, "queue-proxy of app-00001-1 ended with signal 9 (Killed)");
+  EXPECT_FALSE(diary_.end.exit_code.has_value());
+}
+
+TEST_F(ReplicaTest, AStubbornAppIsKilledAfterItsGrace) {
+  Replica& one =
+      replica({"stubborn", "$PORT"}, std::chrono::seconds{60}, std::chrono::milliseconds{50});
+  one.start();
+  ASSERT_TRUE(until("ready"));
+
+  one.stop();
+
+  ASSERT_TRUE(until("stopped"));
+  EXPECT_EQ(diary_.events, (Events{"ready", "stopped"}));
+}
+
+TEST_F(ReplicaTest, StoppedWhileStartingIsNoFailure) {
+  Replica& one = replica({"wait"});
+  one.start();
+  one.stop();
+
+  ASSERT_TRUE(until("stopped"));
+  EXPECT_EQ(diary_.events, (Events{"stopped"}));
+}
+
+TEST_F(ReplicaTest, ProgramsThatCannotRunAreFailedStarts) {
+  program_ = "/nowhere/app";
+  replica({"wait"}).start();
+  EXPECT_TRUE(diary_.events.empty());  // never from within start()
+  ASSERT_TRUE(until("stopped"));
+  EXPECT_EQ(diary_.events, (Events{"start_failed", "stopped"}));
+
+  program_ = SLUICE_TEST_ACTOR;
+  sidecar_ = "/nowhere/queue-proxy";
+  diary_.events.clear();
+  replica({"wait"}).start();
+  ASSERT_TRUE(until("stopped"));
+  EXPECT_EQ(diary_.events, (Events{"start_failed", "stopped"}));
+  EXPECT_EQ(diary_.end.reason.substr(0, 38), "cannot start /nowhere/queue-proxy: No ");
+}
+
+TEST_F(ReplicaTest, LongSocketPathsAreRefusedWithAFix) {
+  runtime_ = directory_.path() / std::string(100, 'x');
+  replica({"wait"}).start();
+
+  ASSERT_TRUE(until("stopped"));
+  EXPECT_NE(diary_.end.reason.find("longer than 107 bytes"), std::string::npos);
+}
+
+TEST_F(ReplicaTest, DestructionLeavesNoProcess) {
+  Replica& one = replica({"listen", "$PORT"});
+  one.start();
+  ASSERT_TRUE(until("ready"));
+  const pid_t app = one.app_pid();
+
+  replica_.reset();
+
+  EXPECT_TRUE(eventually([&] { return ::kill(app, 0) != 0; },
+                         [&] { io_.run_one_for(std::chrono::milliseconds{50}); }));
+  EXPECT_EQ(diary_.events, (Events{"ready"}));
+}
+
+TEST(SidecarEnvironment, SaysEverythingAndInheritsNothingOfItsOwn) {
+  ServiceSpec spec;
+  spec.name = "app";
+  spec.container_concurrency = 5;
+  const auto environment = sidecar_environment({.spec = spec,
+                                                .revision = "app-00001",
+                                                .replica = "app-00001-1",
+                                                .port = 20000,
+                                                .sockets = *sidecar_sockets("/r"),
+                                                .write_timeout = std::chrono::seconds{60},
+                                                .ready_fd = 7},
+                                               {"HOME=/root", "SERVING_POD=x", "LISTEN_FDS=1"});
+
+  EXPECT_EQ(environment,
+            (Events{"HOME=/root",
+                    "CONTAINER_CONCURRENCY=5",
+                    "QUEUE_SERVING_PORT=unix:/r/serving.sock",
+                    "QUEUE_SERVING_TLS_PORT=",
+                    "USER_PORT=20000",
+                    "REVISION_TIMEOUT_SECONDS=300",
+                    "REVISION_RESPONSE_START_TIMEOUT_SECONDS=0",
+                    "REVISION_IDLE_TIMEOUT_SECONDS=0",
+                    "SERVING_READINESS_PROBE={\"periodSeconds\":0,\"successThreshold\":1,"
+                    "\"tcpSocket\":{\"host\":\"127.0.0.1\",\"port\":20000},\"timeoutSeconds\":1}",
+                    "SERVING_LOGGING_CONFIG=",
+                    "SERVING_LOGGING_LEVEL=",
+                    "SERVING_NAMESPACE=default",
+                    "SERVING_SERVICE=app",
+                    "SERVING_CONFIGURATION=app",
+                    "SERVING_REVISION=app-00001",
+                    "SERVING_POD=app-00001-1",
+                    "SERVING_POD_IP=127.0.0.1",
+                    "SLUICE_ADMIN_ADDRESS=unix:/r/admin.sock",
+                    "SLUICE_STATS_ADDRESS=unix:/r/stats.sock",
+                    "SLUICE_METRICS_ADDRESS=",
+                    "SLUICE_DRAIN_QUIET=0s",
+                    "SLUICE_WRITE_TIMEOUT=60000ms",
+                    "SLUICE_READY_FD=7"}));
+}
+
+TEST(AppEnvironment, LaterVariablesWin) {
+  ServiceSpec spec;
+  spec.env = {{"A", "$PORT"}, {"PORT", "1"}};
+  const Variables variables{20000, "app", "app-00001"};
+
+  EXPECT_EQ(app_environment(spec, variables, {"A=0", "B=2", "PORT=8080", "NOTIFY_SOCKET=/x"}),
+            (Events{"B=2", "A=20000", "PORT=20000", "K_SERVICE=app", "K_CONFIGURATION=app",
+                    "K_REVISION=app-00001"}));
+}
+
+}  // namespace
+}  // namespace sluice::local

@@ -1,0 +1,129 @@
+#include "programs/sluice/commands/up.h"
+
+#include "programs/sluice/commands/usage.h"
+#include "programs/sluice/commands/verbs.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <sstream>
+#include <unistd.h>
+
+namespace sluice::commands {
+namespace {
+
+std::string refusal(const Arguments& args) {
+  const auto parsed = parse_up(args);
+  return parsed ? "accepted" : parsed.error().text;
+}
+
+// Runs a verb where no engine is; prints the exit code and what was said.
+std::string outcome(const Arguments& args) {
+  std::ostringstream out;
+  std::ostringstream err;
+  const Clock clock;
+  const std::string nowhere = testing::TempDir() + "sluice-nowhere-" + std::to_string(::getpid());
+  const Surroundings with{.out = out,
+                          .err = err,
+                          .clock = clock,
+                          .roots = {.state = nowhere + "/s", .runtime = nowhere + "/r"}};
+  const auto unused = [](const Arguments&) { return 99; };
+  const int code = run_verb(with, args, unused, unused);
+  return std::to_string(code) + " " + out.str() + err.str();
+}
+
+TEST(Up, TakesEverythingAfterTheDashesAsTheCommand) {
+  const auto parsed = parse_up({"--max", "3", "--", "prog", "--max", "--", "$PORT"});
+
+  ASSERT_TRUE(parsed.has_value());
+  EXPECT_EQ(parsed->command, (std::vector<std::string>{"prog", "--max", "--", "$PORT"}));
+  EXPECT_EQ(parsed->max, 3);
+  EXPECT_EQ(parsed->name, "app");
+}
+
+TEST(Up, ReadsEveryFlagOfTheCommandForm) {
+  const auto parsed = parse_up({"--name",   "shop", "--http",        "0.0.0.0:80",
+                                "--target", "2.5",  "--concurrency", "20",
+                                "--min",    "1",    "--window",      "15s",
+                                "--env",    "A=1",  "--env",         "B=x=y",
+                                "--cpu",    "500m", "--memory",      "64Mi",
+                                "-d",       "-o",   "json",          "--allow-edit",
+                                "--",       "prog"});
+
+  ASSERT_TRUE(parsed.has_value()) << parsed.error().text;
+  EXPECT_TRUE(parsed->http_given && parsed->detach && parsed->allow_edit);
+  EXPECT_EQ(parsed->target, 2.5);
+  EXPECT_EQ(parsed->window, std::chrono::seconds{15});
+  EXPECT_EQ(parsed->env[1], (std::pair<std::string, std::string>{"B", "x=y"}));
+  EXPECT_EQ(parsed->memory_bytes, 64 << 20);
+  EXPECT_EQ(parsed->cpu, 0.5);
+}
+
+TEST(Up, NamesTheEngineAfterItsFirstFile) {
+  EXPECT_EQ(parse_up({"-f", "dir/shop.yaml", "-f", "b.yaml"})->name, "shop");
+  EXPECT_EQ(refusal({"-f", "My App.yaml"}),
+            "the file's name My App cannot name an engine; give --name NAME");
+}
+
+TEST(Up, WithNothingToRunPrintsTheThreeLines) {
+  EXPECT_EQ(refusal({}), kUpHelpLines);
+}
+
+TEST(Up, RefusesWrongFlagsWithTheFix) {
+  EXPECT_EQ(refusal({"--demo", "--", "x"}), "give one of -f, --demo and a command, not several");
+  EXPECT_EQ(refusal({"--prot", "1", "--", "x"}), "unknown flag --prot; did you mean --port?");
+  EXPECT_EQ(refusal({"python3"}),
+            "unexpected argument python3; a command goes after --: sluice up -- python3");
+  EXPECT_EQ(refusal({"--min", "4", "--max", "2", "--demo"}),
+            "--min 4 is above --max 2; raise --max or lower --min");
+  EXPECT_NE(refusal({"-f", "a.yaml", "--min", "1"}).find("write it into the file"),
+            std::string::npos);
+  EXPECT_NE(refusal({"--window", "1s", "--demo"}), "accepted");
+  EXPECT_NE(refusal({"--http", "8080", "--demo"}), "accepted");
+  EXPECT_NE(refusal({"--env", "=x", "--demo"}), "accepted");
+  EXPECT_NE(refusal({"--name", "Shop", "--demo"}), "accepted");
+  EXPECT_EQ(refusal({"--name", "sluice", "--demo"}),
+            "--name: sluice is no name for a service: sluice.localhost is the engine's own host; "
+            "give another");
+  EXPECT_EQ(refusal({"--name", "sluice", "-f", "a.yaml"}), "accepted");
+  EXPECT_NE(refusal({"--port", "70000", "--demo"}), "accepted");
+}
+
+TEST(Up, AFixedPortMeansOneReplica) {
+  EXPECT_EQ(parse_up({"--port", "3000", "--", "x"})->max, 1);
+  EXPECT_NE(refusal({"--port", "3000", "--max", "2", "--", "x"}), "accepted");
+}
+
+TEST(Verbs, WithoutAnEngineEndWith69) {
+  const std::string told = "69 no engine is running; start one: sluice up -- COMMAND\n";
+  EXPECT_EQ(outcome({"get"}), told);
+  EXPECT_EQ(outcome({"explain", "app"}), told);
+  EXPECT_EQ(outcome({"down"}), told);
+  EXPECT_EQ(outcome({"wake", "app"}), told);
+}
+
+TEST(Verbs, UnknownOnesAndFlagsEndWith2AndASuggestion) {
+  EXPECT_EQ(outcome({"explian", "app"}), "2 unknown verb explian; did you mean explain?\n");
+  EXPECT_EQ(outcome({"logs", "app", "--tial", "3"}),
+            "2 unknown flag --tial; did you mean --tail?\n");
+  EXPECT_EQ(outcome({"scale", "app"}), "2 give --min N, --max N or both\n");
+  EXPECT_EQ(outcome({"explain", "app", "--awake", "--at", "5m"}),
+            "2 --awake tells of the last minute only; drop --at\n");
+}
+
+TEST(Verbs, AFlagThatWouldSayNothingByItselfEndsWith2) {
+  EXPECT_EQ(outcome({"doctor", "--namespace", "serving"}),
+            "2 --namespace requires --knative; see: sluice doctor --help\n");
+}
+
+TEST(Verbs, HelpBeginsWithTwoExamples) {
+  for (const VerbLine& line : verb_lines()) {
+    if (line.name != "up" && line.name != "load") {
+      const std::string help = outcome({std::string(line.name), "--help"});
+      EXPECT_TRUE(help.starts_with("0 Examples:\n" + std::string(line.examples))) << help;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sluice::commands

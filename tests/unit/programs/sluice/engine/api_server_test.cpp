@@ -1,0 +1,295 @@
+// The API server over its real socket.
+
+#include "platform/process/time_text.h"
+#include "tests/unit/programs/sluice/engine/api_stage.h"
+
+#include <sys/stat.h>
+
+namespace sluice::local {
+namespace {
+
+struct Case {
+  const char* method;
+  const char* target;
+  const char* body;
+  int status;
+};
+
+TEST_F(ApiServerOnItsSocket, AnswersEveryRouteWithItsStatus) {
+  serve();
+  const Case cases[] = {
+      {"GET", "/livez", "", 200},
+      {"GET", "/readyz", "", 200},
+      {"GET", "/readyz?verbose", "", 200},
+      {"GET", "/metrics", "", 200},
+      {"GET", "/api/v1/version", "", 200},
+      {"GET", "/api/v1/services", "", 200},
+      {"HEAD", "/api/v1/services", "", 200},
+      {"HEAD", "/api/v1/services/default/app", "", 200},
+      {"GET", "/api/v1/services/default/app", "", 200},
+      {"DELETE", "/api/v1/services/default/app", "", 200},
+      {"GET", "/api/v1/services/default/app/spec", "", 200},
+      {"PUT", "/api/v1/services/default/app/spec", "good", 200},
+      {"PUT", "/api/v1/services/default/app/spec", "bad", 422},
+      {"PUT", "/api/v1/services/default/other/spec", "good", 422},
+      {"PUT", "/api/v1/services/default/other/spec?dry_run=1", "good", 422},
+      {"GET", "/api/v1/services/default/app/explain", "", 200},
+      {"GET", "/api/v1/services/default/app/explain?at=5m", "", 200},
+      {"GET", "/api/v1/services/default/app/explain?at=soon", "", 400},
+      {"GET", "/api/v1/services/default/app/history", "", 200},
+      {"GET", "/api/v1/services/default/app/history?since=10m", "", 200},
+      {"GET", "/api/v1/services/default/app/history?since=x", "", 400},
+      {"GET", "/api/v1/services/default/app/logs?tail=5", "", 200},
+      {"GET", "/api/v1/services/default/app/logs?tail=10001", "", 400},
+      {"POST", "/api/v1/services/default/app/wake", "", 202},
+      {"POST", "/api/v1/services/default/app/sleep", "", 202},
+      {"POST", "/api/v1/services/default/app/scale", R"({"min":1,"max":4})", 202},
+      {"POST", "/api/v1/services/default/app/scale", R"({"min":-1})", 422},
+      {"POST", "/api/v1/services/default/app/scale", R"({"size":1})", 422},
+      {"POST", "/api/v1/services/default/app/scale", "[", 422},
+      {"GET", "/api/v1/services/default/nobody", "", 404},
+      {"POST", "/api/v1/services/default/nobody/wake", "", 404},
+      {"GET", "/api/v1/services/elsewhere/app", "", 404},
+      {"GET", "/api/v1/services/default/app/nothing", "", 404},
+      {"GET", "/api/v1/services/default/app/spec/deeper", "", 404},
+      {"GET", "/", "", 404},
+      {"GET", "/api/v2/services", "", 404},
+      {"POST", "/api/v1/services", "", 405},
+      {"GET", "/api/v1/shutdown", "", 405},
+      {"GET", "/api/v1/services/default/app/wake", "", 405},
+      {"POST", "/api/v1/services/default/app/logs", "", 405},
+      {"DELETE", "/metrics", "", 405},
+  };
+  for (const Case& one : cases) {
+    EXPECT_EQ(ask(one.method, one.target, one.body)->status(), one.status)
+        << one.method << " " << one.target << " " << one.body;
+  }
+}
+
+TEST_F(ApiServerOnItsSocket, SaysWhatIsWrongAsAProblem) {
+  serve();
+  const auto missing = ask("GET", "/api/v1/services/default/nobody");
+  EXPECT_TRUE(missing->has("Content-Type: application/problem+json\r\n"));
+  const json problem = json::parse(missing->body());
+  EXPECT_EQ(problem["type"], "no-such-service");
+  EXPECT_EQ(problem["title"], "No such service");
+  EXPECT_EQ(problem["status"], 404);
+  EXPECT_EQ(problem["detail"], "no service is named nobody");
+  EXPECT_EQ(problem["fix"], "services here: app");
+  EXPECT_TRUE(ask("PATCH", "/api/v1/services/default/app")->has("Allow: GET, DELETE\r\n"));
+}
+
+TEST_F(ApiServerOnItsSocket, RefusesWhatIsTooLargeOrNoHttp) {
+  serve();
+  auto body = connect();
+  body->send(
+      "PUT /api/v1/services/default/app/spec HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000"
+      "\r\n\r\n");
+  ASSERT_TRUE(until([&] { return body->ended; }));
+  EXPECT_EQ(body->status(), 413);
+  auto chunked = connect();
+  chunked->send(
+      "PUT /api/v1/services/default/app/spec HTTP/1.1\r\nHost: x\r\n"
+      "Transfer-Encoding: chunked\r\n\r\nffffff\r\n");
+  ASSERT_TRUE(until([&] { return chunked->ended; }));
+  EXPECT_EQ(chunked->status(), 413);
+  EXPECT_EQ(ask("GET", "/livez", "", "X: " + std::string(20'000, 'x') + "\r\n")->status(), 431);
+  EXPECT_EQ(ask("GET", "/" + std::string(5000, 'x'))->status(), 414);
+  auto noise = connect();
+  noise->send("\x16\x03\x01 hello\r\n\r\n");
+  ASSERT_TRUE(until([&] { return noise->ended; }));
+  EXPECT_EQ(noise->status(), 400);
+  EXPECT_EQ(ask("GET", "/livez")->status(), 200);
+  EXPECT_TRUE(engine_.calls.empty());
+}
+
+TEST_F(ApiServerOnItsSocket, GivesListsInPages) {
+  engine_.service_count = 250;
+  serve();
+  json page = json::parse(ask("GET", "/api/v1/services")->body());
+  EXPECT_EQ(page["items"].size(), 100U);
+  ASSERT_TRUE(page.contains("next"));
+  const std::string next = page["next"];
+  page = json::parse(ask("GET", "/api/v1/services?limit=200&next=" + next)->body());
+  EXPECT_EQ(page["items"].size(), 150U);
+  EXPECT_EQ(page["items"][0]["name"], "app100");
+  EXPECT_FALSE(page.contains("next"));
+  page = json::parse(ask("GET", "/api/v1/services?next=999")->body());
+  EXPECT_TRUE(page["items"].empty());
+  for (const char* wrong : {"limit=0", "limit=1001", "limit=many", "next=-1"}) {
+    EXPECT_EQ(ask("GET", std::string("/api/v1/services?") + wrong)->status(), 400) << wrong;
+  }
+}
+
+TEST_F(ApiServerOnItsSocket, PassesOnWhatWasAsked) {
+  serve();
+  ask("GET", "/api/v1/services/default/app/logs?tail=7&replica=app%2D00001-1&previous=1");
+  EXPECT_EQ(engine_.asked_logs.tail, 7U);
+  EXPECT_EQ(engine_.asked_logs.replica, "app-00001-1");
+  EXPECT_TRUE(engine_.asked_logs.previous);
+  ask("POST", "/api/v1/services/default/app/scale", R"({"max":4})");
+  EXPECT_FALSE(engine_.asked_bounds.min);
+  EXPECT_EQ(engine_.asked_bounds.max, 4);
+  ask("GET", "/api/v1/services/default/app/explain?at=2026-11-20T14:03:12Z");
+  ASSERT_TRUE(engine_.explained_at);
+  EXPECT_GT(*engine_.explained_at, *parse_time("2026-11-20T14:03:12.999Z"));
+  engine_.is_ready = false;
+  EXPECT_EQ(ask("GET", "/readyz")->status(), 503);
+}
+
+TEST_F(ApiServerOnItsSocket, PlansADocumentBeforeItApplies) {
+  serve();
+  ask("PUT", "/api/v1/services/default/app/spec?dry_run=1", "good");
+  EXPECT_EQ(engine_.calls, std::vector<std::string>{"plan good"});
+  engine_.calls.clear();
+  ask("PUT", "/api/v1/services/default/app/spec", "good");
+  EXPECT_EQ(engine_.calls, (std::vector<std::string>{"plan good", "apply good"}));
+  engine_.calls.clear();
+  ask("PUT", "/api/v1/services/default/app/spec", "bad");
+  ask("PUT", "/api/v1/services/default/other/spec", "good");
+  EXPECT_EQ(engine_.calls, (std::vector<std::string>{"plan bad", "plan good"}));
+}
+
+TEST_F(ApiServerOnItsSocket, AnswersPipelinedRequestsInOrderOnOneConnection) {
+  serve();
+  auto peer = connect();
+  peer->send(
+      "GET /livez HTTP/1.1\r\nHost: x\r\n\r\nHEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+      "GET /api/v1/version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  ASSERT_TRUE(until([&] { return peer->ended; }));
+  EXPECT_LT(peer->received.find("ok\n"), peer->received.find("{\"version\""));
+  EXPECT_FALSE(peer->has("up 1"));
+}
+
+TEST_F(ApiServerOnItsSocket, StreamsTheEventsThatWereAskedFor) {
+  serve();
+  publish("decision", 1);
+  const auto peer = open("/api/v1/events?types=decision,log");
+  EXPECT_TRUE(peer->has("Content-Type: text/event-stream\r\n"));
+  ASSERT_TRUE(until([&] { return peer->has(": sluice events"); }));
+  publish("replica", 2);
+  publish("decision", 3);
+  publish("log", 4);
+  ASSERT_TRUE(until([&] { return peer->has("id: 4\n"); }));
+  EXPECT_TRUE(peer->has("id: 3\nevent: decision\ndata: {\"n\":3,"));
+  EXPECT_FALSE(peer->has("id: 1\n"));
+  EXPECT_FALSE(peer->has("id: 2\n"));
+}
+
+TEST_F(ApiServerOnItsSocket, ResumesAStreamAndSaysWhatItLost) {
+  serve();
+  for (int i = 1; i <= 6; ++i) publish("log", i);
+  const auto near = open("/api/v1/events", "Last-Event-ID: 4\r\n");
+  ASSERT_TRUE(until([&] { return near->has("id: 6\n"); }));
+  EXPECT_TRUE(near->has("id: 5\n"));
+  EXPECT_FALSE(near->has("id: 4\n"));
+  EXPECT_FALSE(near->has("missed"));
+  const auto far = open("/api/v1/events", "Last-Event-ID: 1\r\n");
+  ASSERT_TRUE(until([&] { return far->has("id: 6\n"); }));
+  EXPECT_TRUE(far->has(": missed 1 events"));
+  EXPECT_EQ(ask("GET", "/api/v1/events", "", "Last-Event-ID: x\r\n")->status(), 400);
+}
+
+TEST_F(ApiServerOnItsSocket, AQuietStreamBeatsAndASilentPeerIsClosed) {
+  serve({.idle = milliseconds{20}, .heartbeat = milliseconds{5}});
+  const auto stream = open("/api/v1/events");
+  const auto silent = connect();
+  EXPECT_TRUE(until([&] { return silent->ended; }));
+  EXPECT_TRUE(until([&] { return stream->has(": still here\n"); }));
+  EXPECT_FALSE(stream->ended);
+}
+
+TEST_F(ApiServerOnItsSocket, FollowsTheOutputOfOneService) {
+  serve();
+  const auto peer = open("/api/v1/services/default/app/logs?follow=1");
+  ASSERT_TRUE(until([&] { return peer->has("app-00001-1 | before\n"); }));
+  engine_.ring.publish({{"type", "log"}, {"service", "b"}, {"replica", "b-1"}, {"text", "no"}});
+  engine_.ring.publish(
+      {{"type", "log"}, {"service", "app"}, {"replica", "app-00001-1"}, {"text", "more"}});
+  ASSERT_TRUE(until([&] { return peer->has("app-00001-1 | more\n"); }));
+  EXPECT_FALSE(peer->has("no\n"));
+}
+
+TEST_F(ApiServerOnItsSocket, AStreamIsOverWhenItsPeerLeaves) {
+  serve();
+  const auto peer = open("/api/v1/events");
+  EXPECT_EQ(server_->connections(), 1U);
+  peer->leave();
+  EXPECT_TRUE(until([&] { return server_->connections() == 0; }));
+  publish("log", 1);
+}
+
+TEST_F(ApiServerOnItsSocket, RefusesOneConnectionTooMany) {
+  serve({.connections_max = 2});
+  const auto first = open("/api/v1/events");
+  const auto second = open("/api/v1/events");
+  const auto third = connect();
+  ASSERT_TRUE(until([&] { return third->ended; }));
+  EXPECT_EQ(third->status(), 503);
+  EXPECT_EQ(json::parse(third->body())["type"], "too-many-connections");
+  first->leave();
+  ASSERT_TRUE(until([&] { return server_->connections() == 1; }));
+  EXPECT_EQ(ask("GET", "/livez")->status(), 200);
+}
+
+TEST_F(ApiServerOnItsSocket, TellsWhoShutItDownWhatItCameTo) {
+  serve();
+  const auto peer = connect();
+  peer->send("POST /api/v1/shutdown HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+  ASSERT_TRUE(until([&] { return static_cast<bool>(engine_.shutdown_done); }));
+  EXPECT_TRUE(peer->received.empty());
+  engine_.shutdown_done({.stopped = 3, .cut = 1});
+  ASSERT_TRUE(until([&] { return peer->ended; }));
+  EXPECT_EQ(peer->status(), 200);
+  EXPECT_EQ(json::parse(peer->body()), (json{{"stopped", 3}, {"cut", 1}}));
+}
+
+TEST_F(ApiServerOnItsSocket, AShutdownOutlivesWhoAskedForIt) {
+  serve();
+  auto peer = connect();
+  peer->send("POST /api/v1/shutdown HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+  ASSERT_TRUE(until([&] { return static_cast<bool>(engine_.shutdown_done); }));
+  peer->leave();
+  ASSERT_TRUE(until([&] { return server_->connections() == 0; }));
+  engine_.shutdown_done({.stopped = 3, .cut = 1});
+  EXPECT_EQ(ask("GET", "/livez")->status(), 200);
+}
+
+TEST_F(ApiServerOnItsSocket, EndsStreamsWholeWhenItStops) {
+  serve();
+  const auto stream = open("/api/v1/events");
+  const auto waiting = connect();
+  ASSERT_TRUE(until([&] { return server_->connections() == 2; }));
+  server_->stop();
+  ASSERT_TRUE(until([&] { return stream->ended && waiting->ended; }));
+  EXPECT_TRUE(stream->received.ends_with("0\r\n\r\n"));
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(ApiServerOnItsSocket, MayGoWhileStreamsAreOpen) {
+  serve();
+  const auto stream = open("/api/v1/events");
+  const auto waiting = connect();
+  ASSERT_TRUE(until([&] { return server_->connections() == 2; }));
+  server_.reset();
+  EXPECT_TRUE(until([&] { return stream->ended && waiting->ended; }));
+  publish("log", 1);
+}
+
+TEST_F(ApiServerOnItsSocket, IsForItsOwnerAloneAndReplacesADeadOne) {
+  serve();
+
+  struct stat facts {};
+
+  ASSERT_EQ(::stat(path_.c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777U, 0600U);
+  ApiServer next(loop_, engine_, clock_);
+  EXPECT_FALSE(next.listen(path_, Proof::socket));
+  ApiServer lost(loop_, engine_, clock_);
+  const auto problem = lost.listen(directory_.path() / "missing" / "api.sock", Proof::socket);
+  ASSERT_TRUE(problem);
+  EXPECT_NE(problem->text().find("missing"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice::local

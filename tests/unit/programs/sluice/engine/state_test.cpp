@@ -1,0 +1,157 @@
+#include "programs/sluice/engine/event_ring.h"
+#include "programs/sluice/engine/history.h"
+#include "platform/process/paths.h"
+#include "platform/process/time_text.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <unistd.h>
+
+namespace sluice::local {
+namespace {
+
+using nlohmann::json;
+using std::chrono::hours;
+using std::chrono::seconds;
+
+class State : public testing::Test {
+ protected:
+  State() {
+    std::string pattern = testing::TempDir() + "sluice-XXXXXX";
+    dir_ = ::mkdtemp(pattern.data());
+  }
+
+  ~State() override { std::filesystem::remove_all(dir_); }
+
+  std::filesystem::path dir_;
+};
+
+TEST(EventRing, ResumesAfterAnIdAndCountsWhatIsGone) {
+  EventRing ring(3);
+  for (int i = 1; i <= 5; ++i) {
+    ring.publish({{"type", i % 2 == 0 ? "decision" : "log"}, {"service", "app"}});
+  }
+  const auto backlog = ring.after(1, {.types = {"log"}});
+  EXPECT_EQ(backlog.missed, 1U);
+  ASSERT_EQ(backlog.events.size(), 2U);
+  EXPECT_EQ(backlog.events[0]->id, 3U);
+}
+
+TEST(EventRing, AListenerMayEndItselfWhileCalled) {
+  EventRing ring;
+  int calls = 0;
+  EventRing::Subscription mine;
+  mine = ring.subscribe({}, [&](const auto&) {
+    ++calls;
+    mine = {};
+  });
+  ring.publish({{"type", "log"}});
+  ring.publish({{"type", "log"}});
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(TimeText, ReadsWhatItWrites) {
+  const auto at = parse_time("2026-11-20T14:03:12.061Z");
+  ASSERT_TRUE(at);
+  EXPECT_EQ(format_time(*at), "2026-11-20T14:03:12.061Z");
+  EXPECT_EQ(parse_time("2026-11-20T15:03:12.061+01:00"), at);
+  EXPECT_FALSE(parse_time("2026-13-20T14:03:12Z"));
+  EXPECT_EQ(parse_moment("5m", *at), *at - std::chrono::minutes{5});
+  EXPECT_FALSE(parse_age("5 apples"));
+}
+
+TEST(TimeText, ATimeLastsAsLongAsTheUnitItIsWrittenIn) {
+  const TimePoint at = *parse_time("2026-11-20T14:03:12Z");
+  const Duration tick{1};
+  EXPECT_EQ(parse_moment_end("2026-11-20T14:03:12Z", at), at + seconds{1} - tick);
+  EXPECT_EQ(parse_moment_end("2026-11-20T15:03:12.061+01:00", at),
+            at + std::chrono::milliseconds{62} - tick);
+  EXPECT_EQ(parse_moment_end("2026-11-20T14:03:12.000000001Z", at), at + tick);
+  EXPECT_EQ(parse_moment_end("14:03:12", at), *parse_moment("14:03:12", at) + seconds{1} - tick);
+  EXPECT_EQ(parse_moment_end("1.5s", at), at - std::chrono::milliseconds{1500});
+  EXPECT_FALSE(parse_moment_end("soon", at));
+}
+
+TEST_F(State, HistoryAnswersByServiceAndTime) {
+  History history({.file = dir_ / "history.db"}, {});
+  const TimePoint begin{hours{1000}};
+  for (int i = 0; i < 5; ++i) {
+    history.record_decision(i == 3 ? "other" : "app", begin + seconds{i}, {{"n", i}});
+  }
+  ASSERT_TRUE(history.flush(seconds{20}));
+  EXPECT_EQ(json(history.decisions("app", begin + seconds{1})).dump(),
+            R"([{"n":1},{"n":2},{"n":4}])");
+  EXPECT_EQ(history.decision_at("app", begin + seconds{3})->dump(), R"({"n":2})");
+  EXPECT_FALSE(history.decision_at("app", begin - seconds{1}));
+}
+
+TEST_F(State, HistoryForgetsWhatIsOldOrTooMuch) {
+  History history({.file = dir_ / "history.db", .age_max = hours{1}, .bytes_max = 256 << 10}, {});
+  const TimePoint begin{hours{1000}};
+  history.record_decision("app", begin, {{"n", 0}});
+  ASSERT_TRUE(history.flush(seconds{20}));
+  for (int i = 0; i < 2000; ++i) {
+    history.record_decision("app", begin + hours{2}, {{"pad", std::string(500, 'x')}});
+  }
+  ASSERT_TRUE(history.flush(seconds{20}));
+  EXPECT_FALSE(history.decision_at("app", begin + hours{1}));
+  EXPECT_LT(history.decisions("app", begin, 5000).size(), 1500U);
+}
+
+TEST_F(State, HistoryWithoutADiskWarnsOnceAndGoesOn) {
+  std::atomic<int> warnings = 0;
+  History history({.file = dir_ / "missing" / "history.db"}, [&](const Problem&) { ++warnings; });
+  for (int i = 0; i < 3; ++i) {
+    history.record_decision("app", TimePoint{}, {{"n", i}});
+    ASSERT_TRUE(history.flush(seconds{20}));
+  }
+  EXPECT_EQ(warnings, 1);
+  EXPECT_EQ(history.dropped(), 3U);
+  EXPECT_TRUE(history.decisions("app", TimePoint{}).empty());
+}
+
+TEST_F(State, ABrokenHistoryIsSetAsideAndBegunAnew) {
+  std::filesystem::copy_file("/proc/self/exe", dir_ / "history.db");
+  History history({.file = dir_ / "history.db"}, {});
+  history.record_decision("app", TimePoint{}, {{"n", 1}});
+  ASSERT_TRUE(history.flush(seconds{20}));
+  EXPECT_EQ(history.decisions("app", TimePoint{}).size(), 1U);
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "history.db.broken"));
+}
+
+TEST_F(State, OneEngineHoldsANameAndTheSecondIsToldWhose) {
+  const EnginePaths paths({.state = dir_ / "s", .runtime = dir_ / "r"}, "app");
+  ASSERT_FALSE(make_runtime_dir(paths));
+  {
+    const auto first = EngineLock::take(paths);
+    ASSERT_TRUE(first.has_value());
+    const auto second = EngineLock::take(paths);
+    ASSERT_FALSE(second.has_value());
+    EXPECT_EQ(second.error().exit_code, 69);
+    EXPECT_NE(second.error().problem.text().find("pid " + std::to_string(::getpid())),
+              std::string::npos);
+    EXPECT_NE(second.error().problem.text().find("--name"), std::string::npos);
+  }
+  EXPECT_TRUE(EngineLock::take(paths).has_value());
+  EXPECT_TRUE(running_engines(dir_ / "r").empty());
+}
+
+TEST(Paths, FollowTheXdgRules) {
+  const auto env = [](std::string_view name) -> std::optional<std::string> {
+    if (name == "HOME") {
+      return "/srv/me";
+    }
+    return name == "XDG_RUNTIME_DIR" ? std::optional<std::string>("relative") : std::nullopt;
+  };
+  const auto roots = path_roots(env, 1234);
+  ASSERT_TRUE(roots.has_value());
+  EXPECT_EQ(roots->state, "/srv/me/.local/state/sluice");
+  EXPECT_EQ(roots->runtime, "/tmp/sluice-1234");
+}
+
+}  // namespace
+}  // namespace sluice::local

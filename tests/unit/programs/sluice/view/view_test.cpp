@@ -1,0 +1,186 @@
+#include "programs/sluice/view/banner.h"
+#include "programs/sluice/view/event_printer.h"
+#include "programs/sluice/view/explain_text.h"
+#include "programs/sluice/view/live_view.h"
+#include "programs/sluice/view/tables.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdlib>
+
+namespace sluice::view {
+namespace {
+
+using nlohmann::json;
+
+json decision() {
+  return json::parse(
+      R"js({"time":"2026-11-20T14:03:12Z","service":"app","revision":"app-00001",
+      "metric":"concurrency",
+      "stable":14.1,"panic":46.0,"target":7.0,"ready":1,"wanted_stable":3,"wanted_panic":7,
+      "mode":"panic","desired":7,"bounded":7,"granted":7,"bound_by":"none","why":"ceil(46.0 / 7.0)",
+      "inputs":{"stable_window_s":60,"panic_window_s":6,"panic_threshold":2,"breach":true,
+      "max_scale_up_rate":1000,"min":0,"max":8,"mode_for_s":0,"may_fall_at":"2026-11-20T14:04:12Z"},
+      "keeps_awake":[{"client":"127.0.0.1","request":"GET /","count":308},
+      {"client":"127.0.0.1","request":"GET /health","count":4}]})js");
+}
+
+TEST(Banner, SaysWhereAndWhatNext) {
+  EXPECT_EQ(banner_text({.version = "1.0.0",
+                         .engine = "app",
+                         .services = {{.url = "http://app.localhost:8080", .max = 8}},
+                         .ready_ms = 18}),
+            "sluice 1.0 · engine app\n"
+            "  service    http://app.localhost:8080   0..8 replicas, target 10 concurrent (70 %)\n"
+            "  next       sluice load http://app.localhost:8080 --rate 200 --duration 60s\n"
+            "ready in 18 ms; 0 replicas running\n");
+}
+
+TEST(Banner, SaysHowTheTokenIsUsed) {
+  BannerFacts facts{.version = "1.0.0",
+                    .engine = "app",
+                    .services = {{.url = "http://shop.localhost:8080"}},
+                    .api_url = "http://localhost:8080/_sluice/api/v1",
+                    .token_file = "/run/user/1/edit-token",
+                    .allows_edit = true};
+  const auto line = [&] {
+    const std::string text = banner_text(facts);
+    const std::size_t begin = text.find("curl");
+    return text.substr(begin, text.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(line(),
+            "curl -X POST -H '@/run/user/1/edit-token' "
+            "http://localhost:8080/_sluice/api/v1/services/default/shop/wake");
+  facts.allows_edit = false;
+  EXPECT_EQ(line(),
+            "curl -H '@/run/user/1/edit-token' http://localhost:8080/_sluice/api/v1/services");
+}
+
+TEST(Explain, ShowsTheFormulasWithTheirNumbers) {
+  ::setenv("TZ", "UTC", 1);
+  EXPECT_EQ(explain_text(decision()),
+            "app  7 replicas wanted, 7 granted, 1 ready          14:03:12, revision app-00001, "
+            "panic mode for 0 s\n"
+            "  stable (60 s)  14.1 concurrent / 7.0 per replica  -> 3\n"
+            "  panic  (6 s)   46.0 concurrent / 7.0 per replica  -> 7     7 / 1 ready >= 2: panic\n"
+            "  limits         at most 1000x up; bounds 0..8      -> 7     no rule changed it\n"
+            "  next           may fall after 60 s without a breach, not before 14:04:12\n"
+            "  awake because  312 requests in the last minute: 127.0.0.1 GET / (308), GET /health "
+            "(4)\n");
+}
+
+// What stands behind the number of the row of limits.
+std::string limits_remark(const json& explained) {
+  const std::string text = explain_text(explained);
+  const std::size_t begin = text.find("-> ", text.find("  limits"));
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+TEST(Explain, SaysByHandWhereAPersonChangedTheNumber) {
+  json woken = decision();
+  woken.update({{"mode", "stable"}, {"wanted_stable", 0}, {"bounded", 1}});
+  woken["why"] = "woken by hand";
+  EXPECT_EQ(limits_remark(woken), "-> 1     by hand");
+  woken["bound_by"] = "no_data";
+  EXPECT_EQ(limits_remark(woken), "-> 1     by hand");
+  woken["bound_by"] = "min_scale";
+  EXPECT_EQ(limits_remark(woken), "-> 1     by min-scale");
+}
+
+TEST(Explain, LeavesOutTheRuleThatItDoesNotKnow) {
+  json kept = decision();
+  kept.update({{"bounded", 5}, {"why", "no data yet"}});
+  EXPECT_EQ(limits_remark(kept), "-> 5");
+}
+
+TEST(Top, PrintsOneLinePerService) {
+  const json services = json::parse(
+      R"js([{"name":"app","ready":7,"desired":7,"stable":14.1,"panic":46.0,"target":7.0,"rps":312,
+      "queued":0,"p50_ms":4.1,"p99_ms":22.8,"last_cold_start_ms":63,"state":"awake","mode":"panic",
+      "mode_for_s":12,"why":"ceil(46.0 / 7.0)"}])js");
+  EXPECT_EQ(top_text(services),
+            "SERVICE  READY/WANT  CONC stable/panic/target  RPS  QUEUE  p50/p99 ms  LAST COLD  "
+            "STATE        WHY\n"
+            "app      7/7         14.1 / 46.0 / 7.0         312  0      4 / 23      63 ms      "
+            "panic 00:12  ceil(46.0 / 7.0)\n");
+}
+
+TEST(EventLines, TellEachChangeWithItsReason) {
+  EventLines lines;
+  std::string text;
+  for (const char* event :
+       {R"({"type":"engine","event":"ready","time":"2026-11-20T14:03:00Z"})",
+        R"({"type":"service","name":"app","state":"starting","queued":1,"ready":0,
+            "time":"2026-11-20T14:03:00Z"})",
+        R"({"type":"decision","service":"app","mode":"stable","bounded":1,"granted":1,
+            "why":"activation","time":"2026-11-20T14:03:00.004Z"})",
+        R"({"type":"decision","service":"app","mode":"stable","bounded":1,"granted":1,
+            "why":"again","time":"2026-11-20T14:03:00.005Z"})",
+        R"({"type":"cold_start","service":"app","replica":"app-00001-1","total_ms":63,"released":1,
+            "phases_ms":{"queue":0,"decide":1,"create":1,"start":57,"ready":2,"first_byte":2},
+            "time":"2026-11-20T14:03:00.061Z"})",
+        R"({"type":"replica","service":"app","id":"app-00001-2","state":"exited","exit_code":1,
+            "signal":null,"before_ready":true,"retry_in_ms":500,"stderr_tail":["Trace\u001b[2J"],
+            "time":"2026-11-20T14:03:10Z"})",
+        R"({"type":"engine","event":"stopped","stopped":3,"cut":0})"}) {
+    text += lines.lines(json::parse(event));
+  }
+  EXPECT_EQ(text,
+            "+0.000 s  first request held (queue 1)                    why: zero replicas\n"
+            "+0.004 s  0 -> 1 replica                                  why: activation\n"
+            "+0.061 s  ready, 1 held request released                  cold start 63 ms = queue 0 "
+            "+ decide 1 + create 1 + start 57 + ready 2 + first byte 2\n"
+            "+10.0  s  app-00001-2 exited with status 1 before it was ready; next try in 0.5 s\n"
+            "  app-00001-2 | Trace?[2J\n"
+            "stopped 3 replicas, 0 requests cut\n");
+}
+
+TEST(EventLines, TellARefusedStartOnceAndWhoIsHeldBack) {
+  EventLines lines;
+  std::string text;
+  for (const char* event :
+       {R"({"type":"decision","service":"app","mode":"stable","bounded":1,"granted":1,
+            "why":"load","time":"2026-11-20T14:03:00Z"})",
+        R"({"type":"decision","service":"app","mode":"stable","bounded":2,"granted":1,
+            "why":"no memory: 12 MiB free, needs 64 MiB","time":"2026-11-20T14:03:01Z"})",
+        R"({"type":"decision","service":"app","mode":"stable","bounded":2,"granted":1,
+            "why":"no memory: 13 MiB free, needs 64 MiB","time":"2026-11-20T14:03:02Z"})",
+        R"({"type":"replica","service":"app","id":"app-00001-1","state":"ready","throttled":true,
+            "why":"usage","time":"2026-11-20T14:03:03Z"})",
+        R"({"type":"replica","service":"app","id":"app-00001-1","state":"ready","throttled":false,
+            "time":"2026-11-20T14:03:04Z"})"}) {
+    text += lines.lines(json::parse(event));
+  }
+  EXPECT_EQ(
+      text,
+      "+0.000 s  0 -> 1 replica                                  why: load\n"
+      "+1.000 s  1 of 2 wanted replicas may run                  why: no memory: 12 MiB free, "
+      "needs 64 MiB\n"
+      "+3.000 s  app-00001-1 throttled                           why: usage\n"
+      "+4.000 s  app-00001-1 runs freely again\n");
+}
+
+TEST(EventPrinter, JsonModePrintsOneObjectPerLine) {
+  std::string text;
+  EventPrinter printer(PrintMode::json, [&](std::string_view line) { text += line; });
+  printer.on_event({{"type", "log"}, {"text", "a\nb"}});
+  EXPECT_EQ(text, "{\"text\":\"a\\nb\",\"type\":\"log\"}\n");
+}
+
+TEST(LiveView, FitsTheScreenAndFollowsKeys) {
+  LiveView live;
+  live.set_services(json::parse(R"([{"name":"a"},{"name":"b"}])"));
+  for (int i = 0; i < 50; ++i) {
+    live.add_line("line " + std::to_string(i) + "\n");
+  }
+  EXPECT_FALSE(live.on_keys("\x1b[B"));
+  EXPECT_EQ(live.selected(), "b");
+  const auto frame = live.frame({.columns = 20, .rows = 10});
+  EXPECT_EQ(frame.size(), 10U);
+  EXPECT_EQ(frame[8], "line 49");
+  EXPECT_TRUE(live.on_keys("q"));
+}
+
+}  // namespace
+}  // namespace sluice::view
