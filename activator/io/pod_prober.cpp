@@ -12,7 +12,7 @@ PodProber::PodProber(boost::asio::io_context& io, const Clock& clock, FrontGatew
     : io_{io}, clock_{clock}, front_{front}, spec_{spec}, events_{std::move(events)}, timer_{io} {}
 
 PodProber::~PodProber() {
-  *alive_ = false;
+  alive_.end();
 }
 
 PodProber::Watch* PodProber::find(RevisionHandle revision) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "activator/core/destinations.h"
 #include "activator/core/pod_subset.h"
 #include "activator/io/front_gateway.h"
@@ -180,7 +181,7 @@ class PodProber {
   std::vector<std::unique_ptr<net::UpstreamPool>> leaving_;  // of dropped pods, closed
   Counts counts_;
   std::size_t listed_ = 0;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::activator

@@ -155,8 +155,8 @@ void PodProber::arm() {
   if (armed_ && *armed_ <= first) return;
   armed_ = first;
   timer_.expires_after(std::max(Duration{0}, first - clock_.now()));
-  timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
-    if (!*alive || ec) return;
+  timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
+    if (alive.over() || ec) return;
     armed_.reset();
     on_due();
     arm();

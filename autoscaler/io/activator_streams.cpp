@@ -30,7 +30,7 @@ ActivatorStreams::ActivatorStreams(asio::io_context& io, const Clock& clock, con
       hello_timer_{io} {}
 
 ActivatorStreams::~ActivatorStreams() {
-  *alive_ = false;
+  alive_.end();
   close();
 }
 
@@ -66,8 +66,8 @@ void ActivatorStreams::take(std::unique_ptr<rpc::Call> call) {
 void ActivatorStreams::watch_hellos() {
   if (lines_.empty() || std::exchange(watching_hellos_, true)) return;
   hello_timer_.expires_after(kHelloLimit);
-  hello_timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
-    if (!*alive) return;
+  hello_timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
+    if (alive.over()) return;
     watching_hellos_ = false;
     if (ec) return;
     for (const Session session : hub_.overdue(clock_.now())) {
@@ -122,8 +122,8 @@ void ActivatorStreams::forget(Session session) {
 
 void ActivatorStreams::news() {
   if (std::exchange(news_posted_, true)) return;
-  asio::post(io_, [this, alive = alive_] {
-    if (!*alive) return;
+  asio::post(io_, [this, alive = alive_.watch()] {
+    if (alive.over()) return;
     news_posted_ = false;
     send_all();
   });
@@ -148,8 +148,8 @@ void ActivatorStreams::arm(TimePoint now) {
   const auto due = hub_.next_due(now);
   if (!due) return;
   pace_timer_.expires_after(std::max(Duration{0}, *due - clock_.now()));
-  pace_timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
-    if (!ec && *alive) send_all();
+  pace_timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
+    if (!ec && !alive.over()) send_all();
   });
 }
 

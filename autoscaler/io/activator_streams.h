@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "autoscaler/core/activators/activator_hub.h"
 #include "common/log/log.h"
 #include "common/rpc/call.h"
@@ -60,7 +61,7 @@ class ActivatorStreams {
   std::map<Session, Line> lines_;
   bool news_posted_ = false;
   bool watching_hellos_ = false;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::autoscaler

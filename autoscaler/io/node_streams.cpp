@@ -29,7 +29,7 @@ NodeStreams::NodeStreams(boost::asio::io_context& io, const Clock& clock, const 
       watch_timer_{io} {}
 
 NodeStreams::~NodeStreams() {
-  *alive_ = false;
+  alive_.end();
   close();
 }
 
@@ -157,8 +157,8 @@ void NodeStreams::end_silent() {
 void NodeStreams::watch() {
   if (std::exchange(watching_, true)) return;
   watch_timer_.expires_after(kLook);
-  watch_timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
-    if (!*alive) return;
+  watch_timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
+    if (alive.over()) return;
     watching_ = false;
     if (ec) return;
     end_silent();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "autoscaler/core/nodes/node_book.h"
 #include "autoscaler/io/refusals.h"
 #include "common/log/log.h"
@@ -67,7 +68,7 @@ class NodeStreams {
   std::map<std::uint64_t, Line> lines_;
   std::uint64_t next_ = 1;
   bool watching_ = false;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::autoscaler

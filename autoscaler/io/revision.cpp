@@ -196,8 +196,8 @@ std::optional<Duration> Revision::proxied_for() const {
 // A probe that fails is asked for again by the next evaluation, two seconds later.
 void Revision::probe() {
   if (std::exchange(probing_, true)) return;
-  around_.sink.probe(facts_.id, [this, alive = std::weak_ptr{alive_}](bool ok) {
-    if (alive.expired()) return;
+  around_.sink.probe(facts_.id, [this, alive = alive_.watch()](bool ok) {
+    if (alive.over()) return;
     probing_ = false;
     evaluate(Trigger::change, ok);
   });
@@ -292,8 +292,8 @@ RouteMode Revision::route_mode() const {
 // The rest of what was granted one at a time.
 void Revision::ask_again() {
   spacing_.expires_after(NodeBook::kSpacing);
-  spacing_.async_wait([this, alive = std::weak_ptr{alive_}](const boost::system::error_code& ec) {
-    if (!ec && !alive.expired()) publish();
+  spacing_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
+    if (!ec && !alive.over()) publish();
   });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "autoscaler/core/activators/activator_hub.h"
 #include "autoscaler/core/decision/metric_health.h"
 #include "autoscaler/core/nodes/node_book.h"
@@ -159,7 +160,7 @@ class Revision final : public ScaledRevision {
   std::optional<Stat> scraped_;
   metrics::Histogram<14> scrape_seconds_;
   Gauges gauges_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::autoscaler

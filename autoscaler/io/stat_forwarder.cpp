@@ -1,5 +1,6 @@
 #include "autoscaler/io/stat_forwarder.h"
 
+#include "common/base/lifetime.h"
 #include "autoscaler/core/share/stat_forwarding.h"
 #include "autoscaler/io/holder_socket.h"
 
@@ -42,7 +43,7 @@ struct StatForwarder::Inside {
   std::map<std::string, std::unique_ptr<HolderSocket>> sockets;  // by bucket
   std::set<std::string> told;  // buckets whose holder could not be reached, as logged
   Counts counts;
-  std::shared_ptr<bool> alive = std::make_shared<bool>(true);
+  Lifetime alive;
 };
 
 void StatForwarder::Inside::route(std::vector<StatToForward> stats) {
@@ -114,8 +115,8 @@ void StatForwarder::Inside::arm() {
   const auto due = forwarding.next_due();
   if (!due) return;
   timer.expires_after(std::max(Duration{0}, *due - clock.now()));
-  timer.async_wait([this, still = std::weak_ptr{alive}](const boost::system::error_code& ec) {
-    if (ec || still.expired()) return;
+  timer.async_wait([this, still = alive.watch()](const boost::system::error_code& ec) {
+    if (ec || still.over()) return;
     route(forwarding.due(clock.now()));
   });
 }

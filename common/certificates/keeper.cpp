@@ -122,9 +122,9 @@ void Keeper::take_up(const Set& set, bool foreign) {
 
 void Keeper::carry() {
   carried_.reset();
-  const auto carried = [this, alive = std::weak_ptr{alive_},
+  const auto carried = [this, alive = alive_.watch(),
                         bundle = set_.bundle()](const std::optional<std::string>& why) {
-    if (alive.expired()) return;
+    if (alive.over()) return;
     if (why) return fail(*why);
     carried_ = bundle;
     if (!problem_.empty()) log_.write(log::Severity::info, "certificates are in order again");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "common/certificates/documents.h"
 #include "common/kube/client.h"
 #include "common/log/log.h"
@@ -79,7 +80,7 @@ class Keeper {
   std::optional<std::string> carried_;  // the bundle that all have by the last round
   Duration retry_;
   bool foreign_told_ = false;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::certificates

@@ -49,7 +49,7 @@ Client::Inner::Inner(asio::io_context& loop, const Clock& its_clock, const log::
 }
 
 Client::Inner::~Inner() {
-  *open = false;
+  alive.end();
   for (const auto& [state, owned] : live) {
     state->inner = nullptr;
     state->pending = false;
@@ -203,8 +203,8 @@ void Client::Inner::arm(TimePoint now) {
   timer.cancel();
   if (next == TimePoint::max()) return;
   timer.expires_after(std::max(next - now, Duration{0}));
-  timer.async_wait([this, is_open = open](const boost::system::error_code& ec) {
-    if (ec || !*is_open) return;
+  timer.async_wait([this, alive = alive.watch()](const boost::system::error_code& ec) {
+    if (ec || alive.over()) return;
     armed_for = TimePoint{};
     pump();
   });
@@ -213,8 +213,8 @@ void Client::Inner::arm(TimePoint now) {
 void Client::Inner::end(const StatePtr& state, Answer answer) {
   if (!answer.has_value() && answer.error().kind != Failure::Kind::superseded) ++counts.failures;
   drop(state);
-  asio::post(io, [is_open = open, state, answer = std::move(answer)]() mutable {
-    if (!*is_open) return;
+  asio::post(io, [alive = alive.watch(), state, answer = std::move(answer)]() mutable {
+    if (alive.over()) return;
     state->pending = false;
     const Done done = std::exchange(state->done, {});
     if (done) done(std::move(answer));

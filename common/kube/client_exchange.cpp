@@ -168,8 +168,8 @@ void Client::Inner::end_stream_later(const StatePtr& state, std::string why) {
   if (state->wire) state->wire->close();
   if (state->alarm != alarms.end()) alarms.erase(state->alarm);
   state->alarm = alarms.end();
-  boost::asio::post(io, [this, is_open = open, state, why = std::move(why)] {
-    if (*is_open && state->inner != nullptr) stream_ended(state, why);
+  boost::asio::post(io, [this, alive = alive.watch(), state, why = std::move(why)] {
+    if (!alive.over() && state->inner != nullptr) stream_ended(state, why);
   });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "common/kube/bearer.h"
 #include "common/kube/client.h"
 #include "common/kube/server_tls.h"
@@ -113,7 +114,7 @@ struct Client::Inner {
   std::size_t busy = 0;
   boost::asio::steady_timer timer;
   TimePoint armed_for{};
-  std::shared_ptr<bool> open = std::make_shared<bool>(true);  // false: the client is gone
+  Lifetime alive;
 };
 
 }  // namespace sluice::kube

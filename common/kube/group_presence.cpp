@@ -15,7 +15,7 @@ GroupPresence::GroupPresence(boost::asio::io_context& io, Client& client, std::s
     : client_{client}, quoted_{"\"" + std::string{group} + "\""}, timer_{io} {}
 
 GroupPresence::~GroupPresence() {
-  *alive_ = false;
+  alive_.end();
 }
 
 Duration GroupPresence::pause_after(std::size_t failures) {
@@ -50,8 +50,8 @@ void GroupPresence::take(const Answer& answer) {
 
 void GroupPresence::ask_later(Duration pause) {
   timer_.expires_after(std::chrono::duration_cast<std::chrono::steady_clock::duration>(pause));
-  timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
-    if (!ec && *alive) ask();
+  timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
+    if (!ec && !alive.over()) ask();
   });
 }
 

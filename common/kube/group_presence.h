@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "common/kube/client.h"
 #include "common/time/time_point.h"
 
@@ -62,7 +63,7 @@ class GroupPresence {
   std::size_t failures_ = 0;  // in a row
   boost::asio::steady_timer timer_;
   Client::Call call_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::kube

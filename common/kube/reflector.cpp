@@ -1,5 +1,6 @@
 #include "common/kube/reflector.h"
 
+#include "common/base/lifetime.h"
 #include "common/kube/backoff.h"
 #include "common/kube/collection_text.h"
 #include "common/kube/json_walk.h"
@@ -66,7 +67,7 @@ struct Reflector::Inner {
         sink{its_sink},
         timer{io} {}
 
-  ~Inner() { *open = false; }
+  ~Inner() { alive.end(); }
 
   Inner(const Inner&) = delete;
   Inner& operator=(const Inner&) = delete;
@@ -123,7 +124,7 @@ struct Reflector::Inner {
   WatchLines lines;
   asio::steady_timer timer;
   unsigned waits = 0;  // of the timer; the newest counts
-  std::shared_ptr<bool> open = std::make_shared<bool>(true);
+  Lifetime alive;
   Client::Call call;
 };
 
@@ -198,9 +199,9 @@ void Reflector::Inner::watch() {
 
 void Reflector::Inner::guard_initial() {
   timer.expires_after(kInitialSilence);
-  timer.async_wait([this, is_open = open, mine = ++waits](const boost::system::error_code& ec) {
+  timer.async_wait([this, alive = alive.watch(), mine = ++waits](const boost::system::error_code& ec) {
     // A wait that was over may be told so although a pause has begun meanwhile.
-    if (ec || !*is_open || !initial || mine != waits) return;
+    if (ec || alive.over() || !initial || mine != waits) return;
     if (clock.now() - last_piece < kInitialSilence) {
       guard_initial();
       return;
@@ -365,8 +366,8 @@ void Reflector::Inner::expire() {
 
 void Reflector::Inner::pause(Duration wait) {
   timer.expires_after(wait);
-  timer.async_wait([this, is_open = open, mine = ++waits](const boost::system::error_code& ec) {
-    if (!ec && *is_open && mine == waits) proceed();
+  timer.async_wait([this, alive = alive.watch(), mine = ++waits](const boost::system::error_code& ec) {
+    if (!ec && !alive.over() && mine == waits) proceed();
   });
 }
 

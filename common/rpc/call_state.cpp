@@ -22,8 +22,8 @@ void CallState::write(std::string bytes) {
   write_pending_ = true;
   if (!write_timer_) write_timer_.emplace(io_);
   write_timer_->expires_after(write_limit_);
-  write_timer_->async_wait([this, alive = std::weak_ptr{alive_}, turn = ++writes_](auto error) {
-    if (error || alive.expired() || !write_pending_ || turn != writes_) return;
+  write_timer_->async_wait([this, alive = alive_.watch(), turn = ++writes_](auto error) {
+    if (error || alive.over() || !write_pending_ || turn != writes_) return;
     fail({Code::resource_exhausted,
           "the peer has read nothing for " +
               std::to_string(std::chrono::ceil<std::chrono::seconds>(write_limit_).count()) +

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "common/rpc/call.h"
 
 #include <boost/asio/io_context.hpp>
@@ -74,7 +75,7 @@ class CallState {
   std::uint64_t writes_ = 0;  // so that a timer that has just fired for one does not end the next
   // Absent when the call is over, since the state may then outlive the io_context's services.
   std::optional<boost::asio::steady_timer> write_timer_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::rpc

@@ -1,5 +1,6 @@
 #include "common/rpc/client.h"
 
+#include "common/base/lifetime.h"
 #include "common/base/check.h"
 #include "common/rpc/byte_message.h"
 #include "common/rpc/call_state.h"
@@ -188,7 +189,7 @@ struct Client::Inside {
   bool connected = false;
   bool answered = false;  // a message came on this call
   bool unwanted = false;  // given up by reconnect()
-  std::shared_ptr<bool> alive = std::make_shared<bool>(true);
+  Lifetime alive;
 };
 
 void Client::Inside::dial() {
@@ -233,8 +234,8 @@ void Client::Inside::ended(const Ending& ending) {
   const double dice = std::uniform_real_distribution<double>{0.0, 1.0}(random);
   const Duration pause = retry_pause(failures, dice);
   retry.expires_after(pause);
-  retry.async_wait([this, alive = std::weak_ptr{alive}](auto error) {
-    if (!error && !alive.expired()) dial();
+  retry.async_wait([this, alive = alive.watch()](auto error) {
+    if (!error && !alive.over()) dial();
   });
   if (!events.on_closed) return;
   events.on_closed({was_connected ? ending : explained(ending, options), was_connected, pause});

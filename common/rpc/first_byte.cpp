@@ -27,7 +27,7 @@ FirstByte::FirstByte(boost::asio::io_context& io, Events events)
                                                      }} {}
 
 FirstByte::~FirstByte() {
-  *alive_ = false;
+  alive_.end();
 }
 
 Result<net::Address, Problem> FirstByte::open(const net::Address& address) {
@@ -38,8 +38,8 @@ std::uint64_t FirstByte::keep(net::Socket socket, std::chrono::seconds limit) {
   const std::uint64_t id = next_++;
   Waiting& waiting = waiting_.try_emplace(id, io_, std::move(socket)).first->second;
   waiting.timer.expires_after(limit);
-  waiting.timer.async_wait([this, alive = alive_, id](const boost::system::error_code& ec) {
-    if (!ec && *alive) waiting_.erase(id);
+  waiting.timer.async_wait([this, alive = alive_.watch(), id](const boost::system::error_code& ec) {
+    if (!ec && !alive.over()) waiting_.erase(id);
   });
   return id;
 }
@@ -50,8 +50,8 @@ void FirstByte::accepted(net::Socket socket) {
   net::prepare(socket);
   const std::uint64_t id = keep(std::move(socket), kSilence);
   waiting_.at(id).socket.async_wait(
-      net::Socket::wait_read, [this, alive = alive_, id](const boost::system::error_code& ec) {
-        if (!ec && *alive) readable(id);
+      net::Socket::wait_read, [this, alive = alive_.watch(), id](const boost::system::error_code& ec) {
+        if (!ec && !alive.over()) readable(id);
       });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "common/net/server/listener.h"
 
 #include <boost/asio/io_context.hpp>
@@ -56,7 +57,7 @@ class FirstByte {
   net::Listener listener_;
   std::map<std::uint64_t, Waiting> waiting_;
   std::uint64_t next_ = 1;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 /// SETTINGS and a GOAWAY with INADEQUATE_SECURITY and that text: what a client shows its user.

@@ -1,5 +1,6 @@
 #include "common/rpc/server.h"
 
+#include "common/base/lifetime.h"
 #include "common/base/check.h"
 #include "common/net/address.h"
 #include "common/rpc/byte_message.h"
@@ -267,7 +268,7 @@ struct Server::Inside {
   std::unique_ptr<grpc::Server> server;
   std::unique_ptr<FirstByte> front;                            // of a TCP address
   std::unique_ptr<HandshakeLog> handshakes;                    // with TLS
-  std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // for answers that come late
+  Lifetime alive;  // for answers that come late
 };
 
 namespace {
@@ -319,8 +320,8 @@ void Server::Inside::plain_came(net::Socket socket) {
   const std::string ip = net::ip_of(socket.remote_endpoint(gone));
   const auto held = std::make_shared<net::Socket>(std::move(socket));
   // Not by the door, which calls that gRPC still ends may keep.
-  admit_plain(ip, [this, held, still = std::weak_ptr{alive}](bool in) {
-    if (still.expired()) return;
+  admit_plain(ip, [this, held, still = alive.watch()](bool in) {
+    if (still.over()) return;
     if (in) return hand_to(*plain, std::move(*held));
     turn_away(std::move(*held), Refusal::plain_text);
   });

@@ -1,5 +1,6 @@
 #include "memory-pressure/cri/unary.h"
 
+#include "common/base/lifetime.h"
 #include "common/rpc/byte_message.h"
 #include "common/rpc/call_count.h"
 #include "common/rpc/channel.h"
@@ -55,7 +56,7 @@ struct UnaryClient::Inside {
   bool broken = false;            // the server was out of reach: dial anew
   std::map<Ticket, std::shared_ptr<Call>> calls;
   Ticket next = 1;
-  std::shared_ptr<bool> alive = std::make_shared<bool>(true);
+  Lifetime alive;
 };
 
 void UnaryClient::Inside::finished(Ticket ticket, UnaryReply reply) {
@@ -71,7 +72,7 @@ UnaryClient::UnaryClient(asio::io_context& io, UnaryOptions options)
     : inside_(std::make_unique<Inside>(io, std::move(options))) {}
 
 UnaryClient::~UnaryClient() {
-  inside_->alive.reset();
+  inside_->alive.end();
   for (auto& [ticket, call] : inside_->calls) {
     call->done = nullptr;
     call->context.TryCancel();
@@ -84,8 +85,8 @@ UnaryClient::Ticket UnaryClient::call(const std::string& method, const std::stri
   Inside& in = *inside_;
   const Ticket ticket = in.next++;
   if (in.calls.size() >= in.options.calls_max) {
-    asio::post(in.io, [alive = std::weak_ptr{in.alive}, done = std::move(done)] {
-      if (alive.expired()) return;
+    asio::post(in.io, [alive = in.alive.watch(), done = std::move(done)] {
+      if (alive.over()) return;
       done({{Code::resource_exhausted, "too many calls are under way"}, {}});
     });
     return ticket;
@@ -107,7 +108,7 @@ UnaryClient::Ticket UnaryClient::call(const std::string& method, const std::stri
   in.hands->enter();
   in.stub->UnaryCall(
       &call->context, method, {}, &call->request, &call->reply,
-      [&io = in.io, hands = in.hands, inside = inside_.get(), alive = std::weak_ptr{in.alive},
+      [&io = in.io, hands = in.hands, inside = inside_.get(), alive = in.alive.watch(),
        held = call, ticket](const grpc::Status& status) mutable {
         // Moved on, since this function object is dropped here, on gRPC's thread.
         auto mine = std::move(held);
@@ -120,7 +121,7 @@ UnaryClient::Ticket UnaryClient::call(const std::string& method, const std::stri
         hands->leave([&] {
           asio::post(io, [inside, alive, mine = std::move(mine), ticket,
                           reply = std::move(reply)]() mutable {
-            if (!alive.expired()) inside->finished(ticket, std::move(reply));
+            if (!alive.over()) inside->finished(ticket, std::move(reply));
           });
         });
       });

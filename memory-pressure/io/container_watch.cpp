@@ -61,8 +61,8 @@ void ContainerWatch::look(std::function<void(bool)> done) {
   if (std::exchange(looking_, true)) return;
   pending_ = 1;
   stats_asked_ = false;
-  client_.list_running([this, alive = std::weak_ptr{alive_}](auto list) {
-    if (alive.expired()) return;
+  client_.list_running([this, alive = alive_.watch()](auto list) {
+    if (alive.over()) return;
     if (!list) return finish(false);
     listed(std::move(*list));
   });
@@ -114,8 +114,8 @@ void ContainerWatch::measure_some_bounds() {
 
 void ContainerWatch::look_at_sandboxes() {
   ++pending_;
-  client_.list_sandboxes([this, alive = std::weak_ptr{alive_}](auto list) {
-    if (alive.expired()) return;
+  client_.list_sandboxes([this, alive = alive_.watch()](auto list) {
+    if (alive.over()) return;
     if (list) take_sandboxes(std::move(*list));
     one_answered();
   });
@@ -140,8 +140,8 @@ void ContainerWatch::describe_new() {
     if (at == known_.end()) continue;
     at->second.asked = true;
     ++pending_;
-    client_.status(id, true, [this, id, alive = std::weak_ptr{alive_}](auto status) {
-      if (alive.expired()) return;
+    client_.status(id, true, [this, id, alive = alive_.watch()](auto status) {
+      if (alive.over()) return;
       described(id, status);
       describe_new();
       one_answered();
@@ -184,8 +184,8 @@ void ContainerWatch::described(const std::string& id,
 // For those whose control group is out of sight.
 void ContainerWatch::take_stats() {
   ++pending_;
-  client_.list_stats([this, alive = std::weak_ptr{alive_}](auto list) {
-    if (alive.expired()) return;
+  client_.list_stats([this, alive = alive_.watch()](auto list) {
+    if (alive.over()) return;
     if (list) {
       for (const cri::ContainerStats& stats : *list) {
         const auto at = known_.find(stats.id);
@@ -212,8 +212,8 @@ void ContainerWatch::finish(bool answered) {
 void ContainerWatch::forget(std::map<std::string, Known>::iterator at) {
   if (at->second.described && ended_) {
     client_.status(at->first, false,
-                   [this, seen = at->second.seen, alive = std::weak_ptr{alive_}](auto status) {
-                     if (alive.expired()) return;
+                   [this, seen = at->second.seen, alive = alive_.watch()](auto status) {
+                     if (alive.over()) return;
                      if (status) ended_(seen, *status);
                    });
   }
@@ -298,8 +298,8 @@ void ContainerWatch::read_quota(const std::string& id,
     return;
   }
   client_.status(id, false,
-                 [this, id, done = std::move(done), alive = std::weak_ptr{alive_}](auto status) {
-                   if (alive.expired()) return;
+                 [this, id, done = std::move(done), alive = alive_.watch()](auto status) {
+                   if (alive.over()) return;
                    const auto quota = status ? told_quota(status->resources) : std::nullopt;
                    const auto found = known_.find(id);
                    if (found != known_.end() && quota) found->second.seen.quota = quota;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "memory-pressure/core/exit_cause.h"
 #include "memory-pressure/core/node.h"
 #include "memory-pressure/io/cgroup_files.h"
@@ -120,7 +121,7 @@ class ContainerWatch {
   bool answers_ = false;
   std::optional<TimePoint> sampled_at_;
   std::vector<std::function<void(bool)>> waiting_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 /// The process id in a runtime's verbose description of a container; absent: none in it.

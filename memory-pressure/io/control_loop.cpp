@@ -56,8 +56,8 @@ void ControlLoop::start(std::function<void(const Problem&)> fatal) {
 }
 
 void ControlLoop::connect() {
-  parts_.client.connect([this, alive = std::weak_ptr{alive_}](auto version) {
-    if (alive.expired()) return;
+  parts_.client.connect([this, alive = alive_.watch()](auto version) {
+    if (alive.over()) return;
     if (version) {
       runtime_ = *version;
       runtime_problem_.clear();
@@ -77,22 +77,22 @@ void ControlLoop::connect() {
     check_restored();
     retry_.expires_after(rpc::retry_pause(++failures_, kNoScatter));
     retry_.async_wait([this, alive](auto error) {
-      if (!error && !alive.expired()) connect();
+      if (!error && !alive.over()) connect();
     });
   });
 }
 
 // Before anything is decided: what the life before has left (rows 26 to 30).
 void ControlLoop::recover_journal() {
-  parts_.watch.look([this, alive = std::weak_ptr{alive_}](bool answered) {
-    if (alive.expired()) return;
+  parts_.watch.look([this, alive = alive_.watch()](bool answered) {
+    if (alive.over()) return;
     ++counts_.looks;
     if (!answered) {
       ++counts_.look_failures;
       check_restored();
       retry_.expires_after(rpc::retry_pause(++failures_, kNoScatter));
       retry_.async_wait([this, alive](auto error) {
-        if (!error && !alive.expired()) recover_journal();
+        if (!error && !alive.over()) recover_journal();
       });
       return;
     }
@@ -145,8 +145,8 @@ void ControlLoop::wake() {
   const TimePoint now = parts_.clock.now();
   const TimePoint earliest = last_tick_ + std::min(options_.policy.fast_sample, kRestoreEvery);
   timer_.expires_after(std::max(Duration::zero(), earliest - now));
-  timer_.async_wait([this, alive = std::weak_ptr{alive_}](auto error) {
-    if (!error && !alive.expired()) tick();
+  timer_.async_wait([this, alive = alive_.watch()](auto error) {
+    if (!error && !alive.over()) tick();
   });
 }
 
@@ -182,8 +182,8 @@ bool ControlLoop::is_hurried() const {
 
 void ControlLoop::look() {
   if (std::exchange(looking_, true)) return;
-  parts_.watch.look([this, alive = std::weak_ptr{alive_}](bool answered) {
-    if (alive.expired()) return;
+  parts_.watch.look([this, alive = alive_.watch()](bool answered) {
+    if (alive.over()) return;
     looking_ = false;
     ++counts_.looks;
     const TimePoint now = parts_.clock.now();
@@ -252,8 +252,8 @@ void ControlLoop::plan_next() {
   const bool restoring = !on_ && !reconciler_.is_restored();
   if (restoring || std::exchange(again_, false)) pause = std::min(pause, kRestoreEvery);
   timer_.expires_after(pause);
-  timer_.async_wait([this, alive = std::weak_ptr{alive_}](auto error) {
-    if (!error && !alive.expired()) tick();
+  timer_.async_wait([this, alive = alive_.watch()](auto error) {
+    if (!error && !alive.over()) tick();
   });
 }
 

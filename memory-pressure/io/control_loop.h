@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "memory-pressure/core/evictions.h"
 #include "memory-pressure/core/policy.h"
 #include "memory-pressure/core/reconciler.h"
@@ -158,7 +159,7 @@ class ControlLoop {
   bool looking_ = false;
   bool ticking_ = false;
   bool again_ = false;  // what was decided in this tick no longer fits
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::node_agent

@@ -147,8 +147,8 @@ CriClient::CriClient(boost::asio::io_context& io, Options options)
     : io_{io}, options_{std::move(options)} {}
 
 void CriClient::connect(std::function<void(Result<cri::Version, RuntimeProblem>)> done) {
-  boost::asio::post(io_, [this, alive = std::weak_ptr{alive_}, done = std::move(done)] {
-    if (!alive.expired()) try_socket(0, nullptr, done);
+  boost::asio::post(io_, [this, alive = alive_.watch(), done = std::move(done)] {
+    if (!alive.over()) try_socket(0, nullptr, done);
   });
 }
 
@@ -192,8 +192,8 @@ void CriClient::call(const char* method, const std::string& request, Duration de
     client_->call(std::string{cri::kService} + method, request, deadline, std::move(done));
     return;
   }
-  boost::asio::post(io_, [alive = std::weak_ptr{alive_}, done = std::move(done)] {
-    if (!alive.expired()) done({{rpc::Code::unavailable, "no runtime has been found yet"}, {}});
+  boost::asio::post(io_, [alive = alive_.watch(), done = std::move(done)] {
+    if (!alive.over()) done({{rpc::Code::unavailable, "no runtime has been found yet"}, {}});
   });
 }
 
@@ -222,8 +222,8 @@ void CriClient::update(const std::string& id, const CpuQuota& quota, const Ended
   const auto request =
       cri::update_request({.id = id, .quota_us = quota.quota_us, .period_us = quota.period_us});
   if (!request) {
-    boost::asio::post(io_, [alive = std::weak_ptr{alive_}, done] {
-      if (!alive.expired()) done(Outcome::refused, "a quota of 0 is never sent");
+    boost::asio::post(io_, [alive = alive_.watch(), done] {
+      if (!alive.over()) done(Outcome::refused, "a quota of 0 is never sent");
     });
     return;
   }

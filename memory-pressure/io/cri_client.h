@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "memory-pressure/core/action.h"
 #include "common/base/result.h"
 #include "memory-pressure/cri/cri.h"
@@ -90,7 +91,7 @@ class CriClient {
   std::string socket_;
   std::unique_ptr<rpc::UnaryClient> client_;
   std::unique_ptr<rpc::UnaryClient> trying_;  // while connecting
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 /// How a call that ended so is understood.

@@ -109,16 +109,16 @@ void Guardian::renew() {
   boost::system::error_code failed;
   line_.write_some(asio::buffer(&kStillHere, 1), failed);
   timer_.expires_after(options_.lease / kRenewalsPerLease);
-  timer_.async_wait([this, alive = std::weak_ptr{alive_}](auto error) {
-    if (!error && !alive.expired() && wanted_) renew();
+  timer_.async_wait([this, alive = alive_.watch()](auto error) {
+    if (!error && !alive.over() && wanted_) renew();
   });
 }
 
 // The reading end closes when the guardian ends.
 void Guardian::watch_line() {
   line_.async_wait(asio::posix::stream_descriptor::wait_error,
-                   [this, alive = std::weak_ptr{alive_}](auto error) {
-                     if (error || alive.expired()) return;
+                   [this, alive = alive_.watch()](auto error) {
+                     if (error || alive.over()) return;
                      (void)lapsed();
                      bury();
                      if (wanted_) again();
@@ -128,8 +128,8 @@ void Guardian::watch_line() {
 void Guardian::again() {
   log_.write(log::Severity::warning, "the guardian has ended; starts another");
   timer_.expires_after(kAgainAfter);
-  timer_.async_wait([this, alive = std::weak_ptr{alive_}](auto error) {
-    if (error || alive.expired() || !wanted_) return;
+  timer_.async_wait([this, alive = alive_.watch()](auto error) {
+    if (error || alive.over() || !wanted_) return;
     if (const auto problem = spawn()) {
       log_.write(log::Severity::error, problem->text());
       again();

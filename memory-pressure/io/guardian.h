@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "common/base/result.h"
 #include "common/log/log.h"
 #include "common/time/clock.h"
@@ -67,7 +68,7 @@ class Guardian {
   TimePoint renewed_at_;
   bool lapsed_ = false;
   bool wanted_ = false;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 /// The guardian's end. Reads the agent's words from a descriptor until the agent has dismissed it

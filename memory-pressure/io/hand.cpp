@@ -137,9 +137,9 @@ std::optional<Problem> Hand::compact() {
 void Hand::carry_out(const Update& update, TimePoint sampled) {
   const TimePoint asked = parts_.clock.now();
   parts_.client.update(update.id, update.quota,
-                       [this, update, sampled, asked, alive = std::weak_ptr{alive_}](
+                       [this, update, sampled, asked, alive = alive_.watch()](
                            Outcome outcome, const std::string& text) {
-                         if (!alive.expired()) updated(update, sampled, asked, outcome, text);
+                         if (!alive.over()) updated(update, sampled, asked, outcome, text);
                        });
 }
 
@@ -171,8 +171,8 @@ void Hand::updated(const Update& update, TimePoint sampled, TimePoint asked, Out
 
 void Hand::carry_out(const ReadBack& read) {
   parts_.watch.read_quota(read.id,
-                          [this, call = read.call, alive = std::weak_ptr{alive_}](auto in_kernel) {
-                            if (alive.expired()) return;
+                          [this, call = read.call, alive = alive_.watch()](auto in_kernel) {
+                            if (alive.over()) return;
                             const TimePoint now = parts_.clock.now();
                             carry_out(parts_.reconciler.read_back(call, in_kernel, now), now);
                           });
@@ -189,8 +189,8 @@ void Hand::carry_out(const Stop& stop) {
                     {"why", stop.why}});
   parts_.client.stop(
       stop.id, stop.grace,
-      [this, stop, alive = std::weak_ptr{alive_}](Outcome outcome, const std::string& text) {
-        if (alive.expired()) return;
+      [this, stop, alive = alive_.watch()](Outcome outcome, const std::string& text) {
+        if (alive.over()) return;
         if (outcome != Outcome::ok) {
           parts_.log.write(log::Severity::warning, "sacrifice failed",
                            {{"id", stop.id.substr(0, kIdShown)}, {"error", text}});

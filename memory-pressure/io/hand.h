@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "memory-pressure/core/reconciler.h"
 #include "memory-pressure/io/container_watch.h"
 #include "memory-pressure/io/cri_client.h"
@@ -92,7 +93,7 @@ class Hand {
   bool journal_fails_ = false;
   TimePoint leased_until_;
   std::deque<std::string> stopped_;  // ids, the newest kStoppedMax
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::node_agent

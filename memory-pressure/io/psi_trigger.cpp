@@ -57,10 +57,10 @@ int PsiTrigger::arm(const std::string& path) {
 void PsiTrigger::wait() {
   // The trigger shows as an exceptional condition (POLLPRI), once per window.
   file_.async_wait(boost::asio::posix::stream_descriptor::wait_error,
-                   [this, alive = std::weak_ptr{alive_}](const auto& error) {
-                     if (error || alive.expired()) return;
+                   [this, alive = alive_.watch()](const auto& error) {
+                     if (error || alive.over()) return;
                      woken_();
-                     if (!alive.expired()) wait();
+                     if (!alive.over()) wait();
                    });
 }
 

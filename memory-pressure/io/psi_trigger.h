@@ -1,5 +1,7 @@
 #pragma once
 
+#include "common/base/lifetime.h"
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
@@ -31,7 +33,7 @@ class PsiTrigger {
   boost::asio::posix::stream_descriptor file_;
   std::function<void()> woken_;
   Write write_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::node_agent

@@ -95,8 +95,8 @@ void ReportStream::lost(const rpc::Client::Closed& closed) {
 void ReportStream::redial() {
   const auto rounds = static_cast<std::uint32_t>(failures_ / options_.addresses.size()) + 1;
   redial_.expires_after(rpc::retry_pause(rounds, 0.5));
-  redial_.async_wait([this, alive = std::weak_ptr{alive_}](auto error) {
-    if (error || alive.expired()) return;
+  redial_.async_wait([this, alive = alive_.watch()](auto error) {
+    if (error || alive.over()) return;
     const auto problem = dial();
     if (!problem) return;
     // A file of tls_dir is missing or half written: it is being replaced.
@@ -133,8 +133,8 @@ void ReportStream::send_when_due() {
   const TimePoint due = pace_.due(report);
   if (due > now) {
     timer_.expires_after(due - now);
-    timer_.async_wait([this, alive = std::weak_ptr{alive_}](auto error) {
-      if (!error && !alive.expired()) send_when_due();
+    timer_.async_wait([this, alive = alive_.watch()](auto error) {
+      if (!error && !alive.over()) send_when_due();
     });
     return;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "common/base/result.h"
 #include "common/log/log.h"
 #include "common/messages/node_stream.h"
@@ -99,7 +100,7 @@ class ReportStream {
   std::uint64_t reports_ = 0;
   std::uint32_t failures_ = 0;
   std::string last_trouble_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::node_agent

@@ -35,7 +35,7 @@ MemoryPressure::MemoryPressure(boost::asio::io_context& io, const Clock& clock,
     : clock_{clock}, log_{log}, cgroups_{cgroups}, timer_{io} {}
 
 MemoryPressure::~MemoryPressure() {
-  *alive_ = false;
+  alive_.end();
 }
 
 std::optional<Problem> MemoryPressure::open(const std::string& source, Warn warn) {
@@ -95,8 +95,8 @@ void MemoryPressure::arm() {
   if (armed_ || !rules_) return;
   armed_ = true;
   timer_.expires_after(rules_->pause());
-  timer_.async_wait([this, alive = alive_](const boost::system::error_code& failed) {
-    if (failed || !*alive) return;
+  timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& failed) {
+    if (failed || alive.over()) return;
     armed_ = false;
     look();
   });

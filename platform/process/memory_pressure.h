@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "common/log/log.h"
 #include "common/time/clock.h"
 #include "platform/process/cgroup.h"
@@ -149,7 +150,7 @@ class MemoryPressure {
   MemoryCounts counts_;
   bool armed_ = false;
   bool warned_ = false;  // that nobody can be throttled
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::local

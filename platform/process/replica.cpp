@@ -4,6 +4,7 @@
 
 #include "platform/process/replica.h"
 
+#include "common/base/lifetime.h"
 #include "platform/process/output_reader.h"
 #include "platform/process/sidecar.h"
 
@@ -83,7 +84,7 @@ struct Replica::Impl {
   asio::steady_timer silence_timer;
   asio::steady_timer ask_timer;
   asio::steady_timer stop_timer;
-  std::shared_ptr<bool> token = std::make_shared<bool>(true);
+  Lifetime token;
 
   [[nodiscard]] Variables variables() const {
     return {plan.port.port(), plan.spec.name, plan.revision};
@@ -92,17 +93,17 @@ struct Replica::Impl {
   /// Runs `action` from the loop unless the replica is gone by then.
   template <class Action>
   void later(Action action) {
-    asio::post(io, [alive = std::weak_ptr<bool>(token), action = std::move(action)] {
-      if (!alive.expired()) action();
+    asio::post(io, [alive = token.watch(), action = std::move(action)] {
+      if (!alive.over()) action();
     });
   }
 
   template <class Action>
   void after(asio::steady_timer& timer, Duration wait, Action action) {
     timer.expires_after(std::chrono::duration_cast<asio::steady_timer::duration>(wait));
-    timer.async_wait([alive = std::weak_ptr<bool>(token),
+    timer.async_wait([alive = token.watch(),
                       action = std::move(action)](const boost::system::error_code& failed) {
-      if (!failed && !alive.expired()) action();
+      if (!failed && !alive.over()) action();
     });
   }
 
@@ -160,8 +161,8 @@ struct Replica::Impl {
     if (!child) return child.error();
     app = child->pid;
     app_alive = true;
-    reaper.watch(app, [this, alive = std::weak_ptr<bool>(token)](ExitStatus status) {
-      if (!alive.expired()) app_ended(status);
+    reaper.watch(app, [this, alive = token.watch()](ExitStatus status) {
+      if (!alive.over()) app_ended(status);
     });
     read(std::move(child->stdout_end), OutputSource::app_stdout);
     read(std::move(child->stderr_end), OutputSource::app_stderr);
@@ -188,8 +189,8 @@ struct Replica::Impl {
     if (!child) return child.error();
     sidecar = child->pid;
     sidecar_alive = true;
-    reaper.watch(sidecar, [this, alive = std::weak_ptr<bool>(token)](ExitStatus status) {
-      if (!alive.expired()) sidecar_ended(status);
+    reaper.watch(sidecar, [this, alive = token.watch()](ExitStatus status) {
+      if (!alive.over()) sidecar_ended(status);
     });
     read(std::move(child->stdout_end), OutputSource::sidecar);
     read(std::move(child->stderr_end), OutputSource::sidecar);
@@ -227,9 +228,9 @@ struct Replica::Impl {
 
   void await_ready_line() {
     ready_pipe.async_read_some(asio::buffer(ready_chunk),
-                               [this, alive = std::weak_ptr<bool>(token)](
+                               [this, alive = token.watch()](
                                    const boost::system::error_code& failed, std::size_t size) {
-                                 if (failed || alive.expired() || state != ReplicaState::starting)
+                                 if (failed || alive.over() || state != ReplicaState::starting)
                                    return;
                                  ready_text.append(ready_chunk.data(), size);
                                  if (ready_text.find('\n') != std::string::npos) {

@@ -35,7 +35,7 @@ ProbeAttempt::ProbeAttempt(asio::io_context& io, const Clock& clock, const Probe
     : io_{io}, clock_{clock}, spec_{spec}, user_{user}, done_{std::move(done)}, timer_{io} {}
 
 ProbeAttempt::~ProbeAttempt() {
-  *alive_ = false;
+  alive_.end();
 }
 
 void ProbeAttempt::start(Duration timeout) {
@@ -53,8 +53,8 @@ void ProbeAttempt::start(Duration timeout) {
       ask_health();
       break;
     case ProbeSpec::Kind::none:
-      asio::post(io_, [this, alive = alive_] {
-        if (*alive) finish(Attempt::failed, spec_.refusal);
+      asio::post(io_, [this, alive = alive_.watch()] {
+        if (!alive.over()) finish(Attempt::failed, spec_.refusal);
       });
       break;
   }
@@ -64,13 +64,13 @@ void ProbeAttempt::connect() {
   const net::Address address = address_of(spec_.host, spec_.port);
   socket_ = std::make_unique<net::Socket>(io_);
   timer_.expires_after(timeout_);
-  timer_.async_wait([this, alive = alive_](const error_code& ec) {
+  timer_.async_wait([this, alive = alive_.watch()](const error_code& ec) {
     error_code ignored;
-    if (*alive && !ec) socket_->close(ignored);
+    if (!alive.over() && !ec) socket_->close(ignored);
   });
   socket_->async_connect(
-      net::endpoint_of(address), [this, address, alive = alive_](const error_code& ec) {
-        if (!*alive) return;
+      net::endpoint_of(address), [this, address, alive = alive_.watch()](const error_code& ec) {
+        if (alive.over()) return;
         timer_.cancel();
         error_code ignored;
         socket_->close(ignored);
@@ -187,8 +187,8 @@ void ProbeAttempt::answered(const Result<Answer>& answer) {
     // The next request replaces the fetch whose answer this is, which must have returned by then.
     const bool closed = !answer && answer.error() == Error::upstream_connect;
     if (!closed) {
-      asio::post(io_, [this, next = passed ? Stage::h2_full : Stage::h1_bare, alive = alive_] {
-        if (*alive) enter(next);
+      asio::post(io_, [this, next = passed ? Stage::h2_full : Stage::h1_bare, alive = alive_.watch()] {
+        if (!alive.over()) enter(next);
       });
       return;
     }
@@ -230,8 +230,8 @@ bool ProbeAttempt::follow(const Answer& answer) {
   }
   url_ = redirect->url;
   moved_ = moved_ || redirect->names_host;
-  asio::post(io_, [this, alive = alive_] {
-    if (*alive) request();
+  asio::post(io_, [this, alive = alive_.watch()] {
+    if (!alive.over()) request();
   });
   return true;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "common/net/fetch.h"
 #include "common/net/h2/h2_fetch.h"
 #include "common/net/tls/tls_client.h"
@@ -83,7 +84,7 @@ class ProbeAttempt {
   ProbeUrl url_;
   bool moved_ = false;  // to a URL that names its host, which is then the Host header
   int redirects_ = 0;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::queue_proxy

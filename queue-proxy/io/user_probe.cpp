@@ -1,5 +1,6 @@
 #include "queue-proxy/io/user_probe.h"
 
+#include "common/base/lifetime.h"
 #include "queue-proxy/io/probe_attempt.h"
 
 #include <boost/asio/steady_timer.hpp>
@@ -30,7 +31,7 @@ class UserProbe::Target {
         attempt_{probe.io_, probe.clock_, spec_, user,
                  [this](const AttemptReport& report) { attempted(report); }} {}
 
-  ~Target() { *alive_ = false; }
+  ~Target() { alive_.end(); }
 
   void begin() {
     last_error_ = spec_.refusal;
@@ -52,8 +53,8 @@ class UserProbe::Target {
       return;
     }
     timer_.expires_after(next.after);
-    timer_.async_wait([this, timeout = next.timeout, alive = alive_](const error_code& ec) {
-      if (*alive && !ec) attempt_.start(timeout);
+    timer_.async_wait([this, timeout = next.timeout, alive = alive_.watch()](const error_code& ec) {
+      if (!alive.over() && !ec) attempt_.start(timeout);
     });
   }
 
@@ -82,7 +83,7 @@ class UserProbe::Target {
   TimePoint told_at_{};
   asio::steady_timer timer_;
   ProbeAttempt attempt_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 UserProbe::UserProbe(asio::io_context& io, const Clock& clock, const std::vector<ProbeSpec>& specs,

@@ -41,7 +41,7 @@ void H1Leg::connect(Connection wanted) {
 }
 
 H1Leg::~H1Leg() {
-  *alive_ = false;
+  alive_.end();
   done(false);
 }
 
@@ -73,8 +73,8 @@ void H1Leg::write() {
   written_ += static_cast<std::size_t>(sent);
   if (!would_block) return;
   upstream_->stream.socket().async_wait(
-      Socket::wait_write, [this, alive = alive_, upstream = upstream_](const error_code& ec) {
-        if (*alive && !ec && upstream_ == upstream) write();
+      Socket::wait_write, [this, alive = alive_.watch(), upstream = upstream_](const error_code& ec) {
+        if (!alive.over() && !ec && upstream_ == upstream) write();
       });
 }
 
@@ -102,8 +102,8 @@ void H1Leg::lost(Error error, std::string text) {
 
 // Each call to the user may end the leg.
 void H1Leg::pump() {
-  const std::shared_ptr<bool> alive = alive_;
-  while (*alive && upstream_ != nullptr) {
+  const Lifetime::Watch alive = alive_.watch();
+  while (!alive.over() && upstream_ != nullptr) {
     Upstream& upstream = *upstream_;
     if (!head_done_) {
       http::Fed fed;
@@ -127,7 +127,7 @@ void H1Leg::pump() {
       }
       if (user_.response_head().status < 200) {
         user_.on_upstream_interim();
-        if (*alive && upstream_ != nullptr) upstream_->parser.reset(to_head_);
+        if (!alive.over() && upstream_ != nullptr) upstream_->parser.reset(to_head_);
         continue;
       }
       head_done_ = true;

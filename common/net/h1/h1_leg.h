@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "common/net/upstream/upstream_pool.h"
 
 #include <cstdint>
@@ -52,7 +53,7 @@ class H1Leg final : private UpstreamUser {
   std::uint64_t attempt_ = 0;
   bool to_head_;
   bool head_done_ = false;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::net

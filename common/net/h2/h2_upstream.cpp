@@ -335,7 +335,7 @@ void H2Upstream::retire_if_spent() {
 H2Upstreams::H2Upstreams(asio::io_context& io, UpstreamPool& dialer)
     : io_{io}, dialer_{dialer}, sweep_timer_{io} {}
 
-H2Upstreams::~H2Upstreams() { *alive_ = false; }
+H2Upstreams::~H2Upstreams() { alive_.end(); }
 
 H2Upstream& H2Upstreams::with_room() {
   for (const auto& connection : connections_) {
@@ -362,8 +362,8 @@ void H2Upstreams::close() {
 // A connection retires from inside its own calls, so it is freed on the next turn of the loop.
 void H2Upstreams::retire(H2Upstream& connection) {
   retired_.splice(retired_.end(), connections_, connection.place_);
-  asio::post(io_, [this, alive = alive_] {
-    if (*alive) retired_.clear();
+  asio::post(io_, [this, alive = alive_.watch()] {
+    if (!alive.over()) retired_.clear();
   });
 }
 
@@ -372,8 +372,8 @@ void H2Upstreams::arm_sweep() {
   if (sweeping_ || closed_) return;
   sweeping_ = true;
   sweep_timer_.expires_after(kIdleSweep);
-  sweep_timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
-    if (!*alive) return;
+  sweep_timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
+    if (alive.over()) return;
     sweeping_ = false;
     if (!ec) sweep();
   });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "common/http/header_block.h"
 #include "common/http/message.h"
 #include "common/net/h2/h2_link.h"
@@ -163,7 +164,7 @@ class H2Upstreams {
   bool settled_ = false;                           // such SETTINGS came, ever
   bool sweeping_ = false;
   bool closed_ = false;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::net

@@ -14,7 +14,7 @@ HangupWatch::HangupWatch(boost::asio::io_context& io, Hangup hangup)
   wait();
 }
 
-HangupWatch::~HangupWatch() { *alive_ = false; }
+HangupWatch::~HangupWatch() { alive_.end(); }
 
 void HangupWatch::add(int descriptor, void* key) {
   epoll_event event{};
@@ -31,8 +31,8 @@ void HangupWatch::remove(int descriptor) {
 
 void HangupWatch::wait() {
   epoll_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                    [this, alive = alive_](const boost::system::error_code& ec) {
-                      if (!*alive || ec) return;
+                    [this, alive = alive_.watch()](const boost::system::error_code& ec) {
+                      if (alive.over() || ec) return;
                       collect();
                       wait();
                     });

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "common/base/lifetime.h"
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
@@ -30,7 +32,7 @@ class HangupWatch {
 
   boost::asio::posix::stream_descriptor epoll_;
   Hangup hangup_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::net

@@ -69,7 +69,7 @@ Listener::Listener(asio::io_context& io, Accepted accepted)
     : io_{io}, acceptor_{io}, retry_timer_{io}, accepted_{std::move(accepted)} {}
 
 Listener::~Listener() {
-  *alive_ = false;
+  alive_.end();
   close();
 }
 
@@ -145,12 +145,14 @@ void Listener::close() {
   error_code ignored;
   // Who is in the backlog has connected, and may have sent a request: closing would reset it.
   acceptor_.non_blocking(true, ignored);
-  while (*alive_ && acceptor_.is_open() && !paused_) {
+  const Lifetime::Watch alive = alive_.watch();
+  while (!alive.over() && acceptor_.is_open() && !paused_) {
     Socket waiting{io_};
     error_code ec;
     acceptor_.accept(waiting, ec);
     if (ec) break;
     accepted_(std::move(waiting));
+    if (alive.over()) return;
   }
   // Another program may have taken the place meanwhile.
   if (acceptor_.is_open() && !unix_path_.empty() && file_at(unix_path_) == unix_file_) {
@@ -163,8 +165,8 @@ void Listener::close() {
 void Listener::accept_next() {
   if (accepting_ || paused_ || !acceptor_.is_open()) return;
   accepting_ = true;
-  acceptor_.async_accept([this, alive = alive_](const error_code& ec, Socket socket) {
-    if (!*alive) return;
+  acceptor_.async_accept([this, alive = alive_.watch()](const error_code& ec, Socket socket) {
+    if (alive.over()) return;
     accepting_ = false;
     if (ec == asio::error::operation_aborted) return;
     if (ec) {
@@ -179,8 +181,8 @@ void Listener::accept_next() {
 
 void Listener::retry_later() {
   retry_timer_.expires_after(std::chrono::milliseconds{50});
-  retry_timer_.async_wait([this, alive = alive_](const error_code& ec) {
-    if (!*alive || ec) return;
+  retry_timer_.async_wait([this, alive = alive_.watch()](const error_code& ec) {
+    if (alive.over() || ec) return;
     accept_next();
   });
 }

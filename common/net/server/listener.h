@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "common/net/socket.h"
 
 #include <boost/asio/basic_socket_acceptor.hpp>
@@ -50,7 +51,7 @@ class Listener {
   std::pair<dev_t, ino_t> unix_file_{};  // of our socket there
   bool accepting_ = false;
   bool paused_ = false;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::net

@@ -15,8 +15,8 @@ constexpr Duration kAfter = std::chrono::seconds{1};
 void PageReturn::wait() {
   waiting_ = true;
   timer_.expires_after(kAfter);
-  timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
-    if (!*alive || ec) return;
+  timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
+    if (alive.over() || ec) return;
     waiting_ = false;
     freed_ = 0;
     return_freed_pages();

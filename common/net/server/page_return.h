@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "common/time/time_point.h"
 
 #include <boost/asio/io_context.hpp>
@@ -17,7 +18,7 @@ class PageReturn {
  public:
   explicit PageReturn(boost::asio::io_context& io) : timer_{io} {}
 
-  ~PageReturn() { *alive_ = false; }
+  ~PageReturn() { alive_.end(); }
 
   PageReturn(const PageReturn&) = delete;
   PageReturn& operator=(const PageReturn&) = delete;
@@ -37,7 +38,7 @@ class PageReturn {
   boost::asio::steady_timer timer_;
   std::size_t freed_ = 0;
   bool waiting_ = false;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::net

@@ -35,7 +35,7 @@ ProxyServer::ProxyServer(boost::asio::io_context& io, const Clock& clock, Gatewa
 }
 
 ProxyServer::~ProxyServer() {
-  *alive_ = false;
+  alive_.end();
   count_.open_ -= connections_.size();
   std::erase(count_.servers_, this);
   std::erase(count_.paused_, this);
@@ -133,8 +133,8 @@ void ProxyServer::look_for_room_again() {
   if (looking_for_room_) return;
   looking_for_room_ = true;
   room_timer_.expires_after(kRoomPause);
-  room_timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
-    if (!*alive || ec) return;
+  room_timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
+    if (alive.over() || ec) return;
     looking_for_room_ = false;
     if (count_.full()) make_room();
   });
@@ -205,8 +205,8 @@ void ProxyServer::retire(Connection& connection) {
   }
   if (burying_) return;
   burying_ = true;
-  boost::asio::post(io_, [this, alive = alive_] {
-    if (*alive) bury();
+  boost::asio::post(io_, [this, alive = alive_.watch()] {
+    if (!alive.over()) bury();
   });
 }
 

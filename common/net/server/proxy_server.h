@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "common/net/byte_buffer.h"
 #include "common/net/server/connection.h"
 #include "common/net/server/exchange.h"
@@ -156,7 +157,7 @@ class ProxyServer {
   bool closing_tunnels_ = false;
   bool looking_for_room_ = false;  // room_timer_ is set
   bool burying_ = false;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::net

@@ -42,14 +42,14 @@ PoolProbe::PoolProbe(boost::asio::io_context& io, UpstreamPool& pool, PoolProbeR
 }
 
 PoolProbe::~PoolProbe() {
-  *alive_ = false;
+  alive_.end();
 }
 
 void PoolProbe::limit(std::chrono::milliseconds allowed, int round_trips) {
   timer_.expires_after(pool_.within(allowed, round_trips));
-  timer_.async_wait([this, alive = alive_, wait = ++waits_](const boost::system::error_code& ec) {
+  timer_.async_wait([this, alive = alive_.watch(), wait = ++waits_](const boost::system::error_code& ec) {
     // A wait that was over may be told so although the timer was set anew meanwhile.
-    if (*alive && !ec && wait == waits_) on_late();
+    if (!alive.over() && !ec && wait == waits_) on_late();
   });
 }
 

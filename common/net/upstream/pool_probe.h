@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "common/http/header_block.h"
 #include "common/http/message.h"
 #include "common/net/h1/h1_leg.h"
@@ -92,7 +93,7 @@ class PoolProbe final : private H2UpstreamUser {
   http::HeaderBlock trailers_;  // none
   std::string body_;
   std::unique_ptr<H1Leg> leg_;  // null once the outcome is known
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::net

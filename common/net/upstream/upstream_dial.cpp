@@ -68,8 +68,8 @@ void UpstreamPool::pace() {
   if (pacing_) return;
   pacing_ = true;
   pace_timer_.expires_after(DialPace::kTick);
-  pace_timer_.async_wait([this, alive = alive_](const error_code& ec) {
-    if (!*alive) return;
+  pace_timer_.async_wait([this, alive = alive_.watch()](const error_code& ec) {
+    if (alive.over()) return;
     pacing_ = false;
     if (ec) return;
     if (crowd_.empty()) {
@@ -92,8 +92,8 @@ void UpstreamPool::hand_over(Upstream& upstream) {
   crowd_.pop_front();
   attempt.given = &upstream;
   ++attempt.pending;
-  asio::post(io_, [this, &attempt, alive = alive_] {
-    if (!*alive) return;
+  asio::post(io_, [this, &attempt, alive = alive_.watch()] {
+    if (alive.over()) return;
     --attempt.pending;
     if (!attempt.answered) take_over(attempt);
     release(attempt);
@@ -120,8 +120,8 @@ void UpstreamPool::start_try(Attempt& attempt) {
   Socket& socket = round == 1 ? attempt.first : attempt.again;
   error_code opened;
   socket.open(endpoint_.protocol(), opened);
-  const auto answer = [this, &attempt, &socket, round, alive = alive_](const error_code& ec) {
-    if (*alive) on_connect(attempt, socket, round, ec);
+  const auto answer = [this, &attempt, &socket, round, alive = alive_.watch()](const error_code& ec) {
+    if (!alive.over()) on_connect(attempt, socket, round, ec);
   };
   ++attempt.pending;
   if (opened) {
@@ -173,8 +173,8 @@ void UpstreamPool::dial_again_after(Attempt& attempt, Duration pause) {
   attempt.timer.expires_after(pause);
   ++attempt.pending;
   attempt.timer.async_wait(
-      [this, &attempt, alive = alive_, wait = ++attempt.waits](const error_code& ec) {
-        if (!*alive) return;
+      [this, &attempt, alive = alive_.watch(), wait = ++attempt.waits](const error_code& ec) {
+        if (alive.over()) return;
         --attempt.pending;
         // A wait that was over may be told so although the timer was set anew meanwhile.
         if (!ec && !attempt.answered && wait == attempt.waits) on_dial_timer(attempt);
@@ -217,8 +217,8 @@ void UpstreamPool::shake_hands(Attempt& attempt) {
   }
   ++attempt.pending;
   const auto what = state == TlsStep::State::want_read ? Socket::wait_read : Socket::wait_write;
-  attempt.won->async_wait(what, [this, &attempt, alive = alive_](const error_code& ec) {
-    if (!*alive) return;
+  attempt.won->async_wait(what, [this, &attempt, alive = alive_.watch()](const error_code& ec) {
+    if (alive.over()) return;
     --attempt.pending;
     if (!ec && !attempt.answered) shake_hands(attempt);
     release(attempt);

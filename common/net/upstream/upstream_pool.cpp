@@ -75,7 +75,7 @@ UpstreamPool::UpstreamPool(asio::io_context& io, const Address& target,
       sweep_timer_{io} {}
 
 UpstreamPool::~UpstreamPool() {
-  *alive_ = false;
+  alive_.end();
   if (limits_.shared != nullptr) limits_.shared->kept -= idle_.size();
 }
 
@@ -165,8 +165,8 @@ void UpstreamPool::arm_sweep() {
   if (sweeping_) return;
   sweeping_ = true;
   sweep_timer_.expires_after(limits_.idle_timeout / 2);
-  sweep_timer_.async_wait([this, alive = alive_](const error_code& ec) {
-    if (!*alive) return;
+  sweep_timer_.async_wait([this, alive = alive_.watch()](const error_code& ec) {
+    if (alive.over()) return;
     sweeping_ = false;
     if (!ec) sweep();
   });

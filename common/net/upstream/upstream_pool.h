@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "common/net/h1/h1_codec.h"
 #include "common/net/byte_buffer.h"
 #include "common/net/upstream/dial_pace.h"
@@ -219,7 +220,7 @@ class UpstreamPool {
   bool sweeping_ = false;
   bool closed_ = false;
   std::unique_ptr<H2Upstreams> h2_;  // null until the first request of HTTP/2
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::net

@@ -139,8 +139,8 @@ void KnativeScalers::arm() {
   armed_ = due;
   work_timer_.expires_after(on_timer(*due - clock_.now()));
   work_timer_.async_wait(
-      [this, alive = std::weak_ptr{alive_}](const boost::system::error_code& ec) {
-        if (ec || alive.expired()) return;
+      [this, alive = alive_.watch()](const boost::system::error_code& ec) {
+        if (ec || alive.over()) return;
         armed_.reset();
         work();
       });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "common/scaling/cluster_config.h"
 #include "autoscaler/core/decision/scale_order.h"
 #include "autoscaler/io/pod_watch.h"
@@ -119,7 +120,7 @@ class KnativeScalers {
   kube::GroupPresence presence_;  // the view is started by it
   boost::asio::steady_timer work_timer_;
   std::optional<TimePoint> armed_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::autoscaler

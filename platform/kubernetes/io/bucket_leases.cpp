@@ -61,7 +61,7 @@ BucketLeases::BucketLeases(boost::asio::io_context& io, const Clock& clock, std:
       release_timer_{io} {}
 
 BucketLeases::~BucketLeases() {
-  *alive_ = false;
+  alive_.end();
 }
 
 void BucketLeases::start() {
@@ -162,8 +162,8 @@ void BucketLeases::arm() {
     return;
   }
   timer_.expires_after(std::max(Duration{0}, *due - now));
-  timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
-    if (!ec && *alive) pump();
+  timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
+    if (!ec && !alive.over()) pump();
   });
 }
 
@@ -171,8 +171,8 @@ void BucketLeases::release(Duration limit, std::function<void()> done) {
   releasing_ = true;
   on_released_ = std::move(done);
   release_timer_.expires_after(limit);
-  release_timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
-    if (!ec && *alive) finish_release();
+  release_timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
+    if (!ec && !alive.over()) finish_release();
   });
   election_.release();
   pump();

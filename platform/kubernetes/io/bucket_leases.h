@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "autoscaler/core/share/buckets.h"
 #include "autoscaler/core/share/lease_election.h"
 #include "common/kube/client.h"
@@ -104,7 +105,7 @@ class BucketLeases {
   std::string problem_;
   Counts counts_;
   bool releasing_ = false;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::autoscaler

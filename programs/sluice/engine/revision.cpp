@@ -60,7 +60,7 @@ Revision::Revision(Platform& platform, RevisionOwner& owner, ServiceLog& log, Fa
 }
 
 Revision::~Revision() {
-  *alive_ = false;
+  alive_.end();
   platform_.memory.leave(*this);
   platform_.scale_loop.remove(scaler_handle_);
   platform_.front->remove(handle_);
@@ -118,8 +118,8 @@ void Revision::on_wanted() {
 void Revision::on_demand() {
   if (retired_ || stopping_ || demand_posted_) return;
   demand_posted_ = true;
-  asio::post(platform_.io, [this, alive = alive_] {
-    if (!*alive) return;
+  asio::post(platform_.io, [this, alive = alive_.watch()] {
+    if (alive.over()) return;
     demand_posted_ = false;
     if (stopping_ || retired_ || platform_.front->waiting(handle_) == 0) return;
     if (scaler_->want() == 0) {
@@ -277,8 +277,8 @@ void Revision::drain(Instance& instance, Duration longest) {
   instance.drain_timer = std::make_unique<asio::steady_timer>(platform_.io);
   instance.drain_timer->expires_after(longest);
   instance.drain_timer->async_wait(
-      [this, &replica, alive = alive_](const boost::system::error_code& ec) {
-        if (*alive && !ec) stop(instance_of(replica));
+      [this, &replica, alive = alive_.watch()](const boost::system::error_code& ec) {
+        if (!alive.over() && !ec) stop(instance_of(replica));
       });
 }
 
@@ -319,8 +319,8 @@ void Revision::stop_all(bool kill) {
 
 void Revision::retry_at(TimePoint when) {
   retry_timer_.expires_after(std::max(Duration{0}, when - platform_.clock.now()));
-  retry_timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
-    if (*alive && !ec) reconcile();
+  retry_timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
+    if (!alive.over() && !ec) reconcile();
   });
 }
 

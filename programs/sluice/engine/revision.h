@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "autoscaler/core/decision/metric_health.h"
 #include "autoscaler/core/decision/multi_scaler.h"
 #include "autoscaler/io/stat_scraper.h"
@@ -185,7 +186,7 @@ class Revision final : public ReplicaOwner, private ScaledRevision, private Memo
   bool retired_ = false;
   bool stopping_ = false;
   bool demand_posted_ = false;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::local

@@ -40,7 +40,7 @@ Service::Service(Platform& platform, Changed changed, std::string url, int revis
       revisions_{revisions} {}
 
 Service::~Service() {
-  *alive_ = false;
+  alive_.end();
 }
 
 Result<autoscaler::ScalingSpec, Problem> Service::check(const ServiceSpec& spec) const {
@@ -161,8 +161,8 @@ void Service::on_revision_empty(Revision& revision) {
 void Service::bury() {
   if (burying_) return;
   burying_ = true;
-  boost::asio::post(platform_.io, [this, alive = alive_] {
-    if (!*alive) return;
+  boost::asio::post(platform_.io, [this, alive = alive_.watch()] {
+    if (alive.over()) return;
     burying_ = false;
     std::erase_if(retiring_, [](const auto& revision) { return revision->empty(); });
     if (gone_ && empty()) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "programs/sluice/engine/callers.h"
 #include "programs/sluice/engine/engine_api.h"
 #include "programs/sluice/engine/latency.h"
@@ -109,7 +110,7 @@ class Service final : public RevisionOwner {
   int revisions_;
   bool burying_ = false;
   bool stopping_ = false;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::local

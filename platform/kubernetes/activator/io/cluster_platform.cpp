@@ -87,7 +87,7 @@ ClusterPlatform::ClusterPlatform(boost::asio::io_context& io, const Clock& clock
 }
 
 ClusterPlatform::~ClusterPlatform() {
-  *alive_ = false;
+  alive_.end();
 }
 
 std::unique_ptr<ClusterPlatform::Feed> ClusterPlatform::feed(kube::Collection collection, Put put,
@@ -226,8 +226,8 @@ void ClusterPlatform::start(Begun begun) {
     }
   });
   patience_.expires_after(spec_.patience);
-  patience_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
-    if (!*alive || ec || begun_once_) return;
+  patience_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
+    if (alive.over() || ec || begun_once_) return;
     log_.write(log::Severity::warning, "begun without all that the cluster has",
                {{"waiting", waiting()}});
     begin();
@@ -237,8 +237,8 @@ void ClusterPlatform::start(Begun begun) {
 void ClusterPlatform::synced(const Feed& feed) {
   changed();
   if (&feed == knative_.get() && knative_places_.empty()) {
-    boost::asio::post(io_, [this, alive = alive_] {
-      if (*alive && knative_places_.empty()) follow_knative_places();
+    boost::asio::post(io_, [this, alive = alive_.watch()] {
+      if (!alive.over() && knative_places_.empty()) follow_knative_places();
     });
   }
   begin_when_told();
@@ -247,8 +247,8 @@ void ClusterPlatform::synced(const Feed& feed) {
 // Later: whoever calls is inside a reflector, whose state may lag behind, and is to be left first.
 void ClusterPlatform::begin_when_told() {
   if (begun_once_) return;
-  boost::asio::post(io_, [this, alive = alive_] {
-    if (*alive && !begun_once_ && all_told()) begin();
+  boost::asio::post(io_, [this, alive = alive_.watch()] {
+    if (!alive.over() && !begun_once_ && all_told()) begin();
   });
 }
 
@@ -277,8 +277,8 @@ void ClusterPlatform::begin() {
 void ClusterPlatform::changed() {
   if (!begun_once_ || flushing_) return;
   flushing_ = true;
-  boost::asio::post(io_, [this, alive = alive_] {
-    if (*alive) flush();
+  boost::asio::post(io_, [this, alive = alive_.watch()] {
+    if (!alive.over()) flush();
   });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "platform/kubernetes/activator/core/cluster_view.h"
 #include "platform/kubernetes/activator/core/replica_slices.h"
 #include "platform/kubernetes/activator/io/knative_release.h"
@@ -122,7 +123,7 @@ class ClusterPlatform {
   Begun begun_;
   bool begun_once_ = false;
   bool flushing_ = false;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::activator

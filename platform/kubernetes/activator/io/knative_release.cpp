@@ -29,7 +29,7 @@ KnativeRelease::KnativeRelease(boost::asio::io_context& io, kube::Client& client
     : client_{client}, log_{log}, timer_{io} {}
 
 KnativeRelease::~KnativeRelease() {
-  *alive_ = false;
+  alive_.end();
 }
 
 void KnativeRelease::start(Told told) {
@@ -92,8 +92,8 @@ void KnativeRelease::warn_once(const std::string& why) {
 
 void KnativeRelease::ask_later(Duration pause) {
   timer_.expires_after(std::chrono::duration_cast<std::chrono::steady_clock::duration>(pause));
-  timer_.async_wait([this, alive = alive_](const boost::system::error_code& ec) {
-    if (!ec && *alive) ask();
+  timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
+    if (!ec && !alive.over()) ask();
   });
 }
 

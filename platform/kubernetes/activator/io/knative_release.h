@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/lifetime.h"
 #include "common/kube/client.h"
 #include "common/log/log.h"
 #include "common/settings/knative_contract.h"
@@ -65,7 +66,7 @@ class KnativeRelease {
   std::size_t failures_ = 0;  // in a row
   boost::asio::steady_timer timer_;
   kube::Client::Call call_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lifetime alive_;
 };
 
 }  // namespace sluice::activator
