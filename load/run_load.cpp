@@ -1,5 +1,10 @@
 #include "load/run_load.h"
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+
 #include "load/core/quantity.h"
 #include "load/core/report.h"
 #include "load/io/engine_watch.h"
@@ -7,12 +12,6 @@
 #include "load/io/machine.h"
 #include "load/io/options.h"
 #include "load/io/report_json.h"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
-
 #include <algorithm>
 #include <csignal>
 #include <cstdio>

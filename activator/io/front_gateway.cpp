@@ -2,9 +2,9 @@
 
 #include "activator/io/front_gateway.h"
 
+#include "activator/core/grpc_timeout.h"
 #include "activator/io/front_probes.h"
 #include "activator/io/front_state.h"
-#include "activator/core/grpc_timeout.h"
 #include "common/http/own_response.h"
 
 #include <algorithm>

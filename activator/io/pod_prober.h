@@ -1,9 +1,9 @@
 #pragma once
 
-#include "common/base/lifetime.h"
 #include "activator/core/destinations.h"
 #include "activator/core/pod_subset.h"
 #include "activator/io/front_gateway.h"
+#include "common/base/lifetime.h"
 #include "common/net/upstream/pool_probe.h"
 #include "common/time/clock.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "common/base/lifetime.h"
 #include "autoscaler/core/activators/activator_hub.h"
+#include "common/base/lifetime.h"
 #include "common/log/log.h"
 #include "common/rpc/call.h"
 #include "common/time/clock.h"

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "autoscaler/core/activators/activator_hub.h"
-#include "common/scaling/annotations.h"
-#include "common/scaling/cluster_config.h"
 #include "autoscaler/io/pod_watch.h"
 #include "autoscaler/io/revision.h"
 #include "common/messages/stat.h"
+#include "common/scaling/annotations.h"
+#include "common/scaling/cluster_config.h"
 
 #include <cstddef>
 #include <map>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "common/base/lifetime.h"
 #include "autoscaler/core/nodes/node_book.h"
 #include "autoscaler/io/refusals.h"
+#include "common/base/lifetime.h"
 #include "common/log/log.h"
 #include "common/rpc/call.h"
 #include "common/time/clock.h"

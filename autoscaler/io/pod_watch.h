@@ -1,9 +1,9 @@
 #pragma once
 
-#include "common/scaling/cluster_config.h"
-#include "common/scaling/scaling_spec.h"
 #include "common/base/ids.h"
 #include "common/base/result.h"
+#include "common/scaling/cluster_config.h"
+#include "common/scaling/scaling_spec.h"
 #include "common/time/time_point.h"
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "common/base/lifetime.h"
 #include "autoscaler/core/activators/activator_hub.h"
 #include "autoscaler/core/decision/metric_health.h"
 #include "autoscaler/core/nodes/node_book.h"
@@ -10,6 +9,7 @@
 #include "autoscaler/io/scale_loop.h"
 #include "autoscaler/io/scale_sink.h"
 #include "autoscaler/io/stat_scraper.h"
+#include "common/base/lifetime.h"
 #include "common/log/log.h"
 #include "common/metrics/histogram.h"
 #include "common/time/clock.h"

@@ -1,8 +1,8 @@
 #include "autoscaler/io/stat_forwarder.h"
 
-#include "common/base/lifetime.h"
 #include "autoscaler/core/share/stat_forwarding.h"
 #include "autoscaler/io/holder_socket.h"
+#include "common/base/lifetime.h"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>

@@ -1,7 +1,7 @@
-#include "common/scaling/annotations.h"
-#include "common/scaling/cluster_config.h"
 #include "autoscaler/vectors/case_values.h"
 #include "autoscaler/vectors/players.h"
+#include "common/scaling/annotations.h"
+#include "common/scaling/cluster_config.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,8 +1,8 @@
 #include "autoscaler/core/decision/collector.h"
 #include "autoscaler/core/decision/decider.h"
-#include "common/ring/hash_ring.h"
 #include "autoscaler/vectors/case_values.h"
 #include "autoscaler/vectors/players.h"
+#include "common/ring/hash_ring.h"
 
 #include <nlohmann/json.hpp>
 

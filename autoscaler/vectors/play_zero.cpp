@@ -1,7 +1,7 @@
-#include "common/scaling/annotations.h"
 #include "autoscaler/core/decision/scale_to_zero.h"
 #include "autoscaler/vectors/case_values.h"
 #include "autoscaler/vectors/players.h"
+#include "common/scaling/annotations.h"
 
 #include <nlohmann/json.hpp>
 

@@ -4,8 +4,9 @@
 
 namespace sluice {
 
-/// How a callback that waits learns whether the object that it was made for is still there. The object has a
-/// Lifetime, the callback a Watch of it: asked in the thread of the object, before it is touched.
+/// How a callback that waits learns whether the object that it was made for is still there. The
+/// object has a Lifetime, the callback a Watch of it: asked in the thread of the object, before it
+/// is touched.
 class Lifetime {
  public:
   class Watch {
@@ -18,6 +19,7 @@ class Lifetime {
 
    private:
     friend class Lifetime;
+
     explicit Watch(std::weak_ptr<const char> token) : token_{std::move(token)} {}
 
     std::weak_ptr<const char> token_;

@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-/// A value or the reason there is none. Use only has_value, bool, *, -> and error(): the subset that
-/// std::expected shares, so that the later switch touches this file alone.
+/// A value or the reason there is none. Use only has_value, bool, *, -> and error(): the subset
+/// that std::expected shares, so that the later switch touches this file alone.
 template <class T, class E = Error>
 using Result = boost::system::result<T, E>;
 

@@ -162,8 +162,7 @@ std::string_view ChunkReader::step_name(char c) {
   if (c == ':') {
     state_ = State::value;
     const bool short_enough = name_size_ <= name_.size();
-    const Known known =
-        short_enough ? classify({name_.data(), name_size_}) : Known::other;
+    const Known known = short_enough ? classify({name_.data(), name_size_}) : Known::other;
     return barred_from_trailers(known) ? "reason=trailer-field" : std::string_view{};
   }
   if (!kTokenOctets.has(c)) return "reason=trailer-name";

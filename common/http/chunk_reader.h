@@ -14,7 +14,7 @@ namespace sluice::http {
 /// byte given is used, wherever the body is cut.
 class ChunkReader {
  public:
-  static constexpr std::size_t kExtensionBytesMax = 256;         ///< of one chunk
+  static constexpr std::size_t kExtensionBytesMax = 256;          ///< of one chunk
   static constexpr std::size_t kExtensionBytesTotal = 16 * 1024;  ///< beyond the content's size
   static constexpr std::size_t kTrailerBytesMax = 16 * 1024;
   static constexpr std::size_t kTrailerFieldsMax = 100;

@@ -9,16 +9,21 @@
 namespace sluice::http {
 namespace {
 
-Fed bad(std::string_view why) { return {Fed::State::bad, 0, why}; }
+Fed bad(std::string_view why) {
+  return {Fed::State::bad, 0, why};
+}
 
-bool is_http1(std::string_view version) { return version == "HTTP/1.1" || version == "HTTP/1.0"; }
+bool is_http1(std::string_view version) {
+  return version == "HTTP/1.1" || version == "HTTP/1.0";
+}
 
 Fed check_request_line(std::string_view line) {
   const std::size_t method = kTokenOctets.skip(line, 0);
   if (method == 0 || method == line.size() || line[method] != ' ') return bad("reason=method");
   const std::string_view rest = line.substr(method + 1);
   const std::size_t target = rest.find(' ');
-  if (target == std::string_view::npos || !is_target(line.substr(0, method), rest.substr(0, target))) {
+  if (target == std::string_view::npos ||
+      !is_target(line.substr(0, method), rest.substr(0, target))) {
     return bad("reason=target");
   }
   if (!is_http1(rest.substr(target + 1))) return bad("reason=version");
@@ -150,7 +155,9 @@ BodyFraming framing_of(const FieldList& fields, int version_minor) {
   return found;
 }
 
-bool is_host(std::string_view host) { return kHostOctets.skip(host, 0) == host.size(); }
+bool is_host(std::string_view host) {
+  return kHostOctets.skip(host, 0) == host.size();
+}
 
 std::string_view host_problem(const RequestHead& head) {
   if (!head.fields.has(Known::host)) {

@@ -53,7 +53,9 @@ constexpr KnownName kKnownNames[] = {
 
 constexpr std::size_t kLongestName = 29;
 
-constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+constexpr char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+}
 
 // Names sorted into one row per length: most lookups compare against one or two candidates.
 struct NameRows {

@@ -83,6 +83,7 @@ class FieldList {
   void set(Known known, std::string_view name, std::string_view value);
 
   [[nodiscard]] std::size_t size() const { return slots_.size(); }
+
   [[nodiscard]] Field at(std::size_t index) const {
     const Slot& slot = slots_[index];
     const char* const begin = text_.data() + slot.begin;
@@ -96,6 +97,7 @@ class FieldList {
 
   /// Value of the first field of that name; empty when there is none.
   [[nodiscard]] std::string_view get(Known known) const;
+
   [[nodiscard]] bool has(Known known) const { return first_[index_of(known)] != 0; }
 
   /// Value of the first field with exactly that name, case ignored; for names without a rule.

@@ -32,10 +32,9 @@ class OctetSet {
 inline constexpr OctetSet kTokenOctets{[](unsigned octet) {
   const bool alphanumeric = (octet >= '0' && octet <= '9') || (octet >= 'a' && octet <= 'z') ||
                             (octet >= 'A' && octet <= 'Z');
-  return alphanumeric ||
-         (octet != 0 && octet < 128 &&
-          std::string_view{"!#$%&'*+-.^_`|~"}.find(static_cast<char>(octet)) !=
-              std::string_view::npos);
+  return alphanumeric || (octet != 0 && octet < 128 &&
+                          std::string_view{"!#$%&'*+-.^_`|~"}.find(static_cast<char>(octet)) !=
+                              std::string_view::npos);
 }};
 
 /// What a line may contain at all: tabs, visible characters, spaces, and octets beyond ASCII.

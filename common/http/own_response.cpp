@@ -3,7 +3,6 @@
 #include "common/http/forwarding.h"
 #include "common/http/text.h"
 
-
 namespace sluice::http {
 namespace {
 
@@ -15,22 +14,38 @@ struct Shape {
 
 Shape shape_of(Error error) {
   switch (error) {
-    case Error::queue_full: return {503, "queue-full", "pending request queue full\n"};
-    case Error::queue_wait: return {503, "queue-wait", "context deadline exceeded\n"};
-    case Error::deadline_exceeded: return {504, "timeout", "request timeout"};
-    case Error::cannot_scale: return {503, "cannot-scale", "the service cannot grow now\n"};
-    case Error::start_failed: return {503, "start-failed", "the service fails to start\n"};
-    case Error::draining: return {503, "draining", "shutting down\n"};
-    case Error::not_ready: return {503, "not-ready", "not ready\n"};
-    case Error::no_route: return {404, "no-route", "no service answers to this host\n"};
-    case Error::bad_request: return {400, "bad-request", "bad request\n"};
-    case Error::too_large: return {431, "too-large", "request header fields too large\n"};
-    case Error::upstream_connect: return {502, "upstream", "cannot connect to the service\n"};
-    case Error::upstream_reset: return {502, "upstream", "EOF\n"};
-    case Error::upstream_invalid: return {502, "upstream", "malformed HTTP response\n"};
-    case Error::client_gone: return {499, "client-gone", ""};
-    case Error::io_failed: return {500, "upstream", "input or output failed\n"};
-    case Error::invalid_config: return {500, "upstream", "invalid configuration\n"};
+    case Error::queue_full:
+      return {503, "queue-full", "pending request queue full\n"};
+    case Error::queue_wait:
+      return {503, "queue-wait", "context deadline exceeded\n"};
+    case Error::deadline_exceeded:
+      return {504, "timeout", "request timeout"};
+    case Error::cannot_scale:
+      return {503, "cannot-scale", "the service cannot grow now\n"};
+    case Error::start_failed:
+      return {503, "start-failed", "the service fails to start\n"};
+    case Error::draining:
+      return {503, "draining", "shutting down\n"};
+    case Error::not_ready:
+      return {503, "not-ready", "not ready\n"};
+    case Error::no_route:
+      return {404, "no-route", "no service answers to this host\n"};
+    case Error::bad_request:
+      return {400, "bad-request", "bad request\n"};
+    case Error::too_large:
+      return {431, "too-large", "request header fields too large\n"};
+    case Error::upstream_connect:
+      return {502, "upstream", "cannot connect to the service\n"};
+    case Error::upstream_reset:
+      return {502, "upstream", "EOF\n"};
+    case Error::upstream_invalid:
+      return {502, "upstream", "malformed HTTP response\n"};
+    case Error::client_gone:
+      return {499, "client-gone", ""};
+    case Error::io_failed:
+      return {500, "upstream", "input or output failed\n"};
+    case Error::invalid_config:
+      return {500, "upstream", "invalid configuration\n"};
   }
   return {500, "upstream", "error\n"};
 }
@@ -88,23 +103,40 @@ void add_reason(HeaderBlock& out, const OwnResponse& response) {
 
 std::string_view reason_of(int status) {
   switch (status) {
-    case 100: return "Continue";
-    case 200: return "OK";
-    case 202: return "Accepted";
-    case 204: return "No Content";
-    case 400: return "Bad Request";
-    case 403: return "Forbidden";
-    case 404: return "Not Found";
-    case 405: return "Method Not Allowed";
-    case 408: return "Request Timeout";
-    case 413: return "Content Too Large";
-    case 431: return "Request Header Fields Too Large";
-    case 499: return "Client Closed Request";
-    case 500: return "Internal Server Error";
-    case 502: return "Bad Gateway";
-    case 503: return "Service Unavailable";
-    case 504: return "Gateway Timeout";
-    default: return "";
+    case 100:
+      return "Continue";
+    case 200:
+      return "OK";
+    case 202:
+      return "Accepted";
+    case 204:
+      return "No Content";
+    case 400:
+      return "Bad Request";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 413:
+      return "Content Too Large";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 499:
+      return "Client Closed Request";
+    case 500:
+      return "Internal Server Error";
+    case 502:
+      return "Bad Gateway";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    default:
+      return "";
   }
 }
 
@@ -191,13 +223,18 @@ void write_grpc_block(HeaderBlock& out, const OwnResponse& response) {
 
 int grpc_status_of(Error error) {
   switch (error) {
-    case Error::deadline_exceeded: return 4;
-    case Error::too_large: return 8;
-    case Error::no_route: return 12;
+    case Error::deadline_exceeded:
+      return 4;
+    case Error::too_large:
+      return 8;
+    case Error::no_route:
+      return 12;
     case Error::bad_request:
     case Error::io_failed:
-    case Error::invalid_config: return 13;
-    case Error::client_gone: return 1;
+    case Error::invalid_config:
+      return 13;
+    case Error::client_gone:
+      return 1;
     case Error::queue_full:
     case Error::queue_wait:
     case Error::cannot_scale:
@@ -206,7 +243,8 @@ int grpc_status_of(Error error) {
     case Error::not_ready:
     case Error::upstream_connect:
     case Error::upstream_reset:
-    case Error::upstream_invalid: return 14;
+    case Error::upstream_invalid:
+      return 14;
   }
   return 2;
 }

@@ -8,9 +8,9 @@ namespace sluice::http {
 
 /// What the sidecar does with a request that may be a health check (queue-proxy.md 4).
 enum class ProbeKind : std::uint8_t {
-  none,      ///< ordinary traffic
-  health,    ///< D1: answered by the readiness of the user process
-  network,   ///< D2: answered at once, the hash echoed
+  none,     ///< ordinary traffic
+  health,   ///< D1: answered by the readiness of the user process
+  network,  ///< D2: answered at once, the hash echoed
 };
 
 [[nodiscard]] ProbeKind classify_probe(const RequestHead& head);

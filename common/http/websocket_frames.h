@@ -32,9 +32,9 @@ class WebSocketFrames {
 
   std::uint64_t payload_left_ = 0;
   std::uint64_t length_ = 0;
-  std::uint8_t header_size_ = 0;    // bytes of the present frame's header seen
-  std::uint8_t header_whole_ = 2;   // bytes it has, as far as is known
-  std::uint8_t length_bytes_ = 0;   // of the extended length
+  std::uint8_t header_size_ = 0;   // bytes of the present frame's header seen
+  std::uint8_t header_whole_ = 2;  // bytes it has, as far as is known
+  std::uint8_t length_bytes_ = 0;  // of the extended length
   bool masked_ = false;
   bool closed_ = false;
 };

@@ -199,17 +199,18 @@ void Reflector::Inner::watch() {
 
 void Reflector::Inner::guard_initial() {
   timer.expires_after(kInitialSilence);
-  timer.async_wait([this, alive = alive.watch(), mine = ++waits](const boost::system::error_code& ec) {
-    // A wait that was over may be told so although a pause has begun meanwhile.
-    if (ec || alive.over() || !initial || mine != waits) return;
-    if (clock.now() - last_piece < kInitialSilence) {
-      guard_initial();
-      return;
-    }
-    streaming_lists = false;
-    state.connected = false;
-    proceed();
-  });
+  timer.async_wait(
+      [this, alive = alive.watch(), mine = ++waits](const boost::system::error_code& ec) {
+        // A wait that was over may be told so although a pause has begun meanwhile.
+        if (ec || alive.over() || !initial || mine != waits) return;
+        if (clock.now() - last_piece < kInitialSilence) {
+          guard_initial();
+          return;
+        }
+        streaming_lists = false;
+        state.connected = false;
+        proceed();
+      });
 }
 
 void Reflector::Inner::take_piece(std::string_view piece) {
@@ -366,9 +367,10 @@ void Reflector::Inner::expire() {
 
 void Reflector::Inner::pause(Duration wait) {
   timer.expires_after(wait);
-  timer.async_wait([this, alive = alive.watch(), mine = ++waits](const boost::system::error_code& ec) {
-    if (!ec && !alive.over() && mine == waits) proceed();
-  });
+  timer.async_wait(
+      [this, alive = alive.watch(), mine = ++waits](const boost::system::error_code& ec) {
+        if (!ec && !alive.over() && mine == waits) proceed();
+      });
 }
 
 void Reflector::Inner::report(std::string problem) {

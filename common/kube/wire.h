@@ -1,8 +1,8 @@
 #pragma once
 
-#include "common/net/h1/h1_codec.h"
 #include "common/net/address.h"
 #include "common/net/byte_buffer.h"
+#include "common/net/h1/h1_codec.h"
 #include "common/net/stream.h"
 
 #include <boost/asio/io_context.hpp>

@@ -5,20 +5,23 @@
 
 #include <nlohmann/json.hpp>
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <ctime>
+#include <unistd.h>
 
 namespace sluice::log {
 namespace {
 
 const char* name_of(Severity severity) {
   switch (severity) {
-    case Severity::debug: return "DEBUG";
-    case Severity::info: return "INFO";
-    case Severity::warning: return "WARNING";
-    case Severity::error: return "ERROR";
+    case Severity::debug:
+      return "DEBUG";
+    case Severity::info:
+      return "INFO";
+    case Severity::warning:
+      return "WARNING";
+    case Severity::error:
+      return "ERROR";
   }
   return "INFO";
 }

@@ -14,11 +14,12 @@ class Logger {
  public:
   using Field = std::pair<std::string_view, std::string>;
 
-  /// `name`: the program, as the field `logger`. Text with time and severity on a terminal, one JSON
-  /// object per line otherwise, or as `json` says.
+  /// `name`: the program, as the field `logger`. Text with time and severity on a terminal, one
+  /// JSON object per line otherwise, or as `json` says.
   explicit Logger(std::string name, Severity least = Severity::info);
 
   void set_json(bool json) { json_ = json; }
+
   void set_least(Severity least) { least_ = least; }
 
   /// One event to standard error. Fields follow the message; values are escaped.

@@ -21,6 +21,7 @@ class BlockPool {
   static constexpr std::size_t kKeptMax = 16;
 
   BlockPool() { kept_.reserve(kKeptMax); }
+
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
 
@@ -51,12 +52,16 @@ class ByteBuffer {
   explicit ByteBuffer(BlockPool* blocks = nullptr) : blocks_{blocks} {}
 
   ~ByteBuffer() { return_block(); }
+
   ByteBuffer(const ByteBuffer&) = delete;
   ByteBuffer& operator=(const ByteBuffer&) = delete;
 
   [[nodiscard]] std::string_view data() const { return {bytes_ + begin_, end_ - begin_}; }
+
   [[nodiscard]] bool empty() const { return begin_ == end_; }
+
   [[nodiscard]] std::size_t size() const { return end_ - begin_; }
+
   [[nodiscard]] std::size_t capacity() const { return capacity_; }
 
   /// Makes room for at least `capacity` bytes in all and moves the data to the front.
@@ -92,6 +97,7 @@ class ByteBuffer {
   }
 
   [[nodiscard]] char* tail() { return bytes_ + end_; }
+
   [[nodiscard]] std::size_t room() const { return capacity_ - end_; }
 
   void filled(std::size_t bytes) {
@@ -106,6 +112,7 @@ class ByteBuffer {
   }
 
   void pin() { pinned_ = true; }
+
   void unpin() { pinned_ = false; }
 
   /// When nothing is stored: gives back what is borrowed, and own memory if beyond `kept` bytes.

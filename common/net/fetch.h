@@ -1,7 +1,7 @@
 #pragma once
 
-#include "common/net/h1/h1_codec.h"
 #include "common/net/byte_buffer.h"
+#include "common/net/h1/h1_codec.h"
 #include "common/net/socket.h"
 #include "common/net/tls/tls.h"
 

@@ -26,9 +26,9 @@ using Endpoint = boost::asio::generic::stream_protocol::endpoint;
 /// Settings every data-plane socket has: no delay for TCP, non-blocking.
 void prepare(Socket& socket);
 
-/// Lets the kernel ask a silent TCP peer, first after `silence` and then as often, whether it is still
-/// there: one that has vanished without a word fails the connection after nine questions. Accepted
-/// sockets inherit it from the one that listens.
+/// Lets the kernel ask a silent TCP peer, first after `silence` and then as often, whether it is
+/// still there: one that has vanished without a word fails the connection after nine questions.
+/// Accepted sockets inherit it from the one that listens.
 void ask_if_alive(int descriptor, std::chrono::seconds silence);
 
 /// How long the kernel takes a packet to the peer and its answer to be; zero: not known, or no TCP.
@@ -39,13 +39,13 @@ void ask_if_alive(int descriptor, std::chrono::seconds silence);
 [[nodiscard]] long write_now(Socket& socket, std::string_view first, std::string_view second,
                              bool& would_block);
 
-/// One attempt to read without waiting. Returns bytes read; 0: the peer has finished sending; negative:
-/// nothing is there, or the peer is gone.
+/// One attempt to read without waiting. Returns bytes read; 0: the peer has finished sending;
+/// negative: nothing is there, or the peer is gone.
 [[nodiscard]] long read_now(Socket& socket, char* to, std::size_t bytes);
 
-/// After the peer has finished sending: whether it is gone altogether, as far as this host can know.
-/// A Unix peer and a loopback peer are asked for; a remote one cannot be told apart from a peer that
-/// only finished sending, and counts as there.
+/// After the peer has finished sending: whether it is gone altogether, as far as this host can
+/// know. A Unix peer and a loopback peer are asked for; a remote one cannot be told apart from a
+/// peer that only finished sending, and counts as there.
 enum class Peer : std::uint8_t { there, gone, unknown };
 [[nodiscard]] Peer peer_after_eof(Socket& socket);
 

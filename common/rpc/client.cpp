@@ -1,7 +1,7 @@
 #include "common/rpc/client.h"
 
-#include "common/base/lifetime.h"
 #include "common/base/check.h"
+#include "common/base/lifetime.h"
 #include "common/rpc/byte_message.h"
 #include "common/rpc/call_state.h"
 #include "common/rpc/channel.h"

@@ -50,7 +50,8 @@ void FirstByte::accepted(net::Socket socket) {
   net::prepare(socket);
   const std::uint64_t id = keep(std::move(socket), kSilence);
   waiting_.at(id).socket.async_wait(
-      net::Socket::wait_read, [this, alive = alive_.watch(), id](const boost::system::error_code& ec) {
+      net::Socket::wait_read,
+      [this, alive = alive_.watch(), id](const boost::system::error_code& ec) {
         if (!ec && !alive.over()) readable(id);
       });
 }

@@ -1,7 +1,7 @@
 #include "common/rpc/server.h"
 
-#include "common/base/lifetime.h"
 #include "common/base/check.h"
+#include "common/base/lifetime.h"
 #include "common/net/address.h"
 #include "common/rpc/byte_message.h"
 #include "common/rpc/call_state.h"
@@ -266,9 +266,9 @@ struct Server::Inside {
   Acceptor plain;  // and what does not
   std::unique_ptr<Doorman> doorman;
   std::unique_ptr<grpc::Server> server;
-  std::unique_ptr<FirstByte> front;                            // of a TCP address
-  std::unique_ptr<HandshakeLog> handshakes;                    // with TLS
-  Lifetime alive;  // for answers that come late
+  std::unique_ptr<FirstByte> front;          // of a TCP address
+  std::unique_ptr<HandshakeLog> handshakes;  // with TLS
+  Lifetime alive;                            // for answers that come late
 };
 
 namespace {

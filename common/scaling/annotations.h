@@ -1,8 +1,8 @@
 #pragma once
 
+#include "common/base/result.h"
 #include "common/scaling/cluster_config.h"
 #include "common/scaling/scaling_spec.h"
-#include "common/base/result.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "common/scaling/scaling_spec.h"
 #include "common/base/result.h"
+#include "common/scaling/scaling_spec.h"
 
 #include <cstdint>
 #include <map>

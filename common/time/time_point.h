@@ -8,8 +8,8 @@ namespace sluice {
 using Duration = std::chrono::nanoseconds;
 
 /// An instant as nanoseconds since the Unix epoch. Cores receive it as an argument and never read a
-/// clock. The one clock of a program (common/time/clock.h) hands out instants that do not step back,
-/// but cores accept a step back, as the reference's do.
+/// clock. The one clock of a program (common/time/clock.h) hands out instants that do not step
+/// back, but cores accept a step back, as the reference's do.
 using TimePoint = std::chrono::time_point<std::chrono::system_clock, Duration>;
 
 /// `seconds` (fractions allowed) as a Duration, truncated to whole nanoseconds.

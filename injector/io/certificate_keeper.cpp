@@ -1,7 +1,6 @@
 #include "injector/io/certificate_keeper.h"
 
 #include "injector/io/webhook_bundle.h"
-
 #include <array>
 #include <utility>
 

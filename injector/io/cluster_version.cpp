@@ -1,8 +1,8 @@
 #include "injector/io/cluster_version.h"
 
-#include "injector/patch/json_access.h"
-
 #include <nlohmann/json.hpp>
+
+#include "injector/patch/json_access.h"
 
 namespace sluice::injector {
 namespace {

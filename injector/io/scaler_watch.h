@@ -4,10 +4,10 @@
 #include "common/kube/informer.h"
 #include "common/kube/place.h"
 #include "common/kube/request_scaler.h"
-#include "injector/patch/pod_patch.h"
 
 #include <boost/asio/io_context.hpp>
 
+#include "injector/patch/pod_patch.h"
 #include <map>
 #include <optional>
 #include <random>

@@ -1,9 +1,10 @@
 #include "injector/io/webhook_bundle.h"
 
 #include "common/kube/base64.h"
-#include "injector/patch/json_access.h"
 
 #include <nlohmann/json.hpp>
+
+#include "injector/patch/json_access.h"
 
 namespace sluice::injector {
 

@@ -1,11 +1,11 @@
 #include "injector/patch/admission.h"
 
 #include "common/kube/base64.h"
-#include "injector/patch/names.h"
-#include "injector/patch/scaler_check.h"
 
 #include <nlohmann/json.hpp>
 
+#include "injector/patch/names.h"
+#include "injector/patch/scaler_check.h"
 #include <algorithm>
 #include <set>
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "injector/patch/pod_patch.h"
-
 #include <cstdint>
 #include <functional>
 #include <optional>

@@ -1,9 +1,8 @@
 #include "injector/patch/manifest.h"
 
-#include "injector/patch/names.h"
-
 #include <nlohmann/json.hpp>
 
+#include "injector/patch/names.h"
 #include <algorithm>
 #include <initializer_list>
 #include <utility>

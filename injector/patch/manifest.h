@@ -1,8 +1,8 @@
 #pragma once
 
 #include "common/base/result.h"
-#include "injector/patch/pod_patch.h"
 
+#include "injector/patch/pod_patch.h"
 #include <set>
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "injector/patch/pod_facts.h"
 
 #include "injector/patch/names.h"
-
 #include <algorithm>
 #include <array>
 

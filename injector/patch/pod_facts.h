@@ -1,11 +1,11 @@
 #pragma once
 
 #include "common/base/result.h"
-#include "injector/patch/json_access.h"
-#include "injector/patch/pod_patch.h"
 
 #include <nlohmann/json.hpp>
 
+#include "injector/patch/json_access.h"
+#include "injector/patch/pod_patch.h"
 #include <map>
 #include <optional>
 #include <string>

@@ -5,12 +5,11 @@
 
 #include "injector/patch/pod_patch.h"
 
+#include <nlohmann/json.hpp>
+
 #include "injector/patch/names.h"
 #include "injector/patch/pod_facts.h"
 #include "injector/patch/sidecar_container.h"
-
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <array>
 

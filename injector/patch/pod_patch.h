@@ -1,8 +1,8 @@
 #pragma once
 
 #include "common/base/result.h"
-#include "injector/patch/json_access.h"
 
+#include "injector/patch/json_access.h"
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #include "injector/patch/scaler_check.h"
 
-#include "common/scaling/annotations.h"
 #include "common/kube/request_scaler.h"
+#include "common/scaling/annotations.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,6 @@
 #include "injector/patch/sidecar_container.h"
 
 #include "injector/patch/names.h"
-
 #include <algorithm>
 
 namespace sluice::injector {

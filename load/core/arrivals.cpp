@@ -1,7 +1,6 @@
 #include "load/core/arrivals.h"
 
 #include "load/core/quantity.h"
-
 #include <cmath>
 #include <string>
 #include <utility>

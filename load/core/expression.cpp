@@ -1,7 +1,6 @@
 #include "load/core/expression.h"
 
 #include "load/core/quantity.h"
-
 #include <array>
 #include <utility>
 

@@ -1,8 +1,8 @@
 #include "load/core/load_plan.h"
 
-#include "load/core/quantity.h"
 #include "common/base/check.h"
 
+#include "load/core/quantity.h"
 #include <algorithm>
 
 namespace sluice::loadgen {

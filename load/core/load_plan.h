@@ -3,7 +3,6 @@
 #include "load/core/arrivals.h"
 #include "load/core/expression.h"
 #include "load/core/target.h"
-
 #include <cstdint>
 #include <optional>
 #include <string>

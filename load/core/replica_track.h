@@ -1,7 +1,6 @@
 #pragma once
 
 #include "load/core/histogram.h"
-
 #include <cstddef>
 #include <optional>
 #include <set>

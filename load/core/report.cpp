@@ -1,7 +1,6 @@
 #include "load/core/report.h"
 
 #include "load/core/quantity.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -3,7 +3,6 @@
 #include "load/core/load_plan.h"
 #include "load/core/replica_track.h"
 #include "load/core/tally.h"
-
 #include <optional>
 #include <string>
 #include <vector>

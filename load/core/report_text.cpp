@@ -1,6 +1,5 @@
 #include "load/core/quantity.h"
 #include "load/core/report.h"
-
 #include <array>
 #include <cmath>
 #include <utility>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "load/core/histogram.h"
-
 #include <array>
 #include <cstdint>
 #include <map>

@@ -1,10 +1,9 @@
 #pragma once
 
-#include "load/core/tally.h"
-#include "load/io/wire_response.h"
-
 #include <boost/asio/ip/tcp.hpp>
 
+#include "load/core/tally.h"
+#include "load/io/wire_response.h"
 #include <array>
 #include <list>
 #include <string>

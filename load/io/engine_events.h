@@ -2,7 +2,6 @@
 
 #include "load/core/replica_track.h"
 #include "load/core/target.h"
-
 #include <functional>
 #include <string>
 #include <string_view>

@@ -1,8 +1,5 @@
 #include "load/io/engine_watch.h"
 
-#include "load/io/engine_events.h"
-#include "load/io/wire_response.h"
-
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
@@ -11,6 +8,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 
+#include "load/io/engine_events.h"
+#include "load/io/wire_response.h"
 #include <algorithm>
 #include <array>
 #include <utility>

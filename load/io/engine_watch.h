@@ -1,9 +1,9 @@
 #pragma once
 
-#include "load/core/replica_track.h"
-#include "load/core/target.h"
 #include "common/time/clock.h"
 
+#include "load/core/replica_track.h"
+#include "load/core/target.h"
 #include <functional>
 #include <memory>
 #include <string>

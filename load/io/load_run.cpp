@@ -1,12 +1,11 @@
 #include "load/io/load_run.h"
 
-#include "load/io/connection.h"
-
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "load/io/connection.h"
 #include <algorithm>
 #include <limits>
 #include <utility>

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "load/core/load_plan.h"
-#include "load/core/tally.h"
 #include "common/time/clock.h"
 
+#include "load/core/load_plan.h"
+#include "load/core/tally.h"
 #include <functional>
 #include <memory>
 #include <string>

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "load/core/load_plan.h"
-#include "load/io/report_json.h"
 #include "common/base/result.h"
 #include "common/time/time_point.h"
 
+#include "load/core/load_plan.h"
+#include "load/io/report_json.h"
 #include <string>
 #include <vector>
 

@@ -1,9 +1,8 @@
 #include "load/io/options.h"
 
-#include "load/core/quantity.h"
-
 #include <CLI/CLI.hpp>
 
+#include "load/core/quantity.h"
 #include <algorithm>
 #include <fstream>
 #include <iterator>

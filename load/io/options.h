@@ -1,8 +1,8 @@
 #pragma once
 
-#include "load/core/load_plan.h"
 #include "common/base/result.h"
 
+#include "load/core/load_plan.h"
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "load/core/report.h"
-
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
-#include "load/io/load_run.h"
-
 #include <boost/beast/core/string.hpp>
 
+#include "load/io/load_run.h"
 #include <algorithm>
 #include <string_view>
 

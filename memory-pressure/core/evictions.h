@@ -1,9 +1,9 @@
 #pragma once
 
-#include "memory-pressure/core/exit_cause.h"
-#include "memory-pressure/core/node.h"
 #include "common/time/time_point.h"
 
+#include "memory-pressure/core/exit_cause.h"
+#include "memory-pressure/core/node.h"
 #include <map>
 #include <optional>
 #include <string>

@@ -8,7 +8,6 @@
 #include "memory-pressure/core/settings.h"
 #include "memory-pressure/core/situation.h"
 #include "memory-pressure/core/threshold.h"
-
 #include <optional>
 
 namespace sluice::node_agent {

@@ -2,7 +2,6 @@
 
 #include "memory-pressure/core/node.h"
 #include "memory-pressure/core/quota.h"
-
 #include <cstdint>
 #include <deque>
 #include <optional>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "memory-pressure/core/node.h"
 #include "common/base/result.h"
 
+#include "memory-pressure/core/node.h"
 #include <cstdint>
 #include <string>
 #include <string_view>

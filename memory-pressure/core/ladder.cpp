@@ -1,7 +1,6 @@
 #include "memory-pressure/core/ladder.h"
 
 #include "memory-pressure/core/resident.h"
-
 #include <algorithm>
 #include <array>
 

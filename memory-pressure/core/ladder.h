@@ -2,7 +2,6 @@
 
 #include "memory-pressure/core/quota.h"
 #include "memory-pressure/core/settings.h"
-
 #include <cstdint>
 #include <optional>
 

@@ -2,7 +2,6 @@
 
 #include "memory-pressure/core/policy.h"
 #include "memory-pressure/core/settings.h"
-
 #include <memory>
 
 namespace sluice::node_agent {

@@ -3,7 +3,6 @@
 #include "memory-pressure/core/exemptions.h"
 #include "memory-pressure/core/ladder.h"
 #include "memory-pressure/core/quota.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdio>

@@ -4,7 +4,6 @@
 #include "memory-pressure/core/own_time.h"
 #include "memory-pressure/core/policy.h"
 #include "memory-pressure/core/settings.h"
-
 #include <deque>
 #include <optional>
 #include <string>

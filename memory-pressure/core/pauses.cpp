@@ -7,7 +7,6 @@
 
 #include "memory-pressure/core/ladder.h"
 #include "memory-pressure/core/turn_order.h"
-
 #include <algorithm>
 
 namespace sluice::node_agent {

@@ -2,7 +2,6 @@
 
 #include "memory-pressure/core/resident.h"
 #include "memory-pressure/core/situation.h"
-
 #include <cstdint>
 #include <optional>
 #include <string>

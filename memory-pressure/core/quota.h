@@ -1,7 +1,6 @@
 #pragma once
 
 #include "memory-pressure/core/node.h"
-
 #include <cstdint>
 
 namespace sluice::node_agent {

@@ -6,7 +6,6 @@
 #include "memory-pressure/core/own_time.h"
 #include "memory-pressure/core/policy.h"
 #include "memory-pressure/core/recovery.h"
-
 #include <cstdint>
 #include <map>
 #include <optional>

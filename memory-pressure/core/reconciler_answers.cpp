@@ -1,7 +1,6 @@
 // The half of the reconciler that learns: what answers and read-backs say about the kernel.
 
 #include "memory-pressure/core/reconciler.h"
-
 #include <algorithm>
 
 namespace sluice::node_agent {

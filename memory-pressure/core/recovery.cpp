@@ -1,7 +1,6 @@
 #include "memory-pressure/core/recovery.h"
 
 #include "memory-pressure/core/quota.h"
-
 #include <algorithm>
 #include <map>
 

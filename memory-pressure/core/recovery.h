@@ -2,7 +2,6 @@
 
 #include "memory-pressure/core/journal_record.h"
 #include "memory-pressure/core/node.h"
-
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -6,7 +6,6 @@
 #include "memory-pressure/core/node.h"
 #include "memory-pressure/core/quota.h"
 #include "memory-pressure/core/settings.h"
-
 #include <cstdint>
 #include <map>
 #include <optional>

@@ -3,7 +3,6 @@
 #include "memory-pressure/core/policy.h"
 #include "memory-pressure/core/resident.h"
 #include "memory-pressure/core/situation.h"
-
 #include <optional>
 #include <string>
 

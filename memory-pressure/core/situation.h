@@ -2,7 +2,6 @@
 
 #include "memory-pressure/core/resident.h"
 #include "memory-pressure/core/threshold.h"
-
 #include <cstdint>
 #include <string>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "memory-pressure/core/own_time.h"
 #include "common/time/time_point.h"
 
+#include "memory-pressure/core/own_time.h"
 #include <cstdint>
 #include <map>
 #include <optional>

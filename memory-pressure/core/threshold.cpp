@@ -1,7 +1,6 @@
 #include "memory-pressure/core/threshold.h"
 
 #include "memory-pressure/core/quota.h"
-
 #include <algorithm>
 
 namespace sluice::node_agent {

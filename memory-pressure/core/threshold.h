@@ -2,7 +2,6 @@
 
 #include "memory-pressure/core/node.h"
 #include "memory-pressure/core/settings.h"
-
 #include <optional>
 
 namespace sluice::node_agent {

@@ -2,7 +2,6 @@
 
 #include "memory-pressure/core/resident.h"
 #include "memory-pressure/core/situation.h"
-
 #include <vector>
 
 namespace sluice::node_agent {

@@ -7,7 +7,8 @@
 #include <string>
 
 // Twins of the messages of CRI v1 that the node agent uses (memory-pressure.md 6), for everybody
-// who must not see generated headers. memory-pressure/cri/cri_codec.h turns them into bytes and back.
+// who must not see generated headers. memory-pressure/cri/cri_codec.h turns them into bytes and
+// back.
 namespace sluice::cri {
 
 /// Most pods, and most containers, of one answer.

@@ -1,7 +1,7 @@
 #include "memory-pressure/cri/cri_codec.h"
 
-#include <limits>
 #include <cri/cri.pb.h>
+#include <limits>
 #include <utility>
 
 namespace sluice::cri {

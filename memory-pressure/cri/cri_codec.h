@@ -1,8 +1,8 @@
 #pragma once
 
 #include "common/base/result.h"
-#include "memory-pressure/cri/cri.h"
 
+#include "memory-pressure/cri/cri.h"
 #include <string>
 #include <string_view>
 #include <vector>

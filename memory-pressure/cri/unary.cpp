@@ -108,8 +108,8 @@ UnaryClient::Ticket UnaryClient::call(const std::string& method, const std::stri
   in.hands->enter();
   in.stub->UnaryCall(
       &call->context, method, {}, &call->request, &call->reply,
-      [&io = in.io, hands = in.hands, inside = inside_.get(), alive = in.alive.watch(),
-       held = call, ticket](const grpc::Status& status) mutable {
+      [&io = in.io, hands = in.hands, inside = inside_.get(), alive = in.alive.watch(), held = call,
+       ticket](const grpc::Status& status) mutable {
         // Moved on, since this function object is dropped here, on gRPC's thread.
         auto mine = std::move(held);
         UnaryReply reply{{static_cast<Code>(status.error_code()), status.error_message()}, {}};

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "memory-pressure/io/control_loop.h"
-
 #include <cstdint>
 #include <string>
 

@@ -4,7 +4,6 @@
 #include "memory-pressure/io/cgroup_mounts.h"
 #include "memory-pressure/io/kernel_file.h"
 #include "memory-pressure/io/memory_sense.h"
-
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -1,7 +1,6 @@
 #include "memory-pressure/io/cgroup_mounts.h"
 
 #include "memory-pressure/io/kernel_file.h"
-
 #include <sstream>
 #include <vector>
 

@@ -1,10 +1,9 @@
 #include "memory-pressure/io/container_watch.h"
 
-#include "memory-pressure/core/quota.h"
-#include "memory-pressure/io/pod_marks.h"
-
 #include <nlohmann/json.hpp>
 
+#include "memory-pressure/core/quota.h"
+#include "memory-pressure/io/pod_marks.h"
 #include <algorithm>
 #include <utility>
 

@@ -1,14 +1,14 @@
 #pragma once
 
 #include "common/base/lifetime.h"
+#include "common/time/clock.h"
+
 #include "memory-pressure/core/exit_cause.h"
 #include "memory-pressure/core/node.h"
+#include "memory-pressure/cri/cri.h"
 #include "memory-pressure/io/cgroup_files.h"
 #include "memory-pressure/io/cgroup_mounts.h"
 #include "memory-pressure/io/cri_client.h"
-#include "memory-pressure/cri/cri.h"
-#include "common/time/clock.h"
-
 #include <cstdint>
 #include <deque>
 #include <functional>

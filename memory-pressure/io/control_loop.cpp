@@ -1,10 +1,10 @@
 #include "memory-pressure/io/control_loop.h"
 
+#include "common/rpc/client.h"
+
 #include "memory-pressure/core/exemptions.h"
 #include "memory-pressure/core/headroom_policy.h"
 #include "memory-pressure/core/off_policy.h"
-#include "common/rpc/client.h"
-
 #include <algorithm>
 #include <utility>
 

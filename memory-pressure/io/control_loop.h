@@ -1,6 +1,12 @@
 #pragma once
 
 #include "common/base/lifetime.h"
+#include "common/log/log.h"
+#include "common/time/clock.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
 #include "memory-pressure/core/evictions.h"
 #include "memory-pressure/core/policy.h"
 #include "memory-pressure/core/reconciler.h"
@@ -10,12 +16,6 @@
 #include "memory-pressure/io/hand.h"
 #include "memory-pressure/io/journal_file.h"
 #include "memory-pressure/io/memory_sense.h"
-#include "common/log/log.h"
-#include "common/time/clock.h"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -1,10 +1,10 @@
 #include "memory-pressure/io/cri_client.h"
 
 #include "common/base/errno_text.h"
-#include "memory-pressure/cri/cri_codec.h"
 
 #include <boost/asio/post.hpp>
 
+#include "memory-pressure/cri/cri_codec.h"
 #include <cerrno>
 #include <cstring>
 #include <sys/socket.h>

@@ -1,13 +1,13 @@
 #pragma once
 
 #include "common/base/lifetime.h"
-#include "memory-pressure/core/action.h"
 #include "common/base/result.h"
-#include "memory-pressure/cri/cri.h"
-#include "memory-pressure/cri/unary.h"
 
 #include <boost/asio/io_context.hpp>
 
+#include "memory-pressure/core/action.h"
+#include "memory-pressure/cri/cri.h"
+#include "memory-pressure/cri/unary.h"
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -1,13 +1,13 @@
 #pragma once
 
 #include "common/base/lifetime.h"
+#include "common/log/log.h"
+#include "common/time/clock.h"
+
 #include "memory-pressure/core/reconciler.h"
 #include "memory-pressure/io/container_watch.h"
 #include "memory-pressure/io/cri_client.h"
 #include "memory-pressure/io/journal_file.h"
-#include "common/log/log.h"
-#include "common/time/clock.h"
-
 #include <cstdint>
 #include <deque>
 #include <functional>

@@ -1,9 +1,9 @@
 #include "memory-pressure/io/journal_file.h"
 
-#include "memory-pressure/io/kernel_file.h"
 #include "common/base/errno_text.h"
 #include "common/files/write_all.h"
 
+#include "memory-pressure/io/kernel_file.h"
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>

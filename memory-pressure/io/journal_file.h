@@ -1,8 +1,8 @@
 #pragma once
 
-#include "memory-pressure/core/journal_record.h"
 #include "common/base/result.h"
 
+#include "memory-pressure/core/journal_record.h"
 #include <cstddef>
 #include <optional>
 #include <span>

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "common/base/result.h"
+
 #include "memory-pressure/core/node.h"
 #include "memory-pressure/io/cgroup_mounts.h"
 #include "memory-pressure/io/kernel_file.h"
-#include "common/base/result.h"
-
 #include <cstdint>
 #include <optional>
 #include <string>

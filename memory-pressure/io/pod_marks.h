@@ -2,7 +2,6 @@
 
 #include "memory-pressure/core/node.h"
 #include "memory-pressure/cri/cri.h"
-
 #include <string>
 #include <string_view>
 

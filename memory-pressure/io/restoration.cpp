@@ -1,17 +1,17 @@
 #include "memory-pressure/io/restoration.h"
 
-#include "memory-pressure/core/recovery.h"
-#include "memory-pressure/io/container_watch.h"
-#include "memory-pressure/io/control_loop.h"
-#include "memory-pressure/io/cri_client.h"
-#include "memory-pressure/io/guardian.h"
-#include "memory-pressure/io/state_lock.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "memory-pressure/core/recovery.h"
+#include "memory-pressure/io/container_watch.h"
+#include "memory-pressure/io/control_loop.h"
+#include "memory-pressure/io/cri_client.h"
+#include "memory-pressure/io/guardian.h"
+#include "memory-pressure/io/state_lock.h"
 #include <csignal>
 #include <sys/prctl.h>
 #include <utility>

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "memory-pressure/io/journal_file.h"
 #include "common/log/log.h"
 #include "common/time/time_point.h"
 
+#include "memory-pressure/io/journal_file.h"
 #include <optional>
 #include <string>
 #include <vector>

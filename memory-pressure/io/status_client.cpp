@@ -1,8 +1,8 @@
 #include "memory-pressure/io/status_client.h"
 
-#include "memory-pressure/io/status_text.h"
 #include "common/base/errno_text.h"
 
+#include "memory-pressure/io/status_text.h"
 #include <cerrno>
 #include <cstdio>
 #include <cstring>

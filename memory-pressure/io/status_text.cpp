@@ -1,9 +1,8 @@
 #include "memory-pressure/io/status_text.h"
 
-#include "memory-pressure/core/exemptions.h"
-
 #include <nlohmann/json.hpp>
 
+#include "memory-pressure/core/exemptions.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

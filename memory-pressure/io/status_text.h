@@ -2,7 +2,6 @@
 
 #include "memory-pressure/core/settings.h"
 #include "memory-pressure/io/control_loop.h"
-
 #include <string>
 #include <string_view>
 #include <vector>

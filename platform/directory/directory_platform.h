@@ -4,12 +4,12 @@
 #include "autoscaler/io/pod_watch.h"
 #include "autoscaler/io/scale_sink.h"
 #include "common/files/platform_directory.h"
-#include "platform/directory/scale_file.h"
 #include "common/log/log.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
 
+#include "platform/directory/scale_file.h"
 #include <filesystem>
 #include <functional>
 #include <map>

@@ -1,10 +1,9 @@
 #include "platform/process/cgroup.h"
 
-#include "memory-pressure/io/cgroup_files.h"
-#include "platform/process/proc_files.h"
-
 #include <fmt/format.h>
 
+#include "memory-pressure/io/cgroup_files.h"
+#include "platform/process/proc_files.h"
 #include <cerrno>
 #include <charconv>
 #include <cmath>

@@ -1,14 +1,14 @@
 // CPU bandwidth of a replica that runs already: read, written, taken back.
 
-#include "memory-pressure/io/cgroup_files.h"
-#include "memory-pressure/io/kernel_file.h"
 #include "common/base/errno_text.h"
-#include "platform/process/cgroup.h"
-#include "platform/process/listeners.h"
-#include "platform/process/proc_files.h"
 
 #include <fmt/format.h>
 
+#include "memory-pressure/io/cgroup_files.h"
+#include "memory-pressure/io/kernel_file.h"
+#include "platform/process/cgroup.h"
+#include "platform/process/listeners.h"
+#include "platform/process/proc_files.h"
 #include <cerrno>
 #include <set>
 #include <sys/stat.h>

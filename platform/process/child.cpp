@@ -4,11 +4,10 @@
 
 #include "platform/process/child.h"
 
-#include "platform/process/proc_files.h"
-
 #include <climits>
 #include <fmt/format.h>
 
+#include "platform/process/proc_files.h"
 #include <algorithm>
 #include <array>
 #include <cerrno>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "common/base/result.h"
-#include "platform/process/unique_fd.h"
 
+#include "platform/process/unique_fd.h"
 #include <cstdint>
 #include <filesystem>
 #include <functional>

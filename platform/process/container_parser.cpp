@@ -1,9 +1,8 @@
 #include "platform/process/container_parser.h"
 
-#include "platform/process/quantity.h"
-
 #include <fmt/format.h>
 
+#include "platform/process/quantity.h"
 #include <algorithm>
 #include <cctype>
 

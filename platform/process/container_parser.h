@@ -2,7 +2,6 @@
 
 #include "platform/process/service_spec.h"
 #include "platform/process/yaml_reader.h"
-
 #include <filesystem>
 
 namespace sluice::local {

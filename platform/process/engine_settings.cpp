@@ -1,11 +1,11 @@
 #include "platform/process/engine_settings.h"
 
 #include "common/scaling/cluster_config.h"
-#include "platform/process/quantity.h"
-#include "platform/process/yaml_reader.h"
 
 #include <fmt/format.h>
 
+#include "platform/process/quantity.h"
+#include "platform/process/yaml_reader.h"
 #include <algorithm>
 
 namespace sluice::local {

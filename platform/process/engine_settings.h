@@ -2,8 +2,8 @@
 
 #include "common/base/result.h"
 #include "common/time/time_point.h"
-#include "platform/process/service_spec.h"
 
+#include "platform/process/service_spec.h"
 #include <cstdint>
 #include <filesystem>
 #include <map>

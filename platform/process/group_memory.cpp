@@ -1,7 +1,6 @@
 #include "platform/process/group_memory.h"
 
 #include "platform/process/proc_files.h"
-
 #include <dirent.h>
 #include <memory>
 #include <sstream>

@@ -1,16 +1,14 @@
 #include "platform/process/listen_diag.h"
 
 #include "platform/process/unique_fd.h"
-
 #include <arpa/inet.h>
+#include <array>
+#include <cstring>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-
-#include <array>
-#include <cstring>
 
 namespace sluice::local {
 namespace {
@@ -74,8 +72,7 @@ bool collect(int netlink, std::uint16_t port, std::set<std::uint64_t>& inodes) {
 std::optional<std::set<std::uint64_t>> loopback_listeners(std::uint16_t port) {
   std::set<std::uint64_t> inodes;
   for (const std::uint8_t family : {std::uint8_t{AF_INET}, std::uint8_t{AF_INET6}}) {
-    const UniqueFd netlink(
-        ::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+    const UniqueFd netlink(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
     if (!netlink || !ask(netlink.get(), family) || !collect(netlink.get(), port, inodes)) {
       return std::nullopt;
     }

@@ -6,7 +6,6 @@
 #include "platform/process/listen_diag.h"
 #include "platform/process/proc_files.h"
 #include "platform/process/unique_fd.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>

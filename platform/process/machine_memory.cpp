@@ -2,7 +2,6 @@
 
 #include "memory-pressure/io/cgroup_files.h"
 #include "memory-pressure/io/cgroup_mounts.h"
-
 #include <algorithm>
 #include <utility>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "memory-pressure/io/memory_sense.h"
 #include "common/base/result.h"
 
+#include "memory-pressure/io/memory_sense.h"
 #include <optional>
 #include <string>
 #include <vector>

@@ -3,15 +3,15 @@
 #include "common/base/lifetime.h"
 #include "common/log/log.h"
 #include "common/time/clock.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
 #include "platform/process/cgroup.h"
 #include "platform/process/group_memory.h"
 #include "platform/process/machine_memory.h"
 #include "platform/process/memory_rules.h"
 #include "platform/process/service_spec.h"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-
 #include <cstdint>
 #include <functional>
 #include <map>

@@ -3,7 +3,6 @@
 #include "memory-pressure/core/headroom_policy.h"
 #include "memory-pressure/core/reconciler.h"
 #include "memory-pressure/core/start_gate.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <map>

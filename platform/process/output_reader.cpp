@@ -1,11 +1,10 @@
 #include "platform/process/output_reader.h"
 
-#include "platform/process/service_log.h"
-
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
+#include "platform/process/service_log.h"
 #include <array>
 #include <cerrno>
 #include <string>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "platform/process/unique_fd.h"
-
 #include <functional>
 #include <memory>
 #include <string_view>

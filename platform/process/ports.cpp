@@ -1,9 +1,8 @@
 #include "platform/process/ports.h"
 
-#include "platform/process/listeners.h"
-
 #include <fmt/format.h>
 
+#include "platform/process/listeners.h"
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 
 #include "common/base/result.h"
 #include "common/time/clock.h"
-#include "platform/process/unique_fd.h"
 
+#include "platform/process/unique_fd.h"
 #include <cstdint>
 #include <filesystem>
 #include <map>

@@ -1,7 +1,6 @@
 #include "platform/process/proc_files.h"
 
 #include "platform/process/unique_fd.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <charconv>

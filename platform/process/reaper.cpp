@@ -1,8 +1,7 @@
-#include "platform/process/child.h"
-
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include "platform/process/child.h"
 #include <cerrno>
 #include <csignal>
 #include <map>

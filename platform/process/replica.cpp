@@ -5,8 +5,6 @@
 #include "platform/process/replica.h"
 
 #include "common/base/lifetime.h"
-#include "platform/process/output_reader.h"
-#include "platform/process/sidecar.h"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
@@ -16,6 +14,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "platform/process/output_reader.h"
+#include "platform/process/sidecar.h"
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -227,20 +227,19 @@ struct Replica::Impl {
   // Ready.
 
   void await_ready_line() {
-    ready_pipe.async_read_some(asio::buffer(ready_chunk),
-                               [this, alive = token.watch()](
-                                   const boost::system::error_code& failed, std::size_t size) {
-                                 if (failed || alive.over() || state != ReplicaState::starting)
-                                   return;
-                                 ready_text.append(ready_chunk.data(), size);
-                                 if (ready_text.find('\n') != std::string::npos) {
-                                   close_ready_pipe();
-                                   times.sidecar_up = clock.now();
-                                   ask();
-                                 } else if (ready_text.size() < kReadyLineMax) {
-                                   await_ready_line();
-                                 }
-                               });
+    ready_pipe.async_read_some(
+        asio::buffer(ready_chunk),
+        [this, alive = token.watch()](const boost::system::error_code& failed, std::size_t size) {
+          if (failed || alive.over() || state != ReplicaState::starting) return;
+          ready_text.append(ready_chunk.data(), size);
+          if (ready_text.find('\n') != std::string::npos) {
+            close_ready_pipe();
+            times.sidecar_up = clock.now();
+            ask();
+          } else if (ready_text.size() < kReadyLineMax) {
+            await_ready_line();
+          }
+        });
   }
 
   void close_ready_pipe() {

@@ -2,12 +2,12 @@
 
 #include "common/base/result.h"
 #include "common/time/clock.h"
+
 #include "platform/process/cgroup.h"
 #include "platform/process/child.h"
 #include "platform/process/listeners.h"
 #include "platform/process/ports.h"
 #include "platform/process/service_spec.h"
-
 #include <cstdint>
 #include <filesystem>
 #include <memory>

@@ -1,11 +1,10 @@
 #include "platform/process/replica_journal.h"
 
+#include <nlohmann/json.hpp>
+
 #include "platform/process/child.h"
 #include "platform/process/listeners.h"
 #include "platform/process/proc_files.h"
-
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <csignal>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 #include "platform/process/service_log.h"
 
 #include "common/base/clean_text.h"
-#include "platform/process/proc_files.h"
 
 #include <fmt/format.h>
 
+#include "platform/process/proc_files.h"
 #include <algorithm>
 #include <array>
 #include <cerrno>

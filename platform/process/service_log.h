@@ -2,8 +2,8 @@
 
 #include "common/base/result.h"
 #include "common/time/time_point.h"
-#include "platform/process/unique_fd.h"
 
+#include "platform/process/unique_fd.h"
 #include <cstdint>
 #include <filesystem>
 #include <functional>

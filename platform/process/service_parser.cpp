@@ -4,14 +4,14 @@
 // be used.
 
 #include "common/scaling/annotations.h"
+
+#include <fmt/format.h>
+
 #include "platform/process/container_parser.h"
 #include "platform/process/engine_host.h"
 #include "platform/process/quantity.h"
 #include "platform/process/service_spec.h"
 #include "platform/process/yaml_reader.h"
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <set>

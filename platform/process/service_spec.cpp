@@ -1,9 +1,8 @@
 #include "platform/process/service_spec.h"
 
-#include "platform/process/quantity.h"
-
 #include <fmt/format.h>
 
+#include "platform/process/quantity.h"
 #include <algorithm>
 #include <array>
 #include <cerrno>

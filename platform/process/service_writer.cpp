@@ -1,8 +1,7 @@
-#include "platform/process/quantity.h"
-#include "platform/process/service_spec.h"
-
 #include <yaml-cpp/yaml.h>
 
+#include "platform/process/quantity.h"
+#include "platform/process/service_spec.h"
 #include <algorithm>
 #include <array>
 #include <cctype>

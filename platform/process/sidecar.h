@@ -1,8 +1,8 @@
 #pragma once
 
 #include "common/base/result.h"
-#include "platform/process/service_spec.h"
 
+#include "platform/process/service_spec.h"
 #include <cstdint>
 #include <filesystem>
 #include <functional>

@@ -1,11 +1,10 @@
-#include "platform/process/sidecar.h"
-
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 
+#include "platform/process/sidecar.h"
 #include <utility>
 
 namespace sluice::local {

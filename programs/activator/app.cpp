@@ -2,7 +2,6 @@
 
 #include "activator/io/autoscaler_stream.h"
 #include "activator/io/knative_link.h"
-#include "platform/kubernetes/activator/io/cluster_metrics.h"
 #include "common/base/version.h"
 #include "common/kube/access.h"
 #include "common/kube/client.h"
@@ -10,6 +9,7 @@
 #include "common/net/server/ready_line.h"
 #include "common/net/server/side_limits.h"
 
+#include "platform/kubernetes/activator/io/cluster_metrics.h"
 #include <algorithm>
 #include <csignal>
 #include <malloc.h>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "programs/activator/config.h"
 #include "activator/io/autoscaler_peer.h"
 #include "activator/io/front_gateway.h"
 #include "activator/io/pod_prober.h"
@@ -9,9 +8,6 @@
 #include "activator/io/status_server.h"
 #include "activator/io/telemetry.h"
 #include "activator/io/wake_watch.h"
-#include "platform/kubernetes/activator/core/service_target.h"
-#include "platform/kubernetes/activator/io/cluster_platform.h"
-#include "platform/kubernetes/activator/io/scaler_doors.h"
 #include "common/files/platform_directory.h"
 #include "common/log/log.h"
 #include "common/net/server/proxy_server.h"
@@ -22,6 +18,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "platform/kubernetes/activator/core/service_target.h"
+#include "platform/kubernetes/activator/io/cluster_platform.h"
+#include "platform/kubernetes/activator/io/scaler_doors.h"
+#include "programs/activator/config.h"
 #include <memory>
 #include <optional>
 #include <string>

@@ -1,8 +1,8 @@
-#include "programs/activator/app.h"
-#include "programs/activator/config.h"
 #include "common/base/version.h"
 #include "common/program/command_line.h"
 
+#include "programs/activator/app.h"
+#include "programs/activator/config.h"
 #include <cstdio>
 #include <fstream>
 #include <iterator>

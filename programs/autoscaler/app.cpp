@@ -1,7 +1,6 @@
 #include "programs/autoscaler/app.h"
 
 #include "autoscaler/core/share/buckets.h"
-#include "platform/directory/directory_platform.h"
 #include "common/base/version.h"
 #include "common/messages/activator_stream.h"
 #include "common/messages/node_stream.h"
@@ -9,6 +8,7 @@
 #include "common/net/server/ready_line.h"
 #include "common/net/server/side_limits.h"
 
+#include "platform/directory/directory_platform.h"
 #include <algorithm>
 #include <csignal>
 #include <iterator>
@@ -191,13 +191,12 @@ std::optional<Problem> App::open_grpc() {
       [this](const std::string& peer, const rpc::Refused& refused) {
         refusals_.add(rpc::name_of(refused.why), peer, refused.ending.text);
       });
-  rpc::ServerOptions options{
-      .address = config_.grpc.text(),
-      .methods = {proto::kActivatorStreamMethod, proto::kNodeStreamMethod},
-      .tls_dir = config_.tls_dir,
-      .callers = {{proto::kActivatorStreamMethod, Caller::activator},
-                  {proto::kNodeStreamMethod, Caller::node_agent}},
-      .calls_max = ActivatorHub::kSessionsMax + NodeBook::kNodesMax};
+  rpc::ServerOptions options{.address = config_.grpc.text(),
+                             .methods = {proto::kActivatorStreamMethod, proto::kNodeStreamMethod},
+                             .tls_dir = config_.tls_dir,
+                             .callers = {{proto::kActivatorStreamMethod, Caller::activator},
+                                         {proto::kNodeStreamMethod, Caller::node_agent}},
+                             .calls_max = ActivatorHub::kSessionsMax + NodeBook::kNodesMax};
   if (plain_) {
     options.admit_plain = [this](const std::string& ip, std::function<void(bool)> answer) {
       plain_->ask(ip, std::move(answer));

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "programs/autoscaler/config.h"
 #include "autoscaler/core/activators/activator_hub.h"
 #include "autoscaler/io/activator_streams.h"
 #include "autoscaler/io/api.h"
@@ -13,12 +12,6 @@
 #include "autoscaler/io/refusals.h"
 #include "autoscaler/io/scale_loop.h"
 #include "autoscaler/io/stat_socket.h"
-#include "platform/kubernetes/io/bucket_share.h"
-#include "platform/kubernetes/io/enrolment.h"
-#include "platform/kubernetes/io/kubernetes_platform.h"
-#include "platform/kubernetes/io/plain_activators.h"
-#include "platform/kubernetes/io/stream_certificates.h"
-#include "platform/knative/io/stat_relay.h"
 #include "common/base/result.h"
 #include "common/log/log.h"
 #include "common/net/server/proxy_server.h"
@@ -29,6 +22,13 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include "platform/knative/io/stat_relay.h"
+#include "platform/kubernetes/io/bucket_share.h"
+#include "platform/kubernetes/io/enrolment.h"
+#include "platform/kubernetes/io/kubernetes_platform.h"
+#include "platform/kubernetes/io/plain_activators.h"
+#include "platform/kubernetes/io/stream_certificates.h"
+#include "programs/autoscaler/config.h"
 #include <memory>
 #include <optional>
 #include <random>

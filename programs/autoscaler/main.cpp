@@ -1,8 +1,8 @@
-#include "programs/autoscaler/app.h"
-#include "programs/autoscaler/config.h"
 #include "common/base/version.h"
 #include "common/program/command_line.h"
 
+#include "programs/autoscaler/app.h"
+#include "programs/autoscaler/config.h"
 #include <cstdio>
 #include <string>
 #include <utility>

@@ -2,21 +2,21 @@
 
 #include "common/kube/client.h"
 #include "common/log/log.h"
-#include "common/net/tls/certificate_watch.h"
 #include "common/net/server/proxy_server.h"
+#include "common/net/tls/certificate_watch.h"
 #include "common/program/end_signals.h"
 #include "common/time/clock.h"
-#include "programs/injector/config.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
 #include "injector/io/certificate_keeper.h"
 #include "injector/io/cluster_version.h"
 #include "injector/io/health_page.h"
 #include "injector/io/scaler_watch.h"
 #include "injector/io/webhook_door.h"
 #include "injector/patch/admission.h"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-
+#include "programs/injector/config.h"
 #include <array>
 #include <cstdint>
 #include <memory>

@@ -5,8 +5,8 @@
 #include "common/net/address.h"
 #include "common/settings/env_reader.h"
 #include "common/settings/observability.h"
-#include "injector/patch/pod_patch.h"
 
+#include "injector/patch/pod_patch.h"
 #include <cstdint>
 #include <string>
 #include <vector>

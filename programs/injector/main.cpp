@@ -1,8 +1,8 @@
 #include "common/base/version.h"
 #include "common/program/command_line.h"
+
 #include "programs/injector/app.h"
 #include "programs/injector/config.h"
-
 #include <cstdio>
 #include <string>
 #include <utility>

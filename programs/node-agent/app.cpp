@@ -1,14 +1,14 @@
 #include "programs/node-agent/app.h"
 
-#include "memory-pressure/io/agent_metrics.h"
-#include "memory-pressure/io/restoration.h"
-#include "memory-pressure/io/status_client.h"
-#include "memory-pressure/io/status_text.h"
 #include "common/base/version.h"
 #include "common/net/server/open_files.h"
 #include "common/net/server/ready_line.h"
 #include "common/net/server/side_limits.h"
 
+#include "memory-pressure/io/agent_metrics.h"
+#include "memory-pressure/io/restoration.h"
+#include "memory-pressure/io/status_client.h"
+#include "memory-pressure/io/status_text.h"
 #include <csignal>
 #include <fcntl.h>
 #include <sys/stat.h>

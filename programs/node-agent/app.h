@@ -1,6 +1,12 @@
 #pragma once
 
-#include "programs/node-agent/config.h"
+#include "common/log/log.h"
+#include "common/net/server/proxy_server.h"
+#include "common/program/end_signals.h"
+#include "common/time/clock.h"
+
+#include <boost/asio/io_context.hpp>
+
 #include "memory-pressure/io/agent_page.h"
 #include "memory-pressure/io/container_events.h"
 #include "memory-pressure/io/container_watch.h"
@@ -13,13 +19,7 @@
 #include "memory-pressure/io/psi_trigger.h"
 #include "memory-pressure/io/report_stream.h"
 #include "memory-pressure/io/state_lock.h"
-#include "common/log/log.h"
-#include "common/net/server/proxy_server.h"
-#include "common/program/end_signals.h"
-#include "common/time/clock.h"
-
-#include <boost/asio/io_context.hpp>
-
+#include "programs/node-agent/config.h"
 #include <optional>
 #include <string>
 

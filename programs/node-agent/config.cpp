@@ -1,12 +1,12 @@
 #include "programs/node-agent/config.h"
 
-#include "memory-pressure/io/cri_client.h"
-#include "memory-pressure/io/enrolment.h"
 #include "common/base/version.h"
 #include "common/settings/log_level.h"
 
 #include <CLI/CLI.hpp>
 
+#include "memory-pressure/io/cri_client.h"
+#include "memory-pressure/io/enrolment.h"
 #include <array>
 #include <charconv>
 #include <cmath>

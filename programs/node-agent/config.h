@@ -1,11 +1,11 @@
 #pragma once
 
-#include "memory-pressure/core/settings.h"
 #include "common/base/result.h"
 #include "common/log/log.h"
 #include "common/net/address.h"
 #include "common/settings/env_reader.h"
 
+#include "memory-pressure/core/settings.h"
 #include <cstdint>
 #include <optional>
 #include <string>

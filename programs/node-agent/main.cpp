@@ -1,6 +1,5 @@
 #include "programs/node-agent/app.h"
 #include "programs/node-agent/config.h"
-
 #include <cstdio>
 
 int main(int argc, char** argv) {

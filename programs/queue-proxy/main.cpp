@@ -1,8 +1,8 @@
 #include "common/base/version.h"
 #include "common/program/command_line.h"
-#include "programs/queue-proxy/app.h"
 #include "queue-proxy/io/config.h"
 
+#include "programs/queue-proxy/app.h"
 #include <cstdio>
 #include <string>
 #include <utility>

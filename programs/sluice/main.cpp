@@ -2,7 +2,6 @@
 #include "programs/sluice/commands/commands.h"
 #include "programs/sluice/engine/demo_app.h"
 #include "programs/sluice/engine/run_engine.h"
-
 #include <string_view>
 
 int main(int argc, char** argv) {

@@ -31,6 +31,7 @@ class Drain {
   bool expire_tentative(TimePoint now);
 
   [[nodiscard]] bool draining() const { return quiet_until_.has_value(); }
+
   [[nodiscard]] bool final() const { return final_; }
 
   /// Whether the drain is over.
@@ -38,6 +39,7 @@ class Drain {
 
   /// When the quiet time ends; nothing while not draining.
   [[nodiscard]] std::optional<TimePoint> quiet_until() const { return quiet_until_; }
+
   [[nodiscard]] std::optional<TimePoint> tentative_until() const { return tentative_until_; }
 
  private:

@@ -187,9 +187,10 @@ void ProbeAttempt::answered(const Result<Answer>& answer) {
     // The next request replaces the fetch whose answer this is, which must have returned by then.
     const bool closed = !answer && answer.error() == Error::upstream_connect;
     if (!closed) {
-      asio::post(io_, [this, next = passed ? Stage::h2_full : Stage::h1_bare, alive = alive_.watch()] {
-        if (!alive.over()) enter(next);
-      });
+      asio::post(io_,
+                 [this, next = passed ? Stage::h2_full : Stage::h1_bare, alive = alive_.watch()] {
+                   if (!alive.over()) enter(next);
+                 });
       return;
     }
   }

@@ -7,8 +7,8 @@
 #include "common/net/server/exchange.h"
 #include "common/net/upstream/upstream_pool.h"
 #include "common/time/clock.h"
-#include "queue-proxy/io/config.h"
 #include "queue-proxy/core/drain.h"
+#include "queue-proxy/io/config.h"
 #include "queue-proxy/io/telemetry.h"
 #include "queue-proxy/io/user_probe.h"
 

@@ -6,7 +6,8 @@ namespace sluice::queue_proxy {
 namespace {
 
 const http::OwnResponse& not_found() {
-  static const http::OwnResponse response = http::response_for(Error::no_route, "404 page not found\n");
+  static const http::OwnResponse response =
+      http::response_for(Error::no_route, "404 page not found\n");
   return response;
 }
 
@@ -18,7 +19,9 @@ StatServer::StatServer(const std::string& pod) : OwnGateway{"queue-proxy"} {
   freeze(stat);
 }
 
-void StatServer::freeze(const proto::Stat& stat) { body_ = proto::encode(stat); }
+void StatServer::freeze(const proto::Stat& stat) {
+  body_ = proto::encode(stat);
+}
 
 void StatServer::begin(net::Exchange& exchange) {
   if (exchange.request().path() != "/metrics") {

@@ -3,9 +3,9 @@
 #include "common/log/log.h"
 #include "common/log/request_log.h"
 #include "common/log/request_log_sink.h"
-#include "queue-proxy/io/config.h"
 #include "queue-proxy/core/older_metrics.h"
 #include "queue-proxy/core/request_metrics.h"
+#include "queue-proxy/io/config.h"
 
 #include <optional>
 

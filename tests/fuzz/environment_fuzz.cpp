@@ -1,7 +1,7 @@
 #include "common/base/check.h"
 #include "common/http/message.h"
-#include "queue-proxy/io/config.h"
 #include "queue-proxy/core/probe_url.h"
+#include "queue-proxy/io/config.h"
 #include "queue-proxy/io/probe_config.h"
 
 #include <algorithm>
@@ -17,12 +17,12 @@
 // environment; any other is read as probe JSON, as one probe and as several, and as a redirect.
 namespace {
 
+using sluice::Problem;
 using sluice::queue_proxy::ProbeSpec;
 using sluice::queue_proxy::ProbeUrl;
 using sluice::queue_proxy::read_config;
 using sluice::queue_proxy::read_probes;
 using sluice::queue_proxy::resolve_redirect;
-using sluice::Problem;
 
 bool has_control(std::string_view text) {
   return std::any_of(text.begin(), text.end(),

@@ -4,7 +4,6 @@
 #include "memory-pressure/core/off_policy.h"
 #include "memory-pressure/core/quota.h"
 #include "memory-pressure/core/recovery.h"
-
 #include <algorithm>
 
 namespace sluice::node_agent {

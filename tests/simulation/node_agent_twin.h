@@ -1,10 +1,10 @@
 #pragma once
 
-#include "memory-pressure/core/policy.h"
-#include "memory-pressure/core/reconciler.h"
 #include "tests/simulation/node_kernel.h"
 #include "tests/simulation/node_run.h"
 
+#include "memory-pressure/core/policy.h"
+#include "memory-pressure/core/reconciler.h"
 #include <memory>
 #include <optional>
 #include <random>

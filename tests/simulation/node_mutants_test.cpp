@@ -1,11 +1,11 @@
 // Goal: the properties of the simulated node can fail.
 // Method: one doctored rule, wire or journal per property.
 
-#include "memory-pressure/core/quota.h"
 #include "tests/simulation/node_run.h"
 
 #include <gtest/gtest.h>
 
+#include "memory-pressure/core/quota.h"
 #include <algorithm>
 
 namespace sluice::node_agent {

@@ -1,9 +1,9 @@
 #include "tests/simulation/node_run.h"
 
-#include "memory-pressure/core/quota.h"
-#include "memory-pressure/core/start_gate.h"
 #include "tests/simulation/node_agent_twin.h"
 
+#include "memory-pressure/core/quota.h"
+#include "memory-pressure/core/start_gate.h"
 #include <algorithm>
 #include <cmath>
 #include <deque>

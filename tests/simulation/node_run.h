@@ -1,9 +1,9 @@
 #pragma once
 
-#include "memory-pressure/core/policy.h"
-#include "memory-pressure/core/settings.h"
 #include "tests/simulation/node_kernel.h"
 
+#include "memory-pressure/core/policy.h"
+#include "memory-pressure/core/settings.h"
 #include <cstdint>
 #include <functional>
 #include <string>

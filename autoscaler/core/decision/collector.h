@@ -1,8 +1,8 @@
 #pragma once
 
 #include "autoscaler/core/decision/saved_state.h"
-#include "common/scaling/scaling_spec.h"
 #include "autoscaler/core/decision/window_average.h"
+#include "common/scaling/scaling_spec.h"
 #include "common/time/time_point.h"
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 
 #include "autoscaler/core/decision/decision_record.h"
 #include "autoscaler/core/decision/saved_state.h"
-#include "common/scaling/scaling_spec.h"
 #include "autoscaler/core/decision/window_max.h"
+#include "common/scaling/scaling_spec.h"
 #include "common/time/time_point.h"
 
 #include <cstdint>

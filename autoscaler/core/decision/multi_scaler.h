@@ -1,7 +1,7 @@
 #pragma once
 
-#include "autoscaler/core/decision/revision_scaler.h"
 #include "autoscaler/core/activators/stat_intake.h"
+#include "autoscaler/core/decision/revision_scaler.h"
 #include "autoscaler/core/decision/tick_wheel.h"
 #include "common/base/ids.h"
 #include "common/time/time_point.h"

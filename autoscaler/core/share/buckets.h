@@ -1,7 +1,7 @@
 #pragma once
 
-#include "common/scaling/cluster_config.h"
 #include "common/base/result.h"
+#include "common/scaling/cluster_config.h"
 #include "common/time/time_point.h"
 
 #include <cstdint>

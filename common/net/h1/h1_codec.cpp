@@ -1,6 +1,6 @@
 // Beast takes heads apart; before it sees one, HeadCheck has refused every byte that Beast, or a
-// reader behind us, could take for something else. Bodies are counted here: Beast's chunks are laxer
-// than ours may be, and counting a length needs no library.
+// reader behind us, could take for something else. Bodies are counted here: Beast's chunks are
+// laxer than ours may be, and counting a length needs no library.
 
 #include "common/net/h1/h1_codec.h"
 
@@ -18,30 +18,50 @@ using boost::beast::string_view;
 
 constexpr int kEmptyLinesMax = 4;  // before a request; old clients send one
 
-std::string_view view(string_view text) { return {text.data(), text.size()}; }
+std::string_view view(string_view text) {
+  return {text.data(), text.size()};
+}
 
 // Beast has looked every name up already; those it does not know may still be ours.
 Known known_of(beast_http::field name, std::string_view text) {
   using beast_http::field;
   switch (name) {
-    case field::accept: return Known::accept;
-    case field::connection: return Known::connection;
-    case field::content_length: return Known::content_length;
-    case field::content_type: return Known::content_type;
-    case field::date: return Known::date;
-    case field::expect: return Known::expect;
-    case field::forwarded: return Known::forwarded;
-    case field::host: return Known::host;
-    case field::keep_alive: return Known::keep_alive;
-    case field::proxy_authenticate: return Known::proxy_authenticate;
-    case field::proxy_authorization: return Known::proxy_authorization;
-    case field::proxy_connection: return Known::proxy_connection;
-    case field::retry_after: return Known::retry_after;
-    case field::te: return Known::te;
-    case field::trailer: return Known::trailer;
-    case field::transfer_encoding: return Known::transfer_encoding;
-    case field::upgrade: return Known::upgrade;
-    case field::user_agent: return Known::user_agent;
+    case field::accept:
+      return Known::accept;
+    case field::connection:
+      return Known::connection;
+    case field::content_length:
+      return Known::content_length;
+    case field::content_type:
+      return Known::content_type;
+    case field::date:
+      return Known::date;
+    case field::expect:
+      return Known::expect;
+    case field::forwarded:
+      return Known::forwarded;
+    case field::host:
+      return Known::host;
+    case field::keep_alive:
+      return Known::keep_alive;
+    case field::proxy_authenticate:
+      return Known::proxy_authenticate;
+    case field::proxy_authorization:
+      return Known::proxy_authorization;
+    case field::proxy_connection:
+      return Known::proxy_connection;
+    case field::retry_after:
+      return Known::retry_after;
+    case field::te:
+      return Known::te;
+    case field::trailer:
+      return Known::trailer;
+    case field::transfer_encoding:
+      return Known::transfer_encoding;
+    case field::upgrade:
+      return Known::upgrade;
+    case field::user_agent:
+      return Known::user_agent;
     case field::accept_encoding:
     case field::accept_language:
     case field::cache_control:
@@ -50,8 +70,10 @@ Known known_of(beast_http::field name, std::string_view text) {
     case field::etag:
     case field::last_modified:
     case field::server:
-    case field::vary: return Known::other;
-    default: return classify(text);
+    case field::vary:
+      return Known::other;
+    default:
+      return classify(text);
   }
 }
 
@@ -120,7 +142,9 @@ std::string_view take_apart(Parser& parser, std::string_view whole) {
   return ec == beast_http::error::bad_value ? "reason=connection" : "reason=head";
 }
 
-Fed bad(std::string_view why) { return {Fed::State::bad, 0, why}; }
+Fed bad(std::string_view why) {
+  return {Fed::State::bad, 0, why};
+}
 
 }  // namespace
 
@@ -225,8 +249,7 @@ Fed ResponseParser::feed_head(std::string_view bytes, ResponseHead& head) {
   head.keep_alive = parser.keep_alive();
   head.framing = framing.framing;
   head.content_length = framing.length;
-  const bool bodiless =
-      to_head_ || head.status < 200 || head.status == 204 || head.status == 304;
+  const bool bodiless = to_head_ || head.status < 200 || head.status == 204 || head.status == 304;
   if (head.framing == Framing::none && !bodiless) head.framing = Framing::until_close;
   body_.begin(bodiless ? Framing::none : head.framing, head.content_length);
   return checked;

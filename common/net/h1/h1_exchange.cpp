@@ -170,13 +170,16 @@ void H1Exchange::leave() {
   close();
 }
 
-void H1Exchange::abandon() { leave(); }
+void H1Exchange::abandon() {
+  leave();
+}
 
-// What the kernel holds may be a request, and so may what was read and is not delivered yet: no more
-// is read, and the outstanding read ends the connection unless it brings one.
+// What the kernel holds may be a request, and so may what was read and is not delivered yet: no
+// more is read, and the outstanding read ends the connection unless it brings one.
 bool H1Exchange::close_if_idle() {
   error_code ignored;
-  if (phase_ != Phase::head || !in_.empty() || stream_.socket().available(ignored) > 0) return false;
+  if (phase_ != Phase::head || !in_.empty() || stream_.socket().available(ignored) > 0)
+    return false;
   stream_.socket().shutdown(Socket::shutdown_receive, ignored);
   return true;
 }

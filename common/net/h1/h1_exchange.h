@@ -1,8 +1,8 @@
 #pragma once
 
-#include "common/net/h1/h1_codec.h"
 #include "common/http/websocket_frames.h"
 #include "common/net/byte_buffer.h"
+#include "common/net/h1/h1_codec.h"
 #include "common/net/server/connection.h"
 #include "common/net/server/exchange.h"
 #include "common/net/server/exchange_timers.h"
@@ -18,8 +18,9 @@ namespace sluice::net {
 
 class ProxyServer;
 
-/// An HTTP/1 client connection and the request it is serving: reads heads, asks the gateway, relays both
-/// bodies in bounded memory and full duplex, keeps the timers, and notices a client that leaves.
+/// An HTTP/1 client connection and the request it is serving: reads heads, asks the gateway, relays
+/// both bodies in bounded memory and full duplex, keeps the timers, and notices a client that
+/// leaves.
 ///
 ///   idle ─► reading head ─► begin ─► held ─► forwarding ─► relaying ─► end ─► idle
 ///                              └────────┴── respond ──────────┼────────┘
@@ -80,7 +81,9 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   };
 
   bool close_if_idle() override;
+
   void drain() override {}
+
   void abandon() override;
   bool give_way() override;
 
@@ -218,7 +221,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   bool reading_ = false;
   bool advancing_ = false;
   bool timer_set_ = false;
-  bool begun_ = false;  // begin was called and end was not
+  bool begun_ = false;   // begin was called and end was not
   bool waited_ = false;  // in a queue
   bool client_ended_ = false;
   bool watched_ = false;

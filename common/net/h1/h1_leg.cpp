@@ -73,7 +73,8 @@ void H1Leg::write() {
   written_ += static_cast<std::size_t>(sent);
   if (!would_block) return;
   upstream_->stream.socket().async_wait(
-      Socket::wait_write, [this, alive = alive_.watch(), upstream = upstream_](const error_code& ec) {
+      Socket::wait_write,
+      [this, alive = alive_.watch(), upstream = upstream_](const error_code& ec) {
         if (!alive.over() && !ec && upstream_ == upstream) write();
       });
 }

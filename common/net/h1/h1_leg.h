@@ -48,7 +48,7 @@ class H1Leg final : private UpstreamUser {
   std::string request_;
   std::string decoded_;
   std::size_t written_ = 0;
-  std::size_t unconsumed_ = 0;  // content that the client has not taken yet
+  std::size_t unconsumed_ = 0;    // content that the client has not taken yet
   Upstream* upstream_ = nullptr;  // lent by pool_
   std::uint64_t attempt_ = 0;
   bool to_head_;

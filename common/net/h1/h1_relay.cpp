@@ -1,6 +1,6 @@
-// The way of a response to its client. The pump moves bytes through the upstream's own buffer: read,
-// let the parser find the end, write the same bytes, use them up. It waits for its writer, so a
-// slow client slows the upstream, and memory stays bounded whatever the body's size.
+// The way of a response to its client. The pump moves bytes through the upstream's own buffer:
+// read, let the parser find the end, write the same bytes, use them up. It waits for its writer, so
+// a slow client slows the upstream, and memory stays bounded whatever the body's size.
 
 #include "common/net/h1/h1_exchange.h"
 #include "common/net/server/proxy_server.h"
@@ -87,8 +87,8 @@ bool H1Exchange::take_response_head() {
   }
   // A client that was refused without a 100 need not send its body, so nobody could tell what
   // comes next on its connection.
-  closing_after_ = !head_.keep_alive || server_.ends_connections() || client_ended_ || awaits_continue() ||
-                   response_rewrite_.body == http::ResponseBody::to_close;
+  closing_after_ = !head_.keep_alive || server_.ends_connections() || client_ended_ ||
+                   awaits_continue() || response_rewrite_.body == http::ResponseBody::to_close;
   response_rewrite_.keep_alive = !closing_after_;
   response_rewrite_.client_minor = head_.version_minor;
   response_rewrite_.extra = extra_;

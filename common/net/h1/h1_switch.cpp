@@ -20,8 +20,8 @@ constexpr std::size_t kSettingsMax = 1024;  // of HTTP2-Settings
 bool is_base64url(std::string_view text) {
   while (text.ends_with('=')) text.remove_suffix(1);
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           c == '-' || c == '_';
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '_';
   });
 }
 
@@ -112,9 +112,9 @@ void H1Exchange::continue_switch() {
     }
   }
   if (decoded_.size() > server_.limits_.upgrade_body_max) {
-    http::OwnResponse refusal = http::response_for(
-        Error::too_large, "request body too large for an upgrade to h2c\n",
-        "limit=SLUICE_UPGRADE_BODY_MAX");
+    http::OwnResponse refusal =
+        http::response_for(Error::too_large, "request body too large for an upgrade to h2c\n",
+                           "limit=SLUICE_UPGRADE_BODY_MAX");
     refusal.status = 413;
     answer(refusal);
     return;
@@ -130,8 +130,7 @@ void H1Exchange::continue_switch() {
   http::RequestHead head = head_;
   if (head.framing == http::Framing::chunked) head.framing = http::Framing::length;
   if (head.framing == http::Framing::length) head.content_length = decoded_.size();
-  const std::string settings =
-      decode_base64url(std::string{head_.fields.find("HTTP2-Settings")});
+  const std::string settings = decode_base64url(std::string{head_.fields.find("HTTP2-Settings")});
   auto successor = std::make_unique<H2Connection>(server_, std::move(stream_), in_.data());
   if (settings.empty() || !successor->upgrade(settings, std::move(head), std::move(decoded_))) {
     stream_ = successor->reclaim();

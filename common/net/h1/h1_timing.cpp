@@ -13,6 +13,7 @@ namespace {
 constexpr int kSwitched = 101;
 
 }  // namespace
+
 ExchangeTimers::Sent H1Exchange::sent() const {
   using Sent = ExchangeTimers::Sent;
   if (phase_ == Phase::tunnel && timers_.until_first_byte() && traffic_.response_bytes == 0) {
@@ -159,8 +160,7 @@ void H1Exchange::on_stuck_client() {
 }
 
 void H1Exchange::refuse_late(Timer fired, const std::string& facts) {
-  http::OwnResponse late =
-      http::response_for(Error::deadline_exceeded, "request timeout\n", facts);
+  http::OwnResponse late = http::response_for(Error::deadline_exceeded, "request timeout\n", facts);
   late.status = 408;
   late.close = true;
   answer(late, fired);

@@ -37,8 +37,8 @@ struct H2Connection::Callbacks {
   static H2Connection& self(void* data) { return *static_cast<H2Connection*>(data); }
 
   static int begin_frame(nghttp2_session*, const nghttp2_frame_hd* hd, void* data) {
-    const bool empty_data = hd->type == NGHTTP2_DATA && hd->length == 0 &&
-                            (hd->flags & NGHTTP2_FLAG_END_STREAM) == 0;
+    const bool empty_data =
+        hd->type == NGHTTP2_DATA && hd->length == 0 && (hd->flags & NGHTTP2_FLAG_END_STREAM) == 0;
     const bool useful = hd->type == NGHTTP2_HEADERS || hd->type == NGHTTP2_WINDOW_UPDATE ||
                         (hd->type == NGHTTP2_DATA && !empty_data) ||
                         (hd->type == NGHTTP2_CONTINUATION && hd->length >= kUsefulContinuation);
@@ -75,8 +75,8 @@ struct H2Connection::Callbacks {
     }
     connection.head_bytes_ += name_size + value_size + kFieldOverhead;
     const ServerLimits& limits = connection.server_.limits_;
-    const std::size_t fields = stream->reading_trailers_ ? stream->trailers_in_.size()
-                                                         : stream->head_.fields.size();
+    const std::size_t fields =
+        stream->reading_trailers_ ? stream->trailers_in_.size() : stream->head_.fields.size();
     const std::string_view text = text_of(name, name_size);
     if (connection.head_bytes_ > limits.head_bytes_max) {
       stream->too_large_ = "limit=SLUICE_MAX_HEADER_BYTES";
@@ -171,8 +171,7 @@ struct H2Connection::Callbacks {
                            void* data) {
     H2Stream* stream = self(data).find(id);
     if (stream == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-    const H2UpstreamUser::Body body =
-        stream->read_response(reinterpret_cast<char*>(to), room);
+    const H2UpstreamUser::Body body = stream->read_response(reinterpret_cast<char*>(to), room);
     if (body.ended) {
       *flags |= NGHTTP2_DATA_FLAG_EOF;
       if (!stream->trailers_out_.empty()) {
@@ -213,7 +212,9 @@ H2Connection::H2Connection(ProxyServer& server, Stream stream, std::string_view 
   peer_local_ = is_local(peer);
 }
 
-H2Connection::~H2Connection() { give_memory_back(); }
+H2Connection::~H2Connection() {
+  give_memory_back();
+}
 
 bool H2Connection::upgrade(const std::string& settings, http::RequestHead head, std::string body) {
   const bool to_head = head.method == "HEAD";
@@ -371,8 +372,8 @@ void H2Connection::close_stream(H2Stream& stream) {
 void H2Connection::pay_for_frame() {
   const double most = server_.limits_.control_frames_max;
   const TimePoint now = server_.clock_.now();
-  control_budget_ = std::min(
-      most, control_budget_ + to_seconds(now - budget_at_) * most / kBudgetRefillSeconds);
+  control_budget_ =
+      std::min(most, control_budget_ + to_seconds(now - budget_at_) * most / kBudgetRefillSeconds);
   budget_at_ = now;
   control_budget_ -= 1;
   if (control_budget_ < 0) {

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "common/net/server/connection.h"
 #include "common/net/h2/h2_frame_walk.h"
 #include "common/net/h2/h2_link.h"
 #include "common/net/h2/h2_past_streams.h"
 #include "common/net/h2/h2_stream.h"
+#include "common/net/server/connection.h"
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -82,7 +82,9 @@ class H2Connection final : public Connection, private H2Link {
   /// Windows beyond the first of each stream, both ways, share 4 MiB: a client that stops reading
   /// holds no more than that and the first windows. False: none is left.
   [[nodiscard]] bool claim_window(std::size_t bytes);
+
   void return_window(std::size_t bytes) { claimed_ -= bytes; }
+
   void give_memory_back();
   void head_grew(H2Stream& stream);
   void head_over();
@@ -100,13 +102,13 @@ class H2Connection final : public Connection, private H2Link {
   std::size_t head_bytes_ = 0;
   std::size_t claimed_ = 0;       // of the windows' budget
   std::size_t claimed_most_ = 0;  // since memory was last given back
-  TimePoint head_due_{};    // of the preface, or of a block whose end has not come
-  TimePoint head_began_{};  // the newest head
-  std::int32_t head_id_ = 0;  // its stream
+  TimePoint head_due_{};          // of the preface, or of a block whose end has not come
+  TimePoint head_began_{};        // the newest head
+  std::int32_t head_id_ = 0;      // its stream
   TimePoint idle_due_{};
   TimePoint unused_due_{};
   TimePoint farewell_due_{};
-  TimePoint stuck_due_{};  // by when the client must have taken something
+  TimePoint stuck_due_{};       // by when the client must have taken something
   std::uint64_t stuck_at_ = 0;  // bytes sent when that began
   TimePoint timer_at_{};
   TimePoint budget_at_{};

@@ -3,9 +3,9 @@
 #include "common/base/check.h"
 
 #include <boost/asio/post.hpp>
-#include <nghttp2/nghttp2.h>
 
 #include <array>
+#include <nghttp2/nghttp2.h>
 
 namespace sluice::net {
 namespace asio = boost::asio;
@@ -36,7 +36,9 @@ std::uint32_t code_of(ssize_t failure) {
 
 H2Link::H2Link(asio::io_context& io, Stream stream) : io_{io}, stream_{std::move(stream)} {}
 
-H2Link::~H2Link() { nghttp2_session_del(session_); }
+H2Link::~H2Link() {
+  nghttp2_session_del(session_);
+}
 
 void H2Link::start_io(std::string_view first) {
   started_ = true;

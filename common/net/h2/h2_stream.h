@@ -1,10 +1,10 @@
 #pragma once
 
 #include "common/net/body_queue.h"
-#include "common/net/server/exchange.h"
-#include "common/net/server/exchange_timers.h"
 #include "common/net/h1/h1_leg.h"
 #include "common/net/h2/h2_upstream.h"
+#include "common/net/server/exchange.h"
+#include "common/net/server/exchange_timers.h"
 
 #include <cstdint>
 #include <memory>
@@ -62,8 +62,11 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
 
   // The upstream's side.
   Body read_request_body(char* to, std::size_t room) override;
+
   [[nodiscard]] const http::HeaderBlock& request_trailers() const override { return trailers_in_; }
+
   [[nodiscard]] http::ResponseHead& response_head() override { return response_; }
+
   void on_upstream_interim() override;
   void on_upstream_head(bool ended) override;
   void on_upstream_data(std::string_view content) override;
@@ -91,8 +94,8 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
 
   H2Connection& connection_;  // owns this stream
   std::int32_t id_ = 0;
-  std::size_t place_ = 0;     // among the connection's streams
-  http::HeaderBlock block_;   // of the request upstream, kept for a repeat, then of the response
+  std::size_t place_ = 0;    // among the connection's streams
+  http::HeaderBlock block_;  // of the request upstream, kept for a repeat, then of the response
   std::string extra_;
 
   // From client to upstream.
@@ -108,10 +111,10 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
   UpstreamPool* pool_ = nullptr;    // the gateway's; outlives the exchange's use of it
   H2Upstream* upstream_ = nullptr;  // lent by pool_
   std::int32_t upstream_id_ = 0;
-  std::size_t window_ = 0;          // of the response, towards the container
-  std::size_t claimed_ = 0;         // of the connection's budget, by both windows
-  std::unique_ptr<H1Leg> h1_leg_;   // of a request that goes on, or came, as HTTP/1
-  std::string h1_request_;          // its head, until its body is complete
+  std::size_t window_ = 0;         // of the response, towards the container
+  std::size_t claimed_ = 0;        // of the connection's budget, by both windows
+  std::unique_ptr<H1Leg> h1_leg_;  // of a request that goes on, or came, as HTTP/1
+  std::string h1_request_;         // its head, until its body is complete
 
   ExchangeTimers timers_;
   TimePoint linger_due_{};  // by when the client must have taken the answer
@@ -119,8 +122,8 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
   Phase phase_ = Phase::head;
   bool begun_ = false;
   bool waited_ = false;
-  bool client_done_ = false;      // the request is complete
-  bool upstream_starved_ = false; // the upstream waits for more of the body
+  bool client_done_ = false;       // the request is complete
+  bool upstream_starved_ = false;  // the upstream waits for more of the body
   bool repeated_ = false;
   bool interim_sent_ = false;
   bool response_begun_ = false;
@@ -129,8 +132,8 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
   bool client_starved_ = false;     // the client's side waits for more of the response
   bool window_grown_ = false;       // the client's, for the request's body
   bool reading_trailers_ = false;
-  bool crowded_out_ = false;        // its head had to give way to others
-  std::string_view too_large_;      // a refused head: which limit, as "limit=NAME"
+  bool crowded_out_ = false;    // its head had to give way to others
+  std::string_view too_large_;  // a refused head: which limit, as "limit=NAME"
 };
 
 }  // namespace sluice::net

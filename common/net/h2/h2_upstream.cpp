@@ -150,8 +150,7 @@ struct H2Upstream::Callbacks {
                            void* data) {
     H2UpstreamUser* user = self(data).user_of(stream);
     if (user == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-    const H2UpstreamUser::Body body =
-        user->read_request_body(reinterpret_cast<char*>(to), room);
+    const H2UpstreamUser::Body body = user->read_request_body(reinterpret_cast<char*>(to), room);
     if (body.ended) {
       *flags |= NGHTTP2_DATA_FLAG_EOF;
       if (const http::HeaderBlock& trailers = user->request_trailers(); !trailers.empty()) {
@@ -181,22 +180,22 @@ H2Upstream::H2Upstream(H2Upstreams& pool, asio::io_context& io, std::size_t head
 
 void H2Upstream::dial() {
   UpstreamPool& dialer = pool_.dialer_;
-  dialling_ = dialer.dial(*this, dialer.tls_.h2, [this](Upstream* made,
-                                                        const ConnectFailure& failure) {
-    dialling_ = 0;
-    if (made == nullptr) {
-      give_up(failure);
-      return;
-    }
-    Stream dialled = std::move(made->stream);
-    pool_.dialer_.discard(*made);
-    if (dialled.encrypted() && dialled.tls()->protocol() != "h2") {
-      give_up({Error::upstream_connect, std::string{kNoH2}, true});
-      return;
-    }
-    stream() = std::move(dialled);
-    start_io({});
-  });
+  dialling_ =
+      dialer.dial(*this, dialer.tls_.h2, [this](Upstream* made, const ConnectFailure& failure) {
+        dialling_ = 0;
+        if (made == nullptr) {
+          give_up(failure);
+          return;
+        }
+        Stream dialled = std::move(made->stream);
+        pool_.dialer_.discard(*made);
+        if (dialled.encrypted() && dialled.tls()->protocol() != "h2") {
+          give_up({Error::upstream_connect, std::string{kNoH2}, true});
+          return;
+        }
+        stream() = std::move(dialled);
+        start_io({});
+      });
 }
 
 void H2Upstream::give_up(const ConnectFailure& failure) {
@@ -214,9 +213,9 @@ bool H2Upstream::has_room() const {
 // Streams that a limit keeps back would wait for others to end: they go to another connection.
 void H2Upstream::settle() {
   settled_ = true;
-  allowed_ = std::min<std::size_t>(kStreamsMax,
-                                   nghttp2_session_get_remote_settings(
-                                       session(), NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS));
+  allowed_ = std::min<std::size_t>(
+      kStreamsMax,
+      nghttp2_session_get_remote_settings(session(), NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS));
   pool_.allowed_ = allowed_;
   pool_.settled_ = true;
   for (std::size_t at = streams_.size(); at > std::max<std::size_t>(allowed_, 1); --at) {
@@ -232,9 +231,8 @@ std::int32_t H2Upstream::submit(H2UpstreamUser& user, const http::HeaderBlock& h
   H2Fields fields{head, H2Fields::Texts::lent};
   nghttp2_data_provider provider{};
   provider.read_callback = &Callbacks::read_body;
-  const std::int32_t stream =
-      nghttp2_submit_request(session(), nullptr, fields.data(), fields.size(),
-                             has_body ? &provider : nullptr, &user);
+  const std::int32_t stream = nghttp2_submit_request(
+      session(), nullptr, fields.data(), fields.size(), has_body ? &provider : nullptr, &user);
   CHECK(stream > 0);
   idle_once_ = false;
   streams_.push_back({stream, &user});
@@ -319,7 +317,9 @@ void H2Upstream::on_link_end() {
   fail_all({lost(), false, served_ > 0});
 }
 
-void H2Upstream::on_link_released() { pool_.retire(*this); }
+void H2Upstream::on_link_released() {
+  pool_.retire(*this);
+}
 
 // A connection that takes no more streams closes behind its last one.
 void H2Upstream::retire_if_spent() {
@@ -335,14 +335,15 @@ void H2Upstream::retire_if_spent() {
 H2Upstreams::H2Upstreams(asio::io_context& io, UpstreamPool& dialer)
     : io_{io}, dialer_{dialer}, sweep_timer_{io} {}
 
-H2Upstreams::~H2Upstreams() { alive_.end(); }
+H2Upstreams::~H2Upstreams() {
+  alive_.end();
+}
 
 H2Upstream& H2Upstreams::with_room() {
   for (const auto& connection : connections_) {
     if (connection->has_room()) return *connection;
   }
-  connections_.push_back(
-      std::make_unique<H2Upstream>(*this, io_, dialer_.limits().head_bytes_max));
+  connections_.push_back(std::make_unique<H2Upstream>(*this, io_, dialer_.limits().head_bytes_max));
   H2Upstream& made = *connections_.back();
   made.place_ = std::prev(connections_.end());
   made.dial();

@@ -107,7 +107,9 @@ class H2Upstream final : private H2Link, private UpstreamUser {
   void dial();
   void settle();
   void give_up(const ConnectFailure& failure);
+
   void on_upstream_read(bool /*ended*/) override {}
+
   void on_link_end() override;
   void on_link_released() override;
   [[nodiscard]] H2UpstreamUser* user_of(std::int32_t stream) const;
@@ -119,17 +121,17 @@ class H2Upstream final : private H2Link, private UpstreamUser {
 
   H2Upstreams& pool_;  // owns this connection
   std::list<std::unique_ptr<H2Upstream>>::iterator place_;
-  std::vector<Open> streams_;          // oldest first, so ascending
-  std::uint64_t dialling_ = 0;         // an attempt of the dialer's; 0: none
+  std::vector<Open> streams_;   // oldest first, so ascending
+  std::uint64_t dialling_ = 0;  // an attempt of the dialer's; 0: none
   std::size_t head_bytes_max_;
-  std::size_t head_bytes_ = 0;    // of the block being read
-  std::int32_t last_sent_ = 0;    // newest stream whose head was written
-  std::uint64_t served_ = 0;      // responses completed
-  bool settled_ = false;          // the peer's SETTINGS came
-  std::size_t allowed_ = 0;       // streams at once, once settled
-  bool reading_trailers_ = false; // the block being read stands behind a body
-  bool going_away_ = false;       // takes no more streams
-  bool idle_once_ = false;        // was idle when the last sweep came
+  std::size_t head_bytes_ = 0;     // of the block being read
+  std::int32_t last_sent_ = 0;     // newest stream whose head was written
+  std::uint64_t served_ = 0;       // responses completed
+  bool settled_ = false;           // the peer's SETTINGS came
+  std::size_t allowed_ = 0;        // streams at once, once settled
+  bool reading_trailers_ = false;  // the block being read stands behind a body
+  bool going_away_ = false;        // takes no more streams
+  bool idle_once_ = false;         // was idle when the last sweep came
 };
 
 /// The HTTP/2 connections to one address: one is shared until its peer's stream limit is reached.

@@ -14,7 +14,9 @@ HangupWatch::HangupWatch(boost::asio::io_context& io, Hangup hangup)
   wait();
 }
 
-HangupWatch::~HangupWatch() { alive_.end(); }
+HangupWatch::~HangupWatch() {
+  alive_.end();
+}
 
 void HangupWatch::add(int descriptor, void* key) {
   epoll_event event{};

@@ -3,11 +3,10 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/v6_only.hpp>
 
+#include <optional>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <optional>
 
 namespace sluice::net {
 namespace asio = boost::asio;
@@ -35,7 +34,8 @@ bool answers(const Address& address) {
 
 // Only a socket that nobody serves is replaced: never a living one, never another kind of file.
 std::optional<Problem> clear_place(const Address& address) {
-  struct stat there{};
+  struct stat there {};
+
   if (::lstat(address.path.c_str(), &there) != 0) return std::nullopt;
   if (!S_ISSOCK(there.st_mode)) {
     return Problem{"cannot listen on " + address.text() + ": the file there is no socket",
@@ -47,7 +47,8 @@ std::optional<Problem> clear_place(const Address& address) {
 }
 
 std::pair<dev_t, ino_t> file_at(const std::string& path) {
-  struct stat there{};
+  struct stat there {};
+
   if (::lstat(path.c_str(), &there) != 0) return {};
   return {there.st_dev, there.st_ino};
 }
@@ -133,7 +134,9 @@ Result<Address, Problem> Listener::adopt(int descriptor) {
   return bound;
 }
 
-void Listener::pause() { paused_ = true; }
+void Listener::pause() {
+  paused_ = true;
+}
 
 void Listener::resume() {
   if (!paused_) return;

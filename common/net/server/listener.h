@@ -36,8 +36,7 @@ class Listener {
   void close();
 
  private:
-  using Acceptor =
-      boost::asio::basic_socket_acceptor<boost::asio::generic::stream_protocol>;
+  using Acceptor = boost::asio::basic_socket_acceptor<boost::asio::generic::stream_protocol>;
 
   [[nodiscard]] boost::system::error_code bind_to(const Endpoint& endpoint);
   void accept_next();

@@ -2,8 +2,8 @@
 
 #include "common/base/result.h"
 #include "common/log/log.h"
-#include "common/net/tls/certificate_watch.h"
 #include "common/net/server/proxy_server.h"
+#include "common/net/tls/certificate_watch.h"
 #include "common/net/tls/tls_context.h"
 
 #include <memory>

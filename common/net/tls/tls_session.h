@@ -10,8 +10,8 @@ struct ssl_ctx_st;
 
 namespace sluice::net {
 
-/// Before anything else of OpenSSL is called, so that the machine's openssl.cnf is left aside: it may
-/// name modules to load, which a static program cannot. Every function here sees to it itself.
+/// Before anything else of OpenSSL is called, so that the machine's openssl.cnf is left aside: it
+/// may name modules to load, which a static program cannot. Every function here sees to it itself.
 void set_tls_library_up();
 
 /// How sessions reach their sockets: like OpenSSL's own socket BIO, but without SIGPIPE, and noting

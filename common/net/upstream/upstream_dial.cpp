@@ -120,7 +120,8 @@ void UpstreamPool::start_try(Attempt& attempt) {
   Socket& socket = round == 1 ? attempt.first : attempt.again;
   error_code opened;
   socket.open(endpoint_.protocol(), opened);
-  const auto answer = [this, &attempt, &socket, round, alive = alive_.watch()](const error_code& ec) {
+  const auto answer = [this, &attempt, &socket, round,
+                       alive = alive_.watch()](const error_code& ec) {
     if (!alive.over()) on_connect(attempt, socket, round, ec);
   };
   ++attempt.pending;

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "common/base/lifetime.h"
-#include "common/net/h1/h1_codec.h"
 #include "common/net/byte_buffer.h"
-#include "common/net/upstream/dial_pace.h"
+#include "common/net/h1/h1_codec.h"
 #include "common/net/stream.h"
+#include "common/net/upstream/dial_pace.h"
 #include "common/time/time_point.h"
 
 #include <boost/asio/steady_timer.hpp>

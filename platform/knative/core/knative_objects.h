@@ -1,8 +1,8 @@
 #pragma once
 
-#include "common/scaling/scaling_spec.h"
 #include "common/kube/objects.h"
 #include "common/kube/request_scaler.h"
+#include "common/scaling/scaling_spec.h"
 #include "common/time/time_point.h"
 
 #include <cstdint>

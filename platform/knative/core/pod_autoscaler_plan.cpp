@@ -1,8 +1,8 @@
 #include "platform/knative/core/pod_autoscaler_plan.h"
 
-#include "common/scaling/annotations.h"
 #include "autoscaler/core/decision/scale_to_zero.h"
 #include "common/kube/time_text.h"
+#include "common/scaling/annotations.h"
 
 #include <algorithm>
 #include <string>

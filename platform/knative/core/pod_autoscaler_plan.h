@@ -1,9 +1,9 @@
 #pragma once
 
-#include "common/scaling/cluster_config.h"
 #include "autoscaler/core/decision/scale_order.h"
-#include "platform/knative/core/knative_objects.h"
+#include "common/scaling/cluster_config.h"
 
+#include "platform/knative/core/knative_objects.h"
 #include <cstdint>
 #include <optional>
 

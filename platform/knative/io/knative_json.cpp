@@ -1,8 +1,8 @@
 #include "platform/knative/io/knative_json.h"
 
-#include "common/scaling/cluster_config.h"
 #include "common/kube/json_read.h"
 #include "common/kube/time_text.h"
+#include "common/scaling/cluster_config.h"
 
 #include <nlohmann/json.hpp>
 

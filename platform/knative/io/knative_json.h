@@ -1,9 +1,9 @@
 #pragma once
 
-#include "platform/knative/core/pod_autoscaler_plan.h"
 #include "common/base/ids.h"
 #include "common/kube/client.h"
 
+#include "platform/knative/core/pod_autoscaler_plan.h"
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,12 +1,12 @@
 #include "platform/knative/io/knative_scalers.h"
 
-#include "common/scaling/annotations.h"
-#include "platform/kubernetes/io/documents.h"
-#include "platform/knative/io/knative_json.h"
 #include "common/metrics/exposition.h"
+#include "common/scaling/annotations.h"
 
 #include <boost/asio/post.hpp>
 
+#include "platform/knative/io/knative_json.h"
+#include "platform/kubernetes/io/documents.h"
 #include <utility>
 
 namespace sluice::autoscaler {
@@ -138,12 +138,11 @@ void KnativeScalers::arm() {
   if (!due || (armed_ && *armed_ <= *due)) return;
   armed_ = due;
   work_timer_.expires_after(on_timer(*due - clock_.now()));
-  work_timer_.async_wait(
-      [this, alive = alive_.watch()](const boost::system::error_code& ec) {
-        if (ec || alive.over()) return;
-        armed_.reset();
-        work();
-      });
+  work_timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
+    if (ec || alive.over()) return;
+    armed_.reset();
+    work();
+  });
 }
 
 void KnativeScalers::work() {

@@ -1,18 +1,18 @@
 #pragma once
 
-#include "common/base/lifetime.h"
-#include "common/scaling/cluster_config.h"
 #include "autoscaler/core/decision/scale_order.h"
 #include "autoscaler/io/pod_watch.h"
-#include "platform/kubernetes/core/work_queue.h"
-#include "platform/kubernetes/io/object_writer.h"
-#include "platform/knative/core/shadow_book.h"
-#include "platform/knative/io/knative_view.h"
-#include "platform/knative/io/public_probe.h"
+#include "common/base/lifetime.h"
 #include "common/kube/group_presence.h"
+#include "common/scaling/cluster_config.h"
 
 #include <boost/asio/steady_timer.hpp>
 
+#include "platform/knative/core/shadow_book.h"
+#include "platform/knative/io/knative_view.h"
+#include "platform/knative/io/public_probe.h"
+#include "platform/kubernetes/core/work_queue.h"
+#include "platform/kubernetes/io/object_writer.h"
 #include <cstdint>
 #include <functional>
 #include <map>

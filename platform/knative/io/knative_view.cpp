@@ -1,8 +1,7 @@
 #include "platform/knative/io/knative_view.h"
 
-#include "platform/kubernetes/io/watched_pod.h"
 #include "platform/knative/io/knative_json.h"
-
+#include "platform/kubernetes/io/watched_pod.h"
 #include <algorithm>
 #include <utility>
 

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "autoscaler/io/pod_watch.h"
-#include "platform/knative/core/knative_objects.h"
-#include "platform/knative/core/pod_autoscaler_plan.h"
 #include "common/kube/informer.h"
 #include "common/kube/place.h"
 
+#include "platform/knative/core/knative_objects.h"
+#include "platform/knative/core/pod_autoscaler_plan.h"
 #include <functional>
 #include <map>
 #include <optional>

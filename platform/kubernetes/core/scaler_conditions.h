@@ -1,10 +1,10 @@
 #pragma once
 
 #include "autoscaler/core/decision/scale_order.h"
-#include "platform/kubernetes/core/trouble.h"
 #include "common/kube/request_scaler.h"
 #include "common/time/time_point.h"
 
+#include "platform/kubernetes/core/trouble.h"
 #include <optional>
 #include <string>
 #include <vector>

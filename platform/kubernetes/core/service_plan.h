@@ -1,10 +1,10 @@
 #pragma once
 
-#include "platform/kubernetes/core/trouble.h"
 #include "common/base/ids.h"
 #include "common/kube/objects.h"
 #include "common/kube/request_scaler.h"
 
+#include "platform/kubernetes/core/trouble.h"
 #include <cstdint>
 #include <optional>
 #include <string>

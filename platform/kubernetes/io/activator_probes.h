@@ -1,12 +1,12 @@
 #pragma once
 
-#include "platform/kubernetes/core/probe_book.h"
 #include "common/net/fetch.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "platform/kubernetes/core/probe_book.h"
 #include <cstddef>
 #include <functional>
 #include <map>

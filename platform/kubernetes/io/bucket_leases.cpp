@@ -1,7 +1,6 @@
 #include "platform/kubernetes/io/bucket_leases.h"
 
 #include "platform/kubernetes/io/lease_json.h"
-
 #include <algorithm>
 #include <utility>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "common/base/lifetime.h"
 #include "autoscaler/core/share/buckets.h"
 #include "autoscaler/core/share/lease_election.h"
+#include "common/base/lifetime.h"
 #include "common/kube/client.h"
 #include "common/kube/informer.h"
 #include "common/log/log.h"

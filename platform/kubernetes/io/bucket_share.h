@@ -4,7 +4,6 @@
 #include "autoscaler/io/fleet.h"
 #include "autoscaler/io/health_page.h"
 #include "autoscaler/io/stat_forwarder.h"
-#include "platform/kubernetes/io/bucket_leases.h"
 #include "common/kube/client.h"
 #include "common/log/log.h"
 #include "common/messages/stat.h"
@@ -13,6 +12,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "platform/kubernetes/io/bucket_leases.h"
 #include <cstdint>
 #include <functional>
 #include <memory>

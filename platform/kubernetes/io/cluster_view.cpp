@@ -3,7 +3,6 @@
 #include "platform/kubernetes/core/service_plan.h"
 #include "platform/kubernetes/io/documents.h"
 #include "platform/kubernetes/io/watched_pod.h"
-
 #include <algorithm>
 
 namespace sluice::autoscaler {

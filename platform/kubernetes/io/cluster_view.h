@@ -1,9 +1,5 @@
 #pragma once
 
-#include "common/scaling/cluster_config.h"
-#include "platform/kubernetes/core/ownership_index.h"
-#include "platform/kubernetes/core/selector_index.h"
-#include "platform/kubernetes/core/trouble.h"
 #include "common/base/ids.h"
 #include "common/kube/group_presence.h"
 #include "common/kube/informer.h"
@@ -11,7 +7,11 @@
 #include "common/kube/place.h"
 #include "common/kube/request_scaler.h"
 #include "common/log/log.h"
+#include "common/scaling/cluster_config.h"
 
+#include "platform/kubernetes/core/ownership_index.h"
+#include "platform/kubernetes/core/selector_index.h"
+#include "platform/kubernetes/core/trouble.h"
 #include <functional>
 #include <map>
 #include <optional>

@@ -1,14 +1,14 @@
 #pragma once
 
-#include "platform/kubernetes/core/event_log.h"
-#include "platform/kubernetes/core/scaler_conditions.h"
-#include "platform/kubernetes/core/service_plan.h"
-#include "platform/kubernetes/core/slice_plan.h"
 #include "common/base/ids.h"
 #include "common/kube/client.h"
 #include "common/kube/objects.h"
 #include "common/kube/request_scaler.h"
 
+#include "platform/kubernetes/core/event_log.h"
+#include "platform/kubernetes/core/scaler_conditions.h"
+#include "platform/kubernetes/core/service_plan.h"
+#include "platform/kubernetes/core/slice_plan.h"
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "autoscaler/io/refusals.h"
-#include "platform/kubernetes/core/enrolment_pace.h"
 #include "common/base/result.h"
 #include "common/certificates/certificates.h"
 #include "common/kube/client.h"
@@ -13,6 +12,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include "platform/kubernetes/core/enrolment_pace.h"
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -1,8 +1,6 @@
 #pragma once
 
 #include "autoscaler/io/platform.h"
-#include "platform/kubernetes/io/reconciler.h"
-#include "platform/knative/io/knative_scalers.h"
 #include "common/kube/access.h"
 #include "common/kube/client.h"
 #include "common/log/log.h"
@@ -12,6 +10,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "platform/knative/io/knative_scalers.h"
+#include "platform/kubernetes/io/reconciler.h"
 #include <functional>
 #include <map>
 #include <memory>

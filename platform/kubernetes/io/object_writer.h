@@ -1,9 +1,9 @@
 #pragma once
 
-#include "platform/kubernetes/core/write_ledger.h"
 #include "common/kube/client.h"
 #include "common/time/clock.h"
 
+#include "platform/kubernetes/core/write_ledger.h"
 #include <functional>
 #include <map>
 #include <string>

@@ -1,6 +1,9 @@
 #pragma once
 
+#include "common/log/log.h"
 #include "common/scaling/cluster_config.h"
+#include "common/time/clock.h"
+
 #include "platform/kubernetes/core/activator_ports.h"
 #include "platform/kubernetes/core/event_log.h"
 #include "platform/kubernetes/core/work_queue.h"
@@ -9,9 +12,6 @@
 #include "platform/kubernetes/io/governed_scaler.h"
 #include "platform/kubernetes/io/object_writer.h"
 #include "platform/kubernetes/io/scaler_sight.h"
-#include "common/log/log.h"
-#include "common/time/clock.h"
-
 #include <cstdint>
 #include <functional>
 #include <map>

@@ -1,8 +1,8 @@
 #include "platform/kubernetes/io/scaler_sight.h"
 
 #include "common/scaling/annotations.h"
-#include "platform/kubernetes/io/watched_pod.h"
 
+#include "platform/kubernetes/io/watched_pod.h"
 #include <algorithm>
 #include <charconv>
 #include <map>

@@ -1,14 +1,14 @@
 #pragma once
 
-#include "common/scaling/cluster_config.h"
 #include "autoscaler/io/pod_watch.h"
+#include "common/scaling/cluster_config.h"
+
 #include "platform/kubernetes/core/scale_plan.h"
 #include "platform/kubernetes/core/service_plan.h"
 #include "platform/kubernetes/core/slice_plan.h"
 #include "platform/kubernetes/core/trouble.h"
 #include "platform/kubernetes/io/cluster_view.h"
 #include "platform/kubernetes/io/documents.h"
-
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -1,10 +1,9 @@
-#include "programs/sluice/commands/verbs.h"
-#include "programs/sluice/view/fields.h"
-
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
 
+#include "programs/sluice/commands/verbs.h"
+#include "programs/sluice/view/fields.h"
 #include <algorithm>
 #include <fstream>
 #include <iostream>

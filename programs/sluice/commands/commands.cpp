@@ -1,12 +1,11 @@
 #include "programs/sluice/commands/commands.h"
 
+#include <CLI/CLI.hpp>
+
 #include "programs/sluice/commands/detach.h"
 #include "programs/sluice/commands/up.h"
 #include "programs/sluice/commands/usage.h"
 #include "programs/sluice/commands/verbs.h"
-
-#include <CLI/CLI.hpp>
-
 #include <exception>
 #include <iostream>
 #include <unistd.h>

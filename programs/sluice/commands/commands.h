@@ -1,7 +1,6 @@
 #pragma once
 
 #include "programs/sluice/commands/up_options.h"
-
 #include <functional>
 #include <string>
 #include <vector>

@@ -1,15 +1,15 @@
-#include "memory-pressure/core/settings.h"
 #include "common/base/version.h"
-#include "programs/sluice/commands/doctor_knative.h"
-#include "programs/sluice/commands/verbs.h"
-#include "platform/process/cgroup.h"
-#include "programs/sluice/engine/engine_api.h"
-#include "platform/process/machine_memory.h"
-#include "platform/process/sidecar.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "memory-pressure/core/settings.h"
+#include "platform/process/cgroup.h"
+#include "platform/process/machine_memory.h"
+#include "platform/process/sidecar.h"
+#include "programs/sluice/commands/doctor_knative.h"
+#include "programs/sluice/commands/verbs.h"
+#include "programs/sluice/engine/engine_api.h"
 #include <arpa/inet.h>
 #include <cstdlib>
 #include <filesystem>

@@ -1,8 +1,8 @@
 #include "programs/sluice/commands/doctor_knative.h"
 
 #include "common/scaling/cluster_config.h"
-#include "programs/sluice/commands/doctor_knative_changes.h"
 
+#include "programs/sluice/commands/doctor_knative_changes.h"
 #include <algorithm>
 #include <cctype>
 #include <utility>

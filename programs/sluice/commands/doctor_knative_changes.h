@@ -1,8 +1,8 @@
 #pragma once
 
 #include "common/settings/knative_contract.h"
-#include "programs/sluice/commands/doctor_knative.h"
 
+#include "programs/sluice/commands/doctor_knative.h"
 #include <string>
 #include <vector>
 

@@ -6,12 +6,12 @@
 #include "common/kube/json_read.h"
 #include "common/log/log.h"
 #include "common/settings/env_reader.h"
-#include "programs/sluice/commands/doctor_knative.h"
-#include "programs/sluice/commands/verb.h"
-#include "programs/sluice/engine/engine_api.h"
 
 #include <boost/asio/io_context.hpp>
 
+#include "programs/sluice/commands/doctor_knative.h"
+#include "programs/sluice/commands/verb.h"
+#include "programs/sluice/engine/engine_api.h"
 #include <ostream>
 #include <utility>
 
@@ -92,7 +92,8 @@ void read_programs(Reader& reader, KnativeFacts& facts) {
     const json& containers =
         member(member(member(member(item, "spec"), "template"), "spec"), "containers");
     const bool any = containers.is_array() && !containers.empty();
-    facts.programs.push_back({text(metadata, "name"), text(member(metadata, "labels"), kVersionLabel),
+    facts.programs.push_back({text(metadata, "name"),
+                              text(member(metadata, "labels"), kVersionLabel),
                               any ? text(containers.front(), "image") : std::string{}});
   }
 }

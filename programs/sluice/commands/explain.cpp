@@ -1,9 +1,8 @@
-#include "programs/sluice/commands/verbs.h"
-#include "programs/sluice/view/explain_text.h"
-
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "programs/sluice/commands/verbs.h"
+#include "programs/sluice/view/explain_text.h"
 #include <ostream>
 
 namespace sluice::commands {

@@ -1,12 +1,12 @@
 #include "common/base/version.h"
-#include "injector/patch/manifest.h"
-#include "programs/sluice/commands/inject_yaml.h"
-#include "programs/sluice/commands/verbs.h"
-#include "programs/sluice/engine/engine_api.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "injector/patch/manifest.h"
+#include "programs/sluice/commands/inject_yaml.h"
+#include "programs/sluice/commands/verbs.h"
+#include "programs/sluice/engine/engine_api.h"
 #include <fstream>
 #include <iostream>
 

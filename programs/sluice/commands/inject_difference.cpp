@@ -2,7 +2,6 @@
 // context.
 
 #include "programs/sluice/commands/inject_yaml.h"
-
 #include <algorithm>
 #include <cstddef>
 

@@ -1,9 +1,8 @@
 #include "programs/sluice/commands/inject_yaml.h"
 
-#include "platform/process/yaml_reader.h"
-
 #include <nlohmann/json.hpp>
 
+#include "platform/process/yaml_reader.h"
 #include <algorithm>
 #include <array>
 #include <charconv>

@@ -1,8 +1,7 @@
-#include "programs/sluice/commands/install.h"
-#include "programs/sluice/commands/verbs.h"
-
 #include <CLI/CLI.hpp>
 
+#include "programs/sluice/commands/install.h"
+#include "programs/sluice/commands/verbs.h"
 #include <ostream>
 
 namespace sluice::commands {

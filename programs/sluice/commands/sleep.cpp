@@ -1,8 +1,7 @@
-#include "programs/sluice/commands/verbs.h"
-
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "programs/sluice/commands/verbs.h"
 #include <ostream>
 
 namespace sluice::commands {

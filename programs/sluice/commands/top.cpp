@@ -1,13 +1,12 @@
-#include "programs/sluice/commands/verbs.h"
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include "platform/process/unique_fd.h"
+#include "programs/sluice/commands/verbs.h"
 #include "programs/sluice/view/explain_text.h"
 #include "programs/sluice/view/live_view.h"
 #include "programs/sluice/view/tables.h"
 #include "programs/sluice/view/terminal.h"
-
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
-
 #include <array>
 #include <csignal>
 #include <memory>

@@ -1,11 +1,10 @@
 #include "programs/sluice/commands/up.h"
 
-#include "programs/sluice/commands/usage.h"
-#include "platform/process/engine_host.h"
-#include "platform/process/quantity.h"
-
 #include <CLI/CLI.hpp>
 
+#include "platform/process/engine_host.h"
+#include "platform/process/quantity.h"
+#include "programs/sluice/commands/usage.h"
 #include <algorithm>
 #include <charconv>
 #include <filesystem>

@@ -2,7 +2,6 @@
 
 #include "programs/sluice/commands/up_options.h"
 #include "programs/sluice/commands/verb.h"
-
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "programs/sluice/commands/up.h"
-
 #include <optional>
 #include <string>
 #include <string_view>

@@ -2,11 +2,11 @@
 
 #include "common/base/result.h"
 #include "common/time/clock.h"
-#include "programs/sluice/commands/api_client.h"
-#include "platform/process/paths.h"
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "platform/process/paths.h"
+#include "programs/sluice/commands/api_client.h"
 #include <functional>
 #include <iosfwd>
 #include <string>

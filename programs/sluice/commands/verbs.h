@@ -1,7 +1,6 @@
 #pragma once
 
 #include "programs/sluice/commands/verb.h"
-
 #include <functional>
 #include <optional>
 #include <string>

@@ -1,11 +1,10 @@
 #include "common/base/version.h"
 
-#include "programs/sluice/commands/verbs.h"
-#include "programs/sluice/engine/engine_api.h"
-
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "programs/sluice/commands/verbs.h"
+#include "programs/sluice/engine/engine_api.h"
 #include <ostream>
 
 namespace sluice::commands {

@@ -1,10 +1,9 @@
-#include "programs/sluice/commands/verbs.h"
-#include "platform/process/time_text.h"
-#include "programs/sluice/view/fields.h"
-
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "platform/process/time_text.h"
+#include "programs/sluice/commands/verbs.h"
+#include "programs/sluice/view/fields.h"
 #include <ostream>
 #include <poll.h>
 

@@ -1,9 +1,8 @@
 #include "programs/sluice/engine/api_routes.h"
 
-#include "platform/process/time_text.h"
-
 #include <nlohmann/json.hpp>
 
+#include "platform/process/time_text.h"
 #include <algorithm>
 #include <array>
 #include <charconv>

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "common/time/time_point.h"
+
 #include "programs/sluice/engine/door_access.h"
 #include "programs/sluice/engine/engine_api.h"
 #include "programs/sluice/engine/event_ring.h"
-
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -4,10 +4,6 @@
 
 #include "programs/sluice/engine/api_server.h"
 
-#include "programs/sluice/engine/api_routes.h"
-#include "programs/sluice/engine/engine_api.h"
-#include "programs/sluice/engine/event_ring.h"
-
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -19,6 +15,9 @@
 #include <boost/beast/http.hpp>
 #include <nlohmann/json.hpp>
 
+#include "programs/sluice/engine/api_routes.h"
+#include "programs/sluice/engine/engine_api.h"
+#include "programs/sluice/engine/event_ring.h"
 #include <algorithm>
 #include <list>
 #include <set>

@@ -2,10 +2,10 @@
 
 #include "common/base/result.h"
 #include "common/time/clock.h"
-#include "programs/sluice/engine/door_access.h"
 
 #include <boost/asio/io_context.hpp>
 
+#include "programs/sluice/engine/door_access.h"
 #include <cstddef>
 #include <filesystem>
 #include <memory>

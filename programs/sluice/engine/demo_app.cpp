@@ -56,8 +56,8 @@ class DemoGateway final : public net::Gateway {
     const std::string_view path = head.path();
     auto& state = static_cast<State&>(exchange.state());
     if (path == "/sleep") {
-      answer_after(exchange, std::chrono::milliseconds{
-                                 number_in_query(head.target, "ms", kMillisecondsMax)});
+      answer_after(exchange,
+                   std::chrono::milliseconds{number_in_query(head.target, "ms", kMillisecondsMax)});
     } else if (path == "/burn") {
       burn(std::chrono::milliseconds{number_in_query(head.target, "ms", kMillisecondsMax)});
       exchange.respond(http::plain_response(200, "burnt\n"));
@@ -84,6 +84,7 @@ class DemoGateway final : public net::Gateway {
   }
 
   std::string_view timeout_text() const override { return "request timeout"; }
+
   std::string_view place() const override { return "demo"; }
 
  private:

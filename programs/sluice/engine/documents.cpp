@@ -1,10 +1,9 @@
 #include "programs/sluice/engine/documents.h"
 
-#include "platform/process/time_text.h"
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "platform/process/time_text.h"
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -3,10 +3,10 @@
 #include "autoscaler/core/decision/decision_record.h"
 #include "autoscaler/io/decision_json.h"
 #include "common/time/time_point.h"
-#include "platform/process/replica.h"
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "platform/process/replica.h"
 #include <string>
 
 namespace sluice::local {

@@ -4,8 +4,8 @@
 
 #include "activator/core/revision_table.h"
 #include "common/http/message.h"
-#include "platform/process/engine_host.h"
 
+#include "platform/process/engine_host.h"
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>

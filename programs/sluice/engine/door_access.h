@@ -1,8 +1,8 @@
 #pragma once
 
 #include "common/http/message.h"
-#include "programs/sluice/engine/engine_api.h"
 
+#include "programs/sluice/engine/engine_api.h"
 #include <cstdint>
 #include <string>
 #include <string_view>

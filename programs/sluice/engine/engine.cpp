@@ -1,15 +1,15 @@
 #include "programs/sluice/engine/engine.h"
 
 #include "common/net/server/open_files.h"
-#include "programs/sluice/engine/documents.h"
-#include "programs/sluice/engine/init_notify.h"
-#include "platform/process/sidecar.h"
-#include "platform/process/unique_fd.h"
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "platform/process/sidecar.h"
+#include "platform/process/unique_fd.h"
+#include "programs/sluice/engine/documents.h"
+#include "programs/sluice/engine/init_notify.h"
 #include <algorithm>
 #include <csignal>
 #include <fcntl.h>

@@ -3,16 +3,16 @@
 #include "activator/core/revision_table.h"
 #include "common/net/server/open_files.h"
 #include "common/net/server/proxy_server.h"
+
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+
 #include "programs/sluice/engine/api_server.h"
 #include "programs/sluice/engine/door_access.h"
 #include "programs/sluice/engine/engine_api.h"
 #include "programs/sluice/engine/platform.h"
 #include "programs/sluice/engine/service.h"
 #include "programs/sluice/engine/spec_sources.h"
-
-#include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
-
 #include <map>
 #include <memory>
 #include <string>

@@ -1,13 +1,13 @@
 // The engine's answers to its API.
 
 #include "common/base/version.h"
-#include "programs/sluice/engine/documents.h"
-#include "programs/sluice/engine/engine.h"
-#include "programs/sluice/engine/spec_difference.h"
-#include "platform/process/time_text.h"
 
 #include <nlohmann/json.hpp>
 
+#include "platform/process/time_text.h"
+#include "programs/sluice/engine/documents.h"
+#include "programs/sluice/engine/engine.h"
+#include "programs/sluice/engine/spec_difference.h"
 #include <algorithm>
 #include <fstream>
 #include <unistd.h>

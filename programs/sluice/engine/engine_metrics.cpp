@@ -2,7 +2,6 @@
 // its front door holds.
 
 #include "programs/sluice/engine/engine.h"
-
 #include <map>
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>

@@ -1,11 +1,11 @@
 // What the front door asks the engine: whose request this is, and what has just happened.
 
 #include "common/http/head_check.h"
-#include "programs/sluice/engine/api_routes.h"
-#include "programs/sluice/engine/engine.h"
 
 #include <fmt/format.h>
 
+#include "programs/sluice/engine/api_routes.h"
+#include "programs/sluice/engine/engine.h"
 #include <unistd.h>
 
 namespace sluice::local {

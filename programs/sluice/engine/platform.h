@@ -1,22 +1,22 @@
 #pragma once
 
 #include "activator/io/front_gateway.h"
-#include "common/scaling/cluster_config.h"
 #include "common/log/log.h"
+#include "common/scaling/cluster_config.h"
 #include "common/time/clock.h"
+
+#include <boost/asio/io_context.hpp>
+
 #include "platform/process/cgroup.h"
 #include "platform/process/child.h"
 #include "platform/process/engine_settings.h"
-#include "programs/sluice/engine/event_ring.h"
-#include "programs/sluice/engine/history.h"
 #include "platform/process/memory_pressure.h"
 #include "platform/process/paths.h"
 #include "platform/process/ports.h"
 #include "platform/process/replica_journal.h"
+#include "programs/sluice/engine/event_ring.h"
+#include "programs/sluice/engine/history.h"
 #include "programs/sluice/engine/scale_loop.h"
-
-#include <boost/asio/io_context.hpp>
-
 #include <filesystem>
 #include <optional>
 #include <string>

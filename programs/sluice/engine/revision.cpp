@@ -1,11 +1,10 @@
 #include "programs/sluice/engine/revision.h"
 
-#include "programs/sluice/engine/revision_instance.h"
-
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "programs/sluice/engine/revision_instance.h"
 #include <algorithm>
 
 namespace sluice::local {

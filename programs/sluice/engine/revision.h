@@ -1,19 +1,19 @@
 #pragma once
 
-#include "common/base/lifetime.h"
 #include "autoscaler/core/decision/metric_health.h"
 #include "autoscaler/core/decision/multi_scaler.h"
 #include "autoscaler/io/stat_scraper.h"
-#include "platform/process/backoff.h"
-#include "programs/sluice/engine/documents.h"
-#include "platform/process/memory_pressure.h"
-#include "programs/sluice/engine/platform.h"
-#include "platform/process/replica.h"
-#include "platform/process/service_log.h"
-#include "platform/process/service_spec.h"
+#include "common/base/lifetime.h"
 
 #include <boost/asio/steady_timer.hpp>
 
+#include "platform/process/backoff.h"
+#include "platform/process/memory_pressure.h"
+#include "platform/process/replica.h"
+#include "platform/process/service_log.h"
+#include "platform/process/service_spec.h"
+#include "programs/sluice/engine/documents.h"
+#include "programs/sluice/engine/platform.h"
 #include <memory>
 #include <optional>
 #include <random>

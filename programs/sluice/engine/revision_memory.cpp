@@ -3,7 +3,6 @@
 
 #include "programs/sluice/engine/revision.h"
 #include "programs/sluice/engine/revision_instance.h"
-
 #include <algorithm>
 
 namespace sluice::local {

@@ -1,12 +1,11 @@
 // What a revision hears from its sidecars and what it tells the outside: scrapes, events, log
 // lines.
 
-#include "programs/sluice/engine/revision.h"
-#include "programs/sluice/engine/revision_instance.h"
-#include "platform/process/time_text.h"
-
 #include <nlohmann/json.hpp>
 
+#include "platform/process/time_text.h"
+#include "programs/sluice/engine/revision.h"
+#include "programs/sluice/engine/revision_instance.h"
 #include <algorithm>
 
 namespace sluice::local {

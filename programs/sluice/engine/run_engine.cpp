@@ -1,7 +1,11 @@
 #include "programs/sluice/engine/run_engine.h"
 
-#include "common/scaling/cluster_config.h"
 #include "common/base/version.h"
+#include "common/scaling/cluster_config.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
 #include "programs/sluice/engine/documents.h"
 #include "programs/sluice/engine/engine.h"
 #include "programs/sluice/engine/spec_sources.h"
@@ -10,10 +14,6 @@
 #include "programs/sluice/view/explain_text.h"
 #include "programs/sluice/view/fields.h"
 #include "programs/sluice/view/live_session.h"
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

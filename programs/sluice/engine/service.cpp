@@ -1,11 +1,11 @@
 #include "programs/sluice/engine/service.h"
 
 #include "common/scaling/annotations.h"
-#include "platform/process/time_text.h"
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
+#include "platform/process/time_text.h"
 #include <algorithm>
 #include <cstdlib>
 

@@ -1,13 +1,13 @@
 #pragma once
 
 #include "common/base/lifetime.h"
+
+#include <nlohmann/json.hpp>
+
 #include "programs/sluice/engine/callers.h"
 #include "programs/sluice/engine/engine_api.h"
 #include "programs/sluice/engine/latency.h"
 #include "programs/sluice/engine/revision.h"
-
-#include <nlohmann/json.hpp>
-
 #include <functional>
 #include <list>
 #include <memory>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "platform/process/service_spec.h"
-
 #include <string>
 #include <vector>
 

@@ -1,11 +1,10 @@
 #include "programs/sluice/view/event_printer.h"
 
-#include "platform/process/time_text.h"
-#include "programs/sluice/view/fields.h"
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "platform/process/time_text.h"
+#include "programs/sluice/view/fields.h"
 #include <array>
 #include <utility>
 

@@ -1,10 +1,9 @@
 #include "programs/sluice/view/live_session.h"
 
-#include "programs/sluice/view/fields.h"
-
 #include <boost/asio/steady_timer.hpp>
 #include <nlohmann/json.hpp>
 
+#include "programs/sluice/view/fields.h"
 #include <utility>
 
 namespace sluice::view {

@@ -1,12 +1,11 @@
 #pragma once
 
-#include "programs/sluice/view/event_printer.h"
-#include "programs/sluice/view/live_view.h"
-#include "programs/sluice/view/terminal.h"
-
 #include <boost/asio/io_context.hpp>
 #include <nlohmann/json_fwd.hpp>
 
+#include "programs/sluice/view/event_printer.h"
+#include "programs/sluice/view/live_view.h"
+#include "programs/sluice/view/terminal.h"
 #include <functional>
 #include <memory>
 #include <string>

@@ -1,10 +1,9 @@
 #include "programs/sluice/view/live_view.h"
 
-#include "programs/sluice/view/fields.h"
-#include "programs/sluice/view/tables.h"
-
 #include <nlohmann/json.hpp>
 
+#include "programs/sluice/view/fields.h"
+#include "programs/sluice/view/tables.h"
 #include <algorithm>
 
 namespace sluice::view {

@@ -1,11 +1,10 @@
 #include "programs/sluice/view/tables.h"
 
-#include "platform/process/time_text.h"
-#include "programs/sluice/view/fields.h"
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "platform/process/time_text.h"
+#include "programs/sluice/view/fields.h"
 #include <algorithm>
 
 namespace sluice::view {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "programs/sluice/view/live_view.h"
-
 #include <memory>
 #include <optional>
 #include <string>

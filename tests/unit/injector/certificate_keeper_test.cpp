@@ -3,12 +3,12 @@
 #include "injector/io/certificate_keeper.h"
 
 #include "common/certificates/documents.h"
-#include "injector/patch/json_access.h"
 #include "tests/unit/common/kube/fake_api.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "injector/patch/json_access.h"
 #include <map>
 #include <string>
 

@@ -1,9 +1,8 @@
 #pragma once
 
-#include "injector/patch/pod_patch.h"
-
 #include <nlohmann/json.hpp>
 
+#include "injector/patch/pod_patch.h"
 #include <map>
 #include <string>
 #include <string_view>

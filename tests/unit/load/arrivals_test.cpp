@@ -1,9 +1,8 @@
 #include "load/core/arrivals.h"
 
-#include "load/core/load_plan.h"
-
 #include <gtest/gtest.h>
 
+#include "load/core/load_plan.h"
 #include <vector>
 
 namespace sluice::loadgen {

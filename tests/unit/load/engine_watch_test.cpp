@@ -1,10 +1,11 @@
 #include "load/io/engine_watch.h"
 
-#include "load/io/engine_events.h"
 #include "tests/unit/load/scripted_server.h"
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
+
+#include "load/io/engine_events.h"
 
 namespace sluice::loadgen {
 namespace {

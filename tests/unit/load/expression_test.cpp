@@ -1,9 +1,9 @@
 #include "load/core/expression.h"
 
+#include <gtest/gtest.h>
+
 #include "load/core/quantity.h"
 #include "load/core/target.h"
-
-#include <gtest/gtest.h>
 
 namespace sluice::loadgen {
 namespace {

@@ -1,9 +1,8 @@
 #include "load/core/tally.h"
 
-#include "load/core/load_plan.h"
-
 #include <gtest/gtest.h>
 
+#include "load/core/load_plan.h"
 #include <algorithm>
 
 namespace sluice::loadgen {

@@ -3,7 +3,6 @@
 #include "platform/kubernetes/activator/core/by_revision.h"
 #include "platform/kubernetes/activator/core/cluster_revision.h"
 #include "platform/kubernetes/activator/core/pod_selections.h"
-
 #include <map>
 #include <optional>
 #include <set>

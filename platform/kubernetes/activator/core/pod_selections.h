@@ -1,7 +1,6 @@
 #pragma once
 
 #include "platform/kubernetes/activator/core/cluster_revision.h"
-
 #include <map>
 #include <set>
 #include <string>

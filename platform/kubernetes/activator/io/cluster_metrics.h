@@ -1,8 +1,9 @@
 #pragma once
 
+#include "common/metrics/exposition.h"
+
 #include "platform/kubernetes/activator/io/cluster_platform.h"
 #include "platform/kubernetes/activator/io/scaler_doors.h"
-#include "common/metrics/exposition.h"
 
 namespace sluice::activator {
 

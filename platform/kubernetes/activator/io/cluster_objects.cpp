@@ -1,8 +1,8 @@
 #include "platform/kubernetes/activator/io/cluster_objects.h"
 
-#include "platform/kubernetes/activator/core/door_table.h"
 #include "common/ignore/rules.h"
 
+#include "platform/kubernetes/activator/core/door_table.h"
 #include <algorithm>
 #include <string>
 #include <utility>

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "platform/kubernetes/activator/core/cluster_revision.h"
 #include "common/files/revision_file.h"
 #include "common/kube/objects.h"
 #include "common/kube/request_scaler.h"
 
+#include "platform/kubernetes/activator/core/cluster_revision.h"
 #include <optional>
 #include <string_view>
 #include <vector>

@@ -1,11 +1,11 @@
 #include "platform/kubernetes/activator/io/cluster_platform.h"
 
-#include "platform/kubernetes/activator/io/cluster_objects.h"
 #include "common/kube/objects.h"
 #include "common/kube/request_scaler.h"
 
 #include <boost/asio/post.hpp>
 
+#include "platform/kubernetes/activator/io/cluster_objects.h"
 #include <algorithm>
 #include <utility>
 

@@ -1,10 +1,6 @@
 #pragma once
 
 #include "common/base/lifetime.h"
-#include "platform/kubernetes/activator/core/cluster_view.h"
-#include "platform/kubernetes/activator/core/replica_slices.h"
-#include "platform/kubernetes/activator/io/knative_release.h"
-#include "platform/kubernetes/activator/io/scaler_doors.h"
 #include "common/files/platform_directory.h"
 #include "common/kube/client.h"
 #include "common/kube/group_presence.h"
@@ -16,6 +12,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "platform/kubernetes/activator/core/cluster_view.h"
+#include "platform/kubernetes/activator/core/replica_slices.h"
+#include "platform/kubernetes/activator/io/knative_release.h"
+#include "platform/kubernetes/activator/io/scaler_doors.h"
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -1,8 +1,8 @@
 // A revision of Knative's, as far as requests need it (activator.md 4, 6.3).
 
-#include "platform/kubernetes/activator/io/cluster_objects.h"
 #include "common/kube/json_read.h"
 
+#include "platform/kubernetes/activator/io/cluster_objects.h"
 #include <algorithm>
 
 namespace sluice::activator {

@@ -1,13 +1,13 @@
 #pragma once
 
 #include "activator/io/front_gateway.h"
-#include "platform/kubernetes/activator/core/door_table.h"
 #include "common/log/log.h"
 #include "common/net/server/proxy_server.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
 
+#include "platform/kubernetes/activator/core/door_table.h"
 #include <cstdint>
 #include <functional>
 #include <map>

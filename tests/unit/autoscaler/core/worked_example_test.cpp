@@ -1,7 +1,7 @@
-#include "common/scaling/annotations.h"
 #include "autoscaler/core/decision/collector.h"
 #include "autoscaler/core/decision/decider.h"
 #include "autoscaler/core/decision/scale_to_zero.h"
+#include "common/scaling/annotations.h"
 
 #include <gtest/gtest.h>
 

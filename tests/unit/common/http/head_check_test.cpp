@@ -245,9 +245,13 @@ TEST(HeadCheck, BoundsTheEmptyLinesBeforeARequest) {
 
 TEST(HeadCheck, RefusesResponsesThatAreNone) {
   for (const std::string& bytes : {
-           "HTTP/1.1 20 OK\r\n\r\n"s, "HTTP/2.0 200 OK\r\n\r\n"s, "HTTP/1.1 099 X\r\n\r\n"s,
-           "ICY 200 OK\r\n\r\n"s, "HTTP/1.1 200 OK\nA: b\r\n\r\n"s,
-           "HTTP/1.1 200 OK\r\nA : b\r\n\r\n"s, "HTTP/1.1 200 OK\r\n B: c\r\n\r\n"s,
+           "HTTP/1.1 20 OK\r\n\r\n"s,
+           "HTTP/2.0 200 OK\r\n\r\n"s,
+           "HTTP/1.1 099 X\r\n\r\n"s,
+           "ICY 200 OK\r\n\r\n"s,
+           "HTTP/1.1 200 OK\nA: b\r\n\r\n"s,
+           "HTTP/1.1 200 OK\r\nA : b\r\n\r\n"s,
+           "HTTP/1.1 200 OK\r\n B: c\r\n\r\n"s,
            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\n"s,
            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"s,
        }) {

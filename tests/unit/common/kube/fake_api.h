@@ -1,8 +1,8 @@
 #pragma once
 
-#include "common/net/h1/h1_codec.h"
 #include "common/kube/access.h"
 #include "common/net/byte_buffer.h"
+#include "common/net/h1/h1_codec.h"
 #include "common/net/stream.h"
 #include "common/net/tls/tls_context.h"
 

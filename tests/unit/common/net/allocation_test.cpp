@@ -1,4 +1,5 @@
-// The request path allocates nothing once its connections have their buffers (style, hot path budget).
+// The request path allocates nothing once its connections have their buffers (style, hot path
+// budget).
 
 #include "tests/unit/common/net/stage.h"
 
@@ -18,12 +19,29 @@ void* counted(std::size_t bytes) {
 
 }  // namespace
 
-void* operator new(std::size_t bytes) { return counted(bytes); }
-void* operator new[](std::size_t bytes) { return counted(bytes); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t /*bytes*/) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t /*bytes*/) noexcept { std::free(memory); }
+void* operator new(std::size_t bytes) {
+  return counted(bytes);
+}
+
+void* operator new[](std::size_t bytes) {
+  return counted(bytes);
+}
+
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+
+void operator delete[](void* memory) noexcept {
+  std::free(memory);
+}
+
+void operator delete(void* memory, std::size_t /*bytes*/) noexcept {
+  std::free(memory);
+}
+
+void operator delete[](void* memory, std::size_t /*bytes*/) noexcept {
+  std::free(memory);
+}
 
 namespace sluice::net::testing {
 namespace {
@@ -65,8 +83,9 @@ class AllocationTest : public Stage {
 };
 
 TEST_F(AllocationTest, NoneForAGetOnWarmConnections) {
-  upstream_.play({{"HTTP/1.1 200 OK\r\nDate: now\r\nServer: x\r\nContent-Type: text/plain\r\n"
-                   "Content-Length: 5\r\n\r\nhello"}});
+  upstream_.play(
+      {{"HTTP/1.1 200 OK\r\nDate: now\r\nServer: x\r\nContent-Type: text/plain\r\n"
+        "Content-Length: 5\r\n\r\nhello"}});
 
   EXPECT_EQ(count("GET /a?b=c HTTP/1.1\r\nHost: service.namespace.example.com\r\n"
                   "User-Agent: curl/8.0\r\nAccept: */*\r\nX-Request-Id: 0123456789abcdef\r\n\r\n",
@@ -75,7 +94,8 @@ TEST_F(AllocationTest, NoneForAGetOnWarmConnections) {
 }
 
 TEST_F(AllocationTest, NoneForOneThatTheActivatorPassedOn) {
-  upstream_.play({{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"}});
+  upstream_.play(
+      {{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"}});
 
   EXPECT_EQ(count("GET / HTTP/1.1\r\nHost: 10.0.0.1:8012\r\nK-Original-Host: a.example.com\r\n"
                   "K-Proxy-Request: activator\r\nX-Forwarded-For: 203.0.113.7, 2001:db8::1\r\n"

@@ -131,8 +131,7 @@ TEST_F(ExchangeTest, EndsCleanlyWhereverTheUpstreamsResponseIsCut) {
 }
 
 TEST_F(ExchangeTest, CutsAResponseWhoseTrailerNeverEnds) {
-  upstream_.play(
-      {{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"}});
+  upstream_.play({{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"}});
   Client client{address_};
 
   client.send(kGet);

@@ -11,7 +11,8 @@ using End = Outcome::End;
 using std::string_literals::operator""s;
 
 constexpr std::string_view kAsk =
-    "GET /chat HTTP/1.1\r\nHost: h\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n\r\n";
+    "GET /chat HTTP/1.1\r\nHost: h\r\nConnection: keep-alive, Upgrade\r\nUpgrade: "
+    "WebSocket\r\n\r\n";
 const std::string kSwitch =
     "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n";
 const std::string kHi = "\x81\x02hi"s;
@@ -149,7 +150,8 @@ TEST_F(TunnelTest, HoldsBackASenderWhoseReaderDoesNotRead) {
 }
 
 TEST_F(TunnelTest, RefusesASwitchThatWasNotAskedFor) {
-  const std::string other = "HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: chat\r\n\r\n";
+  const std::string other =
+      "HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: chat\r\n\r\n";
   const std::string plain = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
   for (const auto& [request, answer] : {std::pair{std::string{kAsk}, other}, {plain, kSwitch}}) {
     Client client{address_};
@@ -239,8 +241,8 @@ TEST_F(TunnelTest, WaitsForTheServicesFirstByteWhereTimersAreForThat) {
 
 TEST_F(TunnelTest, GoesOnAfterTheServicesFirstByteWhereTimersAreForThat) {
   gateway_.on_begin = [this](Exchange& exchange) {
-    exchange.set_timeouts({std::chrono::milliseconds{300}, std::chrono::milliseconds{300},
-                           std::nullopt, true});
+    exchange.set_timeouts(
+        {std::chrono::milliseconds{300}, std::chrono::milliseconds{300}, std::nullopt, true});
     forward(exchange);
   };
   Client client{address_};

@@ -7,7 +7,6 @@
 namespace sluice::net::testing {
 namespace {
 
-
 class H2RetryTest : public Stage {
  protected:
   H2RetryTest() {

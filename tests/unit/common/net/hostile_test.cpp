@@ -63,9 +63,8 @@ TEST_F(HostileTest, RefusesHeadsThatTwoReadersCouldReadDifferently) {
 
 TEST_F(HostileTest, EndsTheConnectionOfABrokenBody) {
   const std::string start = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
-  for (const std::string& body :
-       {"0x3\r\nabc\r\n"s, "3\r\nabcd\r\n"s, "ffffffffffffffffff\r\n"s, "3\nabc\n"s, "\r\n"s,
-        "0\r\nContent-Length: 5\r\n\r\n"s}) {
+  for (const std::string& body : {"0x3\r\nabc\r\n"s, "3\r\nabcd\r\n"s, "ffffffffffffffffff\r\n"s,
+                                  "3\nabc\n"s, "\r\n"s, "0\r\nContent-Length: 5\r\n\r\n"s}) {
     expect_refused(start + body + "0\r\n\r\n" + kNext, "400 ", "bad-request; reason=");
   }
 }

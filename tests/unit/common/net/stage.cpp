@@ -82,7 +82,8 @@ void ScriptedUpstream::read(Session& session) {
 void ScriptedUpstream::say(std::string_view bytes) {
   error_code ec;
   asio::const_buffer rest{bytes.data(), bytes.size()};
-  while (rest.size() > 0 && !ec) rest += sessions_.back()->socket.write_some(asio::buffer(rest), ec);
+  while (rest.size() > 0 && !ec)
+    rest += sessions_.back()->socket.write_some(asio::buffer(rest), ec);
 }
 
 void ScriptedUpstream::finish_sending() {

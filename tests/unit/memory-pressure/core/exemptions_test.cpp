@@ -1,9 +1,10 @@
 #include "memory-pressure/core/exemptions.h"
 
-#include "memory-pressure/core/floors.h"
 #include "tests/unit/memory-pressure/core/scene.h"
 
 #include <gtest/gtest.h>
+
+#include "memory-pressure/core/floors.h"
 
 namespace sluice::node_agent {
 namespace {

@@ -1,12 +1,12 @@
 // Goal: pauses begin, deepen, rotate and end as memory-pressure.md 5.3 to 5.6 say.
 // Method: a node of 10 GB whose containers may each grow by gigabytes; ticks of a quarter second.
 
-#include "memory-pressure/core/headroom_policy.h"
-#include "memory-pressure/core/quota.h"
 #include "tests/unit/memory-pressure/core/scene.h"
 
 #include <gtest/gtest.h>
 
+#include "memory-pressure/core/headroom_policy.h"
+#include "memory-pressure/core/quota.h"
 #include <set>
 
 namespace sluice::node_agent {

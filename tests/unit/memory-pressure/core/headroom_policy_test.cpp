@@ -1,9 +1,10 @@
 #include "memory-pressure/core/headroom_policy.h"
 
-#include "memory-pressure/core/quota.h"
 #include "tests/unit/memory-pressure/core/scene.h"
 
 #include <gtest/gtest.h>
+
+#include "memory-pressure/core/quota.h"
 
 namespace sluice::node_agent {
 namespace {

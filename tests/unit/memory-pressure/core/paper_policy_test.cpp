@@ -1,9 +1,10 @@
 #include "memory-pressure/core/paper_policy.h"
 
-#include "memory-pressure/core/off_policy.h"
 #include "tests/unit/memory-pressure/core/scene.h"
 
 #include <gtest/gtest.h>
+
+#include "memory-pressure/core/off_policy.h"
 
 namespace sluice::node_agent {
 namespace {

@@ -1,11 +1,12 @@
 // Goal: no error, lost answer or late effect leaves a container throttled, or takes a quota for
 // ours that is not. Method: the bench lets calls fail with no, half or all of their effect.
 
-#include "memory-pressure/core/quota.h"
-#include "memory-pressure/core/reconciler.h"
 #include "tests/unit/memory-pressure/core/runtime_bench.h"
 
 #include <gtest/gtest.h>
+
+#include "memory-pressure/core/quota.h"
+#include "memory-pressure/core/reconciler.h"
 
 namespace sluice::node_agent {
 namespace {

@@ -1,9 +1,10 @@
 #include "memory-pressure/core/recovery.h"
 
-#include "memory-pressure/core/quota.h"
 #include "tests/unit/memory-pressure/core/runtime_bench.h"
 
 #include <gtest/gtest.h>
+
+#include "memory-pressure/core/quota.h"
 
 namespace sluice::node_agent {
 namespace {

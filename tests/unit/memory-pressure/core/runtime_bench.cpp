@@ -1,7 +1,6 @@
 #include "tests/unit/memory-pressure/core/runtime_bench.h"
 
 #include "memory-pressure/core/quota.h"
-
 #include <algorithm>
 #include <sstream>
 

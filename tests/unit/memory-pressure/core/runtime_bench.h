@@ -1,9 +1,9 @@
 #pragma once
 
-#include "memory-pressure/core/journal_record.h"
-#include "memory-pressure/core/reconciler.h"
 #include "tests/unit/memory-pressure/core/scene.h"
 
+#include "memory-pressure/core/journal_record.h"
+#include "memory-pressure/core/reconciler.h"
 #include <deque>
 #include <map>
 #include <string>

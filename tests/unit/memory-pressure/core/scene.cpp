@@ -1,7 +1,6 @@
 #include "tests/unit/memory-pressure/core/scene.h"
 
 #include "memory-pressure/core/quota.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -2,7 +2,6 @@
 
 #include "memory-pressure/core/node.h"
 #include "memory-pressure/core/policy.h"
-
 #include <cstdint>
 #include <string>
 

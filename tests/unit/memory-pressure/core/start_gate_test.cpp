@@ -1,8 +1,8 @@
 #include "memory-pressure/core/start_gate.h"
 
-#include "memory-pressure/core/policy.h"
-
 #include <gtest/gtest.h>
+
+#include "memory-pressure/core/policy.h"
 
 namespace sluice::node_agent {
 namespace {

@@ -1,7 +1,7 @@
 #include "memory-pressure/io/container_watch.h"
 
-#include "tests/unit/memory-pressure/io/fake_runtime.h"
 #include "tests/unit/common/rpc/rpc_stage.h"
+#include "tests/unit/memory-pressure/io/fake_runtime.h"
 
 #include <gtest/gtest.h>
 

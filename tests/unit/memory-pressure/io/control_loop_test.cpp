@@ -1,11 +1,11 @@
 #include "memory-pressure/io/control_loop.h"
 
-#include "memory-pressure/core/recovery.h"
-#include "tests/unit/memory-pressure/io/fake_runtime.h"
 #include "tests/unit/common/rpc/rpc_stage.h"
+#include "tests/unit/memory-pressure/io/fake_runtime.h"
 
 #include <gtest/gtest.h>
 
+#include "memory-pressure/core/recovery.h"
 #include <algorithm>
 #include <array>
 #include <memory>

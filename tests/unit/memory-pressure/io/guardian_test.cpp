@@ -1,10 +1,10 @@
 #include "memory-pressure/io/guardian.h"
 
-#include "memory-pressure/io/psi_trigger.h"
 #include "tests/unit/common/rpc/rpc_stage.h"
 
 #include <gtest/gtest.h>
 
+#include "memory-pressure/io/psi_trigger.h"
 #include <array>
 #include <cerrno>
 #include <csignal>

@@ -1,11 +1,11 @@
 #include "memory-pressure/io/journal_file.h"
 
-#include "memory-pressure/core/recovery.h"
-#include "memory-pressure/io/state_lock.h"
 #include "tests/unit/memory-pressure/io/fixture_tree.h"
 
 #include <gtest/gtest.h>
 
+#include "memory-pressure/core/recovery.h"
+#include "memory-pressure/io/state_lock.h"
 #include <array>
 #include <filesystem>
 #include <fstream>

@@ -1,9 +1,9 @@
-#include "memory-pressure/io/report_stream.h"
 #include "tests/unit/common/net/tls_peer.h"
 #include "tests/unit/common/rpc/rpc_stage.h"
 
 #include <gtest/gtest.h>
 
+#include "memory-pressure/io/report_stream.h"
 #include <filesystem>
 
 namespace sluice::node_agent {

@@ -1,14 +1,14 @@
 #include "platform/process/child.h"
 
-#include "platform/process/listeners.h"
-#include "platform/process/output_reader.h"
-#include "platform/process/proc_files.h"
 #include "tests/unit/platform/process/eventually.h"
 #include "tests/unit/platform/process/temporary_directory.h"
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
+#include "platform/process/listeners.h"
+#include "platform/process/output_reader.h"
+#include "platform/process/proc_files.h"
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>

@@ -3,14 +3,14 @@
 
 #include "platform/process/memory_pressure.h"
 
-#include "platform/process/group_memory.h"
-#include "platform/process/listeners.h"
 #include "tests/unit/platform/process/eventually.h"
 #include "tests/unit/platform/process/temporary_directory.h"
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
+#include "platform/process/group_memory.h"
+#include "platform/process/listeners.h"
 #include <array>
 #include <csignal>
 #include <fstream>

@@ -1,8 +1,8 @@
 #include "platform/process/memory_rules.h"
 
-#include "memory-pressure/core/quota.h"
-
 #include <gtest/gtest.h>
+
+#include "memory-pressure/core/quota.h"
 
 namespace sluice::local {
 namespace {

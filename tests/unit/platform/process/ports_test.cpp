@@ -1,12 +1,12 @@
 #include "platform/process/ports.h"
 
-#include "platform/process/child.h"
-#include "platform/process/listeners.h"
 #include "tests/unit/platform/process/eventually.h"
 #include "tests/unit/platform/process/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
+#include "platform/process/child.h"
+#include "platform/process/listeners.h"
 #include <csignal>
 #include <netinet/in.h>
 #include <sys/socket.h>

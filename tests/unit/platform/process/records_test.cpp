@@ -1,12 +1,12 @@
-#include "platform/process/cgroup.h"
-#include "platform/process/child.h"
-#include "platform/process/replica_journal.h"
-#include "platform/process/service_log.h"
 #include "tests/unit/platform/process/eventually.h"
 #include "tests/unit/platform/process/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
+#include "platform/process/cgroup.h"
+#include "platform/process/child.h"
+#include "platform/process/replica_journal.h"
+#include "platform/process/service_log.h"
 #include <csignal>
 #include <fstream>
 #include <sstream>

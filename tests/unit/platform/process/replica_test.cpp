@@ -1,12 +1,12 @@
 #include "platform/process/replica.h"
 
-#include "platform/process/sidecar.h"
 #include "tests/unit/platform/process/eventually.h"
 #include "tests/unit/platform/process/temporary_directory.h"
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
+#include "platform/process/sidecar.h"
 #include <algorithm>
 #include <csignal>
 #include <functional>

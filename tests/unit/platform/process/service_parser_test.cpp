@@ -1,8 +1,7 @@
-#include "platform/process/engine_settings.h"
-#include "platform/process/service_spec.h"
-
 #include <gtest/gtest.h>
 
+#include "platform/process/engine_settings.h"
+#include "platform/process/service_spec.h"
 #include <filesystem>
 #include <string>
 

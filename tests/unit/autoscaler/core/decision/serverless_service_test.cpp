@@ -71,7 +71,8 @@ TEST(ServerlessService, ZeroActivatorsMeansAll) {
 TEST(ServerlessService, ActivatorsAreChosenByItsName) {
   const ServerlessView seen = view(RouteMode::proxy, {}, activators(20), 4);
 
-  EXPECT_EQ(plan_serverless(seen, kNow).addresses, ring::choose_subset(activators(20), 4, "app-00001"));
+  EXPECT_EQ(plan_serverless(seen, kNow).addresses,
+            ring::choose_subset(activators(20), 4, "app-00001"));
 }
 
 TEST(ServerlessService, RepeatedAndCountlessActivatorsDoNoHarm) {

@@ -51,7 +51,8 @@ TEST(StatForwarding, ForwardsToAnotherHolderInOrder) {
 TEST(StatForwarding, BucketOfAKeyIsTheOneTheHashSays) {
   StatForwarding forwarding = of_buckets(5);
 
-  EXPECT_EQ(forwarding.route(kApp).bucket, ring::bucket_owner(bucket_names(5), "default/app-00001"));
+  EXPECT_EQ(forwarding.route(kApp).bucket,
+            ring::bucket_owner(bucket_names(5), "default/app-00001"));
 }
 
 TEST(StatForwarding, TellsWhenTheHolderChanged) {

@@ -1,10 +1,10 @@
 #include "platform/knative/io/knative_json.h"
 
-#include "platform/knative/io/knative_view.h"
-#include "platform/knative/io/public_probe.h"
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "platform/knative/io/knative_view.h"
+#include "platform/knative/io/public_probe.h"
 
 namespace sluice::autoscaler {
 namespace {

@@ -1,13 +1,13 @@
 #include "autoscaler/core/decision/collector.h"
 #include "autoscaler/core/decision/revision_scaler.h"
-#include "platform/kubernetes/core/scale_plan.h"
-#include "platform/kubernetes/core/scaler_conditions.h"
 #include "autoscaler/vectors/case_values.h"
 #include "common/kube/objects.h"
 #include "tests/unit/platform/knative/vectors/revision_documents.h"
 
 #include <gtest/gtest.h>
 
+#include "platform/kubernetes/core/scale_plan.h"
+#include "platform/kubernetes/core/scaler_conditions.h"
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -1,11 +1,11 @@
 #include "tests/unit/platform/knative/vectors/revision_documents.h"
 
+#include "common/kube/time_text.h"
 #include "common/scaling/annotations.h"
-#include "platform/kubernetes/io/documents.h"
+
 #include "platform/knative/io/knative_json.h"
 #include "platform/knative/io/knative_view.h"
-#include "common/kube/time_text.h"
-
+#include "platform/kubernetes/io/documents.h"
 #include <stdexcept>
 
 namespace sluice::autoscaler::testing {

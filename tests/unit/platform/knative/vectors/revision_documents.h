@@ -1,12 +1,12 @@
 #pragma once
 
+#include "autoscaler/io/pod_watch.h"
 #include "common/scaling/cluster_config.h"
 #include "common/scaling/scaling_spec.h"
-#include "autoscaler/io/pod_watch.h"
-#include "platform/knative/core/pod_autoscaler_plan.h"
 
 #include <nlohmann/json.hpp>
 
+#include "platform/knative/core/pod_autoscaler_plan.h"
 #include <optional>
 #include <string>
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "platform/kubernetes/activator/core/cluster_view.h"
-
 #include <string>
 #include <utility>
 

@@ -1,8 +1,8 @@
 #include "platform/kubernetes/activator/core/replica_slices.h"
 
-#include "platform/kubernetes/activator/core/service_target.h"
-
 #include <gtest/gtest.h>
+
+#include "platform/kubernetes/activator/core/service_target.h"
 
 namespace sluice::activator {
 namespace {

@@ -1,10 +1,11 @@
 #include "platform/kubernetes/io/bucket_leases.h"
 
-#include "platform/kubernetes/io/lease_json.h"
 #include "tests/unit/common/kube/fake_api.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "platform/kubernetes/io/lease_json.h"
 
 namespace sluice::autoscaler {
 namespace {

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "platform/kubernetes/io/kubernetes_platform.h"
 #include "tests/unit/common/files/scratch_directory.h"
 #include "tests/unit/common/kube/fake_api.h"
 
 #include <gtest/gtest.h>
 
+#include "platform/kubernetes/io/kubernetes_platform.h"
 #include <optional>
 #include <string>
 

@@ -1,4 +1,3 @@
-#include "platform/kubernetes/io/reconciler.h"
 #include "tests/unit/platform/kubernetes/io/platform_stage.h"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -6,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "platform/kubernetes/io/reconciler.h"
 #include <algorithm>
 #include <list>
 #include <map>

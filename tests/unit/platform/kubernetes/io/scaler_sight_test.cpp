@@ -1,8 +1,8 @@
 #include "platform/kubernetes/io/scaler_sight.h"
 
-#include "platform/kubernetes/io/watched_pod.h"
-
 #include <gtest/gtest.h>
+
+#include "platform/kubernetes/io/watched_pod.h"
 
 namespace sluice::autoscaler {
 namespace {

@@ -1,11 +1,10 @@
 // `sluice inject` and `sluice uninject` from the command line on, and the YAML between.
 
-#include "programs/sluice/commands/inject_yaml.h"
-#include "programs/sluice/commands/verbs.h"
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "programs/sluice/commands/inject_yaml.h"
+#include "programs/sluice/commands/verbs.h"
 #include <filesystem>
 #include <fstream>
 #include <sstream>

@@ -1,10 +1,9 @@
 #include "programs/sluice/commands/up.h"
 
-#include "programs/sluice/commands/usage.h"
-#include "programs/sluice/commands/verbs.h"
-
 #include <gtest/gtest.h>
 
+#include "programs/sluice/commands/usage.h"
+#include "programs/sluice/commands/verbs.h"
 #include <cstdlib>
 #include <sstream>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 // The API server over its real socket.
 
-#include "platform/process/time_text.h"
 #include "tests/unit/programs/sluice/engine/api_stage.h"
 
+#include "platform/process/time_text.h"
 #include <sys/stat.h>
 
 namespace sluice::local {

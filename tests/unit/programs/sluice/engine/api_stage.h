@@ -1,14 +1,14 @@
 #pragma once
 
-#include "programs/sluice/engine/api_server.h"
-#include "tests/unit/programs/sluice/engine/fake_engine.h"
 #include "tests/unit/platform/process/eventually.h"
 #include "tests/unit/platform/process/temporary_directory.h"
+#include "tests/unit/programs/sluice/engine/fake_engine.h"
 
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 
+#include "programs/sluice/engine/api_server.h"
 #include <array>
 #include <memory>
 #include <optional>

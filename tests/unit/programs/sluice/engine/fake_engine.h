@@ -1,10 +1,9 @@
 #pragma once
 
-#include "programs/sluice/engine/engine_api.h"
-#include "programs/sluice/engine/event_ring.h"
-
 #include <nlohmann/json.hpp>
 
+#include "programs/sluice/engine/engine_api.h"
+#include "programs/sluice/engine/event_ring.h"
 #include <functional>
 #include <string>
 #include <vector>

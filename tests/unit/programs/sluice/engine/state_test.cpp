@@ -1,11 +1,10 @@
-#include "programs/sluice/engine/event_ring.h"
-#include "programs/sluice/engine/history.h"
-#include "platform/process/paths.h"
-#include "platform/process/time_text.h"
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "platform/process/paths.h"
+#include "platform/process/time_text.h"
+#include "programs/sluice/engine/event_ring.h"
+#include "programs/sluice/engine/history.h"
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>

@@ -1,12 +1,11 @@
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
 #include "programs/sluice/view/banner.h"
 #include "programs/sluice/view/event_printer.h"
 #include "programs/sluice/view/explain_text.h"
 #include "programs/sluice/view/live_view.h"
 #include "programs/sluice/view/tables.h"
-
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-
 #include <cstdlib>
 
 namespace sluice::view {
