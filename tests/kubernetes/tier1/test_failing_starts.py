@@ -1,41 +1,18 @@
 """Pods that cannot start: what a request, the RequestScaler and its events are told, on an API server alone."""
 
-from activator.case import ENVIRONMENT, Asker, sidecar_play
+from activator.case import sidecar_play
 from sidecar import Upstream
-from wire import PATIENCE, eventually, fetch
+from wire import eventually
 
-from scaling.case import SIDECAR, ScalingCase
+from scaling.case import SIDECAR
+from scaling.failing import FailingCase
 
-IP = '10.99.1.1'
 IMAGE = 'shop/web:bad'
-TEXT = f'the service fails to start: container app: image {IMAGE} cannot be pulled\n'.encode()
+NOT_PULLED = f'container app: image {IMAGE} cannot be pulled'
 CRASHED = {'exitCode': 137, 'reason': 'OOMKilled', 'startedAt': '2026-03-01T08:10:00Z'}
 
 
-class FailingStarts(ScalingCase):
-    def begin(self):
-        self.configure()
-        self.workload('web', 0)
-        self.scale('web')
-        running = self.autoscaler()
-        activator = self.spawn('activator', {
-            **ENVIRONMENT, 'POD_IP': IP, 'SYSTEM_NAMESPACE': self.place.name,
-            'SLUICE_HTTP_ADDRESS': f'{IP}:0', 'SLUICE_H2C_ADDRESS': f'{IP}:0',
-            'SLUICE_AUTOSCALER_ADDRESS': running.addresses['grpc']})
-        self.assertIsNotNone(activator)
-        self.door = f'{IP}:{self.wait_port("web")}'
-        eventually(self.opened, 'the port is open')
-        return running
-
-    def opened(self):
-        try:
-            return fetch(self.door, headers=[('User-Agent', 'kube-probe/1.29')], timeout=1)
-        except OSError:
-            return None
-
-    def ask(self):
-        return Asker(lambda: fetch(self.door, host='anything', timeout=PATIENCE))
-
+class FailingStarts(FailingCase):
     def pod(self, name, port=8012):
         """As a controller would make it: none runs here."""
         self.place.create('pods', {
@@ -58,11 +35,6 @@ class FailingStarts(ScalingCase):
             'podIP': '10.99.1.7', 'podIPs': [{'ip': '10.99.1.7'}],
             'conditions': [{'type': 'Ready', 'status': str(ready), 'lastTransitionTime': '2026-03-01T08:09:00Z'}]}})
 
-    def assert_start_failed(self, answer, body):
-        self.assertEqual((answer.status, answer.body), (503, body))
-        self.assertTrue(answer.headers['sluice-error'].startswith('start-failed'), answer.headers)
-        self.assertEqual(answer.headers['retry-after'], '10')
-
     def test_an_image_that_cannot_be_pulled_ends_the_wait_and_the_corrected_pod_serves(self):
         self.begin()
         held = self.ask()
@@ -74,9 +46,9 @@ class FailingStarts(ScalingCase):
 
         for reason in ('ErrImagePull', 'ImagePullBackOff'):
             self.kubelet_says('web-bad', state={'state': {'waiting': {'reason': reason, 'message': 'token'}}})
-            self.assert_start_failed(held.result(), TEXT)
+            self.assert_start_failed(held.result(), NOT_PULLED)
             held = self.ask()
-        self.assert_start_failed(held.result(), TEXT)
+        self.assert_start_failed(held.result(), NOT_PULLED)
         told = self.wait_condition('web', 'Ready', 'False StartFailed')
         self.assertIn(IMAGE, told['message'])
         self.wait_condition('web', 'Active', 'Unknown StartFailed')
@@ -103,5 +75,5 @@ class FailingStarts(ScalingCase):
         self.kubelet_says('web-bad', restarts=2, state={
             'state': {'waiting': {'reason': 'CrashLoopBackOff'}}, 'lastState': {'terminated': CRASHED}})
 
-        self.assert_start_failed(held.result(), b'the service fails to start: container app: it ends before it '
-                                 b'is ready: exit status 137 (OOMKilled)\n')
+        self.assert_start_failed(
+            held.result(), 'container app: it ends before it is ready: exit status 137 (OOMKilled)')
