@@ -22,6 +22,7 @@ struct WatchedPod {
   bool ready = false;
   bool terminating = false;  ///< it was told to go
   std::string node{};        ///< where it runs; empty: the platform does not say
+  std::string failed{};      ///< why it cannot become ready, as a sentence; empty: it may
 
   friend bool operator==(const WatchedPod&, const WatchedPod&) = default;
 };

@@ -13,8 +13,10 @@ namespace {
 // After this long the memory of a container is in the reports of its node (protocols.md 4).
 constexpr std::chrono::seconds kSettled{5};
 
-// For those who are refused while somebody keeps a revision at no replicas: nobody knows how long.
+// For requests that are refused because a revision is kept at no replicas by hand, or because its
+// pods do not start: when that ends is not known.
 constexpr std::chrono::seconds kPausedRetry{10};
+constexpr std::chrono::seconds kStartFailedRetry{10};
 
 std::string shown(const RevisionId& id) {
   return id.space + "/" + id.name;
@@ -297,6 +299,52 @@ void Revision::ask_again() {
   });
 }
 
+// One pod that is ready or may become so is hope for requests that wait, even one that is too many:
+// it may be of a corrected template. So is no pod at all.
+std::string Revision::failing_start() const {
+  const PodFacts* failed = nullptr;
+  for (const PodFacts& pod : pods_) {
+    if (pod.watched.ready) return {};
+    if (pod.watched.terminating) continue;
+    if (pod.watched.failed.empty()) return {};
+    if (failed == nullptr && !leaving(pod)) failed = &pod;
+  }
+  return failed == nullptr ? std::string{} : failed->watched.failed;
+}
+
+void Revision::note_start_failure() {
+  std::string failure = failing_start();
+  if (failure.empty() != start_failure_.empty()) {
+    around_.log.write(
+        failure.empty() ? log::Severity::info : log::Severity::warning,
+        failure.empty() ? "its pods no longer fail to start" : "its pods fail to start",
+        {{"revision", shown(facts_.id)}, {"why", failure.empty() ? start_failure_ : failure}});
+  }
+  start_failure_ = std::move(failure);
+}
+
+std::optional<proto::CannotScale> Revision::cannot_scale() const {
+  using Reason = proto::CannotScaleReason;
+  if (facts_.chosen == 0) {
+    return proto::CannotScale{.reason = Reason::paused,
+                              .detail = "it is kept at no replicas by hand",
+                              .retry_after = kPausedRetry};
+  }
+  if (!start_failure_.empty()) {
+    std::string detail = "the service fails to start: " + start_failure_;
+    detail.resize(std::min(detail.size(), proto::kDetailBytesMax));
+    return proto::CannotScale{.reason = Reason::start_failed,
+                              .detail = std::move(detail),
+                              .retry_after = kStartFailedRetry};
+  }
+  if (!shortage_.empty()) {
+    return proto::CannotScale{.reason = Reason::node_pressure,
+                              .detail = shortage_,
+                              .retry_after = proto::kReportInterval};
+  }
+  return std::nullopt;
+}
+
 // The activators first: only what they no longer choose may be stopped.
 void Revision::publish() {
   std::vector<RemovalCandidate> candidates;
@@ -305,6 +353,7 @@ void Revision::publish() {
     candidates.push_back({.id = pod.watched.id,
                           .ready = pod.watched.ready && !throttled(pod),
                           .terminating = pod.watched.terminating,
+                          .failed = !pod.watched.failed.empty(),
                           .load = pod.load});
   }
   const std::int32_t wanted = want();
@@ -314,18 +363,13 @@ void Revision::publish() {
   proto::RevisionState state;
   state.revision = facts_.id;
   state.desired = wanted;
-  state.granted = granted.replicas;
   shortage_.clear();
-  if (granted.bounded) {
-    shortage_ = memory_shortage(granted.free, NodeBook::kDefaultClaim);
-    state.cannot_scale = proto::CannotScale{.reason = proto::CannotScaleReason::node_pressure,
-                                            .detail = shortage_,
-                                            .retry_after = proto::kReportInterval};
-  } else if (facts_.chosen == 0) {
-    state.cannot_scale = proto::CannotScale{.reason = proto::CannotScaleReason::paused,
-                                            .detail = "it is kept at no replicas by hand",
-                                            .retry_after = kPausedRetry};
-  }
+  if (granted.bounded) shortage_ = memory_shortage(granted.free, NodeBook::kDefaultClaim);
+  note_start_failure();
+  // Replicas that fail to start stay ordered, and to the activators are none: nothing is to wait
+  // for them.
+  state.granted = start_failure_.empty() ? granted.replicas : 0;
+  state.cannot_scale = cannot_scale();
   state.ready = counts().ready;
   state.route_mode = on_the_wire(route_mode());
   // Fewer than there should be are all there are.
@@ -360,6 +404,7 @@ ScaleReport Revision::report() const {
             .activity = granted_ > 0 && ready > 0 ? Activity::active : waiting,
             .metrics_missing = metrics_missing_,
             .paused = true,
+            .start_failed = start_failure_,
             .why = "that many were chosen by hand"};
   }
   return {.desired = want(),
@@ -369,6 +414,7 @@ ScaleReport Revision::report() const {
           .metrics_missing = metrics_missing_,
           .bound_by = record.bound_by,
           .cannot_scale = shortage_,
+          .start_failed = start_failure_,
           .why = why(record)};
 }
 

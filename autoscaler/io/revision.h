@@ -111,6 +111,10 @@ class Revision final : public ScaledRevision {
 
   [[nodiscard]] const DecisionRecord& last() const;
 
+  /// Why none of its pods becomes ready, as a sentence, as it was last told; empty: one is ready,
+  /// or may become so.
+  [[nodiscard]] const std::string& start_failure() const { return start_failure_; }
+
   /// Replicas that there should be, by load or by choice.
   [[nodiscard]] std::int32_t want() const;
 
@@ -133,6 +137,9 @@ class Revision final : public ScaledRevision {
   [[nodiscard]] ScaleReport report() const;
   [[nodiscard]] NodeBook::Granted grant(std::int32_t want);
   [[nodiscard]] NodeBook::Granted take_choice(std::int32_t chosen);
+  [[nodiscard]] std::string failing_start() const;
+  void note_start_failure();
+  [[nodiscard]] std::optional<proto::CannotScale> cannot_scale() const;
   [[nodiscard]] RouteMode route_mode() const;
   void ask_again();
   void release();
@@ -151,7 +158,8 @@ class Revision final : public ScaledRevision {
   std::optional<ScalerHandle> handle_;
   std::int32_t granted_ = 0;
   bool bounded_ = false;
-  std::string shortage_;  // why not all that is wanted is granted
+  std::string shortage_;       // why not all that is wanted is granted
+  std::string start_failure_;  // see start_failure()
   bool metrics_missing_ = false;
   bool probing_ = false;
   std::int32_t activators_ = 2;  // as the last evaluation said

@@ -16,6 +16,7 @@ using nlohmann::json;
 
 const char* state_of(const Revision& revision, const Revision::Counts& counts) {
   if (counts.ready > 0) return "awake";
+  if (!revision.start_failure().empty()) return "failing";
   if (revision.want() > 0) return "starting";
   return counts.leaving > 0 ? "draining" : "asleep";
 }
@@ -73,7 +74,7 @@ json status_json(const Revision& revision) {
           {"p50_ms", nullptr},
           {"p99_ms", nullptr},
           {"last_cold_start_ms", nullptr},
-          {"why", why(decision)},
+          {"why", revision.start_failure().empty() ? why(decision) : revision.start_failure()},
           {"replicas", std::move(replicas)}};
 }
 

@@ -95,8 +95,12 @@ PodEntry read_pod(const json& item, const std::string& place, JsonFindings& find
   pod.stats = fields.address("stats");
   pod.ready = fields.boolean("ready", false);
   pod.terminating = fields.boolean("terminating", false);
+  pod.failed = fields.text("failed", Need::optional, kFailedMax);
   if (pod.ready && !pod.address) {
     fields.refuse("address", "is missing, yet the pod is ready", "host:port or unix:/path");
+  }
+  if (pod.ready && !pod.failed.empty()) {
+    fields.refuse("failed", "is set, yet the pod is ready", "a text only where `ready` is false");
   }
   fields.close();
   return pod;

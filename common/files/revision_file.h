@@ -29,6 +29,7 @@ struct PodEntry {
   std::optional<net::Address> stats;    ///< where it answers a scrape; absent: it is not scraped
   bool ready = false;
   bool terminating = false;  ///< it was told to go
+  std::string failed{};      ///< why it cannot become ready, as a sentence; empty: it may
   /// Its sidecar may be believed before the platform calls it ready (activator.md 6.3). Not in the
   /// file: there `ready` says all there is to say.
   bool fast_ready = true;
@@ -63,6 +64,7 @@ struct RevisionFile {
   friend bool operator==(const RevisionFile&, const RevisionFile&) = default;
 };
 
+inline constexpr std::size_t kFailedMax = 512;       ///< bytes of PodEntry::failed
 inline constexpr std::size_t kPodsMax = 10'000;      ///< of one revision
 inline constexpr std::size_t kHostsMax = 1'000;      ///< likewise
 inline constexpr std::size_t kAnnotationsMax = 256;  ///< likewise

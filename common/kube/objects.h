@@ -46,6 +46,28 @@ struct OwnerReference {
 };
 
 struct Pod {
+  /// A container, or init container, that is not ready and has ended or waits for a reason other
+  /// than being created.
+  struct Container {
+    struct End {
+      std::int32_t exit_code = 0;
+      std::int32_t signal = 0;  ///< 0: none is known
+      std::string reason{};     ///< "Error", "Completed", "OOMKilled", ...
+      TimePoint began{};        ///< when the run started that ended so
+
+      friend bool operator==(const End&, const End&) = default;
+    };
+
+    std::string name{};
+    std::string image{};
+    std::string waiting{};  ///< reason of state.waiting; empty: it does not wait
+    bool running = false;
+    std::int32_t restarts = 0;
+    std::optional<End> end{};  ///< of the last run that is over
+
+    friend bool operator==(const Container&, const Container&) = default;
+  };
+
   std::string uid;
   StringMap labels;
   std::string node;
@@ -59,6 +81,8 @@ struct Pod {
   OwnerReference owner;            ///< its controller
   TimePoint created{};
   std::int32_t deletion_cost = 0;  ///< controller.kubernetes.io/pod-deletion-cost
+  std::vector<Container> unready;  ///< init containers first; empty of a pod that starts well
+  TimePoint ready_changed{};       ///< last transition of condition Ready; read beside `unready`
 
   friend bool operator==(const Pod&, const Pod&) = default;
 };

@@ -3,6 +3,7 @@
 #include "common/kube/time_text.h"
 
 #include <charconv>
+#include <utility>
 
 namespace sluice::kube {
 namespace {
@@ -56,6 +57,47 @@ std::int32_t deletion_cost(const json& metadata) {
   return ec == std::errc{} && end == text.data() + text.size() ? cost : 0;
 }
 
+TimePoint time(const json& object, const char* key) {
+  return parse_time(reading::text(object, key)).value_or(TimePoint{});
+}
+
+// A container that is ready, or is only being created, has nothing to tell and costs no memory.
+std::optional<Pod::Container> unready_container(const json& status) {
+  if (reading::flag(status, "ready")) return std::nullopt;
+  const json& state = reading::member(status, "state");
+  Pod::Container container;
+  container.waiting = reading::text(reading::member(state, "waiting"), "reason");
+  const json* end = &reading::member(state, "terminated");
+  if (!end->is_object()) {
+    end = &reading::member(reading::member(status, "lastState"), "terminated");
+  }
+  if (end->is_object()) {
+    container.end = Pod::Container::End{.exit_code = reading::integer32(*end, "exitCode", 0),
+                                        .signal = reading::integer32(*end, "signal", 0),
+                                        .reason = reading::text(*end, "reason"),
+                                        .began = time(*end, "startedAt")};
+  }
+  const bool being_created = container.waiting.empty() ||
+                             container.waiting == "ContainerCreating" ||
+                             container.waiting == "PodInitializing";
+  if (!container.end && being_created) return std::nullopt;
+  container.name = reading::text(status, "name");
+  container.image = reading::text(status, "image");
+  container.running = reading::member(state, "running").is_object();
+  container.restarts = reading::integer32(status, "restartCount", 0);
+  return container;
+}
+
+std::vector<Pod::Container> unready_containers(const json& status) {
+  std::vector<Pod::Container> all;
+  for (const char* const list : {"initContainerStatuses", "containerStatuses"}) {
+    for (const json& each : reading::array(status, list)) {
+      if (auto container = unready_container(each)) all.push_back(std::move(*container));
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 std::optional<Pod> decode_pod(std::string_view text) {
@@ -70,7 +112,8 @@ std::optional<Pod> decode_pod(std::string_view text) {
   pod.node = reading::text(spec, "nodeName");
   pod.ip = reading::text(status, "podIP");
   pod.phase = reading::text(status, "phase");
-  pod.ready = reading::text(reading::condition(status, "Ready"), "status") == "True";
+  const json& ready = reading::condition(status, "Ready");
+  pod.ready = reading::text(ready, "status") == "True";
   pod.terminating = reading::is_terminating(metadata);
   pod.fast_ready = is_fast_ready(spec);
   pod.serving_port = serving_port(spec);
@@ -82,8 +125,10 @@ std::optional<Pod> decode_pod(std::string_view text) {
     }
   }
   pod.owner = reading::controller_of(metadata);
-  pod.created = parse_time(reading::text(metadata, "creationTimestamp")).value_or(TimePoint{});
+  pod.created = time(metadata, "creationTimestamp");
   pod.deletion_cost = deletion_cost(metadata);
+  pod.unready = unready_containers(status);
+  if (!pod.unready.empty()) pod.ready_changed = time(ready, "lastTransitionTime");
   return pod;
 }
 

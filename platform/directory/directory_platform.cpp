@@ -28,7 +28,8 @@ WatchedRevision watched(files::RevisionFile file) {
                              .stats = text_of(pod.stats),
                              .ready = pod.ready,
                              .terminating = pod.terminating,
-                             .node = pod.node});
+                             .node = pod.node,
+                             .failed = std::move(pod.failed)});
   }
   return revision;
 }

@@ -20,6 +20,7 @@ struct ScaleReport {
   bool paused = false;  ///< somebody chose the number; what the load wants is not followed
   Bound bound_by = Bound::none;
   std::string cannot_scale{};  ///< why not all are granted; empty: they are
+  std::string start_failed{};  ///< why no replica becomes ready; empty: one is, or may
   std::string why{};           ///< the last decision as a sentence
 
   friend bool operator==(const ScaleReport&, const ScaleReport&) = default;

@@ -9,6 +9,7 @@ namespace {
 // A pod that is not even ready serves nobody. One that was never heard is young, and as good as
 // idle.
 double busyness(const RemovalCandidate& pod) {
+  if (pod.failed) return -2;
   return pod.ready ? pod.load.value_or(0) : -1;
 }
 

@@ -16,6 +16,7 @@ struct RemovalCandidate {
   PodId id;
   bool ready = false;
   bool terminating = false;      ///< somebody has told it to go already
+  bool failed = false;           ///< it cannot become ready as it is
   std::optional<double> load{};  ///< requests in flight when last heard; absent: never heard
 };
 
@@ -28,10 +29,10 @@ class Removals {
   /// Pods that an earlier life said may be stopped.
   explicit Removals(std::span<const PodId> released = {});
 
-  /// Compares the pods there are with how many are `wanted` and chooses who leaves, idlest first,
-  /// or takes choices back, the busiest first. Pods that have gone are forgotten. `pods` stand in
-  /// the order of their age, the youngest last, as far as that is known. Returns whether leaving()
-  /// has changed for any pod.
+  /// Compares the pods there are with how many are `wanted` and chooses who leaves, idlest first
+  /// (a pod that has failed before one that starts), or takes choices back, the busiest first. Pods
+  /// that have gone are forgotten. `pods` stand in the order of their age, the youngest last, as
+  /// far as that is known. Returns whether leaving() has changed for any pod.
   bool plan(std::span<const RemovalCandidate> pods, std::int32_t wanted);
 
   /// The pods that were chosen since the last call are avoided from this version on.

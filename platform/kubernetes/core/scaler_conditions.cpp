@@ -28,8 +28,16 @@ constexpr const char* kPaused =
     "spec.replicas is set, so that many run and the load is not followed; remove it to go on: "
     "kubectl patch rqs NAME --type=json -p '[{\"op\":\"remove\",\"path\":\"/spec/replicas\"}]'";
 
+std::optional<Trouble> start_failed(const ConditionView& view) {
+  if (!view.report || view.report->start_failed.empty()) return std::nullopt;
+  return Trouble{"StartFailed", "its pods fail to start: " + view.report->start_failed,
+                 "correct the workload: kubectl describe pod says more"};
+}
+
 kube::Condition ready(const ConditionView& view) {
-  const std::array all{&view.access, &view.target, &view.conflict, &view.service, &view.sidecar};
+  const std::optional<Trouble> start = start_failed(view);
+  const std::array all{&view.access,  &view.target,  &view.conflict,
+                       &view.service, &view.sidecar, &start};
   for (const bool waiting : {false, true}) {
     for (const std::optional<Trouble>* each : all) {
       if (*each && (*each)->waiting == waiting) return troubled("Ready", **each);
@@ -57,6 +65,9 @@ kube::Condition active(const ConditionView& view) {
   if (!view.report) return make("Active", "Unknown", "Starting", "nothing was decided yet");
   if (view.report->paused) {
     return make("Active", status_of_paused(view.report->activity), "Paused");
+  }
+  if (const auto start = start_failed(view)) {
+    return make("Active", "Unknown", start->reason, "pods are wanted and fail to start");
   }
   if (!view.report->cannot_scale.empty()) {
     const bool some = view.report->ready > 0;

@@ -37,6 +37,7 @@ struct GovernedScaler {
   std::set<std::string> swept;  ///< objects that the present one is done with
   std::string conflict;         ///< that was last told as an event
   bool overloaded = false;      ///< likewise
+  std::string start_failed{};   ///< likewise; empty again once a replica is ready
 };
 
 }  // namespace sluice::autoscaler

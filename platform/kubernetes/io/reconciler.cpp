@@ -405,6 +405,12 @@ void Reconciler::tell_events(const ScalerSight& sight, GovernedScaler& governed)
                                       : "the nodes have no room: " + report.cannot_scale);
   }
   governed.overloaded = overloaded;
+  if (!report.start_failed.empty() && report.start_failed != governed.start_failed) {
+    governed.start_failed = report.start_failed;
+    event(sight.ref(), true, "StartFailed", "its pods fail to start: " + report.start_failed);
+  } else if (report.ready > 0) {
+    governed.start_failed.clear();
+  }
 }
 
 void Reconciler::write_status(const ScalerSight& sight, GovernedScaler& governed,

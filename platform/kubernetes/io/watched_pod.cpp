@@ -2,6 +2,8 @@
 
 #include "common/net/address.h"
 
+#include "platform/kubernetes/core/start_failure.h"
+
 namespace sluice::autoscaler {
 namespace {
 
@@ -38,7 +40,8 @@ WatchedPod watched_pod(const std::string& name, const kube::Pod& pod, std::uint1
           .stats = dialled(pod.ip, kStatsPort),
           .ready = pod.ready && !address.empty(),
           .terminating = pod.terminating,
-          .node = pod.node};
+          .node = pod.node,
+          .failed = start_failure(pod).value_or("")};
 }
 
 }  // namespace sluice::autoscaler

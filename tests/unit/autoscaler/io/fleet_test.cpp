@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace sluice::autoscaler {
 namespace {
@@ -174,6 +175,79 @@ TEST_F(FleetTest, AnotherTargetBeginsWithTheSettingsThatCameWithIt) {
   load(70);  // 4.9 for each
 
   EXPECT_EQ(order(), "15 without 0 avoiding 0");
+}
+
+// What activators are told of pods that fail to start.
+class FailingStartsTest : public FleetTest {
+ protected:
+  FailingStartsTest() { sink_.replicas = 2; }
+
+  // Of each pod "ready", "starting", or why it fails.
+  void pods(const std::vector<std::string>& states) {
+    WatchedRevision revision;
+    revision.id = kShop;
+    for (const std::string& state : states) {
+      WatchedPod& pod = revision.pods.emplace_back();
+      pod.id = {"pod-" + std::to_string(revision.pods.size())};
+      pod.address = "10.0.0." + std::to_string(revision.pods.size()) + ":8012";
+      pod.ready = state == "ready";
+      if (state != "ready" && state != "starting") pod.failed = state;
+    }
+    fleet_.on_revision(std::move(revision));
+  }
+
+  // `granted of desired`, and why it cannot grow.
+  [[nodiscard]] std::string told() const {
+    const proto::RevisionState& state = *hub_.state(kShop);
+    std::string text = std::to_string(state.granted) + " of " + std::to_string(state.desired);
+    if (!state.cannot_scale) return text;
+    const bool failed = state.cannot_scale->reason == proto::CannotScaleReason::start_failed;
+    return text + (failed ? ", failed: " : ", else: ") + state.cannot_scale->detail;
+  }
+};
+
+TEST_F(FailingStartsTest, NothingIsGrantedWhileEveryPodFailsAndTheReplicasStayOrdered) {
+  pods({"exit status 1", "exit status 2"});
+  EXPECT_EQ(told(), "0 of 2, failed: the service fails to start: exit status 1");
+  EXPECT_GT(hub_.state(kShop)->cannot_scale->retry_after, Duration{0});
+  EXPECT_EQ(order(), "2 without 0 avoiding 0");
+  EXPECT_EQ(sink_.applied.report.start_failed, "exit status 1");
+  EXPECT_EQ(sink_.applied.report.granted, 2);
+}
+
+TEST_F(FailingStartsTest, OnePodThatIsReadyOrMayBecomeSoIsHope) {
+  pods({"exit status 1", "starting"});
+  EXPECT_EQ(told(), "2 of 2");
+  pods({"exit status 1", "ready"});
+  EXPECT_EQ(told(), "2 of 2");
+}
+
+TEST_F(FailingStartsTest, APodBeyondWhatIsWantedIsHopeTooAndTheFailingOneLeaves) {
+  sink_.replicas = 1;
+  pods({"exit status 1"});
+  ASSERT_EQ(told(), "0 of 1, failed: the service fails to start: exit status 1");
+  pods({"exit status 1", "starting"});
+  EXPECT_EQ(told(), "1 of 1");
+  const auto& revision = *fleet_.revisions().at(kShop);
+  EXPECT_TRUE(revision.leaving(revision.pods()[0]));
+  EXPECT_FALSE(revision.leaving(revision.pods()[1]));
+}
+
+TEST_F(FailingStartsTest, ItEndsWhenAPodIsReadyAndWhenTheFailingPodsGo) {
+  pods({"exit status 1"});
+  ASSERT_NE(told().find("failed"), std::string::npos);
+  pods({"ready"});
+  EXPECT_EQ(told(), "2 of 2");
+  pods({"exit status 1"});
+  ASSERT_NE(told().find("failed"), std::string::npos);
+  pods({});
+  EXPECT_EQ(told(), "2 of 2");
+  EXPECT_EQ(sink_.applied.report.start_failed, "");
+}
+
+TEST_F(FailingStartsTest, ADetailIsNoLongerThanAMessageTakes) {
+  pods({std::string(5000, 'x')});
+  EXPECT_EQ(hub_.state(kShop)->cannot_scale->detail.size(), proto::kDetailBytesMax);
 }
 
 }  // namespace

@@ -48,6 +48,7 @@ TEST(RevisionFile, EveryKeyIsRead) {
   file.pods[0].ready = true;
   file.pods[1].id = {"pod-2"};
   file.pods[1].terminating = true;
+  file.pods[1].failed = "exit status 1";
 
   const auto parsed = parse_revision_file(R"({"namespace":"default","name":"app-00001",
       "service":"app","hosts":["app.example.com","localhost"],"protocol":"h2c",
@@ -55,7 +56,7 @@ TEST(RevisionFile, EveryKeyIsRead) {
       "idle_timeout_seconds":7,"annotations":{"autoscaling.knative.dev/target":"7"},
       "pods":[{"name":"pod-1","node":"n1","address":"10.0.0.1:8012","stats":"unix:/run/stats.sock",
                "ready":true},
-              {"name":"pod-2","terminating":true}]})",
+              {"name":"pod-2","terminating":true,"failed":"exit status 1"}]})",
                                           kName);
 
   ASSERT_TRUE(parsed.has_value()) << parsed.error().text();
@@ -109,6 +110,9 @@ TEST(RevisionFile, EveryMistakeNamesItsKeyAndWhatIsRight) {
             "pods[0].name: is missing; give a text of at most 253 bytes");
   EXPECT_EQ(wrong(R"("pods":[{"name":"p","ready":true}])"),
             "pods[0].address: is missing, yet the pod is ready; give host:port or unix:/path");
+  EXPECT_EQ(
+      wrong(R"("pods":[{"name":"p","address":":1","ready":true,"failed":"f"}])"),
+      "pods[0].failed: is set, yet the pod is ready; give a text only where `ready` is false");
   EXPECT_EQ(wrong(R"("pods":[{"name":"p","ready":"yes"}])"),
             "pods[0].ready: \"yes\" is not accepted; give true or false");
   EXPECT_EQ(wrong(R"("pods":[{"name":"p","address":"1.1.1.1:0"}])"),

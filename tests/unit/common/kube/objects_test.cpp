@@ -54,6 +54,40 @@ TEST(KubeObjects, TellsWhyAPodHasNoNode) {
   EXPECT_EQ(pod->scheduling_problem, "no cpu");
 }
 
+TEST(KubeObjects, ReadsContainersThatAreNotReadyAndHaveMoreToTellThanThatTheyAreMade) {
+  const auto pod = decode_pod(pod_of("{}", R"({
+      "conditions":[{"type":"Ready","status":"False","lastTransitionTime":"2026-03-01T08:09:11Z"}],
+      "initContainerStatuses":[
+        {"name":"once","ready":true,"state":{"terminated":{"exitCode":0}},"restartCount":4}],
+      "containerStatuses":[
+        {"name":"well","ready":true,"state":{"running":{}}},
+        {"name":"slow","ready":false,"state":{"running":{}},"restartCount":0},
+        {"name":"made","ready":false,"state":{"waiting":{"reason":"ContainerCreating"}}},
+        {"name":"gone","image":"i:1","ready":false,"restartCount":2,"state":{"waiting":
+          {"reason":"ImagePullBackOff","message":"secret"}}},
+        {"name":"app","image":"i:2","ready":false,"restartCount":3,"state":{"running":{}},
+         "lastState":{"terminated":{"exitCode":137,"signal":9,"reason":"OOMKilled",
+                                    "startedAt":"2026-03-01T08:09:12Z"}}},
+        {"name":"over","image":"i:3","ready":false,"state":{"terminated":{"exitCode":2}},
+         "lastState":{"terminated":{"exitCode":3}}}, 7]})"));
+
+  ASSERT_TRUE(pod);
+  ASSERT_EQ(pod->unready.size(), 3U);
+  Pod::Container gone;
+  gone.name = "gone";
+  gone.image = "i:1";
+  gone.waiting = "ImagePullBackOff";
+  gone.restarts = 2;
+  EXPECT_EQ(pod->unready[0], gone);
+  EXPECT_EQ(pod->unready[1].name, "app");
+  EXPECT_TRUE(pod->unready[1].running);
+  EXPECT_EQ(pod->unready[1].restarts, 3);
+  EXPECT_EQ(pod->unready[1].end,
+            (Pod::Container::End{137, 9, "OOMKilled", *parse_time("2026-03-01T08:09:12Z")}));
+  EXPECT_EQ(pod->unready[2].end->exit_code, 2);
+  EXPECT_EQ(time_text(pod->ready_changed), "2026-03-01T08:09:11Z");
+}
+
 TEST(KubeObjects, BelievesTheSidecarUnlessKubeletAsksWhatItCannot) {
   const auto fast = [](const std::string& list, const std::string& init = "[]") {
     return decode_pod(pod_of(containers(list, init)))->fast_ready;

@@ -56,6 +56,15 @@ TEST(Removals, TheIdlestLeaveAndThoseThatAreNotReadyBeforeThem) {
   EXPECT_EQ(shown(removals, pods), "idle some late [late idle some]");
 }
 
+TEST(Removals, APodThatFailsToStartLeavesBeforeAYoungerOneThatStarts) {
+  Removals removals;
+  const std::vector<RemovalCandidate> pods{{.id = {"old"}, .failed = true}, starting("corrected")};
+
+  EXPECT_TRUE(removals.plan(pods, 1));
+
+  EXPECT_EQ(shown(removals, pods), "old []");
+}
+
 TEST(Removals, AmongEqualsTheYoungestLeave) {
   Removals removals;
   const std::vector pods{pod("old", 1), pod("middle", 1), pod("young", 1)};

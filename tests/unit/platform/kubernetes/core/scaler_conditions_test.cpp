@@ -90,6 +90,22 @@ TEST_F(ConditionsTest, EachTroubleStandsInItsOwnCondition) {
   EXPECT_EQ(shown("Metrics"), "False MetricsMissing");
 }
 
+TEST_F(ConditionsTest, PodsThatFailToStartMakeItUnreadyAndTheirCauseIsTold) {
+  view_.report->ready = 0;
+  view_.report->activity = Activity::activating;
+  view_.report->start_failed = "container app: image web:1 cannot be pulled";
+
+  EXPECT_EQ(shown("Ready"), "False StartFailed");
+  EXPECT_EQ(shown("Active"), "Unknown StartFailed");
+  EXPECT_NE(conditions_of(view_, kStart)[0].message.find("image web:1 cannot be pulled"),
+            std::string::npos);
+
+  view_.service = Trouble{"Routing", "w", "", true};
+  EXPECT_EQ(shown("Ready"), "False StartFailed");
+  view_.target = Trouble{"TargetMissing", "w", "f"};
+  EXPECT_EQ(shown("Ready"), "False TargetMissing");
+}
+
 TEST_F(ConditionsTest, AWrongAnnotationDoesNotMakeItUnready) {
   view_.settings = Trouble{"InvalidAnnotation", "w", "f"};
   EXPECT_EQ(shown("Ready"), "True Serving");

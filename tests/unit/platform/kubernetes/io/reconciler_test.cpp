@@ -208,6 +208,31 @@ TEST_F(ReconcilerTest, ANumberThatSomebodyChoseIsWrittenThoughRequestsPassUsBy) 
   EXPECT_TRUE(written("PATCH", kScale, "\"replicas\":0"));
 }
 
+TEST_F(ReconcilerTest, PodsThatFailToStartAreOneEventUntilOneIsReady) {
+  ASSERT_TRUE(open());
+  ScaleOrder wanted;
+  wanted.replicas = 2;
+  const auto report = [&](std::int32_t mark, const std::string& failure, std::int32_t ready = 0) {
+    wanted.report.desired = mark;
+    wanted.report.start_failed = failure;
+    wanted.report.ready = ready;
+    platform_.sink().apply({"shop", "web"}, wanted);
+    return told(mark);
+  };
+  const std::string events = "/api/v1/namespaces/shop/events";
+
+  ASSERT_TRUE(report(1, "exit status 1"));
+  EXPECT_TRUE(written("PATCH", kScaler + "/status", "\"StartFailed\""));
+  EXPECT_TRUE(written("POST", events, "its pods fail to start: exit status 1"));
+  ASSERT_TRUE(report(2, ""));  // the next try runs
+  ASSERT_TRUE(report(3, "exit status 1"));
+  ASSERT_TRUE(report(4, "", 1));
+  EXPECT_EQ(bodies("POST", events).size(), 1U);
+
+  ASSERT_TRUE(report(5, "exit status 1"));
+  EXPECT_TRUE(run_until(io_, [&] { return bodies("POST", events).size() == 2; }));
+}
+
 TEST_F(ReconcilerTest, AScalerStaysUntilTheTakingOverOfItsServiceShowsAndIsUndone) {
   prepare_adoption();
   ASSERT_TRUE(open());

@@ -55,6 +55,13 @@ TEST_F(ScalerSightTest, ATargetIsToldByItsKindAndNameWhileItIsThere) {
   EXPECT_EQ(watched(sight_).target, "");
 }
 
+TEST_F(ScalerSightTest, WhyAPodCannotStartIsPassedOn) {
+  EXPECT_EQ(watched(sight_).pods[0].failed, "");
+  pod_.ready = false;
+  pod_.unready = {{.name = "app", .image = "web:1", .waiting = "ErrImagePull"}};
+  EXPECT_EQ(watched(sight_).pods[0].failed, "container app: image web:1 cannot be pulled");
+}
+
 TEST_F(ScalerSightTest, APodThatHasEndedIsNone) {
   pod_.phase = "Failed";
   EXPECT_TRUE(watched(sight_).pods.empty());
