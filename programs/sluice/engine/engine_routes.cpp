@@ -95,46 +95,27 @@ void Engine::on_poke(activator::RevisionHandle /*handle*/, const activator::Revi
 }
 
 void Engine::on_held(activator::RevisionHandle handle) {
-  for (const auto& [name, service] : services_) {
-    if (Revision* revision = service->find(handle)) {
-      revision->on_demand();
-      service->on_revision_changed(*revision);
-      return;
-    }
-  }
+  Revision* const revision = platform_.revisions.find(handle);
+  if (revision == nullptr) return;
+  revision->on_demand();
+  revision->owner().on_revision_changed(*revision);
 }
 
 void Engine::on_pod_drained(activator::RevisionHandle handle, const PodId& pod) {
-  const auto tell = [&](Service& service) {
-    Revision* revision = service.find(handle);
-    if (revision != nullptr) revision->on_pod_drained(pod);
-    return revision != nullptr;
-  };
-  for (const auto& [name, service] : services_) {
-    if (tell(*service)) return;
-  }
-  for (const auto& service : gone_) {
-    if (tell(*service)) return;
-  }
+  Revision* const revision = platform_.revisions.find(handle);
+  if (revision != nullptr) revision->on_pod_drained(pod);
 }
 
 std::string Engine::cold_start(activator::RevisionHandle handle, TimePoint arrived,
                                TimePoint dispatched) {
-  for (const auto& [name, service] : services_) {
-    if (Revision* revision = service->find(handle)) {
-      return service->cold_start(*revision, arrived, dispatched);
-    }
-  }
-  return {};
+  Revision* const revision = platform_.revisions.find(handle);
+  return revision == nullptr ? std::string{}
+                             : revision->owner().cold_start(*revision, arrived, dispatched);
 }
 
 void Engine::on_served(activator::RevisionHandle handle, const activator::Served& served) {
-  for (const auto& [name, service] : services_) {
-    if (service->find(handle) != nullptr) {
-      service->served(served);
-      return;
-    }
-  }
+  Revision* const revision = platform_.revisions.find(handle);
+  if (revision != nullptr) revision->owner().on_served(served);
 }
 
 }  // namespace sluice::local
