@@ -1,6 +1,6 @@
 #include "common/kube/json_read.h"
 #include "common/kube/objects.h"
-#include "common/kube/time_text.h"
+#include "common/time/rfc3339.h"
 
 #include <charconv>
 
@@ -82,7 +82,7 @@ std::optional<Pod> decode_pod(std::string_view text) {
     }
   }
   pod.owner = reading::controller_of(metadata);
-  pod.created = parse_time(reading::text(metadata, "creationTimestamp")).value_or(TimePoint{});
+  pod.created = parse_rfc3339(reading::text(metadata, "creationTimestamp")).value_or(TimePoint{});
   pod.deletion_cost = deletion_cost(metadata);
   return pod;
 }
