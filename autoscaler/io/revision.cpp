@@ -10,9 +10,6 @@
 namespace sluice::autoscaler {
 namespace {
 
-// After this long the memory of a container is in the reports of its node (protocols.md 4).
-constexpr std::chrono::seconds kSettled{5};
-
 // For those who are refused while somebody keeps a revision at no replicas: nobody knows how long.
 constexpr std::chrono::seconds kPausedRetry{10};
 
@@ -255,7 +252,7 @@ std::vector<std::string> Revision::avoided() const {
 NodeBook::Granted Revision::grant(std::int32_t want) {
   const TimePoint now = around_.clock.now();
   const auto settled = std::count_if(pods_.begin(), pods_.end(), [this, now](const PodFacts& pod) {
-    return !leaving(pod) && now - pod.seen >= kSettled;
+    return !leaving(pod) && now - pod.seen >= kClaimKept;
   });
   const NodeBook::Granted granted =
       around_.nodes.grant(facts_.id, {.wanted = want,
@@ -291,7 +288,7 @@ RouteMode Revision::route_mode() const {
 
 // The rest of what was granted one at a time.
 void Revision::ask_again() {
-  spacing_.expires_after(NodeBook::kSpacing);
+  spacing_.expires_after(kStartSpacing);
   spacing_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
     if (!ec && !alive.over()) publish();
   });
@@ -317,7 +314,7 @@ void Revision::publish() {
   state.granted = granted.replicas;
   shortage_.clear();
   if (granted.bounded) {
-    shortage_ = memory_shortage(granted.free, NodeBook::kDefaultClaim);
+    shortage_ = memory_shortage(granted.free, kDefaultClaim);
     state.cannot_scale = proto::CannotScale{.reason = proto::CannotScaleReason::node_pressure,
                                             .detail = shortage_,
                                             .retry_after = proto::kReportInterval};
