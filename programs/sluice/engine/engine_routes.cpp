@@ -36,7 +36,7 @@ std::string internal_target(const http::RequestHead& head) {
 }
 
 http::OwnResponse door_refusal(const ApiProblem& problem) {
-  const ApiAnswer answer = problem_answer(problem);
+  const http::ApiAnswer answer = http::problem_answer(problem);
   http::OwnResponse refusal = http::plain_response(answer.status, answer.body);
   refusal.content_type = answer.content_type;
   refusal.extra = door_lines();

@@ -39,6 +39,8 @@ TEST_F(ApiServerOnItsSocket, AnswersEveryRouteWithItsStatus) {
       {"GET", "/api/v1/services/default/app/history", "", 200},
       {"GET", "/api/v1/services/default/app/history?since=10m", "", 200},
       {"GET", "/api/v1/services/default/app/history?since=x", "", 400},
+      {"GET", "/api/v1/services/default/app/history?since=%zz", "", 400},
+      {"GET", "/api/v1/services/default/%zz", "", 400},
       {"GET", "/api/v1/services/default/app/logs?tail=5", "", 200},
       {"GET", "/api/v1/services/default/app/logs?tail=10001", "", 400},
       {"POST", "/api/v1/services/default/app/wake", "", 202},
