@@ -6,12 +6,16 @@
 
 #include "programs/sluice/engine/api_routes.h"
 #include "programs/sluice/engine/engine.h"
+#include <algorithm>
 #include <unistd.h>
 
 namespace sluice::local {
 namespace {
 
 constexpr std::string_view kInternal = "/_sluice";
+
+// In the answer to a request for a host that is none of them.
+constexpr std::size_t kHostsShown = 20;
 
 // Hosts that name this machine and no service.
 bool names_machine(std::string_view host) {
@@ -85,8 +89,11 @@ activator::Routed Engine::route_internal(net::Exchange& exchange) {
 
 http::OwnResponse Engine::no_route(std::string_view host) const {
   std::string text = fmt::format("no service answers to '{}'; hosts:", host);
-  for (const std::string& known : table_.hosts()) text += " " + known;
-  if (table_.hosts().empty()) text += " none";
+  const std::vector<std::string>& known = table_.hosts();
+  const std::size_t shown = std::min(known.size(), kHostsShown);
+  for (std::size_t i = 0; i < shown; ++i) text += " " + known[i];
+  if (known.empty()) text += " none";
+  if (known.size() > shown) text += fmt::format(" and {} more", known.size() - shown);
   return http::response_for(Error::no_route, text + "\n");
 }
 
