@@ -9,15 +9,20 @@
 #include <utility>
 
 namespace sluice::autoscaler {
+
+using http::ApiAnswer;
+using http::ApiProblem;
+using http::ApiTarget;
+
 namespace {
 
 using nlohmann::json;
 
 constexpr std::size_t kNamesShown = 20;
 
-ApiRefusal no_such_path(std::string_view target) {
-  return {404, "no-such-path", "No such path", "nothing is served at " + std::string{target},
-          "see GET /api/v1/services, /api/v1/nodes, /api/v1/version and /api/v1/config"};
+ApiProblem nothing_at(std::string_view target) {
+  return http::no_such_path(
+      target, "see GET /api/v1/services, /api/v1/nodes, /api/v1/version and /api/v1/config");
 }
 
 http::OwnResponse response_of(ApiAnswer answer) {
@@ -56,53 +61,50 @@ Api::Api(ApiFacts facts, const Clock& clock, const Fleet& fleet, const DecisionR
 void Api::begin(net::Exchange& exchange) {
   const http::RequestHead& head = exchange.request();
   if (head.method != "GET" && head.method != "HEAD") {
-    ApiAnswer refusal =
-        refusal_answer({405, "method-not-allowed", "Method not allowed",
-                        std::string{head.method} + " is not allowed here",
-                        "use GET; changes are made on the objects of the platform"});
-    refusal.allow = "GET, HEAD";
-    exchange.respond(response_of(std::move(refusal)));
+    exchange.respond(response_of(http::method_not_allowed(
+        head.method, "GET, HEAD", "use GET; changes are made on the objects of the platform")));
     return;
   }
   exchange.respond(response_of(answer(head.target)));
 }
 
 ApiAnswer Api::answer(std::string_view text) const {
-  const auto target = parse_target(text);
-  if (!target) return refusal_answer(target.error());
+  const auto target = http::parse_target(text);
+  if (!target) return http::problem_answer(target.error());
   const auto& path = target->path;
   if (path.size() < 3 || path[0] != "api" || path[1] != "v1")
-    return refusal_answer(no_such_path(text));
+    return http::problem_answer(nothing_at(text));
   if (path[2] == "services" && path.size() >= 5) return service_answer(*target);
   if (path.size() == 3 && path[2] == "services") return services(*target);
   if (path.size() == 3 && path[2] == "nodes") return nodes(*target);
-  if (path.size() == 3 && path[2] == "version") return json_answer(version());
-  if (path.size() == 3 && path[2] == "config") return json_answer(config_json(fleet_.config()));
-  return refusal_answer(no_such_path(text));
+  if (path.size() == 3 && path[2] == "version") return http::json_answer(version());
+  if (path.size() == 3 && path[2] == "config")
+    return http::json_answer(config_json(fleet_.config()));
+  return http::problem_answer(nothing_at(text));
 }
 
 ApiAnswer Api::services(const ApiTarget& target) const {
   const Fleet::Revisions& all = fleet_.revisions();
-  const auto page = page_of(target, all.size());
-  if (!page) return refusal_answer(page.error());
+  const auto page = http::page_of(target, all.size());
+  if (!page) return http::problem_answer(page.error());
   json list = json::array();
   auto at = std::next(all.begin(), static_cast<std::ptrdiff_t>(page->begin));
   for (std::size_t i = page->begin; i < page->end; ++i, ++at) {
     list.push_back(status_json(*at->second));
   }
-  return page_answer(list, *page, all.size());
+  return http::page_answer(list, *page, all.size());
 }
 
 ApiAnswer Api::nodes(const ApiTarget& target) const {
   const auto& all = nodes_.nodes();
-  const auto page = page_of(target, all.size());
-  if (!page) return refusal_answer(page.error());
+  const auto page = http::page_of(target, all.size());
+  if (!page) return http::problem_answer(page.error());
   json list = json::array();
   auto at = std::next(all.begin(), static_cast<std::ptrdiff_t>(page->begin));
   for (std::size_t i = page->begin; i < page->end; ++i, ++at) {
     list.push_back(node_json(at->first, at->second));
   }
-  return page_answer(list, *page, all.size());
+  return http::page_answer(list, *page, all.size());
 }
 
 json Api::version() const {
@@ -145,35 +147,35 @@ ApiAnswer Api::service_answer(const ApiTarget& target) const {
       if (++shown > kNamesShown) break;
       known += (known.empty() ? "" : ", ") + id.space + "/" + each->facts().service;
     }
-    return refusal_answer({404, "no-such-service", "No such service",
-                           "there is no service " + space + "/" + name,
-                           known.empty() ? "there are none yet" : "there are " + known});
+    return http::problem_answer({404, "no-such-service", "No such service",
+                                 "there is no service " + space + "/" + name,
+                                 known.empty() ? "there are none yet" : "there are " + known});
   }
-  if (target.path.size() == 5) return json_answer(status_json(*revision));
+  if (target.path.size() == 5) return http::json_answer(status_json(*revision));
   if (target.path.size() == 6 && target.path[5] == "explain") {
     return explain_answer(*revision, target);
   }
   if (target.path.size() == 6 && target.path[5] == "history") {
     return history_answer(*revision, target);
   }
-  return refusal_answer(no_such_path(target.path.back()));
+  return http::problem_answer(nothing_at(target.path.back()));
 }
 
 ApiAnswer Api::history_answer(const Revision& revision, const ApiTarget& target) const {
   const std::string since = target.query.contains("since") ? target.text("since") : "10m";
   const auto from = parse_moment(since, clock_.now());
   if (!from) {
-    return refusal_answer(
-        bad_parameter("since", since, "give an age such as 10m, or a time in RFC 3339"));
+    return http::problem_answer(
+        http::bad_parameter("since", since, "give an age such as 10m, or a time in RFC 3339"));
   }
   const std::vector<DecisionRecord> records = ring_.since(revision.facts().id, *from);
-  const auto page = page_of(target, records.size());
-  if (!page) return refusal_answer(page.error());
+  const auto page = http::page_of(target, records.size());
+  if (!page) return http::problem_answer(page.error());
   json list = json::array();
   for (std::size_t i = page->begin; i < page->end; ++i) {
     list.push_back(decision_json(records[i], owner_of(revision)));
   }
-  return page_answer(list, *page, records.size());
+  return http::page_answer(list, *page, records.size());
 }
 
 ApiAnswer Api::explain_answer(const Revision& revision, const ApiTarget& target) const {
@@ -182,14 +184,14 @@ ApiAnswer Api::explain_answer(const Revision& revision, const ApiTarget& target)
   if (past) {
     const auto at = parse_moment_end(target.text("at"), clock_.now());
     if (!at) {
-      return refusal_answer(bad_parameter(
+      return http::problem_answer(http::bad_parameter(
           "at", target.text("at"), "give a time as 14:03:12, RFC 3339, or an age such as 5m"));
     }
     const auto kept = ring_.at(revision.facts().id, *at);
     if (!kept) {
-      return refusal_answer({404, "no-decision", "No decision",
-                             "no decision was kept from before " + format_time(*at),
-                             "give a later time; .../history lists them"});
+      return http::problem_answer({404, "no-decision", "No decision",
+                                   "no decision was kept from before " + format_time(*at),
+                                   "give a later time; .../history lists them"});
     }
     record = *kept;
   }
@@ -197,7 +199,7 @@ ApiAnswer Api::explain_answer(const Revision& revision, const ApiTarget& target)
   answer["inputs"] = decision_inputs_json(record);
   answer["last_cold_start"] = nullptr;
   if (!past) answer["keeps_awake"] = keeps_awake(revision);
-  return json_answer(answer);
+  return http::json_answer(answer);
 }
 
 }  // namespace sluice::autoscaler

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "autoscaler/io/api_text.h"
 #include "autoscaler/io/decision_ring.h"
 #include "autoscaler/io/fleet.h"
+#include "common/api/api_text.h"
 #include "common/base/ids.h"
 #include "common/net/server/own_gateway.h"
 #include "common/time/clock.h"
@@ -33,16 +33,18 @@ class Api final : public net::OwnGateway {
   void begin(net::Exchange& exchange) override;
 
   /// The answer to a GET of `target`.
-  [[nodiscard]] ApiAnswer answer(std::string_view target) const;
+  [[nodiscard]] http::ApiAnswer answer(std::string_view target) const;
 
  private:
-  [[nodiscard]] ApiAnswer service_answer(const ApiTarget& target) const;
-  [[nodiscard]] ApiAnswer history_answer(const Revision& revision, const ApiTarget& target) const;
-  [[nodiscard]] ApiAnswer explain_answer(const Revision& revision, const ApiTarget& target) const;
+  [[nodiscard]] http::ApiAnswer service_answer(const http::ApiTarget& target) const;
+  [[nodiscard]] http::ApiAnswer history_answer(const Revision& revision,
+                                               const http::ApiTarget& target) const;
+  [[nodiscard]] http::ApiAnswer explain_answer(const Revision& revision,
+                                               const http::ApiTarget& target) const;
   [[nodiscard]] const Revision* find(const std::string& space, const std::string& name) const;
   [[nodiscard]] nlohmann::json version() const;
-  [[nodiscard]] ApiAnswer services(const ApiTarget& target) const;
-  [[nodiscard]] ApiAnswer nodes(const ApiTarget& target) const;
+  [[nodiscard]] http::ApiAnswer services(const http::ApiTarget& target) const;
+  [[nodiscard]] http::ApiAnswer nodes(const http::ApiTarget& target) const;
 
   ApiFacts facts_;
   const Clock& clock_;

@@ -10,9 +10,6 @@
 namespace sluice::autoscaler {
 namespace {
 
-// After this long the memory of a container is in the reports of its node (protocols.md 4).
-constexpr std::chrono::seconds kSettled{5};
-
 // For requests that are refused because a revision is kept at no replicas by hand, or because its
 // pods do not start: when that ends is not known.
 constexpr std::chrono::seconds kPausedRetry{10};
@@ -257,7 +254,7 @@ std::vector<std::string> Revision::avoided() const {
 NodeBook::Granted Revision::grant(std::int32_t want) {
   const TimePoint now = around_.clock.now();
   const auto settled = std::count_if(pods_.begin(), pods_.end(), [this, now](const PodFacts& pod) {
-    return !leaving(pod) && now - pod.seen >= kSettled;
+    return !leaving(pod) && now - pod.seen >= kClaimKept;
   });
   const NodeBook::Granted granted =
       around_.nodes.grant(facts_.id, {.wanted = want,
@@ -293,7 +290,7 @@ RouteMode Revision::route_mode() const {
 
 // The rest of what was granted one at a time.
 void Revision::ask_again() {
-  spacing_.expires_after(NodeBook::kSpacing);
+  spacing_.expires_after(kStartSpacing);
   spacing_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
     if (!ec && !alive.over()) publish();
   });
@@ -364,7 +361,7 @@ void Revision::publish() {
   state.revision = facts_.id;
   state.desired = wanted;
   shortage_.clear();
-  if (granted.bounded) shortage_ = memory_shortage(granted.free, NodeBook::kDefaultClaim);
+  if (granted.bounded) shortage_ = memory_shortage(granted.free, kDefaultClaim);
   note_start_failure();
   // Replicas that fail to start stay ordered, and to the activators are none: nothing is to wait
   // for them.

@@ -1,8 +1,9 @@
 #include "autoscaler/io/time_text.h"
 
+#include "common/time/rfc3339.h"
+
 #include <array>
 #include <charconv>
-#include <cstdio>
 #include <ctime>
 #include <utility>
 
@@ -12,92 +13,12 @@ namespace {
 constexpr Duration kDay = std::chrono::hours{24};
 constexpr Duration kAgeMax = std::chrono::hours{24} * 3653;
 
-// Takes exactly `digits` digits from the front of `text`.
-std::optional<int> take_number(std::string_view& text, std::size_t digits) {
-  int value = 0;
-  if (text.size() < digits) {
-    return std::nullopt;
-  }
-  const char* end = text.data() + digits;
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stopped != end || text.front() == '-') {
-    return std::nullopt;
-  }
-  text.remove_prefix(digits);
-  return value;
-}
-
-bool take(std::string_view& text, char wanted) {
-  if (text.empty() || text.front() != wanted) {
-    return false;
-  }
-  text.remove_prefix(1);
-  return true;
-}
-
-std::optional<Duration> take_fraction(std::string_view& text) {
-  std::int64_t nanoseconds = 0;
-  std::size_t digits = 0;
-  while (!text.empty() && text.front() >= '0' && text.front() <= '9' && digits < 9) {
-    nanoseconds = nanoseconds * 10 + (text.front() - '0');
-    text.remove_prefix(1);
-    ++digits;
-  }
-  if (digits == 0) {
-    return std::nullopt;
-  }
-  for (; digits < 9; ++digits) {
-    nanoseconds *= 10;
-  }
-  return Duration{nanoseconds};
-}
-
-std::optional<Duration> take_clock(std::string_view& text, bool seconds_required) {
-  const auto hours = take_number(text, 2);
-  if (!hours || *hours > 23 || !take(text, ':')) {
-    return std::nullopt;
-  }
-  const auto minutes = take_number(text, 2);
-  if (!minutes || *minutes > 59) {
-    return std::nullopt;
-  }
-  Duration clock = std::chrono::hours{*hours} + std::chrono::minutes{*minutes};
-  if (!take(text, ':')) {
-    return seconds_required ? std::nullopt : std::optional<Duration>(clock);
-  }
-  const auto seconds = take_number(text, 2);
-  if (!seconds || *seconds > 60) {
-    return std::nullopt;
-  }
-  clock += std::chrono::seconds{*seconds};
-  if (take(text, '.')) {
-    const auto fraction = take_fraction(text);
-    if (!fraction) {
-      return std::nullopt;
-    }
-    clock += *fraction;
-  }
-  return clock;
-}
-
-std::optional<Duration> take_offset(std::string_view& text) {
-  if (take(text, 'Z') || take(text, 'z')) {
-    return Duration{0};
-  }
-  const bool minus = take(text, '-');
-  if (!minus && !take(text, '+')) {
-    return std::nullopt;
-  }
-  const auto hours = take_number(text, 2);
-  if (!hours || *hours > 23 || !take(text, ':')) {
-    return std::nullopt;
-  }
-  const auto minutes = take_number(text, 2);
-  if (!minutes || *minutes > 59) {
-    return std::nullopt;
-  }
-  const Duration offset = std::chrono::hours{*hours} + std::chrono::minutes{*minutes};
-  return minus ? -offset : offset;
+// `14:03` or `14:03:12`, since midnight.
+std::optional<Duration> clock_of(std::string_view text) {
+  constexpr std::string_view kMinutesOnly = "14:03";
+  const std::string seconds = text.size() == kMinutesOnly.size() ? ":00" : "";
+  const auto moment = parse_rfc3339("1970-01-01T" + std::string{text} + seconds + "Z");
+  return moment ? std::optional{moment->time_since_epoch()} : std::nullopt;
 }
 
 std::tm local_time(TimePoint at) {
@@ -111,55 +32,7 @@ std::tm local_time(TimePoint at) {
 }  // namespace
 
 std::string format_time(TimePoint at) {
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(at);
-  const auto day = std::chrono::floor<std::chrono::days>(seconds);
-  const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss clock(seconds - day);
-  const auto milliseconds =
-      std::chrono::duration_cast<std::chrono::milliseconds>(at - seconds).count();
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d",
-                static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()),
-                static_cast<int>(clock.minutes().count()),
-                static_cast<int>(clock.seconds().count()));
-  std::string out(text.data());
-  if (milliseconds != 0) {
-    std::snprintf(text.data(), text.size(), ".%03d", static_cast<int>(milliseconds));
-    out += text.data();
-  }
-  return out + "Z";
-}
-
-std::optional<TimePoint> parse_time(std::string_view text) {
-  const auto year = take_number(text, 4);
-  if (!year || !take(text, '-')) {
-    return std::nullopt;
-  }
-  const auto month = take_number(text, 2);
-  if (!month || !take(text, '-')) {
-    return std::nullopt;
-  }
-  const auto day = take_number(text, 2);
-  // Years that nanoseconds in 64 bits can hold.
-  if (!day || *year < 1970 || *year > 2200) {
-    return std::nullopt;
-  }
-  const std::chrono::year_month_day date{std::chrono::year{*year},
-                                         std::chrono::month{static_cast<unsigned>(*month)},
-                                         std::chrono::day{static_cast<unsigned>(*day)}};
-  if (!date.ok() || !(take(text, 'T') || take(text, 't') || take(text, ' '))) {
-    return std::nullopt;
-  }
-  const auto clock = take_clock(text, true);
-  if (!clock) {
-    return std::nullopt;
-  }
-  const auto offset = take_offset(text);
-  if (!offset || !text.empty()) {
-    return std::nullopt;
-  }
-  return TimePoint(std::chrono::sys_days(date)) + *clock - *offset;
+  return rfc3339(at, Fraction::some_milliseconds);
 }
 
 std::optional<Duration> parse_age(std::string_view text) {
@@ -194,15 +67,14 @@ std::optional<Duration> parse_age(std::string_view text) {
 }
 
 std::optional<TimePoint> parse_moment(std::string_view text, TimePoint now) {
-  if (const auto exact = parse_time(text)) {
+  if (const auto exact = parse_rfc3339(text)) {
     return exact;
   }
   if (const auto age = parse_age(text)) {
     return now - *age;
   }
-  std::string_view rest = text;
-  const auto clock = take_clock(rest, false);
-  if (!clock || !rest.empty()) {
+  const auto clock = clock_of(text);
+  if (!clock) {
     return std::nullopt;
   }
   std::tm parts = local_time(now);

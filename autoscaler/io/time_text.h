@@ -8,11 +8,8 @@
 
 namespace sluice::autoscaler {
 
-/// `2026-11-20T14:03:12.061Z`: RFC 3339 in UTC; milliseconds only when they are not 0.
+/// A time in documents and events: RFC 3339 in UTC, milliseconds only when they are not 0.
 [[nodiscard]] std::string format_time(TimePoint at);
-
-/// Reads RFC 3339 with `Z` or an offset, and up to nine digits of a second. Nothing when malformed.
-[[nodiscard]] std::optional<TimePoint> parse_time(std::string_view text);
 
 /// A moment as a person names it: RFC 3339, `14:03` or `14:03:12` in local time (the latest such
 /// moment not after `now`), or an age such as `5m`.

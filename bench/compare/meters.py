@@ -23,6 +23,7 @@ class Shape:
     connections: int = 1
     post: bool = False
     streams: int = 0   # of HTTP/2 on each connection; 0 = HTTP/1.1
+    host: str = ''     # of HTTP/1.1; empty: the address
 
 
 def cpu_seconds(pid):
@@ -49,6 +50,8 @@ def run(command):
 def wrk(peer, shape, seconds, folder):
     """Requests that wrk finished in `seconds`."""
     command = ['wrk', '-t1', f'-c{shape.connections}', f'-d{seconds}s', '--timeout=10s']
+    if shape.host:
+        command += ['-H', f'Host: {shape.host}']
     if shape.post:
         script = pathlib.Path(folder, 'post.lua')
         script.write_text(f'wrk.method = "POST"\nwrk.body = string.rep("x", {POST_BYTES})\n')

@@ -1,6 +1,6 @@
 #include "common/kube/json_read.h"
 #include "common/kube/objects.h"
-#include "common/kube/time_text.h"
+#include "common/time/rfc3339.h"
 
 #include <charconv>
 #include <utility>
@@ -58,7 +58,7 @@ std::int32_t deletion_cost(const json& metadata) {
 }
 
 TimePoint time(const json& object, const char* key) {
-  return parse_time(reading::text(object, key)).value_or(TimePoint{});
+  return parse_rfc3339(reading::text(object, key)).value_or(TimePoint{});
 }
 
 // A container that is ready, or is only being created, has nothing to tell and costs no memory.

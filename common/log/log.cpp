@@ -2,6 +2,7 @@
 
 #include "common/base/clean_text.h"
 #include "common/base/utf8.h"
+#include "common/time/rfc3339.h"
 
 #include <nlohmann/json.hpp>
 
@@ -30,12 +31,8 @@ const char* name_of(Severity severity) {
 std::string timestamp() {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
-  std::tm parts{};
-  ::gmtime_r(&now.tv_sec, &parts);
-  char text[40];
-  const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  std::snprintf(text + size, sizeof text - size, ".%06ldZ", now.tv_nsec / 1000);
-  return text;
+  const TimePoint at{std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec}};
+  return rfc3339(at, Fraction::microseconds);
 }
 
 // A JSON text, in which control characters of ASCII are escapes already, with everything else that

@@ -9,8 +9,6 @@ std::optional<Role> role_of(Caller wanted) {
   switch (wanted) {
     case Caller::certified:
       return std::nullopt;
-    case Caller::autoscaler:
-      return Role::autoscaler;
     case Caller::activator:
       return Role::activator;
     case Caller::node_agent:

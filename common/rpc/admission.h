@@ -13,7 +13,6 @@ namespace sluice::rpc {
 /// Who may call a method of a server with mutual TLS.
 enum class Caller : std::uint8_t {
   certified,  ///< any that shows a certificate of the authority
-  autoscaler,
   activator,
   node_agent,
 };

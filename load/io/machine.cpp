@@ -1,5 +1,7 @@
 #include "load/io/machine.h"
 
+#include "common/time/rfc3339.h"
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -7,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <ctime>
 #include <fstream>
 #include <optional>
 #include <random>
@@ -27,16 +28,6 @@ Result<std::string, Problem> text(std::string value) {
   return Result<std::string, Problem>{boost::system::in_place_value, std::move(value)};
 }
 
-std::string rfc3339(TimePoint time) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(
-      std::chrono::time_point_cast<std::chrono::system_clock::duration>(time));
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  std::array<char, 32> out{};
-  std::strftime(out.data(), out.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return out.data();
-}
-
 std::string cpu_model() {
   std::ifstream file{"/proc/cpuinfo"};
   constexpr int kLinesMax = 200;
@@ -53,7 +44,7 @@ std::string cpu_model() {
 
 Circumstances circumstances(TimePoint started, const std::vector<std::string>& args) {
   Circumstances out;
-  out.started_at = rfc3339(started);
+  out.started_at = rfc3339(started, Fraction::none);
   out.command = "sluice load";
   for (const std::string& arg : args) out.command += " " + arg.substr(0, 1000);
   utsname name{};

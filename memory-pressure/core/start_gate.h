@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/messages/start_gate.h"
 #include "common/time/time_point.h"
 
 #include "memory-pressure/core/own_time.h"
@@ -12,10 +13,10 @@ namespace sluice::node_agent {
 
 /// Limits of a start gate.
 struct StartGateSettings {
-  /// Between two admissions: one tick of the rule that computes `admit_bytes`.
-  Duration spacing = std::chrono::milliseconds{250};
+  /// Between two admissions.
+  Duration spacing = kStartSpacing;
   /// How long a running container's claim stays reserved when nobody says that a report counts it.
-  Duration settle = std::chrono::seconds{5};
+  Duration settle = kClaimKept;
   /// Granted but never started: its claim is given back.
   Duration start_within = std::chrono::seconds{60};
 };

@@ -10,6 +10,7 @@
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <grpcpp/create_channel.h>
 #include <map>
 #include <utility>
@@ -44,6 +45,8 @@ struct UnaryClient::Inside {
 
   Inside(asio::io_context& context, UnaryOptions with)
       : io(context), guard(asio::make_work_guard(context)), options(std::move(with)) {}
+
+  using Ticket = std::uint64_t;
 
   void finished(Ticket ticket, UnaryReply reply);
 
@@ -80,16 +83,15 @@ UnaryClient::~UnaryClient() {
   inside_->hands->wait();
 }
 
-UnaryClient::Ticket UnaryClient::call(const std::string& method, const std::string& request,
-                                      Duration limit, Done done) {
+void UnaryClient::call(const std::string& method, const std::string& request, Duration limit,
+                       Done done) {
   Inside& in = *inside_;
-  const Ticket ticket = in.next++;
   if (in.calls.size() >= in.options.calls_max) {
     asio::post(in.io, [alive = in.alive.watch(), done = std::move(done)] {
       if (alive.over()) return;
       done({{Code::resource_exhausted, "too many calls are under way"}, {}});
     });
-    return ticket;
+    return;
   }
   if (!in.stub || in.broken) {
     in.retired = std::move(in.stub);
@@ -104,6 +106,7 @@ UnaryClient::Ticket UnaryClient::call(const std::string& method, const std::stri
   // A span from now on by the monotonic clock: a step of the wall clock ends no call.
   const auto micros = std::chrono::ceil<std::chrono::microseconds>(std::max(limit, Duration{1}));
   call->context.set_deadline(gpr_time_from_micros(micros.count(), GPR_TIMESPAN));
+  const Inside::Ticket ticket = in.next++;
   in.calls.emplace(ticket, call);
   in.hands->enter();
   in.stub->UnaryCall(
@@ -126,19 +129,6 @@ UnaryClient::Ticket UnaryClient::call(const std::string& method, const std::stri
         });
       });
   in.retired.reset();
-  return ticket;
-}
-
-void UnaryClient::cancel(Ticket ticket) {
-  const auto at = inside_->calls.find(ticket);
-  if (at == inside_->calls.end()) return;
-  at->second->done = nullptr;
-  at->second->context.TryCancel();
-  inside_->calls.erase(at);
-}
-
-std::size_t UnaryClient::pending() const {
-  return inside_->calls.size();
 }
 
 const std::string& UnaryClient::target() const {

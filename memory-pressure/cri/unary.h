@@ -4,7 +4,6 @@
 #include "common/time/time_point.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -34,30 +33,21 @@ struct UnaryReply {
 /// so how long to wait between two is the caller's to say. Must go before its io_context does.
 class UnaryClient {
  public:
-  /// Runs on the io thread, never from within a method of UnaryClient, exactly once per call unless
-  /// that is cancelled. May destroy the client.
+  /// Runs on the io thread, never from within a method of UnaryClient, exactly once per call. May
+  /// destroy the client.
   using Done = std::function<void(UnaryReply)>;
-
-  /// Names one call.
-  using Ticket = std::uint64_t;
 
   UnaryClient(boost::asio::io_context& io, UnaryOptions options);
 
   /// Cancels every call and waits for gRPC's threads to leave: a fraction of a second. No `done`
-  /// runs any more.
+  /// runs after that.
   ~UnaryClient();
   UnaryClient(const UnaryClient&) = delete;
   UnaryClient& operator=(const UnaryClient&) = delete;
 
   /// Calls `method`, `/package.Service/Method`. Without an answer after `limit` it ends with
   /// DEADLINE_EXCEEDED, and whether the server has acted is not known.
-  Ticket call(const std::string& method, const std::string& request, Duration limit, Done done);
-
-  /// Gives a call up; its `done` does not run. Whether the server has acted is not known.
-  void cancel(Ticket ticket);
-
-  /// Calls under way.
-  [[nodiscard]] std::size_t pending() const;
+  void call(const std::string& method, const std::string& request, Duration limit, Done done);
 
   [[nodiscard]] const std::string& target() const;
 

@@ -1,12 +1,13 @@
 #include "memory-pressure/io/status_text.h"
 
+#include "common/time/rfc3339.h"
+
 #include <nlohmann/json.hpp>
 
 #include "memory-pressure/core/exemptions.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 
 namespace sluice::node_agent {
 namespace {
@@ -15,15 +16,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kMebibyte = 1 << 20;
 constexpr double kGibibyte = 1 << 30;
-
-std::string time_text(TimePoint time) {
-  const std::time_t seconds =
-      std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  char text[32];
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
-}
 
 Json throttle_json(const HeldThrottle& held, TimePoint now) {
   return {{"namespace", held.container.pod_namespace},
@@ -34,7 +26,7 @@ Json throttle_json(const HeldThrottle& held, TimePoint now) {
           {"period_us", held.quota.period_us},
           {"original_quota_us", held.original.quota_us},
           {"original_period_us", held.original.period_us},
-          {"since", time_text(held.since)},
+          {"since", rfc3339(held.since, Fraction::none)},
           {"since_seconds", to_seconds(std::max(Duration::zero(), now - held.since))},
           {"ladder_step", held.ladder_step},
           {"in_force", held.in_force},
@@ -233,7 +225,7 @@ std::string status_json(const StatusFacts& facts) {
   }
   Json throttled = Json::array();
   for (const HeldThrottle& each : loop.held()) throttled.push_back(throttle_json(each, facts.now));
-  const Json status{{"time", time_text(facts.now)},
+  const Json status{{"time", rfc3339(facts.now, Fraction::none)},
                     {"version", facts.version},
                     {"node", facts.node},
                     {"policy", name(facts.policy.policy)},

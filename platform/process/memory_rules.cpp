@@ -1,5 +1,7 @@
 #include "platform/process/memory_rules.h"
 
+#include "common/messages/start_gate.h"
+
 #include <algorithm>
 
 namespace sluice::local {
@@ -103,10 +105,11 @@ Container MemoryRules::container_of(const ReplicaSeen& replica, TimePoint now) c
   return container;
 }
 
+// While no replica of a revision was ready yet, none says how large one becomes (one-machine.md 6).
 std::int64_t MemoryRules::claim_of(const std::string& revision, std::int64_t limit) const {
   if (limit > 0) return limit;
   const auto found = largest_.find(revision);
-  return found == largest_.end() ? kUnknownClaim : std::max<std::int64_t>(1, found->second);
+  return found == largest_.end() ? kDefaultClaim : std::max<std::int64_t>(1, found->second);
 }
 
 StartAnswer MemoryRules::ask(const std::string& replica, const std::string& revision,

@@ -14,9 +14,6 @@
 
 namespace sluice::local {
 
-/// A replica's claim while no replica of its revision was ready yet (one-machine.md 6).
-inline constexpr std::int64_t kUnknownClaim = std::int64_t{64} << 20;
-
 /// A replica as the rules see it at one moment.
 struct ReplicaSeen {
   std::string id;  ///< `app-00001-1`

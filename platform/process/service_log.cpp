@@ -1,6 +1,7 @@
 #include "platform/process/service_log.h"
 
 #include "common/base/clean_text.h"
+#include "common/time/rfc3339.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
-#include <ctime>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,41 +20,11 @@ namespace {
 constexpr std::size_t kTailLinesMax = 10'000;
 constexpr int kOlderFilesMax = 9;
 
-/// `2026-11-20T14:03:12.061Z`
-std::string time_text(TimePoint time) {
-  const auto since = time.time_since_epoch().count();
-  const auto seconds = static_cast<std::time_t>(since / 1'000'000'000);
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900,
-                     parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
-                     since / 1'000'000 % 1000);
-}
-
-std::optional<TimePoint> parse_time(std::string_view text) {
-  if (text.size() != 24) return std::nullopt;
-  const auto number = [&](std::size_t at, std::size_t length) {
-    int value = -1;
-    std::from_chars(text.data() + at, text.data() + at + length, value);
-    return value;
-  };
-  std::tm parts{};
-  parts.tm_year = number(0, 4) - 1900;
-  parts.tm_mon = number(5, 2) - 1;
-  parts.tm_mday = number(8, 2);
-  parts.tm_hour = number(11, 2);
-  parts.tm_min = number(14, 2);
-  parts.tm_sec = number(17, 2);
-  if (parts.tm_year < 70 || parts.tm_mon < 0 || parts.tm_mday < 1) return std::nullopt;
-  const auto seconds = std::chrono::seconds{::timegm(&parts)};
-  return TimePoint{seconds + std::chrono::milliseconds{number(20, 3)}};
-}
-
 std::optional<LogLine> parse_line(std::string_view line) {
   const auto first = line.find(' ');
   const auto second = first == std::string_view::npos ? first : line.find(' ', first + 1);
   if (second == std::string_view::npos) return std::nullopt;
-  const auto time = parse_time(line.substr(0, first));
+  const auto time = parse_rfc3339(line.substr(0, first));
   if (!time) return std::nullopt;
   return LogLine{*time, std::string(line.substr(first + 1, second - first - 1)),
                  std::string(line.substr(second + 1))};
@@ -101,7 +70,8 @@ void ServiceLog::append(TimePoint now, const std::string& replica, std::string_v
 
 void ServiceLog::write_line(TimePoint now, const std::string& replica, std::string_view text) {
   // A line stays one line, and a terminal that shows the file is not steered by it.
-  const std::string line = fmt::format("{} {} {}\n", time_text(now), replica, clean_text(text));
+  const std::string line =
+      fmt::format("{} {} {}\n", rfc3339(now, Fraction::milliseconds), replica, clean_text(text));
 
   if (size_ > 0 && size_ + static_cast<std::int64_t>(line.size()) > limits_.file_bytes_max)
     rotate();

@@ -9,6 +9,5 @@ using autoscaler::format_time;
 using autoscaler::parse_age;
 using autoscaler::parse_moment;
 using autoscaler::parse_moment_end;
-using autoscaler::parse_time;
 
 }  // namespace sluice::local

@@ -63,5 +63,30 @@ class Hosts(EngineCase):
         self.assertNotEqual(host, '')
 
 
+SLEEPER = '''apiVersion: serving.knative.dev/v1
+kind: Service
+metadata:
+  name: s{number:02}
+spec:
+  template:
+    metadata:
+      annotations: {{autoscaling.knative.dev/initial-scale: "0"}}
+    spec:
+      containers: [{{command: [sleep, "600"]}}]
+'''
+
+
+class ManyHosts(EngineCase):
+    def test_an_unknown_host_is_answered_with_twenty_hosts_and_how_many_more_there_are(self):
+        text = '---\n'.join(SLEEPER.format(number=number) for number in range(23))
+        engine = self.up('-f', self.write('services.yaml', text))
+        answer = engine.get('/', host='other.localhost')
+        self.assertEqual(answer.status, 404)
+        text = answer.body.decode()
+        self.assertIn('s00.localhost', text)
+        self.assertIn('s19.localhost and 3 more', text)
+        self.assertNotIn('s20.localhost', text)
+
+
 if __name__ == '__main__':
     unittest.main()

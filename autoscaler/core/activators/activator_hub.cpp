@@ -273,11 +273,11 @@ std::optional<TimePoint> ActivatorHub::applied_latest(const RevisionId& revision
   const auto wait_until = [&](TimePoint until) {
     if (until > now && (!latest || until > *latest)) latest = until;
   };
-  wait_until(start_ + kActivatorSilence);
+  wait_until(start_ + kRemovalWait);
   for (const auto& [name, activator] : activators_) {
     const auto applied = activator.applied.find(revision);
     if (applied != activator.applied.end() && applied->second >= needed) continue;
-    wait_until(activator.seen.heard + kActivatorSilence);
+    wait_until(activator.seen.heard + kRemovalWait);
   }
   return latest;
 }
@@ -324,7 +324,7 @@ void ActivatorHub::follow_clock(TimePoint now) {
 void ActivatorHub::forget_silent(TimePoint now) {
   follow_clock(now);
   std::erase_if(activators_, [now](const auto& each) {
-    return !each.second.session && now - each.second.seen.heard >= kActivatorSilence;
+    return !each.second.session && now - each.second.seen.heard >= kRemovalWait;
   });
 }
 

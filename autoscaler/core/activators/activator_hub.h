@@ -23,8 +23,9 @@ inline constexpr Duration kStatePause = std::chrono::milliseconds{100};
 /// A session says Hello within this time.
 inline constexpr Duration kHelloLimit = std::chrono::seconds{10};
 
-/// An activator that was not heard for so long holds up no removal (rule 5).
-inline constexpr Duration kActivatorSilence = std::chrono::seconds{5};
+/// Removals wait for an activator that does not answer until it was not heard for so long
+/// (protocols.md 3, rule 5).
+inline constexpr Duration kRemovalWait = std::chrono::seconds{5};
 
 /// The first version of an autoscaler that starts now: epoch * 2^32 + n, where the epoch is the
 /// Unix second and n begins at the fraction of it, so that even a restart within the same second
@@ -60,7 +61,7 @@ class ActivatorHub {
   /// A call came in; it counts for nothing before its Hello. Absent: there are kSessionsMax.
   [[nodiscard]] std::optional<Session> open(TimePoint now);
 
-  /// The call is gone. For kActivatorSilence since it was last heard its activator may still choose
+  /// The call is gone. For kRemovalWait since it was last heard its activator may still choose
   /// by what it was told, unless it comes back.
   void closed(Session session, TimePoint now);
 
@@ -146,8 +147,8 @@ class ActivatorHub {
 
   /// Whether every activator has put this version, or a later one, in force as far as `avoid` goes:
   /// no new request of theirs goes to a pod that version avoids. Activators not heard for
-  /// kActivatorSilence are passed over; in the first kActivatorSilence of this autoscaler, one that
-  /// has not come back yet may exist. True for a revision that is not ours, or avoids nothing now.
+  /// kRemovalWait are passed over; in the first kRemovalWait of this autoscaler, one that has not
+  /// come back yet may exist. True for a revision that is not ours, or avoids nothing now.
   [[nodiscard]] bool applied(const RevisionId& revision, std::uint64_t version,
                              TimePoint now) const;
 
@@ -180,7 +181,7 @@ class ActivatorHub {
     bool in_snapshot = false;        // the snapshot is not complete without it
   };
 
-  // An activator by name; it outlives its session by kActivatorSilence.
+  // An activator by name; it outlives its session by kRemovalWait.
   struct Activator {
     Seen seen{};
     std::optional<Session> session{};

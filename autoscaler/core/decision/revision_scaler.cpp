@@ -6,9 +6,10 @@
 namespace sluice::autoscaler {
 namespace {
 
-// Activators report every second; this long without a word means they hold nothing. The same length
-// as for silent pods, and longer than a start usually takes.
-constexpr Duration kActivatorSilence = std::chrono::seconds{10};
+// Activators report every second: one that is connected and has said nothing of a revision for so
+// long holds none of its requests, and one that is back for so long has said what it holds
+// (autoscaler.md 16.2). As long as for silent pods, and longer than a start usually takes.
+constexpr Duration kHoldsNothing = std::chrono::seconds{10};
 
 }  // namespace
 
@@ -63,7 +64,7 @@ void RevisionScaler::scraped(const Stat& all, TimePoint at) {
 void RevisionScaler::count_silence_as_zero(const ScaleInputs& inputs, TimePoint now) {
   if (!inputs.activator_connected || inputs.ready > 0 || status_.desired() <= 0) return;
   const TimePoint heard = std::max(collector_.newest().value_or(activity_since_), activity_since_);
-  if (now - heard < kActivatorSilence || attention_.resumed_within(kActivatorSilence, now)) return;
+  if (now - heard < kHoldsNothing || attention_.resumed_within(kHoldsNothing, now)) return;
   collector_.record(Stat{}, now);
 }
 
@@ -83,8 +84,7 @@ void RevisionScaler::notice_gap(const ScaleInputs& inputs, TimePoint now) {
 bool RevisionScaler::metrics_missing(const ScaleInputs& inputs, TimePoint now) const {
   if (!collector_.silent(spec_.decider, now)) return false;
   const bool scraped = spec_.decider.has_scrape_target && inputs.ready > 0;
-  return scraped || !inputs.activator_connected ||
-         attention_.resumed_within(kActivatorSilence, now);
+  return scraped || !inputs.activator_connected || attention_.resumed_within(kHoldsNothing, now);
 }
 
 // Without a scrape target only activators speak, and an empty window is zero load as long as one is
@@ -92,7 +92,7 @@ bool RevisionScaler::metrics_missing(const ScaleInputs& inputs, TimePoint now) c
 bool RevisionScaler::has_data(const ScaleInputs& inputs, bool empty, TimePoint now) const {
   if (!empty) return true;
   return !spec_.decider.has_scrape_target && inputs.activator_connected &&
-         !attention_.resumed_within(kActivatorSilence, now);
+         !attention_.resumed_within(kHoldsNothing, now);
 }
 
 DecisionRecord RevisionScaler::gather(const ScaleInputs& inputs,

@@ -134,10 +134,11 @@ bool NodeBook::throttled(const std::string& space, const std::string& pod,
   return own != throttled_of_.end() && own->second.contains({space, pod});
 }
 
-// A clock that steps back begins a new interval.
+// Which node a replica will come to is not known, so that as many may start within kStartSpacing as
+// there are nodes with an open gate. A clock that steps back begins a new interval.
 std::int64_t NodeBook::starts_left(TimePoint now) {
   if (ungated_ > 0) return std::numeric_limits<std::int32_t>::max();
-  if (now < spaced_from_ || now - spaced_from_ >= kSpacing) starts_ = 0;
+  if (now < spaced_from_ || now - spaced_from_ >= kStartSpacing) starts_ = 0;
   return std::max<std::int64_t>(0, open_ - starts_);
 }
 

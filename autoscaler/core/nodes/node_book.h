@@ -2,6 +2,7 @@
 
 #include "common/base/ids.h"
 #include "common/messages/node_stream.h"
+#include "common/messages/start_gate.h"
 #include "common/time/time_point.h"
 
 #include <cstddef>
@@ -33,14 +34,6 @@ class NodeBook {
   static constexpr std::size_t kShownMax = 100;
   static constexpr std::size_t kThrottledPodsMax = 200'000;
 
-  /// Between two starts on one node: what many would grow by together is seen only once they are
-  /// there (memory-pressure.md 9, row 69c). Nobody knows which node a replica will come to, so that
-  /// as many may start in that time as there are nodes with an open gate.
-  static constexpr Duration kSpacing = std::chrono::milliseconds{250};
-
-  /// The memory that a replica claims when nobody says how much it may use.
-  static constexpr std::int64_t kDefaultClaim = std::int64_t{64} << 20U;
-
   /// What a revision asks of the nodes.
   struct Demand {
     std::int32_t wanted = 0;   ///< replicas
@@ -55,7 +48,7 @@ class NodeBook {
     std::int64_t free =
         0;                 ///< bytes that may start now beside what others were granted; if bounded
     bool bounded = false;  ///< fewer than wanted: the gate is shut, or lets in only so many
-    bool spaced = false;   ///< fewer than there is room for: ask again after kSpacing
+    bool spaced = false;   ///< fewer than there is room for: ask again after kStartSpacing
   };
 
   struct Node {
@@ -124,7 +117,7 @@ class NodeBook {
   std::int64_t open_ = 0;      // of them, nodes whose gate is not shut
   std::int64_t ungated_ = 0;   // of them, nodes that have none
   TimePoint spaced_from_;      // the first of starts_
-  std::int64_t starts_ = 0;    // granted within kSpacing
+  std::int64_t starts_ = 0;    // granted within kStartSpacing
   std::size_t reporting_ = 0;
 };
 

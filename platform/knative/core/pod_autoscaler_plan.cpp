@@ -1,8 +1,8 @@
 #include "platform/knative/core/pod_autoscaler_plan.h"
 
 #include "autoscaler/core/decision/scale_to_zero.h"
-#include "common/kube/time_text.h"
 #include "common/scaling/annotations.h"
+#include "common/time/rfc3339.h"
 
 #include <algorithm>
 #include <string>
@@ -101,7 +101,8 @@ class Conditions {
     condition.message = std::move(state.message);
     const kube::Condition* const before = find_condition(object_.status.conditions, type);
     const bool same = before != nullptr && before->status == condition.status;
-    condition.last_transition_time = same ? before->last_transition_time : kube::time_text(now_);
+    condition.last_transition_time =
+        same ? before->last_transition_time : rfc3339(now_, Fraction::none);
     all_.push_back(std::move(condition));
   }
 

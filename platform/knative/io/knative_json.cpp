@@ -1,8 +1,8 @@
 #include "platform/knative/io/knative_json.h"
 
 #include "common/kube/json_read.h"
-#include "common/kube/time_text.h"
 #include "common/scaling/cluster_config.h"
+#include "common/time/rfc3339.h"
 
 #include <nlohmann/json.hpp>
 
@@ -117,7 +117,7 @@ std::optional<ServerlessObject> decode_serverless(std::string_view text) {
   object.ready = reading::text(reading::condition(status, "Ready"), "status") == "True";
   const json& proxied = reading::condition(status, "ActivatorEndpointsPopulated");
   if (reading::text(proxied, "status") == "True") {
-    object.proxied_since = kube::parse_time(reading::text(proxied, "lastTransitionTime"));
+    object.proxied_since = parse_rfc3339(reading::text(proxied, "lastTransitionTime"));
   }
   return object;
 }

@@ -1,6 +1,6 @@
 #include "platform/kubernetes/core/scaler_conditions.h"
 
-#include "common/kube/time_text.h"
+#include "common/time/rfc3339.h"
 
 #include <algorithm>
 #include <array>
@@ -145,7 +145,7 @@ std::vector<kube::Condition> conditions_of(const ConditionView& view, TimePoint 
                                     [&each](const auto& old) { return old.type == each.type; });
     const bool stays = known != before.end() && known->status == each.status &&
                        !known->last_transition_time.empty();
-    each.last_transition_time = stays ? known->last_transition_time : kube::time_text(now);
+    each.last_transition_time = stays ? known->last_transition_time : rfc3339(now, Fraction::none);
     each.observed_generation = view.scaler->generation;
   }
   return all;

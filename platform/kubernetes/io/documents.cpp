@@ -1,6 +1,6 @@
 #include "platform/kubernetes/io/documents.h"
 
-#include "common/kube/time_text.h"
+#include "common/time/rfc3339.h"
 
 #include <nlohmann/json.hpp>
 
@@ -278,7 +278,7 @@ kube::Request status_request(const ScalerRef& scaler, const ScalerStatus& status
 }
 
 kube::Request event_request(const ScalerEvent& event, const std::string& reporter) {
-  const std::string time = kube::time_text(event.last);
+  const std::string time = rfc3339(event.last, Fraction::none);
   // Unique: its reporter tells at most one in a second.
   const auto stamp = std::to_string(event.last.time_since_epoch().count());
   return make(
@@ -296,7 +296,7 @@ kube::Request event_request(const ScalerEvent& event, const std::string& reporte
        {"reason", event.reason},
        {"message", event.message.substr(0, kMessageMax)},
        {"count", event.count},
-       {"firstTimestamp", kube::time_text(event.first)},
+       {"firstTimestamp", rfc3339(event.first, Fraction::none)},
        {"lastTimestamp", time},
        {"source", {{"component", "sluice-autoscaler"}}},
        {"reportingComponent", "sluice.dev/autoscaler"},

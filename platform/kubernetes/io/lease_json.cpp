@@ -1,7 +1,7 @@
 #include "platform/kubernetes/io/lease_json.h"
 
 #include "common/kube/json_read.h"
-#include "common/kube/time_text.h"
+#include "common/time/rfc3339.h"
 
 #include <nlohmann/json.hpp>
 
@@ -48,7 +48,7 @@ std::optional<LeaseView> decode_lease(std::string_view bytes) {
 
 std::string encode_lease(const LeaseStep& step, std::string_view space) {
   const LeaseView& lease = step.lease;
-  const std::string now = kube::micro_time_text(step.at);
+  const std::string now = rfc3339(step.at, Fraction::microseconds);
   json metadata{{"name", step.bucket},
                 {"namespace", space},
                 {"labels",

@@ -29,20 +29,13 @@ enum class ApiAnswerKind {
   shutdown,   ///< the result of begin_shutdown is the body
 };
 
-/// What the server sends.
-struct ApiAnswer {
-  int status = 200;
-  std::string content_type = "application/json";
-  std::string body;
-  std::string allow;  ///< of a 405
+/// What the server sends: an answer, and what follows it.
+struct ApiAnswer : http::ApiAnswer {
   ApiAnswerKind kind = ApiAnswerKind::whole;
-  EventFilter filter;         ///< of the kinds that go on
+  EventFilter filter = {};    ///< of the kinds that go on
   std::uint64_t after = 0;    ///< likewise: the last event id seen
   Proof proof = Proof::none;  ///< of the request, for event_data
 };
-
-/// `problem` as application/problem+json.
-[[nodiscard]] ApiAnswer problem_answer(const ApiProblem& problem);
 
 /// The routes of protocols.md 5 that one machine has. Pure but for what `api` does. What a client
 /// is, what a replica printed and what a service is made of is for Proof::own_user; the values of

@@ -58,7 +58,8 @@ void add_door_fields(http::response<Body>& response) {
   }
 }
 
-http::response<http::string_body> whole_response(const ApiAnswer& answer, bool keep_alive) {
+http::response<http::string_body> whole_response(const sluice::http::ApiAnswer& answer,
+                                                 bool keep_alive) {
   http::response<http::string_body> response{static_cast<http::status>(answer.status), 11};
   response.set(http::field::content_type, answer.content_type);
   response.set(http::field::cache_control, "no-store");
@@ -75,18 +76,18 @@ http::response<http::string_body> whole_response(const ApiAnswer& answer, bool k
   return response;
 }
 
-ApiAnswer parse_problem(const error_code& failed, std::uint64_t body_max) {
+ApiProblem parse_problem(const error_code& failed, std::uint64_t body_max) {
   if (failed == http::error::body_limit) {
-    return problem_answer({413, "too-large", "Too large",
-                           "the body is larger than " + std::to_string(body_max) + " bytes",
-                           "send a smaller document"});
+    return {413, "too-large", "Too large",
+            "the body is larger than " + std::to_string(body_max) + " bytes",
+            "send a smaller document"};
   }
   if (failed == http::error::header_limit || failed == http::error::buffer_overflow) {
-    return problem_answer({431, "header-too-large", "Header too large",
-                           "the header is larger than 16 KiB", "send fewer header fields"});
+    return {431, "header-too-large", "Header too large", "the header is larger than 16 KiB",
+            "send fewer header fields"};
   }
-  return problem_answer({400, "bad-request", "Bad request",
-                         "not an HTTP/1.1 request: " + failed.message(), "send HTTP/1.1"});
+  return {400, "bad-request", "Bad request", "not an HTTP/1.1 request: " + failed.message(),
+          "send HTTP/1.1"};
 }
 
 // Empty for an event that the stream does not carry.
@@ -142,8 +143,8 @@ struct ApiServer::State {
                                      std::shared_ptr<Session> session);
   asio::awaitable<bool> serve_one(const std::shared_ptr<State>& self,
                                   const std::shared_ptr<Session>& session);
-  asio::awaitable<bool> write_whole(Session& session, const ApiAnswer& answer, bool keep_alive,
-                                    bool head);
+  asio::awaitable<bool> write_whole(Session& session, const sluice::http::ApiAnswer& answer,
+                                    bool keep_alive, bool head);
   asio::awaitable<void> shut_down(const std::shared_ptr<Session>& session);
   asio::awaitable<void> stream_out(const std::shared_ptr<Session>& session,
                                    const ApiAnswer& answer);
@@ -186,9 +187,10 @@ void ApiServer::State::begin(const std::shared_ptr<State>& self, Protocol::socke
   if (full(proof)) {
     // A short answer fits the empty socket buffer: no need to wait for it.
     const auto text = whole_response(
-        problem_answer({503, "too-many-connections", "Too many connections",
-                        "the API serves " + std::to_string(limits.connections_max) + " at a time",
-                        "close some: event streams and logs -f hold one each"}),
+        sluice::http::problem_answer(
+            {503, "too-many-connections", "Too many connections",
+             "the API serves " + std::to_string(limits.connections_max) + " at a time",
+             "close some: event streams and logs -f hold one each"}),
         false);
     std::string head =
         "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
@@ -239,7 +241,7 @@ asio::awaitable<bool> ApiServer::State::serve_one(const std::shared_ptr<State>& 
     // Only what the parser objects to is answered; a peer that left or stays silent is not.
     if (failed.category() == make_error_code(http::error::body_limit).category() &&
         failed != http::error::end_of_stream && failed != http::error::partial_message) {
-      const ApiAnswer refused = parse_problem(failed, body_max);
+      const auto refused = sluice::http::problem_answer(parse_problem(failed, body_max));
       co_await write_whole(*session, refused, false, false);
     }
     co_return false;
@@ -260,7 +262,8 @@ asio::awaitable<bool> ApiServer::State::serve_one(const std::shared_ptr<State>& 
   co_return false;
 }
 
-asio::awaitable<bool> ApiServer::State::write_whole(Session& session, const ApiAnswer& answer,
+asio::awaitable<bool> ApiServer::State::write_whole(Session& session,
+                                                    const sluice::http::ApiAnswer& answer,
                                                     bool keep_alive, bool head) {
   http::response<http::string_body> response = whole_response(answer, keep_alive);
   if (head) {

@@ -4,14 +4,6 @@
 
 namespace sluice::local {
 
-ApiProblem::ApiProblem(int status_code, std::string type_word, std::string title_text,
-                       std::string detail_text, std::string fix_text)
-    : status(status_code),
-      type(std::move(type_word)),
-      title(std::move(title_text)),
-      detail(std::move(detail_text)),
-      fix(std::move(fix_text)) {}
-
 ApiProblem no_such_service(std::string_view service, const std::vector<std::string>& known) {
   std::string list;
   for (const std::string& name : known) {
@@ -23,8 +15,7 @@ ApiProblem no_such_service(std::string_view service, const std::vector<std::stri
 }
 
 ApiProblem no_such_path(std::string_view path) {
-  return {404, "no-such-path", "No such path", "nothing is served at " + std::string(path),
-          "see GET /api/v1/services"};
+  return http::no_such_path(path, "see GET /api/v1/services");
 }
 
 ApiProblem invalid_document(std::string detail, std::string fix) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/api/api_text.h"
 #include "common/base/result.h"
 #include "common/time/time_point.h"
 
@@ -16,20 +17,7 @@ namespace sluice::local {
 
 class EventRing;
 
-/// A refused request of the HTTP+JSON API; becomes application/problem+json (protocols.md 5).
-struct ApiProblem {
-  // A constructor rather than an aggregate: a JSON value converts to anything, so it could pass for
-  // an aggregate's first member and ApiResult<json> could not tell an answer from a problem.
-  ApiProblem() = default;
-  ApiProblem(int status_code, std::string type_word, std::string title_text,
-             std::string detail_text, std::string fix_text);
-
-  int status = 500;    ///< HTTP status
-  std::string type;    ///< a short stable word, such as "no-such-service"
-  std::string title;   ///< the same in words
-  std::string detail;  ///< names the thing
-  std::string fix;     ///< what to do about it; may be empty
-};
+using http::ApiProblem;
 
 /// 404 for `service`, listing the services there are.
 [[nodiscard]] ApiProblem no_such_service(std::string_view service,

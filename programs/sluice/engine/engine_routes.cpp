@@ -6,12 +6,16 @@
 
 #include "programs/sluice/engine/api_routes.h"
 #include "programs/sluice/engine/engine.h"
+#include <algorithm>
 #include <unistd.h>
 
 namespace sluice::local {
 namespace {
 
 constexpr std::string_view kInternal = "/_sluice";
+
+// In the answer to a request for a host that is none of them.
+constexpr std::size_t kHostsShown = 20;
 
 // Hosts that name this machine and no service.
 bool names_machine(std::string_view host) {
@@ -36,7 +40,7 @@ std::string internal_target(const http::RequestHead& head) {
 }
 
 http::OwnResponse door_refusal(const ApiProblem& problem) {
-  const ApiAnswer answer = problem_answer(problem);
+  const http::ApiAnswer answer = http::problem_answer(problem);
   http::OwnResponse refusal = http::plain_response(answer.status, answer.body);
   refusal.content_type = answer.content_type;
   refusal.extra = door_lines();
@@ -85,8 +89,11 @@ activator::Routed Engine::route_internal(net::Exchange& exchange) {
 
 http::OwnResponse Engine::no_route(std::string_view host) const {
   std::string text = fmt::format("no service answers to '{}'; hosts:", host);
-  for (const std::string& known : table_.hosts()) text += " " + known;
-  if (table_.hosts().empty()) text += " none";
+  const std::vector<std::string>& known = table_.hosts();
+  const std::size_t shown = std::min(known.size(), kHostsShown);
+  for (std::size_t i = 0; i < shown; ++i) text += " " + known[i];
+  if (known.empty()) text += " none";
+  if (known.size() > shown) text += fmt::format(" and {} more", known.size() - shown);
   return http::response_for(Error::no_route, text + "\n");
 }
 
@@ -95,46 +102,27 @@ void Engine::on_poke(activator::RevisionHandle /*handle*/, const activator::Revi
 }
 
 void Engine::on_held(activator::RevisionHandle handle) {
-  for (const auto& [name, service] : services_) {
-    if (Revision* revision = service->find(handle)) {
-      revision->on_demand();
-      service->on_revision_changed(*revision);
-      return;
-    }
-  }
+  Revision* const revision = platform_.revisions.find(handle);
+  if (revision == nullptr) return;
+  revision->on_demand();
+  revision->owner().on_revision_changed(*revision);
 }
 
 void Engine::on_pod_drained(activator::RevisionHandle handle, const PodId& pod) {
-  const auto tell = [&](Service& service) {
-    Revision* revision = service.find(handle);
-    if (revision != nullptr) revision->on_pod_drained(pod);
-    return revision != nullptr;
-  };
-  for (const auto& [name, service] : services_) {
-    if (tell(*service)) return;
-  }
-  for (const auto& service : gone_) {
-    if (tell(*service)) return;
-  }
+  Revision* const revision = platform_.revisions.find(handle);
+  if (revision != nullptr) revision->on_pod_drained(pod);
 }
 
 std::string Engine::cold_start(activator::RevisionHandle handle, TimePoint arrived,
                                TimePoint dispatched) {
-  for (const auto& [name, service] : services_) {
-    if (Revision* revision = service->find(handle)) {
-      return service->cold_start(*revision, arrived, dispatched);
-    }
-  }
-  return {};
+  Revision* const revision = platform_.revisions.find(handle);
+  return revision == nullptr ? std::string{}
+                             : revision->owner().cold_start(*revision, arrived, dispatched);
 }
 
 void Engine::on_served(activator::RevisionHandle handle, const activator::Served& served) {
-  for (const auto& [name, service] : services_) {
-    if (service->find(handle) != nullptr) {
-      service->served(served);
-      return;
-    }
-  }
+  Revision* const revision = platform_.revisions.find(handle);
+  if (revision != nullptr) revision->owner().on_served(served);
 }
 
 }  // namespace sluice::local

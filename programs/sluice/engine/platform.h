@@ -16,6 +16,7 @@
 #include "platform/process/replica_journal.h"
 #include "programs/sluice/engine/event_ring.h"
 #include "programs/sluice/engine/history.h"
+#include "programs/sluice/engine/revision_book.h"
 #include "programs/sluice/engine/scale_loop.h"
 #include <filesystem>
 #include <optional>
@@ -23,6 +24,8 @@
 #include <vector>
 
 namespace sluice::local {
+
+class Revision;
 
 /// What every service of an engine stands on. Borrowed from the engine, which declares all of it
 /// before its services.
@@ -46,6 +49,7 @@ struct Platform {
   std::vector<std::string> environment = {};
   std::optional<std::uint64_t> open_files = {};
   std::int32_t replicas = 0;  ///< running now, over all services
+  RevisionBook<Revision> revisions = {};
 };
 
 }  // namespace sluice::local

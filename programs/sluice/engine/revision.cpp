@@ -56,10 +56,12 @@ Revision::Revision(Platform& platform, RevisionOwner& owner, ServiceLog& log, Fa
                 .answered = [](const std::string& /*address*/, const autoscaler::Stat& /*stat*/) {},
                 .flawed = [this] { platform_.scale_loop.count_flawed(); }}} {
   platform_.memory.enter(*this);
+  platform_.revisions.enter(handle_, *this);
 }
 
 Revision::~Revision() {
   alive_.end();
+  platform_.revisions.leave(handle_);
   platform_.memory.leave(*this);
   platform_.scale_loop.remove(scaler_handle_);
   platform_.front->remove(handle_);

@@ -22,8 +22,6 @@
 
 namespace sluice::local {
 
-class Revision;
-
 /// Hears what a revision's service must act on.
 class RevisionOwner {
  public:
@@ -32,6 +30,11 @@ class RevisionOwner {
   virtual void on_revision_failing(Revision& revision) = 0;  ///< three starts failed
   virtual void on_revision_empty(Revision& revision) = 0;    ///< its last replica is gone
   virtual void on_revision_changed(Revision& revision) = 0;  ///< something a status shows
+  virtual void on_served(const activator::Served& served) = 0;
+
+  /// As activator::FrontOwner::cold_start.
+  [[nodiscard]] virtual std::string cold_start(Revision& revision, TimePoint arrived,
+                                               TimePoint dispatched) = 0;
 };
 
 /// One revision of a service: its scaling, its replicas, and what joins them. It is the platform's
@@ -56,6 +59,8 @@ class Revision final : public ReplicaOwner, private ScaledRevision, private Memo
   [[nodiscard]] const ServiceSpec& spec() const override { return facts_.spec; }
 
   [[nodiscard]] activator::RevisionHandle handle() const { return handle_; }
+
+  [[nodiscard]] RevisionOwner& owner() { return owner_; }
 
   [[nodiscard]] autoscaler::RevisionScaler& scaler() { return *scaler_; }
 

@@ -223,15 +223,6 @@ std::int32_t Service::replicas() const {
   return total;
 }
 
-Revision* Service::find(activator::RevisionHandle handle) {
-  if (current_ && current_->handle() == handle) return current_.get();
-  if (next_ && next_->handle() == handle) return next_.get();
-  for (const auto& revision : retiring_) {
-    if (revision->handle() == handle) return revision.get();
-  }
-  return nullptr;
-}
-
 void Service::wake() {
   current_->scaler().wake(platform_.clock.now());
   current_->evaluate(Trigger::change);
@@ -247,7 +238,7 @@ void Service::set_bounds(const ScaleBounds& bounds) {
   current_->evaluate(Trigger::change);
 }
 
-void Service::served(const activator::Served& served) {
+void Service::on_served(const activator::Served& served) {
   const TimePoint now = platform_.clock.now();
   latency_.record(served.took, now);
   callers_.record(served.client, served.head.method, served.head.path(), now);

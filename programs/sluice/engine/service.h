@@ -51,17 +51,12 @@ class Service final : public RevisionOwner {
   void sleep();
   void set_bounds(const ScaleBounds& bounds);
 
-  void served(const activator::Served& served);
-  [[nodiscard]] std::string cold_start(Revision& revision, TimePoint arrived, TimePoint dispatched);
-
   [[nodiscard]] const ServiceSpec& spec() const { return spec_; }
 
   [[nodiscard]] Revision& current() { return *current_; }
 
   /// The revision of the present spec: the current one, or the one about to take over.
   [[nodiscard]] const Revision& newest() const { return next_ ? *next_ : *current_; }
-
-  [[nodiscard]] Revision* find(activator::RevisionHandle handle);
 
   /// The number of its last revision; 0 before the first.
   [[nodiscard]] int revisions() const { return revisions_; }
@@ -81,6 +76,9 @@ class Service final : public RevisionOwner {
   void on_revision_failing(Revision& revision) override;
   void on_revision_empty(Revision& revision) override;
   void on_revision_changed(Revision& revision) override;
+  void on_served(const activator::Served& served) override;
+  [[nodiscard]] std::string cold_start(Revision& revision, TimePoint arrived,
+                                       TimePoint dispatched) override;
 
  private:
   [[nodiscard]] Result<std::filesystem::path, Problem> program_of(const ServiceSpec& spec) const;

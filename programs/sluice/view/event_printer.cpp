@@ -1,5 +1,7 @@
 #include "programs/sluice/view/event_printer.h"
 
+#include "common/time/rfc3339.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -77,7 +79,7 @@ EventLines::Seen& EventLines::seen(const std::string& name) {
 }
 
 std::string EventLines::line(const json& event, const std::string& what, const std::string& why) {
-  if (const auto at = local::parse_time(text_field(event, "time"))) {
+  if (const auto at = parse_rfc3339(text_field(event, "time"))) {
     first_ = first_.value_or(*at);
     last_ = *at;
   }
@@ -98,7 +100,7 @@ std::string EventLines::lines(const json& event) {
   }
   const std::string type = text_field(event, "type");
   if (!first_) {
-    first_ = local::parse_time(text_field(event, "time"));
+    first_ = parse_rfc3339(text_field(event, "time"));
     last_ = first_.value_or(TimePoint{});
   }
   if (type == "decision") {

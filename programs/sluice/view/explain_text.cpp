@@ -1,5 +1,7 @@
 #include "programs/sluice/view/explain_text.h"
 
+#include "common/time/rfc3339.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -24,7 +26,7 @@ const json& member(const json& object, const char* key, const json& missing) {
 }
 
 std::string clock_of(const std::string& time) {
-  const auto at = local::parse_time(time);
+  const auto at = parse_rfc3339(time);
   return at ? local::format_clock(*at) : time;
 }
 

@@ -1,5 +1,7 @@
 #include "programs/sluice/view/tables.h"
 
+#include "common/time/rfc3339.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -126,7 +128,7 @@ std::string history_text(const json& decisions) {
       {"TIME", "REVISION", "READY", "WANTED", "GRANTED", "MODE", "BOUND BY", "WHY"}};
   for (const json& decision : decisions) {
     const std::string time = text_field(decision, "time");
-    const auto at = local::parse_time(time);
+    const auto at = parse_rfc3339(time);
     rows.push_back({at ? local::format_clock(*at) : time, text_field(decision, "revision"),
                     std::to_string(integer_field(decision, "ready")),
                     std::to_string(integer_field(decision, "bounded")),

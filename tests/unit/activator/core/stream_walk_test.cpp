@@ -344,7 +344,7 @@ class World {
       const auto version = hubs_[s]->state(revision)->version;
       if (truth.avoid.empty() || !hubs_[s]->applied(revision, version, now_)) continue;
       for (std::size_t a = 0; a < kActivators; ++a) {
-        if (now_ - wires_[a][s].heard >= autoscaler::kActivatorSilence) continue;
+        if (now_ - wires_[a][s].heard >= autoscaler::kRemovalWait) continue;
         const auto governs = activators_[a].in_force.find(revision);
         ASSERT_NE(governs, activators_[a].in_force.end());
         EXPECT_EQ(governs->second.avoid, truth.avoid) << revision.name;

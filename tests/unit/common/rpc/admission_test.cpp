@@ -18,9 +18,9 @@ std::optional<Refusal> why(Caller wanted, const Peer& peer, bool plain_call = fa
 }
 
 TEST(Admission, GivesEachMethodToItsOwnRoleOnly) {
-  const std::array peers{with({.autoscaler = true}), with({.activator = true}),
-                         with({.node = "n"})};
-  const std::array wanted{Caller::autoscaler, Caller::activator, Caller::node_agent};
+  const std::array peers{with({.activator = true}), with({.node = "n"}),
+                         with({.autoscaler = true})};
+  const std::array wanted{Caller::activator, Caller::node_agent};
   for (std::size_t method = 0; method < wanted.size(); ++method) {
     for (std::size_t peer = 0; peer < peers.size(); ++peer) {
       const auto refused = why(wanted.at(method), peers.at(peer));

@@ -239,7 +239,7 @@ TEST_F(RpcDoor, LetsInPlainTextByAddressForTheMethodsThatWereNamed) {
   open({.address = {},
         .methods = {},
         .tls_dir = server_folder.path(),
-        .callers = {{kMethod, Caller::activator}, {kOther, Caller::autoscaler}},
+        .callers = {{kMethod, Caller::activator}, {kOther, Caller::node_agent}},
         .admit_plain =
             [&](const std::string& ip, const std::function<void(bool)>& answer) {
               asked.push_back(ip);

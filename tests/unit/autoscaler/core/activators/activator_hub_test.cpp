@@ -336,7 +336,7 @@ TEST_F(ActivatorHubTest, AHelloPokesToo) {
 
 class Removal : public ActivatorHubTest {
  protected:
-  Removal() { now += kActivatorSilence; }  // past the time in which unknown activators may exist
+  Removal() { now += kRemovalWait; }  // past the time in which unknown activators may exist
 
   void apply(ActivatorHub::Session by, std::uint64_t version) {
     EXPECT_EQ(hub.received(by, proto::Applied{kApp, version}, now).applied, kApp);
@@ -429,7 +429,7 @@ TEST_F(ActivatorHubTest, AfterARestartActivatorsHaveTimeToComeBack) {
   const auto version = say(kApp, 1, 1, {"10.0.0.1:80"});
 
   EXPECT_FALSE(hub.applied(kApp, version, now));
-  now += kActivatorSilence;
+  now += kRemovalWait;
 
   EXPECT_TRUE(hub.applied(kApp, version, now));
 }
@@ -442,7 +442,7 @@ TEST_F(Removal, IsNotHeldUpUntilASteppedClockHasCaughtUp) {
   EXPECT_FALSE(hub.applied(kApp, version, now));
   apply(speaks, version);
 
-  now += kActivatorSilence;
+  now += kRemovalWait;
 
   EXPECT_TRUE(hub.applied(kApp, version, now)) << "b is silent, and the start long ago";
 }

@@ -34,7 +34,7 @@ class NodeBookTest : public ::testing::Test {
   std::int32_t granted(const RevisionId& revision, std::int32_t wanted, std::int32_t ordered = 0,
                        std::int32_t settled = 0) {
     while (true) {
-      now_ += NodeBook::kSpacing;
+      now_ += kStartSpacing;
       const NodeBook::Granted answer = ask(revision, wanted, ordered, settled);
       if (!answer.spaced) return answer.replicas;
       ordered = answer.replicas;
@@ -62,7 +62,7 @@ TEST_F(NodeBookTest, GrantsWhatTheNodesTogetherAdmit) {
   hear(report("n1", 250 * kMiB));
   hear(report("n2", 150 * kMiB));
   EXPECT_EQ(granted(kApp, 10), 4);
-  now_ += NodeBook::kSpacing;
+  now_ += kStartSpacing;
   const NodeBook::Granted whole = ask(kApp, 2);
   EXPECT_FALSE(whole.bounded);
   EXPECT_EQ(whole.free, 400 * kMiB);
@@ -105,7 +105,7 @@ TEST_F(NodeBookTest, OfTwelveStartsInOneTickOneIsGrantedPerNode) {
   EXPECT_FALSE(first.bounded);
   EXPECT_EQ(ask(kOther, 1).replicas, 0);
 
-  now_ += NodeBook::kSpacing - std::chrono::milliseconds{1};
+  now_ += kStartSpacing - std::chrono::milliseconds{1};
   EXPECT_EQ(ask(kApp, 12, 2).replicas, 2);
   now_ += std::chrono::milliseconds{1};
   EXPECT_EQ(ask(kOther, 1).replicas, 1);

@@ -1,7 +1,7 @@
 #include "tests/unit/platform/knative/vectors/revision_documents.h"
 
-#include "common/kube/time_text.h"
 #include "common/scaling/annotations.h"
+#include "common/time/rfc3339.h"
 
 #include "platform/knative/io/knative_json.h"
 #include "platform/knative/io/knative_view.h"
@@ -22,7 +22,7 @@ json condition_of(const std::string& type, const std::string& status, Duration l
   return {{"type", type},
           {"status", status},
           {"reason", "Before"},
-          {"lastTransitionTime", kube::time_text(kNow - lasts)}};
+          {"lastTransitionTime", rfc3339(kNow - lasts, Fraction::none)}};
 }
 
 std::string status_of_state(const std::string& state) {

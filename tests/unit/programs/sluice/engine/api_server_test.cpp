@@ -1,8 +1,8 @@
 // The API server over its real socket.
 
+#include "common/time/rfc3339.h"
 #include "tests/unit/programs/sluice/engine/api_stage.h"
 
-#include "platform/process/time_text.h"
 #include <sys/stat.h>
 
 namespace sluice::local {
@@ -39,6 +39,8 @@ TEST_F(ApiServerOnItsSocket, AnswersEveryRouteWithItsStatus) {
       {"GET", "/api/v1/services/default/app/history", "", 200},
       {"GET", "/api/v1/services/default/app/history?since=10m", "", 200},
       {"GET", "/api/v1/services/default/app/history?since=x", "", 400},
+      {"GET", "/api/v1/services/default/app/history?since=%zz", "", 400},
+      {"GET", "/api/v1/services/default/%zz", "", 400},
       {"GET", "/api/v1/services/default/app/logs?tail=5", "", 200},
       {"GET", "/api/v1/services/default/app/logs?tail=10001", "", 400},
       {"POST", "/api/v1/services/default/app/wake", "", 202},
@@ -132,7 +134,7 @@ TEST_F(ApiServerOnItsSocket, PassesOnWhatWasAsked) {
   EXPECT_EQ(engine_.asked_bounds.max, 4);
   ask("GET", "/api/v1/services/default/app/explain?at=2026-11-20T14:03:12Z");
   ASSERT_TRUE(engine_.explained_at);
-  EXPECT_GT(*engine_.explained_at, *parse_time("2026-11-20T14:03:12.999Z"));
+  EXPECT_GT(*engine_.explained_at, *parse_rfc3339("2026-11-20T14:03:12.999Z"));
   engine_.is_ready = false;
   EXPECT_EQ(ask("GET", "/readyz")->status(), 503);
 }

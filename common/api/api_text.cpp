@@ -1,4 +1,4 @@
-#include "autoscaler/io/api_text.h"
+#include "common/api/api_text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -6,7 +6,7 @@
 #include <charconv>
 #include <utility>
 
-namespace sluice::autoscaler {
+namespace sluice::http {
 namespace {
 
 using nlohmann::json;
@@ -32,17 +32,7 @@ std::optional<std::string> decode(std::string_view text, bool plus_is_space) {
   return out;
 }
 
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(at), text.size());
-    if (end > 0) parts.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
-
-ApiRefusal unreadable(std::string_view what) {
+ApiProblem unreadable(std::string_view what) {
   return {400, "bad-target", "Bad target", "the target has a bad escape: " + std::string{what},
           "write % as %25"};
 }
@@ -52,6 +42,14 @@ std::string printed(const json& body) {
 }
 
 }  // namespace
+
+ApiProblem::ApiProblem(int status_code, std::string type_word, std::string title_text,
+                       std::string detail_text, std::string fix_text)
+    : status{status_code},
+      type{std::move(type_word)},
+      title{std::move(title_text)},
+      detail{std::move(detail_text)},
+      fix{std::move(fix_text)} {}
 
 std::string ApiTarget::text(std::string_view key) const {
   const auto found = query.find(key);
@@ -68,19 +66,35 @@ std::optional<std::uint64_t> ApiTarget::number(std::string_view key, std::uint64
   return value;
 }
 
-Result<ApiTarget, ApiRefusal> parse_target(std::string_view target) {
+std::vector<std::string_view> parts_of(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(at), text.size());
+    if (end > 0) parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+bool ApiTarget::flag(std::string_view key) const {
+  const auto found = query.find(key);
+  return found != query.end() && found->second != "0" && found->second != "false";
+}
+
+Result<ApiTarget, ApiProblem> parse_target(std::string_view target) {
   if (target.size() > kApiTargetMax) {
-    return ApiRefusal{414, "target-too-long", "Target too long",
+    return ApiProblem{414, "target-too-long", "Target too long",
                       "the target is longer than 4096 bytes", "shorten it"};
   }
   ApiTarget parsed;
   const std::size_t mark = std::min(target.find('?'), target.size());
-  for (const std::string_view part : split(target.substr(0, mark), '/')) {
+  for (const std::string_view part : parts_of(target.substr(0, mark), '/')) {
     auto text = decode(part, false);
     if (!text) return unreadable(part);
     parsed.path.push_back(std::move(*text));
   }
-  for (const std::string_view pair : split(target.substr(std::min(mark + 1, target.size())), '&')) {
+  for (const std::string_view pair :
+       parts_of(target.substr(std::min(mark + 1, target.size())), '&')) {
     const std::size_t equals = std::min(pair.find('='), pair.size());
     auto key = decode(pair.substr(0, equals), true);
     auto value = decode(pair.substr(std::min(equals + 1, pair.size())), true);
@@ -90,25 +104,37 @@ Result<ApiTarget, ApiRefusal> parse_target(std::string_view target) {
   return parsed;
 }
 
-ApiAnswer refusal_answer(const ApiRefusal& refusal) {
-  json body = {{"type", refusal.type},
-               {"title", refusal.title},
-               {"status", refusal.status},
-               {"detail", refusal.detail}};
-  if (!refusal.fix.empty()) body["fix"] = refusal.fix;
-  return {refusal.status, "application/problem+json", printed(body), {}};
+ApiAnswer problem_answer(const ApiProblem& problem) {
+  json body = {{"type", problem.type},
+               {"title", problem.title},
+               {"status", problem.status},
+               {"detail", problem.detail}};
+  if (!problem.fix.empty()) body["fix"] = problem.fix;
+  return {problem.status, "application/problem+json", printed(body), {}};
 }
 
-ApiAnswer json_answer(const json& body) {
-  return {200, "application/json", printed(body), {}};
+ApiAnswer json_answer(const json& body, int status) {
+  return {status, "application/json", printed(body), {}};
 }
 
-ApiRefusal bad_parameter(std::string_view name, std::string_view value, std::string fix) {
+ApiProblem no_such_path(std::string_view path, std::string fix) {
+  return {404, "no-such-path", "No such path", "nothing is served at " + std::string{path},
+          std::move(fix)};
+}
+
+ApiAnswer method_not_allowed(std::string_view method, std::string allow, std::string fix) {
+  ApiAnswer answer = problem_answer({405, "method-not-allowed", "Method not allowed",
+                                     std::string{method} + " is not allowed here", std::move(fix)});
+  answer.allow = std::move(allow);
+  return answer;
+}
+
+ApiProblem bad_parameter(std::string_view name, std::string_view value, std::string fix) {
   return {400, "bad-parameter", "Bad parameter",
           std::string{name} + " is not accepted: " + std::string{value}, std::move(fix)};
 }
 
-Result<ApiPage, ApiRefusal> page_of(const ApiTarget& target, std::size_t size) {
+Result<ApiPage, ApiProblem> page_of(const ApiTarget& target, std::size_t size) {
   const auto limit = target.number("limit", kListDefault);
   if (!limit || *limit == 0 || *limit > kListMax) {
     return bad_parameter("limit", target.text("limit"), "give a number from 1 to 1000");
@@ -127,4 +153,4 @@ ApiAnswer page_answer(const json& items, const ApiPage& page, std::size_t size) 
   return json_answer(body);
 }
 
-}  // namespace sluice::autoscaler
+}  // namespace sluice::http

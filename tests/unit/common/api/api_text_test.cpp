@@ -1,9 +1,9 @@
-#include "autoscaler/io/api_text.h"
+#include "common/api/api_text.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace sluice::autoscaler {
+namespace sluice::http {
 namespace {
 
 TEST(ApiTarget, IsTakenApartAndDecoded) {
@@ -34,6 +34,16 @@ TEST(ApiTarget, NumbersAreNumbersOrNothing) {
   EXPECT_FALSE(target->number("d", 5).has_value());
 }
 
+TEST(ApiTarget, AFlagIsThereUnlessItSaysNo) {
+  const auto target = parse_target("/?a&b=1&c=0&d=false");
+
+  EXPECT_TRUE(target->flag("a"));
+  EXPECT_TRUE(target->flag("b"));
+  EXPECT_FALSE(target->flag("c"));
+  EXPECT_FALSE(target->flag("d"));
+  EXPECT_FALSE(target->flag("missing"));
+}
+
 TEST(ApiPage, GoesOnWhereTheLastOneEnded) {
   const auto page = [](const char* target, std::size_t size) {
     return page_of(*parse_target(target), size);
@@ -55,9 +65,9 @@ TEST(ApiPage, NamesTheNextOneUnlessItIsTheLast) {
   EXPECT_EQ(page_answer(items, {1, 3}, 3).body, "{\"items\":[1,2]}\n");
 }
 
-TEST(ApiRefusal, IsProblemJsonWithItsFix) {
+TEST(ApiProblem, IsProblemJsonWithItsFix) {
   const ApiAnswer answer =
-      refusal_answer({404, "no-such-service", "No such service", "none", "look"});
+      problem_answer({404, "no-such-service", "No such service", "none", "look"});
 
   EXPECT_EQ(answer.status, 404);
   EXPECT_EQ(answer.content_type, "application/problem+json");
@@ -67,4 +77,4 @@ TEST(ApiRefusal, IsProblemJsonWithItsFix) {
 }
 
 }  // namespace
-}  // namespace sluice::autoscaler
+}  // namespace sluice::http

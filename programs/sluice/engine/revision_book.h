@@ -1,0 +1,42 @@
+#pragma once
+
+#include "activator/io/front_gateway.h"
+
+#include <vector>
+
+namespace sluice::local {
+
+/// Revisions by the handle that the front door gave them. The door names a revision with each
+/// request that ends, so that a look-up costs the same however many revisions there are.
+template <class Revision>
+class RevisionBook {
+ public:
+  /// `revision` stays where it is until it leaves.
+  void enter(activator::RevisionHandle handle, Revision& revision) {
+    const std::size_t index = activator::index_of(handle);
+    if (rows_.size() <= index) rows_.resize(index + 1);
+    rows_[index] = {handle, &revision};
+  }
+
+  /// A handle that never entered, or has left, changes nothing.
+  void leave(activator::RevisionHandle handle) {
+    if (find(handle) != nullptr) rows_[activator::index_of(handle)] = {};
+  }
+
+  /// Null: the revision has left. Another one may have its place meanwhile, under a handle of its
+  /// own.
+  [[nodiscard]] Revision* find(activator::RevisionHandle handle) const {
+    const std::size_t index = activator::index_of(handle);
+    return index < rows_.size() && rows_[index].handle == handle ? rows_[index].revision : nullptr;
+  }
+
+ private:
+  struct Row {
+    activator::RevisionHandle handle{};
+    Revision* revision = nullptr;
+  };
+
+  std::vector<Row> rows_;  // by index_of, which is dense
+};
+
+}  // namespace sluice::local
