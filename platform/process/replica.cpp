@@ -417,7 +417,7 @@ Replica::Replica(asio::io_context& io, const Clock& clock, Reaper& reaper, Repli
     : impl_(std::make_unique<Impl>(io, clock, reaper, owner, *this, std::move(plan))) {}
 
 Replica::~Replica() {
-  impl_->token.reset();
+  impl_->token.end();
   for (const auto& [pid, alive] :
        {std::pair{impl_->app, impl_->app_alive}, {impl_->sidecar, impl_->sidecar_alive}}) {
     if (!alive) continue;
