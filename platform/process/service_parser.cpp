@@ -3,6 +3,7 @@
 // cluster writes into its own objects passes in silence, so that `kubectl get -o yaml` output can
 // be used.
 
+#include "activator/core/balancer.h"
 #include "common/ignore/rules.h"
 #include "common/scaling/annotations.h"
 
@@ -117,7 +118,8 @@ void check_our_scaling(YamlReader& reader, const YamlEntry& entry, const Annotat
 
 const std::vector<std::string> kServiceKeys{"sluice.dev/hosts"};
 const std::vector<std::string> kTemplateKeys{"sluice.dev/port", "sluice.dev/stop-grace",
-                                             "sluice.dev/start-timeout"};
+                                             "sluice.dev/start-timeout",
+                                             "sluice.dev/load-balancing"};
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())))
@@ -234,6 +236,12 @@ void read_template_metadata(YamlReader& reader, const YamlEntry& entry, ServiceS
     if (spec.start_timeout < std::chrono::milliseconds{1}) {
       reader.fail(annotation_entry(field, "sluice.dev/start-timeout").line,
                   "`sluice.dev/start-timeout` must be longer than 0", "write it like 60s");
+    }
+    if (const auto policy = spec.template_annotations.find("sluice.dev/load-balancing");
+        policy != spec.template_annotations.end() && !activator::parse_policy(policy->second)) {
+      reader.fail(annotation_entry(field, policy->first).line,
+                  fmt::format("unknown load-balancing policy `{}`", policy->second.substr(0, 80)),
+                  "write first-available, round-robin, random-choice-2 or least-in-flight");
     }
     if (spec.template_annotations.count("sluice.dev/port") != 0) {
       const YamlEntry at = annotation_entry(field, "sluice.dev/port");

@@ -30,6 +30,10 @@ activator::FrontRevision front_revision(const Platform& platform, const std::str
   revision.throttler.container_concurrency = spec.container_concurrency;
   revision.throttler.queue_depth = static_cast<std::int32_t>(platform.settings.queue.depth);
   revision.throttler.queue_wait = platform.settings.queue.wait;
+  const auto policy = spec.template_annotations.find("sluice.dev/load-balancing");
+  if (policy != spec.template_annotations.end()) {
+    revision.throttler.policy = activator::parse_policy(policy->second);
+  }
   revision.timeouts.max = spec.timeout;
   if (spec.response_start_timeout.count() > 0) {
     revision.timeouts.response_start = spec.response_start_timeout;
@@ -44,8 +48,7 @@ std::shared_ptr<const ignore::Rules> rules_of(const ServiceSpec& spec) {
     const auto found = spec.template_annotations.find(std::string{key});
     return found == spec.template_annotations.end() ? std::string{} : found->second;
   };
-  auto rules =
-      std::make_shared<ignore::Rules>(text(ignore::kPathsKey), text(ignore::kAgentsKey));
+  auto rules = std::make_shared<ignore::Rules>(text(ignore::kPathsKey), text(ignore::kAgentsKey));
   return rules->empty() ? nullptr : rules;
 }
 
