@@ -12,6 +12,9 @@ namespace sluice::autoscaler {
 namespace {
 
 constexpr std::string_view kPrefix = "autoscaling.knative.dev/";
+// Those of ignore::Rules, which is no core: what they say is checked by whoever reads them.
+constexpr std::string_view kIgnorePaths = "autoscaling.sluice.dev/ignore-paths";
+constexpr std::string_view kIgnoreAgents = "autoscaling.sluice.dev/ignore-user-agents";
 constexpr const char* kProgressDeadline = "serving.knative.dev/progress-deadline";
 
 // Names that have a camelCase alias; the others are read in one spelling only.
@@ -228,8 +231,11 @@ class Check {
   void check_ours() {
     for (auto at = annotations_.lower_bound(kOurPrefix);
          at != annotations_.end() && at->first.starts_with(kOurPrefix); ++at) {
+      if (at->first == kIgnorePaths || at->first == kIgnoreAgents) continue;
       if (at->first != kBurstHysteresis) {
-        reject({at->first, at->second}, "is an unknown setting", std::string{kBurstHysteresis});
+        reject({at->first, at->second}, "is an unknown setting",
+               std::string{kBurstHysteresis}.append(", ").append(kIgnorePaths) + ", " +
+                   std::string{kIgnoreAgents});
         continue;
       }
       const auto value = read_go_float(at->second);

@@ -3,6 +3,8 @@
 // cluster writes into its own objects passes in silence, so that `kubectl get -o yaml` output can
 // be used.
 
+#include "activator/core/balancer.h"
+#include "common/ignore/rules.h"
 #include "common/scaling/annotations.h"
 
 #include <fmt/format.h>
@@ -93,9 +95,31 @@ void warn_of_unknown_scaling(YamlReader& reader, const YamlEntry& entry,
   }
 }
 
+/// Keys under autoscaling.sluice.dev/ are ours, too. The others of the autoscaler are judged by the
+/// engine, which knows its settings.
+void check_our_scaling(YamlReader& reader, const YamlEntry& entry, const Annotations& annotations) {
+  const autoscaler::StringMap all{annotations.begin(), annotations.end()};
+  for (const auto& wrong : autoscaler::check_annotations(all, {})) {
+    const std::string& key = wrong.keys.front();
+    if (!key.starts_with(kOurAutoscaling)) continue;
+    reader.fail(annotation_entry(entry, key).line, wrong.problem.what, wrong.problem.fix);
+  }
+  const auto text = [&annotations](std::string_view key) {
+    const auto found = annotations.find(std::string{key});
+    return found == annotations.end() ? std::string{} : found->second;
+  };
+  const auto check = [&](std::string_view key, const ignore::Rules& rules) {
+    const int line = annotation_entry(entry, std::string{key}).line;
+    for (const Problem& problem : rules.problems()) reader.fail(line, problem.what, problem.fix);
+  };
+  check(ignore::kPathsKey, ignore::Rules{text(ignore::kPathsKey), {}});
+  check(ignore::kAgentsKey, ignore::Rules{{}, text(ignore::kAgentsKey)});
+}
+
 const std::vector<std::string> kServiceKeys{"sluice.dev/hosts"};
 const std::vector<std::string> kTemplateKeys{"sluice.dev/port", "sluice.dev/stop-grace",
-                                             "sluice.dev/start-timeout"};
+                                             "sluice.dev/start-timeout",
+                                             "sluice.dev/load-balancing"};
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())))
@@ -200,6 +224,7 @@ void read_template_metadata(YamlReader& reader, const YamlEntry& entry, ServiceS
     check_our_keys(reader, field, spec.template_annotations, kTemplateKeys, kServiceKeys,
                    "metadata.annotations");
     warn_of_unknown_scaling(reader, field, spec.template_annotations);
+    check_our_scaling(reader, field, spec.template_annotations);
     const auto quantity = [&](const char* key, Duration& target) {
       const auto found = spec.template_annotations.find(key);
       if (found == spec.template_annotations.end()) return;
@@ -211,6 +236,12 @@ void read_template_metadata(YamlReader& reader, const YamlEntry& entry, ServiceS
     if (spec.start_timeout < std::chrono::milliseconds{1}) {
       reader.fail(annotation_entry(field, "sluice.dev/start-timeout").line,
                   "`sluice.dev/start-timeout` must be longer than 0", "write it like 60s");
+    }
+    if (const auto policy = spec.template_annotations.find("sluice.dev/load-balancing");
+        policy != spec.template_annotations.end() && !activator::parse_policy(policy->second)) {
+      reader.fail(annotation_entry(field, policy->first).line,
+                  fmt::format("unknown load-balancing policy `{}`", policy->second.substr(0, 80)),
+                  "write first-available, round-robin, random-choice-2 or least-in-flight");
     }
     if (spec.template_annotations.count("sluice.dev/port") != 0) {
       const YamlEntry at = annotation_entry(field, "sluice.dev/port");

@@ -106,6 +106,8 @@ std::string template_hash(const ServiceSpec& spec) {
   hash.number(std::int64_t{spec.timeout.count()});
   hash.number(std::int64_t{spec.response_start_timeout.count()});
   hash.number(std::int64_t{spec.idle_timeout.count()});
+  const auto policy = spec.template_annotations.find("sluice.dev/load-balancing");
+  hash.add(policy == spec.template_annotations.end() ? "" : policy->second);
   return fmt::format("{:016x}", hash.value());
 }
 

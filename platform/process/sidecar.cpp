@@ -1,5 +1,7 @@
 #include "platform/process/sidecar.h"
 
+#include "common/ignore/rules.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -138,6 +140,12 @@ std::vector<std::string> sidecar_environment(const SidecarFacts& facts,
   set("SLUICE_STATS_ADDRESS", "unix:" + facts.sockets.stats.string());
   set("SLUICE_METRICS_ADDRESS", "");
   set("SLUICE_DRAIN_QUIET", "0s");
+  const auto rules = [&](std::string_view name, std::string_view key) {
+    const auto found = spec.template_annotations.find(std::string{key});
+    if (found != spec.template_annotations.end()) set(name, found->second);
+  };
+  rules("SLUICE_IGNORE_PATHS", ignore::kPathsKey);
+  rules("SLUICE_IGNORE_USER_AGENTS", ignore::kAgentsKey);
   const auto patience = std::chrono::ceil<std::chrono::milliseconds>(facts.write_timeout);
   set("SLUICE_WRITE_TIMEOUT", fmt::format("{}ms", patience.count()));
   set("SLUICE_READY_FD", facts.ready_fd);

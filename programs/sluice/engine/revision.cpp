@@ -1,5 +1,7 @@
 #include "programs/sluice/engine/revision.h"
 
+#include "common/ignore/rules.h"
+
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -28,12 +30,26 @@ activator::FrontRevision front_revision(const Platform& platform, const std::str
   revision.throttler.container_concurrency = spec.container_concurrency;
   revision.throttler.queue_depth = static_cast<std::int32_t>(platform.settings.queue.depth);
   revision.throttler.queue_wait = platform.settings.queue.wait;
+  const auto policy = spec.template_annotations.find("sluice.dev/load-balancing");
+  if (policy != spec.template_annotations.end()) {
+    revision.throttler.policy = activator::parse_policy(policy->second);
+  }
   revision.timeouts.max = spec.timeout;
   if (spec.response_start_timeout.count() > 0) {
     revision.timeouts.response_start = spec.response_start_timeout;
   }
   if (spec.idle_timeout.count() > 0) revision.timeouts.idle = spec.idle_timeout;
   return revision;
+}
+
+// What parse_services has accepted.
+std::shared_ptr<const ignore::Rules> rules_of(const ServiceSpec& spec) {
+  const auto text = [&spec](std::string_view key) {
+    const auto found = spec.template_annotations.find(std::string{key});
+    return found == spec.template_annotations.end() ? std::string{} : found->second;
+  };
+  auto rules = std::make_shared<ignore::Rules>(text(ignore::kPathsKey), text(ignore::kAgentsKey));
+  return rules->empty() ? nullptr : rules;
 }
 
 }  // namespace
@@ -55,6 +71,7 @@ Revision::Revision(Platform& platform, RevisionOwner& owner, ServiceLog& log, Fa
                {.ended = [this](const autoscaler::ScrapeResult& result) { scrape_ended(result); },
                 .answered = [](const std::string& /*address*/, const autoscaler::Stat& /*stat*/) {},
                 .flawed = [this] { platform_.scale_loop.count_flawed(); }}} {
+  platform_.front->set_ignore(handle_, rules_of(facts_.spec));
   platform_.memory.enter(*this);
   platform_.revisions.enter(handle_, *this);
 }
@@ -70,6 +87,7 @@ Revision::~Revision() {
 void Revision::update(const ServiceSpec& spec, const autoscaler::ScalingSpec& scaling) {
   facts_.spec = spec;
   facts_.scaling = scaling;
+  platform_.front->set_ignore(handle_, rules_of(spec));
   scaler_->update(scaling, platform_.clock.now());
   evaluate(Trigger::change);
 }

@@ -189,7 +189,8 @@ TEST(Validation, RefusesWhateverTheAutoscalerWould) {
       "kpa.autoscaling.knative.dev; accepted: concurrency or rps");
   EXPECT_EQ(validated(scaler("{}", R"({"autoscaling.sluice.dev/burst": "1"})")),
             "autoscaling.sluice.dev/burst \"1\" is an unknown setting; accepted: "
-            "autoscaling.sluice.dev/burst-capacity-hysteresis");
+            "autoscaling.sluice.dev/burst-capacity-hysteresis, "
+            "autoscaling.sluice.dev/ignore-paths, autoscaling.sluice.dev/ignore-user-agents");
 }
 
 TEST(Validation, LeavesToTheAutoscalerWhatTheClusterMayAllow) {

@@ -213,7 +213,10 @@ TEST(Rejections, OfOurOwnSettingsNameTheKnownOnes) {
        "finite number of requests, 0 (off) or more"},
       {{{"autoscaling.sluice.dev/magic", "1"}},
        "autoscaling.sluice.dev/magic \"1\" is an unknown setting; accepted: "
-       "autoscaling.sluice.dev/burst-capacity-hysteresis"},
+       "autoscaling.sluice.dev/burst-capacity-hysteresis, autoscaling.sluice.dev/ignore-paths, "
+       "autoscaling.sluice.dev/ignore-user-agents"},
+      {{{"autoscaling.sluice.dev/ignore-paths", "/healthz"}}, ""},
+      {{{"autoscaling.sluice.dev/ignore-user-agents", "(?i)uptime"}}, ""},
       {{{"autoscaling.sluice.dev/burst-capacity-hysteresis", "20"}}, ""},
   });
 }
