@@ -83,9 +83,9 @@ TEST(KubeObjects, ReadsContainersThatAreNotReadyAndHaveMoreToTellThanThatTheyAre
   EXPECT_TRUE(pod->unready[1].running);
   EXPECT_EQ(pod->unready[1].restarts, 3);
   EXPECT_EQ(pod->unready[1].end,
-            (Pod::Container::End{137, 9, "OOMKilled", *parse_time("2026-03-01T08:09:12Z")}));
+            (Pod::Container::End{137, 9, "OOMKilled", *parse_rfc3339("2026-03-01T08:09:12Z")}));
   EXPECT_EQ(pod->unready[2].end->exit_code, 2);
-  EXPECT_EQ(time_text(pod->ready_changed), "2026-03-01T08:09:11Z");
+  EXPECT_EQ(pod->ready_changed, *parse_rfc3339("2026-03-01T08:09:11Z"));
 }
 
 TEST(KubeObjects, BelievesTheSidecarUnlessKubeletAsksWhatItCannot) {
