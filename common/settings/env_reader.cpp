@@ -54,8 +54,9 @@ std::string wait_text(Duration wait) {
 
 // Values come from outside, yet a complaint is one printable line of bounded length.
 std::string printable(std::string_view text, std::size_t bytes_max) {
-  const bool cut = text.size() > bytes_max;
-  return clean_text(text.substr(0, bytes_max)) + (cut ? "..." : "");
+  std::string clean = clean_text(text.substr(0, bytes_max));
+  std::replace(clean.begin(), clean.end(), '\t', ' ');  // which a text of many lines may keep
+  return clean + (text.size() > bytes_max ? "..." : "");
 }
 
 }  // namespace
