@@ -294,7 +294,7 @@ class Doors(DrainCase):
         self.assertIn(str(port), asked.stderr.decode())
 
     def test_statistics_are_scraped_until_the_end(self):
-        proxy = self.sidecar(SLUICE_DRAIN_QUIET='4s')
+        proxy = self.sidecar(SLUICE_DRAIN_QUIET='10s')
         proxy.terminate()
         self.until_draining(proxy)
         self.assertEqual(fetch(proxy.stats, '/metrics').status, 200)
