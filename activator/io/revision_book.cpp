@@ -1,6 +1,7 @@
 #include "activator/io/revision_book.h"
 
 #include "activator/core/revision_table.h"
+#include "common/scaling/setting_names.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +12,6 @@ using http::Known;
 
 namespace {
 
-constexpr std::string_view kPolicy = "sluice.dev/load-balancing";
 constexpr std::string_view kConfiguration = "serving.knative.dev/configuration";
 
 char lower(char c) {
@@ -113,7 +113,7 @@ void RevisionBook::on_revision(files::RevisionFile file) {
     front.throttler.queue_wait = spec_.queue_wait;
     front.throttler.foresees = spec_.foresees;
     front.throttler.seed = HashId{}(file.id);
-    const std::string policy = annotation(file, kPolicy);
+    const std::string policy = annotation(file, kLoadBalancingKey);
     front.throttler.policy = parse_policy(policy);
     if (!policy.empty() && !front.throttler.policy) {
       log_.write(log::Severity::warning, "an unknown load balancing policy is passed over",

@@ -2,6 +2,7 @@
 
 #include "common/base/result.h"
 #include "common/http/message.h"
+#include "common/scaling/setting_names.h"
 
 #include <cstddef>
 #include <memory>
@@ -16,8 +17,8 @@ class RE2;
 namespace sluice::ignore {
 
 /// Annotations that hold the rules of a revision, one a line (ecosystem.md 3.1).
-inline constexpr std::string_view kPathsKey = "autoscaling.sluice.dev/ignore-paths";
-inline constexpr std::string_view kAgentsKey = "autoscaling.sluice.dev/ignore-user-agents";
+inline constexpr std::string_view kPathsKey = kIgnorePathsKey;
+inline constexpr std::string_view kAgentsKey = kIgnoreAgentsKey;
 
 /// Which requests are counted nowhere and wake nobody: those to a path, exact or a prefix that ends
 /// in `*`, and those of a user agent in which an expression of RE2 is found. Whoever writes the

@@ -1,6 +1,7 @@
 #include "common/kube/request_scaler.h"
 
 #include "common/kube/json_read.h"
+#include "common/scaling/setting_names.h"
 
 #include <array>
 #include <charconv>
@@ -14,7 +15,6 @@ using reading::json;
 
 constexpr std::string_view kKnative = "autoscaling.knative.dev/";
 constexpr std::string_view kOurs = "autoscaling.sluice.dev/";
-constexpr std::string_view kBalancing = "sluice.dev/load-balancing";
 
 struct Key {
   const char* spec;
@@ -74,7 +74,7 @@ std::string camel_case(std::string_view dashed) {
 StringMap scaling_of(const StringMap& annotations, const json& autoscaling) {
   StringMap scaling;
   for (const auto& [key, value] : annotations) {
-    if (key.starts_with(kKnative) || key.starts_with(kOurs) || key == kBalancing) {
+    if (key.starts_with(kKnative) || key.starts_with(kOurs) || key == kLoadBalancingKey) {
       scaling.emplace(key, value);
     }
   }

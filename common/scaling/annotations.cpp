@@ -2,6 +2,7 @@
 
 #include "common/scaling/go_syntax.h"
 #include "common/scaling/setting_limits.h"
+#include "common/scaling/setting_names.h"
 
 #include <algorithm>
 #include <array>
@@ -12,9 +13,6 @@ namespace sluice::autoscaler {
 namespace {
 
 constexpr std::string_view kPrefix = "autoscaling.knative.dev/";
-// Those of ignore::Rules, which is no core: what they say is checked by whoever reads them.
-constexpr std::string_view kIgnorePaths = "autoscaling.sluice.dev/ignore-paths";
-constexpr std::string_view kIgnoreAgents = "autoscaling.sluice.dev/ignore-user-agents";
 constexpr const char* kProgressDeadline = "serving.knative.dev/progress-deadline";
 
 // Names that have a camelCase alias; the others are read in one spelling only.
@@ -231,11 +229,11 @@ class Check {
   void check_ours() {
     for (auto at = annotations_.lower_bound(kOurPrefix);
          at != annotations_.end() && at->first.starts_with(kOurPrefix); ++at) {
-      if (at->first == kIgnorePaths || at->first == kIgnoreAgents) continue;
+      if (at->first == kIgnorePathsKey || at->first == kIgnoreAgentsKey) continue;
       if (at->first != kBurstHysteresis) {
         reject({at->first, at->second}, "is an unknown setting",
-               std::string{kBurstHysteresis}.append(", ").append(kIgnorePaths) + ", " +
-                   std::string{kIgnoreAgents});
+               std::string{kBurstHysteresis}.append(", ").append(kIgnorePathsKey) + ", " +
+                   std::string{kIgnoreAgentsKey});
         continue;
       }
       const auto value = read_go_float(at->second);

@@ -6,6 +6,7 @@
 #include "activator/core/balancer.h"
 #include "common/ignore/rules.h"
 #include "common/scaling/annotations.h"
+#include "common/scaling/setting_names.h"
 
 #include <fmt/format.h>
 
@@ -119,7 +120,7 @@ void check_our_scaling(YamlReader& reader, const YamlEntry& entry, const Annotat
 const std::vector<std::string> kServiceKeys{"sluice.dev/hosts"};
 const std::vector<std::string> kTemplateKeys{"sluice.dev/port", "sluice.dev/stop-grace",
                                              "sluice.dev/start-timeout",
-                                             "sluice.dev/load-balancing"};
+                                             std::string{kLoadBalancingKey}};
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())))
@@ -237,7 +238,7 @@ void read_template_metadata(YamlReader& reader, const YamlEntry& entry, ServiceS
       reader.fail(annotation_entry(field, "sluice.dev/start-timeout").line,
                   "`sluice.dev/start-timeout` must be longer than 0", "write it like 60s");
     }
-    if (const auto policy = spec.template_annotations.find("sluice.dev/load-balancing");
+    if (const auto policy = spec.template_annotations.find(std::string{kLoadBalancingKey});
         policy != spec.template_annotations.end() && !activator::parse_policy(policy->second)) {
       reader.fail(annotation_entry(field, policy->first).line,
                   fmt::format("unknown load-balancing policy `{}`", policy->second.substr(0, 80)),

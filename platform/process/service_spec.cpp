@@ -1,5 +1,7 @@
 #include "platform/process/service_spec.h"
 
+#include "common/scaling/setting_names.h"
+
 #include <fmt/format.h>
 
 #include "platform/process/quantity.h"
@@ -106,7 +108,7 @@ std::string template_hash(const ServiceSpec& spec) {
   hash.number(std::int64_t{spec.timeout.count()});
   hash.number(std::int64_t{spec.response_start_timeout.count()});
   hash.number(std::int64_t{spec.idle_timeout.count()});
-  const auto policy = spec.template_annotations.find("sluice.dev/load-balancing");
+  const auto policy = spec.template_annotations.find(std::string{kLoadBalancingKey});
   hash.add(policy == spec.template_annotations.end() ? "" : policy->second);
   return fmt::format("{:016x}", hash.value());
 }

@@ -1,6 +1,7 @@
 #include "programs/sluice/engine/revision.h"
 
 #include "common/ignore/rules.h"
+#include "common/scaling/setting_names.h"
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
@@ -30,7 +31,7 @@ activator::FrontRevision front_revision(const Platform& platform, const std::str
   revision.throttler.container_concurrency = spec.container_concurrency;
   revision.throttler.queue_depth = static_cast<std::int32_t>(platform.settings.queue.depth);
   revision.throttler.queue_wait = platform.settings.queue.wait;
-  const auto policy = spec.template_annotations.find("sluice.dev/load-balancing");
+  const auto policy = spec.template_annotations.find(std::string{kLoadBalancingKey});
   if (policy != spec.template_annotations.end()) {
     revision.throttler.policy = activator::parse_policy(policy->second);
   }

@@ -1,5 +1,5 @@
 // An agent gets its certificate from an autoscaler that is played: a server with TLS that answers
-// whoever asks.
+// every caller.
 
 #include "memory-pressure/io/enrolment.h"
 
