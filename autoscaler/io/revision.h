@@ -5,9 +5,8 @@
 #include "autoscaler/core/nodes/node_book.h"
 #include "autoscaler/core/nodes/removals.h"
 #include "autoscaler/io/decision_ring.h"
-#include "autoscaler/io/pod_watch.h"
+#include "autoscaler/io/platform.h"
 #include "autoscaler/io/scale_loop.h"
-#include "autoscaler/io/scale_sink.h"
 #include "autoscaler/io/stat_scraper.h"
 #include "common/base/lifetime.h"
 #include "common/log/log.h"
@@ -35,7 +34,7 @@ struct Surroundings {
   ScaleLoop& loop;
   ActivatorHub& hub;
   NodeBook& nodes;
-  ScaleSink& sink;
+  Platform& platform;
   DecisionRing& ring;
   std::mt19937_64& random;
   std::function<bool()> activator_connected;
@@ -47,7 +46,7 @@ struct Surroundings {
 class Revision final : public ScaledRevision {
  public:
   struct PodFacts {
-    WatchedPod watched;
+    model::Pod watched;
     TimePoint seen{};  ///< when it came; of pods that an earlier life knew, the epoch
     std::optional<TimePoint> ready_since{};
     std::optional<double> load{};  ///< requests in flight when it was last scraped
@@ -74,7 +73,7 @@ class Revision final : public ScaledRevision {
   };
 
   /// Registers with the loop; see registered(). `surroundings` outlives this.
-  Revision(Surroundings& surroundings, WatchedRevision watched, const ScalingSpec& scaling);
+  Revision(Surroundings& surroundings, model::Revision watched, const ScalingSpec& scaling);
   ~Revision() override;
   Revision(const Revision&) = delete;
   Revision& operator=(const Revision&) = delete;
@@ -84,7 +83,7 @@ class Revision final : public ScaledRevision {
 
   /// The platform says something new of it. With another target it begins anew, as one that is
   /// taken over from somebody else.
-  void update(WatchedRevision watched, const ScalingSpec& scaling);
+  void update(model::Revision watched, const ScalingSpec& scaling);
 
   /// Changed settings apply live.
   void update(const ScalingSpec& scaling);
@@ -98,7 +97,7 @@ class Revision final : public ScaledRevision {
   /// The book of nodes answers otherwise now: pods are throttled or no more, gates open or shut.
   void on_nodes_changed() { publish(); }
 
-  [[nodiscard]] const WatchedRevision& facts() const { return facts_; }
+  [[nodiscard]] const model::Revision& facts() const { return facts_; }
 
   [[nodiscard]] const std::vector<PodFacts>& pods() const { return pods_; }
 
@@ -130,7 +129,7 @@ class Revision final : public ScaledRevision {
   void on_wanted() override;
   void begin(const ScalingSpec& scaling);
   void begin_anew(const ScalingSpec& scaling);
-  void merge(std::vector<WatchedPod> pods);
+  void merge(std::vector<model::Pod> pods);
   void publish();
   void probe();
   [[nodiscard]] std::optional<Duration> proxied_for() const;
@@ -150,7 +149,7 @@ class Revision final : public ScaledRevision {
   [[nodiscard]] std::vector<std::string> avoided() const;
 
   Surroundings& around_;
-  WatchedRevision facts_;       // its pods are in pods_
+  model::Revision facts_;       // its pods are in pods_
   std::vector<PodFacts> pods_;  // in the order they were first seen
   boost::asio::steady_timer spacing_;
   Removals removals_;

@@ -42,7 +42,7 @@ App::App(Config config)
           .loop = loop_,
           .hub = hub_,
           .nodes = nodes_,
-          .sink = platform_->sink(),
+          .platform = *platform_,
           .ring = ring_,
           .random = random_,
           .activator_connected = [this] { return hub_.connected() > 0 || stats_.connected() > 0; },
@@ -338,7 +338,7 @@ FleetTotals App::totals() const {
           .senders = stats_.connected(),
           .nodes_reporting = nodes_.reporting(),
           .throttled_pods = nodes_.throttled_pods(),
-          .wrong_files = platform_->pods().wrong().size(),
+          .wrong_files = platform_->wrong().size(),
           .started = to_seconds(started_.time_since_epoch())};
 }
 
