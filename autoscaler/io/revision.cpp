@@ -44,8 +44,8 @@ std::optional<std::int32_t> replicas_of(const std::optional<ScaleOrder>& order,
 Revision::Revision(Surroundings& surroundings, model::Revision watched, const ScalingSpec& scaling)
     : around_{surroundings},
       facts_{std::move(watched)},
-      spacing_{around_.io},
-      scraper_{around_.io,
+      spacing_{around_.clock.timer()},
+      scraper_{around_.stats,
                around_.random,
                {.ended = [this](const ScrapeResult& result) { scrape_ended(result); },
                 .answered = [this](const std::string& address,
@@ -290,10 +290,7 @@ RouteMode Revision::route_mode() const {
 
 // The rest of what was granted one at a time.
 void Revision::ask_again() {
-  spacing_.expires_after(kStartSpacing);
-  spacing_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
-    if (!ec && !alive.over()) publish();
-  });
+  spacing_->after(kStartSpacing, [this] { publish(); });
 }
 
 // One pod that is ready or may become so is hope for requests that wait, even one that is too many:

@@ -10,11 +10,8 @@
 #include "autoscaler/io/stat_scraper.h"
 #include "common/base/lifetime.h"
 #include "common/log/log.h"
+#include "common/loop/loop.h"
 #include "common/metrics/histogram.h"
-#include "common/time/clock.h"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -28,8 +25,8 @@ namespace sluice::autoscaler {
 
 /// What the revisions of a replica share. All of it outlives them.
 struct Surroundings {
-  boost::asio::io_context& io;
-  const Clock& clock;
+  Loop& clock;        ///< the time, and what waits for it
+  StatSource& stats;  ///< of the pods
   const log::Logger& log;
   ScaleLoop& loop;
   ActivatorHub& hub;
@@ -151,7 +148,7 @@ class Revision final : public ScaledRevision {
   Surroundings& around_;
   model::Revision facts_;       // its pods are in pods_
   std::vector<PodFacts> pods_;  // in the order they were first seen
-  boost::asio::steady_timer spacing_;
+  std::unique_ptr<Timer> spacing_;
   Removals removals_;
   StatScraper scraper_;
   std::optional<ScalerHandle> handle_;

@@ -1,8 +1,8 @@
 #include "autoscaler/io/fleet.h"
 
+#include "tests/support/manual_loop.h"
 #include "tests/unit/autoscaler/io/fake_platform.h"
 
-#include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -20,6 +20,15 @@ using std::chrono::minutes;
 const RevisionId kShop{"shop", "web"};
 
 using testing::FakePlatform;
+
+// No pod answers a scrape.
+class Unanswered final : public StatSource {
+ public:
+  [[nodiscard]] std::unique_ptr<Question> ask(const std::string& /*address*/,
+                                              Answered /*answered*/) override {
+    return std::make_unique<Question>();
+  }
+};
 
 class FleetTest : public ::testing::Test {
  protected:
@@ -56,18 +65,19 @@ class FleetTest : public ::testing::Test {
            std::to_string(platform_.applied.avoid.size());
   }
 
-  boost::asio::io_context io_;
-  Clock clock_;
+  ManualTime time_;
+  ManualLoop clock_{time_};
+  Unanswered stats_;
   log::Logger log_{"test", log::Severity::error};
   std::mt19937_64 random_{1};
-  ScaleLoop loop_{io_, clock_};
+  ScaleLoop loop_{clock_};
   // For so long that nobody of an earlier life holds up a removal.
   ActivatorHub hub_{{"replica", "1"}, {}, clock_.now() - minutes{1}};
   NodeBook nodes_;
   FakePlatform platform_;
   DecisionRing ring_;
-  Surroundings around_{.io = io_,
-                       .clock = clock_,
+  Surroundings around_{.clock = clock_,
+                       .stats = stats_,
                        .log = log_,
                        .loop = loop_,
                        .hub = hub_,
