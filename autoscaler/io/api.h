@@ -1,5 +1,6 @@
 #pragma once
 
+#include "autoscaler/core/nodes/node_book.h"
 #include "autoscaler/io/decision_ring.h"
 #include "autoscaler/io/fleet.h"
 #include "common/api/api_text.h"

@@ -48,7 +48,7 @@ bool Fleet::drop(const RevisionId& revision) {
   if (found == revisions_.end()) return false;
   revisions_.erase(found);
   around_.hub.remove(revision, around_.clock.now());
-  around_.nodes.forget(revision);
+  around_.room.forget(revision);
   around_.news();
   return true;
 }
@@ -91,8 +91,8 @@ void Fleet::heard(const ActivatorHub::Heard& heard) {
   }
 }
 
-void Fleet::nodes_changed() {
-  for (const auto& [id, revision] : revisions_) revision->on_nodes_changed();
+void Fleet::room_changed() {
+  for (const auto& [id, revision] : revisions_) revision->on_room_changed();
 }
 
 void Fleet::pushed(std::span<const proto::StatMessage> messages) {

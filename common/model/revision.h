@@ -33,6 +33,16 @@ struct Pod {
   friend bool operator==(const Pod&, const Pod&) = default;
 };
 
+/// Why no pod of a revision becomes ready, where the platform starts them itself.
+struct StartFailure {
+  std::string why;
+  /// Requests that would have to wait are refused until then; one that comes later makes the next
+  /// try.
+  TimePoint retry_at{};
+
+  friend bool operator==(const StartFailure&, const StartFailure&) = default;
+};
+
 /// What the user process speaks.
 enum class AppProtocol : std::uint8_t { http1, h2c };
 
@@ -69,6 +79,12 @@ struct Revision {
   /// What runs its pods, where that can change; empty: it cannot, or is not there now. What was
   /// learnt of one says nothing of another.
   std::string target{};
+  /// Replicas of a new revision in the place of its initial scale: as many as the one that it
+  /// replaces has, with one at least for a stable window.
+  std::optional<std::int32_t> initial{};
+  /// Another revision has taken its place: it gets no requests, all of its pods go.
+  bool retired = false;
+  std::optional<StartFailure> start_failure{};  ///< absent: none, or its pods say it (Pod::failed)
 
   friend bool operator==(const Revision&, const Revision&) = default;
 };

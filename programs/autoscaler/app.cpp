@@ -41,7 +41,7 @@ App::App(Config config)
           .log = log_,
           .loop = loop_,
           .hub = hub_,
-          .nodes = nodes_,
+          .room = nodes_,
           .platform = *platform_,
           .ring = ring_,
           .random = random_,
@@ -59,7 +59,7 @@ App::App(Config config)
                     log_,
                     nodes_,
                     refusals_,
-                    [this] { fleet_.nodes_changed(); },
+                    [this] { fleet_.room_changed(); },
                     cluster_ == nullptr
                         ? NodeStreams::Where{}
                         : [this](const std::string& space,
