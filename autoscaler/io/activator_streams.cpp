@@ -2,14 +2,9 @@
 
 #include "common/proto/activator_stream_codec.h"
 
-#include <boost/asio/post.hpp>
-
-#include <algorithm>
 #include <utility>
 
 namespace sluice::autoscaler {
-namespace asio = boost::asio;
-
 namespace {
 
 rpc::Ending ending_of(const ActivatorHub::Refused& refused) {
@@ -19,15 +14,14 @@ rpc::Ending ending_of(const ActivatorHub::Refused& refused) {
 
 }  // namespace
 
-ActivatorStreams::ActivatorStreams(asio::io_context& io, const Clock& clock, const log::Logger& log,
-                                   ActivatorHub& hub, Heard heard)
-    : io_{io},
-      clock_{clock},
+ActivatorStreams::ActivatorStreams(Loop& time, const log::Logger& log, ActivatorHub& hub,
+                                   Heard heard)
+    : time_{time},
       log_{log},
       hub_{hub},
       heard_{std::move(heard)},
-      pace_timer_{io},
-      hello_timer_{io} {}
+      pace_timer_{time.timer()},
+      hello_timer_{time.timer()} {}
 
 ActivatorStreams::~ActivatorStreams() {
   alive_.end();
@@ -35,8 +29,9 @@ ActivatorStreams::~ActivatorStreams() {
 }
 
 void ActivatorStreams::close() {
-  pace_timer_.cancel();
-  hello_timer_.cancel();
+  pace_timer_->cancel();
+  hello_timer_->cancel();
+  watching_hellos_ = false;
   for (auto& [session, line] : lines_) {
     line.call->close({rpc::Code::unavailable, "this autoscaler ends"});
   }
@@ -44,7 +39,7 @@ void ActivatorStreams::close() {
 }
 
 void ActivatorStreams::take(std::unique_ptr<rpc::Call> call) {
-  const auto session = hub_.open(clock_.now());
+  const auto session = hub_.open(time_.now());
   if (!session) {
     call->close({rpc::Code::resource_exhausted, "there are too many activators"});
     return;
@@ -56,7 +51,7 @@ void ActivatorStreams::take(std::unique_ptr<rpc::Call> call) {
        .on_writable =
            [this, id = *session] {
              const auto line = lines_.find(id);
-             if (line != lines_.end()) send(id, line->second, clock_.now());
+             if (line != lines_.end()) send(id, line->second, time_.now());
            },
        .on_closed = [this, id = *session](const rpc::Ending& ending) { ended(id, ending); }});
   watch_hellos();
@@ -65,12 +60,9 @@ void ActivatorStreams::take(std::unique_ptr<rpc::Call> call) {
 // A call that says nothing takes a session from somebody who would.
 void ActivatorStreams::watch_hellos() {
   if (lines_.empty() || std::exchange(watching_hellos_, true)) return;
-  hello_timer_.expires_after(kHelloLimit);
-  hello_timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
-    if (alive.over()) return;
+  hello_timer_->after(kHelloLimit, [this] {
     watching_hellos_ = false;
-    if (ec) return;
-    for (const Session session : hub_.overdue(clock_.now())) {
+    for (const Session session : hub_.overdue(time_.now())) {
       refuse(session, {rpc::Code::deadline_exceeded, "no Hello came"});
     }
     watch_hellos();
@@ -84,7 +76,7 @@ void ActivatorStreams::received(Session session, const std::string& bytes) {
     return;
   }
   if (!*message) return;  // of a later version
-  const ActivatorHub::Heard heard = hub_.received(session, std::move(**message), clock_.now());
+  const ActivatorHub::Heard heard = hub_.received(session, std::move(**message), time_.now());
   if (heard.refused) {
     refuse(session, ending_of(*heard.refused));
     return;
@@ -116,13 +108,13 @@ void ActivatorStreams::ended(Session session, const rpc::Ending& ending) {
 }
 
 void ActivatorStreams::forget(Session session) {
-  hub_.closed(session, clock_.now());
+  hub_.closed(session, time_.now());
   lines_.erase(session);
 }
 
 void ActivatorStreams::news() {
   if (std::exchange(news_posted_, true)) return;
-  asio::post(io_, [this, alive = alive_.watch()] {
+  time_.post([this, alive = alive_.watch()] {
     if (alive.over()) return;
     news_posted_ = false;
     send_all();
@@ -139,7 +131,7 @@ void ActivatorStreams::send(Session session, Line& line, TimePoint now) {
 
 // One moment for both: what is not due for sending yet is waited for.
 void ActivatorStreams::send_all() {
-  const TimePoint now = clock_.now();
+  const TimePoint now = time_.now();
   for (auto& [session, line] : lines_) send(session, line, now);
   arm(now);
 }
@@ -147,10 +139,7 @@ void ActivatorStreams::send_all() {
 void ActivatorStreams::arm(TimePoint now) {
   const auto due = hub_.next_due(now);
   if (!due) return;
-  pace_timer_.expires_after(std::max(Duration{0}, *due - clock_.now()));
-  pace_timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
-    if (!ec && !alive.over()) send_all();
-  });
+  pace_timer_->at(*due, [this] { send_all(); });
 }
 
 }  // namespace sluice::autoscaler

@@ -3,11 +3,8 @@
 #include "autoscaler/core/activators/activator_hub.h"
 #include "common/base/lifetime.h"
 #include "common/log/log.h"
+#include "common/loop/loop.h"
 #include "common/rpc/call.h"
-#include "common/time/clock.h"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <functional>
 #include <map>
@@ -21,9 +18,8 @@ class ActivatorStreams {
  public:
   using Heard = std::function<void(const ActivatorHub::Heard&)>;
 
-  /// `hub`, `clock` and `log` outlive this. `heard` is told of every message that says something.
-  ActivatorStreams(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
-                   ActivatorHub& hub, Heard heard);
+  /// `time`, `log` and `hub` outlive this. `heard` is told of every message that says something.
+  ActivatorStreams(Loop& time, const log::Logger& log, ActivatorHub& hub, Heard heard);
   ~ActivatorStreams();
 
   /// A new stream.
@@ -51,13 +47,12 @@ class ActivatorStreams {
   void arm(TimePoint now);
   void watch_hellos();
 
-  boost::asio::io_context& io_;
-  const Clock& clock_;
+  Loop& time_;
   const log::Logger& log_;
   ActivatorHub& hub_;
   Heard heard_;
-  boost::asio::steady_timer pace_timer_;
-  boost::asio::steady_timer hello_timer_;
+  std::unique_ptr<Timer> pace_timer_;
+  std::unique_ptr<Timer> hello_timer_;
   std::map<Session, Line> lines_;
   bool news_posted_ = false;
   bool watching_hellos_ = false;

@@ -17,24 +17,23 @@ constexpr Duration kNextReport = 2 * proto::kReportIntervalMax;
 
 }  // namespace
 
-NodeStreams::NodeStreams(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
-                         NodeBook& book, Refusals& refusals, std::function<void()> changed,
-                         Where where)
-    : clock_{clock},
+NodeStreams::NodeStreams(Loop& time, const log::Logger& log, NodeBook& book, Refusals& refusals,
+                         std::function<void()> changed, Where where)
+    : time_{time},
       log_{log},
       book_{book},
       refusals_{refusals},
       changed_{std::move(changed)},
       where_{std::move(where)},
-      watch_timer_{io} {}
+      watch_timer_{time.timer()} {}
 
 NodeStreams::~NodeStreams() {
-  alive_.end();
   close();
 }
 
 void NodeStreams::close() {
-  watch_timer_.cancel();
+  watch_timer_->cancel();
+  watching_ = false;
   for (auto& [id, line] : lines_) {
     line.call->close({rpc::Code::unavailable, "this autoscaler ends"});
   }
@@ -48,7 +47,7 @@ void NodeStreams::take(std::unique_ptr<rpc::Call> call) {
   }
   const std::uint64_t id = next_++;
   rpc::Call& started = *call;
-  lines_.emplace(id, Line{.call = std::move(call), .node = {}, .heard = clock_.now(), .owed = {}});
+  lines_.emplace(id, Line{.call = std::move(call), .node = {}, .heard = time_.now(), .owed = {}});
   started.start({.on_message = [this, id](const std::string& bytes) { received(id, bytes); },
                  .on_writable =
                      [this, id] {
@@ -77,7 +76,7 @@ void NodeStreams::received(std::uint64_t id, const std::string& bytes) {
   }
   const bool first = line.node.empty();
   if (first) line.node = report->node;
-  line.heard = clock_.now();
+  line.heard = time_.now();
   if (report->node != line.node) {
     end(id,
         {rpc::Code::invalid_argument, "a stream speaks for one node, this one for " + line.node});
@@ -88,7 +87,7 @@ void NodeStreams::received(std::uint64_t id, const std::string& bytes) {
     return end(id, *ending);
   }
   count_claims(line, *report);
-  const auto heard = book_.hear(std::move(*report), clock_.now());
+  const auto heard = book_.hear(std::move(*report), time_.now());
   if (const auto* refused = std::get_if<NodeBook::Refused>(&heard)) {
     end(id,
         {refused->wrong_protocol ? rpc::Code::failed_precondition : rpc::Code::resource_exhausted,
@@ -146,7 +145,7 @@ void NodeStreams::end(std::uint64_t id, const rpc::Ending& ending) {
 }
 
 void NodeStreams::end_silent() {
-  const TimePoint now = clock_.now();
+  const TimePoint now = time_.now();
   for (auto at = lines_.begin(); at != lines_.end();) {
     const auto& [id, line] = *at++;
     if (now - line.heard < (line.node.empty() ? kFirstReport : kNextReport)) continue;
@@ -156,13 +155,10 @@ void NodeStreams::end_silent() {
 
 void NodeStreams::watch() {
   if (std::exchange(watching_, true)) return;
-  watch_timer_.expires_after(kLook);
-  watch_timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
-    if (alive.over()) return;
+  watch_timer_->after(kLook, [this] {
     watching_ = false;
-    if (ec) return;
     end_silent();
-    if (book_.look(clock_.now())) changed_();
+    if (book_.look(time_.now())) changed_();
     watch();
   });
 }

@@ -2,13 +2,9 @@
 
 #include "autoscaler/core/nodes/node_book.h"
 #include "autoscaler/io/refusals.h"
-#include "common/base/lifetime.h"
 #include "common/log/log.h"
+#include "common/loop/loop.h"
 #include "common/rpc/call.h"
-#include "common/time/clock.h"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -29,8 +25,8 @@ class NodeStreams {
 
   /// All references outlive this. `changed` is called when the book answers otherwise. `where`: to
   /// count what agents say of pods that are not theirs, which is believed in no case; or empty.
-  NodeStreams(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
-              NodeBook& book, Refusals& refusals, std::function<void()> changed, Where where = {});
+  NodeStreams(Loop& time, const log::Logger& log, NodeBook& book, Refusals& refusals,
+              std::function<void()> changed, Where where = {});
   ~NodeStreams();
 
   /// A new stream.
@@ -58,17 +54,16 @@ class NodeStreams {
   void end_silent();
   void watch();
 
-  const Clock& clock_;
+  Loop& time_;
   const log::Logger& log_;
   NodeBook& book_;
   Refusals& refusals_;
   std::function<void()> changed_;
   Where where_;
-  boost::asio::steady_timer watch_timer_;
+  std::unique_ptr<Timer> watch_timer_;
   std::map<std::uint64_t, Line> lines_;
   std::uint64_t next_ = 1;
   bool watching_ = false;
-  Lifetime alive_;
 };
 
 }  // namespace sluice::autoscaler

@@ -23,17 +23,17 @@ proto::RouteMode on_the_wire(RouteMode mode) {
   return mode == RouteMode::serve ? proto::RouteMode::serve : proto::RouteMode::proxy;
 }
 
-std::int32_t running(const WatchedRevision& watched) {
+std::int32_t running(const model::Revision& watched) {
   return static_cast<std::int32_t>(
       std::count_if(watched.pods.begin(), watched.pods.end(),
-                    [](const WatchedPod& pod) { return !pod.terminating; }));
+                    [](const model::Pod& pod) { return !pod.terminating; }));
 }
 
 // What runs now. An earlier order is the best word on that: pods that it wanted may still be on
 // their way, or on their way out. Without one the pods that are there are meant to be. Neither: the
 // revision is new and gets its initial scale.
 std::optional<std::int32_t> replicas_of(const std::optional<ScaleOrder>& order,
-                                        const WatchedRevision& watched) {
+                                        const model::Revision& watched) {
   if (order) return order->replicas;
   const std::int32_t pods = running(watched);
   return pods > 0 ? std::optional{pods} : std::nullopt;
@@ -41,11 +41,11 @@ std::optional<std::int32_t> replicas_of(const std::optional<ScaleOrder>& order,
 
 }  // namespace
 
-Revision::Revision(Surroundings& surroundings, WatchedRevision watched, const ScalingSpec& scaling)
+Revision::Revision(Surroundings& surroundings, model::Revision watched, const ScalingSpec& scaling)
     : around_{surroundings},
       facts_{std::move(watched)},
-      spacing_{around_.io},
-      scraper_{around_.io,
+      spacing_{around_.clock.timer()},
+      scraper_{around_.stats,
                around_.random,
                {.ended = [this](const ScrapeResult& result) { scrape_ended(result); },
                 .answered = [this](const std::string& address,
@@ -57,7 +57,7 @@ Revision::Revision(Surroundings& surroundings, WatchedRevision watched, const Sc
 // What runs is all that is known, so that nothing of it is lowered before there is data of it.
 void Revision::begin(const ScalingSpec& scaling) {
   scaling_ = scaling;
-  const auto order = around_.sink.last(facts_.id);
+  const auto order = around_.platform.last(facts_.id);
   removals_ = order ? Removals{order->remove} : Removals{};
   const auto replicas = replicas_of(order, facts_);
   merge(std::exchange(facts_.pods, {}));
@@ -100,7 +100,7 @@ std::int32_t Revision::want() const {
   return facts_.chosen.value_or(scaler().want());
 }
 
-void Revision::update(WatchedRevision watched, const ScalingSpec& scaling) {
+void Revision::update(model::Revision watched, const ScalingSpec& scaling) {
   // While the target is not there, it is not known to be another one.
   if (watched.target.empty()) watched.target = facts_.target;
   const bool another = !facts_.target.empty() && watched.target != facts_.target;
@@ -136,10 +136,10 @@ void Revision::set_bounds(std::optional<std::int32_t> min, std::optional<std::in
   evaluate(Trigger::change);
 }
 
-void Revision::merge(std::vector<WatchedPod> pods) {
+void Revision::merge(std::vector<model::Pod> pods) {
   const TimePoint now = around_.clock.now();
-  std::unordered_map<std::string, WatchedPod*> told;
-  for (WatchedPod& pod : pods) told.emplace(pod.id.name, &pod);
+  std::unordered_map<std::string, model::Pod*> told;
+  for (model::Pod& pod : pods) told.emplace(pod.id.name, &pod);
   std::erase_if(pods_,
                 [&told](const PodFacts& pod) { return !told.contains(pod.watched.id.name); });
   for (PodFacts& pod : pods_) {
@@ -149,7 +149,7 @@ void Revision::merge(std::vector<WatchedPod> pods) {
     pod.watched = std::move(*found->second);
     told.erase(found);
   }
-  for (WatchedPod& pod : pods) {
+  for (model::Pod& pod : pods) {
     if (told.contains(pod.id.name)) pods_.push_back({.watched = std::move(pod), .seen = now});
   }
   for (PodFacts& pod : pods_) {
@@ -212,7 +212,7 @@ std::optional<Duration> Revision::proxied_for() const {
 // A probe that fails is asked for again by the next evaluation, two seconds later.
 void Revision::probe() {
   if (std::exchange(probing_, true)) return;
-  around_.sink.probe(facts_.id, [this, alive = alive_.watch()](bool ok) {
+  around_.platform.probe(facts_.id, [this, alive = alive_.watch()](bool ok) {
     if (alive.over()) return;
     probing_ = false;
     evaluate(Trigger::change, ok);
@@ -258,8 +258,8 @@ void Revision::evaluate(Trigger trigger, std::optional<bool> probe_ok) {
 std::vector<std::string> Revision::avoided() const {
   std::vector<std::string> addresses;
   for (const PodFacts& pod : pods_) {
-    if (pod.watched.address.empty()) continue;
-    if (leaving(pod) || throttled(pod)) addresses.push_back(pod.watched.address);
+    if (!pod.watched.address) continue;
+    if (leaving(pod) || throttled(pod)) addresses.push_back(pod.watched.address->text());
   }
   std::sort(addresses.begin(), addresses.end());
   addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
@@ -307,10 +307,7 @@ RouteMode Revision::route_mode() const {
 
 // The rest of what was granted one at a time.
 void Revision::ask_again() {
-  spacing_.expires_after(kStartSpacing);
-  spacing_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
-    if (!ec && !alive.over()) publish();
-  });
+  spacing_->after(kStartSpacing, [this] { publish(); });
 }
 
 // One pod that is ready or may become so is hope for requests that wait, even one that is too many:
@@ -399,12 +396,12 @@ void Revision::release() {
   const TimePoint now = around_.clock.now();
   removals_.release(
       [this, now](std::uint64_t version) { return around_.hub.applied(facts_.id, version, now); });
-  around_.sink.apply(facts_.id, {.replicas = granted_,
-                                 .remove = removals_.released(),
-                                 .route_mode = route_mode(),
-                                 .activators = activators_,
-                                 .avoid = avoided(),
-                                 .report = report()});
+  around_.platform.apply(facts_.id, {.replicas = granted_,
+                                     .remove = removals_.released(),
+                                     .route_mode = route_mode(),
+                                     .activators = activators_,
+                                     .avoid = avoided(),
+                                     .report = report()});
 }
 
 ScaleReport Revision::report() const {
@@ -437,9 +434,9 @@ void Revision::scrape() {
   if (!spec.has_scrape_target) return;
   std::vector<Pod> pods;
   for (const PodFacts& pod : pods_) {
-    if (!pod.watched.ready || pod.watched.stats.empty() || pod.watched.terminating) continue;
+    if (!pod.watched.ready || !pod.watched.stats || pod.watched.terminating) continue;
     pods.push_back({.id = pod.watched.id,
-                    .address = pod.watched.stats,
+                    .address = pod.watched.stats->text(),
                     .phase = PodPhase::running,
                     .ready = true,
                     .started_at = pod.ready_since});
@@ -450,7 +447,7 @@ void Revision::scrape() {
 
 void Revision::scrape_answered(const std::string& address, const Stat& stat) {
   const auto pod = std::find_if(pods_.begin(), pods_.end(), [&address](const PodFacts& each) {
-    return each.watched.stats == address;
+    return each.watched.stats && each.watched.stats->text() == address;
   });
   if (pod != pods_.end()) pod->load = stat.average_concurrency;
 }

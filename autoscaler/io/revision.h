@@ -5,17 +5,13 @@
 #include "autoscaler/core/nodes/node_book.h"
 #include "autoscaler/core/nodes/removals.h"
 #include "autoscaler/io/decision_ring.h"
-#include "autoscaler/io/pod_watch.h"
+#include "autoscaler/io/platform.h"
 #include "autoscaler/io/scale_loop.h"
-#include "autoscaler/io/scale_sink.h"
 #include "autoscaler/io/stat_scraper.h"
 #include "common/base/lifetime.h"
 #include "common/log/log.h"
+#include "common/loop/loop.h"
 #include "common/metrics/histogram.h"
-#include "common/time/clock.h"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -29,13 +25,13 @@ namespace sluice::autoscaler {
 
 /// What the revisions of a replica share. All of it outlives them.
 struct Surroundings {
-  boost::asio::io_context& io;
-  const Clock& clock;
+  Loop& clock;        ///< the time, and what waits for it
+  StatSource& stats;  ///< of the pods
   const log::Logger& log;
   ScaleLoop& loop;
   ActivatorHub& hub;
   NodeBook& nodes;
-  ScaleSink& sink;
+  Platform& platform;
   DecisionRing& ring;
   std::mt19937_64& random;
   std::function<bool()> activator_connected;
@@ -47,7 +43,7 @@ struct Surroundings {
 class Revision final : public ScaledRevision {
  public:
   struct PodFacts {
-    WatchedPod watched;
+    model::Pod watched;
     TimePoint seen{};  ///< when it came; of pods that an earlier life knew, the epoch
     std::optional<TimePoint> ready_since{};
     std::optional<double> load{};  ///< requests in flight when it was last scraped
@@ -74,7 +70,7 @@ class Revision final : public ScaledRevision {
   };
 
   /// Registers with the loop; see registered(). `surroundings` outlives this.
-  Revision(Surroundings& surroundings, WatchedRevision watched, const ScalingSpec& scaling);
+  Revision(Surroundings& surroundings, model::Revision watched, const ScalingSpec& scaling);
   ~Revision() override;
   Revision(const Revision&) = delete;
   Revision& operator=(const Revision&) = delete;
@@ -84,7 +80,7 @@ class Revision final : public ScaledRevision {
 
   /// The platform says something new of it. With another target it begins anew, as one that is
   /// taken over from somebody else.
-  void update(WatchedRevision watched, const ScalingSpec& scaling);
+  void update(model::Revision watched, const ScalingSpec& scaling);
 
   /// Changed settings apply live.
   void update(const ScalingSpec& scaling);
@@ -112,7 +108,7 @@ class Revision final : public ScaledRevision {
   /// The book of nodes answers otherwise now: pods are throttled or no more, gates open or shut.
   void on_nodes_changed() { publish(); }
 
-  [[nodiscard]] const WatchedRevision& facts() const { return facts_; }
+  [[nodiscard]] const model::Revision& facts() const { return facts_; }
 
   [[nodiscard]] const std::vector<PodFacts>& pods() const { return pods_; }
 
@@ -144,7 +140,7 @@ class Revision final : public ScaledRevision {
   void on_wanted() override;
   void begin(const ScalingSpec& scaling);
   void begin_anew(const ScalingSpec& scaling);
-  void merge(std::vector<WatchedPod> pods);
+  void merge(std::vector<model::Pod> pods);
   void publish();
   void probe();
   [[nodiscard]] std::optional<Duration> proxied_for() const;
@@ -164,10 +160,10 @@ class Revision final : public ScaledRevision {
   [[nodiscard]] std::vector<std::string> avoided() const;
 
   Surroundings& around_;
-  WatchedRevision facts_;       // its pods are in pods_
+  model::Revision facts_;       // its pods are in pods_
   ScalingSpec scaling_;         // as it was last told: set_bounds() is not in it
   std::vector<PodFacts> pods_;  // in the order they were first seen
-  boost::asio::steady_timer spacing_;
+  std::unique_ptr<Timer> spacing_;
   Removals removals_;
   StatScraper scraper_;
   std::optional<ScalerHandle> handle_;

@@ -2,16 +2,13 @@
 
 #include "common/base/check.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace sluice::autoscaler {
 
-ScaleLoop::ScaleLoop(boost::asio::io_context& io, const Clock& clock) : clock_{clock}, timer_{io} {}
-
 std::optional<ScalerHandle> ScaleLoop::add(const RevisionId& id, RevisionScalerSpec spec,
                                            std::int32_t ready, ScaledRevision& revision) {
-  const auto handle = scalers_.add(id, std::move(spec), ready, clock_.now());
+  const auto handle = scalers_.add(id, std::move(spec), ready, time_.now());
   if (!handle) return std::nullopt;
   if (revisions_.size() <= handle->index) revisions_.resize(handle->index + std::size_t{1});
   revisions_[handle->index] = &revision;
@@ -31,21 +28,18 @@ RevisionScaler& ScaleLoop::scaler(ScalerHandle handle) const {
 
 void ScaleLoop::push(const RevisionId& revision, const Stat& stat, std::optional<TimePoint> stamp,
                      StatDoor door) {
-  const auto wanted = scalers_.push(revision, stat, stamp, door, clock_.now());
+  const auto wanted = scalers_.push(revision, stat, stamp, door, time_.now());
   if (wanted) revisions_[wanted->index]->on_wanted();
 }
 
 void ScaleLoop::arm() {
   const auto next = scalers_.next_due();
   if (!next) return;
-  timer_.expires_after(std::max(Duration{0}, *next - clock_.now()));
-  timer_.async_wait([this](const boost::system::error_code& ec) {
-    if (!ec) run_due();
-  });
+  timer_->at(*next, [this] { run_due(); });
 }
 
 void ScaleLoop::run_due() {
-  scalers_.take_due(clock_.now(), due_);
+  scalers_.take_due(time_.now(), due_);
   // A revision that acts may remove others; their handles are stale then.
   for (std::size_t i = 0; i < due_.size(); ++i) {
     const auto [handle, evaluate] = due_[i];

@@ -1,10 +1,7 @@
 #pragma once
 
 #include "autoscaler/core/decision/multi_scaler.h"
-#include "common/time/clock.h"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include "common/loop/loop.h"
 
 #include <cstdint>
 #include <memory>
@@ -24,8 +21,8 @@ class ScaledRevision {
 /// The one timer of all revisions (autoscaler.md 16.8): it sleeps until the next of them is due.
 class ScaleLoop {
  public:
-  /// `clock` outlives this.
-  ScaleLoop(boost::asio::io_context& io, const Clock& clock);
+  /// `time` outlives this.
+  explicit ScaleLoop(Loop& time) : time_{time}, timer_{time.timer()} {}
 
   /// `revision` outlives its registration and is told of nothing before this returns. `ready` are
   /// its ready pods. Absent: the name is taken, or there are too many.
@@ -57,11 +54,11 @@ class ScaleLoop {
   void arm();
   void run_due();
 
-  const Clock& clock_;
+  Loop& time_;
   MultiScaler scalers_;
   std::vector<ScaledRevision*> revisions_;  // by index of the handle
   std::vector<MultiScaler::Due> due_;
-  boost::asio::steady_timer timer_;
+  std::unique_ptr<Timer> timer_;
 };
 
 }  // namespace sluice::autoscaler

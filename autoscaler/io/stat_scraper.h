@@ -1,10 +1,8 @@
 #pragma once
 
 #include "autoscaler/core/decision/scrape.h"
-#include "common/net/fetch.h"
+#include "autoscaler/io/stat_source.h"
 #include "common/time/time_point.h"
-
-#include <boost/asio/io_context.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -30,8 +28,8 @@ class StatScraper {
     std::function<void()> flawed;
   };
 
-  /// `random` outlives this and may be shared.
-  StatScraper(boost::asio::io_context& io, std::mt19937_64& random, Events events);
+  /// `source` and `random` outlive this and may be shared.
+  StatScraper(StatSource& source, std::mt19937_64& random, Events events);
 
   /// Begins a round; one that is not over is given up, and ends without a word. Addresses of `pods`
   /// are `host:port` or `unix:/path`. Nothing is told before this returns.
@@ -45,16 +43,15 @@ class StatScraper {
 
  private:
   void ask();
-  void take(std::uint64_t round, const std::string& address,
-            const Result<net::FetchResponse>& response);
+  void take(std::uint64_t round, const std::string& address, const Result<Stat, ScrapeError>& stat);
   void end_if_finished();
 
-  boost::asio::io_context& io_;
+  StatSource& source_;
   std::mt19937_64& random_;
   Events events_;
   std::uint64_t round_ = 0;
   std::optional<DirectScrape> scrape_;
-  std::vector<std::unique_ptr<net::Fetch>> fetches_;
+  std::vector<std::unique_ptr<StatSource::Question>> questions_;
 };
 
 }  // namespace sluice::autoscaler

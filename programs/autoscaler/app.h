@@ -8,6 +8,7 @@
 #include "autoscaler/io/fleet.h"
 #include "autoscaler/io/fleet_metrics.h"
 #include "autoscaler/io/health_page.h"
+#include "autoscaler/io/http_stat_source.h"
 #include "autoscaler/io/node_streams.h"
 #include "autoscaler/io/platform.h"
 #include "autoscaler/io/refusals.h"
@@ -17,6 +18,7 @@
 #include "common/api/event_ring.h"
 #include "common/base/result.h"
 #include "common/log/log.h"
+#include "common/loop/asio_loop.h"
 #include "common/net/server/proxy_server.h"
 #include "common/net/server/ready_line.h"
 #include "common/program/end_signals.h"
@@ -80,6 +82,8 @@ class App {
   log::Logger log_;
   TimePoint started_;
   boost::asio::io_context io_{1};
+  AsioLoop time_{io_, clock_};
+  HttpStatSource pod_stats_{io_};
   std::mt19937_64 random_;
   std::vector<std::string> buckets_;
   ScaleLoop loop_;

@@ -2,6 +2,7 @@
 
 #include "autoscaler/core/decision/metric_health.h"
 #include "autoscaler/core/decision/multi_scaler.h"
+#include "autoscaler/io/http_stat_source.h"
 #include "autoscaler/io/stat_scraper.h"
 #include "common/base/lifetime.h"
 
@@ -168,6 +169,7 @@ class Revision final : public ReplicaOwner, private ScaledRevision, private Memo
 
   autoscaler::MetricHealth scrape_health_;
   std::mt19937_64 random_;
+  autoscaler::HttpStatSource stats_;
   autoscaler::StatScraper scraper_;
 
   std::optional<TimePoint> noticed_;  // when the present start from zero was noticed

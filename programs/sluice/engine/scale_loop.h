@@ -2,6 +2,7 @@
 
 #include "activator/core/request_reporter.h"
 #include "autoscaler/io/scale_loop.h"
+#include "common/loop/asio_loop.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
@@ -15,7 +16,7 @@ using autoscaler::ScaledRevision;
 /// The loop that scales all revisions of an engine, fed by the front door of the same process.
 class ScaleLoop {
  public:
-  ScaleLoop(boost::asio::io_context& io, const Clock& clock) : loop_{io, clock} {}
+  ScaleLoop(boost::asio::io_context& io, const Clock& clock) : time_{io, clock}, loop_{time_} {}
 
   /// `revision` must outlive its registration and is told of nothing before this returns.
   /// CHECKs that the name is new and that there is room: an engine numbers the revisions of a
@@ -47,6 +48,7 @@ class ScaleLoop {
   [[nodiscard]] const autoscaler::IntakeCounts& counts() const { return loop_.counts(); }
 
  private:
+  AsioLoop time_;
   autoscaler::ScaleLoop loop_;
 };
 

@@ -1,5 +1,6 @@
 #include "autoscaler/io/activator_streams.h"
 
+#include "common/loop/asio_loop.h"
 #include "common/proto/activator_stream_codec.h"
 #include "tests/unit/common/rpc/rpc_stage.h"
 
@@ -57,7 +58,8 @@ class ActivatorStreamsTest : public ::testing::Test {
   Clock clock_;
   log::Logger log_{"test", log::Severity::error};
   ActivatorHub hub_{{"replica", "1"}, {}, clock_.now()};
-  ActivatorStreams streams_{io_, clock_, log_, hub_, [](const ActivatorHub::Heard&) {}};
+  AsioLoop time_{io_, clock_};
+  ActivatorStreams streams_{time_, log_, hub_, [](const ActivatorHub::Heard&) {}};
   rpc::Server server_{io_,
                       [this](std::unique_ptr<rpc::Call> call) { streams_.take(std::move(call)); }};
   std::string address_;

@@ -1,6 +1,8 @@
 #include "autoscaler/io/fleet.h"
 
-#include <boost/asio/io_context.hpp>
+#include "tests/support/manual_loop.h"
+#include "tests/unit/autoscaler/io/fake_platform.h"
+
 #include <gtest/gtest.h>
 
 #include <map>
@@ -17,41 +19,35 @@ using std::chrono::minutes;
 
 const RevisionId kShop{"shop", "web"};
 
-// A platform that has as many replicas as it was told, or as somebody else gave it.
-class FakeSink final : public ScaleSink {
+using testing::FakePlatform;
+
+// No pod answers a scrape.
+class Unanswered final : public StatSource {
  public:
-  [[nodiscard]] std::optional<ScaleOrder> last(const RevisionId& /*revision*/) override {
-    return ScaleOrder{.replicas = replicas};
+  [[nodiscard]] std::unique_ptr<Question> ask(const std::string& /*address*/,
+                                              Answered /*answered*/) override {
+    return std::make_unique<Question>();
   }
-
-  void apply(const RevisionId& /*revision*/, const ScaleOrder& order) override { applied = order; }
-
-  void forget(const RevisionId& /*revision*/) override {}
-
-  void probe(const RevisionId& /*revision*/, std::function<void(bool ok)> /*done*/) override {}
-
-  std::int32_t replicas = 0;
-  ScaleOrder applied;
 };
 
 class FleetTest : public ::testing::Test {
  protected:
   // `target` runs that many pods, none of which answers a scrape.
   void watch(const std::string& target, std::int32_t pods) {
-    WatchedRevision revision;
+    model::Revision revision;
     revision.id = kShop;
     revision.target = target;
     for (std::int32_t i = 0; i < pods; ++i) {
-      WatchedPod& pod = revision.pods.emplace_back();
+      model::Pod& pod = revision.pods.emplace_back();
       pod.id = {target + "-" + std::to_string(i)};
-      pod.address = "10.0.0." + std::to_string(i + 1) + ":8012";
+      pod.address = {.host = "10.0.0." + std::to_string(i + 1), .port = 8012, .path = {}};
       pod.ready = true;
     }
     fleet_.on_revision(std::move(revision));
   }
 
   void runs(const std::string& target, std::int32_t pods) {
-    sink_.replicas = pods;
+    platform_.replicas = pods;
     watch(target, pods);
   }
 
@@ -64,28 +60,29 @@ class FleetTest : public ::testing::Test {
   void evaluate() { fleet_.revisions().at(kShop)->evaluate(Trigger::tick); }
 
   [[nodiscard]] std::string order() const {
-    return std::to_string(sink_.applied.replicas) + " without " +
-           std::to_string(sink_.applied.remove.size()) + " avoiding " +
-           std::to_string(sink_.applied.avoid.size());
+    return std::to_string(platform_.applied.replicas) + " without " +
+           std::to_string(platform_.applied.remove.size()) + " avoiding " +
+           std::to_string(platform_.applied.avoid.size());
   }
 
-  boost::asio::io_context io_;
-  Clock clock_;
+  ManualTime time_;
+  ManualLoop clock_{time_};
+  Unanswered stats_;
   log::Logger log_{"test", log::Severity::error};
   std::mt19937_64 random_{1};
-  ScaleLoop loop_{io_, clock_};
+  ScaleLoop loop_{clock_};
   // For so long that nobody of an earlier life holds up a removal.
   ActivatorHub hub_{{"replica", "1"}, {}, clock_.now() - minutes{1}};
   NodeBook nodes_;
-  FakeSink sink_;
+  FakePlatform platform_;
   DecisionRing ring_;
-  Surroundings around_{.io = io_,
-                       .clock = clock_,
+  Surroundings around_{.clock = clock_,
+                       .stats = stats_,
                        .log = log_,
                        .loop = loop_,
                        .hub = hub_,
                        .nodes = nodes_,
-                       .sink = sink_,
+                       .platform = platform_,
                        .ring = ring_,
                        .random = random_,
                        .activator_connected = [] { return true; },
@@ -164,8 +161,8 @@ TEST_F(FleetTest, AnotherTargetThatComesLateIsKnownAsAnotherOne) {
 // Goal: settings that change together with the target are in force at once, as its own.
 TEST_F(FleetTest, AnotherTargetBeginsWithTheSettingsThatCameWithIt) {
   runs("Deployment/a", 1);
-  sink_.replicas = 10;
-  WatchedRevision revision;
+  platform_.replicas = 10;
+  model::Revision revision;
   revision.id = kShop;
   revision.target = "Deployment/b";
   revision.annotations = {{"autoscaling.knative.dev/target", "7"}};
@@ -180,16 +177,17 @@ TEST_F(FleetTest, AnotherTargetBeginsWithTheSettingsThatCameWithIt) {
 // What activators are told of pods that fail to start.
 class FailingStartsTest : public FleetTest {
  protected:
-  FailingStartsTest() { sink_.replicas = 2; }
+  FailingStartsTest() { platform_.replicas = 2; }
 
   // Of each pod "ready", "starting", or why it fails.
   void pods(const std::vector<std::string>& states) {
-    WatchedRevision revision;
+    model::Revision revision;
     revision.id = kShop;
     for (const std::string& state : states) {
-      WatchedPod& pod = revision.pods.emplace_back();
+      model::Pod& pod = revision.pods.emplace_back();
       pod.id = {"pod-" + std::to_string(revision.pods.size())};
-      pod.address = "10.0.0." + std::to_string(revision.pods.size()) + ":8012";
+      pod.address = {
+          .host = "10.0.0." + std::to_string(revision.pods.size()), .port = 8012, .path = {}};
       pod.ready = state == "ready";
       if (state != "ready" && state != "starting") pod.failed = state;
     }
@@ -211,8 +209,8 @@ TEST_F(FailingStartsTest, NothingIsGrantedWhileEveryPodFailsAndTheReplicasStayOr
   EXPECT_EQ(told(), "0 of 2, failed: the service fails to start: exit status 1");
   EXPECT_GT(hub_.state(kShop)->cannot_scale->retry_after, Duration{0});
   EXPECT_EQ(order(), "2 without 0 avoiding 0");
-  EXPECT_EQ(sink_.applied.report.start_failed, "exit status 1");
-  EXPECT_EQ(sink_.applied.report.granted, 2);
+  EXPECT_EQ(platform_.applied.report.start_failed, "exit status 1");
+  EXPECT_EQ(platform_.applied.report.granted, 2);
 }
 
 TEST_F(FailingStartsTest, OnePodThatIsReadyOrMayBecomeSoIsHope) {
@@ -223,7 +221,7 @@ TEST_F(FailingStartsTest, OnePodThatIsReadyOrMayBecomeSoIsHope) {
 }
 
 TEST_F(FailingStartsTest, APodBeyondWhatIsWantedIsHopeTooAndTheFailingOneLeaves) {
-  sink_.replicas = 1;
+  platform_.replicas = 1;
   pods({"exit status 1"});
   ASSERT_EQ(told(), "0 of 1, failed: the service fails to start: exit status 1");
   pods({"exit status 1", "starting"});
@@ -242,7 +240,7 @@ TEST_F(FailingStartsTest, ItEndsWhenAPodIsReadyAndWhenTheFailingPodsGo) {
   ASSERT_NE(told().find("failed"), std::string::npos);
   pods({});
   EXPECT_EQ(told(), "2 of 2");
-  EXPECT_EQ(sink_.applied.report.start_failed, "");
+  EXPECT_EQ(platform_.applied.report.start_failed, "");
 }
 
 TEST_F(FailingStartsTest, ADetailIsNoLongerThanAMessageTakes) {
