@@ -51,6 +51,7 @@ Revision::Revision(Surroundings& surroundings, model::Revision watched, const Sc
 
 // What runs is all that is known, so that nothing of it is lowered before there is data of it.
 void Revision::begin(const ScalingSpec& scaling) {
+  scaling_ = scaling;
   const auto order = around_.platform.last(facts_.id);
   removals_ = order ? Removals{order->remove} : Removals{};
   const bool told = facts_.initial.has_value();
@@ -118,8 +119,24 @@ void Revision::update(model::Revision watched, const ScalingSpec& scaling) {
 }
 
 void Revision::update(const ScalingSpec& scaling) {
-  if (scaler().spec() == scaling) return;
+  if (scaling_ == scaling) return;
+  scaling_ = scaling;
   scaler().update(scaling, around_.clock.now());
+  evaluate(Trigger::change);
+}
+
+void Revision::wake() {
+  scaler().wake(around_.clock.now());
+  evaluate(Trigger::change);
+}
+
+void Revision::sleep() {
+  scaler().sleep(around_.clock.now());
+  evaluate(Trigger::change);
+}
+
+void Revision::set_bounds(std::optional<std::int32_t> min, std::optional<std::int32_t> max) {
+  scaler().set_bounds(min, max);
   evaluate(Trigger::change);
 }
 

@@ -91,6 +91,20 @@ class Revision final : public ScaledRevision {
   /// `probe_ok`: the answer to the probe that the evaluation before asked for.
   void evaluate(Trigger trigger, std::optional<bool> probe_ok = std::nullopt);
 
+  /// At least one replica from now on, for a stable window after it is ready.
+  void wake();
+
+  /// Whether the next request would be told of, so that it ends a sleep.
+  [[nodiscard]] bool may_sleep() const { return around_.activator_connected(); }
+
+  /// No replicas from now on, until the next request or wake().
+  void sleep();
+
+  /// Other bounds until its scaling is changed, or this program ends. Absent: as it is.
+  void set_bounds(std::optional<std::int32_t> min, std::optional<std::int32_t> max);
+
+  [[nodiscard]] const Bounds& bounds() const { return scaler().spec().bounds; }
+
   /// An activator has applied a version.
   void on_applied();
 
@@ -161,6 +175,7 @@ class Revision final : public ScaledRevision {
 
   Surroundings& around_;
   model::Revision facts_;         // its pods are in pods_
+  ScalingSpec scaling_;           // as it was last told: set_bounds() is not in it
   std::vector<PodFacts> pods_;    // in the order they were first seen
   std::unique_ptr<Timer> again_;  // to publish
   std::optional<TimePoint> again_at_;
