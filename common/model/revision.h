@@ -2,6 +2,7 @@
 
 #include "common/base/ids.h"
 #include "common/base/result.h"
+#include "common/model/host_rule.h"
 #include "common/net/address.h"
 #include "common/scaling/cluster_config.h"
 #include "common/scaling/scaling_spec.h"
@@ -43,7 +44,7 @@ struct Revision {
   std::string service;  ///< the name people know it by; the revision's own when not given
   StringMap annotations{};
   std::int32_t container_concurrency = 0;  ///< 0: no limit
-  std::vector<std::string> hosts{};        ///< it answers to; in lower case, without port
+  std::vector<HostRule> hosts{};           ///< it answers to
   std::vector<Pod> pods{};                 ///< names are unique
 
   // For requests.
