@@ -125,11 +125,24 @@ void RevisionBook::on_revision(model::Revision file) {
   entry->names = {file.service, annotation(file, kConfiguration), file.contract};
   const RevisionHandle handle = entry->handle;
   ignore(*entry, file);
+  Entry* const replaced = takes_over(*entry, file);
+  if (replaced != nullptr) claim(*replaced, {});
   claim(*entry, file.hosts);
   place(*entry, file.activators);
   if (is_new && added_) added_(file.id, handle);
   prober_.set_service(handle, file.private_service, file.private_service_tls_port);
   tell_pods(handle, file);
+  // Last, so that what waits finds its pods.
+  if (replaced != nullptr) front_.hand_on(replaced->handle, handle);
+}
+
+// The one whose place it takes now; null: none.
+RevisionBook::Entry* RevisionBook::takes_over(Entry& entry, const model::Revision& file) {
+  if (file.hosts.empty() || file.replaces == entry.replaced) return nullptr;
+  const auto found = by_id_.find(Name{file.id.space, file.replaces});
+  if (found == by_id_.end() || found->second.get() == &entry) return nullptr;
+  entry.replaced = file.replaces;
+  return found->second.get();
 }
 
 // The same annotations come with every change of a pod: rules are read when their texts are others.

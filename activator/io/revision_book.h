@@ -74,6 +74,7 @@ class RevisionBook final : public Router, public model::Listener {
     RevisionHandle handle{};
     std::int32_t container_concurrency = 0;
     std::vector<model::HostRule> hosts;
+    std::string replaced;  // whose place it has taken; empty: none
     RevisionNames names;
     std::shared_ptr<const ignore::Rules> ignore;
   };
@@ -104,6 +105,7 @@ class RevisionBook final : public Router, public model::Listener {
     }
   };
 
+  [[nodiscard]] Entry* takes_over(Entry& entry, const model::Revision& file);
   [[nodiscard]] const Entry* named(const RevisionName& name) const;
   void claim(Entry& entry, std::vector<model::HostRule> hosts);
   void tell_pods(RevisionHandle handle, const model::Revision& file);

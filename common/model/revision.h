@@ -46,6 +46,9 @@ struct Revision {
   std::int32_t container_concurrency = 0;  ///< 0: no limit
   std::vector<HostRule> hosts{};           ///< it answers to
   std::vector<Pod> pods{};                 ///< names are unique
+  /// The name of the revision in the same namespace whose place it takes from when it first has
+  /// hosts: they are no longer that one's, and what waits for that one waits for it. Empty: none.
+  std::string replaces{};
 
   // For requests.
   AppProtocol protocol = AppProtocol::http1;

@@ -309,6 +309,42 @@ TEST_F(FrontGatewayTest, WhatWaitsForARevisionThatIsReplacedIsServedByTheNextOne
   EXPECT_EQ(front_.in_flight(), 0);
 }
 
+TEST_F(FrontGatewayTest, ARequestThatItsPodDoesNotTakeGoesToWhatHasReplacedItsRevision) {
+  list("a");
+  const auto one = request();
+  ASSERT_EQ(one->where, "a");
+  RevisionHandle last = revision_;
+  for (const char* name : {"web-2", "web-3"}) {
+    const RevisionHandle next = front_.add({.id = {"shop", name}, .throttler = {}, .timeouts = {}});
+    front_.hand_on(last, next);
+    last = next;
+  }
+  front_.know_pod(last, {.id = {"c"}, .address = {.host = "127.0.0.1", .port = 9, .path = {}}});
+  front_.list_pod(last, {"c"}, false);
+  front_.remove(revision_);
+
+  EXPECT_FALSE(one->says("draining"));
+
+  EXPECT_EQ(one->where, "c");
+  EXPECT_EQ(front_.in_flight(last), 1);
+  EXPECT_TRUE(one->answer(200, {}));
+  EXPECT_EQ(front_.in_flight(), 0);
+}
+
+TEST_F(FrontGatewayTest, ARevisionWhoseReplacementIsGoneKeepsItsRequests) {
+  list("a");
+  const auto one = request();
+  const RevisionHandle next = front_.add({.id = {"shop", "x"}, .throttler = {}, .timeouts = {}});
+  front_.hand_on(revision_, next);
+  front_.remove(next);
+
+  EXPECT_FALSE(one->says("draining"));
+
+  EXPECT_EQ(one->where, "held");
+  EXPECT_EQ(front_.waiting(revision_), 1);
+  one->respond(http::response_for(Error::draining));
+}
+
 class BudgetTest : public ::testing::Test {
  protected:
   std::unique_ptr<Noted> request(RevisionHandle revision, std::size_t bytes) {

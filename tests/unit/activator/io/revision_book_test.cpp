@@ -42,6 +42,10 @@ class RevisionBookTest : public ::testing::Test {
     return name;
   }
 
+  std::int32_t waiting_for(const std::string& name) {
+    return front_.waiting(*book_.find({"default", name}));
+  }
+
   boost::asio::io_context io_{1};
   Clock clock_;
   log::Logger log_{"test", log::Severity::error};
@@ -60,6 +64,50 @@ TEST_F(RevisionBookTest, ARequestIsForTheRevisionOfItsHostAndLongestPrefix) {
   EXPECT_EQ(waits_for("localhost", "/shop/cart?x"), "cart");
   EXPECT_EQ(waits_for("localhost", "/"), "404");
   EXPECT_EQ(waits_for("other", "/shop"), "404");
+}
+
+TEST_F(RevisionBookTest, WhatWaitsFollowsTheHostsToTheRevisionThatReplacesAnother) {
+  const std::vector<model::HostRule> hosts{{"app.localhost"}, {"localhost", "/app"}};
+  book_.on_revision(revision("app-1", hosts));
+  const auto waiting = ask("app.localhost");
+  model::Revision next = revision("app-2", {});
+  next.replaces = "app-1";
+  book_.on_revision(next);
+  EXPECT_EQ(waiting_for("app-1"), 1) << "one without hosts replaces nothing yet";
+
+  next.hosts = hosts;
+  book_.on_revision(next);
+  book_.on_revision(revision("app-1", {}));
+
+  EXPECT_EQ(waiting->where, "held");
+  EXPECT_EQ(waiting_for("app-1"), 0);
+  EXPECT_EQ(waiting_for("app-2"), 1);
+  waiting->respond(http::response_for(Error::draining));
+  EXPECT_EQ(waits_for("app.localhost"), "app-2");
+  EXPECT_EQ(waits_for("localhost", "/app"), "app-2");
+}
+
+TEST_F(RevisionBookTest, ARevisionTakesThePlaceOfAnotherOnce) {
+  book_.on_revision(revision("app-1", {{"app.localhost"}}));
+  model::Revision next = revision("app-2", {{"app.localhost"}});
+  next.replaces = "app-1";
+  book_.on_revision(next);
+
+  model::Revision back = revision("app-1", {{"app.localhost"}});
+  back.replaces = "app-2";
+  book_.on_revision(back);
+  EXPECT_EQ(waits_for("app.localhost"), "app-1");
+  book_.on_revision(next);
+  EXPECT_EQ(waits_for("app.localhost"), "app-1");
+}
+
+TEST_F(RevisionBookTest, OneThatReplacesItselfOrNoneThatIsKnownTakesNothing) {
+  for (const char* name : {"app-1", "nothing"}) {
+    model::Revision odd = revision("app-1", {{"app.localhost"}});
+    odd.replaces = name;
+    book_.on_revision(odd);
+    EXPECT_EQ(waits_for("app.localhost"), "app-1") << name;
+  }
 }
 
 TEST_F(RevisionBookTest, HostsChangeWithTheirRevisionAndGoWithIt) {
