@@ -241,7 +241,7 @@ void Revision::evaluate(Trigger trigger, std::optional<bool> probe_ok) {
                .target = record.target};
   }
   if (state.changed) {
-    around_.ring.add(facts_.id, record);
+    around_.events.decided(facts_, record);
     around_.log.write(log::Severity::info, "decision",
                       {{"revision", shown(facts_.id)},
                        {"trigger", std::string{name(record.trigger)}},
@@ -288,6 +288,10 @@ NodeBook::Granted Revision::grant(std::int32_t want) {
          {"wanted", std::to_string(want)},
          {"granted", std::to_string(granted_)},
          {"free_bytes", std::to_string(granted.free)}});
+    if (granted.bounded) {
+      around_.events.warn(facts_, "the nodes have no room for what is wanted",
+                          "free memory on the nodes, or add one");
+    }
   }
   return granted;
 }
@@ -390,6 +394,7 @@ void Revision::publish() {
   removals_.told(around_.hub.set_state(std::move(state), around_.clock.now()));
   around_.news();
   release();
+  around_.events.changed(*this);
 }
 
 void Revision::release() {
