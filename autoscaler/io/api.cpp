@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <iterator>
+#include <algorithm>
 #include <utility>
 
 namespace sluice::autoscaler {
@@ -40,19 +40,26 @@ json Api::status(const Revision& revision) const {
 }
 
 std::size_t Api::service_count() {
-  return parts_.fleet.revisions().size();
+  const auto& all = parts_.fleet.revisions();
+  return static_cast<std::size_t>(std::count_if(
+      all.begin(), all.end(), [](const auto& each) { return each.second->facts().in_service; }));
 }
 
 json Api::service_list(std::size_t begin, std::size_t end) {
   json list = json::array();
-  auto at = std::next(parts_.fleet.revisions().begin(), static_cast<std::ptrdiff_t>(begin));
-  for (std::size_t i = begin; i < end; ++i, ++at) list.push_back(status(*at->second));
+  std::size_t place = 0;
+  for (const auto& [id, revision] : parts_.fleet.revisions()) {
+    if (!revision->facts().in_service) continue;
+    if (place >= end) break;
+    if (place++ >= begin) list.push_back(status(*revision));
+  }
   return list;
 }
 
 json Api::nodes() {
+  if (parts_.nodes == nullptr) return {};
   json list = json::array();
-  for (const auto& [name, node] : parts_.nodes.nodes()) list.push_back(node_json(name, node));
+  for (const auto& [name, node] : parts_.nodes->nodes()) list.push_back(node_json(name, node));
   return list;
 }
 
@@ -87,6 +94,7 @@ Revision* Api::find(const ServiceName& name) const {
   Revision* best = nullptr;
   for (const auto& [id, revision] : all) {
     if (id.space != name.space || revision->facts().service != name.name) continue;
+    if (!revision->facts().in_service) continue;
     if (best == nullptr || revision->want() >= best->want()) best = revision.get();
   }
   return best;
@@ -96,6 +104,7 @@ ApiProblem Api::no_such_service(const ServiceName& name) const {
   std::string known;
   std::size_t shown = 0;
   for (const auto& [id, each] : parts_.fleet.revisions()) {
+    if (!each->facts().in_service) continue;
     if (++shown > kNamesShown) break;
     known += (known.empty() ? "" : ", ") + id.space + "/" + each->facts().service;
   }

@@ -33,7 +33,7 @@ class Api final : public ServicesApi {
     const Fleet& fleet;
     const History& history;
     const ActivatorHub& hub;
-    const NodeBook& nodes;
+    const NodeBook* nodes;  ///< null where there are none
     api::EventRing& events;
     const FrontFacts* front = nullptr;  ///< null in a cluster
   };

@@ -42,6 +42,9 @@ class FleetEvents {
   /// The revision goes: `what` is `removed`, or `released` when another replica governs it now.
   void gone(const Revision& revision, std::string_view what);
 
+  /// The service event of a revision: `what` has happened to it, such as `changed`.
+  void publish_service(const Revision& revision, std::string_view what);
+
   void warn(const model::Revision& facts, const std::string& message, const std::string& fix);
 
  private:
@@ -58,6 +61,7 @@ class FleetEvents {
 
   struct Seen {
     std::string_view state;
+    bool in_service = true;
     std::vector<SeenPod> pods;
   };
 
@@ -66,7 +70,6 @@ class FleetEvents {
                     const std::vector<SeenPod>& now);
   void publish_pod(const Revision& revision, const SeenPod& pod, const char* state,
                    const SeenPod* before);
-  void publish_service(const Revision& revision, std::string_view what);
 
   const Loop& clock_;
   api::EventRing& events_;

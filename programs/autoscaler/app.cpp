@@ -78,11 +78,12 @@ App::App(Config config)
                         ? NodeStreams::Where{}
                         : [this](const std::string& space,
                                  const std::string& pod) { return cluster_->node_of(space, pod); }},
-      api_{{.name = config_.name,
-            .version = std::string{kVersion},
-            .platform = config_.platform,
-            .started = started_},
-           {.fleet = fleet_, .history = history_, .hub = hub_, .nodes = nodes_, .events = events_}},
+      api_{
+          {.name = config_.name,
+           .version = std::string{kVersion},
+           .platform = config_.platform,
+           .started = started_},
+          {.fleet = fleet_, .history = history_, .hub = hub_, .nodes = &nodes_, .events = events_}},
       routes_{clock_, api_, nullptr, [](const api::ApiRequest&) { return read_only(); }},
       health_{[this] { return checks(); },
               [this](std::string& out) {
