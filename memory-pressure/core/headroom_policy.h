@@ -22,7 +22,8 @@ class HeadroomPolicy final : public Policy {
  private:
   [[nodiscard]] std::optional<NodeMemory> memory_of(const Observation& seen);
   [[nodiscard]] Decision stand_still(const Observation& seen);
-  [[nodiscard]] std::int64_t admissible(const Situation& situation) const;
+  [[nodiscard]] bool is_empty() const;
+  void admit(const Situation& situation, Decision& decision) const;
   void list_throttled(Decision& decision) const;
   void ask_for_reclaim(const Situation& situation, Decision& decision);
 
@@ -38,9 +39,5 @@ class HeadroomPolicy final : public Policy {
   double upper_ = 0;
   std::optional<TimePoint> reclaimed_at_;
 };
-
-/// The time until the next sample: short while it matters.
-[[nodiscard]] Duration next_sample(const PolicySettings& settings, const Observation& seen,
-                                   const Decision& decision);
 
 }  // namespace sluice::node_agent

@@ -7,7 +7,7 @@ namespace sluice::node_agent {
 
 Decision OffPolicy::decide(const Observation& seen) {
   Decision decision;
-  decision.admit_bytes = kAdmitAnything;
+  decision.admit_bytes = decision.room_bytes = kAdmitAnything;
   decision.upper = settings_.upper;
   decision.why = "off";
   if (!seen.memory || seen.memory->capacity <= 0) return decision;

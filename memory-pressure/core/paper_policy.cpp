@@ -52,7 +52,7 @@ PaperPolicy::PaperPolicy(const PolicySettings& settings) : settings_(settings), 
 Decision PaperPolicy::decide(const Observation& seen) {
   const TimePoint now = time_.advance(seen.now);
   Decision decision;
-  decision.admit_bytes = kAdmitAnything;
+  decision.admit_bytes = decision.room_bytes = kAdmitAnything;
   decision.upper = settings_.upper;
   if (seen.runtime_answers) forget_gone(seen);
   if (seen.memory && seen.runtime_answers) {

@@ -90,9 +90,7 @@ App::App(Config config, Belongings belongings)
              .client = client_,
              .watch = watch_,
              .journal = belongings_.journal ? &*belongings_.journal : nullptr},
-            {.policy = config_.policy,
-             .boot_id = boot_,
-             .dry_run = config_.dry_run,
+            {.controller = {.policy = config_.policy, .boot_id = boot_, .dry_run = config_.dry_run},
              .lease = acts() ? config_.lease : Duration{}}},
       stalls_{io_, [this] { loop_.wake(); }},
       events_{io_, log_, [this] { watch_.look([this](bool) { loop_.wake(); }); }},
@@ -250,8 +248,8 @@ void App::leave() {
 }
 
 proto::NodeReport App::report() const {
-  const Observation& seen = loop_.seen();
-  const Decision& decision = loop_.decision();
+  const Observation& seen = loop_.controller().seen();
+  const Decision& decision = loop_.controller().decision();
   proto::NodeReport report;
   report.node = config_.node;
   report.boot_id = boot_;
@@ -266,7 +264,7 @@ proto::NodeReport App::report() const {
     report.some_avg10 = stall.some_avg10;
     report.full_avg10 = stall.full_avg10;
   }
-  for (const HeldThrottle& held : loop_.held()) {
+  for (const HeldThrottle& held : loop_.controller().held()) {
     if (report.throttled.size() == proto::kThrottledMax) break;
     report.throttled.push_back({.pod_uid = held.container.pod_uid,
                                 .space = held.container.pod_namespace,

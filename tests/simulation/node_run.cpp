@@ -1,9 +1,9 @@
 #include "tests/simulation/node_run.h"
 
+#include "autoscaler/core/nodes/node_book.h"
 #include "tests/simulation/node_agent_twin.h"
 
 #include "memory-pressure/core/quota.h"
-#include "memory-pressure/core/start_gate.h"
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -23,6 +23,17 @@ struct Job {
   std::uint32_t attempt = 0;
   double may_start = 0;
 };
+
+struct Running {
+  Job job;
+  double started = 0;
+  bool reported = false;
+};
+
+TimePoint at(double now) {
+  return TimePoint{std::chrono::hours{10'000} +
+                   std::chrono::microseconds{static_cast<std::int64_t>(now * 1000)}};
+}
 
 class Replay {
  public:
@@ -66,8 +77,7 @@ class Replay {
   static Container shown(const std::string& name, double now) {
     Container one;
     one.id = one.name = one.pod = one.pod_uid = name;
-    one.started = TimePoint{std::chrono::hours{10'000} +
-                            std::chrono::microseconds{static_cast<std::int64_t>(now * 1000)}};
+    one.started = at(now);
     return one;
   }
 
@@ -85,12 +95,42 @@ class Replay {
       kernel_.remove(id);
       end(id, now, run_.restarts_own);
     }
-    if (agent_.decided_now()) {
-      gate_.report(agent_.decision().admit_bytes, running_.size());
-      for (const std::string& id : agent_.known()) gate_.settled(id);
-    }
+    if (agent_.decided_now()) report(now);
     if (std::fmod(now, 50) < scene_.step_ms) start_jobs(now);
     account(now);
+  }
+
+  void report(double now) {
+    proto::NodeReport report;
+    report.node = "node";
+    report.admit_bytes = agent_.controller()->decision().admit_bytes;
+    (void)nodes_.hear(std::move(report), at(now));
+    for (const Container& one : agent_.controller()->seen().containers) {
+      const auto job = running_.find(one.id);
+      if (job != running_.end()) job->second.reported = true;
+    }
+  }
+
+  [[nodiscard]] bool may_start(const std::string& id, double now) {
+    if (!gated_) return true;
+    MemoryController* const own = agent_.controller();
+    if (scene_.own_gate) return own && own->ask(id, scene_.load.limit, at(now)).granted;
+    return has_grant(now);
+  }
+
+  /// The autoscaler's part: one more replica, by the last report.
+  [[nodiscard]] bool has_grant(double now) {
+    const auto running = static_cast<std::int32_t>(running_.size());
+    const auto settled = std::count_if(running_.begin(), running_.end(), [&](const auto& entry) {
+      return entry.second.reported || at(now) - at(entry.second.started) >= kClaimKept;
+    });
+    const auto granted =
+        nodes_.grant({"default", "jobs"}, {.wanted = running + 1,
+                                           .ordered = running,
+                                           .settled = static_cast<std::int32_t>(settled),
+                                           .claim = scene_.load.limit,
+                                           .now = at(now)});
+    return granted.replicas > running;
   }
 
   void start_jobs(double now) {
@@ -105,16 +145,14 @@ class Replay {
       }
       const std::string id =
           "job-" + std::to_string(it->number) + "-" + std::to_string(it->attempt);
-      const TimePoint at{std::chrono::microseconds{static_cast<std::int64_t>(now * 1000)}};
-      if (gated_ && !gate_.admit(id, scene_.load.limit, at)) return;
+      if (!may_start(id, now)) return;
       Container one = shown(id, now);
       one.name = "job-" + std::to_string(it->number);
       one.attempt = it->attempt;
       one.marks.batch = true;
       const bool limited = scene_.bystanders && it->number % 3 == 0;
       kernel_.create(one, scene_.load, limited ? CpuQuota{60'000, 100'000} : kUnlimited, now);
-      gate_.started(id, at);
-      running_[id] = {*it, now};
+      running_[id] = {.job = *it, .started = now};
       it = waiting_.erase(it);
     }
   }
@@ -130,7 +168,7 @@ class Replay {
     if (found == running_.end()) return breach("killed a bystander: " + id);
     ++restarts;
     run_.wasted_ms += last_cpu_[id];
-    Job job = found->second.first;
+    Job job = found->second.job;
     const double backoff = std::min(10.0 * std::exp2(job.attempt), 300.0) * 1000;
     job.may_start = now + backoff * scene_.backoff_scale;
     ++job.attempt;
@@ -172,10 +210,10 @@ class Replay {
   bool faulty_;
   SimKernel kernel_;
   AgentTwin agent_;
-  StartGate gate_;
+  autoscaler::NodeBook nodes_;
   bool gated_;
   std::deque<Job> waiting_;
-  std::map<std::string, std::pair<Job, double>> running_;
+  std::map<std::string, Running> running_;
   std::map<std::string, double> last_cpu_;
   std::map<std::string, double> paused_since_;
   double calm_since_ = 0;

@@ -21,6 +21,7 @@ struct NodeScene {
   double backoff_scale = 1;  ///< of 10, 20, 40 ... 300 s
   double step_ms = 10;       ///< of the simulation
   double give_up_ms = 0;
+  bool own_gate = false;    ///< starts ask the controller, as on one machine; else the node book
   bool bystanders = false;  ///< a service with a limit of its own, and one that opted out
 };
 

@@ -103,6 +103,20 @@ TEST(NodeSimulation, WithTheGateNobodyIsSacrificedAndTheKernelHardlyKills) {
   }
 }
 
+// Its starts are not spaced, so that more of them grow together.
+TEST(NodeSimulation, GateOfOneMachineKeepsThePromisesToo) {
+  for (const int at_once : {11, 12}) {
+    NodeScene scene = with_bystanders(at_once);
+    const Sum off = pooled(scene, at_lab_scale(PolicyKind::off), kSeeds);
+    scene.own_gate = true;
+    const Sum ours = pooled(scene, at_lab_scale(), kSeeds);
+    EXPECT_EQ(ours.own, 0);
+    EXPECT_LE(ours.kernel * 10, off.kernel);
+    EXPECT_LE(ours.makespan_s, off.makespan_s * 1.05);
+    EXPECT_EQ(ours.breaches, "");
+  }
+}
+
 TEST(NodeSimulation, HeadroomLosesLessWorkThanThePublishedRule) {
   const Sum paper = pooled(lab(12), at_lab_scale(PolicyKind::paper), 20);
   const Sum ours = pooled(lab(12), at_lab_scale(), 20);

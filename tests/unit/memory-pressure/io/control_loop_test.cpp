@@ -49,7 +49,7 @@ struct Agent {
               .memory = &memory,
               .client = client,
               .watch = watch,
-              .journal = options.dry_run ? nullptr : &journal},
+              .journal = options.controller.dry_run ? nullptr : &journal},
              options} {
     log.set_least(log::Severity::error);
     loop.start([this](const Problem& problem) { fatal = problem; });
@@ -82,11 +82,11 @@ class Loop : public ::testing::Test {
   }
 
   Agent& start(bool dry_run = false, const PolicySettings& policy = settings()) {
-    agent = std::make_unique<Agent>(io, tree, runtime,
-                                    ControlLoop::Options{.policy = policy,
-                                                         .boot_id = "boot-1",
-                                                         .dry_run = dry_run,
-                                                         .lease = std::chrono::seconds{30}});
+    agent = std::make_unique<Agent>(
+        io, tree, runtime,
+        ControlLoop::Options{
+            .controller = {.policy = policy, .boot_id = "boot-1", .dry_run = dry_run},
+            .lease = std::chrono::seconds{30}});
     return *agent;
   }
 
@@ -118,7 +118,7 @@ TEST_F(Loop, ThrottlesWhenMemoryIsShortAndGivesBackWhenItIsNot) {
 
   // Row 14: b gets what it had, not "no limit".
   ASSERT_TRUE(until([&] { return is_free("a") && runtime.quota("b") == 30'000; }));
-  ASSERT_TRUE(until([&] { return here.loop.held().empty(); }));
+  ASSERT_TRUE(until([&] { return here.loop.controller().held().empty(); }));
 }
 
 TEST_F(Loop, TheJournalKnowsOfAThrottleBeforeTheKernel) {
@@ -212,7 +212,7 @@ TEST_F(Loop, ARecordWhoseUpdateNeverCameIsDropped) {
   ASSERT_TRUE(until([&] { return here.loop.counts().samples > 3; }));
 
   EXPECT_EQ(runtime.calls("UpdateContainerResources"), 0);
-  EXPECT_TRUE(here.loop.held().empty());
+  EXPECT_TRUE(here.loop.controller().held().empty());
 }
 
 // Row 29: no journal, yet the quota tells whose it is.
@@ -226,11 +226,12 @@ TEST_F(Loop, AQuotaOfOursWithoutARecordIsGivenBack) {
 // A guardian's way: another agent over the same runtime may have made it.
 TEST_F(Loop, WhoLeavesStraysAloneTouchesNoQuotaWithoutARecordUnlessTheJournalIsTorn) {
   add("a", 10, {.quota = 2503, .period = 100'000});
-  const ControlLoop::Options guardians{.policy = settings(), .boot_id = "boot-1", .strays = false};
+  const ControlLoop::Options guardians{
+      .controller = {.policy = settings(), .boot_id = "boot-1", .strays = false}};
   agent = std::make_unique<Agent>(io, tree, runtime, guardians);
   ASSERT_TRUE(until([&] { return agent->loop.counts().samples > 3; }));
   EXPECT_EQ(runtime.quota("a"), 2503);
-  EXPECT_TRUE(agent->loop.held().empty());
+  EXPECT_TRUE(agent->loop.controller().held().empty());
 
   tree.put("/journal", "torn");
   agent = std::make_unique<Agent>(io, tree, runtime, guardians);
@@ -284,7 +285,7 @@ TEST_F(Loop, SwitchedOffItGivesEverythingBackAndStaysIdle) {
   ASSERT_TRUE(until([&] { return !is_free("a"); }));
 
   here.loop.switch_on(false);
-  ASSERT_TRUE(until([&] { return is_free("a") && here.loop.held().empty(); }));
+  ASSERT_TRUE(until([&] { return is_free("a") && here.loop.controller().held().empty(); }));
   const auto samples = here.loop.counts().samples;
   ASSERT_TRUE(until([&] { return here.loop.counts().samples > samples + 5; }));
   EXPECT_TRUE(is_free("a"));
@@ -299,7 +300,7 @@ TEST_F(Loop, ADryRunTouchesNothingAndWritesNothing) {
   Agent& here = start(true);
   fill(0.95);
 
-  ASSERT_TRUE(until([&] { return !here.loop.held().empty(); }));
+  ASSERT_TRUE(until([&] { return !here.loop.controller().held().empty(); }));
 
   EXPECT_EQ(runtime.calls("UpdateContainerResources"), 0);
   EXPECT_EQ(here.journal.size(), 0U);
@@ -316,7 +317,7 @@ TEST_F(Loop, WithoutARuntimeTheStateIsKeptAndHealthIsDegraded) {
   runtime.stop();
 
   ASSERT_TRUE(until([&] { return here.loop.is_degraded(); }));
-  EXPECT_EQ(here.loop.held().size(), 1U);
+  EXPECT_EQ(here.loop.controller().held().size(), 1U);
   EXPECT_EQ(runtime.calls("StopContainer"), 0);
 
   runtime.start();
@@ -351,7 +352,7 @@ TEST_F(Loop, NobodyToThrottleIsCountedAndNothingIsCalled) {
   fill(0.95);
   ASSERT_TRUE(until([&] { return here.loop.counts().exempt_blocked > 0; }));
   add("a", 10, {.space = "kube-system"});
-  ASSERT_TRUE(until([&] { return here.loop.seen().containers.size() == 1; }));
+  ASSERT_TRUE(until([&] { return here.loop.controller().seen().containers.size() == 1; }));
   const auto before = here.loop.counts().exempt_blocked;
 
   ASSERT_TRUE(until([&] { return here.loop.counts().exempt_blocked > before; }));
@@ -392,7 +393,7 @@ TEST_F(Loop, WhoOptsOutWhileThrottledIsGivenBackAtTheNextLook) {
 
   ASSERT_TRUE(until([&] { return is_free("a"); }));
   ASSERT_TRUE(until([&] {
-    const auto held = here.loop.held();
+    const auto held = here.loop.controller().held();
     return std::none_of(held.begin(), held.end(),
                         [](const HeldThrottle& one) { return one.container.id == "a"; });
   }));
@@ -408,7 +409,8 @@ TEST_F(Loop, FiveHundredContainersAreAskedForOnceAndGetTwentyUpdatesATick) {
   all.step = kCount;
   fill(0.88);  // near the edge, where the runtime is asked four times a second
   Agent& here = start(false, all);
-  ASSERT_TRUE(until_at_last([&] { return here.loop.seen().containers.size() == kCount; }));
+  ASSERT_TRUE(
+      until_at_last([&] { return here.loop.controller().seen().containers.size() == kCount; }));
   ASSERT_TRUE(until([&] { return here.loop.counts().looks >= 3; }));
   // A call that a slow machine lets time out is made again.
   EXPECT_LE(runtime.calls("ContainerStatus"), kCount + kCount / 10);
@@ -442,8 +444,8 @@ TEST_F(Loop, APodThatIsKilledWhileMemoryIsShortLooksLikeAnEviction) {
   headroom.reserve = 0;
   headroom.pause = false;
   Agent& here = start(false, headroom);
-  ASSERT_TRUE(until([&] { return here.loop.seen().containers.size() == 2; }));
-  EXPECT_DOUBLE_EQ(here.loop.decision().upper, headroom.upper);
+  ASSERT_TRUE(until([&] { return here.loop.controller().seen().containers.size() == 2; }));
+  EXPECT_DOUBLE_EQ(here.loop.controller().decision().upper, headroom.upper);
   const auto before = here.loop.counts().samples;
   fill(0.95);
   ASSERT_TRUE(until([&] { return here.loop.counts().samples > before + 2; }));
@@ -453,7 +455,8 @@ TEST_F(Loop, APodThatIsKilledWhileMemoryIsShortLooksLikeAnEviction) {
   add("stranger", 10);  // so that pods are listed at the next look, not within five seconds
 
   ASSERT_TRUE(until([&] { return here.loop.counts().evictions == 1; }));
-  ASSERT_TRUE(until([&] { return here.loop.decision().upper < headroom.upper - 0.015; }));
+  ASSERT_TRUE(
+      until([&] { return here.loop.controller().decision().upper < headroom.upper - 0.015; }));
 }
 
 // Row 69.
