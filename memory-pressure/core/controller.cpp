@@ -16,9 +16,9 @@ MemoryController::MemoryController(const Options& options)
     : settings_{options.policy},
       boot_id_{options.boot_id},
       strays_{options.strays},
-      policy_{options.make_policy(options.policy)},
-      idle_{options.policy},
-      reconciler_{{.boot_id = options.boot_id, .dry_run = options.dry_run}} {}
+      reconciler_{{.boot_id = options.boot_id, .dry_run = options.dry_run}} {
+  if (settings_.policy != PolicyKind::off) policy_ = options.make_policy(settings_);
+}
 
 Recovery MemoryController::take_over(std::string_view journal, const Observation& seen) {
   Recovery found = recover(journal, boot_id_, seen);
@@ -31,12 +31,23 @@ std::vector<Action> MemoryController::observe(Observation seen) {
   seen_ = std::move(seen);
   if (is_over()) evictions_.short_of_memory(seen_.now);
   seen_.evicted = std::exchange(evicted_, false);
-  decision_ = on_ ? policy_->decide(seen_) : idle_.decide(seen_);
+  decision_ = on_ && policy_ ? policy_->decide(seen_) : look_on();
   gate_.report(decision_, is_tight());
   for (const Container& container : seen_.containers) {
     if (container.working_set) gate_.settled(container.pod_uid);
   }
   return reconciler_.tick(decision_, seen_);
+}
+
+// Touches nothing and refuses nothing; says how full the node is.
+Decision MemoryController::look_on() const {
+  Decision decision;
+  decision.admit_bytes = decision.room_bytes = kAdmitAnything;
+  decision.upper = settings_.upper;
+  decision.why = "off";
+  if (is_used_beyond(settings_.upper)) decision.pressure = Pressure::high;
+  if (is_used_beyond(settings_.critical)) decision.pressure = Pressure::critical;
+  return decision;
 }
 
 bool MemoryController::container_ended(const std::string& pod_uid, const Ending& ending,

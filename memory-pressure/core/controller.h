@@ -2,8 +2,8 @@
 
 #include "memory-pressure/core/action.h"
 #include "memory-pressure/core/evictions.h"
+#include "memory-pressure/core/headroom_policy.h"
 #include "memory-pressure/core/node.h"
-#include "memory-pressure/core/off_policy.h"
 #include "memory-pressure/core/policy.h"
 #include "memory-pressure/core/reconciler.h"
 #include "memory-pressure/core/recovery.h"
@@ -28,7 +28,7 @@ class MemoryController {
     std::string boot_id{};
     bool dry_run = false;
     bool strays = true;  ///< also gives back throttles that no record of an intact journal explains
-    MakePolicy make_policy = node_agent::make_policy;
+    MakePolicy make_policy = make_headroom;
   };
 
   explicit MemoryController(const Options& options);
@@ -116,14 +116,14 @@ class MemoryController {
   [[nodiscard]] bool is_degraded() const { return reconciler_.is_degraded(); }
 
  private:
+  [[nodiscard]] Decision look_on() const;
   [[nodiscard]] bool is_over() const;
   [[nodiscard]] bool is_used_beyond(double share) const;
 
   PolicySettings settings_;
   std::string boot_id_;
   bool strays_;
-  std::unique_ptr<Policy> policy_;
-  OffPolicy idle_;
+  std::unique_ptr<Policy> policy_;  // null: it is off for good
   Reconciler reconciler_;
   StartGate gate_;
   Evictions evictions_;

@@ -128,4 +128,8 @@ void HeadroomPolicy::ask_for_reclaim(const Situation& situation, Decision& decis
   }
 }
 
+std::unique_ptr<Policy> make_headroom(const PolicySettings& settings) {
+  return std::make_unique<HeadroomPolicy>(settings);
+}
+
 }  // namespace sluice::node_agent

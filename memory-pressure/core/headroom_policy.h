@@ -8,6 +8,7 @@
 #include "memory-pressure/core/settings.h"
 #include "memory-pressure/core/situation.h"
 #include "memory-pressure/core/threshold.h"
+#include <memory>
 #include <optional>
 
 namespace sluice::node_agent {
@@ -39,5 +40,8 @@ class HeadroomPolicy final : public Policy {
   double upper_ = 0;
   std::optional<TimePoint> reclaimed_at_;
 };
+
+/// MakePolicy of our rule.
+[[nodiscard]] std::unique_ptr<Policy> make_headroom(const PolicySettings& settings);
 
 }  // namespace sluice::node_agent

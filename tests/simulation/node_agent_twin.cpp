@@ -30,19 +30,14 @@ class DoctoredPolicy final : public Policy {
 
 }  // namespace
 
-AgentTwin::AgentTwin(SimKernel& kernel, const PolicySettings& rules, const NodeFaults& faults,
-                     const Doctoring& doctoring, std::uint64_t seed)
-    : kernel_(kernel),
-      faults_(faults),
-      doctoring_(doctoring),
-      options_{.policy = rules,
-               .boot_id = "boot",
-               .strays = !doctoring.loses_journal,
-               .make_policy =
-                   [this](const PolicySettings& settings) {
-                     return std::make_unique<DoctoredPolicy>(make_policy(settings), doctoring_);
-                   }},
-      random_(seed) {
+AgentTwin::AgentTwin(SimKernel& kernel, const MemoryController::Options& rules,
+                     const NodeFaults& faults, const Doctoring& doctoring, std::uint64_t seed)
+    : kernel_(kernel), faults_(faults), doctoring_(doctoring), options_(rules), random_(seed) {
+  options_.boot_id = "boot";
+  options_.strays = !doctoring.loses_journal;
+  options_.make_policy = [this, make = rules.make_policy](const PolicySettings& settings) {
+    return std::make_unique<DoctoredPolicy>(make(settings), doctoring_);
+  };
   next_crash_ = kCrashEvery * (0.2 + dice());
 }
 

@@ -15,7 +15,7 @@ namespace sluice::node_agent {
 /// calls a runtime that takes its time, writes a journal, is killed and comes back.
 class AgentTwin {
  public:
-  AgentTwin(SimKernel& kernel, const PolicySettings& rules, const NodeFaults& faults,
+  AgentTwin(SimKernel& kernel, const MemoryController::Options& rules, const NodeFaults& faults,
             const Doctoring& doctoring, std::uint64_t seed);
 
   /// One step at `now`. Answers whom it has stopped.

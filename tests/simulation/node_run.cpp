@@ -37,14 +37,13 @@ TimePoint at(double now) {
 
 class Replay {
  public:
-  Replay(const NodeScene& scene, const PolicySettings& settings, std::uint64_t seed,
+  Replay(const NodeScene& scene, const MemoryController::Options& rules, std::uint64_t seed,
          const NodeFaults& faults, const Doctoring& doctoring)
       : scene_(scene),
-        settings_(settings),
+        settings_(rules.policy),
         faulty_(faults.lost + faults.late > 0 || faults.runtime_down || faults.crash),
         kernel_(scene.capacity, scene.cores, seed),
-        agent_(kernel_, settings, faults, doctoring, seed ^ 0x9E3779B97F4A7C15ULL),
-        gated_(settings.policy == PolicyKind::headroom && settings.gate) {
+        agent_(kernel_, rules, faults, doctoring, seed ^ 0x9E3779B97F4A7C15ULL) {
     for (int i = 0; i < scene.jobs; ++i) waiting_.push_back({.number = i});
     if (scene.bystanders) {
       const Workload still{.limit = 8 * kMiB, .step = kMiB};
@@ -112,7 +111,6 @@ class Replay {
   }
 
   [[nodiscard]] bool may_start(const std::string& id, double now) {
-    if (!gated_) return true;
     MemoryController* const own = agent_.controller();
     if (scene_.own_gate) return own && own->ask(id, scene_.load.limit, at(now)).granted;
     return has_grant(now);
@@ -211,7 +209,6 @@ class Replay {
   SimKernel kernel_;
   AgentTwin agent_;
   autoscaler::NodeBook nodes_;
-  bool gated_;
   std::deque<Job> waiting_;
   std::map<std::string, Running> running_;
   std::map<std::string, double> last_cpu_;
@@ -248,9 +245,9 @@ NodeScene full_size(int at_once) {
           .give_up_ms = 36'000'000};
 }
 
-NodeRun play(const NodeScene& scene, const PolicySettings& settings, std::uint64_t seed,
+NodeRun play(const NodeScene& scene, const MemoryController::Options& rules, std::uint64_t seed,
              const NodeFaults& faults, const Doctoring& doctoring) {
-  return Replay{scene, settings, seed, faults, doctoring}.play();
+  return Replay{scene, rules, seed, faults, doctoring}.play();
 }
 
 }  // namespace sluice::node_agent

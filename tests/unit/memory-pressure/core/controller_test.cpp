@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "memory-pressure/core/quota.h"
+#include <utility>
 
 namespace sluice::node_agent {
 namespace {
@@ -80,6 +81,21 @@ TEST(MemoryController, SwitchedOffItGivesBackAtOnceAndThrottlesNothingUntilItIsO
   for (int i = 0; i < 100; ++i)
     (void)obey(controller, scene, controller.observe(scene.after(250).seen));
   EXPECT_EQ(controller.held().size(), 1U);
+}
+
+TEST(MemoryController, PolicyOffDoesNothingAndSaysHowFullTheNodeIs) {
+  Scene scene = pressed();
+  PolicySettings off = settings();
+  off.policy = PolicyKind::off;
+  MemoryController controller{{.policy = off}};
+  const std::pair<int, std::string> said[] = {
+      {900, "ok [] any"}, {901, "high [] any"}, {980, "critical [] any"}};
+  for (const auto& [used, shows] : said) {
+    EXPECT_EQ(sent(controller.observe(scene.used(used).seen)), "");
+    EXPECT_EQ(shown(controller.decision()), shows);
+  }
+  controller.switch_on(true);
+  EXPECT_EQ(sent(controller.observe(scene.after(250).seen)), "");
 }
 
 TEST(MemoryController, WhatTheJournalOfAnEarlierProcessListsIsGivenBack) {

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "memory-pressure/core/exemptions.h"
+#include "memory-pressure/core/quota.h"
 #include "memory-pressure/core/recovery.h"
 #include <algorithm>
 #include <array>
@@ -29,10 +31,37 @@ PolicySettings settings() {
   policy.sample = policy.fast_sample = std::chrono::milliseconds{10};
   policy.reserve = 0;
   policy.grace = {};
-  policy.policy = PolicyKind::paper;
-  policy.step = 5;                                // everybody at once
-  policy.escalate_after = std::chrono::hours{1};  // and nobody is sacrificed
   return policy;
+}
+
+// Throttles everything above the upper bound until usage is below the lower: what is throttled is
+// known beforehand.
+class AllAtOnce final : public Policy {
+ public:
+  explicit AllAtOnce(const PolicySettings& settings) : settings_{settings} {}
+
+  Decision decide(const Observation& seen) override {
+    Decision decision;
+    decision.upper = settings_.upper;
+    if (seen.memory && seen.runtime_answers) {
+      const auto capacity = static_cast<double>(seen.memory->capacity);
+      const double usage = static_cast<double>(seen.memory->used) / capacity;
+      pressed_ = usage > (pressed_ ? settings_.lower : settings_.upper);
+    }
+    for (const Container& each : seen.containers) {
+      if (!pressed_ || exemption(each, seen.containers)) continue;
+      decision.throttled.push_back({.id = each.id, .quota = signature(25)});
+    }
+    return decision;
+  }
+
+ private:
+  PolicySettings settings_;
+  bool pressed_ = false;
+};
+
+std::unique_ptr<Policy> all_at_once(const PolicySettings& settings) {
+  return std::make_unique<AllAtOnce>(settings);
 }
 
 // An agent on a played node, as App puts it together.
@@ -81,12 +110,15 @@ class Loop : public ::testing::Test {
     runtime.run(id, more, {.used_mib = used_mib, .cold_mib = 0, .limit_mib = 64});
   }
 
-  Agent& start(bool dry_run = false, const PolicySettings& policy = settings()) {
+  Agent& start(bool dry_run = false, const PolicySettings& policy = settings(),
+               MakePolicy make_policy = all_at_once) {
     agent = std::make_unique<Agent>(
         io, tree, runtime,
-        ControlLoop::Options{
-            .controller = {.policy = policy, .boot_id = "boot-1", .dry_run = dry_run},
-            .lease = std::chrono::seconds{30}});
+        ControlLoop::Options{.controller = {.policy = policy,
+                                            .boot_id = "boot-1",
+                                            .dry_run = dry_run,
+                                            .make_policy = std::move(make_policy)},
+                             .lease = std::chrono::seconds{30}});
     return *agent;
   }
 
@@ -220,21 +252,6 @@ TEST_F(Loop, AQuotaOfOursWithoutARecordIsGivenBack) {
   add("a", 10, {.quota = 2503, .period = 100'000});
   start();
 
-  ASSERT_TRUE(until([&] { return is_free("a"); }));
-}
-
-// A guardian's way: another agent over the same runtime may have made it.
-TEST_F(Loop, WhoLeavesStraysAloneTouchesNoQuotaWithoutARecordUnlessTheJournalIsTorn) {
-  add("a", 10, {.quota = 2503, .period = 100'000});
-  const ControlLoop::Options guardians{
-      .controller = {.policy = settings(), .boot_id = "boot-1", .strays = false}};
-  agent = std::make_unique<Agent>(io, tree, runtime, guardians);
-  ASSERT_TRUE(until([&] { return agent->loop.counts().samples > 3; }));
-  EXPECT_EQ(runtime.quota("a"), 2503);
-  EXPECT_TRUE(agent->loop.controller().held().empty());
-
-  tree.put("/journal", "torn");
-  agent = std::make_unique<Agent>(io, tree, runtime, guardians);
   ASSERT_TRUE(until([&] { return is_free("a"); }));
 }
 
@@ -405,10 +422,8 @@ TEST_F(Loop, WhoOptsOutWhileThrottledIsGivenBackAtTheNextLook) {
 TEST_F(Loop, FiveHundredContainersAreAskedForOnceAndGetTwentyUpdatesATick) {
   constexpr int kCount = 500;
   for (int i = 0; i < kCount; ++i) add("c" + std::to_string(1000 + i), 1);
-  PolicySettings all = settings();
-  all.step = kCount;
   fill(0.88);  // near the edge, where the runtime is asked four times a second
-  Agent& here = start(false, all);
+  Agent& here = start();
   ASSERT_TRUE(
       until_at_last([&] { return here.loop.controller().seen().containers.size() == kCount; }));
   ASSERT_TRUE(until([&] { return here.loop.counts().looks >= 3; }));
@@ -443,7 +458,7 @@ TEST_F(Loop, APodThatIsKilledWhileMemoryIsShortLooksLikeAnEviction) {
   headroom.sample = headroom.fast_sample = std::chrono::milliseconds{10};
   headroom.reserve = 0;
   headroom.pause = false;
-  Agent& here = start(false, headroom);
+  Agent& here = start(false, headroom, make_headroom);
   ASSERT_TRUE(until([&] { return here.loop.controller().seen().containers.size() == 2; }));
   EXPECT_DOUBLE_EQ(here.loop.controller().decision().upper, headroom.upper);
   const auto before = here.loop.counts().samples;
