@@ -17,7 +17,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -150,7 +149,7 @@ class MemoryPressure {
   std::map<std::string, node_agent::MemoryGroup> groups_;  // of replicas that have one
   GroupMemory processes_;
   std::optional<TimePoint> members_found_;
-  std::set<std::string> told_;  // replicas whose tenants know that they are throttled
+  std::map<std::string, std::string> told_;  // throttled replicas whose tenants know it, with why
   boost::asio::steady_timer timer_;
   MemoryCounts counts_;
   bool armed_ = false;
