@@ -307,6 +307,24 @@ TEST(SidecarEnvironment, SaysEverythingAndInheritsNothingOfItsOwn) {
                     "SLUICE_READY_FD=7"}));
 }
 
+TEST(SidecarEnvironment, ThePathOfAnAppThatSpeaksHttp2IsAskedInThat) {
+  ServiceSpec spec;
+  spec.h2c = true;
+  const auto environment = sidecar_environment({.spec = spec,
+                                                .revision = "app-00001",
+                                                .replica = "app-00001-1",
+                                                .port = 20000,
+                                                .sockets = *sidecar_sockets("/r"),
+                                                .write_timeout = std::chrono::seconds{60},
+                                                .ready_fd = 7},
+                                               {"ENABLE_HTTP2_AUTO_DETECTION=false"});
+
+  const auto said = [](const std::string& one) { return one.starts_with("ENABLE_HTTP2"); };
+  EXPECT_EQ(std::count_if(environment.begin(), environment.end(), said), 1);
+  EXPECT_EQ(*std::find_if(environment.begin(), environment.end(), said),
+            "ENABLE_HTTP2_AUTO_DETECTION=true");
+}
+
 TEST(AppEnvironment, LaterVariablesWin) {
   ServiceSpec spec;
   spec.env = {{"A", "$PORT"}, {"PORT", "1"}};
