@@ -40,9 +40,18 @@ constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 // A peer that goes on past this many requests opens a new connection.
 constexpr int kRequestsMax = 100'000;
 
-ApiRequest plain_request(http::request<http::string_body>&& message, Proof proof) {
+std::string_view view_of(beast::string_view text) {
+  return {text.data(), text.size()};
+}
+
+// Its views stay good as long as `message`, whose body goes.
+ApiRequest plain_request(http::request<http::string_body>& message, Proof proof) {
   ApiRequest request;
   request.proof = proof;
+  request.change.authority = view_of(message[http::field::host]);
+  for (const auto& field : message) {
+    request.change.take(view_of(field.name_string()), view_of(field.value()));
+  }
   request.method = std::string(message.method_string());
   request.target = std::string(message.target());
   request.last_event_id = std::string(message["Last-Event-ID"]);
@@ -239,7 +248,8 @@ asio::awaitable<bool> ApiServer::State::serve_one(const std::shared_ptr<State>& 
   }
   const bool keep_alive = parser.get().keep_alive() && !stopping;
   const bool head = parser.get().method() == http::verb::head;
-  const ApiRequest request = plain_request(parser.release(), session->proof);
+  http::request<http::string_body> message = parser.release();
+  const ApiRequest request = plain_request(message, session->proof);
   const ApiAnswer answer = source->answer(request);
   if (!head && answer.later) {
     co_await answer_later(session, answer);
