@@ -1,5 +1,6 @@
 #pragma once
 
+#include "autoscaler/core/nodes/node_book.h"
 #include "autoscaler/io/fleet.h"
 #include "autoscaler/io/front_facts.h"
 #include "autoscaler/io/history.h"
@@ -54,7 +55,9 @@ class Api final : public ServicesApi {
   api::EventRing& events() override { return parts_.events; }
 
  private:
+  [[nodiscard]] std::vector<const Revision*> listed() const;
   [[nodiscard]] nlohmann::json status(const Revision& revision) const;
+  void complete_replicas(const Revision& revision, nlohmann::json& replicas) const;
   [[nodiscard]] Revision* find(const ServiceName& name) const;
   [[nodiscard]] http::ApiProblem no_such_service(const ServiceName& name) const;
   [[nodiscard]] ApiResult<Revision*> find_to_change(const ServiceName& name) const;

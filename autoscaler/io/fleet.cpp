@@ -52,7 +52,7 @@ bool Fleet::drop(const RevisionId& revision, std::string_view what) {
   around_.events.gone(*found->second, what);
   revisions_.erase(found);
   around_.hub.remove(revision, around_.clock.now());
-  around_.nodes.forget(revision);
+  around_.room.forget(revision);
   around_.news();
   return true;
 }
@@ -95,8 +95,8 @@ void Fleet::heard(const ActivatorHub::Heard& heard) {
   }
 }
 
-void Fleet::nodes_changed() {
-  for (const auto& [id, revision] : revisions_) revision->on_nodes_changed();
+void Fleet::room_changed() {
+  for (const auto& [id, revision] : revisions_) revision->on_room_changed();
 }
 
 void Fleet::pushed(std::span<const proto::StatMessage> messages) {

@@ -38,8 +38,8 @@ class Fleet final : public model::Listener {
   /// A frame of stats that came over WebSocket.
   void pushed(std::span<const proto::StatMessage> messages);
 
-  /// The book of nodes answers otherwise now.
-  void nodes_changed();
+  /// The room answers otherwise now.
+  void room_changed();
 
   [[nodiscard]] const Revisions& revisions() const { return revisions_; }
 

@@ -10,11 +10,6 @@
 namespace sluice::autoscaler {
 namespace {
 
-// For requests that are refused because a revision is kept at no replicas by hand, or because its
-// pods do not start: when that ends is not known.
-constexpr std::chrono::seconds kPausedRetry{10};
-constexpr std::chrono::seconds kStartFailedRetry{10};
-
 std::string shown(const RevisionId& id) {
   return id.space + "/" + id.name;
 }
@@ -44,7 +39,7 @@ std::optional<std::int32_t> replicas_of(const std::optional<ScaleOrder>& order,
 Revision::Revision(Surroundings& surroundings, model::Revision watched, const ScalingSpec& scaling)
     : around_{surroundings},
       facts_{std::move(watched)},
-      spacing_{around_.clock.timer()},
+      again_{around_.clock.timer()},
       scraper_{around_.stats,
                around_.random,
                {.ended = [this](const ScrapeResult& result) { scrape_ended(result); },
@@ -59,7 +54,8 @@ void Revision::begin(const ScalingSpec& scaling) {
   scaling_ = scaling;
   const auto order = around_.platform.last(facts_.id);
   removals_ = order ? Removals{order->remove} : Removals{};
-  const auto replicas = replicas_of(order, facts_);
+  const bool told = facts_.initial.has_value();
+  const auto replicas = told ? facts_.initial : replicas_of(order, facts_);
   merge(std::exchange(facts_.pods, {}));
   for (PodFacts& pod : pods_) pod.seen = {};
   granted_ = replicas.value_or(0);
@@ -67,9 +63,11 @@ void Revision::begin(const ScalingSpec& scaling) {
                              {.scaling = scaling,
                               .revision = {},
                               .replicas = replicas,
-                              .taken_over = replicas.has_value()},
+                              .taken_over = replicas.has_value() && !told},
                              counts().ready, *this);
-  if (handle_) publish();
+  if (!handle_) return;
+  if (facts_.initial.value_or(0) > 0) scaler().wake(around_.clock.now());
+  publish();
 }
 
 // The windows, the panic and the number that is wanted belong to the target before, and so does the
@@ -92,12 +90,18 @@ RevisionScaler& Revision::scaler() const {
   return around_.loop.scaler(*handle_);
 }
 
-const DecisionRecord& Revision::last() const {
-  return scaler().last();
+DecisionRecord Revision::last() const {
+  DecisionRecord record = scaler().last();
+  if (shortage_ && !by_hand()) {
+    limit_by_capacity(record, std::min(record.bounded, granted_), shortage_->text);
+  } else {
+    record.granted = granted_;
+  }
+  return record;
 }
 
 std::int32_t Revision::want() const {
-  return facts_.chosen.value_or(scaler().want());
+  return facts_.retired ? 0 : facts_.chosen.value_or(scaler().want());
 }
 
 void Revision::update(model::Revision watched, const ScalingSpec& scaling) {
@@ -166,7 +170,7 @@ bool Revision::leaving(const PodFacts& pod) const {
 }
 
 bool Revision::throttled(const PodFacts& pod) const {
-  return around_.nodes.throttled(facts_.id.space, pod.watched.id.name, pod.watched.node);
+  return around_.room.throttled(facts_.id.space, pod.watched.id.name, pod.watched.node);
 }
 
 Revision::Counts Revision::counts() const {
@@ -220,6 +224,7 @@ void Revision::probe() {
 }
 
 void Revision::evaluate(Trigger trigger, std::optional<bool> probe_ok) {
+  if (facts_.retired) return;
   ScaleInputs inputs;
   inputs.trigger = trigger;
   inputs.ready = counts().ready;
@@ -240,19 +245,31 @@ void Revision::evaluate(Trigger trigger, std::optional<bool> probe_ok) {
                .window_panic = record.panic,
                .target = record.target};
   }
-  if (state.changed) {
-    around_.events.decided(facts_, record);
-    around_.log.write(log::Severity::info, "decision",
-                      {{"revision", shown(facts_.id)},
-                       {"trigger", std::string{name(record.trigger)}},
-                       {"ready", std::to_string(record.ready)},
-                       {"replicas", std::to_string(record.bounded)},
-                       {"mode", std::string{name(record.mode)}},
-                       {"bound_by", std::string{name(record.bound_by)}},
-                       {"why", why(record)}});
-  }
-  publish();
+  take_room();
+  if (limit_is_news() || state.changed) tell(last());
+  announce();
   if (state.probe) probe();
+}
+
+// A decision that was told is told again when it is granted otherwise.
+bool Revision::limit_is_news() {
+  const DecisionRecord record = last();
+  const bool limited = record.bound_by == Bound::capacity;
+  const bool before = std::exchange(told_limit_, limited);
+  const std::int32_t granted = std::exchange(told_granted_, record.granted);
+  return limited != before || (limited && record.granted != granted);
+}
+
+void Revision::tell(const DecisionRecord& record) {
+  around_.events.decided(facts_, record);
+  around_.log.write(log::Severity::info, "decision",
+                    {{"revision", shown(facts_.id)},
+                     {"trigger", std::string{name(record.trigger)}},
+                     {"ready", std::to_string(record.ready)},
+                     {"replicas", std::to_string(record.bounded)},
+                     {"mode", std::string{name(record.mode)}},
+                     {"bound_by", std::string{name(record.bound_by)}},
+                     {"why", why(record)}});
 }
 
 std::vector<std::string> Revision::avoided() const {
@@ -267,101 +284,23 @@ std::vector<std::string> Revision::avoided() const {
   return addresses;
 }
 
-// Room on the nodes bounds growth and takes nothing back.
-NodeBook::Granted Revision::grant(std::int32_t want) {
-  const TimePoint now = around_.clock.now();
-  const auto settled = std::count_if(pods_.begin(), pods_.end(), [this, now](const PodFacts& pod) {
-    return !leaving(pod) && now - pod.seen >= kClaimKept;
-  });
-  const NodeBook::Granted granted =
-      around_.nodes.grant(facts_.id, {.wanted = want,
-                                      .ordered = std::min(want, granted_),
-                                      .settled = static_cast<std::int32_t>(settled),
-                                      .now = now});
-  granted_ = granted.replicas;
-  if (granted.spaced) ask_again();
-  if (granted.bounded != std::exchange(bounded_, granted.bounded)) {
-    around_.log.write(
-        granted.bounded ? log::Severity::warning : log::Severity::info,
-        granted.bounded ? "the nodes have no room for what is wanted" : "the nodes have room again",
-        {{"revision", shown(facts_.id)},
-         {"wanted", std::to_string(want)},
-         {"granted", std::to_string(granted_)},
-         {"free_bytes", std::to_string(granted.free)}});
-    if (granted.bounded) {
-      around_.events.warn(facts_, "the nodes have no room for what is wanted",
-                          "free memory on the nodes, or add one");
-    }
-  }
-  return granted;
-}
-
-// What somebody chose runs whatever there is room for: it was his choice.
-NodeBook::Granted Revision::take_choice(std::int32_t chosen) {
-  around_.nodes.forget(facts_.id);
-  granted_ = chosen;
-  bounded_ = false;
-  return {.replicas = chosen};
-}
-
 // Nobody serves who is reached past the activators when there is to be nobody.
 RouteMode Revision::route_mode() const {
   return facts_.chosen == 0 ? RouteMode::proxy : scaler().last().route_mode;
 }
 
-// The rest of what was granted one at a time.
-void Revision::ask_again() {
-  spacing_->after(kStartSpacing, [this] { publish(); });
-}
-
-// One pod that is ready or may become so is hope for requests that wait, even one that is too many:
-// it may be of a corrected template. So is no pod at all.
-std::string Revision::failing_start() const {
-  const PodFacts* failed = nullptr;
-  for (const PodFacts& pod : pods_) {
-    if (pod.watched.ready) return {};
-    if (pod.watched.terminating) continue;
-    if (pod.watched.failed.empty()) return {};
-    if (failed == nullptr && !leaving(pod)) failed = &pod;
-  }
-  return failed == nullptr ? std::string{} : failed->watched.failed;
-}
-
-void Revision::note_start_failure() {
-  std::string failure = failing_start();
-  if (failure.empty() != start_failure_.empty()) {
-    around_.log.write(
-        failure.empty() ? log::Severity::info : log::Severity::warning,
-        failure.empty() ? "its pods no longer fail to start" : "its pods fail to start",
-        {{"revision", shown(facts_.id)}, {"why", failure.empty() ? start_failure_ : failure}});
-  }
-  start_failure_ = std::move(failure);
-}
-
-std::optional<proto::CannotScale> Revision::cannot_scale() const {
-  using Reason = proto::CannotScaleReason;
-  if (facts_.chosen == 0) {
-    return proto::CannotScale{.reason = Reason::paused,
-                              .detail = "it is kept at no replicas by hand",
-                              .retry_after = kPausedRetry};
-  }
-  if (!start_failure_.empty()) {
-    std::string detail = "the service fails to start: " + start_failure_;
-    detail.resize(std::min(detail.size(), proto::kDetailBytesMax));
-    return proto::CannotScale{.reason = Reason::start_failed,
-                              .detail = std::move(detail),
-                              .retry_after = kStartFailedRetry};
-  }
-  if (!shortage_.empty()) {
-    return proto::CannotScale{.reason = Reason::node_pressure,
-                              .detail = shortage_,
-                              .retry_after = proto::kReportInterval};
-  }
-  return std::nullopt;
-}
-
 // The activators first: only what they no longer choose may be stopped.
 void Revision::publish() {
+  take_room();
+  if (limit_is_news()) {
+    DecisionRecord record = last();
+    record.time = around_.clock.now();
+    tell(record);
+  }
+  announce();
+}
+
+void Revision::announce() {
   std::vector<RemovalCandidate> candidates;
   candidates.reserve(pods_.size());
   for (const PodFacts& pod : pods_) {
@@ -369,21 +308,19 @@ void Revision::publish() {
                           .ready = pod.watched.ready && !throttled(pod),
                           .terminating = pod.watched.terminating,
                           .failed = !pod.watched.failed.empty(),
-                          .load = pod.load});
+                          .load = around_.load_now
+                                      ? std::optional{around_.load_now(facts_.id, pod.watched.id)}
+                                      : pod.load});
   }
-  const std::int32_t wanted = want();
-  const NodeBook::Granted granted = facts_.chosen ? take_choice(wanted) : grant(wanted);
-  removals_.plan(candidates, granted.replicas);
+  removals_.plan(candidates, granted_);
+  note_start_failure();
 
   proto::RevisionState state;
   state.revision = facts_.id;
-  state.desired = wanted;
-  shortage_.clear();
-  if (granted.bounded) shortage_ = memory_shortage(granted.free, kDefaultClaim);
-  note_start_failure();
+  state.desired = want();
   // Replicas that fail to start stay ordered, and to the activators are none: nothing is to wait
   // for them.
-  state.granted = start_failure_.empty() ? granted.replicas : 0;
+  state.granted = refuses_starts() ? 0 : granted_;
   state.cannot_scale = cannot_scale();
   state.ready = counts().ready;
   state.route_mode = on_the_wire(route_mode());
@@ -429,7 +366,7 @@ ScaleReport Revision::report() const {
           .activity = scaler().activity(),
           .metrics_missing = metrics_missing_,
           .bound_by = record.bound_by,
-          .cannot_scale = shortage_,
+          .cannot_scale = shortage_ ? shortage_->text : std::string{},
           .start_failed = start_failure_,
           .why = why(record)};
 }

@@ -2,6 +2,7 @@
 
 #include "common/base/ids.h"
 #include "common/base/result.h"
+#include "common/model/host_rule.h"
 #include "common/net/address.h"
 #include "common/scaling/cluster_config.h"
 #include "common/scaling/scaling_spec.h"
@@ -33,6 +34,16 @@ struct Pod {
   friend bool operator==(const Pod&, const Pod&) = default;
 };
 
+/// Why no pod of a revision becomes ready, where the platform starts them itself.
+struct StartFailure {
+  std::string why;
+  /// Requests that would have to wait are refused until then; one that comes later makes the next
+  /// try.
+  TimePoint retry_at{};
+
+  friend bool operator==(const StartFailure&, const StartFailure&) = default;
+};
+
 /// What the user process speaks.
 enum class AppProtocol : std::uint8_t { http1, h2c };
 
@@ -43,8 +54,11 @@ struct Revision {
   std::string service;  ///< the name people know it by; the revision's own when not given
   StringMap annotations{};
   std::int32_t container_concurrency = 0;  ///< 0: no limit
-  std::vector<std::string> hosts{};        ///< it answers to; in lower case, without port
+  std::vector<HostRule> hosts{};           ///< it answers to
   std::vector<Pod> pods{};                 ///< names are unique
+  /// The name of the revision in the same namespace whose place it takes from when it first has
+  /// hosts: they are no longer that one's, and what waits for that one waits for it. Empty: none.
+  std::string replaces{};
 
   // For requests.
   AppProtocol protocol = AppProtocol::http1;
@@ -69,6 +83,12 @@ struct Revision {
   /// What runs its pods, where that can change; empty: it cannot, or is not there now. What was
   /// learnt of one says nothing of another.
   std::string target{};
+  /// Replicas of a new revision in the place of its initial scale: as many as the one that it
+  /// replaces has, with one at least for a stable window.
+  std::optional<std::int32_t> initial{};
+  /// Another revision has taken its place: it gets no requests, all of its pods go.
+  bool retired = false;
+  std::optional<StartFailure> start_failure{};  ///< absent: none, or its pods say it (Pod::failed)
 
   friend bool operator==(const Revision&, const Revision&) = default;
 };

@@ -51,7 +51,7 @@ App::App(Config config)
           .log = log_,
           .loop = loop_,
           .hub = hub_,
-          .nodes = nodes_,
+          .room = nodes_,
           .platform = *platform_,
           .events = fleet_events_,
           .random = random_,
@@ -69,7 +69,7 @@ App::App(Config config)
                     log_,
                     nodes_,
                     refusals_,
-                    [this] { fleet_.nodes_changed(); },
+                    [this] { fleet_.room_changed(); },
                     cluster_ == nullptr
                         ? NodeStreams::Where{}
                         : [this](const std::string& space,

@@ -13,7 +13,8 @@ class FakePlatform final : public Platform {
   }
 
   [[nodiscard]] std::optional<ScaleOrder> last(const RevisionId& /*revision*/) override {
-    return ScaleOrder{.replicas = replicas};
+    if (!replicas) return std::nullopt;
+    return ScaleOrder{.replicas = *replicas};
   }
 
   void apply(const RevisionId& /*revision*/, const ScaleOrder& order) override { applied = order; }
@@ -28,7 +29,7 @@ class FakePlatform final : public Platform {
 
   void write_metrics(std::string& /*out*/) const override {}
 
-  std::int32_t replicas = 0;
+  std::optional<std::int32_t> replicas = 0;  ///< absent: nothing was ever ordered
   ScaleOrder applied;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "autoscaler/core/nodes/node_book.h"
 #include "autoscaler/io/fleet.h"
 #include "autoscaler/io/ring_history.h"
 #include "common/api/event_ring.h"
@@ -56,6 +57,13 @@ class FleetTest : public ::testing::Test {
 
   void evaluate() { fleet_.revisions().at(kShop)->evaluate(Trigger::tick); }
 
+  // How many are kept of it.
+  [[nodiscard]] std::size_t decisions() const {
+    model::Revision of;
+    of.id = kShop;
+    return history_.decisions(of, TimePoint{}).size();
+  }
+
   [[nodiscard]] std::string order() const {
     return std::to_string(platform_.applied.replicas) + " without " +
            std::to_string(platform_.applied.remove.size()) + " avoiding " +
@@ -80,7 +88,7 @@ class FleetTest : public ::testing::Test {
                        .log = log_,
                        .loop = loop_,
                        .hub = hub_,
-                       .nodes = nodes_,
+                       .room = nodes_,
                        .platform = platform_,
                        .events = events_,
                        .random = random_,

@@ -1,3 +1,4 @@
+#include "autoscaler/core/nodes/node_book.h"
 #include "tests/unit/autoscaler/io/fleet_stage.h"
 
 #include <string>
@@ -6,6 +7,8 @@
 
 namespace sluice::autoscaler {
 namespace {
+
+using std::chrono::seconds;
 
 // Of one target alone: what follows is not for want of removals.
 TEST_F(FleetTest, PodsBeyondWhatIsWantedAreRemoved) {
@@ -163,6 +166,128 @@ TEST_F(FailingStartsTest, ItEndsWhenAPodIsReadyAndWhenTheFailingPodsGo) {
 TEST_F(FailingStartsTest, ADetailIsNoLongerThanAMessageTakes) {
   pods({std::string(5000, 'x')});
   EXPECT_EQ(hub_.state(kShop)->cannot_scale->detail.size(), proto::kDetailBytesMax);
+}
+
+TEST_F(FailingStartsTest, APlatformThatStartsPodsItselfRefusesRequestsUntilItsNextTry) {
+  model::Revision revision;
+  revision.id = kShop;
+  revision.start_failure = {.why = "exit status 1", .retry_at = clock_.now() + seconds{4}};
+  fleet_.on_revision(revision);
+  EXPECT_EQ(told(), "0 of 2, failed: the service fails to start: exit status 1");
+  EXPECT_EQ(hub_.state(kShop)->cannot_scale->retry_after, seconds{4});
+
+  time_.run_for(seconds{5});
+
+  EXPECT_EQ(told(), "2 of 2");
+  EXPECT_EQ(fleet_.revisions().at(kShop)->start_failure(), "exit status 1");
+}
+
+TEST_F(FleetTest, ARevisionThatTakesThePlaceOfAnotherBeginsWithAsManyAndKeepsOneAwake) {
+  model::Revision revision;
+  revision.id = kShop;
+  revision.initial = 3;
+  revision.annotations = {{"autoscaling.knative.dev/initial-scale", "1"}};
+  platform_.replicas.reset();
+  fleet_.on_revision(revision);
+  EXPECT_EQ(order(), "3 without 0 avoiding 0");
+  EXPECT_TRUE(fleet_.revisions().at(kShop)->last().time == TimePoint{});
+  evaluate();
+  EXPECT_GE(platform_.applied.replicas, 1);
+}
+
+TEST_F(FleetTest, ARetiredRevisionLosesItsPodsWhateverIsReported) {
+  runs("Deployment/a", 2);
+  model::Revision revision = fleet_.revisions().at(kShop)->facts();
+  for (const auto& pod : fleet_.revisions().at(kShop)->pods()) revision.pods.push_back(pod.watched);
+  revision.retired = true;
+  fleet_.on_revision(revision);
+  EXPECT_EQ(order(), "0 without 2 avoiding 2");
+
+  load(700);
+
+  EXPECT_EQ(order(), "0 without 2 avoiding 2");
+  EXPECT_FALSE(hub_.state(kShop)->cannot_scale);
+}
+
+TEST_F(FleetTest, WhereTheLoadOfNowIsKnownTheIdlestPodGoesByIt) {
+  around_.load_now = [](const RevisionId&, const PodId& pod) {
+    return pod.name == "Deployment/a-0" ? 0.0 : 5.0;
+  };
+  runs("Deployment/a", 1);
+  watch("Deployment/a", 3);
+  ASSERT_EQ(platform_.applied.remove.size(), 2U);
+  EXPECT_EQ(platform_.applied.remove[0], PodId{"Deployment/a-0"});
+}
+
+// A room that grants two replicas, and says so after some patience.
+class ScarceRoom final : public Room {
+ public:
+  [[nodiscard]] Granted grant(const RevisionId& /*revision*/, const Demand& demand) override {
+    asked = demand;
+    const std::int32_t replicas = std::min(demand.wanted, most);
+    return {.replicas = replicas,
+            .bounded = replicas < demand.wanted,
+            .shortage = "no memory: 0 MiB free, needs 64 MiB",
+            .patience = seconds{5},
+            .retry_after = seconds{10}};
+  }
+
+  void forget(const RevisionId& /*revision*/) override {}
+
+  [[nodiscard]] bool throttled(const std::string& /*space*/, const std::string& /*pod*/,
+                               const std::string& /*node*/) const override {
+    return false;
+  }
+
+  std::int32_t most = 0;
+  Demand asked;
+};
+
+class ScarceRoomTest : public FailingStartsTest {
+ protected:
+  ScarceRoom room_;
+  Surroundings scarce_{.clock = clock_,
+                       .stats = stats_,
+                       .log = log_,
+                       .loop = loop_,
+                       .hub = hub_,
+                       .room = room_,
+                       .platform = platform_,
+                       .events = events_,
+                       .random = random_,
+                       .activator_connected = [] { return true; },
+                       .news = [] {}};
+  Fleet short_{scarce_};
+
+  void exists() {
+    model::Revision revision;
+    revision.id = kShop;
+    short_.on_revision(std::move(revision));
+  }
+};
+
+TEST_F(ScarceRoomTest, RequestsWaitForRoomAsLongAsTheRoomHasPatience) {
+  exists();
+  EXPECT_EQ(told(), "0 of 2");
+
+  time_.run_for(seconds{6});
+
+  EXPECT_EQ(told(), "0 of 2, else: no memory: 0 MiB free, needs 64 MiB");
+  EXPECT_EQ(hub_.state(kShop)->cannot_scale->retry_after, seconds{10});
+}
+
+TEST_F(ScarceRoomTest, ADecisionThatIsNotGrantedIsExplainedAndToldAgainWhenItIs) {
+  exists();
+  const Revision& revision = *short_.revisions().at(kShop);
+  EXPECT_EQ(revision.last().granted, 0);
+  const std::size_t told_before = decisions();
+
+  room_.most = 2;
+  short_.room_changed();
+
+  EXPECT_EQ(revision.last().granted, 2);
+  EXPECT_EQ(platform_.applied.replicas, 2);
+  EXPECT_GE(decisions(), told_before);
 }
 
 }  // namespace
