@@ -29,7 +29,7 @@ json keeps_awake(const Revision& revision) {
 }  // namespace
 
 json Api::status(const Revision& revision) const {
-  json status = status_json(revision);
+  json status = status_json(revision, parts_.seen.last_cold_start(revision));
   if (parts_.front == nullptr) return status;
   parts_.front->complete(revision, status);
   complete_replicas(revision, status["replicas"]);
@@ -40,7 +40,7 @@ json Api::status(const Revision& revision) const {
     const auto& [id, other] = *at;
     if (id.space != facts.id.space || !id.name.starts_with(facts.service)) break;
     if (!other->facts().retired || other->facts().service != facts.service) continue;
-    json drained = status_json(*other);
+    json drained = status_json(*other, {});
     complete_replicas(*other, drained["replicas"]);
     for (json& replica : drained["replicas"]) status["replicas"].push_back(std::move(replica));
     status["draining"] = status["draining"].get<std::int32_t>() + other->counts().leaving;
@@ -164,7 +164,7 @@ ApiResult<json> Api::explain(const ServiceName& name, std::optional<TimePoint> a
   const DecisionRecord& record = revision->last();
   json answer = decision_json(record, {.space = facts.id.space, .service = facts.service});
   answer["inputs"] = decision_inputs_json(record);
-  answer["last_cold_start"] = nullptr;
+  answer["last_cold_start"] = parts_.seen.last_cold_start(*revision);
   answer["keeps_awake"] =
       parts_.front != nullptr ? parts_.front->callers(*revision) : keeps_awake(*revision);
   return answer;

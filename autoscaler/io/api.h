@@ -31,6 +31,7 @@ class Api final : public ServicesApi {
   /// All references outlive this.
   struct Parts {
     const Fleet& fleet;
+    const FleetEvents& seen;
     const History& history;
     const ActivatorHub& hub;
     const NodeBook& nodes;

@@ -86,7 +86,7 @@ class Engine final : public EngineApi, public activator::Router, public activato
   void on_poke(activator::RevisionHandle revision, const activator::RevisionStat& stat) override;
   void on_held(activator::RevisionHandle revision) override;
   void on_pod_drained(activator::RevisionHandle revision, const PodId& pod) override;
-  std::string cold_start(activator::RevisionHandle revision, TimePoint arrived,
+  std::string cold_start(activator::RevisionHandle revision, const PodId& pod, TimePoint arrived,
                          TimePoint dispatched) override;
   void on_served(activator::RevisionHandle revision, const activator::Served& served) override;
 

@@ -113,8 +113,8 @@ void Engine::on_pod_drained(activator::RevisionHandle handle, const PodId& pod) 
   if (revision != nullptr) revision->on_pod_drained(pod);
 }
 
-std::string Engine::cold_start(activator::RevisionHandle handle, TimePoint arrived,
-                               TimePoint dispatched) {
+std::string Engine::cold_start(activator::RevisionHandle handle, const PodId& /*pod*/,
+                               TimePoint arrived, TimePoint dispatched) {
   Revision* const revision = platform_.revisions.find(handle);
   return revision == nullptr ? std::string{}
                              : revision->owner().cold_start(*revision, arrived, dispatched);

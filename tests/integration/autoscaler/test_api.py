@@ -1,9 +1,12 @@
-"""What the API tells beside the present, and changes: events, history, wake, sleep, scale."""
+"""What the API tells beside the present, and changes: events, history, cold starts, wake, sleep, scale."""
 
 import json
 import pathlib
 import tempfile
 
+from activator.case import Activator, Asker
+from activator.case import Pod as Served
+from protowire import fields, revision_key
 from wire import eventually
 
 from .case import AutoscalerTest
@@ -199,3 +202,64 @@ class Changes(AutoscalerTest):
         self.assertEqual(running.api('/services/default/app/explain').json()['inputs']['min'], 3)
         wrong = self.post(running, 'scale', ('Sluice-Edit', TOKEN), body=b'{"min":5}')
         self.assertEqual((wrong.status, wrong.json()['type']), (422, 'invalid-document'))
+
+
+class ColdStarts(AutoscalerTest):
+    def setUp(self):
+        super().setUp()
+        self.platform.put('config-autoscaler.json', {'allow-zero-initial-scale': 'true'})
+        self.platform.revision('app', annotations=ASLEEP)
+        self.running = self.start()
+
+    def activator(self, **changes):
+        made = Activator(self.platform, SLUICE_AUTOSCALER_ADDRESS=self.running.addresses['grpc'], **changes)
+        self.addCleanup(made.close)
+        return made
+
+    def test_the_phases_of_a_start_are_an_event_and_stay_in_status_and_explain(self):
+        activator = self.activator(SLUICE_COLD_START_HEADER='true')
+        events = self.events(self.running, '?types=cold_start')
+        asking = [Asker(lambda: activator.get(host='app.example')) for _ in range(2)]
+        self.platform.wait_for_scale('app', lambda order: order['replicas'] == 1)
+        pod = Served(name='pod-1')
+        self.addCleanup(pod.sidecar.close)
+        self.addCleanup(pod.upstream.close)
+
+        self.platform.revision('app', [{'name': 'pod-1', 'node': 'n1', 'address': pod.address, 'ready': True}],
+                               annotations=ASLEEP)
+        answers = [each.result() for each in asking]
+
+        event = events.until(lambda all: all, 'the cold start')[0]
+        self.assertEqual((event['service'], event['replica'], event['namespace']), ('app', 'pod-1', 'default'))
+        self.assertEqual(set(event['phases_ms']), {'queue', 'decide', 'create', 'start', 'ready', 'first_byte'})
+        self.assertAlmostEqual(sum(event['phases_ms'].values()), event['total_ms'], delta=4)
+        told = [int(answer.headers['sluice-cold-start']) for answer in answers]
+        self.assertTrue(any(abs(each - event['total_ms']) <= 1 for each in told), (told, event))
+        self.assertEqual(self.running.api('/services/default/app').json()['last_cold_start_ms'], event['total_ms'])
+        kept = self.running.api('/services/default/app/explain').json()['last_cold_start']
+        self.assertEqual(kept['phases_ms'], event['phases_ms'])
+        # Both waited for the same start, which is reported once.
+        activator.get(host='app.example')
+        self.assertEqual(len(events.all()), 1)
+
+    def test_a_message_of_a_later_activator_is_passed_over(self):
+        activator = FakeActivator(self.running.addresses['grpc'])
+        self.addCleanup(activator.close)
+        activator.wait(lambda a: a.snapshot is not None, 'the snapshot')
+
+        activator.say(fields(f15=fields(f1='later')))
+        activator.report(('app', 1, 1))
+
+        self.platform.wait_for_scale('app', lambda order: order['replicas'] == 1)
+
+    def test_a_cold_start_of_another_revision_is_no_event(self):
+        activator = FakeActivator(self.running.addresses['grpc'])
+        self.addCleanup(activator.close)
+        activator.wait(lambda a: a.snapshot is not None, 'the snapshot')
+        events = self.events(self.running, '?types=cold_start')
+
+        for name in ('nothing', 'app'):
+            activator.say(fields(f4=fields(f1=revision_key(name), f2='pod-1', f7=5000)))
+
+        event = events.until(lambda all: all, 'the cold start')[0]
+        self.assertEqual((event['service'], event['total_ms']), ('app', 5))
