@@ -37,6 +37,10 @@ namespace {
 
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 
+// A stream that has much to say says it in pieces of about this size, so that a slow reader of the
+// whole ring holds no more than one.
+constexpr std::size_t kPieceBytes = 64U << 10U;
+
 // A peer that goes on past this many requests opens a new connection.
 constexpr int kRequestsMax = 100'000;
 
@@ -362,8 +366,14 @@ asio::awaitable<void> ApiServer::State::stream_out(const std::shared_ptr<Session
     if (wanted.sse && backlog.missed > 0) {
       text = ": missed " + std::to_string(backlog.missed) + " events\n\n";
     }
-    for (const auto& event : backlog.events) text += wanted.text_of(*event);
-    seen = source->events().last_id();
+    std::uint64_t taken = source->events().last_id();
+    for (const auto& event : backlog.events) {
+      text += wanted.text_of(*event);
+      if (text.size() < kPieceBytes) continue;
+      taken = event->id;
+      break;
+    }
+    seen = taken;
     if (text.empty()) {
       const bool woken = co_await wait_for_news(*session);
       text = !woken && wanted.sse ? ": still here\n\n" : "";
