@@ -410,7 +410,7 @@ net::ResponseVerdict FrontGateway::response(net::Exchange& exchange, const http:
     }
   }
   if (state.cold) {
-    extra = owner_.cold_start(revision.handle, exchange.arrived(), state.dispatched);
+    extra = owner_.cold_start(revision.handle, state.pod->id, exchange.arrived(), state.dispatched);
   }
   return net::ResponseVerdict::forward;
 }

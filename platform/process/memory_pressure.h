@@ -106,9 +106,7 @@ class MemoryPressure {
   [[nodiscard]] std::optional<std::int64_t> bytes_of(const std::string& replica) const;
 
   /// Why the named replica is slowed down; empty when it is not.
-  [[nodiscard]] std::string why_throttled(const std::string& replica) const {
-    return rules_ ? rules_->why_throttled(replica) : std::string{};
-  }
+  [[nodiscard]] std::string why_throttled(const std::string& replica) const;
 
   /// The state of the rules, from a look that is not older than a second; null: nothing can be
   /// read.

@@ -130,6 +130,7 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
             .platform = "process",
             .started = started_},
            {.fleet = fleet_,
+            .seen = fleet_events_,
             .history = *history_,
             .hub = hub_,
             .nodes = nullptr,
@@ -191,7 +192,6 @@ FrontFigures::Parts Engine::figures() {
           .memory = memory_,
           .history = *history_,
           .events = events_,
-          .fleet = [this]() -> const autoscaler::Fleet& { return fleet_; },
           .version =
               [this](nlohmann::json& version) {
                 version["pid"] = ::getpid();

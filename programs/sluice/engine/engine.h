@@ -117,7 +117,7 @@ class Engine final : public autoscaler::MachineApi,
   void on_pod_drained(activator::RevisionHandle handle, const PodId& pod) override;
   void on_pod_refused(activator::RevisionHandle handle, const PodId& pod,
                       activator::PodRefusal refusal) override;
-  std::string cold_start(activator::RevisionHandle handle, TimePoint arrived,
+  std::string cold_start(activator::RevisionHandle handle, const PodId& pod, TimePoint arrived,
                          TimePoint dispatched) override;
 
   void on_served(activator::RevisionHandle handle, const activator::Served& served) override {

@@ -166,8 +166,8 @@ void Engine::on_pod_refused(activator::RevisionHandle handle, const PodId& pod,
   if (refusal != activator::PodRefusal::full) prober_.suspect(handle, pod);
 }
 
-std::string Engine::cold_start(activator::RevisionHandle handle, TimePoint arrived,
-                               TimePoint dispatched) {
+std::string Engine::cold_start(activator::RevisionHandle handle, const PodId& /*pod*/,
+                               TimePoint arrived, TimePoint dispatched) {
   std::string lines = figures_.cold_start(handle, arrived, dispatched);
   if (!setup_.settings.cold_start_header) lines.clear();
   return lines;

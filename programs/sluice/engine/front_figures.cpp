@@ -1,6 +1,6 @@
 #include "programs/sluice/engine/front_figures.h"
 
-#include "autoscaler/io/status_json.h"
+#include "autoscaler/io/revision.h"
 
 #include <fmt/format.h>
 
@@ -57,7 +57,6 @@ std::string FrontFigures::cold_start(activator::RevisionHandle handle, TimePoint
 void FrontFigures::complete(const Revision& revision, json& status) const {
   const model::Revision& facts = revision.facts();
   status["url"] = fmt::format("http://{}.localhost:{}", facts.service, parts_.port());
-  status["failing"] = !revision.start_failure().empty();
   const auto handle = parts_.book.find(facts.id);
   status["queued"] = handle ? parts_.front.waiting(*handle) : 0;
   status["in_flight"] = handle ? parts_.front.in_flight(*handle) : 0;
@@ -66,25 +65,11 @@ void FrontFigures::complete(const Revision& revision, json& status) const {
   status["rps"] = service == nullptr ? 0.0 : service->latency.rate(now);
   status["p50_ms"] = service == nullptr ? 0.0 : service->latency.quantile_ms(0.5, now);
   status["p99_ms"] = service == nullptr ? 0.0 : service->latency.quantile_ms(0.99, now);
-  if (service != nullptr && service->last_cold_start) {
-    status["last_cold_start_ms"] = (*service->last_cold_start)["total_ms"];
-  }
-  add_others(revision, status);
 }
 
-// A service is one to people: what its other revisions still run, or run already, is shown with it.
-void FrontFigures::add_others(const Revision& revision, json& status) const {
-  if (!revision.facts().in_service) return;
-  const ProcessService* const service = parts_.platform.find(revision.facts().service);
-  if (service == nullptr) return;
-  service->each([&](const ProcessRevision& each) {
-    if (each.id() == revision.facts().id) return;
-    const auto found = parts_.fleet().revisions().find(each.id());
-    if (found == parts_.fleet().revisions().end()) return;
-    status["draining"] = status["draining"].get<std::int32_t>() + found->second->counts().leaving;
-    const json other = autoscaler::status_json(*found->second);
-    for (const json& replica : other["replicas"]) status["replicas"].push_back(replica);
-  });
+json FrontFigures::last_cold_start(const Revision& revision) const {
+  const Service* const service = find(revision.facts().service);
+  return service == nullptr || !service->last_cold_start ? json{} : *service->last_cold_start;
 }
 
 void FrontFigures::complete_replica(const Revision& revision, const PodId& pod,

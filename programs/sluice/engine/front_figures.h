@@ -2,7 +2,6 @@
 
 #include "activator/io/front_gateway.h"
 #include "activator/io/revision_book.h"
-#include "autoscaler/io/fleet.h"
 #include "autoscaler/io/front_facts.h"
 #include "autoscaler/io/history.h"
 #include "common/api/event_ring.h"
@@ -35,7 +34,6 @@ class FrontFigures final : public autoscaler::FrontFacts {
     MemoryPressure& memory;
     autoscaler::History& history;
     api::EventRing& events;
-    std::function<const autoscaler::Fleet&()> fleet;
     std::function<void(nlohmann::json&)> version;  ///< adds what is known of the process
     std::function<std::uint16_t()> port;           ///< of the front door
     std::function<std::int64_t(const RevisionId&, const PodId&)> on_pod;  ///< in flight
@@ -63,6 +61,7 @@ class FrontFigures final : public autoscaler::FrontFacts {
   void complete(const autoscaler::Revision& revision, nlohmann::json& status) const override;
   void complete_replica(const autoscaler::Revision& revision, const PodId& pod,
                         nlohmann::json& replica) const override;
+  [[nodiscard]] nlohmann::json last_cold_start(const autoscaler::Revision& revision) const override;
   [[nodiscard]] nlohmann::json callers(const autoscaler::Revision& revision) const override;
 
   void complete_version(nlohmann::json& version) const override { parts_.version(version); }
@@ -76,7 +75,6 @@ class FrontFigures final : public autoscaler::FrontFacts {
   };
 
   [[nodiscard]] const Service* find(const std::string& service) const;
-  void add_others(const autoscaler::Revision& revision, nlohmann::json& status) const;
 
   Parts parts_;
   std::map<std::string, Service> services_;
