@@ -90,10 +90,7 @@ void FleetEvents::changed(const Revision& revision) {
     const std::vector<SeenPod> before = std::exchange(seen.pods, std::move(now));
     if (begun_ && !first) compare_pods(revision, before, seen.pods);
   }
-  // Of one that only drains the service is told by the revision that took its place.
-  if (begun_ && !revision.facts().retired && (first || other_state)) {
-    publish_service(revision, first ? "added" : "");
-  }
+  if (begun_ && (first || other_state)) publish_service(revision, first ? "added" : "");
 }
 
 // The way of every evaluation: nothing is built for a revision of which nothing has changed.
@@ -153,8 +150,7 @@ void FleetEvents::publish_service(const Revision& revision, std::string_view wha
 }
 
 void FleetEvents::gone(const Revision& revision, std::string_view what) {
-  const bool known = seen_.erase(revision.facts().id) > 0;
-  if (known && begun_ && !revision.facts().retired) publish_service(revision, what);
+  if (seen_.erase(revision.facts().id) > 0 && begun_) publish_service(revision, what);
 }
 
 }  // namespace sluice::autoscaler
