@@ -83,7 +83,7 @@ App::App(Config config)
             .hub = hub_,
             .nodes = nodes_,
             .events = events_,
-           
+
             .seen = fleet_events_}},
       routes_{clock_, api_, nullptr, change_rule(config_.api_token_file)},
       health_{[this] { return checks(); },
