@@ -22,6 +22,10 @@ constexpr std::array<const char*, 3> kStates{"starting", "ready", "draining"};
 
 }  // namespace
 
+json event_json(const char* type, TimePoint now) {
+  return {{"type", type}, {"time", format_time(now)}};
+}
+
 json event_json(const char* type, TimePoint now, const model::Revision& of) {
   return {{"type", type},
           {"time", format_time(now)},
@@ -65,6 +69,7 @@ void FleetEvents::cold_start(const Revision& revision, const proto::ColdStart& s
 }
 
 json FleetEvents::last_cold_start(const Revision& revision) const {
+  if (front_ != nullptr) return front_->last_cold_start(revision);
   const auto found = seen_.find(revision.facts().id);
   if (found == seen_.end() || !found->second.cold_start) return {};
   return cold_start_json(revision.facts(), found->second.cold_start->took,
@@ -90,7 +95,13 @@ void FleetEvents::changed(const Revision& revision) {
     const std::vector<SeenPod> before = std::exchange(seen.pods, std::move(now));
     if (begun_ && !first) compare_pods(revision, before, seen.pods);
   }
-  if (begun_ && (first || other_state)) publish_service(revision, first ? "added" : "");
+  const bool added =
+      std::exchange(seen.in_service, revision.facts().in_service) != revision.facts().in_service ||
+      first;
+  if (!begun_ || !revision.facts().in_service) return;
+  // What takes the place of another revision is the same service.
+  const bool fresh = added && revision.facts().replaces.empty();
+  if (fresh || added || other_state) publish_service(revision, fresh ? "added" : "");
 }
 
 // The way of every evaluation: nothing is built for a revision of which nothing has changed.
@@ -150,7 +161,8 @@ void FleetEvents::publish_service(const Revision& revision, std::string_view wha
 }
 
 void FleetEvents::gone(const Revision& revision, std::string_view what) {
-  if (seen_.erase(revision.facts().id) > 0 && begun_) publish_service(revision, what);
+  const bool known = seen_.erase(revision.facts().id) > 0;
+  if (known && begun_ && revision.facts().in_service) publish_service(revision, what);
 }
 
 }  // namespace sluice::autoscaler

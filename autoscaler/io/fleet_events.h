@@ -44,6 +44,8 @@ class FleetEvents {
   /// The revision goes: `what` is `removed`, or `released` when another replica governs it now.
   void gone(const Revision& revision, std::string_view what);
 
+  /// The service event of a revision: `what` has happened to it, such as `changed`.
+  void publish_service(const Revision& revision, std::string_view what);
   /// An activator has seen a start to its end.
   void cold_start(const Revision& revision, const proto::ColdStart& start);
 
@@ -71,6 +73,7 @@ class FleetEvents {
 
   struct Seen {
     std::string_view state;
+    bool in_service = true;
     std::vector<SeenPod> pods;
     std::optional<ColdStart> cold_start;
   };
@@ -80,7 +83,6 @@ class FleetEvents {
                     const std::vector<SeenPod>& now);
   void publish_pod(const Revision& revision, const SeenPod& pod, const char* state,
                    const SeenPod* before);
-  void publish_service(const Revision& revision, std::string_view what);
 
   const Loop& clock_;
   api::EventRing& events_;
@@ -92,5 +94,8 @@ class FleetEvents {
 
 /// An event object of a revision, with its type and time.
 [[nodiscard]] nlohmann::json event_json(const char* type, TimePoint now, const model::Revision& of);
+
+/// The same of no revision.
+[[nodiscard]] nlohmann::json event_json(const char* type, TimePoint now);
 
 }  // namespace sluice::autoscaler

@@ -1,6 +1,7 @@
 #include "programs/activator/app.h"
 
 #include "activator/io/autoscaler_stream.h"
+#include "activator/io/front_words.h"
 #include "activator/io/knative_link.h"
 #include "common/base/version.h"
 #include "common/kube/access.h"
@@ -52,37 +53,6 @@ net::ServerLimits door_limits(net::ServerLimits limits, net::ConnectionCount& al
   limits = serving_limits(limits, all);
   limits.open_heads_bytes_max = std::max(limits.head_bytes_max, limits.open_heads_bytes_max / 8);
   return limits;
-}
-
-FrontGrant grant_of(const proto::RevisionState& state) {
-  FrontGrant grant;
-  grant.grant.desired = std::max(0, state.desired);
-  grant.grant.granted = state.granted < 0 ? grant.grant.desired : state.granted;
-  grant.grant.activators = std::max(1, state.activators);
-  if (!state.cannot_scale) return grant;
-  grant.grant.cannot_scale = true;
-  grant.grant.retry_after = state.cannot_scale->retry_after;
-  grant.detail = state.cannot_scale->detail;
-  switch (state.cannot_scale->reason) {
-    case proto::CannotScaleReason::no_capacity:
-      grant.reason = "no-capacity";
-      break;
-    case proto::CannotScaleReason::no_matching_place:
-      grant.reason = "no-matching-place";
-      break;
-    case proto::CannotScaleReason::start_failed:
-      grant.error = Error::start_failed;
-      break;
-    case proto::CannotScaleReason::paused:
-      grant.reason = "paused";
-      break;
-    case proto::CannotScaleReason::node_pressure:
-      grant.reason = "node-pressure";
-      break;
-    case proto::CannotScaleReason::unspecified:
-      break;
-  }
-  return grant;
 }
 
 }  // namespace
@@ -273,7 +243,7 @@ PeerEvents App::peer_events() {
                 reached_ = true;
                 if (!signals_.seen()) front_.set_unready({});
               },
-          .held = [this] { return held(clock_.now()); }};
+          .held = [this] { return held_by(front_, clock_.now()); }};
 }
 
 int App::run() {
@@ -304,16 +274,6 @@ void App::apply(const proto::RevisionState& state) {
   front_.set_grant(*handle, grant_of(state));
 }
 
-std::vector<proto::Waiting> App::held(TimePoint now) const {
-  std::vector<proto::Waiting> held;
-  front_.each_busy([&](const FrontGateway::Busy& busy) {
-    if (busy.waiting == 0) return;
-    const Duration oldest = busy.oldest ? std::max(Duration{0}, now - *busy.oldest) : Duration{0};
-    held.push_back({busy.id, static_cast<std::uint32_t>(busy.waiting), oldest});
-  });
-  return held;
-}
-
 void App::tick() {
   ticker_.expires_after(std::max(Duration{0}, next_tick_ - clock_.now()));
   ticker_.async_wait([this](const boost::system::error_code& ec) {
@@ -325,7 +285,7 @@ void App::tick() {
       const auto handle = book_.find(stat.revision);
       if (handle) telemetry_.reported(*handle, stat.average_concurrent_requests);
     }
-    peer_->tick(stats, held(now), now);
+    peer_->tick(stats, held_by(front_, now), now);
     front_.sweep();
     prober_.sweep();
     doors_.sweep();
@@ -341,12 +301,7 @@ void App::tick() {
 
 void App::on_poke(RevisionHandle revision, const RevisionStat& stat) {
   const TimePoint now = clock_.now();
-  const auto oldest = front_.oldest_waiting(revision);
-  const std::int32_t waiting = std::max(1, front_.waiting(revision));
-  peer_->poke(stat,
-              {stat.revision, static_cast<std::uint32_t>(waiting),
-               oldest ? std::max(Duration{0}, now - *oldest) : Duration{0}},
-              now);
+  peer_->poke(stat, poke_of(front_, revision, now), now);
 }
 
 void App::on_held(RevisionHandle revision) {

@@ -57,7 +57,6 @@ class App final : private FrontOwner {
   void settle(int steps_left);
   void leave(int code);
   [[nodiscard]] PeerEvents peer_events();
-  [[nodiscard]] std::vector<proto::Waiting> held(TimePoint now) const;
   void apply(const proto::RevisionState& state);
   [[nodiscard]] std::size_t in_flight() const;
   [[nodiscard]] std::vector<Check> checks() const;

@@ -78,13 +78,7 @@ App::App(Config config)
             .version = std::string{kVersion},
             .platform = config_.platform,
             .started = started_},
-           {.fleet = fleet_,
-            .history = history_,
-            .hub = hub_,
-            .nodes = nodes_,
-            .events = events_,
-
-            .seen = fleet_events_}},
+           {.fleet = fleet_, .seen = fleet_events_, .history = history_, .hub = hub_, .nodes = &nodes_, .events = events_}},
       routes_{clock_, api_, nullptr, change_rule(config_.api_token_file)},
       health_{[this] { return checks(); },
               [this](std::string& out) {

@@ -4,7 +4,7 @@
 #include "common/api/door_fields.h"
 #include "common/http/message.h"
 
-#include "programs/sluice/engine/engine_api.h"
+#include "programs/sluice/engine/api_names.h"
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -57,12 +57,11 @@ class FleetEventsTest : public FleetTest {
   std::uint64_t seen_ = 0;
   Api api_{{.name = "replica", .version = "1", .platform = "test", .started = {}},
            {.fleet = fleet_,
+            .seen = events_,
             .history = history_,
             .hub = hub_,
-            .nodes = nodes_,
-            .events = ring_,
-           
-            .seen = events_}};
+            .nodes = &nodes_,
+            .events = ring_}};
   const ServiceName shop_{"shop", "shop"};
 };
 
