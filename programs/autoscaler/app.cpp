@@ -78,7 +78,13 @@ App::App(Config config)
             .version = std::string{kVersion},
             .platform = config_.platform,
             .started = started_},
-           {.fleet = fleet_, .seen = fleet_events_, .history = history_, .hub = hub_, .nodes = &nodes_, .events = events_}},
+           {.fleet = fleet_,
+            .seen = fleet_events_,
+            .history = history_,
+            .hub = hub_,
+            .nodes = &nodes_,
+            .events = events_,
+            .elsewhere = [this](const RevisionId& id) { return holder_of(id); }}},
       routes_{clock_, api_, nullptr, change_rule(config_.api_token_file)},
       health_{[this] { return checks(); },
               [this](std::string& out) {
@@ -259,6 +265,11 @@ void App::on_call(std::unique_ptr<rpc::Call> call) {
   } else {
     streams_.take(std::move(call));
   }
+}
+
+std::string App::holder_of(const RevisionId& revision) const {
+  const auto holder = share_ ? share_->elsewhere(revision) : std::nullopt;
+  return holder ? holder->pod + " at " + holder->address : std::string{};
 }
 
 // What Knative's own autoscaler scales goes on to it and to no replica of ours. A shadow listens.
