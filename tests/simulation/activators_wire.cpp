@@ -17,13 +17,19 @@ constexpr Between kOvertaken{std::chrono::milliseconds{100}, std::chrono::second
 }  // namespace
 
 bool Wire::open() {
-  const auto session = autoscaler_.opened(*this);
-  if (!session) {
-    up_open_ = down_open_ = false;
-    return false;
-  }
-  session_ = *session;
-  return true;
+  if (autoscaler_.opened(*this)) return true;
+  up_open_ = down_open_ = false;
+  return false;
+}
+
+void Wire::listen(autoscaler::ActivatorLine::Events events) {
+  events_ = events.on_message
+                ? std::make_shared<const autoscaler::ActivatorLine::Events>(std::move(events))
+                : nullptr;
+}
+
+void Wire::tell_autoscaler(proto::ActivatorMessage message) {
+  if (const auto events = events_) events->on_message(std::move(message));
 }
 
 Duration Wire::arrival(TimePoint& clear) {
@@ -57,19 +63,14 @@ void Wire::arrive_up(proto::ActivatorMessage message) {
   pump_up();
 }
 
-void Wire::pump_down() {
-  while (down_open_ && down_under_way_ < kWindow) {
-    std::optional<proto::AutoscalerMessage> message = autoscaler_.next_message(session_);
-    if (!message) return;
-    if (scene_.world.mutant == Mutant::stream_loses_states &&
-        std::holds_alternative<proto::RevisionState>(*message) && scene_.timeline.happens(0.5)) {
-      continue;
-    }
-    ++down_under_way_;
-    scene_.timeline.after(arrival(down_clear_), [this, sent = std::move(*message)]() mutable {
-      arrive_down(std::move(sent));
-    });
+void Wire::write_down(const proto::AutoscalerMessage& message) {
+  if (scene_.world.mutant == Mutant::stream_loses_states &&
+      std::holds_alternative<proto::RevisionState>(message) && scene_.timeline.happens(0.5)) {
+    return;
   }
+  ++down_under_way_;
+  scene_.timeline.after(arrival(down_clear_),
+                        [this, sent = message]() mutable { arrive_down(std::move(sent)); });
 }
 
 void Wire::arrive_down(proto::AutoscalerMessage message) {
@@ -81,7 +82,7 @@ void Wire::arrive_down(proto::AutoscalerMessage message) {
   }
   --down_under_way_;
   activator_.received(std::move(message));
-  pump_down();
+  if (const auto events = events_; events && down_open_) events->on_writable();
 }
 
 void Wire::send(const std::vector<proto::StatMessage>& batch) {
@@ -129,7 +130,9 @@ void Wire::notice_up() {
 }
 
 void Wire::notice_down() {
-  if (std::exchange(down_open_, false)) autoscaler_.closed(*this);
+  if (!std::exchange(down_open_, false)) return;
+  autoscaler_.closed(*this);
+  if (const auto events = events_) events->on_closed({rpc::Code::unavailable, "the wire is over"});
 }
 
 }  // namespace sluice::simulation
