@@ -18,7 +18,7 @@ char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
 }
 
-net::Timeouts timeouts_of(const files::RevisionFile& file) {
+net::Timeouts timeouts_of(const model::Revision& file) {
   net::Timeouts timeouts;
   timeouts.max = file.timeout;
   if (file.response_start_timeout > Duration{0}) {
@@ -29,7 +29,7 @@ net::Timeouts timeouts_of(const files::RevisionFile& file) {
   return timeouts;
 }
 
-std::string annotation(const files::RevisionFile& file, std::string_view key) {
+std::string annotation(const model::Revision& file, std::string_view key) {
   const auto found = file.annotations.find(key);
   return found == file.annotations.end() ? std::string{} : found->second;
 }
@@ -99,7 +99,7 @@ bool RevisionBook::behind_ingress(RevisionHandle revision) const {
   return known != nullptr && !known->configuration.empty();
 }
 
-void RevisionBook::on_revision(files::RevisionFile file) {
+void RevisionBook::on_revision(model::Revision file) {
   auto& entry = by_id_[file.id];
   const bool is_new = entry == nullptr;
   if (is_new) {
@@ -144,7 +144,7 @@ void RevisionBook::on_revision(files::RevisionFile file) {
 }
 
 // The same annotations come with every change of a pod: rules are read when their texts are others.
-void RevisionBook::ignore(Entry& entry, const files::RevisionFile& file) {
+void RevisionBook::ignore(Entry& entry, const model::Revision& file) {
   std::string paths = annotation(file, ignore::kPathsKey);
   std::string agents = annotation(file, ignore::kAgentsKey);
   if (entry.ignore ? entry.ignore->read_from(paths, agents) : paths.empty() && agents.empty()) {
@@ -160,10 +160,10 @@ void RevisionBook::ignore(Entry& entry, const files::RevisionFile& file) {
 }
 
 // Terminating pods take no new requests, and one without an address cannot be reached yet.
-void RevisionBook::tell_pods(RevisionHandle handle, const files::RevisionFile& file) {
+void RevisionBook::tell_pods(RevisionHandle handle, const model::Revision& file) {
   std::vector<PlatformPod> pods;
   pods.reserve(file.pods.size());
-  for (const files::PodEntry& pod : file.pods) {
+  for (const model::Pod& pod : file.pods) {
     if (!pod.address || pod.terminating) continue;
     pods.push_back({pod.address->text(), pod.id.name, *pod.address, pod.ready, pod.fast_ready});
   }

@@ -26,7 +26,7 @@ struct BookSpec {
 
 /// All revisions the platform tells of: keeps gateway and prober in step with them, and finds the
 /// one a request names, by headers, by the host's form, or by a host of its own (activator.md 4).
-class RevisionBook final : public Router, public files::PlatformListener {
+class RevisionBook final : public Router, public model::Listener {
  public:
   /// Called for a revision that is new, when gateway and prober know it.
   using Added = std::function<void(const RevisionId&, RevisionHandle)>;
@@ -56,7 +56,7 @@ class RevisionBook final : public Router, public files::PlatformListener {
   /// Of a revision of Knative's: those alone have a Configuration.
   [[nodiscard]] bool behind_ingress(RevisionHandle revision) const override;
 
-  void on_revision(files::RevisionFile revision) override;
+  void on_revision(model::Revision revision) override;
   void on_revision_gone(const RevisionId& id) override;
   void on_activators(std::vector<net::Address> activators) override;
 
@@ -109,8 +109,8 @@ class RevisionBook final : public Router, public files::PlatformListener {
 
   [[nodiscard]] const Entry* named(const RevisionName& name) const;
   void claim(Entry& entry, std::vector<std::string> hosts);
-  void tell_pods(RevisionHandle handle, const files::RevisionFile& file);
-  void ignore(Entry& entry, const files::RevisionFile& file);
+  void tell_pods(RevisionHandle handle, const model::Revision& file);
+  void ignore(Entry& entry, const model::Revision& file);
   void place(const Entry& entry, const std::vector<std::string>& activators);
   void place();
 

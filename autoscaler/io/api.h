@@ -1,16 +1,18 @@
 #pragma once
 
+#include "autoscaler/core/nodes/node_book.h"
 #include "autoscaler/io/decision_ring.h"
 #include "autoscaler/io/fleet.h"
-#include "common/api/api_text.h"
+#include "autoscaler/io/services_api.h"
+#include "common/api/event_ring.h"
 #include "common/base/ids.h"
-#include "common/net/server/own_gateway.h"
 #include "common/time/clock.h"
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <optional>
 #include <string>
-#include <string_view>
+#include <vector>
 
 namespace sluice::autoscaler {
 
@@ -22,36 +24,42 @@ struct ApiFacts {
   TimePoint started{};
 };
 
-/// The HTTP+JSON API of the autoscaler, GET only (protocols.md 5): changes are made on the objects
-/// of the platform.
-class Api final : public net::OwnGateway {
+/// The answers of the API (protocols.md 5) about the revisions that this program governs.
+class Api final : public ServicesApi {
  public:
   /// All references outlive this.
-  Api(ApiFacts facts, const Clock& clock, const Fleet& fleet, const DecisionRing& ring,
-      const ActivatorHub& hub, const NodeBook& nodes);
+  struct Parts {
+    const Clock& clock;
+    const Fleet& fleet;
+    const DecisionRing& ring;
+    const ActivatorHub& hub;
+    const NodeBook& nodes;
+    api::EventRing& events;
+  };
 
-  void begin(net::Exchange& exchange) override;
+  Api(ApiFacts facts, const Parts& parts) : facts_{std::move(facts)}, parts_{parts} {}
 
-  /// The answer to a GET of `target`.
-  [[nodiscard]] http::ApiAnswer answer(std::string_view target) const;
+  std::size_t service_count() override;
+  nlohmann::json service_list(std::size_t begin, std::size_t end) override;
+  ApiResult<nlohmann::json> service(const ServiceName& name) override;
+  ApiResult<nlohmann::json> explain(const ServiceName& name, std::optional<TimePoint> at) override;
+  ApiResult<nlohmann::json> history(const ServiceName& name, TimePoint since) override;
+  ApiResult<nlohmann::json> wake(const ServiceName& name) override;
+  ApiResult<nlohmann::json> sleep(const ServiceName& name) override;
+  ApiResult<nlohmann::json> scale(const ServiceName& name, const ScaleBounds& bounds) override;
+  nlohmann::json version() override;
+  nlohmann::json nodes() override;
+  nlohmann::json config() override;
+
+  api::EventRing& events() override { return parts_.events; }
 
  private:
-  [[nodiscard]] http::ApiAnswer service_answer(const http::ApiTarget& target) const;
-  [[nodiscard]] http::ApiAnswer history_answer(const Revision& revision,
-                                               const http::ApiTarget& target) const;
-  [[nodiscard]] http::ApiAnswer explain_answer(const Revision& revision,
-                                               const http::ApiTarget& target) const;
-  [[nodiscard]] const Revision* find(const std::string& space, const std::string& name) const;
-  [[nodiscard]] nlohmann::json version() const;
-  [[nodiscard]] http::ApiAnswer services(const http::ApiTarget& target) const;
-  [[nodiscard]] http::ApiAnswer nodes(const http::ApiTarget& target) const;
+  [[nodiscard]] Revision* find(const ServiceName& name) const;
+  [[nodiscard]] http::ApiProblem no_such_service(const ServiceName& name) const;
+  [[nodiscard]] ApiResult<Revision*> find_to_change(const ServiceName& name) const;
 
   ApiFacts facts_;
-  const Clock& clock_;
-  const Fleet& fleet_;
-  const DecisionRing& ring_;
-  const ActivatorHub& hub_;
-  const NodeBook& nodes_;
+  Parts parts_;
 };
 
 /// The status object of protocols.md 5. Null: what only activators know.

@@ -12,7 +12,7 @@ Revision* Fleet::find(const RevisionId& id) const {
 }
 
 // Pods matter more than settings: a revision with a wrong annotation is scaled without it.
-ScalingSpec Fleet::spec_of(const WatchedRevision& revision, bool tell) const {
+ScalingSpec Fleet::spec_of(const model::Revision& revision, bool tell) const {
   StringMap annotations = revision.annotations;
   for (const AnnotationProblem& wrong : check_annotations(annotations, config_)) {
     for (const std::string& key : wrong.keys) annotations.erase(key);
@@ -25,7 +25,7 @@ ScalingSpec Fleet::spec_of(const WatchedRevision& revision, bool tell) const {
   return resolve(config_, annotations, revision.container_concurrency, revision.reachability);
 }
 
-void Fleet::on_revision(WatchedRevision watched) {
+void Fleet::on_revision(model::Revision watched) {
   Revision* const known = find(watched.id);
   const bool tell = known == nullptr || known->facts().annotations != watched.annotations;
   const ScalingSpec scaling = spec_of(watched, tell);
@@ -48,13 +48,13 @@ bool Fleet::drop(const RevisionId& revision) {
   if (found == revisions_.end()) return false;
   revisions_.erase(found);
   around_.hub.remove(revision, around_.clock.now());
-  around_.nodes.forget(revision);
+  around_.room.forget(revision);
   around_.news();
   return true;
 }
 
 void Fleet::on_revision_gone(const RevisionId& revision) {
-  if (drop(revision)) around_.sink.forget(revision);
+  if (drop(revision)) around_.platform.forget(revision);
 }
 
 // What was ordered stays in force until its next owner orders something else.
@@ -91,8 +91,8 @@ void Fleet::heard(const ActivatorHub::Heard& heard) {
   }
 }
 
-void Fleet::nodes_changed() {
-  for (const auto& [id, revision] : revisions_) revision->on_nodes_changed();
+void Fleet::room_changed() {
+  for (const auto& [id, revision] : revisions_) revision->on_room_changed();
 }
 
 void Fleet::pushed(std::span<const proto::StatMessage> messages) {

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "autoscaler/core/activators/activator_hub.h"
-#include "autoscaler/io/pod_watch.h"
 #include "autoscaler/io/revision.h"
 #include "common/messages/stat.h"
+#include "common/model/revision.h"
 #include "common/scaling/annotations.h"
 #include "common/scaling/cluster_config.h"
 
@@ -19,14 +19,14 @@ namespace sluice::autoscaler {
 
 /// All revisions that this replica governs: what the platform says goes to them, and so does what
 /// activators report.
-class Fleet final : public PodWatchListener {
+class Fleet final : public model::Listener {
  public:
   using Revisions = std::map<RevisionId, std::unique_ptr<Revision>>;
 
   /// `surroundings` outlives this.
   explicit Fleet(Surroundings& surroundings) : around_{surroundings} {}
 
-  void on_revision(WatchedRevision revision) override;
+  void on_revision(model::Revision revision) override;
   void on_revision_gone(const RevisionId& revision) override;
   void on_revision_released(const RevisionId& revision) override;
   [[nodiscard]] std::optional<Problem> on_config(const StringMap& config) override;
@@ -37,8 +37,8 @@ class Fleet final : public PodWatchListener {
   /// A frame of stats that came over WebSocket.
   void pushed(std::span<const proto::StatMessage> messages);
 
-  /// The book of nodes answers otherwise now.
-  void nodes_changed();
+  /// The room answers otherwise now.
+  void room_changed();
 
   [[nodiscard]] const Revisions& revisions() const { return revisions_; }
 
@@ -46,7 +46,7 @@ class Fleet final : public PodWatchListener {
 
  private:
   [[nodiscard]] Revision* find(const RevisionId& id) const;
-  [[nodiscard]] ScalingSpec spec_of(const WatchedRevision& revision, bool tell) const;
+  [[nodiscard]] ScalingSpec spec_of(const model::Revision& revision, bool tell) const;
   bool drop(const RevisionId& revision);
 
   Surroundings& around_;

@@ -10,11 +10,6 @@
 namespace sluice::autoscaler {
 namespace {
 
-// For requests that are refused because a revision is kept at no replicas by hand, or because its
-// pods do not start: when that ends is not known.
-constexpr std::chrono::seconds kPausedRetry{10};
-constexpr std::chrono::seconds kStartFailedRetry{10};
-
 std::string shown(const RevisionId& id) {
   return id.space + "/" + id.name;
 }
@@ -23,17 +18,17 @@ proto::RouteMode on_the_wire(RouteMode mode) {
   return mode == RouteMode::serve ? proto::RouteMode::serve : proto::RouteMode::proxy;
 }
 
-std::int32_t running(const WatchedRevision& watched) {
+std::int32_t running(const model::Revision& watched) {
   return static_cast<std::int32_t>(
       std::count_if(watched.pods.begin(), watched.pods.end(),
-                    [](const WatchedPod& pod) { return !pod.terminating; }));
+                    [](const model::Pod& pod) { return !pod.terminating; }));
 }
 
 // What runs now. An earlier order is the best word on that: pods that it wanted may still be on
 // their way, or on their way out. Without one the pods that are there are meant to be. Neither: the
 // revision is new and gets its initial scale.
 std::optional<std::int32_t> replicas_of(const std::optional<ScaleOrder>& order,
-                                        const WatchedRevision& watched) {
+                                        const model::Revision& watched) {
   if (order) return order->replicas;
   const std::int32_t pods = running(watched);
   return pods > 0 ? std::optional{pods} : std::nullopt;
@@ -41,10 +36,10 @@ std::optional<std::int32_t> replicas_of(const std::optional<ScaleOrder>& order,
 
 }  // namespace
 
-Revision::Revision(Surroundings& surroundings, WatchedRevision watched, const ScalingSpec& scaling)
+Revision::Revision(Surroundings& surroundings, model::Revision watched, const ScalingSpec& scaling)
     : around_{surroundings},
       facts_{std::move(watched)},
-      spacing_{around_.clock.timer()},
+      again_{around_.clock.timer()},
       scraper_{around_.stats,
                around_.random,
                {.ended = [this](const ScrapeResult& result) { scrape_ended(result); },
@@ -56,9 +51,11 @@ Revision::Revision(Surroundings& surroundings, WatchedRevision watched, const Sc
 
 // What runs is all that is known, so that nothing of it is lowered before there is data of it.
 void Revision::begin(const ScalingSpec& scaling) {
-  const auto order = around_.sink.last(facts_.id);
+  scaling_ = scaling;
+  const auto order = around_.platform.last(facts_.id);
   removals_ = order ? Removals{order->remove} : Removals{};
-  const auto replicas = replicas_of(order, facts_);
+  const bool told = facts_.initial.has_value();
+  const auto replicas = told ? facts_.initial : replicas_of(order, facts_);
   merge(std::exchange(facts_.pods, {}));
   for (PodFacts& pod : pods_) pod.seen = {};
   granted_ = replicas.value_or(0);
@@ -66,9 +63,11 @@ void Revision::begin(const ScalingSpec& scaling) {
                              {.scaling = scaling,
                               .revision = {},
                               .replicas = replicas,
-                              .taken_over = replicas.has_value()},
+                              .taken_over = replicas.has_value() && !told},
                              counts().ready, *this);
-  if (handle_) publish();
+  if (!handle_) return;
+  if (facts_.initial.value_or(0) > 0) scaler().wake(around_.clock.now());
+  publish();
 }
 
 // The windows, the panic and the number that is wanted belong to the target before, and so does the
@@ -91,15 +90,21 @@ RevisionScaler& Revision::scaler() const {
   return around_.loop.scaler(*handle_);
 }
 
-const DecisionRecord& Revision::last() const {
-  return scaler().last();
+DecisionRecord Revision::last() const {
+  DecisionRecord record = scaler().last();
+  if (shortage_ && !by_hand()) {
+    limit_by_capacity(record, std::min(record.bounded, granted_), shortage_->text);
+  } else {
+    record.granted = granted_;
+  }
+  return record;
 }
 
 std::int32_t Revision::want() const {
-  return facts_.chosen.value_or(scaler().want());
+  return facts_.retired ? 0 : facts_.chosen.value_or(scaler().want());
 }
 
-void Revision::update(WatchedRevision watched, const ScalingSpec& scaling) {
+void Revision::update(model::Revision watched, const ScalingSpec& scaling) {
   // While the target is not there, it is not known to be another one.
   if (watched.target.empty()) watched.target = facts_.target;
   const bool another = !facts_.target.empty() && watched.target != facts_.target;
@@ -114,15 +119,31 @@ void Revision::update(WatchedRevision watched, const ScalingSpec& scaling) {
 }
 
 void Revision::update(const ScalingSpec& scaling) {
-  if (scaler().spec() == scaling) return;
+  if (scaling_ == scaling) return;
+  scaling_ = scaling;
   scaler().update(scaling, around_.clock.now());
   evaluate(Trigger::change);
 }
 
-void Revision::merge(std::vector<WatchedPod> pods) {
+void Revision::wake() {
+  scaler().wake(around_.clock.now());
+  evaluate(Trigger::change);
+}
+
+void Revision::sleep() {
+  scaler().sleep(around_.clock.now());
+  evaluate(Trigger::change);
+}
+
+void Revision::set_bounds(std::optional<std::int32_t> min, std::optional<std::int32_t> max) {
+  scaler().set_bounds(min, max);
+  evaluate(Trigger::change);
+}
+
+void Revision::merge(std::vector<model::Pod> pods) {
   const TimePoint now = around_.clock.now();
-  std::unordered_map<std::string, WatchedPod*> told;
-  for (WatchedPod& pod : pods) told.emplace(pod.id.name, &pod);
+  std::unordered_map<std::string, model::Pod*> told;
+  for (model::Pod& pod : pods) told.emplace(pod.id.name, &pod);
   std::erase_if(pods_,
                 [&told](const PodFacts& pod) { return !told.contains(pod.watched.id.name); });
   for (PodFacts& pod : pods_) {
@@ -132,7 +153,7 @@ void Revision::merge(std::vector<WatchedPod> pods) {
     pod.watched = std::move(*found->second);
     told.erase(found);
   }
-  for (WatchedPod& pod : pods) {
+  for (model::Pod& pod : pods) {
     if (told.contains(pod.id.name)) pods_.push_back({.watched = std::move(pod), .seen = now});
   }
   for (PodFacts& pod : pods_) {
@@ -149,7 +170,7 @@ bool Revision::leaving(const PodFacts& pod) const {
 }
 
 bool Revision::throttled(const PodFacts& pod) const {
-  return around_.nodes.throttled(facts_.id.space, pod.watched.id.name, pod.watched.node);
+  return around_.room.throttled(facts_.id.space, pod.watched.id.name, pod.watched.node);
 }
 
 Revision::Counts Revision::counts() const {
@@ -195,7 +216,7 @@ std::optional<Duration> Revision::proxied_for() const {
 // A probe that fails is asked for again by the next evaluation, two seconds later.
 void Revision::probe() {
   if (std::exchange(probing_, true)) return;
-  around_.sink.probe(facts_.id, [this, alive = alive_.watch()](bool ok) {
+  around_.platform.probe(facts_.id, [this, alive = alive_.watch()](bool ok) {
     if (alive.over()) return;
     probing_ = false;
     evaluate(Trigger::change, ok);
@@ -203,6 +224,7 @@ void Revision::probe() {
 }
 
 void Revision::evaluate(Trigger trigger, std::optional<bool> probe_ok) {
+  if (facts_.retired) return;
   ScaleInputs inputs;
   inputs.trigger = trigger;
   inputs.ready = counts().ready;
@@ -223,26 +245,38 @@ void Revision::evaluate(Trigger trigger, std::optional<bool> probe_ok) {
                .window_panic = record.panic,
                .target = record.target};
   }
-  if (state.changed) {
-    around_.ring.add(facts_.id, record);
-    around_.log.write(log::Severity::info, "decision",
-                      {{"revision", shown(facts_.id)},
-                       {"trigger", std::string{name(record.trigger)}},
-                       {"ready", std::to_string(record.ready)},
-                       {"replicas", std::to_string(record.bounded)},
-                       {"mode", std::string{name(record.mode)}},
-                       {"bound_by", std::string{name(record.bound_by)}},
-                       {"why", why(record)}});
-  }
-  publish();
+  take_room();
+  if (limit_is_news() || state.changed) tell(last());
+  announce();
   if (state.probe) probe();
+}
+
+// A decision that was told is told again when it is granted otherwise.
+bool Revision::limit_is_news() {
+  const DecisionRecord record = last();
+  const bool limited = record.bound_by == Bound::capacity;
+  const bool before = std::exchange(told_limit_, limited);
+  const std::int32_t granted = std::exchange(told_granted_, record.granted);
+  return limited != before || (limited && record.granted != granted);
+}
+
+void Revision::tell(const DecisionRecord& record) {
+  around_.ring.add(facts_.id, record);
+  around_.log.write(log::Severity::info, "decision",
+                    {{"revision", shown(facts_.id)},
+                     {"trigger", std::string{name(record.trigger)}},
+                     {"ready", std::to_string(record.ready)},
+                     {"replicas", std::to_string(record.bounded)},
+                     {"mode", std::string{name(record.mode)}},
+                     {"bound_by", std::string{name(record.bound_by)}},
+                     {"why", why(record)}});
 }
 
 std::vector<std::string> Revision::avoided() const {
   std::vector<std::string> addresses;
   for (const PodFacts& pod : pods_) {
-    if (pod.watched.address.empty()) continue;
-    if (leaving(pod) || throttled(pod)) addresses.push_back(pod.watched.address);
+    if (!pod.watched.address) continue;
+    if (leaving(pod) || throttled(pod)) addresses.push_back(pod.watched.address->text());
   }
   std::sort(addresses.begin(), addresses.end());
   addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
@@ -250,97 +284,23 @@ std::vector<std::string> Revision::avoided() const {
   return addresses;
 }
 
-// Room on the nodes bounds growth and takes nothing back.
-NodeBook::Granted Revision::grant(std::int32_t want) {
-  const TimePoint now = around_.clock.now();
-  const auto settled = std::count_if(pods_.begin(), pods_.end(), [this, now](const PodFacts& pod) {
-    return !leaving(pod) && now - pod.seen >= kClaimKept;
-  });
-  const NodeBook::Granted granted =
-      around_.nodes.grant(facts_.id, {.wanted = want,
-                                      .ordered = std::min(want, granted_),
-                                      .settled = static_cast<std::int32_t>(settled),
-                                      .now = now});
-  granted_ = granted.replicas;
-  if (granted.spaced) ask_again();
-  if (granted.bounded != std::exchange(bounded_, granted.bounded)) {
-    around_.log.write(
-        granted.bounded ? log::Severity::warning : log::Severity::info,
-        granted.bounded ? "the nodes have no room for what is wanted" : "the nodes have room again",
-        {{"revision", shown(facts_.id)},
-         {"wanted", std::to_string(want)},
-         {"granted", std::to_string(granted_)},
-         {"free_bytes", std::to_string(granted.free)}});
-  }
-  return granted;
-}
-
-// What somebody chose runs whatever there is room for: it was his choice.
-NodeBook::Granted Revision::take_choice(std::int32_t chosen) {
-  around_.nodes.forget(facts_.id);
-  granted_ = chosen;
-  bounded_ = false;
-  return {.replicas = chosen};
-}
-
 // Nobody serves who is reached past the activators when there is to be nobody.
 RouteMode Revision::route_mode() const {
   return facts_.chosen == 0 ? RouteMode::proxy : scaler().last().route_mode;
 }
 
-// The rest of what was granted one at a time.
-void Revision::ask_again() {
-  spacing_->after(kStartSpacing, [this] { publish(); });
-}
-
-// One pod that is ready or may become so is hope for requests that wait, even one that is too many:
-// it may be of a corrected template. So is no pod at all.
-std::string Revision::failing_start() const {
-  const PodFacts* failed = nullptr;
-  for (const PodFacts& pod : pods_) {
-    if (pod.watched.ready) return {};
-    if (pod.watched.terminating) continue;
-    if (pod.watched.failed.empty()) return {};
-    if (failed == nullptr && !leaving(pod)) failed = &pod;
-  }
-  return failed == nullptr ? std::string{} : failed->watched.failed;
-}
-
-void Revision::note_start_failure() {
-  std::string failure = failing_start();
-  if (failure.empty() != start_failure_.empty()) {
-    around_.log.write(
-        failure.empty() ? log::Severity::info : log::Severity::warning,
-        failure.empty() ? "its pods no longer fail to start" : "its pods fail to start",
-        {{"revision", shown(facts_.id)}, {"why", failure.empty() ? start_failure_ : failure}});
-  }
-  start_failure_ = std::move(failure);
-}
-
-std::optional<proto::CannotScale> Revision::cannot_scale() const {
-  using Reason = proto::CannotScaleReason;
-  if (facts_.chosen == 0) {
-    return proto::CannotScale{.reason = Reason::paused,
-                              .detail = "it is kept at no replicas by hand",
-                              .retry_after = kPausedRetry};
-  }
-  if (!start_failure_.empty()) {
-    std::string detail = "the service fails to start: " + start_failure_;
-    detail.resize(std::min(detail.size(), proto::kDetailBytesMax));
-    return proto::CannotScale{.reason = Reason::start_failed,
-                              .detail = std::move(detail),
-                              .retry_after = kStartFailedRetry};
-  }
-  if (!shortage_.empty()) {
-    return proto::CannotScale{.reason = Reason::node_pressure,
-                              .detail = shortage_,
-                              .retry_after = proto::kReportInterval};
-  }
-  return std::nullopt;
-}
-
 // The activators first: only what they no longer choose may be stopped.
 void Revision::publish() {
+  take_room();
+  if (limit_is_news()) {
+    DecisionRecord record = last();
+    record.time = around_.clock.now();
+    tell(record);
+  }
+  announce();
+}
+
+void Revision::announce() {
   std::vector<RemovalCandidate> candidates;
   candidates.reserve(pods_.size());
   for (const PodFacts& pod : pods_) {
@@ -348,21 +308,19 @@ void Revision::publish() {
                           .ready = pod.watched.ready && !throttled(pod),
                           .terminating = pod.watched.terminating,
                           .failed = !pod.watched.failed.empty(),
-                          .load = pod.load});
+                          .load = around_.load_now
+                                      ? std::optional{around_.load_now(facts_.id, pod.watched.id)}
+                                      : pod.load});
   }
-  const std::int32_t wanted = want();
-  const NodeBook::Granted granted = facts_.chosen ? take_choice(wanted) : grant(wanted);
-  removals_.plan(candidates, granted.replicas);
+  removals_.plan(candidates, granted_);
+  note_start_failure();
 
   proto::RevisionState state;
   state.revision = facts_.id;
-  state.desired = wanted;
-  shortage_.clear();
-  if (granted.bounded) shortage_ = memory_shortage(granted.free, kDefaultClaim);
-  note_start_failure();
+  state.desired = want();
   // Replicas that fail to start stay ordered, and to the activators are none: nothing is to wait
   // for them.
-  state.granted = start_failure_.empty() ? granted.replicas : 0;
+  state.granted = refuses_starts() ? 0 : granted_;
   state.cannot_scale = cannot_scale();
   state.ready = counts().ready;
   state.route_mode = on_the_wire(route_mode());
@@ -379,12 +337,12 @@ void Revision::release() {
   const TimePoint now = around_.clock.now();
   removals_.release(
       [this, now](std::uint64_t version) { return around_.hub.applied(facts_.id, version, now); });
-  around_.sink.apply(facts_.id, {.replicas = granted_,
-                                 .remove = removals_.released(),
-                                 .route_mode = route_mode(),
-                                 .activators = activators_,
-                                 .avoid = avoided(),
-                                 .report = report()});
+  around_.platform.apply(facts_.id, {.replicas = granted_,
+                                     .remove = removals_.released(),
+                                     .route_mode = route_mode(),
+                                     .activators = activators_,
+                                     .avoid = avoided(),
+                                     .report = report()});
 }
 
 ScaleReport Revision::report() const {
@@ -407,7 +365,7 @@ ScaleReport Revision::report() const {
           .activity = scaler().activity(),
           .metrics_missing = metrics_missing_,
           .bound_by = record.bound_by,
-          .cannot_scale = shortage_,
+          .cannot_scale = shortage_ ? shortage_->text : std::string{},
           .start_failed = start_failure_,
           .why = why(record)};
 }
@@ -417,9 +375,9 @@ void Revision::scrape() {
   if (!spec.has_scrape_target) return;
   std::vector<Pod> pods;
   for (const PodFacts& pod : pods_) {
-    if (!pod.watched.ready || pod.watched.stats.empty() || pod.watched.terminating) continue;
+    if (!pod.watched.ready || !pod.watched.stats || pod.watched.terminating) continue;
     pods.push_back({.id = pod.watched.id,
-                    .address = pod.watched.stats,
+                    .address = pod.watched.stats->text(),
                     .phase = PodPhase::running,
                     .ready = true,
                     .started_at = pod.ready_since});
@@ -430,7 +388,7 @@ void Revision::scrape() {
 
 void Revision::scrape_answered(const std::string& address, const Stat& stat) {
   const auto pod = std::find_if(pods_.begin(), pods_.end(), [&address](const PodFacts& each) {
-    return each.watched.stats == address;
+    return each.watched.stats && each.watched.stats->text() == address;
   });
   if (pod != pods_.end()) pod->load = stat.average_concurrency;
 }

@@ -2,12 +2,11 @@
 
 #include "autoscaler/core/activators/activator_hub.h"
 #include "autoscaler/core/decision/metric_health.h"
-#include "autoscaler/core/nodes/node_book.h"
 #include "autoscaler/core/nodes/removals.h"
+#include "autoscaler/core/nodes/room.h"
 #include "autoscaler/io/decision_ring.h"
-#include "autoscaler/io/pod_watch.h"
+#include "autoscaler/io/platform.h"
 #include "autoscaler/io/scale_loop.h"
-#include "autoscaler/io/scale_sink.h"
 #include "autoscaler/io/stat_scraper.h"
 #include "common/base/lifetime.h"
 #include "common/log/log.h"
@@ -31,12 +30,15 @@ struct Surroundings {
   const log::Logger& log;
   ScaleLoop& loop;
   ActivatorHub& hub;
-  NodeBook& nodes;
-  ScaleSink& sink;
+  Room& room;
+  Platform& platform;
   DecisionRing& ring;
   std::mt19937_64& random;
   std::function<bool()> activator_connected;
   std::function<void()> news;  ///< the hub may have something to send
+  /// Requests on a pod right now, where the activator is in the same process; null elsewhere: what
+  /// the last scrape said counts.
+  std::function<double(const RevisionId&, const PodId&)> load_now = {};
 };
 
 /// One revision of the platform: it is scraped, evaluated, and its orders go to the activators and
@@ -44,7 +46,7 @@ struct Surroundings {
 class Revision final : public ScaledRevision {
  public:
   struct PodFacts {
-    WatchedPod watched;
+    model::Pod watched;
     TimePoint seen{};  ///< when it came; of pods that an earlier life knew, the epoch
     std::optional<TimePoint> ready_since{};
     std::optional<double> load{};  ///< requests in flight when it was last scraped
@@ -71,7 +73,7 @@ class Revision final : public ScaledRevision {
   };
 
   /// Registers with the loop; see registered(). `surroundings` outlives this.
-  Revision(Surroundings& surroundings, WatchedRevision watched, const ScalingSpec& scaling);
+  Revision(Surroundings& surroundings, model::Revision watched, const ScalingSpec& scaling);
   ~Revision() override;
   Revision(const Revision&) = delete;
   Revision& operator=(const Revision&) = delete;
@@ -81,7 +83,7 @@ class Revision final : public ScaledRevision {
 
   /// The platform says something new of it. With another target it begins anew, as one that is
   /// taken over from somebody else.
-  void update(WatchedRevision watched, const ScalingSpec& scaling);
+  void update(model::Revision watched, const ScalingSpec& scaling);
 
   /// Changed settings apply live.
   void update(const ScalingSpec& scaling);
@@ -89,13 +91,27 @@ class Revision final : public ScaledRevision {
   /// `probe_ok`: the answer to the probe that the evaluation before asked for.
   void evaluate(Trigger trigger, std::optional<bool> probe_ok = std::nullopt);
 
+  /// At least one replica from now on, for a stable window after it is ready.
+  void wake();
+
+  /// Whether the next request would be told of, so that it ends a sleep.
+  [[nodiscard]] bool may_sleep() const { return around_.activator_connected(); }
+
+  /// No replicas from now on, until the next request or wake().
+  void sleep();
+
+  /// Other bounds until its scaling is changed, or this program ends. Absent: as it is.
+  void set_bounds(std::optional<std::int32_t> min, std::optional<std::int32_t> max);
+
+  [[nodiscard]] const Bounds& bounds() const { return scaler().spec().bounds; }
+
   /// An activator has applied a version.
   void on_applied();
 
-  /// The book of nodes answers otherwise now: pods are throttled or no more, gates open or shut.
-  void on_nodes_changed() { publish(); }
+  /// The room answers otherwise now: pods are throttled or are no longer, gates open or shut.
+  void on_room_changed() { publish(); }
 
-  [[nodiscard]] const WatchedRevision& facts() const { return facts_; }
+  [[nodiscard]] const model::Revision& facts() const { return facts_; }
 
   [[nodiscard]] const std::vector<PodFacts>& pods() const { return pods_; }
 
@@ -103,10 +119,11 @@ class Revision final : public ScaledRevision {
   [[nodiscard]] bool leaving(const PodFacts& pod) const;
   [[nodiscard]] bool throttled(const PodFacts& pod) const;
 
-  /// What the nodes have room for of what is wanted, as it was last told.
+  /// What there is room for of what is wanted, as it was last told.
   [[nodiscard]] std::int32_t granted() const { return granted_; }
 
-  [[nodiscard]] const DecisionRecord& last() const;
+  /// The last decision, with what of it is granted now, and why not all.
+  [[nodiscard]] DecisionRecord last() const;
 
   /// Why none of its pods becomes ready, as a sentence, as it was last told; empty: one is ready,
   /// or may become so.
@@ -127,18 +144,28 @@ class Revision final : public ScaledRevision {
   void on_wanted() override;
   void begin(const ScalingSpec& scaling);
   void begin_anew(const ScalingSpec& scaling);
-  void merge(std::vector<WatchedPod> pods);
+  void merge(std::vector<model::Pod> pods);
   void publish();
+  void take_room();
+  void announce();
+  [[nodiscard]] bool limit_is_news();
+  void tell(const DecisionRecord& record);
+
+  [[nodiscard]] bool by_hand() const { return facts_.retired || facts_.chosen.has_value(); }
+
   void probe();
   [[nodiscard]] std::optional<Duration> proxied_for() const;
   [[nodiscard]] ScaleReport report() const;
-  [[nodiscard]] NodeBook::Granted grant(std::int32_t want);
-  [[nodiscard]] NodeBook::Granted take_choice(std::int32_t chosen);
+  [[nodiscard]] Room::Granted grant(std::int32_t want);
+  [[nodiscard]] Room::Granted take_choice(std::int32_t chosen);
+  [[nodiscard]] std::int32_t load_wants(std::int32_t want) const;
+  void note_shortage(const Room::Granted& granted);
   [[nodiscard]] std::string failing_start() const;
   void note_start_failure();
+  [[nodiscard]] bool refuses_starts() const;
+  void look_again(TimePoint when);
   [[nodiscard]] std::optional<proto::CannotScale> cannot_scale() const;
   [[nodiscard]] RouteMode route_mode() const;
-  void ask_again();
   void release();
   void scrape();
   void scrape_answered(const std::string& address, const Stat& stat);
@@ -147,15 +174,27 @@ class Revision final : public ScaledRevision {
   [[nodiscard]] std::vector<std::string> avoided() const;
 
   Surroundings& around_;
-  WatchedRevision facts_;       // its pods are in pods_
-  std::vector<PodFacts> pods_;  // in the order they were first seen
-  std::unique_ptr<Timer> spacing_;
+  model::Revision facts_;         // its pods are in pods_
+  ScalingSpec scaling_;           // as it was last told: set_bounds() is not in it
+  std::vector<PodFacts> pods_;    // in the order they were first seen
+  std::unique_ptr<Timer> again_;  // to publish
+  std::optional<TimePoint> again_at_;
   Removals removals_;
   StatScraper scraper_;
   std::optional<ScalerHandle> handle_;
   std::int32_t granted_ = 0;
-  bool bounded_ = false;
-  std::string shortage_;       // why not all that is wanted is granted
+
+  // Why not all that is wanted is granted, since when, and when requests hear of it.
+  struct Shortage {
+    std::string text;
+    TimePoint since{};
+    Duration patience{0};
+    Duration retry_after{0};
+  };
+
+  std::optional<Shortage> shortage_;
+  bool told_limit_ = false;  // the decision told last was not granted whole
+  std::int32_t told_granted_ = -1;
   std::string start_failure_;  // see start_failure()
   bool metrics_missing_ = false;
   bool probing_ = false;

@@ -25,7 +25,7 @@ json replica_json(const Revision& revision, const Revision::PodFacts& pod) {
   const char* state = revision.leaving(pod) ? "draining" : pod.watched.ready ? "ready" : "starting";
   return {{"id", pod.watched.id.name},
           {"state", state},
-          {"address", pod.watched.address},
+          {"address", pod.watched.address ? pod.watched.address->text() : std::string{}},
           {"in_flight", pod.load ? json(*pod.load) : json{}},
           {"throttled", revision.throttled(pod)}};
 }

@@ -30,7 +30,7 @@ bool is_hidden(std::string_view name) {
 }  // namespace
 
 PlatformDirectory::PlatformDirectory(boost::asio::io_context& io, std::filesystem::path path,
-                                     PlatformListener& listener, const log::Logger& log,
+                                     model::Listener& listener, const log::Logger& log,
                                      PlatformOptions options)
     : io_{io},
       path_{std::move(path)},
@@ -201,7 +201,7 @@ std::optional<Problem> PlatformDirectory::look_at_settings(Word word) {
   if (found == Look::gone) {
     const bool known = seen_.contains(name);
     forget(name);
-    return known ? listener_.on_settings({}) : std::nullopt;
+    return known ? listener_.on_config({}) : std::nullopt;
   }
   if (found == Look::failed) {
     const auto known = wrong_.find(name);
@@ -210,7 +210,7 @@ std::optional<Problem> PlatformDirectory::look_at_settings(Word word) {
   if (found == Look::unchanged) return std::nullopt;
   auto parsed = parse_settings(content);
   if (!parsed) return parsed.error();
-  auto rejected = listener_.on_settings(*parsed);
+  auto rejected = listener_.on_config(*parsed);
   if (!rejected) right(name);
   return rejected;
 }

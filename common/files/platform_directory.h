@@ -5,7 +5,7 @@
 #include "common/files/directory_watch.h"
 #include "common/files/revision_file.h"
 #include "common/log/log.h"
-#include "common/net/address.h"
+#include "common/model/revision.h"
 
 #include <boost/asio/io_context.hpp>
 
@@ -24,29 +24,6 @@
 
 namespace sluice::files {
 
-/// Who follows a platform directory. Full state each time; called on the loop.
-class PlatformListener {
- public:
-  virtual ~PlatformListener() = default;
-
-  /// A revision is new, or its file says something else now.
-  virtual void on_revision(RevisionFile revision) = 0;
-
-  /// Its file has gone.
-  virtual void on_revision_gone(const RevisionId& revision) = 0;
-
-  /// The serving addresses of all activators; empty when the file has gone.
-  virtual void on_activators(std::vector<net::Address> /*activators*/) {}
-
-  /// The file of settings (see PlatformOptions); empty when there is none. A problem rejects it.
-  [[nodiscard]] virtual std::optional<Problem> on_settings(const StringMap& /*settings*/) {
-    return std::nullopt;
-  }
-
-  /// All that changed at one time has been told.
-  virtual void on_settled() {}
-};
-
 struct PlatformOptions {
   bool activators = true;     ///< follow `activators.json`
   std::string settings_file;  ///< a name in the directory, followed too; empty: none
@@ -61,7 +38,7 @@ class PlatformDirectory {
  public:
   /// `listener` and `log` outlive this.
   PlatformDirectory(boost::asio::io_context& io, std::filesystem::path path,
-                    PlatformListener& listener, const log::Logger& log,
+                    model::Listener& listener, const log::Logger& log,
                     PlatformOptions options = {});
   ~PlatformDirectory();
 
@@ -109,7 +86,7 @@ class PlatformDirectory {
 
   boost::asio::io_context& io_;
   std::filesystem::path path_;
-  PlatformListener& listener_;
+  model::Listener& listener_;
   const log::Logger& log_;
   PlatformOptions options_;
   std::map<std::string, Seen> seen_;      // by path below PATH

@@ -85,9 +85,9 @@ StringMap read_annotations(JsonFields& fields) {
   return annotations;
 }
 
-PodEntry read_pod(const json& item, const std::string& place, JsonFindings& findings) {
+model::Pod read_pod(const json& item, const std::string& place, JsonFindings& findings) {
   JsonFields fields{item, place, findings};
-  PodEntry pod;
+  model::Pod pod;
   pod.id.name = fields.text("name", Need::required, kDnsNameMax);
   if (pod.id.name.empty()) fields.refuse("name", "is empty", "the pod's name");
   pod.node = fields.text("node", Need::optional, kDnsNameMax);
@@ -106,8 +106,8 @@ PodEntry read_pod(const json& item, const std::string& place, JsonFindings& find
   return pod;
 }
 
-std::vector<PodEntry> read_pods(JsonFields& fields, JsonFindings& findings) {
-  std::vector<PodEntry> pods;
+std::vector<model::Pod> read_pods(JsonFields& fields, JsonFindings& findings) {
+  std::vector<model::Pod> pods;
   const json* const list = fields.array("pods", kPodsMax);
   if (list == nullptr) return pods;
   pods.reserve(list->size());
@@ -129,13 +129,13 @@ Duration read_timeout(JsonFields& fields, const char* key, Duration fallback, do
   return from_seconds(fields.number(key, to_seconds(fallback), least, kTimeoutMost));
 }
 
-AppProtocol read_protocol(JsonFields& fields) {
+model::AppProtocol read_protocol(JsonFields& fields) {
   const std::string name = fields.text("protocol", Need::optional, 16);
-  if (name == "h2c") return AppProtocol::h2c;
+  if (name == "h2c") return model::AppProtocol::h2c;
   if (!name.empty() && name != "http1") {
     fields.refuse("protocol", "'" + shown(name) + "' is not accepted", "http1 or h2c");
   }
-  return AppProtocol::http1;
+  return model::AppProtocol::http1;
 }
 
 }  // namespace
@@ -157,13 +157,13 @@ std::optional<RevisionId> revision_of(std::string_view file_name) {
   return RevisionId{std::string{space}, std::string{name}};
 }
 
-Result<Parsed<RevisionFile>, Problem> parse_revision_file(std::string_view text,
-                                                          std::string_view file_name) {
+Result<Parsed<model::Revision>, Problem> parse_revision_file(std::string_view text,
+                                                             std::string_view file_name) {
   json document;
   if (auto problem = parse_json(text, document)) return std::move(*problem);
   JsonFindings findings;
   JsonFields fields{document, "", findings};
-  RevisionFile file;
+  model::Revision file;
   file.id.space = read_name(fields, "namespace", kNamespaceMax, false);
   file.id.name = read_name(fields, "name", kNameMax, true);
   if (file_name_of(file.id) != file_name) {
@@ -184,7 +184,7 @@ Result<Parsed<RevisionFile>, Problem> parse_revision_file(std::string_view text,
   file.pods = read_pods(fields, findings);
   fields.close();
   if (findings.problem) return *findings.problem;
-  return Parsed<RevisionFile>{std::move(file), std::move(findings.unknown_keys)};
+  return Parsed<model::Revision>{std::move(file), std::move(findings.unknown_keys)};
 }
 
 Result<std::vector<net::Address>, Problem> parse_activators(std::string_view text) {

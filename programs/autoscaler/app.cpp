@@ -21,6 +21,19 @@ constexpr int kBadSetting = 78;
 
 constexpr std::chrono::seconds kReleaseLimit{5};
 
+// Others than this program's user ask here, so that most places stay free of those who listen.
+api::ApiServerLimits api_limits() {
+  api::ApiServerLimits limits;
+  limits.connections_max = 256;
+  limits.streams_max = 64;
+  return limits;
+}
+
+http::ApiProblem read_only() {
+  return {403, "read-only", "Read-only", "changes are not allowed here",
+          "change the objects of the platform"};
+}
+
 }  // namespace
 
 // One replica holds the one bucket, and with it every revision; in a cluster, what leases say.
@@ -41,8 +54,8 @@ App::App(Config config)
           .log = log_,
           .loop = loop_,
           .hub = hub_,
-          .nodes = nodes_,
-          .sink = platform_->sink(),
+          .room = nodes_,
+          .platform = *platform_,
           .ring = ring_,
           .random = random_,
           .activator_connected = [this] { return hub_.connected() > 0 || stats_.connected() > 0; },
@@ -59,7 +72,7 @@ App::App(Config config)
                     log_,
                     nodes_,
                     refusals_,
-                    [this] { fleet_.nodes_changed(); },
+                    [this] { fleet_.room_changed(); },
                     cluster_ == nullptr
                         ? NodeStreams::Where{}
                         : [this](const std::string& space,
@@ -68,11 +81,13 @@ App::App(Config config)
             .version = std::string{kVersion},
             .platform = config_.platform,
             .started = started_},
-           clock_,
-           fleet_,
-           ring_,
-           hub_,
-           nodes_},
+           {.clock = clock_,
+            .fleet = fleet_,
+            .ring = ring_,
+            .hub = hub_,
+            .nodes = nodes_,
+            .events = events_}},
+      routes_{clock_, api_, nullptr, [](const api::ApiRequest&) { return read_only(); }},
       health_{[this] { return checks(); },
               [this](std::string& out) {
                 write_metrics(out, fleet_, totals());
@@ -82,7 +97,7 @@ App::App(Config config)
                 refusals_.write_metrics(out);
                 write_certificate_metrics(out);
               }},
-      api_server_{io_, clock_, api_, net::side_limits()},
+      api_server_{io_, routes_, api_limits()},
       health_server_{io_, clock_, health_, net::side_limits()},
       signals_{io_} {}
 
@@ -217,7 +232,8 @@ std::optional<Problem> App::open_doors() {
   if (!certificates_) {
     if (auto problem = open_grpc()) return problem;
   }
-  const auto api = api_server_.listen(config_.api);
+  // Who reaches this door may read all there is (docs/threat-model.md).
+  const auto api = api_server_.listen(config_.api, api::Proof::own_user);
   if (!api) return settings::named("SLUICE_API_ADDRESS", api.error());
   const auto metrics = health_server_.listen(config_.metrics);
   if (!metrics) return settings::named("SLUICE_METRICS_ADDRESS", metrics.error());
@@ -301,7 +317,7 @@ void App::give_up() {
 // In a cluster our buckets are given back first, so that another replica scales on at once.
 void App::leave() {
   log_.write(log::Severity::info, "ends on a signal");
-  api_server_.stop_accepting();
+  api_server_.stop();
   health_server_.stop_accepting();
   if (!share_) return close_doors();
   share_->leave(kReleaseLimit, [this] { close_doors(); });
@@ -337,7 +353,7 @@ FleetTotals App::totals() const {
           .senders = stats_.connected(),
           .nodes_reporting = nodes_.reporting(),
           .throttled_pods = nodes_.throttled_pods(),
-          .wrong_files = platform_->pods().wrong().size(),
+          .wrong_files = platform_->wrong().size(),
           .started = to_seconds(started_.time_since_epoch())};
 }
 

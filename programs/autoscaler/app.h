@@ -4,6 +4,7 @@
 #include "autoscaler/io/activator_call.h"
 #include "autoscaler/io/activator_streams.h"
 #include "autoscaler/io/api.h"
+#include "autoscaler/io/api_routes.h"
 #include "autoscaler/io/decision_ring.h"
 #include "autoscaler/io/fleet.h"
 #include "autoscaler/io/fleet_metrics.h"
@@ -14,6 +15,8 @@
 #include "autoscaler/io/refusals.h"
 #include "autoscaler/io/scale_loop.h"
 #include "autoscaler/io/stat_socket.h"
+#include "common/api/api_server.h"
+#include "common/api/event_ring.h"
 #include "common/base/result.h"
 #include "common/log/log.h"
 #include "common/loop/asio_loop.h"
@@ -102,9 +105,11 @@ class App {
   std::optional<StreamCertificates> certificates_;  // with SLUICE_TLS_SECRET
   std::optional<Enrolment> enrolment_;              // likewise
   std::optional<rpc::Server> grpc_;
+  api::EventRing events_;
   Api api_;
+  ApiRoutes routes_;
   HealthPage health_;
-  net::ProxyServer api_server_;
+  api::ApiServer api_server_;
   net::ProxyServer health_server_;
   program::EndSignals signals_;
   std::vector<std::pair<std::string, net::Address>> doors_;  // that are bound

@@ -12,17 +12,17 @@ AutoscalerProgram::Engine::Engine(AutoscalerProgram& program, TimePoint first)
       hub{{.autoscaler = "autoscaler-0", .version = "1"},
           {.all = {"b-0"}, .owned = {"b-0"}, .epoch = 1},
           first},
-      sink{program.platform_,
-           [&program](std::size_t revision, const std::optional<ScaleLine>& before,
-                      const ScaleLine& now) { program.ordered(revision, before, now); }},
+      platform{program.platform_,
+               [&program](std::size_t revision, const std::optional<ScaleLine>& before,
+                          const ScaleLine& now) { program.ordered(revision, before, now); }},
       stats{program.scene_, program.platform_},
       around{.clock = loop,
              .stats = stats,
              .log = log,
              .loop = scale_loop,
              .hub = hub,
-             .nodes = nodes,
-             .sink = sink,
+             .room = nodes,
+             .platform = platform,
              .ring = ring,
              .random = random,
              .activator_connected = [&program] { return program.connected() > 0; },
@@ -59,7 +59,7 @@ void AutoscalerProgram::kill() {
 void AutoscalerProgram::read_pods(std::size_t index) {
   if (!alive()) return;
   for (const PodLine& line : platform_.pods(index)) dests_[line.name] = line.dest;
-  engine_->fleet.on_revision(watched(scene_.world, platform_, index));
+  engine_->fleet.on_revision(revision_file(scene_.world, platform_, index));
 }
 
 // One that does not act bounds nothing.
@@ -69,7 +69,7 @@ void AutoscalerProgram::read_room() {
   report.sequence = ++room_reports_;
   report.dry_run = !scene_.short_of_room();
   const auto heard = engine_->nodes.hear(std::move(report), now());
-  if (std::get<autoscaler::NodeBook::Heard>(heard).changed) engine_->fleet.nodes_changed();
+  if (std::get<autoscaler::NodeBook::Heard>(heard).changed) engine_->fleet.room_changed();
 }
 
 // --- wires ---

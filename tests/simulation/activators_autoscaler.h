@@ -84,7 +84,7 @@ class AutoscalerProgram {
     autoscaler::ActivatorHub hub;
     autoscaler::NodeBook nodes;
     autoscaler::DecisionRing ring;
-    SimulatedSink sink;
+    SimulatedPlatform platform;
     SimulatedStats stats;
     autoscaler::Surroundings around;
     autoscaler::Fleet fleet{around};

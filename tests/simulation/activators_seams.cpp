@@ -29,44 +29,51 @@ class SimulatedQuestion final : public autoscaler::StatSource::Question {
 
 }  // namespace
 
-autoscaler::WatchedRevision watched(const ActivatorsWorld& world, const Platform& platform,
-                                    std::size_t revision) {
-  autoscaler::WatchedRevision seen;
-  seen.id = Platform::id(revision);
-  seen.service = seen.id.name;
-  seen.container_concurrency = world.container_concurrency;
-  seen.annotations = world.annotations;
+model::Revision revision_file(const ActivatorsWorld& world, const Platform& platform,
+                              std::size_t revision) {
+  model::Revision file;
+  file.id = Platform::id(revision);
+  file.service = file.id.name;
+  file.container_concurrency = world.container_concurrency;
+  file.annotations = world.annotations;
   for (const PodLine& line : platform.pods(revision)) {
-    seen.pods.push_back({.id = {line.name},
-                         .address = line.dest,
-                         .stats = line.dest,
+    const net::Address address = *net::parse_address(line.dest);
+    file.pods.push_back({.id = {line.name},
+                         .address = address,
+                         .stats = address,
                          .ready = line.ready,
                          .terminating = line.terminating});
   }
-  return seen;
+  return file;
 }
 
-std::optional<autoscaler::ScaleOrder> SimulatedSink::last(const RevisionId& revision) {
-  const std::optional<ScaleLine>& line = platform_.scale(*platform_.index_of(revision));
+std::optional<Problem> SimulatedPlatform::open(model::Listener& /*listener*/, TimePoint /*now*/,
+                                               Settled settled) {
+  settled(std::nullopt);
+  return std::nullopt;
+}
+
+std::optional<autoscaler::ScaleOrder> SimulatedPlatform::last(const RevisionId& revision) {
+  const std::optional<ScaleLine>& line = files_.scale(*files_.index_of(revision));
   if (!line) return std::nullopt;
   autoscaler::ScaleOrder order{.replicas = line->replicas};
   for (const std::string& name : line->remove) order.remove.push_back({name});
   return order;
 }
 
-void SimulatedSink::apply(const RevisionId& revision, const autoscaler::ScaleOrder& order) {
-  const std::size_t index = *platform_.index_of(revision);
+void SimulatedPlatform::apply(const RevisionId& revision, const autoscaler::ScaleOrder& order) {
+  const std::size_t index = *files_.index_of(revision);
   ScaleLine line{.replicas = order.replicas};
   for (const PodId& pod : order.remove) line.remove.push_back(pod.name);
-  const std::optional<ScaleLine> before = platform_.scale(index);
+  const std::optional<ScaleLine> before = files_.scale(index);
   if (line == before) return;
   ordered_(index, before, line);
-  platform_.write_scale(index, std::move(line));
+  files_.write_scale(index, std::move(line));
 }
 
-void SimulatedSink::forget(const RevisionId& /*revision*/) {}
+void SimulatedPlatform::forget(const RevisionId& /*revision*/) {}
 
-void SimulatedSink::probe(const RevisionId& /*revision*/, std::function<void(bool ok)> done) {
+void SimulatedPlatform::probe(const RevisionId& /*revision*/, std::function<void(bool ok)> done) {
   done(true);
 }
 

@@ -14,10 +14,10 @@ FAULTS = {
     'SleepsUnheard': ('inputs.activator_connected = around_.activator_connected();',
                       'inputs.activator_connected = true;'),
     # One pod stays.
-    'NeverSleeps': ('return facts_.chosen.value_or(scaler().want());',
-                    'return std::max(1, facts_.chosen.value_or(scaler().want()));'),
+    'NeverSleeps': ('facts_.chosen.value_or(scaler().want());',
+                    'facts_.chosen.value_or(std::max(1, scaler().want()));'),
     # What was decided by one evaluation is published by the next.
-    'PublishesLate': ('  publish();\n  if (state.probe) probe();', '  if (state.probe) probe();'),
+    'PublishesLate': ('  announce();\n  if (state.probe) probe();', '  if (state.probe) probe();'),
     # An activator that has applied some version is believed to have applied every later one.
     'BelievesApplied': ('applied != activator.applied.end() && applied->second >= needed',
                         'applied != activator.applied.end() && needed > 0'),

@@ -1,5 +1,6 @@
 #include "autoscaler/core/nodes/node_book.h"
 
+#include "autoscaler/core/decision/decision_record.h"
 #include "common/base/check.h"
 
 #include <algorithm>
@@ -162,10 +163,12 @@ NodeBook::Granted NodeBook::grant(const RevisionId& revision, const Demand& dema
   // Neither factor's bound lets the product, or a sum of such, leave its type.
   keep(revision, std::min(unsettled, std::int64_t{1} << 20U) *
                      std::min(demand.claim, std::int64_t{1} << 30U));
+  const bool bounded = fitting < demand.wanted;
   return {.replicas = granted,
           .free = free,
-          .bounded = fitting < demand.wanted,
-          .spaced = granted < fitting};
+          .bounded = bounded,
+          .spaced = granted < fitting,
+          .shortage = bounded ? memory_shortage(free, demand.claim) : std::string{}};
 }
 
 }  // namespace sluice::autoscaler

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "autoscaler/core/nodes/room.h"
 #include "common/base/ids.h"
 #include "common/messages/node_stream.h"
-#include "common/messages/start_gate.h"
 #include "common/time/time_point.h"
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace sluice::autoscaler {
 ///
 /// A node that was silent for kSilence, or whose agent only says what it would do, counts as one
 /// without an agent. Only nodes with an agent bound anything: without any, everything is granted.
-class NodeBook {
+class NodeBook final : public Room {
  public:
   static constexpr Duration kSilence = std::chrono::seconds{30};
 
@@ -33,23 +33,6 @@ class NodeBook {
   /// Throttled containers that are kept, of one node for people and of all nodes for decisions.
   static constexpr std::size_t kShownMax = 100;
   static constexpr std::size_t kThrottledPodsMax = 200'000;
-
-  /// What a revision asks of the nodes.
-  struct Demand {
-    std::int32_t wanted = 0;   ///< replicas
-    std::int32_t ordered = 0;  ///< that it was granted before: nothing of it is taken back
-    std::int32_t settled = 0;  ///< that have run for so long that their memory is in the reports
-    std::int64_t claim = kDefaultClaim;  ///< bytes of one replica, above 0
-    TimePoint now{};
-  };
-
-  struct Granted {
-    std::int32_t replicas = 0;
-    std::int64_t free =
-        0;                 ///< bytes that may start now beside what others were granted; if bounded
-    bool bounded = false;  ///< fewer than wanted: the gate is shut, or lets in only so many
-    bool spaced = false;   ///< fewer than there is room for: ask again after kStartSpacing
-  };
 
   struct Node {
     proto::NodeReport report;  ///< of its throttled containers the first kShownMax
@@ -77,18 +60,15 @@ class NodeBook {
   /// changes an answer. Call every few seconds.
   [[nodiscard]] bool look(TimePoint now);
 
-  /// Whether a container of the pod is held back: it takes no new requests and is no capacity. Only
-  /// the agent of the pod's own node is believed; `node` empty: the platform does not say which
-  /// that is, and any is.
+  /// Only the agent of the pod's own node is believed; `node` empty: any is.
   [[nodiscard]] bool throttled(const std::string& space, const std::string& pod,
-                               const std::string& node) const;
+                               const std::string& node) const override;
 
-  /// How many replicas the revision may have from now on. What it is granted beyond `settled` is
-  /// kept for it, whoever else asks, until it settles or is wanted no more.
-  [[nodiscard]] Granted grant(const RevisionId& revision, const Demand& demand);
+  /// What was ordered is not taken back. What is granted beyond `settled` is kept for the revision,
+  /// whichever other asks, until it settles or is no longer wanted.
+  [[nodiscard]] Granted grant(const RevisionId& revision, const Demand& demand) override;
 
-  /// The revision is gone: what was kept for it is free.
-  void forget(const RevisionId& revision) { keep(revision, 0); }
+  void forget(const RevisionId& revision) override { keep(revision, 0); }
 
   /// Every node that ever reported, by name.
   [[nodiscard]] const std::map<std::string, Node>& nodes() const { return nodes_; }

@@ -43,7 +43,7 @@ std::string_view status_of_ready(const PodAutoscaler::Status& status) {
 
 }  // namespace
 
-KnativeScalers::KnativeScalers(const KnativeView::Place& place, PodWatchListener& listener,
+KnativeScalers::KnativeScalers(const KnativeView::Place& place, model::Listener& listener,
                                Rules rules)
     : io_{place.io},
       clock_{place.clock},

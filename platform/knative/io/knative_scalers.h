@@ -1,9 +1,9 @@
 #pragma once
 
 #include "autoscaler/core/decision/scale_order.h"
-#include "autoscaler/io/pod_watch.h"
 #include "common/base/lifetime.h"
 #include "common/kube/group_presence.h"
+#include "common/model/revision.h"
 #include "common/scaling/cluster_config.h"
 
 #include <boost/asio/steady_timer.hpp>
@@ -40,7 +40,7 @@ class KnativeScalers {
   };
 
   /// All of `place` and `listener` outlive this.
-  KnativeScalers(const KnativeView::Place& place, PodWatchListener& listener, Rules rules);
+  KnativeScalers(const KnativeView::Place& place, model::Listener& listener, Rules rules);
 
   void start();
 
@@ -108,7 +108,7 @@ class KnativeScalers {
   boost::asio::io_context& io_;
   const Clock& clock_;
   const log::Logger& log_;
-  PodWatchListener& listener_;
+  model::Listener& listener_;
   Rules rules_;
   ClusterConfig config_;
   std::map<RevisionId, Governed> governed_;

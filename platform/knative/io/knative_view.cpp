@@ -180,7 +180,7 @@ std::string KnativeView::cluster_ip(const RevisionId& id) const {
   return service == nullptr || service->cluster_ip == "None" ? std::string{} : service->cluster_ip;
 }
 
-WatchedRevision KnativeView::watched(const RevisionId& id) const {
+model::Revision KnativeView::watched(const RevisionId& id) const {
   std::vector<std::pair<std::string, const kube::Pod*>> pods;
   const auto known = pods_of_.find(id);
   if (known != pods_of_.end()) {
@@ -198,11 +198,11 @@ std::int32_t KnativeView::ready_pods(const RevisionId& id) const {
       pods.begin(), pods.end(), [](const auto& pod) { return pod.ready && !pod.terminating; }));
 }
 
-WatchedRevision watched_revision(const RevisionId& id, const PodAutoscaler& object,
+model::Revision watched_revision(const RevisionId& id, const PodAutoscaler& object,
                                  const ServerlessObject* serverless,
                                  const std::vector<std::pair<std::string, const kube::Pod*>>& pods,
                                  const std::string& domain) {
-  WatchedRevision revision;
+  model::Revision revision;
   revision.id = id;
   const auto service = object.labels.find(kServiceLabel);
   revision.service = service == object.labels.end() ? id.name : service->second;

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "autoscaler/io/pod_watch.h"
 #include "common/kube/informer.h"
 #include "common/kube/place.h"
+#include "common/model/revision.h"
 
 #include "platform/knative/core/knative_objects.h"
 #include "platform/knative/core/pod_autoscaler_plan.h"
@@ -52,7 +52,7 @@ class KnativeView {
   [[nodiscard]] std::string cluster_ip(const RevisionId& id) const;
 
   /// The revision as whoever scales knows it. `id` has a PodAutoscaler.
-  [[nodiscard]] WatchedRevision watched(const RevisionId& id) const;
+  [[nodiscard]] model::Revision watched(const RevisionId& id) const;
 
   [[nodiscard]] std::int32_t ready_pods(const RevisionId& id) const;
 
@@ -82,7 +82,7 @@ class KnativeView {
 
 /// The same for values: `pods` are those of the revision, `domain` is the cluster's. How addresses
 /// are made: autoscaler.md 9.
-[[nodiscard]] WatchedRevision watched_revision(
+[[nodiscard]] model::Revision watched_revision(
     const RevisionId& id, const PodAutoscaler& object, const ServerlessObject* serverless,
     const std::vector<std::pair<std::string, const kube::Pod*>>& pods, const std::string& domain);
 

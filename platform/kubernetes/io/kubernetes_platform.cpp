@@ -1,6 +1,7 @@
 #include "platform/kubernetes/io/kubernetes_platform.h"
 
 #include "autoscaler/core/share/buckets.h"
+#include "autoscaler/io/health_page.h"
 #include "common/metrics/exposition.h"
 #include "common/ring/hash_ring.h"
 
@@ -36,13 +37,9 @@ KubernetesPlatform::KubernetesPlatform(boost::asio::io_context& io, const Clock&
 
 KubernetesPlatform::~KubernetesPlatform() = default;
 
-std::optional<Problem> KubernetesPlatform::open(PodWatchListener& listener, TimePoint /*now*/,
+std::optional<Problem> KubernetesPlatform::open(model::Listener& listener, TimePoint /*now*/,
                                                 Settled settled) {
   settled_ = std::move(settled);
-  return open(listener);
-}
-
-std::optional<Problem> KubernetesPlatform::open(PodWatchListener& listener) {
   auto access = kube::find_access(environment_);
   if (!access) return access.error();
   const std::string server = access->address.text();
@@ -85,7 +82,7 @@ void KubernetesPlatform::wait_for_view() {
   });
 }
 
-void KubernetesPlatform::follow(PodWatchListener& listener) {
+void KubernetesPlatform::follow(model::Listener& listener) {
   listener_ = &listener;
   writer_ = std::make_unique<ObjectWriter>(*client_, clock_);
   probes_ = std::make_unique<ActivatorProbes>(io_, clock_, [this](const RevisionId& id) {
@@ -120,7 +117,7 @@ void KubernetesPlatform::follow(PodWatchListener& listener) {
   view_->start();
 }
 
-void KubernetesPlatform::follow_knative(PodWatchListener& listener) {
+void KubernetesPlatform::follow_knative(model::Listener& listener) {
   knative_ = std::make_unique<KnativeScalers>(
       KnativeView::Place{io_, clock_, random_, log_, *client_}, listener,
       KnativeScalers::Rules{
@@ -298,7 +295,7 @@ void KubernetesPlatform::look(const RevisionId& id) {
 
 void KubernetesPlatform::tell(const ScalerSight& sight, GovernedScaler& governed) {
   governed.told = true;
-  WatchedRevision revision = watched(sight);
+  model::Revision revision = watched(sight);
   revision.proxied_since = governed.proxied_since;
   listener_->on_revision(std::move(revision));
 }

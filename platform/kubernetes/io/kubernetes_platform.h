@@ -34,7 +34,7 @@ struct KubernetesSelf {
 /// Deployments and StatefulSets of a cluster, each named by a RequestScaler, as a platform: what
 /// runs comes from watches, orders become writes (protocols.md 8). An API server that is away or
 /// slow delays writes and news; everything else goes on with what is known.
-class KubernetesPlatform final : public Platform, private PodWatch, private ScaleSink {
+class KubernetesPlatform final : public Platform {
  public:
   /// How long the start waits for the API server.
   static constexpr Duration kStartPatience = std::chrono::seconds{10};
@@ -45,12 +45,13 @@ class KubernetesPlatform final : public Platform, private PodWatch, private Scal
                      settings::Environment environment);
   ~KubernetesPlatform() override;
 
-  [[nodiscard]] PodWatch& pods() override { return *this; }
-
-  [[nodiscard]] ScaleSink& sink() override { return *this; }
-
-  [[nodiscard]] std::optional<Problem> open(PodWatchListener& listener, TimePoint now,
+  [[nodiscard]] std::optional<Problem> open(model::Listener& listener, TimePoint now,
                                             Settled settled) override;
+  [[nodiscard]] std::optional<ScaleOrder> last(const RevisionId& revision) override;
+  void apply(const RevisionId& revision, const ScaleOrder& order) override;
+  void forget(const RevisionId& revision) override;
+  void probe(const RevisionId& revision, std::function<void(bool ok)> done) override;
+  [[nodiscard]] std::vector<std::string> wrong() const override;
   [[nodiscard]] std::vector<HealthCheck> checks() const override;
   void write_metrics(std::string& out) const override;
 
@@ -76,17 +77,10 @@ class KubernetesPlatform final : public Platform, private PodWatch, private Scal
   [[nodiscard]] kube::Client* client() { return client_.get(); }
 
  private:
-  [[nodiscard]] std::optional<Problem> open(PodWatchListener& listener) override;
-  [[nodiscard]] std::vector<std::string> wrong() const override;
-  [[nodiscard]] std::optional<ScaleOrder> last(const RevisionId& revision) override;
-  void apply(const RevisionId& revision, const ScaleOrder& order) override;
-  void forget(const RevisionId& revision) override;
-  void probe(const RevisionId& revision, std::function<void(bool ok)> done) override;
-
   [[nodiscard]] bool owns(const RevisionId& id) const;
   [[nodiscard]] bool in_owned_bucket(const RevisionId& id) const;
-  void follow(PodWatchListener& listener);
-  void follow_knative(PodWatchListener& listener);
+  void follow(model::Listener& listener);
+  void follow_knative(model::Listener& listener);
   void touched(const RevisionId& id);
   void gone(const RevisionId& id);
   void config_changed(const StringMap& data);
@@ -108,7 +102,7 @@ class KubernetesPlatform final : public Platform, private PodWatch, private Scal
   std::vector<std::string> buckets_;
   std::set<std::string> owned_;
   std::function<void()> confirm_;
-  PodWatchListener* listener_ = nullptr;  // of open()
+  model::Listener* listener_ = nullptr;  // of open()
   Settled settled_;
   ClusterConfig config_;
   std::string wrong_config_;

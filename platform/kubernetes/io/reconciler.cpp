@@ -153,10 +153,11 @@ Route Reconciler::route_of(const ScalerSight& sight, const GovernedScaler& gover
     view.mode = governed.order->route_mode;
     view.activators = governed.order->activators;
   }
-  for (const WatchedPod& pod : watched(sight).pods) {
-    if (!pod.ready || pod.terminating) continue;
-    if (governed.order && avoids(*governed.order, pod.address)) continue;
-    view.pods.push_back(pod.address);
+  for (const model::Pod& pod : watched(sight).pods) {
+    if (!pod.ready || pod.terminating || !pod.address) continue;
+    std::string address = pod.address->text();
+    if (governed.order && avoids(*governed.order, address)) continue;
+    view.pods.push_back(std::move(address));
   }
   view.all_activators = means_.probes.proven(sight.id);
   ServerlessPlan plan = plan_serverless(std::move(view), means_.clock.now());

@@ -87,8 +87,8 @@ ScalerSight look_at(const ClusterView& view, const RevisionId& id,
   return sight;
 }
 
-WatchedRevision watched(const ScalerSight& sight) {
-  WatchedRevision revision;
+model::Revision watched(const ScalerSight& sight) {
+  model::Revision revision;
   revision.id = sight.id;
   revision.service = sight.front_name();
   const std::string host = revision.service + "." + sight.id.space;
@@ -171,8 +171,9 @@ std::vector<EndpointGroup> endpoint_groups(const ScalerSight& sight, const Route
   for (const auto& [name, pod] : sight.pods) {
     if (!pod->ready || pod->terminating || pod->ip.empty()) continue;
     RoutedEndpoint endpoint{pod->ip, name, pod->node};
-    if (route.mode == RouteMode::serve && !serving.empty() &&
-        routed.contains(dialled(pod->ip, pod->serving_port))) {
+    const auto dialled_at = dialled(pod->ip, pod->serving_port);
+    if (route.mode == RouteMode::serve && !serving.empty() && dialled_at &&
+        routed.contains(dialled_at->text())) {
       by_port[pod->serving_port].endpoints.push_back(endpoint);
     }
     straight.endpoints.push_back(std::move(endpoint));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autoscaler/io/pod_watch.h"
+#include "common/model/revision.h"
 #include "common/scaling/cluster_config.h"
 
 #include "platform/kubernetes/core/scale_plan.h"
@@ -44,7 +44,7 @@ struct ScalerSight {
                                   const kube::RequestScaler& scaler);
 
 /// The same as whoever scales knows a revision.
-[[nodiscard]] WatchedRevision watched(const ScalerSight& sight);
+[[nodiscard]] model::Revision watched(const ScalerSight& sight);
 
 [[nodiscard]] std::vector<ScalePod> scale_pods(const ScalerSight& sight);
 

@@ -1,7 +1,5 @@
 #include "platform/kubernetes/io/watched_pod.h"
 
-#include "common/net/address.h"
-
 #include "platform/kubernetes/core/start_failure.h"
 
 namespace sluice::autoscaler {
@@ -25,22 +23,20 @@ bool made_by(const kube::Pod& pod, std::string_view kind, const std::string& nam
   return hash == pod.labels.end() || pod.owner.name == name + "-" + hash->second;
 }
 
-std::string dialled(const std::string& ip, std::uint16_t port) {
-  if (ip.empty() || port == 0) return {};
-  net::Address address;
-  address.host = ip;
-  address.port = port;
-  return address.text();
+std::optional<net::Address> dialled(const std::string& ip, std::uint16_t port) {
+  if (ip.empty() || port == 0) return std::nullopt;
+  return net::Address{.host = ip, .port = port, .path = {}};
 }
 
-WatchedPod watched_pod(const std::string& name, const kube::Pod& pod, std::uint16_t port) {
-  const std::string address = dialled(pod.ip, port);
+model::Pod watched_pod(const std::string& name, const kube::Pod& pod, std::uint16_t port) {
+  auto address = dialled(pod.ip, port);
+  const bool ready = pod.ready && address;
   return {.id = {name},
-          .address = address,
-          .stats = dialled(pod.ip, kStatsPort),
-          .ready = pod.ready && !address.empty(),
-          .terminating = pod.terminating,
           .node = pod.node,
+          .address = std::move(address),
+          .stats = dialled(pod.ip, kStatsPort),
+          .ready = ready,
+          .terminating = pod.terminating,
           .failed = start_failure(pod).value_or("")};
 }
 

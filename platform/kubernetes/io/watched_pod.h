@@ -1,9 +1,10 @@
 #pragma once
 
-#include "autoscaler/io/pod_watch.h"
 #include "common/kube/objects.h"
+#include "common/model/revision.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,11 +17,11 @@ namespace sluice::autoscaler {
 /// be another's as well.
 [[nodiscard]] bool made_by(const kube::Pod& pod, std::string_view kind, const std::string& name);
 
-/// `ip:port`; empty where one of the two is not known.
-[[nodiscard]] std::string dialled(const std::string& ip, std::uint16_t port);
+/// Absent where one of the two is not known.
+[[nodiscard]] std::optional<net::Address> dialled(const std::string& ip, std::uint16_t port);
 
 /// The pod as whoever scales knows it, with a sidecar that serves at `port`; 0: it has none.
-[[nodiscard]] WatchedPod watched_pod(const std::string& name, const kube::Pod& pod,
+[[nodiscard]] model::Pod watched_pod(const std::string& name, const kube::Pod& pod,
                                      std::uint16_t port);
 
 }  // namespace sluice::autoscaler

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/api/door_fields.h"
 #include "common/http/message.h"
 
 #include "programs/sluice/engine/engine_api.h"
@@ -10,12 +11,9 @@
 
 namespace sluice::local {
 
-/// What a request of the API has shown of who sends it; each includes what is before it.
-enum class Proof : std::uint8_t {
-  none,      ///< it comes from where the front door answers, no more
-  own_user,  ///< a process of the engine's own user holds the other end of its connection
-  socket,    ///< it came over the engine's socket, which only that user can open
-};
+using api::door_fields;
+using api::door_lines;
+using api::DoorField;
 
 /// Whom the front door answers below `/_sluice/`.
 struct DoorRules {
@@ -45,7 +43,7 @@ struct DoorRequest {
 void take_door_fields(const http::FieldList& fields, DoorRequest& request);
 
 /// With which proof the request goes on to the API, or why it does not. Never Proof::socket. What a
-/// proof opens is up to the routes (api_routes.h).
+/// proof opens is up to the routes (autoscaler/io/api_routes.h).
 [[nodiscard]] ApiResult<Proof> judge_door(const DoorRules& rules, const DoorRequest& request);
 
 /// Whether an authority names this machine by its loopback: `localhost`, 127.0.0.0/8, [::1] or the
@@ -60,17 +58,5 @@ void take_door_fields(const http::FieldList& fields, DoorRequest& request);
 
 /// A token of 128 random bits as 32 hex digits; empty when the kernel gives none.
 [[nodiscard]] std::string make_token();
-
-/// A header field that stands on every answer below `/_sluice/`.
-struct DoorField {
-  std::string_view name;
-  std::string_view value;
-};
-
-/// Those fields: an answer is no page of another site's, runs nothing and is not framed.
-[[nodiscard]] const std::vector<DoorField>& door_fields();
-
-/// The same as complete header lines, each with CRLF. A text of static lifetime.
-[[nodiscard]] std::string_view door_lines();
 
 }  // namespace sluice::local

@@ -146,13 +146,16 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
 
 std::optional<Problem> Engine::open_api() {
   if (auto problem = keep_token()) return problem;
-  api_ = std::make_unique<ApiServer>(io_, *this, clock_);
+  // Who comes through the front door was judged there.
+  api_routes_ = std::make_unique<autoscaler::ApiRoutes>(
+      clock_, api_services_, this, [](const api::ApiRequest&) { return std::nullopt; });
+  api_ = std::make_unique<api::ApiServer>(io_, *api_routes_);
   const std::pair<std::filesystem::path, Proof> entrances[] = {
       {paths_.api_socket(), Proof::socket},
       {paths_.own_door_socket(), Proof::own_user},
       {paths_.door_socket(), Proof::none}};
   for (const auto& [path, proof] : entrances) {
-    if (auto problem = api_->listen(path, proof)) return problem;
+    if (const auto bound = api_->listen(socket_at(path), proof); !bound) return bound.error();
   }
   return std::nullopt;
 }

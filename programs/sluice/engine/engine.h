@@ -1,13 +1,14 @@
 #pragma once
 
 #include "activator/core/revision_table.h"
+#include "autoscaler/io/api_routes.h"
+#include "common/api/api_server.h"
 #include "common/net/server/open_files.h"
 #include "common/net/server/proxy_server.h"
 
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "programs/sluice/engine/api_server.h"
 #include "programs/sluice/engine/door_access.h"
 #include "programs/sluice/engine/engine_api.h"
 #include "programs/sluice/engine/platform.h"
@@ -137,7 +138,9 @@ class Engine final : public EngineApi, public activator::Router, public activato
   activator::RevisionTable table_;
   std::vector<Service*> targets_;  // what the table's indices mean
   net::ProxyServer server_;
-  std::unique_ptr<ApiServer> api_;
+  EngineServices api_services_{*this};
+  std::unique_ptr<autoscaler::ApiRoutes> api_routes_;
+  std::unique_ptr<api::ApiServer> api_;
   net::Address door_;
   boost::asio::signal_set signals_;
   boost::asio::steady_timer ticker_;

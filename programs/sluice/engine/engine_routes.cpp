@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "programs/sluice/engine/api_routes.h"
 #include "programs/sluice/engine/engine.h"
 #include <algorithm>
 #include <unistd.h>

@@ -14,7 +14,7 @@
 #include "platform/process/paths.h"
 #include "platform/process/ports.h"
 #include "platform/process/replica_journal.h"
-#include "programs/sluice/engine/event_ring.h"
+#include "programs/sluice/engine/engine_api.h"
 #include "programs/sluice/engine/history.h"
 #include "programs/sluice/engine/revision_book.h"
 #include "programs/sluice/engine/scale_loop.h"

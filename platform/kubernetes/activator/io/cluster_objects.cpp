@@ -115,11 +115,11 @@ ClusterSlice slice_of(const kube::ObjectName& name, const kube::EndpointSlice& s
   return kept;
 }
 
-files::RevisionFile file_of(ClusterRevision revision) {
-  files::RevisionFile file;
+model::Revision file_of(ClusterRevision revision) {
+  model::Revision file;
   file.id = std::move(revision.id);
   file.service = std::move(revision.spec.service);
-  file.protocol = revision.spec.h2c ? files::AppProtocol::h2c : files::AppProtocol::http1;
+  file.protocol = revision.spec.h2c ? model::AppProtocol::h2c : model::AppProtocol::http1;
   file.container_concurrency = revision.spec.container_concurrency;
   file.timeout = revision.spec.timeout;
   file.response_start_timeout = revision.spec.response_start_timeout;
@@ -138,7 +138,7 @@ files::RevisionFile file_of(ClusterRevision revision) {
   }
   file.pods.reserve(revision.pods.size());
   for (ReachablePod& pod : revision.pods) {
-    files::PodEntry entry;
+    model::Pod entry;
     entry.id.name = std::move(pod.name);
     entry.address = net::Address{.host = std::move(pod.ip), .port = pod.port, .path = {}};
     entry.ready = pod.ready;

@@ -53,7 +53,7 @@ inline constexpr std::string_view kKnativePublicLabels =
 [[nodiscard]] std::optional<ServingSpec> decode_knative_revision(std::string_view json);
 
 /// As the rest of the activator reads it.
-[[nodiscard]] files::RevisionFile file_of(ClusterRevision revision);
+[[nodiscard]] model::Revision file_of(ClusterRevision revision);
 
 [[nodiscard]] std::vector<net::Address> addresses_of(const std::vector<ClusterAddress>& addresses);
 

@@ -67,8 +67,7 @@ class ClusterPlatform::Feed final : private kube::ObjectSink {
 
 ClusterPlatform::ClusterPlatform(boost::asio::io_context& io, const Clock& clock,
                                  const log::Logger& log, std::unique_ptr<kube::Client> client,
-                                 ClusterSpec spec, files::PlatformListener& listener,
-                                 ScalerDoors& doors)
+                                 ClusterSpec spec, model::Listener& listener, ScalerDoors& doors)
     : io_{io},
       clock_{clock},
       log_{log},

@@ -47,8 +47,8 @@ class ClusterPlatform {
 
   /// All references outlive the platform.
   ClusterPlatform(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
-                  std::unique_ptr<kube::Client> client, ClusterSpec spec,
-                  files::PlatformListener& listener, ScalerDoors& doors);
+                  std::unique_ptr<kube::Client> client, ClusterSpec spec, model::Listener& listener,
+                  ScalerDoors& doors);
   ~ClusterPlatform();
   ClusterPlatform(const ClusterPlatform&) = delete;
   ClusterPlatform& operator=(const ClusterPlatform&) = delete;
@@ -108,7 +108,7 @@ class ClusterPlatform {
   const log::Logger& log_;
   std::unique_ptr<kube::Client> client_;
   ClusterSpec spec_;
-  files::PlatformListener& listener_;
+  model::Listener& listener_;
   ScalerDoors& doors_;
   std::mt19937_64 random_;
   ClusterView view_;

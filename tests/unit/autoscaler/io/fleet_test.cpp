@@ -1,6 +1,8 @@
 #include "autoscaler/io/fleet.h"
 
+#include "autoscaler/core/nodes/node_book.h"
 #include "tests/support/manual_loop.h"
+#include "tests/unit/autoscaler/io/fake_platform.h"
 
 #include <gtest/gtest.h>
 
@@ -15,25 +17,11 @@ namespace sluice::autoscaler {
 namespace {
 
 using std::chrono::minutes;
+using std::chrono::seconds;
 
 const RevisionId kShop{"shop", "web"};
 
-// A platform that has as many replicas as it was told, or as somebody else gave it.
-class FakeSink final : public ScaleSink {
- public:
-  [[nodiscard]] std::optional<ScaleOrder> last(const RevisionId& /*revision*/) override {
-    return ScaleOrder{.replicas = replicas};
-  }
-
-  void apply(const RevisionId& /*revision*/, const ScaleOrder& order) override { applied = order; }
-
-  void forget(const RevisionId& /*revision*/) override {}
-
-  void probe(const RevisionId& /*revision*/, std::function<void(bool ok)> /*done*/) override {}
-
-  std::int32_t replicas = 0;
-  ScaleOrder applied;
-};
+using testing::FakePlatform;
 
 // No pod answers a scrape.
 class Unanswered final : public StatSource {
@@ -48,20 +36,20 @@ class FleetTest : public ::testing::Test {
  protected:
   // `target` runs that many pods, none of which answers a scrape.
   void watch(const std::string& target, std::int32_t pods) {
-    WatchedRevision revision;
+    model::Revision revision;
     revision.id = kShop;
     revision.target = target;
     for (std::int32_t i = 0; i < pods; ++i) {
-      WatchedPod& pod = revision.pods.emplace_back();
+      model::Pod& pod = revision.pods.emplace_back();
       pod.id = {target + "-" + std::to_string(i)};
-      pod.address = "10.0.0." + std::to_string(i + 1) + ":8012";
+      pod.address = {.host = "10.0.0." + std::to_string(i + 1), .port = 8012, .path = {}};
       pod.ready = true;
     }
     fleet_.on_revision(std::move(revision));
   }
 
   void runs(const std::string& target, std::int32_t pods) {
-    sink_.replicas = pods;
+    platform_.replicas = pods;
     watch(target, pods);
   }
 
@@ -74,9 +62,9 @@ class FleetTest : public ::testing::Test {
   void evaluate() { fleet_.revisions().at(kShop)->evaluate(Trigger::tick); }
 
   [[nodiscard]] std::string order() const {
-    return std::to_string(sink_.applied.replicas) + " without " +
-           std::to_string(sink_.applied.remove.size()) + " avoiding " +
-           std::to_string(sink_.applied.avoid.size());
+    return std::to_string(platform_.applied.replicas) + " without " +
+           std::to_string(platform_.applied.remove.size()) + " avoiding " +
+           std::to_string(platform_.applied.avoid.size());
   }
 
   ManualTime time_;
@@ -88,15 +76,15 @@ class FleetTest : public ::testing::Test {
   // For so long that nobody of an earlier life holds up a removal.
   ActivatorHub hub_{{"replica", "1"}, {}, clock_.now() - minutes{1}};
   NodeBook nodes_;
-  FakeSink sink_;
+  FakePlatform platform_;
   DecisionRing ring_;
   Surroundings around_{.clock = clock_,
                        .stats = stats_,
                        .log = log_,
                        .loop = loop_,
                        .hub = hub_,
-                       .nodes = nodes_,
-                       .sink = sink_,
+                       .room = nodes_,
+                       .platform = platform_,
                        .ring = ring_,
                        .random = random_,
                        .activator_connected = [] { return true; },
@@ -175,8 +163,8 @@ TEST_F(FleetTest, AnotherTargetThatComesLateIsKnownAsAnotherOne) {
 // Goal: settings that change together with the target are in force at once, as its own.
 TEST_F(FleetTest, AnotherTargetBeginsWithTheSettingsThatCameWithIt) {
   runs("Deployment/a", 1);
-  sink_.replicas = 10;
-  WatchedRevision revision;
+  platform_.replicas = 10;
+  model::Revision revision;
   revision.id = kShop;
   revision.target = "Deployment/b";
   revision.annotations = {{"autoscaling.knative.dev/target", "7"}};
@@ -191,16 +179,17 @@ TEST_F(FleetTest, AnotherTargetBeginsWithTheSettingsThatCameWithIt) {
 // What activators are told of pods that fail to start.
 class FailingStartsTest : public FleetTest {
  protected:
-  FailingStartsTest() { sink_.replicas = 2; }
+  FailingStartsTest() { platform_.replicas = 2; }
 
   // Of each pod "ready", "starting", or why it fails.
   void pods(const std::vector<std::string>& states) {
-    WatchedRevision revision;
+    model::Revision revision;
     revision.id = kShop;
     for (const std::string& state : states) {
-      WatchedPod& pod = revision.pods.emplace_back();
+      model::Pod& pod = revision.pods.emplace_back();
       pod.id = {"pod-" + std::to_string(revision.pods.size())};
-      pod.address = "10.0.0." + std::to_string(revision.pods.size()) + ":8012";
+      pod.address = {
+          .host = "10.0.0." + std::to_string(revision.pods.size()), .port = 8012, .path = {}};
       pod.ready = state == "ready";
       if (state != "ready" && state != "starting") pod.failed = state;
     }
@@ -222,8 +211,8 @@ TEST_F(FailingStartsTest, NothingIsGrantedWhileEveryPodFailsAndTheReplicasStayOr
   EXPECT_EQ(told(), "0 of 2, failed: the service fails to start: exit status 1");
   EXPECT_GT(hub_.state(kShop)->cannot_scale->retry_after, Duration{0});
   EXPECT_EQ(order(), "2 without 0 avoiding 0");
-  EXPECT_EQ(sink_.applied.report.start_failed, "exit status 1");
-  EXPECT_EQ(sink_.applied.report.granted, 2);
+  EXPECT_EQ(platform_.applied.report.start_failed, "exit status 1");
+  EXPECT_EQ(platform_.applied.report.granted, 2);
 }
 
 TEST_F(FailingStartsTest, OnePodThatIsReadyOrMayBecomeSoIsHope) {
@@ -234,7 +223,7 @@ TEST_F(FailingStartsTest, OnePodThatIsReadyOrMayBecomeSoIsHope) {
 }
 
 TEST_F(FailingStartsTest, APodBeyondWhatIsWantedIsHopeTooAndTheFailingOneLeaves) {
-  sink_.replicas = 1;
+  platform_.replicas = 1;
   pods({"exit status 1"});
   ASSERT_EQ(told(), "0 of 1, failed: the service fails to start: exit status 1");
   pods({"exit status 1", "starting"});
@@ -253,12 +242,134 @@ TEST_F(FailingStartsTest, ItEndsWhenAPodIsReadyAndWhenTheFailingPodsGo) {
   ASSERT_NE(told().find("failed"), std::string::npos);
   pods({});
   EXPECT_EQ(told(), "2 of 2");
-  EXPECT_EQ(sink_.applied.report.start_failed, "");
+  EXPECT_EQ(platform_.applied.report.start_failed, "");
 }
 
 TEST_F(FailingStartsTest, ADetailIsNoLongerThanAMessageTakes) {
   pods({std::string(5000, 'x')});
   EXPECT_EQ(hub_.state(kShop)->cannot_scale->detail.size(), proto::kDetailBytesMax);
+}
+
+TEST_F(FailingStartsTest, APlatformThatStartsPodsItselfRefusesRequestsUntilItsNextTry) {
+  model::Revision revision;
+  revision.id = kShop;
+  revision.start_failure = {.why = "exit status 1", .retry_at = clock_.now() + seconds{4}};
+  fleet_.on_revision(revision);
+  EXPECT_EQ(told(), "0 of 2, failed: the service fails to start: exit status 1");
+  EXPECT_EQ(hub_.state(kShop)->cannot_scale->retry_after, seconds{4});
+
+  time_.run_for(seconds{5});
+
+  EXPECT_EQ(told(), "2 of 2");
+  EXPECT_EQ(fleet_.revisions().at(kShop)->start_failure(), "exit status 1");
+}
+
+TEST_F(FleetTest, ARevisionThatTakesThePlaceOfAnotherBeginsWithAsManyAndKeepsOneAwake) {
+  model::Revision revision;
+  revision.id = kShop;
+  revision.initial = 3;
+  revision.annotations = {{"autoscaling.knative.dev/initial-scale", "1"}};
+  platform_.replicas.reset();
+  fleet_.on_revision(revision);
+  EXPECT_EQ(order(), "3 without 0 avoiding 0");
+  EXPECT_TRUE(fleet_.revisions().at(kShop)->last().time == TimePoint{});
+  evaluate();
+  EXPECT_GE(platform_.applied.replicas, 1);
+}
+
+TEST_F(FleetTest, ARetiredRevisionLosesItsPodsWhateverIsReported) {
+  runs("Deployment/a", 2);
+  model::Revision revision = fleet_.revisions().at(kShop)->facts();
+  for (const auto& pod : fleet_.revisions().at(kShop)->pods()) revision.pods.push_back(pod.watched);
+  revision.retired = true;
+  fleet_.on_revision(revision);
+  EXPECT_EQ(order(), "0 without 2 avoiding 2");
+
+  load(700);
+
+  EXPECT_EQ(order(), "0 without 2 avoiding 2");
+  EXPECT_FALSE(hub_.state(kShop)->cannot_scale);
+}
+
+TEST_F(FleetTest, WhereTheLoadOfNowIsKnownTheIdlestPodGoesByIt) {
+  around_.load_now = [](const RevisionId&, const PodId& pod) {
+    return pod.name == "Deployment/a-0" ? 0.0 : 5.0;
+  };
+  runs("Deployment/a", 1);
+  watch("Deployment/a", 3);
+  ASSERT_EQ(platform_.applied.remove.size(), 2U);
+  EXPECT_EQ(platform_.applied.remove[0], PodId{"Deployment/a-0"});
+}
+
+// A room that grants two replicas, and says so after some patience.
+class ScarceRoom final : public Room {
+ public:
+  [[nodiscard]] Granted grant(const RevisionId& /*revision*/, const Demand& demand) override {
+    asked = demand;
+    const std::int32_t replicas = std::min(demand.wanted, most);
+    return {.replicas = replicas,
+            .bounded = replicas < demand.wanted,
+            .shortage = "no memory: 0 MiB free, needs 64 MiB",
+            .patience = seconds{5},
+            .retry_after = seconds{10}};
+  }
+
+  void forget(const RevisionId& /*revision*/) override {}
+
+  [[nodiscard]] bool throttled(const std::string& /*space*/, const std::string& /*pod*/,
+                               const std::string& /*node*/) const override {
+    return false;
+  }
+
+  std::int32_t most = 0;
+  Demand asked;
+};
+
+class ScarceRoomTest : public FailingStartsTest {
+ protected:
+  ScarceRoom room_;
+  Surroundings scarce_{.clock = clock_,
+                       .stats = stats_,
+                       .log = log_,
+                       .loop = loop_,
+                       .hub = hub_,
+                       .room = room_,
+                       .platform = platform_,
+                       .ring = ring_,
+                       .random = random_,
+                       .activator_connected = [] { return true; },
+                       .news = [] {}};
+  Fleet short_{scarce_};
+
+  void exists() {
+    model::Revision revision;
+    revision.id = kShop;
+    short_.on_revision(std::move(revision));
+  }
+};
+
+TEST_F(ScarceRoomTest, RequestsWaitForRoomAsLongAsTheRoomHasPatience) {
+  exists();
+  EXPECT_EQ(told(), "0 of 2");
+
+  time_.run_for(seconds{6});
+
+  EXPECT_EQ(told(), "0 of 2, else: no memory: 0 MiB free, needs 64 MiB");
+  EXPECT_EQ(hub_.state(kShop)->cannot_scale->retry_after, seconds{10});
+}
+
+TEST_F(ScarceRoomTest, ADecisionThatIsNotGrantedIsExplainedAndToldAgainWhenItIs) {
+  exists();
+  const Revision& revision = *short_.revisions().at(kShop);
+  EXPECT_EQ(revision.last().granted, 0);
+  const std::size_t told_before = ring_.since(kShop, TimePoint{}).size();
+
+  room_.most = 2;
+  short_.room_changed();
+
+  EXPECT_EQ(revision.last().granted, 2);
+  EXPECT_EQ(platform_.applied.replicas, 2);
+  EXPECT_GE(ring_.since(kShop, TimePoint{}).size(), told_before);
 }
 
 }  // namespace

@@ -17,9 +17,9 @@ namespace {
 constexpr std::chrono::seconds kPatience{20};
 
 /// Writes down what it is told, as in "+a(1) -b activators:2".
-class Diary final : public PlatformListener {
+class Diary final : public model::Listener {
  public:
-  void on_revision(RevisionFile revision) override {
+  void on_revision(model::Revision revision) override {
     add("+" + revision.id.name + "(" + std::to_string(revision.pods.size()) + ")");
   }
 
@@ -29,7 +29,7 @@ class Diary final : public PlatformListener {
     add("activators:" + std::to_string(activators.size()));
   }
 
-  std::optional<Problem> on_settings(const StringMap& settings) override {
+  std::optional<Problem> on_config(const StringMap& settings) override {
     if (settings.contains("wrong")) return Problem{"wrong is wrong", ""};
     add("settings:" + std::to_string(settings.size()));
     return std::nullopt;

@@ -23,18 +23,18 @@ TEST(RevisionFile, NamesAreAllThatIsNeeded) {
   const auto parsed = parse_revision_file(with(""), kName);
 
   ASSERT_TRUE(parsed.has_value()) << parsed.error().text();
-  RevisionFile expected;
+  model::Revision expected;
   expected.id = {"default", "app-00001"};
   expected.service = "app-00001";
   EXPECT_EQ(parsed->value, expected);
 }
 
 TEST(RevisionFile, EveryKeyIsRead) {
-  RevisionFile file;
+  model::Revision file;
   file.id = {"default", "app-00001"};
   file.service = "app";
   file.hosts = {"app.example.com", "localhost"};
-  file.protocol = AppProtocol::h2c;
+  file.protocol = model::AppProtocol::h2c;
   file.container_concurrency = 10;
   file.timeout = std::chrono::milliseconds{1500};
   file.response_start_timeout = std::chrono::seconds{5};

@@ -117,7 +117,7 @@ TEST(KnativeJson, TellsNamesThatAreNotKnownYetAsEmptyForTheKindRequiresThem) {
   EXPECT_EQ(told.at("metricsServiceName"), "");
 }
 
-TEST(WatchedRevision, IsReachedAtItsSidecars) {
+TEST(KnativeRevision, IsReachedAtItsSidecars) {
   kube::Pod pod;
   pod.ip = "10.0.0.7";
   pod.phase = "Running";
@@ -130,22 +130,22 @@ TEST(WatchedRevision, IsReachedAtItsSidecars) {
       watched_revision(kId, *object, &*serverless, {{"web-a", &pod}, {"web-b", &ended}}, kDomain);
 
   ASSERT_EQ(revision.pods.size(), 1U);
-  EXPECT_EQ(revision.pods[0].address, "10.0.0.7:8013");
-  EXPECT_EQ(revision.pods[0].stats, "10.0.0.7:9090");
+  EXPECT_EQ(revision.pods[0].address->text(), "10.0.0.7:8013");
+  EXPECT_EQ(revision.pods[0].stats->text(), "10.0.0.7:9090");
   EXPECT_EQ(revision.service, "web");
   EXPECT_EQ(revision.hosts[0], "web-00001.shop");
   EXPECT_EQ(revision.reachability, Reachability::unreachable);
   EXPECT_EQ(revision.proxied_since, serverless->proxied_since);
 }
 
-TEST(WatchedRevision, AnswersToNamesInTheDomainOfItsCluster) {
+TEST(KnativeRevision, AnswersToNamesInTheDomainOfItsCluster) {
   const auto revision =
       watched_revision(kId, *decode_pod_autoscaler(kObject), nullptr, {}, "corp.example");
   EXPECT_EQ(revision.hosts, (std::vector<std::string>{"web-00001.shop", "web-00001.shop.svc",
                                                       "web-00001.shop.svc.corp.example"}));
 }
 
-TEST(WatchedRevision, IsNotKnownToBeProxiedBeforeKnativeSaysSo) {
+TEST(KnativeRevision, IsNotKnownToBeProxiedBeforeKnativeSaysSo) {
   const auto revision =
       watched_revision(kId, *decode_pod_autoscaler(kObject), nullptr, {}, kDomain);
   EXPECT_EQ(revision.proxied_since, std::nullopt);

@@ -99,9 +99,9 @@ class Cluster {
 };
 
 /// Writes down what it is told.
-class Listener final : public PodWatchListener {
+class Listener final : public model::Listener {
  public:
-  void on_revision(WatchedRevision revision) override { told.push_back(std::move(revision)); }
+  void on_revision(model::Revision revision) override { told.push_back(std::move(revision)); }
 
   void on_revision_gone(const RevisionId& revision) override { gone.push_back(revision); }
 
@@ -109,7 +109,7 @@ class Listener final : public PodWatchListener {
 
   std::optional<Problem> on_config(const StringMap& /*config*/) override { return std::nullopt; }
 
-  std::vector<WatchedRevision> told;
+  std::vector<model::Revision> told;
   std::vector<RevisionId> gone;
   std::vector<RevisionId> released;
 };

@@ -150,7 +150,7 @@ struct Look {
 
 // As Revision does it: with the time that the ServerlessService tells, and without the answer of a
 // probe until one was asked for.
-Look look(RevisionScaler& scaler, const WatchedRevision& watched, ScaleInputs inputs) {
+Look look(RevisionScaler& scaler, const model::Revision& watched, ScaleInputs inputs) {
   inputs.proxy_for.reset();
   if (watched.proxied_since) inputs.proxy_for = kNow - *watched.proxied_since;
   Look look{scaler.evaluate(inputs, kNow), {}};
@@ -192,7 +192,7 @@ void play_scale_to_zero(const json& item, Tally& tally) {
   const ClusterConfig config = zero_config(object_of(item, "config"));
   RevisionDocuments documents = zero_documents(item);
   const RevisionDocuments before = documents;
-  const WatchedRevision watched = documents.watched();
+  const model::Revision watched = documents.watched();
   const ScalingSpec scaling = documents.scaling(config);
   const std::string state = text(item, "pa_state");
   const bool initialized = flag(item, "scale_target_initialized");

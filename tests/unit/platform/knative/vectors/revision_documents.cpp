@@ -134,14 +134,14 @@ std::int32_t RevisionDocuments::replicas() const {
   return deployment["spec"]["replicas"].get<std::int32_t>();
 }
 
-WatchedRevision RevisionDocuments::watched() const {
+model::Revision RevisionDocuments::watched() const {
   const auto object = decode_pod_autoscaler(pod_autoscaler.dump()).value();
   const auto service = decode_serverless(serverless.dump()).value();
   return watched_revision(kId, object, &service, {}, "cluster.local");
 }
 
 ScalingSpec RevisionDocuments::scaling(const ClusterConfig& config) const {
-  const WatchedRevision revision = watched();
+  const model::Revision revision = watched();
   StringMap annotations = revision.annotations;
   for (const AnnotationProblem& wrong : check_annotations(annotations, config)) {
     for (const std::string& key : wrong.keys) annotations.erase(key);

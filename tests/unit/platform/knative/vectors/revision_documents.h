@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autoscaler/io/pod_watch.h"
+#include "common/model/revision.h"
 #include "common/scaling/cluster_config.h"
 #include "common/scaling/scaling_spec.h"
 
@@ -50,7 +50,7 @@ struct RevisionDocuments {
   [[nodiscard]] std::int32_t replicas() const;
 
   /// What whoever scales is told.
-  [[nodiscard]] WatchedRevision watched() const;
+  [[nodiscard]] model::Revision watched() const;
 
   /// As Fleet and KnativeScalers read it: an annotation that is wrong counts as absent.
   [[nodiscard]] ScalingSpec scaling(const ClusterConfig& config) const;

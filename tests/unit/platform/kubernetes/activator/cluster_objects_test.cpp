@@ -143,7 +143,7 @@ TEST(ClusterObjects, NamesAPodOfIPv6WithBrackets) {
   revision.pods = {{.name = "a", .ip = "2001:db8::1", .port = 8012, .fast_ready = false}};
   revision.service = ServiceAddress{"2001:db8::2", 80, 443};
 
-  const files::RevisionFile file = file_of(revision);
+  const model::Revision file = file_of(revision);
 
   ASSERT_EQ(file.pods.size(), 1U);
   EXPECT_EQ(file.pods[0].address->text(), "[2001:db8::1]:8012");

@@ -29,9 +29,9 @@ constexpr std::string_view kDefinition =
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/revisions.serving.knative.dev";
 
 // Keeps of all that it is told the contract of each revision.
-class Nobody final : public IdleOwner, public files::PlatformListener {
+class Nobody final : public IdleOwner, public model::Listener {
  public:
-  void on_revision(files::RevisionFile revision) override {
+  void on_revision(model::Revision revision) override {
     contracts[revision.id.name] = revision.contract;
   }
 

@@ -12,9 +12,9 @@
 namespace sluice::autoscaler::testing {
 
 /// Hears of revisions and does nothing about them.
-class NoListener final : public PodWatchListener {
+class NoListener final : public model::Listener {
  public:
-  void on_revision(WatchedRevision /*revision*/) override {}
+  void on_revision(model::Revision /*revision*/) override {}
 
   void on_revision_gone(const RevisionId& /*revision*/) override {}
 

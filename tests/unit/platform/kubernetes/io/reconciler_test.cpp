@@ -131,7 +131,7 @@ class ReconcilerTest : public testing::PlatformStage {
     wanted.replicas = replicas;
     wanted.report.desired = mark;
     wanted.report.paused = paused;
-    platform_.sink().apply({"shop", "web"}, wanted);
+    platform_.apply({"shop", "web"}, wanted);
   }
 
   [[nodiscard]] bool told(std::int32_t mark) {
@@ -216,7 +216,7 @@ TEST_F(ReconcilerTest, PodsThatFailToStartAreOneEventUntilOneIsReady) {
     wanted.report.desired = mark;
     wanted.report.start_failed = failure;
     wanted.report.ready = ready;
-    platform_.sink().apply({"shop", "web"}, wanted);
+    platform_.apply({"shop", "web"}, wanted);
     return told(mark);
   };
   const std::string events = "/api/v1/namespaces/shop/events";

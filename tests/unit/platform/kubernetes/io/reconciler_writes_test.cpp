@@ -191,7 +191,7 @@ class ReconcilerWritesTest : public testing::PlatformStage {
     order.replicas = replicas;
     order.report.desired = replicas;
     order.remove = std::move(remove);
-    platform_.sink().apply(kWeb, order);
+    platform_.apply(kWeb, order);
   }
 
   // Before the server, which may answer until it has gone.
@@ -272,7 +272,7 @@ TEST_F(ReconcilerWritesTest, PodsOfAnotherOwnerWithTheSameLabelsAreNotItsOwn) {
   }
   open();
 
-  EXPECT_EQ(platform_.sink().last(kWeb)->remove, std::vector<PodId>{{"web-1"}});
+  EXPECT_EQ(platform_.last(kWeb)->remove, std::vector<PodId>{{"web-1"}});
 }
 
 TEST_F(ReconcilerWritesTest, ARevisionOfKnativeIsTakenBackWhenTheScalerOfItsNameGoes) {
@@ -284,12 +284,12 @@ TEST_F(ReconcilerWritesTest, ARevisionOfKnativeIsTakenBackWhenTheScalerOfItsName
       {{"metadata", metadata("shop", "web-deployment")}, {"spec", {{"replicas", 7}}}});
   open();
   rest();
-  ASSERT_EQ(platform_.sink().last(kWeb)->replicas, 0);
+  ASSERT_EQ(platform_.last(kWeb)->replicas, 0);
 
   api_.push(watches_[kScalers], chunk(event("DELETED", all_[kScalers][0])));
 
   EXPECT_TRUE(run_until(io_, [this] {
-    const auto last = platform_.sink().last(kWeb);
+    const auto last = platform_.last(kWeb);
     return last && last->replicas == 7;
   }));
 }

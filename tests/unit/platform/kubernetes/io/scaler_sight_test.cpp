@@ -31,11 +31,11 @@ class ScalerSightTest : public ::testing::Test {
 };
 
 TEST_F(ScalerSightTest, APodServesByItsSidecarAndIsScrapedThere) {
-  const WatchedRevision revision = watched(sight_);
+  const model::Revision revision = watched(sight_);
 
   ASSERT_EQ(revision.pods.size(), 1U);
-  EXPECT_EQ(revision.pods[0].address, "10.0.0.1:8012");
-  EXPECT_EQ(revision.pods[0].stats, "10.0.0.1:9090");
+  EXPECT_EQ(revision.pods[0].address->text(), "10.0.0.1:8012");
+  EXPECT_EQ(revision.pods[0].stats->text(), "10.0.0.1:9090");
   EXPECT_TRUE(revision.pods[0].ready);
   EXPECT_EQ(revision.hosts[0], "web.shop");
 }
@@ -70,7 +70,7 @@ TEST_F(ScalerSightTest, APodThatHasEndedIsNone) {
 
 TEST_F(ScalerSightTest, AnAddressOfTheSixthVersionStandsInBrackets) {
   pod_.ip = "fd00::1";
-  EXPECT_EQ(watched(sight_).pods[0].address, "[fd00::1]:8012");
+  EXPECT_EQ(watched(sight_).pods[0].address->text(), "[fd00::1]:8012");
 }
 
 TEST_F(ScalerSightTest, PodsWithoutASidecarAreNamedWithWhatToLabel) {

@@ -5,7 +5,6 @@
 
 #include "platform/process/paths.h"
 #include "platform/process/time_text.h"
-#include "programs/sluice/engine/event_ring.h"
 #include "programs/sluice/engine/history.h"
 #include <atomic>
 #include <cstdlib>
@@ -30,30 +29,6 @@ class State : public testing::Test {
 
   std::filesystem::path dir_;
 };
-
-TEST(EventRing, ResumesAfterAnIdAndCountsWhatIsGone) {
-  EventRing ring(3);
-  for (int i = 1; i <= 5; ++i) {
-    ring.publish({{"type", i % 2 == 0 ? "decision" : "log"}, {"service", "app"}});
-  }
-  const auto backlog = ring.after(1, {.types = {"log"}});
-  EXPECT_EQ(backlog.missed, 1U);
-  ASSERT_EQ(backlog.events.size(), 2U);
-  EXPECT_EQ(backlog.events[0]->id, 3U);
-}
-
-TEST(EventRing, AListenerMayEndItselfWhileCalled) {
-  EventRing ring;
-  int calls = 0;
-  EventRing::Subscription mine;
-  mine = ring.subscribe({}, [&](const auto&) {
-    ++calls;
-    mine = {};
-  });
-  ring.publish({{"type", "log"}});
-  ring.publish({{"type", "log"}});
-  EXPECT_EQ(calls, 1);
-}
 
 TEST(TimeText, ReadsWhatItWrites) {
   const auto at = parse_rfc3339("2026-11-20T14:03:12.061Z");

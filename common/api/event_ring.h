@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sluice::local {
+namespace sluice::api {
 
 /// One published event; `data` is the JSON object as the JSON output mode prints it.
 struct Event {
@@ -23,7 +23,7 @@ struct Event {
   std::string data;
 };
 
-/// Which events somebody wants: any of `types`, of `service`, of `replica`; empty means all.
+/// Which events a reader wants: any of `types`, of `service`, of `replica`; empty means all.
 struct EventFilter {
   std::vector<std::string> types = {};
   std::string service = {};
@@ -32,8 +32,8 @@ struct EventFilter {
   [[nodiscard]] bool matches(const Event& event) const;
 };
 
-/// The newest events of an engine and those who listen. Bounded by number and by bytes: whoever
-/// resumes from before the oldest one kept is told how many he missed. One thread.
+/// The newest events of a program and their readers. Bounded by number and by bytes: a reader that
+/// resumes from before the oldest one kept learns how many it missed. One thread.
 class EventRing {
  public:
   using Listener = std::function<void(const std::shared_ptr<const Event>&)>;
@@ -103,4 +103,4 @@ class EventRing {
   std::list<Entry> entries_;
 };
 
-}  // namespace sluice::local
+}  // namespace sluice::api

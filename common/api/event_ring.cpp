@@ -1,4 +1,4 @@
-#include "programs/sluice/engine/event_ring.h"
+#include "common/api/event_ring.h"
 
 #include "common/base/check.h"
 
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace sluice::local {
+namespace sluice::api {
 namespace {
 
 std::string text_of(const nlohmann::json& event, const char* key) {
@@ -121,4 +121,4 @@ EventRing::Subscription::~Subscription() {
   }
 }
 
-}  // namespace sluice::local
+}  // namespace sluice::api

@@ -1,11 +1,14 @@
-// The API server over its real socket.
+// The API over its real socket: the server, and the routes behind it.
 
 #include "common/time/rfc3339.h"
-#include "tests/unit/programs/sluice/engine/api_stage.h"
+#include "tests/unit/autoscaler/io/api_stage.h"
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
 
 #include <sys/stat.h>
 
-namespace sluice::local {
+namespace sluice::autoscaler {
 namespace {
 
 struct Case {
@@ -15,7 +18,7 @@ struct Case {
   int status;
 };
 
-TEST_F(ApiServerOnItsSocket, AnswersEveryRouteWithItsStatus) {
+TEST_F(ApiOnItsSocket, AnswersEveryRouteWithItsStatus) {
   serve();
   const Case cases[] = {
       {"GET", "/livez", "", 200},
@@ -68,7 +71,7 @@ TEST_F(ApiServerOnItsSocket, AnswersEveryRouteWithItsStatus) {
   }
 }
 
-TEST_F(ApiServerOnItsSocket, SaysWhatIsWrongAsAProblem) {
+TEST_F(ApiOnItsSocket, SaysWhatIsWrongAsAProblem) {
   serve();
   const auto missing = ask("GET", "/api/v1/services/default/nobody");
   EXPECT_TRUE(missing->has("Content-Type: application/problem+json\r\n"));
@@ -81,7 +84,7 @@ TEST_F(ApiServerOnItsSocket, SaysWhatIsWrongAsAProblem) {
   EXPECT_TRUE(ask("PATCH", "/api/v1/services/default/app")->has("Allow: GET, DELETE\r\n"));
 }
 
-TEST_F(ApiServerOnItsSocket, RefusesWhatIsTooLargeOrNoHttp) {
+TEST_F(ApiOnItsSocket, RefusesWhatIsTooLargeOrNoHttp) {
   serve();
   auto body = connect();
   body->send(
@@ -105,8 +108,8 @@ TEST_F(ApiServerOnItsSocket, RefusesWhatIsTooLargeOrNoHttp) {
   EXPECT_TRUE(engine_.calls.empty());
 }
 
-TEST_F(ApiServerOnItsSocket, GivesListsInPages) {
-  engine_.service_count = 250;
+TEST_F(ApiOnItsSocket, GivesListsInPages) {
+  engine_.count = 250;
   serve();
   json page = json::parse(ask("GET", "/api/v1/services")->body());
   EXPECT_EQ(page["items"].size(), 100U);
@@ -123,7 +126,7 @@ TEST_F(ApiServerOnItsSocket, GivesListsInPages) {
   }
 }
 
-TEST_F(ApiServerOnItsSocket, PassesOnWhatWasAsked) {
+TEST_F(ApiOnItsSocket, PassesOnWhatWasAsked) {
   serve();
   ask("GET", "/api/v1/services/default/app/logs?tail=7&replica=app%2D00001-1&previous=1");
   EXPECT_EQ(engine_.asked_logs.tail, 7U);
@@ -139,7 +142,7 @@ TEST_F(ApiServerOnItsSocket, PassesOnWhatWasAsked) {
   EXPECT_EQ(ask("GET", "/readyz")->status(), 503);
 }
 
-TEST_F(ApiServerOnItsSocket, PlansADocumentBeforeItApplies) {
+TEST_F(ApiOnItsSocket, PlansADocumentBeforeItApplies) {
   serve();
   ask("PUT", "/api/v1/services/default/app/spec?dry_run=1", "good");
   EXPECT_EQ(engine_.calls, std::vector<std::string>{"plan good"});
@@ -152,7 +155,7 @@ TEST_F(ApiServerOnItsSocket, PlansADocumentBeforeItApplies) {
   EXPECT_EQ(engine_.calls, (std::vector<std::string>{"plan bad", "plan good"}));
 }
 
-TEST_F(ApiServerOnItsSocket, AnswersPipelinedRequestsInOrderOnOneConnection) {
+TEST_F(ApiOnItsSocket, AnswersPipelinedRequestsInOrderOnOneConnection) {
   serve();
   auto peer = connect();
   peer->send(
@@ -163,7 +166,7 @@ TEST_F(ApiServerOnItsSocket, AnswersPipelinedRequestsInOrderOnOneConnection) {
   EXPECT_FALSE(peer->has("up 1"));
 }
 
-TEST_F(ApiServerOnItsSocket, StreamsTheEventsThatWereAskedFor) {
+TEST_F(ApiOnItsSocket, StreamsTheEventsThatWereAskedFor) {
   serve();
   publish("decision", 1);
   const auto peer = open("/api/v1/events?types=decision,log");
@@ -178,7 +181,7 @@ TEST_F(ApiServerOnItsSocket, StreamsTheEventsThatWereAskedFor) {
   EXPECT_FALSE(peer->has("id: 2\n"));
 }
 
-TEST_F(ApiServerOnItsSocket, ResumesAStreamAndSaysWhatItLost) {
+TEST_F(ApiOnItsSocket, ResumesAStreamAndSaysWhatItLost) {
   serve();
   for (int i = 1; i <= 6; ++i) publish("log", i);
   const auto near = open("/api/v1/events", "Last-Event-ID: 4\r\n");
@@ -192,7 +195,7 @@ TEST_F(ApiServerOnItsSocket, ResumesAStreamAndSaysWhatItLost) {
   EXPECT_EQ(ask("GET", "/api/v1/events", "", "Last-Event-ID: x\r\n")->status(), 400);
 }
 
-TEST_F(ApiServerOnItsSocket, AQuietStreamBeatsAndASilentPeerIsClosed) {
+TEST_F(ApiOnItsSocket, AQuietStreamBeatsAndASilentPeerIsClosed) {
   serve({.idle = milliseconds{20}, .heartbeat = milliseconds{5}});
   const auto stream = open("/api/v1/events");
   const auto silent = connect();
@@ -201,7 +204,7 @@ TEST_F(ApiServerOnItsSocket, AQuietStreamBeatsAndASilentPeerIsClosed) {
   EXPECT_FALSE(stream->ended);
 }
 
-TEST_F(ApiServerOnItsSocket, FollowsTheOutputOfOneService) {
+TEST_F(ApiOnItsSocket, FollowsTheOutputOfOneService) {
   serve();
   const auto peer = open("/api/v1/services/default/app/logs?follow=1");
   ASSERT_TRUE(until([&] { return peer->has("app-00001-1 | before\n"); }));
@@ -212,7 +215,7 @@ TEST_F(ApiServerOnItsSocket, FollowsTheOutputOfOneService) {
   EXPECT_FALSE(peer->has("no\n"));
 }
 
-TEST_F(ApiServerOnItsSocket, AStreamIsOverWhenItsPeerLeaves) {
+TEST_F(ApiOnItsSocket, AStreamIsOverWhenItsPeerLeaves) {
   serve();
   const auto peer = open("/api/v1/events");
   EXPECT_EQ(server_->connections(), 1U);
@@ -221,7 +224,7 @@ TEST_F(ApiServerOnItsSocket, AStreamIsOverWhenItsPeerLeaves) {
   publish("log", 1);
 }
 
-TEST_F(ApiServerOnItsSocket, RefusesOneConnectionTooMany) {
+TEST_F(ApiOnItsSocket, RefusesOneConnectionTooMany) {
   serve({.connections_max = 2});
   const auto first = open("/api/v1/events");
   const auto second = open("/api/v1/events");
@@ -234,7 +237,43 @@ TEST_F(ApiServerOnItsSocket, RefusesOneConnectionTooMany) {
   EXPECT_EQ(ask("GET", "/livez")->status(), 200);
 }
 
-TEST_F(ApiServerOnItsSocket, TellsWhoShutItDownWhatItCameTo) {
+TEST_F(ApiOnItsSocket, OneThatSendsNothingGivesItsPlaceToTheNext) {
+  serve({.connections_max = 2});
+  const auto first = connect();
+  first->send("GET /livez HTTP/1.1\r\n");
+  const auto second = connect();
+  ASSERT_TRUE(until([&] { return server_->connections() == 2; }));
+  EXPECT_EQ(ask("GET", "/livez")->status(), 200);
+  EXPECT_TRUE(until([&] { return first->ended; }));
+  EXPECT_FALSE(second->ended);
+}
+
+TEST_F(ApiOnItsSocket, StreamsLeaveRoomForOtherRequests) {
+  serve({.connections_max = 2, .streams_max = 1});
+  const auto stream = open("/api/v1/events");
+  ASSERT_TRUE(until([&] { return stream->has(": sluice events"); }));
+  const auto refused = ask("GET", "/api/v1/events");
+  EXPECT_EQ(refused->status(), 503);
+  EXPECT_EQ(json::parse(refused->body())["type"], "too-many-streams");
+  EXPECT_EQ(ask("GET", "/livez")->status(), 200);
+}
+
+TEST_F(ApiOnItsSocket, ServesTcpAsWell) {
+  serve();
+  const auto bound = server_->listen({.host = "127.0.0.1", .port = 0, .path = {}}, Proof::none);
+  ASSERT_TRUE(bound);
+  boost::asio::ip::tcp::socket client{loop_};
+  client.connect({boost::asio::ip::make_address("127.0.0.1"), bound->port});
+  boost::asio::write(client, boost::asio::buffer(std::string{"GET /livez HTTP/1.1\r\n\r\n"}));
+  std::array<char, 12> begin{};
+  bool read = false;
+  boost::asio::async_read(client, boost::asio::buffer(begin),
+                          [&read](error_code failed, std::size_t) { read = !failed; });
+  ASSERT_TRUE(until([&] { return read; }));
+  EXPECT_EQ(std::string(begin.data(), begin.size()), "HTTP/1.1 200");
+}
+
+TEST_F(ApiOnItsSocket, TellsWhoShutItDownWhatItCameTo) {
   serve();
   const auto peer = connect();
   peer->send("POST /api/v1/shutdown HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
@@ -246,7 +285,7 @@ TEST_F(ApiServerOnItsSocket, TellsWhoShutItDownWhatItCameTo) {
   EXPECT_EQ(json::parse(peer->body()), (json{{"stopped", 3}, {"cut", 1}}));
 }
 
-TEST_F(ApiServerOnItsSocket, AShutdownOutlivesWhoAskedForIt) {
+TEST_F(ApiOnItsSocket, AShutdownOutlivesWhoAskedForIt) {
   serve();
   auto peer = connect();
   peer->send("POST /api/v1/shutdown HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
@@ -257,7 +296,7 @@ TEST_F(ApiServerOnItsSocket, AShutdownOutlivesWhoAskedForIt) {
   EXPECT_EQ(ask("GET", "/livez")->status(), 200);
 }
 
-TEST_F(ApiServerOnItsSocket, EndsStreamsWholeWhenItStops) {
+TEST_F(ApiOnItsSocket, EndsStreamsWholeWhenItStops) {
   serve();
   const auto stream = open("/api/v1/events");
   const auto waiting = connect();
@@ -268,7 +307,7 @@ TEST_F(ApiServerOnItsSocket, EndsStreamsWholeWhenItStops) {
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
-TEST_F(ApiServerOnItsSocket, MayGoWhileStreamsAreOpen) {
+TEST_F(ApiOnItsSocket, MayGoWhileStreamsAreOpen) {
   serve();
   const auto stream = open("/api/v1/events");
   const auto waiting = connect();
@@ -278,20 +317,26 @@ TEST_F(ApiServerOnItsSocket, MayGoWhileStreamsAreOpen) {
   publish("log", 1);
 }
 
-TEST_F(ApiServerOnItsSocket, IsForItsOwnerAloneAndReplacesADeadOne) {
+TEST_F(ApiOnItsSocket, IsForItsOwnerAloneAndReplacesADeadOne) {
   serve();
 
   struct stat facts {};
 
   ASSERT_EQ(::stat(path_.c_str(), &facts), 0);
   EXPECT_EQ(facts.st_mode & 0777U, 0600U);
-  ApiServer next(loop_, engine_, clock_);
-  EXPECT_FALSE(next.listen(path_, Proof::socket));
-  ApiServer lost(loop_, engine_, clock_);
-  const auto problem = lost.listen(directory_.path() / "missing" / "api.sock", Proof::socket);
-  ASSERT_TRUE(problem);
-  EXPECT_NE(problem->text().find("missing"), std::string::npos);
+  ApiServer next(loop_, routes_);
+  const auto taken = next.listen(address(), Proof::socket);
+  ASSERT_FALSE(taken);
+  EXPECT_NE(taken.error().text().find("in use"), std::string::npos);
+  path_ = directory_.path() / "dead.sock";
+  { boost::asio::local::stream_protocol::acceptor dead{loop_, {path_.string()}}; }
+  ASSERT_TRUE(std::filesystem::exists(path_));
+  EXPECT_TRUE(next.listen(address(), Proof::socket));
+  path_ = directory_.path() / "missing" / "api.sock";
+  const auto lost = next.listen(address(), Proof::socket);
+  ASSERT_FALSE(lost);
+  EXPECT_NE(lost.error().text().find("missing"), std::string::npos);
 }
 
 }  // namespace
-}  // namespace sluice::local
+}  // namespace sluice::autoscaler

@@ -2,36 +2,36 @@
 // id it sent and takes the rest from the ring, so that a slow reader costs no memory and is told
 // what it missed.
 
-#include "programs/sluice/engine/api_server.h"
+#include "common/api/api_server.h"
+
+#include "common/api/api_text.h"
+#include "common/api/door_fields.h"
+#include "common/net/server/listener.h"
+#include "common/net/socket.h"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
-#include <nlohmann/json.hpp>
 
-#include "programs/sluice/engine/api_routes.h"
-#include "programs/sluice/engine/engine_api.h"
-#include "programs/sluice/engine/event_ring.h"
 #include <algorithm>
 #include <list>
-#include <set>
 #include <sys/stat.h>
 #include <utility>
+#include <vector>
 
-namespace sluice::local {
+namespace sluice::api {
 
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using boost::system::error_code;
-using Protocol = asio::local::stream_protocol;
-using Stream = beast::basic_stream<Protocol>;
+using net::Socket;
+using Stream = beast::basic_stream<asio::generic::stream_protocol>;
 
 namespace {
 
@@ -76,7 +76,7 @@ http::response<http::string_body> whole_response(const sluice::http::ApiAnswer& 
   return response;
 }
 
-ApiProblem parse_problem(const error_code& failed, std::uint64_t body_max) {
+sluice::http::ApiProblem parse_problem(const error_code& failed, std::uint64_t body_max) {
   if (failed == http::error::body_limit) {
     return {413, "too-large", "Too large",
             "the body is larger than " + std::to_string(body_max) + " bytes",
@@ -90,22 +90,24 @@ ApiProblem parse_problem(const error_code& failed, std::uint64_t body_max) {
           "send HTTP/1.1"};
 }
 
-// Empty for an event that the stream does not carry.
-std::string sse_text(const Event& event, Proof proof) {
-  const auto data = event_data(event, proof);
-  if (!data) {
-    return {};
-  }
-  return "id: " + std::to_string(event.id) + "\nevent: " + event.type + "\ndata: " + *data + "\n\n";
+sluice::http::ApiAnswer too_many(const std::string& what, std::size_t max, const char* fix) {
+  return sluice::http::problem_answer({503, "too-many-" + what, "Too many " + what,
+                                       "the API serves " + std::to_string(max) + " at a time",
+                                       fix});
 }
 
 }  // namespace
 
 // What outlives a session's coroutine while handlers are on their way. `wake` is the session's
-// alarm: whoever has news for a waiting stream cancels it.
+// alarm: news for a waiting stream cancels it.
 struct ApiServer::Session {
-  Session(Protocol::socket socket, Proof shown)
+  Session(Socket socket, Proof shown)
       : stream(std::move(socket)), proof(shown), wake(stream.get_executor()) {}
+
+  void close() {
+    error_code ignored;
+    stream.socket().close(ignored);
+  }
 
   Stream stream;
   Proof proof;
@@ -113,114 +115,101 @@ struct ApiServer::Session {
   beast::flat_buffer buffer;
   EventRing::Subscription news;  // ended by ~ApiServer at the latest, while the ring is there
   bool peer_gone = false;
-  bool streaming = false;
-};
-
-// One socket that is listened on.
-struct ApiServer::Entrance {
-  Entrance(asio::io_context& io, Proof shown) : acceptor(io), proof(shown) {}
-
-  Protocol::acceptor acceptor;
-  Proof proof;  // of each client that comes in here
-  std::filesystem::path path;
+  bool reading = true;     // waits for a request, or for the rest of one
+  bool streaming = false;  // its answer has no end of its own
+  bool leaving = false;    // was closed to make room
 };
 
 struct ApiServer::State {
-  State(asio::io_context& io, EngineApi& engine, const Clock& time, Limits bounds)
-      : loop(io), api(&engine), clock(&time), limits(bounds) {}
+  State(asio::io_context& io, ApiSource& answers, Limits bounds)
+      : loop(io), source(&answers), limits(bounds) {}
 
   asio::io_context& loop;
-  std::list<std::shared_ptr<Entrance>> entrances;
-  EngineApi* api;      // null once the server is gone
-  const Clock* clock;  // borrowed from the engine, used only while api is not null
+  std::list<std::unique_ptr<net::Listener>> doors;
+  ApiSource* source;  // null once the server is gone
   Limits limits;
   bool stopping = false;
-  std::set<std::shared_ptr<Session>> sessions;
+  std::list<std::shared_ptr<Session>> sessions;  // in the order in which they came
 
-  static asio::awaitable<void> accept_all(std::shared_ptr<State> state,
-                                          std::shared_ptr<Entrance> entrance);
   static asio::awaitable<void> serve(std::shared_ptr<State> state,
                                      std::shared_ptr<Session> session);
   asio::awaitable<bool> serve_one(const std::shared_ptr<State>& self,
                                   const std::shared_ptr<Session>& session);
   asio::awaitable<bool> write_whole(Session& session, const sluice::http::ApiAnswer& answer,
                                     bool keep_alive, bool head);
-  asio::awaitable<void> shut_down(const std::shared_ptr<Session>& session);
+  asio::awaitable<void> answer_later(const std::shared_ptr<Session>& session,
+                                     const ApiAnswer& answer);
   asio::awaitable<void> stream_out(const std::shared_ptr<Session>& session,
                                    const ApiAnswer& answer);
+  asio::awaitable<bool> write_head(Session& session, const ApiAnswer& answer);
   asio::awaitable<bool> write_text(Session& session, const std::string& text);
   asio::awaitable<bool> wait_for_news(Session& session);
   void watch_peer(const std::shared_ptr<Session>& session);
-  void begin(const std::shared_ptr<State>& self, Protocol::socket socket, Proof proof);
-  [[nodiscard]] bool full(Proof proof) const;
+  void begin(const std::shared_ptr<State>& self, Socket socket, Proof proof);
+  [[nodiscard]] bool make_room(Proof proof);
+  [[nodiscard]] std::size_t streams(Proof proof) const;
 };
 
-asio::awaitable<void> ApiServer::State::accept_all(std::shared_ptr<State> state,
-                                                   std::shared_ptr<Entrance> entrance) {
-  asio::steady_timer pause(state->loop);
-  while (!state->stopping) {
-    auto [failed, socket] = co_await entrance->acceptor.async_accept(kToken);
-    if (state->stopping || failed == asio::error::operation_aborted) {
-      break;
-    }
-    if (failed) {
-      // Out of descriptors: the connection waits in the backlog.
-      pause.expires_after(std::chrono::milliseconds{100});
-      co_await pause.async_wait(kToken);
-      continue;
-    }
-    state->begin(state, std::move(socket), entrance->proof);
+// Each proof has its own places: others on the machine do not keep the program's user out. One that
+// merely holds a connection keeps nobody out.
+bool ApiServer::State::make_room(Proof proof) {
+  std::size_t taken = 0;
+  Session* idle = nullptr;
+  for (const auto& session : sessions) {
+    if (session->proof != proof || session->leaving) continue;
+    ++taken;
+    if (idle == nullptr && session->reading) idle = session.get();
   }
+  if (taken < limits.connections_max) return true;
+  if (idle == nullptr) return false;
+  idle->leaving = true;
+  idle->close();
+  return true;
 }
 
-// Each proof has its own places: others on the machine do not keep the engine's user out.
-bool ApiServer::State::full(Proof proof) const {
-  const auto taken = std::count_if(sessions.begin(), sessions.end(), [proof](const auto& session) {
-    return session->proof == proof;
-  });
-  return static_cast<std::size_t>(taken) >= limits.connections_max;
+std::size_t ApiServer::State::streams(Proof proof) const {
+  return static_cast<std::size_t>(std::count_if(
+      sessions.begin(), sessions.end(),
+      [proof](const auto& session) { return session->proof == proof && session->streaming; }));
 }
 
-void ApiServer::State::begin(const std::shared_ptr<State>& self, Protocol::socket socket,
-                             Proof proof) {
+void ApiServer::State::begin(const std::shared_ptr<State>& self, Socket socket, Proof proof) {
   auto session = std::make_shared<Session>(std::move(socket), proof);
-  if (full(proof)) {
+  if (!make_room(proof)) {
     // A short answer fits the empty socket buffer: no need to wait for it.
-    const auto text = whole_response(
-        sluice::http::problem_answer(
-            {503, "too-many-connections", "Too many connections",
-             "the API serves " + std::to_string(limits.connections_max) + " at a time",
-             "close some: event streams and logs -f hold one each"}),
-        false);
+    const std::string body = too_many("connections", limits.connections_max,
+                                      "close some: event streams and logs -f hold one each")
+                                 .body;
     std::string head =
         "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
         "Content-Type: application/problem+json\r\n" +
-        std::string(door_lines()) + "Content-Length: " + std::to_string(text.body().size()) +
-        "\r\n\r\n" + text.body();
+        std::string(door_lines()) + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+        body;
     error_code ignored;
     session->stream.socket().non_blocking(true, ignored);
     session->stream.socket().write_some(asio::buffer(head), ignored);
     return;
   }
-  sessions.insert(session);
+  sessions.push_back(session);
   asio::co_spawn(loop, serve(self, session), [self, session](const std::exception_ptr&) {
     // An exception here is out of memory or a library's surprise: it ends this session alone.
-    error_code ignored;
-    session->stream.socket().close(ignored);
-    self->sessions.erase(session);
+    session->close();
+    self->sessions.remove(session);
   });
 }
 
 asio::awaitable<void> ApiServer::State::serve(std::shared_ptr<State> state,
                                               std::shared_ptr<Session> session) {
-  for (int served = 0; served < kRequestsMax && !state->stopping; ++served) {
-    const bool more = co_await state->serve_one(state, session);
-    if (!more) {
-      break;
-    }
+  // One that came while the doors closed is answered too.
+  int served = 0;
+  bool more = true;
+  while (more && served < kRequestsMax) {
+    more = co_await state->serve_one(state, session);
+    more = more && !state->stopping;
+    ++served;
   }
   error_code ignored;
-  session->stream.socket().shutdown(Protocol::socket::shutdown_both, ignored);
+  session->stream.socket().shutdown(Socket::shutdown_both, ignored);
 }
 
 asio::awaitable<bool> ApiServer::State::serve_one(const std::shared_ptr<State>& self,
@@ -232,9 +221,11 @@ asio::awaitable<bool> ApiServer::State::serve_one(const std::shared_ptr<State>& 
       session->proof == Proof::socket ? limits.body_bytes_max : limits.door_body_bytes_max;
   parser.body_limit(body_max);
   session->stream.expires_after(limits.idle);
+  session->reading = true;
   const auto [failed, size] =
       co_await http::async_read(session->stream, session->buffer, parser, kToken);
-  if (self->api == nullptr) {
+  session->reading = false;
+  if (self->source == nullptr || session->leaving) {
     co_return false;
   }
   if (failed) {
@@ -249,17 +240,21 @@ asio::awaitable<bool> ApiServer::State::serve_one(const std::shared_ptr<State>& 
   const bool keep_alive = parser.get().keep_alive() && !stopping;
   const bool head = parser.get().method() == http::verb::head;
   const ApiRequest request = plain_request(parser.release(), session->proof);
-  const ApiAnswer answer = answer_request(*api, request, clock->now());
-  if (answer.kind == ApiAnswerKind::whole || head) {
-    const bool written = co_await write_whole(*session, answer, keep_alive, head);
-    co_return written&& keep_alive;
+  const ApiAnswer answer = source->answer(request);
+  if (!head && answer.later) {
+    co_await answer_later(session, answer);
+    co_return false;
   }
-  if (answer.kind == ApiAnswerKind::shutdown) {
-    co_await shut_down(session);
-  } else {
+  if (!head && answer.stream && streams(session->proof) < limits.streams_max) {
     co_await stream_out(session, answer);
+    co_return false;
   }
-  co_return false;
+  sluice::http::ApiAnswer whole = answer;
+  if (!head && answer.stream) {
+    whole = too_many("streams", limits.streams_max, "close some: each reader holds one");
+  }
+  const bool written = co_await write_whole(*session, whole, keep_alive, head);
+  co_return written&& keep_alive;
 }
 
 asio::awaitable<bool> ApiServer::State::write_whole(Session& session,
@@ -274,31 +269,29 @@ asio::awaitable<bool> ApiServer::State::write_whole(Session& session,
   co_return !failed;
 }
 
-asio::awaitable<void> ApiServer::State::shut_down(const std::shared_ptr<Session>& session) {
-  // The result may come after this session is gone: both ends hold it.
-  const auto result = std::make_shared<std::optional<ShutdownResult>>();
+asio::awaitable<void> ApiServer::State::answer_later(const std::shared_ptr<Session>& session,
+                                                     const ApiAnswer& answer) {
+  // The answer may come after this session is gone: both ends hold it.
+  const auto result = std::make_shared<std::optional<sluice::http::ApiAnswer>>();
   session->streaming = true;
-  api->begin_shutdown([result, session](const ShutdownResult& ended) {
-    *result = ended;
+  answer.later([result, session](sluice::http::ApiAnswer whole) {
+    *result = std::move(whole);
     session->wake.cancel();
   });
   watch_peer(session);
-  while (!result->has_value() && !session->peer_gone && api != nullptr) {
+  while (!result->has_value() && !session->peer_gone && source != nullptr) {
     session->wake.expires_after(limits.idle);
     co_await session->wake.async_wait(kToken);
   }
   if (result->has_value()) {
-    ApiAnswer answer;
-    answer.body = nlohmann::json{{"stopped", (*result)->stopped}, {"cut", (*result)->cut}}.dump();
-    answer.body += "\n";
-    co_await write_whole(*session, answer, false, false);
+    co_await write_whole(*session, **result, false, false);
   }
 }
 
 // A stream's client sends nothing more: bytes or an end from it both mean that it is done.
 void ApiServer::State::watch_peer(const std::shared_ptr<Session>& session) {
   session->stream.expires_never();
-  session->stream.socket().async_wait(Protocol::socket::wait_read, [session](const error_code&) {
+  session->stream.socket().async_wait(Socket::wait_read, [session](const error_code&) {
     session->peer_gone = true;
     session->wake.cancel();
   });
@@ -322,10 +315,7 @@ asio::awaitable<bool> ApiServer::State::write_text(Session& session, const std::
   co_return !failed;
 }
 
-asio::awaitable<void> ApiServer::State::stream_out(const std::shared_ptr<Session>& session,
-                                                   const ApiAnswer& answer) {
-  const bool sse = answer.kind == ApiAnswerKind::events;
-  session->streaming = true;
+asio::awaitable<bool> ApiServer::State::write_head(Session& session, const ApiAnswer& answer) {
   http::response<http::empty_body> head{http::status::ok, 11};
   head.set(http::field::content_type, answer.content_type);
   head.set(http::field::cache_control, "no-store");
@@ -333,35 +323,40 @@ asio::awaitable<void> ApiServer::State::stream_out(const std::shared_ptr<Session
   head.keep_alive(false);
   head.chunked(true);
   http::response_serializer<http::empty_body> serializer{head};
-  session->stream.expires_after(limits.idle);
-  const auto [failed, size] =
-      co_await http::async_write_header(session->stream, serializer, kToken);
-  if (failed || api == nullptr) {
+  session.stream.expires_after(limits.idle);
+  const auto [failed, size] = co_await http::async_write_header(session.stream, serializer, kToken);
+  co_return !failed;
+}
+
+asio::awaitable<void> ApiServer::State::stream_out(const std::shared_ptr<Session>& session,
+                                                   const ApiAnswer& answer) {
+  const ApiStream& wanted = *answer.stream;
+  session->streaming = true;
+  const bool begun = co_await write_head(*session, answer);
+  if (!begun || source == nullptr) {
     co_return;
   }
-  session->news = api->events().subscribe(
-      answer.filter,
+  session->news = source->events().subscribe(
+      wanted.filter,
       [waiting = session.get()](const std::shared_ptr<const Event>&) { waiting->wake.cancel(); });
   watch_peer(session);
-  std::uint64_t seen = answer.after;
-  std::string text = sse ? ": sluice events\n\n" : answer.body;
+  std::uint64_t seen = wanted.after;
+  std::string text = wanted.sse ? ": sluice events\n\n" : answer.body;
   while (true) {
     const bool written = co_await write_text(*session, text);
-    if (!written || session->peer_gone || stopping || api == nullptr) {
+    if (!written || session->peer_gone || stopping || source == nullptr) {
       break;
     }
-    const EventRing::Backlog backlog = api->events().after(seen, answer.filter);
+    const EventRing::Backlog backlog = source->events().after(seen, wanted.filter);
     text.clear();
-    if (sse && backlog.missed > 0) {
+    if (wanted.sse && backlog.missed > 0) {
       text = ": missed " + std::to_string(backlog.missed) + " events\n\n";
     }
-    for (const auto& event : backlog.events) {
-      text += sse ? sse_text(*event, answer.proof) : log_line_of(*event);
-    }
-    seen = api->events().last_id();
+    for (const auto& event : backlog.events) text += wanted.text_of(*event);
+    seen = source->events().last_id();
     if (text.empty()) {
       const bool woken = co_await wait_for_news(*session);
-      text = !woken && sse ? ": still here\n\n" : "";
+      text = !woken && wanted.sse ? ": still here\n\n" : "";
     }
   }
   session->news = {};
@@ -370,62 +365,44 @@ asio::awaitable<void> ApiServer::State::stream_out(const std::shared_ptr<Session
   co_await asio::async_write(session->stream, last, kToken);
 }
 
-ApiServer::ApiServer(asio::io_context& loop, EngineApi& api, const Clock& clock, Limits limits)
-    : state_(std::make_shared<State>(loop, api, clock, limits)) {}
+ApiServer::ApiServer(asio::io_context& loop, ApiSource& source, Limits limits)
+    : state_(std::make_shared<State>(loop, source, limits)) {}
 
 ApiServer::~ApiServer() {
   stop();
-  state_->api = nullptr;
+  state_->source = nullptr;
   for (const auto& session : state_->sessions) {
-    error_code ignored;
     session->news = {};
-    session->stream.socket().close(ignored);
+    session->close();
   }
 }
 
-std::optional<Problem> ApiServer::listen(const std::filesystem::path& socket_path, Proof proof) {
-  error_code failed;
-  const auto problem = [&] {
-    return Problem{.what = "cannot listen on " + socket_path.string() + ": " + failed.message(),
-                   .fix = "make the directory writable, or set XDG_RUNTIME_DIR"};
-  };
-  std::error_code ignored;
-  std::filesystem::remove(socket_path, ignored);
-  const auto entrance = std::make_shared<Entrance>(state_->loop, proof);
-  Protocol::acceptor& acceptor = entrance->acceptor;
-  acceptor.open(Protocol(), failed);
-  if (!failed) {
-    acceptor.bind(Protocol::endpoint(socket_path.string()), failed);
-  }
-  if (!failed) {
-    ::chmod(socket_path.c_str(), 0600);
-    acceptor.listen(128, failed);
-  }
-  if (failed) {
-    return problem();
-  }
-  entrance->path = socket_path;
-  state_->entrances.push_back(entrance);
-  asio::co_spawn(state_->loop, State::accept_all(state_, entrance),
-                 [](const std::exception_ptr&) {});
-  return std::nullopt;
+Result<net::Address, Problem> ApiServer::listen(const net::Address& address, Proof proof) {
+  auto door = std::make_unique<net::Listener>(
+      state_->loop, [weak = std::weak_ptr<State>{state_}, proof](Socket socket) {
+        const auto state = weak.lock();
+        if (state == nullptr) return;
+        net::prepare(socket);
+        state->begin(state, std::move(socket), proof);
+      });
+  auto bound = door->open(address);
+  if (!bound) return bound;
+  if (address.is_unix()) ::chmod(address.path.c_str(), 0600);
+  state_->doors.push_back(std::move(door));
+  return bound;
 }
 
 void ApiServer::stop() {
   if (std::exchange(state_->stopping, true)) {
     return;
   }
-  error_code ignored;
-  for (const auto& entrance : state_->entrances) {
-    entrance->acceptor.close(ignored);
-    std::error_code failed;
-    std::filesystem::remove(entrance->path, failed);
-  }
+  for (const auto& door : state_->doors) door->close();
   for (const auto& session : state_->sessions) {
     if (session->streaming) {
       session->wake.cancel();
     } else {
-      session->stream.socket().shutdown(Protocol::socket::shutdown_receive, ignored);
+      error_code ignored;
+      session->stream.socket().shutdown(Socket::shutdown_receive, ignored);
     }
   }
 }
@@ -434,4 +411,4 @@ std::size_t ApiServer::connections() const {
   return state_->sessions.size();
 }
 
-}  // namespace sluice::local
+}  // namespace sluice::api

@@ -1,24 +1,31 @@
 #pragma once
 
+#include "autoscaler/io/api_routes.h"
+#include "common/api/api_server.h"
+#include "common/api/door_fields.h"
+#include "tests/unit/autoscaler/io/fake_services.h"
 #include "tests/unit/platform/process/eventually.h"
 #include "tests/unit/platform/process/temporary_directory.h"
-#include "tests/unit/programs/sluice/engine/fake_engine.h"
 
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 
-#include "programs/sluice/engine/api_server.h"
 #include <array>
 #include <memory>
 #include <optional>
 
-namespace sluice::local {
+namespace sluice::autoscaler {
 
+using api::ApiServer;
+using api::ApiServerLimits;
+using api::door_fields;
+using api::DoorField;
+using api::Proof;
 using boost::system::error_code;
 using nlohmann::json;
 using std::chrono::milliseconds;
-using Socket = boost::asio::local::stream_protocol::socket;
+using LocalSocket = boost::asio::local::stream_protocol::socket;
 
 /// A client that keeps all it receives.
 class Peer {
@@ -67,27 +74,33 @@ class Peer {
     });
   }
 
-  Socket socket_;
+  LocalSocket socket_;
   std::array<char, 4096> piece_{};
 };
 
-/// The API server over its real socket: every wait runs the loop that the server runs on, until
+/// The API over its real socket: every wait runs the loop that the server runs on, until
 /// what is waited for holds or a deadline passes.
-class ApiServerOnItsSocket : public testing::Test {
+class ApiOnItsSocket : public testing::Test {
  protected:
   void serve(ApiServerLimits limits = {}) {
-    server_.emplace(loop_, engine_, clock_, limits);
-    ASSERT_FALSE(server_->listen(path_, Proof::socket));
+    server_.emplace(loop_, routes_, limits);
+    ASSERT_TRUE(server_->listen(address(), Proof::socket));
   }
 
   // From now on the client comes through the front door with that proof.
   void show(Proof proof) {
     path_ = directory_.path() / (proof == Proof::none ? "any.sock" : "own.sock");
-    ASSERT_FALSE(server_->listen(path_, proof));
+    ASSERT_TRUE(server_->listen(address(), proof));
+  }
+
+  [[nodiscard]] net::Address address() const {
+    net::Address at;
+    at.path = path_.string();
+    return at;
   }
 
   bool until(const std::function<bool()>& holds) {
-    return eventually(holds, [this] {
+    return local::eventually(holds, [this] {
       loop_.restart();
       loop_.run_one_for(milliseconds{50});
     });
@@ -116,12 +129,13 @@ class ApiServerOnItsSocket : public testing::Test {
     engine_.ring.publish({{"type", type}, {"service", "app"}, {"n", number}});
   }
 
-  TemporaryDirectory directory_;
+  local::TemporaryDirectory directory_;
   std::filesystem::path path_ = directory_.path() / "api.sock";
   boost::asio::io_context loop_;
-  FakeEngine engine_;
+  FakeServices engine_;
   Clock clock_;
+  ApiRoutes routes_{clock_, engine_, &engine_, [](const api::ApiRequest&) { return std::nullopt; }};
   std::optional<ApiServer> server_;
 };
 
-}  // namespace sluice::local
+}  // namespace sluice::autoscaler

@@ -1,13 +1,13 @@
 // What the API gives to those who have shown more or less of who they are.
 
-#include "tests/unit/programs/sluice/engine/api_stage.h"
+#include "tests/unit/autoscaler/io/api_stage.h"
 
 #include <type_traits>
 
-namespace sluice::local {
+namespace sluice::autoscaler {
 namespace {
 
-TEST_F(ApiServerOnItsSocket, OpensToEachProofWhatIsItsOwn) {
+TEST_F(ApiOnItsSocket, OpensToEachProofWhatIsItsOwn) {
   serve();
 
   struct {
@@ -53,7 +53,7 @@ TEST_F(ApiServerOnItsSocket, OpensToEachProofWhatIsItsOwn) {
   EXPECT_FALSE(engine_.shutdown_done);
 }
 
-TEST_F(ApiServerOnItsSocket, GivesValuesOfTheEnvironmentOverTheSocketAlone) {
+TEST_F(ApiOnItsSocket, GivesValuesOfTheEnvironmentOverTheSocketAlone) {
   serve();
   const std::string target = "/api/v1/services/default/app/spec";
   EXPECT_TRUE(ask("GET", target)->has("values"));
@@ -62,7 +62,7 @@ TEST_F(ApiServerOnItsSocket, GivesValuesOfTheEnvironmentOverTheSocketAlone) {
   EXPECT_FALSE(ask("GET", target)->has("values"));
 }
 
-TEST_F(ApiServerOnItsSocket, NamesCallersToTheEnginesUserAlone) {
+TEST_F(ApiOnItsSocket, NamesCallersToTheEnginesUserAlone) {
   serve();
   const std::string target = "/api/v1/services/default/app/explain";
   EXPECT_TRUE(ask("GET", target)->has("10.1.2.3"));
@@ -72,7 +72,7 @@ TEST_F(ApiServerOnItsSocket, NamesCallersToTheEnginesUserAlone) {
   EXPECT_FALSE(ask("GET", target)->has("10.1.2.3"));
 }
 
-TEST_F(ApiServerOnItsSocket, AStreamForOthersCarriesNoOutputOfReplicas) {
+TEST_F(ApiOnItsSocket, AStreamForOthersCarriesNoOutputOfReplicas) {
   serve();
   show(Proof::none);
   engine_.ring.publish({{"type", "log"}, {"service", "app"}, {"text", "secret 1"}});
@@ -88,7 +88,7 @@ TEST_F(ApiServerOnItsSocket, AStreamForOthersCarriesNoOutputOfReplicas) {
   EXPECT_TRUE(own->has("secret 1") && own->has("secret 2") && own->has("secret 3"));
 }
 
-TEST_F(ApiServerOnItsSocket, WhyAReplicaDidNotStartIsForTheEnginesUser) {
+TEST_F(ApiOnItsSocket, WhyAReplicaDidNotStartIsForTheEnginesUser) {
   serve();
   engine_.told["failing"] = true;
   engine_.told["why"] = "cannot start /srv/secret: Permission denied";
@@ -117,7 +117,7 @@ TEST_F(ApiServerOnItsSocket, WhyAReplicaDidNotStartIsForTheEnginesUser) {
   EXPECT_NE(others.find("kept"), std::string::npos);
 }
 
-TEST_F(ApiServerOnItsSocket, OthersTakeNoPlaceOfTheEnginesUser) {
+TEST_F(ApiOnItsSocket, OthersTakeNoPlaceOfTheEnginesUser) {
   serve({.connections_max = 1});
   const std::filesystem::path socket = path_;
   show(Proof::none);
@@ -127,7 +127,7 @@ TEST_F(ApiServerOnItsSocket, OthersTakeNoPlaceOfTheEnginesUser) {
   EXPECT_EQ(ask("GET", "/livez")->status(), 200);
 }
 
-TEST_F(ApiServerOnItsSocket, ABodyFromTheFrontDoorIsSmall) {
+TEST_F(ApiOnItsSocket, ABodyFromTheFrontDoorIsSmall) {
   serve();
   const std::string target = "/api/v1/services/default/app/scale";
   const std::string body = R"({"max":4)" + std::string(100'000, ' ') + "}";
@@ -142,7 +142,7 @@ TEST_F(ApiServerOnItsSocket, ABodyFromTheFrontDoorIsSmall) {
   }
 }
 
-TEST_F(ApiServerOnItsSocket, EveryAnswerCarriesTheFieldsOfTheDoor) {
+TEST_F(ApiOnItsSocket, EveryAnswerCarriesTheFieldsOfTheDoor) {
   serve({.connections_max = 1});
   const auto check = [](const Peer& peer, const std::string& what) {
     for (const DoorField& field : door_fields()) {
@@ -161,4 +161,4 @@ TEST_F(ApiServerOnItsSocket, EveryAnswerCarriesTheFieldsOfTheDoor) {
 }
 
 }  // namespace
-}  // namespace sluice::local
+}  // namespace sluice::autoscaler

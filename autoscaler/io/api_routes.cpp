@@ -1,0 +1,394 @@
+#include "autoscaler/io/api_routes.h"
+
+#include "autoscaler/io/time_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+namespace sluice::autoscaler {
+
+using api::ApiAnswer;
+using api::ApiRequest;
+using api::Event;
+using api::Proof;
+using http::ApiTarget;
+using http::json_answer;
+using http::problem_answer;
+using nlohmann::json;
+using Path = std::vector<std::string>;
+using Whole = http::ApiAnswer;
+
+http::ApiProblem invalid_document(std::string detail, std::string fix) {
+  return {422, "invalid-document", "Not accepted", std::move(detail), std::move(fix)};
+}
+
+namespace {
+
+constexpr std::size_t kTailDefault = 100;
+constexpr std::size_t kTailMax = 10'000;
+
+// What one answer is made from.
+struct Asked {
+  ServicesApi& services;
+  MachineApi* machine;
+  const ChangeRule& change;
+  const ApiRequest& request;
+  const ApiTarget& target;
+  TimePoint now;
+
+  [[nodiscard]] bool is_read() const { return request.method == "GET" || request.method == "HEAD"; }
+
+  [[nodiscard]] bool shows_all() const { return request.proof != Proof::none; }
+};
+
+ApiAnswer whole(Whole answer) {
+  return {std::move(answer), {}, {}};
+}
+
+Whole text_answer(std::string body, std::string type = "text/plain; charset=utf-8") {
+  return {200, std::move(type), std::move(body), {}};
+}
+
+Whole answer_of(const ApiResult<json>& result, int status = 200) {
+  return result ? json_answer(*result, status) : problem_answer(result.error());
+}
+
+// Why a replica did not start, or what it printed when it ended, may name files of this machine or
+// say what the program knows: for the engine's own user. Returns whether there was any of it.
+bool hide_failures(json& body) {
+  if (!body.is_object()) return false;
+  const bool failing = body.value("failing", false);
+  if (failing) body["why"] = "replicas fail to start; the user who runs the engine is told why";
+  const bool ended = body.erase("stderr_tail") > 0;
+  if (ended) body.erase("why");
+  return failing || ended;
+}
+
+ApiResult<json> shown_to(const Asked& asked, ApiResult<json> status) {
+  if (status && !asked.shows_all()) hide_failures(*status);
+  return status;
+}
+
+Whole bad_parameter(std::string_view name, const std::string& value, std::string fix) {
+  return problem_answer(http::bad_parameter(name, value, std::move(fix)));
+}
+
+Whole not_found(const Asked& asked) {
+  return problem_answer(http::no_such_path(
+      asked.request.target,
+      asked.machine != nullptr
+          ? "see GET /api/v1/services"
+          : "see GET /api/v1/services, /api/v1/nodes, /api/v1/version and /api/v1/config"));
+}
+
+// What the front door does for no client: `fix` does it over the socket.
+Whole socket_only(const std::string& doing, std::string fix) {
+  return problem_answer({403, "socket-only", "On the engine's socket only",
+                         doing + " is not possible through the front door", std::move(fix)});
+}
+
+Whole own_user_only(const std::string& what, const std::string& fix) {
+  return problem_answer({403, "own-user-only", "For the engine's own user",
+                         what + " is only for the user who runs this engine",
+                         "ask as that user: " + fix});
+}
+
+// Where specs are not ours, what may change of a service stands in its objects and in no document.
+Whole method_not_allowed(const Asked& asked, const std::string& allow) {
+  return http::method_not_allowed(
+      asked.request.method, allow,
+      "use " + allow +
+          (asked.machine == nullptr ? "; changes are made on the objects of the platform" : ""));
+}
+
+// A page of `items`, which start at place `next`.
+Whole list_answer(const json& items, const ApiTarget& target) {
+  const auto page = http::page_of(target, items.size());
+  if (!page) return problem_answer(page.error());
+  json shown = json::array();
+  for (std::size_t i = page->begin; i < page->end; ++i) shown.push_back(items[i]);
+  return http::page_answer(shown, *page, items.size());
+}
+
+Whole services_answer(const Asked& asked) {
+  const std::size_t count = asked.services.service_count();
+  const auto page = http::page_of(asked.target, count);
+  if (!page) return problem_answer(page.error());
+  json shown = asked.services.service_list(page->begin, page->end);
+  if (!asked.shows_all()) {
+    for (json& service : shown) hide_failures(service);
+  }
+  return http::page_answer(shown, *page, count);
+}
+
+Whole history_answer(const Asked& asked, const ServiceName& name) {
+  const std::string since =
+      asked.target.query.contains("since") ? asked.target.text("since") : "10m";
+  const auto from = parse_moment(since, asked.now);
+  if (!from) {
+    return bad_parameter("since", since, "give an age such as 10m, or a time in RFC 3339");
+  }
+  const auto decisions = asked.services.history(name, *from);
+  return decisions ? list_answer(*decisions, asked.target) : problem_answer(decisions.error());
+}
+
+Whole explain_answer(const Asked& asked, const ServiceName& name) {
+  std::optional<TimePoint> at;
+  if (asked.target.query.contains("at")) {
+    // History shows times without their last digits: the decision of such a row is meant.
+    at = parse_moment_end(asked.target.text("at"), asked.now);
+    if (!at) {
+      return bad_parameter("at", asked.target.text("at"),
+                           "give a time as 14:03:12, RFC 3339, or an age such as 5m");
+    }
+  }
+  auto explained = asked.services.explain(name, at);
+  if (explained && !asked.shows_all()) explained->erase("keeps_awake");
+  return answer_of(explained);
+}
+
+ApiAnswer logs_answer(const Asked& asked, const std::string& name) {
+  if (!asked.shows_all()) {
+    return whole(own_user_only("what the replicas of a service print", "sluice logs " + name));
+  }
+  const auto tail = asked.target.number("tail", kTailDefault);
+  if (!tail || *tail > kTailMax) {
+    return whole(bad_parameter("tail", asked.target.text("tail"), "give a number from 0 to 10000"));
+  }
+  const LogQuery wanted{.tail = *tail,
+                        .replica = asked.target.text("replica"),
+                        .previous = asked.target.flag("previous")};
+  const auto lines = asked.machine->logs(name, wanted);
+  if (!lines) return whole(problem_answer(lines.error()));
+  ApiAnswer answer = whole(text_answer(*lines));
+  if (asked.target.flag("follow")) {
+    answer.stream =
+        api::ApiStream{.filter = {.types = {"log"}, .service = name, .replica = wanted.replica},
+                       .after = asked.services.events().last_id(),
+                       .sse = false,
+                       .text_of = log_line_of};
+  }
+  return answer;
+}
+
+std::optional<std::int32_t> bound_in(const json& body, const char* key) {
+  const auto found = body.find(key);
+  if (found == body.end()) return std::nullopt;
+  const bool fits = found->is_number_integer() && *found >= 0 && *found <= 1'000'000;
+  return fits ? found->get<std::int32_t>() : -1;
+}
+
+Whole scale_answer(const Asked& asked, const ServiceName& name) {
+  const json body = json::parse(asked.request.body, nullptr, false);
+  const std::string fix = R"(send {"min":1,"max":4}, whole numbers from 0; max 0 means no bound)";
+  if (!body.is_object()) {
+    return problem_answer(invalid_document("the body is not a JSON object", fix));
+  }
+  for (const auto& [key, value] : body.items()) {
+    if (key != "min" && key != "max") {
+      return problem_answer(invalid_document("unknown key " + key, fix));
+    }
+  }
+  const ScaleBounds bounds{.min = bound_in(body, "min"), .max = bound_in(body, "max")};
+  if (bounds.min.value_or(0) < 0 || bounds.max.value_or(0) < 0) {
+    return problem_answer(invalid_document("min and max must be whole numbers from 0", fix));
+  }
+  return answer_of(shown_to(asked, asked.services.scale(name, bounds)), 202);
+}
+
+Whole spec_answer(const Asked& asked, const std::string& name) {
+  MachineApi& machine = *asked.machine;
+  if (asked.request.method == "PUT") {
+    if (asked.request.proof != Proof::socket) {
+      return socket_only("a new spec", "sluice apply -f FILE");
+    }
+    const auto planned = machine.apply(asked.request.body, true);
+    if (!planned) return answer_of(planned);
+    const std::string named = planned->value("service", name);
+    if (named != name) {
+      return problem_answer(
+          invalid_document("the document is for service " + named + ", not " + name,
+                           "send it to .../" + named + "/spec"));
+    }
+    return answer_of(asked.target.flag("dry_run") ? planned
+                                                  : machine.apply(asked.request.body, false));
+  }
+  if (!asked.is_read()) return method_not_allowed(asked, "GET, PUT");
+  if (!asked.shows_all()) {
+    return own_user_only("the spec of a service", "sluice get " + name + " -o yaml");
+  }
+  const auto yaml = machine.spec_yaml(
+      name, asked.request.proof == Proof::socket ? Values::shown : Values::hidden);
+  return yaml ? text_answer(*yaml, "application/yaml") : problem_answer(yaml.error());
+}
+
+// Of /api/v1/services/{ns}/{name} itself.
+Whole status_answer(const Asked& asked, const ServiceName& name) {
+  if (asked.machine != nullptr && asked.request.method == "DELETE") {
+    if (asked.request.proof != Proof::socket) {
+      return socket_only("a removal", "sluice delete " + name.name);
+    }
+    return answer_of(asked.machine->remove(name.name));
+  }
+  if (!asked.is_read()) {
+    return method_not_allowed(asked, asked.machine != nullptr ? "GET, DELETE" : "GET, HEAD");
+  }
+  return answer_of(shown_to(asked, asked.services.service(name)));
+}
+
+Whole order_answer(const Asked& asked, const ServiceName& name, std::string_view verb) {
+  if (asked.request.method != "POST") {
+    return http::method_not_allowed(asked.request.method, "POST", "use POST");
+  }
+  if (const auto refused = asked.change(asked.request)) return problem_answer(*refused);
+  if (verb == "scale") return scale_answer(asked, name);
+  return answer_of(
+      shown_to(asked, verb == "wake" ? asked.services.wake(name) : asked.services.sleep(name)),
+      202);
+}
+
+// Below /api/v1/services/{ns}/{name}.
+ApiAnswer service_answer(const Asked& asked) {
+  const Path& path = asked.target.path;
+  if (path.size() > 6) return whole(not_found(asked));
+  const ServiceName name{path[3], path[4]};
+  if (path.size() == 5) return whole(status_answer(asked, name));
+  const std::string_view verb = path[5];
+  const bool own = asked.machine != nullptr;
+  if (verb == "spec" && own) return whole(spec_answer(asked, name.name));
+  if (verb == "explain" || verb == "history" || (verb == "logs" && own)) {
+    if (!asked.is_read()) return whole(method_not_allowed(asked, "GET"));
+    if (verb == "logs") return logs_answer(asked, name.name);
+    return whole(verb == "history" ? history_answer(asked, name) : explain_answer(asked, name));
+  }
+  if (verb == "wake" || verb == "sleep" || verb == "scale") {
+    return whole(order_answer(asked, name, verb));
+  }
+  return whole(not_found(asked));
+}
+
+ApiAnswer events_answer(const Asked& asked) {
+  ApiAnswer answer;
+  answer.content_type = "text/event-stream";
+  api::ApiStream stream;
+  stream.text_of = [proof = asked.request.proof](const Event& event) {
+    return sse_text(event, proof);
+  };
+  const std::string types = asked.target.text("types");
+  for (const std::string_view type : http::parts_of(types, ',')) {
+    stream.filter.types.emplace_back(type);
+  }
+  stream.filter.service = asked.target.text("service");
+  stream.after = asked.services.events().last_id();
+  const std::string& text = asked.request.last_event_id;
+  if (!text.empty()) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), stream.after);
+    if (error != std::errc{} || end != text.data() + text.size()) {
+      return whole(
+          bad_parameter("Last-Event-ID", text, "give the id of an event, or leave it out"));
+    }
+  }
+  answer.stream = std::move(stream);
+  return answer;
+}
+
+ApiAnswer shutdown_answer(const Asked& asked) {
+  if (asked.request.method != "POST") return whole(method_not_allowed(asked, "POST"));
+  if (asked.request.proof != Proof::socket) return whole(socket_only("a shutdown", "sluice down"));
+  ApiAnswer answer;
+  answer.later = [machine = asked.machine](const ApiAnswer::Later& done) {
+    machine->begin_shutdown([done](const ShutdownResult& ended) {
+      done(json_answer({{"stopped", ended.stopped}, {"cut", ended.cut}}));
+    });
+  };
+  return answer;
+}
+
+// What stands alone below /api/v1.
+std::optional<Whole> single_answer(const Asked& asked, const std::string& word) {
+  if (word == "services") return services_answer(asked);
+  if (word == "version") return json_answer(asked.services.version());
+  if (word == "nodes") {
+    const json nodes = asked.services.nodes();
+    if (!nodes.is_null()) return list_answer(nodes, asked.target);
+  }
+  if (word == "config") {
+    const json config = asked.services.config();
+    if (!config.is_null()) return json_answer(config);
+  }
+  return std::nullopt;
+}
+
+// /livez, /readyz, /metrics.
+std::optional<Whole> health_answer(MachineApi& machine, const Path& path) {
+  if (path == Path{"livez"} || path == Path{"healthz"}) return text_answer("ok\n");
+  if (path == Path{"readyz"}) {
+    Whole answer = text_answer(machine.ready() ? "ok\n" : "shutting down\n");
+    answer.status = machine.ready() ? 200 : 503;
+    return answer;
+  }
+  if (path == Path{"metrics"}) {
+    return text_answer(machine.metrics_text(), "text/plain; version=0.0.4; charset=utf-8");
+  }
+  return std::nullopt;
+}
+
+ApiAnswer route(const Asked& asked) {
+  const Path& path = asked.target.path;
+  const bool api_path = path.size() >= 3 && path[0] == "api" && path[1] == "v1";
+  if (api_path && path.size() >= 5 && path[2] == "services") return service_answer(asked);
+  const bool single = api_path && path.size() == 3;
+  if (single && path[2] == "shutdown" && asked.machine != nullptr) return shutdown_answer(asked);
+  const bool events = single && path[2] == "events";
+  std::optional<Whole> found;
+  if (single && !events) found = single_answer(asked, path[2]);
+  if (!api_path && asked.machine != nullptr) found = health_answer(*asked.machine, path);
+  if (!found && !events) return whole(not_found(asked));
+  if (!asked.is_read()) {
+    return whole(method_not_allowed(asked, asked.machine != nullptr ? "GET" : "GET, HEAD"));
+  }
+  return events ? events_answer(asked) : whole(*found);
+}
+
+}  // namespace
+
+ApiRoutes::ApiRoutes(const Clock& clock, ServicesApi& services, MachineApi* machine,
+                     ChangeRule change)
+    : clock_{clock}, services_{services}, machine_{machine}, change_{std::move(change)} {}
+
+ApiAnswer ApiRoutes::answer(const ApiRequest& request) {
+  const auto target = http::parse_target(request.target);
+  if (!target) return whole(problem_answer(target.error()));
+  return route({services_, machine_, change_, request, *target, clock_.now()});
+}
+
+std::optional<std::string> event_data(const Event& event, Proof proof) {
+  if (proof != Proof::none) return event.data;
+  // By name: a kind of event that is new is for the engine's user alone until it stands here.
+  constexpr std::array<std::string_view, 5> kForAll{"engine", "service", "replica", "decision",
+                                                    "cold_start"};
+  if (std::find(kForAll.begin(), kForAll.end(), event.type) == kForAll.end()) return std::nullopt;
+  json body = json::parse(event.data, nullptr, false);
+  if (!body.is_object()) return std::nullopt;
+  return hide_failures(body) ? body.dump(-1, ' ', false, json::error_handler_t::replace)
+                             : event.data;
+}
+
+std::string sse_text(const Event& event, Proof proof) {
+  const auto data = event_data(event, proof);
+  if (!data) return {};
+  return "id: " + std::to_string(event.id) + "\nevent: " + event.type + "\ndata: " + *data + "\n\n";
+}
+
+std::string log_line_of(const Event& event) {
+  const json body = json::parse(event.data, nullptr, false);
+  if (!body.is_object()) return {};
+  return body.value("replica", std::string{"?"}) + " | " + body.value("text", std::string{}) + "\n";
+}
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "autoscaler/io/services_api.h"
+#include "common/api/api_request.h"
+#include "common/api/event_ring.h"
+#include "common/time/clock.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace sluice::autoscaler {
+
+/// Why a request may not change anything here; nothing: it may.
+using ChangeRule = std::function<std::optional<http::ApiProblem>(const api::ApiRequest& request)>;
+
+/// The routes of protocols.md 5 in every form. Pure but for what `services` and `machine` do. What
+/// a client is, what a replica printed and what a service is made of is for Proof::own_user; the
+/// values of its environment, a new spec, a removal and the shutdown are for Proof::socket.
+class ApiRoutes final : public api::ApiSource {
+ public:
+  /// All outlive this. `machine` is null where specs and replicas are not ours: its paths are none
+  /// then. `change` judges wake, sleep and scale.
+  ApiRoutes(const Clock& clock, ServicesApi& services, MachineApi* machine, ChangeRule change);
+
+  [[nodiscard]] api::ApiAnswer answer(const api::ApiRequest& request) override;
+
+  [[nodiscard]] api::EventRing& events() override { return services_.events(); }
+
+ private:
+  const Clock& clock_;
+  ServicesApi& services_;
+  MachineApi* machine_;
+  ChangeRule change_;
+};
+
+/// The data of an event as a stream of that proof carries it; nothing when it carries none of it.
+[[nodiscard]] std::optional<std::string> event_data(const api::Event& event, api::Proof proof);
+
+/// An event as server-sent events carry it; empty when a stream of that proof does not.
+[[nodiscard]] std::string sse_text(const api::Event& event, api::Proof proof);
+
+/// One log event as `logs` prints it: `app-00001-1 | text`, ended by a newline.
+[[nodiscard]] std::string log_line_of(const api::Event& event);
+
+}  // namespace sluice::autoscaler

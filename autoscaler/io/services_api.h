@@ -1,0 +1,140 @@
+#pragma once
+
+#include "common/api/api_text.h"
+#include "common/api/event_ring.h"
+#include "common/base/result.h"
+#include "common/time/time_point.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace sluice::autoscaler {
+
+template <class T>
+using ApiResult = Result<T, http::ApiProblem>;
+
+/// A service, or a revision by its own name, as a path of the API names it.
+struct ServiceName {
+  std::string space;
+  std::string name;
+};
+
+/// New bounds of `scale`; an absent one stays as it is.
+struct ScaleBounds {
+  std::optional<std::int32_t> min;
+  std::optional<std::int32_t> max;
+};
+
+/// 422 for a document or a value that is not accepted.
+[[nodiscard]] http::ApiProblem invalid_document(std::string detail, std::string fix);
+
+/// What the routes ask in every form: of services, their decisions and events. Called on the loop;
+/// returns at once. The JSON bodies are those of protocols.md 5.
+class ServicesApi {
+ public:
+  ServicesApi() = default;
+  ServicesApi(const ServicesApi&) = delete;
+  ServicesApi& operator=(const ServicesApi&) = delete;
+  virtual ~ServicesApi() = default;
+
+  [[nodiscard]] virtual std::size_t service_count() = 0;
+
+  /// An array of status objects in the order of their names, from place `begin` to before `end`,
+  /// which is at most service_count().
+  [[nodiscard]] virtual nlohmann::json service_list(std::size_t begin, std::size_t end) = 0;
+
+  /// One status object.
+  [[nodiscard]] virtual ApiResult<nlohmann::json> service(const ServiceName& name) = 0;
+
+  /// The decision in force at `at` (now when absent) with "inputs", "last_cold_start" (the last one
+  /// by then, an event object or null) and, of now only, "keeps_awake": [{"client","request",
+  /// "count"}].
+  [[nodiscard]] virtual ApiResult<nlohmann::json> explain(const ServiceName& name,
+                                                          std::optional<TimePoint> at) = 0;
+
+  /// Decisions that changed something since `since`, an array, newest last.
+  [[nodiscard]] virtual ApiResult<nlohmann::json> history(const ServiceName& name,
+                                                          TimePoint since) = 0;
+
+  /// At least one replica now. Answers the status; readiness comes later.
+  [[nodiscard]] virtual ApiResult<nlohmann::json> wake(const ServiceName& name) = 0;
+
+  /// Drains to zero now; the next request wakes it. Answers the status.
+  [[nodiscard]] virtual ApiResult<nlohmann::json> sleep(const ServiceName& name) = 0;
+
+  /// Live bounds, forgotten when the spec next changes. Answers the status.
+  [[nodiscard]] virtual ApiResult<nlohmann::json> scale(const ServiceName& name,
+                                                        const ScaleBounds& bounds) = 0;
+
+  /// Who this is and since when.
+  [[nodiscard]] virtual nlohmann::json version() = 0;
+
+  /// Reports of the nodes, ordered by name; null: this form has no such list.
+  [[nodiscard]] virtual nlohmann::json nodes() = 0;
+
+  /// The keys of `config-autoscaler` in force; null: this form does not tell.
+  [[nodiscard]] virtual nlohmann::json config() = 0;
+
+  /// The events of all of them; outlives every session of the API server.
+  [[nodiscard]] virtual api::EventRing& events() = 0;
+};
+
+/// Whether a spec is written with the values of its environment and of its probe's headers.
+enum class Values : std::uint8_t { shown, hidden };
+
+/// Which lines `logs` wants.
+struct LogQuery {
+  std::size_t tail = 100;  ///< newest lines, 0..10000
+  std::string replica;     ///< only this replica id; empty: all
+  bool previous = false;   ///< only replicas that are gone
+};
+
+/// What the end of an engine came to: `stopped N replicas, M requests cut`.
+struct ShutdownResult {
+  std::int64_t stopped = 0;  ///< replicas that ran when the shutdown began
+  std::int64_t cut = 0;      ///< requests that did not get their whole answer
+};
+
+/// What only an engine that owns specs and replicas answers besides: `sluice up`.
+class MachineApi {
+ public:
+  MachineApi() = default;
+  MachineApi(const MachineApi&) = delete;
+  MachineApi& operator=(const MachineApi&) = delete;
+  virtual ~MachineApi() = default;
+
+  /// The service's YAML document as a file would have it, with or without the values of its
+  /// environment.
+  [[nodiscard]] virtual ApiResult<std::string> spec_yaml(const std::string& name,
+                                                         Values values) = 0;
+
+  /// Adds or changes the one service of `yaml`. Answers {"service","result","revision",
+  /// "difference":[{"key","old","new"}]}, result one of created, configured, unchanged;
+  /// with `dry_run` nothing changes.
+  [[nodiscard]] virtual ApiResult<nlohmann::json> apply(const std::string& yaml, bool dry_run) = 0;
+
+  /// Removes the service; its replicas drain. Answers the last status.
+  [[nodiscard]] virtual ApiResult<nlohmann::json> remove(const std::string& name) = 0;
+
+  /// Output lines of replicas, oldest first, each `app-00001-1 | text` and ended by a newline.
+  [[nodiscard]] virtual ApiResult<std::string> logs(const std::string& name,
+                                                    const LogQuery& query) = 0;
+
+  /// Whether the front door is open and no shutdown has begun.
+  [[nodiscard]] virtual bool ready() = 0;
+
+  /// Prometheus text format.
+  [[nodiscard]] virtual std::string metrics_text() = 0;
+
+  /// Starts the stop sequence of one-machine.md 5.8, as SIGTERM would, and calls `done` on the
+  /// engine's thread when all replicas are gone. The API server must still be served for a moment
+  /// afterwards, so that the caller reads the result. A second call only adds its `done`.
+  virtual void begin_shutdown(std::function<void(const ShutdownResult&)> done) = 0;
+};
+
+}  // namespace sluice::autoscaler

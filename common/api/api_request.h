@@ -1,0 +1,63 @@
+#pragma once
+
+#include "common/api/api_text.h"
+#include "common/api/event_ring.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+// One request of an HTTP+JSON API and its answer, as the server passes them on and takes them.
+namespace sluice::api {
+
+/// What a request has shown of who sends it; each includes what is before it.
+enum class Proof : std::uint8_t {
+  none,      ///< it comes from where the door answers, no more
+  own_user,  ///< it may read all: of one machine, the program's own user sends it
+  socket,    ///< it came over a socket that only the program's own user can open
+};
+
+/// One request, read whole.
+struct ApiRequest {
+  std::string method;
+  std::string target;  ///< path with query
+  std::string body;
+  std::string last_event_id;  ///< header Last-Event-ID
+  Proof proof = Proof::none;
+};
+
+/// Events that follow the first body of an answer, until the client leaves.
+struct ApiStream {
+  EventFilter filter = {};
+  std::uint64_t after = 0;  ///< the last event id seen
+  bool sse = true;          ///< server-sent events, with comments for gaps and silence
+  /// The text of one event; empty for one that the client does not get.
+  std::function<std::string(const Event&)> text_of = {};
+};
+
+/// An answer, and what follows it.
+struct ApiAnswer : http::ApiAnswer {
+  using Later = std::function<void(http::ApiAnswer)>;
+
+  std::optional<ApiStream> stream = {};
+  /// Set: the answer is the one that this gives to its argument, once, on the server's thread. It
+  /// may do so when the client is gone.
+  std::function<void(Later)> later = {};
+};
+
+/// Whoever answers the requests of an API. Called on the server's thread; returns at once.
+class ApiSource {
+ public:
+  ApiSource() = default;
+  ApiSource(const ApiSource&) = delete;
+  ApiSource& operator=(const ApiSource&) = delete;
+  virtual ~ApiSource() = default;
+
+  [[nodiscard]] virtual ApiAnswer answer(const ApiRequest& request) = 0;
+
+  /// What ApiAnswer::stream reads from; outlives every session of the server.
+  [[nodiscard]] virtual EventRing& events() = 0;
+};
+
+}  // namespace sluice::api

@@ -1,0 +1,111 @@
+#pragma once
+
+#include "autoscaler/io/services_api.h"
+#include "common/api/event_ring.h"
+
+#include <nlohmann/json.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace sluice::autoscaler {
+
+/// An engine with the one service "app", which remembers what it was asked.
+class FakeServices final : public ServicesApi, public MachineApi {
+ public:
+  using Json = nlohmann::json;
+
+  std::size_t service_count() override { return static_cast<std::size_t>(count); }
+
+  Json service_list(std::size_t begin, std::size_t end) override {
+    Json all = Json::array();
+    for (std::size_t i = begin; i < end; ++i) {
+      all.push_back(told);
+      all.back()["name"] = "app" + std::to_string(i);
+    }
+    return all;
+  }
+
+  ApiResult<Json> service(const ServiceName& name) override { return status(name); }
+
+  ApiResult<std::string> spec_yaml(const std::string& name, Values values) override {
+    if (name != "app") return missing(name);
+    return std::string{values == Values::shown ? "kind: Service\nvalues\n" : "kind: Service\n"};
+  }
+
+  ApiResult<Json> apply(const std::string& yaml, bool dry_run) override {
+    calls.push_back((dry_run ? "plan " : "apply ") + yaml);
+    if (yaml == "bad") return invalid_document("no kind", "write kind: Service");
+    return Json{{"service", "app"}, {"result", "configured"}};
+  }
+
+  ApiResult<Json> remove(const std::string& name) override { return status({"default", name}); }
+
+  ApiResult<Json> explain(const ServiceName& name, std::optional<TimePoint> at) override {
+    explained_at = at;
+    if (name.name != "app") return missing(name.name);
+    return Json{{"name", name.name}, {"keeps_awake", {{{"client", "10.1.2.3"}}}}};
+  }
+
+  ApiResult<Json> history(const ServiceName& name, TimePoint) override {
+    if (name.name != "app") return missing(name.name);
+    return service_list(0, 1);
+  }
+
+  ApiResult<std::string> logs(const std::string& name, const LogQuery& query) override {
+    if (name != "app") return missing(name);
+    asked_logs = query;
+    return std::string{"app-00001-1 | before\n"};
+  }
+
+  ApiResult<Json> wake(const ServiceName& name) override { return status(name); }
+
+  ApiResult<Json> sleep(const ServiceName& name) override { return status(name); }
+
+  ApiResult<Json> scale(const ServiceName& name, const ScaleBounds& bounds) override {
+    asked_bounds = bounds;
+    return status(name);
+  }
+
+  Json version() override { return {{"version", "1"}}; }
+
+  Json nodes() override { return {}; }
+
+  Json config() override { return {}; }
+
+  bool ready() override { return is_ready; }
+
+  std::string metrics_text() override { return "up 1\n"; }
+
+  void begin_shutdown(std::function<void(const ShutdownResult&)> done) override {
+    shutdown_done = std::move(done);
+  }
+
+  api::EventRing& events() override { return ring; }
+
+  Json told = Json::object();  ///< what the status of a service has besides its name
+  int count = 1;
+  bool is_ready = true;
+  std::vector<std::string> calls;
+  std::optional<TimePoint> explained_at;
+  LogQuery asked_logs;
+  ScaleBounds asked_bounds;
+  std::function<void(const ShutdownResult&)> shutdown_done;
+  api::EventRing ring{4};
+
+ private:
+  static http::ApiProblem missing(const std::string& name) {
+    return {404, "no-such-service", "No such service", "no service is named " + name,
+            "services here: app"};
+  }
+
+  ApiResult<Json> status(const ServiceName& name) const {
+    if (name.space != "default" || name.name != "app") return missing(name.name);
+    Json status = told;
+    status["name"] = name.name;
+    return status;
+  }
+};
+
+}  // namespace sluice::autoscaler
