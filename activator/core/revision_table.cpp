@@ -1,5 +1,7 @@
 #include "activator/core/revision_table.h"
 
+#include "activator/core/host_table.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -61,18 +63,6 @@ Result<Entry, Problem> normalise(const RevisionRoute& route) {
 }
 
 }  // namespace
-
-std::string_view host_of(std::string_view authority) {
-  const std::size_t bracket = authority.rfind(']');
-  const std::size_t colon = authority.rfind(':');
-  const bool ported =
-      colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
-  std::string_view host = ported ? authority.substr(0, colon) : authority;
-  if (host.ends_with('.')) {
-    host.remove_suffix(1);
-  }
-  return host;
-}
 
 Result<RevisionTable, Problem> RevisionTable::build(std::span<const RevisionRoute> routes) {
   if (routes.size() > kRoutesMax) {

@@ -19,10 +19,6 @@ struct RevisionRoute {
   std::uint32_t target = 0;  ///< the caller's index of the revision
 };
 
-/// The host of a Host header or authority: port and final dot stripped. Brackets of an IPv6 address
-/// stay. A view into `authority`; letters keep their case.
-[[nodiscard]] std::string_view host_of(std::string_view authority);
-
 /// Where requests go, as an immutable value: a change is a new table. Look-up allocates nothing.
 class RevisionTable {
  public:

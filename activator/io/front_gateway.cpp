@@ -264,6 +264,12 @@ void FrontGateway::dismiss(const std::vector<Dismissal>& dismissed,
 void FrontGateway::hand_on(RevisionHandle from, RevisionHandle to) {
   Revision& old = at(from);
   Revision& next = at(to);
+  // What that one has replaced and still runs follows too.
+  for (const auto& revision : revisions_) {
+    if (revision != nullptr && revision->successor == from) revision->successor = to;
+  }
+  old.successor = to;
+  next.successor.reset();
   std::vector<Dismissal> waiting;
   old.throttler.fail_all(waiting);
   schedule(old);
@@ -273,20 +279,36 @@ void FrontGateway::hand_on(RevisionHandle from, RevisionHandle to) {
     net::Exchange& exchange = exchange_of(one.cookie);
     State& state = state_of(exchange);
     leave_queue(exchange, state, now);
-    discharge(state);
-    --old.requests;
-    ++next.requests;
-    if (!state.ignored) {
-      reporter_.out(old.reporter, now);
-      poke = reporter_.in(next.reporter, now) || poke;
-    }
-    state.revision = &next;
-    state.deadline = deadline_of(exchange, next.timeouts);
-    state.tried_count = 0;  // its pods are others
-    exchange.set_timeouts(next.timeouts);
-    enter(exchange, now);
+    poke = move_to(exchange, next, now) || poke;
   }
   if (poke) owner_.on_poke(to, reporter_.poke(next.reporter));
+}
+
+// A request that neither waits nor runs enters another revision. Whether that one was idle.
+bool FrontGateway::move_to(net::Exchange& exchange, Revision& next, TimePoint now) {
+  State& state = state_of(exchange);
+  Revision& old = *state.revision;
+  discharge(state);
+  --old.requests;
+  ++next.requests;
+  bool poke = false;
+  if (!state.ignored) {
+    reporter_.out(old.reporter, now);
+    poke = reporter_.in(next.reporter, now);
+  }
+  state.revision = &next;
+  state.deadline = deadline_of(exchange, next.timeouts);
+  state.tried_count = 0;  // its pods are others
+  exchange.set_timeouts(next.timeouts);
+  enter(exchange, now);
+  return poke;
+}
+
+FrontGateway::Revision* FrontGateway::successor_of(const Revision& revision) const {
+  if (!revision.successor) return nullptr;
+  const std::size_t index = index_of(*revision.successor);
+  Revision* const next = index < revisions_.size() ? revisions_[index].get() : nullptr;
+  return next != nullptr && next->handle == *revision.successor && !next->removed ? next : nullptr;
 }
 
 void FrontGateway::leave_queue(net::Exchange& exchange, State& state, TimePoint now) {
@@ -329,10 +351,10 @@ void FrontGateway::leave_pod(State& state, TimePoint now) {
   if (drained) owner_.on_pod_drained(revision.handle, id);
 }
 
-bool FrontGateway::may_retry(net::Exchange& exchange) {
+bool FrontGateway::may_retry(net::Exchange& exchange) const {
   const State& state = state_of(exchange);
   return state.pod != nullptr && !exchange.body_sent() && state.tried_count < kRetriesMax &&
-         !state.revision->removed;
+         (!state.revision->removed || successor_of(*state.revision) != nullptr);
 }
 
 void FrontGateway::retry(net::Exchange& exchange, PodRefusal refusal) {
@@ -342,7 +364,10 @@ void FrontGateway::retry(net::Exchange& exchange, PodRefusal refusal) {
   state.tried[state.tried_count++] = refusal == PodRefusal::full ? PodRef{} : state.pod_ref;
   const TimePoint now = clock_.now();
   leave_pod(state, now);
-  enter(exchange, now);
+  Revision* const next = successor_of(*state.revision);
+  if (next == nullptr) return enter(exchange, now);
+  const bool poke = move_to(exchange, *next, now);
+  if (poke) owner_.on_poke(next->handle, reporter_.poke(next->reporter));
 }
 
 bool FrontGateway::upstream_failed(net::Exchange& exchange, const net::ConnectFailure& failure) {

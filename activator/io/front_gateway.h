@@ -150,7 +150,9 @@ class FrontGateway final : public net::Gateway {
               const http::OwnResponse& waiting = http::response_for(Error::draining));
 
   /// What waits for `from` waits for `to` from now on, oldest first, with its timers as they run:
-  /// for a revision that takes the place of another. What runs stays where it is.
+  /// for a revision that takes the place of another. What runs stays where it is; when its pod does
+  /// not take it, it is sent again to a pod of `to`, or of the one that has taken the place of
+  /// `to`.
   void hand_on(RevisionHandle from, RevisionHandle to);
 
   /// The pods from now on, all of them known and listed; waiters are dispatched at once.
@@ -279,7 +281,9 @@ class FrontGateway final : public net::Gateway {
   void send(net::Exchange& exchange, TimePoint now);
   void dispatch(Revision& revision, const std::vector<Admission>& admitted);
   void dismiss(const std::vector<Dismissal>& dismissed, const http::OwnResponse& response);
-  [[nodiscard]] static bool may_retry(net::Exchange& exchange);
+  [[nodiscard]] bool may_retry(net::Exchange& exchange) const;
+  [[nodiscard]] bool move_to(net::Exchange& exchange, Revision& next, TimePoint now);
+  [[nodiscard]] Revision* successor_of(const Revision& revision) const;
   void retry(net::Exchange& exchange, PodRefusal refusal);
   void leave_pod(State& state, TimePoint now);
   void leave_queue(net::Exchange& exchange, State& state, TimePoint now);

@@ -1,6 +1,5 @@
 #include "activator/io/revision_book.h"
 
-#include "activator/core/revision_table.h"
 #include "common/scaling/setting_names.h"
 
 #include <algorithm>
@@ -13,10 +12,6 @@ using http::Known;
 namespace {
 
 constexpr std::string_view kConfiguration = "serving.knative.dev/configuration";
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-}
 
 net::Timeouts timeouts_of(const model::Revision& file) {
   net::Timeouts timeouts;
@@ -45,19 +40,6 @@ http::OwnResponse vanished() {
 
 }  // namespace
 
-std::size_t RevisionBook::HashHost::operator()(std::string_view host) const {
-  std::size_t hash = 14'695'981'039'346'656'037U;  // FNV-1a
-  for (const char c : host) {
-    hash = (hash ^ static_cast<unsigned char>(lower(c))) * 1'099'511'628'211U;
-  }
-  return hash;
-}
-
-bool RevisionBook::SameHost::operator()(std::string_view a, std::string_view b) const {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
-}
-
 RevisionBook::RevisionBook(FrontGateway& front, PodProber& prober, const log::Logger& log,
                            BookSpec spec)
     : front_{front}, prober_{prober}, log_{log}, spec_{std::move(spec)} {}
@@ -66,6 +48,13 @@ std::optional<RevisionHandle> RevisionBook::find(const RevisionId& id) const {
   const auto found = by_id_.find(id);
   if (found == by_id_.end()) return std::nullopt;
   return found->second->handle;
+}
+
+std::optional<RevisionHandle> RevisionBook::find(std::string_view authority,
+                                                 std::string_view path) const {
+  const std::optional<std::uint64_t> found = hosts_.find(authority, path);
+  if (!found) return std::nullopt;
+  return RevisionHandle{*found};
 }
 
 const RevisionNames* RevisionBook::names(RevisionHandle revision) const {
@@ -88,8 +77,8 @@ Routed RevisionBook::route(net::Exchange& exchange) {
                     fields.get(Known::knative_serving_revision), authority, spec_.cluster_domain);
   if (!name.space.empty() && !name.name.empty()) {
     if (const Entry* entry = named(name)) return entry->handle;
-  } else if (const auto host = by_host_.find(host_of(authority)); host != by_host_.end()) {
-    return host->second.front()->handle;
+  } else if (const auto found = find(authority, exchange.request().path())) {
+    return *found;
   }
   return http::response_for(Error::no_route, not_found_text(name.name));
 }
@@ -136,11 +125,24 @@ void RevisionBook::on_revision(model::Revision file) {
   entry->names = {file.service, annotation(file, kConfiguration), file.contract};
   const RevisionHandle handle = entry->handle;
   ignore(*entry, file);
+  Entry* const replaced = takes_over(*entry, file);
+  if (replaced != nullptr) claim(*replaced, {});
   claim(*entry, file.hosts);
   place(*entry, file.activators);
   if (is_new && added_) added_(file.id, handle);
   prober_.set_service(handle, file.private_service, file.private_service_tls_port);
   tell_pods(handle, file);
+  // Last, so that what waits finds its pods.
+  if (replaced != nullptr) front_.hand_on(replaced->handle, handle);
+}
+
+// The one whose place it takes now; null: none.
+RevisionBook::Entry* RevisionBook::takes_over(Entry& entry, const model::Revision& file) {
+  if (file.hosts.empty() || file.replaces == entry.replaced) return nullptr;
+  const auto found = by_id_.find(Name{file.id.space, file.replaces});
+  if (found == by_id_.end() || found->second.get() == &entry) return nullptr;
+  entry.replaced = file.replaces;
+  return found->second.get();
 }
 
 // The same annotations come with every change of a pod: rules are read when their texts are others.
@@ -176,23 +178,22 @@ void RevisionBook::tell_pods(RevisionHandle handle, const model::Revision& file)
   prober_.set_pods(handle, pods);
 }
 
-void RevisionBook::claim(Entry& entry, std::vector<std::string> hosts) {
+void RevisionBook::claim(Entry& entry, std::vector<model::HostRule> hosts) {
   if (hosts == entry.hosts) return;
-  for (const std::string& host : entry.hosts) {
-    const auto found = by_host_.find(host);
-    if (found == by_host_.end()) continue;
-    std::erase(found->second, &entry);
-    if (found->second.empty()) by_host_.erase(found);
-  }
+  for (const model::HostRule& rule : entry.hosts) hosts_.remove(rule, *entry.id);
   entry.hosts = std::move(hosts);
-  for (const std::string& host : entry.hosts) {
-    std::vector<const Entry*>& claims = by_host_[host];
-    if (std::find(claims.begin(), claims.end(), &entry) != claims.end()) continue;
-    const auto before = [](const Entry* a, const Entry* b) { return *a->id < *b->id; };
-    claims.insert(std::upper_bound(claims.begin(), claims.end(), &entry, before), &entry);
-    if (claims.size() == 2) {
+  for (const model::HostRule& rule : entry.hosts) {
+    const std::size_t claims =
+        hosts_.add(rule, *entry.id, static_cast<std::uint64_t>(entry.handle));
+    if (claims == 1) continue;
+    const std::string host = rule.host + rule.path_prefix;
+    if (claims == 0) {
+      log_.write(log::Severity::warning, "a host is left out: there are too many",
+                 {{"host", host}, {"most", std::to_string(HostTable::kRulesMax)}});
+    } else if (claims == 2) {
+      const RevisionId& first = *hosts_.holder(rule);
       log_.write(log::Severity::warning, "a host is claimed by more than one revision",
-                 {{"host", host}, {"first", claims[0]->id->space + "/" + claims[0]->id->name}});
+                 {{"host", host}, {"first", first.space + "/" + first.name}});
     }
   }
 }

@@ -1,11 +1,12 @@
 #pragma once
 
+#include "activator/core/host_table.h"
 #include "activator/core/revision_name.h"
 #include "activator/io/front_gateway.h"
 #include "activator/io/pod_prober.h"
-#include "activator/io/telemetry.h"
-#include "common/files/platform_directory.h"
+#include "activator/io/revision_names.h"
 #include "common/log/log.h"
+#include "common/model/revision.h"
 
 #include <functional>
 #include <memory>
@@ -20,7 +21,7 @@ struct BookSpec {
   std::string cluster_domain;
   std::int32_t queue_depth = 10'000;
   Duration queue_wait{0};
-  std::string pod_ip;     ///< of this activator
+  std::string pod_ip{};   ///< of this activator
   bool foresees = false;  ///< an autoscaler of ours tells how revisions grow
 };
 
@@ -46,6 +47,13 @@ class RevisionBook final : public Router, public model::Listener {
 
   [[nodiscard]] std::optional<RevisionHandle> find(const RevisionId& id) const;
 
+  /// The one whose host and path prefix a Host header and the path of a target follow.
+  [[nodiscard]] std::optional<RevisionHandle> find(std::string_view authority,
+                                                   std::string_view path) const;
+
+  /// By which hosts and paths revisions are found.
+  [[nodiscard]] const HostTable& hosts() const { return hosts_; }
+
   /// Null for one that is gone, of which requests may still run.
   [[nodiscard]] const RevisionNames* names(RevisionHandle revision) const;
 
@@ -65,7 +73,8 @@ class RevisionBook final : public Router, public model::Listener {
     const RevisionId* id = nullptr;  // the key in by_id_
     RevisionHandle handle{};
     std::int32_t container_concurrency = 0;
-    std::vector<std::string> hosts;
+    std::vector<model::HostRule> hosts;
+    std::string replaced;  // whose place it has taken; empty: none
     RevisionNames names;
     std::shared_ptr<const ignore::Rules> ignore;
   };
@@ -96,19 +105,9 @@ class RevisionBook final : public Router, public model::Listener {
     }
   };
 
-  // Hosts are kept in lower case; a request's may be in any.
-  struct HashHost {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view host) const;
-  };
-
-  struct SameHost {
-    using is_transparent = void;
-    bool operator()(std::string_view a, std::string_view b) const;
-  };
-
+  [[nodiscard]] Entry* takes_over(Entry& entry, const model::Revision& file);
   [[nodiscard]] const Entry* named(const RevisionName& name) const;
-  void claim(Entry& entry, std::vector<std::string> hosts);
+  void claim(Entry& entry, std::vector<model::HostRule> hosts);
   void tell_pods(RevisionHandle handle, const model::Revision& file);
   void ignore(Entry& entry, const model::Revision& file);
   void place(const Entry& entry, const std::vector<std::string>& activators);
@@ -121,8 +120,7 @@ class RevisionBook final : public Router, public model::Listener {
   Added added_;
   Removed removed_;
   std::unordered_map<RevisionId, std::unique_ptr<Entry>, HashId, SameId> by_id_;
-  // A host that several revisions claim belongs to the first of them by namespace and name.
-  std::unordered_map<std::string, std::vector<const Entry*>, HashHost, SameHost> by_host_;
+  HostTable hosts_;
   std::vector<Entry*> by_index_;
   std::vector<net::Address> own_;
   std::vector<net::Address> activators_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "activator/io/front_gateway.h"
+#include "activator/io/revision_names.h"
 #include "common/log/log.h"
 #include "common/log/request_log.h"
 #include "common/log/request_log_sink.h"
@@ -18,14 +19,6 @@
 #include <vector>
 
 namespace sluice::activator {
-
-/// What a revision is called beside its own name, and how.
-struct RevisionNames {
-  std::string service;
-  std::string configuration;
-  /// Under which names it is measured.
-  settings::KnativeContract contract = settings::KnativeContract::current;
-};
 
 /// What the activator tells of its requests: metrics by revision, the request log, and a line in
 /// the program's own log for failures (METRICS.md). A revision costs memory from its first request

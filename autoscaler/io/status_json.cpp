@@ -54,7 +54,8 @@ json status_json(const Revision& revision) {
   }
   return {{"namespace", revision.facts().id.space},
           {"name", revision.facts().service},
-          {"url", hosts.empty() ? json{} : json("http://" + hosts.front())},
+          {"url", hosts.empty() ? json{}
+                                : json("http://" + hosts.front().host + hosts.front().path_prefix)},
           {"state", state_of(revision, counts)},
           {"revision", revision.facts().id.name},
           {"ready", counts.ready},

@@ -48,21 +48,40 @@ std::string read_name(JsonFields& fields, const char* key, std::size_t bytes_max
   return name;
 }
 
-std::vector<std::string> read_hosts(JsonFields& fields) {
-  std::vector<std::string> hosts;
+// A text is a host with every path, an object may name a prefix of it.
+model::HostRule read_host(const json& item, const std::string& place, JsonFindings& findings) {
+  json named;
+  if (item.is_string()) named["host"] = item;
+  JsonFields fields{item.is_string() ? named : item, place, findings};
+  model::HostRule rule;
+  rule.host = fields.text("host", Need::required, kDnsNameMax);
+  std::transform(rule.host.begin(), rule.host.end(), rule.host.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  if (!is_dns_name(rule.host, kDnsNameMax, true)) {
+    fields.refuse("host", "'" + shown(rule.host) + "' is no host name",
+                  "a name such as app.example.com, without port");
+  }
+  const std::string prefix = fields.text("path_prefix", Need::optional, model::kPathPrefixBytesMax);
+  auto read = model::read_path_prefix(prefix);
+  if (!read) {
+    fields.refuse("path_prefix", "'" + shown(prefix) + "' is no path",
+                  "a path such as /shop, without query");
+  }
+  rule.path_prefix = read ? std::move(*read) : std::string{};
+  fields.close();
+  return rule;
+}
+
+std::vector<model::HostRule> read_hosts(JsonFields& fields, JsonFindings& findings) {
+  std::vector<model::HostRule> hosts;
   const json* const list = fields.array("hosts", kHostsMax);
   if (list == nullptr) return hosts;
-  std::set<std::string> known;
+  std::set<std::pair<std::string, std::string>> known;
+  std::size_t index = 0;
   for (const json& item : *list) {
-    std::string host = item.is_string() ? item.get<std::string>() : std::string{};
-    std::transform(host.begin(), host.end(), host.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    if (!is_dns_name(host, kDnsNameMax, true)) {
-      fields.refuse("hosts", "'" + shown(item.dump()) + "' is no host name",
-                    "names such as app.example.com, without port");
-      return {};
-    }
-    if (known.insert(host).second) hosts.push_back(std::move(host));
+    model::HostRule rule = read_host(item, "hosts[" + std::to_string(index++) + "]", findings);
+    if (findings.problem) return {};
+    if (known.emplace(rule.host, rule.path_prefix).second) hosts.push_back(std::move(rule));
   }
   return hosts;
 }
@@ -172,7 +191,7 @@ Result<Parsed<model::Revision>, Problem> parse_revision_file(std::string_view te
   }
   file.service = fields.text("service", Need::optional, kDnsNameMax);
   if (file.service.empty()) file.service = file.id.name;
-  file.hosts = read_hosts(fields);
+  file.hosts = read_hosts(fields, findings);
   file.protocol = read_protocol(fields);
   file.container_concurrency =
       static_cast<std::int32_t>(fields.integer("container_concurrency", 0, 0, kConcurrencyMax));

@@ -2,6 +2,7 @@
 
 #include "common/base/ids.h"
 #include "common/base/result.h"
+#include "common/model/host_rule.h"
 #include "common/net/address.h"
 #include "common/scaling/cluster_config.h"
 #include "common/scaling/scaling_spec.h"
@@ -53,8 +54,11 @@ struct Revision {
   std::string service;  ///< the name people know it by; the revision's own when not given
   StringMap annotations{};
   std::int32_t container_concurrency = 0;  ///< 0: no limit
-  std::vector<std::string> hosts{};        ///< it answers to; in lower case, without port
+  std::vector<HostRule> hosts{};           ///< it answers to
   std::vector<Pod> pods{};                 ///< names are unique
+  /// The name of the revision in the same namespace whose place it takes from when it first has
+  /// hosts: they are no longer that one's, and what waits for that one waits for it. Empty: none.
+  std::string replaces{};
 
   // For requests.
   AppProtocol protocol = AppProtocol::http1;

@@ -143,12 +143,9 @@ std::optional<HostRule> parse_host(std::string_view text) {
     rule.host += lower;
   }
   if (slash == std::string_view::npos) return rule;
-  std::string_view path = text.substr(slash);
-  for (const char c : path) {
-    if (c <= ' ' || c == '?' || c == '#' || c == '\x7f') return std::nullopt;
-  }
-  while (!path.empty() && path.back() == '/') path.remove_suffix(1);
-  rule.path_prefix = path;
+  auto prefix = model::read_path_prefix(text.substr(slash));
+  if (!prefix) return std::nullopt;
+  rule.path_prefix = std::move(*prefix);
   return rule;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "common/base/result.h"
+#include "common/model/host_rule.h"
 #include "common/time/time_point.h"
 
 #include <cstdint>
@@ -17,13 +18,7 @@ namespace sluice::local {
 /// The longest file of services that is read, in bytes.
 inline constexpr std::size_t kSpecFileBytesMax = std::size_t{4} << 20;
 
-/// One more host of a service, from `sluice.dev/hosts`; the prefix is kept when a request passes.
-struct HostRule {
-  std::string host;         ///< lower case, without port
-  std::string path_prefix;  ///< begins with `/` and has no `/` at its end; empty = every path
-
-  friend bool operator==(const HostRule&, const HostRule&) = default;
-};
+using model::HostRule;
 
 /// One variable of the app's environment; `value` before expansion.
 struct EnvVar {
@@ -51,8 +46,8 @@ struct ReadinessProbe {
 /// (one-machine.md 3). Parsed and checked, except for the autoscaling annotations: those are kept
 /// as text and judged by the autoscaler's own rules.
 struct ServiceSpec {
-  std::string name;                                         ///< a DNS label
-  std::vector<HostRule> hosts;                              ///< besides NAME.localhost
+  std::string name;             ///< a DNS label
+  std::vector<HostRule> hosts;  ///< besides NAME.localhost, from `sluice.dev/hosts`
   std::map<std::string, std::string> annotations;           ///< of the service
   std::map<std::string, std::string> template_annotations;  ///< of the template: autoscaling keys
   std::vector<std::string> command;                         ///< never empty

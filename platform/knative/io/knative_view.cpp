@@ -209,7 +209,7 @@ model::Revision watched_revision(const RevisionId& id, const PodAutoscaler& obje
   const std::string& front =
       object.status.service_name.empty() ? id.name : object.status.service_name;
   const std::string host = front + "." + id.space;
-  revision.hosts = {host, host + ".svc", host + ".svc." + domain};
+  revision.hosts = {{host}, {host + ".svc"}, {host + ".svc." + domain}};
   revision.container_concurrency = object.container_concurrency;
   revision.annotations = scaling_annotations(object);
   revision.reachability = object.reachability;

@@ -92,7 +92,7 @@ model::Revision watched(const ScalerSight& sight) {
   revision.id = sight.id;
   revision.service = sight.front_name();
   const std::string host = revision.service + "." + sight.id.space;
-  revision.hosts = {host, host + ".svc"};
+  revision.hosts = {{host}, {host + ".svc"}};
   revision.container_concurrency = sight.scaler->container_concurrency;
   revision.annotations = sight.scaler->scaling;
   revision.chosen = sight.scaler->replicas;

@@ -2,7 +2,7 @@
 
 #include "programs/sluice/engine/door_access.h"
 
-#include "activator/core/revision_table.h"
+#include "activator/core/host_table.h"
 #include "common/http/message.h"
 
 #include "platform/process/engine_host.h"

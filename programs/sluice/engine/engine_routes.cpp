@@ -1,5 +1,6 @@
 // What the front door asks the engine: whose request this is, and what has just happened.
 
+#include "activator/core/host_table.h"
 #include "common/http/head_check.h"
 
 #include <fmt/format.h>

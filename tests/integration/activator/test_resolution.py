@@ -2,7 +2,7 @@
 
 import unittest
 
-from activator.case import ActivatorCase, eventually, requests_of
+from activator.case import ActivatorCase, eventually, requests_of, sidecar_play
 from wire import Reader, fetch, request_bytes
 
 NOT_FOUND = b'Error getting active endpoint: revision.serving.knative.dev "%s" not found\n'
@@ -44,6 +44,19 @@ class Resolution(ActivatorCase):
     def test_a_host_of_the_revision_file_names_it_in_any_case_and_with_a_port(self):
         for host in ('foo.example.com', 'FOO.example.com:8080'):
             self.assert_answer(self.ask_host(host), 200, b'ok')
+
+    def test_the_longest_path_prefix_of_a_host_names_the_revision_and_stays_in_the_path(self):
+        for name, prefix in (('shop', '/shop'), ('cart', '/shop/cart/'), ('rest', '/')):
+            answer = b'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n' + name.encode()
+            pod = self.played(sidecar_play(answer))
+            self.platform.revision(name, 'foospace', [('p', pod.address)],
+                                   hosts=[{'host': 'all.example.com', 'path_prefix': prefix}])
+            eventually(lambda: self.door.get(revision=name, space='foospace').status == 200, name)
+        for path, name in (('/shop', b'shop'), ('/shop/a?b=/cart', b'shop'), ('/shop/cart/1', b'cart'),
+                           ('/shop/cartoon', b'shop'), ('/shopping', b'rest'), ('/', b'rest')):
+            answer = self.door.get(path, revision=None, host='ALL.example.com:80')
+            self.assert_answer(answer, 200, name)
+        self.assertEqual(requests_of(pod)[-2].path, '/shopping')
 
     def test_rows_13_and_14_headers_on_the_way_to_the_pod(self):
         self.door.get('/x', revision='fooname', space='foospace', host='foo.example.com',

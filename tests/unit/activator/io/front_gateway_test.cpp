@@ -4,6 +4,7 @@
 
 #include "activator/io/pod_prober.h"
 #include "tests/unit/activator/idle_front.h"
+#include "tests/unit/activator/noted_exchange.h"
 #include "tests/unit/common/net/stage.h"
 
 #include <gtest/gtest.h>
@@ -18,74 +19,15 @@
 namespace sluice::activator {
 namespace {
 
-using net::ResponseVerdict;
 using testing::IdleOwner;
 using testing::kReady;
+using testing::Noted;
 
 class OneRoute final : public Router {
  public:
   [[nodiscard]] Routed route(net::Exchange& /*exchange*/) override { return to; }
 
   RevisionHandle to{};
-};
-
-class Noted final : public net::Exchange {
- public:
-  Noted(FrontGateway& gateway, TimePoint now) : gateway_{gateway} {
-    state_ = gateway.make_state();
-    arrived_ = now;
-    head_.method = "GET";
-    head_.target = "/";
-  }
-
-  void speak_grpc(std::string_view timeout) {
-    head_.fields.add("content-type", "application/grpc");
-    if (!timeout.empty()) head_.fields.add("grpc-timeout", timeout);
-  }
-
-  void begin() { gateway_.begin(*this); }
-
-  /// The pod's answer; false when the gateway sent the request elsewhere instead.
-  bool answer(int status, const std::vector<std::pair<std::string, std::string>>& fields) {
-    http::ResponseHead head;
-    head.status = status;
-    for (const auto& [name, value] : fields) head.fields.add(name, value);
-    std::string extra;
-    if (gateway_.response(*this, head, extra) == ResponseVerdict::retried) return false;
-    gateway_.end(*this, {.end = net::Outcome::End::answered, .status = status, .error = {}});
-    where = "answered";
-    return true;
-  }
-
-  bool says(const std::string& cause) { return answer(503, {{"Sluice-Error", cause}}); }
-
-  void fail() {
-    where = "failed";
-    (void)gateway_.upstream_failed(*this, {.error = Error::upstream_connect, .text = {}});
-  }
-
-  [[nodiscard]] std::size_t memory() const override { return bytes; }
-
-  void set_timeouts(const net::Timeouts& /*timeouts*/) override {}
-
-  void hold() override { where = "held"; }
-
-  void forward(net::UpstreamPool& /*pool*/, const http::RequestRewrite& rewrite) override {
-    where = rewrite.host;
-  }
-
-  void respond(const http::OwnResponse& response) override {
-    where = std::to_string(response.status);
-    gateway_.end(*this, {.end = net::Outcome::End::own, .status = response.status, .error = {}});
-    if (on_respond) on_respond();
-  }
-
-  std::string where;  // the pod, or what else became of it
-  std::size_t bytes = 1000;
-  std::function<void()> on_respond;
-
- private:
-  FrontGateway& gateway_;
 };
 
 class FrontGatewayTest : public ::testing::Test {
@@ -365,6 +307,42 @@ TEST_F(FrontGatewayTest, WhatWaitsForARevisionThatIsReplacedIsServedByTheNextOne
   EXPECT_EQ(second->where, "b");
   second->answer(200, {});
   EXPECT_EQ(front_.in_flight(), 0);
+}
+
+TEST_F(FrontGatewayTest, ARequestThatItsPodDoesNotTakeGoesToWhatHasReplacedItsRevision) {
+  list("a");
+  const auto one = request();
+  ASSERT_EQ(one->where, "a");
+  RevisionHandle last = revision_;
+  for (const char* name : {"web-2", "web-3"}) {
+    const RevisionHandle next = front_.add({.id = {"shop", name}, .throttler = {}, .timeouts = {}});
+    front_.hand_on(last, next);
+    last = next;
+  }
+  front_.know_pod(last, {.id = {"c"}, .address = {.host = "127.0.0.1", .port = 9, .path = {}}});
+  front_.list_pod(last, {"c"}, false);
+  front_.remove(revision_);
+
+  EXPECT_FALSE(one->says("draining"));
+
+  EXPECT_EQ(one->where, "c");
+  EXPECT_EQ(front_.in_flight(last), 1);
+  EXPECT_TRUE(one->answer(200, {}));
+  EXPECT_EQ(front_.in_flight(), 0);
+}
+
+TEST_F(FrontGatewayTest, ARevisionWhoseReplacementIsGoneKeepsItsRequests) {
+  list("a");
+  const auto one = request();
+  const RevisionHandle next = front_.add({.id = {"shop", "x"}, .throttler = {}, .timeouts = {}});
+  front_.hand_on(revision_, next);
+  front_.remove(next);
+
+  EXPECT_FALSE(one->says("draining"));
+
+  EXPECT_EQ(one->where, "held");
+  EXPECT_EQ(front_.waiting(revision_), 1);
+  one->respond(http::response_for(Error::draining));
 }
 
 class BudgetTest : public ::testing::Test {

@@ -33,7 +33,7 @@ TEST(RevisionFile, EveryKeyIsRead) {
   model::Revision file;
   file.id = {"default", "app-00001"};
   file.service = "app";
-  file.hosts = {"app.example.com", "localhost"};
+  file.hosts = {{"app.example.com"}, {"localhost", "/shop"}};
   file.protocol = model::AppProtocol::h2c;
   file.container_concurrency = 10;
   file.timeout = std::chrono::milliseconds{1500};
@@ -51,7 +51,7 @@ TEST(RevisionFile, EveryKeyIsRead) {
   file.pods[1].failed = "exit status 1";
 
   const auto parsed = parse_revision_file(R"({"namespace":"default","name":"app-00001",
-      "service":"app","hosts":["app.example.com","localhost"],"protocol":"h2c",
+      "service":"app","hosts":["app.example.com",{"host":"localhost","path_prefix":"/shop/"}],"protocol":"h2c",
       "container_concurrency":10,"timeout_seconds":1.5,"response_start_timeout_seconds":5,
       "idle_timeout_seconds":7,"annotations":{"autoscaling.knative.dev/target":"7"},
       "pods":[{"name":"pod-1","node":"n1","address":"10.0.0.1:8012","stats":"unix:/run/stats.sock",
@@ -74,11 +74,23 @@ TEST(RevisionFile, AnAddressWithoutHostIsThisMachine) {
 }
 
 TEST(RevisionFile, HostsAreComparedInLowerCaseAndOnce) {
-  const auto parsed =
-      parse_revision_file(with(R"("hosts":["App.Example.Com","app.example.com"])"), kName);
+  const auto parsed = parse_revision_file(
+      with(R"("hosts":["App.Example.Com","app.example.com",{"host":"app.example.com"},
+                       {"host":"app.example.com","path_prefix":"/"}])"),
+      kName);
 
-  ASSERT_TRUE(parsed.has_value());
-  EXPECT_EQ(parsed->value.hosts, std::vector<std::string>{"app.example.com"});
+  ASSERT_TRUE(parsed.has_value()) << parsed.error().text();
+  EXPECT_EQ(parsed->value.hosts, std::vector<model::HostRule>{{"app.example.com"}});
+}
+
+TEST(RevisionFile, OneHostMayHaveSeveralPathPrefixes) {
+  const auto parsed = parse_revision_file(with(R"("hosts":[{"host":"localhost","path_prefix":"/a"},
+      {"host":"localhost","path_prefix":"/b"},{"host":"localhost","path_prefix":"/a/"}])"),
+                                          kName);
+
+  ASSERT_TRUE(parsed.has_value()) << parsed.error().text();
+  EXPECT_EQ(parsed->value.hosts,
+            (std::vector<model::HostRule>{{"localhost", "/a"}, {"localhost", "/b"}}));
 }
 
 TEST(RevisionFile, KeysThatMeanNothingAreNamedAndIgnored) {
@@ -100,7 +112,16 @@ TEST(RevisionFile, EveryMistakeNamesItsKeyAndWhatIsRight) {
   EXPECT_EQ(wrong(R"("timeout_seconds":0)"),
             "timeout_seconds: 0 is not accepted; give a number from 0.001 to 604800.0");
   EXPECT_EQ(wrong(R"("hosts":["a:80"])"),
-            "hosts: '\"a:80\"' is no host name; give names such as app.example.com, without port");
+            "hosts[0].host: 'a:80' is no host name; "
+            "give a name such as app.example.com, without port");
+  EXPECT_EQ(wrong(R"("hosts":["a",{"host":"b","path_prefix":"shop"}])"),
+            "hosts[1].path_prefix: 'shop' is no path; give a path such as /shop, without query");
+  EXPECT_EQ(wrong(R"("hosts":[{"host":"b","path_prefix":"/shop?a"}])"),
+            "hosts[0].path_prefix: '/shop?a' is no path; "
+            "give a path such as /shop, without query");
+  EXPECT_EQ(wrong(R"("hosts":[{"path_prefix":"/shop"}])"),
+            "hosts[0].host: is missing; give a text of at most 253 bytes");
+  EXPECT_EQ(wrong(R"("hosts":[3])"), "hosts[0] is not a JSON object; give an object, {...}");
   EXPECT_EQ(wrong(R"("annotations":{"autoscaling.knative.dev/target":7})"),
             "annotations.autoscaling.knative.dev/target: is not accepted; "
             "give a text of at most 4096 bytes; numbers in quotes too");

@@ -133,7 +133,7 @@ TEST(KnativeRevision, IsReachedAtItsSidecars) {
   EXPECT_EQ(revision.pods[0].address->text(), "10.0.0.7:8013");
   EXPECT_EQ(revision.pods[0].stats->text(), "10.0.0.7:9090");
   EXPECT_EQ(revision.service, "web");
-  EXPECT_EQ(revision.hosts[0], "web-00001.shop");
+  EXPECT_EQ(revision.hosts[0].host, "web-00001.shop");
   EXPECT_EQ(revision.reachability, Reachability::unreachable);
   EXPECT_EQ(revision.proxied_since, serverless->proxied_since);
 }
@@ -141,8 +141,9 @@ TEST(KnativeRevision, IsReachedAtItsSidecars) {
 TEST(KnativeRevision, AnswersToNamesInTheDomainOfItsCluster) {
   const auto revision =
       watched_revision(kId, *decode_pod_autoscaler(kObject), nullptr, {}, "corp.example");
-  EXPECT_EQ(revision.hosts, (std::vector<std::string>{"web-00001.shop", "web-00001.shop.svc",
-                                                      "web-00001.shop.svc.corp.example"}));
+  EXPECT_EQ(revision.hosts,
+            (std::vector<model::HostRule>{
+                {"web-00001.shop"}, {"web-00001.shop.svc"}, {"web-00001.shop.svc.corp.example"}}));
 }
 
 TEST(KnativeRevision, IsNotKnownToBeProxiedBeforeKnativeSaysSo) {

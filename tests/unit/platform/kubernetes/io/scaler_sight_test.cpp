@@ -37,7 +37,7 @@ TEST_F(ScalerSightTest, APodServesByItsSidecarAndIsScrapedThere) {
   EXPECT_EQ(revision.pods[0].address->text(), "10.0.0.1:8012");
   EXPECT_EQ(revision.pods[0].stats->text(), "10.0.0.1:9090");
   EXPECT_TRUE(revision.pods[0].ready);
-  EXPECT_EQ(revision.hosts[0], "web.shop");
+  EXPECT_EQ(revision.hosts[0].host, "web.shop");
 }
 
 TEST_F(ScalerSightTest, ANumberThatSomebodyChoseIsPassedOn) {

@@ -1,0 +1,85 @@
+#pragma once
+
+#include "common/base/ids.h"
+#include "common/model/host_rule.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace sluice::activator {
+
+/// The host of a Host header or authority: port and final dot stripped. Brackets of an IPv6 address
+/// stay. A view into `authority`; letters keep their case.
+[[nodiscard]] std::string_view host_of(std::string_view authority);
+
+/// Which revision the host and the path of a request lead to. Rules come and go one at a time; a
+/// look-up allocates nothing. A rule that several revisions claim belongs to the first of them by
+/// namespace and name.
+class HostTable {
+ public:
+  /// Rules in one table, at most.
+  static constexpr std::size_t kRulesMax = 100'000;
+
+  /// `who` claims `rule`; requests that follow it are for `target`, the caller's number of the
+  /// revision. Returns how many revisions claim the rule now; 0: the table is full, and `who` does
+  /// not claim it. `who` outlives its claims.
+  [[nodiscard]] std::size_t add(const model::HostRule& rule, const RevisionId& who,
+                                std::uint64_t target);
+
+  /// `who` claims `rule` no longer. One that it does not claim changes nothing.
+  void remove(const model::HostRule& rule, const RevisionId& who);
+
+  /// The target for a Host header (a port is ignored) and the path of a request line, without
+  /// query. The longest prefix wins; it ends at a slash or at the end of the path, so `/shop`
+  /// covers `/shop/a` and not `/shopping`.
+  [[nodiscard]] std::optional<std::uint64_t> find(std::string_view authority,
+                                                  std::string_view path) const;
+
+  /// Whether any rule has the host of `authority`, whatever its path.
+  [[nodiscard]] bool knows(std::string_view authority) const;
+
+  /// Whose the rule is; null: no revision claims it.
+  [[nodiscard]] const RevisionId* holder(const model::HostRule& rule) const;
+
+  /// The first hosts in alphabetical order, at most `most`: what a 404 lists. In lower case, and
+  /// valid until the next change.
+  [[nodiscard]] std::vector<std::string_view> hosts(std::size_t most) const;
+
+  /// How many hosts there are.
+  [[nodiscard]] std::size_t size() const { return hosts_.size(); }
+
+ private:
+  struct Way {
+    std::string prefix;
+    const RevisionId* who = nullptr;
+    std::uint64_t target = 0;
+  };
+
+  // Hosts are kept in lower case; a request's may be in any.
+  struct HashHost {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view host) const;
+  };
+
+  struct SameHost {
+    using is_transparent = void;
+    bool operator()(std::string_view a, std::string_view b) const;
+  };
+
+  // Longest prefix first, and of one prefix the first revision first: who comes first is served.
+  using Ways = std::vector<Way>;
+
+  [[nodiscard]] const Ways* ways_of(std::string_view authority) const;
+
+  std::unordered_map<std::string, Ways, HashHost, SameHost> hosts_;
+  std::set<std::string_view> names_;  // the keys of hosts_, in order
+  std::size_t rules_ = 0;
+};
+
+}  // namespace sluice::activator

@@ -1,0 +1,128 @@
+#include "activator/io/revision_book.h"
+
+#include "tests/unit/activator/idle_front.h"
+#include "tests/unit/activator/noted_exchange.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice::activator {
+namespace {
+
+using testing::IdleOwner;
+using testing::Noted;
+
+class RevisionBookTest : public ::testing::Test {
+ protected:
+  static model::Revision revision(const std::string& name, std::vector<model::HostRule> hosts) {
+    model::Revision made;
+    made.id = {"default", name};
+    made.service = name;
+    made.hosts = std::move(hosts);
+    return made;
+  }
+
+  std::unique_ptr<Noted> ask(std::string_view host, std::string_view path = "/") {
+    auto exchange = std::make_unique<Noted>(front_, clock_.now());
+    exchange->ask(host, path);
+    exchange->begin();
+    return exchange;
+  }
+
+  /// The revision that such a request waits for, which has no pod; else the status it is answered.
+  std::string waits_for(std::string_view host, std::string_view path = "/") {
+    const auto request = ask(host, path);
+    if (request->where != "held") return request->where;
+    std::string name;
+    front_.each_busy([&name](const FrontGateway::Busy& busy) { name = busy.id.name; });
+    request->respond(http::response_for(Error::draining));
+    return name;
+  }
+
+  std::int32_t waiting_for(const std::string& name) {
+    return front_.waiting(*book_.find({"default", name}));
+  }
+
+  boost::asio::io_context io_{1};
+  Clock clock_;
+  log::Logger log_{"test", log::Severity::error};
+  IdleOwner owner_;
+  FrontGateway front_{io_, clock_, book_, owner_, {}};
+  PodProber prober_{io_, clock_, front_, {}, {}};
+  RevisionBook book_{front_, prober_, log_, {.cluster_domain = "cluster.local"}};
+};
+
+TEST_F(RevisionBookTest, ARequestIsForTheRevisionOfItsHostAndLongestPrefix) {
+  book_.on_revision(revision("shop", {{"shop.localhost"}, {"localhost", "/shop"}}));
+  book_.on_revision(revision("cart", {{"localhost", "/shop/cart"}}));
+
+  EXPECT_EQ(waits_for("shop.localhost:8080", "/any"), "shop");
+  EXPECT_EQ(waits_for("localhost", "/shop/a?b=/cart"), "shop");
+  EXPECT_EQ(waits_for("localhost", "/shop/cart?x"), "cart");
+  EXPECT_EQ(waits_for("localhost", "/"), "404");
+  EXPECT_EQ(waits_for("other", "/shop"), "404");
+}
+
+TEST_F(RevisionBookTest, WhatWaitsFollowsTheHostsToTheRevisionThatReplacesAnother) {
+  const std::vector<model::HostRule> hosts{{"app.localhost"}, {"localhost", "/app"}};
+  book_.on_revision(revision("app-1", hosts));
+  const auto waiting = ask("app.localhost");
+  model::Revision next = revision("app-2", {});
+  next.replaces = "app-1";
+  book_.on_revision(next);
+  EXPECT_EQ(waiting_for("app-1"), 1) << "one without hosts replaces nothing yet";
+
+  next.hosts = hosts;
+  book_.on_revision(next);
+  book_.on_revision(revision("app-1", {}));
+
+  EXPECT_EQ(waiting->where, "held");
+  EXPECT_EQ(waiting_for("app-1"), 0);
+  EXPECT_EQ(waiting_for("app-2"), 1);
+  waiting->respond(http::response_for(Error::draining));
+  EXPECT_EQ(waits_for("app.localhost"), "app-2");
+  EXPECT_EQ(waits_for("localhost", "/app"), "app-2");
+}
+
+TEST_F(RevisionBookTest, ARevisionTakesThePlaceOfAnotherOnce) {
+  book_.on_revision(revision("app-1", {{"app.localhost"}}));
+  model::Revision next = revision("app-2", {{"app.localhost"}});
+  next.replaces = "app-1";
+  book_.on_revision(next);
+
+  model::Revision back = revision("app-1", {{"app.localhost"}});
+  back.replaces = "app-2";
+  book_.on_revision(back);
+  EXPECT_EQ(waits_for("app.localhost"), "app-1");
+  book_.on_revision(next);
+  EXPECT_EQ(waits_for("app.localhost"), "app-1");
+}
+
+TEST_F(RevisionBookTest, OneThatReplacesItselfOrNoneThatIsKnownTakesNothing) {
+  for (const char* name : {"app-1", "nothing"}) {
+    model::Revision odd = revision("app-1", {{"app.localhost"}});
+    odd.replaces = name;
+    book_.on_revision(odd);
+    EXPECT_EQ(waits_for("app.localhost"), "app-1") << name;
+  }
+}
+
+TEST_F(RevisionBookTest, HostsChangeWithTheirRevisionAndGoWithIt) {
+  book_.on_revision(revision("a", {{"localhost", "/x"}, {"a.localhost"}}));
+  book_.on_revision(revision("b", {{"localhost", "/x"}}));
+  EXPECT_EQ(waits_for("localhost", "/x"), "a");
+
+  book_.on_revision(revision("a", {{"a.localhost"}}));
+  EXPECT_EQ(waits_for("localhost", "/x"), "b");
+  EXPECT_TRUE(book_.hosts().knows("a.localhost"));
+
+  book_.on_revision_gone({"default", "a"});
+  EXPECT_EQ(waits_for("a.localhost"), "404");
+  EXPECT_EQ(book_.hosts().hosts(20), std::vector<std::string_view>{"localhost"});
+}
+
+}  // namespace
+}  // namespace sluice::activator
