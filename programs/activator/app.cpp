@@ -93,10 +93,11 @@ App::App(Config config)
       telemetry_{io_, config_.observability, config_.pod, log_, clock_.now()},
       pod_tls_{config_.certs_dir, config_.pod_tls_port, log_},
       connections_{config_.limits.connections_max},
-      front_{io_, clock_, book_, *this, front_spec(config_)},
+      front_{io_, time_, book_, *this, front_spec(config_)},
       prober_{io_,
-              clock_,
+              time_,
               front_,
+              asker_,
               {.probe_timeout = config_.probe_timeout,
                .probe_gap_max = config_.probe_frequency,
                .mesh = config_.mesh,
@@ -241,10 +242,11 @@ Result<int, Problem> App::open_link() {
   if (!own.is_unix() && (own.host.empty() || own.host == "0.0.0.0" || own.host == "::")) {
     reached.host = config_.pod_ip;
   }
-  auto stream = AutoscalerStream::make(io_, log_,
+  calls_.emplace(io_, CallSpec{.tls_dir = config_.rpc_tls_dir,
+                               .tls_name = autoscaler_ ? autoscaler_->host : std::string{},
+                               .activator = config_.pod});
+  auto stream = AutoscalerStream::make(*calls_, log_,
                                        {.targets = replicas(),
-                                        .tls_dir = config_.rpc_tls_dir,
-                                        .tls_name = autoscaler_ ? autoscaler_->host : std::string{},
                                         .self = {.activator = config_.pod,
                                                  .address = reached.text(),
                                                  .version = std::string{kVersion}}},

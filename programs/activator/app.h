@@ -1,5 +1,6 @@
 #pragma once
 
+#include "activator/io/autoscaler_call.h"
 #include "activator/io/autoscaler_peer.h"
 #include "activator/io/front_gateway.h"
 #include "activator/io/pod_prober.h"
@@ -10,6 +11,7 @@
 #include "activator/io/wake_watch.h"
 #include "common/files/platform_directory.h"
 #include "common/log/log.h"
+#include "common/loop/asio_loop.h"
 #include "common/net/server/proxy_server.h"
 #include "common/net/tls/serving_tls.h"
 #include "common/program/end_signals.h"
@@ -77,6 +79,8 @@ class App final : private FrontOwner {
   Clock clock_;
   log::Logger log_;
   boost::asio::io_context io_{1};
+  AsioLoop time_{io_, clock_};
+  PoolAsker asker_{io_};
   Telemetry telemetry_;
   WakeWatch wakes_;
   PodTls pod_tls_;
@@ -88,6 +92,7 @@ class App final : private FrontOwner {
   std::unique_ptr<files::PlatformDirectory> directory_;  // or
   std::unique_ptr<ClusterPlatform> cluster_;
   std::optional<ServiceTarget> autoscaler_;  // when its replicas are followed
+  std::optional<AutoscalerCalls> calls_;
   std::unique_ptr<AutoscalerPeer> peer_;
   StatusServer status_;
   net::ServingTls serving_tls_;

@@ -96,7 +96,7 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
                 events_, scale_loop_, memory_, history_.get(),  nullptr},
       door_pool_{io_, socket_at(paths.door_socket()), api_limits()},
       own_pool_{io_, socket_at(paths.own_door_socket()), api_limits()},
-      front_{io_, clock_, *this, *this, {.queues = budget_of(setup_.settings, files_)}},
+      front_{io_, time_, *this, *this, {.queues = budget_of(setup_.settings, files_)}},
       server_{io_, clock_, front_, limits_of(setup_.settings, files_)},
       signals_{io_},
       ticker_{io_},

@@ -3,6 +3,7 @@
 #include "activator/core/revision_table.h"
 #include "autoscaler/io/api_routes.h"
 #include "common/api/api_server.h"
+#include "common/loop/asio_loop.h"
 #include "common/net/server/open_files.h"
 #include "common/net/server/proxy_server.h"
 
@@ -122,6 +123,7 @@ class Engine final : public EngineApi, public activator::Router, public activato
   net::OpenFiles files_ = net::raise_open_files();
   boost::asio::io_context io_{1};
   Clock clock_;
+  AsioLoop time_{io_, clock_};
   std::unique_ptr<History> history_;
   Reaper reaper_;
   PortAllocator ports_;
