@@ -17,7 +17,6 @@
 namespace sluice::activator {
 namespace {
 
-constexpr Duration kReportPeriod = std::chrono::seconds{1};
 constexpr Duration kSettleStep = std::chrono::milliseconds{10};
 constexpr int kSettleSteps = 100;  // in turns of the loop: a machine that is busy cuts nobody short
 constexpr const char* kNotYet = "connection has not yet been established\n";
@@ -52,37 +51,6 @@ net::ServerLimits door_limits(net::ServerLimits limits, net::ConnectionCount& al
   limits = serving_limits(limits, all);
   limits.open_heads_bytes_max = std::max(limits.head_bytes_max, limits.open_heads_bytes_max / 8);
   return limits;
-}
-
-FrontGrant grant_of(const proto::RevisionState& state) {
-  FrontGrant grant;
-  grant.grant.desired = std::max(0, state.desired);
-  grant.grant.granted = state.granted < 0 ? grant.grant.desired : state.granted;
-  grant.grant.activators = std::max(1, state.activators);
-  if (!state.cannot_scale) return grant;
-  grant.grant.cannot_scale = true;
-  grant.grant.retry_after = state.cannot_scale->retry_after;
-  grant.detail = state.cannot_scale->detail;
-  switch (state.cannot_scale->reason) {
-    case proto::CannotScaleReason::no_capacity:
-      grant.reason = "no-capacity";
-      break;
-    case proto::CannotScaleReason::no_matching_place:
-      grant.reason = "no-matching-place";
-      break;
-    case proto::CannotScaleReason::start_failed:
-      grant.error = Error::start_failed;
-      break;
-    case proto::CannotScaleReason::paused:
-      grant.reason = "paused";
-      break;
-    case proto::CannotScaleReason::node_pressure:
-      grant.reason = "node-pressure";
-      break;
-    case proto::CannotScaleReason::unspecified:
-      break;
-  }
-  return grant;
 }
 
 }  // namespace
@@ -121,9 +89,7 @@ App::App(Config config)
       serving_{io_, clock_, front_, serving_limits(config_.limits, connections_)},
       metrics_{io_, clock_, status_, net::side_limits()},
       signals_{io_},
-      ticker_{io_},
-      drain_timer_{io_},
-      next_tick_{clock_.now() + kReportPeriod} {
+      drain_timer_{io_} {
   front_.set_unready(kNotYet);
   book_.on_added([this](const RevisionId& id, RevisionHandle /*handle*/) {
     const proto::RevisionState* state = peer_ ? peer_->state(id) : nullptr;
@@ -196,7 +162,7 @@ Result<int, Problem> App::serve() {
   }
   serving_begun_ = true;
   peer_->start();
-  tick();
+  desk_.start(*peer_, [this](std::span<const RevisionStat> stats) { reported(stats); });
   return tell_ready();
 }
 
@@ -263,19 +229,13 @@ Result<int, Problem> App::tell_ready() const {
 
 PeerEvents App::peer_events() {
   return {.on_state = [this](const proto::RevisionState& state) { apply(state); },
-          .on_gone =
-              [this](const RevisionId& id) {
-                if (const auto handle = book_.find(id)) {
-                  prober_.set_avoid(*handle, {});
-                  front_.set_grant(*handle, {});
-                }
-              },
+          .on_gone = [this](const RevisionId& id) { desk_.forget(id); },
           .on_reached =
               [this] {
                 reached_ = true;
                 if (!signals_.seen()) front_.set_unready({});
               },
-          .held = [this] { return held(clock_.now()); }};
+          .held = [this] { return desk_.held(); }};
 }
 
 int App::run() {
@@ -300,55 +260,22 @@ int App::run() {
 
 void App::apply(const proto::RevisionState& state) {
   const auto handle = book_.find(state.revision);
-  if (!handle) return;
-  if (state.desired > 0) wakes_.decided(*handle, clock_.now());
-  prober_.set_avoid(*handle, state.avoid);
-  front_.set_grant(*handle, grant_of(state));
+  if (handle && state.desired > 0) wakes_.decided(*handle, clock_.now());
+  desk_.apply(state);
 }
 
-std::vector<proto::Waiting> App::held(TimePoint now) const {
-  std::vector<proto::Waiting> held;
-  front_.each_busy([&](const FrontGateway::Busy& busy) {
-    if (busy.waiting == 0) return;
-    const Duration oldest = busy.oldest ? std::max(Duration{0}, now - *busy.oldest) : Duration{0};
-    held.push_back({busy.id, static_cast<std::uint32_t>(busy.waiting), oldest});
-  });
-  return held;
-}
-
-void App::tick() {
-  ticker_.expires_after(std::max(Duration{0}, next_tick_ - clock_.now()));
-  ticker_.async_wait([this](const boost::system::error_code& ec) {
-    if (ec) return;
-    const TimePoint now = clock_.now();
-    std::vector<RevisionStat> stats;
-    front_.report(now, stats);
-    for (const RevisionStat& stat : stats) {
-      const auto handle = book_.find(stat.revision);
-      if (handle) telemetry_.reported(*handle, stat.average_concurrent_requests);
-    }
-    peer_->tick(stats, held(now), now);
-    front_.sweep();
-    prober_.sweep();
-    doors_.sweep();
-    serving_tls_.look();
-    if (config_.pods_over_tls) pod_tls_.look();
-    // A late tick is followed by one at its proper time; ticks that passed altogether are skipped.
-    do {
-      next_tick_ += kReportPeriod;
-    } while (next_tick_ <= now);
-    tick();
-  });
+void App::reported(std::span<const RevisionStat> stats) {
+  for (const RevisionStat& stat : stats) {
+    const auto handle = book_.find(stat.revision);
+    if (handle) telemetry_.reported(*handle, stat.average_concurrent_requests);
+  }
+  doors_.sweep();
+  serving_tls_.look();
+  if (config_.pods_over_tls) pod_tls_.look();
 }
 
 void App::on_poke(RevisionHandle revision, const RevisionStat& stat) {
-  const TimePoint now = clock_.now();
-  const auto oldest = front_.oldest_waiting(revision);
-  const std::int32_t waiting = std::max(1, front_.waiting(revision));
-  peer_->poke(stat,
-              {stat.revision, static_cast<std::uint32_t>(waiting),
-               oldest ? std::max(Duration{0}, now - *oldest) : Duration{0}},
-              now);
+  desk_.poke(revision, stat);
 }
 
 void App::on_held(RevisionHandle revision) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "activator/io/autoscaler_call.h"
+#include "activator/io/autoscaler_desk.h"
 #include "activator/io/autoscaler_peer.h"
 #include "activator/io/front_gateway.h"
 #include "activator/io/pod_prober.h"
@@ -26,6 +27,7 @@
 #include "programs/activator/config.h"
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,7 +53,7 @@ class App final : private FrontOwner {
   [[nodiscard]] std::vector<std::string> replicas() const;
   [[nodiscard]] Result<int, Problem> tell_ready() const;
   void begin_serving();
-  void tick();
+  void reported(std::span<const RevisionStat> stats);
   void drain();
   void on_quiet_over();
   void check_drained();
@@ -59,7 +61,6 @@ class App final : private FrontOwner {
   void settle(int steps_left);
   void leave(int code);
   [[nodiscard]] PeerEvents peer_events();
-  [[nodiscard]] std::vector<proto::Waiting> held(TimePoint now) const;
   void apply(const proto::RevisionState& state);
   [[nodiscard]] std::size_t in_flight() const;
   [[nodiscard]] std::vector<Check> checks() const;
@@ -88,6 +89,7 @@ class App final : private FrontOwner {
   FrontGateway front_;
   PodProber prober_;
   RevisionBook book_;
+  AutoscalerDesk desk_{time_, front_, prober_, book_};
   ScalerDoors doors_;
   std::unique_ptr<files::PlatformDirectory> directory_;  // or
   std::unique_ptr<ClusterPlatform> cluster_;
@@ -100,9 +102,7 @@ class App final : private FrontOwner {
   net::ProxyServer metrics_;
   std::vector<std::pair<std::string, net::Address>> addresses_;
   program::EndSignals signals_;
-  boost::asio::steady_timer ticker_;
   boost::asio::steady_timer drain_timer_;
-  TimePoint next_tick_;
   bool serving_begun_ = false;
   bool reached_ = false;  // by or of an autoscaler, once
   bool quiet_over_ = false;
