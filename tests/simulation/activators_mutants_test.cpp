@@ -40,15 +40,9 @@ std::vector<Wrong> wrongs() {
        "is tried again though an application may have begun it"},
       {"SidecarLetsAllIn", Mutant::sidecar_lets_all_in, S::crowd, "exceeds containerConcurrency",
        one_at_a_time},
-      {"ServesNewestFirst", Mutant::serves_newest_first, S::naps, "overtakes one who waits",
-       one_at_a_time},
-      {"ForgetsToLeave", Mutant::forgets_to_leave, S::naps, "waits while a pod has room",
-       one_at_a_time},
-      {"LosesAnAdmission", Mutant::loses_an_admission, S::calm, "never ends"},
       {"DeafAutoscaler", Mutant::deaf_autoscaler, S::naps, "sleeps on while a request waits"},
       {"VersionsRestart", Mutant::versions_restart, S::restarts, "is given an older version"},
       {"StreamLosesStates", Mutant::stream_loses_states, S::calm, "has two states at"},
-      {"LosesPods", Mutant::loses_pods, S::naps, "has pods that"},
   };
 }
 

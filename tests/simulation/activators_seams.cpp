@@ -34,6 +34,8 @@ model::Revision revision_file(const ActivatorsWorld& world, const Platform& plat
   model::Revision file;
   file.id = Platform::id(revision);
   file.service = file.id.name;
+  file.hosts = {{.host = file.id.name, .path_prefix = {}}};
+  file.timeout = world.timeout;
   file.container_concurrency = world.container_concurrency;
   file.annotations = world.annotations;
   for (const PodLine& line : platform.pods(revision)) {

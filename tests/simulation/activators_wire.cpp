@@ -38,15 +38,10 @@ Duration Wire::arrival(TimePoint& clear) {
   return clear - now;
 }
 
-void Wire::pump_up() {
-  while (up_open_ && up_under_way_ < kWindow) {
-    std::optional<proto::ActivatorMessage> message = activator_.next_message();
-    if (!message) return;
-    ++up_under_way_;
-    scene_.timeline.after(arrival(up_clear_), [this, sent = std::move(*message)]() mutable {
-      arrive_up(std::move(sent));
-    });
-  }
+void Wire::write_up(const proto::ActivatorMessage& message) {
+  ++up_under_way_;
+  scene_.timeline.after(arrival(up_clear_),
+                        [this, sent = message]() mutable { arrive_up(std::move(sent)); });
 }
 
 // What is stalled comes in the order it was sent: whoever waits for the end of the stall was put
@@ -60,7 +55,7 @@ void Wire::arrive_up(proto::ActivatorMessage message) {
   }
   --up_under_way_;
   autoscaler_.received(*this, std::move(message));
-  pump_up();
+  if (up_open_) activator_.writable(*this);
 }
 
 void Wire::write_down(const proto::AutoscalerMessage& message) {
@@ -81,7 +76,7 @@ void Wire::arrive_down(proto::AutoscalerMessage message) {
         left, [this, sent = std::move(message)]() mutable { arrive_down(std::move(sent)); });
   }
   --down_under_way_;
-  activator_.received(std::move(message));
+  activator_.received(*this, std::move(message));
   if (const auto events = events_; events && down_open_) events->on_writable();
 }
 

@@ -31,11 +31,11 @@ class Wire {
   /// False: the autoscaler takes no more.
   [[nodiscard]] bool open();
 
-  /// Sends what the activator has to say, as far as there is room.
-  void pump_up();
-
-  /// Sends what the autoscaler says. Only when there is room.
+  /// Sends what either end says. Only when there is room.
+  void write_up(const proto::ActivatorMessage& message);
   void write_down(const proto::AutoscalerMessage& message);
+
+  [[nodiscard]] bool room_up() const { return up_open_ && up_under_way_ < kWindow; }
 
   [[nodiscard]] bool room_down() const { return down_open_ && down_under_way_ < kWindow; }
 

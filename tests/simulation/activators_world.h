@@ -40,20 +40,16 @@ struct Faults {
   Between shortage{std::chrono::milliseconds{500}, std::chrono::seconds{6}};
 };
 
-/// A world that does one thing wrong, to prove that somebody notices. Faults of the engine are
-/// planted in its own files (plant_fault.py).
+/// A world that does one thing wrong, to prove that somebody notices. Faults of the programs
+/// are planted in their own files (plant_fault.py).
 enum class Mutant : std::uint8_t {
   none,
   answers_twice,        ///< a pod answers a request again
   retries_begun,        ///< a request that was cut goes to another pod
   sidecar_lets_all_in,  ///< no limit at the sidecar
-  serves_newest_first,  ///< at the activator
-  forgets_to_leave,     ///< a pod's room is told half a second late
-  loses_an_admission,   ///< an admitted request goes nowhere
   deaf_autoscaler,      ///< what activators say is not heard
   versions_restart,     ///< a new autoscaler begins at its first version
   stream_loses_states,  ///< on a stream that lives
-  loses_pods,           ///< an activator forgets every pod that its probes found
 };
 
 /// Everything there is around the cores. All that is random comes from `seed`.

@@ -1,4 +1,4 @@
-"""Writes a source of the engine with a fault planted: plant_fault.py FAULT SOURCE OUT."""
+"""Writes a source of the programs with a fault planted: plant_fault.py FAULT SOURCE OUT."""
 
 import sys
 
@@ -23,6 +23,20 @@ FAULTS = {
                         'applied != activator.applied.end() && needed > 0'),
     # The first round of evaluations is the last.
     'TicksOnce': ('  }\n  arm();\n}\n\n}  // namespace', '  }\n}\n\n}  // namespace'),
+    # Whoever waits at an activator is served newest first.
+    'ServesNewestFirst': (""".previous = lane.last, .next = kNone, .lane = number};
+  (lane.last == kNone ? lane.first : places_[lane.last].next) = index;
+  lane.last = index;""", """.previous = kNone, .next = lane.first, .lane = number};
+  (lane.first == kNone ? lane.last : places_[lane.first].previous) = index;
+  lane.first = index;"""),
+    # The room that some requests leave on their pod is not given to others.
+    'ForgetsToLeave': ('revision.throttler.leave(state.pod_ref, admitted);',
+                       'if (revision.requests % 4 != 0) revision.throttler.leave(state.pod_ref, admitted);'),
+    # Some admitted requests go nowhere.
+    'LosesAnAdmission': ('state.pod_ref = admission.pod;\n    send(exchange, now);',
+                         'state.pod_ref = admission.pod;\n    if (revision.requests % 8 != 3) send(exchange, now);'),
+    # An activator does not list the pods that its probes found.
+    'LosesPods': ('if (whole) list(watch, change.dest);', ''),
     # Of all that there is to say, activators hear what is said first.
     'TellsOnce': ('    news_posted_ = false;\n', ''),
 }

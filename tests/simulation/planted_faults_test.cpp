@@ -1,6 +1,7 @@
-// Goal: a fault in the autoscaler's engine itself breaks a rule that activators_test.cpp checks.
-// Method: each program that this stands in has one file of the engine with one fault planted
-// (plant_fault.py), and plays the test of that name alone.
+// Goal: a fault in the autoscaler's engine or in the activator breaks a rule that
+// activators_test.cpp checks, and the simulation says so. Method: each program that this stands in
+// has one file of theirs with one fault planted (plant_fault.py), and plays the test of that name
+// alone.
 #include "tests/simulation/activators_shapes.h"
 #include "tests/simulation/activators_world.h"
 
@@ -28,6 +29,11 @@ struct Planted {
   std::function<void(ActivatorsWorld&)> change = [](ActivatorsWorld&) {};
 };
 
+void one_at_a_time(ActivatorsWorld& world) {
+  world.container_concurrency = 1;
+  world.service.to = std::chrono::seconds{1};
+}
+
 std::vector<Planted> faults() {
   using S = ActivatorsShape;
   return {
@@ -40,12 +46,16 @@ std::vector<Planted> faults() {
       {"TicksOnce", S::calm, "pods left when all should be at rest"},
       {"TellsOnce", S::calm, "unconnected activators left"},
       {"BelievesApplied", S::links, "may be stopped while"},
+      {"ServesNewestFirst", S::naps, "overtakes one who waits", one_at_a_time},
+      {"ForgetsToLeave", S::naps, "waits while a pod has room", one_at_a_time},
+      {"LosesAnAdmission", S::calm, "waits while a pod has room"},
+      {"LosesPods", S::naps, "has pods that"},
   };
 }
 
 class PlantedFaults : public testing::TestWithParam<Planted> {};
 
-INSTANTIATE_TEST_SUITE_P(Engine, PlantedFaults, testing::ValuesIn(faults()),
+INSTANTIATE_TEST_SUITE_P(Programs, PlantedFaults, testing::ValuesIn(faults()),
                          [](const auto& each) { return each.param.name; });
 
 TEST_P(PlantedFaults, AreNoticed) {

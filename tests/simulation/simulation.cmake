@@ -10,17 +10,17 @@ if(TARGET simulation_test)
 endif()
 
 # Several activators and an autoscaler, their links, files and pods: the same, with faults at every step.
-# What they run of the autoscaler is the engine of the program.
+# What they run is what the programs run, between simulated pods, files and wires.
 if(NOT SLUICE_THREADS_ONLY)
   sluice_simulation(activators_worlds
-    SOURCES simulation/activators_activator.cpp simulation/activators_activator_link.cpp
-            simulation/activators_autoscaler.cpp simulation/activators_ledger.cpp
+    SOURCES simulation/activators_activator.cpp simulation/activators_autoscaler.cpp
+            simulation/activators_call.cpp simulation/activators_ledger.cpp
             simulation/activators_outcome.cpp simulation/activators_platform.cpp
-            simulation/activators_pod.cpp simulation/activators_prober.cpp simulation/activators_run.cpp
+            simulation/activators_pod.cpp simulation/activators_pods.cpp simulation/activators_run.cpp
             simulation/activators_scale_watch.cpp simulation/activators_seams.cpp
             simulation/activators_shapes.cpp simulation/activators_timeline.cpp
             simulation/activators_wire.cpp support/manual_loop.cpp
-    DEPS sluice::activator_core sluice::autoscaler_engine)
+    DEPS sluice::activator_front sluice::autoscaler_engine)
   sluice_test(activators_simulation_test LABEL simulation
     SOURCES simulation/activators_mutants_test.cpp simulation/activators_rules_test.cpp
             simulation/activators_test.cpp
@@ -28,8 +28,8 @@ if(NOT SLUICE_THREADS_ONLY)
   # Seconds alone; the machine may be busy with much else.
   set_tests_properties(activators_simulation_test PROPERTIES TIMEOUT 900)
 
-  # Faults in the engine itself: the same worlds with one of its files changed (plant_fault.py), which the
-  # linker takes in place of the library's. Of the release build, as only the finding counts.
+  # Faults in the programs themselves: the same worlds with one file changed (plant_fault.py), which the linker
+  # takes in place of the library's. Of the release build, as only the finding counts.
   add_library(planted_faults_test OBJECT EXCLUDE_FROM_ALL simulation/planted_faults_test.cpp)
   target_link_libraries(planted_faults_test PRIVATE sluice::warnings GTest::gtest sluice::activators_worlds)
   target_compile_options(planted_faults_test PRIVATE -O0)
@@ -58,6 +58,9 @@ if(NOT SLUICE_THREADS_ONLY)
     sluice_planted_fault(autoscaler/io/scale_loop.cpp TicksOnce)
     sluice_planted_fault(autoscaler/io/activator_streams.cpp TellsOnce)
     sluice_planted_fault(autoscaler/core/activators/activator_hub.cpp BelievesApplied)
+    sluice_planted_fault(activator/core/wait_queue.cpp ServesNewestFirst)
+    sluice_planted_fault(activator/io/front_gateway.cpp ForgetsToLeave LosesAnAdmission)
+    sluice_planted_fault(activator/io/pod_prober.cpp LosesPods)
   endif()
 endif()
 # The experiment on a simulated kernel: thousands of replays in seconds, with faults. Seconds in the
