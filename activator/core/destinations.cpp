@@ -3,6 +3,7 @@
 #include "common/base/check.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::activator {
 
@@ -49,34 +50,37 @@ ProbeResult judge_probe(int status, std::string_view body, bool has_sluice_error
   return mesh_status && !has_sluice_error ? ProbeResult::mesh_like : ProbeResult::not_ready;
 }
 
-void Destinations::set_pod(std::string_view dest, bool ready, TimePoint now,
-                           DestinationChanges& changes, bool fast_ready) {
-  const bool fast = fast_ready && spec_.fast_ready;
+void Destinations::set_pod(std::string_view dest, const PodWord& said, TimePoint now,
+                           DestinationChanges& changes) {
+  const PodWord word{.ready = said.ready,
+                     .fast_ready = said.fast_ready && spec_.fast_ready,
+                     .proven = said.proven && said.ready && spec_.mode != MeshMode::enabled};
   auto found = pods_.find(dest);
   const bool is_new = found == pods_.end();
   if (is_new) {
     found = pods_.emplace(std::string(dest), Pod{}).first;
-  } else if (found->second.ready == ready && found->second.fast == fast) {
+  } else if (found->second.word == word) {
     return;
   }
   Entry& entry = *found;
   Pod& pod = entry.second;
-  ready_ += ready ? 1U : 0U;
-  ready_ -= pod.ready ? 1U : 0U;
-  if (ready && !pod.ready) {
+  const PodWord before = std::exchange(pod.word, word);
+  ready_ += word.ready ? 1U : 0U;
+  ready_ -= before.ready ? 1U : 0U;
+  if (word.ready && !before.ready) {
     // What it said while it started tells nothing of a mesh.
     pod.last.reset();
     pod.silences = 0;
   }
-  pod.ready = ready;
-  pod.fast = fast;
   pod.failing_since.reset();  // whatever it was that failed, this is news of it
-  if (ready && spec_.mode == MeshMode::disabled) {
+  if (word.ready && spec_.mode == MeshMode::disabled) {
     pod.checking = false;
     use(entry, true, changes);
-  } else if (!ready && pod.usable && !fast) {
+  } else if (word.proven && !before.proven) {
+    passed(entry, now, changes);
+  } else if (!word.ready && pod.usable && !word.fast_ready) {
     use(entry, false, changes);
-  } else if (!ready && pod.usable) {
+  } else if (!word.ready && pod.usable) {
     pod.checking = true;
   }
   count(pod);
@@ -107,7 +111,7 @@ void Destinations::set_pods(const std::vector<std::pair<std::string, bool>>& pod
     }
   }
   for (const auto& [dest, ready] : pods) {
-    set_pod(dest, ready, now, changes);
+    set_pod(dest, {.ready = ready}, now, changes);
   }
   settle(now, changes);
 }
@@ -209,7 +213,7 @@ bool Destinations::wants_probe(const Pod& pod) const {
   if (spec_.mode == MeshMode::enabled) {
     return false;
   }
-  return pod.usable ? pod.checking : pod.ready || pod.fast;
+  return pod.usable ? pod.checking : pod.word.ready || pod.word.fast_ready;
 }
 
 bool Destinations::wants_cluster_ip() const {
@@ -285,7 +289,7 @@ void Destinations::count(Pod& pod) {
 void Destinations::drop(Pods::iterator found, DestinationChanges& changes) {
   schedule(*found, std::nullopt);
   use(*found, false, changes);
-  ready_ -= found->second.ready ? 1U : 0U;
+  ready_ -= found->second.word.ready ? 1U : 0U;
   mesh_voices_ -= found->second.voice == Voice::mesh ? 1U : 0U;
   pod_voices_ -= found->second.voice == Voice::pods ? 1U : 0U;
   pods_.erase(found);
@@ -296,7 +300,7 @@ void Destinations::passed(Entry& entry, TimePoint now, DestinationChanges& chang
   pod.failing_since.reset();
   pod.silences = 0;
   pod.checking = false;
-  if (pod.ready || pod.fast) {
+  if (pod.word.ready || pod.word.fast_ready) {
     use(entry, true, changes);
     if (cluster_healthy_) {
       leave_cluster_ip(now);

@@ -37,6 +37,15 @@ struct DestinationsSpec {
   Duration probe_gap_max = std::chrono::milliseconds{200};  ///< PROBE_FREQUENCY: slowest rhythm
 };
 
+/// What the platform says of a pod.
+struct PodWord {
+  bool ready = false;
+  bool fast_ready = true;  ///< its sidecar counts before that
+  bool proven = false;     ///< ready because its sidecar has said so: used without a probe
+
+  friend bool operator==(const PodWord&, const PodWord&) = default;
+};
+
 /// A probe to make now. `number` names it in probed().
 struct Probe {
   std::uint64_t number = 0;
@@ -97,13 +106,14 @@ using DestinationChanges = std::vector<DestinationChange>;
 /// has failed, up to probe_gap_max; a slow pod delays nobody. What the reference says of a round
 /// holds for the latest result of every pod.
 ///
-/// A pod in use is never probed, but when the platform calls it ready no more or a request failed
-/// on it (suspect()): then it stays in use until its probe has failed. Silence of the last pods in
-/// use must repeat kSilencesOfLast times before they go, so one bad moment of the network empties
-/// nothing; a sidecar that says no is believed at once. The cluster IP comes into question when no
-/// pod is in use and each one speaks for a mesh: by a 502 or 503 that is not a sidecar's, or by as
-/// many silences in a row since the platform called it ready: pods that start are silent, too.
-/// Where none is ready behind it, it takes nothing and is not asked.
+/// A pod whose sidecar the platform itself has asked is in use at once. One in use is never probed,
+/// but when the platform calls it ready no more or a request failed on it (suspect()): then it
+/// stays in use until its probe has failed. Silence of the last pods in use must repeat
+/// kSilencesOfLast times before they go, so one bad moment of the network empties nothing; a
+/// sidecar that says no is believed at once. The cluster IP comes into question when no pod is in
+/// use and each one speaks for a mesh: by a 502 or 503 that is not a sidecar's, or by as many
+/// silences in a row since the platform called it ready: pods that start are silent, too. Where
+/// none is ready behind it, it takes nothing and is not asked.
 class Destinations {
  public:
   /// Probes under way at once, at most. From half of that on none is held: each pod gets its turn.
@@ -117,10 +127,9 @@ class Destinations {
 
   explicit Destinations(const DestinationsSpec& spec) : spec_{spec} {}
 
-  /// The pod at `dest` exists; `ready` is the platform's word, `fast_ready` whether its sidecar
-  /// counts before that. Told again when either changes.
-  void set_pod(std::string_view dest, bool ready, TimePoint now, DestinationChanges& changes,
-               bool fast_ready = true);
+  /// The pod at `dest` exists. Told again when the platform's word changes.
+  void set_pod(std::string_view dest, const PodWord& word, TimePoint now,
+               DestinationChanges& changes);
 
   /// The pod at `dest` exists no more. A dest that is not known changes nothing.
   void remove_pod(std::string_view dest, TimePoint now, DestinationChanges& changes);
@@ -163,8 +172,7 @@ class Destinations {
   enum class Voice : std::uint8_t { none, pods, mesh };
 
   struct Pod {
-    bool ready = false;     // the platform's word
-    bool fast = true;       // the sidecar's counts before it
+    PodWord word;
     bool usable = false;    // told as pod_usable
     bool checking = false;  // usable, and to be probed all the same
     Voice voice = Voice::none;

@@ -116,10 +116,7 @@ void PodProber::sweep() {
 
 void PodProber::take(Watch& watch, const PlatformPod& pod, TimePoint now) {
   const auto found = watch.pods.find(pod.dest);
-  if (found != watch.pods.end() && found->second.ready == pod.ready &&
-      found->second.fast_ready == pod.fast_ready) {
-    return;
-  }
+  if (found != watch.pods.end() && found->second.word == pod.word) return;
   if (found == watch.pods.end()) {
     FrontPod known{.id = PodId{pod.dest}, .address = pod.address};
     known.host = host_of(watch.revision, pod.address, pod.name);
@@ -127,11 +124,9 @@ void PodProber::take(Watch& watch, const PlatformPod& pod, TimePoint now) {
     kept.name = pod.name;
     kept.probed_in_clear = know(watch.revision, std::move(known));
   }
-  Watch::Pod& told = watch.pods.find(pod.dest)->second;
-  told.ready = pod.ready;
-  told.fast_ready = pod.fast_ready;
+  watch.pods.find(pod.dest)->second.word = pod.word;
   DestinationChanges changes;
-  watch.destinations.set_pod(pod.dest, pod.ready, now, changes, pod.fast_ready);
+  watch.destinations.set_pod(pod.dest, pod.word, now, changes);
   apply(watch, changes);
 }
 

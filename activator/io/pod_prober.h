@@ -26,11 +26,10 @@ namespace sluice::activator {
 
 /// A pod as the platform tells of it.
 struct PlatformPod {
-  std::string dest;        ///< `ip:port` or `unix:/path`: what names it here
-  std::string name;        ///< another one at the same dest is another pod
-  net::Address address;    ///< of its sidecar
-  bool ready = false;      ///< the platform's word
-  bool fast_ready = true;  ///< its sidecar's counts before it
+  std::string dest;      ///< `ip:port` or `unix:/path`: what names it here
+  std::string name;      ///< another one at the same dest is another pod
+  net::Address address;  ///< of its sidecar
+  PodWord word = {};     ///< the platform's
 };
 
 struct ProberSpec {

@@ -18,8 +18,7 @@ struct ProbedService {
 struct PodProber::Watch {
   struct Pod {
     std::string name;
-    bool ready = false;
-    bool fast_ready = true;
+    PodWord word;
     bool suspected = false;
     std::unique_ptr<net::UpstreamPool> probed_in_clear;  // only where requests are encrypted
   };

@@ -167,7 +167,10 @@ void RevisionBook::tell_pods(RevisionHandle handle, const model::Revision& file)
   pods.reserve(file.pods.size());
   for (const model::Pod& pod : file.pods) {
     if (!pod.address || pod.terminating) continue;
-    pods.push_back({pod.address->text(), pod.id.name, *pod.address, pod.ready, pod.fast_ready});
+    pods.push_back({.dest = pod.address->text(),
+                    .name = pod.id.name,
+                    .address = *pod.address,
+                    .word = {pod.ready, pod.fast_ready, pod.proven}});
   }
   // Two pods at one address are one that was replaced: the last in the file is there now.
   std::stable_sort(pods.begin(), pods.end(),

@@ -1,6 +1,7 @@
 #include "autoscaler/io/api.h"
 
 #include "autoscaler/io/decision_json.h"
+#include "autoscaler/io/status_json.h"
 #include "autoscaler/io/time_text.h"
 
 #include <nlohmann/json.hpp>
@@ -16,10 +17,6 @@ using nlohmann::json;
 
 constexpr std::size_t kNamesShown = 20;
 
-DecisionOwner owner_of(const Revision& revision) {
-  return {.space = revision.facts().id.space, .service = revision.facts().service};
-}
-
 json keeps_awake(const Revision& revision) {
   json list = json::array();
   for (const Revision::PodFacts& pod : revision.pods()) {
@@ -32,6 +29,16 @@ json keeps_awake(const Revision& revision) {
 
 }  // namespace
 
+json Api::status(const Revision& revision) const {
+  json status = status_json(revision);
+  if (parts_.front == nullptr) return status;
+  parts_.front->complete(revision, status);
+  for (json& replica : status["replicas"]) {
+    parts_.front->complete_replica(revision, {replica.value("id", std::string{})}, replica);
+  }
+  return status;
+}
+
 std::size_t Api::service_count() {
   return parts_.fleet.revisions().size();
 }
@@ -39,7 +46,7 @@ std::size_t Api::service_count() {
 json Api::service_list(std::size_t begin, std::size_t end) {
   json list = json::array();
   auto at = std::next(parts_.fleet.revisions().begin(), static_cast<std::ptrdiff_t>(begin));
-  for (std::size_t i = begin; i < end; ++i, ++at) list.push_back(status_json(*at->second));
+  for (std::size_t i = begin; i < end; ++i, ++at) list.push_back(status(*at->second));
   return list;
 }
 
@@ -61,12 +68,14 @@ json Api::version() {
                           {"version", seen.version},
                           {"heard", format_time(seen.heard)}});
   }
-  return {{"name", facts_.name},
-          {"version", facts_.version},
-          {"platform", facts_.platform},
-          {"started", format_time(facts_.started)},
-          {"revisions", parts_.fleet.revisions().size()},
-          {"activators", std::move(activators)}};
+  json version = {{"name", facts_.name},
+                  {"version", facts_.version},
+                  {"platform", facts_.platform},
+                  {"started", format_time(facts_.started)},
+                  {"revisions", parts_.fleet.revisions().size()},
+                  {"activators", std::move(activators)}};
+  if (parts_.front != nullptr) parts_.front->complete_version(version);
+  return version;
 }
 
 // By the revision's own name, else by that of its service; of several revisions of one service the
@@ -98,15 +107,15 @@ ApiProblem Api::no_such_service(const ServiceName& name) const {
 ApiResult<json> Api::service(const ServiceName& name) {
   const Revision* const revision = find(name);
   if (revision == nullptr) return no_such_service(name);
-  return status_json(*revision);
+  return status(*revision);
 }
 
 ApiResult<json> Api::history(const ServiceName& name, TimePoint since) {
   const Revision* const revision = find(name);
   if (revision == nullptr) return no_such_service(name);
   json list = json::array();
-  for (const DecisionRecord& record : parts_.ring.since(revision->facts().id, since)) {
-    list.push_back(decision_json(record, owner_of(*revision)));
+  for (json& decision : parts_.history.decisions(revision->facts(), since)) {
+    list.push_back(std::move(decision));
   }
   return list;
 }
@@ -114,20 +123,23 @@ ApiResult<json> Api::history(const ServiceName& name, TimePoint since) {
 ApiResult<json> Api::explain(const ServiceName& name, std::optional<TimePoint> at) {
   const Revision* const revision = find(name);
   if (revision == nullptr) return no_such_service(name);
-  DecisionRecord record = revision->last();
+  const model::Revision& facts = revision->facts();
   if (at) {
-    const auto kept = parts_.ring.at(revision->facts().id, *at);
+    auto kept = parts_.history.decision_at(facts, *at);
     if (!kept) {
       return ApiProblem{404, "no-decision", "No decision",
                         "no decision was kept from before " + format_time(*at),
                         "give a later time; .../history lists them"};
     }
-    record = *kept;
+    (*kept)["last_cold_start"] = parts_.history.cold_start_at(facts, *at).value_or(nullptr);
+    return std::move(*kept);
   }
-  json answer = decision_json(record, owner_of(*revision));
+  const DecisionRecord& record = revision->last();
+  json answer = decision_json(record, {.space = facts.id.space, .service = facts.service});
   answer["inputs"] = decision_inputs_json(record);
   answer["last_cold_start"] = nullptr;
-  if (!at) answer["keeps_awake"] = keeps_awake(*revision);
+  answer["keeps_awake"] =
+      parts_.front != nullptr ? parts_.front->callers(*revision) : keeps_awake(*revision);
   return answer;
 }
 
@@ -148,7 +160,7 @@ ApiResult<json> Api::wake(const ServiceName& name) {
   const auto revision = find_to_change(name);
   if (!revision) return revision.error();
   (*revision)->wake();
-  return status_json(**revision);
+  return status(**revision);
 }
 
 // Without an activator nothing would tell of the next request.
@@ -162,7 +174,7 @@ ApiResult<json> Api::sleep(const ServiceName& name) {
                       "see the activators in GET /api/v1/version"};
   }
   (*revision)->sleep();
-  return status_json(**revision);
+  return status(**revision);
 }
 
 ApiResult<json> Api::scale(const ServiceName& name, const ScaleBounds& bounds) {
@@ -177,7 +189,7 @@ ApiResult<json> Api::scale(const ServiceName& name, const ScaleBounds& bounds) {
         "give 0 <= min <= max; a max of 0 means none");
   }
   (*revision)->set_bounds(bounds.min, bounds.max);
-  return status_json(**revision);
+  return status(**revision);
 }
 
 }  // namespace sluice::autoscaler

@@ -1,12 +1,13 @@
 #pragma once
 
 #include "autoscaler/core/nodes/node_book.h"
-#include "autoscaler/io/decision_ring.h"
 #include "autoscaler/io/fleet.h"
+#include "autoscaler/io/front_facts.h"
+#include "autoscaler/io/history.h"
 #include "autoscaler/io/services_api.h"
 #include "common/api/event_ring.h"
 #include "common/base/ids.h"
-#include "common/time/clock.h"
+#include "common/time/time_point.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -29,12 +30,12 @@ class Api final : public ServicesApi {
  public:
   /// All references outlive this.
   struct Parts {
-    const Clock& clock;
     const Fleet& fleet;
-    const DecisionRing& ring;
+    const History& history;
     const ActivatorHub& hub;
     const NodeBook& nodes;
     api::EventRing& events;
+    const FrontFacts* front = nullptr;  ///< null in a cluster
   };
 
   Api(ApiFacts facts, const Parts& parts) : facts_{std::move(facts)}, parts_{parts} {}
@@ -54,6 +55,7 @@ class Api final : public ServicesApi {
   api::EventRing& events() override { return parts_.events; }
 
  private:
+  [[nodiscard]] nlohmann::json status(const Revision& revision) const;
   [[nodiscard]] Revision* find(const ServiceName& name) const;
   [[nodiscard]] http::ApiProblem no_such_service(const ServiceName& name) const;
   [[nodiscard]] ApiResult<Revision*> find_to_change(const ServiceName& name) const;
@@ -61,14 +63,5 @@ class Api final : public ServicesApi {
   ApiFacts facts_;
   Parts parts_;
 };
-
-/// The status object of protocols.md 5. Null: what only activators know.
-[[nodiscard]] nlohmann::json status_json(const Revision& revision);
-
-/// A node as its agent last reported it.
-[[nodiscard]] nlohmann::json node_json(const std::string& name, const NodeBook::Node& node);
-
-/// The cluster's configuration by the keys of `config-autoscaler`.
-[[nodiscard]] nlohmann::json config_json(const ClusterConfig& config);
 
 }  // namespace sluice::autoscaler

@@ -284,6 +284,7 @@ ApiAnswer events_answer(const Asked& asked) {
     stream.filter.types.emplace_back(type);
   }
   stream.filter.service = asked.target.text("service");
+  stream.filter.space = asked.target.text("namespace");
   stream.after = asked.services.events().last_id();
   const std::string& text = asked.request.last_event_id;
   if (!text.empty()) {

@@ -21,6 +21,9 @@ ScalingSpec Fleet::spec_of(const model::Revision& revision, bool tell) const {
                       {{"revision", revision.id.space + "/" + revision.id.name},
                        {"problem", wrong.problem.what},
                        {"fix", wrong.problem.fix}});
+    around_.events.warn(revision,
+                        "an annotation is wrong and counts as absent: " + wrong.problem.what,
+                        wrong.problem.fix);
   }
   return resolve(config_, annotations, revision.container_concurrency, revision.reachability);
 }
@@ -43,9 +46,10 @@ void Fleet::on_revision(model::Revision watched) {
   revisions_.emplace(id, std::move(revision));
 }
 
-bool Fleet::drop(const RevisionId& revision) {
+bool Fleet::drop(const RevisionId& revision, std::string_view what) {
   const auto found = revisions_.find(revision);
   if (found == revisions_.end()) return false;
+  around_.events.gone(*found->second, what);
   revisions_.erase(found);
   around_.hub.remove(revision, around_.clock.now());
   around_.room.forget(revision);
@@ -54,12 +58,12 @@ bool Fleet::drop(const RevisionId& revision) {
 }
 
 void Fleet::on_revision_gone(const RevisionId& revision) {
-  if (drop(revision)) around_.platform.forget(revision);
+  if (drop(revision, "removed")) around_.platform.forget(revision);
 }
 
 // What was ordered stays in force until its next owner orders something else.
 void Fleet::on_revision_released(const RevisionId& revision) {
-  drop(revision);
+  drop(revision, "released");
 }
 
 std::optional<Problem> Fleet::on_config(const StringMap& config) {

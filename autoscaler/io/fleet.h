@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice::autoscaler {
@@ -47,7 +48,7 @@ class Fleet final : public model::Listener {
  private:
   [[nodiscard]] Revision* find(const RevisionId& id) const;
   [[nodiscard]] ScalingSpec spec_of(const model::Revision& revision, bool tell) const;
-  bool drop(const RevisionId& revision);
+  bool drop(const RevisionId& revision, std::string_view what);
 
   Surroundings& around_;
   ClusterConfig config_;

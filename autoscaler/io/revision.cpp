@@ -261,7 +261,7 @@ bool Revision::limit_is_news() {
 }
 
 void Revision::tell(const DecisionRecord& record) {
-  around_.ring.add(facts_.id, record);
+  around_.events.decided(facts_, record);
   around_.log.write(log::Severity::info, "decision",
                     {{"revision", shown(facts_.id)},
                      {"trigger", std::string{name(record.trigger)}},
@@ -331,6 +331,7 @@ void Revision::announce() {
   removals_.told(around_.hub.set_state(std::move(state), around_.clock.now()));
   around_.news();
   release();
+  around_.events.changed(*this);
 }
 
 void Revision::release() {

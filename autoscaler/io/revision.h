@@ -4,7 +4,7 @@
 #include "autoscaler/core/decision/metric_health.h"
 #include "autoscaler/core/nodes/removals.h"
 #include "autoscaler/core/nodes/room.h"
-#include "autoscaler/io/decision_ring.h"
+#include "autoscaler/io/fleet_events.h"
 #include "autoscaler/io/platform.h"
 #include "autoscaler/io/scale_loop.h"
 #include "autoscaler/io/stat_scraper.h"
@@ -32,7 +32,7 @@ struct Surroundings {
   ActivatorHub& hub;
   Room& room;
   Platform& platform;
-  DecisionRing& ring;
+  FleetEvents& events;
   std::mt19937_64& random;
   std::function<bool()> activator_connected;
   std::function<void()> news;  ///< the hub may have something to send

@@ -65,6 +65,10 @@ void Revision::note_shortage(const Room::Granted& granted) {
          {"wanted", std::to_string(want())},
          {"granted", std::to_string(granted_)},
          {"free_bytes", std::to_string(granted.free)}});
+    if (granted.bounded) {
+      around_.events.warn(facts_, "there is no room for what is wanted: " + granted.shortage,
+                          "free memory where it runs");
+    }
   }
   if (!granted.bounded) {
     shortage_.reset();

@@ -1,6 +1,7 @@
 // What the API shows of a revision and of the configuration.
 
-#include "autoscaler/io/api.h"
+#include "autoscaler/io/status_json.h"
+
 #include "autoscaler/io/decision_json.h"
 #include "autoscaler/io/time_text.h"
 
@@ -13,13 +14,6 @@ namespace sluice::autoscaler {
 namespace {
 
 using nlohmann::json;
-
-const char* state_of(const Revision& revision, const Revision::Counts& counts) {
-  if (counts.ready > 0) return "awake";
-  if (!revision.start_failure().empty()) return "failing";
-  if (revision.want() > 0) return "starting";
-  return counts.leaving > 0 ? "draining" : "asleep";
-}
 
 json replica_json(const Revision& revision, const Revision::PodFacts& pod) {
   const char* state = revision.leaving(pod) ? "draining" : pod.watched.ready ? "ready" : "starting";
@@ -43,6 +37,14 @@ std::string seconds(Duration duration) {
 
 }  // namespace
 
+std::string_view state_of(const Revision& revision) {
+  const Revision::Counts counts = revision.counts();
+  if (counts.ready > 0) return "awake";
+  if (!revision.start_failure().empty()) return "failing";
+  if (revision.want() > 0) return "starting";
+  return counts.leaving > 0 ? "draining" : "asleep";
+}
+
 json status_json(const Revision& revision) {
   const DecisionRecord& decision = revision.last();
   const Revision::Counts counts = revision.counts();
@@ -56,7 +58,7 @@ json status_json(const Revision& revision) {
           {"name", revision.facts().service},
           {"url", hosts.empty() ? json{}
                                 : json("http://" + hosts.front().host + hosts.front().path_prefix)},
-          {"state", state_of(revision, counts)},
+          {"state", state_of(revision)},
           {"revision", revision.facts().id.name},
           {"ready", counts.ready},
           {"starting", counts.starting},
@@ -75,6 +77,7 @@ json status_json(const Revision& revision) {
           {"p50_ms", nullptr},
           {"p99_ms", nullptr},
           {"last_cold_start_ms", nullptr},
+          {"failing", !revision.start_failure().empty()},
           {"why", revision.start_failure().empty() ? why(decision) : revision.start_failure()},
           {"replicas", std::move(replicas)}};
 }

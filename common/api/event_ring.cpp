@@ -18,7 +18,8 @@ std::string text_of(const nlohmann::json& event, const char* key) {
 }  // namespace
 
 bool EventFilter::matches(const Event& event) const {
-  if ((!service.empty() && event.service != service) ||
+  if ((!space.empty() && !event.space.empty() && event.space != space) ||
+      (!service.empty() && event.service != service) ||
       (!replica.empty() && event.replica != replica)) {
     return false;
   }
@@ -35,6 +36,7 @@ std::uint64_t EventRing::publish(const nlohmann::json& event) {
   auto kept = std::make_shared<Event>();
   kept->id = ++last_id_;
   kept->type = text_of(event, "type");
+  kept->space = text_of(event, "namespace");
   // A status object names its service "name".
   kept->service =
       text_of(event, kept->type == "service" && !event.contains("service") ? "name" : "service");

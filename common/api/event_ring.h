@@ -18,16 +18,19 @@ namespace sluice::api {
 struct Event {
   std::uint64_t id = 0;  ///< grows by 1; the SSE id
   std::string type;
+  std::string space;    ///< empty when the event names no namespace
   std::string service;  ///< empty when the event belongs to no service
   std::string replica;  ///< empty when the event belongs to no replica
   std::string data;
 };
 
-/// Which events a reader wants: any of `types`, of `service`, of `replica`; empty means all.
+/// Which events a reader wants: any of `types`, of `service`, of `replica`, of namespace `space`;
+/// empty means all.
 struct EventFilter {
   std::vector<std::string> types = {};
   std::string service = {};
   std::string replica = {};
+  std::string space = {};
 
   [[nodiscard]] bool matches(const Event& event) const;
 };

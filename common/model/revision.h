@@ -30,6 +30,8 @@ struct Pod {
   std::string failed{};      ///< why it cannot become ready, as a sentence; empty: it may
   /// Its sidecar may be believed before the platform calls it ready (activator.md 6.3).
   bool fast_ready = true;
+  /// It is ready because its sidecar has told the platform so: used without another probe.
+  bool proven = false;
 
   friend bool operator==(const Pod&, const Pod&) = default;
 };

@@ -47,6 +47,7 @@ App::App(Config config)
       hub_{{.autoscaler = config_.name, .version = std::string{kVersion}},
            {.all = buckets_, .owned = buckets_, .epoch = first_version(started_) >> 32U},
            started_},
+      fleet_events_{time_, events_, history_},
       platform_{make_platform()},
       surroundings_{
           .clock = time_,
@@ -56,7 +57,7 @@ App::App(Config config)
           .hub = hub_,
           .room = nodes_,
           .platform = *platform_,
-          .ring = ring_,
+          .events = fleet_events_,
           .random = random_,
           .activator_connected = [this] { return hub_.connected() > 0 || stats_.connected() > 0; },
           .news = [this] { streams_.news(); }},
@@ -81,12 +82,7 @@ App::App(Config config)
             .version = std::string{kVersion},
             .platform = config_.platform,
             .started = started_},
-           {.clock = clock_,
-            .fleet = fleet_,
-            .ring = ring_,
-            .hub = hub_,
-            .nodes = nodes_,
-            .events = events_}},
+           {.fleet = fleet_, .history = history_, .hub = hub_, .nodes = nodes_, .events = events_}},
       routes_{clock_, api_, nullptr, [](const api::ApiRequest&) { return read_only(); }},
       health_{[this] { return checks(); },
               [this](std::string& out) {
@@ -250,6 +246,7 @@ void App::tell_ready() {
 // Ready once the doors are open and what there is is known, whichever comes last.
 void App::settled(const std::optional<Problem>& problem) {
   settled_ = true;
+  fleet_events_.begin();
   if (problem) return fail(*problem, kBadSetting);
   if (bound_) tell_ready();
 }

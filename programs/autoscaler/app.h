@@ -5,14 +5,15 @@
 #include "autoscaler/io/activator_streams.h"
 #include "autoscaler/io/api.h"
 #include "autoscaler/io/api_routes.h"
-#include "autoscaler/io/decision_ring.h"
 #include "autoscaler/io/fleet.h"
+#include "autoscaler/io/fleet_events.h"
 #include "autoscaler/io/fleet_metrics.h"
 #include "autoscaler/io/health_page.h"
 #include "autoscaler/io/http_stat_source.h"
 #include "autoscaler/io/node_streams.h"
 #include "autoscaler/io/platform.h"
 #include "autoscaler/io/refusals.h"
+#include "autoscaler/io/ring_history.h"
 #include "autoscaler/io/scale_loop.h"
 #include "autoscaler/io/stat_socket.h"
 #include "common/api/api_server.h"
@@ -90,7 +91,9 @@ class App {
   ScaleLoop loop_;
   ActivatorHub hub_;
   NodeBook nodes_;
-  DecisionRing ring_;
+  api::EventRing events_;
+  RingHistory history_;
+  FleetEvents fleet_events_;
   KubernetesPlatform* cluster_ = nullptr;  // platform_, if that is what it is
   std::unique_ptr<Platform> platform_;
   Surroundings surroundings_;
@@ -105,7 +108,6 @@ class App {
   std::optional<StreamCertificates> certificates_;  // with SLUICE_TLS_SECRET
   std::optional<Enrolment> enrolment_;              // likewise
   std::optional<rpc::Server> grpc_;
-  api::EventRing events_;
   Api api_;
   ApiRoutes routes_;
   HealthPage health_;

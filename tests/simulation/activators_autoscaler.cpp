@@ -23,7 +23,7 @@ AutoscalerProgram::Engine::Engine(AutoscalerProgram& program, TimePoint first)
              .hub = hub,
              .room = nodes,
              .platform = platform,
-             .ring = ring,
+             .events = events,
              .random = random,
              .activator_connected = [&program] { return program.connected() > 0; },
              .news = [this] { streams.news(); }},
@@ -41,6 +41,7 @@ AutoscalerProgram::AutoscalerProgram(Scene& scene, Platform& platform, Choosers 
       *this, restart ? TimePoint{std::chrono::milliseconds{100}} : started_);
   if (scene.short_of_room()) read_room();
   for (std::size_t index = 0; index < platform.revisions(); ++index) read_pods(index);
+  engine_->events.begin();
 }
 
 // With a step back goes the age of what was heard; a jump forward ages it.

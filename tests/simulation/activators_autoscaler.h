@@ -3,10 +3,11 @@
 #include "autoscaler/core/activators/activator_hub.h"
 #include "autoscaler/core/nodes/node_book.h"
 #include "autoscaler/io/activator_streams.h"
-#include "autoscaler/io/decision_ring.h"
 #include "autoscaler/io/fleet.h"
-#include "autoscaler/io/revision.h"
+#include "autoscaler/io/fleet_events.h"
+#include "autoscaler/io/ring_history.h"
 #include "autoscaler/io/scale_loop.h"
+#include "common/api/event_ring.h"
 #include "common/log/log.h"
 #include "common/messages/activator_stream.h"
 #include "common/time/time_point.h"
@@ -83,7 +84,9 @@ class AutoscalerProgram {
     autoscaler::ScaleLoop scale_loop{loop};
     autoscaler::ActivatorHub hub;
     autoscaler::NodeBook nodes;
-    autoscaler::DecisionRing ring;
+    api::EventRing ring;
+    autoscaler::RingHistory history;
+    autoscaler::FleetEvents events{loop, ring, history};
     SimulatedPlatform platform;
     SimulatedStats stats;
     autoscaler::Surroundings around;

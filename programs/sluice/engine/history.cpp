@@ -1,5 +1,7 @@
 #include "programs/sluice/engine/history.h"
 
+#include "autoscaler/io/decision_json.h"
+
 #include <nlohmann/json.hpp>
 #include <sqlite3.h>
 
@@ -332,6 +334,31 @@ std::string line_of(const nlohmann::json& object) {
 }
 
 }  // namespace
+
+void History::record(const model::Revision& of, const autoscaler::DecisionRecord& record) {
+  nlohmann::json kept =
+      autoscaler::decision_json(record, {.space = of.id.space, .service = of.service});
+  kept["inputs"] = autoscaler::decision_inputs_json(record);
+  record_decision(of.service, record.time, kept);
+}
+
+void History::record_cold_start(const model::Revision& of, TimePoint at,
+                                const nlohmann::json& event) {
+  record_cold_start(of.service, at, event);
+}
+
+std::vector<nlohmann::json> History::decisions(const model::Revision& of, TimePoint since) const {
+  return decisions(std::string_view{of.service}, since);
+}
+
+std::optional<nlohmann::json> History::decision_at(const model::Revision& of, TimePoint at) const {
+  return decision_at(of.service, at);
+}
+
+std::optional<nlohmann::json> History::cold_start_at(const model::Revision& of,
+                                                     TimePoint at) const {
+  return cold_start_at(of.service, at);
+}
 
 void History::record_decision(std::string_view service, TimePoint at,
                               const nlohmann::json& decision) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "autoscaler/io/history.h"
 #include "common/base/result.h"
 #include "common/time/time_point.h"
 
@@ -30,17 +31,25 @@ struct HistoryOptions {
 /// Writing never waits: rows go through a bounded queue to one thread. A disk that is full or
 /// read-only costs one warning and the rows, nothing else. Reading happens on the caller's thread
 /// over a connection of its own and sees rows once they are written (a few milliseconds later).
-class History {
+class History final : public autoscaler::History {
  public:
   /// `warn` is called on the writer's thread, at most once: post it to the loop.
   using Warn = std::function<void(const Problem&)>;
 
   History(HistoryOptions options, Warn warn);
-  History(const History&) = delete;
-  History& operator=(const History&) = delete;
 
   /// Writes what is queued, then closes.
-  ~History();
+  ~History() override;
+
+  void record(const model::Revision& of, const autoscaler::DecisionRecord& record) override;
+  void record_cold_start(const model::Revision& of, TimePoint at,
+                         const nlohmann::json& event) override;
+  [[nodiscard]] std::vector<nlohmann::json> decisions(const model::Revision& of,
+                                                      TimePoint since) const override;
+  [[nodiscard]] std::optional<nlohmann::json> decision_at(const model::Revision& of,
+                                                          TimePoint at) const override;
+  [[nodiscard]] std::optional<nlohmann::json> cold_start_at(const model::Revision& of,
+                                                            TimePoint at) const override;
 
   /// Keeps one decision in the shape of protocols.md 5.
   void record_decision(std::string_view service, TimePoint at, const nlohmann::json& decision);

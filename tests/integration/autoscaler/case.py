@@ -8,7 +8,7 @@ from platform_directory import PlatformDirectory
 from program import Program
 from protowire import fields
 from sidecar import Upstream
-from wire import PATIENCE, eventually, fetch
+from wire import PATIENCE, Reader, connect, eventually, fetch, request_bytes
 
 AUTOSCALER = str(BIN / 'autoscaler')
 LOOPBACK = {name: '127.0.0.1:0' for name in (
@@ -79,8 +79,8 @@ class Autoscaler(Program):
         super().__init__([AUTOSCALER], {**LOOPBACK, 'SLUICE_PLATFORM': f'dir:{platform.path}',
                                         **changes})
 
-    def api(self, path, method='GET'):
-        return fetch(self.addresses['api'], '/api/v1' + path, method=method)
+    def api(self, path, method='GET', **options):
+        return fetch(self.addresses['api'], '/api/v1' + path, method=method, **options)
 
     def health(self, path):
         return fetch(self.addresses['metrics'], path)
@@ -89,6 +89,40 @@ class Autoscaler(Program):
         """The exit status of an orderly end."""
         self.terminate()
         return self.process.wait(PATIENCE)
+
+
+class Events:
+    """A stream of server-sent events, read when it is asked."""
+
+    def __init__(self, address, query='', after=None):
+        self.sock = connect(address)
+        self.sock.sendall(request_bytes('GET', '/api/v1/events' + query, 'localhost',
+                                        [] if after is None else [('Last-Event-ID', str(after))]))
+        self.reader = Reader(self.sock)
+        self.status, self.headers = self.reader.head()
+        self.text = b''
+        self.until(lambda _: b': sluice events' in self.text, 'the greeting')
+
+    def all(self):
+        """The events so far, each with its id."""
+        events = []
+        for block in self.text.decode().split('\n\n')[:-1]:
+            lines = dict(line.split(': ', 1) for line in block.splitlines() if not line.startswith(':'))
+            if 'data' in lines:
+                events.append({**json.loads(lines['data']), 'at': int(lines['id']), 'kind': lines['event']})
+        return events
+
+    def until(self, enough, what):
+        """All events, once enough(events)."""
+        while not enough(self.all()):
+            size = self.reader.until(b'\r\n')
+            if not size or size == b'0':
+                raise AssertionError(f'the stream ended before {what}: {self.all()}')
+            self.text += self.reader.exactly(int(size, 16) + 2)[:-2]
+        return self.all()
+
+    def close(self):
+        self.sock.close()
 
 
 class AutoscalerTest(unittest.TestCase):
@@ -100,6 +134,11 @@ class AutoscalerTest(unittest.TestCase):
         running = Autoscaler(self.platform, **changes)
         self.addCleanup(running.close)
         return running
+
+    def events(self, running, query='', after=None):
+        made = Events(running.addresses['api'], query, after)
+        self.addCleanup(made.close)
+        return made
 
     def pod(self, name, **facts):
         made = Pod(name, **facts)

@@ -29,9 +29,11 @@ class Network {
     return show(changes);
   }
 
-  std::string pod(const std::string& dest, bool ready) {
+  std::string pod(const std::string& dest, bool ready) { return pod(dest, PodWord{ready}); }
+
+  std::string pod(const std::string& dest, const PodWord& word) {
     DestinationChanges changes;
-    destinations.set_pod(dest, ready, now, changes);
+    destinations.set_pod(dest, word, now, changes);
     return show(changes);
   }
 

@@ -126,6 +126,48 @@ TEST(Destinations, SidecarThatSaysNoIsBelievedAtOnce) {
   EXPECT_EQ(network.round(), "-a");
 }
 
+TEST(Destinations, PodThatThePlatformHasAskedItselfIsUsedWithoutAProbe) {
+  Network network;
+  network.answers = {{"a", kPassed}};
+  EXPECT_EQ(network.pod("a", {.ready = false, .fast_ready = false}), "");
+  EXPECT_EQ(network.pod("a", {.ready = true, .fast_ready = false, .proven = true}), "+a");
+  EXPECT_EQ(network.until(kStart + 10s), "");
+  EXPECT_EQ(network.asked, "");
+
+  EXPECT_EQ(network.pod("a", {.ready = false, .fast_ready = false}), "-a");
+  EXPECT_EQ(network.pod("a", {.ready = true, .fast_ready = false, .proven = true}), "+a");
+}
+
+TEST(Destinations, SuchAPodIsProbedWhenItIsDoubtedAndProvenWordSaidBeforeDoesNotSaveIt) {
+  Network network;
+  network.answers = {{"a", kNotReady}};
+  ASSERT_EQ(network.pod("a", {.ready = true, .proven = true}), "+a");
+
+  network.destinations.suspect("a", network.now);
+  EXPECT_EQ(network.round(), "-a");
+  EXPECT_EQ(network.pod("a", {.ready = true, .proven = true}), "");
+  network.answers["a"] = kPassed;
+  EXPECT_EQ(network.until(kStart + 1s), "+a");
+}
+
+TEST(Destinations, AFailingProbeUnderWayDoesNotEndAPodThatThePlatformProves) {
+  Network network;
+  EXPECT_EQ(network.pod("a", false), "");
+  const auto probe = network.destinations.next_probe(network.now);
+  ASSERT_TRUE(probe.has_value());
+
+  EXPECT_EQ(network.pod("a", {.ready = true, .proven = true}), "+a");
+  DestinationChanges changes;
+  network.destinations.probed(probe->number, kNotReady, network.now, {}, changes);
+  EXPECT_TRUE(changes.empty());
+  EXPECT_EQ(network.destinations.next_due(), std::nullopt);
+}
+
+TEST(Destinations, WhereAllGoesToTheClusterIpAProvenPodIsNoOtherPod) {
+  Network network({.mode = MeshMode::enabled});
+  EXPECT_EQ(network.pod("a", {.ready = true, .proven = true}), "");
+}
+
 TEST(Destinations, PodThatRequestsFailOnIsProbed) {
   Network network;
   network.answers = {{"a", kPassed}, {"b", kPassed}};

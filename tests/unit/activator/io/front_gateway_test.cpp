@@ -63,7 +63,7 @@ class FrontGatewayTest : public ::testing::Test {
     return {.dest = sidecar.address().text(),
             .name = "pod",
             .address = sidecar.address(),
-            .ready = true};
+            .word = {.ready = true}};
   }
 
   boost::asio::io_context io_{1};

@@ -32,11 +32,11 @@ class PodProberTest : public ::testing::Test {
     prober_.add(revision_, 0);
   }
 
-  void pod_comes() {
+  void pod_comes(bool proven = false) {
     const PlatformPod pod{.dest = sidecar_.address().text(),
                           .name = "pod",
                           .address = sidecar_.address(),
-                          .ready = true};
+                          .word = {.ready = true, .proven = proven}};
     prober_.set_pods(revision_, {&pod, 1});
   }
 
@@ -74,6 +74,29 @@ TEST_F(PodProberTest, TheIdleConnectionOfAPodThatGoesIsClosedBeforeItsPoolGoes) 
   EXPECT_TRUE(until([&] { return sidecar_.ended() == 1; }));
   prober_.sweep();
   EXPECT_EQ(prober_.leaving(), 0U);
+}
+
+TEST_F(PodProberTest, APodWhoseSidecarThePlatformHasAskedIsUsableInTheSameCall) {
+  pod_comes(true);
+
+  EXPECT_EQ(prober_.pods(revision_).listed, 1U);
+  EXPECT_EQ(front_.pods(revision_), 1U);
+  while (io_.poll_one() > 0) {
+  }
+  EXPECT_EQ(sidecar_.connections(), 0U);
+}
+
+TEST_F(PodProberTest, SuchAPodIsProbedAndGoesWhenARequestFailsOnIt) {
+  sidecar_.play({{"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"}});
+  pod_comes(true);
+
+  prober_.suspect(revision_, {sidecar_.address().text()});
+
+  EXPECT_EQ(prober_.pods(revision_).usable, 1U);
+  EXPECT_TRUE(until([&] { return prober_.pods(revision_).usable == 0; }));
+  EXPECT_GE(sidecar_.requests(), 1U);
+  sidecar_.play({{kReady}});
+  EXPECT_TRUE(until([&] { return prober_.pods(revision_).usable == 1; }));
 }
 
 TEST_F(PodProberTest, AProbeUnderWayEndsWithItsPod) {

@@ -16,6 +16,19 @@ namespace {
 using testing::IdleOwner;
 using testing::Noted;
 
+/// Notes which revisions lack pods and which pods have finished.
+class NotingOwner final : public IdleOwner {
+ public:
+  void on_held(RevisionHandle /*revision*/) override { ++held; }
+
+  void on_pod_drained(RevisionHandle /*revision*/, const PodId& pod) override {
+    drained.push_back(pod.name);
+  }
+
+  int held = 0;
+  std::vector<std::string> drained;
+};
+
 class RevisionBookTest : public ::testing::Test {
  protected:
   static model::Revision revision(const std::string& name, std::vector<model::HostRule> hosts) {
@@ -43,6 +56,29 @@ class RevisionBookTest : public ::testing::Test {
     return name;
   }
 
+  /// A pod that the platform has asked itself, at an address that names it.
+  static model::Pod pod(const std::string& name) {
+    model::Pod made;
+    made.id = {name};
+    made.address = net::Address{.host = {}, .port = 0, .path = "/run/" + name};
+    made.ready = true;
+    made.proven = true;
+    return made;
+  }
+
+  static std::string dest(const std::string& name) { return pod(name).address->text(); }
+
+  void report(const std::vector<model::Pod>& pods, std::int32_t limit = 1) {
+    model::Revision app = revision("app", {{"app.localhost"}});
+    app.container_concurrency = limit;
+    app.pods = pods;
+    book_.on_revision(std::move(app));
+  }
+
+  [[nodiscard]] RevisionHandle app() const { return *book_.find({"default", "app"}); }
+
+  std::unique_ptr<Noted> ask() { return ask("app.localhost"); }
+
   std::int32_t waiting_for(const std::string& name) {
     return front_.waiting(*book_.find({"default", name}));
   }
@@ -52,7 +88,7 @@ class RevisionBookTest : public ::testing::Test {
   AsioLoop time_{io_, clock_};
   PoolAsker asker_{io_};
   log::Logger log_{"test", log::Severity::error};
-  IdleOwner owner_;
+  NotingOwner owner_;
   FrontGateway front_{io_, time_, book_, owner_, {}};
   PodProber prober_{io_, time_, front_, asker_, {}, {}};
   RevisionBook book_{front_, prober_, log_, {.cluster_domain = "cluster.local"}};
@@ -111,6 +147,102 @@ TEST_F(RevisionBookTest, OneThatReplacesItselfOrNoneThatIsKnownTakesNothing) {
     book_.on_revision(odd);
     EXPECT_EQ(waits_for("app.localhost"), "app-1") << name;
   }
+}
+
+TEST_F(RevisionBookTest, ARequestHeldForAProvenPodIsSentInTheCallThatReportsIt) {
+  report({});
+  const auto first = ask();
+  const auto second = ask();
+  EXPECT_EQ(first->where + second->where, "heldheld");
+  EXPECT_EQ(owner_.held, 2);
+
+  report({pod("a")});
+
+  EXPECT_EQ(first->where, "a");
+  EXPECT_EQ(second->where, "held");
+  EXPECT_EQ(owner_.held, 2);
+  first->answer(200, {});
+  EXPECT_EQ(second->where, "a");
+  second->answer(200, {});
+}
+
+TEST_F(RevisionBookTest, APodThatLeavesFinishesWhatRunsOnItAndThenSaysSo) {
+  report({pod("a")}, 0);
+  const auto first = ask();
+  const auto second = ask();
+  ASSERT_EQ(first->where + second->where, "aa");
+
+  model::Pod going = pod("a");
+  going.terminating = true;
+  report({going, pod("b")}, 0);
+  const auto third = ask();
+  EXPECT_EQ(third->where, "b");
+  report({pod("b")}, 0);
+
+  EXPECT_EQ(front_.in_flight(app(), {dest("a")}), 2U);
+  first->answer(200, {});
+  EXPECT_TRUE(owner_.drained.empty());
+  second->answer(200, {});
+  EXPECT_EQ(owner_.drained, std::vector<std::string>{dest("a")});
+  EXPECT_EQ(front_.in_flight(app(), {dest("a")}), 0U);
+  third->answer(200, {});
+  EXPECT_EQ(owner_.drained.size(), 1U);
+}
+
+TEST_F(RevisionBookTest, WhatWaitsDoesNotGoToTheLastPodThatLeavesAndIsHeld) {
+  report({pod("a")});
+  const auto running = ask();
+  const auto waiting = ask();
+  model::Pod going = pod("a");
+  going.terminating = true;
+  report({going});
+
+  running->answer(200, {});
+  EXPECT_EQ(waiting->where, "held");
+  EXPECT_EQ(owner_.drained, std::vector<std::string>{dest("a")});
+  const auto newcomer = ask();
+  EXPECT_EQ(newcomer->where, "held");
+  EXPECT_GT(owner_.held, 0);
+
+  report({pod("b")}, 0);
+  EXPECT_EQ(waiting->where, "b");
+  waiting->answer(200, {});
+  newcomer->answer(200, {});
+}
+
+TEST_F(RevisionBookTest, WhatWaitsGoesToAnAvoidedPodOnlyWhereThereIsNoOther) {
+  report({pod("a"), pod("b")});
+  const std::string avoided = dest("a");
+  prober_.set_avoid(app(), {&avoided, 1});
+  const auto running = ask();
+  const auto waiting = ask();
+  ASSERT_EQ(running->where, "b");
+  EXPECT_EQ(waiting->where, "held");
+  EXPECT_EQ(owner_.held, 0);
+
+  report({pod("a")});
+
+  EXPECT_EQ(waiting->where, "a");
+  waiting->answer(200, {});
+  const auto next = ask();
+  EXPECT_EQ(next->where, "a");
+  next->answer(200, {});
+  running->answer(200, {});
+  EXPECT_EQ(owner_.drained, std::vector<std::string>{dest("b")});
+}
+
+TEST_F(RevisionBookTest, AnAvoidedPodThatIsTheOnlyOneServesAndStopsWhenAnotherComes) {
+  report({pod("a")}, 0);
+  const std::string avoided = dest("a");
+  prober_.set_avoid(app(), {&avoided, 1});
+  const auto first = ask();
+  EXPECT_EQ(first->where, "a");
+
+  report({pod("a"), pod("b")}, 0);
+  const auto second = ask();
+  const auto third = ask();
+  EXPECT_EQ(second->where + third->where, "bb");
+  for (Noted* one : {first.get(), second.get(), third.get()}) one->answer(200, {});
 }
 
 TEST_F(RevisionBookTest, HostsChangeWithTheirRevisionAndGoWithIt) {

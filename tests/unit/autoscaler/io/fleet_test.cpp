@@ -1,14 +1,5 @@
-#include "autoscaler/io/fleet.h"
+#include "tests/unit/autoscaler/io/fleet_stage.h"
 
-#include "autoscaler/core/nodes/node_book.h"
-#include "tests/support/manual_loop.h"
-#include "tests/unit/autoscaler/io/fake_platform.h"
-
-#include <gtest/gtest.h>
-
-#include <map>
-#include <optional>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,81 +7,7 @@
 namespace sluice::autoscaler {
 namespace {
 
-using std::chrono::minutes;
 using std::chrono::seconds;
-
-const RevisionId kShop{"shop", "web"};
-
-using testing::FakePlatform;
-
-// No pod answers a scrape.
-class Unanswered final : public StatSource {
- public:
-  [[nodiscard]] std::unique_ptr<Question> ask(const std::string& /*address*/,
-                                              Answered /*answered*/) override {
-    return std::make_unique<Question>();
-  }
-};
-
-class FleetTest : public ::testing::Test {
- protected:
-  // `target` runs that many pods, none of which answers a scrape.
-  void watch(const std::string& target, std::int32_t pods) {
-    model::Revision revision;
-    revision.id = kShop;
-    revision.target = target;
-    for (std::int32_t i = 0; i < pods; ++i) {
-      model::Pod& pod = revision.pods.emplace_back();
-      pod.id = {target + "-" + std::to_string(i)};
-      pod.address = {.host = "10.0.0." + std::to_string(i + 1), .port = 8012, .path = {}};
-      pod.ready = true;
-    }
-    fleet_.on_revision(std::move(revision));
-  }
-
-  void runs(const std::string& target, std::int32_t pods) {
-    platform_.replicas = pods;
-    watch(target, pods);
-  }
-
-  void load(double concurrency) {
-    const Stat stat{.average_concurrency = concurrency, .request_count = concurrency};
-    fleet_.heard({.stats = {{kShop, stat, clock_.now()}}});
-    evaluate();
-  }
-
-  void evaluate() { fleet_.revisions().at(kShop)->evaluate(Trigger::tick); }
-
-  [[nodiscard]] std::string order() const {
-    return std::to_string(platform_.applied.replicas) + " without " +
-           std::to_string(platform_.applied.remove.size()) + " avoiding " +
-           std::to_string(platform_.applied.avoid.size());
-  }
-
-  ManualTime time_;
-  ManualLoop clock_{time_};
-  Unanswered stats_;
-  log::Logger log_{"test", log::Severity::error};
-  std::mt19937_64 random_{1};
-  ScaleLoop loop_{clock_};
-  // For so long that nobody of an earlier life holds up a removal.
-  ActivatorHub hub_{{"replica", "1"}, {}, clock_.now() - minutes{1}};
-  NodeBook nodes_;
-  FakePlatform platform_;
-  DecisionRing ring_;
-  Surroundings around_{.clock = clock_,
-                       .stats = stats_,
-                       .log = log_,
-                       .loop = loop_,
-                       .hub = hub_,
-                       .room = nodes_,
-                       .platform = platform_,
-                       .ring = ring_,
-                       .random = random_,
-                       .activator_connected = [] { return true; },
-                       .news = [] {}};
-  Fleet fleet_{around_};
-};
 
 // Of one target alone: what follows is not for want of removals.
 TEST_F(FleetTest, PodsBeyondWhatIsWantedAreRemoved) {
@@ -335,7 +252,7 @@ class ScarceRoomTest : public FailingStartsTest {
                        .hub = hub_,
                        .room = room_,
                        .platform = platform_,
-                       .ring = ring_,
+                       .events = events_,
                        .random = random_,
                        .activator_connected = [] { return true; },
                        .news = [] {}};
@@ -362,14 +279,14 @@ TEST_F(ScarceRoomTest, ADecisionThatIsNotGrantedIsExplainedAndToldAgainWhenItIs)
   exists();
   const Revision& revision = *short_.revisions().at(kShop);
   EXPECT_EQ(revision.last().granted, 0);
-  const std::size_t told_before = ring_.since(kShop, TimePoint{}).size();
+  const std::size_t told_before = history_.decisions(revision.facts(), TimePoint{}).size();
 
   room_.most = 2;
   short_.room_changed();
 
   EXPECT_EQ(revision.last().granted, 2);
   EXPECT_EQ(platform_.applied.replicas, 2);
-  EXPECT_GE(ring_.since(kShop, TimePoint{}).size(), told_before);
+  EXPECT_GE(history_.decisions(revision.facts(), TimePoint{}).size(), told_before);
 }
 
 }  // namespace

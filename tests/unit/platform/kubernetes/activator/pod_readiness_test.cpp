@@ -26,7 +26,7 @@ class PodReadiness : public ::testing::Test {
  protected:
   std::string tell(bool ready, bool fast_ready) {
     DestinationChanges changes;
-    destinations_.set_pod("a", ready, kStart, changes, fast_ready);
+    destinations_.set_pod("a", {ready, fast_ready}, kStart, changes);
     return show(changes);
   }
 

@@ -1,0 +1,139 @@
+#include "autoscaler/io/fleet_events.h"
+
+#include "autoscaler/io/decision_json.h"
+#include "autoscaler/io/revision.h"
+#include "autoscaler/io/status_json.h"
+#include "autoscaler/io/time_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace sluice::autoscaler {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::array<const char*, 3> kStates{"starting", "ready", "draining"};
+
+json event_of(const char* type, TimePoint now, const model::Revision& facts) {
+  json event = event_json(type, now);
+  event["namespace"] = facts.id.space;
+  event["service"] = facts.service;
+  event["revision"] = facts.id.name;
+  return event;
+}
+
+}  // namespace
+
+json event_json(const char* type, TimePoint now) {
+  return {{"type", type}, {"time", format_time(now)}};
+}
+
+FleetEvents::FleetEvents(const Loop& clock, api::EventRing& events, History& history,
+                         const FrontFacts* front)
+    : clock_{clock}, events_{events}, history_{history}, front_{front} {}
+
+FleetEvents::~FleetEvents() = default;
+
+void FleetEvents::decided(const model::Revision& facts, const DecisionRecord& record) {
+  history_.record(facts, record);
+  json event = decision_json(record, {.space = facts.id.space, .service = facts.service});
+  event["type"] = "decision";
+  events_.publish(event);
+}
+
+void FleetEvents::warn(const model::Revision& facts, const std::string& message,
+                       const std::string& fix) {
+  json event = event_of("warning", clock_.now(), facts);
+  event["message"] = message;
+  if (!fix.empty()) event["fix"] = fix;
+  events_.publish(event);
+}
+
+void FleetEvents::changed(const Revision& revision) {
+  const auto [at, first] = seen_.try_emplace(revision.facts().id);
+  Seen& seen = at->second;
+  const std::string_view state = state_of(revision);
+  const bool other_state = std::exchange(seen.state, state) != state;
+  if (!same_pods(revision, seen)) {
+    std::vector<SeenPod> now;
+    now.reserve(revision.pods().size());
+    for (const Revision::PodFacts& pod : revision.pods()) {
+      now.push_back({.name = pod.watched.id.name,
+                     .state = revision.leaving(pod) ? PodState::draining
+                              : pod.watched.ready   ? PodState::ready
+                                                    : PodState::starting,
+                     .throttled = revision.throttled(pod),
+                     .failed = pod.watched.failed});
+    }
+    const std::vector<SeenPod> before = std::exchange(seen.pods, std::move(now));
+    if (begun_ && !first) compare_pods(revision, before, seen.pods);
+  }
+  if (begun_ && (first || other_state)) publish_service(revision, first ? "added" : "");
+}
+
+// The way of every evaluation: nothing is built for a revision of which nothing has changed.
+bool FleetEvents::same_pods(const Revision& revision, const Seen& seen) const {
+  return std::equal(
+      revision.pods().begin(), revision.pods().end(), seen.pods.begin(), seen.pods.end(),
+      [&revision](const Revision::PodFacts& pod, const SeenPod& before) {
+        const bool draining = revision.leaving(pod);
+        return pod.watched.id.name == before.name &&
+               draining == (before.state == PodState::draining) &&
+               (draining || pod.watched.ready == (before.state == PodState::ready)) &&
+               revision.throttled(pod) == before.throttled && pod.watched.failed == before.failed;
+      });
+}
+
+void FleetEvents::compare_pods(const Revision& revision, const std::vector<SeenPod>& before,
+                               const std::vector<SeenPod>& now) {
+  std::unordered_map<std::string_view, const SeenPod*> old;
+  for (const SeenPod& pod : before) old.emplace(pod.name, &pod);
+  for (const SeenPod& pod : now) {
+    const auto found = old.find(pod.name);
+    const SeenPod* const was = found == old.end() ? nullptr : found->second;
+    if (was != nullptr) old.erase(found);
+    if (was == nullptr || *was != pod) {
+      publish_pod(revision, pod, kStates[static_cast<std::size_t>(pod.state)], was);
+    }
+  }
+  for (const SeenPod& pod : before) {
+    if (!old.contains(pod.name)) continue;
+    const bool chosen = pod.state == PodState::draining;
+    if (chosen || front_ == nullptr) {
+      publish_pod(revision, pod, chosen ? "stopped" : "exited", nullptr);
+    }
+  }
+}
+
+void FleetEvents::publish_pod(const Revision& revision, const SeenPod& pod, const char* state,
+                              const SeenPod* before) {
+  json event = event_of("replica", clock_.now(), revision.facts());
+  event["id"] = pod.name;
+  event["state"] = state;
+  if (pod.throttled || (before != nullptr && before->throttled)) event["throttled"] = pod.throttled;
+  if (!pod.failed.empty()) event["why"] = pod.failed;
+  if (front_ != nullptr) front_->complete_replica(revision, {pod.name}, event);
+  events_.publish(event);
+}
+
+void FleetEvents::publish_service(const Revision& revision, std::string_view what) {
+  json event = status_json(revision);
+  if (front_ != nullptr) front_->complete(revision, event);
+  event.erase("replicas");
+  event["type"] = "service";
+  event["time"] = format_time(clock_.now());
+  event["service"] = revision.facts().service;
+  if (!what.empty()) event["event"] = what;
+  events_.publish(event);
+}
+
+void FleetEvents::gone(const Revision& revision, std::string_view what) {
+  if (seen_.erase(revision.facts().id) > 0 && begun_) publish_service(revision, what);
+}
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,82 @@
+#pragma once
+
+#include "autoscaler/core/decision/decision_record.h"
+#include "autoscaler/io/front_facts.h"
+#include "autoscaler/io/history.h"
+#include "common/api/event_ring.h"
+#include "common/base/ids.h"
+#include "common/loop/loop.h"
+#include "common/model/revision.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace sluice::autoscaler {
+
+/// Turns what happens to revisions into events (one-machine.md 7) and history. Compares a revision
+/// with what was last seen of it, and publishes differences only.
+class FleetEvents {
+ public:
+  /// All outlive this. `front` is null in a cluster; with one, the end of a replica that was not
+  /// chosen to go is published by who knows its exit status.
+  FleetEvents(const Loop& clock, api::EventRing& events, History& history,
+              const FrontFacts* front = nullptr);
+  FleetEvents(const FleetEvents&) = delete;
+  FleetEvents& operator=(const FleetEvents&) = delete;
+  ~FleetEvents();
+
+  /// What exists at the start is taken in without an event; this ends it.
+  void begin() { begun_ = true; }
+
+  /// An evaluation changed something.
+  void decided(const model::Revision& facts, const DecisionRecord& record);
+
+  /// Anything of the revision may be different now.
+  void changed(const Revision& revision);
+
+  /// The revision goes: `what` is `removed`, or `released` when another replica governs it now.
+  void gone(const Revision& revision, std::string_view what);
+
+  void warn(const model::Revision& facts, const std::string& message, const std::string& fix);
+
+ private:
+  enum class PodState : std::uint8_t { starting, ready, draining };
+
+  struct SeenPod {
+    std::string name;
+    PodState state = PodState::starting;
+    bool throttled = false;
+    std::string failed;
+
+    friend bool operator==(const SeenPod&, const SeenPod&) = default;
+  };
+
+  struct Seen {
+    std::string_view state;
+    std::vector<SeenPod> pods;
+  };
+
+  [[nodiscard]] bool same_pods(const Revision& revision, const Seen& seen) const;
+  void compare_pods(const Revision& revision, const std::vector<SeenPod>& before,
+                    const std::vector<SeenPod>& now);
+  void publish_pod(const Revision& revision, const SeenPod& pod, const char* state,
+                   const SeenPod* before);
+  void publish_service(const Revision& revision, std::string_view what);
+
+  const Loop& clock_;
+  api::EventRing& events_;
+  History& history_;
+  const FrontFacts* front_;
+  bool begun_ = false;
+  std::unordered_map<RevisionId, Seen> seen_;
+};
+
+/// An event object with its type and time.
+[[nodiscard]] nlohmann::json event_json(const char* type, TimePoint now);
+
+}  // namespace sluice::autoscaler

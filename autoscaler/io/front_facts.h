@@ -1,0 +1,31 @@
+#pragma once
+
+#include "common/base/ids.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace sluice::autoscaler {
+
+class Revision;
+
+/// What only the front door and the supervisor of replicas in the same process know. In a cluster,
+/// where they are other programs, there is none.
+class FrontFacts {
+ public:
+  virtual ~FrontFacts() = default;
+
+  /// Sets "url", "queued", "in_flight", "rps", "p50_ms" and "p99_ms" of a status object.
+  virtual void complete(const Revision& revision, nlohmann::json& status) const = 0;
+
+  /// Sets "pid", "port" and "memory_bytes" of one replica, in a status object or an event.
+  virtual void complete_replica(const Revision& revision, const PodId& pod,
+                                nlohmann::json& replica) const = 0;
+
+  /// "keeps_awake" of `explain`: who sent requests in the last minute.
+  [[nodiscard]] virtual nlohmann::json callers(const Revision& revision) const = 0;
+
+  /// Adds what `version` says of the process.
+  virtual void complete_version(nlohmann::json& version) const = 0;
+};
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,49 @@
+#include "autoscaler/io/ring_history.h"
+
+#include "autoscaler/io/decision_json.h"
+
+namespace sluice::autoscaler {
+
+using nlohmann::json;
+
+namespace {
+
+json shown(const model::Revision& of, const DecisionRecord& record) {
+  return decision_json(record, {.space = of.id.space, .service = of.service});
+}
+
+}  // namespace
+
+void RingHistory::record(const model::Revision& of, const DecisionRecord& record) {
+  decisions_.add(of.id, record);
+}
+
+void RingHistory::record_cold_start(const model::Revision& of, TimePoint at, const json& event) {
+  if (cold_starts_.size() >= cold_starts_max_) cold_starts_.pop_front();
+  cold_starts_.push_back({of.id, at, event});
+}
+
+std::vector<json> RingHistory::decisions(const model::Revision& of, TimePoint since) const {
+  std::vector<json> list;
+  for (const DecisionRecord& record : decisions_.since(of.id, since)) {
+    list.push_back(shown(of, record));
+  }
+  return list;
+}
+
+std::optional<json> RingHistory::decision_at(const model::Revision& of, TimePoint at) const {
+  const auto record = decisions_.at(of.id, at);
+  if (!record) return std::nullopt;
+  json decision = shown(of, *record);
+  decision["inputs"] = decision_inputs_json(*record);
+  return decision;
+}
+
+std::optional<json> RingHistory::cold_start_at(const model::Revision& of, TimePoint at) const {
+  for (auto each = cold_starts_.rbegin(); each != cold_starts_.rend(); ++each) {
+    if (each->revision == of.id && each->at <= at) return each->event;
+  }
+  return std::nullopt;
+}
+
+}  // namespace sluice::autoscaler

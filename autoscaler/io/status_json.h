@@ -1,0 +1,26 @@
+#pragma once
+
+#include "autoscaler/core/nodes/node_book.h"
+#include "autoscaler/io/revision.h"
+#include "common/scaling/cluster_config.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace sluice::autoscaler {
+
+/// `asleep`, `starting`, `awake`, `draining` or `failing`. A text of static lifetime.
+[[nodiscard]] std::string_view state_of(const Revision& revision);
+
+/// The status object of protocols.md 5. Null: what only activators know.
+[[nodiscard]] nlohmann::json status_json(const Revision& revision);
+
+/// A node as its agent last reported it.
+[[nodiscard]] nlohmann::json node_json(const std::string& name, const NodeBook::Node& node);
+
+/// The cluster's configuration by the keys of `config-autoscaler`.
+[[nodiscard]] nlohmann::json config_json(const ClusterConfig& config);
+
+}  // namespace sluice::autoscaler

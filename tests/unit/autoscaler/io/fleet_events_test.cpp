@@ -1,0 +1,198 @@
+// What the events and the API say of a fleet.
+
+#include "autoscaler/io/api.h"
+#include "tests/unit/autoscaler/io/fleet_stage.h"
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <vector>
+
+namespace sluice::autoscaler {
+namespace {
+
+using nlohmann::json;
+
+class FleetEventsTest : public FleetTest {
+ protected:
+  // Of each pod "ready", "starting", "going", or why it fails.
+  void pods(const std::vector<std::string>& states, std::optional<std::int32_t> chosen = {}) {
+    model::Revision revision;
+    revision.id = kShop;
+    revision.service = "shop";
+    revision.chosen = chosen;
+    for (const std::string& state : states) {
+      model::Pod& pod = revision.pods.emplace_back();
+      pod.id = {"pod-" + std::to_string(revision.pods.size())};
+      pod.address = {
+          .host = "10.0.0." + std::to_string(revision.pods.size()), .port = 8012, .path = {}};
+      pod.ready = state == "ready";
+      pod.terminating = state == "going";
+      if (state != "ready" && state != "starting" && state != "going") pod.failed = state;
+    }
+    fleet_.on_revision(std::move(revision));
+  }
+
+  // What was published since the last call, of those types.
+  std::vector<json> events(const std::vector<std::string>& types) {
+    std::vector<json> all;
+    for (const auto& event : ring_.after(seen_, {.types = types}).events) {
+      all.push_back(json::parse(event->data));
+    }
+    seen_ = ring_.last_id();
+    return all;
+  }
+
+  // The same of replicas, as "pod-1 ready".
+  std::vector<std::string> replicas() {
+    std::vector<std::string> all;
+    for (const json& event : events({"replica"})) {
+      all.push_back(event["id"].get<std::string>() + " " + event["state"].get<std::string>());
+    }
+    return all;
+  }
+
+  using Texts = std::vector<std::string>;
+
+  std::uint64_t seen_ = 0;
+  Api api_{{.name = "replica", .version = "1", .platform = "test", .started = {}},
+           {.fleet = fleet_, .history = history_, .hub = hub_, .nodes = nodes_, .events = ring_}};
+  const ServiceName shop_{"shop", "shop"};
+};
+
+TEST_F(FleetEventsTest, WhatExistsAtTheStartIsNoEvent) {
+  pods({"ready"});
+  EXPECT_TRUE(events({"replica", "service"}).empty());
+  events_.begin();
+  pods({"ready"});
+  EXPECT_TRUE(events({"replica", "service"}).empty());
+}
+
+TEST_F(FleetEventsTest, AReplicaIsToldOfFromItsStartToItsEnd) {
+  events_.begin();
+  platform_.replicas = 1;
+  pods({});
+  pods({"starting"});
+  EXPECT_EQ(replicas(), Texts{"pod-1 starting"});
+  pods({"ready"});
+  EXPECT_EQ(replicas(), Texts{"pod-1 ready"});
+  pods({"ready"});
+  EXPECT_EQ(replicas(), Texts{});
+  pods({"going"});
+  EXPECT_EQ(replicas(), Texts{"pod-1 draining"});
+  pods({});
+  EXPECT_EQ(replicas(), Texts{"pod-1 stopped"});
+}
+
+TEST_F(FleetEventsTest, OneThatGoesUnaskedHasExited) {
+  events_.begin();
+  platform_.replicas = 1;
+  pods({"ready"});
+  pods({});
+  EXPECT_EQ(replicas(), Texts{"pod-1 exited"});
+}
+
+TEST_F(FleetEventsTest, AReplicaThatFailsSaysWhy) {
+  events_.begin();
+  platform_.replicas = 1;
+  pods({"starting"});
+  events({});
+  pods({"exit status 1"});
+  const auto told = events({"replica", "service"});
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[0]["type"] == "service" ? told[0]["state"] : told[1]["state"], "failing");
+  EXPECT_EQ(told[0].value("why", ""), "exit status 1");
+}
+
+TEST_F(FleetEventsTest, AServiceIsToldOfWhenItsStateChanges) {
+  events_.begin();
+  platform_.replicas = 1;
+  pods({"starting"});
+  json added = events({"service"}).at(0);
+  EXPECT_EQ(added["event"], "added");
+  EXPECT_EQ(added["state"], "starting");
+  EXPECT_EQ(added["namespace"], "shop");
+  EXPECT_FALSE(added.contains("replicas"));
+  pods({"ready"});
+  const json awake = events({"service"}).at(0);
+  EXPECT_EQ(awake["state"], "awake");
+  EXPECT_FALSE(awake.contains("event"));
+  fleet_.on_revision_gone(kShop);
+  EXPECT_EQ(events({"service"}).at(0)["event"], "removed");
+}
+
+TEST_F(FleetEventsTest, ADecisionIsPublishedAndKept) {
+  runs("Deployment/a", 1);
+  load(700);
+  const json decision = events({"decision"}).back();
+  EXPECT_EQ(decision["bounded"], 10);
+  const auto history = api_.history({"shop", "web"}, {});
+  ASSERT_TRUE(history);
+  EXPECT_EQ(history->back()["bounded"], 10);
+  const auto explained = api_.explain({"shop", "web"}, clock_.now());
+  ASSERT_TRUE(explained);
+  EXPECT_EQ((*explained)["bounded"], 10);
+  EXPECT_TRUE((*explained)["inputs"].contains("min"));
+  EXPECT_FALSE(explained->contains("keeps_awake"));
+}
+
+TEST_F(FleetEventsTest, AWrongAnnotationIsAWarning) {
+  model::Revision revision;
+  revision.id = kShop;
+  revision.annotations = {{"autoscaling.knative.dev/target", "-7"}};
+  fleet_.on_revision(std::move(revision));
+  const json warning = events({"warning"}).at(0);
+  EXPECT_NE(warning["message"].get<std::string>().find("annotation"), std::string::npos);
+  EXPECT_TRUE(warning.contains("fix"));
+}
+
+TEST_F(FleetEventsTest, APersonWakesAndPutsToSleep) {
+  platform_.replicas = 0;
+  pods({});
+  ASSERT_TRUE(api_.wake(shop_));
+  EXPECT_EQ(platform_.applied.replicas, 1);
+  pods({"ready"});
+  ASSERT_TRUE(api_.sleep(shop_));
+  EXPECT_EQ(platform_.applied.replicas, 0);
+}
+
+TEST_F(FleetEventsTest, ASleepThatNoRequestCouldEndIsRefused) {
+  platform_.replicas = 1;
+  pods({"ready"});
+  connected_ = false;
+  const auto refused = api_.sleep(shop_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, 409);
+  EXPECT_EQ(refused.error().type, "no-activator");
+  EXPECT_EQ(platform_.applied.replicas, 1);
+}
+
+TEST_F(FleetEventsTest, BoundsSetByHandStayUntilTheSettingsChange) {
+  platform_.replicas = 1;
+  pods({"ready"});
+  ASSERT_TRUE(api_.scale(shop_, {.min = 3, .max = std::nullopt}));
+  EXPECT_EQ(platform_.applied.replicas, 3);
+  pods({"ready", "ready"});
+  EXPECT_EQ(platform_.applied.replicas, 3);
+  EXPECT_EQ(fleet_.revisions().at(kShop)->bounds().min, 3);
+  ASSERT_FALSE(fleet_.on_config({{"stable-window", "30s"}}));
+  EXPECT_EQ(fleet_.revisions().at(kShop)->bounds().min, 0);
+}
+
+TEST_F(FleetEventsTest, BoundsThatDoNotFitTogetherAreRefused) {
+  pods({});
+  ASSERT_TRUE(api_.scale(shop_, {.min = std::nullopt, .max = 2}));
+  const auto refused = api_.scale(shop_, {.min = 3, .max = std::nullopt});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, 422);
+}
+
+TEST_F(FleetEventsTest, WhatIsChosenByHandElsewhereIsNotChanged) {
+  pods({}, 2);
+  const auto refused = api_.wake(shop_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().type, "chosen-by-hand");
+}
+
+}  // namespace
+}  // namespace sluice::autoscaler
