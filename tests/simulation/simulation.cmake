@@ -1,11 +1,12 @@
-# The whole loop on virtual time: all cores joined in one thread, seeded.
-sluice_test(simulation_test LABEL simulation
-  SOURCES simulation/clock_jump_test.cpp simulation/fleet.cpp simulation/loop.cpp
-          simulation/loop_test.cpp simulation/properties.cpp simulation/properties_test.cpp
-          simulation/shapes.cpp simulation/shapes_test.cpp
-  DEPS sluice::activator_core sluice::autoscaler_core)
-# Simulated days are many events: the world around the cores is optimised in every build.
-if(TARGET simulation_test)
+# The loop on virtual time, seeded: the engine of one revision between a door and pods, request by request, and
+# its scaler alone over days and thousands of pods.
+if(NOT SLUICE_THREADS_ONLY)
+  sluice_test(simulation_test LABEL simulation
+    SOURCES simulation/clock_jump_test.cpp simulation/fleet.cpp simulation/loop.cpp
+            simulation/loop_test.cpp simulation/properties.cpp simulation/properties_test.cpp
+            simulation/shapes.cpp simulation/shapes_test.cpp support/manual_loop.cpp
+    DEPS sluice::activator_core sluice::autoscaler_engine)
+  # Simulated days are many events: the world around the cores is optimised in every build.
   target_compile_options(simulation_test PRIVATE $<$<CONFIG:Debug>:-O1>)
 endif()
 
