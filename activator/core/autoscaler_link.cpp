@@ -132,6 +132,13 @@ void AutoscalerLink::poke(const RevisionStat& stat, proto::Waiting held, TimePoi
   }
 }
 
+void AutoscalerLink::cold_start(proto::ColdStart start) {
+  Peer* const peer = find(owner(start.revision));
+  if (peer == nullptr) return;
+  if (peer->cold_starts.size() >= kColdStartsMax) peer->cold_starts.pop_front();
+  peer->cold_starts.push_back(std::move(start));
+}
+
 void AutoscalerLink::applied(const RevisionId& revision, std::uint64_t version) {
   const auto at = held_.find(revision);
   if (at == held_.end()) return;
@@ -161,6 +168,11 @@ std::optional<proto::ActivatorMessage> AutoscalerLink::next_message(Stream strea
     const auto at = held_.find(revision);
     if (at == held_.end() || at->second.source != stream) continue;
     return proto::Applied{revision, at->second.governs};
+  }
+  if (!peer->cold_starts.empty()) {
+    proto::ColdStart start = std::move(peer->cold_starts.front());
+    peer->cold_starts.pop_front();
+    return start;
   }
   return std::nullopt;
 }

@@ -32,6 +32,9 @@ class AutoscalerLink {
   /// A message up is split before it grows beyond this many bytes, so that it always fits.
   static constexpr std::size_t kPartBytesMax = std::size_t{1} << 20U;
 
+  /// Unsent cold starts of one stream, at most: older ones are dropped.
+  static constexpr std::size_t kColdStartsMax = 64;
+
   /// Who we are, as Hello says it.
   struct Self {
     std::string activator;
@@ -83,6 +86,10 @@ class AutoscalerLink {
   /// state has chosen. To be called for every state of Heard, in any order.
   void applied(const RevisionId& revision, std::uint64_t version);
 
+  /// A start from zero is over. Goes to the stream that owns the revision; of those that were not
+  /// sent the newest kColdStartsMax are kept.
+  void cold_start(proto::ColdStart start);
+
   /// The next message of a stream that has room for it; absent when there is nothing to say.
   [[nodiscard]] std::optional<proto::ActivatorMessage> next_message(Stream stream);
 
@@ -130,6 +137,7 @@ class AutoscalerLink {
     Pending pending{};
     std::deque<proto::StatBatch> parts{};  // of a batch too large for one message
     std::deque<RevisionId> to_confirm{};
+    std::deque<proto::ColdStart> cold_starts{};
     bool in_snapshot = false;
     std::unordered_set<RevisionId> listed{};  // by the snapshot under way
   };

@@ -10,18 +10,16 @@ char lower(char letter) {
   return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
 }
 
-bool covers(std::string_view prefix, std::string_view path) {
-  return prefix.empty() ||
-         (path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/'));
+// The longest beginning of `path` that may be a prefix: whole segments within the limit.
+std::string_view longest_prefix(std::string_view path) {
+  if (path.size() <= model::kPathPrefixBytesMax) return path;
+  const std::size_t slash = path.rfind('/', model::kPathPrefixBytesMax);
+  return path.substr(0, slash == std::string_view::npos ? 0 : slash);
 }
 
-// Where the ways of one prefix begin: longer prefixes are before it.
-template <class Ways>
-auto first_of(Ways& ways, std::string_view prefix) {
-  return std::find_if(ways.begin(), ways.end(), [prefix](const auto& way) {
-    return way.prefix.size() != prefix.size() ? way.prefix.size() < prefix.size()
-                                              : way.prefix >= prefix;
-  });
+std::string_view without_last_segment(std::string_view prefix) {
+  const std::size_t slash = prefix.rfind('/');
+  return prefix.substr(0, slash == std::string_view::npos ? 0 : slash);
 }
 
 }  // namespace
@@ -56,28 +54,24 @@ std::size_t HostTable::add(const model::HostRule& rule, const RevisionId& who,
   if (rules_ == kRulesMax) return 0;
   const auto [host, is_new] = hosts_.try_emplace(rule.host);
   if (is_new) names_.insert(host->first);
-  Ways& ways = host->second;
-  const auto same = [&rule](const Way& way) { return way.prefix == rule.path_prefix; };
-  const auto first = first_of(ways, rule.path_prefix);
-  const auto last = std::find_if_not(first, ways.end(), same);
-  const auto claims = static_cast<std::size_t>(last - first);
+  Claims& claims = host->second[rule.path_prefix];
   const auto place =
-      std::find_if(first, last, [&who](const Way& way) { return !(*way.who < who); });
-  if (place != last && *place->who == who) {
-    place->target = target;
-    return claims;
+      std::lower_bound(claims.begin(), claims.end(), who,
+                       [](const Claim& claim, const RevisionId& id) { return *claim.who < id; });
+  if (place == claims.end() || *place->who != who) {
+    claims.insert(place, {.who = &who, .target = target});
+    ++rules_;
   }
-  ways.insert(place, {.prefix = rule.path_prefix, .who = &who, .target = target});
-  ++rules_;
-  return claims + 1;
+  return claims.size();
 }
 
 void HostTable::remove(const model::HostRule& rule, const RevisionId& who) {
   const auto host = hosts_.find(rule.host);
   if (host == hosts_.end()) return;
-  rules_ -= std::erase_if(host->second, [&](const Way& way) {
-    return way.prefix == rule.path_prefix && *way.who == who;
-  });
+  const auto way = host->second.find(rule.path_prefix);
+  if (way == host->second.end()) return;
+  rules_ -= std::erase_if(way->second, [&who](const Claim& claim) { return *claim.who == who; });
+  if (way->second.empty()) host->second.erase(way);
   if (!host->second.empty()) return;
   names_.erase(host->first);
   hosts_.erase(host);
@@ -92,10 +86,14 @@ std::optional<std::uint64_t> HostTable::find(std::string_view authority,
                                              std::string_view path) const {
   const Ways* ways = ways_of(authority);
   if (ways == nullptr) return std::nullopt;
-  for (const Way& way : *ways) {
-    if (covers(way.prefix, path)) return way.target;
+  std::string_view prefix = longest_prefix(path);
+  while (true) {
+    if (const auto way = ways->find(prefix); way != ways->end()) {
+      return way->second.front().target;
+    }
+    if (prefix.empty()) return std::nullopt;
+    prefix = without_last_segment(prefix);
   }
-  return std::nullopt;
 }
 
 bool HostTable::knows(std::string_view authority) const {
@@ -105,8 +103,8 @@ bool HostTable::knows(std::string_view authority) const {
 const RevisionId* HostTable::holder(const model::HostRule& rule) const {
   const auto host = hosts_.find(rule.host);
   if (host == hosts_.end()) return nullptr;
-  const auto way = first_of(host->second, rule.path_prefix);
-  return way == host->second.end() || way->prefix != rule.path_prefix ? nullptr : way->who;
+  const auto way = host->second.find(rule.path_prefix);
+  return way == host->second.end() ? nullptr : way->second.front().who;
 }
 
 std::vector<std::string_view> HostTable::hosts(std::size_t most) const {

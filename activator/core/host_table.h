@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,7 +21,8 @@ namespace sluice::activator {
 [[nodiscard]] std::string_view host_of(std::string_view authority);
 
 /// Which revision the host and the path of a request lead to. Rules come and go one at a time; a
-/// look-up allocates nothing. A rule that several revisions claim belongs to the first of them by
+/// look-up allocates nothing and costs as much as the path has segments, however many rules its
+/// host has. A rule that several revisions claim belongs to the first of them by
 /// namespace and name.
 class HostTable {
  public:
@@ -55,11 +58,13 @@ class HostTable {
   [[nodiscard]] std::size_t size() const { return hosts_.size(); }
 
  private:
-  struct Way {
-    std::string prefix;
+  struct Claim {
     const RevisionId* who = nullptr;
     std::uint64_t target = 0;
   };
+
+  using Claims = std::vector<Claim>;                        // in the order of `who`, never empty
+  using Ways = std::map<std::string, Claims, std::less<>>;  // by path prefix, never empty
 
   // Hosts are kept in lower case; a request's may be in any.
   struct HashHost {
@@ -71,9 +76,6 @@ class HostTable {
     using is_transparent = void;
     bool operator()(std::string_view a, std::string_view b) const;
   };
-
-  // Longest prefix first, and of one prefix the first revision first: who comes first is served.
-  using Ways = std::vector<Way>;
 
   [[nodiscard]] const Ways* ways_of(std::string_view authority) const;
 

@@ -1,5 +1,7 @@
 #include "activator/io/autoscaler_desk.h"
 
+#include "activator/io/front_words.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -8,43 +10,12 @@ namespace {
 
 constexpr Duration kReportPeriod = std::chrono::seconds{1};
 
-FrontGrant grant_of(const proto::RevisionState& state) {
-  FrontGrant grant;
-  grant.grant.desired = std::max(0, state.desired);
-  grant.grant.granted = state.granted < 0 ? grant.grant.desired : state.granted;
-  grant.grant.activators = std::max(1, state.activators);
-  if (!state.cannot_scale) return grant;
-  grant.grant.cannot_scale = true;
-  grant.grant.retry_after = state.cannot_scale->retry_after;
-  grant.detail = state.cannot_scale->detail;
-  switch (state.cannot_scale->reason) {
-    case proto::CannotScaleReason::no_capacity:
-      grant.reason = "no-capacity";
-      break;
-    case proto::CannotScaleReason::no_matching_place:
-      grant.reason = "no-matching-place";
-      break;
-    case proto::CannotScaleReason::start_failed:
-      grant.error = Error::start_failed;
-      break;
-    case proto::CannotScaleReason::paused:
-      grant.reason = "paused";
-      break;
-    case proto::CannotScaleReason::node_pressure:
-      grant.reason = "node-pressure";
-      break;
-    case proto::CannotScaleReason::unspecified:
-      break;
-  }
-  return grant;
-}
-
 }  // namespace
 
-void AutoscalerDesk::start(AutoscalerPeer& peer, Reported reported) {
+void AutoscalerDesk::start(AutoscalerPeer& peer, TimePoint first, Reported reported) {
   peer_ = &peer;
   reported_ = std::move(reported);
-  next_tick_ = clock_.now() + kReportPeriod;
+  next_tick_ = first;
   ticker_->at(next_tick_, [this] { tick(); });
 }
 
@@ -64,30 +35,18 @@ void AutoscalerDesk::forget(const RevisionId& revision) {
 
 void AutoscalerDesk::poke(RevisionHandle revision, const RevisionStat& stat) {
   const TimePoint now = clock_.now();
-  const auto oldest = front_.oldest_waiting(revision);
-  const std::int32_t waiting = std::max(1, front_.waiting(revision));
-  peer_->poke(stat,
-              {stat.revision, static_cast<std::uint32_t>(waiting),
-               oldest ? std::max(Duration{0}, now - *oldest) : Duration{0}},
-              now);
+  peer_->poke(stat, poke_of(front_, revision, now), now);
 }
 
 std::vector<proto::Waiting> AutoscalerDesk::held() const {
-  const TimePoint now = clock_.now();
-  std::vector<proto::Waiting> held;
-  front_.each_busy([&](const FrontGateway::Busy& busy) {
-    if (busy.waiting == 0) return;
-    const Duration oldest = busy.oldest ? std::max(Duration{0}, now - *busy.oldest) : Duration{0};
-    held.push_back({busy.id, static_cast<std::uint32_t>(busy.waiting), oldest});
-  });
-  return held;
+  return held_by(front_, clock_.now());
 }
 
 void AutoscalerDesk::tick() {
   const TimePoint now = clock_.now();
   std::vector<RevisionStat> stats;
   front_.report(now, stats);
-  peer_->tick(stats, held(), now);
+  peer_->tick(stats, held_by(front_, now), now);
   front_.sweep();
   prober_.sweep();
   if (reported_) reported_(stats);

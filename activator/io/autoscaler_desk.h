@@ -26,8 +26,8 @@ class AutoscalerDesk {
   AutoscalerDesk(Loop& clock, FrontGateway& front, PodProber& prober, RevisionBook& book)
       : clock_{clock}, front_{front}, prober_{prober}, book_{book}, ticker_{clock.timer()} {}
 
-  /// Begins to report to `peer`, which outlives this.
-  void start(AutoscalerPeer& peer, Reported reported);
+  /// Begins to report to `peer`, which outlives this: at `first`, then each second.
+  void start(AutoscalerPeer& peer, TimePoint first, Reported reported);
 
   /// Puts a state in force, unless its revision is not known here.
   void apply(const proto::RevisionState& state);

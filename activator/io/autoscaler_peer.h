@@ -43,6 +43,9 @@ class AutoscalerPeer {
   virtual void tick(std::span<const RevisionStat> stats, std::span<const proto::Waiting> waiting,
                     TimePoint now) = 0;
 
+  /// A start from zero is over. A peer that cannot hear of it passes it over.
+  virtual void cold_start(const proto::ColdStart& /*start*/) {}
+
   /// The targets of all replicas from now on; not from within an event. Whoever has one door only
   /// passes it over.
   virtual void follow(const std::vector<std::string>& /*targets*/) {}

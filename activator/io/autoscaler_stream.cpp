@@ -98,6 +98,11 @@ void AutoscalerStream::tick(std::span<const RevisionStat> stats,
   pump_all();
 }
 
+void AutoscalerStream::cold_start(const proto::ColdStart& start) {
+  link_.cold_start(start);
+  pump_all();
+}
+
 const proto::RevisionState* AutoscalerStream::state(const RevisionId& revision) const {
   return link_.state(revision);
 }

@@ -31,6 +31,7 @@ class AutoscalerStream final : public AutoscalerPeer {
   void poke(const RevisionStat& stat, const proto::Waiting& held, TimePoint now) override;
   void tick(std::span<const RevisionStat> stats, std::span<const proto::Waiting> waiting,
             TimePoint now) override;
+  void cold_start(const proto::ColdStart& start) override;
   void follow(const std::vector<std::string>& targets) override;
   [[nodiscard]] const proto::RevisionState* state(const RevisionId& revision) const override;
 

@@ -365,7 +365,11 @@ void FrontGateway::retry(net::Exchange& exchange, PodRefusal refusal) {
   const TimePoint now = clock_.now();
   leave_pod(state, now);
   Revision* const next = successor_of(*state.revision);
-  if (next == nullptr) return enter(exchange, now);
+  if (next == nullptr) {
+    // The owner may have removed it when its last pod was drained.
+    if (state.revision->removed) return exchange.respond(http::response_for(Error::draining));
+    return enter(exchange, now);
+  }
   const bool poke = move_to(exchange, *next, now);
   if (poke) owner_.on_poke(next->handle, reporter_.poke(next->reporter));
 }
@@ -406,7 +410,7 @@ net::ResponseVerdict FrontGateway::response(net::Exchange& exchange, const http:
     }
   }
   if (state.cold) {
-    extra = owner_.cold_start(revision.handle, exchange.arrived(), state.dispatched);
+    extra = owner_.cold_start(revision.handle, state.pod->id, exchange.arrived(), state.dispatched);
   }
   return net::ResponseVerdict::forward;
 }

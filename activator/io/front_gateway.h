@@ -101,9 +101,10 @@ class FrontOwner {
   virtual void on_pod_refused(RevisionHandle /*revision*/, const PodId& /*pod*/,
                               PodRefusal /*refusal*/) {}
 
-  /// A request that had to wait for a pod gets its response: header lines to add, or nothing.
-  [[nodiscard]] virtual std::string cold_start(RevisionHandle revision, TimePoint arrived,
-                                               TimePoint dispatched) = 0;
+  /// A request that had to wait for a pod gets its response, from `pod`: header lines to add, or
+  /// nothing.
+  [[nodiscard]] virtual std::string cold_start(RevisionHandle revision, const PodId& pod,
+                                               TimePoint arrived, TimePoint dispatched) = 0;
 
   virtual void on_served(RevisionHandle revision, const Served& served) = 0;
 };

@@ -208,7 +208,7 @@ void RevisionBook::on_revision_gone(const RevisionId& id) {
   claim(*found->second, {});
   prober_.remove(handle);
   // Those who wait are told first, while the revision still has its names.
-  front_.remove(handle, vanished());
+  front_.remove(handle, spec_.gone ? *spec_.gone : vanished());
   if (removed_) removed_(handle);
   by_index_[index_of(handle)] = nullptr;
   by_id_.erase(id);

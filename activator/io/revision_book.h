@@ -23,6 +23,8 @@ struct BookSpec {
   Duration queue_wait{0};
   std::string pod_ip{};   ///< of this activator
   bool foresees = false;  ///< an autoscaler of ours tells how revisions grow
+  /// For requests that wait for a revision when it goes; absent: as Knative answers.
+  std::optional<http::OwnResponse> gone{};
 };
 
 /// All revisions the platform tells of: keeps gateway and prober in step with them, and finds the

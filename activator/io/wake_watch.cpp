@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace sluice::activator {
 namespace {
@@ -57,10 +58,10 @@ void WakeWatch::forget(RevisionHandle revision) {
   if (index < wakes_.size()) wakes_[index].reset();
 }
 
-std::string WakeWatch::first_byte(RevisionHandle revision, TimePoint arrived, TimePoint dispatched,
-                                  TimePoint now) {
-  const Wake* wake = find(revision);
-  if (wake == nullptr) return {};
+std::optional<WakeWatch::Phases> WakeWatch::first_byte(RevisionHandle revision, TimePoint arrived,
+                                                       TimePoint dispatched, TimePoint now) {
+  Wake* wake = find(revision);
+  if (wake == nullptr) return std::nullopt;
   const TimePoint decided = step(arrived, wake->decided);
   const TimePoint seen = step(decided, wake->seen);
   const TimePoint usable = step(seen, wake->usable);
@@ -72,19 +73,33 @@ std::string WakeWatch::first_byte(RevisionHandle revision, TimePoint arrived, Ti
   for (std::size_t phase = 0; phase < kPhases; ++phase) {
     phases_[phase].observe(metrics::kSeconds.find(phases[phase].count()), phases[phase].count());
   }
-  std::string lines = "Sluice-Cold-Start: ";
-  lines += std::to_string(std::chrono::round<std::chrono::milliseconds>(end - arrived).count());
-  lines += "\r\nServer-Timing: queue;dur=";
-  append_ms(lines, sent - usable);
-  lines += ", decide;dur=";
-  append_ms(lines, decided - arrived);
-  lines += ", create;dur=";
-  append_ms(lines, seen - decided);
   // A pod is seen by its address; that its process runs is seen first when it is ready.
-  lines += ", start;dur=0.00, ready;dur=";
-  append_ms(lines, usable - seen);
-  lines += ", first_byte;dur=";
-  append_ms(lines, end - sent);
+  return Phases{.took = {.revision = {},
+                         .queue = sent - usable,
+                         .decide = decided - arrived,
+                         .create = seen - decided,
+                         .ready = usable - seen,
+                         .first_byte = end - sent},
+                .first = !std::exchange(wake->answered, true)};
+}
+
+std::string cold_start_lines(const proto::ColdStart& took) {
+  std::string lines = "Sluice-Cold-Start: ";
+  lines += std::to_string(std::chrono::round<std::chrono::milliseconds>(took.total()).count());
+  const std::array<std::pair<std::string_view, Duration>, 6> steps{
+      {{"queue", took.queue},
+       {"decide", took.decide},
+       {"create", took.create},
+       {"start", took.start},
+       {"ready", took.ready},
+       {"first_byte", took.first_byte}}};
+  lines += "\r\nServer-Timing: ";
+  for (const auto& [name, duration] : steps) {
+    if (name != steps.front().first) lines += ", ";
+    lines += name;
+    lines += ";dur=";
+    append_ms(lines, duration);
+  }
   lines += "\r\n";
   return lines;
 }

@@ -1,12 +1,14 @@
 #pragma once
 
 #include "activator/io/front_gateway.h"
+#include "common/messages/activator_stream.h"
 #include "common/metrics/exposition.h"
 #include "common/metrics/histogram.h"
 
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,10 +33,16 @@ class WakeWatch {
   /// The revision is gone.
   void forget(RevisionHandle revision);
 
-  /// The answer to a request that came while there was no pod begins: its phases are counted, and
-  /// the header lines that tell of them returned.
-  std::string first_byte(RevisionHandle revision, TimePoint arrived, TimePoint dispatched,
-                         TimePoint now);
+  /// How long the request waited for what, without revision and pod.
+  struct Phases {
+    proto::ColdStart took;
+    bool first = false;  ///< of this start no answer has begun before
+  };
+
+  /// The answer to a request that came while there was no pod begins: its phases are counted.
+  /// Nothing: no start of it was seen.
+  [[nodiscard]] std::optional<Phases> first_byte(RevisionHandle revision, TimePoint arrived,
+                                                 TimePoint dispatched, TimePoint now);
 
   void write(metrics::Exposition& text) const;
 
@@ -45,6 +53,7 @@ class WakeWatch {
     TimePoint decided{};
     TimePoint seen{};
     TimePoint usable{};
+    bool answered = false;
   };
 
   enum Phase : std::size_t { queued, started, probed, first_byte_, kPhases };
@@ -55,5 +64,8 @@ class WakeWatch {
   std::array<metrics::Histogram<14>, kPhases> phases_{};
   std::uint64_t starts_ = 0;
 };
+
+/// The header lines Sluice-Cold-Start and Server-Timing.
+[[nodiscard]] std::string cold_start_lines(const proto::ColdStart& took);
 
 }  // namespace sluice::activator

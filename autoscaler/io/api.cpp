@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <iterator>
 #include <utility>
 
 namespace sluice::autoscaler {
@@ -30,29 +29,56 @@ json keeps_awake(const Revision& revision) {
 }  // namespace
 
 json Api::status(const Revision& revision) const {
-  json status = status_json(revision);
+  json status = status_json(revision, parts_.seen.last_cold_start(revision));
   if (parts_.front == nullptr) return status;
   parts_.front->complete(revision, status);
-  for (json& replica : status["replicas"]) {
-    parts_.front->complete_replica(revision, {replica.value("id", std::string{})}, replica);
+  complete_replicas(revision, status["replicas"]);
+  const model::Revision& facts = revision.facts();
+  // On one machine the names of a service's revisions begin with its own.
+  auto at = parts_.fleet.revisions().lower_bound({facts.id.space, facts.service});
+  for (; at != parts_.fleet.revisions().end(); ++at) {
+    const auto& [id, other] = *at;
+    if (id.space != facts.id.space || !id.name.starts_with(facts.service)) break;
+    if (other->facts().in_service || other->facts().service != facts.service) continue;
+    json drained = status_json(*other, {});
+    complete_replicas(*other, drained["replicas"]);
+    for (json& replica : drained["replicas"]) status["replicas"].push_back(std::move(replica));
+    status["draining"] = status["draining"].get<std::int32_t>() + other->counts().leaving;
   }
   return status;
 }
 
+void Api::complete_replicas(const Revision& revision, json& replicas) const {
+  for (json& replica : replicas) {
+    parts_.front->complete_replica(revision, {replica.value("id", std::string{})}, replica);
+  }
+}
+
 std::size_t Api::service_count() {
-  return parts_.fleet.revisions().size();
+  return listed().size();
+}
+
+// One that only drains is no service of its own: its replicas stand with the one that took its
+// place.
+std::vector<const Revision*> Api::listed() const {
+  std::vector<const Revision*> all;
+  for (const auto& [id, revision] : parts_.fleet.revisions()) {
+    if (revision->facts().in_service) all.push_back(revision.get());
+  }
+  return all;
 }
 
 json Api::service_list(std::size_t begin, std::size_t end) {
   json list = json::array();
-  auto at = std::next(parts_.fleet.revisions().begin(), static_cast<std::ptrdiff_t>(begin));
-  for (std::size_t i = begin; i < end; ++i, ++at) list.push_back(status(*at->second));
+  const std::vector<const Revision*> all = listed();
+  for (std::size_t i = begin; i < end; ++i) list.push_back(status(*all[i]));
   return list;
 }
 
 json Api::nodes() {
+  if (parts_.nodes == nullptr) return {};
   json list = json::array();
-  for (const auto& [name, node] : parts_.nodes.nodes()) list.push_back(node_json(name, node));
+  for (const auto& [name, node] : parts_.nodes->nodes()) list.push_back(node_json(name, node));
   return list;
 }
 
@@ -87,7 +113,9 @@ Revision* Api::find(const ServiceName& name) const {
   Revision* best = nullptr;
   for (const auto& [id, revision] : all) {
     if (id.space != name.space || revision->facts().service != name.name) continue;
-    if (best == nullptr || revision->want() >= best->want()) best = revision.get();
+    const bool better = best == nullptr || !best->facts().in_service ||
+                        (revision->facts().in_service && revision->want() >= best->want());
+    if (better) best = revision.get();
   }
   return best;
 }
@@ -96,6 +124,7 @@ ApiProblem Api::no_such_service(const ServiceName& name) const {
   std::string known;
   std::size_t shown = 0;
   for (const auto& [id, each] : parts_.fleet.revisions()) {
+    if (!each->facts().in_service) continue;
     if (++shown > kNamesShown) break;
     known += (known.empty() ? "" : ", ") + id.space + "/" + each->facts().service;
   }
@@ -137,7 +166,7 @@ ApiResult<json> Api::explain(const ServiceName& name, std::optional<TimePoint> a
   const DecisionRecord& record = revision->last();
   json answer = decision_json(record, {.space = facts.id.space, .service = facts.service});
   answer["inputs"] = decision_inputs_json(record);
-  answer["last_cold_start"] = nullptr;
+  answer["last_cold_start"] = parts_.seen.last_cold_start(*revision);
   answer["keeps_awake"] =
       parts_.front != nullptr ? parts_.front->callers(*revision) : keeps_awake(*revision);
   return answer;

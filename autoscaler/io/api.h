@@ -31,9 +31,10 @@ class Api final : public ServicesApi {
   /// All references outlive this.
   struct Parts {
     const Fleet& fleet;
+    const FleetEvents& seen;
     const History& history;
     const ActivatorHub& hub;
-    const NodeBook& nodes;
+    const NodeBook* nodes;  ///< null where there are none
     api::EventRing& events;
     const FrontFacts* front = nullptr;  ///< null in a cluster
   };
@@ -55,7 +56,9 @@ class Api final : public ServicesApi {
   api::EventRing& events() override { return parts_.events; }
 
  private:
+  [[nodiscard]] std::vector<const Revision*> listed() const;
   [[nodiscard]] nlohmann::json status(const Revision& revision) const;
+  void complete_replicas(const Revision& revision, nlohmann::json& replicas) const;
   [[nodiscard]] Revision* find(const ServiceName& name) const;
   [[nodiscard]] http::ApiProblem no_such_service(const ServiceName& name) const;
   [[nodiscard]] ApiResult<Revision*> find_to_change(const ServiceName& name) const;

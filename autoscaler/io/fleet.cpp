@@ -93,6 +93,11 @@ void Fleet::heard(const ActivatorHub::Heard& heard) {
   if (heard.applied) {
     if (Revision* const revision = find(*heard.applied)) revision->on_applied();
   }
+  if (heard.cold_start) {
+    if (const Revision* const revision = find(heard.cold_start->revision)) {
+      around_.events.cold_start(*revision, *heard.cold_start);
+    }
+  }
 }
 
 void Fleet::room_changed() {

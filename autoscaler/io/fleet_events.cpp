@@ -1,5 +1,6 @@
 #include "autoscaler/io/fleet_events.h"
 
+#include "autoscaler/io/cold_start_json.h"
 #include "autoscaler/io/decision_json.h"
 #include "autoscaler/io/revision.h"
 #include "autoscaler/io/status_json.h"
@@ -19,18 +20,18 @@ namespace {
 
 constexpr std::array<const char*, 3> kStates{"starting", "ready", "draining"};
 
-json event_of(const char* type, TimePoint now, const model::Revision& facts) {
-  json event = event_json(type, now);
-  event["namespace"] = facts.id.space;
-  event["service"] = facts.service;
-  event["revision"] = facts.id.name;
-  return event;
-}
-
 }  // namespace
 
 json event_json(const char* type, TimePoint now) {
   return {{"type", type}, {"time", format_time(now)}};
+}
+
+json event_json(const char* type, TimePoint now, const model::Revision& of) {
+  return {{"type", type},
+          {"time", format_time(now)},
+          {"namespace", of.id.space},
+          {"service", of.service},
+          {"revision", of.id.name}};
 }
 
 FleetEvents::FleetEvents(const Loop& clock, api::EventRing& events, History& history,
@@ -48,10 +49,31 @@ void FleetEvents::decided(const model::Revision& facts, const DecisionRecord& re
 
 void FleetEvents::warn(const model::Revision& facts, const std::string& message,
                        const std::string& fix) {
-  json event = event_of("warning", clock_.now(), facts);
+  json event = event_json("warning", clock_.now(), facts);
   event["message"] = message;
   if (!fix.empty()) event["fix"] = fix;
   events_.publish(event);
+}
+
+void FleetEvents::cold_start(const Revision& revision, const proto::ColdStart& start) {
+  const TimePoint now = clock_.now();
+  proto::ColdStart& took =
+      seen_[revision.facts().id].cold_start.emplace(ColdStart{now, start}).took;
+  for (const Revision::PodFacts& pod : revision.pods()) {
+    const bool served = pod.watched.address && pod.watched.address->text() == start.pod;
+    if (served) took.pod = pod.watched.id.name;
+  }
+  const json event = cold_start_json(revision.facts(), took, now);
+  history_.record_cold_start(revision.facts(), now, event);
+  events_.publish(event);
+}
+
+json FleetEvents::last_cold_start(const Revision& revision) const {
+  if (front_ != nullptr) return front_->last_cold_start(revision);
+  const auto found = seen_.find(revision.facts().id);
+  if (found == seen_.end() || !found->second.cold_start) return {};
+  return cold_start_json(revision.facts(), found->second.cold_start->took,
+                         found->second.cold_start->at);
 }
 
 void FleetEvents::changed(const Revision& revision) {
@@ -73,7 +95,13 @@ void FleetEvents::changed(const Revision& revision) {
     const std::vector<SeenPod> before = std::exchange(seen.pods, std::move(now));
     if (begun_ && !first) compare_pods(revision, before, seen.pods);
   }
-  if (begun_ && (first || other_state)) publish_service(revision, first ? "added" : "");
+  const bool added =
+      std::exchange(seen.in_service, revision.facts().in_service) != revision.facts().in_service ||
+      first;
+  if (!begun_ || !revision.facts().in_service) return;
+  // What takes the place of another revision is the same service.
+  const bool fresh = added && revision.facts().replaces.empty();
+  if (fresh || added || other_state) publish_service(revision, fresh ? "added" : "");
 }
 
 // The way of every evaluation: nothing is built for a revision of which nothing has changed.
@@ -112,7 +140,7 @@ void FleetEvents::compare_pods(const Revision& revision, const std::vector<SeenP
 
 void FleetEvents::publish_pod(const Revision& revision, const SeenPod& pod, const char* state,
                               const SeenPod* before) {
-  json event = event_of("replica", clock_.now(), revision.facts());
+  json event = event_json("replica", clock_.now(), revision.facts());
   event["id"] = pod.name;
   event["state"] = state;
   if (pod.throttled || (before != nullptr && before->throttled)) event["throttled"] = pod.throttled;
@@ -122,7 +150,7 @@ void FleetEvents::publish_pod(const Revision& revision, const SeenPod& pod, cons
 }
 
 void FleetEvents::publish_service(const Revision& revision, std::string_view what) {
-  json event = status_json(revision);
+  json event = status_json(revision, last_cold_start(revision));
   if (front_ != nullptr) front_->complete(revision, event);
   event.erase("replicas");
   event["type"] = "service";
@@ -133,7 +161,8 @@ void FleetEvents::publish_service(const Revision& revision, std::string_view wha
 }
 
 void FleetEvents::gone(const Revision& revision, std::string_view what) {
-  if (seen_.erase(revision.facts().id) > 0 && begun_) publish_service(revision, what);
+  const bool known = seen_.erase(revision.facts().id) > 0;
+  if (known && begun_ && revision.facts().in_service) publish_service(revision, what);
 }
 
 }  // namespace sluice::autoscaler

@@ -6,11 +6,13 @@
 #include "common/api/event_ring.h"
 #include "common/base/ids.h"
 #include "common/loop/loop.h"
+#include "common/messages/activator_stream.h"
 #include "common/model/revision.h"
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -42,6 +44,14 @@ class FleetEvents {
   /// The revision goes: `what` is `removed`, or `released` when another replica governs it now.
   void gone(const Revision& revision, std::string_view what);
 
+  /// The service event of a revision: `what` has happened to it, such as `changed`.
+  void publish_service(const Revision& revision, std::string_view what);
+  /// An activator has seen a start to its end.
+  void cold_start(const Revision& revision, const proto::ColdStart& start);
+
+  /// The last of them as its event; null: none was heard of here.
+  [[nodiscard]] nlohmann::json last_cold_start(const Revision& revision) const;
+
   void warn(const model::Revision& facts, const std::string& message, const std::string& fix);
 
  private:
@@ -56,9 +66,16 @@ class FleetEvents {
     friend bool operator==(const SeenPod&, const SeenPod&) = default;
   };
 
+  struct ColdStart {
+    TimePoint at{};
+    proto::ColdStart took;
+  };
+
   struct Seen {
     std::string_view state;
+    bool in_service = true;
     std::vector<SeenPod> pods;
+    std::optional<ColdStart> cold_start;
   };
 
   [[nodiscard]] bool same_pods(const Revision& revision, const Seen& seen) const;
@@ -66,7 +83,6 @@ class FleetEvents {
                     const std::vector<SeenPod>& now);
   void publish_pod(const Revision& revision, const SeenPod& pod, const char* state,
                    const SeenPod* before);
-  void publish_service(const Revision& revision, std::string_view what);
 
   const Loop& clock_;
   api::EventRing& events_;
@@ -76,7 +92,10 @@ class FleetEvents {
   std::unordered_map<RevisionId, Seen> seen_;
 };
 
-/// An event object with its type and time.
+/// An event object of a revision, with its type and time.
+[[nodiscard]] nlohmann::json event_json(const char* type, TimePoint now, const model::Revision& of);
+
+/// The same of no revision.
 [[nodiscard]] nlohmann::json event_json(const char* type, TimePoint now);
 
 }  // namespace sluice::autoscaler

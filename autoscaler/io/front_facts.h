@@ -21,6 +21,9 @@ class FrontFacts {
   virtual void complete_replica(const Revision& revision, const PodId& pod,
                                 nlohmann::json& replica) const = 0;
 
+  /// The cold_start event of the service's last start from nothing; null: none.
+  [[nodiscard]] virtual nlohmann::json last_cold_start(const Revision& revision) const = 0;
+
   /// "keeps_awake" of `explain`: who sent requests in the last minute.
   [[nodiscard]] virtual nlohmann::json callers(const Revision& revision) const = 0;
 

@@ -92,6 +92,7 @@ RevisionScaler& Revision::scaler() const {
 
 DecisionRecord Revision::last() const {
   DecisionRecord record = scaler().last();
+  record.revision = facts_.id.name;  // before the first evaluation too
   if (shortage_ && !by_hand()) {
     limit_by_capacity(record, std::min(record.bounded, granted_), shortage_->text);
   } else {

@@ -188,7 +188,7 @@ class Revision final : public ScaledRevision {
   struct Shortage {
     std::string text;
     TimePoint since{};
-    Duration patience{0};
+    std::optional<Duration> patience{};
     Duration retry_after{0};
   };
 

@@ -67,7 +67,7 @@ void Revision::note_shortage(const Room::Granted& granted) {
          {"free_bytes", std::to_string(granted.free)}});
     if (granted.bounded) {
       around_.events.warn(facts_, "there is no room for what is wanted: " + granted.shortage,
-                          "free memory where it runs");
+                          "free memory, or add a node");
     }
   }
   if (!granted.bounded) {
@@ -79,7 +79,9 @@ void Revision::note_shortage(const Room::Granted& granted) {
                        .since = since,
                        .patience = granted.patience,
                        .retry_after = granted.retry_after};
-  if (around_.clock.now() - since < granted.patience) look_again(since + granted.patience);
+  if (granted.patience && around_.clock.now() - since < *granted.patience) {
+    look_again(since + *granted.patience);
+  }
 }
 
 // One pod that is ready or may become so is hope for requests that wait, even one that is too many:
@@ -130,7 +132,7 @@ std::optional<proto::CannotScale> Revision::cannot_scale() const {
                                                  ? facts_.start_failure->retry_at - now
                                                  : kStartFailedRetry};
   }
-  if (shortage_ && now - shortage_->since >= shortage_->patience) {
+  if (shortage_ && shortage_->patience && now - shortage_->since >= *shortage_->patience) {
     return proto::CannotScale{.reason = Reason::node_pressure,
                               .detail = shortage_->text,
                               .retry_after = shortage_->retry_after};

@@ -45,7 +45,7 @@ std::string_view state_of(const Revision& revision) {
   return counts.leaving > 0 ? "draining" : "asleep";
 }
 
-json status_json(const Revision& revision) {
+json status_json(const Revision& revision, const json& last_cold_start) {
   const DecisionRecord& decision = revision.last();
   const Revision::Counts counts = revision.counts();
   const auto& hosts = revision.facts().hosts;
@@ -54,32 +54,33 @@ json status_json(const Revision& revision) {
   for (const Revision::PodFacts& pod : revision.pods()) {
     replicas.push_back(replica_json(revision, pod));
   }
-  return {{"namespace", revision.facts().id.space},
-          {"name", revision.facts().service},
-          {"url", hosts.empty() ? json{}
-                                : json("http://" + hosts.front().host + hosts.front().path_prefix)},
-          {"state", state_of(revision)},
-          {"revision", revision.facts().id.name},
-          {"ready", counts.ready},
-          {"starting", counts.starting},
-          {"draining", counts.leaving},
-          {"desired", revision.want()},
-          {"granted", revision.granted()},
-          {"mode", name(decision.mode)},
-          {"mode_for_s", mode_for_s(decision)},
-          {"route_mode", name(decision.route_mode)},
-          {"stable", decision.stable},
-          {"panic", decision.panic},
-          {"target", decision.target},
-          {"rps", scraped && counts.ready > 0 ? scraped->request_count : 0.0},
-          {"queued", nullptr},
-          {"in_flight", scraped && counts.ready > 0 ? scraped->average_concurrency : 0.0},
-          {"p50_ms", nullptr},
-          {"p99_ms", nullptr},
-          {"last_cold_start_ms", nullptr},
-          {"failing", !revision.start_failure().empty()},
-          {"why", revision.start_failure().empty() ? why(decision) : revision.start_failure()},
-          {"replicas", std::move(replicas)}};
+  return {
+      {"namespace", revision.facts().id.space},
+      {"name", revision.facts().service},
+      {"url",
+       hosts.empty() ? json{} : json("http://" + hosts.front().host + hosts.front().path_prefix)},
+      {"state", state_of(revision)},
+      {"revision", revision.facts().id.name},
+      {"ready", counts.ready},
+      {"starting", counts.starting},
+      {"draining", counts.leaving},
+      {"desired", revision.want()},
+      {"granted", revision.granted()},
+      {"mode", name(decision.mode)},
+      {"mode_for_s", mode_for_s(decision)},
+      {"route_mode", name(decision.route_mode)},
+      {"stable", decision.stable},
+      {"panic", decision.panic},
+      {"target", decision.target},
+      {"rps", scraped && counts.ready > 0 ? scraped->request_count : 0.0},
+      {"queued", nullptr},
+      {"in_flight", scraped && counts.ready > 0 ? scraped->average_concurrency : 0.0},
+      {"p50_ms", nullptr},
+      {"p99_ms", nullptr},
+      {"last_cold_start_ms", last_cold_start.is_null() ? json{} : last_cold_start.at("total_ms")},
+      {"failing", !revision.start_failure().empty()},
+      {"why", revision.start_failure().empty() ? why(decision) : revision.start_failure()},
+      {"replicas", std::move(replicas)}};
 }
 
 json node_json(const std::string& name, const NodeBook::Node& node) {

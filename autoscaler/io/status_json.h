@@ -14,8 +14,10 @@ namespace sluice::autoscaler {
 /// `asleep`, `starting`, `awake`, `draining` or `failing`. A text of static lifetime.
 [[nodiscard]] std::string_view state_of(const Revision& revision);
 
-/// The status object of protocols.md 5. Null: what only activators know.
-[[nodiscard]] nlohmann::json status_json(const Revision& revision);
+/// The status object of protocols.md 5, of a revision with this last cold_start event (null: none).
+/// Null in it: what only activators know.
+[[nodiscard]] nlohmann::json status_json(const Revision& revision,
+                                         const nlohmann::json& last_cold_start);
 
 /// A node as its agent last reported it.
 [[nodiscard]] nlohmann::json node_json(const std::string& name, const NodeBook::Node& node);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "common/api/api_text.h"
+#include "common/api/change_access.h"
 #include "common/api/event_ring.h"
 
 #include <cstdint>
@@ -25,6 +26,7 @@ struct ApiRequest {
   std::string body;
   std::string last_event_id;  ///< header Last-Event-ID
   Proof proof = Proof::none;
+  ChangeFields change = {};  ///< views that hold while the request is answered
 };
 
 /// Events that follow the first body of an answer, until the client leaves.

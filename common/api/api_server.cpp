@@ -37,12 +37,25 @@ namespace {
 
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 
+// A stream that has much to say says it in pieces of about this size, so that a slow reader of the
+// whole ring holds no more than one.
+constexpr std::size_t kPieceBytes = 64U << 10U;
+
 // A peer that goes on past this many requests opens a new connection.
 constexpr int kRequestsMax = 100'000;
 
-ApiRequest plain_request(http::request<http::string_body>&& message, Proof proof) {
+std::string_view view_of(beast::string_view text) {
+  return {text.data(), text.size()};
+}
+
+// Its views stay good as long as `message`, whose body goes.
+ApiRequest plain_request(http::request<http::string_body>& message, Proof proof) {
   ApiRequest request;
   request.proof = proof;
+  request.change.authority = view_of(message[http::field::host]);
+  for (const auto& field : message) {
+    request.change.take(view_of(field.name_string()), view_of(field.value()));
+  }
   request.method = std::string(message.method_string());
   request.target = std::string(message.target());
   request.last_event_id = std::string(message["Last-Event-ID"]);
@@ -239,7 +252,8 @@ asio::awaitable<bool> ApiServer::State::serve_one(const std::shared_ptr<State>& 
   }
   const bool keep_alive = parser.get().keep_alive() && !stopping;
   const bool head = parser.get().method() == http::verb::head;
-  const ApiRequest request = plain_request(parser.release(), session->proof);
+  http::request<http::string_body> message = parser.release();
+  const ApiRequest request = plain_request(message, session->proof);
   const ApiAnswer answer = source->answer(request);
   if (!head && answer.later) {
     co_await answer_later(session, answer);
@@ -352,8 +366,14 @@ asio::awaitable<void> ApiServer::State::stream_out(const std::shared_ptr<Session
     if (wanted.sse && backlog.missed > 0) {
       text = ": missed " + std::to_string(backlog.missed) + " events\n\n";
     }
-    for (const auto& event : backlog.events) text += wanted.text_of(*event);
-    seen = source->events().last_id();
+    std::uint64_t taken = source->events().last_id();
+    for (const auto& event : backlog.events) {
+      text += wanted.text_of(*event);
+      if (text.size() < kPieceBytes) continue;
+      taken = event->id;
+      break;
+    }
+    seen = taken;
     if (text.empty()) {
       const bool woken = co_await wait_for_news(*session);
       text = !woken && wanted.sse ? ": still here\n\n" : "";

@@ -75,7 +75,27 @@ struct Applied {
   friend bool operator==(const Applied&, const Applied&) = default;
 };
 
-using ActivatorMessage = std::variant<Hello, StatBatch, Applied>;
+/// How a start from zero went, as the activator saw it: from the first request that found no pod to
+/// the first byte of its answer, step by step (protocols.md 7). Whole microseconds on the wire.
+struct ColdStart {
+  RevisionId revision;
+  std::string pod{};      ///< that answered, by its address or its name
+  Duration queue{};       ///< from a pod that takes requests to the request being sent
+  Duration decide{};      ///< until replicas were wanted
+  Duration create{};      ///< until a pod was seen
+  Duration start{};       ///< until its process ran, where that is seen apart
+  Duration ready{};       ///< until it took requests
+  Duration first_byte{};  ///< until its answer began
+
+  /// What the client waited.
+  [[nodiscard]] Duration total() const {
+    return queue + decide + create + start + ready + first_byte;
+  }
+
+  friend bool operator==(const ColdStart&, const ColdStart&) = default;
+};
+
+using ActivatorMessage = std::variant<Hello, StatBatch, Applied, ColdStart>;
 
 /// Who owns what among the autoscaler's replicas (autoscaler.md 10.1, 10.3).
 struct Buckets {

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-// The figures of both start gates, that of a node and that of the nodes of a cluster together: how
-// starts are let in against a report's `admit_bytes` (memory-pressure.md 5.3.1, protocols.md 4).
+// The figures of the start gates (memory-pressure.md 5.3.1, protocols.md 4): what a replica claims,
+// in every form, and how the autoscaler lets replicas in against the reports of nodes.
 namespace sluice {
 
 /// Between two starts on one node, one tick of the rule that computes `admit_bytes`: what many

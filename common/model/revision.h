@@ -27,7 +27,7 @@ struct Pod {
   std::optional<net::Address> stats{};    ///< where it answers a scrape; absent: it is not scraped
   bool ready = false;
   bool terminating = false;  ///< it is going, whoever wanted that
-  std::string failed{};      ///< why it cannot become ready, as a sentence; empty: it may
+  std::string failed{};      ///< why it cannot become ready, or has to go; empty: it may
   /// Its sidecar may be believed before the platform calls it ready (activator.md 6.3).
   bool fast_ready = true;
   /// It is ready because its sidecar has told the platform so: used without another probe.
@@ -90,6 +90,8 @@ struct Revision {
   std::optional<std::int32_t> initial{};
   /// Another revision has taken its place: it gets no requests, all of its pods go.
   bool retired = false;
+  /// The one of its service that people see. Another has its place still, or already, if not.
+  bool in_service = true;
   std::optional<StartFailure> start_failure{};  ///< absent: none, or its pods say it (Pod::failed)
 
   friend bool operator==(const Revision&, const Revision&) = default;

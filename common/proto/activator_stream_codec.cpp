@@ -40,6 +40,15 @@ std::int64_t milliseconds(Duration duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
 
+Duration microseconds(std::int64_t wire) {
+  constexpr std::int64_t kMax = 7LL * 24 * 3600 * 1'000'000;
+  return std::chrono::microseconds{std::clamp<std::int64_t>(wire, 0, kMax)};
+}
+
+std::int64_t microseconds(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
+}
+
 void write(const RevisionId& revision, sluice::v1::RevisionKey& wire) {
   wire.set_namespace_(revision.space);
   wire.set_name(revision.name);
@@ -83,6 +92,16 @@ bool read(const sluice::v1::StatBatch& wire, StatBatch& batch) {
     if (auto message = read_stat_message(each)) batch.messages.push_back(std::move(*message));
   }
   return read_all(wire.waiting(), batch.waiting);
+}
+
+bool read(const sluice::v1::ColdStart& wire, ColdStart& start) {
+  start.queue = microseconds(wire.queue_us());
+  start.decide = microseconds(wire.decide_us());
+  start.create = microseconds(wire.create_us());
+  start.start = microseconds(wire.start_us());
+  start.ready = microseconds(wire.ready_us());
+  start.first_byte = microseconds(wire.first_byte_us());
+  return read(wire.revision(), start.revision) && read(wire.pod(), start.pod);
 }
 
 bool read(const sluice::v1::Buckets& wire, Buckets& buckets) {
@@ -165,6 +184,18 @@ void write(const StatBatch& batch, sluice::v1::ActivatorMessage& message) {
 void write(const Applied& applied, sluice::v1::ActivatorMessage& message) {
   write(applied.revision, *message.mutable_applied()->mutable_revision());
   message.mutable_applied()->set_version(applied.version);
+}
+
+void write(const ColdStart& start, sluice::v1::ActivatorMessage& message) {
+  sluice::v1::ColdStart& wire = *message.mutable_cold_start();
+  write(start.revision, *wire.mutable_revision());
+  wire.set_pod(start.pod);
+  wire.set_queue_us(microseconds(start.queue));
+  wire.set_decide_us(microseconds(start.decide));
+  wire.set_create_us(microseconds(start.create));
+  wire.set_start_us(microseconds(start.start));
+  wire.set_ready_us(microseconds(start.ready));
+  wire.set_first_byte_us(microseconds(start.first_byte));
 }
 
 void write(const Buckets& buckets, sluice::v1::Buckets& wire) {
@@ -276,6 +307,8 @@ Result<std::optional<ActivatorMessage>> decode_activator_message(std::string_vie
       if (!read(message->applied().revision(), applied.revision)) return Error::bad_request;
       return std::optional<ActivatorMessage>{std::move(applied)};
     }
+    case Wire::kColdStart:
+      return twin_of<ColdStart, ActivatorMessage>(message->cold_start());
     case Wire::MESSAGE_NOT_SET:
       break;
   }

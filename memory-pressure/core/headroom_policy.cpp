@@ -48,9 +48,10 @@ Decision HeadroomPolicy::decide(const Observation& seen) {
   }
   judge(situation, settings_);
   list_throttled(decision);
+  decision.empty = is_empty();
   decision.pressure = pressure_of(situation, decision);
   decision.retire_idle = decision.pressure != Pressure::ok;
-  decision.admit_bytes = admissible(situation);
+  admit(situation, decision);
   decision.upper = upper_;
   decision.growth_per_second = static_cast<std::int64_t>(situation.growth);
   decision.why = in_words(situation);
@@ -73,27 +74,33 @@ std::optional<NodeMemory> HeadroomPolicy::memory_of(const Observation& seen) {
 Decision HeadroomPolicy::stand_still(const Observation& seen) {
   Decision decision;
   list_throttled(decision);
+  decision.empty = is_empty();
   decision.pressure = Pressure::high;
-  decision.admit_bytes = settings_.gate ? 0 : kAdmitAnything;
+  decision.admit_bytes = decision.room_bytes = settings_.gate ? 0 : kAdmitAnything;
   decision.upper = upper_;
   decision.why = seen.runtime_answers ? "memory cannot be read: nothing is throttled or released"
                                       : "the runtime does not answer: nothing changes";
   return decision;
 }
 
-std::int64_t HeadroomPolicy::admissible(const Situation& situation) const {
-  if (!settings_.gate) return kAdmitAnything;
-  bool empty = true;
-  bool paused = false;
-  for (const auto& [id, resident] : residents_.all()) {
-    if (!resident.exempt) empty = false;
-    if (resident.pause) paused = true;
-  }
+bool HeadroomPolicy::is_empty() const {
+  const auto& all = residents_.all();
+  return std::all_of(all.begin(), all.end(),
+                     [](const auto& entry) { return entry.second.exempt.has_value(); });
+}
+
+void HeadroomPolicy::admit(const Situation& situation, Decision& decision) const {
+  const auto& all = residents_.all();
+  const bool paused = std::any_of(all.begin(), all.end(),
+                                  [](const auto& entry) { return entry.second.pause.has_value(); });
   const double room = static_cast<double>(situation.free) / settings_.overcommit_factor -
                       static_cast<double>(situation.possible);
-  const auto claim = static_cast<std::int64_t>(std::max(0.0, room));
-  if (empty) return std::max(claim, situation.capacity);
-  return paused || !situation.safe ? 0 : claim;
+  const bool shut = paused || !situation.safe;
+  decision.room_bytes = !settings_.gate ? kAdmitAnything
+                        : shut          ? 0
+                                        : static_cast<std::int64_t>(std::max(0.0, room));
+  decision.admit_bytes =
+      decision.empty ? std::max(decision.room_bytes, situation.capacity) : decision.room_bytes;
 }
 
 void HeadroomPolicy::list_throttled(Decision& decision) const {
@@ -121,12 +128,8 @@ void HeadroomPolicy::ask_for_reclaim(const Situation& situation, Decision& decis
   }
 }
 
-Duration next_sample(const PolicySettings& settings, const Observation& seen,
-                     const Decision& decision) {
-  if (!decision.throttled.empty() || !seen.memory) return settings.fast_sample;
-  const double edge = settings.lower * static_cast<double>(seen.memory->capacity);
-  const bool near = static_cast<double>(seen.memory->used) > edge;
-  return near ? std::min(settings.sample, settings.fast_sample) : settings.sample;
+std::unique_ptr<Policy> make_headroom(const PolicySettings& settings) {
+  return std::make_unique<HeadroomPolicy>(settings);
 }
 
 }  // namespace sluice::node_agent

@@ -8,6 +8,7 @@
 #include "memory-pressure/core/settings.h"
 #include "memory-pressure/core/situation.h"
 #include "memory-pressure/core/threshold.h"
+#include <memory>
 #include <optional>
 
 namespace sluice::node_agent {
@@ -22,7 +23,8 @@ class HeadroomPolicy final : public Policy {
  private:
   [[nodiscard]] std::optional<NodeMemory> memory_of(const Observation& seen);
   [[nodiscard]] Decision stand_still(const Observation& seen);
-  [[nodiscard]] std::int64_t admissible(const Situation& situation) const;
+  [[nodiscard]] bool is_empty() const;
+  void admit(const Situation& situation, Decision& decision) const;
   void list_throttled(Decision& decision) const;
   void ask_for_reclaim(const Situation& situation, Decision& decision);
 
@@ -39,8 +41,7 @@ class HeadroomPolicy final : public Policy {
   std::optional<TimePoint> reclaimed_at_;
 };
 
-/// The time until the next sample: short while it matters.
-[[nodiscard]] Duration next_sample(const PolicySettings& settings, const Observation& seen,
-                                   const Decision& decision);
+/// MakePolicy of our rule.
+[[nodiscard]] std::unique_ptr<Policy> make_headroom(const PolicySettings& settings);
 
 }  // namespace sluice::node_agent

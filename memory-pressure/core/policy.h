@@ -1,8 +1,11 @@
 #pragma once
 
 #include "memory-pressure/core/node.h"
+#include "memory-pressure/core/settings.h"
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +54,8 @@ struct Decision {
   std::vector<Throttle> throttled;     ///< in order of restriction
   std::optional<Sacrifice> sacrifice;  ///< once; not repeated while it is carried out
   std::int64_t admit_bytes = 0;        ///< largest claim that may start now; 0: the gate is shut
+  std::int64_t room_bytes = 0;         ///< of all that may start now together
+  bool empty = false;                  ///< nothing runs: one may start whatever it claims
   bool retire_idle = false;            ///< ladder step 0: idle replicas should go first
   std::vector<std::string> reclaim;    ///< ladder step 1: containers whose cold page cache can go
   double upper = 0;                    ///< the threshold in force, as a share of capacity
@@ -66,5 +71,8 @@ class Policy {
 
   [[nodiscard]] virtual Decision decide(const Observation& seen) = 0;
 };
+
+/// Makes a rule of settings that have passed `check`.
+using MakePolicy = std::function<std::unique_ptr<Policy>(const PolicySettings& settings)>;
 
 }  // namespace sluice::node_agent

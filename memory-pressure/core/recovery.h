@@ -16,6 +16,9 @@ struct Stray {
   CpuQuota original;  ///< as far as it can be told: that of its pod
 };
 
+/// How often a lease is renewed within its length, in the journal and towards the guardian.
+inline constexpr int kRenewalsPerLease = 3;
+
 /// The last word of a process that held what the journal lists.
 struct Lease {
   std::string by;   ///< its process id

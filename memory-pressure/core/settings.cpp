@@ -8,8 +8,8 @@
 namespace sluice::node_agent {
 namespace {
 
-constexpr std::array<std::pair<PolicyKind, std::string_view>, 3> kPolicies{
-    {{PolicyKind::headroom, "headroom"}, {PolicyKind::paper, "paper"}, {PolicyKind::off, "off"}}};
+constexpr std::array<std::pair<PolicyKind, std::string_view>, 2> kPolicies{
+    {{PolicyKind::headroom, "headroom"}, {PolicyKind::off, "off"}}};
 constexpr std::array<std::pair<Order, std::string_view>, 3> kOrders{
     {{Order::age, "age"}, {Order::usage, "usage"}, {Order::growth, "growth"}}};
 

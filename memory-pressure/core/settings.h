@@ -9,7 +9,7 @@
 
 namespace sluice::node_agent {
 
-enum class PolicyKind : std::uint8_t { headroom, paper, off };
+enum class PolicyKind : std::uint8_t { headroom, off };
 
 /// Who is throttled first within a class: the youngest, the smallest, or the one that can grow
 /// most.

@@ -1,40 +1,41 @@
 #include "memory-pressure/core/start_gate.h"
 
+#include <algorithm>
+
 namespace sluice::node_agent {
 
-void StartGate::report(std::int64_t admit_bytes, std::size_t running) {
-  admit_bytes_ = admit_bytes;
-  running_ = running;
+void StartGate::report(const Decision& decision, bool tight) {
+  room_ = decision.room_bytes;
+  empty_ = decision.empty;
+  tight_ = tight;
+  admitted_ = 0;
 }
 
-bool StartGate::admit(const std::string& id, std::int64_t claim, TimePoint now) {
+StartAnswer StartGate::ask(const std::string& id, std::int64_t claim, TimePoint now) {
   const TimePoint own = time_.advance(now);
-  expire(own);
-  if (grants_.contains(id)) return true;
-  if (!running_) return false;
-  if (admitted_at_ && own - *admitted_at_ < settings_.spacing) return false;
-  const bool empty = *running_ == 0 && grants_.empty();
-  // Subtracted, not added: admit_bytes may be the largest number there is.
-  if (!empty && claim > admit_bytes_ - reserved()) return false;
-  admitted_at_ = own;
-  grants_[id] = {.claim = claim, .until = own + settings_.start_within};
-  return true;
+  std::erase_if(grants_, [&](const auto& entry) { return entry.second.until <= own; });
+  StartAnswer answer{.claim = claim};
+  if (!grants_.contains(id)) {
+    answer.later = tight_ && admitted_ > 0;
+    answer.granted = !answer.later && admits(claim);
+    if (answer.granted) {
+      ++admitted_;
+      grants_[id] = {.claim = claim, .until = own + kStartWithin};
+    }
+  }
+  answer.free = std::max<std::int64_t>(0, room_left());
+  return answer;
 }
 
-void StartGate::started(const std::string& id, TimePoint now) {
-  const TimePoint own = time_.advance(now);
-  const auto found = grants_.find(id);
-  if (found != grants_.end()) found->second.until = own + settings_.settle;
+bool StartGate::admits(std::int64_t claim) const {
+  return claim <= room_left() || (empty_ && grants_.empty());
 }
 
-std::int64_t StartGate::reserved() const {
-  std::int64_t sum = 0;
-  for (const auto& [id, grant] : grants_) sum += grant.claim;
-  return sum;
-}
-
-void StartGate::expire(TimePoint now) {
-  std::erase_if(grants_, [&](const auto& entry) { return entry.second.until <= now; });
+// Subtracted, not added: the room may be the largest number there is.
+std::int64_t StartGate::room_left() const {
+  std::int64_t left = room_;
+  for (const auto& [id, grant] : grants_) left -= grant.claim;
+  return left;
 }
 
 }  // namespace sluice::node_agent

@@ -1,49 +1,42 @@
 #pragma once
 
-#include "common/messages/start_gate.h"
 #include "common/time/time_point.h"
 
 #include "memory-pressure/core/own_time.h"
+#include "memory-pressure/core/policy.h"
+#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 
 namespace sluice::node_agent {
 
-/// Limits of a start gate.
-struct StartGateSettings {
-  /// Between two admissions.
-  Duration spacing = kStartSpacing;
-  /// How long a running container's claim stays reserved when nobody says that a report counts it.
-  Duration settle = kClaimKept;
-  /// Granted but never started: its claim is given back.
-  Duration start_within = std::chrono::seconds{60};
+/// May a container start?
+struct StartAnswer {
+  bool granted = true;
+  bool later = false;      ///< not refused: while memory is short one starts per look
+  std::int64_t free = 0;   ///< bytes that may start now
+  std::int64_t claim = 0;  ///< bytes that this one asks for
 };
 
-/// The starter's half of the start gate: grants starts on one node against its `admit_bytes`
-/// (memory-pressure.md 5.3.1, protocols.md 4). A claim is reserved from the grant on, not when its
-/// memory shows up. One start is always granted on an empty node.
+/// The start gate of a starter that sees every look at its node (memory-pressure.md 5.3.1). Claims
+/// add up from the grant on, not from when their memory shows up, so that many may start in one
+/// turn. One is always let in on an empty node. The gate over the reports of many nodes is
+/// autoscaler/core/nodes/node_book.h.
 class StartGate {
  public:
-  explicit StartGate(const StartGateSettings& settings = {})
-      : settings_(settings), time_(settings.start_within) {}
+  /// Until a report says otherwise, everything may start.
+  StartGate() : time_(kStartWithin) {}
 
-  /// The node's newest word. `running`: how many containers that are no system programs it counts.
-  void report(std::int64_t admit_bytes, std::size_t running);
+  /// A look at the node. `tight`: one start until the next.
+  void report(const Decision& decision, bool tight);
 
-  /// Whether `id` with `claim` bytes may start now; if so its claim is reserved. Ask again next
-  /// tick after a no. An id that holds a grant has it already.
-  [[nodiscard]] bool admit(const std::string& id, std::int64_t claim, TimePoint now);
+  /// Whether `id` with `claim` bytes may start now; if so its claim is reserved. After a no: ask
+  /// again after the next look. An id that holds a grant has it already.
+  [[nodiscard]] StartAnswer ask(const std::string& id, std::int64_t claim, TimePoint now);
 
-  /// It runs: the claim is given back `settle` later.
-  void started(const std::string& id, TimePoint now);
-
-  /// Reports count it now, or it ended: the claim is given back at once.
+  /// Looks count it now, or it ended: its claim is given back.
   void settled(const std::string& id) { grants_.erase(id); }
-
-  /// Bytes granted that reports do not show yet.
-  [[nodiscard]] std::int64_t reserved() const;
 
  private:
   struct Grant {
@@ -51,14 +44,18 @@ class StartGate {
     TimePoint until;
   };
 
-  void expire(TimePoint now);
+  /// Granted but not seen since: the claim is given back.
+  static constexpr Duration kStartWithin = std::chrono::seconds{60};
 
-  StartGateSettings settings_;
+  [[nodiscard]] bool admits(std::int64_t claim) const;
+  [[nodiscard]] std::int64_t room_left() const;
+
   OwnTime time_;
   std::map<std::string, Grant> grants_;
-  std::int64_t admit_bytes_ = 0;
-  std::optional<std::size_t> running_;  ///< absent: no report yet
-  std::optional<TimePoint> admitted_at_;
+  std::int64_t room_ = kAdmitAnything;  // bytes
+  std::size_t admitted_ = 0;            // since the last look
+  bool empty_ = true;
+  bool tight_ = false;
 };
 
 }  // namespace sluice::node_agent

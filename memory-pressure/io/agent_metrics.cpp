@@ -23,8 +23,8 @@ void counter(Exposition& text, const char* name, const char* help, std::uint64_t
 }
 
 void write_state(Exposition& text, const ControlLoop& loop, const AgentFacts& facts) {
-  const Observation& seen = loop.seen();
-  const Decision& decision = loop.decision();
+  const Observation& seen = loop.controller().seen();
+  const Decision& decision = loop.controller().decision();
   gauge(text, "node_agent_pressure", "0 ok, 1 high, 2 critical.",
         static_cast<double>(decision.pressure));
   if (seen.memory) {
@@ -45,10 +45,10 @@ void write_state(Exposition& text, const ControlLoop& loop, const AgentFacts& fa
   gauge(text, "node_agent_throttled_containers",
         "Containers whose CPU is held down, or being "
         "given back.",
-        static_cast<double>(loop.held().size()));
+        static_cast<double>(loop.controller().held().size()));
   gauge(text, "node_agent_degraded", "1: something the agent needs does not answer.",
         loop.is_degraded() ? 1 : 0);
-  gauge(text, "node_agent_on", "0: switched off.", loop.is_on() ? 1 : 0);
+  gauge(text, "node_agent_on", "0: switched off.", loop.controller().is_on() ? 1 : 0);
   gauge(text, "node_agent_dry_run", "1: decides and logs, touches nothing.", facts.dry_run ? 1 : 0);
   gauge(text, "node_agent_guarded", "1: a guardian would give back what a crash leaves.",
         facts.guarded ? 1 : 0);

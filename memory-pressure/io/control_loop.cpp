@@ -2,9 +2,6 @@
 
 #include "common/rpc/client.h"
 
-#include "memory-pressure/core/exemptions.h"
-#include "memory-pressure/core/headroom_policy.h"
-#include "memory-pressure/core/off_policy.h"
 #include <algorithm>
 #include <utility>
 
@@ -13,33 +10,23 @@ namespace {
 
 constexpr Duration kLookEvery = std::chrono::seconds{1};
 constexpr Duration kHurriedLookEvery = std::chrono::milliseconds{250};
-constexpr double kRoomBelow = 0.60;  // of capacity
-constexpr Duration kRestoreEvery = std::chrono::milliseconds{20};
 constexpr std::int64_t kReclaimBytes = std::int64_t{64} << 20;  // of one container at a time
 // The scatter of pauses serves many clients of one server; here there is one.
 constexpr double kNoScatter = 0.5;
-
-PolicySettings off() {
-  PolicySettings settings;
-  settings.policy = PolicyKind::off;
-  return settings;
-}
 
 }  // namespace
 
 ControlLoop::ControlLoop(const Parts& parts, const Options& options)
     : parts_{parts},
-      options_{options},
-      policy_{make_policy(options.policy)},
-      idle_{make_policy(off())},
-      reconciler_{{.boot_id = options.boot_id, .dry_run = options.dry_run}},
+      dry_run_{options.controller.dry_run},
+      controller_{options.controller},
       hand_{{.client = parts.client,
              .watch = parts.watch,
              .journal = parts.journal,
-             .reconciler = reconciler_,
+             .controller = controller_,
              .clock = parts.clock,
              .log = parts.log,
-             .boot_id = options.boot_id,
+             .boot_id = options.controller.boot_id,
              .lease = options.lease}},
       timer_{parts.io},
       retry_{parts.io} {
@@ -97,15 +84,14 @@ void ControlLoop::recover_journal() {
       return;
     }
     failures_ = 0;
-    observe();
+    const Observation seen = observe();
     std::string journal;
     if (parts_.journal != nullptr) {
       auto content = parts_.journal->content();
       if (content) journal = std::move(*content);
       if (!content) parts_.log.write(log::Severity::error, content.error().text());
     }
-    Recovery recovery = recover(journal, options_.boot_id, seen_);
-    if (!options_.strays && recovery.skipped_lines == 0) recovery.strays.clear();
+    const Recovery recovery = controller_.take_over(journal, seen);
     const std::size_t left = recovery.ours.size() + recovery.strays.size();
     if (left > 0 || recovery.skipped_lines > 0) {
       parts_.log.write(log::Severity::warning, "an earlier life left traces",
@@ -114,7 +100,6 @@ void ControlLoop::recover_journal() {
                         {"forgotten", std::to_string(recovery.forgotten.size())},
                         {"lines_skipped", std::to_string(recovery.skipped_lines)}});
     }
-    reconciler_.adopt(recovery, seen_);
     if (const auto problem = hand_.compact()) {
       parts_.log.write(log::Severity::error, problem->text());
     }
@@ -134,7 +119,7 @@ void ControlLoop::begin_anew() {
       "given back: begins anew");
   ++counts_.lapses;
   recovered_ = false;
-  reconciler_.forget();
+  controller_.forget();
   recover_journal();
 }
 
@@ -143,7 +128,7 @@ void ControlLoop::wake() {
   again_ = true;
   if (ticking_) return;
   const TimePoint now = parts_.clock.now();
-  const TimePoint earliest = last_tick_ + std::min(options_.policy.fast_sample, kRestoreEvery);
+  const TimePoint earliest = last_tick_ + controller_.soonest_sample();
   timer_.expires_after(std::max(Duration::zero(), earliest - now));
   timer_.async_wait([this, alive = alive_.watch()](auto error) {
     if (!error && !alive.over()) tick();
@@ -151,33 +136,18 @@ void ControlLoop::wake() {
 }
 
 void ControlLoop::switch_on(bool on) {
-  if (on == on_ || restored_) return;
-  on_ = on;
+  if (on == controller_.is_on() || restored_) return;
   parts_.log.write(log::Severity::warning, on ? "switched on" : "switched off: gives all back");
-  if (on) {
-    reconciler_.resume();
-  } else {
-    reconciler_.restore_all();
-  }
+  controller_.switch_on(on);
   wake();
 }
 
 void ControlLoop::restore(Duration limit, std::function<void(bool)> done) {
   restored_ = std::move(done);
   restore_until_ = parts_.clock.now() + limit;
-  on_ = false;
-  reconciler_.restore_all();
+  controller_.switch_on(false);
   if (recovered_) wake();
   if (!recovered_) check_restored();
-}
-
-bool ControlLoop::is_hurried() const {
-  if (!decision_.throttled.empty() || decision_.pressure == Pressure::critical) return true;
-  if (!seen_.memory) return false;
-  // A gate that is shut on a node that is half empty can wait a second for the next list.
-  const double edge = decision_.pressure == Pressure::ok ? options_.policy.lower : kRoomBelow;
-  return static_cast<double>(seen_.memory->used) >
-         edge * static_cast<double>(seen_.memory->capacity);
 }
 
 void ControlLoop::look() {
@@ -190,7 +160,7 @@ void ControlLoop::look() {
     if (answered) {
       if (failures_ > 0) parts_.log.write(log::Severity::info, "the runtime answers again");
       failures_ = 0;
-      next_look_ = now + (is_hurried() ? kHurriedLookEvery : kLookEvery);
+      next_look_ = now + (controller_.is_hurried() ? kHurriedLookEvery : kLookEvery);
       return;
     }
     ++counts_.look_failures;
@@ -203,19 +173,17 @@ void ControlLoop::look() {
   });
 }
 
-void ControlLoop::observe() {
-  const TimePoint now = parts_.clock.now();
-  if (recovered_) parts_.watch.sample(now, is_hurried());
-  seen_.now = now;
-  seen_.memory.reset();
+Observation ControlLoop::observe() {
+  Observation seen;
+  seen.now = parts_.clock.now();
+  if (recovered_) parts_.watch.sample(seen.now, controller_.is_hurried());
   if (parts_.memory != nullptr) {
-    seen_.memory = parts_.memory->read();
-    if (!seen_.memory) ++counts_.memory_failures;
+    seen.memory = parts_.memory->read();
+    if (!seen.memory) ++counts_.memory_failures;
   }
-  if (is_over()) evictions_.short_of_memory(now);
-  seen_.evicted = std::exchange(evicted_, false);
-  seen_.runtime_answers = parts_.watch.answers();
-  seen_.containers = parts_.watch.containers();
+  seen.runtime_answers = parts_.watch.answers();
+  seen.containers = parts_.watch.containers();
+  return seen;
 }
 
 void ControlLoop::tick() {
@@ -224,34 +192,33 @@ void ControlLoop::tick() {
   last_tick_ = parts_.clock.now();
   ticking_ = true;
   again_ = false;
-  observe();
-  act();
+  act(observe());
   ticking_ = false;
   if (parts_.clock.now() >= next_look_) look();
   plan_next();
   check_restored();
 }
 
-void ControlLoop::act() {
-  const Pressure before = decision_.pressure;
-  Decision decision = (on_ ? policy_ : idle_)->decide(seen_);
-  std::swap(decision_, decision);
-  if (decision_.pressure != before) note_changes();
-  if (options_.dry_run) note_dry_run();
+void ControlLoop::act(Observation seen) {
+  const Pressure before = controller_.decision().pressure;
+  const std::vector<HeldThrottle> shown =
+      dry_run_ ? controller_.held() : std::vector<HeldThrottle>{};
+  const std::vector<Action> actions = controller_.observe(std::move(seen));
+  if (controller_.decision().pressure != before) note_changes();
+  if (dry_run_) note_dry_run(shown);
   note_blocked();
-  hand_.carry_out(reconciler_.tick(decision_, seen_), seen_.now);
+  hand_.carry_out(actions, controller_.seen().now);
   hand_.renew_lease();
-  if (!options_.dry_run) {
-    for (const std::string& id : decision_.reclaim) parts_.watch.reclaim(id, kReclaimBytes);
+  if (!dry_run_) {
+    for (const std::string& id : controller_.decision().reclaim)
+      parts_.watch.reclaim(id, kReclaimBytes);
   }
   if (decided_) decided_();
 }
 
 void ControlLoop::plan_next() {
-  Duration pause = next_sample(options_.policy, seen_, decision_);
-  const bool restoring = !on_ && !reconciler_.is_restored();
-  if (restoring || std::exchange(again_, false)) pause = std::min(pause, kRestoreEvery);
-  timer_.expires_after(pause);
+  timer_.expires_after(std::exchange(again_, false) ? controller_.soonest_sample()
+                                                    : controller_.next_sample());
   timer_.async_wait([this, alive = alive_.watch()](auto error) {
     if (!error && !alive.over()) tick();
   });
@@ -259,7 +226,7 @@ void ControlLoop::plan_next() {
 
 void ControlLoop::check_restored() {
   if (!restored_) return;
-  const bool restored = recovered_ && reconciler_.is_restored();
+  const bool restored = recovered_ && controller_.is_restored();
   if (!restored && parts_.clock.now() < restore_until_) return;
   std::exchange(restored_, nullptr)(restored);
 }
@@ -272,30 +239,32 @@ std::string ControlLoop::trouble() const {
   if (!recovered_) {
     return runtime_problem_.empty() ? "the runtime has not answered yet" : runtime_problem_;
   }
-  if (!parts_.watch.answers() || reconciler_.is_degraded()) return "the runtime does not answer";
-  if (parts_.memory != nullptr && !seen_.memory) return "memory cannot be read";
+  if (!parts_.watch.answers() || controller_.is_degraded()) return "the runtime does not answer";
+  if (parts_.memory != nullptr && !controller_.seen().memory) return "memory cannot be read";
   if (hand_.journal_fails()) return "the journal cannot be written";
   return {};
 }
 
 void ControlLoop::note_changes() {
+  const Decision& decision = controller_.decision();
+  const NodeMemory memory = controller_.seen().memory.value_or(NodeMemory{});
   parts_.log.write(
-      decision_.pressure == Pressure::ok ? log::Severity::info : log::Severity::warning,
+      decision.pressure == Pressure::ok ? log::Severity::info : log::Severity::warning,
       "memory pressure",
-      {{"pressure", std::string{name_of(decision_.pressure)}},
-       {"used", std::to_string(seen_.memory ? seen_.memory->used : 0)},
-       {"capacity", std::to_string(seen_.memory ? seen_.memory->capacity : 0)},
-       {"upper", std::to_string(decision_.upper)},
-       {"growth_per_second", std::to_string(decision_.growth_per_second)},
+      {{"pressure", std::string{name_of(decision.pressure)}},
+       {"used", std::to_string(memory.used)},
+       {"capacity", std::to_string(memory.capacity)},
+       {"upper", std::to_string(decision.upper)},
+       {"growth_per_second", std::to_string(decision.growth_per_second)},
        {"admit_bytes",
-        decision_.admit_bytes == kAdmitAnything ? "any" : std::to_string(decision_.admit_bytes)},
-       {"throttled", std::to_string(decision_.throttled.size())},
-       {"why", decision_.why}});
+        decision.admit_bytes == kAdmitAnything ? "any" : std::to_string(decision.admit_bytes)},
+       {"throttled", std::to_string(decision.throttled.size())},
+       {"why", decision.why}});
 }
 
-void ControlLoop::note_dry_run() {
-  const std::vector<HeldThrottle> before = reconciler_.held();
-  for (const Throttle& throttle : decision_.throttled) {
+void ControlLoop::note_dry_run(const std::vector<HeldThrottle>& before) {
+  const Decision& decision = controller_.decision();
+  for (const Throttle& throttle : decision.throttled) {
     const bool known = std::any_of(before.begin(), before.end(), [&](const HeldThrottle& held) {
       return held.container.id == throttle.id && held.quota == throttle.quota;
     });
@@ -306,33 +275,24 @@ void ControlLoop::note_dry_run() {
                                     std::to_string(throttle.quota.period_us)},
                       {"why", throttle.why}});
   }
-  if (decision_.sacrifice) {
+  if (decision.sacrifice) {
     parts_.log.write(
         log::Severity::info, "would sacrifice",
-        {{"container", hand_.shown(decision_.sacrifice->id)}, {"why", decision_.sacrifice->why}});
+        {{"container", hand_.shown(decision.sacrifice->id)}, {"why", decision.sacrifice->why}});
   }
 }
 
-bool ControlLoop::is_over() const {
-  if (!seen_.memory || decision_.upper <= 0) return false;
-  return static_cast<double>(seen_.memory->used) >
-         decision_.upper * static_cast<double>(seen_.memory->capacity);
-}
-
-// Above the threshold with nobody to throttle: said once a minute (rows 5 and 6).
+// Said once a minute.
 void ControlLoop::note_blocked() {
-  if (!is_over() || !on_) return;
-  const bool candidate =
-      std::any_of(seen_.containers.begin(), seen_.containers.end(),
-                  [this](const Container& each) { return !exemption(each, seen_.containers); });
-  if (candidate) return;
+  if (!controller_.is_blocked()) return;
   ++counts_.exempt_blocked;
-  if (blocked_noted_ && seen_.now - *blocked_noted_ < std::chrono::minutes{1}) return;
-  blocked_noted_ = seen_.now;
-  parts_.log.write(log::Severity::warning, "memory is short and there is nobody to throttle",
-                   {{"containers", std::to_string(seen_.containers.size())},
-                    {"used", std::to_string(seen_.memory->used)},
-                    {"capacity", std::to_string(seen_.memory->capacity)}});
+  const Observation& seen = controller_.seen();
+  if (blocked_noted_ && seen.now - *blocked_noted_ < std::chrono::minutes{1}) return;
+  blocked_noted_ = seen.now;
+  parts_.log.write(log::Severity::warning, "memory is short and no container may be throttled",
+                   {{"containers", std::to_string(seen.containers.size())},
+                    {"used", std::to_string(seen.memory->used)},
+                    {"capacity", std::to_string(seen.memory->capacity)}});
 }
 
 void ControlLoop::note_end(const Container& container, const cri::ContainerStatus& status) {
@@ -340,7 +300,7 @@ void ControlLoop::note_end(const Container& container, const cri::ContainerStatu
                       .exit_code = status.exit_code,
                       .reason = status.reason,
                       .stopped_by_us = hand_.has_stopped(container.id)};
-  if (evictions_.container_ended(container.pod_uid, ending, parts_.clock.now())) {
+  if (controller_.container_ended(container.pod_uid, ending, parts_.clock.now())) {
     note_eviction(container.pod_uid);
   }
   std::string_view cause;
@@ -371,11 +331,10 @@ void ControlLoop::note_end(const Container& container, const cri::ContainerStatu
 }
 
 void ControlLoop::note_pod_end(const std::string& pod_uid) {
-  if (evictions_.pod_ended(pod_uid, parts_.clock.now())) note_eviction(pod_uid);
+  if (controller_.pod_ended(pod_uid, parts_.clock.now())) note_eviction(pod_uid);
 }
 
 void ControlLoop::note_eviction(const std::string& pod_uid) {
-  evicted_ = true;
   ++counts_.evictions;
   parts_.log.write(log::Severity::warning,
                    "a pod was ended while memory was short, which looks like an eviction: acts "

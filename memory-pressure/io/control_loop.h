@@ -7,10 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "memory-pressure/core/evictions.h"
-#include "memory-pressure/core/policy.h"
-#include "memory-pressure/core/reconciler.h"
-#include "memory-pressure/core/settings.h"
+#include "memory-pressure/core/controller.h"
 #include "memory-pressure/io/container_watch.h"
 #include "memory-pressure/io/cri_client.h"
 #include "memory-pressure/io/hand.h"
@@ -39,8 +36,8 @@ struct LoopCounts {
   std::uint64_t lapses = 0;     ///< of our own lease
 };
 
-/// Sample, decide, act, again: the one loop of the agent. Finds the runtime first, and gives what
-/// an earlier life left throttled into the reconciler's hands.
+/// Samples, lets the controller decide, has it carried out, again. Finds the runtime first, and
+/// hands what an earlier process left throttled to the controller.
 class ControlLoop {
  public:
   struct Parts {
@@ -54,11 +51,8 @@ class ControlLoop {
   };
 
   struct Options {
-    PolicySettings policy;
-    std::string boot_id;
-    bool dry_run = false;
-    bool strays = true;  ///< also gives back throttles that no record of an intact journal explains
-    Duration lease{};    ///< for which a record vouches for what the journal lists; 0: none does
+    MemoryController::Options controller;
+    Duration lease{};  ///< for which a record vouches for what the journal lists; 0: none does
   };
 
   /// All parts outlive this.
@@ -73,8 +67,6 @@ class ControlLoop {
 
   /// Switches the feature off: gives everything back and stays idle; or on again (row 62).
   void switch_on(bool on);
-
-  [[nodiscard]] bool is_on() const { return on_; }
 
   /// Gives everything back, once recovered; `done` is told whether it could within `limit`. No new
   /// throttle from now on.
@@ -98,11 +90,7 @@ class ControlLoop {
   /// Why, on one line; empty when it is not.
   [[nodiscard]] std::string trouble() const;
 
-  [[nodiscard]] const Observation& seen() const { return seen_; }
-
-  [[nodiscard]] const Decision& decision() const { return decision_; }
-
-  [[nodiscard]] std::vector<HeldThrottle> held() const { return reconciler_.held(); }
+  [[nodiscard]] const MemoryController& controller() const { return controller_; }
 
   [[nodiscard]] const std::optional<cri::Version>& runtime() const { return runtime_; }
 
@@ -116,24 +104,20 @@ class ControlLoop {
   void begin_anew();
   void look();
   void tick();
-  void observe();
-  void act();
+  [[nodiscard]] Observation observe();
+  void act(Observation seen);
   void plan_next();
   void check_restored();
   void note_changes();
-  void note_dry_run();
+  void note_dry_run(const std::vector<HeldThrottle>& before);
   void note_blocked();
   void note_end(const Container& container, const cri::ContainerStatus& status);
   void note_pod_end(const std::string& pod_uid);
   void note_eviction(const std::string& pod_uid);
-  [[nodiscard]] bool is_hurried() const;
-  [[nodiscard]] bool is_over() const;
 
   Parts parts_;
-  Options options_;
-  std::unique_ptr<Policy> policy_;
-  std::unique_ptr<Policy> idle_;
-  Reconciler reconciler_;
+  bool dry_run_;
+  MemoryController controller_;
   Hand hand_;
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer retry_;
@@ -144,18 +128,13 @@ class ControlLoop {
   std::function<void(bool)> restored_;
   std::optional<cri::Version> runtime_;
   std::string runtime_problem_;
-  Observation seen_;
-  Decision decision_;
-  Evictions evictions_;
   LoopCounts counts_;
   TimePoint restore_until_;
   TimePoint next_look_;
   TimePoint last_tick_;
   std::optional<TimePoint> blocked_noted_;
   std::uint32_t failures_ = 0;  // of the runtime, in a row
-  bool on_ = true;
   bool recovered_ = false;
-  bool evicted_ = false;  // a pod, since the last observation
   bool looking_ = false;
   bool ticking_ = false;
   bool again_ = false;  // what was decided in this tick no longer fits

@@ -4,6 +4,7 @@
 
 #include <boost/asio/buffer.hpp>
 
+#include "memory-pressure/core/recovery.h"
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -18,7 +19,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr int kRenewalsPerLease = 3;
 constexpr Duration kAgainAfter = std::chrono::seconds{1};
 
 std::string whole_milliseconds(Duration duration) {

@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::size_t kIdShown = 12;
 constexpr std::size_t kStoppedMax = 256;
-constexpr int kRenewalsPerLease = 3;
 
 std::string milliseconds(Duration duration) {
   const auto tenths = std::chrono::duration_cast<std::chrono::microseconds>(duration).count() / 100;
@@ -66,7 +65,7 @@ void Hand::carry_out(const std::vector<Action>& actions, TimePoint sampled) {
     const bool unwritten =
         target != nullptr && std::find(failed.begin(), failed.end(), *target) != failed.end();
     if (unwritten) {
-      parts_.reconciler.journal_failed(*target);
+      parts_.controller.journal_failed(*target);
       continue;
     }
     if (const auto* update = std::get_if<Update>(&action)) carry_out(*update, sampled);
@@ -118,7 +117,7 @@ JournalRecord Hand::next_lease(TimePoint now) {
 
 void Hand::renew_lease() {
   const TimePoint now = parts_.clock.now();
-  if (parts_.journal == nullptr || !parts_.reconciler.holds_any() || !lease_is_due(now)) return;
+  if (parts_.journal == nullptr || !parts_.controller.holds_any() || !lease_is_due(now)) return;
   const std::array records{next_lease(now)};
   const auto problem = parts_.journal->append(records);
   if (problem) ++counts_.journal_failures;
@@ -129,7 +128,7 @@ void Hand::renew_lease() {
 std::optional<Problem> Hand::compact() {
   if (parts_.journal == nullptr) return std::nullopt;
   const TimePoint now = parts_.clock.now();
-  std::vector<JournalRecord> records = parts_.reconciler.live_records(now);
+  std::vector<JournalRecord> records = parts_.controller.live_records(now);
   if (!records.empty() && parts_.lease > Duration::zero()) records.push_back(next_lease(now));
   return parts_.journal->compact(records);
 }
@@ -166,7 +165,7 @@ void Hand::updated(const Update& update, TimePoint sampled, TimePoint asked, Out
                     {"since_sample_ms", milliseconds(now - sampled)},
                     {"why", update.why},
                     {"error", good ? "" : text}});
-  carry_out(parts_.reconciler.answered(update.call, outcome, now), now);
+  carry_out(parts_.controller.answered(update.call, outcome, now), now);
 }
 
 void Hand::carry_out(const ReadBack& read) {
@@ -174,7 +173,7 @@ void Hand::carry_out(const ReadBack& read) {
                           [this, call = read.call, alive = alive_.watch()](auto in_kernel) {
                             if (alive.over()) return;
                             const TimePoint now = parts_.clock.now();
-                            carry_out(parts_.reconciler.read_back(call, in_kernel, now), now);
+                            carry_out(parts_.controller.read_back(call, in_kernel, now), now);
                           });
 }
 
@@ -196,7 +195,7 @@ void Hand::carry_out(const Stop& stop) {
                            {{"id", stop.id.substr(0, kIdShown)}, {"error", text}});
         }
         const TimePoint now = parts_.clock.now();
-        carry_out(parts_.reconciler.answered(stop.call, outcome, now), now);
+        carry_out(parts_.controller.answered(stop.call, outcome, now), now);
       });
 }
 

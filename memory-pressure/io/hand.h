@@ -4,7 +4,7 @@
 #include "common/log/log.h"
 #include "common/time/clock.h"
 
-#include "memory-pressure/core/reconciler.h"
+#include "memory-pressure/core/controller.h"
 #include "memory-pressure/io/container_watch.h"
 #include "memory-pressure/io/cri_client.h"
 #include "memory-pressure/io/journal_file.h"
@@ -34,7 +34,7 @@ struct HandCounts {
   Duration reaction{};
 };
 
-/// Carries out what the reconciler asks for: journal first, then the runtime; and tells it what
+/// Carries out what the controller asks for: journal first, then the runtime; and tells it what
 /// came of it. One log line per action, with the numbers that led to it.
 class Hand {
  public:
@@ -42,7 +42,7 @@ class Hand {
     CriClient& client;
     ContainerWatch& watch;
     JournalFile* journal;  ///< absent in a dry run: nothing is written
-    Reconciler& reconciler;
+    MemoryController& controller;
     const Clock& clock;
     const log::Logger& log;
     std::string boot_id{};

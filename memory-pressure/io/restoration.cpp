@@ -38,14 +38,15 @@ std::optional<Problem> restore_within_limit(const RestorationOptions& options,
   ContainerWatch watch{client, clock, {}};
   PolicySettings policy;
   policy.policy = PolicyKind::off;
-  ControlLoop loop{{.io = io,
-                    .clock = clock,
-                    .log = log,
-                    .memory = nullptr,
-                    .client = client,
-                    .watch = watch,
-                    .journal = &journal},
-                   {.policy = policy, .boot_id = boot_id(), .strays = options.strays}};
+  ControlLoop loop{
+      {.io = io,
+       .clock = clock,
+       .log = log,
+       .memory = nullptr,
+       .client = client,
+       .watch = watch,
+       .journal = &journal},
+      {.controller = {.policy = policy, .boot_id = boot_id(), .strays = options.strays}}};
   std::optional<Problem> problem;
   loop.start([&](const Problem& fatal) {
     problem = fatal;

@@ -217,19 +217,20 @@ void add_throttled(const Json& throttled, std::string& out) {
 
 std::string status_json(const StatusFacts& facts) {
   const ControlLoop& loop = facts.loop;
-  const Decision& decision = loop.decision();
+  const Decision& decision = loop.controller().decision();
   Json runtime{{"socket", facts.socket}};
   if (loop.runtime()) {
     runtime["name"] = loop.runtime()->runtime;
     runtime["version"] = loop.runtime()->version;
   }
   Json throttled = Json::array();
-  for (const HeldThrottle& each : loop.held()) throttled.push_back(throttle_json(each, facts.now));
+  for (const HeldThrottle& each : loop.controller().held())
+    throttled.push_back(throttle_json(each, facts.now));
   const Json status{{"time", rfc3339(facts.now, Fraction::none)},
                     {"version", facts.version},
                     {"node", facts.node},
                     {"policy", name(facts.policy.policy)},
-                    {"on", loop.is_on()},
+                    {"on", loop.controller().is_on()},
                     {"dry_run", facts.dry_run},
                     {"degraded", loop.is_degraded()},
                     {"trouble", loop.trouble()},
@@ -241,10 +242,10 @@ std::string status_json(const StatusFacts& facts) {
                     {"autoscalers", facts.autoscalers},
                     {"reporting", facts.reports_to_anyone},
                     {"memory_source", facts.memory_source},
-                    {"memory", memory_json(loop.seen(), decision, facts.policy)},
+                    {"memory", memory_json(loop.controller().seen(), decision, facts.policy)},
                     {"runtime", runtime},
-                    {"containers", loop.seen().containers.size()},
-                    {"exempt", exempt_json(loop.seen().containers)},
+                    {"containers", loop.controller().seen().containers.size()},
+                    {"exempt", exempt_json(loop.controller().seen().containers)},
                     {"throttled", throttled}};
   return status.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -37,7 +37,7 @@ void read_env(YamlReader& reader, const YamlEntry& entry, ServiceSpec& spec) {
   }
 }
 
-void read_ports(YamlReader& reader, const YamlEntry& entry) {
+void read_ports(YamlReader& reader, const YamlEntry& entry, ServiceSpec& spec) {
   const auto ports = reader.items(entry, kListMax);
   if (ports.size() > 1) {
     reader.fail(ports[1].line, "`ports` has more than one item", "keep the one that serves HTTP");
@@ -48,11 +48,10 @@ void read_ports(YamlReader& reader, const YamlEntry& entry) {
       const auto value = reader.text(field);
       if (field.key != "name" || !value || value->empty() || *value == "http1") continue;
       if (*value == "h2c") {
-        reader.fail(field.line, "the protocol `h2c` is not available on one machine yet",
-                    "serve HTTP/1.1 and name the port http1");
+        spec.h2c = true;
       } else {
         reader.fail(field.line, fmt::format("unknown port name `{}`", value->substr(0, 80)),
-                    "name it http1");
+                    "name it http1, or h2c for HTTP/2 in clear text");
       }
     }
   }
@@ -195,7 +194,7 @@ void read_container(YamlReader& reader, const std::filesystem::path& base_dir,
       reader.fail(field.line, "`envFrom` cannot be resolved: there is no cluster here",
                   "write the values under `env`");
     } else if (field.key == "ports") {
-      read_ports(reader, field);
+      read_ports(reader, field, spec);
     } else if (field.key == "readinessProbe") {
       read_probe(reader, field, spec);
     } else {

@@ -71,12 +71,19 @@ StartAnswer MemoryPressure::ask(const MemoryTenant& tenant, const std::string& r
 
 void MemoryPressure::ended(const std::string& replica) {
   groups_.erase(replica);
-  if (rules_) rules_->ended(replica);
+  if (rules_) rules_->controller().ended(replica);
 }
 
 std::optional<std::int64_t> MemoryPressure::bytes_of(const std::string& replica) const {
   if (!rules_ || rules_->is_stale(clock_.now())) return std::nullopt;
   return rules_->bytes_of(replica);
+}
+
+std::string MemoryPressure::why_throttled(const std::string& replica) const {
+  if (!rules_) return {};
+  const auto all = rules_->throttled();
+  const auto found = all.find(replica);
+  return found == all.end() ? std::string{} : found->second;
 }
 
 const MemoryRules* MemoryPressure::rules() {
@@ -94,7 +101,7 @@ void MemoryPressure::look_if_nobody_does() {
 void MemoryPressure::arm() {
   if (armed_ || !rules_) return;
   armed_ = true;
-  timer_.expires_after(rules_->pause());
+  timer_.expires_after(rules_->controller().next_sample());
   timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& failed) {
     if (failed || alive.over()) return;
     armed_ = false;
@@ -166,7 +173,7 @@ void MemoryPressure::find_members(TimePoint now) {
     leaders.insert(subject.pid);
     strangers = strangers || !processes_.knows(subject.pid);
   }
-  const Duration every = rules_->is_tight() ? kFindEveryTight : kFindEvery;
+  const Duration every = rules_->controller().is_tight() ? kFindEveryTight : kFindEvery;
   if (!strangers && members_found_ && now - *members_found_ < every) return;
   members_found_ = now;
   processes_.look(leaders);
@@ -176,25 +183,24 @@ void MemoryPressure::find_members(TimePoint now) {
 std::optional<CpuQuota> MemoryPressure::quota_of(const std::string& replica,
                                                  const ServiceSpec& spec) const {
   if (!cgroups_.can_limit_cpu()) return std::nullopt;
-  if (!spec.is_limited() && !rules_->throttled(replica)) return node_agent::kUnlimited;
+  if (!spec.is_limited() && !told_.contains(replica)) return node_agent::kUnlimited;
   const auto read = cgroups_.cpu_quota(replica);
   if (!read && !spec.is_limited()) return node_agent::kUnlimited;
   return read;
 }
 
 void MemoryPressure::tell_throttled() {
-  const std::set<std::string> now = rules_->throttled();
-  const std::set<std::string> before = std::exchange(told_, now);
-  const auto tell = [this](const std::string& replica, bool throttled) {
+  const auto now = rules_->throttled();
+  const auto before = std::exchange(told_, now);
+  const auto tell = [this](const std::string& replica, bool throttled, const std::string& why) {
     const auto found = subjects_.find(replica);
-    if (found == subjects_.end()) return;
-    found->second.tenant->on_throttled(replica, throttled, rules_->why_throttled(replica));
+    if (found != subjects_.end()) found->second.tenant->on_throttled(replica, throttled, why);
   };
-  for (const std::string& replica : now) {
-    if (!before.contains(replica)) tell(replica, true);
+  for (const auto& [replica, why] : now) {
+    if (!before.contains(replica)) tell(replica, true, why);
   }
-  for (const std::string& replica : before) {
-    if (!now.contains(replica)) tell(replica, false);
+  for (const auto& [replica, why] : before) {
+    if (!now.contains(replica)) tell(replica, false, {});
   }
 }
 
@@ -205,13 +211,13 @@ void MemoryPressure::carry_out(std::vector<Action> actions) {
     left.pop_front();
     std::vector<Action> more;
     if (const auto* update = std::get_if<node_agent::Update>(&action)) {
-      more = rules_->answered(update->call, write(*update), clock_.now());
+      more = rules_->controller().answered(update->call, write(*update), clock_.now());
     } else if (const auto* read = std::get_if<node_agent::ReadBack>(&action)) {
       const auto quota = cgroups_.cpu_quota(MemoryRules::replica_of(read->id));
-      more = rules_->read_back(read->call, quota, clock_.now());
+      more = rules_->controller().read_back(read->call, quota, clock_.now());
     } else if (const auto* stop = std::get_if<node_agent::Stop>(&action)) {
       sacrifice(*stop);
-      more = rules_->answered(stop->call, Outcome::ok, clock_.now());
+      more = rules_->controller().answered(stop->call, Outcome::ok, clock_.now());
     } else if (const auto* alarm = std::get_if<node_agent::Alarm>(&action)) {
       log_.write(log::Severity::warning, alarm->text,
                  {{"replica", MemoryRules::replica_of(alarm->id)}});

@@ -17,7 +17,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -106,6 +105,9 @@ class MemoryPressure {
   /// Of the named replica, in bytes, if a look has just seen it.
   [[nodiscard]] std::optional<std::int64_t> bytes_of(const std::string& replica) const;
 
+  /// Why the named replica is slowed down; empty when it is not.
+  [[nodiscard]] std::string why_throttled(const std::string& replica) const;
+
   /// The state of the rules, from a look that is not older than a second; null: nothing can be
   /// read.
   [[nodiscard]] const MemoryRules* rules();
@@ -145,7 +147,7 @@ class MemoryPressure {
   std::map<std::string, node_agent::MemoryGroup> groups_;  // of replicas that have one
   GroupMemory processes_;
   std::optional<TimePoint> members_found_;
-  std::set<std::string> told_;  // replicas whose tenants know that they are throttled
+  std::map<std::string, std::string> told_;  // throttled replicas whose tenants know it, with why
   boost::asio::steady_timer timer_;
   MemoryCounts counts_;
   bool armed_ = false;

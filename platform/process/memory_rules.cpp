@@ -3,12 +3,12 @@
 #include "common/messages/start_gate.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::local {
 namespace {
 
 using node_agent::Container;
-using node_agent::Decision;
 using node_agent::QosClass;
 
 /// Nothing evicts below a threshold here, as a kubelet would: on small machines a twentieth is
@@ -23,56 +23,24 @@ QosClass class_of(const ReplicaSeen& replica) {
 
 }  // namespace
 
+MemoryRules::MemoryRules(bool can_throttle)
+    : settings_{.pause = can_throttle}, controller_{{.policy = settings_}} {}
+
 std::vector<node_agent::Action> MemoryRules::look(
     const std::optional<node_agent::NodeMemory>& memory, const std::vector<ReplicaSeen>& replicas,
     TimePoint now) {
   looked_at_ = now;
-  admitted_ = 0;
   learn(replicas);
-  seen_ = {};
-  seen_.now = now;
-  seen_.memory = memory;
-  std::size_t running = 0;
-  for (const ReplicaSeen& replica : replicas) {
-    seen_.containers.push_back(container_of(replica, now));
-    if (!replica.leaving) ++running;
-  }
-  if (!policy_) {
+  if (!measured_) {
     if (!memory) return {};
+    measured_ = true;
     settings_.reserve = std::min(settings_.reserve, memory->capacity / kReserveShare);
-    settings_.pause = can_throttle_;
-    policy_.emplace(settings_);
+    controller_ = node_agent::MemoryController{{.policy = settings_}};
   }
-  decision_ = policy_->decide(seen_);
-  admit_ = decision_.admit_bytes;
-  if (running == 0 && memory) {
-    // To an empty node the policy admits anything, once; the gate knows that by itself, and bounds
-    // those who come in the same turn.
-    const auto left = static_cast<double>(memory->capacity - settings_.reserve - memory->used);
-    admit_ = static_cast<std::int64_t>(std::max(0.0, left / settings_.overcommit_factor));
-  }
-  gate_.report(admit_, running);
-  for (const ReplicaSeen& replica : replicas) {
-    if (replica.memory) gate_.settled(replica.id);
-  }
-  if (decision_.retire_idle) trims_until_ = now + kCalmAfter;
-  tight_ = node_agent::next_sample(settings_, seen_, decision_) < settings_.sample;
-  auto actions = reconciler_.tick(decision_, seen_);
-  note_throttled();
-  return actions;
-}
-
-std::vector<node_agent::Action> MemoryRules::answered(std::uint64_t call,
-                                                      node_agent::Outcome outcome, TimePoint now) {
-  auto actions = reconciler_.answered(call, outcome, now);
-  note_throttled();
-  return actions;
-}
-
-std::vector<node_agent::Action> MemoryRules::read_back(
-    std::uint64_t call, const std::optional<node_agent::CpuQuota>& in_kernel, TimePoint now) {
-  auto actions = reconciler_.read_back(call, in_kernel, now);
-  note_throttled();
+  node_agent::Observation seen{.now = now, .memory = memory, .containers = {}};
+  for (const ReplicaSeen& replica : replicas) seen.containers.push_back(container_of(replica, now));
+  auto actions = controller_.observe(std::move(seen));
+  if (decision().retire_idle) trims_until_ = now + kCalmAfter;
   return actions;
 }
 
@@ -114,41 +82,23 @@ std::int64_t MemoryRules::claim_of(const std::string& revision, std::int64_t lim
 
 StartAnswer MemoryRules::ask(const std::string& replica, const std::string& revision,
                              std::int64_t memory_limit, TimePoint now) {
-  StartAnswer answer;
-  answer.claim = claim_of(revision, memory_limit);
-  if (!policy_) return answer;
-  answer.later = tight_ && admitted_ > 0;
-  answer.granted = !answer.later && gate_.admit(replica, answer.claim, now);
-  if (answer.granted) ++admitted_;
-  answer.free = std::max<std::int64_t>(0, admit_ - gate_.reserved());
-  return answer;
+  return controller_.ask(replica, claim_of(revision, memory_limit), now);
 }
 
 bool MemoryRules::is_stale(TimePoint now) const {
   return !looked_at_ || now - *looked_at_ > 2 * settings_.sample || now < *looked_at_;
 }
 
-Duration MemoryRules::pause() const {
-  return tight_ ? settings_.fast_sample : settings_.sample;
-}
-
-// From the decision to the moment the kernel shows the original again.
-void MemoryRules::note_throttled() {
-  throttled_.clear();
-  for (const node_agent::HeldThrottle& held : reconciler_.held()) {
-    throttled_.insert(held.container.name);
+std::map<std::string, std::string> MemoryRules::throttled() const {
+  std::map<std::string, std::string> why;
+  for (const node_agent::HeldThrottle& held : controller_.held()) {
+    why.emplace(held.container.name, held.why);
   }
-}
-
-std::string MemoryRules::why_throttled(const std::string& replica) const {
-  for (const node_agent::HeldThrottle& held : reconciler_.held()) {
-    if (held.container.name == replica) return held.why;
-  }
-  return {};
+  return why;
 }
 
 std::optional<std::int64_t> MemoryRules::bytes_of(const std::string& replica) const {
-  for (const Container& container : seen_.containers) {
+  for (const Container& container : controller_.seen().containers) {
     if (container.name == replica) return container.working_set;
   }
   return std::nullopt;

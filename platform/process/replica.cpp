@@ -37,7 +37,7 @@ constexpr std::chrono::milliseconds kAskAgain{50};
 
 }  // namespace
 
-struct Replica::Impl {
+struct ChildReplica::Impl {
   struct Pipe {
     OutputSource source;
     std::unique_ptr<OutputReader> reader;
@@ -412,11 +412,11 @@ struct Replica::Impl {
   }
 };
 
-Replica::Replica(asio::io_context& io, const Clock& clock, Reaper& reaper, ReplicaOwner& owner,
-                 ReplicaPlan plan)
+ChildReplica::ChildReplica(asio::io_context& io, const Clock& clock, Reaper& reaper,
+                           ReplicaOwner& owner, ReplicaPlan plan)
     : impl_(std::make_unique<Impl>(io, clock, reaper, owner, *this, std::move(plan))) {}
 
-Replica::~Replica() {
+ChildReplica::~ChildReplica() {
   impl_->token.end();
   for (const auto& [pid, alive] :
        {std::pair{impl_->app, impl_->app_alive}, {impl_->sidecar, impl_->sidecar_alive}}) {
@@ -427,69 +427,53 @@ Replica::~Replica() {
   if (impl_->times.created) impl_->release();
 }
 
-void Replica::start() {
+void ChildReplica::start() {
   impl_->start();
 }
 
-void Replica::stop() {
+void ChildReplica::stop() {
   impl_->stop();
 }
 
-void Replica::kill() {
+void ChildReplica::kill() {
   impl_->kill();
 }
 
-const std::string& Replica::id() const {
+const std::string& ChildReplica::id() const {
   return impl_->plan.id;
 }
 
-const std::string& Replica::revision() const {
-  return impl_->plan.revision;
-}
-
-const ServiceSpec& Replica::spec() const {
-  return impl_->plan.spec;
-}
-
-ReplicaState Replica::state() const {
-  return impl_->state;
-}
-
-std::uint16_t Replica::port() const {
+std::uint16_t ChildReplica::port() const {
   return impl_->plan.port.port();
 }
 
-pid_t Replica::app_pid() const {
+pid_t ChildReplica::app_pid() const {
   return impl_->app;
 }
 
-pid_t Replica::sidecar_pid() const {
+pid_t ChildReplica::sidecar_pid() const {
   return impl_->sidecar;
 }
 
-const ReplicaTimes& Replica::times() const {
+const ReplicaTimes& ChildReplica::times() const {
   return impl_->times;
 }
 
-std::filesystem::path Replica::serving_socket() const {
+std::filesystem::path ChildReplica::serving_socket() const {
   return impl_->sockets.serving;
 }
 
-std::filesystem::path Replica::stats_socket() const {
+std::filesystem::path ChildReplica::stats_socket() const {
   return impl_->sockets.stats;
 }
 
-std::int64_t Replica::memory_bytes() const {
+std::int64_t ChildReplica::memory_bytes() const {
   if (!impl_->app_alive) return 0;
   // A group that was made later does not count what was there before.
   if (impl_->plan.cgroups != nullptr && impl_->plan.spec.is_limited()) {
     if (const auto bytes = impl_->plan.cgroups->memory_bytes(impl_->plan.id)) return *bytes;
   }
   return resident_bytes_of_group(impl_->app);
-}
-
-std::vector<std::string> Replica::stderr_tail() const {
-  return {impl_->tail.begin(), impl_->tail.end()};
 }
 
 }  // namespace sluice::local

@@ -84,38 +84,52 @@ class ReplicaOwner {
 /// and stop is the owner's business; a replica that fails to start stops itself.
 class Replica {
  public:
-  /// `io`, `clock`, `reaper` and `owner` outlive the replica.
-  Replica(boost::asio::io_context& io, const Clock& clock, Reaper& reaper, ReplicaOwner& owner,
-          ReplicaPlan plan);
+  Replica() = default;
   Replica(const Replica&) = delete;
   Replica& operator=(const Replica&) = delete;
-  /// Kills what is left, without a callback.
-  ~Replica();
+  virtual ~Replica() = default;
 
   /// Starts app and sidecar together. Every failure, also an immediate one, comes as a callback.
-  void start();
+  virtual void start() = 0;
 
   /// SIGTERM to the app's group, SIGKILL after stop-grace, then the sidecar ends (5.6). The caller
   /// has seen to it that no request is in flight.
-  void stop();
+  virtual void stop() = 0;
 
   /// SIGKILL to everything now.
-  void kill();
+  virtual void kill() = 0;
 
-  [[nodiscard]] const std::string& id() const;
-  [[nodiscard]] const std::string& revision() const;
-  [[nodiscard]] const ServiceSpec& spec() const;
-  [[nodiscard]] ReplicaState state() const;
-  [[nodiscard]] std::uint16_t port() const;
-  [[nodiscard]] pid_t app_pid() const;      ///< -1 before the start; also the group id
-  [[nodiscard]] pid_t sidecar_pid() const;  ///< -1 before the start
-  [[nodiscard]] const ReplicaTimes& times() const;
-  [[nodiscard]] std::filesystem::path serving_socket() const;
-  [[nodiscard]] std::filesystem::path stats_socket() const;
+  [[nodiscard]] virtual const std::string& id() const = 0;
+  [[nodiscard]] virtual std::uint16_t port() const = 0;
+  [[nodiscard]] virtual pid_t app_pid() const = 0;      ///< -1 before the start; also the group id
+  [[nodiscard]] virtual pid_t sidecar_pid() const = 0;  ///< -1 before the start
+  [[nodiscard]] virtual const ReplicaTimes& times() const = 0;
+  [[nodiscard]] virtual std::filesystem::path serving_socket() const = 0;
+  [[nodiscard]] virtual std::filesystem::path stats_socket() const = 0;
   /// Memory of the app: its cgroup's, else the resident sizes of its group.
-  [[nodiscard]] std::int64_t memory_bytes() const;
-  /// The last error lines of the app, at most five.
-  [[nodiscard]] std::vector<std::string> stderr_tail() const;
+  [[nodiscard]] virtual std::int64_t memory_bytes() const = 0;
+};
+
+/// A replica of real processes.
+class ChildReplica final : public Replica {
+ public:
+  /// `io`, `clock`, `reaper` and `owner` outlive the replica.
+  ChildReplica(boost::asio::io_context& io, const Clock& clock, Reaper& reaper, ReplicaOwner& owner,
+               ReplicaPlan plan);
+  /// Kills what is left, without a callback.
+  ~ChildReplica() override;
+
+  void start() override;
+  void stop() override;
+  void kill() override;
+  [[nodiscard]] const std::string& id() const override;
+  [[nodiscard]] std::uint16_t port() const override;
+  [[nodiscard]] pid_t app_pid() const override;
+  [[nodiscard]] pid_t sidecar_pid() const override;
+  [[nodiscard]] const ReplicaTimes& times() const override;
+  [[nodiscard]] std::filesystem::path serving_socket() const override;
+  [[nodiscard]] std::filesystem::path stats_socket() const override;
+  [[nodiscard]] std::int64_t memory_bytes() const override;
 
  private:
   struct Impl;

@@ -110,6 +110,7 @@ std::string template_hash(const ServiceSpec& spec) {
   hash.number(std::int64_t{spec.idle_timeout.count()});
   const auto policy = spec.template_annotations.find(std::string{kLoadBalancingKey});
   hash.add(policy == spec.template_annotations.end() ? "" : policy->second);
+  hash.number(std::int64_t{spec.h2c});
   return fmt::format("{:016x}", hash.value());
 }
 

@@ -55,6 +55,7 @@ struct ServiceSpec {
   std::vector<EnvVar> env;
   std::filesystem::path working_dir;        ///< absolute
   std::optional<std::uint16_t> fixed_port;  ///< then one replica at most
+  bool h2c = false;                         ///< the app speaks HTTP/2 in clear text
   std::int32_t container_concurrency = 0;   ///< 0 = no limit
   std::chrono::seconds timeout{300};
   std::chrono::seconds response_start_timeout{0};  ///< 0 = off
@@ -123,7 +124,7 @@ struct CommandForm {
 [[nodiscard]] bool is_dns_label(std::string_view name);
 
 /// 16 hex digits over exactly the fields that make a new revision (one-machine.md 5.7): command,
-/// args, env, workingDir, port, probe, resources, concurrency, timeouts.
+/// args, env, workingDir, port, protocol, probe, resources, concurrency, timeouts.
 [[nodiscard]] std::string template_hash(const ServiceSpec& spec);
 
 /// The values known when a replica starts.

@@ -90,6 +90,10 @@ void put_container(YAML::Emitter& out, const ServiceSpec& spec, bool with_values
       put_pair(out, variable.name, variable.value, with_values);
     out << YAML::EndSeq;
   }
+  if (spec.h2c) {
+    out << YAML::Key << "ports" << YAML::Value << YAML::Flow << YAML::BeginSeq << YAML::BeginMap
+        << YAML::Key << "name" << YAML::Value << "h2c" << YAML::EndMap << YAML::EndSeq;
+  }
   put_probe(out, spec.probe, with_values);
   if (spec.cpu_limit || spec.memory_limit) {
     out << YAML::Key << "resources" << YAML::Value << YAML::BeginMap;

@@ -128,6 +128,7 @@ std::vector<std::string> sidecar_environment(const SidecarFacts& facts,
   set("REVISION_RESPONSE_START_TIMEOUT_SECONDS", spec.response_start_timeout.count());
   set("REVISION_IDLE_TIMEOUT_SECONDS", spec.idle_timeout.count());
   set("SERVING_READINESS_PROBE", readiness_probe_json(spec.probe, facts.port));
+  if (spec.h2c) set("ENABLE_HTTP2_AUTO_DETECTION", "true");
   set("SERVING_LOGGING_CONFIG", "");
   set("SERVING_LOGGING_LEVEL", "");
   set("SERVING_NAMESPACE", "default");

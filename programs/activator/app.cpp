@@ -162,7 +162,8 @@ Result<int, Problem> App::serve() {
   }
   serving_begun_ = true;
   peer_->start();
-  desk_.start(*peer_, [this](std::span<const RevisionStat> stats) { reported(stats); });
+  desk_.start(*peer_, clock_.now() + std::chrono::seconds{1},
+              [this](std::span<const RevisionStat> stats) { reported(stats); });
   return tell_ready();
 }
 
@@ -286,10 +287,17 @@ void App::on_pod_refused(RevisionHandle revision, const PodId& pod, PodRefusal r
   if (refusal != PodRefusal::full) prober_.suspect(revision, pod);
 }
 
-std::string App::cold_start(RevisionHandle revision, TimePoint arrived, TimePoint dispatched) {
-  std::string lines = wakes_.first_byte(revision, arrived, dispatched, clock_.now());
-  if (!config_.cold_start_header) lines.clear();
-  return lines;
+// Every request that waited gets its own header; the start itself is reported once.
+std::string App::cold_start(RevisionHandle revision, const PodId& pod, TimePoint arrived,
+                            TimePoint dispatched) {
+  auto cold = wakes_.first_byte(revision, arrived, dispatched, clock_.now());
+  if (!cold) return {};
+  if (cold->first) {
+    cold->took.revision = front_.id_of(revision);
+    cold->took.pod = pod.name;
+    peer_->cold_start(cold->took);
+  }
+  return config_.cold_start_header ? cold_start_lines(cold->took) : std::string{};
 }
 
 void App::on_served(RevisionHandle revision, const Served& served) {

@@ -72,7 +72,7 @@ class App final : private FrontOwner {
   void on_pod_drained(RevisionHandle /*revision*/, const PodId& /*pod*/) override {}
 
   void on_pod_refused(RevisionHandle revision, const PodId& pod, PodRefusal refusal) override;
-  [[nodiscard]] std::string cold_start(RevisionHandle revision, TimePoint arrived,
+  [[nodiscard]] std::string cold_start(RevisionHandle revision, const PodId& pod, TimePoint arrived,
                                        TimePoint dispatched) override;
   void on_served(RevisionHandle revision, const Served& served) override;
 

@@ -9,6 +9,7 @@
 #include "common/net/server/side_limits.h"
 
 #include "platform/directory/directory_platform.h"
+#include "programs/autoscaler/change_rule.h"
 #include <algorithm>
 #include <csignal>
 #include <iterator>
@@ -27,11 +28,6 @@ api::ApiServerLimits api_limits() {
   limits.connections_max = 256;
   limits.streams_max = 64;
   return limits;
-}
-
-http::ApiProblem read_only() {
-  return {403, "read-only", "Read-only", "changes are not allowed here",
-          "change the objects of the platform"};
 }
 
 }  // namespace
@@ -82,8 +78,13 @@ App::App(Config config)
             .version = std::string{kVersion},
             .platform = config_.platform,
             .started = started_},
-           {.fleet = fleet_, .history = history_, .hub = hub_, .nodes = nodes_, .events = events_}},
-      routes_{clock_, api_, nullptr, [](const api::ApiRequest&) { return read_only(); }},
+           {.fleet = fleet_,
+            .seen = fleet_events_,
+            .history = history_,
+            .hub = hub_,
+            .nodes = &nodes_,
+            .events = events_}},
+      routes_{clock_, api_, nullptr, change_rule(config_.api_token_file)},
       health_{[this] { return checks(); },
               [this](std::string& out) {
                 write_metrics(out, fleet_, totals());
@@ -290,7 +291,9 @@ void App::on_stats(std::span<const proto::StatMessage> every) {
 
 int App::run() {
   std::signal(SIGPIPE, SIG_IGN);
-  if (const auto wrong = open_platform()) {
+  auto wrong = check_token_file(config_.api_token_file);
+  if (!wrong) wrong = open_platform();
+  if (wrong) {
     log_.write(log::Severity::error, wrong->text());
     return kBadSetting;
   }

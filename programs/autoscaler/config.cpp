@@ -114,6 +114,14 @@ void read_addresses(EnvReader& reader, Config& config) {
   config.metrics = address("SLUICE_METRICS_ADDRESS", ":9090", false);
 }
 
+void read_api_token(EnvReader& reader, Config& config) {
+  const char* const name = "SLUICE_API_TOKEN_FILE";
+  config.api_token_file = reader.text(name, Need::optional);
+  if (config.api_token_file.empty() || !config.shadow) return;
+  reader.complain({std::string{name} + " is set, and SLUICE_SHADOW is true",
+                   "unset one of them: a shadow changes nothing"});
+}
+
 }  // namespace
 
 Result<Config, Problem> read_config(const settings::Environment& environment) {
@@ -129,6 +137,7 @@ Result<Config, Problem> read_config(const settings::Environment& environment) {
   read_stats_relay(reader, config);
   read_tls(reader, config);
   read_addresses(reader, config);
+  read_api_token(reader, config);
   config.log_least = settings::read_log_level(reader);
   config.ready_fd = static_cast<int>(reader.integer_or("SLUICE_READY_FD", -1, {-1, 1'000'000}));
   if (reader.problem()) return *reader.problem();

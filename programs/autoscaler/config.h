@@ -28,10 +28,11 @@ struct Config {
   net::Address grpc;  ///< SLUICE_GRPC_ADDRESS, port 8081: streams of our activators, health
   /// SLUICE_ENROLL_ADDRESS, port 8083: where node agents get certificates; with tls_secret only.
   std::optional<net::Address> enroll;
-  net::Address api;        ///< SLUICE_API_ADDRESS, port 8082
-  net::Address metrics;    ///< SLUICE_METRICS_ADDRESS, port 9090: health and metrics
-  std::string tls_dir;     ///< SLUICE_TLS_DIR; empty: gRPC in clear text
-  std::string tls_secret;  ///< SLUICE_TLS_SECRET: kept and written to tls_dir; on Kubernetes
+  net::Address api;            ///< SLUICE_API_ADDRESS, port 8082
+  std::string api_token_file;  ///< SLUICE_API_TOKEN_FILE: what opens changes there; empty: nothing
+  net::Address metrics;        ///< SLUICE_METRICS_ADDRESS, port 9090: health and metrics
+  std::string tls_dir;         ///< SLUICE_TLS_DIR; empty: gRPC in clear text
+  std::string tls_secret;      ///< SLUICE_TLS_SECRET: kept and written to tls_dir; on Kubernetes
   log::Severity log_least = log::Severity::info;  ///< SLUICE_LOG_LEVEL
   int ready_fd = -1;                              ///< SLUICE_READY_FD
 };

@@ -53,7 +53,7 @@ proto::NodePressure on_the_wire(Pressure pressure) {
   return proto::NodePressure::unspecified;
 }
 
-int run_agent(Config config) {
+int run_agent(Config config, MakePolicy make_policy) {
   const log::Logger log{"node-agent", config.log_least};
   const auto refuse = [&log](const Problem& problem, int code) {
     log.write(log::Severity::error, problem.text());
@@ -70,12 +70,12 @@ int run_agent(Config config) {
     journal.emplace(std::move(*opened));
   }
   Belongings belongings{std::move(*lock), std::move(journal), std::move(*memory)};
-  return App{std::move(config), std::move(belongings)}.run();
+  return App{std::move(config), std::move(belongings), std::move(make_policy)}.run();
 }
 
 }  // namespace
 
-App::App(Config config, Belongings belongings)
+App::App(Config config, Belongings belongings, MakePolicy make_policy)
     : config_{std::move(config)},
       belongings_{std::move(belongings)},
       log_{"node-agent", config_.log_least},
@@ -90,9 +90,10 @@ App::App(Config config, Belongings belongings)
              .client = client_,
              .watch = watch_,
              .journal = belongings_.journal ? &*belongings_.journal : nullptr},
-            {.policy = config_.policy,
-             .boot_id = boot_,
-             .dry_run = config_.dry_run,
+            {.controller = {.policy = config_.policy,
+                            .boot_id = boot_,
+                            .dry_run = config_.dry_run,
+                            .make_policy = std::move(make_policy)},
              .lease = acts() ? config_.lease : Duration{}}},
       stalls_{io_, [this] { loop_.wake(); }},
       events_{io_, log_, [this] { watch_.look([this](bool) { loop_.wake(); }); }},
@@ -250,8 +251,8 @@ void App::leave() {
 }
 
 proto::NodeReport App::report() const {
-  const Observation& seen = loop_.seen();
-  const Decision& decision = loop_.decision();
+  const Observation& seen = loop_.controller().seen();
+  const Decision& decision = loop_.controller().decision();
   proto::NodeReport report;
   report.node = config_.node;
   report.boot_id = boot_;
@@ -266,7 +267,7 @@ proto::NodeReport App::report() const {
     report.some_avg10 = stall.some_avg10;
     report.full_avg10 = stall.full_avg10;
   }
-  for (const HeldThrottle& held : loop_.held()) {
+  for (const HeldThrottle& held : loop_.controller().held()) {
     if (report.throttled.size() == proto::kThrottledMax) break;
     report.throttled.push_back({.pod_uid = held.container.pod_uid,
                                 .space = held.container.pod_namespace,
@@ -310,11 +311,11 @@ void App::write_metrics(std::string& out) const {
                        .started = to_seconds(started_.time_since_epoch())});
 }
 
-int run(Config config) {
+int run(Config config, MakePolicy make_policy) {
   const log::Logger log{"node-agent", config.log_least};
   switch (config.task) {
     case Task::run:
-      return run_agent(std::move(config));
+      return run_agent(std::move(config), std::move(make_policy));
     case Task::restore:
       return restore_once(restoration(config, false), log);
     case Task::status:

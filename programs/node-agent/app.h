@@ -35,7 +35,7 @@ struct Belongings {
 /// The node agent, put together on one thread: senses, loop, hand, and the doors for people.
 class App {
  public:
-  App(Config config, Belongings belongings);
+  App(Config config, Belongings belongings, MakePolicy make_policy);
 
   /// Works until told to end, then gives everything back. Returns the exit code: 1 for an address
   /// or a runtime it cannot have, or when not everything could be given back.
@@ -79,7 +79,8 @@ class App {
   int exit_code_ = 0;
 };
 
-/// Does what the configuration asks for; returns the exit code. 78: a wrong setting.
-[[nodiscard]] int run(Config config);
+/// Does what the configuration asks for; returns the exit code. 78: a wrong setting. `make_policy`:
+/// another only for comparisons.
+[[nodiscard]] int run(Config config, MakePolicy make_policy = make_headroom);
 
 }  // namespace sluice::node_agent

@@ -33,7 +33,7 @@ struct Flag {
 
 // Values are judged after parsing, where a wrong one is answered with its fix.
 constexpr std::array kFlags{
-    Flag{"--policy", "headroom, paper or off"},
+    Flag{"--policy", "headroom or off"},
     Flag{"--upper", "share of memory above which it acts (0.90)"},
     Flag{"--lower", "share below which the pressure is over (0.84)"},
     Flag{"--step", "containers per step (1)"},
@@ -80,7 +80,7 @@ void read_word(EnvReader& reader, const char* name, T& to,
 }
 
 void read_policy(EnvReader& reader, PolicySettings& policy) {
-  read_word(reader, "--policy", policy.policy, policy_named, "headroom, paper or off");
+  read_word(reader, "--policy", policy.policy, policy_named, "headroom or off");
   read_word(reader, "--order", policy.order, order_named, "age, usage or growth");
   read_share(reader, "--upper", policy.upper);
   read_share(reader, "--lower", policy.lower);

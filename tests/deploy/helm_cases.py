@@ -87,6 +87,12 @@ RENDERED = {
         'tls.secret=ours,tls.activatorSecret=theirs', (), 'secret: {secretName: ours}\n'),
     "activators' certificates of yours": (
         'tls.secret=ours,tls.activatorSecret=theirs', (), 'secret: {secretName: theirs}\n'),
+    'a token that opens changes': (
+        'autoscaler.apiTokenSecret=ours', (), '- name: SLUICE_API_TOKEN_FILE\n              value: /etc/sluice/api-token/token\n'),
+    'where that token is': ('autoscaler.apiTokenSecret=ours', (), 'secret: {secretName: ours}\n'),
+    'that token in plain text': (
+        'tls.enabled=false,autoscaler.apiTokenSecret=ours', (),
+        'volumes:\n        - name: api-token\n          secret: {secretName: ours}\n'),
     'activators that are told apart from those before': ('', (), 'sluice.dev/stream-tls: mutual\n'),
     'a token for a node agent': (
         'nodeAgent.enabled=true', (), 'serviceAccountToken: {audience: sluice-autoscaler, expirationSeconds: 3600'),
@@ -124,6 +130,7 @@ ABSENT = {
     'making of certificates of yours': ('tls.secret=a,tls.activatorSecret=b', 'SLUICE_TLS_SECRET'),
     'a token where node agents have files': (
         'tls.secret=a,tls.activatorSecret=b,nodeAgent.enabled=true,nodeAgent.tlsDirectory=/etc/tls', 'TOKEN_FILE'),
+    'changes without a token': ('', 'SLUICE_API_TOKEN_FILE'),
     'a right to review tokens of nobody': ('', 'tokenreviews'),
     'bounds that were switched off': ('networkPolicy.egress.enabled=false', 'Egress'),
     'policies in namespaces of others': ('', 'sluice-sidecars'),

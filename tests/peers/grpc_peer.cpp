@@ -310,16 +310,17 @@ Verdict many(Echo::Stub& stub) {
   return worst;
 }
 
-int serve() {
+int serve(const std::string& at) {
   EchoServer service;
   int port = 0;
   grpc::ServerBuilder builder;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort("127.0.0.1:" + at, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&service);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (!server) return 1;
   std::printf("%d\n", port);
   std::fflush(stdout);
+  if (at != "0") server->Wait();
   while (std::getchar() != EOF) {
   }
   server->Shutdown(std::chrono::system_clock::time_point{});
@@ -357,8 +358,9 @@ int ask(const std::string& target, const std::string& name) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::strcmp(argv[1], "server") == 0) return serve();
+  if (argc == 2 && std::strcmp(argv[1], "server") == 0) return serve("0");
+  if (argc == 3 && std::strcmp(argv[1], "server") == 0) return serve(argv[2]);
   if (argc == 4 && std::strcmp(argv[1], "client") == 0) return ask(argv[2], argv[3]);
-  std::fputs("usage: grpc_peer server | client TARGET CASE\n", stderr);
+  std::fputs("usage: grpc_peer server [PORT] | client TARGET CASE\n", stderr);
   return 2;
 }

@@ -148,7 +148,8 @@ ActivatorProgram::ActivatorProgram(Scene& scene, Platform& platform, Identity id
   for (std::size_t index = 0; index < doors_.size(); ++index) read_pods(index);
   engine_->peer = make_peer();
   scene_.timeline.after(Duration{0}, [this] { engine_->peer->start(); });
-  engine_->desk.start(*engine_->peer, {});
+  const Duration phase = scene_.timeline.draw({Duration{0}, std::chrono::seconds{1}});
+  engine_->desk.start(*engine_->peer, now() + phase, {});
 }
 
 ActivatorProgram::~ActivatorProgram() = default;

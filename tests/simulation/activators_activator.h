@@ -145,7 +145,7 @@ class ActivatorProgram final : private activator::FrontOwner, private CallOwner 
   void on_pod_refused(activator::RevisionHandle revision, const PodId& pod,
                       activator::PodRefusal refusal) override;
 
-  [[nodiscard]] std::string cold_start(activator::RevisionHandle /*revision*/,
+  [[nodiscard]] std::string cold_start(activator::RevisionHandle /*revision*/, const PodId& /*pod*/,
                                        TimePoint /*arrived*/, TimePoint /*dispatched*/) override {
     return {};
   }

@@ -1,10 +1,8 @@
 #include "tests/simulation/node_agent_twin.h"
 
-#include "memory-pressure/core/headroom_policy.h"
-#include "memory-pressure/core/off_policy.h"
 #include "memory-pressure/core/quota.h"
-#include "memory-pressure/core/recovery.h"
 #include <algorithm>
+#include <memory>
 
 namespace sluice::node_agent {
 namespace {
@@ -13,11 +11,33 @@ constexpr double kCrashEvery = 9'000;
 constexpr double kDownFrom = 12'000;
 constexpr double kDownFor = 6'000;
 
+/// A policy whose decisions come out doctored.
+class DoctoredPolicy final : public Policy {
+ public:
+  DoctoredPolicy(std::unique_ptr<Policy> policy, const Doctoring& doctoring)
+      : policy_(std::move(policy)), doctoring_(doctoring) {}
+
+  Decision decide(const Observation& seen) override {
+    Decision decision = policy_->decide(seen);
+    if (doctoring_.decision) doctoring_.decision(decision, seen);
+    return decision;
+  }
+
+ private:
+  std::unique_ptr<Policy> policy_;
+  const Doctoring& doctoring_;
+};
+
 }  // namespace
 
-AgentTwin::AgentTwin(SimKernel& kernel, const PolicySettings& settings, const NodeFaults& faults,
-                     const Doctoring& doctoring, std::uint64_t seed)
-    : kernel_(kernel), settings_(settings), faults_(faults), doctoring_(doctoring), random_(seed) {
+AgentTwin::AgentTwin(SimKernel& kernel, const MemoryController::Options& rules,
+                     const NodeFaults& faults, const Doctoring& doctoring, std::uint64_t seed)
+    : kernel_(kernel), faults_(faults), doctoring_(doctoring), options_(rules), random_(seed) {
+  options_.boot_id = "boot";
+  options_.strays = !doctoring.loses_journal;
+  options_.make_policy = [this, make = rules.make_policy](const PolicySettings& settings) {
+    return std::make_unique<DoctoredPolicy>(make(settings), doctoring_);
+  };
   next_crash_ = kCrashEvery * (0.2 + dice());
 }
 
@@ -26,27 +46,22 @@ std::vector<std::string> AgentTwin::pass(double now) {
   decided_now_ = false;
   finish_calls(now, stopped);
   if (faults_.crash && now >= next_crash_) {
-    policy_.reset();
-    reconciler_.reset();
+    controller_.reset();
     dead_until_ = now + 1000 * dice();
     next_crash_ = now + kCrashEvery * (0.5 + dice());
     // A torn last line now and then: what was not synced yet.
     if (doctoring_.loses_journal) journal_.clear();
   }
   if (now < dead_until_) return stopped;
-  if (!policy_) start(now);
+  if (!controller_) start(now);
   if (faults_.clock_steps && dice() < 0.002) clock_offset_ += (dice() - 0.5) * 7'200'000;
   if (now >= next_sample_) decide(now);
   return stopped;
 }
 
 void AgentTwin::start(double now) {
-  policy_ = make_policy(settings_);
-  reconciler_.emplace(ReconcilerSettings{.boot_id = "boot"});
-  const Observation seen = observe(now);
-  Recovery recovery = recover(journal_, "boot", seen);
-  if (doctoring_.loses_journal) recovery.strays.clear();
-  reconciler_->adopt(recovery, seen);
+  controller_.emplace(options_);
+  (void)controller_->take_over(journal_, observe(now));
   next_sample_ = now;
 }
 
@@ -84,14 +99,9 @@ Observation AgentTwin::observe(double now) {
 }
 
 void AgentTwin::decide(double now) {
-  const Observation seen = observe(now);
-  decision_ = policy_->decide(seen);
-  if (doctoring_.decision) doctoring_.decision(decision_, seen);
-  carry_out(reconciler_->tick(decision_, seen), now);
-  known_.clear();
-  for (const Container& one : seen.containers) known_.insert(one.id);
+  carry_out(controller_->observe(observe(now)), now);
   decided_now_ = true;
-  next_sample_ = now + to_seconds(next_sample(settings_, seen, decision_)) * 1000;
+  next_sample_ = now + to_seconds(controller_->next_sample()) * 1000;
 }
 
 void AgentTwin::carry_out(const std::vector<Action>& actions, double now) {
@@ -104,7 +114,7 @@ void AgentTwin::carry_out(const std::vector<Action>& actions, double now) {
       const auto found = kernel_.groups().find(read->id);
       std::optional<CpuQuota> quota;
       if (found != kernel_.groups().end()) quota = found->second.quota;
-      carry_out(reconciler_->read_back(read->call, quota, clock(now)), now);
+      carry_out(controller_->read_back(read->call, quota, clock(now)), now);
     } else if (const auto* stop = std::get_if<Stop>(&action)) {
       pending_.push_back({.takes_effect = now + 50,
                           .answers = now + 60,
@@ -151,10 +161,10 @@ void AgentTwin::finish_calls(double now, std::vector<std::string>& stopped) {
   }
   std::erase_if(pending_, [&](const Pending& call) { return now >= call.takes_effect; });
   for (const Pending& call : due) {
-    if (call.answers < 0 || !reconciler_) continue;
+    if (call.answers < 0 || !controller_) continue;
     const bool gone = !kernel_.groups().contains(call.id) && !call.stop;
     carry_out(
-        reconciler_->answered(call.call, gone ? Outcome::not_found : call.outcome, clock(now)),
+        controller_->answered(call.call, gone ? Outcome::not_found : call.outcome, clock(now)),
         now);
   }
 }

@@ -3,31 +3,26 @@
 #include "tests/simulation/node_kernel.h"
 #include "tests/simulation/node_run.h"
 
-#include "memory-pressure/core/policy.h"
-#include "memory-pressure/core/reconciler.h"
-#include <memory>
+#include "memory-pressure/core/controller.h"
 #include <optional>
 #include <random>
-#include <set>
 #include <string>
 #include <vector>
 
 namespace sluice::node_agent {
 
-/// The agent as a program would run it, against the simulated kernel: samples, decides, calls a
-/// runtime that takes its time, writes a journal, is killed and comes back.
+/// What the agent's I/O does around the real controller, against the simulated kernel: samples,
+/// calls a runtime that takes its time, writes a journal, is killed and comes back.
 class AgentTwin {
  public:
-  AgentTwin(SimKernel& kernel, const PolicySettings& settings, const NodeFaults& faults,
+  AgentTwin(SimKernel& kernel, const MemoryController::Options& rules, const NodeFaults& faults,
             const Doctoring& doctoring, std::uint64_t seed);
 
   /// One step at `now`. Answers whom it has stopped.
   [[nodiscard]] std::vector<std::string> pass(double now);
 
-  [[nodiscard]] const Decision& decision() const { return decision_; }
-
-  /// Ids that the last decision knew.
-  [[nodiscard]] const std::set<std::string>& known() const { return known_; }
+  /// Null while it is dead.
+  [[nodiscard]] MemoryController* controller() { return controller_ ? &*controller_ : nullptr; }
 
   [[nodiscard]] bool decided_now() const { return decided_now_; }
 
@@ -63,17 +58,14 @@ class AgentTwin {
   [[nodiscard]] double dice() { return std::uniform_real_distribution<double>{0, 1}(random_); }
 
   SimKernel& kernel_;
-  PolicySettings settings_;
   NodeFaults faults_;
   Doctoring doctoring_;
+  MemoryController::Options options_;
   std::mt19937_64 random_;
-  std::unique_ptr<Policy> policy_;
-  std::optional<Reconciler> reconciler_;
+  std::optional<MemoryController> controller_;
   std::vector<Pending> pending_;
   std::vector<Container> last_list_;
   std::string journal_;
-  Decision decision_;
-  std::set<std::string> known_;
   bool decided_now_ = false;
   double next_sample_ = 0;
   double dead_until_ = -1;

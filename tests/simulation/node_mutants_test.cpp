@@ -11,11 +11,11 @@
 namespace sluice::node_agent {
 namespace {
 
-PolicySettings throttling() {
-  PolicySettings settings;
-  settings.reserve = std::int64_t{4} << 20;
-  settings.gate = false;
-  return settings;
+MemoryController::Options throttling() {
+  MemoryController::Options rules;
+  rules.policy.reserve = std::int64_t{4} << 20;
+  rules.policy.gate = false;
+  return rules;
 }
 
 /// Whether one of ten runs under `doctoring` breaks a promise that reads like `claim`.

@@ -1,9 +1,9 @@
 #include "tests/simulation/node_run.h"
 
+#include "autoscaler/core/nodes/node_book.h"
 #include "tests/simulation/node_agent_twin.h"
 
 #include "memory-pressure/core/quota.h"
-#include "memory-pressure/core/start_gate.h"
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -24,16 +24,26 @@ struct Job {
   double may_start = 0;
 };
 
+struct Running {
+  Job job;
+  double started = 0;
+  bool reported = false;
+};
+
+TimePoint at(double now) {
+  return TimePoint{std::chrono::hours{10'000} +
+                   std::chrono::microseconds{static_cast<std::int64_t>(now * 1000)}};
+}
+
 class Replay {
  public:
-  Replay(const NodeScene& scene, const PolicySettings& settings, std::uint64_t seed,
+  Replay(const NodeScene& scene, const MemoryController::Options& rules, std::uint64_t seed,
          const NodeFaults& faults, const Doctoring& doctoring)
       : scene_(scene),
-        settings_(settings),
+        settings_(rules.policy),
         faulty_(faults.lost + faults.late > 0 || faults.runtime_down || faults.crash),
         kernel_(scene.capacity, scene.cores, seed),
-        agent_(kernel_, settings, faults, doctoring, seed ^ 0x9E3779B97F4A7C15ULL),
-        gated_(settings.policy == PolicyKind::headroom && settings.gate) {
+        agent_(kernel_, rules, faults, doctoring, seed ^ 0x9E3779B97F4A7C15ULL) {
     for (int i = 0; i < scene.jobs; ++i) waiting_.push_back({.number = i});
     if (scene.bystanders) {
       const Workload still{.limit = 8 * kMiB, .step = kMiB};
@@ -66,8 +76,7 @@ class Replay {
   static Container shown(const std::string& name, double now) {
     Container one;
     one.id = one.name = one.pod = one.pod_uid = name;
-    one.started = TimePoint{std::chrono::hours{10'000} +
-                            std::chrono::microseconds{static_cast<std::int64_t>(now * 1000)}};
+    one.started = at(now);
     return one;
   }
 
@@ -85,12 +94,41 @@ class Replay {
       kernel_.remove(id);
       end(id, now, run_.restarts_own);
     }
-    if (agent_.decided_now()) {
-      gate_.report(agent_.decision().admit_bytes, running_.size());
-      for (const std::string& id : agent_.known()) gate_.settled(id);
-    }
+    if (agent_.decided_now()) report(now);
     if (std::fmod(now, 50) < scene_.step_ms) start_jobs(now);
     account(now);
+  }
+
+  void report(double now) {
+    proto::NodeReport report;
+    report.node = "node";
+    report.admit_bytes = agent_.controller()->decision().admit_bytes;
+    (void)nodes_.hear(std::move(report), at(now));
+    for (const Container& one : agent_.controller()->seen().containers) {
+      const auto job = running_.find(one.id);
+      if (job != running_.end()) job->second.reported = true;
+    }
+  }
+
+  [[nodiscard]] bool may_start(const std::string& id, double now) {
+    MemoryController* const own = agent_.controller();
+    if (scene_.own_gate) return own && own->ask(id, scene_.load.limit, at(now)).granted;
+    return has_grant(now);
+  }
+
+  /// The autoscaler's part: one more replica, by the last report.
+  [[nodiscard]] bool has_grant(double now) {
+    const auto running = static_cast<std::int32_t>(running_.size());
+    const auto settled = std::count_if(running_.begin(), running_.end(), [&](const auto& entry) {
+      return entry.second.reported || at(now) - at(entry.second.started) >= kClaimKept;
+    });
+    const auto granted =
+        nodes_.grant({"default", "jobs"}, {.wanted = running + 1,
+                                           .ordered = running,
+                                           .settled = static_cast<std::int32_t>(settled),
+                                           .claim = scene_.load.limit,
+                                           .now = at(now)});
+    return granted.replicas > running;
   }
 
   void start_jobs(double now) {
@@ -105,16 +143,14 @@ class Replay {
       }
       const std::string id =
           "job-" + std::to_string(it->number) + "-" + std::to_string(it->attempt);
-      const TimePoint at{std::chrono::microseconds{static_cast<std::int64_t>(now * 1000)}};
-      if (gated_ && !gate_.admit(id, scene_.load.limit, at)) return;
+      if (!may_start(id, now)) return;
       Container one = shown(id, now);
       one.name = "job-" + std::to_string(it->number);
       one.attempt = it->attempt;
       one.marks.batch = true;
       const bool limited = scene_.bystanders && it->number % 3 == 0;
       kernel_.create(one, scene_.load, limited ? CpuQuota{60'000, 100'000} : kUnlimited, now);
-      gate_.started(id, at);
-      running_[id] = {*it, now};
+      running_[id] = {.job = *it, .started = now};
       it = waiting_.erase(it);
     }
   }
@@ -130,7 +166,7 @@ class Replay {
     if (found == running_.end()) return breach("killed a bystander: " + id);
     ++restarts;
     run_.wasted_ms += last_cpu_[id];
-    Job job = found->second.first;
+    Job job = found->second.job;
     const double backoff = std::min(10.0 * std::exp2(job.attempt), 300.0) * 1000;
     job.may_start = now + backoff * scene_.backoff_scale;
     ++job.attempt;
@@ -172,10 +208,9 @@ class Replay {
   bool faulty_;
   SimKernel kernel_;
   AgentTwin agent_;
-  StartGate gate_;
-  bool gated_;
+  autoscaler::NodeBook nodes_;
   std::deque<Job> waiting_;
-  std::map<std::string, std::pair<Job, double>> running_;
+  std::map<std::string, Running> running_;
   std::map<std::string, double> last_cpu_;
   std::map<std::string, double> paused_since_;
   double calm_since_ = 0;
@@ -210,9 +245,9 @@ NodeScene full_size(int at_once) {
           .give_up_ms = 36'000'000};
 }
 
-NodeRun play(const NodeScene& scene, const PolicySettings& settings, std::uint64_t seed,
+NodeRun play(const NodeScene& scene, const MemoryController::Options& rules, std::uint64_t seed,
              const NodeFaults& faults, const Doctoring& doctoring) {
-  return Replay{scene, settings, seed, faults, doctoring}.play();
+  return Replay{scene, rules, seed, faults, doctoring}.play();
 }
 
 }  // namespace sluice::node_agent

@@ -2,8 +2,7 @@
 
 #include "tests/simulation/node_kernel.h"
 
-#include "memory-pressure/core/policy.h"
-#include "memory-pressure/core/settings.h"
+#include "memory-pressure/core/controller.h"
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -21,6 +20,7 @@ struct NodeScene {
   double backoff_scale = 1;  ///< of 10, 20, 40 ... 300 s
   double step_ms = 10;       ///< of the simulation
   double give_up_ms = 0;
+  bool own_gate = false;    ///< starts ask the controller, as on one machine; else the node book
   bool bystanders = false;  ///< a service with a limit of its own, and one that opted out
 };
 
@@ -57,8 +57,8 @@ struct NodeRun {
   std::vector<std::string> breaches;  ///< of the properties, in order
 };
 
-/// Plays `scene` under `settings`; the same seed is the same run.
-[[nodiscard]] NodeRun play(const NodeScene& scene, const PolicySettings& settings,
+/// Plays `scene` under `rules`; the same seed is the same run.
+[[nodiscard]] NodeRun play(const NodeScene& scene, const MemoryController::Options& rules,
                            std::uint64_t seed, const NodeFaults& faults = {},
                            const Doctoring& doctoring = {});
 

@@ -70,6 +70,6 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   sluice_test(node_simulation_test LABEL simulation
     SOURCES simulation/node_agent_twin.cpp simulation/node_kernel.cpp simulation/node_mutants_test.cpp
             simulation/node_run.cpp simulation/node_simulation_test.cpp
-    DEPS    sluice::node_agent_core)
+    DEPS    sluice::autoscaler_core sluice::node_agent_core sluice::paper_policy)
   set_tests_properties(node_simulation_test PROPERTIES TIMEOUT 900)
 endif()

@@ -86,6 +86,8 @@ ActivatorHub::Heard ActivatorHub::received(Session session, proto::ActivatorMess
     take_batch(line, std::move(*batch), heard);
   } else if (const auto* applied = std::get_if<proto::Applied>(&message)) {
     if (activators_[line.activator].session == session) take_applied(line, *applied, heard);
+  } else if (auto* start = std::get_if<proto::ColdStart>(&message)) {
+    if (revisions_.contains(start->revision)) heard.cold_start = std::move(*start);
   }
   return heard;
 }

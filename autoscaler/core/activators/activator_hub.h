@@ -98,8 +98,9 @@ class ActivatorHub {
 
     std::vector<Poke> pokes{};
     std::optional<RevisionId> applied{};  ///< look at applied() again
-    bool greeted = false;                 ///< this was the Hello: an activator is connected
-    std::optional<Refused> refused{};     ///< close the call with this, then closed()
+    std::optional<proto::ColdStart> cold_start{};
+    bool greeted = false;              ///< this was the Hello: an activator is connected
+    std::optional<Refused> refused{};  ///< close the call with this, then closed()
   };
 
   [[nodiscard]] Heard received(Session session, proto::ActivatorMessage message, TimePoint now);

@@ -6,6 +6,7 @@
 #include "common/time/time_point.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace sluice::autoscaler {
@@ -30,8 +31,8 @@ class Room {
     bool bounded = false;  ///< fewer than wanted: there is no room for more
     bool spaced = false;   ///< fewer than there is room for: ask again after kStartSpacing
     std::string shortage{};  ///< if bounded: why, as a sentence
-    /// How long requests may wait in vain before they are refused for it.
-    Duration patience{0};
+    /// How long requests may wait before they are refused for want of room; absent: never refused.
+    std::optional<Duration> patience = Duration{0};
     /// When refused requests are worth another try.
     Duration retry_after = proto::kReportInterval;
   };

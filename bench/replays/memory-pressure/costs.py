@@ -11,7 +11,7 @@ import time
 
 from node_agent.agent import Agent
 from node_agent.lab import MIB
-from policies import SCALED
+from policies import NODE_AGENT, PAPER_AGENT, SCALED
 from runs import progress
 from verdict import Bar
 from wire import Deadline, eventually
@@ -69,7 +69,7 @@ def measured_reaction(stage):
     progress(f'  reaction: {CROSSINGS} crossings of a threshold')
     node = stage.lab.node(256 * MIB)
     pod = stage.lab.pod(node, 'crossings')
-    agent = Agent(stage.binary, stage.lab, node, **SCALED, policy='paper', upper='0.5', lower='0.45',
+    agent = Agent(stage.build / PAPER_AGENT, stage.lab, node, **SCALED, upper='0.5', lower='0.45',
                   escalate_after='60s', sample='50ms', step=20)
     with contextlib.closing(agent):
         outside = [crossing(pod, node, number) for number in range(CROSSINGS)]
@@ -115,7 +115,7 @@ def measured_own_cost(stage):
     pod = stage.lab.pod(node, 'many')
     for number in range(CONTAINERS):
         pod.run(f'still-{number}', ['pause'], memory=64 * MIB)
-    agent = Agent(stage.binary, stage.lab, node, **{**SCALED, 'sample': '250ms'})
+    agent = Agent(stage.build / NODE_AGENT, stage.lab, node, **{**SCALED, 'sample': '250ms'})
     with contextlib.closing(agent):
         threading.Event().wait(5)  # what the start costs is not what running costs
         members = family(agent.pid)

@@ -19,7 +19,7 @@ from costs import measured_costs  # noqa: E402
 from jobs import AT_ONCE, CORES, JOBS, NODE_BYTES  # noqa: E402
 from kills import measured_kills  # noqa: E402
 from node_agent.lab import Lab, reason_against  # noqa: E402
-from policies import POLICIES  # noqa: E402
+from policies import NODE_AGENT, PAPER_AGENT, POLICIES  # noqa: E402
 from runs import Stage, progress, run_all  # noqa: E402
 from verdict import print_verdict  # noqa: E402
 
@@ -39,7 +39,8 @@ def listed(kind, allowed=None):
 
 def parsed():
     parser = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
-    parser.add_argument('--node-agent', metavar='PATH', help='the built agent; without it only `off` can run')
+    parser.add_argument('--build', metavar='FOLDER', type=pathlib.Path,
+                        help='with the built agents; without it only `off` can run')
     parser.add_argument('--seeds', type=listed(int), default=[1, 2, 3], metavar='1,2,3')
     parser.add_argument('--overcommit', type=listed(int, AT_ONCE), default=list(AT_ONCE),
                         metavar='110,125,137,150')
@@ -58,10 +59,11 @@ def problem_with(options):
     """Says what is wrong before minutes of measuring, not after."""
     needs_agent = options.only != ['runs'] or any(POLICIES[name].flags is not None
                                                   for name in options.policies)
-    if needs_agent and not options.node_agent:
-        return '--node-agent names the program; without it: --only runs --policies off'
-    if options.node_agent and not os.access(options.node_agent, os.X_OK):
-        return f'{options.node_agent} is no program; build it first'
+    if needs_agent and not options.build:
+        return '--build names the folder of the agents; without it: --only runs --policies off'
+    for program in (NODE_AGENT, PAPER_AGENT) if options.build else ():
+        if not os.access(options.build / program, os.X_OK):
+            return f'{options.build / program} is no program; build it first'
     if options.json and not os.access(options.json if options.json.exists() else options.json.parent,
                                       os.W_OK):
         return f'--json {options.json} cannot be written'
@@ -71,7 +73,7 @@ def problem_with(options):
 def measured(options):
     """(runs, bars of what was measured beside them)."""
     with Lab() as lab:
-        stage = Stage(lab, options.node_agent, options.hold)
+        stage = Stage(lab, options.build, options.hold)
         runs, more = [], []
         if 'runs' in options.only:
             runs = run_all(stage, options.overcommit, options.policies, options.seeds)

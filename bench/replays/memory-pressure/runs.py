@@ -1,6 +1,7 @@
 """One run of the experiment, and all of them in an order that lets no policy have the quiet hours."""
 
 import dataclasses
+import pathlib
 import sys
 
 from jobs import AT_ONCE, Outcome, Workflow, small_node
@@ -13,7 +14,7 @@ from wire import eventually
 class Stage:
     """What the runs of a replay share."""
     lab: object
-    binary: str | None   # of node-agent
+    build: pathlib.Path | None   # of its programs
     hold: float          # seconds for which a grant counts
 
 

@@ -11,6 +11,7 @@ class Seat:
 
     def __init__(self, stage, policy, node):
         self.stage = stage
+        self.program = policy.program
         self.node = node
         self.agent = None
         self.stream = None
@@ -32,7 +33,7 @@ class Seat:
 
     def fill(self):
         """Starts an agent over the state that the last one left."""
-        self.agent = Agent(self.stage.binary, self.stage.lab, self.node, state=self.state,
+        self.agent = Agent(self.stage.build / self.program, self.stage.lab, self.node, state=self.state,
                            autoscaler=self.stream.address, **self.flags)
         self.state = self.agent.state
 

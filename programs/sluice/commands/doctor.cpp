@@ -9,7 +9,6 @@
 #include "platform/process/sidecar.h"
 #include "programs/sluice/commands/doctor_knative.h"
 #include "programs/sluice/commands/verbs.h"
-#include "programs/sluice/engine/engine_api.h"
 #include <arpa/inet.h>
 #include <cstdlib>
 #include <filesystem>

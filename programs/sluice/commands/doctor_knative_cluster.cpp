@@ -11,7 +11,6 @@
 
 #include "programs/sluice/commands/doctor_knative.h"
 #include "programs/sluice/commands/verb.h"
-#include "programs/sluice/engine/engine_api.h"
 #include <ostream>
 #include <utility>
 

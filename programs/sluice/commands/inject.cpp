@@ -6,7 +6,6 @@
 #include "injector/patch/manifest.h"
 #include "programs/sluice/commands/inject_yaml.h"
 #include "programs/sluice/commands/verbs.h"
-#include "programs/sluice/engine/engine_api.h"
 #include <fstream>
 #include <iostream>
 

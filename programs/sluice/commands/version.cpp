@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "programs/sluice/commands/verbs.h"
-#include "programs/sluice/engine/engine_api.h"
 #include <ostream>
 
 namespace sluice::commands {

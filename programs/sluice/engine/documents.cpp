@@ -1,9 +1,10 @@
 #include "programs/sluice/engine/documents.h"
 
+#include "autoscaler/io/fleet_events.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "platform/process/time_text.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -35,16 +36,26 @@ double rounded_ms(Duration duration) {
   return ms >= 10 ? std::round(ms) : std::round(ms * 10) / 10;
 }
 
-nlohmann::json decision_json(const autoscaler::DecisionRecord& record, const std::string& service) {
-  return autoscaler::decision_json(record, {.space = "default", .service = service});
-}
-
-nlohmann::json event_json(const char* type, TimePoint now) {
-  return {{"type", type}, {"time", format_time(now)}};
+ColdStart phases_of_start(const StartFacts& facts) {
+  const auto step = [](TimePoint before, std::optional<TimePoint> at) {
+    return std::max(before, at.value_or(before));
+  };
+  ColdStart start;
+  start.service = facts.service;
+  start.replica = facts.replica;
+  start.born = facts.times.created.value_or(facts.arrived);
+  start.arrived = facts.arrived;
+  start.noticed = step(facts.arrived, std::min(facts.noticed.value_or(facts.arrived), start.born));
+  start.created = step(start.noticed, facts.times.created);
+  start.executed = step(start.created, facts.times.executed);
+  start.listening = step(start.executed, facts.times.listening);
+  start.dispatched = step(start.listening, facts.dispatched);
+  start.first_byte = step(start.dispatched, facts.first_byte);
+  return start;
 }
 
 nlohmann::json cold_start_json(const ColdStart& start) {
-  nlohmann::json event = event_json("cold_start", start.first_byte);
+  nlohmann::json event = autoscaler::event_json("cold_start", start.first_byte);
   event["service"] = start.service;
   event["replica"] = start.replica;
   event["total_ms"] = rounded_ms(start.first_byte - start.arrived);

@@ -1,24 +1,17 @@
 #pragma once
 
-#include "autoscaler/core/decision/decision_record.h"
-#include "autoscaler/io/decision_json.h"
 #include "common/time/time_point.h"
 
 #include <nlohmann/json_fwd.hpp>
 
 #include "platform/process/replica.h"
+#include <optional>
 #include <string>
 
 namespace sluice::local {
 
 /// Milliseconds with one decimal below ten, whole above.
 [[nodiscard]] double rounded_ms(Duration duration);
-
-/// The decision object of protocols.md 5; on one machine the namespace is always "default".
-[[nodiscard]] nlohmann::json decision_json(const autoscaler::DecisionRecord& record,
-                                           const std::string& service);
-
-using autoscaler::decision_inputs_json;
 
 /// The phases of one start from zero (one-machine.md 7).
 struct ColdStart {
@@ -34,13 +27,24 @@ struct ColdStart {
   TimePoint first_byte{};  ///< its response began
 };
 
+/// What is known of a start when the first answer begins that was held for it.
+struct StartFacts {
+  std::string service;
+  std::string replica;
+  ReplicaTimes times;
+  std::optional<TimePoint> noticed;  ///< the start from nothing was ordered
+  TimePoint arrived{};
+  TimePoint dispatched{};
+  TimePoint first_byte{};
+};
+
+/// A request may arrive when its start is under way already: what was over by then cost it nothing.
+[[nodiscard]] ColdStart phases_of_start(const StartFacts& facts);
+
 /// The cold_start event.
 [[nodiscard]] nlohmann::json cold_start_json(const ColdStart& start);
 
 /// The header lines Sluice-Cold-Start and Server-Timing.
 [[nodiscard]] std::string cold_start_headers(const ColdStart& start);
-
-/// An event object with its type and time.
-[[nodiscard]] nlohmann::json event_json(const char* type, TimePoint now);
 
 }  // namespace sluice::local

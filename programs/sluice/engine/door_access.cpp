@@ -51,12 +51,6 @@ ApiProblem host_not_allowed(std::string_view authority) {
       "ask http://localhost, or allow the name in config.yaml: dashboard: {hosts: [NAME]}"};
 }
 
-// Which of two lines counts is not for a refusal to depend on.
-ApiProblem sent_twice(std::string_view name) {
-  return {400, "repeated-header", "Repeated header",
-          "the request has more than one line " + std::string{name}, "send one"};
-}
-
 ApiProblem token_missing(const DoorRules& rules) {
   const std::string_view why = rules.opened()
                                    ? "`dashboard` in config.yaml lets others in, so every request "
@@ -66,35 +60,12 @@ ApiProblem token_missing(const DoorRules& rules) {
           "send the header Sluice-Edit; `sluice up` says in which file it stands"};
 }
 
-// A browser says from which page a request comes. Anything else than a page of this very host is
-// refused, whatever it knows.
-bool is_own_page(const DoorRequest& request) {
-  if (!request.fetch_site.empty() && request.fetch_site != "same-origin") return false;
-  if (request.origin.empty()) return true;
-  for (const std::string_view scheme : {"http://", "https://"}) {
-    if (request.origin.starts_with(scheme) &&
-        http::equals_ignoring_case(request.origin.substr(scheme.size()), request.authority)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 void take_door_fields(const http::FieldList& fields, DoorRequest& request) {
-  std::array<std::pair<std::string_view, std::string_view*>, 3> wanted{
-      {{"Sluice-Edit", &request.token},
-       {"Origin", &request.origin},
-       {"Sec-Fetch-Site", &request.fetch_site}}};
-  std::array<bool, wanted.size()> seen{};
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const http::Field field = fields.at(i);
-    for (std::size_t j = 0; j < wanted.size(); ++j) {
-      if (!http::equals_ignoring_case(field.name, wanted[j].first)) continue;
-      if (std::exchange(seen[j], true)) request.repeated = wanted[j].first;
-      *wanted[j].second = field.value;
-    }
+    request.take(field.name, field.value);
   }
 }
 
@@ -103,7 +74,7 @@ ApiResult<Proof> judge_door(const DoorRules& rules, const DoorRequest& request) 
   const bool known = names_loopback(request.authority) || names_engine(request.authority) ||
                      is_named(rules, request.authority);
   if (!known) return host_not_allowed(request.authority);
-  if (!request.repeated.empty()) return sent_twice(request.repeated);
+  if (!request.repeated.empty()) return api::sent_twice(request.repeated);
   const bool has_token = !rules.token.empty() && equal_secretly(request.token, rules.token);
   if (rules.opened() && !has_token) return token_missing(rules);
   if (request.method != "GET" && request.method != "HEAD") {
@@ -112,11 +83,7 @@ ApiResult<Proof> judge_door(const DoorRules& rules, const DoorRequest& request) 
                         "changes are not allowed through the front door",
                         "use the command line, or start the engine with `sluice up --allow-edit`"};
     }
-    if (!is_own_page(request)) {
-      return ApiProblem{403, "other-site", "Other site",
-                        "the request comes from a page of another site",
-                        "send it from a page of this host, or from a program"};
-    }
+    if (!api::is_own_page(request)) return api::other_site();
     if (!has_token) return token_missing(rules);
   }
   return request.loopback && request.own_user ? Proof::own_user : Proof::none;
@@ -130,15 +97,6 @@ bool names_loopback(std::string_view authority) {
 
 bool names_engine(std::string_view authority) {
   return http::equals_ignoring_case(activator::host_of(authority), kEngineHost);
-}
-
-bool equal_secretly(std::string_view left, std::string_view right) {
-  if (left.size() != right.size()) return false;
-  volatile unsigned char difference = 0;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    difference = difference | static_cast<unsigned char>(left[i] ^ right[i]);
-  }
-  return difference == 0;
 }
 
 std::string make_token() {

@@ -1,9 +1,10 @@
 #pragma once
 
+#include "common/api/change_access.h"
 #include "common/api/door_fields.h"
 #include "common/http/message.h"
 
-#include "programs/sluice/engine/engine_api.h"
+#include "programs/sluice/engine/api_names.h"
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@ namespace sluice::local {
 using api::door_fields;
 using api::door_lines;
 using api::DoorField;
+using api::equal_secretly;
 
 /// Whom the front door answers below `/_sluice/`.
 struct DoorRules {
@@ -27,16 +29,11 @@ struct DoorRules {
 };
 
 /// A request below `/_sluice/`, as far as it matters who may send it.
-struct DoorRequest {
-  bool loopback = false;             ///< the client's address is one of this machine's loopback
-  bool own_user = false;             ///< the kernel says that the engine's user holds its end
-  std::string_view path;             ///< what a 404 names
-  std::string_view authority;        ///< Host, with or without port
-  std::string_view method;           ///< GET and HEAD read, every other one changes
-  std::string_view token = {};       ///< Sluice-Edit
-  std::string_view origin = {};      ///< Origin; empty where it was not sent
-  std::string_view fetch_site = {};  ///< Sec-Fetch-Site; likewise
-  std::string_view repeated = {};    ///< one of these three that came in more lines than one
+struct DoorRequest : api::ChangeFields {
+  bool loopback = false;         ///< the client's address is one of this machine's loopback
+  bool own_user = false;         ///< the kernel says that the engine's user holds its end
+  std::string_view path = {};    ///< what a 404 names
+  std::string_view method = {};  ///< GET and HEAD read, every other one changes
 };
 
 /// Takes Sluice-Edit, Origin and Sec-Fetch-Site from the fields of a request.
@@ -52,9 +49,6 @@ void take_door_fields(const http::FieldList& fields, DoorRequest& request);
 
 /// Whether it names the engine's own host, likewise.
 [[nodiscard]] bool names_engine(std::string_view authority);
-
-/// Whether two texts are equal, in a time that depends on their lengths alone.
-[[nodiscard]] bool equal_secretly(std::string_view left, std::string_view right);
 
 /// A token of 128 random bits as 32 hex digits; empty when the kernel gives none.
 [[nodiscard]] std::string make_token();

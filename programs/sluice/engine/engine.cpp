@@ -1,6 +1,7 @@
 #include "programs/sluice/engine/engine.h"
 
-#include "common/net/server/open_files.h"
+#include "autoscaler/io/ring_history.h"
+#include "common/base/version.h"
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
@@ -8,7 +9,7 @@
 
 #include "platform/process/sidecar.h"
 #include "platform/process/unique_fd.h"
-#include "programs/sluice/engine/documents.h"
+#include "programs/sluice/engine/history.h"
 #include "programs/sluice/engine/init_notify.h"
 #include <algorithm>
 #include <csignal>
@@ -53,12 +54,6 @@ activator::QueueBudgetSpec budget_of(const EngineSettings& settings, const net::
                                        static_cast<std::int64_t>(connections));
 }
 
-net::Address socket_at(const std::filesystem::path& path) {
-  net::Address address;
-  address.path = path.string();
-  return address;
-}
-
 // Of the places that the API has for each proof (ApiServerLimits) most stay free of idle ones.
 net::UpstreamLimits api_limits() {
   net::UpstreamLimits limits;
@@ -67,9 +62,9 @@ net::UpstreamLimits api_limits() {
   return limits;
 }
 
-std::unique_ptr<History> open_history(const EnginePaths& paths, bool has_state,
-                                      const log::Logger& log) {
-  if (!has_state) return nullptr;
+std::unique_ptr<autoscaler::History> open_history(const EnginePaths& paths, bool has_state,
+                                                  const log::Logger& log) {
+  if (!has_state) return std::make_unique<autoscaler::RingHistory>();
   HistoryOptions options;
   options.file = paths.history_db();
   return std::make_unique<History>(options, [&log](const Problem& problem) {
@@ -77,40 +72,151 @@ std::unique_ptr<History> open_history(const EnginePaths& paths, bool has_state,
   });
 }
 
+// Decisions are events here, which a terminal shows in its own words.
+log::Logger of_decisions(const log::Logger& log, const EngineSettings& settings) {
+  log::Logger decisions = log;
+  if (settings.log_level != "debug") decisions.set_least(log::Severity::warning);
+  return decisions;
+}
+
+activator::BookSpec book_spec(const EngineSettings& settings) {
+  return {.cluster_domain = {},
+          .queue_depth = static_cast<std::int32_t>(settings.queue.depth),
+          .queue_wait = settings.queue.wait,
+          .foresees = true,
+          .gone = http::response_for(Error::draining)};
+}
+
 }  // namespace
 
+// No activator of an earlier start can hold up a removal, and none comes but the one in here.
 Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& log, bool has_state,
                EventRing& events)
     : setup_{std::move(setup)},
       paths_{paths},
       log_{log},
       events_{events},
+      started_{clock_.now()},
       history_{open_history(paths, has_state, log)},
       reaper_{io_},
       ports_{paths.runtime_dir().parent_path() / "ports", clock_},
       journal_{paths.replicas_json()},
-      scale_loop_{io_, clock_},
       memory_{io_, clock_, log, cgroups_},
-      platform_{io_,     clock_,      log_,    setup_.settings, setup_.cluster,
-                paths_,  reaper_,     ports_,  journal_,        cgroups_,
-                events_, scale_loop_, memory_, history_.get(),  nullptr},
+      replica_events_{events, loop_},
+      environment_{own_environment()},
+      means_{means()},
+      platform_{means_, setup_.cluster, paths.logs_dir()},
       door_pool_{io_, socket_at(paths.door_socket()), api_limits()},
       own_pool_{io_, socket_at(paths.own_door_socket()), api_limits()},
-      front_{io_, time_, *this, *this, {.queues = budget_of(setup_.settings, files_)}},
+      front_{io_, loop_, *this, *this, {.queues = budget_of(setup_.settings, files_)}},
+      prober_{io_, loop_, front_, asker_, {}, {}},
+      book_{front_, prober_, log, book_spec(setup_.settings)},
       server_{io_, clock_, front_, limits_of(setup_.settings, files_)},
+      decisions_log_{of_decisions(log, setup_.settings)},
+      stats_{io_},
+      scale_loop_{loop_},
+      hub_{{.autoscaler = setup_.name, .version = std::string{kVersion}},
+           {.all = {setup_.name}, .owned = {setup_.name}, .epoch = 0},
+           started_ - autoscaler::kRemovalWait},
+      figures_{figures()},
+      fleet_events_{loop_, events, *history_, &figures_},
+      random_{static_cast<std::uint64_t>(started_.time_since_epoch().count())},
+      around_{surroundings()},
+      fleet_{around_},
+      peer_{loop_, hub_, peer_events(),
+            [this](const autoscaler::ActivatorHub::Heard& heard) { fleet_.heard(heard); }},
+      api_{{.name = setup_.name,
+            .version = std::string{kVersion},
+            .platform = "process",
+            .started = started_},
+           {.fleet = fleet_,
+            .seen = fleet_events_,
+            .history = *history_,
+            .hub = hub_,
+            .nodes = nullptr,
+            .events = events,
+            .front = &figures_}},
       signals_{io_},
-      ticker_{io_},
-      closing_timer_{io_},
-      started_{clock_.now()},
-      next_tick_{std::chrono::floor<std::chrono::seconds>(started_) + kSecond} {
-  platform_.front = &front_;
-  platform_.environment = own_environment();
+      closing_timer_{io_} {
+  book_.on_added([this](const RevisionId& id, activator::RevisionHandle handle) {
+    if (const ProcessRevision* const revision = platform_.revision(id)) {
+      figures_.entered(handle, revision->spec().name);
+    }
+    if (const proto::RevisionState* const state = peer_.state(id)) desk_.apply(*state);
+  });
+  book_.on_removed([this](activator::RevisionHandle handle) { figures_.left(handle); });
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) signals_.add(number);
   std::signal(SIGPIPE, SIG_IGN);
 }
 
+ProcessMeans Engine::means() {
+  return {.loop = loop_,
+          .settings = setup_.settings,
+          .memory = memory_,
+          .requests = *this,
+          .events = replica_events_,
+          .make = [this](ReplicaOwner& owner,
+                         ReplicaPlan plan) { return make_replica(owner, std::move(plan)); },
+          .started =
+              [this](const Replica& replica) {
+                for (const pid_t group : {replica.app_pid(), replica.sidecar_pid()}) {
+                  if (group > 0) journal_.add(replica.id(), group);
+                }
+              },
+          .ended = [this](const Replica& replica) { journal_.remove(replica.id()); }};
+}
+
+autoscaler::Surroundings Engine::surroundings() {
+  return {.clock = loop_,
+          .stats = stats_,
+          .log = decisions_log_,
+          .loop = scale_loop_,
+          .hub = hub_,
+          .room = platform_,
+          .platform = platform_,
+          .events = fleet_events_,
+          .random = random_,
+          .activator_connected = [] { return true; },
+          .news = [this] { peer_.news(); },
+          .load_now = [this](const RevisionId& id,
+                             const PodId& pod) { return static_cast<double>(on_pod(id, pod)); }};
+}
+
+FrontFigures::Parts Engine::figures() {
+  return {.clock = clock_,
+          .front = front_,
+          .book = book_,
+          .platform = platform_,
+          .memory = memory_,
+          .history = *history_,
+          .events = events_,
+          .version =
+              [this](nlohmann::json& version) {
+                version["pid"] = ::getpid();
+                version["http"] = door_.text();
+              },
+          .port = [this] { return door_.port; },
+          .on_pod = [this](const RevisionId& id, const PodId& pod) { return on_pod(id, pod); }};
+}
+
+Result<std::unique_ptr<Replica>, Problem> Engine::make_replica(ReplicaOwner& owner,
+                                                               ReplicaPlan plan) {
+  auto lease = plan.spec.fixed_port ? ports_.reserve(*plan.spec.fixed_port) : ports_.allocate();
+  if (!lease) return lease.error();
+  plan.port = std::move(*lease);
+  plan.sidecar = sidecar_;
+  plan.directory = paths_.replica_dir(plan.id);
+  plan.environment = environment_;
+  plan.open_files = files_.before;
+  plan.write_timeout = setup_.settings.limits.write_timeout;
+  plan.cgroups = &cgroups_;
+  return std::unique_ptr<Replica>{
+      std::make_unique<ChildReplica>(io_, clock_, reaper_, owner, std::move(plan))};
+}
+
 Engine::~Engine() {
-  api_.reset();
+  alive_.end();
+  api_server_.reset();
   server_.close_all();
   std::error_code ignored;
   std::filesystem::remove(paths_.edit_token(), ignored);
@@ -120,8 +226,7 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
   sources_ = &sources;
   auto sidecar = find_sidecar();
   if (!sidecar) return sidecar.error();
-  platform_.sidecar = *sidecar;
-  platform_.open_files = files_.before;
+  sidecar_ = *sidecar;
   become_subreaper();
   for (const std::string& id : journal_.kill_leftovers()) {
     publish_text("warning", "killed " + id + ", left behind by an engine that crashed", "");
@@ -137,6 +242,14 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
   auto reading = sources.read();
   if (!reading) return reading.error().front();
   if (auto problem = open_door()) return problem;
+  if (auto problem = platform_.open(*this, started_, [](const std::optional<Problem>&) {})) {
+    return problem;
+  }
+  peer_.start();
+  // In whole seconds, so that reports come before the evaluations that fall into their second.
+  desk_.start(peer_, std::chrono::floor<std::chrono::seconds>(started_) + kSecond,
+              [this](std::span<const activator::RevisionStat> /*stats*/) { on_second(); });
+  fleet_events_.begin();
   for (const std::string& warning : reading->warnings) publish_text("warning", warning, "");
   if (auto problem = add_all(reading->services)) return problem;
   if (auto problem = open_api()) return problem;
@@ -148,14 +261,15 @@ std::optional<Problem> Engine::open_api() {
   if (auto problem = keep_token()) return problem;
   // Who comes through the front door was judged there.
   api_routes_ = std::make_unique<autoscaler::ApiRoutes>(
-      clock_, api_services_, this, [](const api::ApiRequest&) { return std::nullopt; });
-  api_ = std::make_unique<api::ApiServer>(io_, *api_routes_);
+      clock_, api_, this, [](const api::ApiRequest&) { return std::nullopt; });
+  api_server_ = std::make_unique<api::ApiServer>(io_, *api_routes_);
   const std::pair<std::filesystem::path, Proof> entrances[] = {
       {paths_.api_socket(), Proof::socket},
       {paths_.own_door_socket(), Proof::own_user},
       {paths_.door_socket(), Proof::none}};
   for (const auto& [path, proof] : entrances) {
-    if (const auto bound = api_->listen(socket_at(path), proof); !bound) return bound.error();
+    if (const auto bound = api_server_->listen(socket_at(path), proof); !bound)
+      return bound.error();
   }
   return std::nullopt;
 }
@@ -198,10 +312,6 @@ std::optional<Problem> Engine::open_door() {
   return last;
 }
 
-std::string Engine::url_of(const std::string& name) const {
-  return fmt::format("http://{}.localhost:{}", name, door_.port);
-}
-
 std::optional<Problem> Engine::add_all(const std::vector<ServiceSpec>& specs) {
   for (const ServiceSpec& spec : specs) {
     if (auto result = put(spec); !result) return result.error();
@@ -210,7 +320,7 @@ std::optional<Problem> Engine::add_all(const std::vector<ServiceSpec>& specs) {
 }
 
 std::optional<Problem> Engine::check_room(const ServiceSpec& spec) const {
-  if (services_.size() < kServicesMax || services_.contains(spec.name)) return std::nullopt;
+  if (platform_.services().size() < kServicesMax || find(spec.name) != nullptr) return std::nullopt;
   return Problem{
       fmt::format("service {}: engine {} runs {} services already, and more than that "
                   "are not taken",
@@ -218,42 +328,29 @@ std::optional<Problem> Engine::check_room(const ServiceSpec& spec) const {
       "delete services nobody needs, or run the rest in a second engine: sluice up --name"};
 }
 
-// A removed service of the same name drains under its revisions' names.
-int Engine::revisions_before(const std::string& name) const {
-  int last = 0;
-  for (const auto& service : gone_) {
-    if (service->spec().name == name) last = std::max(last, service->revisions());
-  }
-  return last;
-}
-
+// A host and path of a service is no other's.
 std::optional<Problem> Engine::check_hosts(const ServiceSpec& spec) const {
-  std::vector<activator::RevisionRoute> routes;
-  const auto add = [&routes](const ServiceSpec& other) {
-    routes.push_back({other.name + ".localhost", "", 0});
-    for (const HostRule& rule : other.hosts) routes.push_back({rule.host, rule.path_prefix, 0});
-  };
-  for (const auto& [name, service] : services_) {
-    if (name != spec.name) add(service->spec());
+  std::vector<HostRule> rules{{.host = spec.name + ".localhost", .path_prefix = {}}};
+  rules.insert(rules.end(), spec.hosts.begin(), spec.hosts.end());
+  for (auto rule = rules.begin(); rule != rules.end(); ++rule) {
+    const RevisionId* const holder = book_.hosts().holder(*rule);
+    const ProcessRevision* const other = holder == nullptr ? nullptr : platform_.revision(*holder);
+    const bool taken = other != nullptr && other->spec().name != spec.name;
+    if (!taken && std::find(rules.begin(), rule, *rule) == rule) continue;
+    return Problem{"host " + rule->host + rule->path_prefix + " is claimed twice",
+                   "remove one of the two, or give it a path prefix of its own"};
   }
-  add(spec);
-  if (const auto table = activator::RevisionTable::build(routes); !table) return table.error();
   return std::nullopt;
 }
 
 Result<Applied, Problem> Engine::put(const ServiceSpec& spec) {
   if (auto problem = check_room(spec)) return *problem;
   if (auto problem = check_hosts(spec)) return *problem;
-  auto& service = services_[spec.name];
-  if (!service) {
-    service = std::make_unique<Service>(
-        platform_, [this] { update_routes(); }, url_of(spec.name), revisions_before(spec.name));
-  }
-  const bool limited = spec.is_limited();
-  auto result = service->apply(spec);
-  if (!result && service->empty() && service->spec().name.empty()) services_.erase(spec.name);
-  if (result && limited && !(cgroups_.can_limit_cpu() && cgroups_.can_limit_memory()) &&
-      *result != Applied::unchanged) {
+  auto result = platform_.put(spec);
+  if (!result) return result;
+  if (*result == Applied::configured) publish_service(spec.name, "changed");
+  if (*result != Applied::unchanged && spec.is_limited() &&
+      !(cgroups_.can_limit_cpu() && cgroups_.can_limit_memory())) {
     publish_text("warning",
                  "service " + spec.name +
                      ": its cpu and memory limits are only accounted, no writable cgroup was found",
@@ -262,44 +359,19 @@ Result<Applied, Problem> Engine::put(const ServiceSpec& spec) {
   return result;
 }
 
-Service* Engine::find(const std::string& name) {
-  const auto found = services_.find(name);
-  return found == services_.end() ? nullptr : found->second.get();
-}
-
-std::vector<std::string> Engine::names() const {
-  std::vector<std::string> all;
-  for (const auto& [name, service] : services_) all.push_back(name);
-  return all;
+void Engine::publish_service(const std::string& name, const char* what) {
+  const ProcessService* const service = find(name);
+  if (service == nullptr) return;
+  const auto revision = fleet_.revisions().find(service->current->id());
+  if (revision != fleet_.revisions().end()) {
+    fleet_events_.publish_service(*revision->second, what);
+  }
 }
 
 void Engine::drop(const std::string& name) {
-  const auto found = services_.find(name);
-  if (found == services_.end()) return;
-  found->second->publish("removed");
-  gone_.push_back(std::move(found->second));
-  services_.erase(found);
-  Service* service = gone_.back().get();
-  update_routes();
-  service->remove([this, service] {
-    std::erase_if(gone_, [service](const auto& other) { return other.get() == service; });
-  });
-}
-
-void Engine::update_routes() {
-  std::vector<activator::RevisionRoute> routes;
-  targets_.clear();
-  for (const auto& [name, service] : services_) {
-    if (!service || service->spec().name.empty()) continue;
-    const auto target = static_cast<std::uint32_t>(targets_.size());
-    targets_.push_back(service.get());
-    routes.push_back({name + ".localhost", "", target});
-    for (const HostRule& rule : service->spec().hosts) {
-      routes.push_back({rule.host, rule.path_prefix, target});
-    }
-  }
-  auto table = activator::RevisionTable::build(routes);
-  if (table) table_ = std::move(*table);
+  publish_service(name, "removed");
+  platform_.remove(name);
+  figures_.forget(name);
 }
 
 // Files are read again as a whole; what is wrong with any of them leaves everything as it was.
@@ -317,7 +389,9 @@ void Engine::reload(bool always) {
       publish_text("error", result.error().what, result.error().fix);
     }
   }
-  for (const std::string& name : names()) {
+  std::vector<std::string> names;
+  for (const auto& [name, service] : platform_.services()) names.push_back(name);
+  for (const std::string& name : names) {
     const bool kept = std::any_of(reading->services.begin(), reading->services.end(),
                                   [&name](const ServiceSpec& spec) { return spec.name == name; });
     const bool applied = std::filesystem::exists(paths_.specs_dir() / (name + ".yaml"));
@@ -327,31 +401,13 @@ void Engine::reload(bool always) {
 
 int Engine::run() {
   on_signal();
-  tick();
   notify_init("READY=1");
   io_.run();
   return exit_code_;
 }
 
-void Engine::tick() {
-  ticker_.expires_after(std::max(Duration{0}, next_tick_ - clock_.now()));
-  ticker_.async_wait([this](const boost::system::error_code& ec) {
-    if (ec) return;
-    on_second();
-    const TimePoint now = clock_.now();
-    do {
-      next_tick_ += kSecond;
-    } while (next_tick_ <= now);
-    tick();
-  });
-}
-
 void Engine::on_second() {
-  std::vector<activator::RevisionStat> stats;
-  front_.report(clock_.now(), stats);
-  for (const activator::RevisionStat& stat : stats) scale_loop_.report(stat);
-  for (const auto& [name, service] : services_) service->on_second();
-  front_.sweep();
+  platform_.tick();
   reload(false);
   notify_init("WATCHDOG=1");
 }
@@ -362,11 +418,11 @@ void Engine::on_signal() {
     if (number == SIGHUP) {
       reload(true);
     } else if (number == SIGUSR1) {
-      log_.write(log::Severity::info, services().dump());
+      log_.write(log::Severity::info, api_.service_list(0, api_.service_count()).dump());
     } else if (++signals_seen_ == 1) {
       begin_shutdown([](const ShutdownResult&) {});
     } else {
-      for (const auto& [name, service] : services_) service->stop_all(true);
+      platform_.stop_all(true);
       exit_code_ = 128 + number;
       io_.stop();
       return;
@@ -376,17 +432,10 @@ void Engine::on_signal() {
 }
 
 void Engine::publish_text(const char* type, const std::string& message, const std::string& fix) {
-  nlohmann::json event = event_json(type, clock_.now());
+  nlohmann::json event = autoscaler::event_json(type, clock_.now());
   event["message"] = message;
   if (!fix.empty()) event["fix"] = fix;
   events_.publish(event);
-}
-
-std::int32_t Engine::replicas() const {
-  std::int32_t total = 0;
-  for (const auto& [name, service] : services_) total += service->replicas();
-  for (const auto& service : gone_) total += service->replicas();
-  return total;
 }
 
 void Engine::begin_shutdown(std::function<void(const ShutdownResult&)> done) {
@@ -394,11 +443,11 @@ void Engine::begin_shutdown(std::function<void(const ShutdownResult&)> done) {
   if (closing_) return;
   closing_ = true;
   notify_init("STOPPING=1");
-  nlohmann::json event = event_json("engine", clock_.now());
+  nlohmann::json event = autoscaler::event_json("engine", clock_.now());
   event["event"] = "stopping";
   event["name"] = setup_.name;
   events_.publish(event);
-  shutdown_.stopped = replicas();
+  shutdown_.stopped = platform_.replicas();
   closing_due_ = clock_.now() + setup_.settings.stop_timeout;
   server_.stop_accepting();
   server_.close_after_responses();
@@ -422,10 +471,9 @@ void Engine::stop_replicas() {
   if (!stopping_replicas_) {
     stopping_replicas_ = true;
     server_.close_idle();
-    for (const auto& [name, service] : services_) service->stop_all(false);
-    for (const auto& service : gone_) service->stop_all(false);
+    platform_.stop_all(false);
   }
-  if (platform_.replicas == 0) {
+  if (platform_.replicas() == 0) {
     finish_shutdown();
     return;
   }
@@ -438,7 +486,7 @@ void Engine::stop_replicas() {
 void Engine::finish_shutdown() {
   if (finished_) return;
   finished_ = true;
-  nlohmann::json event = event_json("engine", clock_.now());
+  nlohmann::json event = autoscaler::event_json("engine", clock_.now());
   event["event"] = "stopped";
   event["name"] = setup_.name;
   event["stopped"] = shutdown_.stopped;

@@ -1,22 +1,52 @@
 #pragma once
 
-#include "activator/core/revision_table.h"
+#include "activator/io/autoscaler_desk.h"
+#include "activator/io/front_gateway.h"
+#include "activator/io/pod_prober.h"
+#include "activator/io/revision_book.h"
+#include "autoscaler/core/activators/activator_hub.h"
+#include "autoscaler/io/api.h"
 #include "autoscaler/io/api_routes.h"
+#include "autoscaler/io/fleet.h"
+#include "autoscaler/io/fleet_events.h"
+#include "autoscaler/io/history.h"
+#include "autoscaler/io/http_stat_source.h"
+#include "autoscaler/io/scale_loop.h"
 #include "common/api/api_server.h"
+#include "common/base/lifetime.h"
+#include "common/log/log.h"
 #include "common/loop/asio_loop.h"
 #include "common/net/server/open_files.h"
 #include "common/net/server/proxy_server.h"
+#include "common/scaling/cluster_config.h"
+#include "common/time/clock.h"
 
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "platform/process/cgroup.h"
+#include "platform/process/child.h"
+#include "platform/process/direct_peer.h"
+#include "platform/process/engine_settings.h"
+#include "platform/process/memory_pressure.h"
+#include "platform/process/paths.h"
+#include "platform/process/ports.h"
+#include "platform/process/process_platform.h"
+#include "platform/process/replica_events.h"
+#include "platform/process/replica_journal.h"
+#include "programs/sluice/engine/api_names.h"
 #include "programs/sluice/engine/door_access.h"
-#include "programs/sluice/engine/engine_api.h"
-#include "programs/sluice/engine/platform.h"
-#include "programs/sluice/engine/service.h"
+#include "programs/sluice/engine/front_figures.h"
 #include "programs/sluice/engine/spec_sources.h"
+#include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,9 +62,13 @@ struct EngineSetup {
   std::string memory_source = {};   ///< as MachineMemory::open reads it; empty: the machine's
 };
 
-/// One running `sluice up`: the front door, the services behind it, the loop that scales them, and
-/// the API. Everything runs on one thread.
-class Engine final : public EngineApi, public activator::Router, public activator::FrontOwner {
+/// One running `sluice up`: an activator behind the front door, an autoscaler, and processes as the
+/// platform, joined in one process on one thread; and the API.
+class Engine final : public autoscaler::MachineApi,
+                     private activator::Router,
+                     private activator::FrontOwner,
+                     private model::Listener,
+                     private RequestsNow {
  public:
   /// `paths` directories exist and the engine's lock is held. `events` outlives the engine.
   Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& log, bool has_state,
@@ -54,44 +88,53 @@ class Engine final : public EngineApi, public activator::Router, public activato
 
   [[nodiscard]] const DoorRules& rules() const { return setup_.rules; }
 
-  [[nodiscard]] std::int32_t replicas() const;
+  [[nodiscard]] const ProcessPlatform& platform() const { return platform_; }
 
-  [[nodiscard]] const std::map<std::string, std::unique_ptr<Service>>& all() const {
-    return services_;
+  /// How the service of `spec` scales.
+  [[nodiscard]] Result<autoscaler::ScalingSpec, Problem> scaling_of(const ServiceSpec& spec) const {
+    return platform_.check(spec);
   }
+
+  /// The API's answers, for the live view.
+  [[nodiscard]] autoscaler::ServicesApi& services() { return api_; }
 
   [[nodiscard]] boost::asio::io_context& io() { return io_; }
 
-  nlohmann::json services() override;
-  ApiResult<nlohmann::json> service(const std::string& name) override;
   ApiResult<std::string> spec_yaml(const std::string& name, Values values) override;
   ApiResult<nlohmann::json> apply(const std::string& yaml, bool dry_run) override;
   ApiResult<nlohmann::json> remove(const std::string& name) override;
-  ApiResult<nlohmann::json> explain(const std::string& name, std::optional<TimePoint> at) override;
-  ApiResult<nlohmann::json> history(const std::string& name, TimePoint since) override;
   ApiResult<std::string> logs(const std::string& name, const LogQuery& query) override;
-  ApiResult<nlohmann::json> wake(const std::string& name) override;
-  ApiResult<nlohmann::json> sleep(const std::string& name) override;
-  ApiResult<nlohmann::json> scale(const std::string& name, const ScaleBounds& bounds) override;
-  nlohmann::json info() override;
 
   bool ready() override { return open_ && !closing_; }
 
   std::string metrics_text() override;
   void begin_shutdown(std::function<void(const ShutdownResult&)> done) override;
 
-  EventRing& events() override { return events_; }
-
+ private:
   activator::Routed route(net::Exchange& exchange) override;
   std::string_view unrouted_fields(std::string_view target) const override;
-  void on_poke(activator::RevisionHandle revision, const activator::RevisionStat& stat) override;
-  void on_held(activator::RevisionHandle revision) override;
-  void on_pod_drained(activator::RevisionHandle revision, const PodId& pod) override;
-  std::string cold_start(activator::RevisionHandle revision, TimePoint arrived,
+  void on_poke(activator::RevisionHandle handle, const activator::RevisionStat& stat) override;
+  void on_held(activator::RevisionHandle handle) override;
+  void on_pod_drained(activator::RevisionHandle handle, const PodId& pod) override;
+  void on_pod_refused(activator::RevisionHandle handle, const PodId& pod,
+                      activator::PodRefusal refusal) override;
+  std::string cold_start(activator::RevisionHandle handle, const PodId& pod, TimePoint arrived,
                          TimePoint dispatched) override;
-  void on_served(activator::RevisionHandle revision, const activator::Served& served) override;
 
- private:
+  void on_served(activator::RevisionHandle handle, const activator::Served& served) override {
+    figures_.served(handle, served);
+  }
+
+  void on_revision(model::Revision revision) override;
+  void on_revision_gone(const RevisionId& id) override;
+
+  std::optional<Problem> on_config(const model::StringMap& config) override {
+    return fleet_.on_config(config);
+  }
+
+  [[nodiscard]] std::int64_t on_pod(const RevisionId& id, const PodId& pod) const override;
+  [[nodiscard]] std::int64_t waiting(const RevisionId& id) const override;
+
   [[nodiscard]] std::optional<Problem> open_door();
   [[nodiscard]] std::optional<Problem> open_api();
   [[nodiscard]] std::optional<Problem> keep_token();
@@ -99,20 +142,28 @@ class Engine final : public EngineApi, public activator::Router, public activato
   [[nodiscard]] Result<Applied, Problem> put(const ServiceSpec& spec);
   [[nodiscard]] std::optional<Problem> check_room(const ServiceSpec& spec) const;
   [[nodiscard]] std::optional<Problem> check_hosts(const ServiceSpec& spec) const;
-  [[nodiscard]] int revisions_before(const std::string& name) const;
-  [[nodiscard]] Service* find(const std::string& name);
-  [[nodiscard]] std::vector<std::string> names() const;
+  [[nodiscard]] Result<std::unique_ptr<Replica>, Problem> make_replica(ReplicaOwner& owner,
+                                                                       ReplicaPlan plan);
+
+  [[nodiscard]] const ProcessService* find(const std::string& name) const {
+    return platform_.find(name);
+  }
+
+  [[nodiscard]] ApiProblem no_such_service(const std::string& name) const;
+  [[nodiscard]] autoscaler::Surroundings surroundings();
+  [[nodiscard]] ProcessMeans means();
+  [[nodiscard]] FrontFigures::Parts figures();
+  [[nodiscard]] activator::PeerEvents peer_events();
+  void heed_demand();
   void drop(const std::string& name);
-  void update_routes();
+  void publish_service(const std::string& name, const char* what);
   void reload(bool always);
-  void tick();
   void on_second();
   void on_signal();
   void publish_text(const char* type, const std::string& message, const std::string& fix);
   void wait_for_requests();
   void stop_replicas();
   void finish_shutdown();
-  [[nodiscard]] std::string url_of(const std::string& name) const;
   [[nodiscard]] activator::Routed route_internal(net::Exchange& exchange);
   [[nodiscard]] http::OwnResponse no_route(std::string_view host) const;
 
@@ -123,33 +174,54 @@ class Engine final : public EngineApi, public activator::Router, public activato
   net::OpenFiles files_ = net::raise_open_files();
   boost::asio::io_context io_{1};
   Clock clock_;
-  AsioLoop time_{io_, clock_};
-  std::unique_ptr<History> history_;
+  AsioLoop loop_{io_, clock_};
+  TimePoint started_;
+  std::unique_ptr<autoscaler::History> history_;
+
+  // Replicas.
   Reaper reaper_;
   PortAllocator ports_;
   ReplicaJournal journal_;
   CgroupTree cgroups_;
-  ScaleLoop scale_loop_;
   MemoryPressure memory_;
-  Platform platform_;
+  ReplicaEvents replica_events_;
+  std::filesystem::path sidecar_;
+  std::vector<std::string> environment_;
+  ProcessMeans means_;
+  ProcessPlatform platform_;
+
+  // The activator.
   net::UpstreamPool door_pool_;  // to the API, for requests that have shown nothing
   net::UpstreamPool own_pool_;   // likewise, for those of the engine's own user
   activator::FrontGateway front_;
-  std::map<std::string, std::unique_ptr<Service>> services_;
-  std::vector<std::unique_ptr<Service>> gone_;  // removed and still draining
-  activator::RevisionTable table_;
-  std::vector<Service*> targets_;  // what the table's indices mean
+  activator::PoolAsker asker_{io_};
+  activator::PodProber prober_;
+  activator::RevisionBook book_;
+  activator::AutoscalerDesk desk_{loop_, front_, prober_, book_};
   net::ProxyServer server_;
-  EngineServices api_services_{*this};
+
+  // The autoscaler.
+  log::Logger decisions_log_;
+  autoscaler::HttpStatSource stats_;
+  autoscaler::ScaleLoop scale_loop_;
+  autoscaler::ActivatorHub hub_;
+  FrontFigures figures_;
+  autoscaler::FleetEvents fleet_events_;
+  std::mt19937_64 random_;
+  autoscaler::Surroundings around_;
+  autoscaler::Fleet fleet_;
+  DirectPeer peer_;
+
+  // The API.
+  autoscaler::Api api_;
   std::unique_ptr<autoscaler::ApiRoutes> api_routes_;
-  std::unique_ptr<api::ApiServer> api_;
+  std::unique_ptr<api::ApiServer> api_server_;
+
   net::Address door_;
   boost::asio::signal_set signals_;
-  boost::asio::steady_timer ticker_;
   boost::asio::steady_timer closing_timer_;
-  TimePoint started_;
-  TimePoint next_tick_;  // whole seconds: reports come before the ticks that fall into their second
   SpecSources* sources_ = nullptr;  // the caller's; outlives the engine
+  std::set<RevisionId> wanted_;     // requests wait for them, and no pod is there
   std::vector<std::function<void(const ShutdownResult&)>> shutdown_done_;
   ShutdownResult shutdown_;
   TimePoint closing_due_{};
@@ -159,6 +231,7 @@ class Engine final : public EngineApi, public activator::Router, public activato
   bool closing_ = false;
   bool stopping_replicas_ = false;
   bool finished_ = false;
+  Lifetime alive_;
 };
 
 }  // namespace sluice::local

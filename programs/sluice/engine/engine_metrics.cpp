@@ -73,28 +73,28 @@ void add_memory(Families& families, MemoryPressure& memory) {
 
 std::string Engine::metrics_text() {
   Families families;
-  for (const auto& [service_name, service] : services_) {
-    Revision& revision = service->current();
-    const auto gauge = [&, name = std::string_view{service_name}](const char* metric,
-                                                                  const char* help, double value) {
+  for (const auto& [id, revision_ptr] : fleet_.revisions()) {
+    const autoscaler::Revision& revision = *revision_ptr;
+    if (!revision.facts().in_service) continue;
+    const auto gauge = [&](const char* metric, const char* help, double value) {
       families.gauge(metric, help, value,
                      {{"k8s_namespace_name", "default"},
-                      {"kn_service_name", std::string{name}},
-                      {"kn_revision_name", revision.name()}});
+                      {"kn_service_name", revision.facts().service},
+                      {"kn_revision_name", revision.facts().id.name}});
     };
-    const Revision::Counts counts = revision.counts();
-    gauge("kn_revision_pods_requested", "Replicas wanted, after every rule",
-          revision.scaler().want());
+    const autoscaler::Revision::Counts counts = revision.counts();
+    gauge("kn_revision_pods_requested", "Replicas wanted, after every rule", revision.want());
     gauge("kn_revision_pods_throttled", "Ready replicas that are held back while memory is short",
           counts.throttled);
-    gauge("kn_revision_pods_count", "Replicas ready", counts.ready - counts.throttled);
+    gauge("kn_revision_pods_count", "Replicas ready", counts.ready);
     gauge("kn_revision_pods_pending_count", "Replicas starting", counts.starting);
-    gauge("kn_revision_pods_terminating_count", "Replicas draining", counts.draining);
-    gauge("kn_revision_request_queued", "Requests held", front_.waiting(revision.handle()));
+    gauge("kn_revision_pods_terminating_count", "Replicas draining", counts.leaving);
+    const auto handle = book_.find(id);
+    gauge("kn_revision_request_queued", "Requests held", handle ? front_.waiting(*handle) : 0);
     gauge("kn_revision_request_active", "Requests in flight",
-          static_cast<double>(front_.in_flight(revision.handle())));
+          handle ? static_cast<double>(front_.in_flight(*handle)) : 0);
 
-    const autoscaler::DecisionRecord last = revision.last_decision();
+    const autoscaler::DecisionRecord last = revision.last();
     gauge("kn_revision_pods_granted", "Replicas there is room for", last.granted);
     gauge("kn_revision_panic_mode", "1 while in panic",
           last.mode == autoscaler::Mode::panic ? 1 : 0);

@@ -55,14 +55,15 @@ activator::Routed Engine::route(net::Exchange& exchange) {
   const std::string_view authority = head.fields.get(http::Known::host);
   if (names_engine(authority)) return route_internal(exchange);
   const bool internal = is_internal(head.path());
-  if (internal && (names_loopback(authority) || !table_.knows(authority))) {
+  if (internal && (names_loopback(authority) || !book_.hosts().knows(authority))) {
     return route_internal(exchange);
   }
-  if (const auto target = table_.find(authority, head.target)) {
-    return targets_[*target]->current().handle();
-  }
+  if (const auto revision = book_.find(authority, head.path())) return *revision;
   const std::string_view host = activator::host_of(authority);
-  if (names_machine(host) && targets_.size() == 1) return targets_.front()->current().handle();
+  if (names_machine(host) && platform_.services().size() == 1) {
+    const auto only = book_.find(platform_.services().begin()->second->current->id());
+    if (only) return *only;
+  }
   return no_route(host);
 }
 
@@ -89,40 +90,88 @@ activator::Routed Engine::route_internal(net::Exchange& exchange) {
 
 http::OwnResponse Engine::no_route(std::string_view host) const {
   std::string text = fmt::format("no service answers to '{}'; hosts:", host);
-  const std::vector<std::string>& known = table_.hosts();
-  const std::size_t shown = std::min(known.size(), kHostsShown);
-  for (std::size_t i = 0; i < shown; ++i) text += " " + known[i];
+  const std::vector<std::string_view> known = book_.hosts().hosts(kHostsShown);
+  for (const std::string_view each : known) (text += " ").append(each);
   if (known.empty()) text += " none";
-  if (known.size() > shown) text += fmt::format(" and {} more", known.size() - shown);
+  if (book_.hosts().size() > known.size()) {
+    text += fmt::format(" and {} more", book_.hosts().size() - known.size());
+  }
   return http::response_for(Error::no_route, text + "\n");
 }
 
-void Engine::on_poke(activator::RevisionHandle /*handle*/, const activator::RevisionStat& stat) {
-  scale_loop_.poke(stat);
+// The activator first, so that what is ordered of a revision finds it there.
+void Engine::on_revision(model::Revision revision) {
+  book_.on_revision(revision);
+  fleet_.on_revision(std::move(revision));
 }
 
+void Engine::on_revision_gone(const RevisionId& id) {
+  fleet_.on_revision_gone(id);
+  book_.on_revision_gone(id);
+}
+
+activator::PeerEvents Engine::peer_events() {
+  return {.on_state = [this](const proto::RevisionState& state) { desk_.apply(state); },
+          .on_gone = [](const RevisionId&) {},
+          .on_reached = [] {},
+          .held = [this] { return desk_.held(); }};
+}
+
+void Engine::on_poke(activator::RevisionHandle handle, const activator::RevisionStat& stat) {
+  desk_.poke(handle, stat);
+}
+
+// In a turn of its own: a request comes to wait from deep inside its connection.
 void Engine::on_held(activator::RevisionHandle handle) {
-  Revision* const revision = platform_.revisions.find(handle);
-  if (revision == nullptr) return;
-  revision->on_demand();
-  revision->owner().on_revision_changed(*revision);
+  const bool posted = !wanted_.empty();
+  wanted_.insert(front_.id_of(handle));
+  if (posted) return;
+  loop_.post([this, alive = alive_.watch()] {
+    if (!alive.over()) heed_demand();
+  });
+}
+
+// A first request pokes by itself. This is for those that come to wait later: the replicas went
+// while the revision was not idle, or the start that they hoped for failed.
+void Engine::heed_demand() {
+  for (const RevisionId& id : std::exchange(wanted_, {})) {
+    const auto handle = book_.find(id);
+    if (!handle || front_.waiting(*handle) == 0) continue;
+    const proto::RevisionState* const state = hub_.state(id);
+    if (state != nullptr && state->desired == 0) on_poke(*handle, {id, 1, 1});
+    if (ProcessRevision* const revision = platform_.revision(id)) revision->demand();
+  }
 }
 
 void Engine::on_pod_drained(activator::RevisionHandle handle, const PodId& pod) {
-  Revision* const revision = platform_.revisions.find(handle);
-  if (revision != nullptr) revision->on_pod_drained(pod);
+  ProcessRevision* const revision = platform_.revision(front_.id_of(handle));
+  if (revision != nullptr) revision->on_pod_drained(pod.name);
 }
 
-std::string Engine::cold_start(activator::RevisionHandle handle, TimePoint arrived,
-                               TimePoint dispatched) {
-  Revision* const revision = platform_.revisions.find(handle);
-  return revision == nullptr ? std::string{}
-                             : revision->owner().cold_start(*revision, arrived, dispatched);
+void Engine::on_pod_refused(activator::RevisionHandle handle, const PodId& pod,
+                            activator::PodRefusal refusal) {
+  if (refusal != activator::PodRefusal::full) prober_.suspect(handle, pod);
 }
 
-void Engine::on_served(activator::RevisionHandle handle, const activator::Served& served) {
-  Revision* const revision = platform_.revisions.find(handle);
-  if (revision != nullptr) revision->owner().on_served(served);
+std::string Engine::cold_start(activator::RevisionHandle handle, const PodId& /*pod*/,
+                               TimePoint arrived, TimePoint dispatched) {
+  std::string lines = figures_.cold_start(handle, arrived, dispatched);
+  if (!setup_.settings.cold_start_header) lines.clear();
+  return lines;
+}
+
+std::int64_t Engine::on_pod(const RevisionId& id, const PodId& pod) const {
+  const auto handle = book_.find(id);
+  const ProcessRevision* const revision = platform_.revision(id);
+  const Replica* const replica = revision == nullptr ? nullptr : revision->replica(pod);
+  if (!handle || replica == nullptr) return 0;
+  // The front door knows a pod by its address.
+  return front_.in_flight(*handle, {socket_at(replica->serving_socket()).text()});
+}
+
+std::int64_t Engine::waiting(const RevisionId& id) const {
+  const auto handle = book_.find(id);
+  return handle ? std::int64_t{front_.waiting(*handle)} : 0;
 }
 
 }  // namespace sluice::local

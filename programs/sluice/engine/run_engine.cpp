@@ -1,12 +1,12 @@
 #include "programs/sluice/engine/run_engine.h"
 
+#include "autoscaler/io/fleet_events.h"
 #include "common/base/version.h"
 #include "common/scaling/cluster_config.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "programs/sluice/engine/documents.h"
 #include "programs/sluice/engine/engine.h"
 #include "programs/sluice/engine/spec_sources.h"
 #include "programs/sluice/view/banner.h"
@@ -121,9 +121,11 @@ std::string banner_of(const UpOptions& options, const Engine& engine, const fs::
   facts.version = kVersion;
   facts.engine = options.name;
   facts.ready_ms = ready_ms;
-  facts.replicas = engine.replicas();
-  for (const auto& [name, service] : engine.all()) {
-    const autoscaler::ScalingSpec& scaling = service->current().scaler().spec();
+  facts.replicas = engine.platform().replicas();
+  for (const auto& [name, service] : engine.platform().services()) {
+    const auto checked = engine.scaling_of(service->spec);
+    if (!checked) continue;
+    const autoscaler::ScalingSpec& scaling = *checked;
     view::BannerService line;
     line.url = "http://" + name + ".localhost:" + std::to_string(engine.door().port);
     line.min = scaling.bounds.min;
@@ -162,7 +164,7 @@ void announce(const UpOptions& options, Engine& engine, const fs::path& token_fi
       banner_of(options, engine, token_file,
                 std::chrono::duration_cast<std::chrono::milliseconds>(now - started).count());
   if (options.output == OutputFormat::text) write_out(banner);
-  json event = event_json("engine", now);
+  json event = autoscaler::event_json("engine", now);
   event["event"] = "ready";
   event["name"] = options.name;
   event["http"] = engine.door().text();
@@ -177,9 +179,11 @@ std::unique_ptr<view::LiveSession> open_live_view(const UpOptions& options, Engi
   auto terminal = view::Terminal::open();
   if (!terminal) return nullptr;
   view::LiveSource source;
-  source.services = [&engine] { return engine.services(); };
+  source.services = [&engine] {
+    return engine.services().service_list(0, engine.services().service_count());
+  };
   source.explain = [&engine](const std::string& service) {
-    const auto explained = engine.explain(service, std::nullopt);
+    const auto explained = engine.services().explain({"default", service}, std::nullopt);
     return explained ? view::explain_text(*explained) : explained.error().detail + "\n";
   };
   source.quit = [&engine] { engine.begin_shutdown([](const ShutdownResult&) {}); };

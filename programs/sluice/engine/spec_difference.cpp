@@ -28,6 +28,7 @@ Keys keys_of(const ServiceSpec& spec) {
   }
   keys["workingDir"] = spec.working_dir.string();
   if (spec.fixed_port) keys["port"] = std::to_string(*spec.fixed_port);
+  if (spec.h2c) keys["ports"] = "h2c";
   keys["containerConcurrency"] = std::to_string(spec.container_concurrency);
   keys["timeoutSeconds"] = std::to_string(spec.timeout.count());
   keys["responseStartTimeoutSeconds"] = std::to_string(spec.response_start_timeout.count());

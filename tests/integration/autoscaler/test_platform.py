@@ -105,6 +105,10 @@ class Platform(AutoscalerTest):
         self.assertIn('/nowhere', self.refused(78, SLUICE_PLATFORM='dir:/nowhere'))
         self.assertIn('SLUICE_API_ADDRESS', self.refused(78, SLUICE_PLATFORM=place,
                                                          SLUICE_API_ADDRESS='somewhere:1'))
+        self.assertIn('SLUICE_API_TOKEN_FILE', self.refused(78, SLUICE_PLATFORM=place,
+                                                            SLUICE_API_TOKEN_FILE='/nowhere'))
+        self.assertIn('16 to 4096 bytes', self.refused(78, SLUICE_PLATFORM=place,
+                                                       SLUICE_API_TOKEN_FILE='/proc/sys/kernel/ostype'))
         self.assertIn('--wrong', self.refused(2, '--wrong', SLUICE_PLATFORM=place))
         self.assertIn('SLUICE_TLS_DIR', self.refused(1, SLUICE_PLATFORM=place,
                                                      SLUICE_TLS_DIR='/nowhere'))

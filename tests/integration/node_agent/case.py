@@ -9,10 +9,12 @@ from wire import eventually
 
 NO_LAB = 'no laboratory on this machine'  # ctest reports SKIPPED where it reads this
 NODE_AGENT = str(BIN / 'node-agent')
+PAPER_AGENT = str(BIN.parent / 'tests' / 'paper-agent')
 FREE = (-1, 100_000)
-# The published rule with bounds that a few containers cross, all of them restricted in one step and
-# nobody sacrificed while the test lasts: what is throttled then is known beforehand.
-PRESS = {'policy': 'paper', 'upper': '0.5', 'lower': '0.4', 'step': 20, 'escalate_after': '600s',
+# node-agent with the published rule in place of its own (bench/replays/paper-agent), and bounds that a few
+# containers cross: all of them are restricted in one step and none sacrificed while the test lasts, so that
+# what is throttled is known beforehand.
+PRESS = {'binary': PAPER_AGENT, 'upper': '0.5', 'lower': '0.4', 'step': 20, 'escalate_after': '600s',
          'sample': '50ms'}
 NODE_BYTES = 256 * MIB
 FILLER_MIB = 150  # alone above the upper bound, without it everything else is below the lower one
@@ -64,9 +66,9 @@ class AgentCase(LabCase):
         self.begin = len(self.lab.log())
         self.filler = None
 
-    def agent(self, **given):
+    def agent(self, binary=NODE_AGENT, **given):
         from node_agent.agent import Agent  # only here: a skipped test needs no gRPC
-        agent = Agent(NODE_AGENT, self.lab, self.node, **given)
+        agent = Agent(binary, self.lab, self.node, **given)
         self.addCleanup(agent.close)
         return agent
 

@@ -58,6 +58,23 @@ class Originals(AgentCase):
         self.assertEqual(agent.end(), 0)
 
 
+class OwnRule(AgentCase):
+    def test_row_8_of_three_two_are_throttled_and_one_runs_on(self):
+        small = [self.small('one'), self.small('other')]
+        self.press()
+        agent = self.agent(upper='0.5', lower='0.4', step=20, escalate_after='2s')
+
+        def throttled():
+            return [one for one in (*small, self.filler) if 0 < one.quota()[0] < 10_000]
+        eventually(lambda: len(throttled()) == 2, 'two are held as deep as can be')
+        self.assertEqual([one.quota() for one in (*small, self.filler) if one not in throttled()], [FREE])
+
+        self.relieve()
+        for one in small:
+            self.wait_quota(one, FREE)
+        self.assertEqual(agent.end(), 0)
+
+
 class Comings(AgentCase):
     def test_row_11_containers_that_come_and_go_do_not_disturb_the_others(self):
         steady = self.small('steady')

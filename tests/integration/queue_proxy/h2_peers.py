@@ -178,13 +178,13 @@ class Client(Peer):
     def __init__(self, address, **options):
         super().__init__(connect(address), True, **options)
 
-    def request(self, path='/', headers=(), method='GET', body=None, end=True):
+    def request(self, path='/', headers=(), method='GET', body=None, end=True, authority='app'):
         """Sends a request; returns its Stream at once. `end` false leaves it open for more."""
         with self.changed:
             number = self.h2.get_next_available_stream_id()
             stream = self.streams[number] = Stream(number)
             fields = [(':method', method), (':scheme', 'http'), (':path', path),
-                      (':authority', 'app'), *headers]
+                      (':authority', authority), *headers]
             self.h2.send_headers(number, fields, end_stream=end and body is None)
             self.flush()
         if body is not None:
@@ -236,13 +236,14 @@ class Container:
     """A container that speaks HTTP/2 by prior knowledge; `play(connection, stream)` answers each
     request on a thread of its own."""
 
-    def __init__(self, play, **options):
+    def __init__(self, play, port=0, **options):
         self.play = play
         self.options = options
         self.seen = []  # of Stream
         self.connections = []
         self.lock = threading.Lock()
-        self.listening = Listening(lambda sock: self.connections.append(ContainerConnection(sock, self)))
+        self.listening = Listening(lambda sock: self.connections.append(ContainerConnection(sock, self)),
+                                   port)
         self.port = self.listening.port
 
     def close(self):

@@ -26,8 +26,8 @@ class IdleOwner : public FrontOwner {
 
   void on_pod_drained(RevisionHandle /*revision*/, const PodId& /*pod*/) override {}
 
-  [[nodiscard]] std::string cold_start(RevisionHandle /*revision*/, TimePoint /*arrived*/,
-                                       TimePoint /*dispatched*/) override {
+  [[nodiscard]] std::string cold_start(RevisionHandle /*revision*/, const PodId& /*pod*/,
+                                       TimePoint /*arrived*/, TimePoint /*dispatched*/) override {
     return {};
   }
 

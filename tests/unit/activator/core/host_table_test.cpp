@@ -59,6 +59,18 @@ TEST_F(HostTableTest, LongestPrefixWinsOnAWholeSegment) {
   EXPECT_EQ(find("localhost", ""), "rest");
 }
 
+TEST_F(HostTableTest, APrefixOfTheGreatestLengthIsFoundAndNoPathIsTooLong) {
+  const std::string longest = "/" + std::string(model::kPathPrefixBytesMax - 1, 'a');
+  add("long", {"localhost", longest});
+  add("rest", {"localhost"});
+
+  EXPECT_EQ(find("localhost", longest), "long");
+  EXPECT_EQ(find("localhost", longest + "/b"), "long");
+  EXPECT_EQ(find("localhost", longest + "b"), "rest");
+  EXPECT_EQ(find("localhost", longest + "b/" + longest), "rest");
+  EXPECT_EQ(find("localhost", std::string(70'000, '/')), "rest");
+}
+
 TEST_F(HostTableTest, PathOutsideEveryPrefixIsNotFoundThoughTheHostIsKnown) {
   add("shop", {"localhost", "/shop"});
 

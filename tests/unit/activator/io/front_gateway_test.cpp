@@ -348,6 +348,37 @@ TEST_F(FrontGatewayTest, ARevisionWhoseReplacementIsGoneKeepsItsRequests) {
   one->respond(http::response_for(Error::draining));
 }
 
+// Goal: what its last pod refuses does not wait in a revision that nothing can serve any more.
+TEST(FrontOwnerTest, ARevisionMayGoWhenItsLastPodIsDrained) {
+  class Removing final : public IdleOwner {
+   public:
+    void on_pod_drained(RevisionHandle revision, const PodId& /*pod*/) override {
+      front->remove(revision);
+    }
+
+    FrontGateway* front = nullptr;
+  };
+
+  boost::asio::io_context io{1};
+  const Clock clock;
+  AsioLoop time{io, clock};
+  OneRoute routes;
+  Removing owner;
+  FrontGateway front{io, time, routes, owner, {}};
+  owner.front = &front;
+  routes.to = front.add({.id = {"shop", "web"}, .throttler = {}, .timeouts = {}});
+  const FrontPod pod{.id = {"a"}, .address = {.host = "127.0.0.1", .port = 9, .path = {}}};
+  front.set_pods(routes.to, {&pod, 1});
+  Noted one{front, clock.now()};
+  one.begin();
+  front.set_pods(routes.to, {});
+
+  EXPECT_FALSE(one.says("draining"));
+
+  EXPECT_EQ(one.where, "503");
+  EXPECT_EQ(front.in_flight(), 0);
+}
+
 class BudgetTest : public ::testing::Test {
  protected:
   std::unique_ptr<Noted> request(RevisionHandle revision, std::size_t bytes) {

@@ -195,6 +195,18 @@ TEST_F(ApiOnItsSocket, ResumesAStreamAndSaysWhatItLost) {
   EXPECT_EQ(ask("GET", "/api/v1/events", "", "Last-Event-ID: x\r\n")->status(), 400);
 }
 
+TEST_F(ApiOnItsSocket, AReaderThatIsFarBehindGetsAllInPieces) {
+  serve();
+  const std::string large(100'000, 'x');
+  for (int i = 1; i <= 4; ++i) {
+    engine_.ring.publish({{"type", "log"}, {"service", "app"}, {"text", large}});
+  }
+  const auto peer = open("/api/v1/events", "Last-Event-ID: 0\r\n");
+  ASSERT_TRUE(until([&] { return peer->has("id: 4\n"); }));
+  for (const char* id : {"id: 1\n", "id: 2\n", "id: 3\n"}) EXPECT_TRUE(peer->has(id)) << id;
+  EXPECT_FALSE(peer->has("missed"));
+}
+
 TEST_F(ApiOnItsSocket, AQuietStreamBeatsAndASilentPeerIsClosed) {
   serve({.idle = milliseconds{20}, .heartbeat = milliseconds{5}});
   const auto stream = open("/api/v1/events");

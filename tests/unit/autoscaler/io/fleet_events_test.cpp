@@ -56,7 +56,12 @@ class FleetEventsTest : public FleetTest {
 
   std::uint64_t seen_ = 0;
   Api api_{{.name = "replica", .version = "1", .platform = "test", .started = {}},
-           {.fleet = fleet_, .history = history_, .hub = hub_, .nodes = nodes_, .events = ring_}};
+           {.fleet = fleet_,
+            .seen = events_,
+            .history = history_,
+            .hub = hub_,
+            .nodes = &nodes_,
+            .events = ring_}};
   const ServiceName shop_{"shop", "shop"};
 };
 
@@ -134,6 +139,30 @@ TEST_F(FleetEventsTest, ADecisionIsPublishedAndKept) {
   EXPECT_EQ((*explained)["bounded"], 10);
   EXPECT_TRUE((*explained)["inputs"].contains("min"));
   EXPECT_FALSE(explained->contains("keeps_awake"));
+}
+
+TEST_F(FleetEventsTest, AColdStartIsPublishedKeptAndShown) {
+  pods({"ready"});
+  EXPECT_TRUE((*api_.service(shop_))["last_cold_start_ms"].is_null());
+
+  fleet_.heard({.cold_start = proto::ColdStart{.revision = kShop,
+                                               .pod = "10.0.0.1:8012",
+                                               .queue = std::chrono::milliseconds{2},
+                                               .ready = std::chrono::microseconds{40'460},
+                                               .first_byte = std::chrono::microseconds{1'260}}});
+
+  const json event = events({"cold_start"}).at(0);
+  EXPECT_EQ(event["replica"], "pod-1");
+  EXPECT_EQ(event["service"], "shop");
+  EXPECT_EQ(event["total_ms"], 44);
+  EXPECT_EQ(event["phases_ms"]["ready"], 40);
+  EXPECT_EQ(event["phases_ms"]["first_byte"], 1.3);
+  EXPECT_EQ((*api_.service(shop_))["last_cold_start_ms"], 44);
+  EXPECT_EQ((*api_.explain(shop_, std::nullopt))["last_cold_start"], event);
+  model::Revision of;
+  of.id = kShop;
+  EXPECT_EQ(history_.cold_start_at(of, clock_.now()), event);
+  EXPECT_FALSE(history_.cold_start_at(of, clock_.now() - std::chrono::seconds{1}));
 }
 
 TEST_F(FleetEventsTest, AWrongAnnotationIsAWarning) {

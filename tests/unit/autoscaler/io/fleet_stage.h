@@ -57,6 +57,13 @@ class FleetTest : public ::testing::Test {
 
   void evaluate() { fleet_.revisions().at(kShop)->evaluate(Trigger::tick); }
 
+  // How many are kept of it.
+  [[nodiscard]] std::size_t decisions() const {
+    model::Revision of;
+    of.id = kShop;
+    return history_.decisions(of, TimePoint{}).size();
+  }
+
   [[nodiscard]] std::string order() const {
     return std::to_string(platform_.applied.replicas) + " without " +
            std::to_string(platform_.applied.remove.size()) + " avoiding " +

@@ -59,6 +59,15 @@ TEST(ActivatorStreamCodec, WhatGoesUpComesOutAsItWentIn) {
   EXPECT_EQ(again(StatBatch{9, {{kApp, some_stat()}}, waiting}), "the same");
   EXPECT_EQ(again(StatBatch{}), "the same");
   EXPECT_EQ(again(Applied{kApp, 1ULL << 63U}), "the same");
+  EXPECT_EQ(again(ColdStart{.revision = kApp,
+                            .pod = "pod-1",
+                            .queue = std::chrono::microseconds{1},
+                            .decide = milliseconds{2},
+                            .create = milliseconds{3},
+                            .start = milliseconds{4},
+                            .ready = milliseconds{5},
+                            .first_byte = milliseconds{6}}),
+            "the same");
 }
 
 TEST(ActivatorStreamCodec, WhatGoesDownComesOutAsItWentIn) {
@@ -76,6 +85,12 @@ TEST(ActivatorStreamCodec, NumbersOnTheWireAreThoseOfTheContract) {
   // Applied { revision { namespace "a" name "b" } version 1 } under number 3.
   EXPECT_EQ(encode(ActivatorMessage{Applied{{"a", "b"}, 1}}),
             field(3, field(1, field(1, "a") + field(2, "b")) + "\x10\x01"));
+  // ColdStart { revision, pod 2, phases 3 to 8 in microseconds } under number 4.
+  const std::chrono::microseconds one{1};
+  const ColdStart start{{"a", "b"}, "p", one, 2 * one, 3 * one, 4 * one, 5 * one, 6 * one};
+  EXPECT_EQ(encode(ActivatorMessage{start}),
+            field(4, field(1, field(1, "a") + field(2, "b")) + field(2, "p") +
+                         "\x18\x01\x20\x02\x28\x03\x30\x04\x38\x05\x40\x06"));
   // SnapshotEnd { revisions 2 } under number 4.
   EXPECT_EQ(encode(AutoscalerMessage{SnapshotEnd{2}}), field(4, "\x08\x02"));
   // RevisionState: desired 3, granted 4, ready 5, route_mode 6 = SERVE, activators 7, avoid 9.

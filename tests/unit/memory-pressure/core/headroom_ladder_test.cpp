@@ -8,6 +8,7 @@
 #include "memory-pressure/core/headroom_policy.h"
 #include "memory-pressure/core/quota.h"
 #include <set>
+#include <utility>
 
 namespace sluice::node_agent {
 namespace {
@@ -209,6 +210,17 @@ TEST(HeadroomLadder, BetweenTheThresholdsAllPausedAreReleasedInStagesAndNobodyIs
   scene.used(8450);
   EXPECT_EQ(story(policy, scene, 3000),
             "250[c:100m b:100m] 500[c:100m b:500m] 750[c:100m] 1000[c:500m] 1250[] ");
+}
+
+TEST(HeadroomLadder, ExactlyAtTheLowerThresholdReleaseIsStillStaged) {
+  for (const auto& [used, first] : {std::pair{8400, "500[b:500m]"}, std::pair{8399, "500[]"}}) {
+    Scene scene = crowd(2, 7500);
+    HeadroomPolicy policy{plain()};
+    EXPECT_EQ(throttled(policy.decide(scene.seen)), "b:100m");
+    for (const char* id : {"a", "b"}) scene[id].memory_limit = 1050 * kMiB;
+    scene.used(used);
+    EXPECT_EQ(story(policy, scene, 500), std::string{"250[b:100m] "} + first + " ") << used;
+  }
 }
 
 TEST(HeadroomLadder, BelowTheLowerThresholdOneGoesFreePerTickTheOldestFirst) {

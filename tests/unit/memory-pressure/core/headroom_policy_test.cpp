@@ -360,16 +360,5 @@ TEST(HeadroomPolicy, AblationsSwitchOffOneHalfEach) {
   EXPECT_EQ(first_word(settings, scene), "high [a:100m] any");
 }
 
-TEST(HeadroomPolicy, SamplesFasterWhenItMatters) {
-  Scene scene;
-  scene.used(840).add("a", 100, 200);
-  const PolicySettings settings = plain();
-  EXPECT_EQ(next_sample(settings, scene.seen, {}), settings.sample);
-  EXPECT_EQ(next_sample(settings, scene.used(841).seen, {}), settings.fast_sample);
-  Decision throttling;
-  throttling.throttled.push_back({.id = "a", .quota = signature(25)});
-  EXPECT_EQ(next_sample(settings, scene.used(100).seen, throttling), settings.fast_sample);
-}
-
 }  // namespace
 }  // namespace sluice::node_agent

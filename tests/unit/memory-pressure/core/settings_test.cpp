@@ -53,7 +53,7 @@ TEST(PolicySettings, EachNumberOutOfRangeIsRefusedByName) {
 }
 
 TEST(PolicySettings, NamesAreReadAsTheyAreWritten) {
-  for (const auto kind : {PolicyKind::headroom, PolicyKind::paper, PolicyKind::off}) {
+  for (const auto kind : {PolicyKind::headroom, PolicyKind::off}) {
     EXPECT_EQ(policy_named(name(kind)), kind);
   }
   for (const auto order : {Order::age, Order::usage, Order::growth}) {

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "memory-pressure/core/policy.h"
-
 namespace sluice::node_agent {
 namespace {
 
@@ -11,90 +9,87 @@ TimePoint at(std::int64_t milliseconds) {
   return TimePoint{std::chrono::milliseconds{milliseconds}};
 }
 
-TEST(StartGate, NothingIsKnownBeforeTheFirstReport) {
-  StartGate gate;
-  EXPECT_FALSE(gate.admit("a", 1, at(0)));
+Decision room(std::int64_t bytes, bool empty = false) {
+  Decision decision;
+  decision.room_bytes = bytes;
+  decision.empty = empty;
+  return decision;
 }
 
-TEST(StartGate, TwelveStartsInOneTickLetOneIn) {
+StartGate with_room(std::int64_t bytes, bool empty = false, bool tight = false) {
   StartGate gate;
-  gate.report(1000, 3);
-  int admitted = 0;
-  for (int i = 0; i < 12; ++i) admitted += gate.admit("c" + std::to_string(i), 64, at(0)) ? 1 : 0;
+  gate.report(room(bytes, empty), tight);
+  return gate;
+}
 
-  EXPECT_EQ(admitted, 1);
-  EXPECT_FALSE(gate.admit("late", 64, at(249)));
-  EXPECT_TRUE(gate.admit("next", 64, at(250)));
+TEST(StartGate, EverythingMayStartBeforeTheFirstLook) {
+  StartGate gate;
+  EXPECT_TRUE(gate.ask("a", std::int64_t{1} << 50, at(0)).granted);
+  EXPECT_TRUE(gate.ask("b", std::int64_t{1} << 50, at(0)).granted);
 }
 
 TEST(StartGate, ClaimsOfTheAdmittedAreReservedAtOnce) {
-  StartGate gate;
-  gate.report(150, 3);
+  StartGate gate = with_room(150);
 
-  EXPECT_TRUE(gate.admit("a", 64, at(0)));
-  EXPECT_EQ(gate.reserved(), 64);
-  EXPECT_TRUE(gate.admit("b", 64, at(250)));
-  EXPECT_FALSE(gate.admit("c", 64, at(500)));
+  EXPECT_TRUE(gate.ask("a", 64, at(0)).granted);
+  EXPECT_TRUE(gate.ask("b", 64, at(0)).granted);
+  const StartAnswer refused = gate.ask("c", 64, at(0));
+
+  EXPECT_FALSE(refused.granted);
+  EXPECT_FALSE(refused.later);
+  EXPECT_EQ(refused.free, 22);
+  EXPECT_EQ(refused.claim, 64);
 }
 
 TEST(StartGate, OneIsAlwaysLetInOnAnEmptyNode) {
-  StartGate gate;
-  gate.report(10, 0);
+  StartGate gate = with_room(10, true);
 
-  EXPECT_TRUE(gate.admit("huge", 1000, at(0)));
-  EXPECT_FALSE(gate.admit("second", 1000, at(250)));
+  EXPECT_TRUE(gate.ask("huge", 1000, at(0)).granted);
+  EXPECT_FALSE(gate.ask("second", 5, at(0)).granted);
+}
+
+TEST(StartGate, OneStartsPerLookWhereMemoryIsShort) {
+  StartGate gate = with_room(1000, false, true);
+  EXPECT_TRUE(gate.ask("a", 64, at(0)).granted);
+  const StartAnswer second = gate.ask("b", 64, at(0));
+  EXPECT_FALSE(second.granted);
+  EXPECT_TRUE(second.later);
+
+  gate.report(room(1000), true);
+
+  EXPECT_TRUE(gate.ask("b", 64, at(50)).granted);
 }
 
 TEST(StartGate, RefusedIsAskedAgainAndGetsInWhenThereIsRoom) {
-  StartGate gate;
-  gate.report(0, 2);
-  EXPECT_FALSE(gate.admit("a", 64, at(0)));
-  gate.report(64, 1);
-  EXPECT_TRUE(gate.admit("a", 64, at(250)));
+  StartGate gate = with_room(0);
+  EXPECT_FALSE(gate.ask("a", 64, at(0)).granted);
+
+  gate.report(room(64), false);
+
+  EXPECT_TRUE(gate.ask("a", 64, at(250)).granted);
 }
 
 TEST(StartGate, AdmittedIdHasItsGrantAlready) {
-  StartGate gate;
-  gate.report(64, 1);
-  EXPECT_TRUE(gate.admit("a", 64, at(0)));
-  EXPECT_TRUE(gate.admit("a", 64, at(1)));
-  EXPECT_EQ(gate.reserved(), 64);
+  StartGate gate = with_room(64, false, true);
+  EXPECT_TRUE(gate.ask("a", 64, at(0)).granted);
+  EXPECT_TRUE(gate.ask("a", 64, at(1)).granted);
 }
 
-TEST(StartGate, ClaimIsGivenBackFiveSecondsAfterTheStartOrWhenReportsCountIt) {
-  StartGate gate;
-  gate.report(200, 1);
-  EXPECT_TRUE(gate.admit("a", 64, at(0)));
-  EXPECT_TRUE(gate.admit("b", 64, at(250)));
-  gate.started("a", at(1000));
-  gate.settled("b");
-  EXPECT_EQ(gate.reserved(), 64);
+TEST(StartGate, ClaimIsGivenBackWhenLooksShowItOrItEnded) {
+  StartGate gate = with_room(64);
+  EXPECT_TRUE(gate.ask("a", 64, at(0)).granted);
 
-  EXPECT_FALSE(gate.admit("c", 150, at(5999)));
-  EXPECT_TRUE(gate.admit("c", 150, at(6000)));
+  gate.settled("a");
+
+  EXPECT_TRUE(gate.ask("b", 64, at(0)).granted);
 }
 
-TEST(StartGate, GrantThatNobodyUsesIsGivenBackAfterAMinute) {
-  StartGate gate;
-  gate.report(64, 1);
-  EXPECT_TRUE(gate.admit("a", 64, at(0)));
-  EXPECT_FALSE(gate.admit("b", 64, at(59'999)));
-  EXPECT_TRUE(gate.admit("b", 64, at(60'000)));
-}
-
-TEST(StartGate, WithoutAGateEveryClaimFits) {
-  StartGate gate;
-  gate.report(kAdmitAnything, 5);
-  EXPECT_TRUE(gate.admit("a", std::int64_t{1} << 50, at(0)));
-  EXPECT_TRUE(gate.admit("b", std::int64_t{1} << 50, at(250)));
-}
-
-TEST(StartGate, ClockThatStepsBackNeitherOpensNorBlocksIt) {
-  StartGate gate;
-  gate.report(1000, 1);
-  EXPECT_TRUE(gate.admit("a", 64, at(100'000)));
-  EXPECT_FALSE(gate.admit("b", 64, at(0)));
-  EXPECT_TRUE(gate.admit("b", 64, at(250)));
+TEST(StartGate, GrantThatIsNotUsedIsGivenBackAfterAMinuteWhateverTheClockDoes) {
+  StartGate gate = with_room(64);
+  EXPECT_TRUE(gate.ask("a", 64, at(100'000)).granted);
+  EXPECT_FALSE(gate.ask("b", 64, at(0)).granted);
+  EXPECT_FALSE(gate.ask("b", 64, at(59'999)).granted);
+  EXPECT_TRUE(gate.ask("b", 64, at(60'000)).granted);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "memory-pressure/core/exemptions.h"
+#include "memory-pressure/core/quota.h"
 #include "memory-pressure/core/recovery.h"
 #include <algorithm>
 #include <array>
@@ -29,10 +31,37 @@ PolicySettings settings() {
   policy.sample = policy.fast_sample = std::chrono::milliseconds{10};
   policy.reserve = 0;
   policy.grace = {};
-  policy.policy = PolicyKind::paper;
-  policy.step = 5;                                // everybody at once
-  policy.escalate_after = std::chrono::hours{1};  // and nobody is sacrificed
   return policy;
+}
+
+// Throttles everything above the upper bound until usage is below the lower: what is throttled is
+// known beforehand.
+class AllAtOnce final : public Policy {
+ public:
+  explicit AllAtOnce(const PolicySettings& settings) : settings_{settings} {}
+
+  Decision decide(const Observation& seen) override {
+    Decision decision;
+    decision.upper = settings_.upper;
+    if (seen.memory && seen.runtime_answers) {
+      const auto capacity = static_cast<double>(seen.memory->capacity);
+      const double usage = static_cast<double>(seen.memory->used) / capacity;
+      pressed_ = usage > (pressed_ ? settings_.lower : settings_.upper);
+    }
+    for (const Container& each : seen.containers) {
+      if (!pressed_ || exemption(each, seen.containers)) continue;
+      decision.throttled.push_back({.id = each.id, .quota = signature(25)});
+    }
+    return decision;
+  }
+
+ private:
+  PolicySettings settings_;
+  bool pressed_ = false;
+};
+
+std::unique_ptr<Policy> all_at_once(const PolicySettings& settings) {
+  return std::make_unique<AllAtOnce>(settings);
 }
 
 // An agent on a played node, as App puts it together.
@@ -49,7 +78,7 @@ struct Agent {
               .memory = &memory,
               .client = client,
               .watch = watch,
-              .journal = options.dry_run ? nullptr : &journal},
+              .journal = options.controller.dry_run ? nullptr : &journal},
              options} {
     log.set_least(log::Severity::error);
     loop.start([this](const Problem& problem) { fatal = problem; });
@@ -81,12 +110,15 @@ class Loop : public ::testing::Test {
     runtime.run(id, more, {.used_mib = used_mib, .cold_mib = 0, .limit_mib = 64});
   }
 
-  Agent& start(bool dry_run = false, const PolicySettings& policy = settings()) {
-    agent = std::make_unique<Agent>(io, tree, runtime,
-                                    ControlLoop::Options{.policy = policy,
-                                                         .boot_id = "boot-1",
-                                                         .dry_run = dry_run,
-                                                         .lease = std::chrono::seconds{30}});
+  Agent& start(bool dry_run = false, const PolicySettings& policy = settings(),
+               MakePolicy make_policy = all_at_once) {
+    agent = std::make_unique<Agent>(
+        io, tree, runtime,
+        ControlLoop::Options{.controller = {.policy = policy,
+                                            .boot_id = "boot-1",
+                                            .dry_run = dry_run,
+                                            .make_policy = std::move(make_policy)},
+                             .lease = std::chrono::seconds{30}});
     return *agent;
   }
 
@@ -118,7 +150,7 @@ TEST_F(Loop, ThrottlesWhenMemoryIsShortAndGivesBackWhenItIsNot) {
 
   // Row 14: b gets what it had, not "no limit".
   ASSERT_TRUE(until([&] { return is_free("a") && runtime.quota("b") == 30'000; }));
-  ASSERT_TRUE(until([&] { return here.loop.held().empty(); }));
+  ASSERT_TRUE(until([&] { return here.loop.controller().held().empty(); }));
 }
 
 TEST_F(Loop, TheJournalKnowsOfAThrottleBeforeTheKernel) {
@@ -212,7 +244,7 @@ TEST_F(Loop, ARecordWhoseUpdateNeverCameIsDropped) {
   ASSERT_TRUE(until([&] { return here.loop.counts().samples > 3; }));
 
   EXPECT_EQ(runtime.calls("UpdateContainerResources"), 0);
-  EXPECT_TRUE(here.loop.held().empty());
+  EXPECT_TRUE(here.loop.controller().held().empty());
 }
 
 // Row 29: no journal, yet the quota tells whose it is.
@@ -220,20 +252,6 @@ TEST_F(Loop, AQuotaOfOursWithoutARecordIsGivenBack) {
   add("a", 10, {.quota = 2503, .period = 100'000});
   start();
 
-  ASSERT_TRUE(until([&] { return is_free("a"); }));
-}
-
-// A guardian's way: another agent over the same runtime may have made it.
-TEST_F(Loop, WhoLeavesStraysAloneTouchesNoQuotaWithoutARecordUnlessTheJournalIsTorn) {
-  add("a", 10, {.quota = 2503, .period = 100'000});
-  const ControlLoop::Options guardians{.policy = settings(), .boot_id = "boot-1", .strays = false};
-  agent = std::make_unique<Agent>(io, tree, runtime, guardians);
-  ASSERT_TRUE(until([&] { return agent->loop.counts().samples > 3; }));
-  EXPECT_EQ(runtime.quota("a"), 2503);
-  EXPECT_TRUE(agent->loop.held().empty());
-
-  tree.put("/journal", "torn");
-  agent = std::make_unique<Agent>(io, tree, runtime, guardians);
   ASSERT_TRUE(until([&] { return is_free("a"); }));
 }
 
@@ -284,7 +302,7 @@ TEST_F(Loop, SwitchedOffItGivesEverythingBackAndStaysIdle) {
   ASSERT_TRUE(until([&] { return !is_free("a"); }));
 
   here.loop.switch_on(false);
-  ASSERT_TRUE(until([&] { return is_free("a") && here.loop.held().empty(); }));
+  ASSERT_TRUE(until([&] { return is_free("a") && here.loop.controller().held().empty(); }));
   const auto samples = here.loop.counts().samples;
   ASSERT_TRUE(until([&] { return here.loop.counts().samples > samples + 5; }));
   EXPECT_TRUE(is_free("a"));
@@ -299,7 +317,7 @@ TEST_F(Loop, ADryRunTouchesNothingAndWritesNothing) {
   Agent& here = start(true);
   fill(0.95);
 
-  ASSERT_TRUE(until([&] { return !here.loop.held().empty(); }));
+  ASSERT_TRUE(until([&] { return !here.loop.controller().held().empty(); }));
 
   EXPECT_EQ(runtime.calls("UpdateContainerResources"), 0);
   EXPECT_EQ(here.journal.size(), 0U);
@@ -316,7 +334,7 @@ TEST_F(Loop, WithoutARuntimeTheStateIsKeptAndHealthIsDegraded) {
   runtime.stop();
 
   ASSERT_TRUE(until([&] { return here.loop.is_degraded(); }));
-  EXPECT_EQ(here.loop.held().size(), 1U);
+  EXPECT_EQ(here.loop.controller().held().size(), 1U);
   EXPECT_EQ(runtime.calls("StopContainer"), 0);
 
   runtime.start();
@@ -351,7 +369,7 @@ TEST_F(Loop, NobodyToThrottleIsCountedAndNothingIsCalled) {
   fill(0.95);
   ASSERT_TRUE(until([&] { return here.loop.counts().exempt_blocked > 0; }));
   add("a", 10, {.space = "kube-system"});
-  ASSERT_TRUE(until([&] { return here.loop.seen().containers.size() == 1; }));
+  ASSERT_TRUE(until([&] { return here.loop.controller().seen().containers.size() == 1; }));
   const auto before = here.loop.counts().exempt_blocked;
 
   ASSERT_TRUE(until([&] { return here.loop.counts().exempt_blocked > before; }));
@@ -392,7 +410,7 @@ TEST_F(Loop, WhoOptsOutWhileThrottledIsGivenBackAtTheNextLook) {
 
   ASSERT_TRUE(until([&] { return is_free("a"); }));
   ASSERT_TRUE(until([&] {
-    const auto held = here.loop.held();
+    const auto held = here.loop.controller().held();
     return std::none_of(held.begin(), held.end(),
                         [](const HeldThrottle& one) { return one.container.id == "a"; });
   }));
@@ -404,11 +422,10 @@ TEST_F(Loop, WhoOptsOutWhileThrottledIsGivenBackAtTheNextLook) {
 TEST_F(Loop, FiveHundredContainersAreAskedForOnceAndGetTwentyUpdatesATick) {
   constexpr int kCount = 500;
   for (int i = 0; i < kCount; ++i) add("c" + std::to_string(1000 + i), 1);
-  PolicySettings all = settings();
-  all.step = kCount;
   fill(0.88);  // near the edge, where the runtime is asked four times a second
-  Agent& here = start(false, all);
-  ASSERT_TRUE(until_at_last([&] { return here.loop.seen().containers.size() == kCount; }));
+  Agent& here = start();
+  ASSERT_TRUE(
+      until_at_last([&] { return here.loop.controller().seen().containers.size() == kCount; }));
   ASSERT_TRUE(until([&] { return here.loop.counts().looks >= 3; }));
   // A call that a slow machine lets time out is made again.
   EXPECT_LE(runtime.calls("ContainerStatus"), kCount + kCount / 10);
@@ -441,9 +458,9 @@ TEST_F(Loop, APodThatIsKilledWhileMemoryIsShortLooksLikeAnEviction) {
   headroom.sample = headroom.fast_sample = std::chrono::milliseconds{10};
   headroom.reserve = 0;
   headroom.pause = false;
-  Agent& here = start(false, headroom);
-  ASSERT_TRUE(until([&] { return here.loop.seen().containers.size() == 2; }));
-  EXPECT_DOUBLE_EQ(here.loop.decision().upper, headroom.upper);
+  Agent& here = start(false, headroom, make_headroom);
+  ASSERT_TRUE(until([&] { return here.loop.controller().seen().containers.size() == 2; }));
+  EXPECT_DOUBLE_EQ(here.loop.controller().decision().upper, headroom.upper);
   const auto before = here.loop.counts().samples;
   fill(0.95);
   ASSERT_TRUE(until([&] { return here.loop.counts().samples > before + 2; }));
@@ -453,7 +470,8 @@ TEST_F(Loop, APodThatIsKilledWhileMemoryIsShortLooksLikeAnEviction) {
   add("stranger", 10);  // so that pods are listed at the next look, not within five seconds
 
   ASSERT_TRUE(until([&] { return here.loop.counts().evictions == 1; }));
-  ASSERT_TRUE(until([&] { return here.loop.decision().upper < headroom.upper - 0.015; }));
+  ASSERT_TRUE(
+      until([&] { return here.loop.controller().decision().upper < headroom.upper - 0.015; }));
 }
 
 // Row 69.

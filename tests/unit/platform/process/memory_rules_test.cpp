@@ -56,13 +56,13 @@ class Machine {
         const std::string id = MemoryRules::replica_of(update->id);
         quotas_[id] = update->quota;
         diary.push_back(id + " " + std::to_string(update->quota.quota_us));
-        carry_out(rules_.answered(update->call, Outcome::ok, now_));
+        carry_out(rules_.controller().answered(update->call, Outcome::ok, now_));
       } else if (const auto* read = std::get_if<node_agent::ReadBack>(&action)) {
         const CpuQuota quota = quotas_[MemoryRules::replica_of(read->id)];
-        carry_out(rules_.read_back(read->call, quota, now_));
+        carry_out(rules_.controller().read_back(read->call, quota, now_));
       } else if (const auto* stop = std::get_if<node_agent::Stop>(&action)) {
         diary.push_back(MemoryRules::replica_of(stop->id) + " stopped");
-        carry_out(rules_.answered(stop->call, Outcome::ok, now_));
+        carry_out(rules_.controller().answered(stop->call, Outcome::ok, now_));
       }
     }
   }
@@ -142,7 +142,7 @@ TEST(MemoryRules, ClaimsOfOneTurnAddUp) {
   }
   EXPECT_EQ(granted, 4);  // of (1024 - 51 - 700) / 0.6 = 455 MiB
 
-  rules.ended("app-00001-2");
+  rules.controller().ended("app-00001-2");
 
   EXPECT_TRUE(rules.ask("app-00001-30", "app-00001", 100 * kMiB, kStart).granted);
 }
@@ -173,13 +173,13 @@ TEST(MemoryRules, ThrottlesTheYoungestAndGivesBackExactlyWhatItHad) {
   const std::vector<ReplicaSeen> both{replica(1, 200), replica(2, 200, kStart - 60s)};
   machine.look(960, both);
   EXPECT_EQ(machine.diary, (Diary{"app-00001-2 10003"}));
-  EXPECT_TRUE(rules.throttled("app-00001-2"));
-  EXPECT_NE(rules.why_throttled("app-00001-2"), "");
+  ASSERT_TRUE(rules.throttled().contains("app-00001-2"));
+  EXPECT_NE(rules.throttled().at("app-00001-2"), "");
 
   for (int i = 0; i < 8; ++i) machine.look(400, both);
 
   EXPECT_EQ(machine.diary, (Diary{"app-00001-2 10003", "app-00001-2 -1"}));
-  EXPECT_FALSE(rules.throttled("app-00001-2"));
+  EXPECT_FALSE(rules.throttled().contains("app-00001-2"));
 }
 
 TEST(MemoryRules, GivesBackTheLimitOfTheSpec) {
@@ -246,9 +246,9 @@ TEST(MemoryRules, IdleReplicasStayAwayAMinuteAfterThePressure) {
 TEST(MemoryRules, LooksMoreOftenNearTheEdge) {
   MemoryRules rules{true};
   (void)rules.look(used(500), {replica(1)}, kStart);
-  EXPECT_EQ(rules.pause(), 250ms);
+  EXPECT_EQ(rules.controller().next_sample(), 250ms);
   (void)rules.look(used(900), {replica(1)}, kStart + 1s);
-  EXPECT_EQ(rules.pause(), 50ms);
+  EXPECT_EQ(rules.controller().next_sample(), 50ms);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ class ReplicaTest : public testing::Test {
     plan.sidecar = sidecar_;
     plan.directory = runtime_;
     plan.silence_warning = silence_;
-    replica_ = std::make_unique<Replica>(io_, clock_, reaper_, diary_, std::move(plan));
+    replica_ = std::make_unique<ChildReplica>(io_, clock_, reaper_, diary_, std::move(plan));
     return *replica_;
   }
 
@@ -105,7 +105,6 @@ TEST_F(ReplicaTest, BecomesReadyAndStopsWhenAsked) {
   Replica& one = replica({"listen", "$PORT"});
   one.start();
   ASSERT_TRUE(until("ready")) << diary_.end.reason;
-  EXPECT_EQ(one.state(), ReplicaState::ready);
   // What a program writes has a pipe of its own and may come later than the news that it listens.
   EXPECT_TRUE(until([&] { return !diary_.output.empty(); }));
   EXPECT_EQ(diary_.output, Events{"listening on " + std::to_string(one.port())});
@@ -306,6 +305,24 @@ TEST(SidecarEnvironment, SaysEverythingAndInheritsNothingOfItsOwn) {
                     "SLUICE_DRAIN_QUIET=0s",
                     "SLUICE_WRITE_TIMEOUT=60000ms",
                     "SLUICE_READY_FD=7"}));
+}
+
+TEST(SidecarEnvironment, ThePathOfAnAppThatSpeaksHttp2IsAskedInThat) {
+  ServiceSpec spec;
+  spec.h2c = true;
+  const auto environment = sidecar_environment({.spec = spec,
+                                                .revision = "app-00001",
+                                                .replica = "app-00001-1",
+                                                .port = 20000,
+                                                .sockets = *sidecar_sockets("/r"),
+                                                .write_timeout = std::chrono::seconds{60},
+                                                .ready_fd = 7},
+                                               {"ENABLE_HTTP2_AUTO_DETECTION=false"});
+
+  const auto said = [](const std::string& one) { return one.starts_with("ENABLE_HTTP2"); };
+  EXPECT_EQ(std::count_if(environment.begin(), environment.end(), said), 1);
+  EXPECT_EQ(*std::find_if(environment.begin(), environment.end(), said),
+            "ENABLE_HTTP2_AUTO_DETECTION=true");
 }
 
 TEST(AppEnvironment, LaterVariablesWin) {

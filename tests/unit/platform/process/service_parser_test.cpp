@@ -3,6 +3,7 @@
 #include "platform/process/engine_settings.h"
 #include "platform/process/service_spec.h"
 #include <filesystem>
+#include <map>
 #include <string>
 
 namespace sluice::local {
@@ -129,6 +130,19 @@ TEST(ServiceParser, WrongTypesAreNamedWithTheirLine) {
             "f.yaml:1: `document` must be a mapping; write `key: value` lines, indented below it");
 }
 
+TEST(ServiceParser, ThePortsNameSaysWhatTheAppSpeaks) {
+  for (const auto& [ports, h2c] :
+       std::map<std::string, bool>{{"[{name: h2c, containerPort: 8080}]", true},
+                                   {"[{containerPort: 8080, name: h2c, protocol: TCP}]", true},
+                                   {"[{name: http1, containerPort: 8080}]", false},
+                                   {"[{containerPort: 8080}]", false}}) {
+    const auto parsed = parse_services(with_container("ports: " + ports), "f.yaml", "/srv");
+    ASSERT_TRUE(parsed.has_value()) << parsed.error().front().text();
+    EXPECT_EQ(parsed->services.front().h2c, h2c) << ports;
+    EXPECT_TRUE(parsed->warnings.empty()) << ports;
+  }
+}
+
 TEST(ServiceParser, WhatCannotBeHonouredAndMattersIsAnError) {
   EXPECT_EQ(verdict(with_spec("      containers: [{image: nginx}]\n")),
             "f.yaml:8: `image` without `command`: no container runtime here; add `command` with "
@@ -138,9 +152,8 @@ TEST(ServiceParser, WhatCannotBeHonouredAndMattersIsAnError) {
             "with `value`, or set it in the engine's environment");
   EXPECT_EQ(verdict(with_container("readinessProbe: {exec: {command: [true]}}")),
             "f.yaml:8: an `exec` probe cannot be asked by the sidecar; use httpGet or tcpSocket");
-  EXPECT_EQ(verdict(with_container("ports: [{name: h2c}]")),
-            "f.yaml:8: the protocol `h2c` is not available on one machine yet; serve HTTP/1.1 and "
-            "name the port http1");
+  EXPECT_EQ(verdict(with_container("ports: [{name: grpc}]")),
+            "f.yaml:8: unknown port name `grpc`; name it http1, or h2c for HTTP/2 in clear text");
   EXPECT_EQ(verdict(with_spec("      containers: [{command: [a]}, {command: [b]}]\n")),
             "f.yaml:8: `containers` has 2 items; write exactly one container per service");
   EXPECT_NE(verdict(with_spec("      containers: [{command: [a]}]\n") +

@@ -100,6 +100,7 @@ TEST(ToYaml, ReadsBackTheSame) {
   spec.annotations = {{"sluice.dev/hosts", "shop.example.com, localhost/shop"}};
   spec.hosts = {{"shop.example.com", ""}, {"localhost", "/shop"}};
   spec.args = {"", "- x", "null", "\xC3\xA4"};
+  spec.h2c = true;
   spec.probe.kind = ProbeKind::http;
   spec.probe.path = "/healthz?full=1";
   spec.probe.headers = {{"X-A", "b: c"}};
@@ -145,6 +146,7 @@ TEST(TemplateHash, ChangesWithTheFieldsThatMakeARevision) {
   EXPECT_TRUE(differs([](ServiceSpec& s) { s.env[0].value = "x"; }));
   EXPECT_TRUE(differs([](ServiceSpec& s) { s.working_dir = "/x"; }));
   EXPECT_TRUE(differs([](ServiceSpec& s) { s.fixed_port = 1; }));
+  EXPECT_TRUE(differs([](ServiceSpec& s) { s.h2c = true; }));
   EXPECT_TRUE(differs([](ServiceSpec& s) { s.probe.period_seconds = 1; }));
   EXPECT_TRUE(differs([](ServiceSpec& s) { s.cpu_limit = 1; }));
   EXPECT_TRUE(differs([](ServiceSpec& s) { s.memory_limit.reset(); }));

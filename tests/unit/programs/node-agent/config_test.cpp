@@ -43,7 +43,7 @@ TEST(AgentConfig, TheDefaultsAreTheReferences) {
 
 TEST(AgentConfig, EveryFlagIsRead) {
   const auto config = read({"--policy",
-                            "paper",
+                            "off",
                             "--upper",
                             "0.92",
                             "--lower",
@@ -75,7 +75,7 @@ TEST(AgentConfig, EveryFlagIsRead) {
                             "--no-pause"});
 
   ASSERT_TRUE(config.has_value()) << config.error().text;
-  EXPECT_EQ(config->policy.policy, PolicyKind::paper);
+  EXPECT_EQ(config->policy.policy, PolicyKind::off);
   EXPECT_DOUBLE_EQ(config->policy.upper, 0.92);
   EXPECT_DOUBLE_EQ(config->policy.lower, 0.86);
   EXPECT_EQ(config->policy.step, 2U);
@@ -90,6 +90,10 @@ TEST(AgentConfig, EveryFlagIsRead) {
   EXPECT_TRUE(config->dry_run);
   EXPECT_EQ(config->lease, std::chrono::seconds{5});
   EXPECT_FALSE(config->policy.gate || config->policy.pause);
+}
+
+TEST(AgentConfig, PolicyThatIsNoneIsRefusedWithThoseThatAre) {
+  EXPECT_EQ(refusal({"--policy", "paper"}), "2 --policy='paper' is wrong; give headroom or off");
 }
 
 // Row 3.

@@ -86,6 +86,16 @@ TEST_F(ActivatorHubTest, NothingIsSaidBeforeHello) {
   EXPECT_EQ(hub.connected(), 0U);
 }
 
+TEST_F(ActivatorHubTest, AColdStartIsHeardOfRevisionsThatAreOurs) {
+  say(kApp, 1, 1);
+  const auto one = activator("activator-1");
+
+  EXPECT_EQ(
+      hub.received(one, proto::ColdStart{.revision = kApp, .pod = "pod-1"}, now).cold_start->pod,
+      "pod-1");
+  EXPECT_FALSE(hub.received(one, proto::ColdStart{.revision = kWeb}, now).cold_start);
+}
+
 TEST_F(ActivatorHubTest, AHelloIsAnsweredByEverythingWeOwn) {
   say(kApp, 2, 1);
   say(kWeb, 0, 0);

@@ -1,10 +1,8 @@
-#include "memory-pressure/core/paper_policy.h"
+#include "bench/replays/paper-agent/paper_policy.h"
 
 #include "tests/unit/memory-pressure/core/scene.h"
 
 #include <gtest/gtest.h>
-
-#include "memory-pressure/core/off_policy.h"
 
 namespace sluice::node_agent {
 namespace {
@@ -20,7 +18,6 @@ Scene four() {
 
 PolicySettings pairs() {
   PolicySettings settings;
-  settings.policy = PolicyKind::paper;
   settings.step = 2;
   return settings;
 }
@@ -133,23 +130,6 @@ TEST(PaperPolicy, KeepsItsListWhileMemoryOrRuntimeCannotBeRead) {
   scene.seen.runtime_answers = true;
   scene.seen.memory.reset();
   EXPECT_EQ(shown(policy.decide(scene.after(1000).seen)), "high [b:25m d:25m] any");
-}
-
-TEST(OffPolicy, DoesNothingAndSaysHowFullTheNodeIs) {
-  Scene scene = four();
-  OffPolicy policy{PolicySettings{}};
-  EXPECT_EQ(shown(policy.decide(scene.used(900).seen)), "ok [] any");
-  EXPECT_EQ(shown(policy.decide(scene.used(901).seen)), "high [] any");
-  EXPECT_EQ(shown(policy.decide(scene.used(980).seen)), "critical [] any");
-}
-
-TEST(OffPolicy, SettingsNameThePolicyThatIsMade) {
-  Scene scene = four();
-  scene.used(950);
-  PolicySettings settings = pairs();
-  EXPECT_EQ(throttled(make_policy(settings)->decide(scene.seen)), "b:25m d:25m");
-  settings.policy = PolicyKind::off;
-  EXPECT_EQ(throttled(make_policy(settings)->decide(scene.seen)), "");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "memory-pressure/core/paper_policy.h"
+#include "bench/replays/paper-agent/paper_policy.h"
 
 #include "memory-pressure/core/exemptions.h"
 #include "memory-pressure/core/ladder.h"
@@ -12,7 +12,6 @@ namespace sluice::node_agent {
 namespace {
 
 constexpr Duration kTickMax = std::chrono::seconds{5};
-constexpr double kCritical = 0.97;
 
 double usage_of(const NodeMemory& memory) {
   return memory.capacity > 0
@@ -52,7 +51,7 @@ PaperPolicy::PaperPolicy(const PolicySettings& settings) : settings_(settings), 
 Decision PaperPolicy::decide(const Observation& seen) {
   const TimePoint now = time_.advance(seen.now);
   Decision decision;
-  decision.admit_bytes = kAdmitAnything;
+  decision.admit_bytes = decision.room_bytes = kAdmitAnything;
   decision.upper = settings_.upper;
   if (seen.runtime_answers) forget_gone(seen);
   if (seen.memory && seen.runtime_answers) {
@@ -65,9 +64,9 @@ Decision PaperPolicy::decide(const Observation& seen) {
     decision.why = in_words(*seen.memory, settings_);
     const double usage = usage_of(*seen.memory);
     const bool high = usage > settings_.upper || !restricted_.empty();
-    decision.pressure = usage > kCritical ? Pressure::critical
-                        : high            ? Pressure::high
-                                          : Pressure::ok;
+    decision.pressure = usage > settings_.critical ? Pressure::critical
+                        : high                     ? Pressure::high
+                                                   : Pressure::ok;
   } else {
     decision.pressure = Pressure::high;
     decision.why = seen.memory ? "the runtime does not answer" : "memory cannot be read";
@@ -121,6 +120,10 @@ void PaperPolicy::restrict(const Observation& seen, const NodeMemory& memory, Ti
                            .ladder_step = kStepQuota,
                            .why = in_words(memory, settings_)});
   }
+}
+
+std::unique_ptr<Policy> make_paper(const PolicySettings& settings) {
+  return std::make_unique<PaperPolicy>(settings);
 }
 
 }  // namespace sluice::node_agent

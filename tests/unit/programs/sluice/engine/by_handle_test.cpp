@@ -1,4 +1,4 @@
-#include "programs/sluice/engine/revision_book.h"
+#include "programs/sluice/engine/by_handle.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@ RevisionHandle handle(std::uint64_t generation, std::uint64_t place) {
   return static_cast<RevisionHandle>((generation << 32U) | place);
 }
 
-TEST(RevisionBook, FindsEachRevisionByItsHandle) {
-  RevisionBook<int> book;
+TEST(ByHandle, FindsEachRevisionByItsHandle) {
+  ByHandle<int> book;
   int first = 1;
   int second = 2;
   book.enter(handle(1, 0), first);
@@ -22,8 +22,8 @@ TEST(RevisionBook, FindsEachRevisionByItsHandle) {
   EXPECT_EQ(book.find(handle(2, 999)), &second);
 }
 
-TEST(RevisionBook, FindsNothingByAHandleThatNeverEntered) {
-  RevisionBook<int> book;
+TEST(ByHandle, FindsNothingByAHandleThatNeverEntered) {
+  ByHandle<int> book;
   int one = 1;
   EXPECT_EQ(book.find(handle(1, 0)), nullptr);
   book.enter(handle(1, 3), one);
@@ -32,16 +32,16 @@ TEST(RevisionBook, FindsNothingByAHandleThatNeverEntered) {
   EXPECT_EQ(book.find(handle(0, 2)), nullptr);
 }
 
-TEST(RevisionBook, FindsNothingByAHandleThatLeft) {
-  RevisionBook<int> book;
+TEST(ByHandle, FindsNothingByAHandleThatLeft) {
+  ByHandle<int> book;
   int one = 1;
   book.enter(handle(1, 0), one);
   book.leave(handle(1, 0));
   EXPECT_EQ(book.find(handle(1, 0)), nullptr);
 }
 
-TEST(RevisionBook, TellsTwoRevisionsOfOnePlaceApart) {
-  RevisionBook<int> book;
+TEST(ByHandle, TellsTwoRevisionsOfOnePlaceApart) {
+  ByHandle<int> book;
   int next = 2;
   int old = 1;
   book.enter(handle(1, 0), old);

@@ -5,6 +5,7 @@
 #include "memory-pressure/core/policy.h"
 #include "memory-pressure/core/settings.h"
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,5 +32,8 @@ class PaperPolicy final : public Policy {
   std::deque<std::string> victims_;         ///< to be removed, one after the other
   std::optional<TimePoint> waiting_since_;  ///< absent: idle
 };
+
+/// MakePolicy of the published rule.
+[[nodiscard]] std::unique_ptr<Policy> make_paper(const PolicySettings& settings);
 
 }  // namespace sluice::node_agent

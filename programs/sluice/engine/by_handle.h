@@ -6,16 +6,16 @@
 
 namespace sluice::local {
 
-/// Revisions by the handle that the front door gave them. The door names a revision with each
-/// request that ends, so that a look-up costs the same however many revisions there are.
-template <class Revision>
-class RevisionBook {
+/// What the engine keeps of revisions, by the handle that the front door gave them. The door names a
+/// revision with each request that ends, so that a look-up costs the same however many there are.
+template <class Item>
+class ByHandle {
  public:
-  /// `revision` stays where it is until it leaves.
-  void enter(activator::RevisionHandle handle, Revision& revision) {
+  /// `item` stays where it is until it leaves.
+  void enter(activator::RevisionHandle handle, Item& item) {
     const std::size_t index = activator::index_of(handle);
     if (rows_.size() <= index) rows_.resize(index + 1);
-    rows_[index] = {handle, &revision};
+    rows_[index] = {handle, &item};
   }
 
   /// A handle that never entered, or has left, changes nothing.
@@ -25,15 +25,15 @@ class RevisionBook {
 
   /// Null: the revision has left. Another one may have its place meanwhile, under a handle of its
   /// own.
-  [[nodiscard]] Revision* find(activator::RevisionHandle handle) const {
+  [[nodiscard]] Item* find(activator::RevisionHandle handle) const {
     const std::size_t index = activator::index_of(handle);
-    return index < rows_.size() && rows_[index].handle == handle ? rows_[index].revision : nullptr;
+    return index < rows_.size() && rows_[index].handle == handle ? rows_[index].item : nullptr;
   }
 
  private:
   struct Row {
     activator::RevisionHandle handle{};
-    Revision* revision = nullptr;
+    Item* item = nullptr;
   };
 
   std::vector<Row> rows_;  // by index_of, which is dense

@@ -1,0 +1,320 @@
+#include "platform/process/process_platform.h"
+
+#include "common/scaling/annotations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace sluice::local {
+namespace {
+
+constexpr const char* kMin = "autoscaling.knative.dev/min-scale";
+constexpr const char* kMax = "autoscaling.knative.dev/max-scale";
+constexpr const char* kInitial = "autoscaling.knative.dev/initial-scale";
+
+// A program that has one port has one replica, whatever its annotations ask for.
+autoscaler::StringMap annotations_of(const ServiceSpec& spec) {
+  autoscaler::StringMap annotations{spec.template_annotations.begin(),
+                                    spec.template_annotations.end()};
+  if (!spec.fixed_port) return annotations;
+  annotations[kMax] = "1";
+  for (const char* key : {kMin, kInitial}) {
+    const auto found = annotations.find(key);
+    if (found != annotations.end() && found->second != "0") found->second = "1";
+  }
+  return annotations;
+}
+
+}  // namespace
+
+const char* name(Applied applied) {
+  switch (applied) {
+    case Applied::created:
+      return "created";
+    case Applied::configured:
+      return "configured";
+    case Applied::unchanged:
+      return "unchanged";
+  }
+  return "unchanged";
+}
+
+ProcessPlatform::ProcessPlatform(ProcessMeans& means, const autoscaler::ClusterConfig& cluster,
+                                 std::filesystem::path logs)
+    : means_{means}, cluster_{cluster}, logs_{std::move(logs)} {}
+
+ProcessPlatform::~ProcessPlatform() {
+  alive_.end();
+}
+
+// --- services ---
+
+Result<autoscaler::ScalingSpec, Problem> ProcessPlatform::check(const ServiceSpec& spec) const {
+  const autoscaler::StringMap written{spec.template_annotations.begin(),
+                                      spec.template_annotations.end()};
+  const auto problems = autoscaler::check_annotations(written, cluster_);
+  if (!problems.empty()) {
+    Problem problem = problems.front().problem;
+    problem.what.insert(0, "service " + spec.name + ": ");
+    return problem;
+  }
+  if (const auto program = program_of(spec); !program) return program.error();
+  return autoscaler::resolve(cluster_, annotations_of(spec), spec.container_concurrency,
+                             autoscaler::Reachability::reachable);
+}
+
+Result<std::filesystem::path, Problem> ProcessPlatform::program_of(const ServiceSpec& spec) const {
+  const char* search = std::getenv("PATH");
+  return find_program(spec.command.front(), search == nullptr ? "" : search, spec.working_dir);
+}
+
+const ProcessService* ProcessPlatform::find(const std::string& name) const {
+  const auto found = services_.find(name);
+  return found == services_.end() ? nullptr : found->second.get();
+}
+
+ProcessRevision* ProcessPlatform::revision(const RevisionId& id) const {
+  const auto found = revisions_.find(id.name);
+  return found == revisions_.end() ? nullptr : found->second;
+}
+
+// A removed service of the same name drains under its revisions' names.
+int ProcessPlatform::revisions_before(const std::string& name) const {
+  int last = 0;
+  for (const auto& service : removed_) {
+    if (service->spec.name == name) last = std::max(last, service->revisions);
+  }
+  return last;
+}
+
+std::unique_ptr<ProcessRevision> ProcessPlatform::make_revision(
+    ProcessService& service, bool keeps_some, std::filesystem::path program,
+    std::optional<std::int32_t> initial) {
+  auto made = std::make_unique<ProcessRevision>(
+      means_, *this, *service.log,
+      ProcessRevision::Facts{
+          .name = fmt::format("{}-{:05}", service.spec.name, ++service.revisions),
+          .spec = service.spec,
+          .program = std::move(program),
+          .initial = initial,
+          .keeps_some = keeps_some});
+  revisions_.emplace(made->name(), made.get());
+  return made;
+}
+
+Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
+  const auto scaling = check(spec);
+  if (!scaling) return scaling.error();
+  auto program = program_of(spec);
+  if (!program) return program.error();
+  const bool keeps_some = scaling->bounds.min > 0;
+  auto& service = services_[spec.name];
+  if (!service) {
+    service = std::make_unique<ProcessService>();
+    service->spec = spec;
+    service->revisions = revisions_before(spec.name);
+    service->log = std::make_unique<ServiceLog>(logs_, spec.name,
+                                                [this, name = spec.name](const std::string& text) {
+                                                  means_.events.problem("warning", name, text, "");
+                                                });
+    service->current = make_revision(*service, keeps_some, std::move(*program), std::nullopt);
+    report(*service, *service->current);
+    return Applied::created;
+  }
+  const bool same_template = template_hash(spec) == template_hash(service->spec);
+  if (same_template && spec == service->spec) return Applied::unchanged;
+  service->spec = spec;
+  if (same_template) {
+    service->current->update(spec, keeps_some);
+    if (service->next) service->next->update(spec, keeps_some);
+    report(*service, *service->current);
+    if (service->next) report(*service, *service->next);
+  } else {
+    begin_next(*service, keeps_some, std::move(*program));
+  }
+  return Applied::configured;
+}
+
+// With as many replicas as the one that serves has ready, so that it can take all of its requests.
+void ProcessPlatform::begin_next(ProcessService& service, bool keeps_some,
+                                 std::filesystem::path program) {
+  if (service.next) retire_next(service);
+  const ProcessRevision::Counts now = service.current->counts();
+  const bool awake = now.ready + now.starting > 0;
+  service.next =
+      make_revision(service, keeps_some, std::move(program), awake ? std::max(1, now.ready) : 0);
+  report(service, *service.next);
+  if (!awake) take_over(service);
+}
+
+void ProcessPlatform::retire_next(ProcessService& service) {
+  service.retiring.push_back(std::move(service.next));
+  service.retiring.back()->retire();
+}
+
+// The new one first: what waits for the old one waits for it then.
+void ProcessPlatform::take_over(ProcessService& service) {
+  service.took_place_of = service.current->name();
+  service.retiring.push_back(std::move(service.current));
+  service.current = std::move(service.next);
+  report(service, *service.current);
+  service.retiring.back()->retire();
+}
+
+bool ProcessPlatform::remove(const std::string& name) {
+  const auto found = services_.find(name);
+  if (found == services_.end()) return false;
+  ProcessService& service = *found->second;
+  service.removed = true;
+  removed_.push_back(std::move(found->second));
+  services_.erase(found);
+  if (service.next) retire_next(service);
+  service.current->retire();
+  report(service, *service.current);
+  return true;
+}
+
+void ProcessPlatform::tick() {
+  for (const auto& [name, revision] : revisions_) revision->tick();
+}
+
+void ProcessPlatform::stop_all(bool kill) {
+  for (const auto& [name, revision] : revisions_) revision->stop_all(kill);
+}
+
+// --- what revisions say ---
+
+ProcessService* ProcessPlatform::service_of(const ProcessRevision& revision) const {
+  const auto has = [&revision](const ProcessService& service) {
+    bool found = false;
+    service.each([&](const ProcessRevision& each) { found = found || &each == &revision; });
+    return found;
+  };
+  const auto named = services_.find(revision.spec().name);
+  if (named != services_.end() && has(*named->second)) return named->second.get();
+  for (const auto& service : removed_) {
+    if (has(*service)) return service.get();
+  }
+  return nullptr;
+}
+
+void ProcessPlatform::on_changed(ProcessRevision& revision) {
+  report_soon(revision.name());
+}
+
+void ProcessPlatform::on_ready(ProcessRevision& revision) {
+  ProcessService* const service = service_of(revision);
+  if (service == nullptr) return;
+  // The same turn: a request that was held for it goes on at once.
+  if (service->next.get() == &revision) {
+    take_over(*service);
+  } else {
+    report(*service, revision);
+  }
+}
+
+void ProcessPlatform::on_failing(ProcessRevision& revision) {
+  ProcessService* const service = service_of(revision);
+  if (service == nullptr || service->next.get() != &revision) return;
+  means_.events.problem(
+      "error", service->spec.name,
+      "revision " + revision.name() + " does not start; " + service->current->name() +
+          " keeps serving",
+      "see `sluice logs " + service->spec.name + "`, correct the spec and apply it again");
+  retire_next(*service);
+}
+
+void ProcessPlatform::report_soon(const std::string& revision) {
+  changed_.insert(revision);
+  if (std::exchange(flush_posted_, true)) return;
+  means_.loop.post([this, alive = alive_.watch()] {
+    if (alive.over()) return;
+    flush_posted_ = false;
+    flush();
+  });
+}
+
+void ProcessPlatform::flush() {
+  for (const std::string& name : std::exchange(changed_, {})) {
+    const auto found = revisions_.find(name);
+    if (found == revisions_.end()) continue;
+    ProcessRevision& revision = *found->second;
+    ProcessService* const service = service_of(revision);
+    if (service == nullptr) continue;
+    report(*service, revision);
+    if (revision.retired() && revision.empty()) bury(*service);
+  }
+}
+
+void ProcessPlatform::report(ProcessService& service, ProcessRevision& revision) {
+  model::Revision model = revision.model();
+  model.annotations = annotations_of(revision.spec());
+  model.in_service = service.current.get() == &revision && !service.removed;
+  if (model.in_service) {
+    model.hosts.push_back({.host = service.spec.name + ".localhost", .path_prefix = {}});
+    model.hosts.insert(model.hosts.end(), service.spec.hosts.begin(), service.spec.hosts.end());
+    model.replaces = service.took_place_of;
+  }
+  if (listener_ != nullptr) listener_->on_revision(std::move(model));
+  revision.reported();
+}
+
+void ProcessPlatform::bury(ProcessService& service) {
+  const auto bury_one = [this](std::unique_ptr<ProcessRevision>& revision) {
+    if (!revision || !revision->retired() || !revision->empty()) return false;
+    revisions_.erase(revision->name());
+    const RevisionId id = revision->id();
+    revision.reset();
+    if (listener_ != nullptr) listener_->on_revision_gone(id);
+    return true;
+  };
+  std::erase_if(service.retiring, bury_one);
+  bury_one(service.current);
+  const bool empty = !service.current && !service.next && service.retiring.empty();
+  if (!empty) return;
+  std::erase_if(removed_, [&service](const auto& each) { return each.get() == &service; });
+}
+
+// --- the engine's way to the world ---
+
+std::optional<Problem> ProcessPlatform::open(model::Listener& listener, TimePoint /*now*/,
+                                             Settled settled) {
+  listener_ = &listener;
+  const autoscaler::StringMap keys{means_.settings.autoscaler.begin(),
+                                   means_.settings.autoscaler.end()};
+  if (auto problem = listener.on_config(keys)) return problem;
+  settled(std::nullopt);
+  return std::nullopt;
+}
+
+std::optional<autoscaler::ScaleOrder> ProcessPlatform::last(const RevisionId& /*revision*/) {
+  return std::nullopt;
+}
+
+void ProcessPlatform::apply(const RevisionId& id, const autoscaler::ScaleOrder& order) {
+  if (ProcessRevision* const found = revision(id)) found->order(order);
+}
+
+// The front door of one machine is always an activator.
+void ProcessPlatform::probe(const RevisionId& /*revision*/, std::function<void(bool ok)> done) {
+  means_.loop.post([done = std::move(done)] { done(true); });
+}
+
+// --- room ---
+
+autoscaler::Room::Granted ProcessPlatform::grant(const RevisionId& id, const Demand& demand) {
+  ProcessRevision* const found = revision(id);
+  return found == nullptr ? Granted{.replicas = demand.wanted} : found->grant(demand);
+}
+
+// A replica's name is that of its revision and a number.
+bool ProcessPlatform::throttled(const std::string& space, const std::string& pod,
+                                const std::string& /*node*/) const {
+  const ProcessRevision* const found = revision({space, pod.substr(0, pod.rfind('-'))});
+  return found != nullptr && found->throttled({pod});
+}
+
+}  // namespace sluice::local

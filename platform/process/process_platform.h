@@ -1,0 +1,164 @@
+#pragma once
+
+#include "autoscaler/core/nodes/room.h"
+#include "autoscaler/io/platform.h"
+#include "common/base/lifetime.h"
+#include "common/base/result.h"
+#include "common/loop/loop.h"
+#include "common/model/revision.h"
+#include "common/scaling/cluster_config.h"
+#include "common/scaling/scaling_spec.h"
+
+#include "platform/process/process_revision.h"
+#include "platform/process/service_log.h"
+#include "platform/process/service_spec.h"
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::local {
+
+/// What an accepted spec changed.
+enum class Applied { created, configured, unchanged };
+
+/// The word of the API for it.
+[[nodiscard]] const char* name(Applied applied);
+
+/// One service: its spec, the revision that serves, the one that is to take its place, and those
+/// that drain.
+struct ProcessService {
+  ServiceSpec spec;
+  int revisions = 0;  ///< the number of its last revision
+  bool removed = false;
+  std::unique_ptr<ServiceLog> log{};
+  std::unique_ptr<ProcessRevision> current{};
+  std::string took_place_of{};  ///< the revision whose place `current` took; empty: none
+  std::unique_ptr<ProcessRevision> next{};
+  std::vector<std::unique_ptr<ProcessRevision>> retiring{};
+
+  /// The revision of the present spec: the current one, or the one about to take its place.
+  [[nodiscard]] const ProcessRevision& newest() const { return next ? *next : *current; }
+
+  /// Calls `visit` for each of its revisions, the current one first.
+  template <class Visit>
+  void each(Visit visit) const {
+    if (current) visit(*current);
+    if (next) visit(*next);
+    for (const auto& revision : retiring) visit(*revision);
+  }
+};
+
+/// Services as supervised processes of this machine: what `sluice up` runs (one-machine.md 5). One
+/// machine is one node, so that it also says whether there is room for another replica.
+class ProcessPlatform final : public autoscaler::Platform,
+                              public autoscaler::Room,
+                              public ProcessRevisionOwner {
+ public:
+  /// All of `means` and `cluster` outlive this. Logs are kept in `logs`.
+  ProcessPlatform(ProcessMeans& means, const autoscaler::ClusterConfig& cluster,
+                  std::filesystem::path logs);
+  ~ProcessPlatform() override;
+
+  // --- services ---
+
+  /// What put() would say of the spec, without doing anything.
+  [[nodiscard]] Result<autoscaler::ScalingSpec, Problem> check(const ServiceSpec& spec) const;
+
+  /// Accepts a spec: the first makes revision 1; the same template changes what is live; another
+  /// template begins a new revision (one-machine.md 5.7). Nothing changes on a problem.
+  [[nodiscard]] Result<Applied, Problem> put(const ServiceSpec& spec);
+
+  /// The service gets no more requests, and its replicas drain. False: there is none.
+  bool remove(const std::string& name);
+
+  /// Those that are not removed, by name.
+  [[nodiscard]] const std::map<std::string, std::unique_ptr<ProcessService>>& services() const {
+    return services_;
+  }
+
+  [[nodiscard]] const ProcessService* find(const std::string& name) const;
+
+  /// Of that name, whatever becomes of it; null: none.
+  [[nodiscard]] ProcessRevision* revision(const RevisionId& id) const;
+
+  /// Replicas that exist, those that drain among them.
+  [[nodiscard]] std::int32_t replicas() const { return means_.replicas; }
+
+  /// Called each second.
+  void tick();
+
+  /// Stops (or with `kill` kills) everything now, whatever it serves. Nothing starts any more.
+  void stop_all(bool kill);
+
+  // --- the engine's way to the world ---
+
+  [[nodiscard]] std::optional<Problem> open(model::Listener& listener, TimePoint now,
+                                            Settled settled) override;
+  [[nodiscard]] std::optional<autoscaler::ScaleOrder> last(const RevisionId& revision) override;
+  void apply(const RevisionId& revision, const autoscaler::ScaleOrder& order) override;
+
+  void forget(const RevisionId& /*revision*/) override {}
+
+  void probe(const RevisionId& revision, std::function<void(bool ok)> done) override;
+
+  [[nodiscard]] std::vector<std::string> wrong() const override { return {}; }
+
+  [[nodiscard]] std::vector<autoscaler::HealthCheck> checks() const override { return {}; }
+
+  void write_metrics(std::string& /*out*/) const override {}
+
+  // --- room ---
+
+  [[nodiscard]] Granted grant(const RevisionId& revision, const Demand& demand) override;
+  [[nodiscard]] bool throttled(const std::string& space, const std::string& pod,
+                               const std::string& node) const override;
+
+  // --- what revisions say ---
+
+  void on_changed(ProcessRevision& revision) override;
+  void on_ready(ProcessRevision& revision) override;
+  void on_failing(ProcessRevision& revision) override;
+
+  /// Calls `visit` for each service, the removed ones that still drain among them.
+  template <class Visit>
+  void each_service(Visit visit) const {
+    for (const auto& [name, service] : services_) visit(*service);
+    for (const auto& service : removed_) visit(*service);
+  }
+
+ private:
+  [[nodiscard]] Result<std::filesystem::path, Problem> program_of(const ServiceSpec& spec) const;
+  [[nodiscard]] std::unique_ptr<ProcessRevision> make_revision(ProcessService& service,
+                                                               bool keeps_some,
+                                                               std::filesystem::path program,
+                                                               std::optional<std::int32_t> initial);
+  [[nodiscard]] ProcessService* service_of(const ProcessRevision& revision) const;
+  void begin_next(ProcessService& service, bool keeps_some, std::filesystem::path program);
+  void retire_next(ProcessService& service);
+  void take_over(ProcessService& service);
+  void report(ProcessService& service, ProcessRevision& revision);
+  void report_soon(const std::string& revision);
+  void flush();
+  void bury(ProcessService& service);
+  [[nodiscard]] int revisions_before(const std::string& name) const;
+
+  ProcessMeans& means_;
+  const autoscaler::ClusterConfig& cluster_;
+  std::filesystem::path logs_;
+  model::Listener* listener_ = nullptr;  // of open()
+  std::map<std::string, std::unique_ptr<ProcessService>> services_;
+  std::vector<std::unique_ptr<ProcessService>> removed_;  // and still draining
+  std::map<std::string, ProcessRevision*> revisions_;     // by name
+  std::set<std::string> changed_;                         // revisions to be reported
+  bool flush_posted_ = false;
+  Lifetime alive_;
+};
+
+}  // namespace sluice::local

@@ -1,0 +1,332 @@
+#include "platform/process/process_revision.h"
+
+#include "common/base/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::local {
+namespace {
+
+// An exit after this long is an accident and is made good at once; a sooner one may be a habit, and
+// waits its turn like a failed start.
+constexpr Duration kSteadyLife = std::chrono::seconds{1};
+
+}  // namespace
+
+net::Address socket_at(const std::filesystem::path& path) {
+  return {.host = {}, .port = 0, .path = path.string()};
+}
+
+ProcessRevision::ProcessRevision(ProcessMeans& means, ProcessRevisionOwner& owner, ServiceLog& log,
+                                 Facts facts)
+    : means_{means},
+      owner_{owner},
+      log_{log},
+      facts_{std::move(facts)},
+      retry_{means.loop.timer()} {
+  means_.memory.enter(*this);
+}
+
+ProcessRevision::~ProcessRevision() {
+  alive_.end();
+  means_.memory.leave(*this);
+}
+
+model::Revision ProcessRevision::model() const {
+  model::Revision model;
+  model.id = id();
+  model.service = facts_.spec.name;
+  model.annotations = {facts_.spec.template_annotations.begin(),
+                       facts_.spec.template_annotations.end()};
+  model.container_concurrency = facts_.spec.container_concurrency;
+  model.timeout = facts_.spec.timeout;
+  model.response_start_timeout = facts_.spec.response_start_timeout;
+  model.idle_timeout = facts_.spec.idle_timeout;
+  model.initial = facts_.initial;
+  model.retired = retired_;
+  if (backoff_.failing()) {
+    model.start_failure = {.why = last_failure_, .retry_at = backoff_.retry_at()};
+  }
+  for (const auto& instance : instances_) {
+    if (instance->ended) continue;
+    model::Pod& pod = model.pods.emplace_back();
+    pod.id = {instance->replica->id()};
+    pod.terminating = instance->leaving;
+    pod.failed = instance->why;
+    if (!instance->ready_at) continue;
+    pod.ready = true;
+    pod.proven = true;
+    pod.address = socket_at(instance->replica->serving_socket());
+    pod.stats = socket_at(instance->replica->stats_socket());
+  }
+  return model;
+}
+
+ProcessRevision::Instance* ProcessRevision::find(const std::string& replica) {
+  const auto found =
+      std::find_if(instances_.begin(), instances_.end(),
+                   [&replica](const auto& each) { return each->replica->id() == replica; });
+  return found == instances_.end() ? nullptr : found->get();
+}
+
+ProcessRevision::Instance& ProcessRevision::instance_of(const Replica& replica) {
+  Instance* const found = find(replica.id());
+  CHECK(found != nullptr);
+  return *found;
+}
+
+const Replica* ProcessRevision::replica(const PodId& pod) const {
+  const auto found = std::find_if(instances_.begin(), instances_.end(), [&pod](const auto& each) {
+    return each->replica->id() == pod.name;
+  });
+  return found == instances_.end() ? nullptr : (*found)->replica.get();
+}
+
+ProcessRevision::Counts ProcessRevision::counts() const {
+  Counts counts;
+  for (const auto& instance : instances_) {
+    if (instance->ended) continue;
+    ++(instance->leaving ? counts.draining : instance->ready_at ? counts.ready : counts.starting);
+  }
+  return counts;
+}
+
+std::int32_t ProcessRevision::live() const {
+  const Counts now = counts();
+  return now.ready + now.starting;
+}
+
+void ProcessRevision::order(const autoscaler::ScaleOrder& order) {
+  if (stopped_) return;
+  if (order.replicas > 0 && live() == 0 && !noticed_) noticed_ = means_.loop.now();
+  ordered_ = order.replicas;
+  for (const PodId& pod : order.remove) {
+    Instance* const instance = find(pod.name);
+    if (instance != nullptr && instance->lives()) leave(*instance, facts_.spec.timeout, {});
+  }
+  reconcile();
+}
+
+void ProcessRevision::demand() {
+  if (!stopped_ && ordered_ > 0 && live() == 0 && !noticed_) noticed_ = means_.loop.now();
+  reconcile();
+}
+
+// Makes what is missing. What is too many is chosen by whoever orders, once the activator knows.
+void ProcessRevision::reconcile() {
+  if (stopped_ || retired_) return;
+  const std::int32_t missing = ordered_ - live();
+  if (missing > 0) start_some(missing);
+}
+
+void ProcessRevision::start_some(std::int32_t count) {
+  const bool for_requests_only =
+      backoff_.failing() && means_.requests.waiting(id()) == 0 && !facts_.keeps_some;
+  if (!backoff_.may_start(means_.loop.now())) {
+    if (!for_requests_only) retry_at(backoff_.retry_at());
+    return;
+  }
+  if (for_requests_only) return;
+  if (backoff_.failures() > 0) count = 1;
+  for (; count > 0; --count) {
+    if (!start_one()) return;
+  }
+}
+
+std::vector<std::int32_t> ProcessRevision::free_numbers(std::int32_t count) const {
+  std::vector<std::int32_t> numbers;
+  for (std::int32_t number = 1; std::ssize(numbers) < count; ++number) {
+    const bool taken =
+        std::any_of(instances_.begin(), instances_.end(),
+                    [number](const auto& each) { return each->number == number; }) ||
+        std::find(gone_numbers_.begin(), gone_numbers_.end(), number) != gone_numbers_.end();
+    if (!taken) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+std::string ProcessRevision::replica_id(std::int32_t number) const {
+  return fmt::format("{}-{}", facts_.name, number);
+}
+
+bool ProcessRevision::start_one() {
+  if (means_.replicas >= means_.settings.max_replicas) return false;
+  const std::int32_t number = free_numbers(1).front();
+  const std::string id = replica_id(number);
+  const StartAnswer room = means_.memory.ask(*this, id);
+  if (!room.granted) {
+    short_of_room_ = true;
+    if (!room.later) owner_.on_changed(*this);
+    return false;
+  }
+  ReplicaPlan plan;
+  plan.spec = facts_.spec;
+  plan.revision = facts_.name;
+  plan.id = id;
+  plan.program = facts_.program;
+  auto made = means_.make(*this, std::move(plan));
+  if (!made) {
+    means_.memory.ended(id);
+    start_refused(made.error());
+    return false;
+  }
+  auto instance = std::make_unique<Instance>();
+  instance->number = number;
+  instance->replica = std::move(*made);
+  Replica& replica = *instance->replica;
+  instances_.push_back(std::move(instance));
+  ++means_.replicas;
+  replica.start();
+  if (means_.started) means_.started(replica);
+  owner_.on_changed(*this);
+  return true;
+}
+
+void ProcessRevision::start_refused(const Problem& problem) {
+  backoff_.failed(means_.loop.now());
+  last_failure_ = problem.text();
+  means_.events.problem("warning", facts_.spec.name, problem.what, problem.fix);
+  owner_.on_changed(*this);
+  retry_at(backoff_.retry_at());
+}
+
+void ProcessRevision::retry_at(TimePoint when) {
+  retry_->at(when, [this] { reconcile(); });
+}
+
+// It is told to go once what model() says is in force (reported()).
+void ProcessRevision::leave(Instance& instance, Duration longest, const std::string& why) {
+  instance.leaving = true;
+  instance.drain_limit = longest;
+  instance.why = why;
+  owner_.on_changed(*this);
+}
+
+void ProcessRevision::reported() {
+  gone_numbers_.clear();
+  for (std::size_t i = 0; i < instances_.size(); ++i) {
+    Instance& instance = *instances_[i];
+    if (!instance.leaving || instance.stopping || instance.drain_timer) continue;
+    const PodId pod{instance.replica->id()};
+    if (!instance.ready_at || means_.requests.on_pod(id(), pod) == 0) {
+      stop(instance);
+      continue;
+    }
+    instance.drain_timer = means_.loop.timer();
+    instance.drain_timer->after(instance.drain_limit, [this, pod] {
+      if (Instance* const found = find(pod.name)) stop(*found);
+    });
+  }
+}
+
+void ProcessRevision::on_pod_drained(const std::string& address) {
+  for (const auto& instance : instances_) {
+    if (!instance->drain_timer) continue;
+    if (socket_at(instance->replica->serving_socket()).text() == address) return stop(*instance);
+  }
+}
+
+void ProcessRevision::stop(Instance& instance) {
+  if (std::exchange(instance.stopping, true) || instance.ended) return;
+  instance.leaving = true;
+  if (instance.drain_timer) instance.drain_timer->cancel();
+  instance.replica->stop();
+}
+
+void ProcessRevision::retire() {
+  retired_ = true;
+  retry_->cancel();
+  owner_.on_changed(*this);
+}
+
+void ProcessRevision::stop_all(bool kill) {
+  stopped_ = true;
+  retry_->cancel();
+  for (std::size_t i = 0; i < instances_.size(); ++i) {
+    Instance& instance = *instances_[i];
+    if (kill) {
+      instance.leaving = true;
+      instance.replica->kill();
+    } else {
+      stop(instance);
+    }
+  }
+}
+
+ProcessRevision::FirstStart ProcessRevision::first_start() const {
+  const Instance* first = nullptr;
+  for (const auto& instance : instances_) {
+    if (!instance->ready_at) continue;
+    if (first == nullptr || *instance->ready_at < *first->ready_at) first = instance.get();
+  }
+  return {.replica = first == nullptr ? nullptr : first->replica.get(), .noticed = noticed_};
+}
+
+void ProcessRevision::on_ready(Replica& replica) {
+  Instance& instance = instance_of(replica);
+  if (!instance.lives()) return;
+  const TimePoint now = means_.loop.now();
+  instance.ready_at = now;
+  backoff_.became_ready(now);
+  owner_.on_ready(*this);
+}
+
+void ProcessRevision::on_start_failed(Replica& replica, const ReplicaEnd& end) {
+  Instance& instance = instance_of(replica);
+  instance.ended = true;
+  if (instance.leaving || stopped_ || retired_) return;
+  const TimePoint now = means_.loop.now();
+  backoff_.failed(now);
+  last_failure_ = end.reason;
+  means_.events.exited(facts_.spec.name, replica, end, backoff_.wait_left(now));
+  log_.append(now, replica.id(), "did not start: " + end.reason);
+  owner_.on_changed(*this);
+  if (backoff_.failing()) owner_.on_failing(*this);
+  reconcile();
+}
+
+void ProcessRevision::on_exited_after_ready(Replica& replica, const ReplicaEnd& end) {
+  Instance& instance = instance_of(replica);
+  const TimePoint now = means_.loop.now();
+  const bool steady = instance.ready_at && now - *instance.ready_at >= kSteadyLife;
+  const bool expected = instance.leaving || stopped_;
+  instance.ended = true;
+  owner_.on_changed(*this);
+  if (expected) return;
+  means_.events.exited(facts_.spec.name, replica, end, std::nullopt);
+  if (counts().ready == 0) backoff_.no_longer_ready();
+  if (!steady) backoff_.failed(now, false);
+  reconcile();
+}
+
+void ProcessRevision::on_stopped(Replica& replica) {
+  if (means_.ended) means_.ended(replica);
+  means_.memory.ended(replica.id());
+  --means_.replicas;
+  const Instance& instance = instance_of(replica);
+  gone_numbers_.push_back(instance.number);
+  std::erase_if(instances_, [&replica](const std::unique_ptr<Instance>& each) {
+    return each->replica.get() == &replica;
+  });
+  if (counts().ready == 0) {
+    backoff_.no_longer_ready();
+    noticed_.reset();
+  }
+  owner_.on_changed(*this);
+  reconcile();
+}
+
+void ProcessRevision::on_output(Replica& replica, OutputSource source, std::string_view line) {
+  log_.append(means_.loop.now(), replica.id(), line);
+  if (source == OutputSource::sidecar) return;
+  means_.events.output(facts_.spec.name, replica, source == OutputSource::app_stderr, line);
+}
+
+void ProcessRevision::on_warning(Replica& /*replica*/, const std::string& text) {
+  means_.events.problem("warning", facts_.spec.name, text, "");
+}
+
+}  // namespace sluice::local

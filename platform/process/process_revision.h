@@ -1,0 +1,221 @@
+#pragma once
+
+#include "autoscaler/core/decision/scale_order.h"
+#include "autoscaler/core/nodes/room.h"
+#include "common/base/ids.h"
+#include "common/base/lifetime.h"
+#include "common/base/result.h"
+#include "common/loop/loop.h"
+#include "common/model/revision.h"
+
+#include "platform/process/backoff.h"
+#include "platform/process/engine_settings.h"
+#include "platform/process/memory_pressure.h"
+#include "platform/process/replica.h"
+#include "platform/process/replica_events.h"
+#include "platform/process/service_log.h"
+#include "platform/process/service_spec.h"
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::local {
+
+/// Requests as the activator of the same process has them at this moment.
+class RequestsNow {
+ public:
+  virtual ~RequestsNow() = default;
+
+  /// Sent to the pod and not answered.
+  [[nodiscard]] virtual std::int64_t on_pod(const RevisionId& revision, const PodId& pod) const = 0;
+
+  /// Held for want of a pod.
+  [[nodiscard]] virtual std::int64_t waiting(const RevisionId& revision) const = 0;
+};
+
+/// Makes a replica of `plan`, of which spec, revision, id and program are set. A problem, such as a
+/// port that is taken, counts as a failed start.
+using MakeReplica =
+    std::function<Result<std::unique_ptr<Replica>, Problem>(ReplicaOwner& owner, ReplicaPlan plan)>;
+
+/// What the revisions of one platform share. All of it outlives them.
+struct ProcessMeans {
+  Loop& loop;
+  const EngineSettings& settings;
+  MemoryPressure& memory;
+  const RequestsNow& requests;
+  ReplicaEvents& events;
+  MakeReplica make;
+  std::function<void(const Replica&)> started = {};  ///< its processes run; for the journal
+  std::function<void(const Replica&)> ended = {};
+  std::int32_t replicas = 0;  ///< that exist now, over all services
+};
+
+/// A Unix socket as an address.
+[[nodiscard]] net::Address socket_at(const std::filesystem::path& path);
+
+class ProcessRevision;
+
+/// Hears what the platform must act on. Never from within a call into the revision but for
+/// on_changed().
+class ProcessRevisionOwner {
+ public:
+  virtual ~ProcessRevisionOwner() = default;
+  virtual void on_changed(ProcessRevision& revision) = 0;  ///< model() says something else
+  virtual void on_ready(ProcessRevision& revision) = 0;    ///< a replica of it is ready
+  virtual void on_failing(ProcessRevision& revision) = 0;  ///< StartBackoff::kFailingAfter failed
+};
+
+/// One revision of a service as processes: makes what is ordered of it true, one replica after the
+/// other, and says what there is.
+class ProcessRevision final : public ReplicaOwner, private MemoryTenant {
+ public:
+  struct Facts {
+    std::string name;  ///< app-00001
+    ServiceSpec spec;
+    std::filesystem::path program;
+    std::optional<std::int32_t> initial;  ///< as model::Revision::initial
+    bool keeps_some = false;              ///< its minimum is above 0
+  };
+
+  struct Counts {
+    std::int32_t ready = 0;
+    std::int32_t starting = 0;
+    std::int32_t draining = 0;
+  };
+
+  /// `means`, `owner` and `log` outlive this.
+  ProcessRevision(ProcessMeans& means, ProcessRevisionOwner& owner, ServiceLog& log, Facts facts);
+  ~ProcessRevision() override;
+
+  [[nodiscard]] const std::string& name() const override { return facts_.name; }
+
+  [[nodiscard]] const ServiceSpec& spec() const override { return facts_.spec; }
+
+  [[nodiscard]] RevisionId id() const { return {"default", facts_.name}; }
+
+  /// What exists of it. Where its requests come from is the platform's to add.
+  [[nodiscard]] model::Revision model() const;
+
+  /// What of it shall run from now on; what is chosen to go drains first.
+  void order(const autoscaler::ScaleOrder& order);
+
+  /// A request waits: what is worth a try only for a request is tried now.
+  void demand();
+
+  /// What model() said last is in force at the activator: no new request comes to those that leave.
+  void reported();
+
+  /// The last request on the pod at `address` has ended, which leaves.
+  void on_pod_drained(const std::string& address);
+
+  /// What makes no new revision has changed.
+  void update(const ServiceSpec& spec, bool keeps_some) {
+    facts_.spec = spec;
+    facts_.keeps_some = keeps_some;
+  }
+
+  /// It starts nothing any more.
+  void retire();
+
+  /// Stops (or with `kill` kills) every replica now, whatever it serves.
+  void stop_all(bool kill);
+
+  /// Called each second.
+  void tick() { backoff_.tick(means_.loop.now()); }
+
+  /// Room::grant for this revision.
+  [[nodiscard]] autoscaler::Room::Granted grant(const autoscaler::Room::Demand& demand);
+
+  [[nodiscard]] bool throttled(const PodId& pod) const;
+
+  [[nodiscard]] Counts counts() const;
+
+  [[nodiscard]] bool empty() const { return instances_.empty(); }
+
+  [[nodiscard]] bool retired() const { return retired_; }
+
+  [[nodiscard]] bool failing() const { return backoff_.failing(); }
+
+  /// When the first of its replicas that are ready reached each step, and when the start from
+  /// nothing that it belongs to was ordered; null when none is ready.
+  struct FirstStart {
+    const Replica* replica = nullptr;
+    std::optional<TimePoint> noticed{};
+  };
+
+  [[nodiscard]] FirstStart first_start() const;
+
+  /// Null when there is none of that name.
+  [[nodiscard]] const Replica* replica(const PodId& pod) const;
+
+  /// What is wanted and runs now, for whoever is told of a change.
+  [[nodiscard]] std::int32_t ordered() const { return ordered_; }
+
+  void on_ready(Replica& replica) override;
+  void on_start_failed(Replica& replica, const ReplicaEnd& end) override;
+  void on_exited_after_ready(Replica& replica, const ReplicaEnd& end) override;
+  void on_stopped(Replica& replica) override;
+  void on_output(Replica& replica, OutputSource source, std::string_view line) override;
+  void on_warning(Replica& replica, const std::string& text) override;
+
+ private:
+  struct Instance {
+    std::unique_ptr<Replica> replica;
+    std::int32_t number = 0;
+    std::optional<TimePoint> ready_at;
+    std::unique_ptr<Timer> drain_timer;
+    Duration drain_limit{0};  // once it leaves
+    std::string why{};        // it leaves, when the load has not led to that
+    bool leaving = false;     // gets no new requests, and ends with its last one
+    bool stopping = false;    // was told to stop
+    bool throttled = false;   // takes none while another can, and is no capacity
+    bool ended = false;       // failed or exited; only its remains are waited for
+
+    [[nodiscard]] bool lives() const { return !leaving && !ended; }
+  };
+
+  [[nodiscard]] std::vector<TenantReplica> replicas() const override;
+  void on_throttled(const std::string& replica, bool throttled, const std::string& why) override;
+  [[nodiscard]] bool on_sacrifice(const std::string& replica, bool emergency,
+                                  const std::string& why) override;
+  void on_room() override;
+  [[nodiscard]] Instance& instance_of(const Replica& replica);
+  [[nodiscard]] Instance* find(const std::string& replica);
+  [[nodiscard]] std::int32_t live() const;
+  [[nodiscard]] std::int32_t needed(const autoscaler::Room::Demand& demand) const;
+  [[nodiscard]] std::vector<std::int32_t> free_numbers(std::int32_t count) const;
+  [[nodiscard]] std::string replica_id(std::int32_t number) const;
+  void reconcile();
+  void start_some(std::int32_t count);
+  [[nodiscard]] bool start_one();
+  void start_refused(const Problem& problem);
+  void leave(Instance& instance, Duration longest, const std::string& why);
+  void stop(Instance& instance);
+  void retry_at(TimePoint when);
+  void note_end(Replica& replica, const ReplicaEnd& end);
+
+  ProcessMeans& means_;
+  ProcessRevisionOwner& owner_;
+  ServiceLog& log_;
+  Facts facts_;
+  StartBackoff backoff_;
+  std::vector<std::unique_ptr<Instance>> instances_;
+  // Of those that are gone since the last report: another one of that name would be taken for it.
+  std::vector<std::int32_t> gone_numbers_;
+  std::unique_ptr<Timer> retry_;
+  std::int32_t ordered_ = 0;
+  std::string last_failure_;
+  std::optional<TimePoint> noticed_;  // when the present start from nothing was ordered
+  bool short_of_room_ = false;        // at the last grant
+  bool trimmed_ = false;              // at the last grant, replicas without load were to go
+  bool retired_ = false;
+  bool stopped_ = false;  // all of it
+  Lifetime alive_;
+};
+
+}  // namespace sluice::local

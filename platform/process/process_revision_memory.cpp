@@ -1,0 +1,119 @@
+// A revision of processes under the memory rules: what it is granted, which of its replicas are
+// held back, and which have to go.
+
+#include "autoscaler/core/decision/decision_record.h"
+
+#include "platform/process/process_revision.h"
+#include <algorithm>
+
+namespace sluice::local {
+
+namespace {
+
+/// How long requests wait for memory before they are refused. Time for idle replicas of others to
+/// drain; what takes longer is not worth waiting for.
+constexpr Duration kPatience = std::chrono::seconds{5};
+/// When it is worth asking again: samples are taken all the time, but memory comes back with the
+/// end of other work.
+constexpr Duration kRetryAfter = std::chrono::seconds{10};
+/// What a sacrificed replica may still answer, unless memory runs out within the second.
+constexpr Duration kLastAnswers = std::chrono::seconds{2};
+
+Duration patience(const ServiceSpec& spec) {
+  Duration most = std::min<Duration>(kPatience, spec.timeout / 2);
+  if (spec.response_start_timeout.count() > 0) {
+    most = std::min<Duration>(most, spec.response_start_timeout / 2);
+  }
+  return most;
+}
+
+}  // namespace
+
+std::vector<TenantReplica> ProcessRevision::replicas() const {
+  std::vector<TenantReplica> list;
+  for (const auto& instance : instances_) {
+    const Replica& replica = *instance->replica;
+    if (replica.app_pid() <= 0 || instance->ended) continue;
+    list.push_back({.id = replica.id(),
+                    .pid = replica.app_pid(),
+                    .started = replica.times().executed.value_or(means_.loop.now()),
+                    .ready = instance->ready_at.has_value(),
+                    .leaving = instance->leaving || stopped_});
+  }
+  return list;
+}
+
+// What the load needs, and never less than what is busy.
+std::int32_t ProcessRevision::needed(const autoscaler::Room::Demand& demand) const {
+  std::int32_t busy = means_.requests.waiting(id()) > 0 ? 1 : 0;
+  for (const auto& instance : instances_) {
+    if (!instance->lives()) continue;
+    if (!instance->ready_at || means_.requests.on_pod(id(), {instance->replica->id()}) > 0) ++busy;
+  }
+  return std::min(demand.wanted, std::max(demand.load, busy));
+}
+
+autoscaler::Room::Granted ProcessRevision::grant(const autoscaler::Room::Demand& demand) {
+  autoscaler::Room::Granted granted{.replicas = demand.wanted, .patience = std::nullopt};
+  trimmed_ = means_.memory.trims();
+  short_of_room_ = false;
+  if (trimmed_) {
+    granted.replicas = needed(demand);
+    granted.bounded = granted.replicas < demand.wanted;
+    granted.shortage = "memory is short: replicas without load go first";
+  }
+  const std::int32_t there = live();
+  const std::int32_t places = std::max(0, means_.settings.max_replicas - means_.replicas);
+  granted.replicas = std::min(granted.replicas, there + places);
+  // What waits for its next try claims nothing.
+  if (granted.replicas <= there || !backoff_.may_start(means_.loop.now())) return granted;
+  const auto numbers = free_numbers(granted.replicas - there);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const StartAnswer answer = means_.memory.ask(*this, replica_id(numbers[i]));
+    if (answer.granted) continue;
+    short_of_room_ = true;
+    granted.replicas = there + static_cast<std::int32_t>(i);
+    if (answer.later) break;
+    granted.bounded = true;
+    granted.free = answer.free;
+    granted.shortage = autoscaler::memory_shortage(answer.free, answer.claim);
+    granted.patience = patience(facts_.spec);
+    granted.retry_after = kRetryAfter;
+    break;
+  }
+  return granted;
+}
+
+bool ProcessRevision::throttled(const PodId& pod) const {
+  return std::any_of(instances_.begin(), instances_.end(), [&pod](const auto& instance) {
+    return instance->throttled && instance->replica->id() == pod.name;
+  });
+}
+
+void ProcessRevision::on_room() {
+  if (retired_ || stopped_) return;
+  const bool trims = means_.memory.trims();
+  if (short_of_room_ || trims || trims != trimmed_) owner_.on_changed(*this);
+}
+
+void ProcessRevision::on_throttled(const std::string& replica, bool throttled,
+                                   const std::string& /*why*/) {
+  Instance* const instance = find(replica);
+  if (instance == nullptr || instance->throttled == throttled) return;
+  instance->throttled = throttled;
+  if (!instance->lives() || !instance->ready_at) return;
+  owner_.on_changed(*this);
+}
+
+bool ProcessRevision::on_sacrifice(const std::string& replica, bool emergency,
+                                   const std::string& why) {
+  Instance* const instance = find(replica);
+  if (instance == nullptr || !instance->lives()) return false;
+  const bool busy = means_.requests.on_pod(id(), {replica}) > 0;
+  if (busy && counts().ready <= 1 && !emergency) return false;
+  leave(*instance, kLastAnswers, "sacrificed: " + why);
+  if (emergency) stop(*instance);
+  return true;
+}
+
+}  // namespace sluice::local

@@ -1,0 +1,103 @@
+#include "programs/sluice/engine/front_figures.h"
+
+#include "autoscaler/io/revision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sluice::local {
+
+using autoscaler::Revision;
+using nlohmann::json;
+
+void FrontFigures::entered(activator::RevisionHandle handle, const std::string& service) {
+  by_handle_.enter(handle, services_[service]);
+}
+
+const FrontFigures::Service* FrontFigures::find(const std::string& service) const {
+  const auto found = services_.find(service);
+  return found == services_.end() ? nullptr : &found->second;
+}
+
+void FrontFigures::served(activator::RevisionHandle handle, const activator::Served& served) {
+  Service* const service = by_handle_.find(handle);
+  if (service == nullptr) return;
+  const TimePoint now = parts_.clock.now();
+  service->latency.record(served.took, now);
+  service->callers.record(served.client, served.head.method, served.head.path(), now);
+}
+
+std::string FrontFigures::cold_start(activator::RevisionHandle handle, TimePoint arrived,
+                                     TimePoint dispatched) {
+  const RevisionId id = parts_.front.id_of(handle);
+  const ProcessRevision* const revision = parts_.platform.revision(id);
+  Service* const service = by_handle_.find(handle);
+  if (revision == nullptr || service == nullptr) return {};
+  const ProcessRevision::FirstStart first = revision->first_start();
+  if (first.replica == nullptr) return {};
+  const ColdStart start = phases_of_start({.service = revision->spec().name,
+                                           .replica = first.replica->id(),
+                                           .times = first.replica->times(),
+                                           .noticed = first.noticed,
+                                           .arrived = arrived,
+                                           .dispatched = dispatched,
+                                           .first_byte = parts_.clock.now()});
+  // Every held request gets its own header; the start itself is told once.
+  if (start.born != service->cold_start_told) {
+    service->cold_start_told = start.born;
+    service->last_cold_start = cold_start_json(start);
+    parts_.events.publish(*service->last_cold_start);
+    parts_.history.record_cold_start(revision->model(), start.first_byte,
+                                     *service->last_cold_start);
+  }
+  return cold_start_headers(start);
+}
+
+void FrontFigures::complete(const Revision& revision, json& status) const {
+  const model::Revision& facts = revision.facts();
+  status["url"] = fmt::format("http://{}.localhost:{}", facts.service, parts_.port());
+  const auto handle = parts_.book.find(facts.id);
+  status["queued"] = handle ? parts_.front.waiting(*handle) : 0;
+  status["in_flight"] = handle ? parts_.front.in_flight(*handle) : 0;
+  const TimePoint now = parts_.clock.now();
+  const Service* const service = find(facts.service);
+  status["rps"] = service == nullptr ? 0.0 : service->latency.rate(now);
+  status["p50_ms"] = service == nullptr ? 0.0 : service->latency.quantile_ms(0.5, now);
+  status["p99_ms"] = service == nullptr ? 0.0 : service->latency.quantile_ms(0.99, now);
+}
+
+json FrontFigures::last_cold_start(const Revision& revision) const {
+  const Service* const service = find(revision.facts().service);
+  return service == nullptr || !service->last_cold_start ? json{} : *service->last_cold_start;
+}
+
+void FrontFigures::complete_replica(const Revision& revision, const PodId& pod,
+                                    json& replica) const {
+  // Its name begins with that of its revision, which may be another one of the service.
+  const RevisionId id{revision.facts().id.space, pod.name.substr(0, pod.name.rfind('-'))};
+  const ProcessRevision* const owner = parts_.platform.revision(id);
+  const Replica* const found = owner == nullptr ? nullptr : owner->replica(pod);
+  if (found == nullptr) return;
+  replica["pid"] = found->app_pid();
+  replica["port"] = found->port();
+  if (const std::string why = parts_.memory.why_throttled(pod.name); !why.empty()) {
+    replica["why"] = why;
+  }
+  if (replica.contains("type")) return;
+  replica["in_flight"] = parts_.on_pod(id, pod);
+  const auto seen = parts_.memory.bytes_of(pod.name);
+  replica["memory_bytes"] = seen ? *seen : found->memory_bytes();
+}
+
+json FrontFigures::callers(const Revision& revision) const {
+  json list = json::array();
+  const Service* const service = find(revision.facts().service);
+  if (service == nullptr) return list;
+  for (const Callers::Entry& entry : service->callers.last_minute(parts_.clock.now())) {
+    list.push_back({{"client", entry.client}, {"request", entry.request}, {"count", entry.count}});
+  }
+  return list;
+}
+
+}  // namespace sluice::local

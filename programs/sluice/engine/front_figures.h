@@ -1,0 +1,84 @@
+#pragma once
+
+#include "activator/io/front_gateway.h"
+#include "activator/io/revision_book.h"
+#include "autoscaler/io/front_facts.h"
+#include "autoscaler/io/history.h"
+#include "common/api/event_ring.h"
+#include "common/time/clock.h"
+
+#include <nlohmann/json.hpp>
+
+#include "platform/process/process_platform.h"
+#include "programs/sluice/engine/by_handle.h"
+#include "programs/sluice/engine/callers.h"
+#include "programs/sluice/engine/documents.h"
+#include "programs/sluice/engine/latency.h"
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace sluice::local {
+
+/// What the front door and the processes of one machine add to the API: latencies, callers, cold
+/// starts, process ids.
+class FrontFigures final : public autoscaler::FrontFacts {
+ public:
+  struct Parts {
+    const Clock& clock;
+    const activator::FrontGateway& front;
+    const activator::RevisionBook& book;
+    const ProcessPlatform& platform;
+    MemoryPressure& memory;
+    autoscaler::History& history;
+    api::EventRing& events;
+    std::function<void(nlohmann::json&)> version;  ///< adds what is known of the process
+    std::function<std::uint16_t()> port;           ///< of the front door
+    std::function<std::int64_t(const RevisionId&, const PodId&)> on_pod;  ///< in flight
+  };
+
+  /// All of it outlives this.
+  explicit FrontFigures(Parts parts) : parts_{std::move(parts)} {}
+
+  /// A revision of the service is known to the front door from now on, and until left().
+  void entered(activator::RevisionHandle handle, const std::string& service);
+
+  void left(activator::RevisionHandle handle) { by_handle_.leave(handle); }
+
+  /// The service is gone.
+  void forget(const std::string& service) { services_.erase(service); }
+
+  /// A request has ended.
+  void served(activator::RevisionHandle handle, const activator::Served& served);
+
+  /// The cold start that a held request ends: tells of it once, and returns its header lines; empty
+  /// when no replica is ready.
+  [[nodiscard]] std::string cold_start(activator::RevisionHandle handle, TimePoint arrived,
+                                       TimePoint dispatched);
+
+  void complete(const autoscaler::Revision& revision, nlohmann::json& status) const override;
+  void complete_replica(const autoscaler::Revision& revision, const PodId& pod,
+                        nlohmann::json& replica) const override;
+  [[nodiscard]] nlohmann::json last_cold_start(const autoscaler::Revision& revision) const override;
+  [[nodiscard]] nlohmann::json callers(const autoscaler::Revision& revision) const override;
+
+  void complete_version(nlohmann::json& version) const override { parts_.version(version); }
+
+ private:
+  struct Service {
+    Callers callers;
+    LatencyWindow latency;
+    std::optional<nlohmann::json> last_cold_start;
+    TimePoint cold_start_told{};  // creation of the replica whose cold start was told last
+  };
+
+  [[nodiscard]] const Service* find(const std::string& service) const;
+
+  Parts parts_;
+  std::map<std::string, Service> services_;
+  ByHandle<Service> by_handle_;
+};
+
+}  // namespace sluice::local
