@@ -137,6 +137,17 @@ function(sluice_fixture name)
   target_compile_options(sluice_${name} PRIVATE ${test_options})
 endfunction()
 
+# sluice_simulation(NAME SOURCES ... DEPS ...): a world around cores for several tests. Simulated days are many
+# events, so it is optimised in every build.
+function(sluice_simulation name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(sluice_${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
+  add_library(sluice::${name} ALIAS sluice_${name})
+  target_include_directories(sluice_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(sluice_${name} PRIVATE sluice::warnings PUBLIC ${ARG_DEPS})
+  target_compile_options(sluice_${name} PRIVATE ${computes} $<$<CONFIG:Debug>:-O1>)
+endfunction()
+
 # sluice_python_test(NAME LABEL label [TIMEOUT seconds] COMMAND script arguments...): a test in Python.
 # Debian's own interpreter is asked for first: it is the one that sees Debian's python3-h2.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)

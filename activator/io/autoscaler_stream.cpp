@@ -1,23 +1,24 @@
 #include "activator/io/autoscaler_stream.h"
 
-#include "common/proto/activator_stream_codec.h"
-
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace sluice::activator {
 
-AutoscalerStream::AutoscalerStream(boost::asio::io_context& io, const log::Logger& log,
+AutoscalerStream::AutoscalerStream(AutoscalerDialler& dialler, const log::Logger& log,
                                    StreamSpec spec, PeerEvents events)
-    : io_{io}, log_{log}, spec_{std::move(spec)}, events_{std::move(events)}, link_{spec_.self} {}
+    : dialler_{dialler},
+      log_{log},
+      spec_{std::move(spec)},
+      events_{std::move(events)},
+      link_{spec_.self} {}
 
 AutoscalerStream::~AutoscalerStream() = default;
 
 Result<std::unique_ptr<AutoscalerStream>, Problem> AutoscalerStream::make(
-    boost::asio::io_context& io, const log::Logger& log, StreamSpec spec, PeerEvents events) {
+    AutoscalerDialler& dialler, const log::Logger& log, StreamSpec spec, PeerEvents events) {
   std::unique_ptr<AutoscalerStream> made{
-      new AutoscalerStream{io, log, std::move(spec), std::move(events)}};
+      new AutoscalerStream{dialler, log, std::move(spec), std::move(events)}};
   for (const std::string& target : made->spec_.targets) {
     if (auto problem = made->add(target)) return std::move(*problem);
   }
@@ -27,29 +28,29 @@ Result<std::unique_ptr<AutoscalerStream>, Problem> AutoscalerStream::make(
 std::optional<Problem> AutoscalerStream::add(const std::string& target) {
   auto made = std::make_unique<Replica>();
   Replica& replica = *made;
-  rpc::ClientOptions options{.target = target, .method = proto::kActivatorStreamMethod};
-  options.tls_dir = spec_.tls_dir;
-  options.tls_name = spec_.tls_name;
-  options.seed = std::hash<std::string>{}(spec_.self.activator + target);
-  auto client = rpc::Client::make(
-      io_, std::move(options),
+  auto line = dialler_.dial(
+      target,
       {.on_connected = [this, &replica] { connected(replica); },
-       .on_message = [this, &replica](std::string bytes) { received(replica, std::move(bytes)); },
+       .on_message =
+           [this, &replica](proto::AutoscalerMessage message) {
+             received(replica, std::move(message));
+           },
+       .on_unreadable = [this, &replica] { unreadable(replica); },
        .on_writable = [this, &replica] { pump(replica); },
-       .on_closed =
-           [this, &replica](const rpc::Client::Closed& closed) { this->closed(replica, closed); }});
-  if (!client) return client.error();
+       .on_closed = [this, &replica](const rpc::Ending& ending,
+                                     bool connected) { closed(replica, ending, connected); }});
+  if (!line) return line.error();
   const auto stream = link_.add();
   if (!stream) return Problem{"too many autoscaler addresses", "name each replica once"};
   replica.stream = *stream;
-  replica.client = std::move(*client);
+  replica.line = std::move(*line);
   replicas_.push_back(std::move(made));
   return std::nullopt;
 }
 
 void AutoscalerStream::start() {
   started_ = true;
-  for (const auto& replica : replicas_) replica->client->start();
+  for (const auto& replica : replicas_) replica->line->start();
 }
 
 void AutoscalerStream::follow(const std::vector<std::string>& targets) {
@@ -63,7 +64,7 @@ void AutoscalerStream::settle() {
   for (const std::string& target : spec_.targets) {
     const bool known =
         std::any_of(replicas_.begin(), replicas_.end(),
-                    [&target](const auto& replica) { return replica->client->target() == target; });
+                    [&target](const auto& replica) { return replica->line->target() == target; });
     if (known) continue;
     if (const auto problem = add(target)) {
       ++errors_;
@@ -72,10 +73,10 @@ void AutoscalerStream::settle() {
                  {{"autoscaler", target}, {"reason", problem->text()}});
       continue;
     }
-    if (started_) replicas_.back()->client->start();
+    if (started_) replicas_.back()->line->start();
   }
   std::erase_if(replicas_, [this](const auto& replica) {
-    const std::string& target = replica->client->target();
+    const std::string& target = replica->line->target();
     const auto& wanted = spec_.targets;
     if (std::find(wanted.begin(), wanted.end(), target) != wanted.end()) return false;
     log_.write(log::Severity::info, "a replica of the autoscaler is no more",
@@ -111,28 +112,26 @@ void AutoscalerStream::connected(Replica& replica) {
   pump(replica);
 }
 
-void AutoscalerStream::received(Replica& replica, std::string bytes) {
-  auto message = proto::decode_autoscaler_message(bytes);
-  if (!message) {
-    ++errors_;
-    log_.write(log::Severity::error, "a message of the autoscaler cannot be read",
-               {{"autoscaler", replica.client->target()}});
-    replica.client->reconnect({rpc::Code::invalid_argument, "a message that cannot be read"});
-    return;
-  }
-  if (!*message) return;  // of a later version
-  const AutoscalerLink::Heard heard = link_.received(replica.stream, std::move(**message));
+void AutoscalerStream::unreadable(Replica& replica) {
+  ++errors_;
+  log_.write(log::Severity::error, "a message of the autoscaler cannot be read",
+             {{"autoscaler", replica.line->target()}});
+  replica.line->reconnect({rpc::Code::invalid_argument, "a message that cannot be read"});
+}
+
+void AutoscalerStream::received(Replica& replica, proto::AutoscalerMessage message) {
+  const AutoscalerLink::Heard heard = link_.received(replica.stream, std::move(message));
   if (heard.refused) {
     ++errors_;
     log_.write(log::Severity::error, "the autoscaler is refused",
-               {{"autoscaler", replica.client->target()}, {"reason", *heard.refused}});
-    replica.client->reconnect({rpc::Code::failed_precondition, *heard.refused});
+               {{"autoscaler", replica.line->target()}, {"reason", *heard.refused}});
+    replica.line->reconnect({rpc::Code::failed_precondition, *heard.refused});
     return;
   }
   if (heard.welcomed) {
     replica.told = false;
     log_.write(log::Severity::info, "connected to the autoscaler",
-               {{"autoscaler", replica.client->target()}});
+               {{"autoscaler", replica.line->target()}});
     events_.on_reached();
   }
   for (const proto::RevisionState& state : heard.states) {
@@ -143,21 +142,21 @@ void AutoscalerStream::received(Replica& replica, std::string bytes) {
   pump(replica);
 }
 
-void AutoscalerStream::closed(Replica& replica, const rpc::Client::Closed& closed) {
+void AutoscalerStream::closed(Replica& replica, const rpc::Ending& ending, bool connected) {
   ++errors_;
-  if (closed.connected) link_.lost(replica.stream);
-  if (!closed.connected && replica.told) return;
+  if (connected) link_.lost(replica.stream);
+  if (!connected && replica.told) return;
   replica.told = true;
   log_.write(log::Severity::warning,
              "the autoscaler cannot be reached; requests are served as before",
-             {{"autoscaler", replica.client->target()}, {"ending", closed.ending.show()}});
+             {{"autoscaler", replica.line->target()}, {"ending", ending.show()}});
 }
 
 void AutoscalerStream::pump(Replica& replica) {
-  while (replica.client->writable()) {
+  while (replica.line->writable()) {
     const auto message = link_.next_message(replica.stream);
     if (!message) return;
-    replica.client->write(proto::encode(*message));
+    replica.line->write(*message);
   }
 }
 

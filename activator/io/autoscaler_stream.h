@@ -1,12 +1,10 @@
 #pragma once
 
 #include "activator/core/autoscaler_link.h"
+#include "activator/io/autoscaler_line.h"
 #include "activator/io/autoscaler_peer.h"
 #include "common/base/result.h"
 #include "common/log/log.h"
-#include "common/rpc/client.h"
-
-#include <boost/asio/io_context.hpp>
 
 #include <memory>
 #include <optional>
@@ -16,18 +14,16 @@
 namespace sluice::activator {
 
 struct StreamSpec {
-  std::vector<std::string> targets;  ///< `host:port` or `unix:/path`, one per replica
-  std::string tls_dir;               ///< empty: clear text
-  std::string tls_name = {};         ///< in every replica's certificate; empty: its target's own
+  std::vector<std::string> targets;  ///< one per replica, as the lines name them
   AutoscalerLink::Self self;
 };
 
 /// Our own autoscaler, by the stream of protocols.md 3: carries out what AutoscalerLink says.
 class AutoscalerStream final : public AutoscalerPeer {
  public:
-  /// `log` outlives this. Problem: a file of tls_dir that cannot be read.
+  /// `dialler` and `log` outlive this. Problem: a line that cannot be made.
   [[nodiscard]] static Result<std::unique_ptr<AutoscalerStream>, Problem> make(
-      boost::asio::io_context& io, const log::Logger& log, StreamSpec spec, PeerEvents events);
+      AutoscalerDialler& dialler, const log::Logger& log, StreamSpec spec, PeerEvents events);
 
   ~AutoscalerStream() override;
 
@@ -46,22 +42,23 @@ class AutoscalerStream final : public AutoscalerPeer {
  private:
   struct Replica {
     AutoscalerLink::Stream stream = 0;
-    std::unique_ptr<rpc::Client> client;
+    std::unique_ptr<AutoscalerLine> line;
     bool told = false;  // that it cannot be reached
   };
 
-  AutoscalerStream(boost::asio::io_context& io, const log::Logger& log, StreamSpec spec,
+  AutoscalerStream(AutoscalerDialler& dialler, const log::Logger& log, StreamSpec spec,
                    PeerEvents events);
 
   [[nodiscard]] std::optional<Problem> add(const std::string& target);
   void settle();
   void connected(Replica& replica);
-  void received(Replica& replica, std::string bytes);
-  void closed(Replica& replica, const rpc::Client::Closed& closed);
+  void received(Replica& replica, proto::AutoscalerMessage message);
+  void unreadable(Replica& replica);
+  void closed(Replica& replica, const rpc::Ending& ending, bool connected);
   void pump(Replica& replica);
   void pump_all();
 
-  boost::asio::io_context& io_;
+  AutoscalerDialler& dialler_;
   const log::Logger& log_;
   StreamSpec spec_;
   PeerEvents events_;

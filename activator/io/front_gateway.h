@@ -4,13 +4,13 @@
 #include "activator/core/request_reporter.h"
 #include "activator/core/throttler.h"
 #include "activator/io/front_counts.h"
+#include "activator/io/pod_list.h"
 #include "common/ignore/rules.h"
+#include "common/loop/loop.h"
 #include "common/net/server/exchange.h"
 #include "common/net/upstream/upstream_pool.h"
-#include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -24,29 +24,10 @@
 
 namespace sluice::activator {
 
-/// Names a revision of one FrontGateway; never used again after its removal.
-enum class RevisionHandle : std::uint64_t {};
-
-/// Its place in a dense numbering: below the most revisions there ever were, given to another one
-/// after its removal.
-[[nodiscard]] constexpr std::size_t index_of(RevisionHandle revision) {
-  return static_cast<std::size_t>(static_cast<std::uint64_t>(revision) & 0xffff'ffffU);
-}
-
 struct FrontRevision {
   RevisionId id;
   ThrottlerSpec throttler;
   net::Timeouts timeouts;
-};
-
-/// A pod that may take requests.
-struct FrontPod {
-  PodId id;
-  net::Address address;
-  bool avoid = false;
-  bool shared = false;        ///< several stand behind it: the next request may find another one
-  std::string host = {};      ///< the Host it is sent; empty: its id
-  net::UpstreamTls tls = {};  ///< how it is reached; null: in clear text
 };
 
 /// What the autoscaler says about growth, and what those are told who cannot be served.
@@ -137,10 +118,10 @@ struct FrontSpec {
 
 /// The activator's data plane: finds the revision, holds, chooses the pod, retries safely, counts.
 /// Belongs to one thread.
-class FrontGateway final : public net::Gateway {
+class FrontGateway final : public net::Gateway, public PodList {
  public:
-  /// `router` and `owner` outlive the gateway.
-  FrontGateway(boost::asio::io_context& io, const Clock& clock, Router& router, FrontOwner& owner,
+  /// `io` is for the connections to pods. It, `clock`, `router` and `owner` outlive the gateway.
+  FrontGateway(boost::asio::io_context& io, Loop& clock, Router& router, FrontOwner& owner,
                const FrontSpec& spec);
   ~FrontGateway() override;
 
@@ -159,32 +140,18 @@ class FrontGateway final : public net::Gateway {
   /// The pods from now on, all of them known and listed; waiters are dispatched at once.
   void set_pods(RevisionHandle revision, std::span<const FrontPod> pods);
 
-  /// A pod exists: its connections are kept from now on. It takes no requests yet. The pool lives
-  /// until forget_pod.
-  net::UpstreamPool& know_pod(RevisionHandle revision, const FrontPod& pod);
-
-  /// The pool of a known pod.
-  [[nodiscard]] net::UpstreamPool* pool_of(RevisionHandle revision, const PodId& pod);
-
-  /// A known pod takes requests from now on, or is to be avoided from now on, or no more. Who waits
-  /// is dispatched at once. `capacity`: its requests at once; 0: as many as any pod of the
-  /// revision.
-  void list_pod(RevisionHandle revision, const PodId& pod, bool avoid, std::int32_t capacity = 0);
-
-  /// It takes no more; what runs on it goes on.
-  void unlist_pod(RevisionHandle revision, const PodId& pod);
-
-  /// It is gone: its idle connections are closed.
-  void forget_pod(RevisionHandle revision, const PodId& pod);
-
-  /// A listed pod was doubted in vain: those whom it refused may try it again.
-  void trust_pod(RevisionHandle revision, const PodId& pod);
+  net::UpstreamPool& know_pod(RevisionHandle revision, const FrontPod& pod) override;
+  [[nodiscard]] net::UpstreamPool* pool_of(RevisionHandle revision, const PodId& pod) override;
+  void list_pod(RevisionHandle revision, const PodId& pod, bool avoid,
+                std::int32_t capacity = 0) override;
+  void unlist_pod(RevisionHandle revision, const PodId& pod) override;
+  void forget_pod(RevisionHandle revision, const PodId& pod) override;
+  void trust_pod(RevisionHandle revision, const PodId& pod) override;
 
   /// Timers for requests from now on.
   void set_timeouts(RevisionHandle revision, const net::Timeouts& timeouts);
 
-  /// Requests at once on a pod, for each one from when it is listed next.
-  void set_pod_limit(RevisionHandle revision, std::int32_t container_concurrency);
+  void set_pod_limit(RevisionHandle revision, std::int32_t container_concurrency) override;
 
   /// Requests from now on that count for nothing and wake nobody; null: none. They take their
   /// places as all do, and without a pod hear that the service sleeps.
@@ -223,7 +190,7 @@ class FrontGateway final : public net::Gateway {
     }
   }
 
-  [[nodiscard]] const RevisionId& id_of(RevisionHandle revision) const;
+  [[nodiscard]] const RevisionId& id_of(RevisionHandle revision) const override;
   [[nodiscard]] std::int32_t waiting(RevisionHandle revision) const;
   [[nodiscard]] std::optional<TimePoint> oldest_waiting(RevisionHandle revision) const;
   [[nodiscard]] std::int64_t in_flight(RevisionHandle revision) const;
@@ -298,7 +265,7 @@ class FrontGateway final : public net::Gateway {
   [[nodiscard]] const Revision& at(RevisionHandle revision) const;
 
   boost::asio::io_context& io_;
-  const Clock& clock_;
+  Loop& clock_;
   Router& router_;
   FrontOwner& owner_;
   FrontSpec spec_;
@@ -314,7 +281,7 @@ class FrontGateway final : public net::Gateway {
   // When somebody's time is over, or a pause of a pod: one timer for all revisions.
   std::set<std::pair<TimePoint, std::size_t>> due_;
   std::optional<TimePoint> armed_;
-  boost::asio::steady_timer timer_;
+  std::unique_ptr<Timer> timer_;
   std::int64_t requests_ = 0;
 };
 

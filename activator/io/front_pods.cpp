@@ -16,7 +16,7 @@ int retry_after_s(Duration wait) {
 
 }  // namespace
 
-FrontGateway::FrontGateway(boost::asio::io_context& io, const Clock& clock, Router& router,
+FrontGateway::FrontGateway(boost::asio::io_context& io, Loop& clock, Router& router,
                            FrontOwner& owner, const FrontSpec& spec)
     : io_{io},
       clock_{clock},
@@ -25,7 +25,7 @@ FrontGateway::FrontGateway(boost::asio::io_context& io, const Clock& clock, Rout
       spec_{spec},
       budget_{spec.queues},
       idle_{.most = spec.idle_max},
-      timer_{io} {
+      timer_{clock.timer()} {
   spec_.pods.shared = &idle_;
 }
 
@@ -300,9 +300,7 @@ void FrontGateway::arm() {
   const TimePoint first = due_.begin()->first;
   if (armed_ && *armed_ <= first) return;
   armed_ = first;
-  timer_.expires_after(std::max(Duration{0}, first - clock_.now()));
-  timer_.async_wait([this](const boost::system::error_code& ec) {
-    if (ec) return;
+  timer_->at(first, [this] {
     armed_.reset();
     on_due();
     arm();

@@ -7,13 +7,17 @@
 
 namespace sluice::activator {
 
-PodProber::PodProber(boost::asio::io_context& io, const Clock& clock, FrontGateway& front,
+PodProber::PodProber(boost::asio::io_context& io, Loop& clock, PodList& front, PodAsker& asker,
                      const ProberSpec& spec, ProberEvents events)
-    : io_{io}, clock_{clock}, front_{front}, spec_{spec}, events_{std::move(events)}, timer_{io} {}
+    : io_{io},
+      clock_{clock},
+      front_{front},
+      asker_{asker},
+      spec_{spec},
+      events_{std::move(events)},
+      timer_{clock.timer()} {}
 
-PodProber::~PodProber() {
-  alive_.end();
-}
+PodProber::~PodProber() = default;
 
 PodProber::Watch* PodProber::find(RevisionHandle revision) const {
   const std::size_t index = index_of(revision);

@@ -2,13 +2,13 @@
 
 #include "activator/core/destinations.h"
 #include "activator/core/pod_subset.h"
-#include "activator/io/front_gateway.h"
-#include "common/base/lifetime.h"
+#include "activator/core/throttler.h"
+#include "activator/io/pod_asker.h"
+#include "activator/io/pod_list.h"
+#include "common/loop/loop.h"
 #include "common/net/upstream/pool_probe.h"
-#include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -55,9 +55,9 @@ struct ProberEvents {
 /// is this activator's (activator.md 5.6, 6). Changes go to the gateway one pod at a time.
 class PodProber {
  public:
-  /// `front` and `clock` outlive this; the gateway's revisions are added here too, and removed here
-  /// first.
-  PodProber(boost::asio::io_context& io, const Clock& clock, FrontGateway& front,
+  /// `io` is for connections that only probes use. It, `clock`, `front` and `asker` outlive this;
+  /// the gateway's revisions are added here too, and removed here first.
+  PodProber(boost::asio::io_context& io, Loop& clock, PodList& front, PodAsker& asker,
             const ProberSpec& spec, ProberEvents events);
   ~PodProber();
 
@@ -156,8 +156,9 @@ class PodProber {
   void on_due();
 
   boost::asio::io_context& io_;
-  const Clock& clock_;
-  FrontGateway& front_;
+  Loop& clock_;
+  PodList& front_;
+  PodAsker& asker_;
   ProberSpec spec_;
   ProberEvents events_;
   PodDoor door_;
@@ -176,11 +177,10 @@ class PodProber {
   std::uint64_t next_run_ = 1;
   std::set<std::pair<TimePoint, std::size_t>> due_;
   std::optional<TimePoint> armed_;
-  boost::asio::steady_timer timer_;
+  std::unique_ptr<Timer> timer_;
   std::vector<std::unique_ptr<net::UpstreamPool>> leaving_;  // of dropped pods, closed
   Counts counts_;
   std::size_t listed_ = 0;
-  Lifetime alive_;
 };
 
 }  // namespace sluice::activator

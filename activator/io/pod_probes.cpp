@@ -90,9 +90,8 @@ void PodProber::start(Watch& watch, const Probe& probe) {
   request.head = probe_head(host, spec_.pod_addressability);
   request.connect_timeout = milliseconds(probe.connect_timeout);
   request.response_timeout = milliseconds(probe.answer_timeout);
-  run->probe = std::make_unique<net::PoolProbe>(
-      io_, pool, std::move(request),
-      [this, id](const net::PoolProbeResult& result) { ended(id, result); });
+  run->question = asker_.ask(pool, std::move(request),
+                             [this, id](const net::PoolProbeResult& result) { ended(id, result); });
   runs_.emplace(id, std::move(run));
 }
 
@@ -154,9 +153,7 @@ void PodProber::arm() {
   const TimePoint first = due_.begin()->first;
   if (armed_ && *armed_ <= first) return;
   armed_ = first;
-  timer_.expires_after(std::max(Duration{0}, first - clock_.now()));
-  timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
-    if (alive.over() || ec) return;
+  timer_->at(first, [this] {
     armed_.reset();
     on_due();
     arm();

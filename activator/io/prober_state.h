@@ -43,7 +43,7 @@ struct PodProber::Run {
   RevisionHandle revision{};
   std::uint64_t number = 0;
   std::string dest;
-  std::unique_ptr<net::PoolProbe> probe;
+  std::unique_ptr<PodAsker::Question> question;
 };
 
 }  // namespace sluice::activator

@@ -1,7 +1,5 @@
 #include "autoscaler/io/activator_streams.h"
 
-#include "common/proto/activator_stream_codec.h"
-
 #include <utility>
 
 namespace sluice::autoscaler {
@@ -33,25 +31,30 @@ void ActivatorStreams::close() {
   hello_timer_->cancel();
   watching_hellos_ = false;
   for (auto& [session, line] : lines_) {
-    line.call->close({rpc::Code::unavailable, "this autoscaler ends"});
+    line->close({rpc::Code::unavailable, "this autoscaler ends"});
   }
   lines_.clear();
 }
 
-void ActivatorStreams::take(std::unique_ptr<rpc::Call> call) {
+void ActivatorStreams::take(std::unique_ptr<ActivatorLine> line) {
   const auto session = hub_.open(time_.now());
   if (!session) {
-    call->close({rpc::Code::resource_exhausted, "there are too many activators"});
+    line->close({rpc::Code::resource_exhausted, "there are too many activators"});
     return;
   }
-  rpc::Call& started = *call;
-  lines_.emplace(*session, Line{std::move(call)});
+  ActivatorLine& started = *line;
+  lines_.emplace(*session, std::move(line));
   started.start(
-      {.on_message = [this, id = *session](const std::string& bytes) { received(id, bytes); },
+      {.on_message = [this, id = *session](
+                         proto::ActivatorMessage message) { received(id, std::move(message)); },
+       .on_unreadable =
+           [this, id = *session] {
+             refuse(id, {rpc::Code::invalid_argument, "the message cannot be read"});
+           },
        .on_writable =
            [this, id = *session] {
-             const auto line = lines_.find(id);
-             if (line != lines_.end()) send(id, line->second, time_.now());
+             const auto at = lines_.find(id);
+             if (at != lines_.end()) send(id, *at->second, time_.now());
            },
        .on_closed = [this, id = *session](const rpc::Ending& ending) { ended(id, ending); }});
   watch_hellos();
@@ -69,22 +72,16 @@ void ActivatorStreams::watch_hellos() {
   });
 }
 
-void ActivatorStreams::received(Session session, const std::string& bytes) {
-  auto message = proto::decode_activator_message(bytes);
-  if (!message) {
-    refuse(session, {rpc::Code::invalid_argument, "the message cannot be read"});
-    return;
-  }
-  if (!*message) return;  // of a later version
-  const ActivatorHub::Heard heard = hub_.received(session, std::move(**message), time_.now());
+void ActivatorStreams::received(Session session, proto::ActivatorMessage message) {
+  const ActivatorHub::Heard heard = hub_.received(session, std::move(message), time_.now());
   if (heard.refused) {
     refuse(session, ending_of(*heard.refused));
     return;
   }
   if (heard.greeted) {
-    log_.write(log::Severity::info, "an activator is connected",
-               {{"peer", lines_.at(session).call->peer()},
-                {"activators", std::to_string(hub_.connected())}});
+    log_.write(
+        log::Severity::info, "an activator is connected",
+        {{"peer", lines_.at(session)->peer()}, {"activators", std::to_string(hub_.connected())}});
   }
   heard_(heard);
   news();
@@ -94,8 +91,8 @@ void ActivatorStreams::refuse(Session session, const rpc::Ending& ending) {
   const auto line = lines_.find(session);
   if (line == lines_.end()) return;
   log_.write(log::Severity::warning, "a stream is refused",
-             {{"peer", line->second.call->peer()}, {"why", ending.show()}});
-  line->second.call->close(ending);
+             {{"peer", line->second->peer()}, {"why", ending.show()}});
+  line->second->close(ending);
   forget(session);
 }
 
@@ -103,7 +100,7 @@ void ActivatorStreams::ended(Session session, const rpc::Ending& ending) {
   const auto line = lines_.find(session);
   if (line == lines_.end()) return;
   log_.write(log::Severity::info, "a stream has ended",
-             {{"peer", line->second.call->peer()}, {"how", ending.show()}});
+             {{"peer", line->second->peer()}, {"how", ending.show()}});
   forget(session);
 }
 
@@ -121,18 +118,18 @@ void ActivatorStreams::news() {
   });
 }
 
-void ActivatorStreams::send(Session session, Line& line, TimePoint now) {
-  while (line.call->writable()) {
+void ActivatorStreams::send(Session session, ActivatorLine& line, TimePoint now) {
+  while (line.writable()) {
     const auto message = hub_.next_message(session, now);
     if (!message) return;
-    line.call->write(proto::encode(*message));
+    line.write(*message);
   }
 }
 
 // One moment for both: what is not due for sending yet is waited for.
 void ActivatorStreams::send_all() {
   const TimePoint now = time_.now();
-  for (auto& [session, line] : lines_) send(session, line, now);
+  for (const auto& [session, line] : lines_) send(session, *line, now);
   arm(now);
 }
 

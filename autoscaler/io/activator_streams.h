@@ -1,19 +1,18 @@
 #pragma once
 
 #include "autoscaler/core/activators/activator_hub.h"
+#include "autoscaler/io/activator_line.h"
 #include "common/base/lifetime.h"
 #include "common/log/log.h"
 #include "common/loop/loop.h"
-#include "common/rpc/call.h"
 
 #include <functional>
 #include <map>
 #include <memory>
-#include <string>
 
 namespace sluice::autoscaler {
 
-/// The streams from our activators (protocols.md 3): bytes between gRPC's calls and the hub.
+/// The streams from our activators (protocols.md 3): messages between their lines and the hub.
 class ActivatorStreams {
  public:
   using Heard = std::function<void(const ActivatorHub::Heard&)>;
@@ -23,7 +22,7 @@ class ActivatorStreams {
   ~ActivatorStreams();
 
   /// A new stream.
-  void take(std::unique_ptr<rpc::Call> call);
+  void take(std::unique_ptr<ActivatorLine> line);
 
   /// The hub may have something to send: it goes out in the loop's next turn.
   void news();
@@ -32,17 +31,13 @@ class ActivatorStreams {
   void close();
 
  private:
-  struct Line {
-    std::unique_ptr<rpc::Call> call;
-  };
-
   using Session = ActivatorHub::Session;
 
-  void received(Session session, const std::string& bytes);
+  void received(Session session, proto::ActivatorMessage message);
   void refuse(Session session, const rpc::Ending& ending);
   void ended(Session session, const rpc::Ending& ending);
   void forget(Session session);
-  void send(Session session, Line& line, TimePoint now);
+  void send(Session session, ActivatorLine& line, TimePoint now);
   void send_all();
   void arm(TimePoint now);
   void watch_hellos();
@@ -53,7 +48,7 @@ class ActivatorStreams {
   Heard heard_;
   std::unique_ptr<Timer> pace_timer_;
   std::unique_ptr<Timer> hello_timer_;
-  std::map<Session, Line> lines_;
+  std::map<Session, std::unique_ptr<ActivatorLine>> lines_;
   bool news_posted_ = false;
   bool watching_hellos_ = false;
   Lifetime alive_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "autoscaler/io/health_check.h"
 #include "common/net/server/metrics_server.h"
 
 #include <functional>
@@ -9,13 +10,6 @@
 #include <vector>
 
 namespace sluice::autoscaler {
-
-/// One line of `/readyz?verbose`.
-struct HealthCheck {
-  std::string name;
-  bool good = true;
-  std::string detail;
-};
 
 /// `/livez`, `/readyz` and `/metrics` (protocols.md 5).
 class HealthPage final : public metrics::MetricsServer {

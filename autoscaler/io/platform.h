@@ -1,7 +1,7 @@
 #pragma once
 
 #include "autoscaler/core/decision/scale_order.h"
-#include "autoscaler/io/health_page.h"
+#include "autoscaler/io/health_check.h"
 #include "common/base/ids.h"
 #include "common/base/result.h"
 #include "common/model/revision.h"

@@ -1,5 +1,6 @@
 #include "platform/directory/directory_platform.h"
 
+#include "autoscaler/io/health_page.h"
 #include "common/files/file_io.h"
 
 #include <system_error>

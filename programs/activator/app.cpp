@@ -1,7 +1,6 @@
 #include "programs/activator/app.h"
 
 #include "activator/io/autoscaler_stream.h"
-#include "activator/io/front_words.h"
 #include "activator/io/knative_link.h"
 #include "common/base/version.h"
 #include "common/kube/access.h"
@@ -18,7 +17,6 @@
 namespace sluice::activator {
 namespace {
 
-constexpr Duration kReportPeriod = std::chrono::seconds{1};
 constexpr Duration kSettleStep = std::chrono::milliseconds{10};
 constexpr int kSettleSteps = 100;  // in turns of the loop: a machine that is busy cuts nobody short
 constexpr const char* kNotYet = "connection has not yet been established\n";
@@ -63,10 +61,11 @@ App::App(Config config)
       telemetry_{io_, config_.observability, config_.pod, log_, clock_.now()},
       pod_tls_{config_.certs_dir, config_.pod_tls_port, log_},
       connections_{config_.limits.connections_max},
-      front_{io_, clock_, book_, *this, front_spec(config_)},
+      front_{io_, time_, book_, *this, front_spec(config_)},
       prober_{io_,
-              clock_,
+              time_,
               front_,
+              asker_,
               {.probe_timeout = config_.probe_timeout,
                .probe_gap_max = config_.probe_frequency,
                .mesh = config_.mesh,
@@ -90,9 +89,7 @@ App::App(Config config)
       serving_{io_, clock_, front_, serving_limits(config_.limits, connections_)},
       metrics_{io_, clock_, status_, net::side_limits()},
       signals_{io_},
-      ticker_{io_},
-      drain_timer_{io_},
-      next_tick_{clock_.now() + kReportPeriod} {
+      drain_timer_{io_} {
   front_.set_unready(kNotYet);
   book_.on_added([this](const RevisionId& id, RevisionHandle /*handle*/) {
     const proto::RevisionState* state = peer_ ? peer_->state(id) : nullptr;
@@ -165,7 +162,8 @@ Result<int, Problem> App::serve() {
   }
   serving_begun_ = true;
   peer_->start();
-  tick();
+  desk_.start(*peer_, clock_.now() + std::chrono::seconds{1},
+              [this](std::span<const RevisionStat> stats) { reported(stats); });
   return tell_ready();
 }
 
@@ -211,10 +209,11 @@ Result<int, Problem> App::open_link() {
   if (!own.is_unix() && (own.host.empty() || own.host == "0.0.0.0" || own.host == "::")) {
     reached.host = config_.pod_ip;
   }
-  auto stream = AutoscalerStream::make(io_, log_,
+  calls_.emplace(io_, CallSpec{.tls_dir = config_.rpc_tls_dir,
+                               .tls_name = autoscaler_ ? autoscaler_->host : std::string{},
+                               .activator = config_.pod});
+  auto stream = AutoscalerStream::make(*calls_, log_,
                                        {.targets = replicas(),
-                                        .tls_dir = config_.rpc_tls_dir,
-                                        .tls_name = autoscaler_ ? autoscaler_->host : std::string{},
                                         .self = {.activator = config_.pod,
                                                  .address = reached.text(),
                                                  .version = std::string{kVersion}}},
@@ -231,19 +230,13 @@ Result<int, Problem> App::tell_ready() const {
 
 PeerEvents App::peer_events() {
   return {.on_state = [this](const proto::RevisionState& state) { apply(state); },
-          .on_gone =
-              [this](const RevisionId& id) {
-                if (const auto handle = book_.find(id)) {
-                  prober_.set_avoid(*handle, {});
-                  front_.set_grant(*handle, {});
-                }
-              },
+          .on_gone = [this](const RevisionId& id) { desk_.forget(id); },
           .on_reached =
               [this] {
                 reached_ = true;
                 if (!signals_.seen()) front_.set_unready({});
               },
-          .held = [this] { return held_by(front_, clock_.now()); }};
+          .held = [this] { return desk_.held(); }};
 }
 
 int App::run() {
@@ -268,40 +261,22 @@ int App::run() {
 
 void App::apply(const proto::RevisionState& state) {
   const auto handle = book_.find(state.revision);
-  if (!handle) return;
-  if (state.desired > 0) wakes_.decided(*handle, clock_.now());
-  prober_.set_avoid(*handle, state.avoid);
-  front_.set_grant(*handle, grant_of(state));
+  if (handle && state.desired > 0) wakes_.decided(*handle, clock_.now());
+  desk_.apply(state);
 }
 
-void App::tick() {
-  ticker_.expires_after(std::max(Duration{0}, next_tick_ - clock_.now()));
-  ticker_.async_wait([this](const boost::system::error_code& ec) {
-    if (ec) return;
-    const TimePoint now = clock_.now();
-    std::vector<RevisionStat> stats;
-    front_.report(now, stats);
-    for (const RevisionStat& stat : stats) {
-      const auto handle = book_.find(stat.revision);
-      if (handle) telemetry_.reported(*handle, stat.average_concurrent_requests);
-    }
-    peer_->tick(stats, held_by(front_, now), now);
-    front_.sweep();
-    prober_.sweep();
-    doors_.sweep();
-    serving_tls_.look();
-    if (config_.pods_over_tls) pod_tls_.look();
-    // A late tick is followed by one at its proper time; ticks that passed altogether are skipped.
-    do {
-      next_tick_ += kReportPeriod;
-    } while (next_tick_ <= now);
-    tick();
-  });
+void App::reported(std::span<const RevisionStat> stats) {
+  for (const RevisionStat& stat : stats) {
+    const auto handle = book_.find(stat.revision);
+    if (handle) telemetry_.reported(*handle, stat.average_concurrent_requests);
+  }
+  doors_.sweep();
+  serving_tls_.look();
+  if (config_.pods_over_tls) pod_tls_.look();
 }
 
 void App::on_poke(RevisionHandle revision, const RevisionStat& stat) {
-  const TimePoint now = clock_.now();
-  peer_->poke(stat, poke_of(front_, revision, now), now);
+  desk_.poke(revision, stat);
 }
 
 void App::on_held(RevisionHandle revision) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "activator/io/autoscaler_call.h"
+#include "activator/io/autoscaler_desk.h"
 #include "activator/io/autoscaler_peer.h"
 #include "activator/io/front_gateway.h"
 #include "activator/io/pod_prober.h"
@@ -10,6 +12,7 @@
 #include "activator/io/wake_watch.h"
 #include "common/files/platform_directory.h"
 #include "common/log/log.h"
+#include "common/loop/asio_loop.h"
 #include "common/net/server/proxy_server.h"
 #include "common/net/tls/serving_tls.h"
 #include "common/program/end_signals.h"
@@ -24,6 +27,7 @@
 #include "programs/activator/config.h"
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,7 +53,7 @@ class App final : private FrontOwner {
   [[nodiscard]] std::vector<std::string> replicas() const;
   [[nodiscard]] Result<int, Problem> tell_ready() const;
   void begin_serving();
-  void tick();
+  void reported(std::span<const RevisionStat> stats);
   void drain();
   void on_quiet_over();
   void check_drained();
@@ -76,6 +80,8 @@ class App final : private FrontOwner {
   Clock clock_;
   log::Logger log_;
   boost::asio::io_context io_{1};
+  AsioLoop time_{io_, clock_};
+  PoolAsker asker_{io_};
   Telemetry telemetry_;
   WakeWatch wakes_;
   PodTls pod_tls_;
@@ -83,10 +89,12 @@ class App final : private FrontOwner {
   FrontGateway front_;
   PodProber prober_;
   RevisionBook book_;
+  AutoscalerDesk desk_{time_, front_, prober_, book_};
   ScalerDoors doors_;
   std::unique_ptr<files::PlatformDirectory> directory_;  // or
   std::unique_ptr<ClusterPlatform> cluster_;
   std::optional<ServiceTarget> autoscaler_;  // when its replicas are followed
+  std::optional<AutoscalerCalls> calls_;
   std::unique_ptr<AutoscalerPeer> peer_;
   StatusServer status_;
   net::ServingTls serving_tls_;
@@ -94,9 +102,7 @@ class App final : private FrontOwner {
   net::ProxyServer metrics_;
   std::vector<std::pair<std::string, net::Address>> addresses_;
   program::EndSignals signals_;
-  boost::asio::steady_timer ticker_;
   boost::asio::steady_timer drain_timer_;
-  TimePoint next_tick_;
   bool serving_begun_ = false;
   bool reached_ = false;  // by or of an autoscaler, once
   bool quiet_over_ = false;

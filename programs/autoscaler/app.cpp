@@ -263,7 +263,7 @@ void App::on_call(std::unique_ptr<rpc::Call> call) {
   if (call->method() == proto::kNodeStreamMethod) {
     node_streams_.take(std::move(call));
   } else {
-    streams_.take(std::move(call));
+    streams_.take(std::make_unique<ActivatorCall>(std::move(call)));
   }
 }
 

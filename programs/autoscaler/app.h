@@ -1,6 +1,7 @@
 #pragma once
 
 #include "autoscaler/core/activators/activator_hub.h"
+#include "autoscaler/io/activator_call.h"
 #include "autoscaler/io/activator_streams.h"
 #include "autoscaler/io/api.h"
 #include "autoscaler/io/api_routes.h"

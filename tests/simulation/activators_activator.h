@@ -1,33 +1,38 @@
 #pragma once
 
-#include "activator/core/autoscaler_link.h"
-#include "activator/core/pod_subset.h"
-#include "activator/core/queue_budget.h"
-#include "activator/core/request_reporter.h"
-#include "activator/core/throttler.h"
+#include "activator/io/autoscaler_desk.h"
+#include "activator/io/autoscaler_line.h"
+#include "activator/io/autoscaler_peer.h"
+#include "activator/io/front_gateway.h"
+#include "activator/io/pod_prober.h"
+#include "activator/io/revision_book.h"
+#include "common/log/log.h"
 #include "common/messages/activator_stream.h"
 #include "common/time/time_point.h"
+#include "tests/simulation/activators_call.h"
 #include "tests/simulation/activators_ledger.h"
 #include "tests/simulation/activators_platform.h"
-#include "tests/simulation/activators_prober.h"
+#include "tests/simulation/activators_pods.h"
 #include "tests/simulation/activators_scene.h"
 #include "tests/simulation/activators_wire.h"
+#include "tests/support/manual_loop.h"
+
+#include <boost/asio/io_context.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace sluice::simulation {
 
-/// One life of an activator: gate, prober and place of each revision, and the link to the
-/// autoscaler, joined as the program joins them.
-class ActivatorProgram {
+/// The world around one life of an activator: it starts what the program runs, reads the files for
+/// it, dials the autoscaler, brings it requests, and books what becomes of them.
+class ActivatorProgram final : private activator::FrontOwner, private CallOwner {
  public:
   struct Identity {
     std::string name;
@@ -39,6 +44,7 @@ class ActivatorProgram {
 
   /// Starts: the files are read as they are. The rest outlives this.
   ActivatorProgram(Scene& scene, Platform& platform, Identity identity, Dial dial);
+  ~ActivatorProgram() override;
 
   [[nodiscard]] const Identity& identity() const { return identity_; }
 
@@ -49,14 +55,12 @@ class ActivatorProgram {
 
   [[nodiscard]] TimePoint started() const { return started_; }
 
-  [[nodiscard]] bool alive() const { return alive_; }
+  [[nodiscard]] bool alive() const { return engine_ != nullptr; }
 
   /// Takes new requests: it lives, and its drain has not come so far.
-  [[nodiscard]] bool accepts() const { return alive_ && accepts_; }
+  [[nodiscard]] bool accepts() const { return alive() && accepts_; }
 
   [[nodiscard]] bool draining() const { return draining_; }
-
-  [[nodiscard]] TimePoint now() const { return scene_.timeline.now() + offset_; }
 
   /// Its clock moves, and the world does not notice.
   void jump(Duration by);
@@ -75,92 +79,92 @@ class ActivatorProgram {
 
   // --- the wire ---
 
-  [[nodiscard]] std::optional<proto::ActivatorMessage> next_message();
-  void received(proto::AutoscalerMessage message);
+  void received(Wire& wire, proto::AutoscalerMessage message);
+  void writable(Wire& wire);
   void lost(Wire& wire);
-
-  [[nodiscard]] Wire* wire() const { return wire_; }
 
   // --- what it looks like from outside ---
 
   [[nodiscard]] bool avoids(std::size_t revision, const std::string& dest) const {
-    return doors_[revision]->avoid.contains(dest);
+    return doors_[revision].avoid.contains(dest);
   }
 
   [[nodiscard]] std::int32_t waiting(std::size_t revision) const {
-    return doors_[revision]->throttler.waiting();
+    return engine_->front.waiting(doors_[revision].handle);
   }
 
   /// Pods that take requests.
   [[nodiscard]] std::size_t pods(std::size_t revision) const {
-    return doors_[revision]->throttler.pods();
+    return engine_->front.pods(doors_[revision].handle);
   }
 
-  [[nodiscard]] std::int64_t in_flight() const;
+  [[nodiscard]] std::int64_t in_flight() const { return engine_->front.in_flight(); }
 
   [[nodiscard]] const proto::RevisionState* state(std::size_t revision) const {
-    return link_.state(Platform::id(revision));
+    return engine_->peer->state(Platform::id(revision));
   }
 
   /// Reached the autoscaler: the stream was welcomed, or the WebSocket is open.
   [[nodiscard]] bool linked() const;
 
  private:
+  class Line;
+  class Dialler;
+  class SocketPeer;
+
   struct Door {
-    Door(const ActivatorsWorld& world, std::uint64_t seed);
-
-    std::size_t revision = 0;
-    activator::Throttler throttler;
-    activator::QueueShare share{};
-    activator::RequestReporter::Handle handle{};
+    activator::RevisionHandle handle{};
     Ledger::Door book = 0;
-    std::unique_ptr<Prober> prober{};
     std::set<std::string> avoid{};
-    std::map<std::string, bool> listed{};  // by dest: whether to be avoided
-    std::optional<TimePoint> alarm{};      // true time
   };
 
-  struct Call {
-    Door* door = nullptr;
-    TimePoint since{};     // by the clock
-    TimePoint deadline{};  // likewise
-    bool body = false;
-    std::uint64_t attempt = 0;
-    activator::PodRef pod{};
-    std::string dest{};  // while a pod has it
-    std::vector<activator::PodRef> tried{};
-    std::optional<activator::Ticket> ticket{};  // while it waits
+  // What the program `activator` is made of, over simulated seams.
+  struct Engine {
+    explicit Engine(ActivatorProgram& program);
+
+    boost::asio::io_context io;  // of the pools; no connection is ever made
+    ManualLoop loop;
+    log::Logger log{"activator", log::Severity::error};
+    SimulatedAsker asker;
+    activator::FrontGateway front;
+    NotedPods pods;
+    activator::PodProber prober;
+    activator::RevisionBook book;
+    activator::AutoscalerDesk desk{loop, front, prober, book};
+    std::unique_ptr<activator::AutoscalerDialler> dialler;
+    std::unique_ptr<activator::AutoscalerPeer> peer;
   };
 
-  // As an attempt: the request went nowhere (a mutant).
-  static constexpr std::uint64_t kLost = ~std::uint64_t{0};
+  // As the owner of the gateway.
+  void on_poke(activator::RevisionHandle revision, const activator::RevisionStat& stat) override;
 
-  using Calls = std::map<Ledger::Request, Call>;
+  void on_held(activator::RevisionHandle /*revision*/) override {}
 
-  void tick();
-  void dial();
-  [[nodiscard]] std::vector<proto::Waiting> waiting_now() const;
-  void poke(Door& door);
+  void on_pod_drained(activator::RevisionHandle /*revision*/, const PodId& /*pod*/) override {}
+
+  void on_pod_refused(activator::RevisionHandle revision, const PodId& pod,
+                      activator::PodRefusal refusal) override;
+
+  [[nodiscard]] std::string cold_start(activator::RevisionHandle /*revision*/, const PodId& /*pod*/,
+                                       TimePoint /*arrived*/, TimePoint /*dispatched*/) override {
+    return {};
+  }
+
+  void on_served(activator::RevisionHandle /*revision*/,
+                 const activator::Served& /*served*/) override {}
+
+  // As the owner of calls.
+  [[nodiscard]] TimePoint now() const override { return engine_->loop.now(); }
+
+  [[nodiscard]] bool queues_full() const override;
+  void gone(Ledger::Request request) override;
+
+  [[nodiscard]] std::unique_ptr<activator::AutoscalerPeer> make_peer();
+  [[nodiscard]] Door& door_of(activator::RevisionHandle revision);
   void put_in_force(const proto::RevisionState& state);
-  void set_grant(Door& door, const activator::Grant& grant);
-  void relist(Door& door);
-  void trust(Door& door, const std::string& dest);
-  void show_list(Door& door);
-  void list_at_once(Door& door, const std::map<std::string, bool>& wanted);
-  void list_one_by_one(Door& door, const std::map<std::string, bool>& wanted);
-
-  void enter(Ledger::Request request, Call& call);
-  void admit(Door& door, const std::vector<activator::Admission>& admitted);
-  void send(Ledger::Request request, Call& call, activator::PodRef pod);
-  void reach_pod(Ledger::Request request, std::uint64_t attempt);
-  void answered(Ledger::Request request, std::uint64_t attempt, PodAnswer answer);
-  void turned_away(Ledger::Request request, Reason reason);
-  void give_up(Ledger::Request request, Ending ending, Reason reason);
-  void end(Ledger::Request request, Ending ending, Reason reason = Reason::none);
-  void leave(Door& door, activator::PodRef pod, bool full);
-  void stop_waiting(Call& call);
-  void look(Door& door);
-  void arm(Door& door);
+  void forget(const RevisionId& revision);
+  void dial();
+  void dial_later();
   void leave_if_drained();
 
   Scene& scene_;
@@ -168,19 +172,14 @@ class ActivatorProgram {
   Identity identity_;
   Dial dial_;
   TimePoint started_;
-  Duration offset_{0};
-  bool alive_ = true;
+  Duration ahead_{0};
   bool accepts_ = true;
   bool draining_ = false;
-  bool one_by_one_ = false;  // how lists are told to the throttler
-  activator::ActivatorPlace place_{};
-  activator::QueueBudget budget_;
-  activator::RequestReporter reporter_;
-  activator::AutoscalerLink link_;
-  activator::AutoscalerLink::Stream stream_ = 0;
   Wire* wire_ = nullptr;
-  std::vector<std::unique_ptr<Door>> doors_;
-  Calls calls_;
+  activator::AutoscalerLine::Events events_;  // of the line; none in the WebSocket form
+  std::vector<Door> doors_;                   // by revision
+  std::map<Ledger::Request, std::unique_ptr<SimulatedCall>> calls_;
+  std::unique_ptr<Engine> engine_;  // null: it is gone
 };
 
 }  // namespace sluice::simulation

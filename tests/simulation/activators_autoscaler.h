@@ -1,26 +1,36 @@
 #pragma once
 
 #include "autoscaler/core/activators/activator_hub.h"
-#include "autoscaler/core/decision/multi_scaler.h"
-#include "autoscaler/core/nodes/removals.h"
+#include "autoscaler/core/nodes/node_book.h"
+#include "autoscaler/io/activator_streams.h"
+#include "autoscaler/io/fleet.h"
+#include "autoscaler/io/fleet_events.h"
+#include "autoscaler/io/ring_history.h"
+#include "autoscaler/io/scale_loop.h"
+#include "common/api/event_ring.h"
+#include "common/log/log.h"
 #include "common/messages/activator_stream.h"
 #include "common/time/time_point.h"
 #include "tests/simulation/activators_platform.h"
 #include "tests/simulation/activators_scene.h"
+#include "tests/simulation/activators_seams.h"
 #include "tests/simulation/activators_wire.h"
+#include "tests/support/manual_loop.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
 namespace sluice::simulation {
 
-/// One life of the autoscaler: the scalers of all revisions and the hub of all streams, joined as
-/// the program joins them. It reads the pods' files, scrapes, decides, and writes the scale files.
+/// The world around one life of the autoscaler: it starts the engine that the program runs, reads
+/// the files for it, carries its wires, and notes whatever it orders.
 class AutoscalerProgram {
  public:
   /// An activator that lives, as far as it chooses pods of a revision.
@@ -40,9 +50,7 @@ class AutoscalerProgram {
   /// SIGKILL.
   void kill();
 
-  [[nodiscard]] bool alive() const { return alive_; }
-
-  [[nodiscard]] TimePoint now() const { return scene_.timeline.now() + offset_; }
+  [[nodiscard]] bool alive() const { return engine_ != nullptr; }
 
   /// Its clock moves, and the world does not notice.
   void jump(Duration by);
@@ -50,58 +58,59 @@ class AutoscalerProgram {
   /// A revision's file is read.
   void read_pods(std::size_t revision);
 
+  /// The agent of the node says whether there is room.
+  void read_room();
+
   // --- wires ---
 
-  [[nodiscard]] std::optional<autoscaler::ActivatorHub::Session> opened(Wire& wire);
+  /// False: it takes no more.
+  [[nodiscard]] bool opened(Wire& wire);
   void closed(Wire& wire);
   void received(Wire& wire, proto::ActivatorMessage message);
   void received(const std::vector<proto::StatMessage>& batch);
-  [[nodiscard]] std::optional<proto::AutoscalerMessage> next_message(
-      autoscaler::ActivatorHub::Session session);
 
   [[nodiscard]] const proto::RevisionState* state(std::size_t revision) const {
-    return hub_.state(Platform::id(revision));
+    return engine_->hub.state(Platform::id(revision));
   }
 
-  [[nodiscard]] std::size_t connected() const;
-
  private:
-  struct Revision {
-    std::vector<PodLine> pods{};  // of the file as it was read
-    autoscaler::ScalerHandle handle{};
-    autoscaler::ScaleState state{};
-    std::int32_t want = 0;
-    autoscaler::Removals removals{};
-    std::optional<ScaleLine> written{};  // the scale file
+  // What the program `autoscaler` is made of, over simulated seams.
+  struct Engine {
+    Engine(AutoscalerProgram& program, TimePoint first);
+
+    ManualLoop loop;
+    log::Logger log{"autoscaler", log::Severity::error};
+    std::mt19937_64 random;
+    autoscaler::ScaleLoop scale_loop{loop};
+    autoscaler::ActivatorHub hub;
+    autoscaler::NodeBook nodes;
+    api::EventRing ring;
+    autoscaler::RingHistory history;
+    autoscaler::FleetEvents events{loop, ring, history};
+    SimulatedPlatform platform;
+    SimulatedStats stats;
+    autoscaler::Surroundings around;
+    autoscaler::Fleet fleet{around};
+    autoscaler::ActivatorStreams streams;
   };
 
-  void tick();
-  void scrape(std::size_t revision);
-  void evaluate(std::size_t revision, autoscaler::Trigger trigger);
-  void publish(std::size_t revision);
-  void release(std::size_t revision);
-  [[nodiscard]] proto::RevisionState state_of(std::size_t index, const Revision& revision) const;
-  void check_removal(std::size_t index, const std::string& name);
-  void push(const RevisionId& revision, const autoscaler::Stat& stat,
-            std::optional<TimePoint> stamp, autoscaler::StatDoor door);
-  void pump();
-  [[nodiscard]] std::int32_t ready(const Revision& revision) const;
-  [[nodiscard]] std::optional<std::size_t> index_of(const RevisionId& revision) const;
+  [[nodiscard]] TimePoint now() const { return engine_->loop.now(); }
+
+  [[nodiscard]] std::size_t connected() const;
+  void heard(const autoscaler::ActivatorHub::Heard& heard);
+  void ordered(std::size_t revision, const std::optional<ScaleLine>& before, const ScaleLine& now);
+  void check_removal(std::size_t revision, const std::string& pod);
 
   Scene& scene_;
   Platform& platform_;
-  Duration offset_{0};
   Choosers choosers_;
-  bool alive_ = true;
-  TimePoint started_;  // by its clock
-  TimePoint born_;     // true
-  autoscaler::MultiScaler scalers_;
-  autoscaler::ActivatorHub hub_;
-  std::vector<Revision> revisions_;
-  std::vector<autoscaler::MultiScaler::Due> due_;
-  std::vector<Wire*> wires_;
+  TimePoint born_;                                      // true
+  TimePoint started_;                                   // by its clock
   std::map<const ActivatorProgram*, TimePoint> heard_;  // by its clock
-  std::map<std::string, double> loads_;                 // of the last scrape, by pod
+  std::map<std::string, std::string> dests_;            // of the pods that it has read of, by name
+  std::vector<Wire*> sockets_;                          // in the WebSocket form
+  std::uint64_t room_reports_ = 0;
+  std::unique_ptr<Engine> engine_;  // null: killed
 };
 
 }  // namespace sluice::simulation

@@ -85,17 +85,23 @@ void Ledger::body_sent(Request request) {
   book_[request].body_sent = true;
 }
 
-void Ledger::retried(Request request) {
+void Ledger::returned(Request request) {
   Entry& entry = book_[request];
+  entry.came_from = entry.dest_is_new ? "" : entry.dest;
+  leave(entry);
+}
+
+void Ledger::retried(Request request, bool there_too) {
+  Entry& entry = book_[request];
+  if (!entry.dest.empty()) returned(request);
   ++counts_.retried;
   if (entry.ended) breach(request, "is tried again after its end");
   if (entry.begun) breach(request, "is tried again though an application may have begun it");
   if (entry.body_sent) breach(request, "is tried again with a body byte gone");
-  entry.tried.push_back(entry.dest_is_new ? "" : entry.dest);
+  entry.tried.push_back(there_too ? "" : entry.came_from);
   if (entry.tried.size() >= static_cast<std::size_t>(kAttemptsMax)) {
     breach(request, "is tried again too often");
   }
-  leave(entry);
   entry.place = {false, places_++};
 }
 
@@ -200,6 +206,7 @@ void Ledger::forget_tried(const DoorBook& door, const std::set<std::string>& bac
   for (const Request request : door.open) {
     Entry& entry = book_[request];
     if (back.contains(entry.dest)) entry.dest_is_new = true;
+    if (back.contains(entry.came_from)) entry.came_from.clear();
     for (std::string& dest : entry.tried) {
       if (back.contains(dest)) dest.clear();
     }

@@ -69,8 +69,14 @@ class Ledger {
   /// another request on it ends.
   void full(Request request, TimePoint until) { book_[request].pause = until; }
 
-  /// The pod gave it back untouched, and it is tried again.
-  void retried(Request request);
+  /// The pod gave it back untouched, and has room for another one.
+  void returned(Request request);
+
+  /// What a pod gave back is tried again: not there, unless the pod was only full.
+  void retried(Request request, bool there_too = false);
+
+  /// A pod that was doubted serves: those who tried it may be sent there again.
+  void trusted(Door door, const std::string& dest) { forget_tried(doors_[door], {dest}); }
 
   /// An application begins with it, and is done with it, whether it was finished or stopped.
   void began(Request request, Pod pod, std::int32_t limit);
@@ -105,6 +111,11 @@ class Ledger {
 
   [[nodiscard]] std::size_t waiting(Door door) const { return doors_[door].waiting.size(); }
 
+  /// Whether as many wait as may.
+  [[nodiscard]] bool at_depth(Door door) const {
+    return doors_[door].waiting.size() >= static_cast<std::size_t>(doors_[door].depth);
+  }
+
   /// The first rule that was broken; empty: none.
   [[nodiscard]] const std::string& breach() const { return breach_; }
 
@@ -131,8 +142,9 @@ class Ledger {
   struct Entry {
     Door door = 0;
     std::vector<std::string> tried = {};
-    std::string dest = {};     // empty while no pod has it
-    bool dest_is_new = false;  // that pod went away and came back meanwhile: another one
+    std::string dest = {};       // empty while no pod has it
+    std::string came_from = {};  // the pod that gave it back; empty: one that went away since
+    bool dest_is_new = false;    // that pod went away and came back meanwhile: another one
     Place place{};
     TimePoint pause{};  // of the pod when it is left
     bool waiting = false;

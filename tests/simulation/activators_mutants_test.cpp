@@ -32,13 +32,6 @@ void one_at_a_time(ActivatorsWorld& world) {
   world.service.to = std::chrono::seconds{1};
 }
 
-// Streams break all the time, and each end notices at once: now and then nobody is connected.
-void broken_streams(ActivatorsWorld& world) {
-  world.activators = 1;
-  world.faults.cuts_per_second = 2;
-  world.faults.cut_noticed = {Duration{0}, std::chrono::milliseconds{100}};
-}
-
 std::vector<Wrong> wrongs() {
   using S = ActivatorsShape;
   return {
@@ -47,19 +40,9 @@ std::vector<Wrong> wrongs() {
        "is tried again though an application may have begun it"},
       {"SidecarLetsAllIn", Mutant::sidecar_lets_all_in, S::crowd, "exceeds containerConcurrency",
        one_at_a_time},
-      {"ServesNewestFirst", Mutant::serves_newest_first, S::naps, "overtakes one who waits",
-       one_at_a_time},
-      {"ForgetsToLeave", Mutant::forgets_to_leave, S::naps, "waits while a pod has room",
-       one_at_a_time},
-      {"LosesAnAdmission", Mutant::loses_an_admission, S::calm, "never ends"},
       {"DeafAutoscaler", Mutant::deaf_autoscaler, S::naps, "sleeps on while a request waits"},
-      {"RemovesAtOnce", Mutant::removes_at_once, S::naps, "may be stopped while"},
-      {"SleepsUnheard", Mutant::sleeps_unheard, S::links,
-       "is scaled to zero while no activator is connected", broken_streams},
       {"VersionsRestart", Mutant::versions_restart, S::restarts, "is given an older version"},
       {"StreamLosesStates", Mutant::stream_loses_states, S::calm, "has two states at"},
-      {"NeverSleeps", Mutant::never_sleeps, S::calm, "pods left when all should be at rest"},
-      {"LosesPods", Mutant::loses_pods, S::naps, "has pods that"},
   };
 }
 

@@ -22,6 +22,13 @@ Duration Platform::file_delay() {
   return scene_.timeline.draw(late ? world.late_file : world.file);
 }
 
+std::optional<std::size_t> Platform::index_of(const RevisionId& revision) const {
+  for (std::size_t index = 0; index < revisions_.size(); ++index) {
+    if (id(index) == revision) return index;
+  }
+  return std::nullopt;
+}
+
 void Platform::write_scale(std::size_t revision, ScaleLine scale) {
   const std::int32_t before = revisions_[revision].scale.value_or(ScaleLine{}).replicas;
   const std::int32_t after = scale.replicas;

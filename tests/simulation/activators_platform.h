@@ -43,6 +43,8 @@ class Platform {
     return {"default", "app-" + std::to_string(revision)};
   }
 
+  [[nodiscard]] std::optional<std::size_t> index_of(const RevisionId& revision) const;
+
   // --- files; what a reader sees is up to when it reads ---
 
   [[nodiscard]] const std::vector<PodLine>& pods(std::size_t revision) const {

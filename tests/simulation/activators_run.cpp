@@ -57,8 +57,8 @@ class Run {
   Scene scene_;
   Platform platform_;
   std::vector<std::unique_ptr<ActivatorProgram>> activators_;  // all there ever were
+  std::vector<std::unique_ptr<Wire>> wires_;                   // outlive the lines over them
   std::vector<std::unique_ptr<AutoscalerProgram>> autoscalers_;
-  std::vector<std::unique_ptr<Wire>> wires_;
   AutoscalerProgram* autoscaler_ = nullptr;  // null while it is down
   std::uint64_t names_ = 0;
   int looks_at_rest_ = 0;
@@ -187,7 +187,11 @@ void Run::trouble() {
     ++scene_.outcome.shortages;
     const Duration length = scene_.timeline.draw(faults.shortage);
     scene_.room_from = std::max(scene_.room_from, scene_.timeline.now() + length);
-    scene_.timeline.after(length + milliseconds{1}, [this] { platform_.start_missing(); });
+    if (autoscaler_ != nullptr) autoscaler_->read_room();
+    scene_.timeline.after(length + milliseconds{1}, [this] {
+      if (autoscaler_ != nullptr) autoscaler_->read_room();
+      platform_.start_missing();
+    });
   }
   if (!scene_.timeline.happens(faults.clock_jumps_per_second * share)) return;
   ++scene_.outcome.clock_jumps;

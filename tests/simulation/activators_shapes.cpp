@@ -26,16 +26,18 @@ class Draw {
   std::mt19937_64 random_;
 };
 
-autoscaler::ScalingSpec scaling_of(Draw& draw, std::int32_t container_concurrency) {
-  autoscaler::ScalingSpec scaling;
-  const double total = container_concurrency > 0 ? container_concurrency : 10;
-  scaling.decider.total_value = total;
-  scaling.decider.target_value = std::max(total * 0.7, 0.5);
-  scaling.decider.stable_window = seconds{draw.whole(6, 12)};
-  scaling.decider.panic_window = scaling.decider.stable_window / 6;
-  scaling.decider.scale_down_delay = seconds{draw.whole(0, 1) * 3};
-  scaling.bounds.max = draw.whole(4, 10);
-  return scaling;
+autoscaler::StringMap scaling_of(Draw& draw, std::int32_t container_concurrency) {
+  autoscaler::StringMap annotations;
+  const auto set = [&annotations](const std::string& name, std::int32_t value,
+                                  const std::string& unit = {}) {
+    annotations["autoscaling.knative.dev/" + name] = std::to_string(value) + unit;
+  };
+  if (container_concurrency == 0) set("target", 10);
+  set("window", draw.whole(6, 12), "s");
+  set("panic-window-percentage", 17);
+  set("scale-down-delay", draw.whole(0, 1) * 3, "s");
+  set("max-scale", draw.whole(4, 10));
+  return annotations;
 }
 
 // Bursts with silence between, or one long load: arrivals per second.
@@ -126,7 +128,7 @@ ActivatorsWorld activators_world(ActivatorsShape shape, std::uint64_t seed) {
   world.container_concurrency = limits[static_cast<std::size_t>(draw.whole(0, 5))];
   world.activators = crowd ? draw.whole(3, 5) : draw.whole(1, 3);
   world.revisions = draw.whole(1, 2);
-  world.scaling = scaling_of(draw, world.container_concurrency);
+  world.annotations = scaling_of(draw, world.container_concurrency);
   world.rate = rate_of(draw, shape == ActivatorsShape::naps);
   world.sidecar_depth = draw.whole(1, 30);
   world.queue_depth = draw.whole(0, 2) == 0 ? draw.whole(3, 20) : 500;
@@ -142,6 +144,12 @@ ActivatorsWorld activators_world(ActivatorsShape shape, std::uint64_t seed) {
     world.faults.shortages_per_second = draw.between(0, 0.1);
   }
   return world;
+}
+
+void break_streams(ActivatorsWorld& world) {
+  world.activators = 1;
+  world.faults.cuts_per_second = 2;
+  world.faults.cut_noticed = {Duration{0}, milliseconds{100}};
 }
 
 }  // namespace sluice::simulation

@@ -56,6 +56,15 @@ TEST_P(ActivatorsIn, KeepEveryRule) {
   std::printf("%s\n", printed(all).c_str());
 }
 
+// What planted_faults_test.cpp adds to a shape breaks no rule by itself.
+TEST(ActivatorsWorlds, KeepTheirRulesWhereStreamsBreakAllTheTime) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    ActivatorsWorld world = activators_world(ActivatorsShape::naps, seed);
+    break_streams(world);
+    EXPECT_EQ(play(world).breach, "");
+  }
+}
+
 // Seeds that broke a rule once, with the cause. Links 26: idle pods were scaled to zero although no
 // activator was connected. Clocks 5 and storm 18: after the autoscaler's clock stepped back no pod
 // could be stopped until it had caught up.

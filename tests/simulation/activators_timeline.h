@@ -1,12 +1,13 @@
 #pragma once
 
 #include "common/time/time_point.h"
+#include "tests/support/manual_loop.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <random>
-#include <vector>
+#include <utility>
 
 namespace sluice::simulation {
 
@@ -20,17 +21,20 @@ struct Between {
 /// the order of their times, and those of one instant in the order they were asked for.
 class Timeline {
  public:
-  explicit Timeline(std::uint64_t seed);
+  explicit Timeline(std::uint64_t seed) : random_(seed) {}
 
   /// True time. What a program believes the time to be is its own affair.
-  [[nodiscard]] TimePoint now() const { return now_; }
+  [[nodiscard]] TimePoint now() const { return time_.now(); }
 
-  [[nodiscard]] Duration since_start() const { return now_ - start_; }
+  [[nodiscard]] Duration since_start() const { return now() - start_; }
 
-  void after(Duration wait, std::function<void()> action);
+  void after(Duration wait, std::function<void()> action) { time_.after(wait, std::move(action)); }
 
   /// Plays the next event. False when there is none before `end`: then the time is `end`.
-  bool step(Duration end);
+  bool step(Duration end) { return time_.step(start_ + end); }
+
+  /// What the loops of programs stand on.
+  [[nodiscard]] ManualTime& time() { return time_; }
 
   /// From 0 to 1, 1 excluded.
   [[nodiscard]] double share();
@@ -45,22 +49,9 @@ class Timeline {
   [[nodiscard]] std::size_t below(std::size_t bound) { return random_() % bound; }
 
  private:
-  struct Event {
-    TimePoint at;
-    std::uint64_t order = 0;
-    std::function<void()> action;
-  };
-
-  // A heap: the earliest is in front.
-  [[nodiscard]] static bool later(const Event& a, const Event& b) {
-    return a.at != b.at ? a.at > b.at : a.order > b.order;
-  }
-
   std::mt19937_64 random_;
-  TimePoint start_;
-  TimePoint now_;
-  std::vector<Event> events_;
-  std::uint64_t order_ = 0;
+  ManualTime time_;
+  TimePoint start_ = time_.now();
 };
 
 }  // namespace sluice::simulation

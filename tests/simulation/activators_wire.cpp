@@ -17,13 +17,19 @@ constexpr Between kOvertaken{std::chrono::milliseconds{100}, std::chrono::second
 }  // namespace
 
 bool Wire::open() {
-  const auto session = autoscaler_.opened(*this);
-  if (!session) {
-    up_open_ = down_open_ = false;
-    return false;
-  }
-  session_ = *session;
-  return true;
+  if (autoscaler_.opened(*this)) return true;
+  up_open_ = down_open_ = false;
+  return false;
+}
+
+void Wire::listen(autoscaler::ActivatorLine::Events events) {
+  events_ = events.on_message
+                ? std::make_shared<const autoscaler::ActivatorLine::Events>(std::move(events))
+                : nullptr;
+}
+
+void Wire::tell_autoscaler(proto::ActivatorMessage message) {
+  if (const auto events = events_) events->on_message(std::move(message));
 }
 
 Duration Wire::arrival(TimePoint& clear) {
@@ -32,15 +38,10 @@ Duration Wire::arrival(TimePoint& clear) {
   return clear - now;
 }
 
-void Wire::pump_up() {
-  while (up_open_ && up_under_way_ < kWindow) {
-    std::optional<proto::ActivatorMessage> message = activator_.next_message();
-    if (!message) return;
-    ++up_under_way_;
-    scene_.timeline.after(arrival(up_clear_), [this, sent = std::move(*message)]() mutable {
-      arrive_up(std::move(sent));
-    });
-  }
+void Wire::write_up(const proto::ActivatorMessage& message) {
+  ++up_under_way_;
+  scene_.timeline.after(arrival(up_clear_),
+                        [this, sent = message]() mutable { arrive_up(std::move(sent)); });
 }
 
 // What is stalled comes in the order it was sent: whoever waits for the end of the stall was put
@@ -54,22 +55,17 @@ void Wire::arrive_up(proto::ActivatorMessage message) {
   }
   --up_under_way_;
   autoscaler_.received(*this, std::move(message));
-  pump_up();
+  if (up_open_) activator_.writable(*this);
 }
 
-void Wire::pump_down() {
-  while (down_open_ && down_under_way_ < kWindow) {
-    std::optional<proto::AutoscalerMessage> message = autoscaler_.next_message(session_);
-    if (!message) return;
-    if (scene_.world.mutant == Mutant::stream_loses_states &&
-        std::holds_alternative<proto::RevisionState>(*message) && scene_.timeline.happens(0.5)) {
-      continue;
-    }
-    ++down_under_way_;
-    scene_.timeline.after(arrival(down_clear_), [this, sent = std::move(*message)]() mutable {
-      arrive_down(std::move(sent));
-    });
+void Wire::write_down(const proto::AutoscalerMessage& message) {
+  if (scene_.world.mutant == Mutant::stream_loses_states &&
+      std::holds_alternative<proto::RevisionState>(message) && scene_.timeline.happens(0.5)) {
+    return;
   }
+  ++down_under_way_;
+  scene_.timeline.after(arrival(down_clear_),
+                        [this, sent = message]() mutable { arrive_down(std::move(sent)); });
 }
 
 void Wire::arrive_down(proto::AutoscalerMessage message) {
@@ -80,8 +76,8 @@ void Wire::arrive_down(proto::AutoscalerMessage message) {
         left, [this, sent = std::move(message)]() mutable { arrive_down(std::move(sent)); });
   }
   --down_under_way_;
-  activator_.received(std::move(message));
-  pump_down();
+  activator_.received(*this, std::move(message));
+  if (const auto events = events_; events && down_open_) events->on_writable();
 }
 
 void Wire::send(const std::vector<proto::StatMessage>& batch) {
@@ -129,7 +125,9 @@ void Wire::notice_up() {
 }
 
 void Wire::notice_down() {
-  if (std::exchange(down_open_, false)) autoscaler_.closed(*this);
+  if (!std::exchange(down_open_, false)) return;
+  autoscaler_.closed(*this);
+  if (const auto events = events_) events->on_closed({rpc::Code::unavailable, "the wire is over"});
 }
 
 }  // namespace sluice::simulation

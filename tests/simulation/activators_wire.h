@@ -1,12 +1,13 @@
 #pragma once
 
-#include "autoscaler/core/activators/activator_hub.h"
+#include "autoscaler/io/activator_line.h"
 #include "common/messages/activator_stream.h"
 #include "common/messages/stat.h"
 #include "common/time/time_point.h"
 #include "tests/simulation/activators_scene.h"
 
-#include <optional>
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace sluice::simulation {
@@ -30,9 +31,19 @@ class Wire {
   /// False: the autoscaler takes no more.
   [[nodiscard]] bool open();
 
-  /// Sends what either end has to say, as far as there is room.
-  void pump_up();
-  void pump_down();
+  /// Sends what either end says. Only when there is room.
+  void write_up(const proto::ActivatorMessage& message);
+  void write_down(const proto::AutoscalerMessage& message);
+
+  [[nodiscard]] bool room_up() const { return up_open_ && up_under_way_ < kWindow; }
+
+  [[nodiscard]] bool room_down() const { return down_open_ && down_under_way_ < kWindow; }
+
+  /// What the autoscaler's end of the stream hears from now on.
+  void listen(autoscaler::ActivatorLine::Events events);
+
+  /// A message for the autoscaler's end.
+  void tell_autoscaler(proto::ActivatorMessage message);
 
   /// A batch in the WebSocket form.
   void send(const std::vector<proto::StatMessage>& batch);
@@ -59,8 +70,6 @@ class Wire {
   /// Whose activator this is.
   [[nodiscard]] ActivatorProgram& activator() const { return activator_; }
 
-  [[nodiscard]] autoscaler::ActivatorHub::Session session() const { return session_; }
-
  private:
   [[nodiscard]] Duration arrival(TimePoint& clear);
   void arrive_up(proto::ActivatorMessage message);
@@ -72,15 +81,39 @@ class Wire {
   Scene& scene_;
   ActivatorProgram& activator_;
   AutoscalerProgram& autoscaler_;
-  autoscaler::ActivatorHub::Session session_ = 0;
-  bool up_open_ = true;    // as the activator believes
-  bool down_open_ = true;  // as the autoscaler believes
+  std::shared_ptr<const autoscaler::ActivatorLine::Events> events_;  // null: nobody listens
+  bool up_open_ = true;                                              // as the activator believes
+  bool down_open_ = true;                                            // as the autoscaler believes
   bool cut_ = false;
   TimePoint stalled_until_{};
   TimePoint up_clear_{};  // when the last message sent arrives: later ones come later
   TimePoint down_clear_{};
   int up_under_way_ = 0;
   int down_under_way_ = 0;
+};
+
+/// The autoscaler's end of a wire in the form of the stream.
+class WireLine final : public autoscaler::ActivatorLine {
+ public:
+  explicit WireLine(Wire& wire) : wire_(wire) {}
+
+  ~WireLine() override { wire_.listen({}); }
+
+  WireLine(const WireLine&) = delete;
+  WireLine& operator=(const WireLine&) = delete;
+
+  void start(Events events) override { wire_.listen(std::move(events)); }
+
+  [[nodiscard]] bool writable() const override { return wire_.room_down(); }
+
+  void write(const proto::AutoscalerMessage& message) override { wire_.write_down(message); }
+
+  void close(const rpc::Ending& /*ending*/) override { wire_.close_by_autoscaler(); }
+
+  [[nodiscard]] std::string peer() const override { return "simulated"; }
+
+ private:
+  Wire& wire_;
 };
 
 }  // namespace sluice::simulation

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/scaling/scaling_spec.h"
+#include "common/scaling/cluster_config.h"
 #include "common/time/time_point.h"
 #include "tests/simulation/activators_timeline.h"
 
@@ -40,22 +40,16 @@ struct Faults {
   Between shortage{std::chrono::milliseconds{500}, std::chrono::seconds{6}};
 };
 
-/// A world that does one thing wrong, to prove that somebody notices.
+/// A world that does one thing wrong, to prove that somebody notices. Faults of the programs
+/// are planted in their own files (plant_fault.py).
 enum class Mutant : std::uint8_t {
   none,
   answers_twice,        ///< a pod answers a request again
   retries_begun,        ///< a request that was cut goes to another pod
   sidecar_lets_all_in,  ///< no limit at the sidecar
-  serves_newest_first,  ///< at the activator
-  forgets_to_leave,     ///< a pod's room is told half a second late
-  loses_an_admission,   ///< an admitted request goes nowhere
   deaf_autoscaler,      ///< what activators say is not heard
-  removes_at_once,      ///< without waiting for Applied
-  sleeps_unheard,       ///< the way to zero does not ask for activators
   versions_restart,     ///< a new autoscaler begins at its first version
   stream_loses_states,  ///< on a stream that lives
-  never_sleeps,         ///< one pod stays
-  loses_pods,           ///< an activator forgets every pod that its probes found
 };
 
 /// Everything there is around the cores. All that is random comes from `seed`.
@@ -69,7 +63,7 @@ struct ActivatorsWorld {
   std::int32_t queue_depth = 200;    ///< of a revision at an activator
   std::int64_t queue_total = 1'000;  ///< of an activator
   std::int32_t sidecar_depth = 20;
-  autoscaler::ScalingSpec scaling;
+  autoscaler::StringMap annotations;          ///< of each revision
   std::function<double(Duration)> rate = {};  ///< arrivals per second at each revision
   Between start{std::chrono::milliseconds{50}, std::chrono::seconds{2}};
   Between service{std::chrono::milliseconds{5}, std::chrono::milliseconds{800}};

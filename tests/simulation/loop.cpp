@@ -1,5 +1,7 @@
 #include "tests/simulation/loop.h"
 
+#include "common/base/lifetime.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -15,37 +17,58 @@ namespace {
 constexpr Duration kStrandedMax = seconds{30};
 // The longest queue of the slowest world is served within this.
 constexpr Duration kBacklogMax = std::chrono::hours{6};
-constexpr Duration kEvaluationPeriod = seconds{2};
+
+const RevisionId kApp{"default", "app-00001"};
+
+// Where a pod serves and is scraped.
+net::Address address_of(std::uint64_t number) {
+  return {.host = "10.0.0.1", .port = static_cast<std::uint16_t>(number % 60'000 + 1), .path = {}};
+}
+
+// A question whose answer is not waited for when it is gone.
+class AskedPod final : public autoscaler::StatSource::Question {
+ public:
+  [[nodiscard]] Lifetime::Watch watch() const { return alive_.watch(); }
+
+ private:
+  Lifetime alive_;
+};
 
 }  // namespace
 
 Loop::Loop(World world)
     : world_(std::move(world)),
       random_(world_.seed),
-      start_(seconds{1'700'000'000}),
-      now_(start_),
-      scaler_({.scaling = world_.scaling, .revision = "app-00001", .replicas = 0}, 0, start_),
       throttler_({.container_concurrency = world_.container_concurrency,
                   .queue_depth = world_.queue_depth,
                   .policy = {},
                   .seed = world_.seed}),
-      handle_(reporter_.open({"default", "app-00001"})),
+      handle_(reporter_.open(kApp)),
       properties_(world_.scaling, 0, start_),
-      last_open_(start_),
-      stranded_since_(start_) {}
+      // For so long that nobody of an earlier life holds up a removal.
+      hub_({"autoscaler-0", "1"}, {}, start_ - std::chrono::minutes{1}),
+      around_{.clock = clock_,
+              .stats = *this,
+              .log = log_,
+              .loop = scale_loop_,
+              .hub = hub_,
+              .room = nodes_,
+              .platform = *this,
+              .events = events_,
+              .random = random_,
+              .activator_connected = [] { return true; },
+              .news = [this] { put_in_force(); }} {
+  revision_ = std::make_unique<autoscaler::Revision>(around_, facts(), world_.scaling);
+}
+
+Loop::~Loop() = default;
 
 Outcome Loop::run() {
-  schedule(Duration{0}, Kind::arrival);
-  schedule(seconds{1}, Kind::second);
-  schedule(kEvaluationPeriod, Kind::evaluate);
-  while (!events_.empty() && outcome_.breach.empty()) {
-    const Event event = events_.top();
-    if (event.at > last_open_ + world_.quiet || event.at > start_ + world_.length + kBacklogMax)
-      break;
-    events_.pop();
-    now_ = event.at;
-    play(event);
-    if (open_requests() > 0 || now_ < start_ + world_.length) last_open_ = now_;
+  after(Duration{0}, [this] { arrive(true); });
+  after(seconds{1}, [this] { second(); });
+  while (outcome_.breach.empty() &&
+         time_.step(std::min(last_open_ + world_.quiet, start_ + world_.length + kBacklogMax))) {
+    if (open_requests() > 0 || now() < start_ + world_.length) last_open_ = now();
     check_waiting();
   }
   outcome_.pods_at_end = static_cast<std::int32_t>(pods_.size());
@@ -53,55 +76,34 @@ Outcome Loop::run() {
   return outcome_;
 }
 
-void Loop::play(const Event& event) {
-  switch (event.kind) {
-    case Kind::arrival:
-      return arrive();
-    case Kind::finish:
-      return finish(event.subject);
-    case Kind::pod_ready:
-      return pod_ready(event.subject);
-    case Kind::pod_dies:
-      return die(event.subject);
-    case Kind::second:
-      return second();
-    case Kind::evaluate:
-      evaluate(autoscaler::Trigger::tick);
-      return schedule(kEvaluationPeriod, Kind::evaluate);
-    case Kind::stat:
-      return deliver(event.subject);
-  }
-}
-
 // The next arrival is drawn at the rate of now, and drawn anew when none falls within a second, so
 // that a rate that changes is followed without integrating it.
-void Loop::arrive() {
-  const Duration since = now_ - start_;
+void Loop::arrive(bool redrawn) {
+  const Duration since = now() - start_;
   if (since >= world_.length) return;
   const double rate = world_.rate(since);
   const double wait = rate > 0 ? -std::log(1 - chance()) / rate : 2.0;
-  schedule(from_seconds(std::clamp(wait, 1e-6, 1.0)), Kind::arrival);
-  const bool arrived = !std::exchange(redrawn_, wait > 1.0);
-  if (!arrived) return;
+  after(from_seconds(std::clamp(wait, 1e-6, 1.0)), [this, late = wait > 1.0] { arrive(late); });
+  if (redrawn) return;
 
   const std::uint64_t request = requests_.size();
   requests_.push_back({});
   ++outcome_.sent;
-  const bool poke = reporter_.in(handle_, now_);
-  const activator::Entered entered = throttler_.enter(now_, request);
+  const bool poke = reporter_.in(handle_, now());
+  const activator::Entered entered = throttler_.enter(now(), request);
   if (entered.entry == breaker::Entry::refused) {
     if (throttler_.waiting() < throttler_.waiting_max()) breach("refused with room to wait");
     ++outcome_.refused;
-    reporter_.out(handle_, now_);
+    reporter_.out(handle_, now());
   } else if (entered.entry == breaker::Entry::admitted) {
     run_on(request, entered.pod);
   }
   if (throttler_.waiting() > world_.queue_depth) breach("more wait than the queue is deep");
   if (!poke) return;
   const activator::RevisionStat stat = reporter_.poke(handle_);
-  const autoscaler::Stat told{.average_concurrency = stat.average_concurrent_requests,
-                              .request_count = stat.request_count};
-  if (scaler_.push(told, now_)) evaluate(autoscaler::Trigger::poke);
+  push({.average_concurrency = stat.average_concurrent_requests,
+        .request_count = stat.request_count},
+       std::nullopt);
 }
 
 void Loop::run_on(std::uint64_t request, activator::PodRef ref) {
@@ -111,12 +113,12 @@ void Loop::run_on(std::uint64_t request, activator::PodRef ref) {
     return breach("admitted to a pod that is not ready");
   }
   requests_[request] = {ref, number, true};
-  pod->second.stats.proxied_in(now_);
+  pod->second.stats.proxied_in(now());
   pod->second.running.push_back(request);
   const auto in_flight = static_cast<std::int32_t>(pod->second.running.size());
   const std::int32_t limit = world_.container_concurrency;
   if (limit > 0 && in_flight > limit) breach("containerConcurrency exceeded");
-  schedule(draw(world_.service), Kind::finish, request);
+  after(draw(world_.service), [this, request] { finish(request); });
 }
 
 void Loop::admit(const std::vector<activator::Admission>& admitted) {
@@ -128,9 +130,9 @@ void Loop::finish(std::uint64_t index) {
   if (!request.running) return;  // it was cut
   request.running = false;
   ++outcome_.answered;
-  reporter_.out(handle_, now_);
+  reporter_.out(handle_, now());
   Pod& pod = pods_.at(request.pod_number);
-  pod.stats.proxied_out(now_);
+  pod.stats.proxied_out(now());
   std::erase(pod.running, index);
   const std::uint64_t number = request.pod_number;
   std::vector<activator::Admission> admitted;
@@ -141,95 +143,147 @@ void Loop::finish(std::uint64_t index) {
 
 void Loop::pod_ready(std::uint64_t number) {
   const auto pod = pods_.find(number);
-  if (pod == pods_.end()) return;  // stopped while it started
-  const bool crashes = now_ < start_ + world_.healed;
+  if (pod == pods_.end() || pod->second.phase != PodPhase::starting) return;
+  const bool crashes = now() < start_ + world_.healed;
   if (crashes && world_.failed_starts > 0 && chance() < world_.failed_starts) return die(number);
   pod->second.phase = PodPhase::ready;
-  if (crashes && world_.life.to > Duration{0}) schedule(draw(world_.life), Kind::pod_dies, number);
-  list_pods();
+  if (crashes && world_.life.to > Duration{0}) {
+    after(draw(world_.life), [this, number] { die(number); });
+  }
+  pods_changed();
 }
 
 void Loop::second() {
-  schedule(seconds{1}, Kind::second);
+  after(seconds{1}, [this] { second(); });
   // A pod that dies starts the stable window anew, so quiet means that nobody kills either.
-  const bool loaded = now_ < start_ + world_.length;
+  const bool loaded = now() < start_ + world_.length;
   if (chance() < world_.kills_per_second && loaded) kill_one();
   report();
-  scrape();
 }
 
 void Loop::report() {
   std::vector<activator::RevisionStat> stats;
-  reporter_.report(now_, stats);
+  reporter_.report(now(), stats);
   for (const activator::RevisionStat& stat : stats) {
     if (chance() < world_.stat_loss) continue;
-    sent_stats_.push_back({{.average_concurrency = stat.average_concurrent_requests,
-                            .request_count = stat.request_count},
-                           now_});
-    schedule(draw(world_.stat_delay), Kind::stat, sent_stats_.size() - 1);
+    const autoscaler::Stat sent{.average_concurrency = stat.average_concurrent_requests,
+                                .request_count = stat.request_count};
+    after(draw(world_.stat_delay), [this, sent, at = now()] { push(sent, at); });
   }
 }
 
-void Loop::scrape() {
-  if (!world_.scaling.decider.has_scrape_target) return;
-  std::vector<autoscaler::Stat> answers;
-  for (auto& [number, pod] : pods_) {
-    if (pod.phase != PodPhase::ready) continue;
-    const load::LoadReport seen = pod.stats.report(now_);
-    answers.push_back({seen.average_concurrency, seen.average_proxied_concurrency,
-                       seen.request_count, seen.proxied_request_count});
-  }
-  const auto ready = static_cast<std::int32_t>(answers.size());
-  if (ready == 0 || chance() < world_.stat_loss) return;
-  answers.resize(static_cast<std::size_t>(autoscaler::sample_size(ready)));
-  scaler_.scraped(autoscaler::scrape_average(answers, ready), now_);
+void Loop::push(const autoscaler::Stat& stat, std::optional<TimePoint> at) {
+  scale_loop_.push(kApp, stat, at, autoscaler::StatDoor::stream);
 }
 
-void Loop::deliver(std::uint64_t index) {
-  const SentStat& sent = sent_stats_[index];
-  if (scaler_.push(sent.stat, sent.at)) evaluate(autoscaler::Trigger::poke);
+// --- what the engine asks and says ---
+
+std::unique_ptr<autoscaler::StatSource::Question> Loop::ask(const std::string& address,
+                                                            Answered answered) {
+  auto question = std::make_unique<AskedPod>();
+  const bool lost = chance() < world_.stat_loss;
+  after(Duration{0}, [this, alive = question->watch(), address, lost, answered] {
+    if (alive.over()) return;
+    const auto pod = std::find_if(pods_.begin(), pods_.end(), [&address](const auto& each) {
+      return address_of(each.first).text() == address;
+    });
+    if (lost || pod == pods_.end()) return answered(autoscaler::ScrapeError::unreachable);
+    const load::LoadReport seen = pod->second.stats.report(now());
+    answered(autoscaler::Stat{seen.average_concurrency, seen.average_proxied_concurrency,
+                              seen.request_count, seen.proxied_request_count});
+  });
+  return question;
 }
 
-void Loop::evaluate(autoscaler::Trigger trigger) {
-  const std::int32_t before = scaler_.want();
-  const autoscaler::ScaleState state =
-      scaler_.evaluate({.trigger = trigger, .ready = count(PodPhase::ready)}, now_);
-  const std::string broken =
-      properties_.check(state, {.want_before = before, .in_flight = open_requests()});
+std::optional<Problem> Loop::open(model::Listener& /*listener*/, TimePoint /*now*/,
+                                  Settled settled) {
+  settled(std::nullopt);
+  return std::nullopt;
+}
+
+std::optional<autoscaler::ScaleOrder> Loop::last(const RevisionId& /*revision*/) {
+  return order_;
+}
+
+void Loop::probe(const RevisionId& /*revision*/, std::function<void(bool ok)> done) {
+  done(true);
+}
+
+void Loop::apply(const RevisionId& /*revision*/, const autoscaler::ScaleOrder& order) {
+  if (revision_) check(order);
+  const std::int32_t before = order_ ? order_->replicas : 0;
+  if (before == 0 && order.replicas > 0) ++outcome_.wakes;
+  if (before > 0 && order.replicas == 0) ++outcome_.sleeps;
+  const bool other =
+      !order_ || order_->replicas != order.replicas || order_->remove != order.remove;
+  order_ = order;
+  if (other) after(Duration{0}, [this] { obey(); });
+}
+
+// Once for each evaluation: an order may follow from something else.
+void Loop::check(const autoscaler::ScaleOrder& order) {
+  const autoscaler::DecisionRecord record = revision_->last();
+  if (record.time < start_ || checked_ == record.time) return;
+  checked_ = record.time;
+  const autoscaler::ScaleState state{.record = record,
+                                     .want = order.report.desired,
+                                     .activators = order.activators,
+                                     .route_mode = order.route_mode,
+                                     .requeue = {},
+                                     .activity = order.report.activity};
+  const std::string broken = properties_.check(
+      state, {.want_before = std::exchange(want_, state.want), .in_flight = open_requests()});
   if (!broken.empty()) breach(broken);
   if (world_.print) outcome_.decisions += printed(state);
-  std::vector<activator::Dismissal> dismissed;
-  throttler_.set_grant({state.want, state.want, false}, dismissed);
-  if (!dismissed.empty()) breach("a waiter was put out although growth is possible");
-  follow(state.want);
 }
 
-void Loop::follow(std::int32_t want) {
-  const std::int32_t had = wanted_pods();
-  if (had == 0 && want > 0) ++outcome_.wakes;
-  if (had > 0 && want == 0) ++outcome_.sleeps;
-  while (wanted_pods() < want) start_pod();
-  while (wanted_pods() > want) stop_idlest();
+void Loop::put_in_force() {
+  const proto::RevisionState& state = *hub_.state(kApp);
+  std::vector<activator::Dismissal> dismissed;
+  throttler_.set_grant({state.desired, state.granted, state.cannot_scale.has_value()}, dismissed);
+  if (!dismissed.empty()) breach("a waiter was put out although growth is possible");
+}
+
+// --- pods ---
+
+model::Revision Loop::facts() const {
+  model::Revision facts;
+  facts.id = kApp;
+  facts.service = "app";
+  facts.initial = 0;
+  for (const auto& [number, pod] : pods_) {
+    const net::Address address = address_of(number);
+    facts.pods.push_back({.id = {std::to_string(number)},
+                          .address = address,
+                          .stats = address,
+                          .ready = pod.phase == PodPhase::ready,
+                          .terminating = pod.phase == PodPhase::draining});
+  }
+  return facts;
+}
+
+void Loop::obey() {
+  const std::size_t before = pods_.size();
+  bool changed = false;
+  for (const PodId& pod : order_->remove) {
+    const auto found = pods_.find(std::stoull(pod.name));
+    if (found == pods_.end() || found->second.phase == PodPhase::draining) continue;
+    changed = true;
+    drain(found->first);
+  }
+  while (wanted_pods() < order_->replicas) start_pod();
   outcome_.pods_max = std::max(outcome_.pods_max, static_cast<std::int32_t>(pods_.size()));
+  if (changed || pods_.size() != before) pods_changed();
 }
 
 void Loop::start_pod() {
   const std::uint64_t number = next_pod_++;
-  pods_.emplace(number, Pod{.stats = load::RequestStats{now_}});
-  schedule(draw(world_.start), Kind::pod_ready, number);
+  pods_.emplace(number, Pod{.stats = load::RequestStats{now()}});
+  after(draw(world_.start), [this, number] { pod_ready(number); });
 }
 
-void Loop::stop_idlest() {
-  auto idlest = pods_.end();
-  for (auto pod = pods_.begin(); pod != pods_.end(); ++pod) {
-    if (pod->second.phase == PodPhase::draining) continue;
-    // Of equals the youngest goes; numbers only grow.
-    if (idlest == pods_.end() || pod->second.running.size() <= idlest->second.running.size())
-      idlest = pod;
-  }
-  idlest->second.phase = PodPhase::draining;
-  const std::uint64_t number = idlest->first;
-  list_pods();
+void Loop::drain(std::uint64_t number) {
+  pods_.at(number).phase = PodPhase::draining;
   drop_if_drained(number);
 }
 
@@ -242,34 +296,38 @@ void Loop::kill_one() {
   die(ready[random_() % ready.size()]);
 }
 
+// Another one is started in its place, by whoever starts pods.
 void Loop::die(std::uint64_t number) {
   const auto pod = pods_.find(number);
   if (pod == pods_.end()) return;  // stopped before
   ++outcome_.deaths;
-  pod->second.phase = PodPhase::draining;
-  list_pods();
-  std::vector<activator::Admission> admitted;
   std::vector<std::uint64_t> cut = std::exchange(pod->second.running, {});
   std::sort(cut.begin(), cut.end());
+  std::vector<activator::Admission> admitted;
+  (void)throttler_.remove_pod({std::to_string(number)}, admitted);
+  pods_.erase(pod);
   for (const std::uint64_t index : cut) {
     Request& request = requests_[index];
     request.running = false;
     ++outcome_.cut;
-    reporter_.out(handle_, now_);
+    reporter_.out(handle_, now());
     throttler_.leave(request.pod, admitted);
   }
-  pods_.erase(pod);
   admit(admitted);
-  follow(scaler_.want());
+  pods_changed();
+  after(Duration{0}, [this] { obey(); });
 }
 
 void Loop::drop_if_drained(std::uint64_t number) {
   const auto pod = pods_.find(number);
   if (pod == pods_.end() || pod->second.phase != PodPhase::draining) return;
-  if (pod->second.running.empty()) pods_.erase(pod);
+  if (!pod->second.running.empty()) return;
+  pods_.erase(pod);
+  after(Duration{0}, [this] { pods_changed(); });
 }
 
-void Loop::list_pods() {
+// The door and the engine see the pods.
+void Loop::pods_changed() {
   std::vector<activator::PodState> list;
   for (const auto& [number, pod] : pods_) {
     if (pod.phase == PodPhase::ready) list.push_back({.id = {std::to_string(number)}});
@@ -277,12 +335,13 @@ void Loop::list_pods() {
   std::vector<activator::Admission> admitted;
   throttler_.set_pods(list, admitted);
   admit(admitted);
+  revision_->update(facts(), world_.scaling);
 }
 
 void Loop::check_waiting() {
   if (throttler_.waiting() == 0 || !pods_.empty()) {
-    stranded_since_ = now_;
-  } else if (now_ - stranded_since_ > kStrandedMax) {
+    stranded_since_ = now();
+  } else if (now() - stranded_since_ > kStrandedMax) {
     breach("a request waits and nothing wakes");
   }
 }
@@ -290,7 +349,7 @@ void Loop::check_waiting() {
 void Loop::breach(const std::string& what) {
   if (!outcome_.breach.empty()) return;
   outcome_.breach = "seed " + std::to_string(world_.seed) + " at " +
-                    std::to_string(to_seconds(now_ - start_)) + " s: " + what;
+                    std::to_string(to_seconds(now() - start_)) + " s: " + what;
 }
 
 std::int32_t Loop::count(PodPhase phase) const {
@@ -312,10 +371,6 @@ double Loop::chance() {
 
 Duration Loop::draw(const Range& range) {
   return range.from + from_seconds(chance() * to_seconds(range.to - range.from));
-}
-
-void Loop::schedule(Duration after, Kind kind, std::uint64_t subject) {
-  events_.push({now_ + after, order_++, kind, subject});
 }
 
 }  // namespace sluice::simulation

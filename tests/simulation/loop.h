@@ -2,15 +2,26 @@
 
 #include "activator/core/request_reporter.h"
 #include "activator/core/throttler.h"
-#include "autoscaler/core/decision/revision_scaler.h"
+#include "autoscaler/core/activators/activator_hub.h"
+#include "autoscaler/core/nodes/node_book.h"
+#include "autoscaler/io/fleet_events.h"
+#include "autoscaler/io/platform.h"
+#include "autoscaler/io/revision.h"
+#include "autoscaler/io/ring_history.h"
+#include "autoscaler/io/scale_loop.h"
+#include "autoscaler/io/stat_source.h"
+#include "common/api/event_ring.h"
 #include "common/load/request_stats.h"
+#include "common/log/log.h"
 #include "common/time/time_point.h"
 #include "tests/simulation/properties.h"
+#include "tests/support/manual_loop.h"
 
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <queue>
+#include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -59,29 +70,17 @@ struct Outcome {
   std::string decisions;     ///< all of them, printed, if the world asks for it
 };
 
-/// The whole loop on virtual time: a front door (throttler and reporter), pods with start and
-/// service times, the scaler of one revision, and links that delay and drop stats. No clock, no
-/// thread: one queue of events. Invariants are checked at each event that could break them.
-class Loop {
+/// One revision on virtual time, request by request: a front door (throttler and reporter), pods
+/// with start and service times, links that delay and drop stats, and between them the engine's own
+/// Revision and ScaleLoop. Invariants are checked at each event that could break them.
+class Loop final : private autoscaler::Platform, private autoscaler::StatSource {
  public:
   explicit Loop(World world);
+  ~Loop() override;
 
   [[nodiscard]] Outcome run();
 
  private:
-  enum class Kind : std::uint8_t { arrival, finish, pod_ready, pod_dies, second, evaluate, stat };
-
-  struct Event {
-    TimePoint at;
-    std::uint64_t order;
-    Kind kind;
-    std::uint64_t subject;
-
-    friend bool operator>(const Event& a, const Event& b) {
-      return a.at != b.at ? a.at > b.at : a.order > b.order;
-    }
-  };
-
   struct Request {
     activator::PodRef pod;
     std::uint64_t pod_number = 0;
@@ -96,57 +95,88 @@ class Loop {
     std::vector<std::uint64_t> running = {};  // requests
   };
 
-  struct SentStat {
-    autoscaler::Stat stat;
-    TimePoint at;
-  };
+  // As the platform of the engine.
+  [[nodiscard]] std::optional<Problem> open(model::Listener& listener, TimePoint now,
+                                            Settled settled) override;
+  [[nodiscard]] std::optional<autoscaler::ScaleOrder> last(const RevisionId& revision) override;
+  void apply(const RevisionId& revision, const autoscaler::ScaleOrder& order) override;
 
-  void schedule(Duration after, Kind kind, std::uint64_t subject = 0);
-  void play(const Event& event);
-  void arrive();
+  void forget(const RevisionId& /*revision*/) override {}
+
+  void probe(const RevisionId& revision, std::function<void(bool ok)> done) override;
+
+  [[nodiscard]] std::vector<std::string> wrong() const override { return {}; }
+
+  [[nodiscard]] std::vector<autoscaler::HealthCheck> checks() const override { return {}; }
+
+  void write_metrics(std::string& /*out*/) const override {}
+
+  // As its source of stats.
+  [[nodiscard]] std::unique_ptr<Question> ask(const std::string& address,
+                                              Answered answered) override;
+
+  template <class Action>
+  void after(Duration wait, Action action) {
+    time_.after(wait, action);
+  }
+
+  void arrive(bool redrawn);
   void finish(std::uint64_t request);
   void run_on(std::uint64_t request, activator::PodRef pod);
   void admit(const std::vector<activator::Admission>& admitted);
   void pod_ready(std::uint64_t number);
   void second();
   void report();
-  void scrape();
-  void deliver(std::uint64_t index);
-  void evaluate(autoscaler::Trigger trigger);
-  void follow(std::int32_t want);
+  void push(const autoscaler::Stat& stat, std::optional<TimePoint> at);
+  void put_in_force();
+  void check(const autoscaler::ScaleOrder& order);
+  void obey();
   void start_pod();
-  void stop_idlest();
+  void drain(std::uint64_t number);
   void kill_one();
   void die(std::uint64_t number);
   void drop_if_drained(std::uint64_t number);
-  void list_pods();
+  void pods_changed();
   void check_waiting();
   void breach(const std::string& what);
+  [[nodiscard]] model::Revision facts() const;
   [[nodiscard]] std::int32_t count(PodPhase phase) const;
   [[nodiscard]] std::int32_t wanted_pods() const;
   [[nodiscard]] std::uint64_t open_requests() const;
   [[nodiscard]] double chance();
   [[nodiscard]] Duration draw(const Range& range);
 
+  [[nodiscard]] TimePoint now() const { return time_.now(); }
+
   World world_;
   std::mt19937_64 random_;
-  TimePoint start_;
-  TimePoint now_;
-  autoscaler::RevisionScaler scaler_;
+  ManualTime time_;
+  TimePoint start_ = time_.now();
   activator::Throttler throttler_;
   activator::RequestReporter reporter_;
   activator::RequestReporter::Handle handle_;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::uint64_t order_ = 0;
   std::vector<Request> requests_;
   std::map<std::uint64_t, Pod> pods_;
   std::uint64_t next_pod_ = 1;
-  std::vector<SentStat> sent_stats_;
   Properties properties_;
-  bool redrawn_ = true;       // the coming arrival event is a fresh draw, not an arrival
-  TimePoint last_open_;       // when the load or a request was last seen going on
-  TimePoint stranded_since_;  // since when somebody waits and no pod exists
+  TimePoint last_open_ = start_;       // when the load or a request was last seen going on
+  TimePoint stranded_since_ = start_;  // since when somebody waits and no pod exists
+  std::optional<autoscaler::ScaleOrder> order_;
+  std::int32_t want_ = 0;
+  std::optional<TimePoint> checked_;  // the decision that was
   Outcome outcome_;
+
+  // The engine.
+  ManualLoop clock_{time_};
+  log::Logger log_{"simulation", log::Severity::error};
+  autoscaler::ScaleLoop scale_loop_{clock_};
+  autoscaler::ActivatorHub hub_;
+  autoscaler::NodeBook nodes_;
+  api::EventRing ring_;
+  autoscaler::RingHistory history_;
+  autoscaler::FleetEvents events_{clock_, ring_, history_};
+  autoscaler::Surroundings around_;
+  std::unique_ptr<autoscaler::Revision> revision_;
 };
 
 }  // namespace sluice::simulation

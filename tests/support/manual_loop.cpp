@@ -3,39 +3,60 @@
 #include "common/base/lifetime.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace sluice {
-namespace {
 
-class ManualTimer final : public Timer {
+// A timer of one loop.
+class ManualLoop::At final : public Timer {
  public:
-  ManualTimer(ManualTime& time, const Loop& loop) : time_{time}, loop_{loop} {}
+  explicit At(ManualLoop& loop) : loop_{loop} { loop_.timers_.push_back(this); }
+
+  ~At() override { std::erase(loop_.timers_, this); }
+
+  At(const At&) = delete;
+  At& operator=(const At&) = delete;
 
   void after(Duration wait, Action action) override {
-    action_ = std::move(action);
-    time_.after(wait, [this, alive = alive_.watch(), setting = ++setting_] {
-      if (alive.over() || setting != setting_) return;
-      std::exchange(action_, nullptr)();
-    });
+    when_.reset();
+    set(wait, std::move(action));
   }
 
-  void at(TimePoint when, Action action) override { after(when - loop_.now(), std::move(action)); }
+  void at(TimePoint when, Action action) override {
+    set(when - loop_.now(), std::move(action));
+    when_ = when;
+  }
 
   void cancel() override {
     ++setting_;
     action_ = nullptr;
+    when_.reset();
+  }
+
+  /// Whether it waits for a time that has come.
+  [[nodiscard]] bool due() const { return when_ && *when_ <= loop_.now(); }
+
+  void run() {
+    ++setting_;
+    when_.reset();
+    std::exchange(action_, nullptr)();
   }
 
  private:
-  ManualTime& time_;
-  const Loop& loop_;
+  void set(Duration wait, Action action) {
+    action_ = std::move(action);
+    loop_.time_.after(wait, [this, alive = alive_.watch(), setting = ++setting_] {
+      if (!alive.over() && setting == setting_) run();
+    });
+  }
+
+  ManualLoop& loop_;
   Action action_;
+  std::optional<TimePoint> when_;  // if it was set for a time of the clock
   std::uint64_t setting_ = 0;
   Lifetime alive_;
 };
-
-}  // namespace
 
 void ManualTime::after(Duration wait, std::function<void()> action) {
   events_.push_back({now_ + std::max(wait, Duration{0}), order_++, std::move(action)});
@@ -66,7 +87,17 @@ void ManualLoop::post(std::function<void()> action) {
 }
 
 std::unique_ptr<Timer> ManualLoop::timer() {
-  return std::make_unique<ManualTimer>(time_, *this);
+  return std::make_unique<At>(*this);
+}
+
+// What runs may make and end timers, and set those that have run again.
+void ManualLoop::jump(Duration by) {
+  offset_ += by;
+  const std::vector<At*> waiting = timers_;
+  for (At* const timer : waiting) {
+    const bool there = std::find(timers_.begin(), timers_.end(), timer) != timers_.end();
+    if (there && timer->due()) timer->run();
+  }
 }
 
 }  // namespace sluice

@@ -56,12 +56,16 @@ class ManualLoop final : public Loop {
   void post(std::function<void()> action) override;
   [[nodiscard]] std::unique_ptr<Timer> timer() override;
 
-  /// The clock moves. What waits goes on waiting for as long as it would have.
-  void jump(Duration by) { offset_ += by; }
+  /// The clock moves. What waits for a time that has come by that runs at once; all else goes on
+  /// waiting for as long as it would have.
+  void jump(Duration by);
 
  private:
+  class At;
+
   ManualTime& time_;
   Duration offset_{0};
+  std::vector<At*> timers_;  // in the order they were made
 };
 
 }  // namespace sluice

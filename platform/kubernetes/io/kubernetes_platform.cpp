@@ -1,6 +1,7 @@
 #include "platform/kubernetes/io/kubernetes_platform.h"
 
 #include "autoscaler/core/share/buckets.h"
+#include "autoscaler/io/health_page.h"
 #include "common/metrics/exposition.h"
 #include "common/ring/hash_ring.h"
 

@@ -108,8 +108,8 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
       platform_{means_, setup_.cluster, paths.logs_dir()},
       door_pool_{io_, socket_at(paths.door_socket()), api_limits()},
       own_pool_{io_, socket_at(paths.own_door_socket()), api_limits()},
-      front_{io_, clock_, *this, *this, {.queues = budget_of(setup_.settings, files_)}},
-      prober_{io_, clock_, front_, {}, {}},
+      front_{io_, loop_, *this, *this, {.queues = budget_of(setup_.settings, files_)}},
+      prober_{io_, loop_, front_, asker_, {}, {}},
       book_{front_, prober_, log, book_spec(setup_.settings)},
       server_{io_, clock_, front_, limits_of(setup_.settings, files_)},
       decisions_log_{of_decisions(log, setup_.settings)},
@@ -137,14 +137,12 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
             .events = events,
             .front = &figures_}},
       signals_{io_},
-      ticker_{io_},
-      closing_timer_{io_},
-      next_tick_{std::chrono::floor<std::chrono::seconds>(started_) + kSecond} {
+      closing_timer_{io_} {
   book_.on_added([this](const RevisionId& id, activator::RevisionHandle handle) {
     if (const ProcessRevision* const revision = platform_.revision(id)) {
       figures_.entered(handle, revision->spec().name);
     }
-    if (const proto::RevisionState* const state = peer_.state(id)) apply_state(*state);
+    if (const proto::RevisionState* const state = peer_.state(id)) desk_.apply(*state);
   });
   book_.on_removed([this](activator::RevisionHandle handle) { figures_.left(handle); });
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) signals_.add(number);
@@ -183,6 +181,9 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
     return problem;
   }
   peer_.start();
+  // In whole seconds, so that reports come before the evaluations that fall into their second.
+  desk_.start(peer_, std::chrono::floor<std::chrono::seconds>(started_) + kSecond,
+              [this](std::span<const activator::RevisionStat> /*stats*/) { on_second(); });
   fleet_events_.begin();
   for (const std::string& warning : reading->warnings) publish_text("warning", warning, "");
   if (auto problem = add_all(reading->services)) return problem;
@@ -335,33 +336,13 @@ void Engine::reload(bool always) {
 
 int Engine::run() {
   on_signal();
-  tick();
   notify_init("READY=1");
   io_.run();
   return exit_code_;
 }
 
-void Engine::tick() {
-  ticker_.expires_after(std::max(Duration{0}, next_tick_ - clock_.now()));
-  ticker_.async_wait([this](const boost::system::error_code& ec) {
-    if (ec) return;
-    on_second();
-    const TimePoint now = clock_.now();
-    do {
-      next_tick_ += kSecond;
-    } while (next_tick_ <= now);
-    tick();
-  });
-}
-
 void Engine::on_second() {
-  const TimePoint now = clock_.now();
-  std::vector<activator::RevisionStat> stats;
-  front_.report(now, stats);
-  peer_.tick(stats, held(), now);
   platform_.tick();
-  front_.sweep();
-  prober_.sweep();
   reload(false);
   notify_init("WATCHDOG=1");
 }

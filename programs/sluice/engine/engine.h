@@ -1,5 +1,6 @@
 #pragma once
 
+#include "activator/io/autoscaler_desk.h"
 #include "activator/io/front_gateway.h"
 #include "activator/io/pod_prober.h"
 #include "activator/io/revision_book.h"
@@ -153,13 +154,10 @@ class Engine final : public autoscaler::MachineApi,
   [[nodiscard]] ProcessMeans means();
   [[nodiscard]] FrontFigures::Parts figures();
   [[nodiscard]] activator::PeerEvents peer_events();
-  [[nodiscard]] std::vector<proto::Waiting> held() const;
-  void apply_state(const proto::RevisionState& state);
   void heed_demand();
   void drop(const std::string& name);
   void publish_service(const std::string& name, const char* what);
   void reload(bool always);
-  void tick();
   void on_second();
   void on_signal();
   void publish_text(const char* type, const std::string& message, const std::string& fix);
@@ -196,8 +194,10 @@ class Engine final : public autoscaler::MachineApi,
   net::UpstreamPool door_pool_;  // to the API, for requests that have shown nothing
   net::UpstreamPool own_pool_;   // likewise, for those of the engine's own user
   activator::FrontGateway front_;
+  activator::PoolAsker asker_{io_};
   activator::PodProber prober_;
   activator::RevisionBook book_;
+  activator::AutoscalerDesk desk_{loop_, front_, prober_, book_};
   net::ProxyServer server_;
 
   // The autoscaler.
@@ -219,9 +219,7 @@ class Engine final : public autoscaler::MachineApi,
 
   net::Address door_;
   boost::asio::signal_set signals_;
-  boost::asio::steady_timer ticker_;
   boost::asio::steady_timer closing_timer_;
-  TimePoint next_tick_;  // whole seconds: reports come before the ticks that fall into their second
   SpecSources* sources_ = nullptr;  // the caller's; outlives the engine
   std::set<RevisionId> wanted_;     // requests wait for them, and no pod is there
   std::vector<std::function<void(const ShutdownResult&)>> shutdown_done_;

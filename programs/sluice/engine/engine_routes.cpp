@@ -1,7 +1,6 @@
 // What the front door asks the engine: whose request this is, and what has just happened.
 
 #include "activator/core/host_table.h"
-#include "activator/io/front_words.h"
 #include "common/http/head_check.h"
 
 #include <fmt/format.h>
@@ -112,26 +111,14 @@ void Engine::on_revision_gone(const RevisionId& id) {
 }
 
 activator::PeerEvents Engine::peer_events() {
-  return {.on_state = [this](const proto::RevisionState& state) { apply_state(state); },
+  return {.on_state = [this](const proto::RevisionState& state) { desk_.apply(state); },
           .on_gone = [](const RevisionId&) {},
           .on_reached = [] {},
-          .held = [this] { return held(); }};
-}
-
-void Engine::apply_state(const proto::RevisionState& state) {
-  const auto handle = book_.find(state.revision);
-  if (!handle) return;
-  prober_.set_avoid(*handle, state.avoid);
-  front_.set_grant(*handle, activator::grant_of(state));
-}
-
-std::vector<proto::Waiting> Engine::held() const {
-  return activator::held_by(front_, clock_.now());
+          .held = [this] { return desk_.held(); }};
 }
 
 void Engine::on_poke(activator::RevisionHandle handle, const activator::RevisionStat& stat) {
-  const TimePoint now = clock_.now();
-  peer_.poke(stat, activator::poke_of(front_, handle, now), now);
+  desk_.poke(handle, stat);
 }
 
 // In a turn of its own: a request comes to wait from deep inside its connection.

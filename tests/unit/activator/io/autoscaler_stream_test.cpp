@@ -1,5 +1,6 @@
 #include "activator/io/autoscaler_stream.h"
 
+#include "activator/io/autoscaler_call.h"
 #include "common/proto/activator_stream_codec.h"
 #include "tests/unit/common/rpc/rpc_stage.h"
 
@@ -23,7 +24,7 @@ class AutoscalerStreamTest : public testing::Test {
 
   void open(std::vector<std::string> targets) {
     auto made = AutoscalerStream::make(
-        io, log, {.targets = std::move(targets), .tls_dir = {}, .self = {"a", "127.0.0.1:1", "1"}},
+        calls, log, {.targets = std::move(targets), .self = {"a", "127.0.0.1:1", "1"}},
         {.on_state = [](const auto&) {},
          .on_gone = [](const auto&) {},
          .on_reached = [this] { ++reached; },
@@ -48,6 +49,7 @@ class AutoscalerStreamTest : public testing::Test {
   }
 
   boost::asio::io_context io;
+  AutoscalerCalls calls{io, {.tls_dir = {}, .activator = "a"}};
   log::Logger log{"test", log::Severity::error};
   std::unique_ptr<AutoscalerStream> stream;
   int reached = 0;

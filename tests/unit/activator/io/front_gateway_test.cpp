@@ -3,6 +3,7 @@
 #include "activator/io/front_gateway.h"
 
 #include "activator/io/pod_prober.h"
+#include "common/loop/asio_loop.h"
 #include "tests/unit/activator/idle_front.h"
 #include "tests/unit/activator/noted_exchange.h"
 #include "tests/unit/common/net/stage.h"
@@ -67,9 +68,11 @@ class FrontGatewayTest : public ::testing::Test {
 
   boost::asio::io_context io_{1};
   Clock clock_;
+  AsioLoop time_{io_, clock_};
+  PoolAsker asker_{io_};
   OneRoute routes_;
   IdleOwner nobody_;
-  FrontGateway front_{io_, clock_, routes_, nobody_, {}};
+  FrontGateway front_{io_, time_, routes_, nobody_, {}};
   RevisionHandle revision_ = front_.add(
       {.id = {"shop", "web"}, .throttler = {.container_concurrency = 1}, .timeouts = {}});
 };
@@ -140,7 +143,7 @@ TEST_F(FrontGatewayTest, OtherPodsToAvoidSendNobodyToThoseThatStayAvoided) {
     pods.push_back(ready(*sidecar));
   }
   std::sort(dests.begin(), dests.end());
-  PodProber prober{io_, clock_, front_, {.probe_timeout = std::chrono::minutes{1}}, {}};
+  PodProber prober{io_, time_, front_, asker_, {.probe_timeout = std::chrono::minutes{1}}, {}};
   prober.add(revision_, 1);
   prober.set_pods(revision_, pods);
   ASSERT_TRUE(until([&] { return prober.pods(revision_).listed == 3; }));
@@ -186,7 +189,7 @@ class HiddenPodsTest : public FrontGatewayTest {
                                                       net::testing::ScriptedUpstream{io_}};
   net::testing::ScriptedUpstream service_{io_};
   std::string service_dest_ = service_.address().text();
-  PodProber prober_{io_, clock_, front_, {.probe_timeout = std::chrono::minutes{1}}, {}};
+  PodProber prober_{io_, time_, front_, asker_, {.probe_timeout = std::chrono::minutes{1}}, {}};
 };
 
 TEST_F(HiddenPodsTest, RequestsGoToTheirServiceAsManyAtOnceAsTheyBear) {
@@ -358,9 +361,10 @@ TEST(FrontOwnerTest, ARevisionMayGoWhenItsLastPodIsDrained) {
 
   boost::asio::io_context io{1};
   const Clock clock;
+  AsioLoop time{io, clock};
   OneRoute routes;
   Removing owner;
-  FrontGateway front{io, clock, routes, owner, {}};
+  FrontGateway front{io, time, routes, owner, {}};
   owner.front = &front;
   routes.to = front.add({.id = {"shop", "web"}, .throttler = {}, .timeouts = {}});
   const FrontPod pod{.id = {"a"}, .address = {.host = "127.0.0.1", .port = 9, .path = {}}};
@@ -391,10 +395,11 @@ class BudgetTest : public ::testing::Test {
 
   boost::asio::io_context io_{1};
   Clock clock_;
+  AsioLoop time_{io_, clock_};
   OneRoute routes_;
   IdleOwner nobody_;
   FrontGateway front_{
-      io_, clock_, routes_, nobody_, {.queues = {.waiting_max = 100, .bytes_max = 1'000'000}}};
+      io_, time_, routes_, nobody_, {.queues = {.waiting_max = 100, .bytes_max = 1'000'000}}};
   RevisionHandle flooded_ = add("flooded");
   RevisionHandle victim_ = add("victim");
 };

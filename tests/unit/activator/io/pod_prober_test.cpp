@@ -1,5 +1,6 @@
 #include "activator/io/pod_prober.h"
 
+#include "common/loop/asio_loop.h"
 #include "tests/unit/activator/idle_front.h"
 #include "tests/unit/common/net/stage.h"
 
@@ -49,12 +50,14 @@ class PodProberTest : public ::testing::Test {
 
   boost::asio::io_context io_{1};
   Clock clock_;
+  AsioLoop time_{io_, clock_};
+  PoolAsker asker_{io_};
   NoRoutes routes_;
   IdleOwner nobody_;
   NoTls tls_;
   ScriptedUpstream sidecar_{io_};
-  FrontGateway front_{io_, clock_, routes_, nobody_, {}};
-  PodProber prober_{io_, clock_, front_, {.probe_timeout = std::chrono::minutes{1}}, {}};
+  FrontGateway front_{io_, time_, routes_, nobody_, {}};
+  PodProber prober_{io_, time_, front_, asker_, {.probe_timeout = std::chrono::minutes{1}}, {}};
   RevisionHandle revision_ = front_.add({.id = {"shop", "web"}, .throttler = {}, .timeouts = {}});
 };
 

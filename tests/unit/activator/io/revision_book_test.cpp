@@ -1,5 +1,6 @@
 #include "activator/io/revision_book.h"
 
+#include "common/loop/asio_loop.h"
 #include "tests/unit/activator/idle_front.h"
 #include "tests/unit/activator/noted_exchange.h"
 
@@ -84,10 +85,12 @@ class RevisionBookTest : public ::testing::Test {
 
   boost::asio::io_context io_{1};
   Clock clock_;
+  AsioLoop time_{io_, clock_};
+  PoolAsker asker_{io_};
   log::Logger log_{"test", log::Severity::error};
   NotingOwner owner_;
-  FrontGateway front_{io_, clock_, book_, owner_, {}};
-  PodProber prober_{io_, clock_, front_, {}, {}};
+  FrontGateway front_{io_, time_, book_, owner_, {}};
+  PodProber prober_{io_, time_, front_, asker_, {}, {}};
   RevisionBook book_{front_, prober_, log_, {.cluster_domain = "cluster.local"}};
 };
 

@@ -1,5 +1,6 @@
 #include "autoscaler/io/activator_streams.h"
 
+#include "autoscaler/io/activator_call.h"
 #include "common/loop/asio_loop.h"
 #include "common/proto/activator_stream_codec.h"
 #include "tests/unit/common/rpc/rpc_stage.h"
@@ -60,8 +61,9 @@ class ActivatorStreamsTest : public ::testing::Test {
   ActivatorHub hub_{{"replica", "1"}, {}, clock_.now()};
   AsioLoop time_{io_, clock_};
   ActivatorStreams streams_{time_, log_, hub_, [](const ActivatorHub::Heard&) {}};
-  rpc::Server server_{io_,
-                      [this](std::unique_ptr<rpc::Call> call) { streams_.take(std::move(call)); }};
+  rpc::Server server_{io_, [this](std::unique_ptr<rpc::Call> call) {
+                        streams_.take(std::make_unique<ActivatorCall>(std::move(call)));
+                      }};
   std::string address_;
 };
 

@@ -155,22 +155,24 @@ TEST(ManualLoop, RunsNothingBeforeItsTime) {
   EXPECT_TRUE(ran);
 }
 
-TEST(ManualLoop, AClockThatJumpsMovesNoTimerThatIsSet) {
+TEST(ManualLoop, AClockThatJumpsAheadMakesDueWhatWaitsForATimeAndNothingElse) {
   ManualTime time;
   ManualLoop loop{time};
   ManualLoop other{time};
-  const auto timer = loop.timer();
-  bool ran = false;
-  timer->after(seconds{2}, [&] { ran = true; });
+  const auto passed = loop.timer();
+  const auto to_come = loop.timer();
+  const auto relative = loop.timer();
+  std::string ran;
+  passed->at(loop.now() + seconds{30}, [&] { ran += "passed "; });
+  to_come->at(loop.now() + seconds{61}, [&] { ran += "to come "; });
+  relative->after(seconds{2}, [&] { ran += "relative "; });
 
   loop.jump(seconds{60});
 
   EXPECT_EQ(loop.now(), other.now() + seconds{60});
-  time.run_for(seconds{1});
-  EXPECT_FALSE(ran);
-  timer->at(loop.now() + seconds{1}, [&] { ran = true; });
-  time.run_for(seconds{1});
-  EXPECT_TRUE(ran);
+  EXPECT_EQ(ran, "passed ");
+  time.run_for(seconds{61});
+  EXPECT_EQ(ran, "passed relative to come ");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "platform/kubernetes/activator/io/cluster_platform.h"
 
 #include "common/kube/request_scaler.h"
+#include "common/loop/asio_loop.h"
 #include "tests/unit/activator/idle_front.h"
 #include "tests/unit/common/kube/fake_api.h"
 #include "tests/unit/common/net/stage.h"
@@ -96,10 +97,11 @@ class ClusterPlatformTest : public ::testing::Test {
 
   boost::asio::io_context io_{1};
   Clock clock_;
+  AsioLoop time_{io_, clock_};
   log::Logger log_{"test", log::Severity::error};
   NoRoutes routes_;
   Nobody nobody_;
-  FrontGateway front_{io_, clock_, routes_, nobody_, {}};
+  FrontGateway front_{io_, time_, routes_, nobody_, {}};
   ScalerDoors doors_{io_,    clock_,
                      front_, [](const RevisionId&) { return std::optional<RevisionHandle>{}; },
                      log_,   {.host = "127.0.0.1", .limits = net::testing::stage_limits()}};

@@ -2,6 +2,7 @@
 
 #include "platform/kubernetes/activator/io/scaler_doors.h"
 
+#include "common/loop/asio_loop.h"
 #include "tests/unit/activator/idle_front.h"
 #include "tests/unit/common/net/stage.h"
 
@@ -91,11 +92,12 @@ class ScalerDoorsTest : public ::testing::Test {
 
   boost::asio::io_context io_{1};
   Clock clock_;
+  AsioLoop time_{io_, clock_};
   log::Logger log_{"test", log::Severity::error};
   NoRoutes routes_;
   Poked owner_;
   ScriptedUpstream pod_{io_};
-  FrontGateway front_{io_, clock_, routes_, owner_, {}};
+  FrontGateway front_{io_, time_, routes_, owner_, {}};
   std::map<RevisionId, RevisionHandle> known_;
   static constexpr std::size_t kConnectionsMost = 8;
 
