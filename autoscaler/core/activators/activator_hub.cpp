@@ -39,10 +39,11 @@ std::uint64_t first_version(TimePoint start) {
   return static_cast<std::uint64_t>(seconds.time_since_epoch().count()) << 32U | fraction * 4;
 }
 
-ActivatorHub::ActivatorHub(Self self, proto::Buckets buckets, TimePoint start)
+ActivatorHub::ActivatorHub(Self self, proto::Buckets buckets, TimePoint start, Duration pause)
     : self_(std::move(self)),
       buckets_(std::move(buckets)),
       start_(start),
+      pause_(pause),
       latest_(start),
       next_version_(first_version(start)) {}
 
@@ -169,7 +170,7 @@ std::optional<proto::AutoscalerMessage> ActivatorHub::next_message(Session sessi
   if (!line.queue.empty()) {
     // Further away than a pause is no date but a clock that stepped back.
     const TimePoint due = line.queue.begin()->first;
-    if (due <= now || due > now + kStatePause) return take_out(line, now);
+    if (due <= now || due > now + pause_) return take_out(line, now);
   }
   if (line.snapshot && line.snapshot_left == 0) {
     line.snapshot = false;
@@ -284,10 +285,10 @@ std::optional<TimePoint> ActivatorHub::applied_latest(const RevisionId& revision
   return latest;
 }
 
-// At once when somebody may be waiting for it; otherwise at the pace of one in kStatePause.
+// At once when somebody may be waiting for it; otherwise at the pace of one in a pause.
 TimePoint ActivatorHub::due_of(const Told& told, const proto::RevisionState& state) {
   const bool wakes = told.granted == 0 && state.granted > 0;
-  return !told.at || wakes ? kAtOnce : *told.at + kStatePause;
+  return !told.at || wakes ? kAtOnce : *told.at + pause_;
 }
 
 void ActivatorHub::enqueue(Line& line, const RevisionId& revision, TimePoint due) {

@@ -53,8 +53,9 @@ class ActivatorHub {
   /// A session from open() to closed(). Never used again.
   using Session = std::uint64_t;
 
-  /// Versions begin at first_version(start).
-  ActivatorHub(Self self, proto::Buckets buckets, TimePoint start);
+  /// Versions begin at first_version(start). `pause`: between two states of one revision on one
+  /// session; 0 where nothing crosses a network.
+  ActivatorHub(Self self, proto::Buckets buckets, TimePoint start, Duration pause = kStatePause);
 
   // --- sessions ---
 
@@ -210,7 +211,7 @@ class ActivatorHub {
   void take_waiting(const std::vector<proto::Waiting>& waiting, Heard& heard) const;
   void take_applied(const Line& line, const proto::Applied& applied, Heard& heard);
   static void enqueue(Line& line, const RevisionId& revision, TimePoint due);
-  [[nodiscard]] static TimePoint due_of(const Told& told, const proto::RevisionState& state);
+  [[nodiscard]] TimePoint due_of(const Told& told, const proto::RevisionState& state);
   [[nodiscard]] proto::RevisionState take_out(Line& line, TimePoint now);
   void forget_silent(TimePoint now);
   void follow_clock(TimePoint now);
@@ -218,6 +219,7 @@ class ActivatorHub {
   Self self_;
   proto::Buckets buckets_;
   TimePoint start_;
+  Duration pause_;
   TimePoint latest_;  // that we were told of
   std::uint64_t next_version_;
   Session next_session_ = 1;
