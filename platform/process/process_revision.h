@@ -72,7 +72,7 @@ class ProcessRevisionOwner {
 
 /// One revision of a service as processes: makes what is ordered of it true, one replica after the
 /// other, and says what there is.
-class ProcessRevision final : public ReplicaOwner, private MemoryTenant {
+class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
  public:
   struct Facts {
     std::string name;  ///< app-00001
@@ -197,7 +197,6 @@ class ProcessRevision final : public ReplicaOwner, private MemoryTenant {
   void leave(Instance& instance, Duration longest, const std::string& why);
   void stop(Instance& instance);
   void retry_at(TimePoint when);
-  void note_end(Replica& replica, const ReplicaEnd& end);
 
   ProcessMeans& means_;
   ProcessRevisionOwner& owner_;
