@@ -170,6 +170,14 @@ TEST_F(ProcessPlatformTest, AGoneReplicaMakesRoomForOneOfAnotherService) {
   EXPECT_EQ(there(), "web-00001-1");
 }
 
+TEST_F(ProcessPlatformTest, AServiceWithAFixedPortIsGrantedOneReplicaWhateverItsBounds) {
+  ServiceSpec fixed = spec();
+  fixed.fixed_port = 3000;
+  put(fixed);
+  EXPECT_EQ(platform_.grant({"default", "app-00001"}, {.wanted = 3}).replicas, 1);
+  EXPECT_EQ(platform_.grant({"default", "app-00001"}, {.wanted = 0}).replicas, 0);
+}
+
 TEST_F(ProcessPlatformTest, AFixedPortSetsTheMaximumThatIsReportedToOne) {
   ServiceSpec fixed = spec();
   fixed.fixed_port = 3000;
