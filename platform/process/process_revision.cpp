@@ -99,6 +99,11 @@ std::int32_t ProcessRevision::live() const {
   return now.ready + now.starting;
 }
 
+void ProcessRevision::update(const ServiceSpec& spec, bool keeps_some) {
+  take_live(facts_.spec, spec);
+  facts_.keeps_some = keeps_some;
+}
+
 void ProcessRevision::order(const autoscaler::ScaleOrder& order) {
   if (stopped_) return;
   if (order.replicas > 0 && live() == 0 && !noticed_) noticed_ = means_.loop.now();

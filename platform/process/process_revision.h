@@ -113,11 +113,8 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   /// The last request on the pod at `address` has ended, which leaves.
   void on_pod_drained(const std::string& address);
 
-  /// What makes no new revision has changed.
-  void update(const ServiceSpec& spec, bool keeps_some) {
-    facts_.spec = spec;
-    facts_.keeps_some = keeps_some;
-  }
+  /// What makes no new revision is that of `spec` from now on.
+  void update(const ServiceSpec& spec, bool keeps_some);
 
   /// It starts nothing any more.
   void retire();

@@ -343,6 +343,29 @@ TEST_F(ProcessPlatformTest, ANewRevisionThatFailsThreeTimesLeavesTheOldOneServin
   EXPECT_EQ(there(), "app-00001-1");
 }
 
+TEST_F(ProcessPlatformTest, ASpecWhoseRevisionWasGivenUpIsTriedAgainWhenItIsGivenAgain) {
+  put(spec());
+  order("app-00001", 1);
+  ready({"app-00001-1"});
+  put(changed("b"));
+  order("app-00002", 1);
+  fail_start("app-00002", 3);
+  put(changed("b"));
+  EXPECT_EQ(said("app-00003"), "waits 0 ready 0 starting 0 leaving");
+}
+
+TEST_F(ProcessPlatformTest, TheSpecThatStillServesGivenAgainAfterAFailedOneBeginsNoRevision) {
+  put(spec());
+  order("app-00001", 1);
+  ready({"app-00001-1"});
+  put(changed("b"));
+  order("app-00002", 1);
+  fail_start("app-00002", 3);
+  put(spec());
+  EXPECT_EQ(platform_.find("app")->newest().name(), "app-00001");
+  EXPECT_EQ(platform_.find("app")->spec, spec());
+}
+
 TEST_F(ProcessPlatformTest, AnotherTemplateDuringARollOverReplacesTheOneThatWasToCome) {
   put(spec());
   order("app-00001", 1);
@@ -358,6 +381,21 @@ TEST_F(ProcessPlatformTest, AnotherTemplateDuringARollOverReplacesTheOneThatWasT
   replica("app-00003-1").becomes_ready();
   EXPECT_EQ(said("app-00003"), "serves 1 ready 0 starting 0 leaving");
   EXPECT_EQ(listener_.revisions.at("app-00003").replaces, "app-00001");
+}
+
+TEST_F(ProcessPlatformTest, LiveSettingsDuringARollOverReachBothRevisionsAndNeitherTemplate) {
+  put(spec());
+  order("app-00001", 1);
+  ready({"app-00001-1"});
+  put(changed("b"));
+  ServiceSpec live = changed("b");
+  live.template_annotations[kMinScale] = "1";
+  put(live);
+  EXPECT_EQ(listener_.revisions.at("app-00001").annotations.at(kMinScale), "1");
+  EXPECT_EQ(listener_.revisions.at("app-00002").annotations.at(kMinScale), "1");
+  EXPECT_EQ(listener_.revisions.size(), 2U);
+  order("app-00001", 2);
+  EXPECT_EQ(replica("app-00001-2").plan.spec.args, std::vector<std::string>{});
 }
 
 TEST_F(ProcessPlatformTest, TheSameSpecAgainChangesNothing) {
