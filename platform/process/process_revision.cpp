@@ -196,6 +196,10 @@ void ProcessRevision::start_refused(const Problem& problem) {
   means_.events.problem("warning", facts_.spec.name, problem.what, problem.fix);
   owner_.on_changed(*this);
   retry_at(backoff_.retry_at());
+  if (!backoff_.failing()) return;
+  means_.loop.post([this, alive = alive_.watch()] {
+    if (!alive.over()) owner_.on_failing(*this);
+  });
 }
 
 void ProcessRevision::retry_at(TimePoint when) {

@@ -343,6 +343,19 @@ TEST_F(ProcessPlatformTest, ANewRevisionThatFailsThreeTimesLeavesTheOldOneServin
   EXPECT_EQ(there(), "app-00001-1");
 }
 
+TEST_F(ProcessPlatformTest, ANewRevisionThatCannotBeMadeThreeTimesLeavesTheOldOneServing) {
+  put(spec());
+  order("app-00001", 1);
+  ready({"app-00001-1"});
+  refusal_ = Problem{"port 3000 is taken", "free it"};
+  put(changed("b"));
+  order("app-00002", 1);
+  time_.run_for(10s);
+  EXPECT_EQ(said("app-00001"), "serves 1 ready 0 starting 0 leaving");
+  EXPECT_EQ(said("app-00002"), "unknown");
+  EXPECT_EQ(events("error"), 1U);
+}
+
 TEST_F(ProcessPlatformTest, ASpecWhoseRevisionWasGivenUpIsTriedAgainWhenItIsGivenAgain) {
   put(spec());
   order("app-00001", 1);
