@@ -184,9 +184,10 @@ bool ProcessRevision::start_one() {
   Replica& replica = *instance->replica;
   instances_.push_back(std::move(instance));
   ++means_.replicas;
+  // First, so that its start is reported before its end can be.
+  owner_.on_changed(*this);
   replica.start();
   if (means_.started) means_.started(replica);
-  owner_.on_changed(*this);
   return true;
 }
 

@@ -113,8 +113,7 @@ bool ProcessRevision::on_sacrifice(const std::string& replica, bool emergency,
   if (instance == nullptr || !instance->lives()) return false;
   const bool busy = means_.requests.on_pod(id(), {replica}) > 0;
   if (busy && counts().ready <= 1 && !emergency) return false;
-  leave(*instance, kLastAnswers, "sacrificed: " + why);
-  if (emergency) stop(*instance);
+  leave(*instance, emergency ? Duration{0} : kLastAnswers, "sacrificed: " + why);
   return true;
 }
 

@@ -295,6 +295,17 @@ TEST_F(ProcessPlatformTest, AnExitSoonAfterReadyWaitsAndNeverMakesTheServiceFail
   EXPECT_FALSE(listener_.revisions.at("app-00001").start_failure);
 }
 
+TEST_F(ProcessPlatformTest, TheStartOfAReplicaIsReportedBeforeItsFailureCanBe) {
+  put(spec());
+  listener_.diary.clear();
+  means_.started = [this](const Replica& started) {
+    loop_.post([this, id = started.id()] { replica(id).fails(); });
+  };
+  order("app-00001", 1);
+  turn();
+  ASSERT_EQ(listener_.diary.size(), 2U);
+}
+
 // --- roll-over ---
 
 TEST_F(ProcessPlatformTest, ANewTemplateStartsAsManyAsAreReadyAndServesWithTheFirstReady) {
@@ -522,6 +533,20 @@ TEST_F(ProcessPlatformTest, ASacrificedReplicaIsReportedWithItsReasonAndMayFinis
   EXPECT_EQ(replica("app-00001-2").stopped, 0);
   time_.run_for(1ms);
   EXPECT_EQ(replica("app-00001-2").stopped, 1);
+}
+
+TEST_F(ProcessPlatformTest, AReplicaSacrificedInAnEmergencyIsReportedBeforeItIsStopped) {
+  put(spec());
+  order("app-00001", 1);
+  ready({"app-00001-1"});
+  requests_.on_pods["app-00001-1"] = 1;
+  MemoryTenant& tenant = *platform_.revision({"default", "app-00001"});
+  EXPECT_FALSE(tenant.on_sacrifice("app-00001-1", false, "memory is short"));
+  EXPECT_TRUE(tenant.on_sacrifice("app-00001-1", true, "memory is short"));
+  EXPECT_EQ(replica("app-00001-1").stopped, 0);
+  turn();
+  EXPECT_EQ(said("app-00001"), "serves 0 ready 0 starting 1 leaving");
+  EXPECT_EQ(replica("app-00001-1").stopped, 1);
 }
 
 TEST_F(ProcessPlatformTest, AThrottledReplicaIsReportedOnceAndWhenItIsFree) {
