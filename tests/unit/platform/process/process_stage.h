@@ -17,7 +17,7 @@
 
 namespace sluice::local {
 
-using namespace std::chrono_literals;
+inline constexpr const char* kMinScale = "autoscaling.knative.dev/min-scale";
 
 /// A replica without processes: the test says what becomes of it.
 class FakeReplica final : public Replica {
@@ -183,6 +183,11 @@ class ProcessStage : public ::testing::Test {
     return all;
   }
 
+  /// How many of a type were published.
+  [[nodiscard]] std::size_t events(const std::string& type) const {
+    return ring_.after(0, {.types = {type}}).events.size();
+  }
+
   /// What the platform says of a revision: `serves 1 ready 2 starting 0 leaving`.
   [[nodiscard]] std::string said(const std::string& revision) const {
     const auto found = listener_.revisions.find(revision);
@@ -204,7 +209,7 @@ class ProcessStage : public ::testing::Test {
   /// Fails the one replica of a revision, all of it, `times` in a row, each when its wait is over.
   void fail_start(const std::string& revision, int times) {
     for (int i = 0; i < times; ++i) {
-      if (i > 0) time_.run_for(30s);
+      if (i > 0) time_.run_for(std::chrono::seconds{30});
       FakeReplica& only = replica(revision + "-1");
       only.fails();
       only.is_gone();
