@@ -136,6 +136,13 @@ void Revision::sleep() {
   evaluate(Trigger::change);
 }
 
+void Revision::heed_held(Duration oldest) {
+  const std::optional<TimePoint> slept_at = scaler().slept_at();
+  if (!slept_at || around_.clock.now() - oldest <= *slept_at) return;
+  around_.loop.push(facts_.id, {.average_concurrency = 1, .request_count = 1}, std::nullopt,
+                    StatDoor::stream);
+}
+
 void Revision::set_bounds(std::optional<std::int32_t> min, std::optional<std::int32_t> max) {
   scaler().set_bounds(min, max);
   evaluate(Trigger::change);
