@@ -313,7 +313,8 @@ void Revision::announce() {
   candidates.reserve(pods_.size());
   for (const PodFacts& pod : pods_) {
     candidates.push_back({.id = pod.watched.id,
-                          .ready = pod.watched.ready && !throttled(pod),
+                          .ready = pod.watched.ready,
+                          .throttled = throttled(pod),
                           .terminating = pod.watched.terminating,
                           .failed = !pod.watched.failed.empty(),
                           .load = around_.load_now
