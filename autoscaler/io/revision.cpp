@@ -49,7 +49,8 @@ Revision::Revision(Surroundings& surroundings, model::Revision watched, const Sc
   begin(scaling);
 }
 
-// What runs is all that is known, so that nothing of it is lowered before there is data of it.
+// What runs is all that is known, so that nothing of it is lowered before there is data of it. Nor
+// is the number that another revision had, whose place this one takes.
 void Revision::begin(const ScalingSpec& scaling) {
   scaling_ = scaling;
   const auto order = around_.platform.last(facts_.id);
@@ -63,7 +64,7 @@ void Revision::begin(const ScalingSpec& scaling) {
                              {.scaling = scaling,
                               .revision = {},
                               .replicas = replicas,
-                              .taken_over = replicas.has_value() && !told},
+                              .taken_over = told ? *replicas > 0 : replicas.has_value()},
                              counts().ready, *this);
   if (!handle_) return;
   if (facts_.initial.value_or(0) > 0) scaler().wake(around_.clock.now());
