@@ -90,6 +90,9 @@ void Fleet::heard(const ActivatorHub::Heard& heard) {
       revision->evaluate(Trigger::poke);
     }
   }
+  for (const auto& held : heard.held) {
+    if (Revision* const revision = find(held.revision)) revision->heed_held(held.oldest);
+  }
   if (heard.applied) {
     if (Revision* const revision = find(*heard.applied)) revision->on_applied();
   }

@@ -49,7 +49,8 @@ Revision::Revision(Surroundings& surroundings, model::Revision watched, const Sc
   begin(scaling);
 }
 
-// What runs is all that is known, so that nothing of it is lowered before there is data of it.
+// What runs is all that is known, so that nothing of it is lowered before there is data of it. Nor
+// is the number that another revision had, whose place this one takes.
 void Revision::begin(const ScalingSpec& scaling) {
   scaling_ = scaling;
   const auto order = around_.platform.last(facts_.id);
@@ -63,7 +64,7 @@ void Revision::begin(const ScalingSpec& scaling) {
                              {.scaling = scaling,
                               .revision = {},
                               .replicas = replicas,
-                              .taken_over = replicas.has_value() && !told},
+                              .taken_over = told ? *replicas > 0 : replicas.has_value()},
                              counts().ready, *this);
   if (!handle_) return;
   if (facts_.initial.value_or(0) > 0) scaler().wake(around_.clock.now());
@@ -134,6 +135,13 @@ void Revision::wake() {
 void Revision::sleep() {
   scaler().sleep(around_.clock.now());
   evaluate(Trigger::change);
+}
+
+void Revision::heed_held(Duration oldest) {
+  const std::optional<TimePoint> slept_at = scaler().slept_at();
+  if (!slept_at || around_.clock.now() - oldest <= *slept_at) return;
+  around_.loop.push(facts_.id, {.average_concurrency = 1, .request_count = 1}, std::nullopt,
+                    StatDoor::stream);
 }
 
 void Revision::set_bounds(std::optional<std::int32_t> min, std::optional<std::int32_t> max) {
@@ -306,7 +314,8 @@ void Revision::announce() {
   candidates.reserve(pods_.size());
   for (const PodFacts& pod : pods_) {
     candidates.push_back({.id = pod.watched.id,
-                          .ready = pod.watched.ready && !throttled(pod),
+                          .ready = pod.watched.ready,
+                          .throttled = throttled(pod),
                           .terminating = pod.watched.terminating,
                           .failed = !pod.watched.failed.empty(),
                           .load = around_.load_now

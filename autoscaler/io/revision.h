@@ -100,6 +100,10 @@ class Revision final : public ScaledRevision {
   /// No replicas from now on, until the next request or wake().
   void sleep();
 
+  /// Requests are held for it, of that age at most: one that came after the order to sleep ends the
+  /// sleep, whatever the stats of the second in which the order came say.
+  void heed_held(Duration oldest);
+
   /// Other bounds until its scaling is changed, or this program ends. Absent: as it is.
   void set_bounds(std::optional<std::int32_t> min, std::optional<std::int32_t> max);
 

@@ -124,7 +124,8 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
     report(*service, *service->current);
     return Applied::created;
   }
-  const bool same_template = template_hash(spec) == template_hash(service->spec);
+  // A revision that was given up is tried again when its spec is given again.
+  const bool same_template = template_hash(spec) == template_hash(service->newest().spec());
   if (same_template && spec == service->spec) return Applied::unchanged;
   service->spec = spec;
   if (same_template) {

@@ -99,6 +99,11 @@ std::int32_t ProcessRevision::live() const {
   return now.ready + now.starting;
 }
 
+void ProcessRevision::update(const ServiceSpec& spec, bool keeps_some) {
+  take_live(facts_.spec, spec);
+  facts_.keeps_some = keeps_some;
+}
+
 void ProcessRevision::order(const autoscaler::ScaleOrder& order) {
   if (stopped_) return;
   if (order.replicas > 0 && live() == 0 && !noticed_) noticed_ = means_.loop.now();
@@ -179,9 +184,10 @@ bool ProcessRevision::start_one() {
   Replica& replica = *instance->replica;
   instances_.push_back(std::move(instance));
   ++means_.replicas;
+  // First, so that its start is reported before its end can be.
+  owner_.on_changed(*this);
   replica.start();
   if (means_.started) means_.started(replica);
-  owner_.on_changed(*this);
   return true;
 }
 
@@ -191,6 +197,10 @@ void ProcessRevision::start_refused(const Problem& problem) {
   means_.events.problem("warning", facts_.spec.name, problem.what, problem.fix);
   owner_.on_changed(*this);
   retry_at(backoff_.retry_at());
+  if (!backoff_.failing()) return;
+  means_.loop.post([this, alive = alive_.watch()] {
+    if (!alive.over()) owner_.on_failing(*this);
+  });
 }
 
 void ProcessRevision::retry_at(TimePoint when) {

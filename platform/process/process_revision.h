@@ -72,7 +72,7 @@ class ProcessRevisionOwner {
 
 /// One revision of a service as processes: makes what is ordered of it true, one replica after the
 /// other, and says what there is.
-class ProcessRevision final : public ReplicaOwner, private MemoryTenant {
+class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
  public:
   struct Facts {
     std::string name;  ///< app-00001
@@ -113,11 +113,8 @@ class ProcessRevision final : public ReplicaOwner, private MemoryTenant {
   /// The last request on the pod at `address` has ended, which leaves.
   void on_pod_drained(const std::string& address);
 
-  /// What makes no new revision has changed.
-  void update(const ServiceSpec& spec, bool keeps_some) {
-    facts_.spec = spec;
-    facts_.keeps_some = keeps_some;
-  }
+  /// What makes no new revision is that of `spec` from now on.
+  void update(const ServiceSpec& spec, bool keeps_some);
 
   /// It starts nothing any more.
   void retire();
@@ -197,7 +194,6 @@ class ProcessRevision final : public ReplicaOwner, private MemoryTenant {
   void leave(Instance& instance, Duration longest, const std::string& why);
   void stop(Instance& instance);
   void retry_at(TimePoint when);
-  void note_end(Replica& replica, const ReplicaEnd& end);
 
   ProcessMeans& means_;
   ProcessRevisionOwner& owner_;

@@ -62,6 +62,8 @@ autoscaler::Room::Granted ProcessRevision::grant(const autoscaler::Room::Demand&
     granted.bounded = granted.replicas < demand.wanted;
     granted.shortage = "memory is short: replicas without load go first";
   }
+  // One port has one replica, whatever bounds were set by hand.
+  if (facts_.spec.fixed_port) granted.replicas = std::min(granted.replicas, 1);
   const std::int32_t there = live();
   const std::int32_t places = std::max(0, means_.settings.max_replicas - means_.replicas);
   granted.replicas = std::min(granted.replicas, there + places);
@@ -111,8 +113,7 @@ bool ProcessRevision::on_sacrifice(const std::string& replica, bool emergency,
   if (instance == nullptr || !instance->lives()) return false;
   const bool busy = means_.requests.on_pod(id(), {replica}) > 0;
   if (busy && counts().ready <= 1 && !emergency) return false;
-  leave(*instance, kLastAnswers, "sacrificed: " + why);
-  if (emergency) stop(*instance);
+  leave(*instance, emergency ? Duration{0} : kLastAnswers, "sacrificed: " + why);
   return true;
 }
 

@@ -114,6 +114,17 @@ std::string template_hash(const ServiceSpec& spec) {
   return fmt::format("{:016x}", hash.value());
 }
 
+void take_live(ServiceSpec& spec, const ServiceSpec& other) {
+  auto policy = spec.template_annotations.extract(std::string{kLoadBalancingKey});
+  spec.template_annotations = other.template_annotations;
+  spec.template_annotations.erase(std::string{kLoadBalancingKey});
+  if (policy) spec.template_annotations.insert(std::move(policy));
+  spec.annotations = other.annotations;
+  spec.hosts = other.hosts;
+  spec.stop_grace = other.stop_grace;
+  spec.start_timeout = other.start_timeout;
+}
+
 std::string expand_variables(std::string_view text, const Variables& variables) {
   const auto value_of = [&](std::string_view name) -> std::optional<std::string> {
     if (name == "PORT") return fmt::format("{}", variables.port);

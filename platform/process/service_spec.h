@@ -127,6 +127,9 @@ struct CommandForm {
 /// args, env, workingDir, port, protocol, probe, resources, concurrency, timeouts.
 [[nodiscard]] std::string template_hash(const ServiceSpec& spec);
 
+/// Takes from `other` what makes no new revision: all that is not in template_hash().
+void take_live(ServiceSpec& spec, const ServiceSpec& other);
+
 /// The values known when a replica starts.
 struct Variables {
   std::uint16_t port = 0;

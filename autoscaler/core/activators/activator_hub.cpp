@@ -135,6 +135,7 @@ void ActivatorHub::take_waiting(const std::vector<proto::Waiting>& waiting, Hear
   for (const proto::Waiting& held : waiting) {
     const proto::RevisionState* const known = state(held.revision);
     if (known == nullptr || known->desired != 0 || held.requests == 0) continue;
+    heard.held.push_back({held.revision, held.oldest});
     if (!shown) {
       shown.emplace();
       for (const PushedStat& each : heard.stats) {

@@ -98,6 +98,16 @@ class ActivatorHub {
     };
 
     std::vector<Poke> pokes{};
+
+    /// Requests are held although the last answer was 0, whether `stats` shows them or not.
+    struct Held {
+      RevisionId revision;
+      Duration oldest{};  ///< age of the oldest
+
+      friend bool operator==(const Held&, const Held&) = default;
+    };
+
+    std::vector<Held> held{};
     std::optional<RevisionId> applied{};  ///< look at applied() again
     std::optional<proto::ColdStart> cold_start{};
     bool greeted = false;              ///< this was the Hello: an activator is connected

@@ -11,6 +11,14 @@ namespace {
 // (autoscaler.md 16.2). As long as for silent pods, and longer than a start usually takes.
 constexpr Duration kHoldsNothing = std::chrono::seconds{10};
 
+// What an activator's stat counts began within so long before it, at most.
+constexpr Duration kReported = std::chrono::seconds{1};
+
+// The first request of a revision that was idle, told of by itself.
+bool is_poke(const Stat& stat) {
+  return stat.average_concurrency == 1 && stat.request_count == 1;
+}
+
 }  // namespace
 
 RevisionScaler::RevisionScaler(RevisionScalerSpec spec, std::int32_t ready_at_start, TimePoint now)
@@ -34,10 +42,16 @@ RevisionScaler::RevisionScaler(RevisionScalerSpec spec, std::int32_t ready_at_st
   told_activity_ = activity_;
 }
 
+std::optional<TimePoint> RevisionScaler::slept_at() const {
+  return told_to_sleep_ ? std::optional{slept_at_} : std::nullopt;
+}
+
 bool RevisionScaler::push(const Stat& stat, TimePoint at) {
   if (told_to_sleep_) {
-    // What was in flight when the order came is still reported; only a new request ends the sleep.
+    // What was in flight when the order came is still reported, and so is what began shortly before
+    // it; only a new request ends the sleep.
     if (stat.request_count <= 0) return false;
+    if (at < slept_at_ + kReported && !is_poke(stat)) return false;
     told_to_sleep_ = false;
   }
   if (stat.request_count > 0) woken_by_hand_ = false;
@@ -325,6 +339,7 @@ void RevisionScaler::wake(TimePoint now) {
 
 void RevisionScaler::sleep(TimePoint now) {
   told_to_sleep_ = true;
+  slept_at_ = now;
   attention_.settle();
   collector_ = Collector{spec_.decider};
   decider_ = Decider{spec_.decider, 0, now};

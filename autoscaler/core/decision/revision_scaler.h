@@ -101,6 +101,9 @@ class RevisionScaler {
   /// wake() (`sluice sleep`).
   void sleep(TimePoint now);
 
+  /// When it was put to sleep by hand; absent: it was not, or a request has come since.
+  [[nodiscard]] std::optional<TimePoint> slept_at() const;
+
   /// All that cannot be read from the spec and the platform.
   [[nodiscard]] SavedScaler saved() const;
 
@@ -143,6 +146,7 @@ class RevisionScaler {
   RouteMode route_mode_ = RouteMode::proxy;
   bool initialized_ = false;
   bool told_to_sleep_ = false;
+  TimePoint slept_at_{};
   bool woken_by_hand_ = false;
   std::int32_t replicas_;
   std::int32_t replicas_at_start_;

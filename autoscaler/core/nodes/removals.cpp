@@ -66,11 +66,13 @@ bool Removals::take_back(std::span<const RemovalCandidate> pods, std::size_t cou
 }
 
 void Removals::choose(std::vector<const RemovalCandidate*> staying, std::size_t count) {
-  // Among equals the youngest go: they have the least to lose.
+  // Among equals the throttled go, and of those the youngest: they have the least to lose.
   std::reverse(staying.begin(), staying.end());
   std::stable_sort(staying.begin(), staying.end(),
                    [](const RemovalCandidate* a, const RemovalCandidate* b) {
-                     return busyness(*a) < busyness(*b);
+                     const double left = busyness(*a);
+                     const double right = busyness(*b);
+                     return left != right ? left < right : a->throttled && !b->throttled;
                    });
   for (std::size_t i = 0; i < count; ++i) leaving_.push_back({staying[i]->id, 0, false});
 }

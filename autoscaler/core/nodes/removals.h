@@ -15,6 +15,7 @@ namespace sluice::autoscaler {
 struct RemovalCandidate {
   PodId id;
   bool ready = false;
+  bool throttled = false;        ///< held back on its node
   bool terminating = false;      ///< somebody has told it to go already
   bool failed = false;           ///< it cannot become ready as it is
   std::optional<double> load{};  ///< requests in flight when last heard; absent: never heard
@@ -30,9 +31,10 @@ class Removals {
   explicit Removals(std::span<const PodId> released = {});
 
   /// Compares the pods there are with how many are `wanted` and chooses who leaves, idlest first
-  /// (a pod that has failed before one that starts), or takes choices back, the busiest first. Pods
-  /// that have gone are forgotten. `pods` stand in the order of their age, the youngest last, as
-  /// far as that is known. Returns whether leaving() has changed for any pod.
+  /// (a pod that has failed before one that starts; of pods alike a throttled one), or takes
+  /// choices back, the busiest first. Pods that have gone are forgotten. `pods` stand in the order
+  /// of their age, the youngest last, as far as that is known. Returns whether leaving() has
+  /// changed for any pod.
   bool plan(std::span<const RemovalCandidate> pods, std::int32_t wanted);
 
   /// The pods that were chosen since the last call are avoided from this version on.

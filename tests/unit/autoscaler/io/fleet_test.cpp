@@ -8,6 +8,8 @@
 namespace sluice::autoscaler {
 namespace {
 
+using namespace std::chrono_literals;
+
 using std::chrono::seconds;
 
 // Of one target alone: what follows is not for want of removals.
@@ -40,6 +42,21 @@ TEST_F(FleetTest, ATargetThatTakesThePlaceOfOneAsleepIsNotPutToSleep) {
   evaluate();
 
   EXPECT_EQ(order(), "10 without 0 avoiding 0");
+}
+
+TEST_F(FleetTest, OnlyARequestHeldSinceTheOrderToSleepEndsTheSleep) {
+  runs("Deployment/a", 1);
+  time_.run_for(10s);
+  Revision& revision = *fleet_.revisions().at(kShop);
+  revision.sleep();
+  time_.run_for(500ms);
+  const Stat began{.average_concurrency = 1.5, .request_count = 4};
+
+  fleet_.heard({.stats = {{kShop, began, clock_.now()}}, .held = {{kShop, 600ms}}});
+  EXPECT_EQ(revision.want(), 0);
+
+  fleet_.heard({.stats = {{kShop, began, clock_.now()}}, .held = {{kShop, 400ms}}});
+  EXPECT_EQ(revision.want(), 1);
 }
 
 TEST_F(FleetTest, AnotherTargetGrowsByItsOwnLoad) {

@@ -150,6 +150,26 @@ TEST(RevisionScaler, RequestsInFlightDoNotEndTheSleep) {
   EXPECT_EQ(scaler.evaluate({.trigger = Trigger::poke, .ready = 0}, at(3)).want, 1);
 }
 
+TEST(RevisionScaler, RequestsOfTheSecondBeforeAnOrderToSleepDoNotEndTheSleep) {
+  RevisionScaler scaler{{.scaling = command_form(), .revision = "app", .replicas = 2}, 2, at(0)};
+  scaler.sleep(at(1) + std::chrono::milliseconds{300});
+
+  EXPECT_FALSE(scaler.push({.average_concurrency = 0.1, .request_count = 12}, at(2)));
+  EXPECT_EQ(scaler.evaluate({.ready = 2}, at(2)).want, 0);
+
+  EXPECT_TRUE(scaler.push({.average_concurrency = 0.1, .request_count = 12}, at(3)));
+  EXPECT_EQ(scaler.evaluate({.trigger = Trigger::poke, .ready = 0}, at(3)).want, 1);
+}
+
+TEST(RevisionScaler, AFirstRequestEndsASleepInTheSecondOfItsOrder) {
+  RevisionScaler scaler{{.scaling = command_form(), .revision = "app", .replicas = 0}, 0, at(0)};
+  scaler.sleep(at(1) + std::chrono::milliseconds{300});
+
+  // Stamped with the whole second that the order came in too.
+  EXPECT_TRUE(scaler.push({.average_concurrency = 1, .request_count = 1}, at(1)));
+  EXPECT_EQ(scaler.evaluate({.trigger = Trigger::poke, .ready = 0}, at(2)).want, 1);
+}
+
 TEST(RevisionScaler, WakeByHandHoldsOneReplicaForAStableWindow) {
   RevisionWorld world{command_form()};
   world.until(10);

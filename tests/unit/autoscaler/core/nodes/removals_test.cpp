@@ -34,6 +34,16 @@ std::string shown(const Removals& removals, const std::vector<RemovalCandidate>&
 
 const auto kYes = [](std::uint64_t) { return true; };
 
+TEST(Removals, OfPodsAsBusyTheThrottledGoFirstAndABusyOneStays) {
+  std::vector<RemovalCandidate> pods{pod("busy", 3), pod("slow", 0), pod("idle", 0)};
+  pods[0].throttled = pods[1].throttled = true;
+  Removals removals;
+  EXPECT_TRUE(removals.plan(pods, 2));
+  EXPECT_TRUE(removals.leaving({"slow"}));
+  EXPECT_TRUE(removals.plan(pods, 1));
+  EXPECT_TRUE(removals.leaving({"idle"}));
+}
+
 TEST(Removals, NobodyLeavesWhileAllAreWanted) {
   Removals removals;
   const std::vector pods{pod("a"), pod("b")};

@@ -1,0 +1,211 @@
+// Goal: starts that fail are tried again as one-machine.md 5.4 and 5.5 say, and memory, shutdown
+// and failures end replicas in the right order. Method: as in process_platform_test.cpp.
+
+#include "tests/unit/platform/process/process_stage.h"
+
+namespace sluice::local {
+namespace {
+
+using namespace std::chrono_literals;
+
+using ProcessFailuresTest = ProcessStage;
+
+// --- failing ---
+
+TEST_F(ProcessFailuresTest, AFailedStartIsTriedAgainAfterItsWait) {
+  put(spec());
+  order("app-00001", 1);
+  fail_start("app-00001", 1);
+  EXPECT_EQ(there(), "");
+  time_.run_for(499ms);
+  EXPECT_EQ(there(), "");
+  time_.run_for(1ms);
+  EXPECT_EQ(there(), "app-00001-1");
+}
+
+TEST_F(ProcessFailuresTest, TheThirdFailureIsReportedWithTheTimeOfTheNextTry) {
+  put(spec());
+  requests_.held["app-00001"] = 1;
+  order("app-00001", 1);
+  fail_start("app-00001", 2);
+  EXPECT_FALSE(listener_.revisions.at("app-00001").start_failure);
+  time_.run_for(30s);
+  fail_start("app-00001", 1);
+  const auto failure = listener_.revisions.at("app-00001").start_failure;
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->why, "exit status 3");
+  EXPECT_EQ(failure->retry_at, loop_.now() + 2s);
+}
+
+TEST_F(ProcessFailuresTest, AFailingServiceTriesAgainOnlyForARequest) {
+  put(spec());
+  order("app-00001", 1);
+  fail_start("app-00001", 3);
+  time_.run_for(60s);
+  order("app-00001", 1);
+  EXPECT_EQ(there(), "");
+  requests_.held["app-00001"] = 1;
+  platform_.revision({"default", "app-00001"})->demand();
+  EXPECT_EQ(there(), "app-00001-1");
+}
+
+TEST_F(ProcessFailuresTest, ARequestDuringTheWaitOfAFailingServiceStartsNothingBeforeItsEnd) {
+  put(spec());
+  order("app-00001", 1);
+  fail_start("app-00001", 3);
+  requests_.held["app-00001"] = 1;
+  platform_.revision({"default", "app-00001"})->demand();
+  EXPECT_EQ(there(), "");
+  time_.run_for(2s);
+  EXPECT_EQ(there(), "app-00001-1");
+}
+
+TEST_F(ProcessFailuresTest, AFailingServiceWithAMinimumIsTriedAgainWithoutARequest) {
+  ServiceSpec kept = spec();
+  kept.template_annotations[kMinScale] = "1";
+  put(kept);
+  order("app-00001", 1);
+  fail_start("app-00001", 3);
+  time_.run_for(2s);
+  EXPECT_EQ(there(), "app-00001-1");
+}
+
+TEST_F(ProcessFailuresTest, AfterAFailureOneReplicaIsTriedAtATime) {
+  put(spec());
+  order("app-00001", 1);
+  fail_start("app-00001", 1);
+  order("app-00001", 3);
+  time_.run_for(1s);
+  EXPECT_EQ(there(), "app-00001-1");
+}
+
+TEST_F(ProcessFailuresTest, AReplicaThatCannotBeMadeCountsAsAFailedStart) {
+  put(spec());
+  refusal_ = Problem{"port 3000 is taken", "free it"};
+  order("app-00001", 1);
+  turn();
+  EXPECT_EQ(there(), "");
+  EXPECT_EQ(events("warning"), 1U);
+  refusal_.reset();
+  time_.run_for(500ms);
+  EXPECT_EQ(there(), "app-00001-1");
+}
+
+TEST_F(ProcessFailuresTest, AnExitAfterASecondReadyIsMadeGoodAtOnceUnderAnotherNumber) {
+  put(spec());
+  order("app-00001", 1);
+  ready({"app-00001-1"});
+  time_.run_for(1s);
+  replica("app-00001-1").exits();
+  EXPECT_EQ(there(), "app-00001-1 app-00001-2");
+  turn();
+  EXPECT_EQ(said("app-00001"), "serves 0 ready 1 starting 0 leaving");
+}
+
+TEST_F(ProcessFailuresTest, AnExitSoonAfterReadyWaitsAndNeverMakesTheServiceFailing) {
+  put(spec());
+  order("app-00001", 1);
+  for (int i = 0; i < 4; ++i) {
+    ready({"app-00001-1"});
+    replica("app-00001-1").exits();
+    replica("app-00001-1").is_gone();
+    turn();
+    EXPECT_EQ(there(), "");
+    time_.run_for(30s);
+  }
+  EXPECT_EQ(there(), "app-00001-1");
+  EXPECT_FALSE(listener_.revisions.at("app-00001").start_failure);
+}
+
+TEST_F(ProcessFailuresTest, TheStartOfAReplicaIsReportedBeforeItsFailureCanBe) {
+  put(spec());
+  listener_.diary.clear();
+  means_.started = [this](const Replica& started) {
+    loop_.post([this, id = started.id()] { replica(id).fails(); });
+  };
+  order("app-00001", 1);
+  turn();
+  ASSERT_EQ(listener_.diary.size(), 2U);
+}
+
+// --- memory ---
+
+TEST_F(ProcessFailuresTest, ASacrificedReplicaIsReportedWithItsReasonAndMayFinishForTwoSeconds) {
+  put(spec());
+  order("app-00001", 2);
+  ready({"app-00001-1", "app-00001-2"});
+  requests_.on_pods["app-00001-2"] = 1;
+  MemoryTenant& tenant = *platform_.revision({"default", "app-00001"});
+  EXPECT_TRUE(tenant.on_sacrifice("app-00001-2", false, "memory is short"));
+  turn();
+  EXPECT_EQ(listener_.revisions.at("app-00001").pods[1].failed, "sacrificed: memory is short");
+  time_.run_for(1999ms);
+  EXPECT_EQ(replica("app-00001-2").stopped, 0);
+  time_.run_for(1ms);
+  EXPECT_EQ(replica("app-00001-2").stopped, 1);
+}
+
+TEST_F(ProcessFailuresTest, AReplicaSacrificedInAnEmergencyIsReportedBeforeItIsStopped) {
+  put(spec());
+  order("app-00001", 1);
+  ready({"app-00001-1"});
+  requests_.on_pods["app-00001-1"] = 1;
+  MemoryTenant& tenant = *platform_.revision({"default", "app-00001"});
+  EXPECT_FALSE(tenant.on_sacrifice("app-00001-1", false, "memory is short"));
+  EXPECT_TRUE(tenant.on_sacrifice("app-00001-1", true, "memory is short"));
+  EXPECT_EQ(replica("app-00001-1").stopped, 0);
+  turn();
+  EXPECT_EQ(said("app-00001"), "serves 0 ready 0 starting 1 leaving");
+  EXPECT_EQ(replica("app-00001-1").stopped, 1);
+}
+
+TEST_F(ProcessFailuresTest, AThrottledReplicaIsReportedOnceAndWhenItIsFree) {
+  put(spec());
+  order("app-00001", 1);
+  ready({"app-00001-1"});
+  listener_.diary.clear();
+  MemoryTenant& tenant = *platform_.revision({"default", "app-00001"});
+  tenant.on_throttled("app-00001-1", true, "memory is short");
+  tenant.on_throttled("app-00001-1", true, "memory is short");
+  turn();
+  EXPECT_TRUE(platform_.throttled("default", "app-00001-1", ""));
+  EXPECT_EQ(listener_.diary.size(), 1U);
+  tenant.on_throttled("app-00001-1", false, "");
+  turn();
+  EXPECT_FALSE(platform_.throttled("default", "app-00001-1", ""));
+  EXPECT_EQ(listener_.diary.size(), 2U);
+}
+
+// --- shutdown ---
+
+TEST_F(ProcessFailuresTest, StopAllStopsEverythingOnceAndStartsNothingAnyMore) {
+  put(spec("app"));
+  put(spec("web"));
+  order("app-00001", 2);
+  order("web-00001", 1);
+  ready({"app-00001-1"});
+  requests_.on_pods["app-00001-1"] = 1;
+  platform_.stop_all(false);
+  platform_.stop_all(false);
+  for (const char* id : {"app-00001-1", "app-00001-2", "web-00001-1"}) {
+    EXPECT_EQ(replica(id).stopped, 1) << id;
+  }
+  order("app-00001", 3);
+  for (const char* id : {"app-00001-1", "app-00001-2", "web-00001-1"}) replica(id).is_gone();
+  time_.run_for(60s);
+  EXPECT_EQ(there(), "");
+  EXPECT_EQ(platform_.replicas(), 0);
+}
+
+TEST_F(ProcessFailuresTest, StopAllWithKillKillsWhatIsBeingStoppedToo) {
+  put(spec());
+  order("app-00001", 1);
+  ready({"app-00001-1"});
+  platform_.stop_all(false);
+  platform_.stop_all(true);
+  EXPECT_EQ(replica("app-00001-1").stopped, 1);
+  EXPECT_EQ(replica("app-00001-1").killed, 1);
+}
+
+}  // namespace
+}  // namespace sluice::local
