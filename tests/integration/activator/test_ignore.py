@@ -118,7 +118,7 @@ class Ignore(ActivatorCase):
         door = self.activator()
 
         self.assert_cause(door.get(headers=[('User-Agent', 'bot')]), 'asleep')
-        eventually(lambda: 'no expression of RE2' in door.errors(), 'the rule is named')
+        eventually(lambda: 'not a valid RE2 expression' in door.errors(), 'the rule is named')
 
 
 if __name__ == '__main__':
