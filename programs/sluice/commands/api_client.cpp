@@ -25,7 +25,7 @@ constexpr std::size_t kPieceBytes = 16U << 10U;
 Problem no_answer(const std::filesystem::path& socket_path, const error_code& failed) {
   const std::string engine = socket_path.parent_path().filename().string();
   return {.what = "engine " + engine + " does not answer: " + failed.message(),
-          .fix = "look at it with: sluice doctor"};
+          .fix = "check it with: sluice doctor"};
 }
 
 http::request<http::string_body> request_of(const ApiCall& call) {
@@ -95,7 +95,7 @@ std::optional<Problem> ApiClient::follow(
     const std::string engine = socket_path_.parent_path().filename().string();
     return Problem{.what = "engine " + engine + " answered with status " +
                            std::to_string(parser.get().result_int()),
-                   .fix = "ask again without -f to see why"};
+                   .fix = "run it again without -f to see why"};
   }
   std::array<char, kPieceBytes> piece{};
   while (!failed && !parser.is_done()) {
