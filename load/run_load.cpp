@@ -173,9 +173,9 @@ int judged(const Report& report, const std::vector<Verdict>& verdicts) {
   for (const Verdict& verdict : verdicts) {
     if (verdict.failed) return kGateFailed;
     if (verdict.actual) continue;
-    complain("cannot judge --fail-if '" + verdict.expression +
-             "': no such figure in this run; was anything answered, and is the URL an engine's "
-             "service?");
+    complain("cannot evaluate --fail-if '" + verdict.expression +
+             "': the run has no such figure; check that requests were answered and that "
+             "the URL is a service of an engine");
     status = kFailure;
   }
   const bool nobody = report.tally.sent() > 0 && report.tally.ended(Ending::answered) == 0 &&
@@ -188,7 +188,7 @@ int judged(const Report& report, const std::vector<Verdict>& verdicts) {
 
 void announce(const Options& options) {
   if (isatty(STDERR_FILENO) == 0) return;
-  std::fprintf(stderr, "%s to %s; Ctrl-C ends it with the report so far\n",
+  std::fprintf(stderr, "%s to %s; Ctrl-C stops it and prints the report so far\n",
                describe(options.plan).c_str(), options.plan.url.c_str());
 }
 

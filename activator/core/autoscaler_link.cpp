@@ -79,7 +79,7 @@ AutoscalerLink::Heard AutoscalerLink::received(Stream stream, proto::AutoscalerM
   const bool is_welcome = std::holds_alternative<proto::Welcome>(message);
   if (is_welcome != (peer->phase == Phase::greeting)) {
     heard.refused = refuse(*peer, is_welcome ? "the autoscaler sent a second Welcome"
-                                             : "the autoscaler spoke before its Welcome");
+                                             : "the autoscaler sent a message before its Welcome");
     return heard;
   }
   if (auto* hail = std::get_if<proto::Welcome>(&message)) {

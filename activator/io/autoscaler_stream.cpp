@@ -69,7 +69,7 @@ void AutoscalerStream::settle() {
     if (const auto problem = add(target)) {
       ++errors_;
       incomplete_ = true;
-      log_.write(log::Severity::error, "a replica of the autoscaler cannot be dialled",
+      log_.write(log::Severity::error, "cannot dial a replica of the autoscaler",
                  {{"autoscaler", target}, {"reason", problem->text()}});
       continue;
     }
@@ -79,7 +79,7 @@ void AutoscalerStream::settle() {
     const std::string& target = replica->line->target();
     const auto& wanted = spec_.targets;
     if (std::find(wanted.begin(), wanted.end(), target) != wanted.end()) return false;
-    log_.write(log::Severity::info, "a replica of the autoscaler is no more",
+    log_.write(log::Severity::info, "a replica of the autoscaler is gone",
                {{"autoscaler", target}});
     link_.remove(replica->stream);
     return true;
@@ -114,16 +114,16 @@ void AutoscalerStream::connected(Replica& replica) {
 
 void AutoscalerStream::unreadable(Replica& replica) {
   ++errors_;
-  log_.write(log::Severity::error, "a message of the autoscaler cannot be read",
+  log_.write(log::Severity::error, "invalid message from the autoscaler",
              {{"autoscaler", replica.line->target()}});
-  replica.line->reconnect({rpc::Code::invalid_argument, "a message that cannot be read"});
+  replica.line->reconnect({rpc::Code::invalid_argument, "invalid message"});
 }
 
 void AutoscalerStream::received(Replica& replica, proto::AutoscalerMessage message) {
   const AutoscalerLink::Heard heard = link_.received(replica.stream, std::move(message));
   if (heard.refused) {
     ++errors_;
-    log_.write(log::Severity::error, "the autoscaler is refused",
+    log_.write(log::Severity::error, "refused the autoscaler",
                {{"autoscaler", replica.line->target()}, {"reason", *heard.refused}});
     replica.line->reconnect({rpc::Code::failed_precondition, *heard.refused});
     return;

@@ -324,7 +324,8 @@ void FrontGateway::leave_queue(net::Exchange& exchange, State& state, TimePoint 
 void FrontGateway::turn_away(net::Exchange& exchange) {
   state_of(exchange).asleep = true;
   http::OwnResponse response = http::response_for(
-      Error::cannot_scale, "the service sleeps, and this request wakes nobody\n");
+      Error::cannot_scale,
+      "service is scaled to zero; this request matches an ignore rule and does not wake it\n");
   response.sluice_error = "asleep";
   exchange.respond(response);
 }

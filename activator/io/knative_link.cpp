@@ -161,7 +161,8 @@ void KnativeLink::Inside::opened(const Link& link) {
 void KnativeLink::Inside::limit(const Link& link, Duration allowed) {
   link->deadline.expires_after(allowed);
   link->deadline.async_wait([this, link](const error_code& ec) {
-    if (!ec && !link->over) end(link, link->open ? "it answers no ping" : "no answer in time");
+    if (!ec && !link->over)
+      end(link, link->open ? "it does not answer pings" : "no answer in time");
   });
 }
 

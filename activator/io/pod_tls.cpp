@@ -23,7 +23,7 @@ PodTls::PodTls(const std::string& directory, std::uint16_t port, const log::Logg
 Result<std::optional<std::string>, Problem> PodTls::read() const {
   auto text = files::read_file(path_);
   if (!text) return text.error();
-  if (!*text) return Problem{path_ + " is not there", "give the authorities of the pods as PEM"};
+  if (!*text) return Problem{path_ + " does not exist", "give the pods' CA certificates as PEM"};
   return std::move(*text);
 }
 
@@ -63,7 +63,8 @@ void PodTls::look() {
                                : std::vector<Problem>{bundle.error()};
   if (!problems.empty()) {
     if (!told_) {
-      log_.write(log::Severity::error, "the authorities of the pods stay as they are",
+      log_.write(log::Severity::error,
+                 "cannot reload the pods' CA certificates; the present ones stay in use",
                  {{"file", path_}, {"problem", problems.front().text()}});
     }
     told_ = true;
@@ -71,7 +72,7 @@ void PodTls::look() {
   }
   bundle_ = std::move(**bundle);
   (void)trust_.replace(std::span<const std::string>{&bundle_, 1});
-  log_.write(log::Severity::info, "new authorities of the pods are in use", {{"file", path_}});
+  log_.write(log::Severity::info, "new CA certificates of the pods in use", {{"file", path_}});
 }
 
 }  // namespace sluice::activator

@@ -105,7 +105,7 @@ void RevisionBook::on_revision(model::Revision file) {
     const std::string policy = annotation(file, kLoadBalancingKey);
     front.throttler.policy = parse_policy(policy);
     if (!policy.empty() && !front.throttler.policy) {
-      log_.write(log::Severity::warning, "an unknown load balancing policy is passed over",
+      log_.write(log::Severity::warning, "unknown load balancing policy ignored",
                  {{"revision", file.id.space + "/" + file.id.name}, {"policy", policy}});
     }
     front.timeouts = timeouts_of(file);
@@ -154,7 +154,7 @@ void RevisionBook::ignore(Entry& entry, const model::Revision& file) {
   }
   const auto rules = std::make_shared<ignore::Rules>(std::move(paths), std::move(agents));
   for (const Problem& problem : rules->problems()) {
-    log_.write(log::Severity::warning, "an ignore rule is left out",
+    log_.write(log::Severity::warning, "invalid ignore rule skipped",
                {{"revision", file.id.space + "/" + file.id.name}, {"reason", problem.text()}});
   }
   entry.ignore = rules;
@@ -191,7 +191,7 @@ void RevisionBook::claim(Entry& entry, std::vector<model::HostRule> hosts) {
     if (claims == 1) continue;
     const std::string host = rule.host + rule.path_prefix;
     if (claims == 0) {
-      log_.write(log::Severity::warning, "a host is left out: there are too many",
+      log_.write(log::Severity::warning, "host skipped: the revisions have too many hosts",
                  {{"host", host}, {"most", std::to_string(HostTable::kRulesMax)}});
     } else if (claims == 2) {
       const RevisionId& first = *hosts_.holder(rule);
@@ -249,7 +249,7 @@ void RevisionBook::place() {
   const ActivatorPlace now = place_among(texts, own, before);
   if (now == before) return;
   log_.write(
-      log::Severity::info, "the place among the activators has changed",
+      log::Severity::info, "position among the activators changed",
       {{"activators", std::to_string(now.activators)}, {"index", std::to_string(now.index)}});
   prober_.set_place(now);
 }

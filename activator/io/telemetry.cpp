@@ -102,8 +102,7 @@ Telemetry::Telemetry(boost::asio::io_context& io, const settings::ObservabilityC
     log_.write(log::Severity::warning, warning);
   }
   if (!request_log_.warning().empty()) {
-    log_.write(log::Severity::warning,
-               request_log_.warning() + "; lines are written by the default template");
+    log_.write(log::Severity::warning, request_log_.warning() + "; the default template is used");
   }
 }
 
@@ -297,10 +296,10 @@ void Telemetry::write(std::string& out, const FrontGateway& front, const NamesOf
   write_server(text, front, names_of);
   write_queues(text, front);
   text.family("http_client_request_duration_seconds", MetricType::histogram,
-              "From choosing a pod to the end of its answer.");
+              "Time from choosing a pod to the end of its response.");
   text.histogram({}, upstream_.view(kSeconds));
   text.family("sluice_request_log_dropped_total", MetricType::counter,
-              "Lines of the request log lost because nobody read them.");
+              "Request log lines dropped because standard output was not read.");
   text.count({}, sink_.dropped());
   metrics::write_process_facts(text, started_);
 }
@@ -308,7 +307,7 @@ void Telemetry::write(std::string& out, const FrontGateway& front, const NamesOf
 void Telemetry::write_revisions(Exposition& text, const FrontGateway& front,
                                 const NamesOf& names_of) const {
   text.family("kn_revision_request_concurrency", MetricType::gauge,
-              "Average concurrency as told to the autoscaler.");
+              "Average concurrency as reported to the autoscaler.");
   for (const auto& revision : revisions_) {
     if (!revision || is_older(names_of(revision->handle))) continue;
     const RevisionId& id = front.id_of(revision->handle);
@@ -325,7 +324,7 @@ void Telemetry::write_revisions(Exposition& text, const FrontGateway& front,
   };
   gauge("kn_revision_request_queued", "Requests waiting for a pod.",
         [&](RevisionHandle handle) { return front.waiting(handle); });
-  gauge("kn_revision_request_active", "Requests on pods.",
+  gauge("kn_revision_request_active", "Requests in progress on pods.",
         [&](RevisionHandle handle) { return front.in_flight(handle); });
 }
 
@@ -341,16 +340,16 @@ void Telemetry::write_older(Exposition& text, const FrontGateway& front,
     return older_labels(front.id_of(revision.handle), names_of(revision.handle), pod_, status);
   };
   text.family("activator_request_concurrency", MetricType::gauge,
-              "Average concurrency as told to the autoscaler.");
+              "Average concurrency as reported to the autoscaler.");
   for (const Revision* revision : older) text.value(labels(*revision, 0), revision->concurrency);
-  text.family("activator_request_count", MetricType::counter, "Requests that have ended.");
+  text.family("activator_request_count", MetricType::counter, "Completed requests.");
   for (const Revision* revision : older) {
     for (const OlderSeries& series : revision->older) {
       text.count(labels(*revision, series.status), series.latency.count());
     }
   }
   text.family("activator_request_latencies", MetricType::histogram,
-              "Their latency in milliseconds, waiting included.");
+              "Request latency in milliseconds, including the wait for a pod.");
   for (const Revision* revision : older) {
     for (const OlderSeries& series : revision->older) {
       text.histogram(labels(*revision, series.status), series.latency.view());
@@ -371,32 +370,33 @@ void Telemetry::write_server(Exposition& text, const FrontGateway& front,
     }
   };
   text.family("http_server_request_duration_seconds", MetricType::histogram,
-              "From a request's head to the end of its answer, waiting included.");
+              "Duration of requests, including the wait for a pod.");
   each([](const Series& series) { return series.duration.view(kSeconds); });
   text.family("http_server_request_body_size_bytes", MetricType::histogram,
-              "Content that went to the pod.");
+              "Size of request bodies sent to the pod.");
   each([](const Series& series) { return series.request_size.view(kBytes); });
   text.family("http_server_response_body_size_bytes", MetricType::histogram,
-              "Content that went to the client.");
+              "Size of response bodies sent to the client.");
   each([](const Series& series) { return series.response_size.view(kBytes); });
 }
 
 void Telemetry::write_queues(Exposition& text, const FrontGateway& front) const {
   const FrontCounts& counts = front.counts();
-  text.family("sluice_activator_requests", MetricType::gauge, "Requests begun and not ended.");
+  text.family("sluice_activator_requests", MetricType::gauge, "Requests in progress.");
   text.value({}, static_cast<double>(front.in_flight()));
   text.family("sluice_activator_queue_waiting", MetricType::gauge,
-              "Requests waiting, of all revisions.");
+              "Requests waiting for a pod, of all revisions.");
   text.value({}, static_cast<double>(front.queued().waiting()));
-  text.family("sluice_activator_queue_bytes", MetricType::gauge, "Memory they hold.");
+  text.family("sluice_activator_queue_bytes", MetricType::gauge,
+              "Memory held by waiting requests.");
   text.value({}, static_cast<double>(front.queued().bytes()));
   text.family("sluice_activator_queue_wait_seconds", MetricType::histogram,
-              "Waiting for a pod, 0 for who got one at once.");
+              "Time waited for a pod; 0 for requests that got one at once.");
   for (std::size_t start = 0; start < FrontCounts::kStarts; ++start) {
     text.histogram(label_text({{"start", kStarts[start]}}), counts.wait[start].view(kSeconds));
   }
   text.family("sluice_activator_queue_depth", MetricType::histogram,
-              "Waiters found ahead by one who joins a revision's queue.");
+              "Requests already waiting when one joins a revision's queue.");
   for (std::size_t start = 0; start < FrontCounts::kStarts; ++start) {
     text.histogram(label_text({{"start", kStarts[start]}}), counts.depth[start].view(kDepths));
   }
@@ -405,7 +405,7 @@ void Telemetry::write_queues(Exposition& text, const FrontGateway& front) const 
     text.count(label_text({{"policy", kPolicies[policy]}}), counts.choices[policy]);
   }
   text.family("sluice_activator_retries_total", MetricType::counter,
-              "Requests sent on after a pod did not take them.");
+              "Requests sent to another pod after the first did not take them.");
   for (std::size_t refusal = 0; refusal < kRefusals.size(); ++refusal) {
     text.count(label_text({{"reason", kRefusals[refusal]}}), counts.retries[refusal]);
   }
@@ -418,10 +418,10 @@ void Telemetry::write_queues(Exposition& text, const FrontGateway& front) const 
     text.count(label_text({{"reason", kReasons[reason]}}), count);
   }
   text.family("sluice_activator_ignored_total", MetricType::counter,
-              "Requests that counted for nothing and woke nobody.");
+              "Requests that match an ignore rule: not counted, and no pod is started for them.");
   text.count({}, counts.ignored);
   text.family("sluice_activator_probes_answered_total", MetricType::counter,
-              "Probes of others, answered here.");
+              "Probes answered by the activator itself.");
   text.count({}, counts.probes);
 }
 

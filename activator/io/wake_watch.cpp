@@ -108,13 +108,13 @@ void WakeWatch::write(metrics::Exposition& text) const {
   constexpr std::array<std::string_view, kPhases> kNames{"queued", "started", "probed",
                                                          "first_byte"};
   text.family("sluice_activator_cold_start_seconds", metrics::MetricType::histogram,
-              "Phases of cold starts, for each request that waited for one.");
+              "Duration of cold start phases, per request that waited.");
   for (std::size_t phase = 0; phase < kPhases; ++phase) {
     text.histogram(metrics::label_text({{"phase", kNames[phase]}}),
                    phases_[phase].view(metrics::kSeconds));
   }
   text.family("sluice_activator_cold_requests_total", metrics::MetricType::counter,
-              "Requests that came while no pod took any, and were answered.");
+              "Requests that arrived while no pod was available, and were answered.");
   text.count({}, starts_);
 }
 

@@ -141,7 +141,8 @@ Result<ApiPage, ApiProblem> page_of(const ApiTarget& target, std::size_t size) {
   }
   const auto from = target.number("next", 0);
   if (!from) {
-    return bad_parameter("next", target.text("next"), "give the `next` of the answer before");
+    return bad_parameter("next", target.text("next"),
+                         "give the `next` value of the previous answer");
   }
   const std::size_t begin = std::min<std::size_t>(*from, size);
   return ApiPage{begin, std::min<std::size_t>(size, begin + *limit)};

@@ -65,7 +65,7 @@ bool is_own_page(const ChangeFields& fields) {
 }
 
 http::ApiProblem other_site() {
-  return {403, "other-site", "Other site", "the request comes from a page of another site",
+  return {403, "other-site", "Other site", "the request comes from a page of another origin",
           "send it from a page of this host, or from a program"};
 }
 
@@ -94,7 +94,7 @@ Result<std::string, Problem> token_in(std::string_view content) {
                    "make one of 16 to 4096 bytes, such as: openssl rand -hex 16"};
   }
   if (std::any_of(token.begin(), token.end(), [](char c) { return c <= ' ' || c > '~'; })) {
-    return Problem{"the token has a byte that no header may carry",
+    return Problem{"the token has a byte that a header cannot carry",
                    "make one of letters and digits, such as: openssl rand -hex 16"};
   }
   return {boost::system::in_place_value, token};

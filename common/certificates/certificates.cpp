@@ -296,7 +296,7 @@ Result<Signed, Problem> sign(const Set& set, const std::string& public_key, cons
   const bool fits = key && EVP_PKEY_get_group_name(key.get(), group.data(), group.size(), &size) &&
                     std::string_view{group.data(), size} == "prime256v1";
   ERR_clear_error();
-  if (!fits) return Problem{"the public key is none of P-256", "send one as PEM"};
+  if (!fits) return Problem{"the public key is not a P-256 key", "send one as PEM"};
   const auto certificate = draft(spec.common_name, *key, now, life);
   const bool good = certificate && sign_leaf(set, *certificate, spec);
   ERR_clear_error();

@@ -51,7 +51,7 @@ Result<EnrollRequest, EnrollMistake> read_enroll_request(const http::RequestHead
   if (head.method != "POST") return EnrollMistake{405, "send POST"};
   const bool has_body = head.framing == http::Framing::chunked ||
                         (head.framing == http::Framing::length && head.content_length != 0);
-  if (has_body) return EnrollMistake{413, "the request has no body: all of it is in its head"};
+  if (has_body) return EnrollMistake{413, "the request must not have a body"};
   const std::string_view proof = head.fields.find(kAuthorization);
   if (count_of(head.fields, kAuthorization) != 1 || !proof.starts_with(kBearer) ||
       proof.size() == kBearer.size()) {
@@ -60,7 +60,7 @@ Result<EnrollRequest, EnrollMistake> read_enroll_request(const http::RequestHead
   const std::string_view key = head.fields.find(kKeyField);
   if (count_of(head.fields, kKeyField) != 1 || key.empty() || key.size() > kKeyMax ||
       !std::ranges::all_of(key, is_base64)) {
-    return EnrollMistake{400, "send one Sluice-Public-Key: a key of P-256 as in PEM, on one line"};
+    return EnrollMistake{400, "send one Sluice-Public-Key header: a P-256 key in PEM, on one line"};
   }
   EnrollRequest request{.token = std::string{proof.substr(kBearer.size())}, .public_key = {}};
   request.public_key.append(kKeyBegins).append("\n").append(key).append("\n");

@@ -36,7 +36,7 @@ std::string Identity::shown() const {
   const auto add = [&all](const std::string& more) { all += (all.empty() ? "" : ", ") + more; };
   if (activator) add("activator");
   if (!node.empty()) add("node agent of " + node);
-  return all.empty() ? "none of our programs" : all;
+  return all.empty() ? "an unknown program" : all;
 }
 
 Identity identity_of(std::span<const std::string> uris) {

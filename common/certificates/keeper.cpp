@@ -22,7 +22,7 @@ const char* name_of(Step step) {
     case Step::renew_ca:
       return "new CA beside the old one";
     case Step::drop_old_ca:
-      return "old CA dropped";
+      return "old CA removed";
   }
   return "";
 }
@@ -57,7 +57,7 @@ void Keeper::have_secret(Answer answer) {
   if (answer) {
     auto secret = read_secret(*answer);
     if (secret) return settle(std::move(*secret), true);
-    return fail("reading the certificates: the answer is no Secret");
+    return fail("reading the certificates: the answer is not a Secret");
   }
   if (answer.error().status == 404) return settle({}, false);
   fail("reading the certificates (needs get on secrets " + spec_.place.name +
@@ -68,7 +68,8 @@ void Keeper::have_secret(Answer answer) {
 void Keeper::settle(Secret secret, bool exists) {
   if (exists && is_foreign(secret.set)) {
     if (!std::exchange(foreign_told_, true)) {
-      log_.write(log::Severity::info, "certificates are used as they are: the Secret has no ca.key",
+      log_.write(log::Severity::info,
+                 "certificates are used but not renewed: the Secret has no ca.key",
                  {{"secret", spec_.place.name}});
     }
     if (!span_of(secret.set.leaf)) {
@@ -127,7 +128,7 @@ void Keeper::carry() {
     if (alive.over()) return;
     if (why) return fail(*why);
     carried_ = bundle;
-    if (!problem_.empty()) log_.write(log::Severity::info, "certificates are in order again");
+    if (!problem_.empty()) log_.write(log::Severity::info, "certificates are up to date again");
     problem_.clear();
     retry_ = spec_.retry;
     rest(spec_.pause);

@@ -42,12 +42,12 @@ class Descriptor {
 };
 
 Problem unreadable(const std::filesystem::path& path, const std::string& why) {
-  return {path.string() + " cannot be read: " + why, "make it a readable file"};
+  return {path.string() + " cannot be read: " + why, "make it a readable regular file"};
 }
 
 Problem unwritable(const std::filesystem::path& path, const std::string& why) {
   return {path.string() + " cannot be written: " + why,
-          "make the directory writable, with room left"};
+          "make the directory writable and free disk space"};
 }
 
 std::filesystem::path temporary_beside(const std::filesystem::path& path) {

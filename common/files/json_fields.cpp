@@ -40,13 +40,13 @@ bool is_printable(std::string_view text, std::size_t bytes_max) {
 
 std::optional<Problem> parse_json(std::string_view text, json& document) {
   if (json_depth(text) > kDepthMax) {
-    return Problem{"it nests deeper than 16 levels", "nothing here needs that"};
+    return Problem{"it nests deeper than 16 levels", "nest at most 16 levels"};
   }
   try {
     document = json::parse(text);
     return std::nullopt;
   } catch (const json::parse_error& error) {
-    return Problem{"it is not JSON at byte " + std::to_string(error.byte),
+    return Problem{"invalid JSON at byte " + std::to_string(error.byte),
                    "write the whole file, then rename it into place"};
   } catch (const json::exception&) {
     return Problem{"it holds a number that is too large", "no number here exceeds 1e308"};
@@ -60,12 +60,12 @@ std::optional<net::Address> dialled_address(const json& value, std::string_view 
     findings.complain({std::string{place} + ": " + std::move(what), with_article(kExpected)});
     return std::nullopt;
   };
-  if (!value.is_string()) return refuse(shown_value(value) + " is not a text");
+  if (!value.is_string()) return refuse(shown_value(value) + " is not a string");
   const auto& text = value.get_ref<const std::string&>();
   auto address = net::parse_address(shown(text, 300));
   if (!address) return refuse(address.error().what);
   if (!address->is_unix() && address->port == 0) {
-    return refuse("bad address '" + shown(text) + "': nobody can dial port 0");
+    return refuse("bad address '" + shown(text) + "': port 0 cannot be dialled");
   }
   if (!address->is_unix() && address->host.empty()) address->host = "127.0.0.1";
   return *address;
@@ -95,13 +95,13 @@ const json* JsonFields::find(const char* key) {
 
 std::string JsonFields::text(const char* key, Need need, std::size_t bytes_max) {
   const json* const value = find(key);
-  const std::string expected = "a text of at most " + std::to_string(bytes_max) + " bytes";
+  const std::string expected = "a string of at most " + std::to_string(bytes_max) + " bytes";
   if (value == nullptr) {
     if (need == Need::required) refuse(key, "is missing", expected);
     return {};
   }
   if (!value->is_string()) {
-    refuse(key, shown_value(*value) + " is not a text", expected);
+    refuse(key, shown_value(*value) + " is not a string", expected);
     return {};
   }
   const auto& text = value->get_ref<const std::string&>();

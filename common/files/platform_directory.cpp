@@ -96,8 +96,9 @@ void PlatformDirectory::scan_revisions() {
   // A directory that has gone, or cannot be read, says nothing about its revisions.
   if (failed) {
     if (told_.empty() && failed == std::errc::no_such_file_or_directory) return;
-    const Problem problem{"the directory cannot be read: " + failed.message(),
-                          "what was in it stays in force; make it again with its files"};
+    const Problem problem{
+        "the directory cannot be read: " + failed.message(),
+        "the last known revisions stay in force; restore the directory and its files"};
     wrong(std::string{kRevisions}, problem, is_news(std::string{kRevisions}, problem));
     return;
   }
@@ -161,14 +162,13 @@ void PlatformDirectory::look_at_revision(const std::string& name, Word word) {
   if (!told_.contains(name) && told_.size() >= options_.revisions_max) {
     wrong(place,
           {"there are " + std::to_string(told_.size()) + " revisions already",
-           "no more are accepted; remove some"},
+           "the limit is reached; remove some"},
           !std::exchange(overfull_, true));
     return;
   }
   right(place);
   for (const std::string& key : parsed->unknown_keys) {
-    log_.write(log::Severity::warning, "a key that means nothing here is ignored",
-               {{"file", place}, {"key", key}});
+    log_.write(log::Severity::warning, "unknown key ignored", {{"file", place}, {"key", key}});
   }
   told_.insert(name);
   listener_.on_revision(std::move(parsed->value));
@@ -228,7 +228,8 @@ bool PlatformDirectory::is_news(const std::string& name, const Problem& problem)
 void PlatformDirectory::wrong(const std::string& name, const Problem& problem, bool first) {
   if (wrong_.size() < kWrongMax || wrong_.contains(name)) wrong_.insert_or_assign(name, problem);
   if (!first) return;
-  log_.write(log::Severity::error, "a file of the platform is wrong and changes nothing",
+  log_.write(log::Severity::error,
+             "invalid platform file ignored; the previous content stays in force",
              {{"file", name}, {"problem", problem.what}, {"fix", problem.fix}});
 }
 

@@ -41,7 +41,7 @@ bool is_dns_name(std::string_view text, std::size_t bytes_max, bool dots) {
 std::string read_name(JsonFields& fields, const char* key, std::size_t bytes_max, bool dots) {
   std::string name = fields.text(key, Need::required, bytes_max);
   if (!is_dns_name(name, bytes_max, dots)) {
-    fields.refuse(key, "'" + shown(name) + "' is no such name",
+    fields.refuse(key, "'" + shown(name) + "' is not a valid name",
                   std::string{"lower-case letters, digits"} + (dots ? ", dots" : "") +
                       " and dashes, at most " + std::to_string(bytes_max));
   }
@@ -58,13 +58,13 @@ model::HostRule read_host(const json& item, const std::string& place, JsonFindin
   std::transform(rule.host.begin(), rule.host.end(), rule.host.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   if (!is_dns_name(rule.host, kDnsNameMax, true)) {
-    fields.refuse("host", "'" + shown(rule.host) + "' is no host name",
+    fields.refuse("host", "'" + shown(rule.host) + "' is not a host name",
                   "a name such as app.example.com, without port");
   }
   const std::string prefix = fields.text("path_prefix", Need::optional, model::kPathPrefixBytesMax);
   auto read = model::read_path_prefix(prefix);
   if (!read) {
-    fields.refuse("path_prefix", "'" + shown(prefix) + "' is no path",
+    fields.refuse("path_prefix", "'" + shown(prefix) + "' is not a path",
                   "a path such as /shop, without query");
   }
   rule.path_prefix = read ? std::move(*read) : std::string{};
@@ -95,7 +95,7 @@ StringMap read_annotations(JsonFields& fields) {
                       value.get_ref<const std::string&>().size() <= kAnnotationValueMax;
     if (!fits) {
       fields.refuse("annotations." + shown(key), "is not accepted",
-                    "a text of at most " + std::to_string(kAnnotationValueMax) +
+                    "a string of at most " + std::to_string(kAnnotationValueMax) +
                         " bytes; numbers in quotes too");
       return {};
     }
@@ -116,10 +116,11 @@ model::Pod read_pod(const json& item, const std::string& place, JsonFindings& fi
   pod.terminating = fields.boolean("terminating", false);
   pod.failed = fields.text("failed", Need::optional, kFailedMax);
   if (pod.ready && !pod.address) {
-    fields.refuse("address", "is missing, yet the pod is ready", "host:port or unix:/path");
+    fields.refuse("address", "is missing although the pod is ready", "host:port or unix:/path");
   }
   if (pod.ready && !pod.failed.empty()) {
-    fields.refuse("failed", "is set, yet the pod is ready", "a text only where `ready` is false");
+    fields.refuse("failed", "is set although the pod is ready",
+                  "a string only where `ready` is false");
   }
   fields.close();
   return pod;
@@ -136,8 +137,8 @@ std::vector<model::Pod> read_pods(JsonFields& fields, JsonFindings& findings) {
     pods.push_back(read_pod(item, place, findings));
     if (findings.problem) return {};
     if (!names.insert(pods.back().id.name).second) {
-      fields.refuse("pods", "'" + shown(pods.back().id.name) + "' is there twice",
-                    "each pod a name of its own");
+      fields.refuse("pods", "'" + shown(pods.back().id.name) + "' is listed twice",
+                    "each pod a unique name");
       return {};
     }
   }
@@ -220,7 +221,7 @@ Result<std::vector<net::Address>, Problem> parse_activators(std::string_view tex
     auto address = dialled_address(item, place, findings);
     if (!address) return *findings.problem;
     if (std::find(activators.begin(), activators.end(), *address) != activators.end()) {
-      return Problem{place + ": " + address->text() + " is there twice",
+      return Problem{place + ": " + address->text() + " is listed twice",
                      "name each activator once"};
     }
     activators.push_back(std::move(*address));
@@ -233,12 +234,12 @@ Result<StringMap, Problem> parse_settings(std::string_view text) {
   if (auto problem = parse_json(text, document)) return std::move(*problem);
   if (!document.is_object() || document.size() > kSettingsMax) {
     return Problem{"it is not a map of settings",
-                   "give an object of texts, such as {\"stable-window\": \"60s\"}"};
+                   "give an object of strings, such as {\"stable-window\": \"60s\"}"};
   }
   StringMap settings;
   for (const auto& [key, value] : document.items()) {
     if (!value.is_string()) {
-      return Problem{shown(key) + ": " + shown(value.dump()) + " is not a text",
+      return Problem{shown(key) + ": " + shown(value.dump()) + " is not a string",
                      "write every value in quotes, numbers too"};
     }
     settings.emplace(key, value.get<std::string>());

@@ -70,12 +70,12 @@ void Rules::add_path(std::string_view rule) {
     return refuse(kPaths, rule, "is one too many", "give 100 at most");
   if (rule.size() > kRuleBytesMax) return refuse(kPaths, rule, "is too long", "give 1024 bytes");
   if (!rule.starts_with('/')) {
-    return refuse(kPaths, rule, "is no path", "begin with /, as in /healthz or /internal/*");
+    return refuse(kPaths, rule, "is not a path", "begin with /, as in /healthz or /internal/*");
   }
   const std::size_t star = rule.find('*');
   if (star != std::string_view::npos && star + 1 != rule.size()) {
     return refuse(kPaths, rule, "has a * inside",
-                  "a * stands at the end only, for whatever follows");
+                  "put the * at the end only, where it matches any suffix");
   }
   const bool prefix = star != std::string_view::npos;
   paths_.push_back({prefix ? rule.substr(0, star) : rule, prefix});
@@ -89,17 +89,17 @@ void Rules::add_agent(std::string_view rule) {
   }
   if (rule.size() > kRuleBytesMax) return refuse(kAgents, rule, "is too long", "give 1024 bytes");
   if (steps_ >= kStepsMax) {
-    return refuse(kAgents, rule, "is left out, since those before it are much already",
+    return refuse(kAgents, rule, "is ignored: the expressions before it reach the size limit",
                   "give fewer or simpler expressions");
   }
   auto expression = std::make_unique<re2::RE2>(piece(rule), options());
   if (!expression->ok()) {
-    return refuse(kAgents, rule, "is no expression of RE2: " + expression->error(),
+    return refuse(kAgents, rule, "is not a valid RE2 expression: " + expression->error(),
                   "see github.com/google/re2/wiki/Syntax");
   }
   const auto steps = static_cast<std::size_t>(std::max(0, expression->ProgramSize()));
   if (steps_ + steps > kStepsMax) {
-    return refuse(kAgents, rule, "is too much together with those before it",
+    return refuse(kAgents, rule, "exceeds the size limit together with the expressions before it",
                   "give fewer or simpler expressions");
   }
   steps_ += steps;

@@ -43,7 +43,7 @@ Result<Access, Problem> in_cluster(const settings::Environment& environment,
   const auto [end, ec] =
       std::from_chars(port.data(), port.data() + port.size(), access.address.port);
   if (ec != std::errc{} || end != port.data() + port.size() || access.address.port == 0) {
-    return Problem{"KUBERNETES_SERVICE_PORT is no port", fix};
+    return Problem{"KUBERNETES_SERVICE_PORT is not a port", fix};
   }
   access.server_name = access.address.host;
   access.token_file = directory / "token";
@@ -70,7 +70,7 @@ Result<Access, Problem> find_access(const settings::Environment& environment) {
     if (path.empty()) continue;
     if (path.find(':') != std::string::npos) {
       return Problem{
-          std::string{name} + " names several files, which are not merged here",
+          std::string{name} + " names several files; only one is supported",
           "name one file in SLUICE_KUBECONFIG (kubectl config view --flatten makes one)"};
     }
     return from_file(path, name);
@@ -83,8 +83,8 @@ Result<Access, Problem> find_access(const settings::Environment& environment) {
     return from_file(usual, "~/.kube/config");
   }
   return Problem{
-      "no Kubernetes API is known: SLUICE_KUBECONFIG and KUBECONFIG are not set, "
-      "KUBERNETES_SERVICE_HOST is not (this is no pod), and there is no ~/.kube/config",
+      "no Kubernetes API is configured: SLUICE_KUBECONFIG and KUBECONFIG are not set, "
+      "KUBERNETES_SERVICE_HOST is not (not running in a pod), and there is no ~/.kube/config",
       "name a kubeconfig in SLUICE_KUBECONFIG"};
 }
 

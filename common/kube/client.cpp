@@ -102,7 +102,7 @@ void Client::Inner::enqueue(const StatePtr& state) {
     }
   }
   if (!older && waiting >= options.waiting_max && state->request.lane != Lane::free) {
-    end(state, timed_out("too many requests wait already (" + std::to_string(waiting) + ")"));
+    end(state, timed_out("too many requests are waiting (" + std::to_string(waiting) + ")"));
     return;
   }
   state->place = lane.requests.insert(place, state);
@@ -172,15 +172,15 @@ void Client::Inner::expire(TimePoint now) {
     const StatePtr state = live.at(alarms.begin()->second);
     if (state->is_stream) {
       end_stream_later(state, state->status == 0 ? "the API server did not answer in time"
-                                                 : "nothing came for too long");
+                                                 : "no data arrived for too long");
       continue;
     }
     std::string why = state->told_to_wait;
     if (state->waiting) {
       leave_queue(*state);
       if (why.empty()) {
-        why = state->sent ? "its turn to be sent again did not come in time"
-                          : "it was not sent: its turn did not come in time";
+        why = state->sent ? "it timed out before it was sent again"
+                          : "it timed out in the queue before it was sent";
       }
     } else if (state->wire) {
       state->wire->close();

@@ -25,7 +25,7 @@ Failure garbled(std::string message) {
 void Client::Inner::dispatch(const StatePtr& state, TimePoint now) {
   auto text = request_text(access, bearer.token(now), state->request);
   if (!text) {
-    const std::string why = "not sent: its path is none";
+    const std::string why = "not sent: invalid path";
     if (!state->is_stream) {
       end(state, garbled(why));
       return;
@@ -132,7 +132,7 @@ void Client::Inner::answered(const StatePtr& state) {
     if (begins_as_json(state->body)) {
       end(state, std::move(state->body));
     } else {
-      end(state, garbled("its answer is no JSON object"));
+      end(state, garbled("its answer is not a JSON object"));
     }
     return;
   }
@@ -145,7 +145,7 @@ void Client::Inner::answered(const StatePtr& state) {
     Waiting& lane = lane_of(*state);
     const Duration wait = failure.retry_after.value_or(kRetryAfter);
     lane.paused_until = std::max(lane.paused_until, clock.now() + wait);
-    state->told_to_wait = "it answered 429 until the time was over: " + failure.message;
+    state->told_to_wait = "it answered 429 until the deadline: " + failure.message;
     requeue(state);
   } else {
     end(state, std::move(failure));

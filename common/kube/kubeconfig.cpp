@@ -30,7 +30,7 @@ class Reader {
     const YAML::Node value = map.IsMap() ? map[key] : YAML::Node{};
     if (!value.IsDefined() || value.IsNull()) return {};
     if (value.IsScalar()) return value.Scalar();
-    refuse(std::string{key} + " is no text", "give a string");
+    refuse(std::string{key} + " is not a string", "give a string");
     return {};
   }
 
@@ -52,7 +52,7 @@ class Reader {
         }
       }
     }
-    refuse(std::string{outer} + " has none called '" + name + "'",
+    refuse(std::string{outer} + " has no entry named '" + name + "'",
            "add it, or name another in the context");
     return YAML::Node{YAML::NodeType::Map};
   }
@@ -67,7 +67,7 @@ class Reader {
     const std::string inline_key = key + "-data";
     if (const std::string encoded = text(map, inline_key.c_str()); !encoded.empty()) {
       const auto decoded = decode_base64(encoded);
-      if (!decoded) refuse(inline_key + " is no base64", "encode the PEM text with base64");
+      if (!decoded) refuse(inline_key + " is not base64", "encode the PEM text with base64");
       return decoded.value_or("");
     }
     const std::string name = text(map, key.c_str());
@@ -102,7 +102,7 @@ void read_server(Reader& reader, std::string_view url, Access& access) {
   std::string_view rest = url;
   access.tls = rest.starts_with("https://");
   if (!access.tls && !rest.starts_with("http://")) {
-    refuse("is no https URL");
+    refuse("is not an https URL");
     return;
   }
   rest.remove_prefix(access.tls ? 8 : 7);
@@ -133,7 +133,7 @@ void read_server(Reader& reader, std::string_view url, Access& access) {
   }
   if (access.path_prefix.find_first_of(" ?#\r\n\t") != std::string::npos) refuse("has a query");
   if (!access.tls && !is_loopback(std::string{host})) {
-    refuse("would carry credentials in the open");
+    refuse("would send credentials in clear text");
   }
   access.server_name = host;
   // Not left to the resolver: one answer may be ::1, where nothing listens.
@@ -166,7 +166,7 @@ void read_user(Reader& reader, const YAML::Node& user, Access& access) {
       {"auth-provider", "use a token, tokenFile or client certificate"},
       {"username", "use a token, tokenFile or client certificate"},
       {"password", "use a token, tokenFile or client certificate"},
-      {"as", "give a user of its own instead of one that is impersonated"},
+      {"as", "give the user itself instead of impersonation"},
   }};
   for (const auto& [key, fix] : kRefused) {
     const YAML::Node value = user[key];
@@ -177,7 +177,7 @@ void read_user(Reader& reader, const YAML::Node& user, Access& access) {
   access.client_certificate = reader.content(user, "client-certificate");
   access.client_key = reader.content(user, "client-key");
   if (access.client_certificate.empty() != access.client_key.empty()) {
-    reader.refuse("client-certificate and client-key go together", "give both");
+    reader.refuse("only one of client-certificate and client-key is set", "give both");
   }
   access.token = reader.text(user, "token");
   if (const std::string file = reader.text(user, "tokenFile"); !file.empty()) {
@@ -188,7 +188,8 @@ void read_user(Reader& reader, const YAML::Node& user, Access& access) {
 Result<Access, Problem> read_config(const YAML::Node& root, std::string_view wanted,
                                     const std::filesystem::path& directory) {
   Reader reader{directory};
-  if (!root.IsMap()) return Problem{"kubeconfig: it is no YAML map", "give the file's own path"};
+  if (!root.IsMap())
+    return Problem{"kubeconfig: it is not a YAML map", "give the path of a kubeconfig"};
   std::string name{wanted};
   if (name.empty()) name = reader.text(root, "current-context");
   if (name.empty()) {
@@ -215,13 +216,13 @@ Result<Access, Problem> read_config(const YAML::Node& root, std::string_view wan
 Result<Access, Problem> parse_kubeconfig(std::string_view text, std::string_view context,
                                          const std::filesystem::path& directory) {
   if (text.size() > kTextMax) {
-    return Problem{"kubeconfig: it is larger than 1 MiB", "leave out what is not used"};
+    return Problem{"kubeconfig: it is larger than 1 MiB", "remove unused entries"};
   }
   try {
     return read_config(YAML::Load(std::string{text}), context, directory);
   } catch (const YAML::Exception& error) {
-    return Problem{"kubeconfig: it is no YAML (line " + std::to_string(error.mark.line + 1) + ")",
-                   "see whether kubectl config view reads it"};
+    return Problem{"kubeconfig: it is not YAML (line " + std::to_string(error.mark.line + 1) + ")",
+                   "check it with kubectl config view"};
   }
 }
 

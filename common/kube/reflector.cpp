@@ -164,7 +164,7 @@ void Reflector::Inner::take_chunk(const std::string& body) {
     whole = items.whole();
   }
   if (!whole) {
-    fail({.kind = Failure::Kind::garbled, .message = "its answer is no list"});
+    fail({.kind = Failure::Kind::garbled, .message = "its answer is not a list"});
   } else if (!chunk->next.empty()) {
     list(chunk->next);
   } else {
@@ -229,7 +229,7 @@ void Reflector::Inner::take_piece(std::string_view piece) {
 bool Reflector::Inner::take_line(std::string_view line) {
   const auto event = read_watch_event(line);
   if (!event) {
-    fail({.kind = Failure::Kind::garbled, .message = "a line of the watch is no event"});
+    fail({.kind = Failure::Kind::garbled, .message = "a line of the watch is not an event"});
     return false;
   }
   if (event->type == WatchEvent::Type::unknown) return true;
@@ -283,7 +283,8 @@ void Reflector::Inner::watch_ended(const std::string& why) {
   } else if (!why.empty()) {
     fail({.kind = Failure::Kind::unreachable, .message = why});
   } else if (initial || (!heard && clock.now() - opened < kShort)) {
-    fail({.kind = Failure::Kind::unreachable, .message = "the watch ended before it told a thing"});
+    fail(
+        {.kind = Failure::Kind::unreachable, .message = "the watch ended before it sent an event"});
   } else {
     state.connected = false;
     pause(clock.now() - opened < kShort ? kShortPause : Duration{0});
@@ -377,9 +378,10 @@ void Reflector::Inner::report(std::string problem) {
   if (problem.empty()) state.forbidden = state.absent = false;
   if (problem == state.problem) return;
   if (problem.empty()) {
-    log.write(log::Severity::info, "following again", {{"collection", collection.path}});
+    log.write(log::Severity::info, "watching the Kubernetes API again",
+              {{"collection", collection.path}});
   } else {
-    log.write(log::Severity::warning, "cannot follow the Kubernetes API",
+    log.write(log::Severity::warning, "cannot watch the Kubernetes API",
               {{"collection", collection.path}, {"problem", problem}});
   }
   state.problem = std::move(problem);

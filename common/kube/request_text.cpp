@@ -159,10 +159,10 @@ std::string Failure::text() const {
       if (!reason.empty()) text += " " + reason;
       break;
     case Kind::garbled:
-      text = "what answered is no API server";
+      text = "the answer is not from an API server";
       break;
     case Kind::superseded:
-      text = "a newer request for the same object took its place";
+      text = "replaced by a newer request for the same object";
       break;
   }
   return message.empty() ? text : text + ": " + message;

@@ -41,7 +41,7 @@ std::optional<Problem> believe(SSL_CTX* context, const std::string& ca) {
   if (ca.empty()) {
     if (SSL_CTX_set_default_verify_paths(context) == 1) return std::nullopt;
     return Problem{"the machine's certificate authorities cannot be read",
-                   "give the API server's own as certificate-authority"};
+                   "give the API server's CA as certificate-authority"};
   }
   X509_STORE* const store = SSL_CTX_get_cert_store(context);
   // An authority in the middle of a chain is believed for itself, as Go does.
@@ -98,7 +98,7 @@ Result<std::unique_ptr<ServerTls>, Problem> ServerTls::make(const Access& access
   made->socket_method_.reset(net::make_socket_method());
   ERR_clear_error();
   made->context_.reset(SSL_CTX_new(TLS_client_method()));
-  if (!made->socket_method_ || !made->context_) return Problem{"cannot set TLS up", ""};
+  if (!made->socket_method_ || !made->context_) return Problem{"cannot set up TLS", ""};
   SSL_CTX* const context = made->context_.get();
   net::use_stream_habits(context);
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);

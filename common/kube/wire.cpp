@@ -183,8 +183,8 @@ bool Wire::take_head(bool ended) {
       return false;
     }
     if (fed.state != http::Fed::State::done) {
-      finish(
-          {Ending::Kind::garbled, "the server's bytes are no HTTP (" + std::string{fed.why} + ")"});
+      finish({Ending::Kind::garbled,
+              "the server's answer is not HTTP (" + std::string{fed.why} + ")"});
       return false;
     }
     head_done_ = head_.status >= 200 || head_.status == 101;
@@ -203,7 +203,7 @@ bool Wire::take_body(bool ended) {
     const http::Fed fed = parser_.feed_body(in_.data(), &piece_);
     in_.consume(fed.used);
     if (fed.state == http::Fed::State::bad) {
-      finish({Ending::Kind::garbled, "the body of the answer is framed wrongly"});
+      finish({Ending::Kind::garbled, "the body of the answer has invalid framing"});
       return false;
     }
     if (!piece_.empty() && told->body) told->body(piece_);

@@ -166,9 +166,8 @@ bool RequestLog::add_action(std::string_view action, bool json) {
   }
   const std::string_view shown = action.substr(0, 80);
   const bool simple = path.find_first_of(" |()\"") == std::string_view::npos && !path.empty();
-  warning_ =
-      "the request log template's action '{{" + std::string{shown} + "}}' " +
-      (simple ? "names no field we know" : "is more than a field, a header, or js and one of them");
+  warning_ = "the request log template's action '{{" + std::string{shown} + "}}' " +
+             (simple ? "names an unknown field" : "is not a field, a header, or js of one of them");
   return false;
 }
 

@@ -64,7 +64,7 @@ void RequestLogSink::write_some() {
     if (taken < 0) {
       broken_ = true;
       written_ = pending_.size();
-      log_.write(Severity::error, "request log: standard output cannot be written; no more lines");
+      log_.write(Severity::error, "request log: standard output cannot be written; logging stops");
       break;
     }
     written_ += static_cast<std::size_t>(taken);
@@ -80,7 +80,8 @@ void RequestLogSink::write_some() {
   pending_.clear();
   written_ = 0;
   if (dropped_ > told_ && !broken_) {
-    log_.write(Severity::warning, "request log: standard output was not read, lines were lost",
+    log_.write(Severity::warning,
+               "request log: standard output was not read in time; lines were lost",
                {{"lines", std::to_string(dropped_ - told_)}});
     told_ = dropped_;
   }

@@ -6,7 +6,7 @@ namespace sluice::program {
 
 std::optional<int> parse(int argc, char** argv, CommandLine& line) {
   CLI::App cli{line.name + ": " + line.purpose};
-  cli.footer("It is configured by environment variables; README.md lists them.");
+  cli.footer("Environment variables configure it; README.md lists them.");
   for (const CommandLine::Flag& flag : line.flags) {
     cli.add_flag(flag.name, *flag.given, flag.meaning);
   }

@@ -9,7 +9,7 @@ Call::Call(std::shared_ptr<CallState> state, std::string method, Peer peer)
     : state_(std::move(state)), method_(std::move(method)), peer_(std::move(peer)) {}
 
 Call::~Call() {
-  state_->close({Code::cancelled, "nobody serves this call any more"});
+  state_->close({Code::cancelled, "the call was abandoned"});
 }
 
 void Call::start(Events events) {

@@ -39,7 +39,7 @@ void CallState::close(const Ending& ending) {
 
 void CallState::read_done(std::optional<std::string> bytes) {
   if (!wire_) return;
-  if (!bytes) return peer_gone({Code::cancelled, "the peer has ended the call"});
+  if (!bytes) return peer_gone({Code::cancelled, "the peer ended the call"});
   // A copy, since the user may drop the call, and with it the events, in the middle of one.
   if (const auto events = events_; events && events->on_message) {
     events->on_message(std::move(*bytes));
@@ -49,7 +49,7 @@ void CallState::read_done(std::optional<std::string> bytes) {
 
 void CallState::write_done(bool ok) {
   if (!wire_) return;
-  if (!ok) return peer_gone({Code::cancelled, "the peer is gone"});
+  if (!ok) return peer_gone({Code::cancelled, "the peer disconnected"});
   write_pending_ = false;
   write_timer_->cancel();
   if (const auto events = events_; events && events->on_writable) events->on_writable();

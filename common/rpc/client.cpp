@@ -136,7 +136,7 @@ Ending explained(Ending ending, const ClientOptions& options) {
   const bool with_tls = !options.tls_dir.empty();
   ending.text += with_tls
                      ? " (this side speaks TLS: is SLUICE_TLS_DIR set on the other, with "
-                       "certificates of the same CA that are good now?)"
+                       "certificates of the same CA that are valid now?)"
                      : " (this side speaks plain text: SLUICE_TLS_DIR is not set; does the other "
                        "side speak TLS?)";
   return ending;

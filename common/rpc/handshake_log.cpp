@@ -44,7 +44,7 @@ void log(gpr_log_func_args* args) {
   if (!message.starts_with(kFailed)) {
     const auto left_out = known.pace.take(known.clock.now());
     if (!left_out) return;
-    if (*left_out > 0) std::fprintf(stderr, "grpc: %" PRIu64 " lines are left out\n", *left_out);
+    if (*left_out > 0) std::fprintf(stderr, "grpc: %" PRIu64 " lines dropped\n", *left_out);
     std::fprintf(stderr, "grpc: %s (%s:%d)\n", args->message, args->file, args->line);
     return;
   }

@@ -112,7 +112,7 @@ class Incoming final : public grpc::ServerGenericBidiReactor, public CallWire {
 
   void OnCancel() override {
     asio::post(door_->io, [state = state_] {
-      state->peer_gone({Code::cancelled, "the peer is gone"});
+      state->peer_gone({Code::cancelled, "the peer disconnected"});
     });
   }
 
@@ -196,7 +196,7 @@ class Doorman final : public grpc::CallbackGenericService {
     auto call = std::make_unique<Incoming>(door_, state, std::move(peer), *context);
     state->attach(*call);
     if (!door_->calls.enter(state, door_->calls_max)) {
-      return new Turned{grpc::StatusCode::RESOURCE_EXHAUSTED, "no room for another call"};
+      return new Turned{grpc::StatusCode::RESOURCE_EXHAUSTED, "too many open calls"};
     }
     call->open();
     return call.release();
@@ -233,8 +233,9 @@ void set_limits(grpc::ServerBuilder& builder, const ServerOptions& options) {
 }
 
 Problem not_bound(const std::string& address) {
-  return {"address " + address + " cannot be bound",
-          "it is in use, or is none of this machine's: give another, or port 0 for any free one"};
+  return {
+      "address " + address + " cannot be bound",
+      "it is in use or does not belong to this machine: give another, or port 0 for any free port"};
 }
 
 }  // namespace
@@ -354,10 +355,10 @@ void Server::Inside::hear_handshakes() {
 void Server::Inside::bound_handshakes() {
   door->uncalled = std::make_unique<Uncalled>(io, [door = door.get()](const std::string& ip) {
     if (!door->turned) return;
-    door->turned(ip.find(':') == std::string::npos ? "ipv4:" + ip : "ipv6:" + ip,
-                 {Refusal::handshake,
-                  {Code::unavailable,
-                   "too many connections have not come to a call: the first of them ends"}});
+    door->turned(
+        ip.find(':') == std::string::npos ? "ipv4:" + ip : "ipv6:" + ip,
+        {Refusal::handshake,
+         {Code::unavailable, "too many connections without a call: the oldest is closed"}});
   });
 }
 
@@ -369,7 +370,7 @@ Server::~Server() {
   inside_->front.reset();
   inside_->handshakes.reset();
   for (const auto& [key, state] : inside_->door->calls.shut()) {
-    state->close({Code::unavailable, "the server is going away"});
+    state->close({Code::unavailable, "the server is shutting down"});
   }
   inside_->server->Shutdown(gpr_time_from_millis(kGoodbyeMilliseconds, GPR_TIMESPAN));
   inside_->server->Wait();

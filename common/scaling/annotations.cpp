@@ -97,7 +97,7 @@ class Check {
     const auto at = find("class");
     if (!at || !at->value.ends_with(".knative.dev")) return;
     if (at->value == kKnativeClass || at->value == kHorizontalClass) return;
-    reject(*at, "is no class of Knative",
+    reject(*at, "is not a Knative class",
            std::string{kKnativeClass} + ", " + kHorizontalClass + ", " + kOurClass +
                ", or a name outside knative.dev");
   }
@@ -184,7 +184,7 @@ class Check {
     const std::string& name = class_at ? class_at->value : config_.pod_autoscaler_class;
     if (name == kKnativeClass || name == kOurClass) {
       if (at->value == "concurrency" || at->value == "rps") return;
-      reject(*at, "is no metric of class " + name, "concurrency or rps");
+      reject(*at, "is not a metric of class " + name, "concurrency or rps");
     } else if (name == kHorizontalClass && at->value.empty()) {
       reject(*at, "is empty", "cpu, memory or the name of a custom metric");
     }

@@ -110,7 +110,8 @@ std::optional<std::string> read_metrics(const Section& section, const std::strin
     return std::nullopt;
   }
   if (protocol == "prometheus") return endpoint.empty() ? usual : endpoint;
-  if (endpoint.empty()) section.refuse("endpoint", "one: protocol " + protocol + " needs it");
+  if (endpoint.empty())
+    section.refuse("endpoint", "an endpoint: protocol " + protocol + " needs one");
   config.warnings.push_back("metrics are not exported by " + protocol +
                             " yet; set requestMetrics.protocol to prometheus and scrape them");
   return std::nullopt;
@@ -121,7 +122,8 @@ void read_tracing(const Section& section, ObservabilityConfig& config) {
   section.number("samplingRate", 0, 1, "a number from 0 to 1");
   const bool remote = protocol == "grpc" || protocol == "http/protobuf";
   const bool endpoint = !section.text("endpoint", "").empty();
-  if (remote && !endpoint) section.refuse("endpoint", "one: protocol " + protocol + " needs it");
+  if (remote && !endpoint)
+    section.refuse("endpoint", "an endpoint: protocol " + protocol + " needs one");
   if (protocol.empty() || protocol == "none") return;
   config.warnings.push_back("traces are not exported by " + protocol +
                             " yet; trace context is passed on");
@@ -144,7 +146,8 @@ std::optional<std::string> read_json(EnvReader& reader, const std::string& usual
   const Section runtime = root.section("runtime");
   runtime.number("exportInterval", 0, 1e18, "nanoseconds");
   if (runtime.word("profiling", kProfiling) == "enabled") {
-    config.warnings.emplace_back("profiling is for Go programs; nothing is served on port 8008");
+    config.warnings.emplace_back(
+        "profiling is not available (Go programs only); port 8008 is not served");
   }
   const std::string log =
       root.text("requestLogTemplate", std::string{log::RequestLog::kDefaultTemplate});
@@ -169,8 +172,7 @@ void read_older_log(EnvReader& reader, ObservabilityConfig& config) {
   if (!wanted) return;
   config.request_log = log;
   if (log.empty()) {
-    config.warnings.push_back(std::string{"there is no request log: "} + kOlderTemplate +
-                              " is empty");
+    config.warnings.push_back(std::string{"no request log: "} + kOlderTemplate + " is empty");
   }
 }
 

@@ -35,7 +35,7 @@ net::TlsSettings read_tls_settings(EnvReader& reader, const std::string& prefix)
   settings.max = version_or(reader, max_name, settings.max);
   if (settings.min > settings.max) {
     reader.complain({min_name + " is above " + max_name,
-                     "set the least version, 1.3 by default, to 1.2 or raise the highest"});
+                     "lower the minimum version (default 1.3) or raise the maximum"});
   }
   if (const auto list = value_of(reader, suites_name)) {
     auto chosen = net::with_cipher_suites(settings, *list);

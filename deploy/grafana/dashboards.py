@@ -78,7 +78,7 @@ ACTIVATORS = [
         ('To the first byte', 's', quantiles(COLD, 'phase="first_byte"')),
         ('Phases, 95 %', 's', [
             (f'histogram_quantile(0.95, sum by (le, phase) (rate({COLD}[{RATE}])))', '{{phase}}')]),
-        ('Requests that found nobody awake', 'reqps', [
+        ('Requests that waited for a cold start', 'reqps', [
             (f'sum(rate(sluice_activator_cold_requests_total[{RATE}]))', '')])]),
     ('Queue', [
         ('Waiting', 'short', [('sluice_activator_queue_waiting', '{{pod}}')]),

@@ -70,7 +70,7 @@ void CertificateKeeper::check_bundle(std::size_t which, const std::string& bundl
                          if (!answer) return done(about(which, answer.error().text()));
                          if (which > 0) unchecked_ = false;
                          auto steps = bundle_patch(*answer, bundle);
-                         if (!steps) return done(about(which, "the answer has no webhooks"));
+                         if (!steps) return done(about(which, "the configuration has no webhooks"));
                          if (steps->empty()) return check_bundle(which + 1, bundle, done);
                          patch_bundle(which, bundle, done, std::move(*steps));
                        });
@@ -82,7 +82,8 @@ void CertificateKeeper::miss(std::size_t which, const std::string& bundle, const
                              const std::string& what) {
   if (which > 0) {
     if (!std::exchange(unchecked_, true)) {
-      log_.write(log::Severity::warning, "RequestScalers are not checked: there is no webhook",
+      log_.write(log::Severity::warning,
+                 "RequestScalers are not validated: there is no webhook configuration",
                  {{"object", kConfigurations.at(which)}});
     }
     return check_bundle(which + 1, bundle, done);

@@ -261,7 +261,7 @@ Result<bool, Problem> WebhookDoor::serve_with(const net::TlsPair& pair) {
   context->use_private_key(asio::buffer(pair.key), asio::ssl::context::pem, failed);
   if (failed) return problem("the key cannot be used: ", failed);
   if (SSL_CTX_check_private_key(context->native_handle()) != 1) {
-    return Problem{"certificate and key do not belong together", "give both of one pair"};
+    return Problem{"certificate and key do not match", "give a matching pair"};
   }
   state_->context = std::move(context);
   return true;

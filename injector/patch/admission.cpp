@@ -82,11 +82,11 @@ class Review {
  private:
   [[nodiscard]] const char* wrong_review() const {
     if (!document_.is_object()) {
-      return "the body is no JSON object of at most 64 levels, 1024 keys each";
+      return "the body is not a JSON object of at most 64 levels, 1024 keys each";
     }
     const bool known = injector::text(document_, "kind") == "AdmissionReview" &&
                        injector::text(document_, "apiVersion") == "admission.k8s.io/v1";
-    if (!known) return "the body is no AdmissionReview of admission.k8s.io/v1";
+    if (!known) return "the body is not an AdmissionReview of admission.k8s.io/v1";
     const std::string uid = injector::text(request(), "uid");
     if (uid.empty() || uid.size() > kUidMax) return "request.uid is missing";
     return object().is_object() ? "" : "request.object is missing";
@@ -194,7 +194,7 @@ AdmissionAnswer answer_validation(std::string_view review_text, const RivalLooku
   const std::string rival = rivals(review.space(), workload, name);
   if (!rival.empty()) {
     review.warn(workload.kind + " " + workload.name + " is scaled by RequestScaler " + rival +
-                " already; one of the two will stand still with the condition Conflict");
+                " already; one of the two is ignored and gets the condition Conflict");
   }
   return review.answer(Outcome::allowed, name, "");
 }

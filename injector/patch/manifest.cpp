@@ -203,7 +203,7 @@ void turn_services(const std::vector<Object>& objects, ManifestChange& change) {
     if (mixed) {
       // Those have no port of the sidecar's name and would drop out of the Service.
       change.notes.push_back(service.title() +
-                             " stays as it is: it leads to pods without a sidecar too");
+                             " is unchanged: it also selects pods without a sidecar");
       continue;
     }
     *service.json = std::move(turned);
@@ -227,7 +227,7 @@ Result<ManifestChange, Problem> inject_manifest(std::vector<Json>& documents,
         change.changed.insert(object.document);
         break;
       case Verdict::Kind::skipped:
-        change.notes.push_back(object.title() + " stays as it is: " + verdict.why.what);
+        change.notes.push_back(object.title() + " is unchanged: " + verdict.why.what);
         break;
       case Verdict::Kind::refused:
         return Problem{object.title() + ": " + verdict.why.what, verdict.why.fix};

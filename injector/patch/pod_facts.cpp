@@ -21,7 +21,7 @@ std::string ticked(std::string_view name) {
 }
 
 Problem form(const std::string& where, const std::string& wanted) {
-  return {where + " is not " + wanted, "write it as the Kubernetes API has it"};
+  return {where + " is not " + wanted, "use the form of the Kubernetes API"};
 }
 
 bool is_map(const Json& value) {
@@ -159,7 +159,7 @@ class FactReader {
     }
     if (facts_.app_port < 1 || facts_.app_port > kPortMost) {
       refuse({"annotation " + std::string{kPort} + " is " + ticked(wanted) +
-                  ", which names no TCP port of a container",
+                  ", which is not a TCP port of a container",
               "give a port's number, or its name in `ports`"});
     }
   }
@@ -212,12 +212,14 @@ class FactReader {
       const std::string who = holder != nullptr ? "container " + ticked(text(*holder, "name"))
                               : twice           ? "another port of the sidecar"
                                                 : "the app";
-      refuse({"port " + std::to_string(port->number) + ", the sidecar's " + port->name +
-                  ", is taken by " + who,
-              key.empty() ? "move the other's port: the sidecar's statistics are read at this one"
-                          : "move the sidecar's with the annotation " + std::string{key} +
-                                " on the pod template, such as \"" +
-                                std::to_string(10'000 + (port->number % 10'000)) + "\""});
+      refuse(
+          {"port " + std::to_string(port->number) + ", the sidecar's " + port->name +
+               ", is taken by " + who,
+           key.empty()
+               ? "use another port there: the autoscaler reads the sidecar's statistics at this one"
+               : "move the sidecar's port with the annotation " + std::string{key} +
+                     " on the pod template, such as \"" +
+                     std::to_string(10'000 + (port->number % 10'000)) + "\""});
     }
   }
 
@@ -293,7 +295,7 @@ std::optional<Problem> wrong_form(const Json& pod) {
   if (!is_map(metadata)) return form("the pod's `metadata`", "a mapping");
   for (const char* key : {"labels", "annotations"}) {
     if (!is_texts(member(metadata, key))) {
-      return form(std::string{"`metadata."} + key + "`", "a mapping of texts");
+      return form(std::string{"`metadata."} + key + "`", "a mapping of strings");
     }
   }
   if (member(spec, "containers").empty()) return form("`spec.containers`", "a list of containers");
@@ -309,22 +311,22 @@ Result<PodFacts, Problem> read_facts(const Json& pod, const PodOwner& owner) {
 Result<std::map<std::string, std::string>, Problem> read_variables(const std::string& json) {
   const auto document = json.size() <= kConfigBytesMax ? parse_json(json) : std::nullopt;
   if (!document || !document->is_object()) {
-    return bad_config("this is no JSON object of at most 16 KiB",
+    return bad_config("this is not a JSON object of at most 16 KiB",
                       R"(write it as {"SLUICE_QUEUE_DEPTH":"100"})");
   }
   std::map<std::string, std::string> variables;
   for (const auto& [name, value] : document->items()) {
     for (const Reserved& reserved : kReserved) {
       if (name == reserved.name) {
-        return bad_config(name + " is set by other means", std::string{reserved.instead});
+        return bad_config(name + " cannot be set here", std::string{reserved.instead});
       }
     }
     if (std::find(kFree.begin(), kFree.end(), name) == kFree.end()) {
-      return bad_config(name.substr(0, 80) + " is no variable that may be set here",
+      return bad_config(name.substr(0, 80) + " is not a variable that may be set here",
                         "see the table in programs/queue-proxy/README.md");
     }
     if (!value.is_string() && !value.is_number() && !value.is_boolean()) {
-      return bad_config("the value of " + name + " is no text", "put it in quotes");
+      return bad_config("the value of " + name + " is not a string", "put it in quotes");
     }
     variables[name] = value.is_string() ? value.get<std::string>() : value.dump();
   }

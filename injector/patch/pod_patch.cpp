@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kGrace = "terminationGracePeriodSeconds";
 constexpr std::array kLists{"containers", "initContainers"};
-constexpr const char* kCurrent = "it has the sidecar of this version";
+constexpr const char* kCurrent = "it already has the sidecar of this version";
 
 Verdict skipped(std::string why) {
   return {Verdict::Kind::skipped, {std::move(why), ""}};
@@ -148,21 +148,21 @@ bool same(const Json& one, const Json& other) {
 std::optional<std::string> reason_to_skip(const Json& pod, const InjectionSettings& settings) {
   const Json& spec = member(pod, "spec");
   const std::string label = text(labels_of(pod), kInjectLabel);
-  if (label == "false") return "the label " + std::string{kInjectLabel} + " says no";
+  if (label == "false") return "the label " + std::string{kInjectLabel} + " is false";
   const std::string policy = text(spec, "restartPolicy");
   const bool ends = policy == "Never" || policy == "OnFailure";
   // An ordinary sidecar would keep it from its end for ever, a native one while it drains.
   if (ends && !(settings.native && label == "true")) {
-    return "it runs to an end (restartPolicy " + policy + "), which a sidecar would put off";
+    return "it runs to completion (restartPolicy " + policy + "), which a sidecar would delay";
   }
   if (member(spec, "hostNetwork") == true) {
-    return "it uses the host's network, where the sidecar's ports would be the node's";
+    return "it uses the host network, where the sidecar would take ports of the node";
   }
   const bool windows = text(member(spec, "os"), "name") == "windows" ||
                        text(member(spec, "nodeSelector"), "kubernetes.io/os") == "windows";
   if (windows) return "it runs on Windows";
   if (has_sidecar(pod)) {
-    return "it has a container named " + std::string{kContainer} + " that is not ours";
+    return "it has a container named " + std::string{kContainer} + " that is not a Sluice sidecar";
   }
   return std::nullopt;
 }

@@ -97,7 +97,7 @@ Result<Expression, Problem> parse_expression(std::string_view text) {
   out.text = trimmed(text);
   if (!parse_metric(trimmed(text.substr(0, at)), out)) {
     return bad(text, "unknown figure '" + std::string{trimmed(text.substr(0, at))} + "'",
-               "known are p50 to p99.99, max, errors, error_rate, cold_start.p95, replicas.max and "
+               "use p50 to p99.99, max, errors, error_rate, cold_start.p95, replicas.max and "
                "time_to_zero");
   }
   const std::string_view rest = text.substr(at);

@@ -123,13 +123,14 @@ std::string notes(const Report& report) {
         line("note", "a closed loop asks a slow server less often: this latency omits those waits");
   } else if (is_late(report)) {
     const bool capped = report.cap_waits > 0;
-    text += line("LATE",
-                 "took up " + rounded(achieved_rate(report)) + "/s of " +
-                     rounded(mean_rate(report.plan)) + "/s asked; " +
-                     (capped ? "all " + grouped(report.connections) +
-                                   " allowed connections were busy: the server is too slow"
-                             : "this machine, or the server's taking of connections, is too slow"));
-    text += line("service time", percentiles(report.tally.service()) + ", from really sending");
+    text += line(
+        "LATE",
+        "sent " + rounded(achieved_rate(report)) + "/s of " + rounded(mean_rate(report.plan)) +
+            "/s planned; " +
+            (capped ? "all " + grouped(report.connections) +
+                          " allowed connections were busy: the server is too slow"
+                    : "this machine is too slow, or the server accepts connections too slowly"));
+    text += line("service time", percentiles(report.tally.service()) + ", from actual send");
   }
   if (report.plan.warmup > Duration::zero()) {
     text +=

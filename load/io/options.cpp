@@ -47,25 +47,25 @@ struct Raw {
 
 void declare(CLI::App& app, Raw& raw) {
   app.add_option("URL", raw.url, "Where to send: http://HOST[:PORT][/PATH]")->required();
-  app.add_option("-q,--rate", raw.rate, "Open loop: so many requests per second (default 50)");
+  app.add_option("-q,--rate", raw.rate, "Open loop: requests per second (default 50)");
   app.add_option("-c,--connections", raw.connections,
-                 "Closed loop on so many connections; with --rate, a limit on connections");
-  app.add_option("-z,-d,--duration", raw.duration, "How long (default 30s, without -n)");
-  app.add_option("-n,--count", raw.count, "Stop after so many requests");
+                 "Closed loop: number of connections; with --rate, a limit on connections");
+  app.add_option("-z,-d,--duration", raw.duration, "Length of the run (default 30s, without -n)");
+  app.add_option("-n,--count", raw.count, "Stop after this many requests");
   app.add_option("--shape", raw.shape, "Open loop with rates over time: 'step RATE:TIME, …'");
   app.add_option("-H,--header", raw.headers, "Header 'Name: value' (repeatable)")
       ->allow_extra_args(false);
   app.add_option("-m,--method", raw.method, "Method (default GET, with a body POST)");
   app.add_option("-b,--body", raw.body, "Body, or @FILE; at most 16 MiB");
-  app.add_option("-t,--timeout", raw.timeout, "For one request")->capture_default_str();
+  app.add_option("-t,--timeout", raw.timeout, "Timeout of one request")->capture_default_str();
   app.add_option("--arrivals", raw.arrivals, "uniform or poisson")->capture_default_str();
-  app.add_option("--seed", raw.seed, "Of the poisson arrivals")->capture_default_str();
-  app.add_option("--warmup", raw.warmup, "Sent first and not counted")->capture_default_str();
+  app.add_option("--seed", raw.seed, "Seed of the poisson arrivals")->capture_default_str();
+  app.add_option("--warmup", raw.warmup, "Warm-up before the counted run")->capture_default_str();
   app.add_option("--max-connections", raw.max_connections,
-                 "Open loop: at most so many connections (default 10000)");
+                 "Open loop: most connections (default 10000)");
   app.add_flag("--ids", raw.ids, "Send X-Request-Id: RUN-N, N from 1");
   app.add_option("--fail-if", raw.fail_if,
-                 "Exit 4 if true, like 'p99 > 250ms' (repeatable); knows p50 to p99.99, max,\n"
+                 "Exit 4 if true, like 'p99 > 250ms' (repeatable); figures: p50 to p99.99, max,\n"
                  "errors, error_rate, cold_start.p95, replicas.max, time_to_zero")
       ->allow_extra_args(false);
   app.add_option("--json", raw.json, "Write the report as JSON to a file, - for standard output");
@@ -79,7 +79,7 @@ Problem usage(std::string what, std::string fix) {
 std::optional<Problem> read_rates(const Raw& raw, LoadPlan& plan) {
   if (!raw.shape.empty() && (raw.rate || raw.connections || !raw.duration.empty())) {
     return usage("--shape cannot be joined with --rate, --connections or --duration",
-                 "the steps of the shape say rate and time; drop the other flags");
+                 "the steps of the shape set rate and time; remove the other flags");
   }
   if (!raw.duration.empty()) {
     const auto duration = parse_duration(raw.duration, "--duration");
@@ -126,7 +126,7 @@ std::optional<Problem> read_limits(const Raw& raw, LoadPlan& plan) {
   if (!warmup) return warmup.error();
   plan.warmup = *warmup;
   if (raw.arrivals != "poisson" && raw.arrivals != "uniform") {
-    return usage("--arrivals is unknown: '" + raw.arrivals + "'", "say uniform or poisson");
+    return usage("--arrivals is unknown: '" + raw.arrivals + "'", "use uniform or poisson");
   }
   plan.arrivals = raw.arrivals == "uniform" ? Arrivals::uniform : Arrivals::poisson;
   plan.seed = raw.seed;
@@ -149,7 +149,7 @@ std::optional<Problem> read_headers(const Raw& raw, LoadPlan& plan) {
     std::transform(lower.begin(), lower.end(), lower.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
     if (lower == "content-length" || lower == "transfer-encoding") {
-      return usage("the header " + name + " is set by the body itself", "drop it and use --body");
+      return usage("the header " + name + " is set from the body", "remove it and use --body");
     }
     plan.headers.emplace_back(name, value);
   }
@@ -174,7 +174,7 @@ std::optional<Problem> read_body(const Raw& raw, LoadPlan& plan) {
   plan.method = !raw.method.empty() ? raw.method : plan.body.empty() ? "GET" : "POST";
   if (!is_token(plan.method) || plan.method.size() > 32 || plan.method == "CONNECT") {
     return usage("not a method to send: '" + plan.method.substr(0, 40) + "'",
-                 "say for example -m PUT");
+                 "use for example -m PUT");
   }
   return std::nullopt;
 }
@@ -187,7 +187,7 @@ std::optional<Problem> read_output(const Raw& raw, Options& options) {
     options.plan.fail_if.push_back(*std::move(expression));
   }
   if (raw.output != "text" && raw.output != "json") {
-    return usage("--output is unknown: '" + raw.output + "'", "say text or json");
+    return usage("--output is unknown: '" + raw.output + "'", "use text or json");
   }
   options.json_output = raw.output == "json";
   options.json_file = raw.json;

@@ -79,7 +79,7 @@ Decision HeadroomPolicy::stand_still(const Observation& seen) {
   decision.admit_bytes = decision.room_bytes = settings_.gate ? 0 : kAdmitAnything;
   decision.upper = upper_;
   decision.why = seen.runtime_answers ? "memory cannot be read: nothing is throttled or released"
-                                      : "the runtime does not answer: nothing changes";
+                                      : "the runtime does not answer: throttles stay as they are";
   return decision;
 }
 

@@ -153,7 +153,7 @@ Result<JournalRecord, Problem> decode(std::string_view line) {
   const std::string_view kind = next_word(rest);
   std::size_t at = 0;
   while (at < kKinds.size() && kKinds[at] != kind) ++at;
-  if (at == kKinds.size()) return broken("is of an unknown kind");
+  if (at == kKinds.size()) return broken("has an unknown kind");
   record.kind = static_cast<RecordKind>(at);
   while (!rest.empty()) {
     const std::string_view word = next_word(rest);
@@ -163,7 +163,7 @@ Result<JournalRecord, Problem> decode(std::string_view line) {
       return broken("has a wrong value for " + std::string{word.substr(0, equals)});
     }
   }
-  if (record.id.empty()) return broken("names nobody");
+  if (record.id.empty()) return broken("names no container");
   return record;
 }
 

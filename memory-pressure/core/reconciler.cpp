@@ -134,7 +134,7 @@ void Reconciler::take_returned(const Observation& seen) {
       back.verified = true;
       back.answered_at = own_;
       back.since = seen.now;
-      back.why = "throttled before it was gone from the list";
+      back.why = "throttled before the runtime stopped listing it";
       holds_.emplace(container.id, std::move(back));
     }
     gone_.erase(found);
@@ -286,7 +286,7 @@ Update Reconciler::send(Hold& hold, TimePoint now, Actions& actions) {
   return {.call = hold.call,
           .id = hold.container.id,
           .quota = quota,
-          .why = hold.releasing ? "given back" : hold.why,
+          .why = hold.releasing ? "released" : hold.why,
           .releases = hold.releasing};
 }
 

@@ -62,8 +62,8 @@ void Reconciler::note_answer(Hold& hold, Outcome outcome, Actions& actions) {
         left_alone_.insert(hold.container.id);
         hold.releasing = true;
         actions.push_back(Alarm{hold.container.id,
-                                "the runtime refuses to throttle it: it is given back what it had "
-                                "and left alone"});
+                                "the runtime refuses to throttle it: its CPU quota is restored "
+                                "and it is left alone"});
       }
       return;
     case Outcome::ok:
@@ -86,10 +86,10 @@ void Reconciler::clamp_to_pod(Hold& hold, Actions& actions) {
   hold.clamped = pod;
   hold.next_try = own_;
   actions.push_back(
-      Alarm{hold.container.id, "its pod has less CPU than it had: it is given what the pod has, " +
+      Alarm{hold.container.id, "its pod has less CPU than before: its quota is set to the pod's, " +
                                    std::to_string(pod.quota_us) +
-                                   " us, and the rest when the pod has "
-                                   "it again"});
+                                   " us, and restored in full when the pod has it "
+                                   "again"});
 }
 
 std::vector<Action> Reconciler::read_back(std::uint64_t call,
@@ -111,7 +111,7 @@ std::vector<Action> Reconciler::read_back(std::uint64_t call,
     left_alone_.insert(id);
     write(RecordKind::drop, *hold, now, actions);
     holds_.erase(id);
-    actions.push_back(Alarm{id, "somebody else sets its CPU quota again and again: left alone"});
+    actions.push_back(Alarm{id, "another program keeps changing its CPU quota: left alone"});
     return actions;
   }
   forget_given_back(now, actions);

@@ -74,7 +74,7 @@ std::optional<Sacrifice> Sacrifices::choose(Residents& residents, const Situatio
   last_ = situation.now;
   return Sacrifice{.id = victim_,
                    .grace = settings_.sacrifice_grace,
-                   .why = "all are throttled as far as they may be: " + in_words(situation)};
+                   .why = "all containers are throttled to the limit: " + in_words(situation)};
 }
 
 }  // namespace sluice::node_agent

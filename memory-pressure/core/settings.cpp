@@ -26,24 +26,24 @@ bool between(double value, double least, double most) {
 
 std::optional<Problem> check_thresholds(const PolicySettings& settings) {
   if (!between(settings.upper, 0, 1)) {
-    return Problem{"--upper " + text(settings.upper) + " is no share of the node's memory",
+    return Problem{"--upper " + text(settings.upper) + " is not a share of the node's memory",
                    "give a number from 0 to 1"};
   }
   if (!between(settings.lower, 0, 1)) {
-    return Problem{"--lower " + text(settings.lower) + " is no share of the node's memory",
+    return Problem{"--lower " + text(settings.lower) + " is not a share of the node's memory",
                    "give a number from 0 to 1"};
   }
   if (settings.lower >= settings.upper) {
     return Problem{
         "--lower " + text(settings.lower) + " is not below --upper " + text(settings.upper),
-        "leave a few points between them, else throttling flaps"};
+        "leave a few points between them, or throttling flaps"};
   }
   return std::nullopt;
 }
 
 std::optional<Problem> check_amounts(const PolicySettings& settings) {
   if (settings.step == 0 || settings.step > 1000) {
-    return Problem{"--step " + std::to_string(settings.step) + " restricts nobody, or everybody",
+    return Problem{"--step " + std::to_string(settings.step) + " is out of range",
                    "give a number from 1 to 1000"};
   }
   if (settings.quota_millicores < kQuotaMillicoresMin ||
@@ -54,11 +54,11 @@ std::optional<Problem> check_amounts(const PolicySettings& settings) {
   }
   if (!(settings.overcommit_factor > 0) || !(settings.overcommit_factor <= 1)) {
     return Problem{"--overcommit-factor " + text(settings.overcommit_factor) + " is out of range",
-                   "give a number above 0 and up to 1; 1 is ready for all possible growth"};
+                   "give a number above 0 and up to 1; 1 reserves for all possible growth"};
   }
   if (settings.reserve < 0) {
     return Problem{"--reserve " + std::to_string(settings.reserve) + " is negative",
-                   "give the bytes that shall stay free"};
+                   "give the number of bytes to keep free"};
   }
   return std::nullopt;
 }

@@ -28,29 +28,32 @@ void write_state(Exposition& text, const ControlLoop& loop, const AgentFacts& fa
   gauge(text, "node_agent_pressure", "0 ok, 1 high, 2 critical.",
         static_cast<double>(decision.pressure));
   if (seen.memory) {
-    gauge(text, "node_agent_memory_capacity_bytes", "Memory that is shared here.",
+    gauge(text, "node_agent_memory_capacity_bytes",
+          "Memory capacity of the node, or of the configured group.",
           static_cast<double>(seen.memory->capacity));
-    gauge(text, "node_agent_memory_used_bytes", "Of it, in use and not to be reclaimed.",
+    gauge(text, "node_agent_memory_used_bytes", "Memory in use that cannot be reclaimed.",
           static_cast<double>(seen.memory->used));
   }
-  gauge(text, "node_agent_upper_ratio", "Share of capacity above which the agent acts now.",
+  gauge(text, "node_agent_upper_ratio", "Share of capacity above which the agent throttles now.",
         decision.upper);
-  gauge(text, "node_agent_growth_bytes_per_second", "Growth of all containers together.",
+  gauge(text, "node_agent_growth_bytes_per_second", "Memory growth of all containers.",
         static_cast<double>(decision.growth_per_second));
-  gauge(text, "node_agent_admit_bytes", "Largest claim that may start now; 0: none; +Inf: no gate.",
+  gauge(text, "node_agent_admit_bytes",
+        "Largest memory claim that may start; 0: none; +Inf: no gate.",
         decision.admit_bytes == kAdmitAnything ? std::numeric_limits<double>::infinity()
                                                : static_cast<double>(decision.admit_bytes));
   gauge(text, "node_agent_containers", "Running containers that are watched.",
         static_cast<double>(seen.containers.size()));
   gauge(text, "node_agent_throttled_containers",
-        "Containers whose CPU is held down, or being "
-        "given back.",
+        "Containers whose CPU is throttled or being restored.",
         static_cast<double>(loop.controller().held().size()));
-  gauge(text, "node_agent_degraded", "1: something the agent needs does not answer.",
+  gauge(text, "node_agent_degraded", "1: the runtime, memory or the journal fails.",
         loop.is_degraded() ? 1 : 0);
-  gauge(text, "node_agent_on", "0: switched off.", loop.controller().is_on() ? 1 : 0);
-  gauge(text, "node_agent_dry_run", "1: decides and logs, touches nothing.", facts.dry_run ? 1 : 0);
-  gauge(text, "node_agent_guarded", "1: a guardian would give back what a crash leaves.",
+  gauge(text, "node_agent_on", "1: switched on, 0: switched off.",
+        loop.controller().is_on() ? 1 : 0);
+  gauge(text, "node_agent_dry_run", "1: decisions are logged, not carried out.",
+        facts.dry_run ? 1 : 0);
+  gauge(text, "node_agent_guarded", "1: a guardian restores CPU quotas after a crash.",
         facts.guarded ? 1 : 0);
   gauge(text, "node_agent_reporting", "1: a stream to an autoscaler is open.",
         facts.reports_to_anyone ? 1 : 0);
@@ -63,37 +66,37 @@ void write_counts(Exposition& text, const ControlLoop& loop, const AgentFacts& f
           counts.samples);
   counter(text, "node_agent_memory_failures_total", "Samples at which memory could not be read.",
           counts.memory_failures);
-  counter(text, "node_agent_lists_total", "Lists of containers asked for.", counts.looks);
-  counter(text, "node_agent_list_failures_total", "Of them, not answered.", counts.look_failures);
+  counter(text, "node_agent_lists_total", "Container lists requested from the runtime.",
+          counts.looks);
+  counter(text, "node_agent_list_failures_total", "Container lists not answered.",
+          counts.look_failures);
   text.family("node_agent_updates_total", MetricType::counter, "Updates of a container's CPU.");
   text.count(label_text({{"kind", "throttle"}}), hand.throttles);
   text.count(label_text({{"kind", "release"}}), hand.releases);
   text.count(label_text({{"kind", "failed"}}), hand.update_failures);
-  text.family("node_agent_update_seconds_total", MetricType::counter, "Time updates took.");
+  text.family("node_agent_update_seconds_total", MetricType::counter, "Total time of the updates.");
   text.value({}, to_seconds(hand.update_latency));
   text.family("node_agent_reaction_seconds_total", MetricType::counter,
-              "Time from a sample to the throttle in the kernel that it led to.");
+              "Total time from samples to the resulting throttles in the kernel.");
   text.value({}, to_seconds(hand.reaction));
-  gauge(text, "node_agent_reaction_longest_seconds", "The longest of them.",
+  gauge(text, "node_agent_reaction_longest_seconds", "Longest time from a sample to its throttle.",
         to_seconds(hand.reaction_max));
   counter(text, "node_agent_sacrifices_total", "Containers stopped as the last resort.",
           hand.stops);
   counter(text, "node_agent_journal_failures_total", "Writes of the journal that failed.",
           hand.journal_failures);
-  counter(text, "node_agent_alarms_total", "Things a person has to know.", hand.alarms);
+  counter(text, "node_agent_alarms_total", "Alarms that need an operator.", hand.alarms);
   counter(text, "node_agent_exempt_blocked_total",
-          "Samples above the threshold with nobody to "
-          "throttle.",
+          "Samples above the threshold with no container that may be throttled.",
           counts.exempt_blocked);
   text.family("node_agent_containers_killed_total", MetricType::counter,
-              "Containers that were killed: by 137, or in any way after our own StopContainer.");
+              "Containers killed: exit code 137, or any exit after a StopContainer of the agent.");
   text.count(label_text({{"cause", "oom"}}), counts.ended_oom);
   text.count(label_text({{"cause", "sacrificed"}}), counts.ended_sacrificed);
   text.count(label_text({{"cause", "other"}}), counts.ended_killed);
-  counter(text, "node_agent_evictions_total", "Pods whose end looked like an eviction.",
-          counts.evictions);
-  counter(text, "node_agent_lease_lapses_total", "Times we stood still for longer than the lease.",
-          counts.lapses);
+  counter(text, "node_agent_evictions_total", "Pods that were probably evicted.", counts.evictions);
+  counter(text, "node_agent_lease_lapses_total",
+          "Times the agent was paused for longer than its lease.", counts.lapses);
   counter(text, "node_agent_reports_total", "Reports sent to the autoscaler.", facts.reports);
 }
 

@@ -44,7 +44,8 @@ void ContainerEvents::closed(const rpc::Client::Closed& closed) {
   if (closed.ending.code != rpc::Code::unimplemented) return;
   unsupported_ = true;
   client_->stop();
-  log_.write(log::Severity::info, "the runtime tells no events: its list is read each second");
+  log_.write(log::Severity::info,
+             "the runtime sends no events: its container list is read each second");
 }
 
 }  // namespace sluice::node_agent

@@ -94,7 +94,7 @@ void ControlLoop::recover_journal() {
     const Recovery recovery = controller_.take_over(journal, seen);
     const std::size_t left = recovery.ours.size() + recovery.strays.size();
     if (left > 0 || recovery.skipped_lines > 0) {
-      parts_.log.write(log::Severity::warning, "an earlier life left traces",
+      parts_.log.write(log::Severity::warning, "found throttles of an earlier run",
                        {{"throttled", std::to_string(recovery.ours.size())},
                         {"without_record", std::to_string(recovery.strays.size())},
                         {"forgotten", std::to_string(recovery.forgotten.size())},
@@ -115,8 +115,8 @@ void ControlLoop::recover_journal() {
 void ControlLoop::begin_anew() {
   parts_.log.write(
       log::Severity::warning,
-      "stood still for longer than the lease, so that what was throttled may have been "
-      "given back: begins anew");
+      "the agent was paused for longer than its lease, so its throttles may have been released: "
+      "reading them again");
   ++counts_.lapses;
   recovered_ = false;
   controller_.forget();
@@ -137,7 +137,8 @@ void ControlLoop::wake() {
 
 void ControlLoop::switch_on(bool on) {
   if (on == controller_.is_on() || restored_) return;
-  parts_.log.write(log::Severity::warning, on ? "switched on" : "switched off: gives all back");
+  parts_.log.write(log::Severity::warning,
+                   on ? "switched on" : "switched off: releasing all throttles");
   controller_.switch_on(on);
   wake();
 }
@@ -165,9 +166,9 @@ void ControlLoop::look() {
     }
     ++counts_.look_failures;
     if (failures_ == 0) {
-      parts_.log.write(log::Severity::warning,
-                       "the runtime does not answer: what is throttled "
-                       "stays, nobody else is touched");
+      parts_.log.write(
+          log::Severity::warning,
+          "the runtime does not answer: throttles stay, no further container is throttled");
     }
     next_look_ = now + rpc::retry_pause(++failures_, kNoScatter);
   });
@@ -315,7 +316,7 @@ void ControlLoop::note_end(const Container& container, const cri::ContainerStatu
       break;
     case ExitCause::killed:
       ++counts_.ended_killed;
-      cause = "killed by somebody";
+      cause = "killed by another process";
       break;
     case ExitCause::none:
     case ExitCause::completed:
@@ -323,7 +324,7 @@ void ControlLoop::note_end(const Container& container, const cri::ContainerStatu
       return;
   }
   parts_.log.write(
-      log::Severity::warning, "a container has ended",
+      log::Severity::warning, "container ended",
       {{"container", container.pod_namespace + "/" + container.pod + "/" + container.name},
        {"cause", std::string{cause}},
        {"exit_code", std::to_string(status.exit_code)},
@@ -337,7 +338,7 @@ void ControlLoop::note_pod_end(const std::string& pod_uid) {
 void ControlLoop::note_eviction(const std::string& pod_uid) {
   ++counts_.evictions;
   parts_.log.write(log::Severity::warning,
-                   "a pod was ended while memory was short, which looks like an eviction: acts "
+                   "a pod ended while memory was short, probably by eviction: throttling starts "
                    "earlier for a while",
                    {{"pod_uid", pod_uid}});
 }

@@ -46,19 +46,19 @@ RuntimeProblem not_reached(const std::string& path, int error) {
     case ENOTDIR:
       return {Unreachable::missing,
               {"there is no container runtime at " + path,
-               "start it, or name its socket by --runtime-endpoint"}};
+               "start it, or name its socket with --runtime-endpoint"}};
     case EACCES:
     case EPERM:
       return {Unreachable::denied,
-              {"the socket " + path + " may not be used: " + reason,
+              {"the socket " + path + " cannot be opened: " + reason,
                "run as root, or in the group that owns the socket"}};
     case ECONNREFUSED:
       return {Unreachable::refused,
-              {"nobody serves the socket " + path, "start the container runtime"}};
+              {"no process listens on the socket " + path, "start the container runtime"}};
     default:
       return {Unreachable::failed,
               {"the socket " + path + " cannot be used: " + reason,
-               "name another by --runtime-endpoint"}};
+               "name another with --runtime-endpoint"}};
   }
 }
 
@@ -70,11 +70,11 @@ RuntimeProblem no_version(const std::string& path, const rpc::Ending& ending) {
                "use containerd 1.6, CRI-O 1.23 or later, with its CRI plugin enabled"}};
     case rpc::Code::deadline_exceeded:
       return {Unreachable::silent,
-              {"the runtime at " + path + " does not answer in time", "see whether it hangs"}};
+              {"the runtime at " + path + " does not answer in time", "check whether it hangs"}};
     case rpc::Code::permission_denied:
     case rpc::Code::unauthenticated:
       return {Unreachable::denied,
-              {"the runtime at " + path + " refuses us: " + cut(ending.text), "run as root"}};
+              {"the runtime at " + path + " refuses access: " + cut(ending.text), "run as root"}};
     default:
       return {
           Unreachable::failed,
@@ -90,8 +90,7 @@ Result<T, CallFailure> read_reply(const rpc::UnaryReply& reply,
   }
   auto value = decode(reply.bytes);
   if (!value) {
-    return CallFailure{Outcome::failed,
-                       "an answer we cannot read: " + std::string{describe(value.error())}};
+    return CallFailure{Outcome::failed, "invalid answer: " + std::string{describe(value.error())}};
   }
   return std::move(*value);
 }
@@ -137,7 +136,7 @@ Result<std::string, Problem> socket_path(const std::string& endpoint) {
   std::string path = endpoint.starts_with(kUnix) ? endpoint.substr(kUnix.size()) : endpoint;
   if (path.starts_with("///")) path.erase(0, 2);
   if (path.size() < 2 || !path.starts_with('/') || path.starts_with("//")) {
-    return Problem{"'" + cut(endpoint) + "' is no socket of a runtime",
+    return Problem{"'" + cut(endpoint) + "' is not a runtime socket",
                    "give it as unix:///run/containerd/containerd.sock"};
   }
   return {boost::system::in_place_value, std::move(path)};

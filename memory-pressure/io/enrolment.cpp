@@ -89,7 +89,7 @@ void Enrolment::look() {
 std::optional<std::string> Enrolment::follow_authorities() {
   const auto read = files::read_file(options_.ca_file);
   if (!read) return "SLUICE_CA_FILE: " + read.error().text();
-  if (!*read) return "SLUICE_CA_FILE: " + options_.ca_file + " is not there yet";
+  if (!*read) return "SLUICE_CA_FILE: " + options_.ca_file + " does not exist yet";
   if (**read == authorities_) return std::nullopt;
   if (const auto wrong = trust_.replace(std::array{**read}); !wrong.empty()) {
     return "SLUICE_CA_FILE: " + options_.ca_file + ": " + wrong.front().text();
@@ -106,7 +106,7 @@ std::optional<std::string> Enrolment::follow_authorities() {
 void Enrolment::ask() {
   const auto token = files::read_file(options_.token_file);
   if (!token) return failed("SLUICE_TOKEN_FILE: " + token.error().text());
-  if (!*token) return failed("SLUICE_TOKEN_FILE: " + options_.token_file + " is not there");
+  if (!*token) return failed("SLUICE_TOKEN_FILE: " + options_.token_file + " does not exist");
   if (key_.key.empty()) {
     auto made = certificates::make_key();
     if (!made) return failed(made.error().text());
@@ -140,7 +140,7 @@ void Enrolment::call(const std::string& token, const net::Address& replica) {
 void Enrolment::answered(const Result<net::FetchResponse>& answer) {
   if (!answer) {
     return failed(options_.address + ": " + std::string{describe(answer.error())} +
-                  ": is its certificate for that name, by a CA in SLUICE_CA_FILE?");
+                  ": check that its certificate has that name and a CA in SLUICE_CA_FILE");
   }
   if (answer->head.status != 200) {
     return failed(
@@ -148,7 +148,7 @@ void Enrolment::answered(const Result<net::FetchResponse>& answer) {
         retry_after_of(answer->head));
   }
   if (const auto wrong = keep(answer->body)) return failed(wrong->text());
-  log_.write(log::Severity::info, "this node has a certificate", {{"from", options_.address}});
+  log_.write(log::Severity::info, "received a node certificate", {{"from", options_.address}});
   failures_ = 0;
   last_trouble_.clear();
   if (const auto ready = std::exchange(ready_, nullptr)) ready();
@@ -157,7 +157,7 @@ void Enrolment::answered(const Result<net::FetchResponse>& answer) {
 
 std::optional<Problem> Enrolment::keep(const std::string& certificate) {
   const auto span = certificates::span_of(certificate);
-  if (!span) return Problem{"the autoscaler's answer is no certificate", "see its log"};
+  if (!span) return Problem{"the autoscaler's answer is not a certificate", "see its log"};
   if (auto wrong = replace_private(options_.tls_dir + "/tls.key", key_.key)) return wrong;
   if (auto wrong = replace_private(options_.tls_dir + "/tls.crt", certificate)) return wrong;
   certificate_ = certificate;
@@ -169,7 +169,8 @@ std::optional<Problem> Enrolment::keep(const std::string& certificate) {
 void Enrolment::failed(const std::string& why, Duration at_least) {
   if (stopped_) return;
   if (why != last_trouble_) {
-    log_.write(log::Severity::warning, "no certificate from the autoscaler", {{"why", why}});
+    log_.write(log::Severity::warning, "cannot get a certificate from the autoscaler",
+               {{"why", why}});
   }
   last_trouble_ = why;
   const double chance = std::uniform_real_distribution<double>{}(dice_);

@@ -76,16 +76,16 @@ std::optional<Problem> Guardian::spawn() {
   }
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
-    return Problem{"no line to a guardian could be laid: " + errno_text(errno),
-                   "raise the limit of open files"};
+    return Problem{"cannot create a pipe to the guardian: " + errno_text(errno),
+                   "raise the limit on open files"};
   }
   const int failed = launch(options_, ends[0], pid_);
   ::close(ends[0]);
   if (failed != 0) {
     ::close(ends[1]);
     pid_ = 0;
-    return Problem{"the guardian could not be started: " + errno_text(failed),
-                   "without it throttles outlive a crash until the next start"};
+    return Problem{"cannot start the guardian: " + errno_text(failed),
+                   "without it, throttles stay after a crash until the next start"};
   }
   boost::system::error_code ignored;
   line_.assign(ends[1], ignored);
@@ -126,7 +126,7 @@ void Guardian::watch_line() {
 }
 
 void Guardian::again() {
-  log_.write(log::Severity::warning, "the guardian has ended; starts another");
+  log_.write(log::Severity::warning, "the guardian ended; starting another");
   timer_.expires_after(kAgainAfter);
   timer_.async_wait([this, alive = alive_.watch()](auto error) {
     if (error || alive.over() || !wanted_) return;

@@ -19,7 +19,7 @@ std::string journal_in(const std::string& directory) {
 
 Problem unusable(const std::string& path, const std::string& why) {
   return {"the journal " + path + " cannot be used: " + why,
-          "make it writable, with room left on its disk"};
+          "make it writable and free space on its disk"};
 }
 
 std::string lines(std::span<const JournalRecord> records) {

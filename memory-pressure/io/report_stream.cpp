@@ -82,7 +82,7 @@ void ReportStream::lost(const rpc::Client::Closed& closed) {
   timer_.cancel();
   const std::string trouble = options_.addresses[at_] + ": " + closed.ending.show();
   if (trouble != last_trouble_) {
-    log_.write(log::Severity::warning, "no reports to the autoscaler", {{"why", trouble}});
+    log_.write(log::Severity::warning, "cannot report to the autoscaler", {{"why", trouble}});
   }
   last_trouble_ = trouble;
   if (options_.addresses.size() < 2) return;  // the client tries again by itself
@@ -110,11 +110,11 @@ void ReportStream::redial() {
 void ReportStream::heard(const std::string& bytes) {
   const auto ack = proto::decode_node_report_ack(bytes);
   if (!ack) {
-    client_->reconnect({rpc::Code::invalid_argument, "an ack that cannot be read"});
+    client_->reconnect({rpc::Code::invalid_argument, "invalid acknowledgement"});
     return;
   }
   if (ack->sequence == 1) {
-    log_.write(log::Severity::info, "reports to the autoscaler",
+    log_.write(log::Severity::info, "reporting to the autoscaler",
                {{"address", options_.addresses[at_]}});
     last_trouble_.clear();
   }

@@ -60,15 +60,15 @@ std::optional<Problem> restore_within_limit(const RestorationOptions& options,
   loop.restore(options.limit, [&](bool restored) {
     done = true;
     if (!restored) {
-      problem = Problem{"not everything could be given back: " +
+      problem = Problem{"not every CPU quota could be restored: " +
                             (loop.is_degraded() ? loop.trouble() : "the runtime refuses"),
-                        "see that the container runtime answers, then run node-agent --restore"};
+                        "check that the container runtime answers, then run node-agent --restore"};
     }
     io.stop();
   });
   io.run();
   if (problem) return problem;
-  if (!done) return Problem{"the runtime has not answered in time", "see that it runs"};
+  if (!done) return Problem{"the runtime has not answered in time", "check that it runs"};
   return journal.compact({});
 }
 
@@ -97,7 +97,7 @@ int restore_once(const RestorationOptions& options, const log::Logger& log) {
     log.write(log::Severity::error, problem->text());
     return 1;
   }
-  log.write(log::Severity::info, "everything is given back");
+  log.write(log::Severity::info, "all CPU quotas are restored");
   return 0;
 }
 
@@ -127,7 +127,8 @@ int keep_guard(RestorationOptions options, Duration lease, const log::Logger& lo
   const bool followed =
       !lock && lock.error().why == StateLock::Failure::held && vigil.agent_is_gone();
   if (followed && vouches(lock.error().holder, options.state_dir)) return 0;
-  log.write(log::Severity::warning, "the agent's lease has passed: gives back what it throttled");
+  log.write(log::Severity::warning,
+            "the agent's lease expired: restoring the CPU quotas it lowered");
   if (const auto problem = restore_everything(options, log, !lock)) {
     log.write(log::Severity::error, problem->text());
     return 1;

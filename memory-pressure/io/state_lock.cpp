@@ -17,7 +17,7 @@ namespace {
 StateLock::Refusal unusable(const std::string& directory, const std::string& why) {
   return {StateLock::Failure::failed,
           {"the state directory " + directory + " cannot be used: " + why,
-           "give another by --state-dir, or make it writable"}};
+           "give another with --state-dir, or make it writable"}};
 }
 
 // Who has it, as it wrote down itself.
@@ -45,7 +45,7 @@ Result<StateLock, StateLock::Refusal> StateLock::take(const std::string& directo
     return Refusal{Failure::held,
                    {"another node-agent" + (pid.empty() ? "" : ", process " + pid + ",") +
                         " holds the lock of the state directory " + directory,
-                    "stop it first, or give another directory by --state-dir"},
+                    "stop it first, or give another directory with --state-dir"},
                    pid};
   }
   const std::string pid = std::to_string(::getpid()) + "\n";

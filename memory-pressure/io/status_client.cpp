@@ -64,11 +64,11 @@ int ask_agent(const std::string& state_dir, const std::string& verb, bool json) 
   std::string answer;
   if (const int failed = exchange(path, request, answer); failed != 0) {
     return complain("no node-agent answers on " + path + ": " + errno_text(failed),
-                    "start it, or name its state directory by --state-dir");
+                    "start it, or name its state directory with --state-dir");
   }
   const std::size_t end = answer.find("\r\n\r\n");
   const bool good = answer.starts_with("HTTP/1.1 20") && end != std::string::npos;
-  if (!good) return complain("the agent on " + path + " gives no answer we know", "see its log");
+  if (!good) return complain("the agent on " + path + " gave an unknown answer", "see its log");
   std::string body = answer.substr(end + 4);
   if (verb == "status" && !json) {
     body = status_table(body);

@@ -123,7 +123,7 @@ void add_memory(const Json& memory, std::string& out) {
   const auto in_force = memory.at("upper_in_force").get<double>();
   out += "bounds     acts above " + percent(in_force);
   if (percent(in_force) != percent(upper)) out += " now (configured " + percent(upper) + ")";
-  out += ", at ease below " + percent(memory.at("lower").get<double>()) + ", keeps " +
+  out += ", relaxed below " + percent(memory.at("lower").get<double>()) + ", keeps " +
          size_text(memory.at("reserve_bytes")) + " free\n";
   if (memory.contains("some_avg10")) {
     char text[96];
@@ -136,11 +136,11 @@ void add_memory(const Json& memory, std::string& out) {
 void add_gate(const Json& admit, std::string& out) {
   out += "gate       ";
   if (!admit.is_number()) {
-    out += "none: starts are not held back";
+    out += "none: starts are not limited";
   } else if (admit.get<std::int64_t>() > 0) {
     out += "open: " + size_text(admit) + " of new claims may start here";
   } else {
-    out += "shut: nothing should start here now";
+    out += "closed: nothing should start here now";
   }
   out += "\n";
 }
@@ -166,20 +166,21 @@ void add_runtime(const Json& status, std::string& out) {
 void add_safety(const Json& status, std::string& out) {
   out += "safety     ";
   if (status.at("guarded").get<bool>()) {
-    out += "a guardian gives everything back " +
-           duration_text(status.at("lease_seconds").get<double>()) + " after we fall silent\n";
+    out += "a guardian restores all CPU quotas " +
+           duration_text(status.at("lease_seconds").get<double>()) +
+           " after the agent stops answering\n";
   } else if (status.at("lease_seconds").get<double>() == 0) {
-    out += "these settings throttle nobody\n";
+    out += "these settings throttle no container\n";
   } else {
-    out += "no guardian runs: throttles would outlive a crash until the next start\n";
+    out += "no guardian runs: throttles would stay after a crash until the next start\n";
   }
   const Json& autoscalers = status.at("autoscalers");
   out += "reports    ";
   if (autoscalers.empty()) {
-    out += "to nobody: SLUICE_AUTOSCALER_ADDRESS is not set\n";
+    out += "off: SLUICE_AUTOSCALER_ADDRESS is not set\n";
     return;
   }
-  out += status.at("reporting").get<bool>() ? "to the autoscaler, at " : "none get through, to ";
+  out += status.at("reporting").get<bool>() ? "to the autoscaler, at " : "not connected to ";
   for (std::size_t i = 0; i < autoscalers.size(); ++i) {
     out += (i == 0 ? "" : ", ") + autoscalers[i].get<std::string>();
   }
@@ -188,7 +189,7 @@ void add_safety(const Json& status, std::string& out) {
 
 void add_throttled(const Json& throttled, std::string& out) {
   if (throttled.empty()) {
-    out += "throttled  nobody\n";
+    out += "throttled  none\n";
     return;
   }
   out += "throttled  " + count_text(throttled.size(), "container") + "\n\n";
@@ -265,7 +266,7 @@ std::string status_table(std::string_view json) {
            status.at("policy").get<std::string>() + ", up " +
            duration_text(status.at("up_seconds").get<double>());
     if (!status.at("on").get<bool>()) out += ", SWITCHED OFF (node-agent on)";
-    if (status.at("dry_run").get<bool>()) out += ", dry run: nothing is touched";
+    if (status.at("dry_run").get<bool>()) out += ", dry run: nothing is changed";
     out += "\nsource     " + status.at("memory_source").get<std::string>() + "\n";
     add_memory(status.at("memory"), out);
     add_gate(status.at("memory").at("admit_bytes"), out);

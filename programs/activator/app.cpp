@@ -307,7 +307,7 @@ void App::on_served(RevisionHandle revision, const Served& served) {
 }
 
 std::vector<Check> App::checks() const {
-  std::vector<Check> checks{{"autoscaler", reached_ ? "" : "not reached yet"},
+  std::vector<Check> checks{{"autoscaler", reached_ ? "" : "not connected yet"},
                             {"signal", !signals_.seen() ? "" : "draining"}};
   return checks;
 }
@@ -321,22 +321,22 @@ void App::write_metrics(std::string& out) const {
   using metrics::MetricType;
   const std::string peer = metrics::label_text({{"peer", "autoscaler"}});
   text.family("kn_activator_stats_conn_reachable", MetricType::gauge,
-              "Whether the autoscaler is reached now.");
+              "Whether the autoscaler is connected.");
   text.count(peer, peer_->reachable() ? 1 : 0);
   text.family("kn_activator_stats_conn_errors_total", MetricType::counter,
               "Connections to the autoscaler that failed or ended.");
   text.count(peer, peer_->errors());
-  text.family("sluice_activator_pod_probes_total", MetricType::counter, "Probes of pods.");
+  text.family("sluice_activator_pod_probes_total", MetricType::counter, "Probes sent to pods.");
   text.count(metrics::label_text({{"result", "passed"}}), prober_.counts().passed);
   text.count(metrics::label_text({{"result", "silent"}}), prober_.counts().silent);
   text.count(metrics::label_text({{"result", "not-ready"}}), prober_.counts().not_ready);
-  text.family("sluice_activator_revisions", MetricType::gauge, "Revisions known.");
+  text.family("sluice_activator_revisions", MetricType::gauge, "Number of revisions.");
   text.count({}, book_.size());
   text.family("sluice_activator_listed_pods", MetricType::gauge,
               "Pods this activator may choose, of all revisions.");
   text.count({}, prober_.listed());
   text.family("sluice_activator_index", MetricType::gauge,
-              "Its place among the activators, -1 while it has not seen itself.");
+              "Position of this activator among all of them, -1 until it is listed.");
   text.value({}, prober_.place().index);
   if (cluster_) write_cluster_metrics(text, *cluster_, doors_);
 }

@@ -102,7 +102,7 @@ void read_mesh(EnvReader& reader, Config& config) {
   config.pod_addressability = reader.boolean_or(addressability, false);
   if (config.pod_addressability && config.mesh == MeshMode::enabled) {
     reader.refuse(addressability, "true",
-                  "false with SLUICE_MESH_COMPATIBILITY_MODE=enabled: pods are dialled, or never");
+                  "false with SLUICE_MESH_COMPATIBILITY_MODE=enabled, which never dials pods");
   }
 }
 
@@ -204,7 +204,8 @@ Result<Config, Problem> read_config(const settings::Environment& environment,
   config.observability = settings::read_observability(
       reader, config.platform_path.empty() ? ":9090" : "127.0.0.1:9090");
   const auto threads = reader.find("SLUICE_THREADS");
-  if (threads && *threads != "1") reader.refuse("SLUICE_THREADS", *threads, "1: one thread serves");
+  if (threads && *threads != "1")
+    reader.refuse("SLUICE_THREADS", *threads, "1: the program uses one thread");
   config.ready_fd = static_cast<int>(reader.integer_or("SLUICE_READY_FD", -1, {-1, 1'000'000}));
   if (reader.problem()) return *reader.problem();
   return config;

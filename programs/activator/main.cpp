@@ -12,7 +12,7 @@
 int main(int argc, char** argv) {
   sluice::program::CommandLine line{
       .name = "activator",
-      .purpose = "holds requests until a pod can take them, wakes it, and chooses it",
+      .purpose = "holds requests until a pod can take them, wakes the service and chooses the pod",
       .version = std::string{sluice::kVersion}};
   if (const auto code = sluice::program::parse(argc, argv, line)) return *code;
   std::ifstream file{"/etc/resolv.conf"};

@@ -150,7 +150,7 @@ std::string App::unready() const {
                                       : keeper_->problem();
   }
   if (config_.native == Native::by_version && !version_->known()) {
-    return "the API server has not told its version";
+    return "the API server's version is not known yet";
   }
   const kube::Reflector::State& scalers = scalers_->state();
   // A cluster without the kind has no scalers.
@@ -164,23 +164,23 @@ void App::write_metrics(std::string& out) const {
   metrics::Exposition text{out};
   using metrics::MetricType;
   text.family("sluice_injector_admissions_total", MetricType::counter,
-              "Reviews answered, by what came of them.");
+              "Admission reviews answered, by outcome.");
   for (std::size_t at = 0; at < kResults.size(); ++at) {
     text.count(metrics::label_text({{"result", kResults.at(at)}}), answers_.at(at));
   }
-  text.family("sluice_injector_request_scalers", MetricType::gauge, "RequestScalers known.");
+  text.family("sluice_injector_request_scalers", MetricType::gauge, "Number of RequestScalers.");
   text.count({}, scalers_->size());
-  text.family("sluice_injector_connections", MetricType::gauge, "Connections of API servers.");
+  text.family("sluice_injector_connections", MetricType::gauge, "Connections from API servers.");
   text.count({}, door_.connections());
   text.family("sluice_injector_api_requests_total", MetricType::counter,
               "Requests to the API server.");
   text.count({}, client_->counts().requests);
   text.family("sluice_injector_api_failures_total", MetricType::counter,
-              "Those of them that failed.");
+              "Requests to the API server that failed.");
   text.count({}, client_->counts().failures);
   if (!keeper_) return;
   text.family("sluice_injector_certificate_expires_seconds", MetricType::gauge,
-              "When the certificate in service ends, in Unix time; 0: there is none.");
+              "Expiry of the serving certificate in Unix time; 0: none.");
   text.count({}, static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(
                                                 keeper_->good_until().time_since_epoch())
                                                 .count()));

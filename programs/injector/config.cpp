@@ -22,7 +22,7 @@ void read_quantity(EnvReader& reader, const char* name, std::string& quantity) {
                       return (c >= '0' && c <= '9') || c == '.' ||
                              std::string_view{"mkMGTPEi"}.find(c) != std::string_view::npos;
                     });
-  if (!good) reader.refuse(name, *value, "a quantity such as 25m or 16Mi, or nothing");
+  if (!good) reader.refuse(name, *value, "a quantity such as 25m or 16Mi, or empty");
   quantity = *value;
 }
 

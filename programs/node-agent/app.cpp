@@ -163,9 +163,10 @@ int App::run() {
   log_.write(log::Severity::info, "started",
              {{"policy", std::string{name(config_.policy.policy)}},
               {"memory", belongings_.memory.shown()},
-              {"stalls", belongings_.memory.stall_path().empty() ? "none told by the kernel"
-                         : window == 0                           ? "read with each sample"
-                                       : "wake us, window " + std::to_string(window) + " s"},
+              {"stalls", belongings_.memory.stall_path().empty() ? "not reported by the kernel"
+                         : window == 0
+                             ? "read with each sample"
+                             : "reported by the kernel, window " + std::to_string(window) + " s"},
               {"state_dir", config_.state_dir},
               {"dry_run", config_.dry_run ? "true" : "false"}});
   signals_.listen([this] { leave(); }, [this] { give_up(); });
@@ -228,7 +229,7 @@ void App::give_up() {
 
 // Everything is given back first; what could not be is left to the guardian.
 void App::leave() {
-  log_.write(log::Severity::info, "ends on a signal: gives everything back");
+  log_.write(log::Severity::info, "stopping on a signal: restoring all CPU quotas");
   page_server_.stop_accepting();
   own_server_.stop_accepting();
   const bool untouched = !belongings_.journal || belongings_.journal->size() == 0;
@@ -238,10 +239,10 @@ void App::leave() {
   }
   loop_.restore(kRestoreLimit, [this](bool restored) {
     if (restored) {
-      log_.write(log::Severity::info, "everything is given back");
+      log_.write(log::Severity::info, "all CPU quotas are restored");
       if (guardian_) guardian_->dismiss();
     } else {
-      log_.write(log::Severity::error, "not everything could be given back; " + loop_.trouble());
+      log_.write(log::Severity::error, "not every CPU quota could be restored; " + loop_.trouble());
       exit_code_ = 1;
     }
     if (enrolment_) enrolment_->stop();

@@ -37,18 +37,18 @@ constexpr std::array kFlags{
     Flag{"--upper", "share of memory above which it acts (0.90)"},
     Flag{"--lower", "share below which the pressure is over (0.84)"},
     Flag{"--step", "containers per step (1)"},
-    Flag{"--escalate-after", "go a step further when one has not helped for so long (5s)"},
-    Flag{"--sample", "pause between two samples in quiet times (250ms)"},
+    Flag{"--escalate-after", "time without effect after which it throttles harder (5s)"},
+    Flag{"--sample", "interval between samples without pressure (250ms)"},
     Flag{"--quota", "CPU of a throttled container (25m)"},
-    Flag{"--overcommit-factor", "share of possible growth to be ready for (0.6)"},
+    Flag{"--overcommit-factor", "share of possible growth to reserve for (0.6)"},
     Flag{"--reserve", "memory kept free (200Mi)"},
-    Flag{"--order", "whom first: age, usage or growth (age)"},
-    Flag{"--memory-source", "proc, or cgroup:PATH for a group that plays the node"},
+    Flag{"--order", "throttle order: age, usage or growth (age)"},
+    Flag{"--memory-source", "proc, or cgroup:PATH to treat a group as the node"},
     Flag{"--runtime-endpoint", "unix:///path of the container runtime; default: the usual ones"},
     Flag{"--state-dir",
          "directory of journal, lock and agent.sock "
          "(/var/lib/sluice/node-agent)"},
-    Flag{"--lease", "throttles of an agent that is no more end after so long (30s)"},
+    Flag{"--lease", "time after which throttles of a dead agent are released (30s)"},
 };
 
 std::optional<double> parse_number(std::string_view text, std::string_view& rest) {
@@ -142,10 +142,10 @@ void read_enrolment(EnvReader& reader, const Config& config) {
   if (by_token == config.ca_file.empty() || by_token == config.enroll.empty() ||
       (by_token && config.tls_dir.empty())) {
     reader.complain(
-        {"SLUICE_TOKEN_FILE, SLUICE_CA_FILE, SLUICE_ENROLL_ADDRESS and SLUICE_TLS_DIR belong "
-         "together",
-         "set all four to enrol with the autoscaler, or SLUICE_TLS_DIR alone for files "
-         "that are there"});
+        {"SLUICE_TOKEN_FILE, SLUICE_CA_FILE, SLUICE_ENROLL_ADDRESS and SLUICE_TLS_DIR must "
+         "be set together",
+         "set all four to enrol with the autoscaler, or SLUICE_TLS_DIR alone for "
+         "existing files"});
   }
   if (by_token && !host_and_port(config.enroll)) {
     reader.refuse("SLUICE_ENROLL_ADDRESS", config.enroll, "host:port of the autoscaler");
@@ -161,7 +161,8 @@ void read_environment(EnvReader& reader, Config& config) {
   config.autoscalers = split(reader.text("SLUICE_AUTOSCALER_ADDRESS", Need::optional));
   for (const std::string& each : config.autoscalers) {
     if (each.find(':') == std::string::npos) {
-      reader.refuse("SLUICE_AUTOSCALER_ADDRESS", each, "host:port or unix:/path, by commas");
+      reader.refuse("SLUICE_AUTOSCALER_ADDRESS", each,
+                    "host:port or unix:/path, separated by commas");
     }
   }
   config.tls_dir = reader.text("SLUICE_TLS_DIR", Need::optional);
@@ -203,12 +204,14 @@ struct Switches {
 // Verbs of the program beside its plain run; `guard` is the agent's own.
 void add_verbs(CLI::App& cli, Config& config) {
   cli.fallthrough();  // flags may follow the verb
-  CLI::App* const status = cli.add_subcommand("status", "ask the running agent how things are");
+  CLI::App* const status = cli.add_subcommand("status", "show the state of the running agent");
   status->add_flag("--json", config.json, "as JSON");
   status->callback([&config] { config.task = Task::status; });
-  cli.add_subcommand("off", "have the running agent give everything back and stay idle")
+  cli.add_subcommand("off", "switch the running agent off: it restores all CPU quotas and idles")
       ->callback([&config] { config.task = Task::off; });
-  cli.add_subcommand("on", "have it work again")->callback([&config] { config.task = Task::on; });
+  cli.add_subcommand("on", "switch the running agent on again")->callback([&config] {
+    config.task = Task::on;
+  });
   cli.add_subcommand("guard", "")->fallthrough()->group("")->callback([&config] {
     config.task = Task::guard;
   });
@@ -257,12 +260,12 @@ Result<Config, Usage> read_config(int argc, const char* const* argv,
   for (std::size_t i = 0; i < kFlags.size(); ++i) {
     options[i] = cli.add_option(kFlags[i].name, values[i], kFlags[i].help);
   }
-  cli.add_flag("--dry-run", config.dry_run, "decide and log, touch nothing");
+  cli.add_flag("--dry-run", config.dry_run, "decide and log, change nothing");
   cli.add_flag("--restore", switches.restore, "undo what the journal lists, then exit");
-  cli.add_flag("--no-gate", switches.no_gate, "never advise against a start");
+  cli.add_flag("--no-gate", switches.no_gate, "never hold back a start");
   cli.add_flag("--no-pause", switches.no_pause, "never throttle: only the start gate");
   cli.add_option("--ready-fd", config.ready_fd,
-                 "write one line to this descriptor once all is bound");
+                 "write one line to this descriptor once all ports are bound");
   cli.set_version_flag("--version", "node-agent " + std::string{kVersion});
   add_verbs(cli, config);
   try {

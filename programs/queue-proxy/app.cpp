@@ -56,7 +56,7 @@ App::App(Config config)
       started_{clock_.now()},
       next_tick_{started_ + kReportPeriod} {
   for (const Problem& problem : gateway_.ignored().problems()) {
-    log_.write(log::Severity::warning, "an ignore rule is left out", {{"reason", problem.text()}});
+    log_.write(log::Severity::warning, "invalid ignore rule skipped", {{"reason", problem.text()}});
   }
   gateway_.on_idle([this] { check_drain(); });
 }

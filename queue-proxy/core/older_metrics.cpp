@@ -59,16 +59,16 @@ void OlderMetrics::write(std::string& out, const std::optional<QueueLoad>& queue
   if (!queue) return;
   Exposition text{out};
   text.family("revision_queue_depth", MetricType::gauge,
-              "Requests in the container and waiting for a slot.");
+              "Requests in the container or waiting for a slot.");
   text.value(labels_of({}, 0), static_cast<double>(queue->running + queue->waiting));
 }
 
 void OlderMetrics::write_family(std::string& out, const Family& family, std::string_view counter,
                                 std::string_view histogram) {
   Exposition text{out};
-  text.family(counter, MetricType::counter, "Requests that have ended.");
+  text.family(counter, MetricType::counter, "Completed requests.");
   for (const Series& series : family) text.count(series.labels, series.latency.count());
-  text.family(histogram, MetricType::histogram, "Their latency in milliseconds.");
+  text.family(histogram, MetricType::histogram, "Request latency in milliseconds.");
   for (const Series& series : family) text.histogram(series.labels, series.latency.view());
 }
 

@@ -188,7 +188,7 @@ void RequestMetrics::write(std::string& out, const std::optional<QueueLoad>& que
   write_app(text);
   if (queue) {
     text.family("kn_serving_queue_depth", MetricType::gauge,
-                "Requests in the container and waiting for a slot.");
+                "Requests in the container or waiting for a slot.");
     text.value({}, static_cast<double>(queue->running + queue->waiting));
   }
   write_server(text);
@@ -219,13 +219,13 @@ void RequestMetrics::write_identity(Exposition& text) const {
 
 void RequestMetrics::write_build(Exposition& text) const {
   text.family("sluice_build_info", MetricType::gauge,
-              "Version of this program, and what it serves.");
+              "Version of this program and the revision it serves.");
   text.count(label_text({{"version", identity_.version}, {"revision", identity_.revision}}), 1);
 }
 
 void RequestMetrics::write_app(Exposition& text) const {
   text.family("kn_serving_invocation_duration_seconds", MetricType::histogram,
-              "Time the container took, from forwarding to the end of its answer.");
+              "Time from forwarding a request to the end of the container's response.");
   for (std::size_t slot = 0; slot < kSlots; ++slot) {
     const HistogramView view = app_[slot].view(kSeconds);
     if (!seen(view)) continue;
@@ -239,12 +239,14 @@ void RequestMetrics::write_queue(Exposition& text, const std::optional<QueueLoad
   if (!queue) return;
   text.family("sluice_queue_waiting", MetricType::gauge, "Requests waiting for a slot.");
   text.value({}, static_cast<double>(queue->waiting));
-  text.family("sluice_queue_capacity", MetricType::gauge, "Requests the container gets at once.");
+  text.family("sluice_queue_capacity", MetricType::gauge,
+              "Requests the container handles at once.");
   text.value({}, static_cast<double>(queue->capacity));
   text.family("sluice_request_queue_wait_seconds", MetricType::histogram,
-              "Time requests waited for a slot; those refused at once are not among them.");
+              "Time requests waited for a slot, without those refused at once.");
   text.histogram({}, queue_wait_.view(kSeconds));
-  text.family("sluice_shed_total", MetricType::counter, "Requests refused for want of a slot.");
+  text.family("sluice_shed_total", MetricType::counter,
+              "Requests refused because no slot was free.");
   for (const Cause cause : kSheds) {
     std::uint64_t sum = 0;
     for (const std::uint64_t count : responses_[static_cast<std::size_t>(cause)]) sum += count;
@@ -253,7 +255,7 @@ void RequestMetrics::write_queue(Exposition& text, const std::optional<QueueLoad
 }
 
 void RequestMetrics::write_server(Exposition& text) const {
-  text.family("http_server_active_requests", MetricType::gauge, "Requests begun and not ended.");
+  text.family("http_server_active_requests", MetricType::gauge, "Requests in progress.");
   for (std::size_t method = 0; method < kMethods; ++method) {
     for (const std::size_t secure : {0U, 1U}) {
       const Active& active = active_[method][secure];
@@ -267,7 +269,7 @@ void RequestMetrics::write_server(Exposition& text) const {
   const auto begin =
       seen(series_[0]->duration.view(kSeconds)) ? series_.begin() : std::next(series_.begin());
   text.family("http_server_request_duration_seconds", MetricType::histogram,
-              "Duration of HTTP server requests, waiting for a slot included.");
+              "Duration of HTTP server requests, including the wait for a slot.");
   for (auto it = begin; it != series_.end(); ++it) {
     text.histogram((*it)->labels, (*it)->duration.view(kSeconds));
   }
@@ -300,7 +302,7 @@ void RequestMetrics::write_client(Exposition& text) const {
 
 void RequestMetrics::write_responses(Exposition& text) const {
   text.family("sluice_responses_total", MetricType::counter,
-              "Requests ended, by status, by who made the answer, and why.");
+              "Completed requests by status, source of the response and cause.");
   for (std::size_t i = 0; i < kCauses; ++i) {
     const auto cause = static_cast<Cause>(i);
     for (std::size_t slot = 0; slot < kSlots; ++slot) {

@@ -118,7 +118,7 @@ void read_logging(EnvReader& reader, Config& config) {
   if (!json.empty()) {
     const auto document = nlohmann::json::parse(json, nullptr, false);
     if (!document.is_object()) {
-      reader.refuse("SERVING_LOGGING_CONFIG", json, "a JSON object or nothing");
+      reader.refuse("SERVING_LOGGING_CONFIG", json, "a JSON object or empty");
       return;
     }
     const auto named = document.find("level");
@@ -185,7 +185,8 @@ void read_limits(EnvReader& reader, Config& config) {
 // One thread serves: breaker and statistics are exact because they have one home.
 void read_threads(EnvReader& reader) {
   const auto value = reader.find("SLUICE_THREADS");
-  if (value && *value != "1") reader.refuse("SLUICE_THREADS", *value, "1: one thread serves");
+  if (value && *value != "1")
+    reader.refuse("SLUICE_THREADS", *value, "1: the program uses one thread");
 }
 
 void read_breaker(EnvReader& reader, Config& config) {

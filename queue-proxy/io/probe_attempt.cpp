@@ -118,7 +118,7 @@ void ProbeAttempt::healthy(const Result<net::H2FetchResponse>& response) {
     return fail("grpc-status " + (status.empty() ? std::string{"missing"} : status));
   }
   const auto health = proto::decode_health(response->body);
-  if (!health) return fail("the response is no HealthCheckResponse");
+  if (!health) return fail("the response is not a HealthCheckResponse");
   if (*health != proto::Health::serving) {
     return fail("service '" + spec_.service + "' is " + std::string{proto::name_of(*health)});
   }
@@ -215,7 +215,7 @@ bool ProbeAttempt::follow(const Answer& answer) {
   if (!is_redirect(answer.status) || answer.location.empty()) return false;
   const auto redirect = resolve_redirect(url_, answer.location);
   std::string problem;
-  if (!redirect) problem = "HTTP probe failed: its redirect leads to no HTTP URL";
+  if (!redirect) problem = "HTTP probe failed: it redirects to a URL that is not HTTP";
   if (redirect && ++redirects_ > kRedirectsMax) {
     problem = "HTTP probe failed: stopped after " + std::to_string(kRedirectsMax) + " redirects";
   }

@@ -41,7 +41,7 @@ class Fields {
     const json* value = member(object_, key);
     if (value == nullptr) return fallback;
     if (value->is_string()) return value->get<std::string>();
-    complain(wrong(std::string{key} + " is not a text", "put it in quotes"));
+    complain(wrong(std::string{key} + " is not a string", "put it in quotes"));
     return fallback;
   }
 
@@ -71,7 +71,7 @@ class Fields {
     if (number >= 1 && number <= std::numeric_limits<std::uint16_t>::max()) {
       return static_cast<std::uint16_t>(number);
     }
-    complain(wrong("the probe has no port from 1 to 65535", "name its port by number"));
+    complain(wrong("the probe has no port from 1 to 65535", "give the port as a number"));
     return 0;
   }
 
@@ -155,7 +155,7 @@ void read_headers(const json& list, Fields& fields, ProbeSpec& spec) {
     const std::string value = parts.text("value", "");
     if (parts.problem()) return fields.complain(*parts.problem());
     if (!is_token(name)) {
-      return fields.complain(wrong("a header's name is no HTTP token", "correct it"));
+      return fields.complain(wrong("a header's name is not an HTTP token", "correct it"));
     }
     if (!is_field_value(value)) {
       return fields.complain(
@@ -243,11 +243,12 @@ Result<std::vector<ProbeSpec>, Problem> read_probes(const std::string& text, Pro
   const json document = json::parse(text, nullptr, false);
   if (document.is_discarded()) return wrong("it is not valid JSON", "give a Kubernetes Probe");
   if (reading.several != document.is_array()) {
-    return reading.several ? wrong("it is not an array, yet ENABLE_MULTI_CONTAINER_PROBES is true",
-                                   "give an array of Kubernetes Probes")
-                           : wrong("it is not an object",
-                                   "give one Kubernetes Probe, or an array of them with "
-                                   "ENABLE_MULTI_CONTAINER_PROBES=true");
+    return reading.several
+               ? wrong("it is not an array although ENABLE_MULTI_CONTAINER_PROBES is true",
+                       "give an array of Kubernetes Probes")
+               : wrong("it is not an object",
+                       "give one Kubernetes Probe, or an array of them with "
+                       "ENABLE_MULTI_CONTAINER_PROBES=true");
   }
   if (document.is_array() && document.size() > kProbesMax) {
     return wrong("it has more than " + std::to_string(kProbesMax) + " probes", "remove some");

@@ -66,8 +66,7 @@ Telemetry::Telemetry(boost::asio::io_context& io, const Config& config, const lo
     log_.write(log::Severity::warning, warning);
   }
   if (!request_log_.warning().empty()) {
-    log_.write(log::Severity::warning,
-               request_log_.warning() + "; lines are written by the default template");
+    log_.write(log::Severity::warning, request_log_.warning() + "; the default template is used");
   }
 }
 
@@ -127,7 +126,7 @@ void Telemetry::tell_failure(const RequestRecord& record, TimePoint now) {
               {"trace_id", std::string{log::trace_id(record.head.fields)}}});
   // Whether ports or sockets ran out is seen nowhere else (queue-proxy.md 9).
   if (record.status == 502) {
-    log_.write(log::Severity::error, "the container could not be reached",
+    log_.write(log::Severity::error, "cannot reach the container",
                {{"sockstat", metrics::socket_counts()}});
   }
 }
@@ -142,7 +141,7 @@ void Telemetry::write(std::string& out, const std::optional<QueueLoad>& queue) c
   }
   metrics::Exposition text{out};
   text.family("sluice_request_log_dropped_total", metrics::MetricType::counter,
-              "Lines of the request log lost because nobody read them.");
+              "Request log lines dropped because standard output was not read.");
   text.count({}, sink_.dropped());
   metrics::write_process_facts(text, started_);
 }

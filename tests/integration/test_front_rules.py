@@ -80,7 +80,7 @@ class FrontRules(EngineCase):
 
     def test_a_wrong_rule_is_refused_with_its_line_and_the_fix(self):
         for annotations, words in (({IGNORE: 'healthz'}, ('begin with /',)),
-                                   ({AGENTS: '('}, ('no expression of RE2',)),
+                                   ({AGENTS: '('}, ('not a valid RE2 expression',)),
                                    ({IGNORE + 's': '/healthz'}, ('is an unknown setting', IGNORE)),
                                    ({POLICY: 'fastest'}, ('`fastest`', 'round-robin'))):
             file = self.file(annotations)

@@ -1,11 +1,11 @@
 """The rules of the house. Each is a generator of (line, fix) over one Source, listed in RULES."""
 
 import ast
-import codecs
 import re
 
 from citations import citation
 from source import cpp_functions
+from wording import plain_wording
 
 FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
@@ -22,11 +22,7 @@ CORE_VALUES = re.compile(r'^common/(kube/(object_name|objects|request_scaler|tim
 # Includes go from a higher rank to a lower one; rooms of one rank do not include each other.
 RANKS = {'common': 0, 'queue-proxy': 1, 'injector': 1, 'activator': 1, 'autoscaler': 1, 'memory-pressure': 1,
          'load': 1, 'platform': 2, 'programs': 3, 'bench': 4, 'tests': 5}
-# Kept encoded, so that this list is not the one place that breaks its own rule.
-WORKPLACE = '|'.join(codecs.decode(word, 'rot13') for word in (
-    r'/jbex/', r'/snez/', r'fhontrag', r'pbqvat frffvba', r'qrirybcre frffvba', r'naguebcvp',
-    r'\opynhqr\o', r'\opungtcg\o', r'ynathntr zbqry', r'nv nffvfgnag'))
-MACHINE_PATH = '/' + r'(?:home/[a-z]\w*|root/|Users/\w+|tmp/b-\w+)'
+MACHINE_PATH = '/' + r'(?:home/[a-z]\w*|root/|work/|Users/\w+|tmp/b-\w+)'
 
 
 def file_length(source):
@@ -87,7 +83,7 @@ def sleeping(source):
     else:
         return
     for line, _ in source.find(pattern):
-        yield line, 'nobody sleeps; wait for the event itself, with a deadline'
+        yield line, 'no sleeping; wait for the event itself, with a deadline'
 
 
 def core_room(path):
@@ -229,11 +225,6 @@ def unnumbered_promise(source):
         yield line, 'do it, or write the number that tracks it: (#12)'
 
 
-def workplace_word(source):
-    for line, match in source.find(rf'(?i){WORKPLACE}', raw=True):
-        yield line, f"'{match.group().strip()}': the project speaks of itself alone"
-
-
 def machine_path(source):
     for line, match in source.find(MACHINE_PATH, raw=True):
         yield line, f"'{match.group()}' exists on one machine only"
@@ -249,4 +240,4 @@ def globbed_source(source):
 RULES = (file_length, function_length, empty_name, clock_read, detached_task, sleeping, core_include,
          leftward_include, using_namespace, macro, null_pointer, pragma_once, capturing_coroutine,
          ownerless, type_query, shared_state, shell, unmarked_result, skipped_test, silenced_check,
-         unnumbered_promise, workplace_word, machine_path, globbed_source, citation)
+         unnumbered_promise, plain_wording, machine_path, globbed_source, citation)

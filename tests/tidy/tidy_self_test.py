@@ -1,6 +1,5 @@
 """Shows that each rule bites: one planted breach per rule, in a tree of its own."""
 
-import codecs
 import pathlib
 import sys
 import tempfile
@@ -15,7 +14,6 @@ from unused import TREE_RULES  # noqa: E402
 
 LONG_BODY = 'void run() {\n' + '  step();\n' * 80 + '}\n'
 LONG_CONSTRUCTOR = 'A::A(int b) : b_{b}, c_{2} {\n' + '  step();\n' * 80 + '}\n'
-WORD = codecs.decode('nagu' + 'ebcvp', 'rot13')
 
 # rule -> [(path, text)]: each text breaks that rule and no other.
 PLANTS = {
@@ -67,7 +65,10 @@ PLANTS = {
                        ('activator/io/b.cpp', 'int a;  // NOLINT(bugprone-x)\n')],
     'unnumbered-promise': [('README.md', 'TO' + 'DO: write\n'),
                            ('activator/io/a.cpp', '// TO' + 'DO later\n')],
-    'workplace-word': [('README.md', f'made with {WORD}\n')],
+    'plain-wording': [('activator/io/a.cpp', 'const char* kWhy = "this request wakes nobody";\n'),
+                      ('activator/io/b.cpp', 'log("the pod is "\n    "told again");\n'),
+                      ('activator/io/c.h', '#pragma once\nconstexpr auto kHelp = "Once.\\nAnew.";\n'),
+                      ('programs/activator/METRICS.md', 'probes that\nsomebody sends\n')],
     'machine-path': [('README.md', 'see /home' + '/ann/sluice\n')],
     'globbed-source': [('common/CMakeLists.txt', 'file(GLOB all *.cpp)\n')],
     'citation': [('common/load/a.h', '#pragma once\n// As gone' + '.md 3 says.\n'),
@@ -82,6 +83,7 @@ CLEAN = {
                           'void sleep(TimePoint now);  // this_thread::sleep_for in a comment\n',
     'activator/core/a.cpp': 'const char* kText = "std::system(NULL) detached";\n'
                             'static constexpr int kSize = 3;\nusing namespace std::literals;\n',
+    'activator/io/b.cpp': '// nobody is told\nconst char* kText = "is" + name + "told: renewed";  // anew\n',
     'activator/io/a.cpp': '// NOLINTNEXTLINE(bugprone-x): the reason\nint a;  // TO' + 'DO(#3)\n',
     'platform/process/a.cpp': '#include "autoscaler/core/decision/decider.h"\n',
 }

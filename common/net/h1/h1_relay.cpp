@@ -115,7 +115,7 @@ bool H1Exchange::relay_interim() {
 bool H1Exchange::take_switch() {
   const std::string_view asked = http::asked_protocol(head_);
   if (!http::switches_as_asked(response_, asked)) {
-    std::string text = "the service switched protocols unasked\n";
+    std::string text = "the service switched protocols without a request to do so\n";
     if (!asked.empty()) {
       text = "the service switched to another protocol than the one asked for, ";
       text.append(asked).append("\n");

@@ -18,14 +18,15 @@ constexpr std::size_t kUnsettledMax = 100;  // of one whose peer has not said wh
 constexpr std::chrono::seconds kIdleSweep{45};
 
 constexpr std::string_view kSpeaksH1 =
-    "an HTTP/2 request came for a service that does not speak HTTP/2; call it over HTTP/1.1, or "
+    "HTTP/2 request for a service that does not speak HTTP/2; call it over HTTP/1.1, or "
     "let it serve h2c and name its port h2c\n";
 constexpr std::string_view kNoH2 =
-    "an HTTP/2 request came for a service that offers no HTTP/2 over TLS; call it over HTTP/1.1\n";
+    "HTTP/2 request for a service that offers no HTTP/2 over TLS; call it over HTTP/1.1\n";
 
 // Some that speak HTTP/1 alone close without a word, too: as long as none was heard, both are told.
 constexpr std::string_view kSilent =
-    "the service closed the connection before it said anything: it ended, or does not speak HTTP/2 "
+    "the service closed the connection before it sent anything: it exited, or does not speak "
+    "HTTP/2 "
     "(then call it over HTTP/1.1, or let it serve h2c and name its port h2c)\n";
 
 constexpr std::string_view kNoRoom = "the service allows no more streams\n";

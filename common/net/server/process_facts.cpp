@@ -51,26 +51,28 @@ void write_process_facts(Exposition& text, double started) {
   rusage usage{};
   if (::getrusage(RUSAGE_SELF, &usage) == 0) {
     text.family("process_cpu_seconds_total", MetricType::counter,
-                "User and system CPU time spent.");
+                "User and system CPU time in seconds.");
     text.value({}, seconds(usage.ru_utime) + seconds(usage.ru_stime));
   }
   if (const auto memory = pages()) {
     const auto page = static_cast<double>(::sysconf(_SC_PAGESIZE));
-    text.family("process_resident_memory_bytes", MetricType::gauge, "Resident memory.");
+    text.family("process_resident_memory_bytes", MetricType::gauge,
+                "Resident memory size in bytes.");
     text.value({}, static_cast<double>(memory->resident) * page);
-    text.family("process_virtual_memory_bytes", MetricType::gauge, "Virtual memory.");
+    text.family("process_virtual_memory_bytes", MetricType::gauge, "Virtual memory size in bytes.");
     text.value({}, static_cast<double>(memory->total) * page);
   }
   if (const auto open = open_descriptors()) {
-    text.family("process_open_fds", MetricType::gauge, "Open file descriptors.");
+    text.family("process_open_fds", MetricType::gauge, "Number of open file descriptors.");
     text.count({}, *open);
   }
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    text.family("process_max_fds", MetricType::gauge, "Most file descriptors that may be open.");
+    text.family("process_max_fds", MetricType::gauge, "Limit on open file descriptors.");
     text.value({}, static_cast<double>(limit.rlim_cur));
   }
-  text.family("process_start_time_seconds", MetricType::gauge, "Start of the process, Unix time.");
+  text.family("process_start_time_seconds", MetricType::gauge,
+              "Start time of the process, Unix time in seconds.");
   text.value({}, started);
 }
 

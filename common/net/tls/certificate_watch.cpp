@@ -34,8 +34,8 @@ Result<bool, Problem> CertificateWatch::present() const {
 
     if (::stat(path.c_str(), &found) == 0) continue;
     if (errno == ENOENT) return false;
-    return Problem{"cannot look for " + path + ": " + error_text(),
-                   "mount the certificates so that they can be read, or not at all"};
+    return Problem{"cannot check " + path + ": " + error_text(),
+                   "make the certificates readable, or remove them"};
   }
   return true;
 }
@@ -44,7 +44,7 @@ Result<CertificateWatch::Stamp, Problem> CertificateWatch::stamp_of(const std::s
   struct stat found {};
 
   if (::stat(path.c_str(), &found) != 0) {
-    return Problem{"cannot look at " + path + ": " + error_text(), ""};
+    return Problem{"cannot check " + path + ": " + error_text(), ""};
   }
   if (found.st_size > kFileBytesMax) {
     return Problem{path + " has more than " + std::to_string(kFileBytesMax) + " bytes",

@@ -19,8 +19,8 @@ Result<std::optional<Address>, Problem> ServingTls::open(ProxyServer& server,
   for (int again = 0; again < kLooksAtStart && pair && !*pair; ++again) pair = watch_.look();
   if (!pair) return pair.error();
   if (!*pair) {
-    return Problem{watch_.certificate_path() + " and its key change without pause",
-                   "start again when they are in place"};
+    return Problem{watch_.certificate_path() + " and its key keep changing",
+                   "restart the program when both files are in place"};
   }
   auto context = TlsContext::make(settings_, **pair);
   if (!context) {
@@ -28,7 +28,7 @@ Result<std::optional<Address>, Problem> ServingTls::open(ProxyServer& server,
   }
   context_ = std::move(*context);
   for (const std::string& curve : settings_.missing) {
-    log_.write(log::Severity::warning, "a TLS curve is not in this build and is skipped",
+    log_.write(log::Severity::warning, "a TLS curve is not supported by this build and is ignored",
                {{"curve", curve}});
   }
   const auto bound = server.listen_tls(address, *context_);
@@ -40,17 +40,19 @@ void ServingTls::look() {
   if (!context_) return;
   const auto news = watch_.look();
   if (!news) {
-    log_.write(log::Severity::error, "the TLS certificate stays as it is",
+    log_.write(log::Severity::error,
+               "cannot reload the TLS certificate; the present one stays in use",
                {{"problem", news.error().text()}});
     return;
   }
   if (!*news) return;
   const auto replaced = context_->replace(**news);
   if (replaced) {
-    log_.write(log::Severity::info, "a new TLS certificate is in use",
+    log_.write(log::Severity::info, "new TLS certificate in use",
                {{"file", watch_.certificate_path()}});
   } else {
-    log_.write(log::Severity::error, "the new TLS certificate cannot be used, the old one stays",
+    log_.write(log::Severity::error,
+               "cannot use the new TLS certificate; the present one stays in use",
                {{"file", watch_.certificate_path()}, {"problem", replaced.error().text()}});
   }
 }

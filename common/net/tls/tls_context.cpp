@@ -64,7 +64,7 @@ Result<bool, Problem> use_pair(SSL_CTX* context, const TlsPair& pair) {
     return Problem{"the certificate cannot be used: " + last_error(), fix};
   }
   if (SSL_CTX_use_PrivateKey(context, key.get()) != 1 || SSL_CTX_check_private_key(context) != 1) {
-    return Problem{"certificate and private key do not belong together: " + last_error(), fix};
+    return Problem{"certificate and private key do not match: " + last_error(), fix};
   }
   for (int count = 0; count < kChainMax; ++count) {
     const Owned<X509> next{PEM_read_bio_X509(chain.get(), nullptr, no_passphrase, nullptr)};
@@ -89,7 +89,7 @@ Result<bool, Problem> use_settings(SSL_CTX* context, const TlsSettings& settings
   // A list of suites of 1.3 alone leaves no 1.2 to speak.
   if (settings.suites_1_2.empty() && !settings.suites_1_3.empty()) min = TlsVersion::v1_3;
   if (min > settings.max) {
-    return Problem{"the cipher suites and TLS versions leave nothing to speak",
+    return Problem{"no cipher suite fits the allowed TLS versions",
                    "name a suite of the highest version allowed"};
   }
   SSL_CTX_set_min_proto_version(context, version_number(min));
@@ -176,7 +176,7 @@ Result<std::unique_ptr<TlsContext>, Problem> TlsContext::make(TlsSettings settin
 
 Result<bool, Problem> TlsContext::replace(const TlsPair& pair) {
   std::unique_ptr<SSL_CTX, Release> next{SSL_CTX_new(TLS_server_method())};
-  if (!next) return Problem{"cannot set TLS up: " + last_error(), ""};
+  if (!next) return Problem{"cannot set up TLS: " + last_error(), ""};
   use_habits(next.get());
   if (auto usable = use_settings(next.get(), settings_); !usable) return usable.error();
   if (auto usable = use_pair(next.get(), pair); !usable) return usable.error();

@@ -194,16 +194,16 @@ class OpenSslSession final : public TlsSession {
   [[nodiscard]] std::string reason() const {
     const long verified = SSL_get_verify_result(ssl_.get());
     if (verified == X509_V_ERR_HOSTNAME_MISMATCH) {
-      return "the certificate is not for the name asked for";
+      return "the certificate does not match the requested name";
     }
     if (verified != X509_V_OK) {
-      return std::string{"the certificate is refused: "} + X509_verify_cert_error_string(verified);
+      return std::string{"the certificate is rejected: "} + X509_verify_cert_error_string(verified);
     }
-    if (wire_.ended) return "the peer closed the connection in the handshake";
+    if (wire_.ended) return "the peer closed the connection during the handshake";
     const unsigned long code = ERR_peek_last_error();
     if (ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER) return "the peer does not speak TLS";
     const char* const text = code == 0 ? nullptr : ERR_reason_error_string(code);
-    return text == nullptr ? "the connection failed in the handshake" : text;
+    return text == nullptr ? "the connection failed during the handshake" : text;
   }
 
   // One record from the front of both parts. A head and the beginning of its body share a record:

@@ -66,7 +66,7 @@ void append_once(std::vector<std::string>& names, std::string_view name) {
 }
 
 Problem unknown(const char* what, std::string_view name, const std::string& known) {
-  return {"unknown " + std::string{what} + " '" + std::string{name} + "'", "known are " + known};
+  return {"unknown " + std::string{what} + " '" + std::string{name} + "'", "use one of " + known};
 }
 
 template <class Table, class Name>
@@ -117,7 +117,7 @@ Result<TlsSettings, Problem> with_curves(TlsSettings settings, std::string_view 
     }
   }
   if (!items.empty() && settings.groups.empty()) {
-    return Problem{"none of the curves '" + std::string{list} + "' is in this build",
+    return Problem{"none of the curves '" + std::string{list} + "' is supported by this build",
                    "add X25519 or P-256"};
   }
   return settings;

@@ -88,7 +88,7 @@ topologySpreadConstraints:
 {{- end }}
 {{- end }}
 
-{{/* Alive and ready, as every program but the activator tells on its own door. */}}
+{{/* Alive and ready, as every program but the activator reports on its own port. */}}
 {{- define "sluice.sideProbes" -}}
 livenessProbe:
   httpGet: {path: /livez, port: metrics}

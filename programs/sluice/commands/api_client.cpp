@@ -31,7 +31,7 @@ Problem no_answer(const ApiPlace& place, const error_code& failed) {
             .fix = "--server is the URL of an autoscaler's API, such as http://localhost:8082"};
   }
   return {.what = "engine " + place.name + " does not answer: " + failed.message(),
-          .fix = "look at it with: sluice doctor"};
+          .fix = "check it with: sluice doctor"};
 }
 
 // The first address of a server that has several.
@@ -135,7 +135,7 @@ std::optional<Problem> ApiClient::follow(
   if (!failed && parser.get().result() != http::status::ok) {
     return Problem{
         .what = place_.name + " answered with status " + std::to_string(parser.get().result_int()),
-        .fix = "ask again without -f to see why"};
+        .fix = "run it again without -f to see why"};
   }
   std::array<char, kPieceBytes> piece{};
   while (!failed && !parser.is_done()) {

@@ -25,7 +25,7 @@ Result<std::vector<char>, Failure> read_file(const std::string& path) {
   in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   bytes.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
   if (in.bad() || (path != "-" && !file.is_open())) {
-    return Failure{kExitConfig, "cannot read " + path + "; check its name and rights"};
+    return Failure{kExitConfig, "cannot read " + path + "; check its name and permissions"};
   }
   if (bytes.size() > kFileBytesMax) {
     return Failure{kExitConfig, path + " is larger than 4 MiB; split it"};
@@ -155,7 +155,7 @@ int run_apply(const Surroundings& with, const Arguments& args) {
       ->required()
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--engine", name, "which engine, when several run")->type_name("NAME");
+  app.add_option("--engine", name, "the engine, when several run")->type_name("NAME");
   app.add_flag("--dry-run", dry_run, "print the difference, change nothing");
   if (const auto code = ends_early(with, app, "apply", args)) {
     return *code;

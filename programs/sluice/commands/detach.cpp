@@ -85,7 +85,7 @@ int await_child(const Surroundings& with, pid_t child, int ready_fd,
   int status = 0;
   const pid_t ended = ::waitpid(child, &status, announced ? 0 : WNOHANG);
   if (ended != child) {
-    with.err << "the engine (pid " << child << ") is not ready; look into " << log.string() << "\n";
+    with.err << "the engine (pid " << child << ") is not ready; see " << log.string() << "\n";
     return kExitNotReady;
   }
   with.err << tail_since(log, begin);

@@ -99,16 +99,18 @@ Check memory() {
   const auto seen = machine->read();
   if (!seen || seen->capacity <= 0) {
     return {Grade::warn, "memory",
-            machine->shown() + " cannot be read; replicas start whether there is room or not"};
+            machine->shown() + " cannot be read; replicas start even if they do not fit"};
   }
   const auto mebibytes = [](std::int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
   const std::string text = mebibytes(seen->used) + " of " + mebibytes(seen->capacity) +
                            " in use (" + machine->shown() + ")";
   const bool short_of = static_cast<double>(seen->used) >
                         node_agent::PolicySettings{}.upper * static_cast<double>(seen->capacity);
-  return short_of ? Check{Grade::warn, "memory",
-                          text + "; further replicas may have to wait: end what is not needed"}
-                  : Check{Grade::ok, "memory", text};
+  return short_of
+             ? Check{Grade::warn, "memory",
+                     text +
+                         "; further replicas may have to wait: stop programs that are not needed"}
+             : Check{Grade::ok, "memory", text};
 }
 
 Check resolution() {
@@ -122,7 +124,7 @@ Check resolution() {
     return {Grade::ok, "localhost", "*.localhost resolves"};
   }
   return {Grade::warn, "localhost",
-          "app.localhost does not resolve here (browsers, curl and sluice load manage by "
+          "app.localhost does not resolve here (browsers, curl and sluice load resolve it "
           "themselves); else send the header Host: app.localhost to the front door"};
 }
 
@@ -130,8 +132,9 @@ Check state(const Surroundings& with) {
   std::error_code failed;
   std::filesystem::create_directories(with.roots.state, failed);
   if (failed || ::access(with.roots.state.c_str(), W_OK) != 0) {
-    return {Grade::fail, "state",
-            with.roots.state.string() + " is not writable; fix its rights or set XDG_STATE_HOME"};
+    return {
+        Grade::fail, "state",
+        with.roots.state.string() + " is not writable; fix its permissions or set XDG_STATE_HOME"};
   }
   return {Grade::ok, "state", with.roots.state.string() + " is writable"};
 }
@@ -153,7 +156,7 @@ Check engines(const Surroundings& with) {
   for (const ApiPlace& engine : places(with)) {
     const auto services = fetch_services(engine);
     if (!services) {
-      return {Grade::fail, "engines", services.error().text + "; end it and start it again"};
+      return {Grade::fail, "engines", services.error().text + "; restart it"};
     }
     list += (list.empty() ? "" : "; ") + engine.name + ":";
     for (const auto& service : *services) {
@@ -169,12 +172,14 @@ Check engines(const Surroundings& with) {
 int run_doctor(const Surroundings& with, const Arguments& args) {
   CLI::App app("Checks this machine: one line per check, exit 1 on FAIL.");
   std::string name = "app";
-  app.add_option("--name", name, "the engine whose control group is looked at")->type_name("NAME");
+  app.add_option("--name", name, "the engine whose control group is checked")->type_name("NAME");
   bool knative = false;
   std::string space = "knative-serving";
-  CLI::Option* const asked =
-      app.add_flag("--knative", knative, "look at a cluster's Knative instead: what is safe there");
-  app.add_option("--namespace", space, "where that Knative lives")->type_name("NAME")->needs(asked);
+  CLI::Option* const asked = app.add_flag(
+      "--knative", knative, "check a cluster's Knative instead: what is safe to replace");
+  app.add_option("--namespace", space, "namespace of that Knative")
+      ->type_name("NAME")
+      ->needs(asked);
   if (const auto code = ends_early(with, app, "doctor", args)) {
     return *code;
   }

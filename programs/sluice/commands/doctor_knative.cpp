@@ -50,7 +50,7 @@ void judge_versions(const KnativeFacts& facts, KnativeLevel& level) {
     stand_against(level, Grade::careful,
                   program.name + " is of version " +
                       (program.version.empty() ? "unknown" : program.version) +
-                      "; ours is written for 1." + std::to_string(kWrittenFor) +
+                      "; Sluice is written for 1." + std::to_string(kWrittenFor) +
                       ": run the shadow first (knative.shadow=true)");
     return;
   }
@@ -83,11 +83,11 @@ KnativeLevel sidecar_level(const KnativeFacts& facts, const std::string& version
   if (internal_tls(facts)) {
     stand_against(level, Grade::careful,
                   "config-network says system-internal-tls: ours serves the certificates that "
-                  "Knative mounts, which was never tried on a real one");
+                  "Knative mounts, which is not tested on a real cluster");
   }
   if (present.empty()) {
     stand_against(level, Grade::unsafe,
-                  "config-deployment has no queue-sidecar-image to come back to; correct the "
+                  "config-deployment has no queue-sidecar-image to restore; correct the "
                   "installation of Knative first");
   }
   return level;
@@ -135,7 +135,7 @@ KnativeLevel autoscaler_level(const KnativeFacts& facts) {
     }
   } else {
     stand_against(level, Grade::careful,
-                  "there is no config-autoscaler: the defaults hold, and the one value needs it");
+                  "there is no config-autoscaler: the defaults apply; create it to set the class");
   }
   const auto horizontal = facts.classes.find(autoscaler::kHorizontalClass);
   if (horizontal != facts.classes.end()) {
@@ -162,8 +162,8 @@ KnativeLevel activator_level(const KnativeFacts& facts) {
   }
   if (!facts.activators || facts.activators->empty()) {
     stand_against(level, Grade::unsafe,
-                  "the Service activator-service has no selector to come back to; whoever writes "
-                  "its endpoints must change them");
+                  "the Service activator-service has no selector to restore; its endpoints must be "
+                  "changed where they are written");
   } else {
     const bool ours = value_of(facts.activators, "app.kubernetes.io/part-of") == "sluice";
     if (ours) level.now = "requests go by our activators";
@@ -174,7 +174,7 @@ KnativeLevel activator_level(const KnativeFacts& facts) {
       enabled(facts.network, "enable-mesh-pod-addressability")) {
     stand_against(
         level, Grade::careful,
-        "config-network speaks of a mesh: our activators must be part of it, and have the "
+        "config-network configures a mesh: our activators must be part of it, and have the "
         "same in SLUICE_MESH_COMPATIBILITY_MODE and SLUICE_MESH_POD_ADDRESSABILITY "
         "(activator.env of the chart)");
   }

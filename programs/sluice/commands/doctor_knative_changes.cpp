@@ -47,7 +47,7 @@ void add_answers(const char* program, Lines& lines) {
   lines.push_back(std::string{"503s of the "} + program +
                   " carry Retry-After: 1, and each of its own answers says why in Sluice-Error");
   lines.emplace_back(
-      "messages that two readers could read differently are 400, such as Content-Length beside "
+      "ambiguous messages are refused with 400, such as Content-Length beside "
       "Transfer-Encoding; CONNECT is 405; a request has 1000 header fields at most");
 }
 
@@ -86,9 +86,9 @@ Lines sidecar_changes(const KnativeFacts& facts) {
   add_timeouts(facts, lines);
   add_answers("sidecar", lines);
   lines.emplace_back("the status after a 100 or 103 is the application's; Knative's makes it 200");
-  lines.emplace_back("no Content-Type and no Date is made up where the application sent none");
+  lines.emplace_back("Content-Type and Date are not added where the application sent none");
   lines.emplace_back(
-      "requests wait strictly first come, first served, and one whose client left makes room at "
+      "requests wait first come, first served, and one whose client left frees its place at "
       "once; a client that left is counted and logged as 499");
   lines.emplace_back(
       "a pod that ends serves until nothing is in flight, streams too, within its grace period; "

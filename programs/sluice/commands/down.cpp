@@ -30,7 +30,7 @@ void wait_until_gone(const Surroundings& with, const std::string& engine) {
 int run_down(const Surroundings& with, const Arguments& args) {
   CLI::App app("Stops an engine and prints what was stopped.");
   std::string name;
-  app.add_option("ENGINE", name, "which one, when several run");
+  app.add_option("ENGINE", name, "the engine, when several run");
   if (const auto code = ends_early(with, app, "down", args)) {
     return *code;
   }

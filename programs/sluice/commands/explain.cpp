@@ -8,22 +8,24 @@
 namespace sluice::commands {
 
 int run_explain(const Surroundings& with, const Arguments& args) {
-  CLI::App app("Why so many replicas; who keeps the service awake; the last cold start.");
+  CLI::App app(
+      "Shows why a service has its replicas, what keeps it awake, and its last cold start.");
   std::string name;
   std::string at;
   std::string output = "text";
   bool awake = false;
   bool cold = false;
   app.add_option("SERVICE", name, "SERVICE or ENGINE/SERVICE")->required();
-  app.add_option("--at", at, "then: 14:03:12, RFC 3339, or an age such as 5m")->type_name("TIME");
-  app.add_flag("--awake", awake, "only who keeps it awake");
+  app.add_option("--at", at, "point in time: 14:03:12, RFC 3339, or an age such as 5m")
+      ->type_name("TIME");
+  app.add_flag("--awake", awake, "only the requests that keep it awake");
   app.add_flag("--last-cold-start", cold, "only the phases of the last cold start");
   app.add_option("-o,--output", output, "text or json")->check(CLI::IsMember({"text", "json"}));
   if (const auto code = ends_early(with, app, "explain", args)) {
     return *code;
   }
   if (awake && !at.empty()) {
-    return report(with, {kExitUsage, "--awake tells of the last minute only; drop --at"});
+    return report(with, {kExitUsage, "--awake covers the last minute only; remove --at"});
   }
   const auto found = find_service(with, name);
   if (!found) {

@@ -8,7 +8,7 @@
 namespace sluice::commands {
 
 int run_history(const Surroundings& with, const Arguments& args) {
-  CLI::App app("Decisions that changed something, newest last.");
+  CLI::App app("Prints decisions that changed something, newest last.");
   std::string name;
   std::string since = "10m";
   std::string output = "table";

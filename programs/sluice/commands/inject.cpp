@@ -17,9 +17,8 @@ using injector::Json;
 constexpr std::size_t kBytesMax = 4U << 20U;
 
 constexpr const char* kKept =
-    "Documents that do not change pass through as they are. One that changes is written anew: "
-    "keys\n"
-    "keep their order, comments stay only above its first key.";
+    "Documents that do not change pass through as they are. One that changes is rewritten: keys\n"
+    "keep their order, and only comments above the first key are kept.";
 
 struct Stream {
   std::string file;
@@ -32,12 +31,13 @@ Result<Stream, Failure> read_stream(const std::string& path) {
   if (path != "-") opened.open(path, std::ios::binary);
   std::istream& in = path == "-" ? std::cin : opened;
   if (path != "-" && !opened.is_open()) {
-    return Failure{kExitConfig, "cannot read " + path + "; check its name and rights"};
+    return Failure{kExitConfig, "cannot read " + path + "; check its name and permissions"};
   }
   std::string text(kBytesMax + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
-  if (in.bad()) return Failure{kExitConfig, "cannot read " + path + "; check its name and rights"};
+  if (in.bad())
+    return Failure{kExitConfig, "cannot read " + path + "; check its name and permissions"};
   if (text.size() > kBytesMax) {
     return Failure{kExitConfig, path + " is larger than 4 MiB; split it"};
   }
@@ -109,15 +109,14 @@ int run_inject(const Surroundings& with, const Arguments& args) {
   app.add_option("--image", settings.image, "image of the sidecar")->capture_default_str();
   app.add_option("--pull-policy", settings.pull_policy, "Always, IfNotPresent or Never")
       ->check(CLI::IsMember({"Always", "IfNotPresent", "Never"}));
-  app.add_option(
-         "--native", native,
-         "a native sidecar, which needs Kubernetes 1.29; auto: yes, since offline nothing is "
-         "known of the cluster")
+  app.add_option("--native", native,
+                 "a native sidecar, which needs Kubernetes 1.29; auto: yes, since the cluster is "
+                 "not asked")
       ->check(CLI::IsMember({"auto", "true", "false"}));
   app.add_flag(
       "--keep-services", keep_services,
-      "leave target ports alone; of a Deployment that runs already, apply the Service when "
-      "the rollout is over, since pods without a sidecar drop out of it");
+      "do not change target ports; of a Deployment that already runs, apply the Service after "
+      "the rollout, since pods without a sidecar drop out of it");
   if (const auto code = ends_early(with, app, "inject", args)) return *code;
   settings.native = native != "false";
   auto stream = read_stream(file);
@@ -129,7 +128,7 @@ int run_inject(const Surroundings& with, const Arguments& args) {
 }
 
 int run_uninject(const Surroundings& with, const Arguments& args) {
-  CLI::App app("Takes out what `sluice inject` put into a file.");
+  CLI::App app("Removes from a file what `sluice inject` added.");
   std::string file;
   bool dry_run = false;
   add_file(app, file, dry_run);

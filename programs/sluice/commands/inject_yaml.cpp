@@ -122,7 +122,7 @@ class Reading {
     const bool typed = one_of(tag, {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float",
                                     "tag:yaml.org,2002:bool", "tag:yaml.org,2002:null"});
     if (!plain && !typed && tag != "!" && tag != "tag:yaml.org,2002:str") {
-      throw YAML::RepresentationException(node.Mark(), "a tag that means nothing to Kubernetes");
+      throw YAML::RepresentationException(node.Mark(), "a tag that Kubernetes does not support");
     }
     auto meant = plain || typed ? resolved(node.Scalar()) : std::nullopt;
     return meant ? std::move(*meant) : Json(node.Scalar());
@@ -132,12 +132,12 @@ class Reading {
     Json object = Json::object();
     for (const auto& pair : node) {
       if (!pair.first.IsScalar()) {
-        throw YAML::RepresentationException(pair.first.Mark(), "a key that is no word");
+        throw YAML::RepresentationException(pair.first.Mark(), "a key that is not a string");
       }
       const std::string& key = pair.first.Scalar();
       if (key == "<<" && pair.first.Tag() != "!") continue;
       if (object.contains(key)) {
-        throw YAML::RepresentationException(pair.first.Mark(), "a key that stands twice");
+        throw YAML::RepresentationException(pair.first.Mark(), "a duplicate key");
       }
       object[key] = value(pair.second, depth + 1);
     }
@@ -307,7 +307,7 @@ Result<std::vector<Json>, Problem> read_yaml(const std::vector<YamlPiece>& piece
     line += lines(piece.body);
     if (reader.failed()) return reader.take_problems().front();
     if (found.size() > 1) {
-      return Problem{file + " has documents that are not divided by ---", "write that line"};
+      return Problem{file + " has documents that are not separated by ---", "add that line"};
     }
     try {
       documents.push_back(found.empty() ? Json() : Reading{}.value(found.front(), 0));

@@ -26,18 +26,18 @@ Result<std::string, Problem> checked(const Installation& installation) {
   const std::string& space = installation.space;
   if (space.empty() || space.size() > kSpaceMax || !made_of(space, kLabel) ||
       space.front() == '-' || space.back() == '-') {
-    return Problem{"--namespace \"" + space + "\" is no name of a namespace",
-                   "accepted: at most 63 small letters, digits and dashes"};
+    return Problem{"--namespace \"" + space + "\" is not a namespace name",
+                   "accepted: at most 63 lower-case letters, digits and dashes"};
   }
   if (space.starts_with("kube-") || space == "default") {
-    return Problem{"--namespace " + space + " is not for installations",
-                   "choose one of its own, such as sluice-system"};
+    return Problem{"--namespace " + space + " is reserved",
+                   "choose a separate one, such as sluice-system"};
   }
   const std::string& registry = installation.registry;
   if (registry.empty() || registry.size() > kRegistryMax || !made_of(registry, kReference) ||
       std::isalnum(static_cast<unsigned char>(registry.front())) == 0 || registry.back() == '/') {
-    return Problem{"--image-registry \"" + registry + "\" is no place of images",
-                   "accepted: HOST[:PORT][/PATH] in small letters, such as registry.local:5000"};
+    return Problem{"--image-registry \"" + registry + "\" is not an image registry",
+                   "accepted: HOST[:PORT][/PATH] in lower case, such as registry.local:5000"};
   }
   for (const Manifest& manifest : built_in_manifests()) {
     if (manifest.profile != installation.profile) continue;

@@ -9,8 +9,9 @@ namespace {
 
 void add_flags(CLI::App& app, Installation& installation) {
   app.add_option("--profile", installation.profile, "small, standard or ha (standard)");
-  app.add_option("--namespace", installation.space, "where it lives (sluice-system)");
-  app.add_option("--image-registry", installation.registry, "where images come from (sluice.dev)");
+  app.add_option("--namespace", installation.space,
+                 "namespace of the installation (sluice-system)");
+  app.add_option("--image-registry", installation.registry, "registry of the images (sluice.dev)");
 }
 
 int print(const Surroundings& with, const Result<std::string, Problem>& text) {
@@ -22,7 +23,7 @@ int print(const Surroundings& with, const Result<std::string, Problem>& text) {
 }  // namespace
 
 int run_install(const Surroundings& with, const Arguments& args) {
-  CLI::App app("Prints what an installation in a cluster consists of, for kubectl apply.");
+  CLI::App app("Prints the objects of an installation in a cluster, for kubectl apply.");
   Installation installation;
   add_flags(app, installation);
   if (const auto code = ends_early(with, app, "install", args)) return *code;
@@ -30,11 +31,11 @@ int run_install(const Surroundings& with, const Arguments& args) {
 }
 
 int run_uninstall(const Surroundings& with, const Arguments& args) {
-  CLI::App app("Prints the same objects for kubectl delete; the kind RequestScaler stays.");
+  CLI::App app("Prints the same objects for kubectl delete, without the RequestScaler CRD.");
   Installation installation;
   bool crds = false;
   add_flags(app, installation);
-  app.add_flag("--crds", crds, "the kind RequestScaler too, and with it every one of them");
+  app.add_flag("--crds", crds, "with the RequestScaler CRD, which deletes every RequestScaler");
   if (const auto code = ends_early(with, app, "uninstall", args)) return *code;
   return print(with, uninstall_text(installation, crds));
 }

@@ -7,17 +7,17 @@
 namespace sluice::commands {
 
 int run_logs(const Surroundings& with, const Arguments& args) {
-  CLI::App app("Output of replicas, also of dead ones.");
+  CLI::App app("Prints the output of replicas, including dead ones.");
   std::string name;
   std::string replica;
   int tail = 100;
   bool follow = false;
   bool previous = false;
   app.add_option("SERVICE", name, "SERVICE or ENGINE/SERVICE")->required();
-  app.add_flag("-f,--follow", follow, "go on with new lines");
-  app.add_option("--tail", tail, "so many old lines (100)")->check(CLI::Range(0, 10'000));
-  app.add_option("--replica", replica, "only this one")->type_name("ID");
-  app.add_flag("--previous", previous, "only replicas that are gone");
+  app.add_flag("-f,--follow", follow, "keep printing new lines");
+  app.add_option("--tail", tail, "number of old lines (100)")->check(CLI::Range(0, 10'000));
+  app.add_option("--replica", replica, "only this replica")->type_name("ID");
+  app.add_flag("--previous", previous, "only dead replicas");
   if (const auto code = ends_early(with, app, "logs", args)) {
     return *code;
   }

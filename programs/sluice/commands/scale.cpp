@@ -7,13 +7,13 @@
 namespace sluice::commands {
 
 int run_scale(const Surroundings& with, const Arguments& args) {
-  CLI::App app("Sets live bounds; they are forgotten when the spec is next applied.");
+  CLI::App app("Sets live bounds, which last until the spec is next applied.");
   std::string name;
   std::int32_t min = 0;
   std::int32_t max = 0;
   app.add_option("SERVICE", name, "SERVICE or ENGINE/SERVICE")->required();
-  app.add_option("--min", min, "fewest replicas")->check(CLI::Range(0, 1'000'000));
-  app.add_option("--max", max, "most replicas; 0 = no bound")->check(CLI::Range(0, 1'000'000));
+  app.add_option("--min", min, "minimum replicas")->check(CLI::Range(0, 1'000'000));
+  app.add_option("--max", max, "maximum replicas; 0 = no bound")->check(CLI::Range(0, 1'000'000));
   if (const auto code = ends_early(with, app, "scale", args)) {
     return *code;
   }

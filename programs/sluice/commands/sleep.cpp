@@ -21,7 +21,7 @@ int run_sleep(const Surroundings& with, const Arguments& args) {
   if (!body) {
     return report(with, body.error());
   }
-  with.out << "service " << found->service << " goes to sleep; the next request wakes it\n";
+  with.out << "service " << found->service << " is draining to zero; the next request wakes it\n";
   return kExitOk;
 }
 

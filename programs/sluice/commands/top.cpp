@@ -105,9 +105,9 @@ int watch(const Surroundings& with, const ApiPlace& engine,
 }  // namespace
 
 int run_top(const Surroundings& with, const Arguments& args) {
-  CLI::App app("The live view; without a terminal, the table once.");
+  CLI::App app("Shows the live view; without a terminal, prints the table once.");
   std::string name;
-  app.add_option("ENGINE", name, "which one, when several run");
+  app.add_option("ENGINE", name, "the engine, when several run");
   if (const auto code = ends_early(with, app, "top", args)) {
     return *code;
   }

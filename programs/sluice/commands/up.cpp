@@ -47,20 +47,20 @@ void add_flags(CLI::App& app, RawFlags& raw) {
       ->type_name("NAME");
   app.add_option("--port", raw.port, "the app listens on exactly N and ignores $PORT")
       ->type_name("N");
-  app.add_option("--http", options.http, "front door (127.0.0.1:8080, else the next free one)")
+  app.add_option("--http", options.http, "front door (127.0.0.1:8080, else the next free port)")
       ->type_name("HOST:PORT");
-  app.add_option("--target", options.target, "requests at once that a replica should carry (10)")
+  app.add_option("--target", options.target, "target of concurrent requests per replica (10)")
       ->type_name("N");
   app.add_option("--concurrency", options.concurrency, "hard limit per replica (0 = none)")
       ->type_name("N");
-  app.add_option("--min", raw.min, "fewest replicas (0)")->type_name("N");
-  app.add_option("--max", raw.max, "most replicas (8; 0 = no bound)")->type_name("N");
+  app.add_option("--min", raw.min, "minimum replicas (0)")->type_name("N");
+  app.add_option("--max", raw.max, "maximum replicas (8; 0 = no bound)")->type_name("N");
   app.add_option("--window", raw.window, "stable window, 6s to 1h (60s)")->type_name("DUR");
-  repeated(
-      app.add_option("--env", raw.env, "environment of the app; repeatable")->type_name("K=V"));
+  repeated(app.add_option("--env", raw.env, "environment variable of the app; repeatable")
+               ->type_name("K=V"));
   app.add_option("--cpu", raw.cpu, "CPUs per replica, such as 0.5")->type_name("N");
   app.add_option("--memory", raw.memory, "memory per replica, such as 256Mi")->type_name("SIZE");
-  app.add_flag("-d,--detach", options.detach, "return once ready; the engine stays");
+  app.add_flag("-d,--detach", options.detach, "return once ready; the engine keeps running");
   app.add_option("-o,--output", raw.output, "text, or json: one object per line")
       ->type_name("text|json");
   app.add_flag("--allow-edit", options.allow_edit,
@@ -115,13 +115,13 @@ Trouble judge_name(UpOptions& options) {
   // A file's services have names of their own.
   if (options.files.empty() && options.name == local::kReservedService) {
     return "--name: " + options.name +
-           " is no name for a service: " + std::string(local::kEngineHost) +
+           " cannot name a service: " + std::string(local::kEngineHost) +
            " is the engine's own host; give another";
   }
   return is_dns_label(options.name)
              ? std::nullopt
              : Trouble("--name: " + options.name +
-                       " is no DNS label; use 1 to 63 of a-z, 0-9 and -, no - at the ends");
+                       " is not a DNS label; use 1 to 63 of a-z, 0-9 and -, no - at the ends");
 }
 
 Trouble judge_door(UpOptions& options, bool given) {

@@ -128,7 +128,7 @@ Result<FoundService, Failure> find_service(const Surroundings& with, const std::
   for (const FoundService& one : found) {
     list += (list.empty() ? "" : ", ") + one.engine.name + "/" + one.service;
   }
-  return Failure{kExitUsage, "several engines have a service " + wanted + "; say which: " + list};
+  return Failure{kExitUsage, "several engines have a service " + wanted + "; choose one: " + list};
 }
 
 Result<std::string, Failure> fetch(const ApiPlace& engine, const ApiCall& call) {
@@ -154,7 +154,7 @@ Result<json, Failure> fetch_services(const ApiPlace& engine) {
     const json list = json::parse(*body, nullptr, false);
     if (!list.is_object() || !list.contains("items") || !list["items"].is_array()) {
       return Failure{kExitFailure,
-                     "engine " + engine.name + " sent no list; are both of one version?"};
+                     "engine " + engine.name + " sent no list; use the same version of both"};
     }
     all.insert(all.end(), list["items"].begin(), list["items"].end());
     next = list.value("next", std::string{});

@@ -9,7 +9,7 @@
 namespace sluice::commands {
 
 int run_version(const Surroundings& with, const Arguments& args) {
-  CLI::App app("Which version this is.");
+  CLI::App app("Prints the version.");
   std::string output = "text";
   app.add_option("-o,--output", output, "text or json")->check(CLI::IsMember({"text", "json"}));
   if (const auto code = ends_early(with, app, "version", args)) {

@@ -16,7 +16,9 @@ constexpr int kLookMilliseconds = 20;
 }  // namespace
 
 int run_wake(const Surroundings& with, const Arguments& args) {
-  CLI::App app("At least one replica now; returns when it is ready, or 3 when it is not in time.");
+  CLI::App app(
+      "Starts at least one replica; exits when it is ready, or with 3 when it is not ready in "
+      "time.");
   std::string name;
   std::string limit = "60s";
   app.add_option("SERVICE", name, "SERVICE or ENGINE/SERVICE")->required();
@@ -51,7 +53,7 @@ int run_wake(const Surroundings& with, const Arguments& args) {
       const std::string why = state == "failing" ? "" : view::text_field(status, "why");
       return report(with, {kExitNotReady, "service " + found->service + " is not ready (" + state +
                                               (why.empty() ? "" : ": " + why) +
-                                              "); look into: sluice logs " + found->service});
+                                              "); see: sluice logs " + found->service});
     }
     ::poll(nullptr, 0, kLookMilliseconds);
     body = fetch(found->engine, {.target = found->path()});

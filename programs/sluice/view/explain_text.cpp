@@ -168,8 +168,7 @@ std::string awake_text(const json& explained) {
   const json none = json::array();
   const json& keeps_awake = member(explained, "keeps_awake", none);
   if (!keeps_awake.is_array() || keeps_awake.empty()) {
-    return "nobody keeps " + text_field(explained, "service") +
-           " awake: no request in the last minute\n";
+    return text_field(explained, "service") + " had no request in the last minute\n";
   }
   std::string text;
   for (const json& entry : keeps_awake) {

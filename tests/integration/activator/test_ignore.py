@@ -42,7 +42,8 @@ class Ignore(ActivatorCase):
 
         for path, headers in IGNORED:
             answer = door.get(path, headers=headers)
-            self.assert_answer(answer, 503, b'the service sleeps, and this request wakes nobody\n')
+            self.assert_answer(answer, 503, b'service is scaled to zero; this request matches an ignore rule and '
+                                            b'does not wake it\n')
             self.assert_cause(answer, 'asleep')
             self.assertEqual(answer.headers['retry-after'], '1')
         held = self.ask(door, '/cart')
@@ -118,7 +119,7 @@ class Ignore(ActivatorCase):
         door = self.activator()
 
         self.assert_cause(door.get(headers=[('User-Agent', 'bot')]), 'asleep')
-        eventually(lambda: 'no expression of RE2' in door.errors(), 'the rule is named')
+        eventually(lambda: 'not a valid RE2 expression' in door.errors(), 'the rule is named')
 
 
 if __name__ == '__main__':

@@ -141,7 +141,7 @@ class Telling(ActivatorCase):
             {'enableRequestLog': True, 'requestLogTemplate': '{{.Nothing}}'})})
         door.get('/logged')
         eventually(lambda: '/logged' in door.output(), 'the default line')
-        self.assertIn('names no field we know', door.errors())
+        self.assertIn('names an unknown field', door.errors())
 
     def test_a_bad_file_changes_nothing(self):
         door = self.serving()

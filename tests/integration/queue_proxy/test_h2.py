@@ -255,7 +255,7 @@ class Upstreams(H2Case):
         self.addCleanup(client.close)
         got = client.get()
         self.assertEqual(got.status, 502)
-        self.assertTrue(got.data.startswith(b'the service closed the connection before it said anything'))
+        self.assertTrue(got.data.startswith(b'the service closed the connection before it sent anything'))
 
     def test_a_closed_port_is_502(self):
         client = self.h2()

@@ -94,7 +94,7 @@ class Counting(SidecarCase):
         self.assertEqual(sum(one.get(REQUESTS, 0.0) for one in reports), 1)
         self.assertEqual(sum(one.get(PROXIED_REQUESTS, 0.0) for one in reports), 1)
         self.assertEqual(len(self.upstream.seen), 4)
-        self.assertIn('no expression of RE2', proxy.errors())
+        self.assertIn('not a valid RE2 expression', proxy.errors())
 
     def test_who_matches_an_ignore_rule_takes_a_place_all_the_same(self):
         gate = self.gate()

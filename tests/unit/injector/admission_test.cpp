@@ -185,7 +185,7 @@ TEST(Validation, RefusesWhateverTheAutoscalerWould) {
   EXPECT_EQ(
       validated(scaler(R"({"autoscaling": {"metric": "cpu", "targetBurstCapacity": -2}})")),
       "spec.autoscaling.targetBurstCapacity \"-2\" is out of range; accepted: a number of 0 or "
-      "more, or -1 for unlimited; spec.autoscaling.metric \"cpu\" is no metric of class "
+      "more, or -1 for unlimited; spec.autoscaling.metric \"cpu\" is not a metric of class "
       "kpa.autoscaling.knative.dev; accepted: concurrency or rps");
   EXPECT_EQ(validated(scaler("{}", R"({"autoscaling.sluice.dev/burst": "1"})")),
             "autoscaling.sluice.dev/burst \"1\" is an unknown setting; accepted: "

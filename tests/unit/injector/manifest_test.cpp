@@ -97,7 +97,7 @@ TEST(Manifest, LeavesServicesThatLeadToPodsWithoutASidecarTooAsTheyAre) {
     EXPECT_EQ(documents[0], before);
     ASSERT_FALSE(change->notes.empty());
     EXPECT_EQ(change->notes.back(),
-              "Service shop stays as it is: it leads to pods without a sidecar too");
+              "Service shop is unchanged: it also selects pods without a sidecar");
   }
 }
 
@@ -122,8 +122,7 @@ TEST(Manifest, NamesWhatItCannotInjectAndWhatItLeaves) {
   const auto change = inject_manifest(documents, usual_settings(), true);
   ASSERT_TRUE(change);
   EXPECT_TRUE(change->changed.empty());
-  EXPECT_TRUE(
-      change->notes.at(0).starts_with("Deployment shop stays as it is: it uses the host's"));
+  EXPECT_TRUE(change->notes.at(0).starts_with("Deployment shop is unchanged: it uses the host "));
 
   documents[0]["spec"]["template"]["spec"] = Json::parse(R"({"containers": [{"name": "a"}]})");
   const auto refused = inject_manifest(documents, usual_settings(), true);

@@ -316,7 +316,7 @@ TEST(Injection, AsksForNothingWhereThePodAsksAsAWhole) {
 
 TEST(Injection, OfAnInjectedPodChangesNothing) {
   const Json once = injected(plain_pod());
-  EXPECT_EQ(told(once), "skipped: it has the sidecar of this version");
+  EXPECT_EQ(told(once), "skipped: it already has the sidecar of this version");
 
   InjectionSettings other = usual_settings();
   other.version = "1.1.0";
@@ -344,7 +344,7 @@ TEST(Injection, FollowsWhatWasChangedInAnInjectedPodWhenAskedTo) {
   const Json renewed = injected(edited, shop(), renewing);
 
   EXPECT_EQ(renewed, injected(pod));
-  EXPECT_EQ(told(renewed, shop(), renewing), "skipped: it has the sidecar of this version");
+  EXPECT_EQ(told(renewed, shop(), renewing), "skipped: it already has the sidecar of this version");
 }
 
 TEST(Injection, TakesAnotherOrderOfKeysForNoChange) {
@@ -353,7 +353,7 @@ TEST(Injection, TakesAnotherOrderOfKeysForNoChange) {
   Json pod = injected(plain_pod());
   pod["metadata"]["labels"].erase("app");
   pod["metadata"]["labels"]["app"] = "shop";
-  EXPECT_EQ(told(pod, shop(), renewing), "skipped: it has the sidecar of this version");
+  EXPECT_EQ(told(pod, shop(), renewing), "skipped: it already has the sidecar of this version");
 }
 
 TEST(Injection, PatchLeadsToTheInjectedPodAndIsEmptyForItself) {

@@ -13,26 +13,28 @@ Json with(const char* path, const Json& value) {
 
 TEST(Skipping, RespectsTheLabelThatOptsOut) {
   EXPECT_EQ(told(with("/metadata/labels/sluice.dev~1inject", "false")),
-            "skipped: the label sluice.dev/inject says no");
+            "skipped: the label sluice.dev/inject is false");
   EXPECT_EQ(told(with("/metadata/labels/sluice.dev~1inject", "true")), "patched");
 }
 
 TEST(Skipping, LeavesPodsOfTheHostsNetworkAlone) {
   EXPECT_EQ(told(with("/spec/hostNetwork", true)),
-            "skipped: it uses the host's network, where the sidecar's ports would be the node's");
+            "skipped: it uses the host network, where the sidecar would take ports of the node");
 }
 
 TEST(Skipping, LeavesKnativesOwnSidecarAlone) {
   Json pod = plain_pod();
   pod["spec"]["containers"].push_back({{"name", "queue-proxy"}});
-  EXPECT_EQ(told(pod), "skipped: it has a container named queue-proxy that is not ours");
+  EXPECT_EQ(told(pod),
+            "skipped: it has a container named queue-proxy that is not a Sluice sidecar");
 }
 
 TEST(Skipping, LeavesPodsThatRunToAnEndAlone) {
   EXPECT_EQ(told(with("/spec/restartPolicy", "Never")),
-            "skipped: it runs to an end (restartPolicy Never), which a sidecar would put off");
-  EXPECT_EQ(told(with("/spec/restartPolicy", "OnFailure")),
-            "skipped: it runs to an end (restartPolicy OnFailure), which a sidecar would put off");
+            "skipped: it runs to completion (restartPolicy Never), which a sidecar would delay");
+  EXPECT_EQ(
+      told(with("/spec/restartPolicy", "OnFailure")),
+      "skipped: it runs to completion (restartPolicy OnFailure), which a sidecar would delay");
   EXPECT_EQ(told(with("/spec/restartPolicy", "Always")), "patched");
 }
 
@@ -44,7 +46,7 @@ TEST(Skipping, OfAPodThatRunsToAnEndYieldsToItsLabelWhereTheSidecarIsNative) {
   InjectionSettings ordinary = usual_settings();
   ordinary.native = false;
   EXPECT_EQ(told(pod, shop(), ordinary),
-            "skipped: it runs to an end (restartPolicy Never), which a sidecar would put off");
+            "skipped: it runs to completion (restartPolicy Never), which a sidecar would delay");
 }
 
 TEST(Skipping, LeavesWindowsAlone) {
@@ -66,13 +68,14 @@ TEST(Refusing, APortClashNamesTheAnnotationThatMovesOurs) {
     pod["spec"]["containers"][0]["ports"].push_back({{"containerPort", port}});
     return told(pod);
   };
-  EXPECT_EQ(clash(8012),
-            "refused: port 8012, the sidecar's queue-port, is taken by container `app`; move the "
-            "sidecar's with the annotation sluice.dev/serving-port on the pod template, such as "
-            "\"18012\"");
+  EXPECT_EQ(
+      clash(8012),
+      "refused: port 8012, the sidecar's queue-port, is taken by container `app`; move the "
+      "sidecar's port with the annotation sluice.dev/serving-port on the pod template, such as "
+      "\"18012\"");
   EXPECT_NE(clash(8022).find("sluice.dev/admin-port"), std::string::npos);
   EXPECT_NE(clash(9091).find("sluice.dev/metrics-port"), std::string::npos);
-  EXPECT_NE(clash(9090).find("move the other's port"), std::string::npos);
+  EXPECT_NE(clash(9090).find("use another port there"), std::string::npos);
 }
 
 TEST(Refusing, APortThatIsMovedOntoTheAppOrAnotherOfOurs) {
@@ -95,7 +98,7 @@ TEST(Refusing, AnAnnotationThatIsNoSuchNumber) {
             "refused: annotation sluice.dev/serving-port is `70000`; give a whole number from 1 to "
             "65535");
   EXPECT_EQ(told(annotated(plain_pod(), "sluice.dev/port", "nowhere")),
-            "refused: annotation sluice.dev/port is `nowhere`, which names no TCP port of a "
+            "refused: annotation sluice.dev/port is `nowhere`, which is not a TCP port of a "
             "container; give a port's number, or its name in `ports`");
 }
 
@@ -103,14 +106,14 @@ TEST(Refusing, ConfigThatIsNoObjectOrSetsWhatOthersSet) {
   const auto config = [](const char* json) {
     return told(annotated(plain_pod(), "sluice.dev/config", json));
   };
-  EXPECT_NE(config("{").find("no JSON object"), std::string::npos);
-  EXPECT_NE(config("[1]").find("no JSON object"), std::string::npos);
+  EXPECT_NE(config("{").find("not a JSON object"), std::string::npos);
+  EXPECT_NE(config("[1]").find("not a JSON object"), std::string::npos);
   EXPECT_NE(config(R"({"USER_PORT": "1"})").find("use the annotation sluice.dev/port"),
             std::string::npos);
-  EXPECT_NE(config(R"({"LD_PRELOAD": "x"})").find("LD_PRELOAD is no variable that may be set"),
+  EXPECT_NE(config(R"({"LD_PRELOAD": "x"})").find("LD_PRELOAD is not a variable that may be set"),
             std::string::npos);
-  EXPECT_NE(config(R"({"SLUICE_QUEUE_DEPTH": {}})").find("is no text"), std::string::npos);
-  EXPECT_NE(config(std::string(100'000, '[').c_str()).find("no JSON object"), std::string::npos);
+  EXPECT_NE(config(R"({"SLUICE_QUEUE_DEPTH": {}})").find("is not a string"), std::string::npos);
+  EXPECT_NE(config(std::string(100'000, '[').c_str()).find("not a JSON object"), std::string::npos);
   EXPECT_EQ(config(R"({"SLUICE_QUEUE_DEPTH": "3"})"), "patched");
 }
 

@@ -65,10 +65,10 @@ TEST(ReportText, SaysLoudlyThatTheGeneratorWasLate) {
       "400 sent, 400 answered, generator LATE: lag p99 250.0 ms, max 250.0 ms\n"
       "  latency from planned send   p50 300.0  p90 300.0  p99 300.0  p99.9 300.0  max 300.0 ms\n"
       "  status                      200: 400    errors 100 (not sent 100)    timeouts 0\n"
-      "  LATE                        took up 20/s of 50/s asked; all 2 allowed connections were "
+      "  LATE                        sent 20/s of 50/s planned; all 2 allowed connections were "
       "busy: the server is too slow\n"
       "  service time                p50 50.0  p90 50.0  p99 50.0  p99.9 50.0  max 50.0 ms, from "
-      "really sending\n");
+      "actual send\n");
 }
 
 TEST(ReportText, SaysThatAClosedLoopIsOne) {

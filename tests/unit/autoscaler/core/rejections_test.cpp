@@ -188,10 +188,11 @@ TEST(Rejections, OfDurationsAndNamesInAnnotationsNameKeyValueRuleAndRange) {
        "serving.knative.dev/progress-deadline \"soon\" is not a duration like 30s or 1m30s; "
        "accepted: whole seconds, 0s or more"},
       {{{"class", "other.knative.dev"}},
-       "class \"other.knative.dev\" is no class of Knative; accepted: kpa.autoscaling.knative.dev, "
+       "class \"other.knative.dev\" is not a Knative class; accepted: kpa.autoscaling.knative.dev, "
        "hpa.autoscaling.knative.dev, kpa.sluice.dev, or a name outside knative.dev"},
       {{{"metric", "cpu"}},
-       "metric \"cpu\" is no metric of class kpa.autoscaling.knative.dev; accepted: concurrency or "
+       "metric \"cpu\" is not a metric of class kpa.autoscaling.knative.dev; accepted: concurrency "
+       "or "
        "rps"},
       {{{"metric", ""}, {"class", kHorizontalClass}},
        "metric \"\" is empty; accepted: cpu, memory or the name of a custom metric"},

@@ -112,32 +112,32 @@ TEST(RevisionFile, EveryMistakeNamesItsKeyAndWhatIsRight) {
   EXPECT_EQ(wrong(R"("timeout_seconds":0)"),
             "timeout_seconds: 0 is not accepted; give a number from 0.001 to 604800.0");
   EXPECT_EQ(wrong(R"("hosts":["a:80"])"),
-            "hosts[0].host: 'a:80' is no host name; "
+            "hosts[0].host: 'a:80' is not a host name; "
             "give a name such as app.example.com, without port");
   EXPECT_EQ(wrong(R"("hosts":["a",{"host":"b","path_prefix":"shop"}])"),
-            "hosts[1].path_prefix: 'shop' is no path; give a path such as /shop, without query");
+            "hosts[1].path_prefix: 'shop' is not a path; give a path such as /shop, without query");
   EXPECT_EQ(wrong(R"("hosts":[{"host":"b","path_prefix":"/shop?a"}])"),
-            "hosts[0].path_prefix: '/shop?a' is no path; "
+            "hosts[0].path_prefix: '/shop?a' is not a path; "
             "give a path such as /shop, without query");
   EXPECT_EQ(wrong(R"("hosts":[{"path_prefix":"/shop"}])"),
-            "hosts[0].host: is missing; give a text of at most 253 bytes");
+            "hosts[0].host: is missing; give a string of at most 253 bytes");
   EXPECT_EQ(wrong(R"("hosts":[3])"), "hosts[0] is not a JSON object; give an object, {...}");
   EXPECT_EQ(wrong(R"("annotations":{"autoscaling.knative.dev/target":7})"),
             "annotations.autoscaling.knative.dev/target: is not accepted; "
-            "give a text of at most 4096 bytes; numbers in quotes too");
+            "give a string of at most 4096 bytes; numbers in quotes too");
   EXPECT_EQ(wrong(R"("pods":[{"name":"p"},{"name":"p"}])"),
-            "pods: 'p' is there twice; give each pod a name of its own");
+            "pods: 'p' is listed twice; give each pod a unique name");
   EXPECT_EQ(wrong(R"("pods":[{"address":"1.1.1.1:1"}])"),
-            "pods[0].name: is missing; give a text of at most 253 bytes");
+            "pods[0].name: is missing; give a string of at most 253 bytes");
   EXPECT_EQ(wrong(R"("pods":[{"name":"p","ready":true}])"),
-            "pods[0].address: is missing, yet the pod is ready; give host:port or unix:/path");
-  EXPECT_EQ(
-      wrong(R"("pods":[{"name":"p","address":":1","ready":true,"failed":"f"}])"),
-      "pods[0].failed: is set, yet the pod is ready; give a text only where `ready` is false");
+            "pods[0].address: is missing although the pod is ready; give host:port or unix:/path");
+  EXPECT_EQ(wrong(R"("pods":[{"name":"p","address":":1","ready":true,"failed":"f"}])"),
+            "pods[0].failed: is set although the pod is ready; give a string only where `ready` is "
+            "false");
   EXPECT_EQ(wrong(R"("pods":[{"name":"p","ready":"yes"}])"),
             "pods[0].ready: \"yes\" is not accepted; give true or false");
   EXPECT_EQ(wrong(R"("pods":[{"name":"p","address":"1.1.1.1:0"}])"),
-            "pods[0].address: bad address '1.1.1.1:0': nobody can dial port 0; "
+            "pods[0].address: bad address '1.1.1.1:0': port 0 cannot be dialled; "
             "give host:port or unix:/path");
   EXPECT_EQ(wrong(R"("pods":[3])"), "pods[0] is not a JSON object; give an object, {...}");
   EXPECT_EQ(wrong(R"("pods":{})"),
@@ -154,9 +154,8 @@ TEST(RevisionFile, MustBeNamedAfterItsRevision) {
 }
 
 TEST(RevisionFile, WhatIsNoJsonSaysWhere) {
-  EXPECT_EQ(parse_revision_file("{\"namespace\":", kName).error().what,
-            "it is not JSON at byte 14");
-  EXPECT_EQ(parse_revision_file("", kName).error().what, "it is not JSON at byte 1");
+  EXPECT_EQ(parse_revision_file("{\"namespace\":", kName).error().what, "invalid JSON at byte 14");
+  EXPECT_EQ(parse_revision_file("", kName).error().what, "invalid JSON at byte 1");
   EXPECT_EQ(parse_revision_file("[]", kName).error().what, "it is not a JSON object");
   const std::string deep = with("\"x\":" + std::string(100, '[') + std::string(100, ']'));
   EXPECT_EQ(parse_revision_file(deep, kName).error().what, "it nests deeper than 16 levels");
@@ -198,7 +197,7 @@ TEST(Activators, AreAListOfAddressesEachOnce) {
   EXPECT_EQ((*parsed)[1].text(), "unix:/run/a.sock");
 
   EXPECT_EQ(parse_activators(R"(["1.1.1.1:1","1.1.1.1:1"])").error().what,
-            "[1]: 1.1.1.1:1 is there twice");
+            "[1]: 1.1.1.1:1 is listed twice");
   EXPECT_EQ(parse_activators(R"(["1.1.1.1"])").error().what,
             "[0]: bad address '1.1.1.1': there is no port");
   EXPECT_EQ(parse_activators(R"({})").error().what, "it is not a list of activators");
@@ -207,7 +206,7 @@ TEST(Activators, AreAListOfAddressesEachOnce) {
 TEST(Settings, AreTextsOnly) {
   EXPECT_EQ(parse_settings(R"({"stable-window":"60s"})")->at("stable-window"), "60s");
   EXPECT_EQ(parse_settings(R"({"min-scale":1})").error().text(),
-            "min-scale: 1 is not a text; write every value in quotes, numbers too");
+            "min-scale: 1 is not a string; write every value in quotes, numbers too");
 }
 
 }  // namespace

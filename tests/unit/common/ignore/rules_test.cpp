@@ -62,12 +62,12 @@ TEST(IgnoreRules, LeaveOutARuleThatIsWrongAndNameIt) {
   EXPECT_TRUE(rules.match("/ok", ""));
   EXPECT_TRUE(rules.match("/", "Bot"));
   ASSERT_EQ(rules.problems().size(), 4U);
-  EXPECT_EQ(rules.problems()[0].what, "ignore-paths: `healthz` is no path");
+  EXPECT_EQ(rules.problems()[0].what, "ignore-paths: `healthz` is not a path");
   EXPECT_EQ(rules.problems()[1].what, "ignore-paths: `/a*b` has a * inside");
   EXPECT_EQ(rules.problems()[2].what,
-            "ignore-user-agents: `(` is no expression of RE2: missing ): (");
-  EXPECT_EQ(rules.problems()[3].what.substr(0, 56),
-            "ignore-user-agents: `a(?=b)` is no expression of RE2: in");
+            "ignore-user-agents: `(` is not a valid RE2 expression: missing ): (");
+  EXPECT_EQ(rules.problems()[3].what.substr(0, 62),
+            "ignore-user-agents: `a(?=b)` is not a valid RE2 expression: in");
 }
 
 TEST(IgnoreRules, TakeOnlySoManyAndOnlySoLongOnes) {

@@ -71,7 +71,7 @@ TEST(Kubeconfig, IsRefusedWithTheKeyThatIsNotSupported) {
       {config(server, "as: other"), "as "},
       {config(server + ", insecure-skip-tls-verify: true", ""), "insecure-skip-tls-verify"},
       {config(server + ", proxy-url: 'http://p'", ""), "proxy-url"},
-      {config("server: 'http://10.0.0.1:80'", ""), "in the open"},
+      {config("server: 'http://10.0.0.1:80'", ""), "clear text"},
       {config("server: 'ftp://x'", ""), "https"},
       {config("server: 'https://a@b'", ""), "host"},
       {config("server: 'https://a:0'", ""), "port"},

@@ -167,7 +167,7 @@ TEST_F(KubeClient, SendsOnlyTheNewestRequestForAnObject) {
   calls.push_back(send("new", {.path = "/4", .object = "x"}));
   ASSERT_TRUE(told(4));
 
-  EXPECT_EQ(told_.front(), "old: a newer request for the same object took its place");
+  EXPECT_EQ(told_.front(), "old: replaced by a newer request for the same object");
   EXPECT_EQ(api_->count("GET", "/2"), 0U);
   ASSERT_EQ(api_->seen().size(), 3U);
   EXPECT_EQ(api_->seen()[1].target, "/4");  // in the place of the older
@@ -186,7 +186,7 @@ TEST_F(KubeClient, WhatGoesFirstGoesBeforeWhatWaitsInTheSameLaneInItsOwnOrder) {
   ASSERT_TRUE(told(5));
 
   EXPECT_EQ(told_,
-            (std::vector<std::string>{"shrinks: a newer request for the same object took its place",
+            (std::vector<std::string>{"shrinks: replaced by a newer request for the same object",
                                       "sent: {}", "grows: {}", "grows too: {}", "turned: {}"}));
 }
 
@@ -233,8 +233,8 @@ TEST_F(KubeClient, WaitsNoLongerForItsTurnThanItsLimit) {
   ASSERT_TRUE(told(1));
 
   EXPECT_EQ(told_.front(),
-            "late: the API server did not answer in time: it was not sent: its turn did not come "
-            "in time");
+            "late: the API server did not answer in time: it timed out in the queue before it was "
+            "sent");
   EXPECT_EQ(failure_.kind, Failure::Kind::timed_out);
   EXPECT_EQ(api_->count("GET", "/b"), 0U);
 }
@@ -403,7 +403,7 @@ TEST_F(KubeClient, EndsAStreamOnWhichNothingComes) {
       {.head = {}, .body = {}, .ended = [&](std::string why) { ended = std::move(why); }});
 
   ASSERT_TRUE(run_until(io_, [&] { return !ended.empty(); }));
-  EXPECT_EQ(ended, "nothing came for too long");
+  EXPECT_EQ(ended, "no data arrived for too long");
 }
 
 class KubeClientTls : public KubeClient {

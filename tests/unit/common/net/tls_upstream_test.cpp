@@ -112,7 +112,7 @@ TEST_F(TlsUpstreamTest, TakesNoWildcardForTheNamespace) {
 TEST_F(TlsUpstreamTest, RefusesAPodThatIsNoDataPlane) {
   serve(authority.issue("DNS:kn-user-ns1"));
 
-  EXPECT_NE(answer_to(kGet, "name asked for\n").find(" 502 "), std::string::npos);
+  EXPECT_NE(answer_to(kGet, "requested name\n").find(" 502 "), std::string::npos);
 }
 
 TEST_F(TlsUpstreamTest, RefusesWhatAStrangerSigned) {

@@ -36,22 +36,22 @@ TEST(StatusTable, SaysOnOneScreenHowTheNodeIs) {
             "agent      0.7 on n1, policy headroom, up 2.0 h\n"
             "source     /proc\n"
             "memory     16.0 GiB of 32.0 GiB in use (50.0 %), growing by 1.5 MiB/s\n"
-            "bounds     acts above 90.0 %, at ease below 84.0 %, keeps 200 MiB free\n"
+            "bounds     acts above 90.0 %, relaxed below 84.0 %, keeps 200 MiB free\n"
             "gate       open: 1.0 GiB of new claims may start here\n"
             "runtime    containerd 1.6 on /run/c.sock\n"
             "watches    12 containers; never touched: 2 system, 1 opted out\n"
-            "safety     a guardian gives everything back 30.0 s after we fall silent\n"
+            "safety     a guardian restores all CPU quotas 30.0 s after the agent stops answering\n"
             "reports    to the autoscaler, at autoscaler:8080\n"
-            "throttled  nobody\n");
+            "throttled  none\n");
 }
 
 TEST(StatusTable, AGateThatIsNotThereIsNoNumber) {
   Json status = quiet();
   status["memory"]["admit_bytes"] = nullptr;
-  EXPECT_EQ(line(status_table(status.dump()), "gate"), "gate       none: starts are not held back");
+  EXPECT_EQ(line(status_table(status.dump()), "gate"), "gate       none: starts are not limited");
   status["memory"]["admit_bytes"] = 0;
   EXPECT_EQ(line(status_table(status.dump()), "gate"),
-            "gate       shut: nothing should start here now");
+            "gate       closed: nothing should start here now");
 }
 
 TEST(StatusTable, WhatIsOutOfTheOrdinaryIsSaid) {
@@ -68,7 +68,7 @@ TEST(StatusTable, WhatIsOutOfTheOrdinaryIsSaid) {
   EXPECT_NE(line(table, "agent").find("SWITCHED OFF"), std::string::npos);
   EXPECT_NE(line(table, "bounds").find("88.0 % now (configured 90.0 %)"), std::string::npos);
   EXPECT_NE(line(table, "safety").find("no guardian runs"), std::string::npos);
-  EXPECT_EQ(line(table, "reports"), "reports    none get through, to autoscaler:8080");
+  EXPECT_EQ(line(table, "reports"), "reports    not connected to autoscaler:8080");
   EXPECT_EQ(line(table, "runtime"), "runtime    not found yet");
 }
 

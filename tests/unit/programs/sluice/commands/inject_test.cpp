@@ -116,7 +116,7 @@ TEST_F(InjectVerb, OfItsOwnResultChangesNothing) {
   const Told once = run(kStream, {"inject"});
   const Told twice = run(once.out, {"inject"});
   EXPECT_EQ(twice.out, once.out);
-  EXPECT_NE(twice.err.find("Deployment shop stays as it is"), std::string::npos);
+  EXPECT_NE(twice.err.find("Deployment shop is unchanged"), std::string::npos);
 }
 
 TEST_F(InjectVerb, PrintsTheDifferenceInADryRun) {

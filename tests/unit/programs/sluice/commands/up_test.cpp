@@ -82,7 +82,7 @@ TEST(Up, RefusesWrongFlagsWithTheFix) {
   EXPECT_NE(refusal({"--env", "=x", "--demo"}), "accepted");
   EXPECT_NE(refusal({"--name", "Shop", "--demo"}), "accepted");
   EXPECT_EQ(refusal({"--name", "sluice", "--demo"}),
-            "--name: sluice is no name for a service: sluice.localhost is the engine's own host; "
+            "--name: sluice cannot name a service: sluice.localhost is the engine's own host; "
             "give another");
   EXPECT_EQ(refusal({"--name", "sluice", "-f", "a.yaml"}), "accepted");
   EXPECT_NE(refusal({"--port", "70000", "--demo"}), "accepted");
@@ -107,7 +107,7 @@ TEST(Verbs, UnknownOnesAndFlagsEndWith2AndASuggestion) {
             "2 unknown flag --tial; did you mean --tail?\n");
   EXPECT_EQ(outcome({"scale", "app"}), "2 give --min N, --max N or both\n");
   EXPECT_EQ(outcome({"explain", "app", "--awake", "--at", "5m"}),
-            "2 --awake tells of the last minute only; drop --at\n");
+            "2 --awake covers the last minute only; remove --at\n");
 }
 
 TEST(Verbs, AFlagThatWouldSayNothingByItselfEndsWith2) {
