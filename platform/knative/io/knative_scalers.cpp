@@ -12,19 +12,12 @@
 namespace sluice::autoscaler {
 namespace {
 
-// Revisions looked at in one turn of the loop: some milliseconds of work.
-constexpr std::size_t kTurn = 100;
-
 constexpr Duration kStatusPace = std::chrono::seconds{1};
 
 constexpr std::string_view kGroup = "autoscaling.internal.knative.dev";
 
 std::string shown(const RevisionId& id) {
   return id.space + "/" + id.name;
-}
-
-std::chrono::steady_clock::duration on_timer(Duration wait) {
-  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(wait);
 }
 
 // As whoever scales reads them: a wrong annotation counts as absent.
@@ -50,6 +43,10 @@ KnativeScalers::KnativeScalers(const KnativeView::Place& place, model::Listener&
       log_{place.log},
       listener_{listener},
       rules_{std::move(rules)},
+      time_{place.io, place.clock},
+      loop_{time_,
+            {.confirm = [this] { rules_.confirm(); },
+             .look = [this](const RevisionId& id) { look(id); }}},
       writer_{place.client, place.clock},
       probe_{place.io},
       view_{place,
@@ -64,8 +61,7 @@ KnativeScalers::KnativeScalers(const KnativeView::Place& place, model::Listener&
                                {"shadow", rules_.shadow ? "true" : "false"}});
                    touch_all();
                  }}},
-      presence_{place.io, place.client, kGroup},
-      work_timer_{place.io} {}
+      presence_{place.io, place.client, kGroup} {}
 
 void KnativeScalers::start() {
   presence_.start([this](bool there) {
@@ -91,8 +87,7 @@ void KnativeScalers::touched(const RevisionId& id) {
   if (!rules_.owns(id)) return drop(id, true);
   Governed& governed = governed_[id];
   governed.news = true;
-  queue_.add(id, clock_.now());
-  arm();
+  loop_.add(id);
 }
 
 void KnativeScalers::gone(const RevisionId& id) {
@@ -106,7 +101,7 @@ void KnativeScalers::drop(const RevisionId& id, bool released) {
   const bool told = known->second.told;
   for (const std::string& object : known->second.written) writer_.withdraw(object);
   governed_.erase(known);
-  queue_.forget(id);
+  loop_.forget(id);
   probe_.forget(id);
   shadow_.forget(id);
   if (!told) return;
@@ -132,24 +127,6 @@ void KnativeScalers::config_changed(const ClusterConfig& config) {
 }
 
 // --- the work ---
-
-void KnativeScalers::arm() {
-  const auto due = queue_.next_due();
-  if (!due || (armed_ && *armed_ <= *due)) return;
-  armed_ = due;
-  work_timer_.expires_after(on_timer(*due - clock_.now()));
-  work_timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
-    if (ec || alive.over()) return;
-    armed_.reset();
-    work();
-  });
-}
-
-void KnativeScalers::work() {
-  rules_.confirm();
-  for (const RevisionId& id : queue_.take(clock_.now(), kTurn)) look(id);
-  arm();
-}
 
 void KnativeScalers::look(const RevisionId& id) {
   const PodAutoscaler* const object = view_.object(id);
@@ -190,7 +167,7 @@ void KnativeScalers::reconcile(const RevisionId& id, const PodAutoscalerSight& s
   // What nobody writes any more has not failed either.
   const auto forgotten = std::erase_if(
       governed.failing, [&](const auto& each) { return !governed.planned.contains(each); });
-  if (forgotten > 0 && governed.failing.empty()) queue_.succeeded(id);
+  if (forgotten > 0 && governed.failing.empty()) loop_.succeeded(id);
 }
 
 void KnativeScalers::write_serverless(const RevisionId& id, const PodAutoscalerSight& sight,
@@ -227,7 +204,7 @@ void KnativeScalers::write_status(const RevisionId& id, const PodAutoscalerSight
   governed.planned.insert(pod_autoscaler_path(id) + "/status");
   const bool flips = status_of_ready(status) != status_of_ready(sight.object->status);
   if (!flips && now - governed.status_written < kStatusPace) {
-    queue_.add(id, governed.status_written + kStatusPace);
+    loop_.add(id, governed.status_written + kStatusPace);
     return;
   }
   governed.status_written = now;
@@ -243,7 +220,7 @@ void KnativeScalers::write(const RevisionId& id, const std::string& object, kube
   const bool sent =
       writer_.write(object, std::move(request),
                     [this, id, object](const kube::Answer& answer) { landed(id, object, answer); });
-  if (!sent) return queue_.add(id, clock_.now() + WriteLedger::kPatience);
+  if (!sent) return loop_.add(id, clock_.now() + WriteLedger::kPatience);
   if (governed != governed_.end()) governed->second.written.insert(object);
 }
 
@@ -254,17 +231,15 @@ void KnativeScalers::landed(const RevisionId& id, const std::string& object,
   Governed& governed = found->second;
   if (answer) {
     governed.failing.erase(object);
-    if (governed.failing.empty()) queue_.succeeded(id);
-    queue_.add(id, clock_.now());
-    return arm();
+    if (governed.failing.empty()) loop_.succeeded(id);
+    return loop_.add(id);
   }
   if (answer.error().kind == kube::Failure::Kind::superseded) return;
   if (governed.failing.insert(object).second) {
     log_.write(log::Severity::warning, "a write failed and is tried again",
                {{"revision", shown(id)}, {"object", object}, {"problem", answer.error().text()}});
   }
-  queue_.failed(id, clock_.now());
-  arm();
+  loop_.failed(id);
 }
 
 void KnativeScalers::complain(const RevisionId& id, Governed& governed, std::string what) {
@@ -292,8 +267,7 @@ void KnativeScalers::apply(const RevisionId& id, const ScaleOrder& order) {
   present = order;
   if (rules_.shadow) return compare(id);
   if (same) return;
-  queue_.add(id, clock_.now());
-  arm();
+  loop_.add(id);
 }
 
 void KnativeScalers::compare(const RevisionId& id) {

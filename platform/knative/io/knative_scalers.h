@@ -1,18 +1,16 @@
 #pragma once
 
 #include "autoscaler/core/decision/scale_order.h"
-#include "common/base/lifetime.h"
 #include "common/kube/group_presence.h"
+#include "common/loop/asio_loop.h"
 #include "common/model/revision.h"
 #include "common/scaling/cluster_config.h"
-
-#include <boost/asio/steady_timer.hpp>
 
 #include "platform/knative/core/shadow_book.h"
 #include "platform/knative/io/knative_view.h"
 #include "platform/knative/io/public_probe.h"
-#include "platform/kubernetes/core/work_queue.h"
 #include "platform/kubernetes/io/object_writer.h"
+#include "platform/kubernetes/io/reconcile_loop.h"
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -90,8 +88,6 @@ class KnativeScalers {
   void gone(const RevisionId& id);
   void drop(const RevisionId& id, bool released);
   void touch_all();
-  void arm();
-  void work();
   void look(const RevisionId& id);
   [[nodiscard]] bool wanted(const PodAutoscaler& object) const;
   [[nodiscard]] PodAutoscalerSight sight_of(const RevisionId& id, const PodAutoscaler& object,
@@ -112,15 +108,13 @@ class KnativeScalers {
   Rules rules_;
   ClusterConfig config_;
   std::map<RevisionId, Governed> governed_;
-  WorkQueue queue_;
+  AsioLoop time_;
+  ReconcileLoop loop_;
   ShadowBook shadow_;
   ObjectWriter writer_;
   PublicProbe probe_;
   KnativeView view_;
   kube::GroupPresence presence_;  // the view is started by it
-  boost::asio::steady_timer work_timer_;
-  std::optional<TimePoint> armed_;
-  Lifetime alive_;
 };
 
 }  // namespace sluice::autoscaler

@@ -10,9 +10,6 @@
 namespace sluice::autoscaler {
 namespace {
 
-// Scalers looked at in one turn of the loop: some milliseconds of work.
-constexpr std::size_t kTurn = 100;
-
 // A look costs what its pods cost. Past this many they are looked at together: a roll-out of
 // thousands makes news faster than anybody could act on them.
 constexpr std::size_t kManyPods = 100;
@@ -25,13 +22,20 @@ KubernetesPlatform::KubernetesPlatform(boost::asio::io_context& io, const Clock&
                                        KubernetesSelf self, settings::Environment environment)
     : io_{io},
       clock_{clock},
+      time_{io, clock},
       random_{random},
       log_{log},
       self_{std::move(self)},
       environment_{std::move(environment)},
       buckets_{bucket_names(1)},
       owned_{buckets_.begin(), buckets_.end()},
-      work_timer_{io},
+      loop_{time_,
+            {.confirm =
+                 [this] {
+                   if (confirm_) confirm_();
+                 },
+             .look = [this](const RevisionId& id) { look(id); },
+             .end = [this] { send_event(); }}},
       start_timer_{io} {}
 
 KubernetesPlatform::~KubernetesPlatform() = default;
@@ -74,9 +78,8 @@ void KubernetesPlatform::wait_for_view() {
       const RevisionId id{name.space, name.name};
       if (!owns(id)) continue;
       governed_[id].news = true;
-      queue_.add(id, clock_.now());
+      loop_.add(id);
     }
-    arm();
     wait_for_view();
   });
 }
@@ -84,18 +87,15 @@ void KubernetesPlatform::wait_for_view() {
 void KubernetesPlatform::follow(model::Listener& listener) {
   listener_ = &listener;
   writer_ = std::make_unique<ObjectWriter>(*client_, clock_);
-  probes_ = std::make_unique<ActivatorProbes>(io_, clock_, [this](const RevisionId& id) {
-    queue_.add(id, clock_.now());
-    arm();
-  });
+  probes_ = std::make_unique<ActivatorProbes>(io_, clock_,
+                                              [this](const RevisionId& id) { loop_.add(id); });
   ClusterView::Events events;
   events.touched = [this](const RevisionId& id) { touched(id); };
   events.gone = [this](const RevisionId& id) { gone(id); };
   events.seen = [this](const std::string& object) { writer_->seen(object); };
   events.activators = [this] {
     if (!probes_->set_activators(view_->activators())) return;
-    for (const auto& [id, governed] : governed_) queue_.add(id, clock_.now());
-    arm();
+    for (const auto& [id, governed] : governed_) loop_.add(id);
   };
   events.config = [this](const StringMap& data) { config_changed(data); };
   events.synced = [this] { synced(); };
@@ -107,11 +107,10 @@ void KubernetesPlatform::follow(model::Listener& listener) {
                                                                .writer = *writer_,
                                                                .probes = *probes_,
                                                                .ports = ports_,
-                                                               .queue = queue_,
+                                                               .loop = loop_,
                                                                .events = events_,
                                                                .config = config_,
-                                                               .governed = governed_,
-                                                               .work = [this] { arm(); }});
+                                                               .governed = governed_});
   follow_knative(listener);
   view_->start();
 }
@@ -169,7 +168,7 @@ void KubernetesPlatform::set_owned(std::vector<std::string> all, std::set<std::s
     lost = true;
     const bool told = each->second.told;
     each = governed_.erase(each);
-    queue_.forget(id);
+    loop_.forget(id);
     probes_->forget(id);
     if (told) listener_->on_revision_released(id);
   }
@@ -189,21 +188,19 @@ void KubernetesPlatform::touched(const RevisionId& id) {
   const bool in_range = port > 0 && port <= ActivatorPorts::kLast;
   if (const auto loser =
           ports_.told(id, in_range ? static_cast<std::uint16_t>(port) : std::uint16_t{0})) {
-    queue_.add(*loser, clock_.now());
-    arm();
+    loop_.add(*loser);
   }
   if (!owns(id)) return;
   GovernedScaler& governed = governed_[id];
   governed.news = true;
   const TimePoint now = clock_.now();
-  queue_.add(id, governed.large ? std::max(now, governed.looked + kManyPodsPause) : now);
-  arm();
+  loop_.add(id, governed.large ? std::max(now, governed.looked + kManyPodsPause) : now);
 }
 
 void KubernetesPlatform::gone(const RevisionId& id) {
   ports_.forget(id);
   probes_->forget(id);
-  queue_.forget(id);
+  loop_.forget(id);
   const auto known = governed_.find(id);
   if (known != governed_.end()) {
     const bool told = known->second.told;
@@ -229,8 +226,7 @@ void KubernetesPlatform::config_changed(const StringMap& data) {
   wrong_config_.clear();
   config_ = *parsed;
   knative_->config_changed(config_);
-  for (const auto& [id, governed] : governed_) queue_.add(id, clock_.now());
-  arm();
+  for (const auto& [id, governed] : governed_) loop_.add(id);
 }
 
 // Ports first: whoever has none chooses among those that are free.
@@ -240,7 +236,7 @@ void KubernetesPlatform::synced() {
              {{"scalers", std::to_string(view_->scalers().size())}});
   start_timer_.cancel();
   knative_->owners_changed();
-  work();
+  loop_.turn();
   settle(std::nullopt);
 }
 
@@ -251,28 +247,6 @@ void KubernetesPlatform::settle(std::optional<Problem> problem) {
 }
 
 // --- the work ---
-
-void KubernetesPlatform::arm() {
-  std::optional<TimePoint> due = queue_.next_due();
-  const auto event = events_.next_due();
-  if (event && (!due || *event < *due)) due = event;
-  if (!due || (armed_ && *armed_ <= *due)) return;
-  armed_ = due;
-  work_timer_.expires_after(
-      std::chrono::duration_cast<std::chrono::steady_clock::duration>(*due - clock_.now()));
-  work_timer_.async_wait([this](const boost::system::error_code& ec) {
-    if (ec) return;
-    armed_.reset();
-    work();
-  });
-}
-
-void KubernetesPlatform::work() {
-  if (confirm_) confirm_();
-  for (const RevisionId& id : queue_.take(clock_.now(), kTurn)) look(id);
-  send_event();
-  arm();
-}
 
 void KubernetesPlatform::look(const RevisionId& id) {
   const kube::RequestScaler* const scaler = view_->scaler(id);
@@ -303,6 +277,7 @@ void KubernetesPlatform::send_event() {
   if (const auto event = events_.take(clock_.now())) {
     client_->send_and_forget(event_request(*event, self_.pod), [](const kube::Answer&) {});
   }
+  if (const auto due = events_.next_due()) loop_.wake(*due);
 }
 
 // --- what is ordered ---
@@ -331,8 +306,7 @@ void KubernetesPlatform::apply(const RevisionId& revision, const ScaleOrder& ord
     if (*present == order) return;
   }
   present = order;
-  queue_.add(revision, clock_.now());
-  arm();
+  loop_.add(revision);
 }
 
 void KubernetesPlatform::forget(const RevisionId& revision) {
@@ -391,7 +365,7 @@ void KubernetesPlatform::write_metrics(std::string& out) const {
   text.count("", counts.failures);
   text.family("sluice_kubernetes_waiting_scalers", MetricType::gauge,
               "Scalers that are to be looked at");
-  text.value("", static_cast<double>(queue_.size()));
+  text.value("", static_cast<double>(loop_.waiting()));
   knative_->write_metrics(out);
 }
 

@@ -4,6 +4,7 @@
 #include "common/kube/access.h"
 #include "common/kube/client.h"
 #include "common/log/log.h"
+#include "common/loop/asio_loop.h"
 #include "common/settings/env_reader.h"
 #include "common/time/clock.h"
 
@@ -87,14 +88,13 @@ class KubernetesPlatform final : public Platform {
   void synced();
   void settle(std::optional<Problem> problem);
   void wait_for_view();
-  void arm();
-  void work();
   void look(const RevisionId& id);
   void tell(const ScalerSight& sight, GovernedScaler& governed);
   void send_event();
 
   boost::asio::io_context& io_;
   const Clock& clock_;
+  AsioLoop time_;
   std::mt19937_64& random_;
   const log::Logger& log_;
   KubernetesSelf self_;
@@ -108,7 +108,7 @@ class KubernetesPlatform final : public Platform {
   std::string wrong_config_;
   std::map<RevisionId, GovernedScaler> governed_;
   ActivatorPorts ports_;
-  WorkQueue queue_;
+  ReconcileLoop loop_;
   EventLog events_;
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<ObjectWriter> writer_;
@@ -116,8 +116,6 @@ class KubernetesPlatform final : public Platform {
   std::unique_ptr<ClusterView> view_;
   std::unique_ptr<Reconciler> reconciler_;
   std::unique_ptr<KnativeScalers> knative_;
-  boost::asio::steady_timer work_timer_;
-  std::optional<TimePoint> armed_;
   boost::asio::steady_timer start_timer_;
 };
 
