@@ -107,13 +107,12 @@ std::unique_ptr<Platform> App::make_platform() {
     return std::make_unique<DirectoryPlatform>(io_, config_.platform_path, log_);
   }
   auto cluster =
-      std::make_unique<KubernetesPlatform>(io_, clock_, random_, log_,
-                                           KubernetesSelf{.pod = config_.name,
-                                                          .address = config_.pod_address,
-                                                          .system_space = config_.system_space,
-                                                          .domain = config_.cluster_domain,
-                                                          .shadow = config_.shadow},
-                                           settings::process_environment());
+      std::make_unique<ClusterPlatforms>(io_, clock_, random_, log_,
+                                         ClusterSelf{.pod = config_.name,
+                                                     .system_space = config_.system_space,
+                                                     .domain = config_.cluster_domain,
+                                                     .shadow = config_.shadow},
+                                         settings::process_environment());
   cluster_ = cluster.get();
   return cluster;
 }

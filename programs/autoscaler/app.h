@@ -31,8 +31,8 @@
 
 #include "platform/knative/io/stat_relay.h"
 #include "platform/kubernetes/io/bucket_share.h"
+#include "platform/kubernetes/io/cluster_platforms.h"
 #include "platform/kubernetes/io/enrolment.h"
-#include "platform/kubernetes/io/kubernetes_platform.h"
 #include "platform/kubernetes/io/plain_activators.h"
 #include "platform/kubernetes/io/stream_certificates.h"
 #include "programs/autoscaler/config.h"
@@ -95,7 +95,7 @@ class App {
   api::EventRing events_;
   RingHistory history_;
   FleetEvents fleet_events_;
-  KubernetesPlatform* cluster_ = nullptr;  // platform_, if that is what it is
+  ClusterPlatforms* cluster_ = nullptr;  // platform_, if that is what it is
   std::unique_ptr<Platform> platform_;
   Surroundings surroundings_;
   Fleet fleet_;

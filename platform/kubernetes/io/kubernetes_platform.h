@@ -1,124 +1,96 @@
 #pragma once
 
 #include "autoscaler/io/platform.h"
-#include "common/kube/access.h"
-#include "common/kube/client.h"
-#include "common/log/log.h"
-#include "common/settings/env_reader.h"
-#include "common/time/clock.h"
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-
-#include "platform/knative/io/knative_scalers.h"
+#include "platform/kubernetes/io/cluster_ground.h"
 #include "platform/kubernetes/io/reconciler.h"
 #include <functional>
 #include <map>
-#include <memory>
-#include <random>
-#include <set>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace sluice::autoscaler {
-
-/// Who we are in the cluster.
-struct KubernetesSelf {
-  std::string pod;                       ///< POD_NAME
-  std::string address;                   ///< POD_IP
-  std::string system_space;              ///< SYSTEM_NAMESPACE
-  std::string domain = "cluster.local";  ///< of the cluster
-  bool shadow = false;  ///< only revisions of Knative are looked at, and nothing is written
-};
 
 /// Deployments and StatefulSets of a cluster, each named by a RequestScaler, as a platform: what
 /// runs comes from watches, orders become writes (protocols.md 8). An API server that is away or
 /// slow delays writes and news; everything else goes on with what is known.
 class KubernetesPlatform final : public Platform {
  public:
-  /// How long the start waits for the API server.
-  static constexpr Duration kStartPatience = std::chrono::seconds{10};
+  struct Self {
+    std::string pod;           ///< in whose name events are written
+    std::string system_space;  ///< where our own programs live
+  };
 
-  /// All references outlive this. `environment` says how the API server is reached.
-  KubernetesPlatform(boost::asio::io_context& io, const Clock& clock, std::mt19937_64& random,
-                     const log::Logger& log, KubernetesSelf self,
-                     settings::Environment environment);
-  ~KubernetesPlatform() override;
+  struct Events {
+    std::function<void(const RevisionId&)> named;    ///< a RequestScaler has that name
+    std::function<void(const RevisionId&)> unnamed;  ///< it has gone
+    /// What config-autoscaler says: once before anything is reported, then with each change.
+    std::function<void(const StringMap&)> config;
+  };
 
+  KubernetesPlatform(ClusterGround ground, Self self, Events events);
+
+  /// `settled` is called when everything is known, however long that takes.
   [[nodiscard]] std::optional<Problem> open(model::Listener& listener, TimePoint now,
                                             Settled settled) override;
   [[nodiscard]] std::optional<ScaleOrder> last(const RevisionId& revision) override;
   void apply(const RevisionId& revision, const ScaleOrder& order) override;
   void forget(const RevisionId& revision) override;
   void probe(const RevisionId& revision, std::function<void(bool ok)> done) override;
-  [[nodiscard]] std::vector<std::string> wrong() const override;
+
+  [[nodiscard]] std::vector<std::string> wrong() const override { return view_.wrong(); }
+
   [[nodiscard]] std::vector<HealthCheck> checks() const override;
   void write_metrics(std::string& out) const override;
 
-  /// The buckets of all replicas, and those that are ours: scalers in others are somebody else's.
-  /// Whoever listens is told at once of those that are lost, and soon of those that are new.
-  void set_owned(std::vector<std::string> all, std::set<std::string> owned);
+  /// Everything is known.
+  [[nodiscard]] bool synced() const { return view_.synced(); }
 
-  /// Whether some replica of ours scales that revision.
-  [[nodiscard]] bool scales(const RevisionId& id) const;
+  /// If nothing but whoever else scales is not known yet, goes without. Returns synced().
+  bool do_without_others();
 
-  /// Whether a stat from Knative's activators may be about it: never about a RequestScaler's.
-  [[nodiscard]] bool is_knative(const RevisionId& id) const;
+  /// Looks at each scaler of ours. While not everything is known, its status says why.
+  void look_at_all();
+
+  /// ClusterGround::owns answers otherwise now. The listener hears at once of those that are lost,
+  /// and soon of those that are new.
+  void owners_changed();
+
+  void config_changed();
+
+  /// Whether a RequestScaler has that name.
+  [[nodiscard]] bool names(const RevisionId& id) const { return view_.scaler(id) != nullptr; }
 
   /// The node of a pod; empty: it has none yet. Absent: no such pod is known.
-  [[nodiscard]] std::optional<std::string> node_of(const std::string& space,
-                                                   const std::string& pod) const;
-
-  /// Called before anything is written, and calls set_owned() if that is less by now: a program
-  /// that was stopped for a while acts on what it is told before its timers tell it so.
-  void confirm_by(std::function<void()> confirm) { confirm_ = std::move(confirm); }
-
-  /// For leases: the one client of this program; null before open() and when that failed.
-  [[nodiscard]] kube::Client* client() { return client_.get(); }
+  [[nodiscard]] std::optional<std::string> node_of(const kube::ObjectName& pod) const {
+    return view_.node_of(pod);
+  }
 
  private:
-  [[nodiscard]] bool owns(const RevisionId& id) const;
-  [[nodiscard]] bool in_owned_bucket(const RevisionId& id) const;
-  void follow(model::Listener& listener);
-  void follow_knative(model::Listener& listener);
+  [[nodiscard]] ClusterView::Events view_events();
   void touched(const RevisionId& id);
   void gone(const RevisionId& id);
-  void config_changed(const StringMap& data);
-  void synced();
-  void settle(std::optional<Problem> problem);
-  void wait_for_view();
-  void arm();
-  void work();
+  void on_synced();
   void look(const RevisionId& id);
   void tell(const ScalerSight& sight, GovernedScaler& governed);
   void send_event();
+  void look_at_governed();
 
-  boost::asio::io_context& io_;
+  ClusterGround ground_;
   const Clock& clock_;
-  std::mt19937_64& random_;
-  const log::Logger& log_;
-  KubernetesSelf self_;
-  settings::Environment environment_;
-  std::vector<std::string> buckets_;
-  std::set<std::string> owned_;
-  std::function<void()> confirm_;
+  Self self_;
+  Events on_;
   model::Listener* listener_ = nullptr;  // of open()
   Settled settled_;
-  ClusterConfig config_;
-  std::string wrong_config_;
   std::map<RevisionId, GovernedScaler> governed_;
   ActivatorPorts ports_;
-  WorkQueue queue_;
   EventLog events_;
-  std::unique_ptr<kube::Client> client_;
-  std::unique_ptr<ObjectWriter> writer_;
-  std::unique_ptr<ActivatorProbes> probes_;
-  std::unique_ptr<ClusterView> view_;
-  std::unique_ptr<Reconciler> reconciler_;
-  std::unique_ptr<KnativeScalers> knative_;
-  boost::asio::steady_timer work_timer_;
-  std::optional<TimePoint> armed_;
-  boost::asio::steady_timer start_timer_;
+  ReconcileLoop loop_;
+  ObjectWriter writer_;
+  ActivatorProbes probes_;
+  ClusterView view_;
+  Reconciler reconciler_;
 };
 
 }  // namespace sluice::autoscaler

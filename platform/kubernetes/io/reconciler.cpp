@@ -39,11 +39,6 @@ std::set<std::string> standing(const ScalerSight& sight, std::uint16_t port) {
 
 }  // namespace
 
-void Reconciler::again(const RevisionId& id, TimePoint at) {
-  means_.queue.add(id, at);
-  means_.work();
-}
-
 // A write that is on its way, or has just been answered, is not planned twice: the scaler is looked
 // at again when it lands, or when it should have shown.
 bool Reconciler::write(const RevisionId& id, const std::string& object, kube::Request request,
@@ -58,7 +53,7 @@ bool Reconciler::write(const RevisionId& id, const std::string& object, kube::Re
                             if (gone) answer = std::string{};
                             landed(id, object, answer, done);
                           });
-  if (!sent) means_.queue.add(id, means_.clock.now() + WriteLedger::kPatience);
+  if (!sent) means_.loop.add(id, means_.clock.now() + WriteLedger::kPatience);
   return sent;
 }
 
@@ -70,9 +65,9 @@ void Reconciler::landed(const RevisionId& id, const std::string& object, const k
   if (answer) {
     governed.refused.erase(object);
     governed.failing.erase(object);
-    if (governed.failing.empty()) means_.queue.succeeded(id);
+    if (governed.failing.empty()) means_.loop.succeeded(id);
     if (done) done(governed);
-    again(id, means_.clock.now());
+    means_.loop.add(id);
     return;
   }
   using Kind = kube::Failure::Kind;
@@ -88,8 +83,7 @@ void Reconciler::landed(const RevisionId& id, const std::string& object, const k
         log::Severity::warning, "a write failed and is tried again",
         {{"revision", id.space + "/" + id.name}, {"object", object}, {"problem", failure.text()}});
   }
-  means_.queue.failed(id, means_.clock.now());
-  means_.work();
+  means_.loop.failed(id);
 }
 
 // What nobody writes any more, a pod that has gone or is to stay after all, stands in no way.
@@ -98,7 +92,7 @@ void Reconciler::forget_unplanned(const RevisionId& id, GovernedScaler& governed
                 [&](const auto& each) { return !governed.planned.contains(each.first); });
   const auto forgotten = std::erase_if(
       governed.failing, [&](const auto& object) { return !governed.planned.contains(object); });
-  if (forgotten > 0 && governed.failing.empty()) means_.queue.succeeded(id);
+  if (forgotten > 0 && governed.failing.empty()) means_.loop.succeeded(id);
 }
 
 void Reconciler::event(const ScalerRef& scaler, bool warning, std::string reason,
@@ -110,7 +104,7 @@ void Reconciler::event(const ScalerRef& scaler, bool warning, std::string reason
   event.reason = std::move(reason);
   event.message = std::move(message);
   means_.events.add(std::move(event), means_.clock.now());
-  means_.work();
+  if (const auto due = means_.events.next_due()) means_.loop.wake(*due);
 }
 
 void Reconciler::reconcile(const ScalerSight& sight, GovernedScaler& governed) {
@@ -215,7 +209,7 @@ std::optional<Trouble> Reconciler::route(const ScalerSight& sight, GovernedScale
                stands && sight.front != nullptr && sight.front->selector.empty());
   governed.routed = stands ? way.addresses : std::vector<std::string>{};
   governed.passed_by = plan.passed_by;
-  if (governed.news) again(sight.id, means_.clock.now());
+  if (governed.news) means_.loop.add(sight.id);
   if (!port) {
     return Trouble{"NoActivatorPort", "all ports from 20000 to 29999 stand for other scalers",
                    "delete RequestScalers that nobody needs"};
@@ -306,7 +300,7 @@ void Reconciler::step(ServiceStep step, const ScalerSight& sight, GovernedScaler
 void Reconciler::remove_finalizer(const ScalerSight& sight, const GovernedScaler& governed) {
   means_.writer.withdraw(governed.adopting);
   if (means_.writer.unseen(governed.adopting)) {
-    means_.queue.add(sight.id, means_.clock.now() + WriteLedger::kPatience);
+    means_.loop.add(sight.id, means_.clock.now() + WriteLedger::kPatience);
     return;
   }
   write(sight.id, scaler_path(sight.id), finalizer_request(sight.ref(), false));
@@ -317,7 +311,7 @@ void Reconciler::sweep(const ScalerSight& sight, GovernedScaler& governed) {
   const TimePoint now = means_.clock.now();
   if (governed.sweeps >= kSweeps) return;
   if (now < governed.sweep_due) {
-    means_.queue.add(sight.id, governed.sweep_due);
+    means_.loop.add(sight.id, governed.sweep_due);
     return;
   }
   const kube::ObjectName front{sight.id.space, sight.front_name()};
@@ -334,7 +328,7 @@ void Reconciler::sweep(const ScalerSight& sight, GovernedScaler& governed) {
   governed.swept.clear();
   ++governed.sweeps;
   governed.sweep_due = now + kSweepPause;
-  means_.queue.add(sight.id, governed.sweep_due);
+  means_.loop.add(sight.id, governed.sweep_due);
 }
 
 // --- how many there are ---
@@ -437,7 +431,7 @@ void Reconciler::write_status(const ScalerSight& sight, GovernedScaler& governed
   const bool flips = status_of(status.values.conditions, "Ready") !=
                      status_of(sight.scaler->status.conditions, "Ready");
   if (!flips && now - governed.status_written < kStatusPace) {
-    means_.queue.add(sight.id, governed.status_written + kStatusPace);
+    means_.loop.add(sight.id, governed.status_written + kStatusPace);
     return;
   }
   if (write(sight.id, scaler_path(sight.id) + "/status", status_request(sight.ref(), status))) {

@@ -6,11 +6,11 @@
 
 #include "platform/kubernetes/core/activator_ports.h"
 #include "platform/kubernetes/core/event_log.h"
-#include "platform/kubernetes/core/work_queue.h"
 #include "platform/kubernetes/io/activator_probes.h"
 #include "platform/kubernetes/io/cluster_view.h"
 #include "platform/kubernetes/io/governed_scaler.h"
 #include "platform/kubernetes/io/object_writer.h"
+#include "platform/kubernetes/io/reconcile_loop.h"
 #include "platform/kubernetes/io/scaler_sight.h"
 #include <cstdint>
 #include <functional>
@@ -32,11 +32,10 @@ class Reconciler {
     ObjectWriter& writer;
     ActivatorProbes& probes;
     ActivatorPorts& ports;
-    WorkQueue& queue;
+    ReconcileLoop& loop;
     EventLog& events;
     const ClusterConfig& config;
     std::map<RevisionId, GovernedScaler>& governed;
-    std::function<void()> work;  ///< the queue has something new
   };
 
   explicit Reconciler(Means means) : means_{std::move(means)} {}
@@ -71,7 +70,6 @@ class Reconciler {
   void landed(const RevisionId& id, const std::string& object, const kube::Answer& answer,
               const std::function<void(GovernedScaler&)>& done);
   void forget_unplanned(const RevisionId& id, GovernedScaler& governed);
-  void again(const RevisionId& id, TimePoint at);
 
   Means means_;
   std::uint64_t failures_ = 0;

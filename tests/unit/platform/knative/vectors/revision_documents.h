@@ -52,7 +52,7 @@ struct RevisionDocuments {
   /// What whoever scales is told.
   [[nodiscard]] model::Revision watched() const;
 
-  /// As Fleet and KnativeScalers read it: an annotation that is wrong counts as absent.
+  /// As Fleet and KnativePlatform read it: an annotation that is wrong counts as absent.
   [[nodiscard]] ScalingSpec scaling(const ClusterConfig& config) const;
 
   /// One look: all three plans, and what they ask for as the API server would keep it.

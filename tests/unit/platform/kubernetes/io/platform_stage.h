@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "platform/kubernetes/io/kubernetes_platform.h"
+#include "platform/kubernetes/io/cluster_platforms.h"
 #include <optional>
 #include <string>
 
@@ -25,7 +25,7 @@ class NoListener final : public model::Listener {
   }
 };
 
-/// The platform on an API server that a test plays.
+/// The platforms of a cluster on an API server that a test plays.
 class PlatformStage : public ::testing::Test {
  protected:
   PlatformStage() {
@@ -59,15 +59,15 @@ class PlatformStage : public ::testing::Test {
                               [this](const kube::testing::Seen& seen) { return answer(seen); }};
   files::ScratchDirectory home_;
   NoListener listener_;
-  KubernetesPlatform platform_{io_,
-                               clock_,
-                               random_,
-                               log_,
-                               {.pod = "p", .address = "10.0.0.9", .system_space = "sluice-system"},
-                               [this](const std::string& name) -> std::optional<std::string> {
-                                 if (name != "SLUICE_KUBECONFIG") return std::nullopt;
-                                 return (home_.path() / "config").string();
-                               }};
+  ClusterPlatforms platform_{io_,
+                             clock_,
+                             random_,
+                             log_,
+                             {.pod = "p", .system_space = "sluice-system"},
+                             [this](const std::string& name) -> std::optional<std::string> {
+                               if (name != "SLUICE_KUBECONFIG") return std::nullopt;
+                               return (home_.path() / "config").string();
+                             }};
 };
 
 }  // namespace sluice::autoscaler::testing

@@ -1,4 +1,4 @@
-#include "platform/knative/io/knative_scalers.h"
+#include "platform/knative/io/knative_platform.h"
 
 #include "common/metrics/exposition.h"
 #include "common/scaling/annotations.h"
@@ -12,19 +12,12 @@
 namespace sluice::autoscaler {
 namespace {
 
-// Revisions looked at in one turn of the loop: some milliseconds of work.
-constexpr std::size_t kTurn = 100;
-
 constexpr Duration kStatusPace = std::chrono::seconds{1};
 
 constexpr std::string_view kGroup = "autoscaling.internal.knative.dev";
 
 std::string shown(const RevisionId& id) {
   return id.space + "/" + id.name;
-}
-
-std::chrono::steady_clock::duration on_timer(Duration wait) {
-  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(wait);
 }
 
 // As whoever scales reads them: a wrong annotation counts as absent.
@@ -43,115 +36,93 @@ std::string_view status_of_ready(const PodAutoscaler::Status& status) {
 
 }  // namespace
 
-KnativeScalers::KnativeScalers(const KnativeView::Place& place, model::Listener& listener,
-                               Rules rules)
-    : io_{place.io},
-      clock_{place.clock},
-      log_{place.log},
-      listener_{listener},
+KnativePlatform::KnativePlatform(ClusterGround ground, Rules rules)
+    : ground_{std::move(ground)},
+      clock_{ground_.place.clock},
       rules_{std::move(rules)},
-      writer_{place.client, place.clock},
-      probe_{place.io},
-      view_{place,
+      loop_{ground_.loop,
+            {.confirm = ground_.confirm, .look = [this](const RevisionId& id) { look(id); }}},
+      writer_{ground_.place.client, clock_},
+      probe_{ground_.place.io},
+      view_{ground_.place,
             rules_.domain,
             {.touched = [this](const RevisionId& id) { touched(id); },
              .gone = [this](const RevisionId& id) { gone(id); },
              .seen = [this](const std::string& object) { writer_.seen(object); },
-             .synced =
-                 [this] {
-                   log_.write(log::Severity::info, "knows the revisions of Knative",
-                              {{"revisions", std::to_string(view_.objects().size())},
-                               {"shadow", rules_.shadow ? "true" : "false"}});
-                   touch_all();
-                 }}},
-      presence_{place.io, place.client, kGroup},
-      work_timer_{place.io} {}
+             .synced = [this] { on_synced(); }}},
+      presence_{ground_.place.io, ground_.place.client, kGroup} {}
 
-void KnativeScalers::start() {
-  presence_.start([this](bool there) {
-    if (there) view_.start();
-  });
+std::optional<Problem> KnativePlatform::open(model::Listener& listener, TimePoint /*now*/,
+                                             Settled settled) {
+  listener_ = &listener;
+  settled_ = std::move(settled);
+  presence_.start([this](bool there) { there ? view_.start() : settle(); });
+  return std::nullopt;
+}
+
+void KnativePlatform::on_synced() {
+  ground_.place.log.write(log::Severity::info, "knows the revisions of Knative",
+                          {{"revisions", std::to_string(view_.objects().size())},
+                           {"shadow", rules_.shadow ? "true" : "false"}});
+  touch_all();
+  settle();
+}
+
+void KnativePlatform::settle() {
+  if (settled_) std::exchange(settled_, nullptr)(std::nullopt);
 }
 
 // --- what the view says ---
 
-bool KnativeScalers::wanted(const PodAutoscaler& object) const {
-  return rules_.shadow || is_ours(object, config_);
+bool KnativePlatform::wanted(const PodAutoscaler& object) const {
+  return rules_.shadow || is_ours(object, ground_.config);
 }
 
-bool KnativeScalers::scales(const RevisionId& id) const {
+bool KnativePlatform::scales(const RevisionId& id) const {
   const PodAutoscaler* const object = view_.object(id);
-  return !rules_.shadow && object != nullptr && is_ours(*object, config_);
+  return !rules_.shadow && object != nullptr && is_ours(*object, ground_.config);
 }
 
-void KnativeScalers::touched(const RevisionId& id) {
+void KnativePlatform::touched(const RevisionId& id) {
   const PodAutoscaler* const object = view_.object(id);
   if (object == nullptr) return;
   if (!wanted(*object) || rules_.taken(id)) return drop(id, false);
-  if (!rules_.owns(id)) return drop(id, true);
+  if (!ground_.owns(id)) return drop(id, true);
   Governed& governed = governed_[id];
   governed.news = true;
-  queue_.add(id, clock_.now());
-  arm();
+  loop_.add(id);
 }
 
-void KnativeScalers::gone(const RevisionId& id) {
+void KnativePlatform::gone(const RevisionId& id) {
   drop(id, false);
 }
 
 // `released`: another replica of ours goes on with it. Otherwise it is Knative's, or no more.
-void KnativeScalers::drop(const RevisionId& id, bool released) {
+void KnativePlatform::drop(const RevisionId& id, bool released) {
   const auto known = governed_.find(id);
   if (known == governed_.end()) return;
   const bool told = known->second.told;
   for (const std::string& object : known->second.written) writer_.withdraw(object);
   governed_.erase(known);
-  queue_.forget(id);
+  loop_.forget(id);
   probe_.forget(id);
   shadow_.forget(id);
   if (!told) return;
-  released ? listener_.on_revision_released(id) : listener_.on_revision_gone(id);
+  released ? listener_->on_revision_released(id) : listener_->on_revision_gone(id);
 }
 
-void KnativeScalers::take_back(const RevisionId& id) {
+void KnativePlatform::take_back(const RevisionId& id) {
   if (view_.synced()) touched(id);
 }
 
-void KnativeScalers::touch_all() {
+void KnativePlatform::touch_all() {
   if (!view_.synced()) return;
   for (const auto& [name, object] : view_.objects()) touched({name.space, name.name});
 }
 
-void KnativeScalers::owners_changed() {
-  touch_all();
-}
-
-void KnativeScalers::config_changed(const ClusterConfig& config) {
-  config_ = config;
-  touch_all();
-}
-
 // --- the work ---
 
-void KnativeScalers::arm() {
-  const auto due = queue_.next_due();
-  if (!due || (armed_ && *armed_ <= *due)) return;
-  armed_ = due;
-  work_timer_.expires_after(on_timer(*due - clock_.now()));
-  work_timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
-    if (ec || alive.over()) return;
-    armed_.reset();
-    work();
-  });
-}
-
-void KnativeScalers::work() {
-  rules_.confirm();
-  for (const RevisionId& id : queue_.take(clock_.now(), kTurn)) look(id);
-  arm();
-}
-
-void KnativeScalers::look(const RevisionId& id) {
+void KnativePlatform::look(const RevisionId& id) {
   const PodAutoscaler* const object = view_.object(id);
   const auto found = governed_.find(id);
   if (object == nullptr || found == governed_.end()) return;
@@ -160,25 +131,25 @@ void KnativeScalers::look(const RevisionId& id) {
   if (governed.news && (governed.told || view_.target(id) != nullptr)) {
     governed.news = false;
     governed.told = true;
-    listener_.on_revision(view_.watched(id));
+    listener_->on_revision(view_.watched(id));
   }
   if (!rules_.shadow) reconcile(id, sight_of(id, *object, governed), governed);
 }
 
-PodAutoscalerSight KnativeScalers::sight_of(const RevisionId& id, const PodAutoscaler& object,
-                                            const Governed& governed) const {
+PodAutoscalerSight KnativePlatform::sight_of(const RevisionId& id, const PodAutoscaler& object,
+                                             const Governed& governed) const {
   PodAutoscalerSight sight;
   sight.object = &object;
   sight.serverless = view_.serverless(id);
   sight.target = view_.target(id);
   sight.order = governed.order ? &*governed.order : nullptr;
   sight.ready = view_.ready_pods(id);
-  sight.scaling = scaling_of(object, config_);
+  sight.scaling = scaling_of(object, ground_.config);
   return sight;
 }
 
-void KnativeScalers::reconcile(const RevisionId& id, const PodAutoscalerSight& sight,
-                               Governed& governed) {
+void KnativePlatform::reconcile(const RevisionId& id, const PodAutoscalerSight& sight,
+                                Governed& governed) {
   if (target_path(id, sight.object->target).empty()) {
     complain(id, governed, "only Deployments of Knative are scaled, and this is no such");
     return;
@@ -190,11 +161,11 @@ void KnativeScalers::reconcile(const RevisionId& id, const PodAutoscalerSight& s
   // What nobody writes any more has not failed either.
   const auto forgotten = std::erase_if(
       governed.failing, [&](const auto& each) { return !governed.planned.contains(each); });
-  if (forgotten > 0 && governed.failing.empty()) queue_.succeeded(id);
+  if (forgotten > 0 && governed.failing.empty()) loop_.succeeded(id);
 }
 
-void KnativeScalers::write_serverless(const RevisionId& id, const PodAutoscalerSight& sight,
-                                      Governed& governed) {
+void KnativePlatform::write_serverless(const RevisionId& id, const PodAutoscalerSight& sight,
+                                       Governed& governed) {
   using Step = ServerlessWish::Step;
   const ServerlessWish wish = plan_serverless(sight);
   switch (wish.step) {
@@ -210,8 +181,8 @@ void KnativeScalers::write_serverless(const RevisionId& id, const PodAutoscalerS
   }
 }
 
-void KnativeScalers::write_scale(const RevisionId& id, const PodAutoscalerSight& sight,
-                                 Governed& /*governed*/) {
+void KnativePlatform::write_scale(const RevisionId& id, const PodAutoscalerSight& sight,
+                                  Governed& /*governed*/) {
   const auto replicas = plan_target(sight);
   const std::string path = target_path(id, sight.object->target);
   if (!replicas) return writer_.withdraw(path + "/scale");
@@ -219,15 +190,15 @@ void KnativeScalers::write_scale(const RevisionId& id, const PodAutoscalerSight&
         scale_request(path, sight.target->uid, sight.target->replicas, *replicas));
 }
 
-void KnativeScalers::write_status(const RevisionId& id, const PodAutoscalerSight& sight,
-                                  Governed& governed) {
+void KnativePlatform::write_status(const RevisionId& id, const PodAutoscalerSight& sight,
+                                   Governed& governed) {
   const TimePoint now = clock_.now();
   const PodAutoscaler::Status status = plan_status(sight, now);
   if (status == sight.object->status) return;
   governed.planned.insert(pod_autoscaler_path(id) + "/status");
   const bool flips = status_of_ready(status) != status_of_ready(sight.object->status);
   if (!flips && now - governed.status_written < kStatusPace) {
-    queue_.add(id, governed.status_written + kStatusPace);
+    loop_.add(id, governed.status_written + kStatusPace);
     return;
   }
   governed.status_written = now;
@@ -237,46 +208,46 @@ void KnativeScalers::write_status(const RevisionId& id, const PodAutoscalerSight
 
 // A write that is on its way is not planned twice: the revision is looked at again when it lands,
 // or when it should have shown.
-void KnativeScalers::write(const RevisionId& id, const std::string& object, kube::Request request) {
+void KnativePlatform::write(const RevisionId& id, const std::string& object,
+                            kube::Request request) {
   const auto governed = governed_.find(id);
   if (governed != governed_.end()) governed->second.planned.insert(object);
   const bool sent =
       writer_.write(object, std::move(request),
                     [this, id, object](const kube::Answer& answer) { landed(id, object, answer); });
-  if (!sent) return queue_.add(id, clock_.now() + WriteLedger::kPatience);
+  if (!sent) return loop_.add(id, clock_.now() + WriteLedger::kPatience);
   if (governed != governed_.end()) governed->second.written.insert(object);
 }
 
-void KnativeScalers::landed(const RevisionId& id, const std::string& object,
-                            const kube::Answer& answer) {
+void KnativePlatform::landed(const RevisionId& id, const std::string& object,
+                             const kube::Answer& answer) {
   const auto found = governed_.find(id);
   if (found == governed_.end()) return;
   Governed& governed = found->second;
   if (answer) {
     governed.failing.erase(object);
-    if (governed.failing.empty()) queue_.succeeded(id);
-    queue_.add(id, clock_.now());
-    return arm();
+    if (governed.failing.empty()) loop_.succeeded(id);
+    return loop_.add(id);
   }
   if (answer.error().kind == kube::Failure::Kind::superseded) return;
   if (governed.failing.insert(object).second) {
-    log_.write(log::Severity::warning, "a write failed and is tried again",
-               {{"revision", shown(id)}, {"object", object}, {"problem", answer.error().text()}});
+    ground_.place.log.write(
+        log::Severity::warning, "a write failed and is tried again",
+        {{"revision", shown(id)}, {"object", object}, {"problem", answer.error().text()}});
   }
-  queue_.failed(id, clock_.now());
-  arm();
+  loop_.failed(id);
 }
 
-void KnativeScalers::complain(const RevisionId& id, Governed& governed, std::string what) {
+void KnativePlatform::complain(const RevisionId& id, Governed& governed, std::string what) {
   if (governed.complaint == what) return;
   governed.complaint = std::move(what);
-  log_.write(log::Severity::error, "a PodAutoscaler cannot be scaled",
-             {{"revision", shown(id)}, {"problem", governed.complaint}});
+  ground_.place.log.write(log::Severity::error, "a PodAutoscaler cannot be scaled",
+                          {{"revision", shown(id)}, {"problem", governed.complaint}});
 }
 
 // --- what is ordered ---
 
-std::optional<ScaleOrder> KnativeScalers::last(const RevisionId& id) const {
+std::optional<ScaleOrder> KnativePlatform::last(const RevisionId& id) {
   const kube::Workload* const target = view_.target(id);
   if (target == nullptr) return std::nullopt;
   ScaleOrder order;
@@ -284,7 +255,7 @@ std::optional<ScaleOrder> KnativeScalers::last(const RevisionId& id) const {
   return order;
 }
 
-void KnativeScalers::apply(const RevisionId& id, const ScaleOrder& order) {
+void KnativePlatform::apply(const RevisionId& id, const ScaleOrder& order) {
   const auto found = governed_.find(id);
   if (found == governed_.end()) return;
   std::optional<ScaleOrder>& present = found->second.order;
@@ -292,33 +263,32 @@ void KnativeScalers::apply(const RevisionId& id, const ScaleOrder& order) {
   present = order;
   if (rules_.shadow) return compare(id);
   if (same) return;
-  queue_.add(id, clock_.now());
-  arm();
+  loop_.add(id);
 }
 
-void KnativeScalers::compare(const RevisionId& id) {
+void KnativePlatform::compare(const RevisionId& id) {
   const PodAutoscaler* const object = view_.object(id);
   const Governed& governed = governed_.at(id);
   if (object == nullptr || !governed.order) return;
   const auto lasting =
       shadow_.compare(id, shown_want(governed.order->report), object->status.desired, clock_.now());
   if (!lasting) return;
-  log_.write(log::Severity::warning, "the shadow wants another scale than Knative",
-             {{"revision", shown(id)},
-              {"ours", std::to_string(lasting->ours)},
-              {"theirs", std::to_string(lasting->theirs)},
-              {"why", governed.order->report.why}});
+  ground_.place.log.write(log::Severity::warning, "the shadow wants another scale than Knative",
+                          {{"revision", shown(id)},
+                           {"ours", std::to_string(lasting->ours)},
+                           {"theirs", std::to_string(lasting->theirs)},
+                           {"why", governed.order->report.why}});
 }
 
-void KnativeScalers::forget(const RevisionId& id) {
+void KnativePlatform::forget(const RevisionId& id) {
   const auto found = governed_.find(id);
   if (found != governed_.end()) found->second.order.reset();
 }
 
-void KnativeScalers::probe(const RevisionId& id, std::function<void(bool ok)> done) {
+void KnativePlatform::probe(const RevisionId& id, std::function<void(bool ok)> done) {
   const PodAutoscaler* const object = view_.object(id);
   if (object == nullptr || object->status.service_name.empty()) {
-    boost::asio::post(io_, [done = std::move(done)] { done(false); });
+    boost::asio::post(ground_.place.io, [done = std::move(done)] { done(false); });
     return;
   }
   probe_.ask(id,
@@ -332,11 +302,11 @@ void KnativeScalers::probe(const RevisionId& id, std::function<void(bool ok)> do
 
 // --- what it shows ---
 
-std::vector<std::string> KnativeScalers::wrong() const {
+std::vector<std::string> KnativePlatform::wrong() const {
   return presence_.there() ? view_.wrong() : std::vector<std::string>{};
 }
 
-void KnativeScalers::write_metrics(std::string& out) const {
+void KnativePlatform::write_metrics(std::string& out) const {
   if (!presence_.there()) return;
   using metrics::MetricType;
   metrics::Exposition text{out};

@@ -1,5 +1,6 @@
-#include "platform/knative/io/knative_scalers.h"
+#include "platform/knative/io/knative_platform.h"
 
+#include "common/loop/asio_loop.h"
 #include "tests/unit/common/kube/fake_api.h"
 
 #include <boost/asio/post.hpp>
@@ -114,17 +115,19 @@ class Listener final : public model::Listener {
   std::vector<RevisionId> released;
 };
 
-class KnativeScalersTest : public ::testing::Test {
+class KnativePlatformTest : public ::testing::Test {
  protected:
   void start(bool shadow = false) {
     client = *kube::Client::make(io, clock, log, api.access());
-    KnativeScalers::Rules rules;
-    rules.owns = [this](const RevisionId&) { return owned; };
-    rules.taken = [this](const RevisionId&) { return taken; };
-    rules.shadow = shadow;
-    scalers = std::make_unique<KnativeScalers>(KnativeView::Place{io, clock, random, log, *client},
-                                               listener, std::move(rules));
-    scalers->start();
+    platform = std::make_unique<KnativePlatform>(
+        ClusterGround{.place = {io, clock, random, log, *client},
+                      .loop = loop,
+                      .config = config,
+                      .owns = [this](const RevisionId&) { return owned; },
+                      .confirm = [] {}},
+        KnativePlatform::Rules{.taken = [this](const RevisionId&) { return taken; },
+                               .shadow = shadow});
+    EXPECT_FALSE(platform->open(listener, clock.now(), [this](const auto&) { ++settled; }));
   }
 
   [[nodiscard]] bool told() {
@@ -160,6 +163,7 @@ class KnativeScalersTest : public ::testing::Test {
 
   boost::asio::io_context io;
   Clock clock;
+  AsioLoop loop{io, clock};
   log::Logger log{"test", log::Severity::error};
   std::mt19937_64 random{1};
   Cluster cluster;
@@ -167,28 +171,31 @@ class KnativeScalersTest : public ::testing::Test {
   Listener listener;
   bool owned = true;
   bool taken = false;
+  ClusterConfig config;
   std::unique_ptr<kube::Client> client;
-  std::unique_ptr<KnativeScalers> scalers;
+  int settled = 0;
+  std::unique_ptr<KnativePlatform> platform;
 };
 
-TEST_F(KnativeScalersTest, WithoutKnativeNothingIsFollowed) {
+TEST_F(KnativePlatformTest, WithoutKnativeNothingIsFollowedAndNothingWaitedFor) {
   cluster.there = false;
   start();
-  ASSERT_TRUE(run_until(io, [this] { return api.count("GET", "/apis") >= 1; }));
+  ASSERT_TRUE(run_until(io, [this] { return settled == 1; }));
   EXPECT_EQ(api.count("GET", kObjects), 0U);
-  EXPECT_TRUE(scalers->wrong().empty());
+  EXPECT_TRUE(platform->wrong().empty());
 }
 
-TEST_F(KnativeScalersTest, ARevisionOfOurClassIsToldWithWhatRunsOfIt) {
+TEST_F(KnativePlatformTest, ARevisionOfOurClassIsToldWithWhatRunsOfIt) {
   start();
   ASSERT_TRUE(told());
+  EXPECT_EQ(settled, 1) << "its revisions are known before they are told";
   EXPECT_EQ(listener.told[0].id, kId);
-  EXPECT_TRUE(scalers->governs(kId));
-  EXPECT_TRUE(scalers->scales(kId));
-  EXPECT_EQ(scalers->last(kId)->replicas, 1);
+  EXPECT_TRUE(platform->governs(kId));
+  EXPECT_TRUE(platform->scales(kId));
+  EXPECT_EQ(platform->last(kId)->replicas, 1);
 }
 
-TEST_F(KnativeScalersTest, ItsServerlessServiceAndItsStatusAreWritten) {
+TEST_F(KnativePlatformTest, ItsServerlessServiceAndItsStatusAreWritten) {
   start();
   ASSERT_TRUE(wrote(kServerless));
   ASSERT_TRUE(wrote(kStatus));
@@ -196,37 +203,37 @@ TEST_F(KnativeScalersTest, ItsServerlessServiceAndItsStatusAreWritten) {
   EXPECT_EQ(cluster.writes[kStatus]["metadata"]["uid"], "u1");
 }
 
-TEST_F(KnativeScalersTest, WhatIsOrderedGoesToTheScaleOfItsTarget) {
+TEST_F(KnativePlatformTest, WhatIsOrderedGoesToTheScaleOfItsTarget) {
   start();
   ASSERT_TRUE(told());
-  scalers->apply(kId, order(4));
+  platform->apply(kId, order(4));
   ASSERT_TRUE(wrote(kScale));
   EXPECT_EQ(cluster.writes[kScale]["spec"]["replicas"], 4);
   EXPECT_EQ(cluster.writes[kScale]["metadata"]["uid"], "u3");
 }
 
-TEST_F(KnativeScalersTest, AWriteThatFailsIsMadeAgain) {
+TEST_F(KnativePlatformTest, AWriteThatFailsIsMadeAgain) {
   cluster.refused[kScale] = 1;
   start();
   ASSERT_TRUE(told());
-  scalers->apply(kId, order(4));
+  platform->apply(kId, order(4));
   ASSERT_TRUE(wrote(kScale));
   EXPECT_EQ(cluster.writes[kScale]["spec"]["replicas"], 4);
   EXPECT_EQ(api.count("PATCH", kScale), 2U);
 }
 
-TEST_F(KnativeScalersTest, AWakeDoesNotWaitBehindWritesThatWereToldToWait) {
+TEST_F(KnativePlatformTest, AWakeDoesNotWaitBehindWritesThatWereToldToWait) {
   cluster.deployment["spec"]["replicas"] = 0;
   cluster.busy = kStatus;
   start();
   ASSERT_TRUE(run_until(io, [this] { return api.count("PATCH", kStatus) == 1; }));
-  scalers->apply(kId, order(1));
+  platform->apply(kId, order(1));
   ASSERT_TRUE(wrote(kScale));
   EXPECT_EQ(cluster.writes[kScale]["spec"]["replicas"], 1);
   EXPECT_EQ(api.count("PATCH", kStatus), 1U);
 }
 
-TEST_F(KnativeScalersTest, AServerlessServiceOfSomebodyElseIsNeitherMadeNorCorrected) {
+TEST_F(KnativePlatformTest, AServerlessServiceOfSomebodyElseIsNeitherMadeNorCorrected) {
   cluster.serverless = {{"metadata",
                          {{"name", "web-00001"},
                           {"namespace", "shop"},
@@ -244,114 +251,114 @@ TEST_F(KnativeScalersTest, AServerlessServiceOfSomebodyElseIsNeitherMadeNorCorre
   EXPECT_FALSE(cluster.writes.contains(std::string{kServerless} + "/web-00001"));
 }
 
-TEST_F(KnativeScalersTest, ARevisionWhosePodAutoscalerIsDeletedIsForgotten) {
+TEST_F(KnativePlatformTest, ARevisionWhosePodAutoscalerIsDeletedIsForgotten) {
   start();
   ASSERT_TRUE(told());
   tell("DELETED");
   ASSERT_TRUE(run_until(io, [this] { return !listener.gone.empty(); }));
   EXPECT_EQ(listener.gone, std::vector<RevisionId>{kId});
-  EXPECT_FALSE(scalers->governs(kId));
-  scalers->apply(kId, order(4));
+  EXPECT_FALSE(platform->governs(kId));
+  platform->apply(kId, order(4));
   io.poll();
   EXPECT_EQ(api.count("PATCH", kScale), 0U);
 }
 
-TEST_F(KnativeScalersTest, AClassThatChangesWhileItRunsGivesItToKnative) {
+TEST_F(KnativePlatformTest, AClassThatChangesWhileItRunsGivesItToKnative) {
   start();
   ASSERT_TRUE(told());
   cluster.object["metadata"]["annotations"]["autoscaling.knative.dev/class"] = kKnativeClass;
   tell("MODIFIED");
   ASSERT_TRUE(run_until(io, [this] { return !listener.gone.empty(); }));
-  EXPECT_FALSE(scalers->governs(kId));
-  EXPECT_FALSE(scalers->scales(kId));
+  EXPECT_FALSE(platform->governs(kId));
+  EXPECT_FALSE(platform->scales(kId));
   EXPECT_TRUE(listener.released.empty()) << "no replica of ours goes on with it";
 }
 
-TEST_F(KnativeScalersTest, IsSilentOnceItIsDestroyed) {
+TEST_F(KnativePlatformTest, IsSilentOnceItIsDestroyed) {
   start();
   ASSERT_TRUE(wrote(kStatus));
-  scalers->apply(kId, order(4));
+  platform->apply(kId, order(4));
   // Its timer has expired by then, and its turn is still to come.
-  boost::asio::post(io, [this] { scalers.reset(); });
+  boost::asio::post(io, [this] { platform.reset(); });
   io.poll();
-  EXPECT_EQ(scalers, nullptr);
+  EXPECT_EQ(platform, nullptr);
   EXPECT_EQ(api.count("PATCH", kScale), 0U);
 }
 
-TEST_F(KnativeScalersTest, AnotherClassIsKnativesOwn) {
+TEST_F(KnativePlatformTest, AnotherClassIsKnativesOwn) {
   cluster.object["metadata"]["annotations"]["autoscaling.knative.dev/class"] = kKnativeClass;
   start();
-  ASSERT_TRUE(run_until(io, [this] { return scalers->wrong().empty() && api.connections() >= 5; }));
-  EXPECT_FALSE(scalers->governs(kId));
-  EXPECT_FALSE(scalers->scales(kId));
+  ASSERT_TRUE(
+      run_until(io, [this] { return platform->wrong().empty() && api.connections() >= 5; }));
+  EXPECT_FALSE(platform->governs(kId));
+  EXPECT_FALSE(platform->scales(kId));
   EXPECT_TRUE(cluster.writes.empty());
 }
 
-TEST_F(KnativeScalersTest, WithoutAClassTheClustersDefaultDecides) {
+TEST_F(KnativePlatformTest, WithoutAClassTheClustersDefaultDecides) {
   cluster.object["metadata"]["annotations"] = json::object();
   start();
-  ClusterConfig config;
   config.pod_autoscaler_class = kOurClass;
-  scalers->config_changed(config);
+  platform->config_changed();
   EXPECT_TRUE(told());
 }
 
-TEST_F(KnativeScalersTest, WhatAnotherReplicaHoldsIsReleasedToIt) {
+TEST_F(KnativePlatformTest, WhatAnotherReplicaHoldsIsReleasedToIt) {
   start();
   ASSERT_TRUE(told());
   owned = false;
-  scalers->owners_changed();
+  platform->owners_changed();
   EXPECT_EQ(listener.released, std::vector<RevisionId>{kId});
-  EXPECT_FALSE(scalers->governs(kId));
-  EXPECT_TRUE(scalers->scales(kId)) << "some replica of ours does";
+  EXPECT_FALSE(platform->governs(kId));
+  EXPECT_TRUE(platform->scales(kId)) << "some replica of ours does";
 }
 
-TEST_F(KnativeScalersTest, ARequestScalerOfThatNameComesFirst) {
+TEST_F(KnativePlatformTest, ARequestScalerOfThatNameComesFirst) {
   start();
   ASSERT_TRUE(told());
   taken = true;
-  scalers->yield(kId);
-  scalers->owners_changed();
+  platform->yield(kId);
+  platform->owners_changed();
   EXPECT_EQ(listener.gone, std::vector<RevisionId>{kId});
-  EXPECT_FALSE(scalers->governs(kId));
+  EXPECT_FALSE(platform->governs(kId));
 }
 
-TEST_F(KnativeScalersTest, WhenThatHasGoneTheRevisionIsScaledHereAgain) {
+TEST_F(KnativePlatformTest, WhenThatHasGoneTheRevisionIsScaledHereAgain) {
   start();
   ASSERT_TRUE(told());
   taken = true;
-  scalers->yield(kId);
-  ASSERT_FALSE(scalers->governs(kId));
+  platform->yield(kId);
+  ASSERT_FALSE(platform->governs(kId));
 
   taken = false;
-  scalers->take_back(kId);
+  platform->take_back(kId);
 
-  EXPECT_TRUE(scalers->governs(kId));
+  EXPECT_TRUE(platform->governs(kId));
 }
 
-TEST_F(KnativeScalersTest, AShadowTellsOfEveryClassComparesAndWritesNothing) {
+TEST_F(KnativePlatformTest, AShadowTellsOfEveryClassComparesAndWritesNothing) {
   cluster.object["metadata"]["annotations"]["autoscaling.knative.dev/class"] = kKnativeClass;
   start(true);
   ASSERT_TRUE(told());
-  EXPECT_FALSE(scalers->scales(kId)) << "Knative does";
+  EXPECT_FALSE(platform->scales(kId)) << "Knative does";
 
-  scalers->apply(kId, order(4));
-  ASSERT_NE(scalers->shadow().find(kId), nullptr);
-  EXPECT_EQ(scalers->shadow().find(kId)->ours, 4);
-  EXPECT_EQ(scalers->shadow().find(kId)->theirs, 1);
-  EXPECT_EQ(scalers->shadow().counts().differences, 1U);
+  platform->apply(kId, order(4));
+  ASSERT_NE(platform->shadow().find(kId), nullptr);
+  EXPECT_EQ(platform->shadow().find(kId)->ours, 4);
+  EXPECT_EQ(platform->shadow().find(kId)->theirs, 1);
+  EXPECT_EQ(platform->shadow().counts().differences, 1U);
   io.poll();
   EXPECT_TRUE(cluster.writes.empty());
   std::string metrics;
-  scalers->write_metrics(metrics);
+  platform->write_metrics(metrics);
   EXPECT_NE(metrics.find("sluice_shadow_differences_total 1\n"), std::string::npos) << metrics;
 }
 
-TEST_F(KnativeScalersTest, WithoutAPublicServiceAProbeFails) {
+TEST_F(KnativePlatformTest, WithoutAPublicServiceAProbeFails) {
   start();
   ASSERT_TRUE(told());
   std::optional<bool> ok;
-  scalers->probe(kId, [&ok](bool answer) { ok = answer; });
+  platform->probe(kId, [&ok](bool answer) { ok = answer; });
   ASSERT_TRUE(run_until(io, [&ok] { return ok.has_value(); }));
   EXPECT_FALSE(*ok);
 }

@@ -1,22 +1,16 @@
 #pragma once
 
-#include "autoscaler/core/decision/scale_order.h"
-#include "common/base/lifetime.h"
+#include "autoscaler/io/platform.h"
 #include "common/kube/group_presence.h"
-#include "common/model/revision.h"
-#include "common/scaling/cluster_config.h"
-
-#include <boost/asio/steady_timer.hpp>
 
 #include "platform/knative/core/shadow_book.h"
 #include "platform/knative/io/knative_view.h"
 #include "platform/knative/io/public_probe.h"
-#include "platform/kubernetes/core/work_queue.h"
+#include "platform/kubernetes/io/cluster_ground.h"
 #include "platform/kubernetes/io/object_writer.h"
-#include <cstdint>
+#include "platform/kubernetes/io/reconcile_loop.h"
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,35 +18,45 @@
 
 namespace sluice::autoscaler {
 
-/// Revisions of a Knative that is installed in the cluster, as more revisions of the platform
-/// (autoscaler.md 16.4, 16.5): those of our class are scaled in the place of Knative's autoscaler.
-/// As a shadow it tells of all of them, of whatever class, and writes nothing: what is ordered is
-/// compared with what Knative wants. Without Knative in the cluster it does nothing.
-class KnativeScalers {
+/// Revisions of a Knative that is installed in the cluster, as a platform (autoscaler.md 16.4,
+/// 16.5): those of our class are scaled in the place of Knative's autoscaler. As a shadow it tells
+/// of all of them, of whatever class, and writes nothing: what is ordered is compared with what
+/// Knative wants. Without Knative in the cluster it does nothing.
+class KnativePlatform final : public Platform {
  public:
   struct Rules {
-    std::function<bool(const RevisionId&)> owns;   ///< it is this replica's to scale
-    std::function<bool(const RevisionId&)> taken;  ///< a RequestScaler has that name
-    /// Called before anything is written, and calls owners_changed() if `owns` is no longer so.
-    std::function<void()> confirm = [] {};
+    std::function<bool(const RevisionId&)> taken;  ///< another platform scales that name
     std::string domain = "cluster.local";
     bool shadow = false;
   };
 
-  /// All of `place` and `listener` outlive this.
-  KnativeScalers(const KnativeView::Place& place, model::Listener& listener, Rules rules);
+  KnativePlatform(ClusterGround ground, Rules rules);
 
-  void start();
+  /// `settled` is called when Knative's revisions are known, or Knative is not there.
+  [[nodiscard]] std::optional<Problem> open(model::Listener& listener, TimePoint now,
+                                            Settled settled) override;
+  [[nodiscard]] std::optional<ScaleOrder> last(const RevisionId& id) override;
+  void apply(const RevisionId& id, const ScaleOrder& order) override;
+  void forget(const RevisionId& id) override;
+  void probe(const RevisionId& id, std::function<void(bool ok)> done) override;
 
-  /// Rules::owns answers otherwise now.
-  void owners_changed();
+  /// Collections that are not followed though Knative is there.
+  [[nodiscard]] std::vector<std::string> wrong() const override;
 
-  void config_changed(const ClusterConfig& config);
+  /// None: what Knative lacks makes no replica of ours unready.
+  [[nodiscard]] std::vector<HealthCheck> checks() const override { return {}; }
 
-  /// A RequestScaler of that name has come: the revision is no longer scaled here.
+  void write_metrics(std::string& out) const override;
+
+  /// ClusterGround::owns answers otherwise now.
+  void owners_changed() { touch_all(); }
+
+  void config_changed() { touch_all(); }
+
+  /// The name is taken now: the revision is no longer scaled here.
   void yield(const RevisionId& id) { drop(id, false); }
 
-  /// It has gone: the revision is scaled here again, if it is one of ours.
+  /// It no longer is: the revision is scaled here again, if it is one of ours.
   void take_back(const RevisionId& id);
 
   /// Whether this replica scales, or shadows, that revision.
@@ -61,18 +65,7 @@ class KnativeScalers {
   /// Whether some replica of ours scales it. Never as a shadow.
   [[nodiscard]] bool scales(const RevisionId& id) const;
 
-  // ScaleSink, of revisions that it governs.
-  [[nodiscard]] std::optional<ScaleOrder> last(const RevisionId& id) const;
-  void apply(const RevisionId& id, const ScaleOrder& order);
-  void forget(const RevisionId& id);
-  void probe(const RevisionId& id, std::function<void(bool ok)> done);
-
-  /// Collections that are not followed though Knative is there.
-  [[nodiscard]] std::vector<std::string> wrong() const;
-
   [[nodiscard]] const ShadowBook& shadow() const { return shadow_; }
-
-  void write_metrics(std::string& out) const;
 
  private:
   struct Governed {
@@ -90,8 +83,8 @@ class KnativeScalers {
   void gone(const RevisionId& id);
   void drop(const RevisionId& id, bool released);
   void touch_all();
-  void arm();
-  void work();
+  void on_synced();
+  void settle();
   void look(const RevisionId& id);
   [[nodiscard]] bool wanted(const PodAutoscaler& object) const;
   [[nodiscard]] PodAutoscalerSight sight_of(const RevisionId& id, const PodAutoscaler& object,
@@ -105,22 +98,18 @@ class KnativeScalers {
   void compare(const RevisionId& id);
   void complain(const RevisionId& id, Governed& governed, std::string what);
 
-  boost::asio::io_context& io_;
+  ClusterGround ground_;
   const Clock& clock_;
-  const log::Logger& log_;
-  model::Listener& listener_;
   Rules rules_;
-  ClusterConfig config_;
+  model::Listener* listener_ = nullptr;  // of open()
+  Settled settled_;
   std::map<RevisionId, Governed> governed_;
-  WorkQueue queue_;
+  ReconcileLoop loop_;
   ShadowBook shadow_;
   ObjectWriter writer_;
   PublicProbe probe_;
   KnativeView view_;
   kube::GroupPresence presence_;  // the view is started by it
-  boost::asio::steady_timer work_timer_;
-  std::optional<TimePoint> armed_;
-  Lifetime alive_;
 };
 
 }  // namespace sluice::autoscaler

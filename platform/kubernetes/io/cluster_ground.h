@@ -1,0 +1,22 @@
+#pragma once
+
+#include "common/base/ids.h"
+#include "common/kube/place.h"
+#include "common/loop/loop.h"
+#include "common/scaling/cluster_config.h"
+
+#include <functional>
+
+namespace sluice::autoscaler {
+
+/// What each platform of a cluster stands on. All that is referred to outlives it.
+struct ClusterGround {
+  kube::Place place;
+  Loop& loop;
+  const ClusterConfig& config;  ///< that is in force; config_changed() follows each change
+  std::function<bool(const RevisionId&)> owns;  ///< this replica scales the revision
+  /// Called before anything is written. Calls owners_changed() if `owns` answers otherwise now.
+  std::function<void()> confirm;
+};
+
+}  // namespace sluice::autoscaler
