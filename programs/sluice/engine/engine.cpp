@@ -101,7 +101,7 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
       reaper_{io_},
       ports_{paths.runtime_dir().parent_path() / "ports", clock_},
       journal_{paths.replicas_json()},
-      memory_{io_, clock_, log, cgroups_},
+      memory_{loop_, log, cgroups_},
       replica_events_{events, loop_},
       environment_{own_environment()},
       means_{means()},
@@ -211,7 +211,7 @@ Result<std::unique_ptr<Replica>, Problem> Engine::make_replica(ReplicaOwner& own
   plan.write_timeout = setup_.settings.limits.write_timeout;
   plan.cgroups = &cgroups_;
   return std::unique_ptr<Replica>{
-      std::make_unique<ChildReplica>(io_, clock_, reaper_, owner, std::move(plan))};
+      std::make_unique<ChildReplica>(io_, loop_, reaper_, owner, std::move(plan))};
 }
 
 Engine::~Engine() {
