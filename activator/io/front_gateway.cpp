@@ -113,11 +113,7 @@ void FrontGateway::begin_for(net::Exchange& exchange, RevisionHandle handle) {
     return;
   }
   const bool poke = reporter_.in(revision.reporter, now);
-  if (revision.refused_until && state.cold && now < *revision.refused_until) {
-    exchange.respond(refusal_of(revision, Error::start_failed, *revision.refused_until - now));
-  } else {
-    enter(exchange, now);
-  }
+  enter(exchange, now);
   // Last, since the owner may start or dispatch in here, and this request may end meanwhile.
   if (poke) owner_.on_poke(handle, reporter_.poke(revision.reporter));
 }

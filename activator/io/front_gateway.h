@@ -160,10 +160,6 @@ class FrontGateway final : public net::Gateway, public PodList {
   /// What growth is possible (activator.md 14.3). Those who cannot be served are told so at once.
   void set_grant(RevisionHandle revision, const FrontGrant& grant);
 
-  /// Refuses who waits and, until `until`, whoever comes and would have to wait: replicas fail to
-  /// start. Retry-After is the time left.
-  void refuse_starts(RevisionHandle revision, TimePoint until);
-
   /// Answers everyone who waits with 503 draining.
   void refuse_waiting();
 

@@ -85,7 +85,6 @@ void FrontGateway::set_pods(RevisionHandle handle, std::span<const FrontPod> pod
     know_pod(handle, wanted);
     revision.pods.at(wanted.id)->removed = false;
   }
-  if (!pods.empty()) revision.refused_until.reset();
   std::vector<Admission> admitted;
   revision.throttler.set_pods(states, admitted);
   dispatch(revision, admitted);
@@ -117,7 +116,6 @@ void FrontGateway::list_pod(RevisionHandle handle, const PodId& id, bool avoid,
                             std::int32_t capacity) {
   Revision& revision = at(handle);
   CHECK(revision.pods.contains(id));
-  revision.refused_until.reset();
   std::vector<Admission> admitted;
   revision.throttler.update_pod({id, avoid, capacity}, admitted);
   dispatch(revision, admitted);
@@ -210,15 +208,6 @@ http::OwnResponse FrontGateway::refusal_of(const Revision& revision, Error error
   http::OwnResponse response = http::response_for(error, detail, facts);
   response.retry_after_s = retry_after_s(retry_after);
   return response;
-}
-
-void FrontGateway::refuse_starts(RevisionHandle handle, TimePoint until) {
-  Revision& revision = at(handle);
-  revision.refused_until = until;
-  std::vector<Dismissal> dismissed;
-  revision.throttler.fail_all(dismissed);
-  dismiss(dismissed, refusal_of(revision, Error::start_failed, until - clock_.now()));
-  schedule(revision);
 }
 
 void FrontGateway::refuse_waiting() {

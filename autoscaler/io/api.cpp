@@ -128,9 +128,12 @@ ApiProblem Api::no_such_service(const ServiceName& name) const {
     if (++shown > kNamesShown) break;
     known += (known.empty() ? "" : ", ") + id.space + "/" + each->facts().service;
   }
+  std::string fix = known.empty() ? "there are none yet" : "there are " + known;
+  const std::string holder =
+      parts_.elsewhere ? parts_.elsewhere({name.space, name.name}) : std::string{};
+  if (!holder.empty()) fix = "if it exists, autoscaler " + holder + " governs it; here " + fix;
   return {404, "no-such-service", "No such service",
-          "there is no service " + name.space + "/" + name.name,
-          known.empty() ? "there are none yet" : "there are " + known};
+          "there is no service " + name.space + "/" + name.name, std::move(fix)};
 }
 
 ApiResult<json> Api::service(const ServiceName& name) {

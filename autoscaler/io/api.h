@@ -11,6 +11,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,9 @@ class Api final : public ServicesApi {
     const NodeBook* nodes;  ///< null where there are none
     api::EventRing& events;
     const FrontFacts* front = nullptr;  ///< null in a cluster
+    /// Which other replica governs a revision of that name, if there is one, as `POD at ADDRESS`;
+    /// empty: none is known. Absent where there is one replica.
+    std::function<std::string(const RevisionId&)> elsewhere = {};
   };
 
   Api(ApiFacts facts, const Parts& parts) : facts_{std::move(facts)}, parts_{parts} {}

@@ -126,13 +126,6 @@ class ProcessPlatform final : public autoscaler::Platform,
   void on_ready(ProcessRevision& revision) override;
   void on_failing(ProcessRevision& revision) override;
 
-  /// Calls `visit` for each service, the removed ones that still drain among them.
-  template <class Visit>
-  void each_service(Visit visit) const {
-    for (const auto& [name, service] : services_) visit(*service);
-    for (const auto& service : removed_) visit(*service);
-  }
-
  private:
   [[nodiscard]] Result<std::filesystem::path, Problem> program_of(const ServiceSpec& spec) const;
   [[nodiscard]] std::unique_ptr<ProcessRevision> make_revision(ProcessService& service,

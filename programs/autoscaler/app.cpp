@@ -83,7 +83,8 @@ App::App(Config config)
             .history = history_,
             .hub = hub_,
             .nodes = &nodes_,
-            .events = events_}},
+            .events = events_,
+            .elsewhere = [this](const RevisionId& id) { return holder_of(id); }}},
       routes_{clock_, api_, nullptr, change_rule(config_.api_token_file)},
       health_{[this] { return checks(); },
               [this](std::string& out) {
@@ -264,6 +265,11 @@ void App::on_call(std::unique_ptr<rpc::Call> call) {
   } else {
     streams_.take(std::make_unique<ActivatorCall>(std::move(call)));
   }
+}
+
+std::string App::holder_of(const RevisionId& revision) const {
+  const auto holder = share_ ? share_->elsewhere(revision) : std::nullopt;
+  return holder ? holder->pod + " at " + holder->address : std::string{};
 }
 
 // What Knative's own autoscaler scales goes on to it and to no replica of ours. A shadow listens.

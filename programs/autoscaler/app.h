@@ -71,6 +71,7 @@ class App {
   void tell_ready();
   void on_call(std::unique_ptr<rpc::Call> call);
   void on_stats(std::span<const proto::StatMessage> all);
+  [[nodiscard]] std::string holder_of(const RevisionId& revision) const;
   void settled(const std::optional<Problem>& problem);
   void fail(const Problem& problem, int code);
   void leave();

@@ -10,10 +10,11 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+from features import unknown_feature_test  # noqa: E402
 from pages import Pages  # noqa: E402
 from rules import RULES  # noqa: E402
 from source import Source  # noqa: E402
-from unused import TREE_RULES  # noqa: E402
+from unused import TREE_RULES as UNUSED_RULES  # noqa: E402
 
 ROOMS = ('docs', 'common', 'queue-proxy', 'injector', 'activator', 'autoscaler', 'memory-pressure', 'load', 'platform',
          'programs', 'deploy', 'bench', 'tests')
@@ -55,7 +56,7 @@ def breaches(files):
 
 def tree_breaches(files):
     """The same for the rules over all `files` of a tree together."""
-    for rule in TREE_RULES:
+    for rule in (*UNUSED_RULES, unknown_feature_test):
         for path, line, fix in rule(files):
             yield path, line, name_of(rule), fix
 

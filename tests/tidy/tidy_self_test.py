@@ -199,6 +199,18 @@ class TidyTest(unittest.TestCase):
                         tree['programs/activator/main.cpp'] = include + tree['programs/activator/main.cpp']
                     self.assertEqual(check_tree(tree), {rule})
 
+    def test_a_feature_whose_test_is_gone_is_found(self):
+        there = {'tests/integration/test_hosts.py': 'class Hosts(Case):\n    pass\n',
+                 'tests/kubernetes/tier1/test_leases.py': 'class Holders(Case):\n    pass\n',
+                 'tests/unit/load/a_test.cpp': 'TEST_F(LoadTest, Counts) {}\n'}
+        table = '# Features\n\n| feature | test |\n|---|---|\n| hosts | `{}` |\n'
+        for name, missing in (('hosts.Hosts', False), ('tier1.leases.Holders', False), ('LoadTest', False),
+                              ('LoadTest.Counts', False), ('hosts.Gone', True), ('tier1.gone.Holders', True),
+                              ('LoadTest.Gone', True), ('GoneTest', True)):
+            with self.subTest(name=name):
+                found = check_tree(there | {'docs/features.md': table.format(name)})
+                self.assertEqual(found, {'unknown-feature-test'} if missing else set())
+
     def test_what_a_program_uses_is_not(self):
         self.assertEqual(check_tree(USED), set())
 

@@ -2,6 +2,7 @@
 
 #include "common/kube/objects.h"
 #include "common/metrics/exposition.h"
+#include "common/ring/hash_ring.h"
 
 #include <chrono>
 #include <utility>
@@ -91,6 +92,14 @@ void BucketShare::leave(Duration limit, std::function<void()> done) {
   // A claim may be on its way, or a lease still be in our name, though nothing is held now.
   if (leases_ == nullptr) return done();
   leases_->release(limit, std::move(done));
+}
+
+std::optional<Holder> BucketShare::elsewhere(const RevisionId& revision) const {
+  if (leases_ == nullptr || leases_->buckets().empty()) return std::nullopt;
+  const std::string key = revision.space + "/" + revision.name;
+  auto holder = leases_->holder(ring::bucket_owner(leases_->buckets(), key));
+  if (holder && *holder == spec_.self) holder.reset();
+  return holder;
 }
 
 HealthCheck BucketShare::check() const {

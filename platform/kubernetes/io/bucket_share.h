@@ -64,6 +64,10 @@ class BucketShare {
   /// Gives everything back; `done` when that is over, or after `limit`.
   void leave(Duration limit, std::function<void()> done);
 
+  /// The other replica that governs a revision of that name; absent: this one does, or none is
+  /// known.
+  [[nodiscard]] std::optional<Holder> elsewhere(const RevisionId& revision) const;
+
   [[nodiscard]] HealthCheck check() const;
   void write_metrics(std::string& out) const;
 

@@ -23,10 +23,24 @@ struct ApiCall {
   Duration timeout = std::chrono::seconds{10};
 };
 
-/// A blocking client of one engine's api.sock; every call opens its own connection.
+/// Where an API is answered: at the socket of an engine of this machine, or at a server.
+struct ApiPlace {
+  std::string name;                   ///< for people
+  std::filesystem::path socket = {};  ///< empty: `host` and `port`
+  std::string host = {};
+  std::string port = {};
+  std::string token = {};  ///< that opens changes at a server; may be empty
+
+  [[nodiscard]] bool is_server() const { return socket.empty(); }
+};
+
+/// The server of `http://HOST[:PORT]`, port 8082 by default.
+[[nodiscard]] Result<ApiPlace, Problem> parse_server(std::string_view url);
+
+/// A blocking client of one API; every call opens its own connection.
 class ApiClient {
  public:
-  explicit ApiClient(std::filesystem::path socket_path);
+  explicit ApiClient(ApiPlace place);
 
   /// The whole answer, whatever its status. A problem: no connection, no answer in time.
   [[nodiscard]] Result<ApiReply, Problem> send(const ApiCall& call) const;
@@ -37,7 +51,7 @@ class ApiClient {
       const std::string& target, const std::function<bool(std::string_view)>& on_text) const;
 
  private:
-  std::filesystem::path socket_path_;
+  ApiPlace place_;
 };
 
 /// `text` for a path segment or a query value.

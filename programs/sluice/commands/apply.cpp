@@ -113,8 +113,8 @@ void print_result(const Surroundings& with, const json& result, bool dry_run) {
   }
 }
 
-int apply_file(const Surroundings& with, const local::RunningEngine& engine,
-               const std::string& path, bool dry_run) {
+int apply_file(const Surroundings& with, const ApiPlace& engine, const std::string& path,
+               bool dry_run) {
   const auto bytes = read_file(path);
   if (!bytes) {
     return report(with, bytes.error());

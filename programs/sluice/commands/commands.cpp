@@ -1,11 +1,15 @@
 #include "programs/sluice/commands/commands.h"
 
+#include "common/api/change_access.h"
+#include "common/files/file_io.h"
+
 #include <CLI/CLI.hpp>
 
 #include "programs/sluice/commands/detach.h"
 #include "programs/sluice/commands/up.h"
 #include "programs/sluice/commands/usage.h"
 #include "programs/sluice/commands/verbs.h"
+#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <unistd.h>
@@ -37,6 +41,45 @@ int unknown_verb(const Surroundings& with, const std::string& word) {
                                                       : "; did you mean " + meant + "?")});
 }
 
+// Verbs that an autoscaler's API answers as an engine's does.
+constexpr std::string_view kServerVerbs[] = {"explain", "get", "history", "scale",
+                                             "sleep",   "top", "wake"};
+
+Result<std::string, Problem> token_in(const std::string& path) {
+  auto content = files::read_file(path);
+  if (!content || !*content) {
+    return Problem{"--token-file: " + path + " cannot be read", "name the file of the token"};
+  }
+  return api::token_in(**content);
+}
+
+// Takes `--server URL` and `--token-file FILE` from the front of `args`.
+std::optional<Problem> take_server(Arguments& args, std::optional<ApiPlace>& server) {
+  std::string token;
+  while (args.size() >= 2 && (args[0] == "--server" || args[0] == "--token-file")) {
+    if (args[0] == "--server") {
+      auto place = parse_server(args[1]);
+      if (!place) return place.error();
+      server = std::move(*place);
+    } else {
+      auto read = token_in(args[1]);
+      if (!read) return read.error();
+      token = std::move(*read);
+    }
+    args.erase(args.begin(), args.begin() + 2);
+  }
+  if (!token.empty() && !server)
+    return Problem{"--token-file is for --server", "give --server URL"};
+  if (server) server->token = std::move(token);
+  if (!server || args.empty() || args[0].starts_with("-")) return std::nullopt;
+  if (std::find(std::begin(kServerVerbs), std::end(kServerVerbs), args[0]) !=
+      std::end(kServerVerbs)) {
+    return std::nullopt;
+  }
+  return Problem{args[0] + " is not for a server",
+                 "with --server: explain, get, history, scale, sleep, top, wake"};
+}
+
 int run_up(const Surroundings& with, const Arguments& args, const UpRunner& up) {
   auto options = parse_up(args);
   if (!options) {
@@ -58,9 +101,14 @@ std::optional<int> ends_early(const Surroundings& with, CLI::App& app, std::stri
   return wrong->help ? kExitOk : kExitUsage;
 }
 
-int run_verb(const Surroundings& with, const Arguments& args,
+int run_verb(const Surroundings& here, const Arguments& given,
              const std::function<int(const Arguments&)>& up,
              const std::function<int(const Arguments&)>& load) {
+  Surroundings with = here;
+  Arguments args = given;
+  if (const auto wrong = take_server(args, with.server)) {
+    return report(with, {kExitUsage, wrong->text()});
+  }
   if (args.empty()) {
     with.err << general_help();
     return kExitUsage;

@@ -150,7 +150,7 @@ Check leftovers(const Surroundings& with) {
 
 Check engines(const Surroundings& with) {
   std::string list;
-  for (const local::RunningEngine& engine : local::running_engines(with.roots.runtime)) {
+  for (const ApiPlace& engine : places(with)) {
     const auto services = fetch_services(engine);
     if (!services) {
       return {Grade::fail, "engines", services.error().text + "; end it and start it again"};

@@ -33,31 +33,35 @@ Result<std::vector<Shown>, Failure> chosen_services(const Surroundings& with,
     chosen.push_back({*one, json::parse(*body, nullptr, false)});
     return chosen;
   }
-  const auto engines = local::running_engines(with.roots.runtime);
+  const auto engines = places(with);
   if (engines.empty()) {
     return find_engine(with, "").error();
   }
-  for (const local::RunningEngine& engine : engines) {
+  for (const ApiPlace& engine : engines) {
     const auto services = fetch_services(engine);
     if (!services) {
       return services.error();
     }
     for (const json& service : *services) {
-      chosen.push_back(
-          {{.engine = engine, .service = service.value("name", std::string{})}, service});
+      chosen.push_back({{.engine = engine,
+                         .service = service.value("name", std::string{}),
+                         .space = service.value("namespace", std::string{"default"})},
+                        service});
     }
   }
   return chosen;
 }
 
-// A table tells services of one name apart by their engines, as the verbs take them.
+// A table tells services of one name apart by their engines, or at a server by their namespaces, as
+// the verbs take them.
 json rows_of(const std::vector<Shown>& chosen) {
   json rows = json::array();
   for (const Shown& one : chosen) {
     const auto same = [&](const Shown& other) { return other.at.service == one.at.service; };
     rows.push_back(one.status);
     if (std::count_if(chosen.begin(), chosen.end(), same) > 1) {
-      rows.back()["name"] = one.at.engine.name + "/" + one.at.service;
+      const ApiPlace& place = one.at.engine;
+      rows.back()["name"] = (place.is_server() ? one.at.space : place.name) + "/" + one.at.service;
     }
   }
   return rows;

@@ -37,7 +37,7 @@ int run_logs(const Surroundings& with, const Arguments& args) {
     return kExitOk;
   }
   const auto problem =
-      ApiClient(found->engine.api_socket).follow(target + "&follow=1", [&](std::string_view text) {
+      ApiClient(found->engine).follow(target + "&follow=1", [&](std::string_view text) {
         with.out << text << std::flush;
         return with.out.good();
       });

@@ -58,7 +58,7 @@ class StopSignals {
 };
 
 // What the chosen pane shows about the chosen service.
-void fill_pane(view::LiveView& live, const local::RunningEngine& engine) {
+void fill_pane(view::LiveView& live, const ApiPlace& engine) {
   if (live.selected().empty()) {
     return;
   }
@@ -76,7 +76,7 @@ void fill_pane(view::LiveView& live, const local::RunningEngine& engine) {
   }
 }
 
-int watch(const Surroundings& with, const local::RunningEngine& engine,
+int watch(const Surroundings& with, const ApiPlace& engine,
           std::unique_ptr<view::Terminal> terminal) {
   view::LiveView live;
   const StopSignals signals;

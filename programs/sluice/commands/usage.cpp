@@ -110,13 +110,15 @@ const std::vector<VerbLine>& verb_lines() {
 std::string general_help() {
   std::string text =
       "Examples:\n  sluice up -- python3 -m http.server '$PORT'\n  sluice explain app\n\n"
-      "Usage: sluice VERB [FLAGS]\n\nVerbs:\n";
+      "Usage: sluice [--server URL [--token-file FILE]] VERB [FLAGS]\n\nVerbs:\n";
   for (const VerbLine& line : verb_lines()) {
     std::string name(line.name);
     name.resize(10, ' ');
     text += "  " + name + std::string(line.summary) + "\n";
   }
-  return text + "\nEach verb has --help.\n";
+  return text +
+         "\nEach verb has --help. With --server an autoscaler of a cluster is asked: explain, get, "
+         "history,\nscale, sleep, top, wake; services are SERVICE or NAMESPACE/SERVICE.\n";
 }
 
 std::string nearest(std::string_view typed, const std::vector<std::string>& known) {

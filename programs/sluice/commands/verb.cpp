@@ -16,9 +16,9 @@ Failure no_engine() {
   return {kExitUnavailable, "no engine is running; start one: sluice up -- COMMAND"};
 }
 
-std::string names_of(const std::vector<local::RunningEngine>& engines) {
+std::string names_of(const std::vector<ApiPlace>& engines) {
   std::string list;
-  for (const local::RunningEngine& engine : engines) {
+  for (const ApiPlace& engine : engines) {
     list += (list.empty() ? "" : ", ") + engine.name;
   }
   return list;
@@ -45,19 +45,27 @@ int report(const Surroundings& with, const Failure& failure) {
   return failure.exit_code;
 }
 
-Result<local::RunningEngine, Failure> find_engine(const Surroundings& with,
-                                                  const std::string& name) {
-  auto engines = local::running_engines(with.roots.runtime);
+std::vector<ApiPlace> places(const Surroundings& with) {
+  if (with.server) return {*with.server};
+  std::vector<ApiPlace> found;
+  for (const local::RunningEngine& engine : local::running_engines(with.roots.runtime)) {
+    found.push_back({.name = engine.name, .socket = engine.api_socket});
+  }
+  return found;
+}
+
+Result<ApiPlace, Failure> find_engine(const Surroundings& with, const std::string& name) {
+  auto engines = places(with);
   if (engines.empty()) {
     return no_engine();
   }
-  if (name.empty()) {
+  if (name.empty() || with.server) {
     if (engines.size() == 1) {
       return std::move(engines.front());
     }
     return Failure{kExitUsage, "several engines are running: " + names_of(engines) + "; name one"};
   }
-  for (local::RunningEngine& engine : engines) {
+  for (ApiPlace& engine : engines) {
     if (engine.name == name) {
       return std::move(engine);
     }
@@ -67,14 +75,19 @@ Result<local::RunningEngine, Failure> find_engine(const Surroundings& with,
 }
 
 std::string FoundService::path() const {
-  return "/api/v1/services/default/" + url_encoded(service);
+  return "/api/v1/services/" + url_encoded(space) + "/" + url_encoded(service);
 }
 
 Result<FoundService, Failure> find_service(const Surroundings& with, const std::string& name) {
   const std::size_t slash = name.find('/');
   const std::string wanted_engine = slash == std::string::npos ? "" : name.substr(0, slash);
   const std::string wanted = slash == std::string::npos ? name : name.substr(slash + 1);
-  const auto engines = local::running_engines(with.roots.runtime);
+  if (with.server) {
+    return FoundService{.engine = *with.server,
+                        .service = wanted,
+                        .space = wanted_engine.empty() ? "default" : wanted_engine};
+  }
+  const auto engines = places(with);
   if (engines.empty()) {
     return no_engine();
   }
@@ -86,7 +99,7 @@ Result<FoundService, Failure> find_service(const Surroundings& with, const std::
   std::vector<FoundService> found;
   std::string known;
   std::string silent;
-  for (const local::RunningEngine& engine : engines) {
+  for (const ApiPlace& engine : engines) {
     if (!wanted_engine.empty() && engine.name != wanted_engine) {
       continue;
     }
@@ -118,8 +131,8 @@ Result<FoundService, Failure> find_service(const Surroundings& with, const std::
   return Failure{kExitUsage, "several engines have a service " + wanted + "; say which: " + list};
 }
 
-Result<std::string, Failure> fetch(const local::RunningEngine& engine, const ApiCall& call) {
-  auto reply = ApiClient(engine.api_socket).send(call);
+Result<std::string, Failure> fetch(const ApiPlace& engine, const ApiCall& call) {
+  auto reply = ApiClient(engine).send(call);
   if (!reply) {
     return Failure{kExitUnavailable, reply.error().text()};
   }
@@ -129,7 +142,7 @@ Result<std::string, Failure> fetch(const local::RunningEngine& engine, const Api
   return std::move(reply->body);
 }
 
-Result<json, Failure> fetch_services(const local::RunningEngine& engine) {
+Result<json, Failure> fetch_services(const ApiPlace& engine) {
   json all = json::array();
   std::string next;
   for (int page = 0; page < kPagesMax; ++page) {

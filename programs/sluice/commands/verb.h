@@ -9,6 +9,7 @@
 #include "programs/sluice/commands/api_client.h"
 #include <functional>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,7 +33,8 @@ struct Surroundings {
   std::ostream& err;
   const Clock& clock;
   local::PathRoots roots;
-  bool terminal = false;  ///< standard input and output are one
+  bool terminal = false;                ///< standard input and output are one
+  std::optional<ApiPlace> server = {};  ///< --server: asked in the place of engines here
 };
 
 /// A verb that did not work out: the exit code and what to print.
@@ -49,27 +51,31 @@ struct Failure {
 /// Prints `failure` to the errors; returns its exit code.
 int report(const Surroundings& with, const Failure& failure);
 
-/// The one engine named `name`, or the only one when `name` is empty.
-[[nodiscard]] Result<local::RunningEngine, Failure> find_engine(const Surroundings& with,
-                                                                const std::string& name);
+/// The engines that run here, or the server in their place.
+[[nodiscard]] std::vector<ApiPlace> places(const Surroundings& with);
+
+/// The one engine named `name`, or the only one when `name` is empty; the server in their place.
+[[nodiscard]] Result<ApiPlace, Failure> find_engine(const Surroundings& with,
+                                                    const std::string& name);
 
 struct FoundService {
-  local::RunningEngine engine;
+  ApiPlace engine;
   std::string service;
+  std::string space = "default";
 
-  /// `/api/v1/services/default/<service>`.
+  /// `/api/v1/services/<space>/<service>`.
   [[nodiscard]] std::string path() const;
 };
 
-/// Looks for `SERVICE` or `ENGINE/SERVICE` among the running engines (one-machine.md 2).
+/// Looks for `SERVICE` or `ENGINE/SERVICE` among the running engines (one-machine.md 2). At a
+/// server it is `SERVICE` or `NAMESPACE/SERVICE`, and not looked for.
 [[nodiscard]] Result<FoundService, Failure> find_service(const Surroundings& with,
                                                          const std::string& name);
 
 /// The body of a good answer; anything else is a failure told by its problem+json.
-[[nodiscard]] Result<std::string, Failure> fetch(const local::RunningEngine& engine,
-                                                 const ApiCall& call);
+[[nodiscard]] Result<std::string, Failure> fetch(const ApiPlace& engine, const ApiCall& call);
 
 /// All status objects of an engine, page by page.
-[[nodiscard]] Result<nlohmann::json, Failure> fetch_services(const local::RunningEngine& engine);
+[[nodiscard]] Result<nlohmann::json, Failure> fetch_services(const ApiPlace& engine);
 
 }  // namespace sluice::commands

@@ -1,9 +1,12 @@
 #include "programs/sluice/engine/front_figures.h"
 
+#include "activator/io/wake_watch.h"
+#include "autoscaler/io/cold_start_json.h"
 #include "autoscaler/io/revision.h"
 
 #include <fmt/format.h>
 
+#include "programs/sluice/engine/start_phases.h"
 #include <algorithm>
 
 namespace sluice::local {
@@ -36,22 +39,22 @@ std::string FrontFigures::cold_start(activator::RevisionHandle handle, TimePoint
   if (revision == nullptr || service == nullptr) return {};
   const ProcessRevision::FirstStart first = revision->first_start();
   if (first.replica == nullptr) return {};
-  const ColdStart start = phases_of_start({.service = revision->spec().name,
-                                           .replica = first.replica->id(),
-                                           .times = first.replica->times(),
-                                           .noticed = first.noticed,
-                                           .arrived = arrived,
-                                           .dispatched = dispatched,
-                                           .first_byte = parts_.clock.now()});
+  const Start start = phases_of_start({.replica = first.replica->id(),
+                                       .times = first.replica->times(),
+                                       .noticed = first.noticed,
+                                       .arrived = arrived,
+                                       .dispatched = dispatched,
+                                       .first_byte = parts_.clock.now()});
   // Every held request gets its own header; the start itself is told once.
   if (start.born != service->cold_start_told) {
     service->cold_start_told = start.born;
-    service->last_cold_start = cold_start_json(start);
+    service->last_cold_start =
+        autoscaler::cold_start_json(revision->model(), start.took, start.first_byte);
     parts_.events.publish(*service->last_cold_start);
     parts_.history.record_cold_start(revision->model(), start.first_byte,
                                      *service->last_cold_start);
   }
-  return cold_start_headers(start);
+  return activator::cold_start_lines(start.took);
 }
 
 void FrontFigures::complete(const Revision& revision, json& status) const {

@@ -12,7 +12,6 @@
 #include "platform/process/process_platform.h"
 #include "programs/sluice/engine/by_handle.h"
 #include "programs/sluice/engine/callers.h"
-#include "programs/sluice/engine/documents.h"
 #include "programs/sluice/engine/latency.h"
 #include <cstdint>
 #include <functional>

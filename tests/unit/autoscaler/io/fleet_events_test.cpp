@@ -185,6 +185,26 @@ TEST_F(FleetEventsTest, APersonWakesAndPutsToSleep) {
   EXPECT_EQ(platform_.applied.replicas, 0);
 }
 
+TEST_F(FleetEventsTest, TheReplicaThatGovernsAMissingServiceIsNamed) {
+  pods({});
+  EXPECT_EQ(api_.service({"shop", "other"}).error().fix, "there are shop/shop");
+  Api shared{{.name = "replica", .version = "1", .platform = "test", .started = {}},
+             {.fleet = fleet_,
+              .seen = events_,
+              .history = history_,
+              .hub = hub_,
+              .nodes = &nodes_,
+              .events = ring_,
+              .elsewhere = [](const RevisionId& id) { return id.name + "-holder at 10.0.0.5"; }}};
+
+  const auto missing = shared.wake({"shop", "other"});
+
+  EXPECT_EQ(missing.error().status, 404);
+  EXPECT_EQ(
+      missing.error().fix,
+      "if it exists, autoscaler other-holder at 10.0.0.5 governs it; here there are shop/shop");
+}
+
 TEST_F(FleetEventsTest, ASleepThatNoRequestCouldEndIsRefused) {
   platform_.replicas = 1;
   pods({"ready"});

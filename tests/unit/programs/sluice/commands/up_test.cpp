@@ -115,6 +115,28 @@ TEST(Verbs, AFlagThatWouldSayNothingByItselfEndsWith2) {
             "2 --namespace requires --knative; see: sluice doctor --help\n");
 }
 
+TEST(Verbs, AServerIsNamedByItsUrlAndAnswersSomeOfThem) {
+  EXPECT_EQ(outcome({"--server", "http://localhost:8082", "down"}),
+            "2 down is not for a server; with --server: explain, get, history, scale, sleep, top, "
+            "wake\n");
+  EXPECT_EQ(outcome({"--server", "localhost:8082", "get"}),
+            "2 --server: localhost:8082 is not the URL of a server; give http://HOST:PORT, such as "
+            "http://localhost:8082\n");
+  EXPECT_TRUE(outcome({"--token-file", "/nowhere", "get"}).starts_with("2 --token-file: /nowhere"));
+  EXPECT_TRUE(outcome({"--server", "http://127.0.0.1:1", "get"})
+                  .starts_with("69 the server 127.0.0.1:1 does not answer"));
+}
+
+TEST(Verbs, TheUrlOfAServerHasAHostAndPerhapsAPort) {
+  EXPECT_EQ(parse_server("http://scaler.system.svc/")->port, "8082");
+  EXPECT_EQ(parse_server("http://[::1]:80")->host, "::1");
+  EXPECT_EQ(parse_server("http://[::1]:80")->port, "80");
+  for (const char* wrong : {"", "http://", "https://a", "http://a:b", "http://a/api",
+                            "http://a:", "http://u@a", "ftp://a"}) {
+    EXPECT_FALSE(parse_server(wrong)) << wrong;
+  }
+}
+
 TEST(Verbs, HelpBeginsWithTwoExamples) {
   for (const VerbLine& line : verb_lines()) {
     if (line.name != "up" && line.name != "load") {

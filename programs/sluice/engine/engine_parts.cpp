@@ -1,0 +1,75 @@
+// What the parts of the engine know of each other.
+
+#include <nlohmann/json.hpp>
+
+#include "programs/sluice/engine/engine.h"
+#include <unistd.h>
+
+namespace sluice::local {
+
+ProcessMeans Engine::means() {
+  return {.loop = loop_,
+          .settings = setup_.settings,
+          .memory = memory_,
+          .requests = *this,
+          .events = replica_events_,
+          .make = [this](ReplicaOwner& owner,
+                         ReplicaPlan plan) { return make_replica(owner, std::move(plan)); },
+          .started =
+              [this](const Replica& replica) {
+                for (const pid_t group : {replica.app_pid(), replica.sidecar_pid()}) {
+                  if (group > 0) journal_.add(replica.id(), group);
+                }
+              },
+          .ended = [this](const Replica& replica) { journal_.remove(replica.id()); }};
+}
+
+autoscaler::Surroundings Engine::surroundings() {
+  return {.clock = loop_,
+          .stats = stats_,
+          .log = decisions_log_,
+          .loop = scale_loop_,
+          .hub = hub_,
+          .room = platform_,
+          .platform = platform_,
+          .events = fleet_events_,
+          .random = random_,
+          .activator_connected = [] { return true; },
+          .news = [this] { peer_.news(); },
+          .load_now = [this](const RevisionId& id,
+                             const PodId& pod) { return static_cast<double>(on_pod(id, pod)); }};
+}
+
+FrontFigures::Parts Engine::figures() {
+  return {.clock = clock_,
+          .front = front_,
+          .book = book_,
+          .platform = platform_,
+          .memory = memory_,
+          .history = *history_,
+          .events = events_,
+          .version =
+              [this](nlohmann::json& version) {
+                version["pid"] = ::getpid();
+                version["http"] = door_.text();
+              },
+          .port = [this] { return door_.port; },
+          .on_pod = [this](const RevisionId& id, const PodId& pod) { return on_pod(id, pod); }};
+}
+
+Result<std::unique_ptr<Replica>, Problem> Engine::make_replica(ReplicaOwner& owner,
+                                                               ReplicaPlan plan) {
+  auto lease = plan.spec.fixed_port ? ports_.reserve(*plan.spec.fixed_port) : ports_.allocate();
+  if (!lease) return lease.error();
+  plan.port = std::move(*lease);
+  plan.sidecar = sidecar_;
+  plan.directory = paths_.replica_dir(plan.id);
+  plan.environment = environment_;
+  plan.open_files = files_.before;
+  plan.write_timeout = setup_.settings.limits.write_timeout;
+  plan.cgroups = &cgroups_;
+  return std::unique_ptr<Replica>{
+      std::make_unique<ChildReplica>(io_, loop_, reaper_, owner, std::move(plan))};
+}
+
+}  // namespace sluice::local
