@@ -30,13 +30,10 @@ std::string shown(const CpuQuota& quota) {
 
 }  // namespace
 
-MemoryPressure::MemoryPressure(boost::asio::io_context& io, const Clock& clock,
-                               const log::Logger& log, const CgroupTree& cgroups)
-    : clock_{clock}, log_{log}, cgroups_{cgroups}, timer_{io} {}
+MemoryPressure::MemoryPressure(Loop& clock, const log::Logger& log, const CgroupTree& cgroups)
+    : clock_{clock}, log_{log}, cgroups_{cgroups}, timer_{clock.timer()} {}
 
-MemoryPressure::~MemoryPressure() {
-  alive_.end();
-}
+MemoryPressure::~MemoryPressure() = default;
 
 std::optional<Problem> MemoryPressure::open(const std::string& source, Warn warn) {
   warn_ = std::move(warn);
@@ -101,9 +98,7 @@ void MemoryPressure::look_if_nobody_does() {
 void MemoryPressure::arm() {
   if (armed_ || !rules_) return;
   armed_ = true;
-  timer_.expires_after(rules_->controller().next_sample());
-  timer_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& failed) {
-    if (failed || alive.over()) return;
+  timer_->after(rules_->controller().next_sample(), [this] {
     armed_ = false;
     look();
   });

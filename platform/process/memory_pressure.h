@@ -1,11 +1,7 @@
 #pragma once
 
-#include "common/base/lifetime.h"
 #include "common/log/log.h"
-#include "common/time/clock.h"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include "common/loop/loop.h"
 
 #include "platform/process/cgroup.h"
 #include "platform/process/group_memory.h"
@@ -77,8 +73,7 @@ class MemoryPressure {
   using Warn = std::function<void(const std::string&, const std::string&)>;
 
   /// All outlive this. `cgroups` are detected before open().
-  MemoryPressure(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
-                 const CgroupTree& cgroups);
+  MemoryPressure(Loop& clock, const log::Logger& log, const CgroupTree& cgroups);
   MemoryPressure(const MemoryPressure&) = delete;
   MemoryPressure& operator=(const MemoryPressure&) = delete;
   ~MemoryPressure();
@@ -136,7 +131,7 @@ class MemoryPressure {
   void note_pressure(node_agent::Pressure before);
   void arm();
 
-  const Clock& clock_;
+  Loop& clock_;
   const log::Logger& log_;
   const CgroupTree& cgroups_;
   Warn warn_;
@@ -148,11 +143,10 @@ class MemoryPressure {
   GroupMemory processes_;
   std::optional<TimePoint> members_found_;
   std::map<std::string, std::string> told_;  // throttled replicas whose tenants know it, with why
-  boost::asio::steady_timer timer_;
+  std::unique_ptr<Timer> timer_;
   MemoryCounts counts_;
   bool armed_ = false;
   bool warned_ = false;  // that nobody can be throttled
-  Lifetime alive_;
 };
 
 }  // namespace sluice::local

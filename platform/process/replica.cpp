@@ -9,8 +9,6 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -43,22 +41,22 @@ struct ChildReplica::Impl {
     std::unique_ptr<OutputReader> reader;
   };
 
-  Impl(asio::io_context& io_in, const Clock& clock_in, Reaper& reaper_in, ReplicaOwner& owner_in,
+  Impl(asio::io_context& io_in, Loop& loop_in, Reaper& reaper_in, ReplicaOwner& owner_in,
        Replica& self_in, ReplicaPlan plan_in)
       : io(io_in),
-        clock(clock_in),
+        loop(loop_in),
         reaper(reaper_in),
         owner(owner_in),
         self(self_in),
         plan(std::move(plan_in)),
         ready_pipe(io),
-        start_timer(io),
-        silence_timer(io),
-        ask_timer(io),
-        stop_timer(io) {}
+        start_timer(loop.timer()),
+        silence_timer(loop.timer()),
+        ask_timer(loop.timer()),
+        stop_timer(loop.timer()) {}
 
   asio::io_context& io;  // these four outlive the replica (replica.h)
-  const Clock& clock;
+  Loop& loop;
   Reaper& reaper;
   ReplicaOwner& owner;
   Replica& self;
@@ -80,10 +78,10 @@ struct ChildReplica::Impl {
   std::array<char, 512> ready_chunk{};
   std::string ready_text;
   std::optional<SidecarProbe> probe;
-  asio::steady_timer start_timer;
-  asio::steady_timer silence_timer;
-  asio::steady_timer ask_timer;
-  asio::steady_timer stop_timer;
+  std::unique_ptr<Timer> start_timer;
+  std::unique_ptr<Timer> silence_timer;
+  std::unique_ptr<Timer> ask_timer;
+  std::unique_ptr<Timer> stop_timer;
   Lifetime token;
 
   [[nodiscard]] Variables variables() const {
@@ -93,17 +91,8 @@ struct ChildReplica::Impl {
   /// Runs `action` from the loop unless the replica is gone by then.
   template <class Action>
   void later(Action action) {
-    asio::post(io, [alive = token.watch(), action = std::move(action)] {
+    loop.post([alive = token.watch(), action = std::move(action)] {
       if (!alive.over()) action();
-    });
-  }
-
-  template <class Action>
-  void after(asio::steady_timer& timer, Duration wait, Action action) {
-    timer.expires_after(std::chrono::duration_cast<asio::steady_timer::duration>(wait));
-    timer.async_wait([alive = token.watch(),
-                      action = std::move(action)](const boost::system::error_code& failed) {
-      if (!failed && !alive.over()) action();
     });
   }
 
@@ -112,14 +101,14 @@ struct ChildReplica::Impl {
   void start() {
     if (state != ReplicaState::created) return;
     state = ReplicaState::starting;
-    times.created = clock.now();
+    times.created = loop.now();
     if (const auto problem = launch()) {
       later([this, reason = problem->text()] { fail({{}, {}, reason, {}}); });
       return;
     }
-    times.executed = clock.now();
-    after(start_timer, plan.spec.start_timeout, [this] { start_timed_out(); });
-    after(silence_timer, plan.silence_warning, [this] { warn_of_silence(); });
+    times.executed = loop.now();
+    start_timer->after(plan.spec.start_timeout, [this] { start_timed_out(); });
+    silence_timer->after(plan.silence_warning, [this] { warn_of_silence(); });
   }
 
   std::optional<Problem> launch() {
@@ -234,7 +223,7 @@ struct ChildReplica::Impl {
           ready_text.append(ready_chunk.data(), size);
           if (ready_text.find('\n') != std::string::npos) {
             close_ready_pipe();
-            times.sidecar_up = clock.now();
+            times.sidecar_up = loop.now();
             ask();
           } else if (ready_text.size() < kReadyLineMax) {
             await_ready_line();
@@ -249,15 +238,15 @@ struct ChildReplica::Impl {
 
   void ask() {
     if (state != ReplicaState::starting) return;
-    probe->ask([this, asked = clock.now()](ProbeAnswer answer) {
+    probe->ask([this, asked = loop.now()](ProbeAnswer answer) {
       if (state != ReplicaState::starting) return;
       if (answer == ProbeAnswer::ready) return check_listener();
-      ask_again(asked + kAskAgain - clock.now());
+      ask_again(asked + kAskAgain - loop.now());
     });
   }
 
   void ask_again(Duration wait) {
-    after(ask_timer, std::max(wait, Duration{0}), [this] { ask(); });
+    ask_timer->after(std::max(wait, Duration{0}), [this] { ask(); });
   }
 
   void check_listener() {
@@ -275,7 +264,7 @@ struct ChildReplica::Impl {
             {}});
       return;
     }
-    times.listening = times.ready = clock.now();
+    times.listening = times.ready = loop.now();
     state = ReplicaState::ready;
     cancel_start();
     owner.on_ready(self);
@@ -364,13 +353,13 @@ struct ChildReplica::Impl {
   void terminate() {
     if (!app_alive) return stop_sidecar();
     kill_group(app, SIGTERM);
-    after(stop_timer, plan.spec.stop_grace, [this] { kill_group(app, SIGKILL); });
+    stop_timer->after(plan.spec.stop_grace, [this] { kill_group(app, SIGKILL); });
   }
 
   void stop_sidecar() {
     if (!sidecar_alive) return finish();
     kill_group(sidecar, SIGTERM);
-    after(stop_timer, kSidecarGrace, [this] { kill_group(sidecar, SIGKILL); });
+    stop_timer->after(kSidecarGrace, [this] { kill_group(sidecar, SIGKILL); });
   }
 
   void kill() {
@@ -383,7 +372,7 @@ struct ChildReplica::Impl {
   }
 
   void cancel_start() {
-    for (asio::steady_timer* timer : {&start_timer, &silence_timer, &ask_timer}) timer->cancel();
+    for (Timer* timer : {start_timer.get(), silence_timer.get(), ask_timer.get()}) timer->cancel();
     close_ready_pipe();
     probe.reset();
   }
@@ -391,7 +380,7 @@ struct ChildReplica::Impl {
   void finish() {
     if (app_alive || sidecar_alive || finished) return;
     finished = true;
-    stop_timer.cancel();
+    stop_timer->cancel();
     state = ReplicaState::gone;
     // Later, for a reader may be calling us now; and the owner may destroy the replica in there, so
     // nothing of ours is touched afterwards.
@@ -412,9 +401,9 @@ struct ChildReplica::Impl {
   }
 };
 
-ChildReplica::ChildReplica(asio::io_context& io, const Clock& clock, Reaper& reaper,
-                           ReplicaOwner& owner, ReplicaPlan plan)
-    : impl_(std::make_unique<Impl>(io, clock, reaper, owner, *this, std::move(plan))) {}
+ChildReplica::ChildReplica(asio::io_context& io, Loop& loop, Reaper& reaper, ReplicaOwner& owner,
+                           ReplicaPlan plan)
+    : impl_(std::make_unique<Impl>(io, loop, reaper, owner, *this, std::move(plan))) {}
 
 ChildReplica::~ChildReplica() {
   impl_->token.end();

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "common/base/result.h"
-#include "common/time/clock.h"
+#include "common/loop/loop.h"
 
 #include "platform/process/cgroup.h"
 #include "platform/process/child.h"
@@ -113,8 +113,8 @@ class Replica {
 /// A replica of real processes.
 class ChildReplica final : public Replica {
  public:
-  /// `io`, `clock`, `reaper` and `owner` outlive the replica.
-  ChildReplica(boost::asio::io_context& io, const Clock& clock, Reaper& reaper, ReplicaOwner& owner,
+  /// `io`, `loop`, `reaper` and `owner` outlive the replica.
+  ChildReplica(boost::asio::io_context& io, Loop& loop, Reaper& reaper, ReplicaOwner& owner,
                ReplicaPlan plan);
   /// Kills what is left, without a callback.
   ~ChildReplica() override;

@@ -101,7 +101,7 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
       reaper_{io_},
       ports_{paths.runtime_dir().parent_path() / "ports", clock_},
       journal_{paths.replicas_json()},
-      memory_{io_, clock_, log, cgroups_},
+      memory_{loop_, log, cgroups_},
       replica_events_{events, loop_},
       environment_{own_environment()},
       means_{means()},

@@ -13,7 +13,9 @@ using std::chrono::seconds;
 class ScaleLoopTest : public ::testing::Test, public ScaledRevision {
  protected:
   ScaleLoopTest() {
-    EXPECT_TRUE(loop_.add({"shop", "web"}, {.scaling = {}, .revision = {}}, 0, *this).has_value());
+    EXPECT_TRUE(
+        loop_.add({"shop", "web"}, {.scaling = {}, .revision = {}, .replicas = {}}, 0, *this)
+            .has_value());
   }
 
   void on_due(bool evaluate) override { (evaluate ? evaluations_ : scrapes_) += 1; }

@@ -3,6 +3,7 @@
 
 #include "platform/process/memory_pressure.h"
 
+#include "common/loop/asio_loop.h"
 #include "tests/unit/platform/process/eventually.h"
 #include "tests/unit/platform/process/temporary_directory.h"
 
@@ -94,7 +95,7 @@ class MemoryPressureTest : public testing::Test {
   }
 
   MemoryPressure& open(const CgroupTree& cgroups) {
-    pressure_ = std::make_unique<MemoryPressure>(io_, clock_, log_, cgroups);
+    pressure_ = std::make_unique<MemoryPressure>(loop_, log_, cgroups);
     const auto problem = pressure_->open(
         source(),
         [this](const std::string& what, const std::string&) { warnings_.push_back(what); });
@@ -109,6 +110,7 @@ class MemoryPressureTest : public testing::Test {
   CgroupTree nothing_;
   boost::asio::io_context io_;
   Clock clock_;
+  AsioLoop loop_{io_, clock_};
   log::Logger log_{"test", log::Severity::error};
   Tenant tenant_{tree_ / "app-00001-2" / "cpu.max"};
   std::vector<std::string> warnings_;
@@ -161,7 +163,7 @@ TEST_F(MemoryPressureTest, RefusesAStartAndCountsIt) {
 }
 
 TEST_F(MemoryPressureTest, ASourceThatIsNotThereIsNamed) {
-  MemoryPressure pressure{io_, clock_, log_, cgroups_};
+  MemoryPressure pressure{loop_, log_, cgroups_};
   for (const char* source : {"files:/nowhere", "cgroup:/nowhere", "memory"}) {
     const auto problem = pressure.open(source, [](const std::string&, const std::string&) {});
     ASSERT_TRUE(problem) << source;

@@ -1,5 +1,6 @@
 #include "platform/process/replica.h"
 
+#include "common/loop/asio_loop.h"
 #include "tests/unit/platform/process/eventually.h"
 #include "tests/unit/platform/process/temporary_directory.h"
 
@@ -72,7 +73,7 @@ class ReplicaTest : public testing::Test {
     plan.sidecar = sidecar_;
     plan.directory = runtime_;
     plan.silence_warning = silence_;
-    replica_ = std::make_unique<ChildReplica>(io_, clock_, reaper_, diary_, std::move(plan));
+    replica_ = std::make_unique<ChildReplica>(io_, loop_, reaper_, diary_, std::move(plan));
     return *replica_;
   }
 
@@ -94,6 +95,7 @@ class ReplicaTest : public testing::Test {
   std::filesystem::path sidecar_ = SLUICE_TEST_ACTOR;
   Duration silence_ = std::chrono::seconds{10};
   Clock clock_;
+  AsioLoop loop_{io_, clock_};
   boost::asio::io_context io_;
   Reaper reaper_;
   Diary diary_;
