@@ -15,12 +15,14 @@ using autoscaler::Revision;
 using nlohmann::json;
 
 void FrontFigures::entered(activator::RevisionHandle handle, const std::string& service) {
-  by_handle_.enter(handle, services_[service]);
+  std::shared_ptr<Service>& known = services_[service];
+  if (!known) known = std::make_shared<Service>();
+  by_handle_.enter(handle, known);
 }
 
 const FrontFigures::Service* FrontFigures::find(const std::string& service) const {
   const auto found = services_.find(service);
-  return found == services_.end() ? nullptr : &found->second;
+  return found == services_.end() ? nullptr : found->second.get();
 }
 
 void FrontFigures::served(activator::RevisionHandle handle, const activator::Served& served) {

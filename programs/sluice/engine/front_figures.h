@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -46,7 +47,8 @@ class FrontFigures final : public autoscaler::FrontFacts {
 
   void left(activator::RevisionHandle handle) { by_handle_.leave(handle); }
 
-  /// The service is gone.
+  /// The service is removed. Its revisions may still drain; another service of that name begins
+  /// without its figures.
   void forget(const std::string& service) { services_.erase(service); }
 
   /// A request has ended.
@@ -76,7 +78,7 @@ class FrontFigures final : public autoscaler::FrontFacts {
   [[nodiscard]] const Service* find(const std::string& service) const;
 
   Parts parts_;
-  std::map<std::string, Service> services_;
+  std::map<std::string, std::shared_ptr<Service>> services_;
   ByHandle<Service> by_handle_;
 };
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <utility>
+
 namespace sluice::local {
 namespace {
 
@@ -14,17 +17,17 @@ RevisionHandle handle(std::uint64_t generation, std::uint64_t place) {
 
 TEST(ByHandle, FindsEachRevisionByItsHandle) {
   ByHandle<int> book;
-  int first = 1;
-  int second = 2;
+  const auto first = std::make_shared<int>(1);
+  const auto second = std::make_shared<int>(2);
   book.enter(handle(1, 0), first);
   book.enter(handle(2, 999), second);
-  EXPECT_EQ(book.find(handle(1, 0)), &first);
-  EXPECT_EQ(book.find(handle(2, 999)), &second);
+  EXPECT_EQ(book.find(handle(1, 0)), first.get());
+  EXPECT_EQ(book.find(handle(2, 999)), second.get());
 }
 
 TEST(ByHandle, FindsNothingByAHandleThatNeverEntered) {
   ByHandle<int> book;
-  int one = 1;
+  const auto one = std::make_shared<int>(1);
   EXPECT_EQ(book.find(handle(1, 0)), nullptr);
   book.enter(handle(1, 3), one);
   EXPECT_EQ(book.find(handle(1, 2)), nullptr);
@@ -34,7 +37,7 @@ TEST(ByHandle, FindsNothingByAHandleThatNeverEntered) {
 
 TEST(ByHandle, FindsNothingByAHandleThatLeft) {
   ByHandle<int> book;
-  int one = 1;
+  const auto one = std::make_shared<int>(1);
   book.enter(handle(1, 0), one);
   book.leave(handle(1, 0));
   EXPECT_EQ(book.find(handle(1, 0)), nullptr);
@@ -42,14 +45,27 @@ TEST(ByHandle, FindsNothingByAHandleThatLeft) {
 
 TEST(ByHandle, TellsTwoRevisionsOfOnePlaceApart) {
   ByHandle<int> book;
-  int next = 2;
-  int old = 1;
+  const auto next = std::make_shared<int>(2);
+  const auto old = std::make_shared<int>(1);
   book.enter(handle(1, 0), old);
   book.leave(handle(1, 0));
   book.enter(handle(2, 0), next);
   book.leave(handle(1, 0));
   EXPECT_EQ(book.find(handle(1, 0)), nullptr);
-  EXPECT_EQ(book.find(handle(2, 0)), &next);
+  EXPECT_EQ(book.find(handle(2, 0)), next.get());
+}
+
+TEST(ByHandle, KeepsAnItemThatItsOwnerHasForgottenUntilItsLastRevisionLeaves) {
+  ByHandle<int> book;
+  auto service = std::make_shared<int>(1);
+  const std::weak_ptr<int> there = service;
+  book.enter(handle(1, 0), service);
+  book.enter(handle(1, 1), std::exchange(service, nullptr));
+  book.leave(handle(1, 0));
+  ASSERT_NE(book.find(handle(1, 1)), nullptr);
+  EXPECT_EQ(*book.find(handle(1, 1)), 1);
+  book.leave(handle(1, 1));
+  EXPECT_TRUE(there.expired());
 }
 
 }  // namespace
