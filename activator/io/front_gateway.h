@@ -49,7 +49,7 @@ struct FrontPod {
   net::UpstreamTls tls = {};  ///< how it is reached; null: in clear text
 };
 
-/// What the autoscaler says about growth, and what those are told who cannot be served.
+/// What the autoscaler says about growth, and the answer to requests that cannot be served.
 struct FrontGrant {
   Grant grant;
   Error error = Error::cannot_scale;  ///< or start_failed
@@ -85,7 +85,7 @@ class Router {
   [[nodiscard]] virtual bool behind_ingress(RevisionHandle /*revision*/) const { return false; }
 };
 
-/// One request that has ended, for whoever keeps figures.
+/// One request that has ended, for statistics and logs.
 struct Served {
   const http::RequestHead& head;
   std::string_view client;
@@ -96,7 +96,7 @@ struct Served {
   bool cold = false;        ///< there was no pod when it came
   bool secure = false;      ///< the client came over TLS
   bool dispatched = false;  ///< a pod was chosen
-  bool asleep = false;      ///< it wakes nobody, and there was no pod
+  bool asleep = false;      ///< it matched an ignore rule, and there was no pod
 };
 
 /// Why a pod did not take a request that was sent to it.
@@ -166,18 +166,18 @@ class FrontGateway final : public net::Gateway {
   /// The pool of a known pod.
   [[nodiscard]] net::UpstreamPool* pool_of(RevisionHandle revision, const PodId& pod);
 
-  /// A known pod takes requests from now on, or is to be avoided from now on, or no more. Who waits
-  /// is dispatched at once. `capacity`: its requests at once; 0: as many as any pod of the
+  /// A known pod takes requests from now on, or is to be avoided, or no longer. Waiting requests
+  /// are dispatched at once. `capacity`: its requests at once; 0: as many as any pod of the
   /// revision.
   void list_pod(RevisionHandle revision, const PodId& pod, bool avoid, std::int32_t capacity = 0);
 
-  /// It takes no more; what runs on it goes on.
+  /// It takes no new requests; running ones continue.
   void unlist_pod(RevisionHandle revision, const PodId& pod);
 
   /// It is gone: its idle connections are closed.
   void forget_pod(RevisionHandle revision, const PodId& pod);
 
-  /// A listed pod was doubted in vain: those whom it refused may try it again.
+  /// A listed pod works after all: requests that it refused may try it again.
   void trust_pod(RevisionHandle revision, const PodId& pod);
 
   /// Timers for requests from now on.
@@ -186,14 +186,14 @@ class FrontGateway final : public net::Gateway {
   /// Requests at once on a pod, for each one from when it is listed next.
   void set_pod_limit(RevisionHandle revision, std::int32_t container_concurrency);
 
-  /// Requests from now on that count for nothing and wake nobody; null: none. They take their
-  /// places as all do, and without a pod hear that the service sleeps.
+  /// Rules for requests that are not counted and wake no service; null: none. They take their
+  /// places as all do, and without a pod get 503 asleep.
   void set_ignore(RevisionHandle revision, std::shared_ptr<const ignore::Rules> rules);
 
-  /// What growth is possible (activator.md 14.3). Those who cannot be served are told so at once.
+  /// What growth is possible (activator.md 14.3). Requests that no pod will serve end at once.
   void set_grant(RevisionHandle revision, const FrontGrant& grant);
 
-  /// Refuses who waits and, until `until`, whoever comes and would have to wait: replicas fail to
+  /// Refuses waiting requests and, until `until`, new ones that would wait: replicas fail to
   /// start. Retry-After is the time left.
   void refuse_starts(RevisionHandle revision, TimePoint until);
 
@@ -315,7 +315,7 @@ class FrontGateway final : public net::Gateway {
   std::vector<std::uint32_t> free_;                   // places in revisions_
   std::uint32_t next_generation_ = 1;
   std::size_t unswept_ = 0;  // pods and revisions that are leaving
-  // When somebody's time is over, or a pause of a pod: one timer for all revisions.
+  // When a request's time is over, or a pause of a pod: one timer for all revisions.
   std::set<std::pair<TimePoint, std::size_t>> due_;
   std::optional<TimePoint> armed_;
   boost::asio::steady_timer timer_;
