@@ -50,13 +50,13 @@ class AutoscalerLink {
   /// A replica to talk to, not connected yet; absent when there are kStreamsMax.
   [[nodiscard]] std::optional<Stream> add();
 
-  /// The replica is no more. What it said stays in force until another one says better.
+  /// The replica is gone. Its states stay in force until another replica sends newer ones.
   void remove(Stream stream);
 
-  /// The stream is open: Hello is due. `waiting` is everybody who is held now.
+  /// The stream is open: Hello is due. `waiting` is every held request.
   void connected(Stream stream, std::span<const proto::Waiting> waiting);
 
-  /// The stream is closed. All states stay, for ever.
+  /// The stream is closed. All states stay, without a time limit.
   void lost(Stream stream);
 
   /// What a message from an autoscaler has changed.

@@ -69,18 +69,18 @@ enum class ProbeResult : std::uint8_t {
 /// from a sidecar, not from a mesh.
 [[nodiscard]] ProbeResult judge_probe(int status, std::string_view body, bool has_sluice_error);
 
-/// One step of what the throttler is to be told.
+/// One change for the throttler.
 struct DestinationChange {
   enum class Kind : std::uint8_t {
     pod_usable,   ///< `dest` takes requests from now on
-    pod_gone,     ///< `dest` takes no more
+    pod_gone,     ///< `dest` takes no new requests
     cluster_ip,   ///< all requests go to `dest`, behind which `backends` pods are ready
-    cluster_gone  ///< the cluster IP `dest` takes no more
+    cluster_gone  ///< the cluster IP `dest` takes no new requests
   };
 
   Kind kind = Kind::pod_usable;
   std::string dest;
-  std::int32_t backends = 0;  ///< of cluster_ip; told again whenever it changes
+  std::int32_t backends = 0;  ///< of cluster_ip; sent again whenever it changes
 
   friend bool operator==(const DestinationChange&, const DestinationChange&) = default;
 };
@@ -88,7 +88,7 @@ struct DestinationChange {
 using DestinationChanges = std::vector<DestinationChange>;
 
 /// From what the platform says of the pods of one revision to where requests may go (activator.md
-/// 6.3, 14.6). It tells whom to probe and when, takes the results, and appends what changed; it
+/// 6.3, 14.6). It says which pod to probe and when, takes the results, and appends what changed; it
 /// keeps no socket and no clock.
 ///
 /// A pod's way through the activator, and who keeps it:
@@ -96,18 +96,18 @@ using DestinationChanges = std::vector<DestinationChange>;
 ///     known ──▶ probing ──▶ ready ──▶ draining or throttled ──▶ gone
 ///     └──── Destinations ───┘ └────────── Throttler ───────────┘
 ///
-/// Known and probing pods exist only here. One that may take requests is told once as pod_usable
+/// Known and probing pods exist only here. One that takes requests is reported once as pod_usable
 /// and listed in the throttler, which from then on alone knows its capacity and what runs on it.
 /// Draining and throttled pods are those the autoscaler names in `avoid`: they stay listed there
-/// and stay usable here. Gone means pod_gone was told: the throttler lets what runs end.
+/// and stay usable here. Gone means pod_gone was reported: the throttler lets what runs end.
 ///
 /// Where the reference makes rounds of probes under one deadline, each pod has a rhythm of its own:
 /// the first probe at once, then at first every 10 ms, later after a sixteenth of the time that it
-/// has failed, up to probe_gap_max; a slow pod delays nobody. What the reference says of a round
+/// has failed, up to probe_gap_max; a slow pod delays no other. What the reference says of a round
 /// holds for the latest result of every pod.
 ///
 /// A pod whose sidecar the platform itself has asked is in use at once. One in use is never probed,
-/// but when the platform calls it ready no more or a request failed on it (suspect()): then it
+/// but when the platform no longer calls it ready or a request failed on it (suspect()): then it
 /// stays in use until its probe has failed. Silence of the last pods in use must repeat
 /// kSilencesOfLast times before they go, so one bad moment of the network empties nothing; a
 /// sidecar that says no is believed at once. The cluster IP comes into question when no pod is in
@@ -127,14 +127,14 @@ class Destinations {
 
   explicit Destinations(const DestinationsSpec& spec) : spec_{spec} {}
 
-  /// The pod at `dest` exists. Told again when the platform's word changes.
+  /// The pod at `dest` exists. Called again when the platform's word changes.
   void set_pod(std::string_view dest, const PodWord& word, TimePoint now,
                DestinationChanges& changes);
 
-  /// The pod at `dest` exists no more. A dest that is not known changes nothing.
+  /// The pod at `dest` is gone. A dest that is not known changes nothing.
   void remove_pod(std::string_view dest, TimePoint now, DestinationChanges& changes);
 
-  /// All pods at once, as (dest, ready); those not named exist no more. Costs O(pods).
+  /// All pods at once, as (dest, ready); those not named are gone. Costs O(pods).
   void set_pods(const std::vector<std::pair<std::string, bool>>& pods, TimePoint now,
                 DestinationChanges& changes);
 

@@ -107,7 +107,7 @@ class PodLine {
   }
 
   /// Whether least_from() may be asked. While a line is longer it does not follow loads: once it
-  /// has become short the caller tells those of the marked ones anew.
+  /// has become short the caller sets those of the marked ones again.
   [[nodiscard]] bool is_short() const { return size_ <= kBlock; }
 
   [[nodiscard]] std::size_t size() const { return size_; }

@@ -28,18 +28,18 @@ struct PodState {
 
 /// The pods of one revision: their order, what runs on each, and which may take one more. Those to
 /// be avoided stand in a line of their own, which is the one in use only while no other pod is
-/// listed. A pod that is listed no more stays known, and charged, until what runs on it has ended.
+/// listed. A pod that is unlisted stays known, and charged, until what runs on it has ended.
 class PodRoster {
  public:
   /// `draws` tells whether pods will be chosen at random (PodLine::any_open).
   explicit PodRoster(bool draws) : preferred_(draws), draws_(draws) {}
 
   /// Lists `pod` or changes what is said of it; `limit` (0: none) is its requests at once. One that
-  /// was listed no more and comes back is a pod started anew for those who tried it, and still
+  /// was unlisted and comes back counts as a new pod for requests that tried it, and is still
   /// charged with what runs.
   void list(const PodState& pod, std::uint32_t limit);
 
-  /// Lists `id` no more. False if it was not listed.
+  /// Removes `id` from the list. False if it was not listed.
   bool unlist(const PodId& id);
 
   /// Those who tried `id` may have it again; what runs on it, and its pause, stay. False if it is
@@ -136,7 +136,7 @@ class PodRoster {
     return preferred_.size() + (avoided_ ? avoided_->size() : 0);
   }
 
-  /// Requests on all pods, those that are listed no more included.
+  /// Requests on all pods, including pods that are no longer listed.
   [[nodiscard]] std::int64_t in_flight() const { return in_flight_; }
 
   /// How many requests the listed pods may carry together; nothing when one has no limit.

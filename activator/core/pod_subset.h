@@ -19,7 +19,7 @@ struct ActivatorPlace {
 };
 
 /// The place of `own` among `addresses`, which are sorted as strings and count once each. When
-/// `own` is not among them nothing is known anew and `known` stays in force.
+/// `own` is not among them `known` stays in force.
 [[nodiscard]] ActivatorPlace place_among(std::span<const std::string> addresses,
                                          std::string_view own, const ActivatorPlace& known);
 

@@ -14,7 +14,7 @@ struct QueueBudgetSpec {
 };
 
 /// `spec` with no more waiters than leave an eighth of `connections` (at least 1) to others: one
-/// that waits gives its place to nobody.
+/// that waits keeps its connection.
 [[nodiscard]] inline QueueBudgetSpec within_connections(QueueBudgetSpec spec,
                                                         std::int64_t connections) {
   spec.waiting_max = std::min(spec.waiting_max, connections - connections / 8);

@@ -20,11 +20,11 @@ struct RevisionStat {
   friend bool operator==(const RevisionStat&, const RevisionStat&) = default;
 };
 
-/// The load of every revision as the autoscaler hears it (activator.md 8.1).
+/// The load of every revision as reported to the autoscaler (activator.md 8.1).
 ///
-/// The first request of an idle revision is told at once (the poke), so that nobody waits for the
-/// interval to end; the first report after it leaves that request out, since it was told already.
-/// A revision is idle again after a report in which nothing was in flight.
+/// The first request of an idle revision is reported at once (the poke), without waiting for the
+/// interval to end; the first report after it leaves that request out, since it was reported
+/// already. A revision is idle again after a report in which nothing was in flight.
 class RequestReporter {
  public:
   /// A revision, found once and named by this from then on: no look-up per request.
@@ -39,13 +39,13 @@ class RequestReporter {
   /// handles is bounded by the caller's limit on revisions.
   [[nodiscard]] Handle open(RevisionId revision);
 
-  /// Ends it. What is in flight is forgotten: an out() that follows is ignored.
+  /// Ends it. Requests in flight are dropped from the count: an out() that follows is ignored.
   void close(Handle handle);
 
   /// A request begins. True when the poke is due: poke(handle) is to be sent at once. Must be open.
   [[nodiscard]] bool in(Handle handle, TimePoint now);
 
-  /// A request whose in() was told of ends.
+  /// A request that was counted by in() ends.
   void out(Handle handle, TimePoint now);
 
   /// The stat that wakes the autoscaler: one request, one in flight.

@@ -25,7 +25,7 @@ struct RevisionName {
 /// The Host by which the pods of a revision are addressed through a mesh (activator.md 7).
 [[nodiscard]] std::string private_host(const RevisionName& revision);
 
-/// The body of the 404 for a revision called `name` that nobody knows (activator.md 4).
+/// The body of the 404 for an unknown revision called `name` (activator.md 4).
 [[nodiscard]] std::string not_found_text(std::string_view name);
 
 }  // namespace sluice::activator

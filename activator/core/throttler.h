@@ -26,7 +26,7 @@ struct ThrottlerSpec {
   Duration queue_wait = Duration::zero();  ///< age at which a waiter expires; 0 means never
   std::optional<BalancingPolicy> policy = {};  ///< by container concurrency when absent
   std::uint64_t seed = 1;                      ///< of the policies that choose at random
-  /// Growth is told by set_grant(). Where nobody tells it, the past is no guide at all.
+  /// Whether set_grant() reports growth. Without it, past rates predict nothing.
   bool foresees = true;
 };
 
@@ -35,8 +35,8 @@ struct Arrival {
   std::uint64_t cookie = 0;  ///< the caller's, kept while it waits
   TimePoint since;           ///< when it came first; its age counts from there
   /// When its wait for a pod is of no use any more: the earliest of the limits that the revision
-  /// and the client set. It bounds waiting only: whoever can be admitted at once is (activator.md
-  /// 12, rows 40 and 41).
+  /// and the client set. It bounds waiting only: a request that can be admitted at once is
+  /// (activator.md 12, rows 40 and 41).
   TimePoint deadline = kNever;
   std::span<const PodRef> tried = {};  ///< of a retry, at most kTriedMax: it goes to none of them
 };
@@ -72,8 +72,8 @@ struct Grant {
   std::int32_t activators = 1;  ///< that share what is granted, this one included
 };
 
-/// The share of one activator among `activators` (below 1 read as 1) of a capacity that nobody
-/// divides by pod: traffic to a cluster IP with `backends` pods behind it (activator.md 5.5).
+/// The share of one activator among `activators` (below 1 read as 1) of a capacity that is not
+/// divided by pod: traffic to a cluster IP with `backends` pods behind it (activator.md 5.5).
 /// Rounded down, but at least 1, so together they may exceed what the pods carry; the sidecars
 /// queue the rest. 0 without backends or without a limit per pod.
 [[nodiscard]] std::int32_t shared_capacity(std::int32_t container_concurrency,
@@ -83,8 +83,8 @@ struct Grant {
 /// admitted and to have a pod is one event (the reference keeps two capacities that change apart,
 /// and sends those who win one and lose the other round again).
 ///
-/// First come first served: somebody waits only while no pod that he may use has room. Without
-/// pods everybody waits, which is how a request survives a start from zero. It wakes nobody itself:
+/// First come first served: a request waits only while no pod that it may use has room. Without
+/// pods every request waits, which is how one survives a start from zero. It resumes none itself:
 /// calls that make room append the waiters they admitted.
 ///
 /// A pod is listed here from the moment it may take requests until it goes; before that it belongs
@@ -158,15 +158,15 @@ class Throttler {
   void update_pod(const PodState& pod, std::vector<Admission>& admitted);
 
   /// One pod goes and finishes what it runs. False when no such pod is listed. Appends who is
-  /// admitted by it: if all that stay are to be avoided, they are avoided no more.
+  /// admitted by it: if all that stay are to be avoided, they are no longer avoided.
   bool remove_pod(const PodId& pod, std::vector<Admission>& admitted);
 
-  /// A listed pod was doubted in vain: those who tried it may have it again. Appends who is
+  /// A listed pod works after all: requests that tried it may use it again. Appends who is
   /// admitted by that. False when no such pod is listed.
   bool renew_pod(const PodId& pod, std::vector<Admission>& admitted);
 
   /// While less is granted than desired, newcomers may only wait up to a lower bound: room for a
-  /// few seconds of what the pods carry, not for a crowd that nobody will serve (activator.md
+  /// few seconds of what the pods carry, not for a crowd that no pod will serve (activator.md
   /// 14.3). Those who wait already may stay, unless growth is impossible with nothing granted: then
   /// all are dismissed and newcomers who would have to wait are refused with cannot_scale.
   void set_grant(const Grant& grant, std::vector<Dismissal>& dismissed);
@@ -176,10 +176,10 @@ class Throttler {
   /// the logarithm of how many wait.
   [[nodiscard]] std::optional<Dismissal> expire(TimePoint now);
 
-  /// When expire() is due next; nothing when nobody waits or nobody who waits has a deadline.
+  /// When expire() is due next; nothing when no waiting request has a deadline.
   [[nodiscard]] std::optional<TimePoint> next_expiry() const;
 
-  /// Empties the queue, oldest first: nobody will be served.
+  /// Empties the queue, oldest first: no request of it will be served.
   void fail_all(std::vector<Dismissal>& dismissed);
 
   /// The name of a pod a request runs on; valid until its leave().
@@ -196,7 +196,7 @@ class Throttler {
   /// How many may wait now: the queue depth, or less by set_grant.
   [[nodiscard]] std::int32_t waiting_max() const { return waiting_max_; }
 
-  /// When the longest waiting came; nothing when nobody waits. Of retries only those first in line
+  /// When the longest waiting came; nothing when none waits. Of retries only those first in line
   /// are looked at, so one who came back late is seen late.
   [[nodiscard]] std::optional<TimePoint> oldest_waiting() const { return waiting_.oldest(); }
 

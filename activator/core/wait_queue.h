@@ -71,13 +71,13 @@ class WaitQueue {
   /// Takes `ticket`, which must be waiting, out.
   Waiter remove(Ticket ticket);
 
-  /// Gives all memory back if nobody waits.
+  /// Releases all memory if no request waits.
   void release();
 
-  /// Whoever is served next if every pod will do.
+  /// The waiter that is served next if every pod will do.
   [[nodiscard]] std::optional<Ticket> front() const;
 
-  /// Whoever is first in line among those for whom `usable(tried)` holds.
+  /// The first in line among the waiters for which `usable(tried)` holds.
   template <class Usable>
   [[nodiscard]] std::optional<Ticket> first(Usable usable) const {
     std::uint32_t best = kNone;
@@ -94,10 +94,10 @@ class WaitQueue {
     return maybe(best);
   }
 
-  /// Whoever has the earliest deadline of all, if anybody has one; the longest waiting of equals.
+  /// The waiter with the earliest deadline, if any has one; the longest waiting of equals.
   [[nodiscard]] std::optional<Ticket> most_urgent() const;
 
-  /// The earliest arrival among those at the head of each lane; nothing when nobody waits.
+  /// The earliest arrival among those at the head of each lane; nothing when none waits.
   [[nodiscard]] std::optional<TimePoint> oldest() const;
 
  private:

@@ -13,7 +13,7 @@
 
 namespace sluice::activator {
 
-/// What whoever talks to the autoscaler tells the rest of the program. Called on the loop.
+/// What the link to the autoscaler reports to the rest of the program. Called on the loop.
 struct PeerEvents {
   /// A state is to be put in force for new requests before this returns.
   std::function<void(const proto::RevisionState&)> on_state;
@@ -24,7 +24,7 @@ struct PeerEvents {
   /// An autoscaler has taken us up, for the first time or again.
   std::function<void()> on_reached;
 
-  /// Everybody who is held now.
+  /// Every request that is held now.
   std::function<std::vector<proto::Waiting>()> held;
 };
 
@@ -36,21 +36,21 @@ class AutoscalerPeer {
 
   virtual void start() = 0;
 
-  /// The first request of an idle revision: told in this call if the way is open.
+  /// The first request of an idle revision: sent in this call if the connection is open.
   virtual void poke(const RevisionStat& stat, const proto::Waiting& held, TimePoint now) = 0;
 
   /// Each second.
   virtual void tick(std::span<const RevisionStat> stats, std::span<const proto::Waiting> waiting,
                     TimePoint now) = 0;
 
-  /// A start from zero is over. A peer that cannot hear of it passes it over.
+  /// A start from zero is over. A peer that has no message for it ignores it.
   virtual void cold_start(const proto::ColdStart& /*start*/) {}
 
-  /// The targets of all replicas from now on; not from within an event. Whoever has one door only
-  /// passes it over.
+  /// The targets of all replicas from now on; not from within an event. A form with one address
+  /// only ignores it.
   virtual void follow(const std::vector<std::string>& /*targets*/) {}
 
-  /// What is in force for a revision; null when nobody has spoken of it.
+  /// What is in force for a revision; null without a state of it.
   [[nodiscard]] virtual const proto::RevisionState* state(const RevisionId& revision) const = 0;
 
   /// Whether the way is open now.

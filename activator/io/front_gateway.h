@@ -30,7 +30,7 @@ struct FrontRevision {
   net::Timeouts timeouts;
 };
 
-/// What the autoscaler says about growth, and what those are told who cannot be served.
+/// What the autoscaler says about growth, and the answer to requests that cannot be served.
 struct FrontGrant {
   Grant grant;
   Error error = Error::cannot_scale;  ///< or start_failed
@@ -66,7 +66,7 @@ class Router {
   [[nodiscard]] virtual bool behind_ingress(RevisionHandle /*revision*/) const { return false; }
 };
 
-/// One request that has ended, for whoever keeps figures.
+/// One request that has ended, for statistics and logs.
 struct Served {
   const http::RequestHead& head;
   std::string_view client;
@@ -77,7 +77,7 @@ struct Served {
   bool cold = false;        ///< there was no pod when it came
   bool secure = false;      ///< the client came over TLS
   bool dispatched = false;  ///< a pod was chosen
-  bool asleep = false;      ///< it wakes nobody, and there was no pod
+  bool asleep = false;      ///< it matched an ignore rule, and there was no pod
 };
 
 /// Why a pod did not take a request that was sent to it.
@@ -153,11 +153,11 @@ class FrontGateway final : public net::Gateway, public PodList {
 
   void set_pod_limit(RevisionHandle revision, std::int32_t container_concurrency) override;
 
-  /// Requests from now on that count for nothing and wake nobody; null: none. They take their
-  /// places as all do, and without a pod hear that the service sleeps.
+  /// Rules for requests that are not counted and wake no service; null: none. They take their
+  /// places as all do, and without a pod get 503 asleep.
   void set_ignore(RevisionHandle revision, std::shared_ptr<const ignore::Rules> rules);
 
-  /// What growth is possible (activator.md 14.3). Those who cannot be served are told so at once.
+  /// What growth is possible (activator.md 14.3). Requests that no pod will serve end at once.
   void set_grant(RevisionHandle revision, const FrontGrant& grant);
 
   /// Answers everyone who waits with 503 draining.
@@ -278,7 +278,7 @@ class FrontGateway final : public net::Gateway, public PodList {
   std::vector<std::uint32_t> free_;                   // places in revisions_
   std::uint32_t next_generation_ = 1;
   std::size_t unswept_ = 0;  // pods and revisions that are leaving
-  // When somebody's time is over, or a pause of a pod: one timer for all revisions.
+  // When a request's time is over, or a pause of a pod: one timer for all revisions.
   std::set<std::pair<TimePoint, std::size_t>> due_;
   std::optional<TimePoint> armed_;
   std::unique_ptr<Timer> timer_;

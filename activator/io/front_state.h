@@ -70,7 +70,7 @@ struct FrontGateway::State final : net::ExchangeState {
   bool routed = false;
   bool queued = false;
   bool ignored = false;         // counts for nothing, wakes no pod
-  bool asleep = false;          // and was told that the service sleeps
+  bool asleep = false;          // and was answered 503 asleep
   bool cold = false;            // there was no pod when it came
   bool reached = false;         // a pod was chosen
   bool pod_full = false;        // the pod it runs on has said so

@@ -24,7 +24,7 @@ struct KnativeLinkSpec {
 
 /// A Knative autoscaler, by its WebSocket: one binary WireStatMessages per interval, and one at
 /// once for the first request of an idle revision. While the way is cut nothing is kept but what is
-/// true anyway: when it opens again, everybody who is held is told at once, since the reference
+/// true anyway: when it opens again, every held request is reported at once, since the reference
 /// loses such a poke (activator.md 8.1).
 class KnativeLink final : public AutoscalerPeer {
  public:

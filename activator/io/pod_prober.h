@@ -24,7 +24,7 @@
 
 namespace sluice::activator {
 
-/// A pod as the platform tells of it.
+/// A pod as the platform reports it.
 struct PlatformPod {
   std::string dest;      ///< `ip:port` or `unix:/path`: what names it here
   std::string name;      ///< another one at the same dest is another pod
@@ -66,7 +66,7 @@ class PodProber {
 
   void add(RevisionHandle revision, std::int32_t container_concurrency);
 
-  /// Another limit than at add(): what runs goes on, whoever comes meets the new one.
+  /// Another limit than at add(): running requests continue, new ones meet the new limit.
   void set_limit(RevisionHandle revision, std::int32_t container_concurrency);
 
   /// Its pods are gone for the gateway too.

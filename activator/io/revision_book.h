@@ -22,12 +22,12 @@ struct BookSpec {
   std::int32_t queue_depth = 10'000;
   Duration queue_wait{0};
   std::string pod_ip{};   ///< of this activator
-  bool foresees = false;  ///< an autoscaler of ours tells how revisions grow
+  bool foresees = false;  ///< a Sluice autoscaler reports how revisions grow
   /// For requests that wait for a revision when it goes; absent: as Knative answers.
   std::optional<http::OwnResponse> gone{};
 };
 
-/// All revisions the platform tells of: keeps gateway and prober in step with them, and finds the
+/// All revisions the platform reports: keeps gateway and prober in step with them, and finds the
 /// one a request names, by headers, by the host's form, or by a host of its own (activator.md 4).
 class RevisionBook final : public Router, public model::Listener {
  public:

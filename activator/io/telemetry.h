@@ -20,7 +20,7 @@
 
 namespace sluice::activator {
 
-/// What the activator tells of its requests: metrics by revision, the request log, and a line in
+/// What the activator reports of its requests: metrics by revision, the request log, and a line in
 /// the program's own log for failures (METRICS.md). A revision costs memory from its first request
 /// on.
 class Telemetry {
@@ -35,7 +35,7 @@ class Telemetry {
   void served(RevisionHandle revision, const RevisionId& id, const RevisionNames& names,
               const Served& served, TimePoint now);
 
-  /// What the autoscaler is told of a revision for the interval that ended.
+  /// What is reported to the autoscaler of a revision for the interval that ended.
   void reported(RevisionHandle revision, double concurrency);
 
   /// The revision is about to go.

@@ -15,7 +15,7 @@
 namespace sluice::activator {
 
 /// Follows revisions from the first request that finds no pod to the first byte of its answer, and
-/// knows how long each phase took (protocols.md 7). Costs nothing for who is awake.
+/// knows how long each phase took (protocols.md 7). Costs nothing while a revision has pods.
 class WakeWatch {
  public:
   /// A request waits and no pod takes requests.
@@ -24,7 +24,7 @@ class WakeWatch {
   /// The autoscaler wants pods.
   void decided(RevisionHandle revision, TimePoint now);
 
-  /// The platform tells of a pod.
+  /// The platform reports a pod.
   void seen(RevisionHandle revision, TimePoint now);
 
   /// One takes requests.

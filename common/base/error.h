@@ -5,7 +5,7 @@
 namespace sluice {
 
 /// What can go wrong in a way the caller expects. Context (which pod, which file) is added by
-/// whoever logs or answers it, once.
+/// the code that logs or answers it, once.
 enum class Error {
   queue_full,         ///< a breaker's queue has no room
   queue_wait,         ///< a waiter grew older than its limit

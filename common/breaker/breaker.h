@@ -23,18 +23,18 @@ enum class Entry {
   refused,   ///< the queue is full
 };
 
-/// The answer to an attempt to enter. `ticket` names somebody only when `entry` is queued.
+/// The answer to an attempt to enter. `ticket` names a waiter only when `entry` is queued.
 struct Entered {
   Entry entry = Entry::refused;
   Ticket ticket;
 };
 
 /// A concurrency limit with a bounded queue, strictly first come first served: a newcomer never
-/// passes somebody who waits. The reference lets one that arrives in the right instant pass
+/// passes a waiter. The reference lets one that arrives in the right instant pass
 /// (queue-proxy.md 7); nothing depends on that, and fairness keeps the tail short.
 ///
-/// It wakes nobody itself: every call that frees a slot returns the tickets it admitted, and those
-/// run from that moment. Somebody waits only while no slot is free.
+/// It resumes no waiter itself: every call that frees a slot returns the tickets it admitted, and
+/// those run from that moment. A request waits only while no slot is free.
 class Breaker {
  public:
   /// A spec outside its ranges is a broken invariant, as it is in the reference.
@@ -46,15 +46,15 @@ class Breaker {
   /// Takes a slot only if one is free at this moment; true owes one leave().
   [[nodiscard]] bool reserve();
 
-  /// One that ran has ended. Returns who runs in its place, if anybody does. Leaving without having
-  /// been admitted is a broken invariant.
+  /// One that ran has ended. Returns the waiter that runs in its place, if any. Leaving without
+  /// having been admitted is a broken invariant.
   [[nodiscard]] std::optional<Ticket> leave();
 
   /// A waiter gives up: true, and its place is free. False when `ticket` does not wait, because it
   /// was admitted (it then owes its leave()), has expired or was cancelled before.
   bool cancel(Ticket ticket);
 
-  /// When the one who has waited longest joined; nothing when nobody waits.
+  /// When the one who has waited longest joined; nothing when none waits.
   [[nodiscard]] std::optional<TimePoint> oldest_waiting() const;
 
   /// Puts out the longest waiting if it has waited `age_max` or more, and returns it. One at a

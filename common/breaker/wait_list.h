@@ -14,7 +14,7 @@
 namespace sluice::breaker {
 
 /// The place of one waiter in a queue. A place is used again after its waiter has gone, under
-/// another generation: a ticket kept too long is recognised as stale and names nobody.
+/// another generation: a ticket kept too long is recognised as stale and names no waiter.
 struct Ticket {
   static constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
 
@@ -49,8 +49,8 @@ class WaitList {
     return ticket_of(index);
   }
 
-  /// Joins ahead of everybody.
-  /// Whoever has waited longest, and whoever came after `ticket`, which must be waiting.
+  /// Joins ahead of all.
+  /// The longest waiting, and the one that came after `ticket`, which must be waiting.
   [[nodiscard]] std::optional<Ticket> front() const { return maybe(first_); }
 
   [[nodiscard]] std::optional<Ticket> back() const { return maybe(last_); }

@@ -18,14 +18,14 @@ struct Identity {
 
   [[nodiscard]] bool has(Role role) const;
 
-  /// Everything it is, for logs: `activator`, `node agent of n1`, `none of our programs`.
+  /// Everything it is, for logs: `activator`, `node agent of n1`, `an unknown program`.
   [[nodiscard]] std::string shown() const;
 
   friend bool operator==(const Identity&, const Identity&) = default;
 };
 
 /// Reads `sluice://autoscaler`, `sluice://activator` and `sluice://node-agent/<node>`; other URIs
-/// say nothing. Two nodes in one certificate are none: it may be anybody's.
+/// say nothing. Two nodes in one certificate count as none.
 [[nodiscard]] Identity identity_of(std::span<const std::string> uris);
 
 /// The URI that gives its holder the role. `node`: of a node agent only.

@@ -31,7 +31,7 @@ enum class Step : std::uint8_t {
   make_all,     ///< a CA and a leaf by it; nothing of what was there is of use
   renew_leaf,   ///< a leaf by the CA
   renew_ca,     ///< a CA; the one before stays trusted and its leaf in service
-  drop_old_ca,  ///< nobody serves a leaf by the one before any more
+  drop_old_ca,  ///< no leaf by the one before is served any more
 };
 
 inline constexpr Duration kCaLife = std::chrono::hours{24 * 365};

@@ -28,7 +28,7 @@ inline constexpr std::size_t kFileBytesMax = 4U << 20U;
 inline constexpr std::string_view kTemporaryPrefix = ".tmp-";
 
 /// Removes what writers left in `directory` that were killed while they wrote; what is younger than
-/// a minute may still be somebody's work. Best effort.
+/// a minute may still be in use. Best effort.
 void remove_leftovers(const std::filesystem::path& directory, TimePoint now);
 
 }  // namespace sluice::files

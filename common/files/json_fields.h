@@ -14,7 +14,7 @@
 
 namespace sluice::files {
 
-/// The first complaint about a document, and the keys that nobody asked for.
+/// The first complaint about a document, and the unknown keys.
 struct JsonFindings {
   std::optional<Problem> problem;
   std::vector<std::string> unknown_keys;

@@ -31,7 +31,7 @@ struct PlatformOptions {
   WatchPace pace;
 };
 
-/// Follows the directory `PATH` of protocols.md 9 and tells what is in it. A file that cannot be
+/// Follows the directory `PATH` of protocols.md 9 and reports what is in it. A file that cannot be
 /// read, or says nonsense, changes nothing: what it said before stays in force, and it is named in
 /// the log, once for each content. Belongs to one thread.
 class PlatformDirectory {
@@ -42,7 +42,7 @@ class PlatformDirectory {
                     PlatformOptions options = {});
   ~PlatformDirectory();
 
-  /// Reads everything and tells it before it returns; from then on follows. A problem when PATH is
+  /// Reads and reports everything before it returns; from then on follows. A problem when PATH is
   /// no directory that can be read, or when the settings are rejected.
   [[nodiscard]] std::optional<Problem> open();
 
@@ -70,7 +70,7 @@ class PlatformDirectory {
 
   enum class Look { gone, unchanged, read, failed };
 
-  /// Whether somebody said that a file has changed, or it is looked at by the way.
+  /// Whether a change of the file was reported, or it is looked at without one.
   enum class Word : bool { none, changed };
 
   void changed(std::span<const DirectoryChange> changes);

@@ -11,8 +11,8 @@ namespace sluice::http {
 /// What becomes of K-Original-Host, the Host that Knative's ingress and activators save before they
 /// address a pod. From others it would be a second Host, which played no part in routing.
 enum class OriginalHost : std::uint8_t {
-  kept,      ///< it goes on like any field
-  restored,  ///< it goes on as the Host, and no more as a field
+  kept,      ///< forwarded like any field
+  restored,  ///< forwarded as the Host, not as a field
   dropped,
 };
 
@@ -60,7 +60,7 @@ enum class ResponseBody : std::uint8_t {
 
 struct ResponseRewrite {
   ResponseBody body = ResponseBody::as_is;
-  bool keep_alive = true;  ///< what the client is told
+  bool keep_alive = true;  ///< what the client gets to know
   int client_minor = 1;    ///< the client's HTTP/1.x
   std::string_view extra;  ///< complete lines to add, each with CRLF
 };

@@ -20,7 +20,7 @@ namespace sluice::ignore {
 inline constexpr std::string_view kPathsKey = kIgnorePathsKey;
 inline constexpr std::string_view kAgentsKey = kIgnoreAgentsKey;
 
-/// Which requests are counted nowhere and wake nobody: those to a path, exact or a prefix that ends
+/// Which requests are not counted and wake no service: those to a path, exact or a prefix that ends
 /// in `*`, and those of a user agent in which an expression of RE2 is found. Whoever writes the
 /// rules of one service shares a program with others: neither reading nor matching is ever long.
 class Rules {
@@ -31,7 +31,7 @@ class Rules {
   static constexpr std::size_t kAgentBytesMax = 512;  ///< of a user agent that are looked at
 
   /// One rule a line, blanks around it and empty lines passed over. A rule that is wrong or too
-  /// much is left out and told of in problems(); after ten of them no more expressions are read.
+  /// much is left out and listed in problems(); after ten of them no more expressions are read.
   Rules(std::string paths, std::string user_agents);
   ~Rules();
   Rules(const Rules&) = delete;

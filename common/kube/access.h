@@ -20,7 +20,7 @@ struct Access {
   std::string client_certificate;    ///< PEM; empty: none
   std::string client_key;            ///< PEM; empty: none
   std::string token;                 ///< bearer; empty: none
-  std::filesystem::path token_file;  ///< read anew each minute: tokens of service accounts rotate
+  std::filesystem::path token_file;  ///< read again each minute: tokens of service accounts rotate
   std::string space = "default";     ///< namespace for what names none
 };
 

@@ -9,9 +9,9 @@
 
 namespace sluice::kube {
 
-/// The token that says who we are. One that stands in a file is read anew each minute, since tokens
-/// of service accounts are replaced long before they end; while the file cannot be read, the old
-/// one serves.
+/// The token that says who we are. One that stands in a file is read again each minute, since
+/// tokens of service accounts are replaced long before they end; while the file cannot be read, the
+/// old one serves.
 class Bearer {
  public:
   /// `log` outlives this.

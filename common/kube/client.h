@@ -54,7 +54,7 @@ struct Request {
   /// from send() on.
   Duration timeout = std::chrono::seconds{10};
   /// How long it may stand in its lane before that: what was planned longer ago than a lease lasts
-  /// may no longer be anybody's to write.
+  /// may no longer be the caller's to write.
   Duration queue_limit = std::chrono::seconds{10};
 };
 
@@ -97,7 +97,7 @@ class Client {
  public:
   using Done = std::function<void(Answer)>;
 
-  /// A request on its way. Destroying it means not to be told: a request that was sent may take
+  /// A request on its way. Destroying it drops the answer: a request that was sent may take
   /// effect all the same.
   class Call {
    public:

@@ -16,8 +16,8 @@
 namespace sluice::kube {
 
 /// Asks whether a group of the API is in the cluster, until it is: of the list of all groups, which
-/// everybody may read and every cluster has. Where nobody installed the group that costs no rule,
-/// no refusal and no line in the log. Belongs to one thread.
+/// every account may read and every cluster has. Where the group is not installed that costs no
+/// rule, no refusal and no line in the log. Belongs to one thread.
 class GroupPresence {
  public:
   /// How often it is asked whether the group has come.

@@ -9,7 +9,7 @@ namespace sluice::kube {
 
 /// Walks over the members of a JSON object, or the items of an array, without building anything: a
 /// list of five hundred pods is cut into pods, and only one of them is ever parsed. Finds where
-/// values end and no more; whether they are JSON inside is left to who reads them.
+/// values end and no more; whether they are JSON inside is left to the reader.
 class JsonWalk {
  public:
   struct Step {

@@ -10,7 +10,7 @@
 
 namespace sluice::kube {
 
-/// What whoever follows collections is given to do it with. All of it outlives them.
+/// What code that follows collections needs. All of it outlives them.
 struct Place {
   boost::asio::io_context& io;
   const Clock& clock;

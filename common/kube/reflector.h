@@ -33,19 +33,19 @@ class ObjectSink {
 
   virtual void gone(const ObjectName& name) = 0;
 
-  /// Everything there was has been told; what had gone meanwhile too.
+  /// All objects have been reported; what had gone meanwhile too.
   virtual void synced() = 0;
 };
 
-/// Follows one collection for ever: a streaming list where the server has it, else a list in
-/// chunks, then a watch with bookmarks. A watch that ends goes on from the last version; one that
+/// Follows one collection until destroyed: a streaming list where the server has it, else a list in
+/// chunks, then a watch with bookmarks. A watch that ends continues from the last version; one that
 /// is too old (410) is followed by one new list. Failures are tried again, 100 ms * 2^n with
-/// jitter, at most 30 s; meanwhile everything that was told stays. Holds names and versions, no
+/// jitter, at most 30 s; meanwhile all reported objects stay. Holds names and versions, no
 /// object.
 class Reflector {
  public:
   struct State {
-    bool synced = false;     ///< everything was told once
+    bool synced = false;     ///< all objects were reported once
     bool connected = false;  ///< a watch is open now
     std::string problem;     ///< why not; empty: none. With 403 it names the verb and the resource
     bool forbidden = false;  ///< the problem is a 403

@@ -58,7 +58,7 @@ struct RequestScaler {
   std::vector<std::string> finalizers;
   StringMap annotations;
   Target target;
-  std::optional<std::int32_t> replicas;  ///< that somebody chose; absent: the load decides
+  std::optional<std::int32_t> replicas;  ///< chosen by a user; absent: the load decides
   ServiceSpec service;
   std::int32_t container_concurrency = 0;
   std::int32_t timeout_seconds = 300;

@@ -42,7 +42,7 @@ class Wire {
     std::function<void(const Ending&)> ended{};  ///< once, at last
   };
 
-  /// `tls`: null for plain HTTP. Held, since operations may outlast whoever made the wire.
+  /// `tls`: null for plain HTTP. Held, since operations may outlast the maker of the wire.
   Wire(boost::asio::io_context& io, std::shared_ptr<net::TlsSessions> tls);
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
@@ -90,7 +90,7 @@ class Wire {
   http::ResponseHead head_;
   net::ByteBuffer in_;
   std::string piece_;
-  std::shared_ptr<Events> events_;  // null: nobody is told anything
+  std::shared_ptr<Events> events_;  // null: no event is reported
   std::function<void()> lost_;
   std::uint64_t rests_ = 0;
   bool head_done_ = false;

@@ -11,7 +11,7 @@
 namespace sluice::log {
 
 /// Writes lines of the request log to a descriptor from time to time, without ever waiting for its
-/// reader. A reader that does not keep up loses lines, and is told how many.
+/// reader. A reader that does not keep up loses lines, and the log says how many.
 class RequestLogSink {
  public:
   static constexpr std::size_t kPendingMax = 256 * 1024;
@@ -44,7 +44,7 @@ class RequestLogSink {
   std::uint64_t dropped_ = 0;
   std::uint64_t told_ = 0;
   bool armed_ = false;
-  bool broken_ = false;  // nobody will ever read
+  bool broken_ = false;  // standard output is closed
 };
 
 }  // namespace sluice::log

@@ -138,7 +138,7 @@ struct CannotScale {
   friend bool operator==(const CannotScale&, const CannotScale&) = default;
 };
 
-/// Everything an activator is told of one revision; each replaces the last.
+/// The state of one revision for an activator; each replaces the last.
 struct RevisionState {
   RevisionId revision;
   std::uint64_t version = 0;  ///< only grows
@@ -153,7 +153,7 @@ struct RevisionState {
   friend bool operator==(const RevisionState&, const RevisionState&) = default;
 };
 
-/// The revision is no more.
+/// The revision is gone.
 struct RevisionGone {
   RevisionId revision;
   std::uint64_t version = 0;
@@ -161,7 +161,7 @@ struct RevisionGone {
   friend bool operator==(const RevisionGone&, const RevisionGone&) = default;
 };
 
-/// Every revision the sender owns has been told.
+/// Every revision the sender owns has been sent.
 struct SnapshotEnd {
   std::uint32_t revisions = 0;
 

@@ -26,11 +26,11 @@ struct Pod {
   std::optional<net::Address> address{};  ///< where it serves; absent: it cannot be reached yet
   std::optional<net::Address> stats{};    ///< where it answers a scrape; absent: it is not scraped
   bool ready = false;
-  bool terminating = false;  ///< it is going, whoever wanted that
+  bool terminating = false;  ///< it is being deleted, for any reason
   std::string failed{};      ///< why it cannot become ready, or has to go; empty: it may
   /// Its sidecar may be believed before the platform calls it ready (activator.md 6.3).
   bool fast_ready = true;
-  /// It is ready because its sidecar has told the platform so: used without another probe.
+  /// It is ready because its sidecar has reported so to the platform: used without another probe.
   bool proven = false;
 
   friend bool operator==(const Pod&, const Pod&) = default;

@@ -72,7 +72,7 @@ class Stream {
     socket_.async_wait(Socket::wait_write, Write<Done>{this, parts, std::move(done)});
   }
 
-  /// Nothing more will be written. Under TLS the peer is told inside the session first.
+  /// Nothing more will be written. Under TLS a close_notify goes out first.
   void shutdown_send() {
     if (tls_) tls_->close_notify();
     boost::system::error_code ignored;
@@ -109,7 +109,7 @@ class Stream {
     Done done;
 
     void operator()(const boost::system::error_code& ec) {
-      // Closed meanwhile: the descriptor may be somebody else's by now.
+      // Closed meanwhile: the descriptor may have been reused by now.
       if (ec || !stream->is_open()) {
         done(boost::system::error_code{boost::asio::error::operation_aborted}, std::size_t{0});
         return;

@@ -13,7 +13,7 @@ class EndSignals {
  public:
   explicit EndSignals(boost::asio::io_context& io) : signals_{io, SIGINT, SIGTERM} {}
 
-  /// `on_first` is called for the first signal, `on_again` for every later one: somebody has no
+  /// `on_first` is called for the first signal, `on_again` for every later one: the operator has no
   /// more patience.
   void listen(std::function<void()> on_first, std::function<void()> on_again);
 

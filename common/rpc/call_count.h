@@ -6,7 +6,7 @@
 
 namespace sluice::rpc {
 
-/// How many calls gRPC still has a hand on, counted across threads: whoever goes away waits until
+/// How many calls gRPC still has a hand on, counted across threads: an owner that ends waits until
 /// there are none, so that nothing is posted to an io_context that is gone.
 class CallCount {
  public:

@@ -26,7 +26,7 @@ class CallWire {
   enum class End : std::uint8_t {
     peer_gone,    ///< it is over anyway
     ours,         ///< we end it; nothing is on its way
-    ours_unread,  ///< we end it; a write is on its way, perhaps for ever
+    ours_unread,  ///< we end it; a write is on its way, perhaps without end
   };
   virtual void finish(const Ending& ending, End how) = 0;
 };
@@ -54,7 +54,7 @@ class CallState {
   /// Ends the call; no event follows.
   void close(const Ending& ending);
 
-  /// Ends the call and tells so, for reasons of our own.
+  /// Ends the call for a reason of our own, and reports it.
   void fail(const Ending& ending) { over(ending, false); }
 
   // What gRPC's callbacks post:

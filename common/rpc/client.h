@@ -37,7 +37,7 @@ struct ClientOptions {
   Duration write_limit = kWriteLimit;  ///< tests only set another
 };
 
-/// One call to one target, made anew for ever when it fails or ends. Used on the thread of the
+/// One call to one target, made again whenever it fails or ends. Used on the thread of the
 /// io_context only; gRPC's threads only post.
 ///
 /// Keeps the io_context's run going while it lives, and must go before it does.

@@ -20,7 +20,7 @@ class LiveCalls {
   /// gRPC is done with a call that came in. The state is dropped on its io thread.
   void leave(std::shared_ptr<CallState> state);
 
-  /// Lets no more in, and gives those that are there. On the io thread.
+  /// Admits no new call, and returns the present ones. On the io thread.
   [[nodiscard]] std::map<const CallState*, std::shared_ptr<CallState>> shut();
 
   /// Returns when all have left.

@@ -42,7 +42,7 @@ struct ServerOptions {
 /// Keeps the io_context's run going while it lives, and must go before it does.
 class Server {
  public:
-  /// Takes over a new call; whoever drops it refuses it. On the io thread.
+  /// Takes over a new call; dropping it refuses it. On the io thread.
   using Opened = std::function<void(std::unique_ptr<Call>)>;
 
   /// A connection or a call was refused for want of proof; `peer` as Call::peer(), or `unknown` for

@@ -40,7 +40,7 @@ inline constexpr std::string_view kBurstHysteresis =
 
 /// Everything that is wrong with the scaling annotations of a revision (autoscaler.md 6); empty
 /// when they are acceptable. Annotations are compared with each other, never with the cluster's
-/// defaults. Under kOurPrefix an unknown key is an error; elsewhere it is somebody else's.
+/// defaults. Under kOurPrefix an unknown key is an error; elsewhere it belongs to another program.
 [[nodiscard]] std::vector<AnnotationProblem> check_annotations(const StringMap& annotations,
                                                                const ClusterConfig& config);
 

@@ -48,7 +48,7 @@ struct Bounds {
   friend bool operator==(const Bounds&, const Bounds&) = default;
 };
 
-/// What the way to zero obeys (autoscaler.md 8.3).
+/// The settings of scale to zero (autoscaler.md 8.3).
 struct ZeroSpec {
   bool enabled = true;
   Duration grace =

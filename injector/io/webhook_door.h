@@ -53,7 +53,7 @@ class WebhookDoor {
 
   [[nodiscard]] bool has_certificate() const;
 
-  /// Takes no more connections; those that serve a request end with its answer, the others now.
+  /// Accepts no new connections; those that serve a request end with its answer, the others now.
   void stop();
 
   [[nodiscard]] std::size_t connections() const;

@@ -24,7 +24,7 @@ struct InjectionSettings {
   std::string pull_policy = "IfNotPresent";  ///< empty: the cluster's default
   /// An init container that stays, which Kubernetes knows from 1.29 on; else an ordinary container.
   bool native = true;
-  /// A pod that has the sidecar gets it anew: it may be of another version, and the pod may have
+  /// A pod that has the sidecar gets a new one: it may be of another version, and the pod may have
   /// been changed since. Else it is left as it is.
   bool renew = false;
   SidecarResources resources;
@@ -44,7 +44,7 @@ struct ScalerFacts {
   friend bool operator==(const ScalerFacts&, const ScalerFacts&) = default;
 };
 
-/// To whom a pod belongs.
+/// What a pod belongs to.
 struct PodOwner {
   std::string name;  ///< of the workload that a person wrote
   std::optional<ScalerFacts> scaler;

@@ -15,7 +15,7 @@ struct Target {
   std::string path = "/";   ///< with the query, without the fragment
   std::string authority;    ///< value of the Host header: `app.localhost:8080`
 
-  /// True for `localhost` and names below it, which are loopback without asking anybody.
+  /// True for `localhost` and names below it, which are loopback without a lookup.
   [[nodiscard]] bool is_localhost() const;
 };
 

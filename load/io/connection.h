@@ -35,7 +35,7 @@ class Connection {
   /// Sends `head` and `body`; both are borrowed until the end is told. `to_head`: a HEAD request.
   void send(std::string_view head, std::string_view body, bool to_head);
 
-  /// Closes at once and tells nobody.
+  /// Closes at once, without an event.
   void close();
 
   [[nodiscard]] bool is_open() const { return state_ == State::ready; }

@@ -32,7 +32,7 @@ class EngineWatch {
   /// The run begins: events are placed on its time axis from now on.
   void begin(TimePoint run_began);
 
-  /// Called at each change of the replicas; empty: nobody wants to know.
+  /// Called at each change of the replicas; empty: not called.
   void on_change(std::function<void()> changed);
 
   /// Ends the stream; `closed` is called once nothing is under way any more.

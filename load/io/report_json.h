@@ -6,7 +6,7 @@
 
 namespace sluice::loadgen {
 
-/// Where and when a run was made, for whoever compares two of them.
+/// Where and when a run was made, to compare two of them.
 struct Circumstances {
   std::string started_at;  ///< RFC 3339
   std::string command;

@@ -11,7 +11,7 @@
 namespace sluice::node_agent {
 
 /// Tells the kubelet's evictions from other ends of pods (memory-pressure.md 9, row 66). CRI has no
-/// word for them: what can be seen is a pod whose sandbox is taken down after somebody else has
+/// word for them: what can be seen is a pod whose sandbox is taken down after another program has
 /// killed a container of it, while memory was short a moment ago. A pod that is deleted just then
 /// looks the same, and an evicted one whose containers end well on SIGTERM does not.
 class Evictions {
@@ -30,7 +30,7 @@ class Evictions {
  private:
   struct Pod {
     bool ended = false;
-    bool killed = false;  ///< a container of it, by somebody else
+    bool killed = false;  ///< a container of it, by another program
     bool spared = false;  ///< one of its ends has another cause: it is no eviction
     TimePoint at;         ///< of the last news
   };

@@ -12,10 +12,10 @@ enum class ExitCause : std::uint8_t {
   failed,      ///< of itself
   oom_killed,  ///< by the kernel, for memory
   sacrificed,  ///< by us, whatever code that left: 0, 143 or 137
-  killed,      ///< SIGKILL of somebody else
+  killed,      ///< SIGKILL of another process
 };
 
-/// A container's end as the runtime tells it.
+/// A container's end as the runtime reports it.
 struct Ending {
   bool exited = false;
   std::int32_t exit_code = 0;

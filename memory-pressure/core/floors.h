@@ -10,7 +10,7 @@ namespace sluice::node_agent {
 
 /// The least CPU a container is left with, so that its probes pass (memory-pressure.md 5.6): a
 /// batch job 1m, one that is probed by a command 50m, one that serves 100m, any other the
-/// configured quota. Doubled, and remembered, for whom that proved too little.
+/// configured quota. Doubled, and remembered, for containers where that proved too little.
 class Floors {
  public:
   explicit Floors(const PolicySettings& settings) : quota_(settings.quota_millicores) {}
@@ -28,7 +28,7 @@ class Floors {
   std::unordered_map<std::string, std::int64_t> raised_;
 };
 
-/// Whether slowness hurts nobody but the container itself: no probe asks and no request waits.
+/// Whether slowness hurts only the container itself: no probe asks and no request waits.
 [[nodiscard]] bool is_batch(const Container& container);
 
 /// Namespace, pod and name: who a container is beyond one life.

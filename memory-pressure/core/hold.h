@@ -32,7 +32,7 @@ struct Hold {
   std::uint32_t refusals = 0;
   TimePoint next_try;
   TimePoint suspect_until;          ///< a call that timed out may take effect until then
-  TimePoint watch_until;            ///< a call of the life before may take effect until then
+  TimePoint watch_until;            ///< a call of the run before may take effect until then
   std::optional<CpuQuota> clamped;  ///< what the pod's limit left of the original
   std::deque<TimePoint> foreign_changes;
 
@@ -42,7 +42,7 @@ struct Hold {
   std::string why;
 };
 
-/// What shall be in the kernel now.
+/// What the kernel should hold now.
 [[nodiscard]] CpuQuota target(const Hold& hold);
 
 /// Whether the runtime has to be told. An error leaves nothing acknowledged, so that the whole pair

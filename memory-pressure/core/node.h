@@ -52,7 +52,7 @@ struct Container {
   std::int64_t memory_limit = 0;  ///< bytes; 0: none
 
   /// Of one without a limit: bytes that others like it are known to reach. It is then no stranger
-  /// that may take all there is. 0: nobody knows.
+  /// that may take all there is. 0: unknown.
   std::int64_t claim = 0;
 
   /// Bytes in use that cannot be reclaimed; absent: not known yet, which is not 0.
@@ -62,7 +62,7 @@ struct Container {
   /// As the kernel has it; absent: not read yet or unreadable.
   std::optional<CpuQuota> quota;
   std::int64_t pod_quota_us = -1;  ///< of the parent cgroup, at the same period; -1: no limit
-  std::optional<bool> ready;       ///< absent: nobody knows
+  std::optional<bool> ready;       ///< absent: unknown
 };
 
 /// Stall information of the kernel (PSI), in percent of the last ten seconds.
@@ -82,7 +82,7 @@ struct NodeMemory {
 struct Observation {
   TimePoint now;
   std::optional<NodeMemory> memory;  ///< absent: it could not be read
-  bool runtime_answers = true;       ///< false: `containers` is what was last heard
+  bool runtime_answers = true;       ///< false: `containers` is the last known list
   bool evicted = false;              ///< the kubelet has evicted a pod since the last observation
   std::vector<Container> containers;
 };

@@ -33,7 +33,7 @@ class Pauses {
   void release(Residents& residents, Situation& situation);
 
   /// Throttles the family of `first` at `step`; answers how many of it ran freely before, 0 when
-  /// nobody would be left running and nothing was done.
+  /// no container would be left running and nothing was done.
   std::size_t pause(Residents& residents, Resident& first, std::uint32_t step, Situation& situation,
                     const std::string& why);
   void set(Resident& resident, const CpuQuota& quota, Situation& situation);
@@ -47,7 +47,7 @@ class Pauses {
   std::uint64_t turn_ = 0;
   std::optional<TimePoint> restricted_at_;
   std::optional<TimePoint> rotated_at_;
-  std::int64_t used_then_ = 0;  ///< when somebody was last restricted
+  std::int64_t used_then_ = 0;  ///< when a container was last restricted
   bool exhausted_ = false;
 };
 

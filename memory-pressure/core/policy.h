@@ -32,7 +32,7 @@ enum class Pressure : std::uint8_t { ok, high, critical };
   return "ok";
 }
 
-/// A container that shall be held at less CPU than it was given.
+/// A container to hold at less CPU than it was given.
 struct Throttle {
   std::string id{};
   CpuQuota quota{};

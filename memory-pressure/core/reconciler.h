@@ -49,7 +49,7 @@ class Reconciler {
  public:
   explicit Reconciler(ReconcilerSettings settings);
 
-  /// Takes over what an earlier life left throttled. The ticks that follow keep or release it.
+  /// Takes over what an earlier run left throttled. The ticks that follow keep or release it.
   void adopt(const Recovery& recovery, const Observation& seen);
 
   /// Somebody else has given back what was held: all that is known of the kernel is void. To be

@@ -22,21 +22,21 @@ inline constexpr int kRenewalsPerLease = 3;
 /// The last word of a process that held what the journal lists.
 struct Lease {
   std::string by;   ///< its process id
-  TimePoint until;  ///< it vouches until then; later whoever finds a throttle gives it back
+  TimePoint until;  ///< it vouches until then; later any agent that finds a throttle releases it
 
   friend bool operator==(const Lease&, const Lease&) = default;
 };
 
-/// What a start finds in the journal of the life before (memory-pressure.md 5.7; rows 26 to 30).
+/// What a start finds in the journal of the run before (memory-pressure.md 5.7; rows 26 to 30).
 struct Recovery {
   std::vector<JournalRecord> ours;  ///< still throttled by us: to be kept or given back
   std::vector<Stray> strays;        ///< to be given back
-  /// Given back already, or changed by somebody else: nothing to do, but a call that the life
+  /// Given back already, or changed by another program: nothing to do, but a call that the life
   /// before had in flight may still take effect. `original` is what the kernel shows.
   std::vector<JournalRecord> watched;
   std::vector<std::string> forgotten;   ///< gone
-  std::vector<std::string> sacrificed;  ///< stopped by us: their exit 137 is nobody's OOM
-  std::optional<Lease> lease;           ///< the newest; absent: nobody ever vouched
+  std::vector<std::string> sacrificed;  ///< stopped by us: their exit 137 is not an OOM
+  std::optional<Lease> lease;           ///< the newest; absent: there was none
   std::uint64_t generation = 0;         ///< the highest seen
   std::size_t skipped_lines = 0;        ///< broken, or of another boot
 };

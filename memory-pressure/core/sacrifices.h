@@ -23,7 +23,7 @@ class Sacrifices {
   [[nodiscard]] bool is_under_way(Residents& residents, TimePoint now);
 
   PolicySettings settings_;
-  std::string victim_;             ///< empty: nobody
+  std::string victim_;             ///< empty: none
   std::optional<TimePoint> last_;  ///< when the last victim was chosen, then when it was gone
 };
 

@@ -15,7 +15,7 @@ enum class PolicyKind : std::uint8_t { headroom, off };
 /// most.
 enum class Order : std::uint8_t { age, usage, growth };
 
-/// What a policy can be told (memory-pressure.md 11.2 and the numbers of 5). Shares are of the
+/// Settings of a policy (memory-pressure.md 11.2 and the numbers of 5). Shares are of the
 /// node's capacity, sizes bytes.
 struct PolicySettings {
   PolicyKind policy = PolicyKind::headroom;
@@ -30,19 +30,19 @@ struct PolicySettings {
   std::int64_t reserve = std::int64_t{200} << 20;  ///< kept free beside the safety test
   Order order = Order::age;
   bool gate = true;   ///< false: starts are never refused
-  bool pause = true;  ///< false: nobody is throttled or sacrificed
+  bool pause = true;  ///< false: no container is throttled or stopped
 
   /// Over which growth is foreseen (5.3).
   Duration horizon = std::chrono::seconds{3};
-  /// A container that was watched this long is believed to go on as it did; before that it may grow
-  /// to its limit. One oscillation of the slowest workload.
+  /// A container that was watched this long is assumed to continue as before; before that it may
+  /// grow to its limit. One oscillation of the slowest workload.
   Duration known_after = std::chrono::seconds{60};
   /// What a throttled container faults in per second and millicore: measured, section 3.
   std::int64_t growth_per_millicore = std::int64_t{2} << 20;
   Duration grace = std::chrono::seconds{5};             ///< a younger container is left alone (5.2)
   Duration pause_min = std::chrono::milliseconds{500};  ///< hysteresis (5.4)
   Duration run_min = std::chrono::seconds{1};           ///< hysteresis (5.4)
-  Duration pause_max = std::chrono::seconds{60};        ///< then somebody else's turn
+  Duration pause_max = std::chrono::seconds{60};        ///< then another container's turn
   double release_margin = 0.05;                         ///< under the trigger (5.4)
   /// Usage above which what *could* grow is a reason to throttle; below it only the gate heeds it.
   /// Close to the edge: who is paused keeps what it holds, and early pauses end in a queue

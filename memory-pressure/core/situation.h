@@ -22,7 +22,7 @@ struct Situation {
   bool stalling = false;
   bool critical = false;  ///< the emergency path
 
-  /// Whether somebody has to be slowed down.
+  /// Whether a container has to be slowed down.
   bool trouble = false;
 };
 
@@ -33,7 +33,7 @@ struct Situation {
 /// Whether `possible` growth fits into `free` (memory-pressure.md 5.3).
 [[nodiscard]] bool fits(std::int64_t possible, std::int64_t free, const PolicySettings& settings);
 
-/// Draws the conclusions anew: after what is possible has changed.
+/// Draws the conclusions again: after what is possible has changed.
 void judge(Situation& situation, const PolicySettings& settings);
 
 /// The numbers on one line, for people.

@@ -7,7 +7,7 @@
 namespace sluice::node_agent {
 
 /// The usage at which to act: U, drawn nearer by fast growth, stalls and evictions, and let rise
-/// while nobody stalls above it (memory-pressure.md 5.1).
+/// while nothing stalls above it (memory-pressure.md 5.1).
 class Threshold {
  public:
   explicit Threshold(const PolicySettings& settings) : settings_(settings) {}

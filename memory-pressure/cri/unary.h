@@ -29,7 +29,7 @@ struct UnaryReply {
 /// Calls of one request and one answer, as bytes, in clear text. Used on the thread of the
 /// io_context only; gRPC's threads only post.
 ///
-/// A server that cannot be reached ends a call with UNAVAILABLE at once; the next call dials anew,
+/// A server that cannot be reached ends a call with UNAVAILABLE at once; the next call dials again,
 /// so how long to wait between two is the caller's to say. Must go before its io_context does.
 class UnaryClient {
  public:

@@ -13,7 +13,7 @@
 namespace sluice::node_agent {
 
 /// Hears from the runtime that containers were made, started, ended or removed (CRI's
-/// GetContainerEvents), so that whoever looks at them need not wait for his turn. A mere wake-up:
+/// GetContainerEvents), so that the next look at them comes at once. A mere wake-up:
 /// what has happened is read from the list. A runtime that has no such stream, containerd
 /// before 1.7, is asked once and left alone. Used on the io thread.
 class ContainerEvents {
@@ -23,13 +23,13 @@ class ContainerEvents {
 
   static constexpr Duration kPause = std::chrono::milliseconds{100};
 
-  /// Listens to the runtime on a Unix socket, and anew whenever it ends the call. Once.
+  /// Listens to the runtime on a Unix socket, and again whenever it ends the call. Once.
   void start(const std::string& socket);
 
   /// Keeps the io_context no longer.
   void stop();
 
-  /// The runtime has no events to tell.
+  /// The runtime has no events.
   [[nodiscard]] bool unsupported() const { return unsupported_; }
 
  private:

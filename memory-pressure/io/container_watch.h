@@ -30,7 +30,7 @@ class ContainerWatch {
     std::string root{};  ///< of /proc; tests only
   };
 
-  /// A container that was watched runs no more.
+  /// A watched container no longer runs.
   using Ended = std::function<void(const Container&, const cri::ContainerStatus&)>;
 
   /// The sandbox of a pod that was watched is no longer ready.
@@ -43,7 +43,7 @@ class ContainerWatch {
 
   void on_pod_ended(PodEnded ended) { pod_ended_ = std::move(ended); }
 
-  /// Asks the runtime who runs, unless that is under way; `done` is told whether it answered, once
+  /// Asks the runtime who runs, unless that is under way; `done` gets whether it answered, once
   /// everybody new is known as far as possible.
   void look(std::function<void(bool answered)> done = {});
 

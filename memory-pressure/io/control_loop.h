@@ -28,7 +28,7 @@ struct LoopCounts {
   std::uint64_t looks = 0;
   std::uint64_t look_failures = 0;
   std::uint64_t exempt_blocked =
-      0;  ///< samples above the threshold with nobody to throttle (row 6)
+      0;  ///< samples above the threshold with no container to throttle (row 6)
   std::uint64_t ended_oom = 0;
   std::uint64_t ended_sacrificed = 0;
   std::uint64_t ended_killed = 0;
@@ -58,17 +58,17 @@ class ControlLoop {
   /// All parts outlive this.
   ControlLoop(const Parts& parts, const Options& options);
 
-  /// Finds the runtime, recovers, and begins to sample. `fatal` is told of a problem that does not
+  /// Finds the runtime, recovers, and begins to sample. `fatal` gets a problem that does not
   /// pass by itself; everything else is tried again, 100 ms to 5 s apart.
   void start(std::function<void(const Problem&)> fatal);
 
   /// Samples now, out of turn: a wake-up, never more often than the fast rate.
   void wake();
 
-  /// Switches the feature off: gives everything back and stays idle; or on again (row 62).
+  /// Switches the feature off: restores all quotas and stays idle; or on again (row 62).
   void switch_on(bool on);
 
-  /// Gives everything back, once recovered; `done` is told whether it could within `limit`. No new
+  /// Restores all quotas, once recovered; `done` gets whether it could within `limit`. No new
   /// throttle from now on.
   void restore(Duration limit, std::function<void(bool restored)> done);
 
@@ -78,8 +78,8 @@ class ControlLoop {
   /// Runs once, when the runtime was found and before anything is decided.
   void on_recovered(std::function<void()> recovered) { told_recovered_ = std::move(recovered); }
 
-  /// Asked before each decision: whether we stood still for so long that somebody may have given
-  /// back what we hold, and is no longer at it. Then the loop begins anew, from the journal.
+  /// Asked before each decision: whether the agent was paused for so long that the guardian may
+  /// have given back what it holds, and has ended. Then the loop starts again from the journal.
   void on_lapse_check(std::function<bool()> lapsed) { lapsed_ = std::move(lapsed); }
 
   [[nodiscard]] bool is_recovered() const { return recovered_; }

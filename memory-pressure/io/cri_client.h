@@ -20,7 +20,7 @@ namespace sluice::node_agent {
 enum class Unreachable : std::uint8_t {
   missing,      ///< no socket there: it may come
   denied,       ///< the socket is not for us: it will not change by itself
-  refused,      ///< a socket that nobody serves: it may come back
+  refused,      ///< no process listens on the socket: it may come back
   silent,       ///< no answer within the deadline
   unsupported,  ///< it does not speak CRI v1
   failed,       ///< anything else

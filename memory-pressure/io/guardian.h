@@ -19,7 +19,7 @@
 namespace sluice::node_agent {
 
 /// The agent's end of its guardian: a process of the same program that gives back what the journal
-/// lists when the agent is no more, or hangs, for longer than the lease (memory-pressure.md 5.7).
+/// lists when the agent is gone, or hangs, for longer than the lease (memory-pressure.md 5.7).
 class Guardian {
  public:
   struct Options {
@@ -46,7 +46,7 @@ class Guardian {
   /// may have given everything back, or be at it.
   [[nodiscard]] bool lapsed();
 
-  /// Ends the process, whatever it is at, so that nobody else acts in our name.
+  /// Ends the process, whatever it is at, so that no other process acts in our name.
   void end();
 
   /// 0: none runs.

@@ -46,7 +46,7 @@ class Hand {
     const Clock& clock;
     const log::Logger& log;
     std::string boot_id{};
-    Duration lease{};  ///< for which a record vouches for what the journal lists; 0: nobody does
+    Duration lease{};  ///< for which a record vouches for what the journal lists; 0: no vouching
   };
 
   /// All parts outlive this.
@@ -58,7 +58,7 @@ class Hand {
   /// `sampled`: when that was seen which they answer.
   void carry_out(const std::vector<Action>& actions, TimePoint sampled);
 
-  /// Vouches anew for what the journal lists, if it lists anything and a third of the lease is
+  /// Vouches again for what the journal lists, if it lists anything and a third of the lease is
   /// over.
   void renew_lease();
 

@@ -18,7 +18,7 @@ class JournalFile {
   /// Larger than this it should be compacted.
   static constexpr std::size_t kCompactBytes = std::size_t{256} << 10U;
 
-  /// Larger than this it is not read: somebody else's file.
+  /// Larger than this it is not read: not our file.
   static constexpr std::size_t kReadBytesMax = std::size_t{16} << 20U;
 
   /// Opens it, and makes it if need be. The problem names the path.

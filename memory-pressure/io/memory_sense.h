@@ -18,7 +18,7 @@ class MemoryGroup {
   /// `directory`: of the group in the hierarchy that accounts memory.
   MemoryGroup(const std::string& directory, bool v2);
 
-  /// In use and not to be had back by dropping cold files; without swap. Page cache that was not
+  /// In use and not reclaimable by dropping cold files; without swap. Page cache that was not
   /// used lately is not in it, tmpfs is (rows 38 and 39).
   [[nodiscard]] std::optional<std::int64_t> working_set();
 
@@ -47,7 +47,7 @@ class MemorySense {
   [[nodiscard]] static Result<MemorySense, Problem> open(const std::string& source,
                                                          const std::string& root = {});
 
-  /// One sample, everything read anew (row 57). Absent: it cannot be read now (row 69).
+  /// One sample, everything read again (row 57). Absent: it cannot be read now (row 69).
   [[nodiscard]] std::optional<NodeMemory> read();
 
   /// What is read, for the log: `/proc`, or `cgroup v1 /sys/fs/cgroup/memory/n1`.

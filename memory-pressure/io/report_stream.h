@@ -48,12 +48,12 @@ class ReportPace {
   TimePoint regular_;  // the next report when nothing happens
 };
 
-/// Tells the autoscaler how this node is. One stream to one of its replicas at a time: whoever does
-/// not take it is left for the next address.
+/// Reports the state of this node to the autoscaler. One stream to one of its replicas at a time:
+/// whoever does not take it is left for the next address.
 class ReportStream {
  public:
   struct Options {
-    std::vector<std::string> addresses;  ///< `host:port` or `unix:/path`; none: nothing is told
+    std::vector<std::string> addresses;  ///< `host:port` or `unix:/path`; none: nothing is reported
     std::string tls_dir;                 ///< as rpc::ClientOptions
     std::uint64_t seed = 0;
   };

@@ -20,8 +20,8 @@ struct RestorationOptions {
 
 /// Gives back everything that the journal lists, and what bears a quota of ours without a record if
 /// so asked, then empties the journal. The caller holds the state directory's lock, or `shared`
-/// says that somebody else has it. Returns when all is done, or was given up: then the problem says
-/// why.
+/// says that another process has it. Returns when all is done, or was given up: then the problem
+/// says why.
 [[nodiscard]] std::optional<Problem> restore_everything(const RestorationOptions& options,
                                                         const log::Logger& log, bool shared);
 

@@ -8,7 +8,7 @@
 
 namespace sluice::node_agent {
 
-/// What the agent knows of itself beside its loop.
+/// The state of the agent beside its loop.
 struct StatusFacts {
   const ControlLoop& loop;
   const PolicySettings& policy;
@@ -19,7 +19,7 @@ struct StatusFacts {
   bool dry_run = false;
   bool guarded = false;                  ///< a guardian runs
   Duration lease{};                      ///< 0: nothing is ever throttled
-  std::vector<std::string> autoscalers;  ///< to which reports go; none: nobody is told
+  std::vector<std::string> autoscalers;  ///< to which reports go; none: no reports
   bool reports_to_anyone = false;        ///< a stream is open
   TimePoint started;
   TimePoint now;

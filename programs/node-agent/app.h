@@ -37,7 +37,7 @@ class App {
  public:
   App(Config config, Belongings belongings, MakePolicy make_policy);
 
-  /// Works until told to end, then gives everything back. Returns the exit code: 1 for an address
+  /// Works until a signal, then restores all quotas. Returns the exit code: 1 for an address
   /// or a runtime it cannot have, or when not everything could be given back.
   [[nodiscard]] int run();
 

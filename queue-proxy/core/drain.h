@@ -7,7 +7,7 @@
 namespace sluice::queue_proxy {
 
 /// The end of a sidecar's life as a value (queue-proxy.md 11 and 15.5): probes fail from the start
-/// of the drain, the quiet time begins anew with every request that still arrives, and the drain is
+/// of the drain, the quiet time restarts with every request that still arrives, and the drain is
 /// over when the quiet time has passed and nothing is in flight.
 class Drain {
  public:

@@ -35,7 +35,7 @@ struct ProbeSpec {
 /// How one attempt ended.
 enum class Attempt : std::uint8_t {
   passed,
-  refused,  ///< nobody accepts on the port
+  refused,  ///< no process accepts on the port
   failed,
 };
 
@@ -62,7 +62,7 @@ class ProbeRun {
   /// An attempt has ended.
   [[nodiscard]] Next attempted(Attempt outcome, TimePoint now);
 
-  /// The line that tells why this run failed; `last_error` is of its last attempt.
+  /// The line that says why this run failed; `last_error` is of its last attempt.
   [[nodiscard]] std::string failure(std::string_view last_error) const;
 
  private:

@@ -12,7 +12,7 @@
 
 namespace sluice::queue_proxy {
 
-/// Serves the frozen Stat to whoever scrapes (queue-proxy.md 6).
+/// Serves the frozen Stat to scrapers (queue-proxy.md 6).
 class StatServer final : public net::OwnGateway {
  public:
   /// Before the first report the Stat carries the pod's name only.

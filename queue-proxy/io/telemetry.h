@@ -11,11 +11,11 @@
 
 namespace sluice::queue_proxy {
 
-/// What the sidecar tells about its requests: metrics, the request log, and a line in the program's
+/// What the sidecar reports of its requests: metrics, the request log, and a line in the program's
 /// own log for each failure of the sidecar's making. What is not configured costs a branch.
 class Telemetry {
  public:
-  /// Says at once what the settings ask for in vain. `log` outlives it; `now`: the program's start.
+  /// Logs at once which settings have no effect. `log` outlives it; `now`: the program's start.
   Telemetry(boost::asio::io_context& io, const Config& config, const log::Logger& log,
             TimePoint now);
 

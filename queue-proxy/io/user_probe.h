@@ -12,8 +12,8 @@
 
 namespace sluice::queue_proxy {
 
-/// Asks the user's containers whether they are ready. One run at a time: whoever asks while a run
-/// is on shares its answer. Runs do not depend on who asked; a caller that goes away changes
+/// Asks the user's containers whether they are ready. One run at a time: a caller that asks while a
+/// run is on shares its answer. Runs do not depend on who asked; a caller that goes away changes
 /// nothing. All containers are asked at once and all must pass. Why a run failed goes to standard
 /// error.
 class UserProbe {

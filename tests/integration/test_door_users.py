@@ -104,7 +104,7 @@ class OtherUsers(DoorCase):
             engine, lambda text: b'"failing":true' in text and b'"exited"' in text).decode())
         self.assertNotIn(PASSWORD, told)
 
-    def test_they_are_told_apart_on_every_family(self):
+    def test_they_are_distinguished_on_every_family(self):
         engine = self.up_app(http='[::]:0')
         for host in ('127.0.0.1', '127.0.0.9', '::1', '::ffff:127.0.0.1'):
             address = f'{host}:{port_of(engine)}'

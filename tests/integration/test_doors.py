@@ -160,7 +160,7 @@ class Names(DoorCase):
         self.assertIn("the engine's own host", applied.stderr)
         self.assertEqual(engine.get().status, 200)
 
-    def test_a_state_that_holds_such_a_service_is_told_with_the_file(self):
+    def test_a_state_that_holds_such_a_service_is_reported_with_the_file(self):
         specs = pathlib.Path(self.home.environment['XDG_STATE_HOME'], 'sluice', 'shop', 'specs')
         specs.mkdir(parents=True)
         specs.joinpath('sluice.yaml').write_text(SERVICE.format(name='sluice', app=APP))
@@ -352,7 +352,7 @@ class Edits(DoorCase):
             self.assertNotIn(token[0][1].encode(), answer.body)
             self.assertNotIn(b'sluice-edit', answer.body.lower())
 
-    def test_the_token_wakes_sleeps_and_scales_and_does_no_more(self):
+    def test_the_token_wakes_sleeps_and_scales_and_nothing_else(self):
         engine = self.up_app('--allow-edit')
         token = ('Sluice-Edit', token_in(engine))
         page = (('Origin', f'http://localhost:{port_of(engine)}'), ('Sec-Fetch-Site', 'same-origin'))

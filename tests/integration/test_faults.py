@@ -42,7 +42,7 @@ class Programs(EngineCase):
         engine.wait_event('warning', 20)
         self.assertEqual(engine.stop(), 0)
 
-    def test_a_program_on_another_port_is_told_which(self):
+    def test_a_program_on_another_port_is_reported_with_that_port(self):
         engine = self.python(LISTEN_ELSEWHERE)
         with self.assertRaises(TimeoutError):
             engine.get(timeout=11)

@@ -64,7 +64,7 @@ class RealPrograms(EngineCase):
         self.assertEqual(engine.get().status, 200)
         self.assertEqual(engine.status()['ready'], 1)
 
-    def test_one_start_is_told_once_however_many_requests_waited_for_it(self):
+    def test_one_start_is_reported_once_however_many_requests_waited_for_it(self):
         engine = self.up_app()
         waiting = []
         for _ in range(5):

@@ -84,7 +84,7 @@ class H2Link {
   /// The peer has closed, or the session is beyond use. Called once, before the socket closes.
   virtual void on_link_end() = 0;
 
-  /// The peer takes no more for now. Called when bytes begin to wait.
+  /// The peer takes no more bytes for now. Called when bytes begin to wait.
   virtual void on_link_blocked() {}
 
   /// The link may be destroyed, though not from inside this call.

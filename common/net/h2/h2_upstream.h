@@ -54,10 +54,10 @@ class H2UpstreamUser {
   /// A field behind the body.
   virtual void on_upstream_trailer(std::string_view name, std::string_view value) = 0;
 
-  /// The response is complete; the connection has forgotten the user.
+  /// The response is complete; the connection has dropped the user.
   virtual void on_upstream_end() = 0;
 
-  /// It never will be; the connection has forgotten the user.
+  /// It never will be; the connection has dropped the user.
   virtual void on_upstream_failed(const H2Failure& failure) = 0;
 
  protected:
@@ -89,7 +89,7 @@ class H2Upstream final : private H2Link, private UpstreamUser {
   /// Lets the upstream send `size` bytes of the body before any is acknowledged; more than before.
   void grow_window(std::int32_t stream, std::size_t size);
 
-  /// The user leaves; the upstream is told unless the stream has ended.
+  /// The user leaves; the upstream gets a reset unless the stream has ended.
   void forget(std::int32_t stream);
 
   [[nodiscard]] bool has_room() const;
@@ -130,7 +130,7 @@ class H2Upstream final : private H2Link, private UpstreamUser {
   bool settled_ = false;           // the peer's SETTINGS came
   std::size_t allowed_ = 0;        // streams at once, once settled
   bool reading_trailers_ = false;  // the block being read stands behind a body
-  bool going_away_ = false;        // takes no more streams
+  bool going_away_ = false;        // takes no new streams
   bool idle_once_ = false;         // was idle when the last sweep came
 };
 

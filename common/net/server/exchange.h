@@ -45,7 +45,7 @@ struct Outcome {
   };
 
   End end = End::answered;
-  int status = 0;              ///< what the client was told; 0 when nothing was
+  int status = 0;              ///< the status sent to the client; 0 when none was
   std::optional<Error> error;  ///< the cause when the response, or its end, is ours
   Timer timer = Timer::none;   ///< with End::timed_out
 };
@@ -143,7 +143,7 @@ class Gateway {
   virtual ResponseVerdict response(Exchange& exchange, const http::ResponseHead& head,
                                    std::string& extra) = 0;
 
-  /// Exactly once per `begin`: the exchange needs its place and its upstream no more.
+  /// Exactly once per `begin`: the exchange no longer needs its place and its upstream.
   virtual void end(Exchange& exchange, const Outcome& outcome) = 0;
 
   /// A request was refused before `begin`, since it could not be read: malformed, too large, too
@@ -151,7 +151,7 @@ class Gateway {
   /// it came and in part, and is empty where no request line was read.
   virtual void refused(Exchange& /*exchange*/, const Outcome& /*outcome*/) {}
 
-  /// An error of ours is about to be told, before `end` or `refused`: the gateway may add what it
+  /// An error of ours is about to be sent, before `end` or `refused`: the gateway may add what it
   /// knows of the request to Sluice-Error, as in "; queued=120ms", and header lines to `extra`.
   virtual void explain(Exchange& /*exchange*/, http::OwnResponse& /*response*/) {}
 

@@ -10,9 +10,9 @@
 
 namespace sluice::net {
 
-/// Tells when the peer of a socket has finished sending although nobody reads from that socket: a
-/// request that waits in a queue leaves its body unread, and its client may leave meanwhile. Asio's
-/// own reactor does not ask the kernel for that event.
+/// Tells when the peer of a socket has finished sending although this side does not read from that
+/// socket: a request that waits in a queue leaves its body unread, and its client may leave
+/// meanwhile. Asio's own reactor does not ask the kernel for that event.
 class HangupWatch {
  public:
   using Hangup = std::function<void(void*)>;

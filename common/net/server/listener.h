@@ -22,9 +22,9 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  /// Binds and listens; without a host on all interfaces, IPv6 included. A Unix socket that nobody
-  /// serves any more is replaced; an address in use, or a file of another kind there, is an error
-  /// that names it. Returns the address in force, with the real port.
+  /// Binds and listens; without a host on all interfaces, IPv6 included. A Unix socket that no
+  /// process serves any more is replaced; an address in use, or a file of another kind there, is an
+  /// error that names it. Returns the address in force, with the real port.
   [[nodiscard]] Result<Address, Problem> open(const Address& address);
 
   /// Listens on a descriptor that a service manager passed.

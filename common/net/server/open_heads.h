@@ -53,7 +53,7 @@ class OpenHeads {
   Connection* newest_ = nullptr;
 };
 
-/// What a client is told whose head had to give way.
+/// The answer to a client whose head had to give way.
 [[nodiscard]] http::OwnResponse open_heads_full();
 
 }  // namespace sluice::net

@@ -10,7 +10,7 @@ namespace sluice::net {
 /// A gateway that answers everything itself: the small servers beside a program's main door.
 class OwnGateway : public Gateway {
  public:
-  /// `place`: who says so in Sluice-Error; a text that lives for ever.
+  /// `place`: the program named in Sluice-Error; a text of static lifetime.
   explicit OwnGateway(std::string_view place) : place_{place} {}
 
   [[nodiscard]] std::unique_ptr<ExchangeState> make_state() override {

@@ -38,7 +38,7 @@ class ConnectionCount {
   std::size_t most_;
   std::size_t open_ = 0;
   std::vector<ProxyServer*> servers_;
-  std::vector<ProxyServer*> paused_;  // of them: these accept no more until there is room
+  std::vector<ProxyServer*> paused_;  // of them: these stop accepting until there is room
 };
 
 struct ServerLimits {
@@ -63,7 +63,7 @@ struct ServerLimits {
   Duration write_timeout = std::chrono::seconds{60};
   Duration unused_timeout = std::chrono::minutes{10};  ///< between two requests of a connection
   Duration body_timeout{0};  ///< the client sends none of its body that long: 408; 0 = off
-  /// An upload goes on after its response as long as it moves within this time.
+  /// An upload continues after its response as long as it moves within this time.
   Duration upload_patience = std::chrono::seconds{5};
 };
 
@@ -93,7 +93,7 @@ class ProxyServer {
   /// From now on the clients of WebSockets get a Close frame; they end when both sides have closed.
   void close_tunnels();
 
-  /// Takes no more connections; those that are open go on.
+  /// Accepts no new connections; open ones continue.
   void stop_accepting();
 
   /// Closes every connection, whatever it does.

@@ -14,7 +14,7 @@ namespace sluice::net {
 void write_ready_line(int descriptor,
                       const std::vector<std::pair<std::string, Address>>& addresses);
 
-/// The same for a descriptor that somebody named by --ready-fd or SLUICE_READY_FD: below 0 nobody
+/// The same for a descriptor named by --ready-fd or SLUICE_READY_FD: below 0 none
 /// did and nothing is written; one that is not open is a problem.
 [[nodiscard]] std::optional<Problem> tell_ready(
     int descriptor, const std::vector<std::pair<std::string, Address>>& addresses);

@@ -15,7 +15,7 @@ struct TlsStep {
     want_read,   ///< nothing happened: bytes from the peer must come first
     want_write,  ///< nothing happened: the socket must take bytes first
     ended,       ///< the peer has finished sending
-    failed,      ///< the session is of no more use
+    failed,      ///< the session cannot be used any more
   };
 
   State state = State::failed;

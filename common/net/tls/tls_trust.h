@@ -20,7 +20,7 @@ namespace sluice::net {
 /// it.
 class TlsTrust {
  public:
-  /// Believes nobody yet.
+  /// Trusts no CA yet.
   TlsTrust();
   ~TlsTrust();
   TlsTrust(const TlsTrust&) = delete;

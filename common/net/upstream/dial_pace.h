@@ -7,10 +7,10 @@
 namespace sluice::net {
 
 /// How fast a pool opens connections when a crowd asks at once. Each connection costs both sides
-/// several requests' work, and while answers come back their connections serve whoever waits: so
+/// several requests' work, and while answers come back their connections serve waiting requests: so
 /// few are opened amid such returns, and ever more of them while none return. Counted in ticks;
-/// whoever waits is served by either side, at least kAmidReturns of them a tick. A value without a
-/// clock.
+/// a waiting request is served by either side, at least kAmidReturns of them a tick. A value
+/// without a clock.
 class DialPace {
  public:
   static constexpr std::chrono::milliseconds kTick{5};
@@ -28,7 +28,7 @@ class DialPace {
   /// A connection has come back from its request.
   void returned() { ++returns_; }
 
-  /// kTick has passed, and somebody waits for a connection.
+  /// kTick has passed, and a request waits for a connection.
   void tick() {
     if (returns_ >= kAmidReturns) {
       step_ = kAtOnce;

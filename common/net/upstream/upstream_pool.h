@@ -94,7 +94,7 @@ struct UpstreamLimits {
 };
 
 /// How a pool's connections are encrypted: client sessions that name their protocol by ALPN. Both
-/// null: in cleartext. Each session is made anew, so whatever its maker changes counts from the
+/// null: in cleartext. Each session is a new one, so whatever its maker changes counts from the
 /// next connection on. They outlive the pool.
 struct UpstreamTls {
   TlsSessions* h1 = nullptr;  ///< for connections of HTTP/1.1
@@ -108,7 +108,7 @@ struct ConnectFailure {
   /// The upstream certainly did nothing with the request. Unless some of its body was sent
   /// (Exchange::body_sent), it may be sent elsewhere.
   bool unbegun = false;
-  bool timed_out = false;  ///< nobody answered the dial in time
+  bool timed_out = false;  ///< no answer to the dial in time
 };
 
 /// Keep-alive connections to one address. Belongs to one thread.
@@ -133,7 +133,7 @@ class UpstreamPool {
   /// ask at once (DialPace); `done` is called later, once, unless `cancel_connect` comes first.
   std::uint64_t connect(UpstreamUser& user, Connected done);
 
-  /// The same, and certainly a connection that served nobody before.
+  /// The same, and certainly an unused connection.
   std::uint64_t connect_fresh(UpstreamUser& user, Connected done) {
     return dial(user, tls_.h1, std::move(done));
   }

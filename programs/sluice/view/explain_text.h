@@ -11,7 +11,7 @@ namespace sluice::view {
 /// mode_for_s, may_fall_at} and `keeps_awake` [{client, request, count}], all optional.
 [[nodiscard]] std::string explain_text(const nlohmann::json& explained);
 
-/// `sluice explain --awake`: only who keeps it awake, one line each.
+/// `sluice explain --awake`: only the requests that keep it awake, one line each.
 [[nodiscard]] std::string awake_text(const nlohmann::json& explained);
 
 /// `sluice explain --last-cold-start`: the six phases as a waterfall.

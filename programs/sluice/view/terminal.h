@@ -28,7 +28,7 @@ class Terminal {
   /// The keys that came; empty when none did.
   [[nodiscard]] std::string read_keys() const;
 
-  /// Writes what the terminal takes now and drops the rest: a stopped terminal stops nobody.
+  /// Writes what the terminal takes now and drops the rest: a stopped terminal blocks nothing.
   void write(std::string_view bytes) const;
 
  private:

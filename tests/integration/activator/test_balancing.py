@@ -86,7 +86,7 @@ class Balancing(ActivatorCase):
         self.assertEqual(self.spread(pods), [1, 1])
         self.finish(asked)
 
-    def test_an_unknown_policy_is_told_and_passed_over(self):
+    def test_an_unknown_policy_is_logged_and_ignored(self):
         pods = self.gated(1)
         self.gate.set()
         self.platform.revision(pods=self.entries(pods),
@@ -96,7 +96,7 @@ class Balancing(ActivatorCase):
         self.assertEqual(door.metrics()['sluice_activator_choices_total{policy="least-in-flight"}'],
                          1)
 
-    def test_row_57_a_pod_that_leaves_the_file_takes_no_more_and_finishes_what_it_has(self):
+    def test_row_57_a_pod_that_leaves_the_file_gets_no_new_requests_and_finishes_what_it_has(self):
         pods = self.gated(2)
         self.platform.revision(pods=self.entries(pods), container_concurrency=3)
         door = self.activator()
@@ -115,7 +115,7 @@ class Balancing(ActivatorCase):
         for one in more:
             self.assertEqual(one.result().status, 200)
 
-    def test_a_terminating_pod_takes_no_more(self):
+    def test_a_terminating_pod_gets_no_new_requests(self):
         pods = self.gated(2)
         self.gate.set()
         first, second = pods

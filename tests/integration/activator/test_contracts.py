@@ -52,7 +52,7 @@ def until_done(reader, sock):
 
 
 class Timeouts(ContractCase):
-    def test_beside_an_older_knative_a_response_that_has_begun_goes_on(self):
+    def test_beside_an_older_knative_a_response_that_has_begun_continues(self):
         self.assertTrue(self.whole(self.beside('1.15.2', slow, timeoutSeconds=1)))
 
     def test_beside_a_newer_one_it_is_broken_off(self):

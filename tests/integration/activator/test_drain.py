@@ -56,7 +56,7 @@ class Drain(ActivatorCase):
         self.assert_answer(held.result(), 200, b'ok')
         self.assertEqual(door.process.wait(20), 0)
 
-    def test_a_websocket_is_told_to_close_and_waited_for(self):
+    def test_a_websocket_gets_a_close_frame_and_is_waited_for(self):
         door = self.serving(echo)
         sock = door.connect()
         reader = self.reader(sock)

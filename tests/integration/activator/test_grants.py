@@ -37,7 +37,7 @@ class Stream(ActivatorCase):
         self.platform.forget()
         held.result()
 
-    def test_who_cannot_be_served_is_told_so_with_the_reason(self):
+    def test_a_request_that_cannot_be_served_is_refused_with_the_reason(self):
         self.platform.revision(pods=[])
         door = self.linked()
         held = self.ask(door)
@@ -74,7 +74,7 @@ class Stream(ActivatorCase):
         for one in held:
             self.assertIn(one.result().status, (500, 503))
 
-    def test_a_pod_to_avoid_takes_no_more_and_that_is_confirmed(self):
+    def test_a_pod_to_avoid_gets_no_new_requests_and_that_is_confirmed(self):
         pods = [self.played() for _ in range(2)]
         self.platform.revision(pods=[(f'p{n}', pod.address) for n, pod in enumerate(pods)],
                                annotations={'sluice.dev/load-balancing': 'round-robin'})

@@ -119,7 +119,7 @@ class Holding(ActivatorCase):
         self.assertEqual(answer.status, 503)
         self.assert_cause(answer, 'queue-wait')
 
-    def test_the_cold_start_is_told_in_headers_when_asked_for(self):
+    def test_the_cold_start_is_in_headers_when_configured(self):
         door = self.asleep({'SLUICE_COLD_START_HEADER': 'true'})
         asked = self.ask(door)
         self.wait_for_waiting(door, 1)
@@ -149,7 +149,7 @@ class Holding(ActivatorCase):
 
 
 class Waking(ActivatorCase):
-    def test_row_61_the_first_request_is_told_at_once_and_a_lost_poke_again(self):
+    def test_row_61_the_first_request_is_reported_at_once_and_a_lost_poke_again(self):
         autoscaler = KnativeAutoscaler()
         self.addCleanup(autoscaler.close)
         self.platform.revision(pods=[])

@@ -37,7 +37,7 @@ class Ignore(ActivatorCase):
 
         return self.played(sidecar_play(answer=answer))
 
-    def test_without_a_pod_they_hear_that_the_service_sleeps_and_nobody_is_woken(self):
+    def test_without_a_pod_they_get_503_asleep_and_no_pod_is_started(self):
         door = self.linked(pods=[])
 
         for path, headers in IGNORED:
@@ -100,7 +100,7 @@ class Ignore(ActivatorCase):
 
         self.assertEqual([one.result().status for one in asked], [200] * 5)
 
-    def test_rules_that_are_edited_hold_for_whoever_comes_next(self):
+    def test_rules_that_are_edited_hold_for_the_next_request(self):
         pods = [('p1', self.played().address)]
         door = self.linked(pods=pods)
         self.assertEqual(door.get('/live').status, 200)

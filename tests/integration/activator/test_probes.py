@@ -142,7 +142,7 @@ class OfPods(ActivatorCase):
         ready.set()
         self.assert_answer(asked.result(), 200, b'ok')
 
-    def test_one_pod_that_fails_its_probe_keeps_nobody_from_the_others(self):
+    def test_one_pod_that_fails_its_probe_keeps_no_request_from_the_others(self):
         bad = self.played(sidecar_play(probe=b'HTTP/1.1 503 S\r\nContent-Length: 0\r\n\r\n'))
         good = self.played()
         self.platform.revision(pods=[('a', bad.address), ('b', good.address)])

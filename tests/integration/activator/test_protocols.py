@@ -56,7 +56,7 @@ class Http2(ActivatorCase):
         for stream in streams:
             self.assertEqual(client.over(stream).status, 200)
 
-    def test_a_held_stream_keeps_nobody_on_its_connection_waiting(self):
+    def test_a_held_stream_keeps_no_other_stream_of_its_connection_waiting(self):
         door = self.through(lambda connection, stream: connection.answer(stream))
         self.platform.revision('cold', pods=[])
         eventually(lambda: door.metrics()['sluice_activator_revisions'] == 2, 'known')

@@ -104,7 +104,7 @@ class Retry(ActivatorCase):
             self.assert_answer(door.get(), 200, b'ok')
         self.assertGreaterEqual(len(requests_of(second)), 5)
 
-    def test_row_16_a_failure_in_the_middle_is_told_and_never_repeated(self):
+    def test_row_16_a_failure_in_the_middle_is_reported_and_never_repeated(self):
         served = []
 
         def cut(exchange):

@@ -99,7 +99,7 @@ class Telling(ActivatorCase):
         eventually(lambda: door.metrics()['kn_activator_stats_conn_errors_total{peer="autoscaler"}']
                    > 0, 'errors counted')
 
-    def test_waiting_is_told_cold_and_warm_apart(self):
+    def test_waiting_is_measured_for_cold_and_warm_apart(self):
         self.platform.revision(pods=[])
         door = self.activator()
         held = self.ask(door)
@@ -136,7 +136,7 @@ class Telling(ActivatorCase):
         quiet.process.wait(20)
         self.assertEqual(quiet.output(), '')
 
-    def test_row_70_a_template_that_is_not_understood_is_told(self):
+    def test_row_70_a_template_that_is_not_understood_is_logged(self):
         door = self.serving(environment={'OBSERVABILITY_CONFIG': json.dumps(
             {'enableRequestLog': True, 'requestLogTemplate': '{{.Nothing}}'})})
         door.get('/logged')

@@ -24,7 +24,7 @@ class Stats(ActivatorCase):
         self.assertTrue(head.startswith(b'get / http/1.1\r\n'))
         self.assertNotIn(b'sec-websocket-protocol', head)
 
-    def test_rows_62_and_64_requests_held_are_told_each_second_without_the_first(self):
+    def test_rows_62_and_64_requests_held_are_reported_each_second_without_the_first(self):
         door = self.door()
         held = [self.ask(door)]
         self.autoscaler.wait(lambda: self.autoscaler.figures('app'), 'the poke')

@@ -12,7 +12,7 @@ LEASE_SECONDS = 3
 
 
 class Early(AgentCase):
-    def test_row_28_a_call_that_nobody_acknowledged_is_undone(self):
+    def test_row_28_a_call_without_an_acknowledgement_is_undone(self):
         held = self.five()
         self.press()
         first = self.agent(**PRESS, lease='600s')

@@ -39,7 +39,7 @@ class Sacrifice(AgentCase):
 
 
 class Evicted(AgentCase):
-    def test_row_66_an_eviction_is_told_by_its_traces_and_lowers_the_bound(self):
+    def test_row_66_an_eviction_is_detected_by_its_traces_and_lowers_the_bound(self):
         """As a kubelet evicts: it ends the containers, then the sandbox, and removes nothing yet."""
         evicted = self.pod('evicted')
         inside = evicted.run('inside', ['grow', 8, 0, 'stubborn'], memory=32 * MIB)

@@ -91,7 +91,7 @@ class Memory(LabCase):
         self.assertEqual(apart.status().state, RUNNING)
         self.assertLessEqual(self.node.memory_peak(), 96 * MIB)
 
-    def test_files_that_nobody_uses_are_no_working_set(self):
+    def test_unused_files_are_not_in_the_working_set(self):
         self.pod().run('files', ['cache', '/tmp/file', 60])
 
         eventually(lambda: self.node.memory_usage() > 60 * MIB, 'the file is in the page cache')

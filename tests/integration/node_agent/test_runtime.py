@@ -24,7 +24,7 @@ class Away(AgentCase):
         self.program = self.agent(**PRESS, autoscaler=self.stream.address)
         self.wait_throttled(self.held)
 
-    def test_row_21_without_a_runtime_the_state_is_kept_and_nobody_sacrificed(self):
+    def test_row_21_without_a_runtime_the_state_is_kept_and_no_container_is_stopped(self):
         self.lab.stop_runtime()
         self.addCleanup(self.lab.remove_pods)
         try:

@@ -63,7 +63,7 @@ class Signals(DrainCase):
         self.assert_ended(proxy)
         self.assertEqual(self.upstream.seen, [])
 
-    def test_row_17_a_request_while_draining_is_served_and_starts_the_quiet_time_anew(self):
+    def test_row_17_a_request_while_draining_is_served_and_restarts_the_quiet_time(self):
         proxy = self.sidecar(SLUICE_DRAIN_QUIET='3s')
         proxy.terminate()
         self.until_draining(proxy)
@@ -284,7 +284,7 @@ class Doors(DrainCase):
         self.assertEqual(asked.returncode, 0, asked.stderr)
         self.assert_ended(proxy)
 
-    def test_asking_nobody_for_a_drain_fails(self):
+    def test_asking_for_a_drain_without_a_sidecar_fails(self):
         with socket.create_server(('127.0.0.1', 0)) as taken:
             port = taken.getsockname()[1]
         environment = {'SLUICE_ADMIN_ADDRESS': f'127.0.0.1:{port}'}

@@ -230,7 +230,7 @@ class Upstreams(H2Case):
             self.assertTrue(got.headers['sluice-error'].startswith('upstream'))
             self.assertIn(b'h2c', got.data)
 
-    def test_a_container_that_died_is_told_as_that(self):
+    def test_a_container_that_died_is_reported_as_that(self):
         # One that has spoken HTTP/2 once, and then ends without a word.
         client = self.h2()
         self.assertEqual(client.get().status, 200)
@@ -398,7 +398,7 @@ class Timers(H2Case):
                 self.assertEqual((got.status, got.data, got.ended), (200, b'foo', False))
                 self.assertEqual(got.reset, CANCEL)
 
-    def test_grpc_is_told_by_trailers_that_its_deadline_passed(self):
+    def test_grpc_gets_trailers_that_say_its_deadline_passed(self):
         client = self.h2(self.begun, REVISION_TIMEOUT_SECONDS='1')
         got = client.get(headers=[('content-type', 'application/grpc+proto')])
         self.assertEqual((got.status, got.data), (200, b'foo'))

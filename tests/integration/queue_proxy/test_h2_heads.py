@@ -108,7 +108,7 @@ class Large(HeadsCase):
         self.assertEqual(self.head_of(connection, 3)[':status'], '200')
         self.assert_counted(431, 'too-large')
 
-    def test_a_head_that_goes_on_and_on_ends_the_connection_with_a_reason(self):
+    def test_a_head_without_an_end_ends_the_connection_with_a_reason(self):
         self.h2()
         connection = self.raw()
         connection.send(frame(HEADERS, 0, 1, block(REQUEST)))

@@ -11,7 +11,7 @@ UNEXPECTED = b'unexpected probe header value: '
 
 
 class Probes(SidecarCase):
-    def test_row_10_a_kubelet_without_probe_header_is_told(self):
+    def test_row_10_a_kubelet_without_probe_header_is_recognized(self):
         proxy = self.sidecar()
         answer = proxy.get(headers=[KUBELET])
         self.assert_answer(answer, 400, UNEXPECTED + b'\n')
@@ -25,7 +25,7 @@ class Probes(SidecarCase):
             self.assert_answer(answer, 200, b'queue')
         self.assertEqual(self.upstream.seen, [])
 
-    def test_row_13_another_probe_value_is_told_back(self):
+    def test_row_13_another_probe_value_is_repeated_in_the_answer(self):
         proxy = self.sidecar()
         answer = proxy.get(headers=[KUBELET, ('K-Network-Probe', 'test-probe')])
         self.assert_answer(answer, 400, UNEXPECTED + b'test-probe\n')
@@ -45,7 +45,7 @@ class Probes(SidecarCase):
                                         b'"K-Network-Hash" header\n')
         self.assertEqual(self.upstream.seen, [])
 
-    def test_row_18_a_queue_probe_of_somebody_else_is_ordinary_traffic(self):
+    def test_row_18_a_queue_probe_of_another_component_is_ordinary_traffic(self):
         proxy = self.sidecar()
         self.assert_answer(proxy.get(headers=[('User-Agent', 'curl/8'), QUEUE]), 200, b'ok')
         self.assertEqual(self.seen()['k-network-probe'], 'queue')
@@ -104,7 +104,7 @@ class Headers(SidecarCase):
     def test_row_27_forwarded_that_is_there_stays(self):
         self.check_forwarded([('Forwarded', 'for=me'), ('X-Forwarded-For', '1.2.3.4')], 'for=me')
 
-    def test_an_empty_forwarded_is_made_anew(self):
+    def test_an_empty_forwarded_is_replaced(self):
         seen = self.forwarded(('Forwarded', ''), ('X-Forwarded-Proto', 'https'))
         self.assertEqual(seen['forwarded'], 'proto=https')
         self.assertEqual(self.upstream.seen[-1].head.lower().count('\nforwarded:'), 1)
@@ -139,7 +139,7 @@ class Headers(SidecarCase):
             self.assertEqual(proxy.get(headers=[('TE', sent)]).status, 200)
             self.assertEqual(self.seen().get('te'), want)
 
-    def test_the_target_goes_on_as_it_came(self):
+    def test_the_target_is_forwarded_unchanged(self):
         proxy = self.sidecar()
         for target in ('/a%2Fb/../c?x=%zz&&=;a', '/?', '//double', '/%00', '/a?b=http://c:80/'):
             _, reader = self.ask(proxy, request_bytes('GET', target, 'app'))
@@ -153,7 +153,7 @@ class Headers(SidecarCase):
         self.assertEqual([line for line in lines if line.lower().startswith(('x-a', 'x-b'))],
                          ['X-A: 1', 'X-B: 2', 'x-a: 3'])
 
-    def test_trace_context_goes_on_untouched(self):
+    def test_trace_context_is_forwarded_unchanged(self):
         trace = {'traceparent': '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
                  'tracestate': 'a=1,b=2', 'baggage': 'k=v', 'x-b3-traceid': 'abc'}
         seen = self.forwarded(*trace.items())

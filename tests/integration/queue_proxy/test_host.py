@@ -16,7 +16,7 @@ class Targets(SidecarCase):
         self.assert_answer(reader.answer(), 200, b'ok')
         return self.upstream.seen[-1]
 
-    def test_an_absolute_target_decides_the_host_and_goes_on_in_origin_form(self):
+    def test_an_absolute_target_decides_the_host_and_is_forwarded_in_origin_form(self):
         proxy = self.sidecar()
         for target, path in (('http://inner/path?q', '/path?q'), ('http://inner', '/'),
                              ('http://inner?q', '/?q'), ('https://inner//a', '//a')):

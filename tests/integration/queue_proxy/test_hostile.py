@@ -247,7 +247,7 @@ class Bodies(HostileCase):
         self.assertEqual((reader.data + until_closed(sock)).count(b'HTTP/1.1 '), 0)
         self.assertNotIn('/smuggled', self.paths())
 
-    def test_a_smuggled_response_of_the_container_reaches_nobody(self):
+    def test_a_smuggled_response_of_the_container_reaches_no_client(self):
         # A container that answers twice to one request must not answer the next client's.
         def twice(exchange):
             exchange.send(OK + b'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil')
@@ -307,7 +307,7 @@ class Slowness(HostileCase):
         self.assert_answer(reader.answer(), 504, b'request timeout')
         self.assert_serves(proxy)
 
-    def test_slow_heads_keep_nobody_out(self):
+    def test_slow_heads_keep_no_client_out(self):
         proxy = self.sidecar(CONTAINER_CONCURRENCY='1')
         before = proxy.memory()
         held = [self.ask(proxy, b'GET / HTTP/1.1\r\nHost: a')[0] for _ in range(500)]
@@ -316,7 +316,7 @@ class Slowness(HostileCase):
         for sock in held:
             sock.close()
 
-    def test_slow_heads_keep_nobody_out_where_files_are_few(self):
+    def test_slow_heads_keep_no_client_out_where_files_are_few(self):
         upstream = Upstream(lambda exchange: exchange.send(OK))
         self.addCleanup(upstream.close)
         proxy = Program(['sh', '-c', 'ulimit -n 256; exec "$0"', QUEUE_PROXY],

@@ -90,7 +90,7 @@ class Crowds(SidecarCase):
             self.addCleanup(sock.close)
         return socks
 
-    def test_idlers_keep_nobody_from_a_side_door(self):
+    def test_idlers_keep_no_client_from_a_side_port(self):
         proxy = self.sidecar()
         for door in (proxy.stats, proxy.addresses['metrics']):
             self.held(door, SIDE_CONNECTIONS_MAX + 20)

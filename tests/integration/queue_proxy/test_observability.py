@@ -73,7 +73,7 @@ class Metrics(SidecarCase):
             eventually(lambda name=name: self.count(proxy, name,
                                                     http_response_status_code='500') == 1, name)
 
-    def test_a_client_that_leaves_is_no_failure_of_anybody(self):
+    def test_a_client_that_leaves_is_not_counted_as_a_failure(self):
         gate = self.gate()
         proxy = self.sidecar(gate)
         sock, _ = self.ask(proxy, request_bytes('GET', '/', 'app'))
@@ -89,7 +89,7 @@ class Metrics(SidecarCase):
         eventually(lambda: self.count(proxy, DURATION) >= 1, 'the request is counted')
         self.assertEqual((self.count(proxy, DURATION), self.count(proxy, APP)), (1, 1))
 
-    def test_labels_of_a_client_cannot_grow_the_text_for_ever(self):
+    def test_labels_of_a_client_cannot_grow_the_text_without_limit(self):
         proxy = self.sidecar()
         for n in range(60):
             proxy.get(method=f'M{n}', headers=[('Knative-Serving-Tag', f'tag-{n}" \\ \n'.strip())])

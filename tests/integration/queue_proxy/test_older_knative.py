@@ -119,7 +119,7 @@ class WebSockets(OlderCase):
             sock.sendall(frame(TEXT, b'hello'))
             self.assert_ended(sock, reader)
 
-    def test_one_that_has_had_a_message_in_time_goes_on(self):
+    def test_one_that_has_had_a_message_in_time_continues(self):
         sock, reader = self.opened(websocket.echo, REVISION_RESPONSE_START_TIMEOUT_SECONDS='1',
                                    REVISION_TIMEOUT_SECONDS='1')
         for _ in range(3):

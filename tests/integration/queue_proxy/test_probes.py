@@ -235,7 +235,7 @@ class Secure(ProbeCase):
         self.addCleanup(context.__exit__, None, None, None)
         return value
 
-    def test_a_certificate_that_nobody_signed_will_do(self):
+    def test_a_self_signed_certificate_is_accepted(self):
         self.assertTrue(self.ready(self.http(self.secure_port(respond(204)), scheme='HTTPS')))
         self.assertFalse(self.ready(self.http(self.secure_port(respond(500)), scheme='HTTPS')))
 
@@ -378,7 +378,7 @@ class Several(ProbeCase):
         self.assertFalse(self.ready({'periodSeconds': 1}))
         self.assertIn('no probe found', self.proxy.errors())
 
-    def test_row_56_an_empty_array_asks_nobody(self):
+    def test_row_56_an_empty_array_sends_no_probe(self):
         self.assertTrue(self.many())
 
     def test_bad_json_ends_the_start(self):

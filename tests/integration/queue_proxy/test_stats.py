@@ -59,7 +59,7 @@ class Counting(SidecarCase):
         self.assertEqual(sum(one.get(REQUESTS, 0.0) for one in reports), 3)
         self.assertEqual(sum(one.get(PROXIED_REQUESTS, 0.0) for one in reports), 1)
 
-    def test_row_20_the_activators_mark_goes_on_to_the_container(self):
+    def test_row_20_the_activators_mark_is_forwarded_to_the_container(self):
         proxy = self.sidecar()
         self.assertEqual(proxy.get(headers=[('K-Proxy-Request', 'activator')]).status, 200)
         self.assertEqual(self.seen()['k-proxy-request'], 'activator')

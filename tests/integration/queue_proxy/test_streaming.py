@@ -231,7 +231,7 @@ class NothingHeldBack(SidecarCase):
         more.set()
         self.assertEqual(reader.exactly(1), b'b')
 
-    def test_a_response_begins_while_the_upload_goes_on(self):
+    def test_a_response_begins_while_the_upload_continues(self):
         # Full duplex: each chunk of the upload is echoed before the next one is sent.
         def echo(exchange):
             exchange.send(CHUNKED)

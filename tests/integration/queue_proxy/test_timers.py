@@ -58,14 +58,14 @@ class BeforeTheFirstByte(SidecarCase):
         self.assert_answer(answer, 504, b'request timeout')
         self.assert_cause(answer, 'timeout')
 
-    def test_row_40_a_container_that_ends_before_the_timer_is_told_as_what_it_is(self):
+    def test_row_40_a_container_that_ends_before_the_timer_is_reported_as_what_it_is(self):
         def end(exchange):
             exchange.sock.close()
 
         answer = self.sidecar(end, REVISION_TIMEOUT_SECONDS='1').get()
         self.assert_answer(answer, 502, b'EOF\n')
 
-    def test_an_upload_that_nobody_answers_is_504_without_waiting_for_its_rest(self):
+    def test_an_unanswered_upload_is_504_without_waiting_for_its_rest(self):
         proxy = self.sidecar(silent, REVISION_TIMEOUT_SECONDS='1')
         _, reader = self.ask(proxy, b'POST / HTTP/1.1\r\nHost: app\r\nContent-Length: 100000\r\n'
                                     b'\r\nslow')

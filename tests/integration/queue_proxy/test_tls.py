@@ -95,7 +95,7 @@ class TlsCase(SidecarCase):
 
 
 class Crowds(TlsCase):
-    def test_slow_handshakes_keep_nobody_out_where_connections_are_few(self):
+    def test_slow_handshakes_keep_no_client_out_where_connections_are_few(self):
         # Goal: who begins TLS and goes no further gives its place to others, on both ports.
         proxy = self.secured(SLUICE_MAX_CONNECTIONS='8', SLUICE_HEADER_TIMEOUT='10m')
         for _ in range(20):
@@ -162,7 +162,7 @@ class Handshakes(TlsCase):
         proxy = self.secured(QUEUE_SERVING_TLS_PORT=f'unix:{self.certs}/tls.sock')
         self.assert_answer(self.ask_securely(self.shake(proxy)), 200, b'ok')
 
-    def test_plain_http_is_told_so(self):
+    def test_plain_http_gets_400_with_the_reason(self):
         proxy = self.secured()
         for request in (GET, b'OPTIONS * HTTP/1.1\r\n\r\n', b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
                         request_bytes('POST', '/', 'app', body=b'x' * 100_000)):
@@ -184,7 +184,7 @@ class Handshakes(TlsCase):
                 until_closed(sock)
         self.assert_answer(self.ask_securely(self.shake(proxy)), 200, b'ok')
 
-    def test_handshakes_that_hang_end_and_hold_up_nobody(self):
+    def test_handshakes_that_hang_end_and_hold_up_no_other(self):
         proxy = self.secured(SLUICE_HEADER_TIMEOUT='2s')
         with contextlib.ExitStack() as open_ones:
             hanging = [open_ones.enter_context(connect(proxy.addresses['tls'])) for _ in range(20)]

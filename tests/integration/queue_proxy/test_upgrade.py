@@ -240,7 +240,7 @@ class OtherUpgrades(TunnelCase):
         self.assertEqual(answer.status, 502)
         self.assert_cause(answer, 'upstream')
 
-    def test_a_switch_that_nobody_asked_for_is_502(self):
+    def test_an_unrequested_switch_is_502(self):
         proxy = self.sidecar(lambda exchange: exchange.send(SWITCH))
         _, reader = self.ask(proxy, request_bytes('GET', '/', 'app'))
         self.assertEqual(reader.answer().status, 502)
