@@ -185,6 +185,17 @@ TEST_F(FleetEventsTest, APersonWakesAndPutsToSleep) {
   EXPECT_EQ(platform_.applied.replicas, 0);
 }
 
+TEST_F(FleetEventsTest, ARevisionOfARemovedServiceThatOnlyDrainsIsNoService) {
+  pods({"ready"});
+  model::Revision draining = fleet_.revisions().at(kShop)->facts();
+  draining.retired = true;
+  draining.in_service = false;
+  fleet_.on_revision(std::move(draining));
+  const auto answer = api_.service({kShop.space, "shop"});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().status, 404);
+}
+
 TEST_F(FleetEventsTest, ASleepThatNoRequestCouldEndIsRefused) {
   platform_.replicas = 1;
   pods({"ready"});
