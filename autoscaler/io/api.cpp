@@ -105,14 +105,15 @@ json Api::version() {
 }
 
 // By the revision's own name, else by that of its service; of several revisions of one service the
-// one that most is wanted of.
+// one that most is wanted of. One that only drains is no service.
 Revision* Api::find(const ServiceName& name) const {
   const auto& all = parts_.fleet.revisions();
   const auto exact = all.find({name.space, name.name});
   if (exact != all.end()) return exact->second.get();
   Revision* best = nullptr;
   for (const auto& [id, revision] : all) {
-    if (id.space != name.space || revision->facts().service != name.name) continue;
+    const model::Revision& facts = revision->facts();
+    if (id.space != name.space || facts.service != name.name || facts.retired) continue;
     const bool better = best == nullptr || !best->facts().in_service ||
                         (revision->facts().in_service && revision->want() >= best->want());
     if (better) best = revision.get();

@@ -127,16 +127,21 @@ void ProcessRevision::reconcile() {
   if (missing > 0) start_some(missing);
 }
 
-void ProcessRevision::start_some(std::int32_t count) {
-  const bool for_requests_only =
-      backoff_.failing() && means_.requests.waiting(id()) == 0 && !facts_.keeps_some;
-  if (!backoff_.may_start(means_.loop.now())) {
-    if (!for_requests_only) retry_at(backoff_.retry_at());
-    return;
+bool ProcessRevision::for_requests_only() const {
+  return backoff_.failing() && means_.requests.waiting(id()) == 0 && !facts_.keeps_some;
+}
+
+// None during a wait, one after a failure, and of a service that fails one for a request only.
+std::int32_t ProcessRevision::tries(std::int32_t missing) const {
+  if (!backoff_.may_start(means_.loop.now()) || for_requests_only()) return 0;
+  return backoff_.failures() > 0 ? std::min(missing, 1) : missing;
+}
+
+void ProcessRevision::start_some(std::int32_t missing) {
+  if (!backoff_.may_start(means_.loop.now()) && !for_requests_only()) {
+    retry_at(backoff_.retry_at());
   }
-  if (for_requests_only) return;
-  if (backoff_.failures() > 0) count = 1;
-  for (; count > 0; --count) {
+  for (std::int32_t left = tries(missing); left > 0; --left) {
     if (!start_one()) return;
   }
 }

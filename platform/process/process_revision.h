@@ -188,7 +188,9 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   [[nodiscard]] std::vector<std::int32_t> free_numbers(std::int32_t count) const;
   [[nodiscard]] std::string replica_id(std::int32_t number) const;
   void reconcile();
-  void start_some(std::int32_t count);
+  [[nodiscard]] bool for_requests_only() const;
+  [[nodiscard]] std::int32_t tries(std::int32_t missing) const;
+  void start_some(std::int32_t missing);
   [[nodiscard]] bool start_one();
   void start_refused(const Problem& problem);
   void leave(Instance& instance, Duration longest, const std::string& why);

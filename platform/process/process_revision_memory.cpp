@@ -67,9 +67,8 @@ autoscaler::Room::Granted ProcessRevision::grant(const autoscaler::Room::Demand&
   const std::int32_t there = live();
   const std::int32_t places = std::max(0, means_.settings.max_replicas - means_.replicas);
   granted.replicas = std::min(granted.replicas, there + places);
-  // What waits for its next try claims nothing.
-  if (granted.replicas <= there || !backoff_.may_start(means_.loop.now())) return granted;
-  const auto numbers = free_numbers(granted.replicas - there);
+  // What is not tried now claims nothing.
+  const auto numbers = free_numbers(tries(granted.replicas - there));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const StartAnswer answer = means_.memory.ask(*this, replica_id(numbers[i]));
     if (answer.granted) continue;

@@ -205,6 +205,17 @@ TEST_F(FleetEventsTest, TheReplicaThatGovernsAMissingServiceIsNamed) {
       "if it exists, autoscaler other-holder at 10.0.0.5 governs it; here there are shop/shop");
 }
 
+TEST_F(FleetEventsTest, ARevisionOfARemovedServiceThatOnlyDrainsIsNoService) {
+  pods({"ready"});
+  model::Revision draining = fleet_.revisions().at(kShop)->facts();
+  draining.retired = true;
+  draining.in_service = false;
+  fleet_.on_revision(std::move(draining));
+  const auto answer = api_.service({kShop.space, "shop"});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().status, 404);
+}
+
 TEST_F(FleetEventsTest, ASleepThatNoRequestCouldEndIsRefused) {
   platform_.replicas = 1;
   pods({"ready"});

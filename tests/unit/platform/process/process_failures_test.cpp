@@ -3,6 +3,9 @@
 
 #include "tests/unit/platform/process/process_stage.h"
 
+#include <filesystem>
+#include <fstream>
+
 namespace sluice::local {
 namespace {
 
@@ -174,6 +177,27 @@ TEST_F(ProcessFailuresTest, AThrottledReplicaIsReportedOnceAndWhenItIsFree) {
   turn();
   EXPECT_FALSE(platform_.throttled("default", "app-00001-1", ""));
   EXPECT_EQ(listener_.diary.size(), 2U);
+}
+
+TEST_F(ProcessFailuresTest, WhatIsNotTriedNowClaimsNoMemory) {
+  const std::filesystem::path proc = directory_.path() / "machine" / "proc";
+  std::filesystem::create_directories(proc / "self");
+  std::ofstream{proc / "self" / "mountinfo"};
+  std::ofstream{proc / "meminfo"} << "MemTotal: 8388608 kB\nMemAvailable: 1468006 kB\n"
+                                     "SwapTotal: 0 kB\nSwapFree: 0 kB\n";
+  ASSERT_FALSE(memory_.open("files:" + (directory_.path() / "machine").string(),
+                            [](const std::string&, const std::string&) {}));
+  ServiceSpec large = spec("app");
+  large.memory_limit = std::int64_t{1} << 30;
+  put(large);
+  large.name = "web";
+  put(large);
+  order("app-00001", 1);
+  fail_start("app-00001", 3);
+  time_.run_for(30s);
+  ASSERT_EQ(there(), "");
+  EXPECT_EQ(platform_.grant({"default", "app-00001"}, {.wanted = 3}).replicas, 3);
+  EXPECT_EQ(platform_.grant({"default", "web-00001"}, {.wanted = 1}).replicas, 1);
 }
 
 // --- shutdown ---

@@ -221,11 +221,9 @@ class ProcessStage : public ::testing::Test {
   ManualLoop loop_{time_};
   TemporaryDirectory directory_;
   EngineSettings settings_;
-  boost::asio::io_context io_;
-  Clock clock_;
   log::Logger log_{"test", log::Severity::error};
   CgroupTree cgroups_;
-  MemoryPressure memory_{io_, clock_, log_, cgroups_};  // not opened: every replica may start
+  MemoryPressure memory_{loop_, log_, cgroups_};  // not opened: every replica may start
   FakeRequests requests_;
   api::EventRing ring_;
   ReplicaEvents events_{ring_, loop_};
