@@ -45,6 +45,7 @@ KnativePlatform::KnativePlatform(ClusterGround ground, Rules rules)
       writer_{ground_.place.client, clock_},
       probe_{ground_.place.io},
       view_{ground_.place,
+            ground_.objects,
             rules_.domain,
             {.touched = [this](const RevisionId& id) { touched(id); },
              .gone = [this](const RevisionId& id) { gone(id); },

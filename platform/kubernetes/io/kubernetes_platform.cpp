@@ -26,7 +26,7 @@ KubernetesPlatform::KubernetesPlatform(ClusterGround ground, Self self, Events e
              .end = [this] { send_event(); }}},
       writer_{ground_.place.client, clock_},
       probes_{ground_.place.io, clock_, [this](const RevisionId& id) { loop_.add(id); }},
-      view_{ground_.place, self_.system_space, view_events()},
+      view_{ground_.place, ground_.objects, self_.system_space, view_events()},
       reconciler_{{.clock = clock_,
                    .log = ground_.place.log,
                    .view = view_,
