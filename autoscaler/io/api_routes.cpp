@@ -63,7 +63,7 @@ Whole answer_of(const ApiResult<json>& result, int status = 200) {
 bool hide_failures(json& body) {
   if (!body.is_object()) return false;
   const bool failing = body.value("failing", false);
-  if (failing) body["why"] = "replicas fail to start; the user who runs the engine is told why";
+  if (failing) body["why"] = "replicas fail to start; the user who runs the engine sees why";
   const bool ended = body.erase("stderr_tail") > 0;
   if (ended) body.erase("why");
   return failing || ended;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/kube/place.h"
 #include "common/kube/reflector.h"
 
 #include <functional>
@@ -7,6 +8,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace sluice::kube {
 
@@ -24,16 +26,18 @@ class Informer final : private ObjectSink {
     std::function<void()> synced;
   };
 
-  Informer(boost::asio::io_context& io, const Clock& clock, std::mt19937_64& random,
-           const log::Logger& log, Client& client, Collection collection, Decode decode,
-           Events events)
-      : decode_{std::move(decode)}, events_{std::move(events)}, reflector_{io,
-                                                                           clock,
-                                                                           random,
-                                                                           log,
-                                                                           client,
-                                                                           std::move(collection),
-                                                                           *this} {}
+  Informer(const Place& at, Collection collection, Decode decode)
+      : decode_{std::move(decode)}, reflector_{at.io,  at.clock,  at.random,
+                                               at.log, at.client, std::move(collection),
+                                               *this} {}
+
+  Informer(const Place& at, Collection collection, Decode decode, Events events)
+      : Informer{at, std::move(collection), std::move(decode)} {
+    hear(std::move(events));
+  }
+
+  /// Another reader, which hears of what comes from now on.
+  void hear(Events events) { readers_.push_back(std::move(events)); }
 
   void start() { reflector_.start(); }
 
@@ -53,22 +57,28 @@ class Informer final : private ObjectSink {
     const auto found = objects_.find(name);
     if (found != objects_.end() && found->second == *value) return;
     const auto now = objects_.insert_or_assign(name, std::move(*value)).first;
-    if (events_.changed) events_.changed(now->first, now->second);
+    for (const Events& each : readers_) {
+      if (each.changed) each.changed(now->first, now->second);
+    }
   }
 
   void gone(const ObjectName& name) override {
     const auto found = objects_.find(name);
     if (found == objects_.end()) return;
     const auto last = objects_.extract(found);
-    if (events_.gone) events_.gone(last.key(), last.mapped());
+    for (const Events& each : readers_) {
+      if (each.gone) each.gone(last.key(), last.mapped());
+    }
   }
 
   void synced() override {
-    if (events_.synced) events_.synced();
+    for (const Events& each : readers_) {
+      if (each.synced) each.synced();
+    }
   }
 
   Decode decode_;
-  Events events_;
+  std::vector<Events> readers_;
   std::map<ObjectName, T> objects_;
   Reflector reflector_;
 };

@@ -6,11 +6,7 @@ namespace sluice::injector {
 
 ScalerWatch::ScalerWatch(const Place& place)
     : scalers_{
-          place.io,
-          place.clock,
-          place.random,
-          place.log,
-          place.client,
+          place,
           {.path = std::string{kube::kRequestScalers}, .labels = {}, .fields = {}},
           kube::decode_request_scaler,
           {.changed = [this](const kube::ObjectName& name,

@@ -63,7 +63,7 @@ std::optional<ScaleOrder> DirectoryPlatform::last(const RevisionId& revision) {
   if (content && !*content) return std::nullopt;
   const auto file = content ? files::parse_scale_file(**content) : content.error();
   if (!file) {
-    log_.write(log::Severity::error, "an earlier order cannot be read and is written anew",
+    log_.write(log::Severity::error, "cannot read an earlier order; writing a new one",
                {{"file", path_of(revision).string()}, {"problem", file.error().what}});
     return std::nullopt;
   }

@@ -257,7 +257,7 @@ void MemoryPressure::sacrifice(const node_agent::Stop& stop) {
                     node_agent::PolicySettings{}.critical * static_cast<double>(memory->capacity);
   const bool stopped = found->second.tenant->on_sacrifice(replica, emergency, stop.why);
   if (stopped) ++counts_.sacrifices;
-  log_.write(log::Severity::warning, stopped ? "sacrifice" : "spared: nobody else could serve",
+  log_.write(log::Severity::warning, stopped ? "sacrifice" : "spared: no other replica could serve",
              {{"replica", replica}, {"why", stop.why}});
 }
 

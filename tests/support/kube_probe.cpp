@@ -42,11 +42,7 @@ class Probe {
         typename Informer<T>::Decode decode)
       : client_{client},
         input_{io, ::dup(STDIN_FILENO)},
-        informer_{io,
-                  clock_,
-                  random_,
-                  log_,
-                  client,
+        informer_{{io, clock_, random_, log_, client},
                   std::move(collection),
                   std::move(decode),
                   {.changed = [](const ObjectName& name,

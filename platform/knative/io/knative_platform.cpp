@@ -45,6 +45,7 @@ KnativePlatform::KnativePlatform(ClusterGround ground, Rules rules)
       writer_{ground_.place.client, clock_},
       probe_{ground_.place.io},
       view_{ground_.place,
+            ground_.objects,
             rules_.domain,
             {.touched = [this](const RevisionId& id) { touched(id); },
              .gone = [this](const RevisionId& id) { gone(id); },
@@ -61,7 +62,7 @@ std::optional<Problem> KnativePlatform::open(model::Listener& listener, TimePoin
 }
 
 void KnativePlatform::on_synced() {
-  ground_.place.log.write(log::Severity::info, "knows the revisions of Knative",
+  ground_.place.log.write(log::Severity::info, "initial sync of Knative's revisions complete",
                           {{"revisions", std::to_string(view_.objects().size())},
                            {"shadow", rules_.shadow ? "true" : "false"}});
   touch_all();
@@ -177,7 +178,7 @@ void KnativePlatform::write_serverless(const RevisionId& id, const PodAutoscaler
       return write(id, serverless_path(id),
                    correct_serverless_request(id, *sight.object, *sight.serverless, wish));
     case Step::not_owned:
-      return complain(id, governed, "the ServerlessService of its name belongs to somebody else");
+      return complain(id, governed, "the ServerlessService of its name has another owner");
   }
 }
 

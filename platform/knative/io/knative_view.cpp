@@ -9,7 +9,6 @@ namespace sluice::autoscaler {
 namespace {
 
 constexpr std::string_view kServiceLabel = "serving.knative.dev/service";
-constexpr const char* kPublicServices = "networking.internal.knative.dev/serviceType=Public";
 
 // Of the sidecar (autoscaler.md 9); a pod that names its port is believed first.
 constexpr std::uint16_t kHttpPort = 8012;
@@ -49,15 +48,12 @@ typename KnativeView::Informer<T>::Events KnativeView::followed(
   return events;
 }
 
-KnativeView::KnativeView(const Place& at, std::string domain, Events events)
-    : domain_{std::move(domain)},
+KnativeView::KnativeView(const kube::Place& at, ClusterObjects& objects, std::string domain,
+                         Events events)
+    : objects_of_both_{objects},
+      domain_{std::move(domain)},
       events_{std::move(events)},
-      objects_{at.io,
-               at.clock,
-               at.random,
-               at.log,
-               at.client,
-               collection(std::string{kPodAutoscalerGroup} + "/podautoscalers"),
+      objects_{at, collection(std::string{kPodAutoscalerGroup} + "/podautoscalers"),
                decode_pod_autoscaler,
                followed<PodAutoscaler>([this](const auto& name, const auto&, bool there) {
                  if (!synced_) return;
@@ -65,86 +61,50 @@ KnativeView::KnativeView(const Place& at, std::string domain, Events events)
                  events_.seen(pod_autoscaler_path(id) + "/status");
                  there ? events_.touched(id) : events_.gone(id);
                })},
-      serverless_{at.io,
-                  at.clock,
-                  at.random,
-                  at.log,
-                  at.client,
-                  collection(std::string{kServerlessGroup} + "/serverlessservices"),
+      serverless_{at, collection(std::string{kServerlessGroup} + "/serverlessservices"),
                   decode_serverless,
                   followed<ServerlessObject>([this](const auto& name, const auto&, bool) {
                     if (synced_) events_.seen(serverless_path(id_of(name)));
                     touch(id_of(name));
                   })},
-      deployments_{
-          at.io,
-          at.clock,
-          at.random,
-          at.log,
-          at.client,
-          collection("/apis/apps/v1/deployments", std::string{kRevisionLabel}),
-          kube::decode_workload,
-          followed<kube::Workload>([this](const auto& name, const auto& value, bool) {
-            const RevisionId id{name.space, revision_of(value.template_labels)};
-            if (synced_)
-              events_.seen(target_path(id, {"apps/v1", "Deployment", name.name}) + "/scale");
-            touch(id);
-          })},
-      pods_{at.io,
-            at.clock,
-            at.random,
-            at.log,
-            at.client,
-            collection("/api/v1/pods", std::string{kRevisionLabel}),
-            kube::decode_pod,
+      pods_{at, collection("/api/v1/pods", std::string{kRevisionLabel}), kube::decode_pod,
             followed<kube::Pod>([this](const auto& name, const auto& value, bool there) {
               on_pod(name, value, there);
-            })},
-      services_{at.io,
-                at.clock,
-                at.random,
-                at.log,
-                at.client,
-                collection("/api/v1/services", kPublicServices),
-                kube::decode_service,
-                followed<kube::Service>([](const auto&, const auto&, bool) {})} {}
+            })} {
+  objects.deployments.hear(followed<kube::Workload>(
+      [this](const auto& name, const auto& value, bool) { on_deployment(name, value); }));
+  objects.services.hear(followed<kube::Service>([](const auto&, const auto&, bool) {}));
+}
 
 void KnativeView::start() {
   objects_.start();
   serverless_.start();
-  deployments_.start();
   pods_.start();
-  services_.start();
 }
 
-std::vector<std::pair<const char*, const kube::Reflector::State*>> KnativeView::states() const {
+FollowedStates KnativeView::states() const {
   return {{"podautoscalers", &objects_.state()},
           {"serverlessservices", &serverless_.state()},
-          {"deployments of revisions", &deployments_.state()},
+          {"deployments of revisions", &objects_of_both_.deployments.state()},
           {"pods of revisions", &pods_.state()},
-          {"services of revisions", &services_.state()}};
-}
-
-std::vector<std::string> KnativeView::wrong() const {
-  std::vector<std::string> all;
-  for (const auto& [what, state] : states()) {
-    if (state->problem.empty() && state->synced) continue;
-    all.push_back(std::string{what} + ": " +
-                  (state->problem.empty() ? "not known yet" : state->problem));
-  }
-  return all;
+          {"services of revisions", &objects_of_both_.services.state()}};
 }
 
 void KnativeView::on_synced() {
   if (synced_) return;
-  const auto all = states();
-  synced_ =
-      std::all_of(all.begin(), all.end(), [](const auto& each) { return each.second->synced; });
+  synced_ = all_known(states());
   if (synced_) events_.synced();
 }
 
 void KnativeView::touch(const RevisionId& id) const {
   if (synced_ && objects_.find(name_of(id)) != nullptr) events_.touched(id);
+}
+
+void KnativeView::on_deployment(const kube::ObjectName& name, const kube::Workload& deployment) {
+  const RevisionId id{name.space, revision_of(deployment.template_labels)};
+  if (id.name.empty()) return;
+  if (synced_) events_.seen(target_path(id, {"apps/v1", "Deployment", name.name}) + "/scale");
+  touch(id);
 }
 
 void KnativeView::on_pod(const kube::ObjectName& name, const kube::Pod& pod, bool there) {
@@ -166,7 +126,8 @@ const PodAutoscaler* KnativeView::object(const RevisionId& id) const {
 const kube::Workload* KnativeView::target(const RevisionId& id) const {
   const PodAutoscaler* const owner = object(id);
   if (owner == nullptr || target_path(id, owner->target).empty()) return nullptr;
-  return deployments_.find({id.space, owner->target.name});
+  const auto* const found = objects_of_both_.deployments.find({id.space, owner->target.name});
+  return found != nullptr && revision_of(found->template_labels) == id.name ? found : nullptr;
 }
 
 const ServerlessObject* KnativeView::serverless(const RevisionId& id) const {
@@ -176,7 +137,8 @@ const ServerlessObject* KnativeView::serverless(const RevisionId& id) const {
 std::string KnativeView::cluster_ip(const RevisionId& id) const {
   const PodAutoscaler* const owner = object(id);
   if (owner == nullptr || owner->status.service_name.empty()) return {};
-  const kube::Service* const service = services_.find({id.space, owner->status.service_name});
+  const kube::Service* const service =
+      objects_of_both_.services.find({id.space, owner->status.service_name});
   return service == nullptr || service->cluster_ip == "None" ? std::string{} : service->cluster_ip;
 }
 

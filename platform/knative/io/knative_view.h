@@ -1,11 +1,10 @@
 #pragma once
 
-#include "common/kube/informer.h"
-#include "common/kube/place.h"
 #include "common/model/revision.h"
 
 #include "platform/knative/core/knative_objects.h"
 #include "platform/knative/core/pod_autoscaler_plan.h"
+#include "platform/kubernetes/io/cluster_objects.h"
 #include <functional>
 #include <map>
 #include <optional>
@@ -26,17 +25,15 @@ class KnativeView {
     std::function<void()> synced;                       ///< once: everything there is is known
   };
 
-  using Place = kube::Place;
-
-  /// `domain`: of the cluster.
-  KnativeView(const Place& place, std::string domain, Events events);
+  /// `objects` outlives the view, and is started beside it. `domain`: of the cluster.
+  KnativeView(const kube::Place& at, ClusterObjects& objects, std::string domain, Events events);
 
   void start();
 
   [[nodiscard]] bool synced() const { return synced_; }
 
   /// Collections that are not followed right now, and why.
-  [[nodiscard]] std::vector<std::string> wrong() const;
+  [[nodiscard]] std::vector<std::string> wrong() const { return not_followed(states()); }
 
   [[nodiscard]] const std::map<kube::ObjectName, PodAutoscaler>& objects() const {
     return objects_.all();
@@ -57,10 +54,11 @@ class KnativeView {
   [[nodiscard]] std::int32_t ready_pods(const RevisionId& id) const;
 
  private:
+  void on_deployment(const kube::ObjectName& name, const kube::Workload& deployment);
   void on_pod(const kube::ObjectName& name, const kube::Pod& pod, bool there);
   void on_synced();
   void touch(const RevisionId& id) const;
-  [[nodiscard]] std::vector<std::pair<const char*, const kube::Reflector::State*>> states() const;
+  [[nodiscard]] FollowedStates states() const;
 
   template <class T>
   using Informer = kube::Informer<T>;
@@ -69,15 +67,14 @@ class KnativeView {
   [[nodiscard]] typename Informer<T>::Events followed(
       std::function<void(const kube::ObjectName&, const T&, bool there)> tell);
 
+  ClusterObjects& objects_of_both_;
   std::string domain_;
   Events events_;
   bool synced_ = false;
   std::map<RevisionId, std::set<std::string>> pods_of_;
   Informer<PodAutoscaler> objects_;
   Informer<ServerlessObject> serverless_;
-  Informer<kube::Workload> deployments_;
   Informer<kube::Pod> pods_;
-  Informer<kube::Service> services_;
 };
 
 /// The same for values: `pods` are those of the revision, `domain` is the cluster's. How addresses

@@ -5,6 +5,7 @@
 #include "common/loop/loop.h"
 #include "common/scaling/cluster_config.h"
 
+#include "platform/kubernetes/io/cluster_objects.h"
 #include <functional>
 
 namespace sluice::autoscaler {
@@ -13,6 +14,7 @@ namespace sluice::autoscaler {
 struct ClusterGround {
   kube::Place place;
   Loop& loop;
+  ClusterObjects& objects;
   const ClusterConfig& config;  ///< that is in force; config_changed() follows each change
   std::function<bool(const RevisionId&)> owns;  ///< this replica scales the revision
   /// Called before anything is written. Calls owners_changed() if `owns` answers otherwise now.

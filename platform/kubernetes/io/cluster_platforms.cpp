@@ -1,6 +1,7 @@
 #include "platform/kubernetes/io/cluster_platforms.h"
 
 #include "autoscaler/core/share/buckets.h"
+#include "autoscaler/io/health_page.h"
 #include "common/kube/access.h"
 #include "common/metrics/exposition.h"
 #include "common/ring/hash_ring.h"
@@ -38,12 +39,14 @@ std::optional<Problem> ClusterPlatforms::open(model::Listener& listener, TimePoi
   make_platforms();
   if (auto wrong = knative_->open(listener, now, [](const auto& /*problem*/) {})) return wrong;
   wait_until_known();
+  objects_->start();
   return kubernetes_->open(listener, now, [this](const auto& /*problem*/) { known(); });
 }
 
 // A shadow leaves RequestScalers to whoever scales them. Knative's revisions wait until
 // config-autoscaler is known, which decides about classes and windows.
 void ClusterPlatforms::make_platforms() {
+  objects_ = std::make_unique<ClusterObjects>(kube::Place{io_, clock_, random_, log_, *client_});
   kubernetes_ = std::make_unique<KubernetesPlatform>(
       ground([this](const RevisionId& id) { return !self_.shadow && in_owned_bucket(id); }),
       KubernetesPlatform::Self{.pod = self_.pod, .system_space = self_.system_space},
@@ -62,6 +65,7 @@ void ClusterPlatforms::make_platforms() {
 ClusterGround ClusterPlatforms::ground(std::function<bool(const RevisionId&)> owns) {
   return {.place = {io_, clock_, random_, log_, *client_},
           .loop = loop_,
+          .objects = *objects_,
           .config = config_,
           .owns = std::move(owns),
           .confirm = [this] { confirm_(); }};

@@ -106,6 +106,7 @@ class ClusterPlatforms final : public Platform {
   ClusterConfig config_;
   std::string wrong_config_;
   std::unique_ptr<kube::Client> client_;
+  std::unique_ptr<ClusterObjects> objects_;
   std::unique_ptr<KubernetesPlatform> kubernetes_;
   std::unique_ptr<KnativePlatform> knative_;
   std::unique_ptr<Timer> start_timer_;

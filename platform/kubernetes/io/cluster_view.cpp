@@ -44,117 +44,62 @@ typename ClusterView::Informer<T>::Events ClusterView::followed(
   return events;
 }
 
-ClusterView::ClusterView(const Place& at, const std::string& system_space, Events events)
-    : log_{at.log},
+ClusterView::ClusterView(const kube::Place& at, ClusterObjects& objects,
+                         const std::string& system_space, Events events)
+    : objects_{objects},
       events_{std::move(events)},
-      scalers_{at.io,
-               at.clock,
-               at.random,
-               at.log,
-               at.client,
-               collection(std::string{kube::kRequestScalers}),
-               kube::decode_request_scaler,
+      scalers_{at, collection(std::string{kube::kRequestScalers}), kube::decode_request_scaler,
                followed<kube::RequestScaler>([this](const auto& name, const auto* now) {
                  now != nullptr ? on_scaler(name, *now) : on_scaler_gone(name);
                })},
-      deployments_{at.io,
-                   at.clock,
-                   at.random,
-                   at.log,
-                   at.client,
-                   collection("/apis/apps/v1/deployments"),
-                   kube::decode_workload,
-                   followed<kube::Workload>(
-                       [this](const auto& name, const auto*) { on_target("Deployment", name); })},
-      stateful_sets_{at.io,
-                     at.clock,
-                     at.random,
-                     at.log,
-                     at.client,
-                     collection("/apis/apps/v1/statefulsets"),
-                     kube::decode_workload,
+      stateful_sets_{at, collection("/apis/apps/v1/statefulsets"), kube::decode_workload,
                      followed<kube::Workload>([this](const auto& name, const auto*) {
                        on_target("StatefulSet", name);
                      })},
-      pods_{at.io,
-            at.clock,
-            at.random,
-            at.log,
-            at.client,
-            collection("/api/v1/pods", std::string{kSidecarLabel}),
-            kube::decode_pod,
+      pods_{at, collection("/api/v1/pods", std::string{kSidecarLabel}), kube::decode_pod,
             followed<kube::Pod>([this](const auto& name, const auto* now) { on_pod(name, now); })},
-      services_{at.io,
-                at.clock,
-                at.random,
-                at.log,
-                at.client,
-                collection("/api/v1/services"),
-                kube::decode_service,
-                followed<kube::Service>(
-                    [this](const auto& name, const auto* now) { on_service(name, now); })},
-      slices_{at.io,
-              at.clock,
-              at.random,
-              at.log,
-              at.client,
+      slices_{at,
               collection("/apis/discovery.k8s.io/v1/endpointslices",
                          "endpointslice.kubernetes.io/managed-by=sluice.dev"),
               kube::decode_endpoint_slice,
               followed<kube::EndpointSlice>(
                   [this](const auto& name, const auto* now) { on_slice(name, now); })},
       activators_{
-          at.io,
-          at.clock,
-          at.random,
-          at.log,
-          at.client,
+          at,
           collection("/apis/discovery.k8s.io/v1/namespaces/" + system_space + "/endpointslices",
                      "kubernetes.io/service-name=activator"),
           kube::decode_endpoint_slice,
           followed<kube::EndpointSlice>([this](const auto&, const auto*) {
             if (synced_) events_.activators();
           })},
-      hpas_{at.io,
-            at.clock,
-            at.random,
-            at.log,
-            at.client,
-            collection("/apis/autoscaling/v2/horizontalpodautoscalers"),
+      hpas_{at, collection("/apis/autoscaling/v2/horizontalpodautoscalers"),
             kube::decode_other_scaler,
             followed<kube::OtherScaler>([this](const auto& name, const auto* now) {
               on_other("HorizontalPodAutoscaler ", name, now);
             })},
       keda_presence_{at.io, at.client, kKedaGroup},
-      keda_{at.io,
-            at.clock,
-            at.random,
-            at.log,
-            at.client,
-            collection("/apis/keda.sh/v1alpha1/scaledobjects"),
-            kube::decode_other_scaler,
+      keda_{at, collection("/apis/keda.sh/v1alpha1/scaledobjects"), kube::decode_other_scaler,
             followed<kube::OtherScaler>([this](const auto& name, const auto* now) {
               on_other("ScaledObject ", name, now);
             })},
-      config_{at.io,
-              at.clock,
-              at.random,
-              at.log,
-              at.client,
+      config_{at,
               collection("/api/v1/namespaces/" + system_space + "/configmaps", "",
                          std::string{"metadata.name="} + kConfigMap),
               kube::decode_config_map,
               followed<kube::StringMap>([this](const auto&, const auto* now) {
                 if (synced_) events_.config(now != nullptr ? *now : kube::StringMap{});
-              })} {}
+              })} {
+  objects_.deployments.hear(followed<kube::Workload>(
+      [this](const auto& name, const auto*) { on_target("Deployment", name); }));
+  objects_.services.hear(followed<kube::Service>(
+      [this](const auto& name, const auto* now) { on_service(name, now); }));
+}
 
 void ClusterView::start() {
   config_.start();
   scalers_.start();
-  deployments_.start();
   stateful_sets_.start();
   pods_.start();
-  services_.start();
   slices_.start();
   activators_.start();
   hpas_.start();
@@ -165,18 +110,17 @@ void ClusterView::start() {
 }
 
 // Those without which nothing can be said of any scaler.
-std::vector<std::pair<const char*, const kube::Reflector::State*>> ClusterView::needed() const {
-  return {{"requestscalers", &scalers_.state()},     {"deployments", &deployments_.state()},
+FollowedStates ClusterView::needed() const {
+  return {{"requestscalers", &scalers_.state()},     {"deployments", &objects_.deployments.state()},
           {"statefulsets", &stateful_sets_.state()}, {"pods", &pods_.state()},
-          {"services", &services_.state()},          {"endpointslices", &slices_.state()},
+          {"services", &objects_.services.state()},  {"endpointslices", &slices_.state()},
           {"activators", &activators_.state()},      {"configmaps", &config_.state()}};
 }
 
 // Whoever else may scale our targets, as far as he is not told of yet. A kind that is not installed
 // has no objects.
-std::vector<std::pair<const char*, const kube::Reflector::State*>> ClusterView::others_awaited()
-    const {
-  std::vector<std::pair<const char*, const kube::Reflector::State*>> all;
+FollowedStates ClusterView::others_awaited() const {
+  FollowedStates all;
   if (!hpas_.state().synced) all.emplace_back("horizontalpodautoscalers", &hpas_.state());
   if (!keda_presence_.absent() && !keda_.state().synced) {
     all.emplace_back("scaledobjects", &keda_.state());
@@ -197,37 +141,27 @@ std::optional<Trouble> ClusterView::trouble() const {
 }
 
 std::vector<std::string> ClusterView::wrong() const {
-  std::vector<std::string> all;
-  auto followed = needed();
+  FollowedStates states = needed();
   if (!synced_) {
     const auto others = others_awaited();
-    followed.insert(followed.end(), others.begin(), others.end());
+    states.insert(states.end(), others.begin(), others.end());
   }
-  for (const auto& [what, state] : followed) {
-    if (state->problem.empty() && state->synced) continue;
-    all.push_back(std::string{what} + ": " +
-                  (state->problem.empty() ? "not known yet" : state->problem));
-  }
+  std::vector<std::string> all = not_followed(states);
   const std::string& unasked = keda_presence_.problem();
   if (!keda_presence_.absent() && !unasked.empty()) all.push_back("/apis: " + unasked);
   return all;
 }
 
-bool ClusterView::needed_known() const {
-  const auto all = needed();
-  return std::all_of(all.begin(), all.end(), [](const auto& each) { return each.second->synced; });
-}
-
 // Where anything else is missing too, the server has told nothing yet, and they come with the rest.
 void ClusterView::do_without_others() {
-  if (!needed_known()) return;
+  if (!all_known(needed())) return;
   others_wanted_ = false;
   on_synced();
 }
 
 // The first time only: from then on every event is told as it comes.
 void ClusterView::on_synced() {
-  if (synced_ || !needed_known() || (others_wanted_ && !others_awaited().empty())) return;
+  if (synced_ || !all_known(needed()) || (others_wanted_ && !others_awaited().empty())) return;
   synced_ = true;
   const auto& configs = config_.all();
   events_.config(configs.empty() ? kube::StringMap{} : configs.begin()->second);
@@ -421,13 +355,13 @@ const kube::Workload* ClusterView::target(const RevisionId& id) const {
   const auto links = links_.find(id);
   if (links == links_.end()) return nullptr;
   const auto& [kind, name] = links->second.target;
-  if (kind == "Deployment") return deployments_.find(name);
+  if (kind == "Deployment") return objects_.deployments.find(name);
   if (kind == "StatefulSet") return stateful_sets_.find(name);
   return nullptr;
 }
 
 const kube::Service* ClusterView::service(const kube::ObjectName& name) const {
-  return services_.find(name);
+  return objects_.services.find(name);
 }
 
 ClusterView::Pods ClusterView::pods(const RevisionId& id) const {

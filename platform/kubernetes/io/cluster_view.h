@@ -2,9 +2,6 @@
 
 #include "common/base/ids.h"
 #include "common/kube/group_presence.h"
-#include "common/kube/informer.h"
-#include "common/kube/objects.h"
-#include "common/kube/place.h"
 #include "common/kube/request_scaler.h"
 #include "common/log/log.h"
 #include "common/scaling/cluster_config.h"
@@ -12,6 +9,7 @@
 #include "platform/kubernetes/core/ownership_index.h"
 #include "platform/kubernetes/core/selector_index.h"
 #include "platform/kubernetes/core/trouble.h"
+#include "platform/kubernetes/io/cluster_objects.h"
 #include <functional>
 #include <map>
 #include <optional>
@@ -39,10 +37,10 @@ class ClusterView {
   using Services = std::vector<std::pair<kube::ObjectName, const kube::Service*>>;
   using Slices = std::vector<std::pair<std::string, const kube::EndpointSlice*>>;
 
-  using Place = kube::Place;
-
-  /// `system_space`: where our own programs live.
-  ClusterView(const Place& place, const std::string& system_space, Events events);
+  /// `objects` outlives the view, and is started beside it. `system_space`: where our own programs
+  /// live.
+  ClusterView(const kube::Place& at, ClusterObjects& objects, const std::string& system_space,
+              Events events);
 
   void start();
 
@@ -118,12 +116,10 @@ class ClusterView {
   [[nodiscard]] typename Informer<T>::Events followed(
       std::function<void(const kube::ObjectName&, const T*)> tell);
 
-  [[nodiscard]] std::vector<std::pair<const char*, const kube::Reflector::State*>> needed() const;
-  [[nodiscard]] bool needed_known() const;
-  [[nodiscard]] std::vector<std::pair<const char*, const kube::Reflector::State*>> others_awaited()
-      const;
+  [[nodiscard]] FollowedStates needed() const;
+  [[nodiscard]] FollowedStates others_awaited() const;
 
-  const log::Logger& log_;
+  ClusterObjects& objects_;
   Events events_;
   bool synced_ = false;
   bool others_wanted_ = true;  // or a target that somebody else scales could be written
@@ -139,10 +135,8 @@ class ClusterView {
   std::map<std::string, TargetKey> other_targets_;     // by those words
 
   Informer<kube::RequestScaler> scalers_;
-  Informer<kube::Workload> deployments_;
   Informer<kube::Workload> stateful_sets_;
   Informer<kube::Pod> pods_;
-  Informer<kube::Service> services_;
   Informer<kube::EndpointSlice> slices_;
   Informer<kube::EndpointSlice> activators_;
   Informer<kube::OtherScaler> hpas_;

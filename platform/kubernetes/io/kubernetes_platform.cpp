@@ -27,7 +27,7 @@ KubernetesPlatform::KubernetesPlatform(ClusterGround ground, Self self, Events e
              .end = [this] { send_event(); }}},
       writer_{ground_.place.client, clock_},
       probes_{ground_.place.io, clock_, [this](const RevisionId& id) { loop_.add(id); }},
-      view_{ground_.place, self_.system_space, view_events()},
+      view_{ground_.place, ground_.objects, self_.system_space, view_events()},
       reconciler_{{.clock = clock_,
                    .log = ground_.place.log,
                    .view = view_,
@@ -132,7 +132,7 @@ void KubernetesPlatform::gone(const RevisionId& id) {
 // Ports first: a scaler that has none chooses among those that are free.
 void KubernetesPlatform::on_synced() {
   look_at_all();
-  ground_.place.log.write(log::Severity::info, "knows the cluster",
+  ground_.place.log.write(log::Severity::info, "initial sync complete",
                           {{"scalers", std::to_string(view_.scalers().size())}});
   loop_.turn();
   std::exchange(settled_, nullptr)(std::nullopt);

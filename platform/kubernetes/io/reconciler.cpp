@@ -212,7 +212,7 @@ std::optional<Trouble> Reconciler::route(const ScalerSight& sight, GovernedScale
   if (governed.news) means_.loop.add(sight.id);
   if (!port) {
     return Trouble{"NoActivatorPort", "all ports from 20000 to 29999 stand for other scalers",
-                   "delete RequestScalers that nobody needs"};
+                   "delete RequestScalers that are no longer needed"};
   }
   return plan.trouble;
 }
@@ -339,7 +339,7 @@ void Reconciler::notice_hand_edit(const ScalerSight& sight, GovernedScaler& gove
   if (!before || now == *before || governed.replicas_written == now) return;
   if (now == governed.order->replicas) return;
   event(sight.ref(), true, "ReplicasPutBack",
-        "somebody set " + std::to_string(now) + " replicas of " + sight.scaler->target.name + "; " +
+        "another client set " + std::to_string(now) + " replicas of " + sight.scaler->target.name + "; " +
             std::to_string(governed.order->replicas) +
             " are wanted: change the RequestScaler instead");
 }

@@ -261,7 +261,7 @@ std::optional<Problem> Engine::check_room(const ServiceSpec& spec) const {
       fmt::format("service {}: engine {} runs {} services already, and more than that "
                   "are not taken",
                   spec.name, setup_.name, kServicesMax),
-      "delete services nobody needs, or run the rest in a second engine: sluice up --name"};
+      "delete services that are no longer needed, or run the rest in a second engine: sluice up --name"};
 }
 
 // A host and path of a service is no other's.

@@ -50,7 +50,7 @@ void add_memory(Families& families, MemoryPressure& memory) {
     const node_agent::Decision& decision = rules->decision();
     families.gauge("sluice_memory_capacity_bytes", "Of the machine, or of the group that bounds us",
                    static_cast<double>(rules->memory()->capacity), {});
-    families.gauge("sluice_memory_used_bytes", "In use by anybody, and not to be had back",
+    families.gauge("sluice_memory_used_bytes", "Memory in use that cannot be reclaimed",
                    static_cast<double>(rules->memory()->used), {});
     families.gauge("sluice_memory_pressure", "0 ok, 1 high, 2 critical",
                    static_cast<double>(decision.pressure), {});

@@ -296,11 +296,7 @@ TEST(KubeInformer, TellsValuesThatChangedAndKeepsTheLastGoodOne) {
   const auto client = *Client::make(io, clock, log, api.access());
   std::string told;
   Informer<StringMap> informer{
-      io,
-      clock,
-      random,
-      log,
-      *client,
+      {io, clock, random, log, *client},
       {.path = "/api/v1/configmaps"},
       decode_config_map,
       {.changed = [&](const ObjectName& name,

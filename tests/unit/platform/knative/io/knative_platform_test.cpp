@@ -119,9 +119,13 @@ class KnativePlatformTest : public ::testing::Test {
  protected:
   void start(bool shadow = false) {
     client = *kube::Client::make(io, clock, log, api.access());
+    const kube::Place place{io, clock, random, log, *client};
+    objects = std::make_unique<ClusterObjects>(place);
+    objects->start();
     platform = std::make_unique<KnativePlatform>(
-        ClusterGround{.place = {io, clock, random, log, *client},
+        ClusterGround{.place = place,
                       .loop = loop,
+                      .objects = *objects,
                       .config = config,
                       .owns = [this](const RevisionId&) { return owned; },
                       .confirm = [] {}},
@@ -174,6 +178,7 @@ class KnativePlatformTest : public ::testing::Test {
   ClusterConfig config;
   std::unique_ptr<kube::Client> client;
   int settled = 0;
+  std::unique_ptr<ClusterObjects> objects;
   std::unique_ptr<KnativePlatform> platform;
 };
 
@@ -279,7 +284,10 @@ TEST_F(KnativePlatformTest, IsSilentOnceItIsDestroyed) {
   ASSERT_TRUE(wrote(kStatus));
   platform->apply(kId, order(4));
   // Its timer has expired by then, and its turn is still to come.
-  boost::asio::post(io, [this] { platform.reset(); });
+  boost::asio::post(io, [this] {
+    platform.reset();
+    objects.reset();
+  });
   io.poll();
   EXPECT_EQ(platform, nullptr);
   EXPECT_EQ(api.count("PATCH", kScale), 0U);

@@ -73,8 +73,10 @@ class ClusterViewTest : public ::testing::Test {
     events.activators = [] {};
     events.config = [](const StringMap&) {};
     events.synced = [this] { ++synced_; };
-    view_ = std::make_unique<ClusterView>(ClusterView::Place{io_, clock_, random_, log_, *client_},
-                                          "sluice-system", std::move(events));
+    const kube::Place place{io_, clock_, random_, log_, *client_};
+    objects_ = std::make_unique<ClusterObjects>(place);
+    view_ = std::make_unique<ClusterView>(place, *objects_, "sluice-system", std::move(events));
+    objects_->start();
     view_->start();
   }
 
@@ -99,6 +101,7 @@ class ClusterViewTest : public ::testing::Test {
   int synced_ = 0;
   std::set<RevisionId> touched_;
   std::unique_ptr<kube::Client> client_;
+  std::unique_ptr<ClusterObjects> objects_;
   std::unique_ptr<ClusterView> view_;
 };
 

@@ -31,8 +31,6 @@ constexpr const char* kStatus =
 constexpr const char* kDeployments = "/apis/apps/v1/deployments";
 constexpr const char* kPods = "/api/v1/pods";
 constexpr const char* kPod = "/api/v1/namespaces/shop/pods/";
-constexpr const char* kPodAutoscalers =
-    "/apis/autoscaling.internal.knative.dev/v1alpha1/podautoscalers";
 constexpr const char* kServices = "/api/v1/services";
 constexpr const char* kSlices = "/apis/discovery.k8s.io/v1/endpointslices";
 constexpr const char* kSlice = "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices/";
@@ -120,11 +118,7 @@ class ReconcilerWritesTest : public testing::PlatformStage {
   }
 
   Reply answer(const Seen& seen) override {
-    if (seen.target == "/apis") {
-      return json_reply(all_.contains(kPodAutoscalers)
-                            ? R"({"groups":[{"name":"autoscaling.internal.knative.dev"}]})"
-                            : R"({"groups":[]})");
-    }
+    if (seen.target == "/apis") return json_reply(R"({"groups":[]})");
     if (seen.method != "GET") return written(seen);
     const std::string path = seen.target.substr(0, seen.target.find('?'));
     watches_[path] = seen.connection;
@@ -273,25 +267,6 @@ TEST_F(ReconcilerWritesTest, PodsOfAnotherOwnerWithTheSameLabelsAreNotItsOwn) {
   open();
 
   EXPECT_EQ(platform_.last(kWeb)->remove, std::vector<PodId>{{"web-1"}});
-}
-
-TEST_F(ReconcilerWritesTest, ARevisionOfKnativeIsTakenBackWhenTheScalerOfItsNameGoes) {
-  json object{{"metadata", metadata("shop", "web")},
-              {"spec", {{"scaleTargetRef", {{"kind", "Deployment"}, {"name", "web-deployment"}}}}}};
-  object["metadata"]["annotations"] = {{"autoscaling.knative.dev/class", "kpa.sluice.dev"}};
-  all_[kPodAutoscalers] = {object};
-  all_[kDeployments].push_back(
-      {{"metadata", metadata("shop", "web-deployment")}, {"spec", {{"replicas", 7}}}});
-  open();
-  rest();
-  ASSERT_EQ(platform_.last(kWeb)->replicas, 0);
-
-  api_.push(watches_[kScalers], chunk(event("DELETED", all_[kScalers][0])));
-
-  EXPECT_TRUE(run_until(io_, [this] {
-    const auto last = platform_.last(kWeb);
-    return last && last->replicas == 7;
-  }));
 }
 
 }  // namespace
