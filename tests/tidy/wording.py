@@ -31,7 +31,6 @@ TOKEN = re.compile(
     r'|R"(?P<tag>[^()\\\s]{0,16})\((?P<raw>(?:.|\n)*?)\)(?P=tag)"'
     r'|(?P<text>"(?:\\.|[^"\\\n])*"(?:\s*"(?:\\.|[^"\\\n])*")*)')
 PAGES = ('METRICS.md', 'alerts.yaml', 'requestscaler.yaml')
-# Their texts are still to be rewritten.
 
 
 def plain_wording(source):

@@ -70,7 +70,7 @@ Trouble has_selector(const ServiceView& view) {
 
 Trouble contested(const ServiceView& view, const std::string& by) {
   return {"ServiceContested", "the Service " + front_name(view.id, *view.scaler) + " " + by,
-          "remove spec.selector where it is written (a GitOps tool applies its manifest anew), or "
+          "remove spec.selector where it is written (a GitOps tool applies its manifest again), or "
           "name another Service in spec.service.name"};
 }
 
