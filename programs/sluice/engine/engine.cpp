@@ -257,11 +257,11 @@ std::optional<Problem> Engine::add_all(const std::vector<ServiceSpec>& specs) {
 
 std::optional<Problem> Engine::check_room(const ServiceSpec& spec) const {
   if (platform_.services().size() < kServicesMax || find(spec.name) != nullptr) return std::nullopt;
-  return Problem{
-      fmt::format("service {}: engine {} runs {} services already, and more than that "
-                  "are not taken",
-                  spec.name, setup_.name, kServicesMax),
-      "delete services that are no longer needed, or run the rest in a second engine: sluice up --name"};
+  return Problem{fmt::format("service {}: engine {} runs {} services already, and more than that "
+                             "are not taken",
+                             spec.name, setup_.name, kServicesMax),
+                 "delete services that are no longer needed, or run the rest in a second engine: "
+                 "sluice up --name"};
 }
 
 // A host and path of a service is no other's.
