@@ -339,8 +339,8 @@ void Reconciler::notice_hand_edit(const ScalerSight& sight, GovernedScaler& gove
   if (!before || now == *before || governed.replicas_written == now) return;
   if (now == governed.order->replicas) return;
   event(sight.ref(), true, "ReplicasPutBack",
-        "another client set " + std::to_string(now) + " replicas of " + sight.scaler->target.name + "; " +
-            std::to_string(governed.order->replicas) +
+        "another client set " + std::to_string(now) + " replicas of " + sight.scaler->target.name +
+            "; " + std::to_string(governed.order->replicas) +
             " are wanted: change the RequestScaler instead");
 }
 
