@@ -291,7 +291,7 @@ void AutoscalerLink::end_snapshot(Stream stream, Peer& peer, Heard& heard) {
   std::erase_if(held_, [&](const auto& each) {
     const auto& [revision, held] = each;
     if (listed.contains(revision) || !is_source_of(stream, held)) return false;
-    // It is judged by whoever has its bucket now, whether the replica that said it is no more or
+    // It is judged by whoever has its bucket now, whether the replica that said it is gone or
     // has only given the bucket away.
     if (!owns(peer, revision)) return false;
     heard.gone.push_back(revision);
@@ -307,7 +307,7 @@ void AutoscalerLink::confirm(Held& held) {
   peer->to_confirm.push_back(held.state.revision);
 }
 
-// The stream that said it, or any if that one is no more.
+// The stream that said it, or any if that one is gone.
 bool AutoscalerLink::is_source_of(Stream stream, const Held& held) const {
   return held.source == stream || !peers_.contains(held.source);
 }

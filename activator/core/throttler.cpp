@@ -54,7 +54,7 @@ Entered Throttler::enter(const Arrival& arrival, TimePoint now) {
   return join(arrival, now);
 }
 
-// Somebody for whom no pod has room.
+// A request that no pod has room for.
 Entered Throttler::join(const Arrival& arrival, TimePoint now) {
   const TimePoint aged = queue_wait_ == Duration::zero() ? kNever : arrival.since + queue_wait_;
   const TimePoint deadline = std::min(arrival.deadline, aged);
@@ -186,7 +186,7 @@ void Throttler::fail_all(std::vector<Dismissal>& dismissed) {
   }
 }
 
-// Why somebody for whom no pod has room is not to wait either; nothing when he is.
+// Why a request that no pod has room for may not wait either; nothing when it may.
 std::optional<Entered> Throttler::refusal(const Arrival& arrival, TimePoint deadline,
                                           TimePoint now) {
   const auto refused = [](Error error, Duration retry_after) {
@@ -246,8 +246,8 @@ bool Throttler::usable(std::span<const PodRef> tried) const {
   return roster_.open() > excluded;
 }
 
-// Retries wait ahead and may find that the pods with room are those they tried; whoever is behind
-// them has not, so the next in line is whoever may use one, until no pod has room.
+// Retries wait ahead and may find that the pods with room are those they tried; a request behind
+// them has not, so the next in line is the first that may use one, until no pod has room.
 void Throttler::admit_waiting(std::vector<Admission>& admitted) {
   const auto may_run = [this](std::span<const PodRef> tried) { return usable(tried); };
   while (!waiting_.empty() && roster_.open() > 0) {

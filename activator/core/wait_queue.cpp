@@ -153,7 +153,7 @@ void WaitQueue::heap_remove(std::uint32_t index) {
   }
 }
 
-// Moves whoever stands at `at`, where the order is broken, to his place.
+// Moves the waiter at `at`, where the order is broken, to its place.
 void WaitQueue::heap_sift(std::size_t at) {
   const std::uint32_t index = heap_[at];
   while (at > 0 && sooner(index, heap_[(at - 1) / 2])) {

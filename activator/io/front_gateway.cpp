@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kRetriesMax = 2;  // activator.md 14.5
 
 // The revision's own timer answers first, with a text of its own; the queue only has to know that
-// nobody stays much longer.
+// no request stays much longer.
 constexpr Duration kTimerFirst = std::chrono::seconds{1};
 
 // A request that takes more is charged for it from its beginning to its end; one that takes less

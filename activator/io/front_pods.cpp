@@ -131,7 +131,7 @@ void FrontGateway::unlist_pod(RevisionHandle handle, const PodId& id) {
   turn_away_without_pods(revision);
 }
 
-// Nobody will be woken for those who count for nothing: without a pod they wait in vain.
+// No pod is started for ignored requests: without a pod they would wait without effect.
 void FrontGateway::turn_away_without_pods(Revision& revision) {
   if (revision.ignored_waiting.empty() || revision.throttler.pods() > 0) return;
   const TimePoint now = clock_.now();
@@ -145,7 +145,7 @@ void FrontGateway::turn_away_without_pods(Revision& revision) {
   schedule(revision);
 }
 
-// Also when nobody waits: whoever tried it may still be on his way back.
+// Also when none waits: a request that tried it may still be on its way back.
 void FrontGateway::trust_pod(RevisionHandle handle, const PodId& id) {
   Revision& revision = at(handle);
   std::vector<Admission> admitted;
@@ -280,7 +280,7 @@ void FrontGateway::sweep() {
   }
 }
 
-// The throttler's two timers, of all revisions in one: whoever changes a revision says so here.
+// The throttler's two timers, of all revisions in one: code that changes a revision says so here.
 void FrontGateway::schedule(Revision& revision) {
   std::optional<TimePoint> due = revision.throttler.next_expiry();
   if (const auto resume = revision.throttler.next_resume(); resume && (!due || *resume < *due)) {
@@ -318,7 +318,7 @@ void FrontGateway::on_due() {
     revision.throttler.resume(now, admitted);
     dispatch(revision, admitted);
     schedule(revision);
-    // A core that leaves something due in the past would keep us here for ever.
+    // A core that leaves something due in the past would keep us here without end.
     if (revision.due && *revision.due <= now) break;
   }
 }

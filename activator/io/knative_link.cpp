@@ -22,8 +22,8 @@ using boost::system::error_code;
 
 namespace {
 
-// Beyond this many the pokes that were not sent yet are dropped: whoever still waits is in the next
-// interval's figures.
+// Beyond this many the pokes that were not sent yet are dropped: a request that still waits is in
+// the next interval's figures.
 constexpr std::size_t kUnsentMax = 1'000;
 constexpr std::size_t kFrameBytesMax = 64 * 1024;  // of what we only skip
 
@@ -219,7 +219,7 @@ void KnativeLink::Inside::write() {
                            });
 }
 
-// Who waits now has been told of in vain, or not at all, while the way was cut.
+// Waiting requests were reported without effect, or not at all, while the way was cut.
 void KnativeLink::Inside::send_held() {
   std::vector<proto::StatMessage> messages;
   for (const proto::Waiting& waiting : events.held()) {

@@ -1,4 +1,4 @@
-// What the platform says of pods, and whom the gateway hears of.
+// What the platform says of pods, and which of them the gateway gets.
 
 #include "activator/io/prober_state.h"
 #include "common/base/check.h"
@@ -80,7 +80,7 @@ void PodProber::set_pods(RevisionHandle revision, std::span<const PlatformPod> p
     const auto found = wanted.find(dest);
     if (found == wanted.end() || found->second->name != pod.name) gone.push_back(dest);
   }
-  // Newcomers first, so that there is not for a moment nobody; but one at an address that has
+  // Newcomers first, so that there is no moment without a pod; but one at an address that has
   // changed hands is another pod.
   const auto replaced = [&wanted](const std::string& dest) { return wanted.contains(dest); };
   const auto left = std::partition(gone.begin(), gone.end(), replaced);
@@ -217,7 +217,7 @@ void PodProber::suspect(RevisionHandle revision, const PodId& pod) {
   if (found == watch->pods.end() || !watch->usable.contains(pod.name)) return;
   found->second.suspected = true;
   watch->destinations.suspect(pod.name, clock_.now());
-  // Not now: whoever calls is in the middle of a request.
+  // Not now: the caller is in the middle of a request.
   schedule(*watch);
 }
 
@@ -249,7 +249,7 @@ void PodProber::apply(Watch& watch, const DestinationChanges& changes) {
     }
   }
   if (!whole || !takes_all(watch)) assign(watch);
-  // Only now, so that there is not for a moment nobody.
+  // Only now, so that there is no moment without a pod.
   if (left) front_.unlist_pod(watch.revision, {*left});
 }
 

@@ -164,7 +164,7 @@ struct ApiServer::State {
 };
 
 // Each proof has its own places: others on the machine do not keep the program's user out. One that
-// merely holds a connection keeps nobody out.
+// merely holds a connection keeps no other out.
 bool ApiServer::State::make_room(Proof proof) {
   std::size_t taken = 0;
   Session* idle = nullptr;
@@ -229,7 +229,7 @@ asio::awaitable<bool> ApiServer::State::serve_one(const std::shared_ptr<State>& 
                                                   const std::shared_ptr<Session>& session) {
   http::request_parser<http::string_body> parser;
   parser.header_limit(limits.header_bytes_max);
-  // No spec comes through the front door, where anybody on the machine may send a body.
+  // No spec comes through the front door, where any user of the machine may send a body.
   const std::uint64_t body_max =
       session->proof == Proof::socket ? limits.body_bytes_max : limits.door_body_bytes_max;
   parser.body_limit(body_max);

@@ -135,7 +135,7 @@ std::string_view host_to_send(const FieldList& fields, const RequestRewrite& rew
   return host.empty() ? rewrite.address : host;
 }
 
-// Whether a field of the request goes on unchanged; the others are dropped or written anew.
+// Whether a field of the request is forwarded unchanged; the others are dropped or rewritten.
 bool passes(const Field& field, const RequestRewrite& rewrite) {
   switch (field.known) {
     case Known::host:

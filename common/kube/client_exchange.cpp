@@ -163,7 +163,7 @@ void Client::Inner::stream_head(const StatePtr& state, const http::ResponseHead&
   }
 }
 
-// From where somebody else's frame must not find itself without a client.
+// From where a frame further up the stack must not find itself without a client.
 void Client::Inner::end_stream_later(const StatePtr& state, std::string why) {
   if (state->wire) state->wire->close();
   if (state->alarm != alarms.end()) alarms.erase(state->alarm);

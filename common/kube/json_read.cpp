@@ -32,7 +32,7 @@ Selector::Operator operator_of(const std::string& name, bool& known) {
 
 bool parse_document(std::string_view text, json& document) {
   if (text.size() > kBytesMax || json_depth(text) > kDepthMax) return false;
-  // Who owns which field is often half of an object, and nobody here asks.
+  // Who owns which field is often half of an object, and is not used here.
   const json::parser_callback_t wanted = [](int depth, json::parse_event_t event, json& parsed) {
     return depth != 2 || event != json::parse_event_t::key || parsed != "managedFields";
   };

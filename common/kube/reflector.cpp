@@ -16,9 +16,9 @@
 #include <utility>
 
 // One thing is under way at a time: a chunk of a list, a watch, or a pause before the next of them.
-// An empty version means that everything has to be told anew: by a watch that begins with all there
-// is, or by a list where the server does not know such watches. Objects that are told carry the
-// number of that round; those still of an older round at its end have gone meanwhile.
+// An empty version means that everything has to be reported again: by a watch that begins with all
+// there is, or by a list where the server does not know such watches. Objects that are told carry
+// the number of that round; those still of an older round at its end have gone meanwhile.
 namespace sluice::kube {
 namespace asio = boost::asio;
 using std::chrono::seconds;
@@ -254,7 +254,7 @@ bool Reflector::Inner::take_object(const WatchEvent& event) {
   }
   if (event.type == WatchEvent::Type::put) put(*facts, event.object);
   if (event.type == WatchEvent::Type::gone && known.erase(facts->name) > 0) sink.gone(facts->name);
-  // While everything is being told, it comes in no order of versions.
+  // The initial objects come in no order of versions.
   if (initial && !facts->initial_events_end) return true;
   if (!facts->resource_version.empty()) version = facts->resource_version;
   if (initial) {
@@ -346,7 +346,7 @@ void Reflector::Inner::fail(const Failure& failure) {
     // Rights that came with us may take the server a moment to see; they grow rarer by the pause.
     wait = std::max(wait, from_seconds(0.5 + 0.5 * chance()));
   } else if (refused && failure.status == 429) {
-    // Beside the pause of chance: whoever was told the same does not come back at the same moment.
+    // Beside the pause of chance: clients that got the same do not come back at the same moment.
     wait += failure.retry_after.value_or(seconds{1});
   } else if (refused && ++refused_in_row >= kRefusalsMax) {
     // As after a restored backup, whose versions are older than ours.

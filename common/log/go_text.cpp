@@ -18,7 +18,7 @@ struct Range {
 };
 
 // Characters beyond ASCII that Go's unicode.IsPrint refuses: controls, spaces, formats, private
-// use. Code points nobody has assigned yet count as printable here: a table of those would age.
+// use. Code points that are not assigned yet count as printable here: a table of those would age.
 constexpr std::array<Range, 28> kNotPrintable{{
     {0x80, 0xa0},       {0xad, 0xad},       {0x600, 0x605},     {0x61c, 0x61c},
     {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x890, 0x891},     {0x8e2, 0x8e2},

@@ -54,7 +54,7 @@ void RequestLogSink::arm() {
 
 // A pipe that polls as writable takes PIPE_BUF bytes without blocking, and so do terminals and
 // files for all we need; more than that at once might wait. The descriptor itself cannot be made
-// non-blocking, since whoever started us may share it.
+// non-blocking, since the parent process may share it.
 void RequestLogSink::write_some() {
   while (written_ < pending_.size() && writable(descriptor_)) {
     const std::size_t size = std::min<std::size_t>(PIPE_BUF, pending_.size() - written_);

@@ -44,7 +44,7 @@ Result<Files, Problem> files_of(const std::string& tls_dir) {
 
 // gRPC 1.51 sets TLS 1.2 as its least version and has no switch for another. Its list of ciphers,
 // which governs 1.2 only, comes from the environment; the one named here needs a pre-shared key,
-// which nobody has, so that no handshake below 1.3 finds a cipher.
+// which no peer has, so that no handshake below 1.3 finds a cipher.
 void demand_tls_1_3() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): before gRPC's first use of TLS, hence of its threads
   setenv("GRPC_SSL_CIPHER_SUITES", "PSK-AES256-GCM-SHA384", 1);

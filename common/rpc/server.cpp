@@ -89,7 +89,7 @@ class Incoming final : public grpc::ServerGenericBidiReactor, public CallWire {
   }
 
   void finish(const Ending& ending, End how) override {
-    // What waits behind a window that never opens would keep the status back for ever; a
+    // What waits behind a window that never opens would keep the status back without end; a
     // cancellation of ours overtakes it.
     if (how == End::ours_unread) {
       grpc_call_cancel_with_status(context_.c_call(), static_cast<grpc_status_code>(ending.code),
@@ -143,7 +143,7 @@ class Incoming final : public grpc::ServerGenericBidiReactor, public CallWire {
   grpc::ByteBuffer out_;
 };
 
-// A call that is refused before anybody hears of it.
+// A call that is refused before its handler runs.
 class Turned final : public grpc::ServerGenericBidiReactor {
  public:
   Turned(grpc::StatusCode code, const std::string& text) { Finish({code, text}); }
@@ -206,7 +206,7 @@ class Doorman final : public grpc::CallbackGenericService {
   std::shared_ptr<Door> door_;
 };
 
-// gRPC would take a Unix socket away from whoever serves it.
+// gRPC would take a Unix socket away from the process that serves it.
 bool served(asio::io_context& io, const net::Address& address) {
   if (!address.is_unix()) return false;
   asio::local::stream_protocol::socket socket{io};

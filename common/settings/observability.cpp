@@ -215,7 +215,7 @@ void refuse_metrics_tls(EnvReader& reader) {
   }
 }
 
-// METRICS_PROMETHEUS_HOST and _PORT change the listener, whoever named it.
+// METRICS_PROMETHEUS_HOST and _PORT change the listener, however it was named.
 void override_address(EnvReader& reader, net::Address& address) {
   const std::string host = reader.text("METRICS_PROMETHEUS_HOST", Need::optional);
   const bool port = !reader.text("METRICS_PROMETHEUS_PORT", Need::optional).empty();

@@ -181,7 +181,7 @@ asio::awaitable<bool> WebhookDoor::State::serve_one(Session& session) {
   parser.eager(true);
   tcp.expires_after(limits.idle);
   session.since = ++waits;
-  if (full()) pause.cancel();  // somebody may have found no room to be made
+  if (full()) pause.cancel();  // a newcomer may have found no room
   const auto [silent, begun] =
       co_await http::async_read_some(session.stream, session.buffer, parser, kToken);
   session.since = 0;

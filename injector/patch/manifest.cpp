@@ -13,7 +13,7 @@ namespace {
 /// An object of a stream: a document, or an item of one that is a List.
 struct Object {
   std::size_t document = 0;
-  Json* json = nullptr;  // of the documents, whose lists nobody changes meanwhile
+  Json* json = nullptr;  // of the documents, whose lists do not change meanwhile
   std::string kind;
   std::string space;
   std::string name;

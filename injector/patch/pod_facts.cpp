@@ -76,7 +76,7 @@ const Json* owner_of_port(const Json& containers, long number) {
   return nullptr;
 }
 
-// The container that kubectl takes for the main one; null: nobody named one.
+// The container that kubectl takes for the main one; null: none is named.
 const Json* chosen_container(const Json& pod, const Json& containers) {
   const Json& annotations = member(member(pod, "metadata"), "annotations");
   return named(containers, text(annotations, "kubectl.kubernetes.io/default-container"));

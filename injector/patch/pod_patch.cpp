@@ -140,7 +140,7 @@ Verdict put_in(Json& pod, const PodFacts& facts, const PodOwner& owner,
   return {};
 }
 
-// Equal but for the order of keys, which somebody else may have changed.
+// Equal but for the order of keys, which another program may have changed.
 bool same(const Json& one, const Json& other) {
   return nlohmann::json(one) == nlohmann::json(other);
 }
@@ -151,7 +151,7 @@ std::optional<std::string> reason_to_skip(const Json& pod, const InjectionSettin
   if (label == "false") return "the label " + std::string{kInjectLabel} + " is false";
   const std::string policy = text(spec, "restartPolicy");
   const bool ends = policy == "Never" || policy == "OnFailure";
-  // An ordinary sidecar would keep it from its end for ever, a native one while it drains.
+  // An ordinary sidecar would keep it from ever ending, a native one while it drains.
   if (ends && !(settings.native && label == "true")) {
     return "it runs to completion (restartPolicy " + policy + "), which a sidecar would delay";
   }

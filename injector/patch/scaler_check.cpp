@@ -11,7 +11,7 @@
 namespace sluice::injector {
 namespace {
 
-// More keys than the schema has; whoever sends them gets the names of annotations.
+// More keys than the schema has; a client that sends them gets the names of annotations.
 constexpr std::size_t kKeysMax = 64;
 
 /// Settings as the autoscaler merges them.

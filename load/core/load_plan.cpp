@@ -80,7 +80,7 @@ Duration Pacer::take() {
 
 std::uint64_t Pacer::skip_until(Duration until) {
   std::uint64_t skipped = 0;
-  // A day at the highest rate would take minutes to walk through; beyond this nobody counts.
+  // A day at the highest rate would take minutes to walk through; beyond this they are not counted.
   constexpr std::uint64_t kSkippedMax = 20'000'000;
   for (; due(until) && skipped < kSkippedMax; ++skipped) take();
   return skipped;

@@ -76,7 +76,7 @@ std::vector<Verdict> judge(const Report& report) {
   std::vector<Verdict> verdicts;
   for (const Expression& expression : report.plan.fail_if) {
     Verdict verdict{expression.text, figure(report, expression), "not known", false};
-    // No cold start took no time at all; without an engine nobody can tell.
+    // No cold start took no time at all; without an engine it is unknown.
     const bool none = expression.metric == Metric::cold_start && report.track.joined();
     if (!verdict.actual && none) verdict.actual = 0;
     if (verdict.actual) {

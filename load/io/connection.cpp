@@ -101,7 +101,7 @@ void Connection::read() {
 
 void Connection::on_read(ErrorCode error, std::size_t bytes) {
   if (!busy_) {
-    close();  // closed by the peer, or bytes that nobody asked for
+    close();  // closed by the peer, or bytes without a request
     owner_.dropped(*this);
     return;
   }

@@ -135,7 +135,7 @@ void EngineWatch::Impl::read() {
 void EngineWatch::Impl::on_bytes(std::size_t bytes) {
   filled += bytes;
   const WireResponse::Fed fed = response.feed({buffer.data(), filled});
-  if (stage == Stage::over) return;  // stopped by whoever saw the change
+  if (stage == Stage::over) return;  // stopped by the callback
   std::copy(buffer.begin() + static_cast<std::ptrdiff_t>(fed.consumed),
             buffer.begin() + static_cast<std::ptrdiff_t>(filled), buffer.begin());
   filled -= fed.consumed;

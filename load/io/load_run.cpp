@@ -19,7 +19,7 @@ using Connections = std::list<Connection>;
 namespace {
 
 // Servers close idle connections after 5 s and more; a request that meets such a close is lost and
-// nobody's fault. So what was idle for longer than this is opened anew.
+// nobody's fault. So what was idle for longer than this is opened again.
 constexpr Duration kIdleMax = std::chrono::seconds{4};
 // A closed loop against a dead server would otherwise turn into a busy loop.
 constexpr Duration kRetryPause = std::chrono::milliseconds{100};
@@ -49,7 +49,7 @@ struct LoadRun::Impl final : Connection::Owner {
 
   [[nodiscard]] Duration now() const { return clock.now() - began; }
 
-  // Runs `step` at offset `at`, unless the timer is set anew before.
+  // Runs `step` at offset `at`, unless the timer is set again before.
   template <class Step>
   void at(asio::steady_timer& timer, Duration when, Step step) {
     timer.expires_after(std::max(when - now(), Duration::zero()));

@@ -32,7 +32,7 @@ void Growth::sample(std::int64_t bytes, TimePoint sampled, TimePoint now) {
   } else {
     const Duration gap = sampled - *sampled_;
     if (gap == Duration::zero()) return;
-    // A clock that was set back starts the slope anew, and nothing else.
+    // A clock that was set back restarts the slope, and nothing else.
     if (gap > Duration::zero() && gap <= kGapMax) {
       const double seconds = to_seconds(gap);
       const double weight = 1 - halved(seconds, kHalfLife);

@@ -12,7 +12,7 @@
 namespace sluice::node_agent {
 namespace {
 
-/// Share of capacity. Who can add less is no grower: pausing it helps nobody.
+/// Share of capacity. Who can add less is no grower: pausing it does not help.
 constexpr double kWorthwhile = 0.005;
 /// Share of capacity by which usage must have fallen to say that a restriction worked.
 constexpr double kBent = 0.005;
@@ -127,7 +127,7 @@ void Pauses::escalate(Residents& residents, Situation& situation) {
   const bool last_runner = count_runners(residents) <= 1 && !situation.safe;
   const Duration wait = last_runner ? settings_.deadlock_after : settings_.escalate_after;
   if (!situation.critical && (bent || !waited(wait, situation.now))) return;
-  // Somebody who could be throttled comes before anybody is throttled deeper.
+  // A container that could be throttled comes before any is throttled deeper.
   const auto order = order_of_restriction(residents, situation, settings_);
   const bool others = count_runners(residents) > 1 &&
                       std::any_of(order.begin(), order.end(), [&](const Resident* resident) {
@@ -165,10 +165,10 @@ void Pauses::release(Residents& residents, Situation& situation) {
       after += growth_at(*member, next.value_or(member->original), situation);
     }
     // The reason has gone when it could run and the state were safe, or when usage is so far from
-    // the edge that nobody would be paused for what could grow.
+    // the edge that no container would be paused for what could grow.
     const bool fitting = fits(after, situation.free - margin, settings_);
     const bool calm = situation.usage < settings_.concern - settings_.release_margin;
-    // The oldest first, and nobody before it: a small one that still fits could starve it.
+    // The oldest first, and none before it: a small one that still fits could starve it.
     if (!fitting && !calm) return;
     for (Resident* member : family) {
       if (!member->pause) continue;

@@ -56,7 +56,7 @@ void Threshold::update(const NodeMemory& memory, double growth, bool evicted, Ti
 }
 
 void Threshold::note_quiet(const NodeMemory& memory, double usage, TimePoint now) {
-  // Without stall information nobody knows whether high usage hurts: U stays where it was set.
+  // Without stall information it is unknown whether high usage hurts: U stays where it was set.
   const bool quiet = memory.stall && memory.stall->some_avg10 < kQuiet && usage > settings_.upper;
   if (!quiet) {
     quiet_since_.reset();

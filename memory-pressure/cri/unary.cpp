@@ -56,7 +56,7 @@ struct UnaryClient::Inside {
   std::shared_ptr<CallCount> hands = std::make_shared<CallCount>();
   std::shared_ptr<Stub> stub;
   std::shared_ptr<Stub> retired;  // until the next is in use, so that gRPC's threads stay
-  bool broken = false;            // the server was out of reach: dial anew
+  bool broken = false;            // the server was out of reach: dial again
   std::map<Ticket, std::shared_ptr<Call>> calls;
   Ticket next = 1;
   Lifetime alive;

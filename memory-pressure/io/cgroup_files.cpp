@@ -88,7 +88,7 @@ std::optional<CpuQuota> quota_of_cfs(std::optional<std::int64_t> quota,
 CgroupFiles::CgroupFiles(const CgroupPaths& paths, const CgroupMounts& mounts)
     : memory_{directory_of(mounts.memory, paths.memory), mounts.memory.v2}, cpu_v2_{mounts.cpu.v2} {
   const std::string cpu = directory_of(mounts.cpu, paths.cpu);
-  // Of the top group nobody is the parent.
+  // The top group has no parent.
   const std::string parent = cpu.size() > mounts.cpu.point.size() ? parent_of(cpu) : std::string{};
   quota_ = KernelFile{in(cpu, cpu_v2_ ? "/cpu.max" : "/cpu.cfs_quota_us"), kAtOnce};
   parent_quota_ = KernelFile{in(parent, cpu_v2_ ? "/cpu.max" : "/cpu.cfs_quota_us"), kAtOnce};

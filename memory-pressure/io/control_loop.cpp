@@ -69,7 +69,7 @@ void ControlLoop::connect() {
   });
 }
 
-// Before anything is decided: what the life before has left (rows 26 to 30).
+// Before anything is decided: what the run before has left (rows 26 to 30).
 void ControlLoop::recover_journal() {
   parts_.watch.look([this, alive = alive_.watch()](bool answered) {
     if (alive.over()) return;

@@ -23,7 +23,7 @@ std::string cut(const std::string& text) {
 }
 
 // gRPC tells a missing socket, a forbidden one and a dead one by one code; the kernel tells them
-// apart. 0: somebody listens.
+// apart. 0: a process listens.
 int knock(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

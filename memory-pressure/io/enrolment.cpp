@@ -98,7 +98,7 @@ std::optional<std::string> Enrolment::follow_authorities() {
     return "SLUICE_TLS_DIR: " + wrong->text();
   }
   authorities_ = **read;
-  // The autoscaler, which has the same CAs, takes ours no more.
+  // The autoscaler, which has the same CAs, no longer takes ours.
   if (!certificates::is_signed_by_one_of(certificate_, authorities_)) span_.reset();
   return std::nullopt;
 }

@@ -102,7 +102,7 @@ bool Guardian::lapsed() {
   return lapsed_;
 }
 
-// A lease that has passed is not renewed: whoever asks has to know.
+// A lease that has passed is not renewed: the caller has to know.
 void Guardian::renew() {
   if (lapsed()) return;
   renewed_at_ = clock_.now();

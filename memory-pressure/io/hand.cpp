@@ -84,7 +84,7 @@ void Hand::write_down(const std::vector<Action>& actions, std::vector<std::strin
     if (const auto* write = std::get_if<WriteJournal>(&action)) records.push_back(write->record);
   }
   if (records.empty() || parts_.journal == nullptr) return;
-  // Nothing is listed that nobody vouches for.
+  // Nothing is listed without a record that vouches for it.
   const TimePoint now = parts_.clock.now();
   const bool throttles = std::any_of(records.begin(), records.end(), [](const auto& record) {
     return record.kind == RecordKind::throttle;

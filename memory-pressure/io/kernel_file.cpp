@@ -71,7 +71,7 @@ std::optional<std::string_view> KernelFile::read(std::string& buffer) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
       error_ = errno;
-      close();  // a group that is gone answers ENODEV for ever; another may take its name
+      close();  // a group that is gone answers ENODEV from then on; another may take its name
       return std::nullopt;
     }
     if (got == 0) break;

@@ -18,7 +18,7 @@ namespace sluice::activator {
 namespace {
 
 constexpr Duration kSettleStep = std::chrono::milliseconds{10};
-constexpr int kSettleSteps = 100;  // in turns of the loop: a machine that is busy cuts nobody short
+constexpr int kSettleSteps = 100;  // in turns of the loop: a busy machine cuts no request short
 constexpr const char* kNotYet = "connection has not yet been established\n";
 constexpr const char* kLeaving = "received SIGTERM from kubelet\n";
 
@@ -341,7 +341,8 @@ void App::write_metrics(std::string& out) const {
   if (cluster_) write_cluster_metrics(text, *cluster_, doors_);
 }
 
-// Unready at once; whoever has not heard is served as before until the quiet period is over.
+// Unready at once; clients that do not see it yet are served as before until the quiet period is
+// over.
 void App::drain() {
   front_.set_unready(kLeaving);
   log_.write(log::Severity::info, "draining");

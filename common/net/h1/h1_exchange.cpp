@@ -463,7 +463,7 @@ void H1Exchange::close_gently() {
     close();
     return;
   }
-  // Bytes that nobody reads make the kernel reset the connection, and the response with it.
+  // Unread bytes make the kernel reset the connection, and the response with it.
   phase_ = Phase::closing;
   request_slice_ = 0;
   in_.consume(in_.size());

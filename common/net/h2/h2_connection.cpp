@@ -138,7 +138,7 @@ struct H2Connection::Callbacks {
     return 0;
   }
 
-  // The response is out while the request still comes: nobody wants the rest of it.
+  // The response is out while the request still comes: the rest of it is not needed.
   static int frame_send(nghttp2_session* session, const nghttp2_frame* frame, void* data) {
     if (frame->hd.type == NGHTTP2_RST_STREAM) {
       if (H2Stream* stream = self(data).find(frame->hd.stream_id)) stream->on_broken();
@@ -153,7 +153,7 @@ struct H2Connection::Callbacks {
     return 0;
   }
 
-  // A stream whose head or trailers cannot be sent would wait for ever.
+  // A stream whose head or trailers cannot be sent would wait without end.
   static int frame_not_send(nghttp2_session*, const nghttp2_frame* frame, int, void* data) {
     if (frame->hd.type != NGHTTP2_HEADERS) return 0;
     if (H2Stream* stream = self(data).find(frame->hd.stream_id)) stream->on_unsendable();

@@ -250,7 +250,7 @@ void H2Stream::give_window_back() {
 
 void H2Stream::on_client_data(std::string_view content) {
   if (phase_ == Phase::answering || phase_ == Phase::closed || response_complete_) {
-    connection_.consumed(id_, content.size());  // nobody wants it any more
+    connection_.consumed(id_, content.size());  // it is no longer needed
     return;
   }
   in_.put(content);

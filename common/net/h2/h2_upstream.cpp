@@ -107,7 +107,7 @@ struct H2Upstream::Callbacks {
     if (ends) {
       ++upstream.served_;
       upstream.release(frame->hd.stream_id);
-      // What is still being sent of the request has nobody to read it.
+      // What is still being sent of the request has no reader.
       if (nghttp2_session_get_stream_local_close(session, frame->hd.stream_id) == 0) {
         nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_CANCEL);
       }
@@ -322,7 +322,7 @@ void H2Upstream::on_link_released() {
   pool_.retire(*this);
 }
 
-// A connection that takes no more streams closes behind its last one.
+// A connection that takes no new streams closes behind its last one.
 void H2Upstream::retire_if_spent() {
   if (!streams_.empty() || link_closed()) return;
   if (pool_.closed_) {

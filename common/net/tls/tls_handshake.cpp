@@ -102,7 +102,7 @@ void TlsHandshake::refuse() {
   drop_input();
 }
 
-// Bytes that nobody reads make the kernel reset the connection, and what was sent with it.
+// Unread bytes make the kernel reset the connection, and what was sent with it.
 void TlsHandshake::drop_input() {
   std::array<char, 4096> bytes;
   while (dropped_ <= kLingerBytesMax) {

@@ -49,7 +49,7 @@ void PoolProbe::limit(std::chrono::milliseconds allowed, int round_trips) {
   timer_.expires_after(pool_.within(allowed, round_trips));
   timer_.async_wait(
       [this, alive = alive_.watch(), wait = ++waits_](const boost::system::error_code& ec) {
-        // A wait that was over may be told so although the timer was set anew meanwhile.
+        // A wait that was over may be reported although the timer was set again meanwhile.
         if (!alive.over() && !ec && wait == waits_) on_late();
       });
 }

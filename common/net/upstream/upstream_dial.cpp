@@ -86,7 +86,8 @@ void UpstreamPool::pace() {
   });
 }
 
-// The longest waiting gets it, on the next turn of the loop: whoever gave it back is not done yet.
+// The longest waiting gets it, on the next turn of the loop: the code that gave it back is not done
+// yet.
 void UpstreamPool::hand_over(Upstream& upstream) {
   Attempt& attempt = *crowd_.front();
   crowd_.pop_front();
@@ -177,7 +178,7 @@ void UpstreamPool::dial_again_after(Attempt& attempt, Duration pause) {
       [this, &attempt, alive = alive_.watch(), wait = ++attempt.waits](const error_code& ec) {
         if (alive.over()) return;
         --attempt.pending;
-        // A wait that was over may be told so although the timer was set anew meanwhile.
+        // A wait that was over may be reported although the timer was set again meanwhile.
         if (!ec && !attempt.answered && wait == attempt.waits) on_dial_timer(attempt);
         release(attempt);
       });

@@ -55,7 +55,7 @@ void Upstream::on_read(const error_code& ec, std::size_t bytes) {
     in.filled(bytes);
   }
   if (idle_) {
-    // Whatever an idle connection says, it said it to nobody: it is of no use any more.
+    // Whatever an idle connection sends has no reader: it cannot be used any more.
     pool_.discard(*this);
     return;
   }
