@@ -69,6 +69,8 @@ class Stream(ActivatorCase):
             return door.metrics()[refused] > 0
 
         eventually(full, 'refused')
+        # One that is still on its way would find the revision gone.
+        eventually(lambda: door.waiting() + door.metrics()[refused] == len(held), 'every request is there')
         self.assertEqual(door.waiting(), 100)
         self.platform.forget()
         for one in held:
