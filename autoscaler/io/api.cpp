@@ -146,11 +146,7 @@ ApiResult<json> Api::service(const ServiceName& name) {
 ApiResult<json> Api::history(const ServiceName& name, TimePoint since) {
   const Revision* const revision = find(name);
   if (revision == nullptr) return no_such_service(name);
-  json list = json::array();
-  for (json& decision : parts_.history.decisions(revision->facts(), since)) {
-    list.push_back(std::move(decision));
-  }
-  return list;
+  return json(parts_.history.decisions(revision->facts(), since));
 }
 
 ApiResult<json> Api::explain(const ServiceName& name, std::optional<TimePoint> at) {
@@ -167,9 +163,7 @@ ApiResult<json> Api::explain(const ServiceName& name, std::optional<TimePoint> a
     (*kept)["last_cold_start"] = parts_.history.cold_start_at(facts, *at).value_or(nullptr);
     return std::move(*kept);
   }
-  const DecisionRecord& record = revision->last();
-  json answer = decision_json(record, {.space = facts.id.space, .service = facts.service});
-  answer["inputs"] = decision_inputs_json(record);
+  json answer = explained_json(revision->last(), facts);
   answer["last_cold_start"] = parts_.seen.last_cold_start(*revision);
   answer["keeps_awake"] =
       parts_.front != nullptr ? parts_.front->callers(*revision) : keeps_awake(*revision);

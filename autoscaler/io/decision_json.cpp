@@ -6,10 +6,31 @@
 
 namespace sluice::autoscaler {
 
-nlohmann::json decision_json(const DecisionRecord& record, const DecisionOwner& owner) {
+namespace {
+
+// What a decision was made from beside its own numbers.
+nlohmann::json inputs_of(const DecisionRecord& record) {
+  nlohmann::json inputs = {{"stable_window_s", to_seconds(record.stable_window)},
+                           {"panic_window_s", to_seconds(record.panic_window)},
+                           {"panic_threshold", record.panic_threshold},
+                           {"breach", record.breach},
+                           {"max_scale_up_rate", record.max_scale_up_rate},
+                           {"max_scale_down_rate", record.max_scale_down_rate},
+                           {"activation_scale", record.activation_scale},
+                           {"scale_down_delay_s", to_seconds(record.scale_down_delay)},
+                           {"min", record.bounds.min},
+                           {"max", record.bounds.max}};
+  if (record.panic_entered) inputs["mode_for_s"] = mode_for_s(record);
+  if (record.panic_until) inputs["may_fall_at"] = format_time(*record.panic_until);
+  return inputs;
+}
+
+}  // namespace
+
+nlohmann::json decision_json(const DecisionRecord& record, const model::Revision& of) {
   return {{"time", format_time(record.time)},
-          {"namespace", owner.space},
-          {"service", owner.service},
+          {"namespace", of.id.space},
+          {"service", of.service},
           {"revision", record.revision},
           {"trigger", name(record.trigger)},
           {"valid", record.valid},
@@ -38,20 +59,10 @@ nlohmann::json mode_for_s(const DecisionRecord& record) {
                               : nlohmann::json{};
 }
 
-nlohmann::json decision_inputs_json(const DecisionRecord& record) {
-  nlohmann::json inputs = {{"stable_window_s", to_seconds(record.stable_window)},
-                           {"panic_window_s", to_seconds(record.panic_window)},
-                           {"panic_threshold", record.panic_threshold},
-                           {"breach", record.breach},
-                           {"max_scale_up_rate", record.max_scale_up_rate},
-                           {"max_scale_down_rate", record.max_scale_down_rate},
-                           {"activation_scale", record.activation_scale},
-                           {"scale_down_delay_s", to_seconds(record.scale_down_delay)},
-                           {"min", record.bounds.min},
-                           {"max", record.bounds.max}};
-  if (record.panic_entered) inputs["mode_for_s"] = mode_for_s(record);
-  if (record.panic_until) inputs["may_fall_at"] = format_time(*record.panic_until);
-  return inputs;
+nlohmann::json explained_json(const DecisionRecord& record, const model::Revision& of) {
+  nlohmann::json decision = decision_json(record, of);
+  decision["inputs"] = inputs_of(record);
+  return decision;
 }
 
 }  // namespace sluice::autoscaler

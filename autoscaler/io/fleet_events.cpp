@@ -9,18 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace sluice::autoscaler {
 
 using nlohmann::json;
-
-namespace {
-
-constexpr std::array<const char*, 3> kStates{"starting", "ready", "draining"};
-
-}  // namespace
 
 json event_json(const char* type, TimePoint now) {
   return {{"type", type}, {"time", format_time(now)}};
@@ -42,7 +35,7 @@ FleetEvents::~FleetEvents() = default;
 
 void FleetEvents::decided(const model::Revision& facts, const DecisionRecord& record) {
   history_.record(facts, record);
-  json event = decision_json(record, {.space = facts.id.space, .service = facts.service});
+  json event = decision_json(record, facts);
   event["type"] = "decision";
   events_.publish(event);
 }
@@ -86,9 +79,7 @@ void FleetEvents::changed(const Revision& revision) {
     now.reserve(revision.pods().size());
     for (const Revision::PodFacts& pod : revision.pods()) {
       now.push_back({.name = pod.watched.id.name,
-                     .state = revision.leaving(pod) ? PodState::draining
-                              : pod.watched.ready   ? PodState::ready
-                                                    : PodState::starting,
+                     .state = state_of(revision, pod),
                      .throttled = revision.throttled(pod),
                      .failed = pod.watched.failed});
     }
@@ -101,7 +92,7 @@ void FleetEvents::changed(const Revision& revision) {
   if (!begun_ || !revision.facts().in_service) return;
   // What takes the place of another revision is the same service.
   const bool fresh = added && revision.facts().replaces.empty();
-  if (fresh || added || other_state) publish_service(revision, fresh ? "added" : "");
+  if (added || other_state) publish_service(revision, fresh ? "added" : "");
 }
 
 // The way of every evaluation: nothing is built for a revision of which nothing has changed.
@@ -109,10 +100,7 @@ bool FleetEvents::same_pods(const Revision& revision, const Seen& seen) const {
   return std::equal(
       revision.pods().begin(), revision.pods().end(), seen.pods.begin(), seen.pods.end(),
       [&revision](const Revision::PodFacts& pod, const SeenPod& before) {
-        const bool draining = revision.leaving(pod);
-        return pod.watched.id.name == before.name &&
-               draining == (before.state == PodState::draining) &&
-               (draining || pod.watched.ready == (before.state == PodState::ready)) &&
+        return pod.watched.id.name == before.name && state_of(revision, pod) == before.state &&
                revision.throttled(pod) == before.throttled && pod.watched.failed == before.failed;
       });
 }
@@ -126,19 +114,19 @@ void FleetEvents::compare_pods(const Revision& revision, const std::vector<SeenP
     const SeenPod* const was = found == old.end() ? nullptr : found->second;
     if (was != nullptr) old.erase(found);
     if (was == nullptr || *was != pod) {
-      publish_pod(revision, pod, kStates[static_cast<std::size_t>(pod.state)], was);
+      publish_pod(revision, pod, pod.state, was);
     }
   }
   for (const SeenPod& pod : before) {
     if (!old.contains(pod.name)) continue;
-    const bool chosen = pod.state == PodState::draining;
+    const bool chosen = pod.state == "draining";
     if (chosen || front_ == nullptr) {
       publish_pod(revision, pod, chosen ? "stopped" : "exited", nullptr);
     }
   }
 }
 
-void FleetEvents::publish_pod(const Revision& revision, const SeenPod& pod, const char* state,
+void FleetEvents::publish_pod(const Revision& revision, const SeenPod& pod, std::string_view state,
                               const SeenPod* before) {
   json event = event_json("replica", clock_.now(), revision.facts());
   event["id"] = pod.name;

@@ -55,11 +55,9 @@ class FleetEvents {
   void warn(const model::Revision& facts, const std::string& message, const std::string& fix);
 
  private:
-  enum class PodState : std::uint8_t { starting, ready, draining };
-
   struct SeenPod {
     std::string name;
-    PodState state = PodState::starting;
+    std::string_view state;
     bool throttled = false;
     std::string failed;
 
@@ -81,7 +79,7 @@ class FleetEvents {
   [[nodiscard]] bool same_pods(const Revision& revision, const Seen& seen) const;
   void compare_pods(const Revision& revision, const std::vector<SeenPod>& before,
                     const std::vector<SeenPod>& now);
-  void publish_pod(const Revision& revision, const SeenPod& pod, const char* state,
+  void publish_pod(const Revision& revision, const SeenPod& pod, std::string_view state,
                    const SeenPod* before);
 
   const Loop& clock_;

@@ -255,14 +255,14 @@ void Revision::evaluate(Trigger trigger, std::optional<bool> probe_ok) {
                .target = record.target};
   }
   take_room();
-  if (limit_is_news() || state.changed) tell(last());
+  const DecisionRecord granted = last();
+  if (limit_is_news(granted) || state.changed) tell(granted);
   announce();
   if (state.probe) probe();
 }
 
 // A decision that was told is told again when it is granted otherwise.
-bool Revision::limit_is_news() {
-  const DecisionRecord record = last();
+bool Revision::limit_is_news(const DecisionRecord& record) {
   const bool limited = record.bound_by == Bound::capacity;
   const bool before = std::exchange(told_limit_, limited);
   const std::int32_t granted = std::exchange(told_granted_, record.granted);
@@ -301,8 +301,8 @@ RouteMode Revision::route_mode() const {
 // The activators first: only what they no longer choose may be stopped.
 void Revision::publish() {
   take_room();
-  if (limit_is_news()) {
-    DecisionRecord record = last();
+  DecisionRecord record = last();
+  if (limit_is_news(record)) {
     record.time = around_.clock.now();
     tell(record);
   }

@@ -152,7 +152,7 @@ class Revision final : public ScaledRevision {
   void publish();
   void take_room();
   void announce();
-  [[nodiscard]] bool limit_is_news();
+  [[nodiscard]] bool limit_is_news(const DecisionRecord& record);
   void tell(const DecisionRecord& record);
 
   [[nodiscard]] bool by_hand() const { return facts_.retired || facts_.chosen.has_value(); }

@@ -6,14 +6,6 @@ namespace sluice::autoscaler {
 
 using nlohmann::json;
 
-namespace {
-
-json shown(const model::Revision& of, const DecisionRecord& record) {
-  return decision_json(record, {.space = of.id.space, .service = of.service});
-}
-
-}  // namespace
-
 void RingHistory::record(const model::Revision& of, const DecisionRecord& record) {
   decisions_.add(of.id, record);
 }
@@ -26,7 +18,7 @@ void RingHistory::record_cold_start(const model::Revision& of, TimePoint at, con
 std::vector<json> RingHistory::decisions(const model::Revision& of, TimePoint since) const {
   std::vector<json> list;
   for (const DecisionRecord& record : decisions_.since(of.id, since)) {
-    list.push_back(shown(of, record));
+    list.push_back(decision_json(record, of));
   }
   return list;
 }
@@ -34,9 +26,7 @@ std::vector<json> RingHistory::decisions(const model::Revision& of, TimePoint si
 std::optional<json> RingHistory::decision_at(const model::Revision& of, TimePoint at) const {
   const auto record = decisions_.at(of.id, at);
   if (!record) return std::nullopt;
-  json decision = shown(of, *record);
-  decision["inputs"] = decision_inputs_json(*record);
-  return decision;
+  return explained_json(*record, of);
 }
 
 std::optional<json> RingHistory::cold_start_at(const model::Revision& of, TimePoint at) const {

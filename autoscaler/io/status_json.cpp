@@ -16,9 +16,8 @@ namespace {
 using nlohmann::json;
 
 json replica_json(const Revision& revision, const Revision::PodFacts& pod) {
-  const char* state = revision.leaving(pod) ? "draining" : pod.watched.ready ? "ready" : "starting";
   return {{"id", pod.watched.id.name},
-          {"state", state},
+          {"state", state_of(revision, pod)},
           {"address", pod.watched.address ? pod.watched.address->text() : std::string{}},
           {"in_flight", pod.load ? json(*pod.load) : json{}},
           {"throttled", revision.throttled(pod)}};
@@ -45,8 +44,13 @@ std::string_view state_of(const Revision& revision) {
   return counts.leaving > 0 ? "draining" : "asleep";
 }
 
+std::string_view state_of(const Revision& revision, const Revision::PodFacts& pod) {
+  if (revision.leaving(pod)) return "draining";
+  return pod.watched.ready ? "ready" : "starting";
+}
+
 json status_json(const Revision& revision, const json& last_cold_start) {
-  const DecisionRecord& decision = revision.last();
+  const DecisionRecord decision = revision.last();
   const Revision::Counts counts = revision.counts();
   const auto& hosts = revision.facts().hosts;
   const std::optional<Stat>& scraped = revision.scraped();

@@ -14,6 +14,9 @@ namespace sluice::autoscaler {
 /// `asleep`, `starting`, `awake`, `draining` or `failing`. A text of static lifetime.
 [[nodiscard]] std::string_view state_of(const Revision& revision);
 
+/// `starting`, `ready` or `draining`. A text of static lifetime.
+[[nodiscard]] std::string_view state_of(const Revision& revision, const Revision::PodFacts& pod);
+
 /// The status object of protocols.md 5, of a revision with this last cold_start event (null: none).
 /// Null in it: what only activators know.
 [[nodiscard]] nlohmann::json status_json(const Revision& revision,

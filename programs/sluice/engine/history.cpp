@@ -336,10 +336,7 @@ std::string line_of(const nlohmann::json& object) {
 }  // namespace
 
 void History::record(const model::Revision& of, const autoscaler::DecisionRecord& record) {
-  nlohmann::json kept =
-      autoscaler::decision_json(record, {.space = of.id.space, .service = of.service});
-  kept["inputs"] = autoscaler::decision_inputs_json(record);
-  record_decision(of.service, record.time, kept);
+  record_decision(of.service, record.time, autoscaler::explained_json(record, of));
 }
 
 void History::record_cold_start(const model::Revision& of, TimePoint at,
