@@ -76,13 +76,6 @@ std::optional<std::int64_t> MemoryPressure::bytes_of(const std::string& replica)
   return rules_->bytes_of(replica);
 }
 
-std::string MemoryPressure::why_throttled(const std::string& replica) const {
-  if (!rules_) return {};
-  const auto all = rules_->throttled();
-  const auto found = all.find(replica);
-  return found == all.end() ? std::string{} : found->second;
-}
-
 const MemoryRules* MemoryPressure::rules() {
   if (!rules_) return nullptr;
   look_if_nobody_does();

@@ -100,9 +100,6 @@ class MemoryPressure {
   /// Of the named replica, in bytes, if a look has just seen it.
   [[nodiscard]] std::optional<std::int64_t> bytes_of(const std::string& replica) const;
 
-  /// Why the named replica is slowed down; empty when it is not.
-  [[nodiscard]] std::string why_throttled(const std::string& replica) const;
-
   /// The state of the rules, from a look that is not older than a second; null: nothing can be
   /// read.
   [[nodiscard]] const MemoryRules* rules();

@@ -11,9 +11,7 @@
 namespace sluice::local {
 namespace {
 
-constexpr const char* kMin = "autoscaling.knative.dev/min-scale";
 constexpr const char* kMax = "autoscaling.knative.dev/max-scale";
-constexpr const char* kInitial = "autoscaling.knative.dev/initial-scale";
 
 // A program that has one port has one replica, whatever its annotations ask for.
 autoscaler::StringMap annotations_of(const ServiceSpec& spec) {
@@ -21,9 +19,9 @@ autoscaler::StringMap annotations_of(const ServiceSpec& spec) {
                                     spec.template_annotations.end()};
   if (!spec.fixed_port) return annotations;
   annotations[kMax] = "1";
-  for (const char* key : {kMin, kInitial}) {
-    const auto found = annotations.find(key);
-    if (found != annotations.end() && found->second != "0") found->second = "1";
+  for (const char* name : {"min-scale", "initial-scale"}) {
+    const auto found = autoscaler::find_annotation(annotations, name);
+    if (found && found->value != "0") annotations[found->key] = "1";
   }
   return annotations;
 }
@@ -53,6 +51,12 @@ ProcessPlatform::~ProcessPlatform() {
 // --- services ---
 
 Result<autoscaler::ScalingSpec, Problem> ProcessPlatform::check(const ServiceSpec& spec) const {
+  auto checked = judge(spec);
+  if (!checked) return checked.error();
+  return std::move(checked->scaling);
+}
+
+Result<ProcessPlatform::Checked, Problem> ProcessPlatform::judge(const ServiceSpec& spec) const {
   const autoscaler::StringMap written{spec.template_annotations.begin(),
                                       spec.template_annotations.end()};
   const auto problems = autoscaler::check_annotations(written, cluster_);
@@ -61,14 +65,14 @@ Result<autoscaler::ScalingSpec, Problem> ProcessPlatform::check(const ServiceSpe
     problem.what.insert(0, "service " + spec.name + ": ");
     return problem;
   }
-  if (const auto program = program_of(spec); !program) return program.error();
-  return autoscaler::resolve(cluster_, annotations_of(spec), spec.container_concurrency,
-                             autoscaler::Reachability::reachable);
-}
-
-Result<std::filesystem::path, Problem> ProcessPlatform::program_of(const ServiceSpec& spec) const {
   const char* search = std::getenv("PATH");
-  return find_program(spec.command.front(), search == nullptr ? "" : search, spec.working_dir);
+  auto program =
+      find_program(spec.command.front(), search == nullptr ? "" : search, spec.working_dir);
+  if (!program) return program.error();
+  return Checked{
+      .scaling = autoscaler::resolve(cluster_, annotations_of(spec), spec.container_concurrency,
+                                     autoscaler::Reachability::reachable),
+      .program = std::move(*program)};
 }
 
 const ProcessService* ProcessPlatform::find(const std::string& name) const {
@@ -78,7 +82,7 @@ const ProcessService* ProcessPlatform::find(const std::string& name) const {
 
 ProcessRevision* ProcessPlatform::revision(const RevisionId& id) const {
   const auto found = revisions_.find(id.name);
-  return found == revisions_.end() ? nullptr : found->second;
+  return found == revisions_.end() ? nullptr : found->second.revision;
 }
 
 // A removed service of the same name drains under its revisions' names.
@@ -101,16 +105,14 @@ std::unique_ptr<ProcessRevision> ProcessPlatform::make_revision(
           .program = std::move(program),
           .initial = initial,
           .keeps_some = keeps_some});
-  revisions_.emplace(made->name(), made.get());
+  revisions_.emplace(made->name(), Known{made.get(), &service});
   return made;
 }
 
 Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
-  const auto scaling = check(spec);
-  if (!scaling) return scaling.error();
-  auto program = program_of(spec);
-  if (!program) return program.error();
-  const bool keeps_some = scaling->bounds.min > 0;
+  auto checked = judge(spec);
+  if (!checked) return checked.error();
+  const bool keeps_some = checked->scaling.bounds.min > 0;
   auto& service = services_[spec.name];
   if (!service) {
     service = std::make_unique<ProcessService>();
@@ -120,7 +122,8 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
                                                 [this, name = spec.name](const std::string& text) {
                                                   means_.events.problem("warning", name, text, "");
                                                 });
-    service->current = make_revision(*service, keeps_some, std::move(*program), std::nullopt);
+    service->current =
+        make_revision(*service, keeps_some, std::move(checked->program), std::nullopt);
     report(*service, *service->current);
     return Applied::created;
   }
@@ -134,7 +137,7 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
     report(*service, *service->current);
     if (service->next) report(*service, *service->next);
   } else {
-    begin_next(*service, keeps_some, std::move(*program));
+    begin_next(*service, keeps_some, std::move(checked->program));
   }
   return Applied::configured;
 }
@@ -179,27 +182,17 @@ bool ProcessPlatform::remove(const std::string& name) {
 }
 
 void ProcessPlatform::tick() {
-  for (const auto& [name, revision] : revisions_) revision->tick();
+  for (const auto& [name, known] : revisions_) known.revision->tick();
 }
 
 void ProcessPlatform::stop_all(bool kill) {
-  for (const auto& [name, revision] : revisions_) revision->stop_all(kill);
+  for (const auto& [name, known] : revisions_) known.revision->stop_all(kill);
 }
 
 // --- what revisions say ---
 
-ProcessService* ProcessPlatform::service_of(const ProcessRevision& revision) const {
-  const auto has = [&revision](const ProcessService& service) {
-    bool found = false;
-    service.each([&](const ProcessRevision& each) { found = found || &each == &revision; });
-    return found;
-  };
-  const auto named = services_.find(revision.spec().name);
-  if (named != services_.end() && has(*named->second)) return named->second.get();
-  for (const auto& service : removed_) {
-    if (has(*service)) return service.get();
-  }
-  return nullptr;
+ProcessService& ProcessPlatform::service_of(const ProcessRevision& revision) const {
+  return *revisions_.at(revision.name()).service;
 }
 
 void ProcessPlatform::on_changed(ProcessRevision& revision) {
@@ -207,25 +200,24 @@ void ProcessPlatform::on_changed(ProcessRevision& revision) {
 }
 
 void ProcessPlatform::on_ready(ProcessRevision& revision) {
-  ProcessService* const service = service_of(revision);
-  if (service == nullptr) return;
-  // The same turn: a request that was held for it goes on at once.
-  if (service->next.get() == &revision) {
-    take_over(*service);
+  ProcessService& service = service_of(revision);
+  // In the same turn, so that a request that was held for it is sent on at once.
+  if (service.next.get() == &revision) {
+    take_over(service);
   } else {
-    report(*service, revision);
+    report(service, revision);
   }
 }
 
 void ProcessPlatform::on_failing(ProcessRevision& revision) {
-  ProcessService* const service = service_of(revision);
-  if (service == nullptr || service->next.get() != &revision) return;
+  ProcessService& service = service_of(revision);
+  if (service.next.get() != &revision) return;
   means_.events.problem(
-      "error", service->spec.name,
-      "revision " + revision.name() + " does not start; " + service->current->name() +
+      "error", service.spec.name,
+      "revision " + revision.name() + " does not start; " + service.current->name() +
           " keeps serving",
-      "see `sluice logs " + service->spec.name + "`, correct the spec and apply it again");
-  retire_next(*service);
+      "see `sluice logs " + service.spec.name + "`, correct the spec and apply it again");
+  retire_next(service);
 }
 
 void ProcessPlatform::report_soon(const std::string& revision) {
@@ -242,11 +234,9 @@ void ProcessPlatform::flush() {
   for (const std::string& name : std::exchange(changed_, {})) {
     const auto found = revisions_.find(name);
     if (found == revisions_.end()) continue;
-    ProcessRevision& revision = *found->second;
-    ProcessService* const service = service_of(revision);
-    if (service == nullptr) continue;
-    report(*service, revision);
-    if (revision.retired() && revision.empty()) bury(*service);
+    const auto [revision, service] = found->second;
+    report(*service, *revision);
+    if (revision->retired() && revision->empty()) bury(*service);
   }
 }
 
@@ -311,11 +301,10 @@ autoscaler::Room::Granted ProcessPlatform::grant(const RevisionId& id, const Dem
   return found == nullptr ? Granted{.replicas = demand.wanted} : found->grant(demand);
 }
 
-// A replica's name is that of its revision and a number.
 bool ProcessPlatform::throttled(const std::string& space, const std::string& pod,
                                 const std::string& /*node*/) const {
-  const ProcessRevision* const found = revision({space, pod.substr(0, pod.rfind('-'))});
-  return found != nullptr && found->throttled({pod});
+  const ProcessRevision* const found = revision({space, revision_of({pod})});
+  return found != nullptr && found->throttled({pod}).has_value();
 }
 
 }  // namespace sluice::local

@@ -127,12 +127,17 @@ class ProcessPlatform final : public autoscaler::Platform,
   void on_failing(ProcessRevision& revision) override;
 
  private:
-  [[nodiscard]] Result<std::filesystem::path, Problem> program_of(const ServiceSpec& spec) const;
+  struct Checked {
+    autoscaler::ScalingSpec scaling;
+    std::filesystem::path program;
+  };
+
+  [[nodiscard]] Result<Checked, Problem> judge(const ServiceSpec& spec) const;
   [[nodiscard]] std::unique_ptr<ProcessRevision> make_revision(ProcessService& service,
                                                                bool keeps_some,
                                                                std::filesystem::path program,
                                                                std::optional<std::int32_t> initial);
-  [[nodiscard]] ProcessService* service_of(const ProcessRevision& revision) const;
+  [[nodiscard]] ProcessService& service_of(const ProcessRevision& revision) const;
   void begin_next(ProcessService& service, bool keeps_some, std::filesystem::path program);
   void retire_next(ProcessService& service);
   void take_over(ProcessService& service);
@@ -148,8 +153,14 @@ class ProcessPlatform final : public autoscaler::Platform,
   model::Listener* listener_ = nullptr;  // of open()
   std::map<std::string, std::unique_ptr<ProcessService>> services_;
   std::vector<std::unique_ptr<ProcessService>> removed_;  // and still draining
-  std::map<std::string, ProcessRevision*> revisions_;     // by name
-  std::set<std::string> changed_;                         // revisions to be reported
+
+  struct Known {
+    ProcessRevision* revision = nullptr;
+    ProcessService* service = nullptr;
+  };
+
+  std::map<std::string, Known> revisions_;  // by name
+  std::set<std::string> changed_;           // revisions to be reported
   bool flush_posted_ = false;
   Lifetime alive_;
 };

@@ -16,6 +16,11 @@ constexpr Duration kSteadyLife = std::chrono::seconds{1};
 
 }  // namespace
 
+// What replica_id() makes.
+std::string revision_of(const PodId& replica) {
+  return replica.name.substr(0, replica.name.rfind('-'));
+}
+
 net::Address socket_at(const std::filesystem::path& path) {
   return {.host = {}, .port = 0, .path = path.string()};
 }
@@ -39,8 +44,6 @@ model::Revision ProcessRevision::model() const {
   model::Revision model;
   model.id = id();
   model.service = facts_.spec.name;
-  model.annotations = {facts_.spec.template_annotations.begin(),
-                       facts_.spec.template_annotations.end()};
   model.container_concurrency = facts_.spec.container_concurrency;
   model.timeout = facts_.spec.timeout;
   model.response_start_timeout = facts_.spec.response_start_timeout;
@@ -65,7 +68,7 @@ model::Revision ProcessRevision::model() const {
   return model;
 }
 
-ProcessRevision::Instance* ProcessRevision::find(const std::string& replica) {
+ProcessRevision::Instance* ProcessRevision::find(const std::string& replica) const {
   const auto found =
       std::find_if(instances_.begin(), instances_.end(),
                    [&replica](const auto& each) { return each->replica->id() == replica; });
@@ -79,10 +82,8 @@ ProcessRevision::Instance& ProcessRevision::instance_of(const Replica& replica) 
 }
 
 const Replica* ProcessRevision::replica(const PodId& pod) const {
-  const auto found = std::find_if(instances_.begin(), instances_.end(), [&pod](const auto& each) {
-    return each->replica->id() == pod.name;
-  });
-  return found == instances_.end() ? nullptr : (*found)->replica.get();
+  const Instance* const found = find(pod.name);
+  return found == nullptr ? nullptr : found->replica.get();
 }
 
 ProcessRevision::Counts ProcessRevision::counts() const {
@@ -106,8 +107,8 @@ void ProcessRevision::update(const ServiceSpec& spec, bool keeps_some) {
 
 void ProcessRevision::order(const autoscaler::ScaleOrder& order) {
   if (stopped_) return;
-  if (order.replicas > 0 && live() == 0 && !noticed_) noticed_ = means_.loop.now();
   ordered_ = order.replicas;
+  notice_start();
   for (const PodId& pod : order.remove) {
     Instance* const instance = find(pod.name);
     if (instance != nullptr && instance->lives()) leave(*instance, facts_.spec.timeout, {});
@@ -116,8 +117,12 @@ void ProcessRevision::order(const autoscaler::ScaleOrder& order) {
 }
 
 void ProcessRevision::demand() {
-  if (!stopped_ && ordered_ > 0 && live() == 0 && !noticed_) noticed_ = means_.loop.now();
+  if (!stopped_) notice_start();
   reconcile();
+}
+
+void ProcessRevision::notice_start() {
+  if (ordered_ > 0 && live() == 0 && !noticed_) noticed_ = means_.loop.now();
 }
 
 // Makes what is missing. What is too many is chosen by whoever orders, once the activator knows.

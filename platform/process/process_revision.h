@@ -55,6 +55,9 @@ struct ProcessMeans {
   std::int32_t replicas = 0;  ///< that exist now, over all services
 };
 
+/// The name of the revision that a replica of that name is of.
+[[nodiscard]] std::string revision_of(const PodId& replica);
+
 /// A Unix socket as an address.
 [[nodiscard]] net::Address socket_at(const std::filesystem::path& path);
 
@@ -98,7 +101,8 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
 
   [[nodiscard]] RevisionId id() const { return {"default", facts_.name}; }
 
-  /// What exists of it. Where its requests come from is the platform's to add.
+  /// What exists of it. Its hosts, its annotations and whether it is in service are the platform's
+  /// to add.
   [[nodiscard]] model::Revision model() const;
 
   /// What of it shall run from now on; what is chosen to go drains first.
@@ -128,7 +132,8 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   /// Room::grant for this revision.
   [[nodiscard]] autoscaler::Room::Granted grant(const autoscaler::Room::Demand& demand);
 
-  [[nodiscard]] bool throttled(const PodId& pod) const;
+  /// Why the pod is held back for want of memory; absent: it is not.
+  [[nodiscard]] std::optional<std::string> throttled(const PodId& pod) const;
 
   [[nodiscard]] Counts counts() const;
 
@@ -150,9 +155,6 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   /// Null when there is none of that name.
   [[nodiscard]] const Replica* replica(const PodId& pod) const;
 
-  /// What is wanted and runs now, for whoever is told of a change.
-  [[nodiscard]] std::int32_t ordered() const { return ordered_; }
-
   void on_ready(Replica& replica) override;
   void on_start_failed(Replica& replica, const ReplicaEnd& end) override;
   void on_exited_after_ready(Replica& replica, const ReplicaEnd& end) override;
@@ -170,8 +172,9 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
     std::string why{};        // it leaves, when the load has not led to that
     bool leaving = false;     // gets no new requests, and ends with its last one
     bool stopping = false;    // was told to stop
-    bool throttled = false;   // takes none while another can, and is no capacity
-    bool ended = false;       // failed or exited; only its remains are waited for
+    // Why it is held back; then it takes none while another can, and is no capacity.
+    std::optional<std::string> throttled{};
+    bool ended = false;  // failed or exited; only its remains are waited for
 
     [[nodiscard]] bool lives() const { return !leaving && !ended; }
   };
@@ -182,11 +185,12 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
                                   const std::string& why) override;
   void on_room() override;
   [[nodiscard]] Instance& instance_of(const Replica& replica);
-  [[nodiscard]] Instance* find(const std::string& replica);
+  [[nodiscard]] Instance* find(const std::string& replica) const;
   [[nodiscard]] std::int32_t live() const;
   [[nodiscard]] std::int32_t needed(const autoscaler::Room::Demand& demand) const;
   [[nodiscard]] std::vector<std::int32_t> free_numbers(std::int32_t count) const;
   [[nodiscard]] std::string replica_id(std::int32_t number) const;
+  void notice_start();
   void reconcile();
   [[nodiscard]] bool for_requests_only() const;
   [[nodiscard]] std::int32_t tries(std::int32_t missing) const;

@@ -85,10 +85,9 @@ autoscaler::Room::Granted ProcessRevision::grant(const autoscaler::Room::Demand&
   return granted;
 }
 
-bool ProcessRevision::throttled(const PodId& pod) const {
-  return std::any_of(instances_.begin(), instances_.end(), [&pod](const auto& instance) {
-    return instance->throttled && instance->replica->id() == pod.name;
-  });
+std::optional<std::string> ProcessRevision::throttled(const PodId& pod) const {
+  const Instance* const found = find(pod.name);
+  return found == nullptr ? std::nullopt : found->throttled;
 }
 
 void ProcessRevision::on_room() {
@@ -98,10 +97,10 @@ void ProcessRevision::on_room() {
 }
 
 void ProcessRevision::on_throttled(const std::string& replica, bool throttled,
-                                   const std::string& /*why*/) {
+                                   const std::string& why) {
   Instance* const instance = find(replica);
-  if (instance == nullptr || instance->throttled == throttled) return;
-  instance->throttled = throttled;
+  if (instance == nullptr || instance->throttled.has_value() == throttled) return;
+  instance->throttled = throttled ? std::optional{why} : std::nullopt;
   if (!instance->lives() || !instance->ready_at) return;
   owner_.on_changed(*this);
 }

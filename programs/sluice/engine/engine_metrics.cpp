@@ -89,8 +89,8 @@ std::string Engine::metrics_text() {
     gauge("kn_revision_pods_count", "Replicas ready", counts.ready);
     gauge("kn_revision_pods_pending_count", "Replicas starting", counts.starting);
     gauge("kn_revision_pods_terminating_count", "Replicas draining", counts.leaving);
+    gauge("kn_revision_request_queued", "Requests held", static_cast<double>(waiting(id)));
     const auto handle = book_.find(id);
-    gauge("kn_revision_request_queued", "Requests held", handle ? front_.waiting(*handle) : 0);
     gauge("kn_revision_request_active", "Requests in flight",
           handle ? static_cast<double>(front_.in_flight(*handle)) : 0);
 

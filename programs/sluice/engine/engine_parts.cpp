@@ -54,7 +54,7 @@ FrontFigures::Parts Engine::figures() {
                 version["http"] = door_.text();
               },
           .port = [this] { return door_.port; },
-          .on_pod = [this](const RevisionId& id, const PodId& pod) { return on_pod(id, pod); }};
+          .requests = *this};
 }
 
 Result<std::unique_ptr<Replica>, Problem> Engine::make_replica(ReplicaOwner& owner,

@@ -50,11 +50,10 @@ std::string FrontFigures::cold_start(activator::RevisionHandle handle, TimePoint
   // Every held request gets its own header; the start itself is told once.
   if (start.born != service->cold_start_told) {
     service->cold_start_told = start.born;
-    service->last_cold_start =
-        autoscaler::cold_start_json(revision->model(), start.took, start.first_byte);
+    const model::Revision of = revision->model();
+    service->last_cold_start = autoscaler::cold_start_json(of, start.took, start.first_byte);
     parts_.events.publish(*service->last_cold_start);
-    parts_.history.record_cold_start(revision->model(), start.first_byte,
-                                     *service->last_cold_start);
+    parts_.history.record_cold_start(of, start.first_byte, *service->last_cold_start);
   }
   return activator::cold_start_lines(start.took);
 }
@@ -63,7 +62,7 @@ void FrontFigures::complete(const Revision& revision, json& status) const {
   const model::Revision& facts = revision.facts();
   status["url"] = fmt::format("http://{}.localhost:{}", facts.service, parts_.port());
   const auto handle = parts_.book.find(facts.id);
-  status["queued"] = handle ? parts_.front.waiting(*handle) : 0;
+  status["queued"] = parts_.requests.waiting(facts.id);
   status["in_flight"] = handle ? parts_.front.in_flight(*handle) : 0;
   const TimePoint now = parts_.clock.now();
   const Service* const service = find(facts.service);
@@ -79,18 +78,16 @@ json FrontFigures::last_cold_start(const Revision& revision) const {
 
 void FrontFigures::complete_replica(const Revision& revision, const PodId& pod,
                                     json& replica) const {
-  // Its name begins with that of its revision, which may be another one of the service.
-  const RevisionId id{revision.facts().id.space, pod.name.substr(0, pod.name.rfind('-'))};
+  // It may be of another revision of the service.
+  const RevisionId id{revision.facts().id.space, revision_of(pod)};
   const ProcessRevision* const owner = parts_.platform.revision(id);
   const Replica* const found = owner == nullptr ? nullptr : owner->replica(pod);
   if (found == nullptr) return;
   replica["pid"] = found->app_pid();
   replica["port"] = found->port();
-  if (const std::string why = parts_.memory.why_throttled(pod.name); !why.empty()) {
-    replica["why"] = why;
-  }
+  if (const auto why = owner->throttled(pod); why && !why->empty()) replica["why"] = *why;
   if (replica.contains("type")) return;
-  replica["in_flight"] = parts_.on_pod(id, pod);
+  replica["in_flight"] = parts_.requests.on_pod(id, pod);
   const auto seen = parts_.memory.bytes_of(pod.name);
   replica["memory_bytes"] = seen ? *seen : found->memory_bytes();
 }

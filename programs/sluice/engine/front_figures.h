@@ -36,7 +36,7 @@ class FrontFigures final : public autoscaler::FrontFacts {
     api::EventRing& events;
     std::function<void(nlohmann::json&)> version;  ///< adds what is known of the process
     std::function<std::uint16_t()> port;           ///< of the front door
-    std::function<std::int64_t(const RevisionId&, const PodId&)> on_pod;  ///< in flight
+    const RequestsNow& requests;
   };
 
   /// All of it outlives this.

@@ -95,9 +95,7 @@ TEST_F(ProcessFailuresTest, AReplicaThatCannotBeMadeCountsAsAFailedStart) {
 }
 
 TEST_F(ProcessFailuresTest, AnExitAfterASecondReadyIsMadeGoodAtOnceUnderAnotherNumber) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   time_.run_for(1s);
   replica("app-00001-1").exits();
   EXPECT_EQ(there(), "app-00001-1 app-00001-2");
@@ -149,9 +147,7 @@ TEST_F(ProcessFailuresTest, ASacrificedReplicaIsReportedWithItsReasonAndMayFinis
 }
 
 TEST_F(ProcessFailuresTest, AReplicaSacrificedInAnEmergencyIsReportedBeforeItIsStopped) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   requests_.on_pods["app-00001-1"] = 1;
   MemoryTenant& tenant = *platform_.revision({"default", "app-00001"});
   EXPECT_FALSE(tenant.on_sacrifice("app-00001-1", false, "memory is short"));
@@ -163,9 +159,7 @@ TEST_F(ProcessFailuresTest, AReplicaSacrificedInAnEmergencyIsReportedBeforeItIsS
 }
 
 TEST_F(ProcessFailuresTest, AThrottledReplicaIsReportedOnceAndWhenItIsFree) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   listener_.diary.clear();
   MemoryTenant& tenant = *platform_.revision({"default", "app-00001"});
   tenant.on_throttled("app-00001-1", true, "memory is short");
@@ -222,9 +216,7 @@ TEST_F(ProcessFailuresTest, StopAllStopsEverythingOnceAndStartsNothingAnyMore) {
 }
 
 TEST_F(ProcessFailuresTest, StopAllWithKillKillsWhatIsBeingStoppedToo) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   platform_.stop_all(false);
   platform_.stop_all(true);
   EXPECT_EQ(replica("app-00001-1").stopped, 1);

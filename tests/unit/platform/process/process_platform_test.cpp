@@ -53,9 +53,7 @@ TEST_F(ProcessPlatformTest, AnOrderForLessStopsNothingThatItDoesNotName) {
 }
 
 TEST_F(ProcessPlatformTest, AReplicaThatHasToGoIsReportedBeforeItIsStopped) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   order("app-00001", 0, {{"app-00001-1"}});
   EXPECT_EQ(replica("app-00001-1").stopped, 0);
   turn();
@@ -64,9 +62,7 @@ TEST_F(ProcessPlatformTest, AReplicaThatHasToGoIsReportedBeforeItIsStopped) {
 }
 
 TEST_F(ProcessPlatformTest, ADrainingReplicaWaitsForItsLastRequest) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   requests_.on_pods["app-00001-1"] = 1;
   order("app-00001", 0, {{"app-00001-1"}});
   turn();
@@ -76,9 +72,7 @@ TEST_F(ProcessPlatformTest, ADrainingReplicaWaitsForItsLastRequest) {
 }
 
 TEST_F(ProcessPlatformTest, ADrainingReplicaIsStoppedAtTheTimeoutOfItsService) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   requests_.on_pods["app-00001-1"] = 1;
   order("app-00001", 0, {{"app-00001-1"}});
   time_.run_for(299s);
@@ -88,9 +82,7 @@ TEST_F(ProcessPlatformTest, ADrainingReplicaIsStoppedAtTheTimeoutOfItsService) {
 }
 
 TEST_F(ProcessPlatformTest, AnOrderForMoreWhileOneDrainsStartsAnotherOne) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   requests_.on_pods["app-00001-1"] = 1;
   order("app-00001", 0, {{"app-00001-1"}});
   turn();
@@ -100,9 +92,7 @@ TEST_F(ProcessPlatformTest, AnOrderForMoreWhileOneDrainsStartsAnotherOne) {
 }
 
 TEST_F(ProcessPlatformTest, ARepeatedOrderDoesNotRestartTheDrain) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   requests_.on_pods["app-00001-1"] = 1;
   order("app-00001", 0, {{"app-00001-1"}});
   time_.run_for(200s);
@@ -125,9 +115,7 @@ TEST_F(ProcessPlatformTest, AStartingReplicaThatHasToGoIsStoppedWithoutWaiting) 
 // --- numbers and room ---
 
 TEST_F(ProcessPlatformTest, TheNumberOfAGoneReplicaIsFreeOnceItsEndIsReported) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   order("app-00001", 0, {{"app-00001-1"}});
   turn();
   replica("app-00001-1").is_gone();
@@ -181,6 +169,15 @@ TEST_F(ProcessPlatformTest, AFixedPortSetsTheMaximumThatIsReportedToOne) {
   EXPECT_EQ(annotations.at(kMinScale), "1");
 }
 
+TEST_F(ProcessPlatformTest, AFixedPortCountsHoweverTheMinimumIsSpelt) {
+  ServiceSpec fixed = spec();
+  fixed.fixed_port = 3000;
+  fixed.template_annotations["autoscaling.knative.dev/minScale"] = "2";
+  put(fixed);
+  const auto& annotations = listener_.revisions.at("app-00001").annotations;
+  EXPECT_EQ(annotations.at("autoscaling.knative.dev/minScale"), "1");
+}
+
 // --- roll-over ---
 
 TEST_F(ProcessPlatformTest, ANewTemplateStartsAsManyAsAreReadyAndServesWithTheFirstReady) {
@@ -216,9 +213,7 @@ TEST_F(ProcessPlatformTest, ANewTemplateOfASleepingServiceServesAtOnceWithoutRep
 }
 
 TEST_F(ProcessPlatformTest, ANewRevisionThatFailsThreeTimesLeavesTheOldOneServing) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   put(changed("b"));
   order("app-00002", 1);
   fail_start("app-00002", 3);
@@ -230,9 +225,7 @@ TEST_F(ProcessPlatformTest, ANewRevisionThatFailsThreeTimesLeavesTheOldOneServin
 }
 
 TEST_F(ProcessPlatformTest, ANewRevisionThatCannotBeMadeThreeTimesLeavesTheOldOneServing) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   refusal_ = Problem{"port 3000 is taken", "free it"};
   put(changed("b"));
   order("app-00002", 1);
@@ -243,9 +236,7 @@ TEST_F(ProcessPlatformTest, ANewRevisionThatCannotBeMadeThreeTimesLeavesTheOldOn
 }
 
 TEST_F(ProcessPlatformTest, ASpecWhoseRevisionWasGivenUpIsTriedAgainWhenItIsGivenAgain) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   put(changed("b"));
   order("app-00002", 1);
   fail_start("app-00002", 3);
@@ -254,9 +245,7 @@ TEST_F(ProcessPlatformTest, ASpecWhoseRevisionWasGivenUpIsTriedAgainWhenItIsGive
 }
 
 TEST_F(ProcessPlatformTest, TheSpecThatStillServesGivenAgainAfterAFailedOneBeginsNoRevision) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   put(changed("b"));
   order("app-00002", 1);
   fail_start("app-00002", 3);
@@ -266,9 +255,7 @@ TEST_F(ProcessPlatformTest, TheSpecThatStillServesGivenAgainAfterAFailedOneBegin
 }
 
 TEST_F(ProcessPlatformTest, AnotherTemplateDuringARollOverReplacesTheOneThatWasToCome) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   put(changed("b"));
   order("app-00002", 1);
   put(changed("c"));
@@ -283,9 +270,7 @@ TEST_F(ProcessPlatformTest, AnotherTemplateDuringARollOverReplacesTheOneThatWasT
 }
 
 TEST_F(ProcessPlatformTest, LiveSettingsDuringARollOverReachBothRevisionsAndNeitherTemplate) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   put(changed("b"));
   ServiceSpec live = changed("b");
   live.template_annotations[kMinScale] = "1";
@@ -306,9 +291,7 @@ TEST_F(ProcessPlatformTest, TheSameSpecAgainChangesNothing) {
 }
 
 TEST_F(ProcessPlatformTest, AReplacedRevisionGoesWithItsLastReplica) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   put(changed("b"));
   order("app-00002", 1);
   ready({"app-00002-1"});
@@ -338,9 +321,7 @@ TEST_F(ProcessPlatformTest, AReplacedRevisionStartsNothingForOneThatEnds) {
 // --- removal ---
 
 TEST_F(ProcessPlatformTest, ARemovedServiceLosesItsHostsAtOnceAndGoesWithItsLastReplica) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   EXPECT_TRUE(platform_.remove("app"));
   EXPECT_TRUE(listener_.revisions.at("app-00001").hosts.empty());
   EXPECT_EQ(said("app-00001"), "retired 1 ready 0 starting 0 leaving");
@@ -354,9 +335,7 @@ TEST_F(ProcessPlatformTest, ARemovedServiceLosesItsHostsAtOnceAndGoesWithItsLast
 }
 
 TEST_F(ProcessPlatformTest, AServiceOfTheSameNameWhileTheOldOneDrainsGoesOnWithItsNumbers) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   requests_.on_pods["app-00001-1"] = 1;
   platform_.remove("app");
   order("app-00001", 0, {{"app-00001-1"}});
@@ -382,9 +361,7 @@ TEST_F(ProcessPlatformTest, ARemovedServiceThatSleepsIsGoneInTheNextTurn) {
 }
 
 TEST_F(ProcessPlatformTest, RemovalDuringARollOverRetiresBothRevisions) {
-  put(spec());
-  order("app-00001", 1);
-  ready({"app-00001-1"});
+  serve_by_one();
   put(changed("b"));
   order("app-00002", 1);
   platform_.remove("app");

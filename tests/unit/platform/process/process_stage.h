@@ -176,6 +176,13 @@ class ProcessStage : public ::testing::Test {
     turn();
   }
 
+  /// The service is there, and its first replica is ready.
+  void serve_by_one() {
+    put(spec());
+    order("app-00001", 1);
+    ready({"app-00001-1"});
+  }
+
   /// The ids of all replicas that exist.
   [[nodiscard]] std::string there() const {
     std::string all;
