@@ -80,9 +80,6 @@ struct Served {
   bool asleep = false;      ///< it matched an ignore rule, and there was no pod
 };
 
-/// Why a pod did not take a request that was sent to it.
-enum class PodRefusal : std::uint8_t { unreachable, draining, full };
-
 /// Hears what the autoscaler and the platform must know at once.
 class FrontOwner {
  public:

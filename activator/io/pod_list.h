@@ -19,6 +19,9 @@ enum class RevisionHandle : std::uint64_t {};
   return static_cast<std::size_t>(static_cast<std::uint64_t>(revision) & 0xffff'ffffU);
 }
 
+/// Why a pod did not take a request that was sent to it.
+enum class PodRefusal : std::uint8_t { unreachable, draining, full };
+
 /// A pod that may take requests.
 struct FrontPod {
   PodId id;

@@ -98,6 +98,11 @@ class PodProber {
   /// before it returns.
   void suspect(RevisionHandle revision, const PodId& pod);
 
+  /// The same for a pod that refused a request: one that was only full is not in doubt.
+  void refused(RevisionHandle revision, const PodId& pod, PodRefusal refusal) {
+    if (refusal != PodRefusal::full) suspect(revision, pod);
+  }
+
   struct Counts {
     std::uint64_t passed = 0;
     std::uint64_t silent = 0;     ///< no answer

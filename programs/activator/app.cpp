@@ -284,7 +284,7 @@ void App::on_held(RevisionHandle revision) {
 }
 
 void App::on_pod_refused(RevisionHandle revision, const PodId& pod, PodRefusal refusal) {
-  if (refusal != PodRefusal::full) prober_.suspect(revision, pod);
+  prober_.refused(revision, pod, refusal);
 }
 
 // Every request that waited gets its own header; the start itself is reported once.

@@ -236,7 +236,7 @@ void ActivatorProgram::on_poke(RevisionHandle revision, const RevisionStat& stat
 
 void ActivatorProgram::on_pod_refused(RevisionHandle revision, const PodId& pod,
                                       activator::PodRefusal refusal) {
-  if (refusal != activator::PodRefusal::full) engine_->prober.suspect(revision, pod);
+  engine_->prober.refused(revision, pod, refusal);
 }
 
 // --- the wire ---

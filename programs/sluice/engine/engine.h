@@ -155,6 +155,7 @@ class Engine final : public autoscaler::MachineApi,
   [[nodiscard]] FrontFigures::Parts figures();
   [[nodiscard]] activator::PeerEvents peer_events();
   void heed_demand();
+  void find_only();
   void drop(const std::string& name);
   void publish_service(const std::string& name, const char* what);
   void reload(bool always);
@@ -199,6 +200,7 @@ class Engine final : public autoscaler::MachineApi,
   activator::RevisionBook book_;
   activator::AutoscalerDesk desk_{loop_, front_, prober_, book_};
   net::ProxyServer server_;
+  std::optional<activator::RevisionHandle> only_;  // of the service that is alone
 
   // The autoscaler.
   log::Logger decisions_log_;

@@ -60,10 +60,7 @@ activator::Routed Engine::route(net::Exchange& exchange) {
   }
   if (const auto revision = book_.find(authority, head.path())) return *revision;
   const std::string_view host = activator::host_of(authority);
-  if (names_machine(host) && platform_.services().size() == 1) {
-    const auto only = book_.find(platform_.services().begin()->second->current->id());
-    if (only) return *only;
-  }
+  if (only_ && names_machine(host)) return *only_;
   return no_route(host);
 }
 
@@ -102,17 +99,25 @@ http::OwnResponse Engine::no_route(std::string_view host) const {
 // The activator first, so that what is ordered of a revision finds it there.
 void Engine::on_revision(model::Revision revision) {
   book_.on_revision(revision);
+  find_only();
   fleet_.on_revision(std::move(revision));
 }
 
 void Engine::on_revision_gone(const RevisionId& id) {
   fleet_.on_revision_gone(id);
   book_.on_revision_gone(id);
+  find_only();
+}
+
+void Engine::find_only() {
+  only_.reset();
+  if (platform_.services().size() != 1) return;
+  only_ = book_.find(platform_.services().begin()->second->current->id());
 }
 
 activator::PeerEvents Engine::peer_events() {
   return {.on_state = [this](const proto::RevisionState& state) { desk_.apply(state); },
-          .on_gone = [](const RevisionId&) {},
+          .on_gone = [this](const RevisionId& id) { desk_.forget(id); },
           .on_reached = [] {},
           .held = [this] { return desk_.held(); }};
 }
@@ -150,7 +155,7 @@ void Engine::on_pod_drained(activator::RevisionHandle handle, const PodId& pod) 
 
 void Engine::on_pod_refused(activator::RevisionHandle handle, const PodId& pod,
                             activator::PodRefusal refusal) {
-  if (refusal != activator::PodRefusal::full) prober_.suspect(handle, pod);
+  prober_.refused(handle, pod, refusal);
 }
 
 std::string Engine::cold_start(activator::RevisionHandle handle, const PodId& /*pod*/,
