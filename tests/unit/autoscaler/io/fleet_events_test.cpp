@@ -15,21 +15,12 @@ using nlohmann::json;
 
 class FleetEventsTest : public FleetTest {
  protected:
-  // Of each pod "ready", "starting", "going", or why it fails.
   void pods(const std::vector<std::string>& states, std::optional<std::int32_t> chosen = {}) {
     model::Revision revision;
     revision.id = kShop;
     revision.service = "shop";
     revision.chosen = chosen;
-    for (const std::string& state : states) {
-      model::Pod& pod = revision.pods.emplace_back();
-      pod.id = {"pod-" + std::to_string(revision.pods.size())};
-      pod.address = {
-          .host = "10.0.0." + std::to_string(revision.pods.size()), .port = 8012, .path = {}};
-      pod.ready = state == "ready";
-      pod.terminating = state == "going";
-      if (state != "ready" && state != "starting" && state != "going") pod.failed = state;
-    }
+    add_pods(revision, states);
     fleet_.on_revision(std::move(revision));
   }
 

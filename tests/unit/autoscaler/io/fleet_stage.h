@@ -13,6 +13,7 @@
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace sluice::autoscaler {
 
@@ -42,6 +43,19 @@ class FleetTest : public ::testing::Test {
       pod.ready = true;
     }
     fleet_.on_revision(std::move(revision));
+  }
+
+  // Of each pod "ready", "starting", "going", or why it fails.
+  static void add_pods(model::Revision& revision, const std::vector<std::string>& states) {
+    for (const std::string& state : states) {
+      model::Pod& pod = revision.pods.emplace_back();
+      pod.id = {"pod-" + std::to_string(revision.pods.size())};
+      pod.address = {
+          .host = "10.0.0." + std::to_string(revision.pods.size()), .port = 8012, .path = {}};
+      pod.ready = state == "ready";
+      pod.terminating = state == "going";
+      if (state != "ready" && state != "starting" && state != "going") pod.failed = state;
+    }
   }
 
   void runs(const std::string& target, std::int32_t pods) {

@@ -116,18 +116,10 @@ class FailingStartsTest : public FleetTest {
  protected:
   FailingStartsTest() { platform_.replicas = 2; }
 
-  // Of each pod "ready", "starting", or why it fails.
   void pods(const std::vector<std::string>& states) {
     model::Revision revision;
     revision.id = kShop;
-    for (const std::string& state : states) {
-      model::Pod& pod = revision.pods.emplace_back();
-      pod.id = {"pod-" + std::to_string(revision.pods.size())};
-      pod.address = {
-          .host = "10.0.0." + std::to_string(revision.pods.size()), .port = 8012, .path = {}};
-      pod.ready = state == "ready";
-      if (state != "ready" && state != "starting") pod.failed = state;
-    }
+    add_pods(revision, states);
     fleet_.on_revision(std::move(revision));
   }
 

@@ -18,13 +18,13 @@ using kube::testing::run_until;
 using kube::testing::Seen;
 using kube::testing::watch_reply;
 using nlohmann::json;
+using testing::kDeployments;
+using testing::kPods;
+using testing::kScalers;
+using testing::kServices;
 
 const RevisionId kWeb{"shop", "web"};
 
-constexpr const char* kScalers = "/apis/autoscaling.sluice.dev/v1alpha1/requestscalers";
-constexpr const char* kDeployments = "/apis/apps/v1/deployments";
-constexpr const char* kServices = "/api/v1/services";
-constexpr const char* kPods = "/api/v1/pods";
 constexpr const char* kConfigMaps = "/api/v1/namespaces/sluice-system/configmaps";
 constexpr const char* kPodAutoscalers =
     "/apis/autoscaling.internal.knative.dev/v1alpha1/podautoscalers";

@@ -11,6 +11,12 @@
 
 namespace sluice::autoscaler::testing {
 
+/// Collections of all namespaces.
+inline constexpr const char* kScalers = "/apis/autoscaling.sluice.dev/v1alpha1/requestscalers";
+inline constexpr const char* kDeployments = "/apis/apps/v1/deployments";
+inline constexpr const char* kServices = "/api/v1/services";
+inline constexpr const char* kPods = "/api/v1/pods";
+
 /// Hears of revisions and does nothing about them.
 class NoListener final : public model::Listener {
  public:

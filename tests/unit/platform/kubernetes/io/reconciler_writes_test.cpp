@@ -22,16 +22,16 @@ using kube::testing::run_until;
 using kube::testing::Seen;
 using kube::testing::watch_reply;
 using nlohmann::json;
+using testing::kDeployments;
+using testing::kPods;
+using testing::kScalers;
+using testing::kServices;
 
 const RevisionId kWeb{"shop", "web"};
 
-constexpr const char* kScalers = "/apis/autoscaling.sluice.dev/v1alpha1/requestscalers";
 constexpr const char* kStatus =
     "/apis/autoscaling.sluice.dev/v1alpha1/namespaces/shop/requestscalers/web/status";
-constexpr const char* kDeployments = "/apis/apps/v1/deployments";
-constexpr const char* kPods = "/api/v1/pods";
 constexpr const char* kPod = "/api/v1/namespaces/shop/pods/";
-constexpr const char* kServices = "/api/v1/services";
 constexpr const char* kSlices = "/apis/discovery.k8s.io/v1/endpointslices";
 constexpr const char* kSlice = "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices/";
 constexpr const char* kActivators =
