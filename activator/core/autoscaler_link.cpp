@@ -291,8 +291,8 @@ void AutoscalerLink::end_snapshot(Stream stream, Peer& peer, Heard& heard) {
   std::erase_if(held_, [&](const auto& each) {
     const auto& [revision, held] = each;
     if (listed.contains(revision) || !is_source_of(stream, held)) return false;
-    // It is judged by whoever has its bucket now, whether the replica that said it is gone or
-    // has only given the bucket away.
+    // It is judged by the replica that has its bucket now, whether the replica that said it is gone
+    // or has only given the bucket away.
     if (!owns(peer, revision)) return false;
     heard.gone.push_back(revision);
     return true;

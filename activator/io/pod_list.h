@@ -49,19 +49,19 @@ class PodList {
   /// The pool of a known pod.
   [[nodiscard]] virtual net::UpstreamPool* pool_of(RevisionHandle revision, const PodId& pod) = 0;
 
-  /// A known pod takes requests from now on, or is to be avoided from now on, or no more. Who waits
-  /// is dispatched at once. `capacity`: its requests at once; 0: as many as any pod of the
-  /// revision.
+  /// A known pod takes requests from now on, or is to be avoided from now on, or no longer.
+  /// Waiting requests are dispatched at once. `capacity`: its requests at once; 0: as many as any
+  /// pod of the revision.
   virtual void list_pod(RevisionHandle revision, const PodId& pod, bool avoid,
                         std::int32_t capacity = 0) = 0;
 
-  /// It takes no more; what runs on it goes on.
+  /// It takes no new requests; running ones continue.
   virtual void unlist_pod(RevisionHandle revision, const PodId& pod) = 0;
 
   /// It is gone: its idle connections are closed.
   virtual void forget_pod(RevisionHandle revision, const PodId& pod) = 0;
 
-  /// A listed pod was doubted in vain: those whom it refused may try it again.
+  /// A listed pod works after all: requests that it refused may try it again.
   virtual void trust_pod(RevisionHandle revision, const PodId& pod) = 0;
 };
 

@@ -17,7 +17,8 @@ class ActivatorStreams {
  public:
   using Heard = std::function<void(const ActivatorHub::Heard&)>;
 
-  /// `time`, `log` and `hub` outlive this. `heard` is told of every message that says something.
+  /// `time`, `log` and `hub` outlive this. `heard` is called with every message that says
+  /// something.
   ActivatorStreams(Loop& time, const log::Logger& log, ActivatorHub& hub, Heard heard);
   ~ActivatorStreams();
 

@@ -261,7 +261,7 @@ void Revision::evaluate(Trigger trigger, std::optional<bool> probe_ok) {
   if (state.probe) probe();
 }
 
-// A decision that was told is told again when it is granted otherwise.
+// A decision is reported again when what is granted of it changes.
 bool Revision::limit_is_news(const DecisionRecord& record) {
   const bool limited = record.bound_by == Bound::capacity;
   const bool before = std::exchange(told_limit_, limited);

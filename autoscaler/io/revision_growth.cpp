@@ -1,5 +1,5 @@
-// What a revision may grow to: room, starts that fail, choices by hand, and what requests are told
-// that wait in vain.
+// What a revision may grow to: room, starts that fail, choices by hand, and the answer to
+// requests that no start will serve.
 
 #include "autoscaler/io/revision.h"
 

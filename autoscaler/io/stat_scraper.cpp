@@ -30,7 +30,7 @@ void StatScraper::ask() {
       scrape_->failed(ScrapeError::unreachable);
     }
   }
-  if (questions_.empty()) scrape_.reset();  // nobody to ask: nothing is recorded, and no error
+  if (questions_.empty()) scrape_.reset();  // no pod to ask: nothing is recorded, and no error
 }
 
 void StatScraper::take(std::uint64_t round, const std::string& address,

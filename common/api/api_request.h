@@ -14,7 +14,7 @@ namespace sluice::api {
 
 /// What a request has shown of who sends it; each includes what is before it.
 enum class Proof : std::uint8_t {
-  none,      ///< it comes from where the door answers, no more
+  none,      ///< nothing but that it comes from where the door answers
   own_user,  ///< it may read all: of one machine, the program's own user sends it
   socket,    ///< it came over a socket that only the program's own user can open
 };
@@ -48,7 +48,7 @@ struct ApiAnswer : http::ApiAnswer {
   std::function<void(Later)> later = {};
 };
 
-/// Whoever answers the requests of an API. Called on the server's thread; returns at once.
+/// Answers the requests of an API. Called on the server's thread; returns at once.
 class ApiSource {
  public:
   ApiSource() = default;

@@ -49,7 +49,7 @@ class ReportPace {
 };
 
 /// Reports the state of this node to the autoscaler. One stream to one of its replicas at a time:
-/// whoever does not take it is left for the next address.
+/// a server that does not take it is left for the next address.
 class ReportStream {
  public:
   struct Options {

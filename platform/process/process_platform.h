@@ -75,7 +75,7 @@ class ProcessPlatform final : public autoscaler::Platform,
   /// template begins a new revision (one-machine.md 5.7). Nothing changes on a problem.
   [[nodiscard]] Result<Applied, Problem> put(const ServiceSpec& spec);
 
-  /// The service gets no more requests, and its replicas drain. False: there is none.
+  /// The service gets no requests from now on, and its replicas drain. False: there is none.
   bool remove(const std::string& name);
 
   /// Those that are not removed, by name.

@@ -125,7 +125,8 @@ void ProcessRevision::notice_start() {
   if (ordered_ > 0 && live() == 0 && !noticed_) noticed_ = means_.loop.now();
 }
 
-// Makes what is missing. What is too many is chosen by whoever orders, once the activator knows.
+// Makes what is missing. Orders name the replicas that are too many, once the activator avoids
+// them.
 void ProcessRevision::reconcile() {
   if (stopped_ || retired_) return;
   const std::int32_t missing = ordered_ - live();
@@ -217,7 +218,7 @@ void ProcessRevision::retry_at(TimePoint when) {
   retry_->at(when, [this] { reconcile(); });
 }
 
-// It is told to go once what model() says is in force (reported()).
+// It is stopped once what model() says is in force (reported()).
 void ProcessRevision::leave(Instance& instance, Duration longest, const std::string& why) {
   instance.leaving = true;
   instance.drain_limit = longest;

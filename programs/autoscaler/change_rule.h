@@ -8,8 +8,9 @@
 
 namespace sluice::autoscaler {
 
-/// Who may change something through the API: whoever knows the token in the file at `token_file`
-/// (SLUICE_API_TOKEN_FILE), which is read again for each change; nobody where it is empty.
+/// Who may change something through the API: a client that sends the token in the file at
+/// `token_file` (SLUICE_API_TOKEN_FILE), which is read again for each change; no client where it is
+/// empty.
 [[nodiscard]] ChangeRule change_rule(std::string token_file);
 
 /// What is wrong with the token in that file now. Nothing, also where it is empty.

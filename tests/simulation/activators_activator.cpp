@@ -245,7 +245,8 @@ void ActivatorProgram::dial() {
   if (!alive()) return;
   wire_ = dial_(*this);
   if (wire_ == nullptr) {
-    if (events_.on_closed) events_.on_closed({rpc::Code::unavailable, "nobody answers"}, false);
+    if (events_.on_closed)
+      events_.on_closed({rpc::Code::unavailable, "no autoscaler answers"}, false);
     return dial_later();
   }
   if (events_.on_connected) events_.on_connected();

@@ -21,8 +21,8 @@ namespace sluice::simulation {
 [[nodiscard]] model::Revision revision_file(const ActivatorsWorld& world, const Platform& platform,
                                             std::size_t revision);
 
-/// The engine's way to the platform: it writes the scale files. The files of revisions are read by
-/// whoever opens it.
+/// The engine's way to the platform: it writes the scale files. The files of revisions
+/// are read where it is opened.
 class SimulatedPlatform final : public autoscaler::Platform {
  public:
   /// Called before an order is written that differs from the one before, if there is one.

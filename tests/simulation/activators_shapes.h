@@ -31,7 +31,8 @@ inline constexpr std::array kActivatorsShapes{
 /// The world of a shape; its proportions are drawn from the seed.
 [[nodiscard]] ActivatorsWorld activators_world(ActivatorsShape shape, std::uint64_t seed);
 
-/// Streams break all the time, and each end notices at once: now and then nobody is connected.
+/// Streams break all the time, and each end notices at once: now and then no activator is
+/// connected.
 void break_streams(ActivatorsWorld& world);
 
 }  // namespace sluice::simulation

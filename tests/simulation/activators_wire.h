@@ -81,7 +81,7 @@ class Wire {
   Scene& scene_;
   ActivatorProgram& activator_;
   AutoscalerProgram& autoscaler_;
-  std::shared_ptr<const autoscaler::ActivatorLine::Events> events_;  // null: nobody listens
+  std::shared_ptr<const autoscaler::ActivatorLine::Events> events_;  // null: no listener
   bool up_open_ = true;                                              // as the activator believes
   bool down_open_ = true;                                            // as the autoscaler believes
   bool cut_ = false;

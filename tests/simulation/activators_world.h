@@ -40,7 +40,7 @@ struct Faults {
   Between shortage{std::chrono::milliseconds{500}, std::chrono::seconds{6}};
 };
 
-/// A world that does one thing wrong, to prove that somebody notices. Faults of the programs
+/// A world that does one thing wrong, to prove that a rule notices. Faults of the programs
 /// are planted in their own files (plant_fault.py).
 enum class Mutant : std::uint8_t {
   none,

@@ -45,7 +45,7 @@ Loop::Loop(World world)
                   .seed = world_.seed}),
       handle_(reporter_.open(kApp)),
       properties_(world_.scaling, 0, start_),
-      // For so long that nobody of an earlier life holds up a removal.
+      // For so long that no activator of an earlier start holds up a removal.
       hub_({"autoscaler-0", "1"}, {}, start_ - std::chrono::minutes{1}),
       around_{.clock = clock_,
               .stats = *this,
@@ -296,7 +296,7 @@ void Loop::kill_one() {
   die(ready[random_() % ready.size()]);
 }
 
-// Another one is started in its place, by whoever starts pods.
+// Another one is started in its place, by the platform that starts pods.
 void Loop::die(std::uint64_t number) {
   const auto pod = pods_.find(number);
   if (pod == pods_.end()) return;  // stopped before

@@ -160,7 +160,7 @@ class Loop final : private autoscaler::Platform, private autoscaler::StatSource 
   std::uint64_t next_pod_ = 1;
   Properties properties_;
   TimePoint last_open_ = start_;       // when the load or a request was last seen going on
-  TimePoint stranded_since_ = start_;  // since when somebody waits and no pod exists
+  TimePoint stranded_since_ = start_;  // since when a request waits and no pod exists
   std::optional<autoscaler::ScaleOrder> order_;
   std::int32_t want_ = 0;
   std::optional<TimePoint> checked_;  // the decision that was

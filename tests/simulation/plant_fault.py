@@ -23,7 +23,7 @@ FAULTS = {
                         'applied != activator.applied.end() && needed > 0'),
     # The first round of evaluations is the last.
     'TicksOnce': ('  }\n  arm();\n}\n\n}  // namespace', '  }\n}\n\n}  // namespace'),
-    # Whoever waits at an activator is served newest first.
+    # Requests that wait at an activator are served newest first.
     'ServesNewestFirst': (""".previous = lane.last, .next = kNone, .lane = number};
   (lane.last == kNone ? lane.first : places_[lane.last].next) = index;
   lane.last = index;""", """.previous = kNone, .next = lane.first, .lane = number};

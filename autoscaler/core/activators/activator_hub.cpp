@@ -286,7 +286,7 @@ std::optional<TimePoint> ActivatorHub::applied_latest(const RevisionId& revision
   return latest;
 }
 
-// At once when somebody may be waiting for it; otherwise at the pace of one in a pause.
+// At once when requests may be waiting for it; otherwise at the pace of one in a pause.
 TimePoint ActivatorHub::due_of(const Told& told, const proto::RevisionState& state) {
   const bool wakes = told.granted == 0 && state.granted > 0;
   return !told.at || wakes ? kAtOnce : *told.at + pause_;

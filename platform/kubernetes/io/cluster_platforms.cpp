@@ -43,7 +43,7 @@ std::optional<Problem> ClusterPlatforms::open(model::Listener& listener, TimePoi
   return kubernetes_->open(listener, now, [this](const auto& /*problem*/) { known(); });
 }
 
-// A shadow leaves RequestScalers to whoever scales them. Knative's revisions wait until
+// A shadow leaves RequestScalers to the autoscaler that scales them. Knative's revisions wait until
 // config-autoscaler is known, which decides about classes and windows.
 void ClusterPlatforms::make_platforms() {
   objects_ = std::make_unique<ClusterObjects>(kube::Place{io_, clock_, random_, log_, *client_});

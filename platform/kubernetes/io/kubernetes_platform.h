@@ -47,7 +47,7 @@ class KubernetesPlatform final : public Platform {
   /// Everything is known.
   [[nodiscard]] bool synced() const { return view_.synced(); }
 
-  /// If nothing but whoever else scales is not known yet, goes without. Returns synced().
+  /// If only the other scalers of a target are not known yet, goes without them. Returns synced().
   bool do_without_others();
 
   /// Looks at each scaler of ours. While not everything is known, its status says why.

@@ -47,7 +47,7 @@ std::string FrontFigures::cold_start(activator::RevisionHandle handle, TimePoint
                                        .arrived = arrived,
                                        .dispatched = dispatched,
                                        .first_byte = parts_.clock.now()});
-  // Every held request gets its own header; the start itself is told once.
+  // Every held request gets its own header; the start itself is reported once.
   if (start.born != service->cold_start_told) {
     service->cold_start_told = start.born;
     const model::Revision of = revision->model();

@@ -10,7 +10,7 @@
 
 namespace sluice::activator::testing {
 
-/// A request without a network: notes what it is told.
+/// A request without a network: notes what is called.
 class Noted final : public net::Exchange {
  public:
   Noted(FrontGateway& gateway, TimePoint now) : gateway_{gateway} {

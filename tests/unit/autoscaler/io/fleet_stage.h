@@ -90,7 +90,7 @@ class FleetTest : public ::testing::Test {
   log::Logger log_{"test", log::Severity::error};
   std::mt19937_64 random_{1};
   ScaleLoop loop_{clock_};
-  // For so long that nobody of an earlier life holds up a removal.
+  // For so long that no activator of an earlier start holds up a removal.
   ActivatorHub hub_{{"replica", "1"}, {}, clock_.now() - std::chrono::minutes{1}};
   NodeBook nodes_;
   testing::FakePlatform platform_;

@@ -193,7 +193,7 @@ TEST_F(KnativePlatformTest, WithoutKnativeNothingIsFollowedAndNothingWaitedFor) 
 TEST_F(KnativePlatformTest, ARevisionOfOurClassIsToldWithWhatRunsOfIt) {
   start();
   ASSERT_TRUE(told());
-  EXPECT_EQ(settled, 1) << "its revisions are known before they are told";
+  EXPECT_EQ(settled, 1) << "its revisions are known before they are reported";
   EXPECT_EQ(listener.told[0].id, kId);
   EXPECT_TRUE(platform->governs(kId));
   EXPECT_TRUE(platform->scales(kId));
