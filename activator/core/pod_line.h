@@ -35,6 +35,7 @@ class PodLine {
   /// `draws` tells whether any_open() will be asked.
   explicit PodLine(bool draws) : draws_(draws) {}
 
+  ~PodLine() = default;
   PodLine(const PodLine&) = delete;
   PodLine& operator=(const PodLine&) = delete;
 

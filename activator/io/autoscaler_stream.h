@@ -26,6 +26,8 @@ class AutoscalerStream final : public AutoscalerPeer {
       AutoscalerDialler& dialler, const log::Logger& log, StreamSpec spec, PeerEvents events);
 
   ~AutoscalerStream() override;
+  AutoscalerStream(const AutoscalerStream&) = delete;
+  AutoscalerStream& operator=(const AutoscalerStream&) = delete;
 
   void start() override;
   void poke(const RevisionStat& stat, const proto::Waiting& held, TimePoint now) override;

@@ -17,7 +17,9 @@ inline constexpr metrics::Buckets<12> kDepths{
 /// What the gateway counts for metrics, of all revisions together.
 struct FrontCounts {
   /// Index of the histograms below: whether there was a pod when the request came.
-  enum Start : std::size_t { warm, cold, kStarts };
+  enum Start : std::size_t { warm, cold };
+
+  static constexpr std::size_t kStarts = 2;
 
   std::array<metrics::Histogram<14>, kStarts> wait{};   ///< for a pod; kSeconds
   std::array<metrics::Histogram<12>, kStarts> depth{};  ///< kDepths

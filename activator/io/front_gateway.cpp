@@ -30,6 +30,7 @@ std::uint64_t cookie_of(net::Exchange& exchange) {
 }
 
 net::Exchange& exchange_of(std::uint64_t cookie) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): cookie_of made it of a pointer.
   return *reinterpret_cast<net::Exchange*>(cookie);
 }
 

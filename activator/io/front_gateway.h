@@ -121,6 +121,8 @@ class FrontGateway final : public net::Gateway, public PodList {
   FrontGateway(boost::asio::io_context& io, Loop& clock, Router& router, FrontOwner& owner,
                const FrontSpec& spec);
   ~FrontGateway() override;
+  FrontGateway(const FrontGateway&) = delete;
+  FrontGateway& operator=(const FrontGateway&) = delete;
 
   [[nodiscard]] RevisionHandle add(const FrontRevision& revision);
 

@@ -32,6 +32,8 @@ class KnativeLink final : public AutoscalerPeer {
   KnativeLink(boost::asio::io_context& io, const log::Logger& log, KnativeLinkSpec spec,
               PeerEvents events);
   ~KnativeLink() override;
+  KnativeLink(const KnativeLink&) = delete;
+  KnativeLink& operator=(const KnativeLink&) = delete;
 
   void start() override;
   void poke(const RevisionStat& stat, const proto::Waiting& held, TimePoint now) override;

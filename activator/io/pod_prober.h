@@ -60,6 +60,8 @@ class PodProber {
   PodProber(boost::asio::io_context& io, Loop& clock, PodList& front, PodAsker& asker,
             const ProberSpec& spec, ProberEvents events);
   ~PodProber();
+  PodProber(const PodProber&) = delete;
+  PodProber& operator=(const PodProber&) = delete;
 
   /// Pods are reached as `door` says; to be set before the first pod.
   void set_door(PodDoor door) { door_ = std::move(door); }

@@ -56,7 +56,7 @@ class WakeWatch {
     bool answered = false;
   };
 
-  enum Phase : std::size_t { queued, started, probed, first_byte_, kPhases };
+  static constexpr std::size_t kPhases = 4;
 
   [[nodiscard]] Wake* find(RevisionHandle revision);
 

@@ -21,6 +21,8 @@ class ActivatorStreams {
   /// something.
   ActivatorStreams(Loop& time, const log::Logger& log, ActivatorHub& hub, Heard heard);
   ~ActivatorStreams();
+  ActivatorStreams(const ActivatorStreams&) = delete;
+  ActivatorStreams& operator=(const ActivatorStreams&) = delete;
 
   /// A new stream.
   void take(std::unique_ptr<ActivatorLine> line);

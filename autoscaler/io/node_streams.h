@@ -28,6 +28,8 @@ class NodeStreams {
   NodeStreams(Loop& time, const log::Logger& log, NodeBook& book, Refusals& refusals,
               std::function<void()> changed, Where where = {});
   ~NodeStreams();
+  NodeStreams(const NodeStreams&) = delete;
+  NodeStreams& operator=(const NodeStreams&) = delete;
 
   /// A new stream.
   void take(std::unique_ptr<rpc::Call> call);

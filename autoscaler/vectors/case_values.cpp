@@ -27,11 +27,11 @@ const json& part_of(const json& item, std::string_view key, json::value_t type) 
 }  // namespace
 
 const json& value_of(const json& item, std::string_view key) {
-  static const json none;
-  if (item.is_null()) return none;
+  static const json kNone;
+  if (item.is_null()) return kNone;
   if (!item.is_object()) throw std::runtime_error("not an object where one is expected");
   const auto at = item.find(std::string{key});
-  return at == item.end() ? none : *at;
+  return at == item.end() ? kNone : *at;
 }
 
 const json& list_of(const json& item, std::string_view key) {

@@ -263,7 +263,7 @@ asio::awaitable<bool> ApiServer::State::serve_one(const std::shared_ptr<State>& 
     co_await stream_out(session, answer);
     co_return false;
   }
-  sluice::http::ApiAnswer whole = answer;
+  sluice::http::ApiAnswer whole = static_cast<const sluice::http::ApiAnswer&>(answer);
   if (!head && answer.stream) {
     whole = too_many("streams", limits.streams_max, "close some: each reader holds one");
   }

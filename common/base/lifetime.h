@@ -26,6 +26,7 @@ class Lifetime {
   };
 
   Lifetime() = default;
+  ~Lifetime() = default;
   Lifetime(const Lifetime&) = delete;
   Lifetime& operator=(const Lifetime&) = delete;
 

@@ -41,6 +41,8 @@ class PlatformDirectory {
                     model::Listener& listener, const log::Logger& log,
                     PlatformOptions options = {});
   ~PlatformDirectory();
+  PlatformDirectory(const PlatformDirectory&) = delete;
+  PlatformDirectory& operator=(const PlatformDirectory&) = delete;
 
   /// Reads and reports everything before it returns; from then on follows. A problem when PATH is
   /// no directory that can be read, or when the settings are rejected.

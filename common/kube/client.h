@@ -103,6 +103,8 @@ class Client {
    public:
     Call() = default;
     ~Call();
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
     Call(Call&& other) noexcept;
     Call& operator=(Call&& other) noexcept;
 

@@ -57,7 +57,7 @@ class Reader {
     return YAML::Node{YAML::NodeType::Map};
   }
 
-  std::filesystem::path path(const std::string& text) const {
+  [[nodiscard]] std::filesystem::path path(const std::string& text) const {
     const std::filesystem::path given{text};
     return given.is_absolute() ? given : directory_ / given;
   }

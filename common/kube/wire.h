@@ -44,6 +44,7 @@ class Wire {
 
   /// `tls`: null for plain HTTP. Held, since operations may outlast the maker of the wire.
   Wire(boost::asio::io_context& io, std::shared_ptr<net::TlsSessions> tls);
+  ~Wire() = default;
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
 

@@ -22,6 +22,7 @@ class BlockPool {
 
   BlockPool() { kept_.reserve(kKeptMax); }
 
+  ~BlockPool() = default;
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
 

@@ -265,6 +265,7 @@ std::optional<Annotation> find_annotation(const StringMap& annotations, std::str
 
 std::vector<std::string> annotation_keys() {
   std::vector<std::string> keys;
+  keys.reserve(kPlain.size() + 2 * kAliased.size());
   for (const std::string_view name : kPlain) keys.push_back(std::string{kPrefix}.append(name));
   for (const std::string_view name : kAliased) {
     keys.push_back(std::string{kPrefix}.append(name));

@@ -63,7 +63,7 @@ class Section {
   template <std::size_t N>
   [[nodiscard]] std::string word(const char* key,
                                  const std::array<std::string_view, N>& words) const {
-    const std::string given = text(key, "");
+    std::string given = text(key, "");
     if (given.empty()) return {};
     if (std::find(words.begin(), words.end(), given) != words.end()) return given;
     std::string expected;
@@ -141,7 +141,7 @@ std::optional<std::string> read_json(EnvReader& reader, const std::string& usual
     return std::nullopt;
   }
   const Section root{reader, document, ""};
-  const auto listener = read_metrics(root.section("requestMetrics"), usual, config);
+  auto listener = read_metrics(root.section("requestMetrics"), usual, config);
   read_tracing(root.section("tracing"), config);
   const Section runtime = root.section("runtime");
   runtime.number("exportInterval", 0, 1e18, "nanoseconds");

@@ -26,7 +26,7 @@ std::string dumped(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-AdmissionAnswer garbled(std::string why) {
+AdmissionAnswer garbled(const std::string& why) {
   return {.status = 400, .body = why + "\n", .result = Outcome::garbled, .about = why};
 }
 

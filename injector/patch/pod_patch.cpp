@@ -185,7 +185,7 @@ Verdict inject(Json& pod, const PodOwner& owner, const InjectionSettings& settin
   if (auto reason = reason_to_skip(fresh, settings)) return skipped(std::move(*reason));
   const auto facts = read_facts(fresh, owner);
   if (!facts) return {Verdict::Kind::refused, facts.error()};
-  const Verdict verdict = put_in(fresh, *facts, owner, settings);
+  Verdict verdict = put_in(fresh, *facts, owner, settings);
   if (is_injected(pod) && same(fresh, pod)) return skipped(kCurrent);
   pod = std::move(fresh);
   return verdict;

@@ -119,7 +119,8 @@ void Enrolment::ask() {
         if (ec == boost::asio::error::operation_aborted || stopped_) return;
         if (ec) return failed("cannot look up " + where_.host + ": " + ec.message());
         // One after the other: a replica that is about to come does not answer.
-        const auto at = std::next(found.begin(), attempts_++ % found.size());
+        const auto at =
+            std::next(found.begin(), static_cast<std::ptrdiff_t>(attempts_++ % found.size()));
         const auto end = at->endpoint();
         call(token, {.host = end.address().to_string(), .port = end.port(), .path = {}});
       });

@@ -32,6 +32,7 @@ int launch(const Guardian::Options& options, int line, pid_t& pid) {
       "node-agent", "guard", "--state-dir",        options.state_dir,
       "--lease",    lease,   "--runtime-endpoint", "unix://" + options.socket};
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t files;

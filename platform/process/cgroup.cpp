@@ -36,7 +36,7 @@ std::vector<pid_t> members(const std::filesystem::path& directory) {
 /// siblings. Only a group that holds nobody but us is taken, for the kernel lets no group both hold
 /// processes and divide its resources.
 std::filesystem::path divide_v2(const std::string& place) {
-  const std::filesystem::path root = kMount / place.substr(1);
+  std::filesystem::path root = kMount / place.substr(1);
   if (place == "/" || ::access((root / "cgroup.subtree_control").c_str(), W_OK) != 0) return {};
   const auto inside = members(root);
   const auto leaf = root / "engine";
@@ -58,7 +58,7 @@ std::filesystem::path make_v1(const char* controller, const std::string& place,
   if (place.empty()) return {};
   for (const std::filesystem::path& parent :
        {kMount / controller / place.substr(1), kMount / controller}) {
-    const auto root = parent / name;
+    auto root = parent / name;
     if (::access((parent / "cgroup.procs").c_str(), W_OK) == 0 && make_directory(root)) return root;
   }
   return {};

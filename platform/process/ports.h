@@ -53,6 +53,7 @@ class PortAllocator {
   /// `directory` is made when missing, e.g. $XDG_RUNTIME_DIR/sluice/ports. `clock` outlives this.
   PortAllocator(std::filesystem::path directory, const Clock& clock,
                 std::uint16_t first = kFirstPort, std::uint16_t last = kLastPort);
+  ~PortAllocator() = default;
   PortAllocator(const PortAllocator&) = delete;
   PortAllocator& operator=(const PortAllocator&) = delete;
 

@@ -65,6 +65,8 @@ class ProcessPlatform final : public autoscaler::Platform,
   ProcessPlatform(ProcessMeans& means, const autoscaler::ClusterConfig& cluster,
                   std::filesystem::path logs);
   ~ProcessPlatform() override;
+  ProcessPlatform(const ProcessPlatform&) = delete;
+  ProcessPlatform& operator=(const ProcessPlatform&) = delete;
 
   // --- services ---
 

@@ -94,6 +94,8 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   /// `means`, `owner` and `log` outlive this.
   ProcessRevision(ProcessMeans& means, ProcessRevisionOwner& owner, ServiceLog& log, Facts facts);
   ~ProcessRevision() override;
+  ProcessRevision(const ProcessRevision&) = delete;
+  ProcessRevision& operator=(const ProcessRevision&) = delete;
 
   [[nodiscard]] const std::string& name() const override { return facts_.name; }
 

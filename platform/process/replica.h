@@ -118,6 +118,8 @@ class ChildReplica final : public Replica {
                ReplicaPlan plan);
   /// Kills what is left, without a callback.
   ~ChildReplica() override;
+  ChildReplica(const ChildReplica&) = delete;
+  ChildReplica& operator=(const ChildReplica&) = delete;
 
   void start() override;
   void stop() override;

@@ -56,7 +56,7 @@ Result<std::filesystem::path, Problem> find_sidecar() {
   std::error_code failed;
   const auto cwd = std::filesystem::current_path(failed);
   if (const char* given = std::getenv("SLUICE_QUEUE_PROXY"); given != nullptr && *given != '\0') {
-    const auto found = find_program(std::string(given), "", cwd);
+    auto found = find_program(std::string(given), "", cwd);
     if (found) return found;
     return Problem{fmt::format("SLUICE_QUEUE_PROXY names {}, which cannot be run", given),
                    "correct it or unset it"};
@@ -70,7 +70,7 @@ Result<std::filesystem::path, Problem> find_sidecar() {
     }
   }
   const char* path = std::getenv("PATH");
-  const auto found = find_program("queue-proxy", path == nullptr ? "" : path, cwd);
+  auto found = find_program("queue-proxy", path == nullptr ? "" : path, cwd);
   if (found) return found;
   return Problem{"queue-proxy not found beside sluice, in ../libexec/sluice/ or on PATH",
                  "install all of sluice, or set SLUICE_QUEUE_PROXY to the program"};

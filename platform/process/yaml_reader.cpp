@@ -274,7 +274,8 @@ std::vector<YamlEntry> YamlReader::items(const YamlEntry& entry, std::size_t max
     return items;
   }
   for (const auto& item : entry.value)
-    items.push_back({entry.key, line_of(item.Mark(), entry.line), item});
+    items.push_back(
+        {entry.key, line_of(item.Mark(), entry.line), static_cast<const YAML::Node&>(item)});
   return items;
 }
 

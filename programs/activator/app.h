@@ -39,6 +39,8 @@ class App final : private FrontOwner {
  public:
   explicit App(Config config);
   ~App() override;
+  App(const App&) = delete;
+  App& operator=(const App&) = delete;
 
   /// Binds every listener, says so on the ready descriptor, and serves until drained.
   /// Returns the exit code.

@@ -21,7 +21,7 @@ constexpr Duration kProbeMost = std::chrono::minutes{1};
 constexpr std::string_view kDirectory = "dir:";
 
 std::string needed(EnvReader& reader, const char* name, const char* what) {
-  const std::string value = reader.text(name, Need::required);
+  std::string value = reader.text(name, Need::required);
   if (value.empty()) reader.refuse(name, value, what);
   return value;
 }

@@ -78,7 +78,7 @@ std::string resolve_target(std::string_view base, std::string_view reference) {
 
 std::string ProbeUrl::authority(bool spell_port) const {
   const bool v6 = host.find(':') != std::string::npos;
-  const std::string name = v6 ? "[" + host + "]" : host;
+  std::string name = v6 ? "[" + host + "]" : host;
   if (!spell_port && port == usual_port(secure)) return name;
   return name + ":" + std::to_string(port);
 }

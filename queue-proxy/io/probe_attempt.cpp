@@ -149,7 +149,9 @@ void ProbeAttempt::request_h1() {
   request.timeout = time_left();
   request.head_only = true;
   request.head = "GET " + url_.target + " HTTP/1.1\r\nHost: " + authority() + "\r\n";
-  for (const auto& [name, value] : fields()) request.head += name + ": " + value + "\r\n";
+  for (const auto& [name, value] : fields()) {
+    request.head.append(name).append(": ").append(value).append("\r\n");
+  }
   request.head += "Connection: close\r\n\r\n";
   if (url_.secure) {
     // An address is no name to be indicated.

@@ -33,6 +33,9 @@ class UserProbe::Target {
 
   ~Target() { alive_.end(); }
 
+  Target(const Target&) = delete;
+  Target& operator=(const Target&) = delete;
+
   void begin() {
     last_error_ = spec_.refusal;
     const TimePoint now = probe_.clock_.now();

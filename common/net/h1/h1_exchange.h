@@ -33,6 +33,8 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   /// `accepted`: when the connection was, if not just now.
   H1Exchange(ProxyServer& server, Stream stream, TimePoint accepted = {});
   ~H1Exchange() override;
+  H1Exchange(const H1Exchange&) = delete;
+  H1Exchange& operator=(const H1Exchange&) = delete;
 
   void start() override;
 

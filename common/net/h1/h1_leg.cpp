@@ -5,7 +5,6 @@
 #include <boost/asio/buffer.hpp>
 
 namespace sluice::net {
-namespace asio = boost::asio;
 using boost::system::error_code;
 
 namespace {

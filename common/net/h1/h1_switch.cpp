@@ -132,7 +132,7 @@ void H1Exchange::continue_switch() {
   if (head.framing == http::Framing::length) head.content_length = decoded_.size();
   const std::string settings = decode_base64url(std::string{head_.fields.find("HTTP2-Settings")});
   auto successor = std::make_unique<H2Connection>(server_, std::move(stream_), in_.data());
-  if (settings.empty() || !successor->upgrade(settings, std::move(head), std::move(decoded_))) {
+  if (settings.empty() || !successor->upgrade(settings, std::move(head), decoded_)) {
     stream_ = successor->reclaim();
     answer(http::response_for(Error::bad_request, {}, "field=HTTP2-Settings"));
     return;

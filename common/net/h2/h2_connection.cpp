@@ -216,7 +216,8 @@ H2Connection::~H2Connection() {
   give_memory_back();
 }
 
-bool H2Connection::upgrade(const std::string& settings, http::RequestHead head, std::string body) {
+bool H2Connection::upgrade(const std::string& settings, http::RequestHead head,
+                           std::string_view body) {
   const bool to_head = head.method == "HEAD";
   if (nghttp2_session_upgrade2(session(), reinterpret_cast<const std::uint8_t*>(settings.data()),
                                settings.size(), to_head ? 1 : 0, nullptr) != 0) {

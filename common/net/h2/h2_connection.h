@@ -24,10 +24,13 @@ class H2Connection final : public Connection, private H2Link {
   /// `first`: bytes that arrived already.
   H2Connection(ProxyServer& server, Stream stream, std::string_view first);
   ~H2Connection() override;
+  H2Connection(const H2Connection&) = delete;
+  H2Connection& operator=(const H2Connection&) = delete;
 
   /// Instead of the plain start: the connection began as HTTP/1 and its request asked for h2c. The
   /// request becomes stream 1. False: `settings` (the decoded HTTP2-Settings) are no settings.
-  [[nodiscard]] bool upgrade(const std::string& settings, http::RequestHead head, std::string body);
+  [[nodiscard]] bool upgrade(const std::string& settings, http::RequestHead head,
+                             std::string_view body);
 
   /// The stream again, after an upgrade that failed.
   [[nodiscard]] Stream reclaim() { return std::move(stream()); }

@@ -23,6 +23,8 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
  public:
   H2Stream(H2Connection& connection, std::unique_ptr<ExchangeState> state);
   ~H2Stream() override;
+  H2Stream(const H2Stream&) = delete;
+  H2Stream& operator=(const H2Stream&) = delete;
 
   [[nodiscard]] std::size_t memory() const override;
   [[nodiscard]] std::optional<std::uint32_t> peer_user() override;

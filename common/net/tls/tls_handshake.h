@@ -24,6 +24,8 @@ class TlsHandshake final : public Connection {
   /// `sessions` outlives the server.
   TlsHandshake(ProxyServer& server, TlsSessions& sessions, Socket socket);
   ~TlsHandshake() override;
+  TlsHandshake(const TlsHandshake&) = delete;
+  TlsHandshake& operator=(const TlsHandshake&) = delete;
 
   void start() override;
 

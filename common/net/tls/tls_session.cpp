@@ -135,7 +135,7 @@ class OpenSslSession final : public TlsSession {
     return step;
   }
 
-  bool may_have_more() const override {
+  [[nodiscard]] bool may_have_more() const override {
     return over_ || wire_.may_have_more || SSL_has_pending(ssl_.get()) != 0;
   }
 
@@ -145,16 +145,16 @@ class OpenSslSession final : public TlsSession {
     SSL_shutdown(ssl_.get());
   }
 
-  std::string_view protocol() const override {
+  [[nodiscard]] std::string_view protocol() const override {
     const unsigned char* name = nullptr;
     unsigned size = 0;
     SSL_get0_alpn_selected(ssl_.get(), &name, &size);
     return {reinterpret_cast<const char*>(name), size};
   }
 
-  std::string problem() const override { return problem_; }
+  [[nodiscard]] std::string problem() const override { return problem_; }
 
-  bool is_plain_http() const override {
+  [[nodiscard]] bool is_plain_http() const override {
     // A handshake record begins with byte 22; a method is in capitals.
     return wire_.started == wire_.start.size() &&
            std::all_of(wire_.start.begin(), wire_.start.end(),

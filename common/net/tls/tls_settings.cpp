@@ -72,6 +72,7 @@ Problem unknown(const char* what, std::string_view name, const std::string& know
 template <class Table, class Name>
 std::string all_names(const Table& table, Name name) {
   std::vector<std::string> names;
+  names.reserve(std::size(table));
   for (const auto& entry : table) names.emplace_back(name(entry));
   return joined(names, ',');
 }

@@ -88,9 +88,10 @@ void BucketLeases::send(const LeaseStep& step) {
                         .timeout = spec_.rules.renew_deadline / 2};
   if (step.kind != LeaseStep::Kind::create) request.path += "/" + step.bucket;
   if (step.kind != LeaseStep::Kind::read) request.body = encode_lease(step, spec_.space);
-  calls_[step.bucket] =
-      client_.send(std::move(request), [this, id = step.id, bucket = step.bucket](
-                                           kube::Answer answer) { answered(id, bucket, answer); });
+  calls_[step.bucket] = client_.send(
+      std::move(request), [this, id = step.id, bucket = step.bucket](const kube::Answer& answer) {
+        answered(id, bucket, answer);
+      });
 }
 
 void BucketLeases::answered(std::uint64_t step, const std::string& bucket,

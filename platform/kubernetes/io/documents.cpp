@@ -305,8 +305,10 @@ kube::Request event_request(const ScalerEvent& event, const std::string& reporte
 
 std::string selector_text(const kube::Selector& selector) {
   std::string text;
-  const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ",") + part; };
-  for (const auto& [key, value] : selector.labels) add(key + "=" + value);
+  const auto add = [&text](const std::string& part) {
+    text.append(text.empty() ? "" : ",").append(part);
+  };
+  for (const auto& [key, value] : selector.labels) add(std::string{key}.append("=").append(value));
   for (const auto& expression : selector.expressions) {
     std::string values;
     for (const std::string& value : expression.values) {

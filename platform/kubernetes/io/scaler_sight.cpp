@@ -155,6 +155,7 @@ std::vector<EndpointGroup> endpoint_groups(const ScalerSight& sight, const Route
   }
   const auto ports_to = [&serving](std::uint16_t number) {
     std::vector<kube::EndpointSlice::Port> ports;
+    ports.reserve(serving.size());
     for (const auto& port : serving) ports.push_back({port.name, number, port.app_protocol});
     return ports;
   };

@@ -40,7 +40,9 @@ void stand_against(KnativeLevel& level, Grade grade, std::string why) {
 
 std::string shown_selector(const kube::StringMap& selector) {
   std::string text;
-  for (const auto& [key, value] : selector) text += (text.empty() ? "" : ",") + key + "=" + value;
+  for (const auto& [key, value] : selector) {
+    text.append(text.empty() ? "" : ",").append(key).append("=").append(value);
+  }
   return text;
 }
 

@@ -115,8 +115,8 @@ Lines sidecar_changes(const KnativeFacts& facts) {
 
 Lines autoscaler_changes() {
   return {
-      "scale is decided by ours, with the same arithmetic, for revisions of our class; all "
-      "others stay Knative's",
+      std::string{"scale is decided by ours, with the same arithmetic, for revisions of our class; "
+                  "all others stay Knative's"},
       "a revision whose pods send no stats keeps its scale; Knative's takes silence for zero",
       "a scale is not lowered before one stable window after it changed hands",
       "ours reads its settings from autoscaler.config of the chart, not from config-autoscaler",

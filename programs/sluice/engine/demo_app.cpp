@@ -83,9 +83,9 @@ class DemoGateway final : public net::Gateway {
     state.memory = {};
   }
 
-  std::string_view timeout_text() const override { return "request timeout"; }
+  [[nodiscard]] std::string_view timeout_text() const override { return "request timeout"; }
 
-  std::string_view place() const override { return "demo"; }
+  [[nodiscard]] std::string_view place() const override { return "demo"; }
 
  private:
   void answer_after(net::Exchange& exchange, Duration wait) {

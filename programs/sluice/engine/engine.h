@@ -74,6 +74,8 @@ class Engine final : public autoscaler::MachineApi,
   Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& log, bool has_state,
          EventRing& events);
   ~Engine() override;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
 
   /// Opens the front door and the API and adds the services of `sources`. Nothing runs yet.
   [[nodiscard]] std::optional<Problem> open(SpecSources& sources);

@@ -321,7 +321,7 @@ class History::Reader {
   Database db_;
 };
 
-History::History(HistoryOptions options, Warn warn)
+History::History(const HistoryOptions& options, Warn warn)
     : writer_(std::make_unique<Writer>(options, std::move(warn))),
       reader_(std::make_unique<Reader>(options.file)) {}
 

@@ -36,10 +36,12 @@ class History final : public autoscaler::History {
   /// `warn` is called on the writer's thread, at most once: post it to the loop.
   using Warn = std::function<void(const Problem&)>;
 
-  History(HistoryOptions options, Warn warn);
+  History(const HistoryOptions& options, Warn warn);
 
   /// Writes what is queued, then closes.
   ~History() override;
+  History(const History&) = delete;
+  History& operator=(const History&) = delete;
 
   void record(const model::Revision& of, const autoscaler::DecisionRecord& record) override;
   void record_cold_start(const model::Revision& of, TimePoint at,

@@ -41,6 +41,7 @@ std::vector<int> passed_sockets() {
   if (pid == nullptr || count == nullptr || std::to_string(::getpid()) != pid) return {};
   std::vector<int> sockets;
   const int passed = std::min(kPassedMax, std::atoi(count));
+  sockets.reserve(static_cast<std::size_t>(std::max(passed, 0)));
   for (int i = 0; i < passed; ++i) sockets.push_back(kFirstPassed + i);
   return sockets;
 }

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::string_view kScalerLabel = "sluice.dev/scaler";
 constexpr std::string_view kRevisionLabel = "serving.knative.dev/revision";
-constexpr std::int32_t kTimeoutLeast_s = 1;
-constexpr std::int32_t kTimeoutMost_s = 7 * 86'400;
+constexpr std::int32_t kTimeoutSecondsLeast = 1;
+constexpr std::int32_t kTimeoutSecondsMost = 7 * 86'400;
 constexpr std::int32_t kConcurrencyMost = 1'000'000;
 
 std::string label(const kube::StringMap& labels, std::string_view key) {
@@ -40,7 +40,7 @@ std::string scaler_of(const kube::Service& service) {
 }
 
 Duration seconds(std::int32_t whole) {
-  return std::chrono::seconds{std::clamp(whole, 0, kTimeoutMost_s)};
+  return std::chrono::seconds{std::clamp(whole, 0, kTimeoutSecondsMost)};
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ ServingSpec spec_of(const kube::ObjectName& name, const kube::RequestScaler& sca
   spec.service = scaler.service.name.empty() ? name.name : scaler.service.name;
   spec.h2c = scaler.protocol == "h2c";
   spec.container_concurrency = std::clamp(scaler.container_concurrency, 0, kConcurrencyMost);
-  spec.timeout = seconds(std::max(scaler.timeout_seconds, kTimeoutLeast_s));
+  spec.timeout = seconds(std::max(scaler.timeout_seconds, kTimeoutSecondsLeast));
   spec.response_start_timeout = seconds(scaler.response_start_timeout_seconds);
   spec.idle_timeout = seconds(scaler.idle_timeout_seconds);
   spec.annotations = scaler.scaling;

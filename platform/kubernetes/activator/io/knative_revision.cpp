@@ -13,7 +13,7 @@ using kube::reading::json;
 namespace reading = kube::reading;
 
 constexpr std::int64_t kConcurrencyMost = 1'000'000;
-constexpr std::int64_t kTimeoutMost_s = 7 * 86'400;
+constexpr std::int64_t kTimeoutSecondsMost = 7 * 86'400;
 
 std::int64_t whole(const json& object, const char* key, std::int64_t otherwise, std::int64_t most) {
   return std::clamp<std::int64_t>(reading::integer(object, key, otherwise), 0, most);
@@ -63,11 +63,12 @@ std::optional<ServingSpec> decode_knative_revision(std::string_view document) {
   spec.annotations = reading::string_map(metadata, "annotations");
   spec.container_concurrency =
       static_cast<std::int32_t>(whole(wanted, "containerConcurrency", 0, kConcurrencyMost));
-  const std::int64_t timeout = whole(wanted, "timeoutSeconds", 300, kTimeoutMost_s);
+  const std::int64_t timeout = whole(wanted, "timeoutSeconds", 300, kTimeoutSecondsMost);
   if (timeout > 0) spec.timeout = std::chrono::seconds{timeout};
   spec.response_start_timeout =
-      std::chrono::seconds{whole(wanted, "responseStartTimeoutSeconds", 0, kTimeoutMost_s)};
-  spec.idle_timeout = std::chrono::seconds{whole(wanted, "idleTimeoutSeconds", 0, kTimeoutMost_s)};
+      std::chrono::seconds{whole(wanted, "responseStartTimeoutSeconds", 0, kTimeoutSecondsMost)};
+  spec.idle_timeout =
+      std::chrono::seconds{whole(wanted, "idleTimeoutSeconds", 0, kTimeoutSecondsMost)};
   const json& containers = reading::member(wanted, "containers");
   if (containers.is_array()) {
     spec.fast_ready = is_fast_ready(containers);
