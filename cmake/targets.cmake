@@ -28,7 +28,7 @@ target_precompile_headers(sluice_precompiled_tests PRIVATE ${precompiled} <gtest
 # lists those that have no source. A CORE library decides and does no I/O: configuration fails when it
 # links anything that is not itself CORE. PRECOMPILED: headers of its own instead of those above.
 function(sluice_library name)
-  cmake_parse_arguments(ARG "CORE" "" "SOURCES;HEADERS;DEPS;PRIVATE_DEPS;PRECOMPILED" ${ARGN})
+  cmake_parse_arguments(ARG "CORE;ALONE" "" "SOURCES;HEADERS;DEPS;PRIVATE_DEPS;PRECOMPILED" ${ARGN})
   if(ARG_SOURCES)
     add_library(sluice_${name} STATIC ${ARG_SOURCES})
     set(scope PUBLIC)
@@ -54,6 +54,9 @@ function(sluice_library name)
     target_compile_options(sluice_${name} PRIVATE ${computes})
   elseif(ARG_SOURCES)
     target_precompile_headers(sluice_${name} REUSE_FROM sluice_precompiled)
+  endif()
+  if(ARG_ALONE)
+    set_target_properties(sluice_${name} PROPERTIES UNITY_BUILD OFF)
   endif()
   set_target_properties(sluice_${name} PROPERTIES SLUICE_CORE "${ARG_CORE}"
     VERIFY_INTERFACE_HEADER_SETS ON)
