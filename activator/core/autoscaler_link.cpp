@@ -363,6 +363,7 @@ proto::StatMessage AutoscalerLink::stamped(const RevisionStat& stat, TimePoint n
   message.stat.average_concurrent_requests = stat.average_concurrent_requests;
   message.stat.request_count = stat.request_count;
   message.stat.timestamp = unix_seconds(now);
+  message.newest = stat.newest;
   return message;
 }
 

@@ -38,14 +38,20 @@ bool RequestReporter::in(Handle handle, TimePoint now) {
   const bool was_idle = !slot->stats.has_value();
   if (was_idle) {
     slot->stats.emplace(now);
-    slot->told = 1;
     if (!std::exchange(slot->awake, true)) {
       awake_.push_back(handle.index);
     }
   }
   ++slot->in_flight;
+  slot->newest = now;
   slot->stats->in(now);
-  return was_idle;
+  const bool due = std::exchange(slot->expected, false) || was_idle;
+  if (due) slot->told += 1;
+  return due;
+}
+
+void RequestReporter::expect(Handle handle) {
+  if (Slot* const slot = find(handle)) slot->expected = true;
 }
 
 void RequestReporter::out(Handle handle, TimePoint now) {
@@ -62,7 +68,10 @@ void RequestReporter::out(Handle handle, TimePoint now) {
 RevisionStat RequestReporter::poke(Handle handle) const {
   const Slot* slot = find(handle);
   CHECK(slot != nullptr);
-  return {.revision = slot->revision, .average_concurrent_requests = 1, .request_count = 1};
+  return {.revision = slot->revision,
+          .average_concurrent_requests = 1,
+          .request_count = 1,
+          .newest = Duration{0}};
 }
 
 void RequestReporter::report(TimePoint now, std::vector<RevisionStat>& stats) {
@@ -74,7 +83,8 @@ void RequestReporter::report(TimePoint now, std::vector<RevisionStat>& stats) {
       const double average = std::max(seen.average_concurrency - told, 0.0);
       stats.push_back({.revision = slot.revision,
                        .average_concurrent_requests = average,
-                       .request_count = std::max(seen.request_count - told, 0.0)});
+                       .request_count = std::max(seen.request_count - told, 0.0),
+                       .newest = std::max(Duration{0}, now - slot.newest)});
       if (seen.average_concurrency == 0 && slot.in_flight == 0) {
         slot.stats.reset();
       }

@@ -16,6 +16,8 @@ struct RevisionStat {
   RevisionId revision;
   double average_concurrent_requests = 0;
   double request_count = 0;  ///< requests begun in the interval, not a rate; never below 0
+  /// Age of the newest request, whenever it began.
+  std::optional<Duration> newest{};
 
   friend bool operator==(const RevisionStat&, const RevisionStat&) = default;
 };
@@ -24,7 +26,8 @@ struct RevisionStat {
 ///
 /// The first request of an idle revision is reported at once (the poke), without waiting for the
 /// interval to end; the first report after it leaves that request out, since it was reported
-/// already. A revision is idle again after a report in which nothing was in flight.
+/// already. A revision is idle again after a report in which nothing was in flight, and is treated
+/// as if it were after expect().
 class RequestReporter {
  public:
   /// A revision, found once and named by this from then on: no look-up per request.
@@ -45,10 +48,13 @@ class RequestReporter {
   /// A request begins. True when the poke is due: poke(handle) is to be sent at once. Must be open.
   [[nodiscard]] bool in(Handle handle, TimePoint now);
 
+  /// The next in() is due as a poke, whatever is in flight: none of these requests ends a sleep.
+  void expect(Handle handle);
+
   /// A request that was counted by in() ends.
   void out(Handle handle, TimePoint now);
 
-  /// The stat that wakes the autoscaler: one request, one in flight.
+  /// The stat that wakes the autoscaler: one request, one in flight, begun now.
   [[nodiscard]] RevisionStat poke(Handle handle) const;
 
   /// Closes the interval, which is the same for all, and appends one stat for each revision that is
@@ -63,10 +69,12 @@ class RequestReporter {
     RevisionId revision;
     std::optional<load::RequestStats> stats;  // nothing while idle
     std::int64_t in_flight = 0;
-    double told = 0;  // 1 between the poke and the next report
+    double told = 0;  // pokes since the last report
+    TimePoint newest{};
     std::uint32_t generation = 0;
     bool open = false;
-    bool awake = false;  // stands in awake_
+    bool awake = false;     // stands in awake_
+    bool expected = false;  // see expect()
   };
 
   [[nodiscard]] Slot* find(Handle handle);

@@ -80,7 +80,7 @@ std::optional<Problem> Fleet::on_config(const StringMap& config) {
 
 void Fleet::heard(const ActivatorHub::Heard& heard) {
   for (const ActivatorHub::PushedStat& pushed : heard.stats) {
-    around_.loop.push(pushed.revision, pushed.stat, pushed.stamp, StatDoor::stream);
+    around_.loop.push(pushed.revision, pushed.stat, pushed.stamp, StatDoor::stream, pushed.newest);
   }
   for (const auto& poke : heard.pokes) {
     if (Revision* const revision = find(poke.revision)) {

@@ -27,8 +27,8 @@ RevisionScaler& ScaleLoop::scaler(ScalerHandle handle) const {
 }
 
 void ScaleLoop::push(const RevisionId& revision, const Stat& stat, std::optional<TimePoint> stamp,
-                     StatDoor door) {
-  const auto wanted = scalers_.push(revision, stat, stamp, door, time_.now());
+                     StatDoor door, std::optional<Duration> newest) {
+  const auto wanted = scalers_.push(revision, stat, stamp, door, time_.now(), newest);
   if (wanted) revisions_[wanted->index]->on_wanted();
 }
 

@@ -41,7 +41,7 @@ class ScaleLoop {
 
   /// A stat that somebody sent. May call on_wanted().
   void push(const RevisionId& revision, const Stat& stat, std::optional<TimePoint> stamp,
-            StatDoor door);
+            StatDoor door, std::optional<Duration> newest = {});
 
   /// Counts a scrape answer that was dropped because its figures cannot be.
   void count_flawed() { scalers_.count_flawed(); }

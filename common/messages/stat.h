@@ -1,8 +1,10 @@
 #pragma once
 
 #include "common/base/ids.h"
+#include "common/time/time_point.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace sluice::proto {
@@ -20,10 +22,14 @@ struct Stat {
   friend bool operator==(const Stat&, const Stat&) = default;
 };
 
-/// Twin of metrics.WireStatMessage: a stat, and the revision it is about.
+/// Twin of metrics.WireStatMessage, and of sluice.v1.RevisionStat: a stat, and the revision it is
+/// about.
 struct StatMessage {
   RevisionId revision;
   Stat stat;
+  /// Age of the newest request, whole milliseconds on the wire; absent: the sender does not say, as
+  /// Knative's do not.
+  std::optional<Duration> newest{};
 
   friend bool operator==(const StatMessage&, const StatMessage&) = default;
 };

@@ -88,8 +88,11 @@ bool read(const sluice::v1::Hello& wire, Hello& hello) {
 bool read(const sluice::v1::StatBatch& wire, StatBatch& batch) {
   batch.sequence = wire.sequence();
   batch.messages.reserve(static_cast<std::size_t>(wire.messages_size()));
-  for (const metrics::WireStatMessage& each : wire.messages()) {
-    if (auto message = read_stat_message(each)) batch.messages.push_back(std::move(*message));
+  for (const sluice::v1::RevisionStat& each : wire.messages()) {
+    auto message = read_stat_message(each);
+    if (!message) continue;
+    if (each.has_newest_ms()) message->newest = milliseconds(each.newest_ms());
+    batch.messages.push_back(std::move(*message));
   }
   return read_all(wire.waiting(), batch.waiting);
 }
@@ -177,7 +180,11 @@ void write(const Hello& hello, sluice::v1::ActivatorMessage& message) {
 void write(const StatBatch& batch, sluice::v1::ActivatorMessage& message) {
   sluice::v1::StatBatch& wire = *message.mutable_stats();
   wire.set_sequence(batch.sequence);
-  for (const StatMessage& stat : batch.messages) write_stat_message(stat, *wire.add_messages());
+  for (const StatMessage& stat : batch.messages) {
+    sluice::v1::RevisionStat& own = *wire.add_messages();
+    write_stat_message(stat, own);
+    if (stat.newest) own.set_newest_ms(milliseconds(*stat.newest));
+  }
   for (const Waiting& waiting : batch.waiting) write(waiting, *wire.add_waiting());
 }
 

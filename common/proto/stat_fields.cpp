@@ -1,7 +1,5 @@
 #include "common/proto/stat_fields.h"
 
-#include "common/messages/activator_stream.h"
-
 #include <proto/stat.pb.h>
 
 namespace sluice::proto {
@@ -30,20 +28,6 @@ Stat read_stat(const metrics::Stat& wire) {
   stat.process_uptime = wire.process_uptime();
   stat.timestamp = wire.timestamp();
   return stat;
-}
-
-void write_stat_message(const StatMessage& message, metrics::WireStatMessage& wire) {
-  wire.set_namespace_(message.revision.space);
-  wire.set_name(message.revision.name);
-  write_stat(message.stat, *wire.mutable_stat());
-}
-
-std::optional<StatMessage> read_stat_message(const metrics::WireStatMessage& wire) {
-  if (!wire.has_stat() || wire.stat().pod_name().size() > kNameBytesMax ||
-      !is_revision_name(wire.namespace_()) || !is_revision_name(wire.name())) {
-    return std::nullopt;
-  }
-  return StatMessage{{wire.namespace_(), wire.name()}, read_stat(wire.stat())};
 }
 
 }  // namespace sluice::proto

@@ -124,8 +124,8 @@ void ActivatorHub::take_batch(Line& line, proto::StatBatch batch, Heard& heard) 
   }
   heard.stats.reserve(batch.messages.size());
   for (proto::StatMessage& message : batch.messages) {
-    heard.stats.push_back(
-        {std::move(message.revision), figures_of(message.stat), stamp_of(message.stat.timestamp)});
+    heard.stats.push_back({std::move(message.revision), figures_of(message.stat),
+                           stamp_of(message.stat.timestamp), message.newest});
   }
   take_waiting(batch.waiting, heard);
 }

@@ -82,6 +82,7 @@ class ActivatorHub {
     RevisionId revision;
     Stat stat;
     std::optional<TimePoint> stamp{};  ///< as sent; MultiScaler::push judges it (StatDoor::stream)
+    std::optional<Duration> newest{};  ///< as sent: age of the newest request
   };
 
   /// What a message from an activator says.

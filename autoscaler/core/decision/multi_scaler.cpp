@@ -54,7 +54,7 @@ RevisionScaler* MultiScaler::scaler(ScalerHandle handle) const {
 
 std::optional<ScalerHandle> MultiScaler::push(const RevisionId& revision, const Stat& stat,
                                               std::optional<TimePoint> stamp, StatDoor door,
-                                              TimePoint now) {
+                                              TimePoint now, std::optional<Duration> newest) {
   const auto handle = find(revision);
   if (!handle) {
     ++counts_.unknown;
@@ -72,7 +72,8 @@ std::optional<ScalerHandle> MultiScaler::push(const RevisionId& revision, const 
   }
   ++counts_.recorded;
   if (stamp && (*stamp > now + kSecond || at > *stamp + kSecond)) ++counts_.restamped;
-  return known.push(stat, at) ? handle : std::nullopt;
+  const auto began = newest ? std::optional{now - *newest} : std::nullopt;
+  return known.push(stat, at, began) ? handle : std::nullopt;
 }
 
 void MultiScaler::take_due(TimePoint now, std::vector<Due>& due) {

@@ -48,11 +48,13 @@ class MultiScaler {
 
   [[nodiscard]] std::size_t size() const { return by_revision_.size(); }
 
-  /// Records a pushed stat, or drops it and counts why. Returns the revision when it must be
-  /// evaluated at once: requests, and nobody to serve them.
+  /// Records a pushed stat, or drops it and counts why. `newest`: age of its newest request, if the
+  /// activator says so. Returns the revision when it must be evaluated at once: requests, and
+  /// nobody to serve them.
   [[nodiscard]] std::optional<ScalerHandle> push(const RevisionId& revision, const Stat& stat,
                                                  std::optional<TimePoint> stamp, StatDoor door,
-                                                 TimePoint now);
+                                                 TimePoint now,
+                                                 std::optional<Duration> newest = {});
 
   /// Counts a scraped stat that the caller dropped because of its flaw_of().
   void count_flawed() { ++counts_.flawed; }

@@ -46,14 +46,18 @@ std::optional<TimePoint> RevisionScaler::slept_at() const {
   return told_to_sleep_ ? std::optional{slept_at_} : std::nullopt;
 }
 
-bool RevisionScaler::push(const Stat& stat, TimePoint at) {
-  if (told_to_sleep_) {
-    // What was in flight when the order came is still reported, and so is what began shortly before
-    // it; only a new request ends the sleep.
-    if (stat.request_count <= 0) return false;
-    if (at < slept_at_ + kReported && !is_poke(stat)) return false;
-    told_to_sleep_ = false;
-  }
+// What was in flight when the order came is still reported, and so is what began shortly before it;
+// only a new request ends the sleep. Where the activator does not say when its newest began, in the
+// second after the order the first request of an idle revision is one.
+bool RevisionScaler::ends_sleep(const Stat& stat, TimePoint at,
+                                std::optional<TimePoint> newest) const {
+  if (newest) return *newest >= slept_at_;
+  return stat.request_count > 0 && (at >= slept_at_ + kReported || is_poke(stat));
+}
+
+bool RevisionScaler::push(const Stat& stat, TimePoint at, std::optional<TimePoint> newest) {
+  if (told_to_sleep_ && !ends_sleep(stat, at, newest)) return false;
+  told_to_sleep_ = false;
   if (stat.request_count > 0) woken_by_hand_ = false;
   collector_.record(stat, at);
   return status_.pokes(stat.average_concurrency) ||
@@ -90,7 +94,9 @@ void RevisionScaler::notice_gap(const ScaleInputs& inputs, TimePoint now) {
   if (unobserved == Duration{0}) return;
   activity_since_ += unobserved;
   decider_.shift(unobserved, now);
-  if (unobserved < Duration{0}) collector_ = Collector{spec_.decider};
+  if (unobserved >= Duration{0}) return;
+  collector_ = Collector{spec_.decider};
+  slept_at_ = std::min(slept_at_, now);
 }
 
 // Silence never means zero (autoscaler.md 16.2): scraped pods always have something to say, and an

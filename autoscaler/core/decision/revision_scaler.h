@@ -79,9 +79,9 @@ class RevisionScaler {
  public:
   RevisionScaler(RevisionScalerSpec spec, std::int32_t ready_at_start, TimePoint now);
 
-  /// A stat of an activator. True when evaluate() must follow at once: requests and nobody to serve
-  /// them.
-  [[nodiscard]] bool push(const Stat& stat, TimePoint at);
+  /// A stat of an activator, and when its newest request began if the activator says so. True when
+  /// evaluate() must follow at once: requests and nobody to serve them.
+  [[nodiscard]] bool push(const Stat& stat, TimePoint at, std::optional<TimePoint> newest = {});
 
   /// What a scrape said of all ready pods.
   void scraped(const Stat& all, TimePoint at);
@@ -122,6 +122,8 @@ class RevisionScaler {
   [[nodiscard]] const DecisionRecord& last() const { return last_; }
 
  private:
+  [[nodiscard]] bool ends_sleep(const Stat& stat, TimePoint at,
+                                std::optional<TimePoint> newest) const;
   void notice_gap(const ScaleInputs& inputs, TimePoint now);
   void conclude(DecisionRecord& record, const ScaleInputs& inputs, ScaleState& state);
   [[nodiscard]] DecisionRecord gather(const ScaleInputs& inputs,

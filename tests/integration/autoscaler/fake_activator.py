@@ -38,10 +38,14 @@ class FakeActivator(GrpcStream):
     def waiting(name, requests, oldest_ms=5):
         return fields(f1=revision_key(name), f2=requests, f3=oldest_ms)
 
+    @staticmethod
+    def stat(name, concurrency, count, newest_ms=None):
+        return wire_stat(name, concurrency, count) + (b'' if newest_ms is None else fields(f4=newest_ms))
+
     def report(self, *stats, waiting=()):
-        """One batch; each stat is (revision, concurrency, count)."""
+        """One batch; each stat is (revision, concurrency, count), and the age of its newest request in ms."""
         self.sequence += 1
-        self.say(fields(f2=fields(f1=self.sequence, f2=[wire_stat(*each) for each in stats],
+        self.say(fields(f2=fields(f1=self.sequence, f2=[self.stat(*each) for each in stats],
                                   f3=[self.waiting(*each) for each in waiting])))
 
     def apply(self, name):

@@ -183,6 +183,21 @@ class Changes(AutoscalerTest):
         activator.report(('app', 1, 1))
         self.platform.wait_for_scale('app', lambda order: order['replicas'] == 1)
 
+    def test_the_first_request_after_an_order_to_sleep_ends_it_though_older_ones_are_held(self):
+        self.platform.put('config-autoscaler.json', {'allow-zero-initial-scale': 'true'})
+        self.platform.revision('app', annotations=ASLEEP)
+        running = self.opened()
+        activator = self.activator(running)
+        activator.report(('app', 3, 3, 0), waiting=[('app', 3)])
+        self.platform.wait_for_scale('app', lambda order: order['replicas'] > 0)
+        self.assertEqual(self.allowed(running, 'sleep')['desired'], 0)
+        self.platform.wait_for_scale('app', lambda order: order['replicas'] == 0)
+
+        activator.report(('app', 1, 1, 60_000), waiting=[('app', 3, 60_000)])
+        self.assertEqual(self.platform.scale('app')['replicas'], 0)
+        activator.report(('app', 3.5, 1, 0), waiting=[('app', 4, 60_000)])
+        self.platform.wait_for_scale('app', lambda order: order['replicas'] > 0)
+
     def test_a_sleep_that_no_request_could_end_is_refused(self):
         self.platform.revision('app')
         running = self.opened()

@@ -17,10 +17,10 @@ class NoRoutes final : public Router {
   }
 };
 
-/// An owner of a front who does nothing about what it is told.
+/// An owner of a front who does nothing about what it is told, and counts the pokes.
 class IdleOwner : public FrontOwner {
  public:
-  void on_poke(RevisionHandle /*revision*/, const RevisionStat& /*stat*/) override {}
+  void on_poke(RevisionHandle /*revision*/, const RevisionStat& /*stat*/) override { ++pokes; }
 
   void on_held(RevisionHandle /*revision*/) override {}
 
@@ -32,6 +32,8 @@ class IdleOwner : public FrontOwner {
   }
 
   void on_served(RevisionHandle /*revision*/, const Served& /*served*/) override {}
+
+  int pokes = 0;
 };
 
 }  // namespace sluice::activator::testing

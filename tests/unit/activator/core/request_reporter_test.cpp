@@ -131,6 +131,34 @@ TEST(RequestReporter, IdleRevisionPokesAgain) {
   EXPECT_EQ(story.in(3s), "1.0,1");
 }
 
+TEST(RequestReporter, AnExpectedRequestPokesWhateverIsInFlight) {
+  Story story;
+  (void)story.in(0s);
+  (void)story.tick(1s);
+
+  story.reporter().expect(story.revision());
+  EXPECT_EQ(story.in(1s), "1.0,1");
+  EXPECT_EQ(story.in(1s), "");
+  EXPECT_EQ(story.tick(2s), "2.0,1");
+  EXPECT_EQ(story.tick(3s), "3.0,0");
+}
+
+TEST(RequestReporter, EveryReportSaysWhenTheNewestRequestBegan) {
+  RequestReporter reporter;
+  const auto app = reporter.open({.space = "default", .name = "app-00001"});
+  std::vector<RevisionStat> stats;
+  (void)reporter.in(app, kStart);
+  EXPECT_EQ(reporter.poke(app).newest, 0s);
+  (void)reporter.in(app, kStart + 400ms);
+
+  reporter.report(kStart + 1s, stats);
+  reporter.report(kStart + 2s, stats);
+
+  ASSERT_EQ(stats.size(), 2U);
+  EXPECT_EQ(stats[0].newest, 600ms);
+  EXPECT_EQ(stats[1].newest, 1600ms);
+}
+
 // Row 65: the tick at the moment of the request sees no area, yet must not forget the request.
 TEST(RequestReporter, RequestInFlightKeepsItsRevisionAlive) {
   Story story;

@@ -77,6 +77,19 @@ class FrontGatewayTest : public ::testing::Test {
       {.id = {"shop", "web"}, .throttler = {.container_concurrency = 1}, .timeouts = {}});
 };
 
+TEST_F(FrontGatewayTest, TheFirstRequestAfterAnOrderForNoReplicasIsToldAtOnceThoughOthersWait) {
+  std::vector<std::unique_ptr<Noted>> held;
+  held.push_back(request());
+  held.push_back(request());
+  EXPECT_EQ(nobody_.pokes, 1);
+
+  front_.set_grant(revision_, {});
+  held.push_back(request());
+  held.push_back(request());
+  EXPECT_EQ(nobody_.pokes, 2);
+  front_.refuse_waiting();
+}
+
 TEST_F(FrontGatewayTest, AFullPodIsTriedAgainWhenTheOtherOneMayNotBeUsed) {
   list("a");
   list("b", true);

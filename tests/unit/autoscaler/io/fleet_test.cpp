@@ -59,6 +59,23 @@ TEST_F(FleetTest, OnlyARequestHeldSinceTheOrderToSleepEndsTheSleep) {
   EXPECT_EQ(revision.want(), 1);
 }
 
+TEST_F(FleetTest, TheFirstRequestAfterAnOrderToSleepEndsItThoughOlderOnesAreHeld) {
+  runs("Deployment/a", 1);
+  time_.run_for(10s);
+  Revision& revision = *fleet_.revisions().at(kShop);
+  revision.sleep();
+  time_.run_for(500ms);
+  const Stat began{.average_concurrency = 4.5, .request_count = 1};
+
+  fleet_.heard({.stats = {{kShop, began, clock_.now(), 501ms}},
+                .held = {{.revision = kShop, .oldest = 9s}}});
+  EXPECT_EQ(revision.want(), 0);
+
+  fleet_.heard({.stats = {{kShop, began, clock_.now(), 499ms}},
+                .held = {{.revision = kShop, .oldest = 9s}}});
+  EXPECT_EQ(revision.want(), 1);
+}
+
 TEST_F(FleetTest, AnotherTargetGrowsByItsOwnLoad) {
   runs("Deployment/a", 1);
   runs("Deployment/b", 10);

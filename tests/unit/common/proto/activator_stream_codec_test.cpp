@@ -57,6 +57,8 @@ TEST(ActivatorStreamCodec, WhatGoesUpComesOutAsItWentIn) {
   EXPECT_EQ(again(Hello{1, "activator-1", "10.0.0.9:8012", "1.0.0", waiting}), "the same");
   EXPECT_EQ(again(Hello{}), "the same");
   EXPECT_EQ(again(StatBatch{9, {{kApp, some_stat()}}, waiting}), "the same");
+  EXPECT_EQ(again(StatBatch{9, {{kApp, some_stat(), milliseconds{0}}}, waiting}), "the same");
+  EXPECT_EQ(again(StatBatch{9, {{kApp, some_stat(), milliseconds{1200}}}, waiting}), "the same");
   EXPECT_EQ(again(StatBatch{}), "the same");
   EXPECT_EQ(again(Applied{kApp, 1ULL << 63U}), "the same");
   EXPECT_EQ(again(ColdStart{.revision = kApp,
@@ -185,6 +187,21 @@ TEST(ActivatorStreamCodec, DurationsAreNeitherNegativeNorEndless) {
 
   ASSERT_TRUE(read.has_value() && read->has_value());
   EXPECT_EQ(std::get<StatBatch>(**read).waiting.front().oldest, Duration{0});
+}
+
+// An activator of the release before sends WireStatMessages, and an autoscaler of it reads them.
+TEST(ActivatorStreamCodec, AStatIsAWireStatMessageAndAFieldMore) {
+  const std::string old = encode_stat_messages(std::vector{StatMessage{kApp, some_stat()}});
+  const std::string batch = field(2, field(2, old.substr(2)));
+  const auto read = decode_activator_message(batch);
+  ASSERT_TRUE(read.has_value() && read->has_value());
+  const std::vector<StatMessage> messages{{kApp, some_stat()}};
+  EXPECT_EQ(std::get<StatBatch>(**read).messages, messages);
+
+  const ActivatorMessage newer = StatBatch{0, {{kApp, some_stat(), milliseconds{5}}}, {}};
+  const auto as_before = decode_stat_messages(field(1, encode(newer).substr(4)));
+  ASSERT_TRUE(as_before.has_value());
+  EXPECT_EQ(*as_before, messages);
 }
 
 TEST(ActivatorStreamCodec, LongExplanationsAreCut) {

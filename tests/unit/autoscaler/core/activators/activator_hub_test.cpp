@@ -299,6 +299,17 @@ TEST_F(ActivatorHubTest, AStampBeyondAllTimeIsStillANumber) {
   EXPECT_LT(*heard.stats[1].stamp, now);
 }
 
+TEST_F(ActivatorHubTest, TheAgeOfTheNewestRequestIsHeardIfItIsSaid) {
+  const auto speaker = activator("a");
+  const proto::StatBatch batch{1, {{kApp, {}, std::chrono::milliseconds{7}}, {kWeb, {}}}, {}};
+
+  const auto heard = hub.received(speaker, batch, now);
+
+  ASSERT_EQ(heard.stats.size(), 2U);
+  EXPECT_EQ(heard.stats[0].newest, std::chrono::milliseconds{7});
+  EXPECT_EQ(heard.stats[1].newest, std::nullopt);
+}
+
 TEST_F(ActivatorHubTest, MissingBatchesAreCounted) {
   const auto speaker = activator("a");
 

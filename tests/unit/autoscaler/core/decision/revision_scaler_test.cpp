@@ -170,6 +170,31 @@ TEST(RevisionScaler, AFirstRequestEndsASleepInTheSecondOfItsOrder) {
   EXPECT_EQ(scaler.evaluate({.trigger = Trigger::poke, .ready = 0}, at(2)).want, 1);
 }
 
+TEST(RevisionScaler, WhereItIsSaidWhenTheNewestRequestBeganThatAloneEndsASleep) {
+  RevisionScaler scaler{{.scaling = command_form(), .revision = "app", .replicas = 2}, 2, at(0)};
+  const TimePoint ordered = at(1) + std::chrono::milliseconds{300};
+  scaler.sleep(ordered);
+
+  // As the first of an idle revision would be told, and long after the order.
+  const Stat first{.average_concurrency = 1, .request_count = 1};
+  EXPECT_FALSE(scaler.push(first, at(2), ordered - std::chrono::milliseconds{1}));
+  EXPECT_FALSE(scaler.push({.average_concurrency = 3, .request_count = 7}, at(9), at(1)));
+  EXPECT_EQ(scaler.evaluate({.ready = 2}, at(9)).want, 0);
+
+  // Among older ones, and told a second time because the first report was lost.
+  EXPECT_TRUE(scaler.push({.average_concurrency = 3.4, .request_count = 0}, at(2), ordered));
+  EXPECT_EQ(scaler.evaluate({.trigger = Trigger::poke, .ready = 0}, at(9)).want, 1);
+}
+
+TEST(RevisionScaler, AClockThatStepsBackLeavesNoOrderToSleepInTheFuture) {
+  RevisionScaler scaler{{.scaling = command_form(), .revision = "app", .replicas = 1}, 1, at(0)};
+  (void)scaler.evaluate({.ready = 1}, at(3600));
+  scaler.sleep(at(3600));
+  (void)scaler.evaluate({.ready = 1}, at(10));
+
+  EXPECT_TRUE(scaler.push({.average_concurrency = 3.4, .request_count = 2}, at(12), at(11)));
+}
+
 TEST(RevisionScaler, WakeByHandHoldsOneReplicaForAStableWindow) {
   RevisionWorld world{command_form()};
   world.until(10);
