@@ -208,20 +208,15 @@ int ask_to_drain(const Environment& environment) {
     std::fprintf(stderr, "queue-proxy: %s\n", admin.error().text().c_str());
     return 1;
   }
-  boost::asio::io_context io{1};
   net::FetchRequest request;
   request.target = *admin;
   if (request.target.host.empty() && !admin->is_unix()) request.target.host = "127.0.0.1";
-  request.head = "GET /drain HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  request.text = "GET /drain HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
   request.timeout = std::chrono::hours{24};  // the supervisor's grace period is the real bound
-  int code = 1;
-  const net::Fetch fetch{io, std::move(request), [&code](const Result<net::FetchResponse>& answer) {
-                           if (answer && answer->head.status == 200) code = 0;
-                         }};
-  io.run();
-  if (code != 0)
-    std::fprintf(stderr, "queue-proxy: no sidecar answers on %s\n", admin->text().c_str());
-  return code;
+  const net::FetchResult answer = net::fetch_now(std::move(request));
+  if (answer && answer->head.status == 200) return 0;
+  std::fprintf(stderr, "queue-proxy: no sidecar answers on %s\n", admin->text().c_str());
+  return 1;
 }
 
 }  // namespace sluice::queue_proxy

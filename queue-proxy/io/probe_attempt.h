@@ -75,7 +75,7 @@ class ProbeAttempt {
   Done done_;
   boost::asio::steady_timer timer_;
   std::unique_ptr<net::Socket> socket_;
-  std::unique_ptr<net::TrustingTlsClient> tls_;
+  std::shared_ptr<net::TrustingTlsClient> tls_;
   std::unique_ptr<net::Fetch> fetch_;
   std::unique_ptr<net::H2Fetch> h2_fetch_;
   Duration timeout_{};
