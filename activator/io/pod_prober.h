@@ -5,8 +5,8 @@
 #include "activator/core/throttler.h"
 #include "activator/io/pod_asker.h"
 #include "activator/io/pod_list.h"
+#include "activator/io/pool_probe.h"
 #include "common/loop/loop.h"
-#include "common/net/upstream/pool_probe.h"
 
 #include <boost/asio/io_context.hpp>
 
@@ -157,7 +157,7 @@ class PodProber {
   void unlist(Watch& watch, const std::string& dest);
   void pump(Watch& watch);
   void start(Watch& watch, const Probe& probe);
-  void ended(std::uint64_t run, const net::PoolProbeResult& result);
+  void ended(std::uint64_t run, const PoolProbeResult& result);
   void schedule(Watch& watch);
   void arm();
   void on_due();

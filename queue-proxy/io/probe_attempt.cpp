@@ -156,7 +156,7 @@ void ProbeAttempt::request_h1() {
   if (url_.secure) {
     // An address is no name to be indicated.
     if (!tls_) {
-      tls_ = std::make_shared<net::TrustingTlsClient>(spec_.host == "localhost" ? spec_.host : "");
+      tls_ = std::make_shared<TrustingTlsClient>(spec_.host == "localhost" ? spec_.host : "");
     }
     request.tls = tls_;
   }
