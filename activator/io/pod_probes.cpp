@@ -137,42 +137,15 @@ void PodProber::end_runs(Watch& watch, const std::string& dest, TimePoint now) {
 }
 
 void PodProber::schedule(Watch& watch) {
+  due_.set(index_of(watch.revision), watch.destinations.next_due());
+}
+
+void PodProber::on_due(std::size_t index, TimePoint now) {
+  Watch& watch = *watches_[index].watch;
+  pump(watch);
+  // With all its probes under way nothing starts until one of them ends, which pumps again.
   const std::optional<TimePoint> due = watch.destinations.next_due();
-  if (due == watch.due) return;
-  const std::size_t index = index_of(watch.revision);
-  if (watch.due) due_.erase({*watch.due, index});
-  watch.due = due;
-  if (!due) return;
-  due_.emplace(*due, index);
-  arm();
-}
-
-void PodProber::arm() {
-  if (due_.empty()) return;
-  const TimePoint first = due_.begin()->first;
-  if (armed_ && *armed_ <= first) return;
-  armed_ = first;
-  timer_->at(first, [this] {
-    armed_.reset();
-    on_due();
-    arm();
-  });
-}
-
-void PodProber::on_due() {
-  const TimePoint now = clock_.now();
-  while (!due_.empty() && due_.begin()->first <= now) {
-    const auto [when, index] = *due_.begin();
-    due_.erase(due_.begin());
-    Watch& watch = *watches_[index].watch;
-    watch.due.reset();
-    pump(watch);
-    // With all its probes under way nothing starts until one of them ends, which pumps again.
-    if (watch.due && *watch.due <= now) {
-      due_.erase({*watch.due, index});
-      watch.due.reset();
-    }
-  }
+  if (due && *due <= now) due_.set(index, std::nullopt);
 }
 
 }  // namespace sluice::activator
