@@ -2,13 +2,13 @@
 
 #include "common/net/fetch.h"
 #include "common/net/server/open_files.h"
+#include "common/net/server/page_return.h"
 #include "common/net/server/ready_line.h"
 #include "common/net/server/side_limits.h"
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <malloc.h>
 
 namespace sluice::queue_proxy {
 namespace {
@@ -89,10 +89,7 @@ Result<int, Problem> App::open() {
 }
 
 int App::run() {
-  // The buffers of bodies come and go; giving their pages back each time costs more than keeping a
-  // megabyte.
-  ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
-  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  net::keep_freed_pages();
   // Whoever reads our log may go away; that ends no request.
   std::signal(SIGPIPE, SIG_IGN);
   const auto opened = open();
