@@ -3,6 +3,7 @@
 #include "activator/core/queue_budget.h"
 #include "activator/core/request_reporter.h"
 #include "activator/core/throttler.h"
+#include "activator/io/due_times.h"
 #include "activator/io/front_counts.h"
 #include "activator/io/pod_list.h"
 #include "common/ignore/rules.h"
@@ -15,7 +16,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -255,8 +255,7 @@ class FrontGateway final : public net::Gateway, public PodList {
   void retire(Revision& revision, std::unique_ptr<Pod> pod);
   [[nodiscard]] static bool swept(Revision& revision);
   void schedule(Revision& revision);
-  void arm();
-  void on_due();
+  void on_due(Revision& revision, TimePoint now);
   [[nodiscard]] http::OwnResponse refusal_of(const Revision& revision, Error error,
                                              Duration retry_after) const;
   [[nodiscard]] Pod& pod_of(Revision& revision, PodRef ref);
@@ -277,10 +276,7 @@ class FrontGateway final : public net::Gateway, public PodList {
   std::vector<std::uint32_t> free_;                   // places in revisions_
   std::uint32_t next_generation_ = 1;
   std::size_t unswept_ = 0;  // pods and revisions that are leaving
-  // When a request's time is over, or a pause of a pod: one timer for all revisions.
-  std::set<std::pair<TimePoint, std::size_t>> due_;
-  std::optional<TimePoint> armed_;
-  std::unique_ptr<Timer> timer_;
+  DueTimes due_;             // of revisions, when a request's time is over, or a pause of a pod
   std::int64_t requests_ = 0;
 };
 

@@ -25,7 +25,7 @@ FrontGateway::FrontGateway(boost::asio::io_context& io, Loop& clock, Router& rou
       spec_{spec},
       budget_{spec.queues},
       idle_{.most = spec.idle_max},
-      timer_{clock.timer()} {
+      due_{clock, [this](std::size_t index, TimePoint now) { on_due(*revisions_[index], now); }} {
   spec_.pods.shared = &idle_;
 }
 
@@ -275,53 +275,30 @@ void FrontGateway::sweep() {
       return true;
     });
     if (!revision.removed || revision.requests > 0 || !revision.leaving.empty()) continue;
+    due_.set(index, std::nullopt);
     revisions_[index].reset();
     free_.push_back(static_cast<std::uint32_t>(index));
     --unswept_;
   }
 }
 
-// The throttler's two timers, of all revisions in one: code that changes a revision says so here.
+// The throttler's two timers in one: code that changes a revision says so here.
 void FrontGateway::schedule(Revision& revision) {
   std::optional<TimePoint> due = revision.throttler.next_expiry();
   if (const auto resume = revision.throttler.next_resume(); resume && (!due || *resume < *due)) {
     due = resume;
   }
-  if (due == revision.due) return;
-  const std::size_t index = index_of(revision.handle);
-  if (revision.due) due_.erase({*revision.due, index});
-  revision.due = due;
-  if (!due) return;
-  due_.emplace(*due, index);
-  arm();
+  due_.set(index_of(revision.handle), due);
 }
 
-void FrontGateway::arm() {
-  if (due_.empty()) return;
-  const TimePoint first = due_.begin()->first;
-  if (armed_ && *armed_ <= first) return;
-  armed_ = first;
-  timer_->at(first, [this] {
-    armed_.reset();
-    on_due();
-    arm();
-  });
-}
-
-void FrontGateway::on_due() {
-  const TimePoint now = clock_.now();
-  while (!due_.empty() && due_.begin()->first <= now) {
-    Revision& revision = *revisions_[due_.begin()->second];
-    while (const auto expired = revision.throttler.expire(now)) {
-      dismiss({*expired}, http::response_for(Error::queue_wait));
-    }
-    std::vector<Admission> admitted;
-    revision.throttler.resume(now, admitted);
-    dispatch(revision, admitted);
-    schedule(revision);
-    // A core that leaves something due in the past would keep us here without end.
-    if (revision.due && *revision.due <= now) break;
+void FrontGateway::on_due(Revision& revision, TimePoint now) {
+  while (const auto expired = revision.throttler.expire(now)) {
+    dismiss({*expired}, http::response_for(Error::queue_wait));
   }
+  std::vector<Admission> admitted;
+  revision.throttler.resume(now, admitted);
+  dispatch(revision, admitted);
+  schedule(revision);
 }
 
 }  // namespace sluice::activator

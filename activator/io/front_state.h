@@ -48,7 +48,6 @@ struct FrontGateway::Revision {
   std::vector<net::Exchange*> ignored_waiting;  // those in the queue that count for nothing
   std::unique_ptr<FrontGrant> grant;            // null: nothing was said
   std::optional<RevisionHandle> successor;      // has taken its place, and may be gone meanwhile
-  std::optional<TimePoint> due;                 // as it stands in due_
   std::int64_t requests = 0;                    // between begin and end
   bool removed = false;
 };

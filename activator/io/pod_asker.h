@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/net/upstream/pool_probe.h"
+#include "activator/io/pool_probe.h"
 
 #include <boost/asio/io_context.hpp>
 
@@ -22,8 +22,8 @@ class PodAsker {
   /// Asks the pod of `pool`, which outlives the question. `done` is called once, not before this
   /// returns; it may destroy the question.
   [[nodiscard]] virtual std::unique_ptr<Question> ask(net::UpstreamPool& pool,
-                                                      net::PoolProbeRequest request,
-                                                      net::PoolProbe::Done done) = 0;
+                                                      PoolProbeRequest request,
+                                                      PoolProbe::Done done) = 0;
 };
 
 /// Over the connections that requests will use.
@@ -32,9 +32,8 @@ class PoolAsker final : public PodAsker {
   /// `io` outlives this.
   explicit PoolAsker(boost::asio::io_context& io) : io_{io} {}
 
-  [[nodiscard]] std::unique_ptr<Question> ask(net::UpstreamPool& pool,
-                                              net::PoolProbeRequest request,
-                                              net::PoolProbe::Done done) override;
+  [[nodiscard]] std::unique_ptr<Question> ask(net::UpstreamPool& pool, PoolProbeRequest request,
+                                              PoolProbe::Done done) override;
 
  private:
   boost::asio::io_context& io_;

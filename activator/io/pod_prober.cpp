@@ -15,7 +15,7 @@ PodProber::PodProber(boost::asio::io_context& io, Loop& clock, PodList& front, P
       asker_{asker},
       spec_{spec},
       events_{std::move(events)},
-      timer_{clock.timer()} {}
+      due_{clock, [this](std::size_t index, TimePoint now) { on_due(index, now); }} {}
 
 PodProber::~PodProber() = default;
 
@@ -64,7 +64,7 @@ void PodProber::remove(RevisionHandle revision) {
   set_service(revision, std::nullopt);
   Watch* watch = find(revision);
   if (watch == nullptr) return;
-  if (watch->due) due_.erase({*watch->due, index_of(revision)});
+  due_.set(index_of(revision), std::nullopt);
   watches_[index_of(revision)].watch.reset();
 }
 

@@ -3,10 +3,11 @@
 #include "activator/core/destinations.h"
 #include "activator/core/pod_subset.h"
 #include "activator/core/throttler.h"
+#include "activator/io/due_times.h"
 #include "activator/io/pod_asker.h"
 #include "activator/io/pod_list.h"
+#include "activator/io/pool_probe.h"
 #include "common/loop/loop.h"
-#include "common/net/upstream/pool_probe.h"
 
 #include <boost/asio/io_context.hpp>
 
@@ -15,7 +16,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -157,10 +157,9 @@ class PodProber {
   void unlist(Watch& watch, const std::string& dest);
   void pump(Watch& watch);
   void start(Watch& watch, const Probe& probe);
-  void ended(std::uint64_t run, const net::PoolProbeResult& result);
+  void ended(std::uint64_t run, const PoolProbeResult& result);
   void schedule(Watch& watch);
-  void arm();
-  void on_due();
+  void on_due(std::size_t index, TimePoint now);
 
   boost::asio::io_context& io_;
   Loop& clock_;
@@ -182,9 +181,7 @@ class PodProber {
   std::vector<Place> watches_;  // by index_of
   std::unordered_map<std::uint64_t, std::unique_ptr<Run>> runs_;
   std::uint64_t next_run_ = 1;
-  std::set<std::pair<TimePoint, std::size_t>> due_;
-  std::optional<TimePoint> armed_;
-  std::unique_ptr<Timer> timer_;
+  DueTimes due_;                                             // of watches, when a probe is to begin
   std::vector<std::unique_ptr<net::UpstreamPool>> leaving_;  // of dropped pods, closed
   Counts counts_;
   std::size_t listed_ = 0;

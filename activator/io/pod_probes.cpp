@@ -16,12 +16,11 @@ std::string probe_head(const std::string& host, bool pod_addressability) {
          (pod_addressability ? "K-Passthrough-Lb: true\r\n\r\n" : "\r\n");
 }
 
-ProbeResult result_of(const net::PoolProbeResult& result) {
-  if (result.end == net::PoolProbeResult::End::answered) {
+ProbeResult result_of(const PoolProbeResult& result) {
+  if (result.end == PoolProbeResult::End::answered) {
     return judge_probe(result.status, result.body, !result.sluice_error.empty());
   }
-  return result.end == net::PoolProbeResult::End::invalid ? ProbeResult::not_ready
-                                                          : ProbeResult::silent;
+  return result.end == PoolProbeResult::End::invalid ? ProbeResult::not_ready : ProbeResult::silent;
 }
 
 std::chrono::milliseconds milliseconds(Duration duration) {
@@ -86,16 +85,16 @@ void PodProber::start(Watch& watch, const Probe& probe) {
   run->revision = watch.revision;
   run->number = probe.number;
   run->dest = probe.dest;
-  net::PoolProbeRequest request;
+  PoolProbeRequest request;
   request.head = probe_head(host, spec_.pod_addressability);
   request.connect_timeout = milliseconds(probe.connect_timeout);
   request.response_timeout = milliseconds(probe.answer_timeout);
   run->question = asker_.ask(pool, std::move(request),
-                             [this, id](const net::PoolProbeResult& result) { ended(id, result); });
+                             [this, id](const PoolProbeResult& result) { ended(id, result); });
   runs_.emplace(id, std::move(run));
 }
 
-void PodProber::ended(std::uint64_t id, const net::PoolProbeResult& probed) {
+void PodProber::ended(std::uint64_t id, const PoolProbeResult& probed) {
   const auto found = runs_.find(id);
   CHECK(found != runs_.end());
   const std::unique_ptr<Run> run = std::move(found->second);
@@ -138,42 +137,15 @@ void PodProber::end_runs(Watch& watch, const std::string& dest, TimePoint now) {
 }
 
 void PodProber::schedule(Watch& watch) {
+  due_.set(index_of(watch.revision), watch.destinations.next_due());
+}
+
+void PodProber::on_due(std::size_t index, TimePoint now) {
+  Watch& watch = *watches_[index].watch;
+  pump(watch);
+  // With all its probes under way nothing starts until one of them ends, which pumps again.
   const std::optional<TimePoint> due = watch.destinations.next_due();
-  if (due == watch.due) return;
-  const std::size_t index = index_of(watch.revision);
-  if (watch.due) due_.erase({*watch.due, index});
-  watch.due = due;
-  if (!due) return;
-  due_.emplace(*due, index);
-  arm();
-}
-
-void PodProber::arm() {
-  if (due_.empty()) return;
-  const TimePoint first = due_.begin()->first;
-  if (armed_ && *armed_ <= first) return;
-  armed_ = first;
-  timer_->at(first, [this] {
-    armed_.reset();
-    on_due();
-    arm();
-  });
-}
-
-void PodProber::on_due() {
-  const TimePoint now = clock_.now();
-  while (!due_.empty() && due_.begin()->first <= now) {
-    const auto [when, index] = *due_.begin();
-    due_.erase(due_.begin());
-    Watch& watch = *watches_[index].watch;
-    watch.due.reset();
-    pump(watch);
-    // With all its probes under way nothing starts until one of them ends, which pumps again.
-    if (watch.due && *watch.due <= now) {
-      due_.erase({*watch.due, index});
-      watch.due.reset();
-    }
-  }
+  if (due && *due <= now) due_.set(index, std::nullopt);
 }
 
 }  // namespace sluice::activator

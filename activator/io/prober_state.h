@@ -35,7 +35,6 @@ struct PodProber::Watch {
   std::set<std::string, std::less<>> avoid;      // as told; may name pods that are not here
   bool whole = true;                             // all that are usable are listed
   std::optional<ProbedService> service;
-  std::optional<TimePoint> due;
 };
 
 // One probe under way.

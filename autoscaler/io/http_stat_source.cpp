@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds kScrapeTimeout{900};
 net::FetchRequest scrape_request(const net::Address& target) {
   net::FetchRequest request;
   request.target = target;
-  request.head =
+  request.text =
       "GET /metrics HTTP/1.1\r\nHost: " + (target.is_unix() ? "localhost" : target.text()) +
       "\r\nAccept: application/protobuf\r\nConnection: close\r\n\r\n";
   request.timeout = kScrapeTimeout;
@@ -25,7 +25,7 @@ net::FetchRequest scrape_request(const net::Address& target) {
   return request;
 }
 
-Result<Stat, ScrapeError> stat_of(const Result<net::FetchResponse>& response) {
+Result<Stat, ScrapeError> stat_of(const net::FetchResult& response) {
   if (!response) return ScrapeError::unreachable;
   const auto body = accept_answer({.status = response->head.status,
                                    .content_type = response->head.fields.find("content-type"),
@@ -44,10 +44,10 @@ class HttpQuestion final : public StatSource::Question {
                StatSource::Answered answered)
       : answered_{std::move(answered)},
         fetch_{io, scrape_request(target),
-               [this](const Result<net::FetchResponse>& response) { take(response); }} {}
+               [this](const net::FetchResult& response) { take(response); }} {}
 
  private:
-  void take(const Result<net::FetchResponse>& response) {
+  void take(const net::FetchResult& response) {
     const StatSource::Answered answered = std::move(answered_);
     answered(stat_of(response));
   }

@@ -39,17 +39,18 @@ void Client::Inner::dispatch(const StatePtr& state, TimePoint now) {
   }
   if (state->is_stream) {
     ++counts.connections;
-    state->wire = std::make_shared<Wire>(io, tls);
-    Wire::ask(
+    state->wire = std::make_shared<net::H1Client>(io, tls, net::look_up);
+    net::H1Client::ask(
         state->wire, access.address, std::move(*text),
-        {.head = [this, state](const http::ResponseHead& head) { stream_head(state, head); },
+        {.head = [this, state](http::ResponseHead& head) { stream_head(state, head); },
          .body =
              [this, state](std::string_view piece) {
                set_deadline(*state, clock.now() + state->silence);
                const StreamEvents& events = state->stream;
                if (events.body) events.body(piece);
              },
-         .ended = [this, state](const Wire::Ending& ending) { stream_ended(state, ending.why); }});
+         .ended = [this, state](
+                      const net::H1Client::Ending& ending) { stream_ended(state, ending.why); }});
     return;
   }
   if (!state->sent && state->request.lane != Lane::free) {
@@ -59,10 +60,10 @@ void Client::Inner::dispatch(const StatePtr& state, TimePoint now) {
   ++busy;
   state->wire = take_wire();
   state->on_used_wire = state->wire->used();
-  Wire::ask(
+  net::H1Client::ask(
       state->wire, access.address, std::move(*text),
       {.head =
-           [state](const http::ResponseHead& head) {
+           [state](http::ResponseHead& head) {
              state->status = head.status;
              state->retry_after = head.fields.get(http::Known::retry_after);
            },
@@ -74,41 +75,42 @@ void Client::Inner::dispatch(const StatePtr& state, TimePoint now) {
                                 " bytes"));
              pump();
            },
-       .ended = [this, state](const Wire::Ending& ending) { exchange_ended(state, ending); }});
+       .ended = [this,
+                 state](const net::H1Client::Ending& ending) { exchange_ended(state, ending); }});
 }
 
-std::shared_ptr<Wire> Client::Inner::take_wire() {
+std::shared_ptr<net::H1Client> Client::Inner::take_wire() {
   if (!idle.empty()) {
-    std::shared_ptr<Wire> wire = std::move(idle.back());
+    std::shared_ptr<net::H1Client> wire = std::move(idle.back());
     idle.pop_back();
     return wire;
   }
   ++counts.connections;
-  return std::make_shared<Wire>(io, tls);
+  return std::make_shared<net::H1Client>(io, tls, net::look_up);
 }
 
-void Client::Inner::keep_wire(std::shared_ptr<Wire> wire) {
+void Client::Inner::keep_wire(std::shared_ptr<net::H1Client> wire) {
   if (!wire->reusable() || idle.size() >= options.connections_max) {
     wire->close();
     return;
   }
   // Known by its place in memory: the list holds it for as long as it rests.
-  Wire* const mine = wire.get();
+  net::H1Client* const mine = wire.get();
   idle.push_back(wire);
-  Wire::rest(wire, [this, mine] {
+  net::H1Client::rest(wire, [this, mine] {
     const auto found = std::find_if(idle.begin(), idle.end(),
                                     [mine](const auto& each) { return each.get() == mine; });
     if (found == idle.end()) return;
-    const std::shared_ptr<Wire> lost = *found;
+    const std::shared_ptr<net::H1Client> lost = *found;
     idle.erase(found);
     lost->close();
   });
 }
 
-void Client::Inner::exchange_ended(const StatePtr& state, const Wire::Ending& ending) {
-  using Kind = Wire::Ending::Kind;
+void Client::Inner::exchange_ended(const StatePtr& state, const net::H1Client::Ending& ending) {
+  using Kind = net::H1Client::Ending::Kind;
   --busy;
-  std::shared_ptr<Wire> wire = std::exchange(state->wire, nullptr);
+  std::shared_ptr<net::H1Client> wire = std::exchange(state->wire, nullptr);
   if (ending.kind == Kind::whole) {
     keep_wire(std::move(wire));
     answered(state);

@@ -5,7 +5,7 @@
 #include "common/kube/client.h"
 #include "common/kube/server_tls.h"
 #include "common/kube/token_bucket.h"
-#include "common/kube/wire.h"
+#include "common/net/h1/h1_client.h"
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -37,7 +37,7 @@ struct Client::Call::State {
   bool sent = false;  // once at least
   std::list<std::shared_ptr<State>>::iterator place;
   std::multimap<TimePoint, State*>::iterator alarm;
-  std::shared_ptr<Wire> wire;  // while it is on its way
+  std::shared_ptr<net::H1Client> wire;  // while it is on its way
   bool on_used_wire = false;
   int status = 0;
   std::string retry_after;
@@ -85,9 +85,9 @@ struct Client::Inner {
 
   // One exchange.
   void dispatch(const StatePtr& state, TimePoint now);
-  std::shared_ptr<Wire> take_wire();
-  void keep_wire(std::shared_ptr<Wire> wire);
-  void exchange_ended(const StatePtr& state, const Wire::Ending& ending);
+  std::shared_ptr<net::H1Client> take_wire();
+  void keep_wire(std::shared_ptr<net::H1Client> wire);
+  void exchange_ended(const StatePtr& state, const net::H1Client::Ending& ending);
   void answered(const StatePtr& state);
   void stream_head(const StatePtr& state, const http::ResponseHead& head);
   void stream_ended(const StatePtr& state, const std::string& why);
@@ -110,7 +110,7 @@ struct Client::Inner {
   std::map<std::string, State*, std::less<>> objects;  // the waiting request for each
   std::multimap<TimePoint, State*> alarms;
   std::unordered_map<State*, StatePtr> live;
-  std::vector<std::shared_ptr<Wire>> idle;
+  std::vector<std::shared_ptr<net::H1Client>> idle;
   std::size_t busy = 0;
   boost::asio::steady_timer timer;
   TimePoint armed_for{};

@@ -1,8 +1,8 @@
 #include "common/kube/server_tls.h"
 
+#include "common/net/address.h"
 #include "common/net/tls/tls_session.h"
 
-#include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -29,12 +29,6 @@ int no_passphrase(char* /*to*/, int /*size*/, int /*writing*/, void* /*user*/) {
 
 Owned<BIO> reader(const std::string& text) {
   return Owned<BIO>{BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))};
-}
-
-bool is_ip(const std::string& host) {
-  unsigned char bytes[16];
-  return inet_pton(AF_INET, host.c_str(), bytes) == 1 ||
-         inet_pton(AF_INET6, host.c_str(), bytes) == 1;
 }
 
 std::optional<Problem> believe(SSL_CTX* context, const std::string& ca) {
@@ -115,7 +109,7 @@ Result<std::unique_ptr<ServerTls>, Problem> ServerTls::make(const Access& access
 
 std::unique_ptr<net::TlsSession> ServerTls::make_session(int descriptor) {
   // A name is asked for in the open; an IP is verified and may not be.
-  const std::string name = is_ip(server_name_) ? std::string{} : server_name_;
+  const std::string name = net::is_ip(server_name_) ? std::string{} : server_name_;
   return net::make_tls_session(
       context_.get(), socket_method_.get(), descriptor,
       {.server_name = name, .verified = server_name_, .protocol = "http/1.1"});

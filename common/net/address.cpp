@@ -14,13 +14,13 @@ Problem bad_address(std::string_view text, std::string_view reason) {
           "give host:port, :port or unix:/path"};
 }
 
+}  // namespace
+
 bool is_ip(const std::string& host) {
   unsigned char bytes[16];
   return inet_pton(AF_INET, host.c_str(), bytes) == 1 ||
          inet_pton(AF_INET6, host.c_str(), bytes) == 1;
 }
-
-}  // namespace
 
 std::string Address::text() const {
   if (is_unix()) return "unix:" + path;

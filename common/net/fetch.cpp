@@ -1,147 +1,93 @@
 #include "common/net/fetch.h"
 
-#include "common/net/stream.h"
+#include "common/net/h1/h1_client.h"
 
-#include <array>
+#include <boost/asio/steady_timer.hpp>
+
 #include <optional>
 #include <utility>
 
 namespace sluice::net {
 namespace asio = boost::asio;
-using boost::system::error_code;
+
+namespace {
+
+Error error_of(H1Client::Ending::Kind kind) {
+  using Kind = H1Client::Ending::Kind;
+  switch (kind) {
+    case Kind::unreachable:
+      return Error::upstream_connect;
+    case Kind::untrusted:
+    case Kind::garbled:
+      return Error::upstream_invalid;
+    case Kind::silent:
+    case Kind::cut:
+    case Kind::whole:
+      break;
+  }
+  return Error::upstream_reset;
+}
+
+}  // namespace
 
 struct Fetch::Run {
   Run(asio::io_context& io, FetchRequest asked, Done on_done)
-      : stream{Socket{io}},
+      : client{std::make_shared<H1Client>(io, std::move(asked.tls), asked.lookup)},
         timer{io},
         request{std::move(asked)},
-        done{std::move(on_done)},
-        parser{64 * 1024} {}
+        done{std::move(on_done)} {}
 
   static void start(const std::shared_ptr<Run>& self) {
     self->timer.expires_after(self->request.timeout);
-    self->timer.async_wait([self](const error_code& ec) {
-      if (!ec) self->finish(Error::deadline_exceeded);
+    self->timer.async_wait([self](const boost::system::error_code& ec) {
+      if (!ec) self->finish(FetchFailure{Error::deadline_exceeded, "no answer in time"});
     });
-    self->stream.socket().async_connect(
-        endpoint_of(self->request.target), [self](const error_code& ec) {
-          if (ec) {
-            self->finish(Error::upstream_connect);
-          } else if (self->request.tls != nullptr) {
-            self->session = self->request.tls->make_session(self->stream.native_handle());
-            shake_hands(self);
-          } else {
-            send(self, self->request.head);
-          }
-        });
+    H1Client::ask(self->client, self->request.target, std::move(self->request.text),
+                  {.head = [self](http::ResponseHead& head) { self->take(head); },
+                   .body = [self](std::string_view piece) { self->take(piece); },
+                   .ended = [self](const H1Client::Ending& ending) { self->end(ending); }});
   }
 
-  static void shake_hands(const std::shared_ptr<Run>& self) {
-    if (self->finished) return;
-    const auto state = self->session ? self->session->handshake() : TlsStep::State::failed;
-    if (state == TlsStep::State::done) {
-      self->stream = Stream{std::move(self->stream.socket()), std::move(self->session)};
-      send(self, self->request.head);
-    } else if (state == TlsStep::State::want_read || state == TlsStep::State::want_write) {
-      const auto what = state == TlsStep::State::want_read ? Socket::wait_read : Socket::wait_write;
-      self->stream.socket().async_wait(what, [self](const error_code& ec) {
-        if (!ec) shake_hands(self);  // an error here is a close of our own: already finished
-      });
+  void take(http::ResponseHead& head) {
+    response.head = std::move(head);
+    if (request.head_only) report(std::move(response));
+  }
+
+  void take(std::string_view piece) {
+    received += piece.size();
+    if (received > request.body_max) {
+      finish(FetchFailure{Error::too_large, "its answer is larger than " +
+                                                std::to_string(request.body_max) + " bytes"});
+    } else if (!request.head_only) {
+      response.body.append(piece);
+    }
+  }
+
+  void end(const H1Client::Ending& ending) {
+    if (ending.kind == H1Client::Ending::Kind::whole) {
+      finish(std::move(response));
     } else {
-      self->finish(Error::upstream_invalid);
+      finish(FetchFailure{error_of(ending.kind), ending.why});
     }
   }
 
-  static void send(const std::shared_ptr<Run>& self, std::string_view rest) {
-    self->stream.async_write_some({asio::buffer(rest), asio::const_buffer{}},
-                                  [self, rest](const error_code& ec, std::size_t bytes) {
-                                    if (ec) {
-                                      self->finish(Error::upstream_reset);
-                                    } else if (bytes < rest.size()) {
-                                      send(self, rest.substr(bytes));
-                                    } else {
-                                      receive(self);
-                                    }
-                                  });
-  }
-
-  static void receive(const std::shared_ptr<Run>& self) {
-    self->in.reserve(self->in.capacity() == 0 ? 4096 : self->in.capacity());
-    if (self->in.room() == 0) self->in.reserve(self->in.capacity() * 2);
-    self->stream.async_read_some(asio::buffer(self->in.tail(), self->in.room()),
-                                 [self](const error_code& ec, std::size_t bytes) {
-                                   self->in.filled(ec ? 0 : bytes);
-                                   if (self->take(static_cast<bool>(ec))) receive(self);
-                                 });
-  }
-
-  // Returns whether more must be read.
-  bool take(bool ended) {
-    if (finished) return false;
-    while (!head_done) {
-      const http::Fed fed = in.empty() ? http::Fed{} : parser.feed_head(in.data(), response.head);
-      in.consume(fed.used);
-      if (fed.state == http::Fed::State::need_more) {
-        if (ended) finish(Error::upstream_reset);
-        return !ended;
-      }
-      if (fed.state != http::Fed::State::done) {
-        finish(Error::upstream_invalid);
-        return false;
-      }
-      head_done = response.head.status >= 200 || response.head.status == 101;
-      // Interim responses tell nothing yet.
-      if (!head_done) parser.reset(false);
-    }
-    if (request.head_only) {
-      report({});
-      if (finished) return false;
-    }
-    if (!parser.done() && !in.empty()) {
-      const http::Fed fed =
-          parser.feed_body(in.data(), request.head_only ? nullptr : &response.body);
-      in.consume(fed.used);
-      if (fed.state == http::Fed::State::bad) finish(Error::upstream_invalid);
-      if (parser.content_bytes() > request.body_max) finish(Error::too_large);
-      if (finished) return false;
-    }
-    if (parser.done() || (ended && parser.finish_at_close())) {
-      finish({});
-      return false;
-    }
-    if (ended) finish(Error::upstream_reset);
-    return !ended;
-  }
-
-  void finish(std::optional<Error> error) {
-    if (finished) return;
-    finished = true;
-    stream.close();
+  void finish(const FetchResult& result) {
+    client->close();
     timer.cancel();
-    report(error);
+    report(result);
   }
 
-  // Tells the outcome unless it has been told; may destroy the fetch.
-  void report(std::optional<Error> error) {
-    const Done call = std::exchange(done, {});
-    if (!call) return;
-    if (error) {
-      call(*error);
-    } else {
-      call(std::move(response));
-    }
+  // Tells the result unless one has been told; may destroy the fetch.
+  void report(const FetchResult& result) {
+    if (const Done call = std::exchange(done, {})) call(result);
   }
 
-  Stream stream;
-  std::unique_ptr<TlsSession> session;  // while hands are shaken
+  std::shared_ptr<H1Client> client;
   asio::steady_timer timer;
   FetchRequest request;
   Done done;
-  http::ResponseParser parser;
   FetchResponse response;
-  ByteBuffer in;
-  bool head_done = false;
-  bool finished = false;
+  std::size_t received = 0;
 };
 
 Fetch::Fetch(asio::io_context& io, FetchRequest request, Done done)
@@ -151,7 +97,19 @@ Fetch::Fetch(asio::io_context& io, FetchRequest request, Done done)
 
 Fetch::~Fetch() {
   run_->done = {};
-  run_->finish(Error::client_gone);
+  run_->client->close();
+  run_->timer.cancel();
+}
+
+FetchResult fetch_now(FetchRequest request) {
+  asio::io_context io{1};
+  std::optional<FetchResult> result;
+  const Fetch fetch{io, std::move(request), [&](const FetchResult& got) {
+                      result.emplace(got);
+                      io.stop();
+                    }};
+  io.run();
+  return std::move(*result);
 }
 
 }  // namespace sluice::net

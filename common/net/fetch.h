@@ -1,11 +1,8 @@
 #pragma once
 
-#include "common/net/byte_buffer.h"
-#include "common/net/h1/h1_codec.h"
-#include "common/net/socket.h"
+#include "common/http/message.h"
+#include "common/net/lookup.h"
 #include "common/net/tls/tls.h"
-
-#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <functional>
@@ -16,7 +13,7 @@ namespace sluice::net {
 
 struct FetchRequest {
   Address target;
-  std::string head;  ///< complete request head with its empty line
+  std::string text;  ///< the request as it is sent: head, empty line, body
   std::chrono::milliseconds timeout{3000};
   std::size_t body_max = 64 * 1024;
 
@@ -24,8 +21,8 @@ struct FetchRequest {
   /// peer can finish what it began; nothing is kept of it and nothing it does is a failure.
   bool head_only = false;
 
-  /// Client sessions to speak TLS through; null for cleartext. Outlives the fetch.
-  TlsSessions* tls = nullptr;
+  std::shared_ptr<TlsSessions> tls = nullptr;  ///< null: cleartext
+  Lookup lookup = nullptr;                     ///< for a target that is named
 };
 
 struct FetchResponse {
@@ -33,10 +30,17 @@ struct FetchResponse {
   std::string body;
 };
 
+struct FetchFailure {
+  Error error = Error::io_failed;
+  std::string why;  ///< for people
+};
+
+using FetchResult = Result<FetchResponse, FetchFailure>;
+
 /// One request on a connection of its own: probes and scrapes. Destroying it cancels it.
 class Fetch {
  public:
-  using Done = std::function<void(const Result<FetchResponse>&)>;
+  using Done = std::function<void(const FetchResult&)>;
 
   /// `done` is called once, later, unless the fetch is destroyed first; it may destroy the fetch.
   Fetch(boost::asio::io_context& io, FetchRequest request, Done done);
@@ -48,5 +52,8 @@ class Fetch {
   struct Run;
   std::shared_ptr<Run> run_;  // shared with the handlers of its outstanding operations only
 };
+
+/// The same for a program that has nothing else to do: waits until it is done.
+[[nodiscard]] FetchResult fetch_now(FetchRequest request);
 
 }  // namespace sluice::net

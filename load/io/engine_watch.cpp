@@ -1,24 +1,17 @@
 #include "load/io/engine_watch.h"
 
-#include <boost/asio/buffer.hpp>
+#include "common/net/h1/h1_client.h"
+
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/address.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
 
 #include "load/io/engine_events.h"
-#include "load/io/wire_response.h"
-#include <algorithm>
-#include <array>
 #include <utility>
 
 namespace sluice::loadgen {
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
-using ErrorCode = boost::system::error_code;
 
 namespace {
 
@@ -34,128 +27,67 @@ struct EngineWatch::Impl {
       : loop{io},
         clock{time},
         target{std::move(where)},
-        peer{asio::ip::make_address(address), target.port},
+        peer{.host = address, .port = target.port, .path = {}},
         patience{wait},
         events{[this](std::string_view event, std::string_view data) { take(event, data); }} {}
 
   void ask(Stage next, const std::string& path);
-  void write();
-  void read();
-  void on_bytes(std::size_t bytes);
-  void services_answered();
+  void on_head(const http::ResponseHead& head);
+  void on_body(std::string_view piece);
+  void on_end(const net::H1Client::Ending& ending);
   void give_up();
   void tell_ready();
   void take(std::string_view event, std::string_view data);
-  void wait_until_quiet();
 
   asio::io_context& loop;
   const Clock& clock;
   const Target target;
-  const tcp::endpoint peer;
+  const net::Address peer;
   const Duration patience;
-  tcp::socket socket{loop};
+  std::shared_ptr<net::H1Client> client;
   asio::steady_timer alarm{loop};
-  WireResponse response;
   EventLines events;
   ReplicaTrack track;
   std::function<void()> ready;
   std::function<void()> changed;
-  std::function<void()> closed;
   Stage stage = Stage::services;
-  std::string request;
   std::string services;
-  std::array<char, 16384> buffer{};
-  std::size_t filled = 0;
   TimePoint run_began;
   bool begun = false;
-  unsigned pending = 0;
-  std::uint64_t epoch = 0;  // counts sockets: completions of an earlier one are ignored
 };
 
 void EngineWatch::Impl::ask(Stage next, const std::string& path) {
   stage = next;
-  ++epoch;
-  ErrorCode ignored;
-  socket.close(ignored);
-  filled = 0;
-  response.begin(false);
-  response.set_body_sink([this](std::string_view body) {
-    if (stage == Stage::events) {
-      events.feed(body);
-    } else if (services.size() + body.size() <= kServicesBytesMax) {
-      services.append(body);
-    }
-  });
-  const std::string port = std::to_string(target.port);
-  request = "GET /_sluice/api/v1" + path + " HTTP/1.1\r\nHost: localhost:" + port +
-            "\r\nUser-Agent: sluice-load\r\nConnection: close\r\n\r\n";
-  ++pending;
-  socket.async_connect(peer, [this, mine = epoch](ErrorCode error) {
-    --pending;
-    if (mine != epoch) return;
-    if (error) {
-      give_up();
-    } else {
-      write();
-    }
-  });
+  client = std::make_shared<net::H1Client>(loop);
+  net::H1Client::ask(client, peer,
+                     "GET /_sluice/api/v1" + path +
+                         " HTTP/1.1\r\nHost: localhost:" + std::to_string(target.port) +
+                         "\r\nUser-Agent: sluice-load\r\nConnection: close\r\n\r\n",
+                     {.head = [this](const http::ResponseHead& head) { on_head(head); },
+                      .body = [this](std::string_view piece) { on_body(piece); },
+                      .ended = [this](const net::H1Client::Ending& ending) { on_end(ending); }});
 }
 
-void EngineWatch::Impl::write() {
-  ++pending;
-  asio::async_write(socket, asio::buffer(request),
-                    [this, mine = epoch](ErrorCode error, std::size_t) {
-                      --pending;
-                      if (mine != epoch) return;
-                      if (error) {
-                        give_up();
-                      } else {
-                        read();
-                      }
-                    });
-}
-
-void EngineWatch::Impl::read() {
-  ++pending;
-  socket.async_read_some(
-      asio::buffer(buffer.data() + filled, buffer.size() - filled),
-      [this, mine = epoch](ErrorCode error, std::size_t bytes) {
-        --pending;
-        if (mine != epoch) return;
-        if (!error) {
-          on_bytes(bytes);
-        } else if (stage == Stage::services && response.finish() == WireResponse::State::whole) {
-          services_answered();
-        } else {
-          give_up();
-        }
-      });
-}
-
-void EngineWatch::Impl::on_bytes(std::size_t bytes) {
-  filled += bytes;
-  const WireResponse::Fed fed = response.feed({buffer.data(), filled});
-  if (stage == Stage::over) return;  // stopped by the callback
-  std::copy(buffer.begin() + static_cast<std::ptrdiff_t>(fed.consumed),
-            buffer.begin() + static_cast<std::ptrdiff_t>(filled), buffer.begin());
-  filled -= fed.consumed;
-  const bool useless = response.has_headers() && response.status() != 200;
-  if (fed.state == WireResponse::State::invalid || useless || filled == buffer.size()) {
+void EngineWatch::Impl::on_head(const http::ResponseHead& head) {
+  if (head.status != 200) {
     give_up();
-  } else if (fed.state == WireResponse::State::whole) {
-    if (stage == Stage::services) {
-      services_answered();
-    } else {
-      give_up();
-    }
-  } else {
-    if (stage == Stage::events && response.has_headers()) tell_ready();
-    read();
+  } else if (stage == Stage::events) {
+    tell_ready();
   }
 }
 
-void EngineWatch::Impl::services_answered() {
-  if (response.status() == 200 && join_service(services, target, track)) {
+void EngineWatch::Impl::on_body(std::string_view piece) {
+  if (stage == Stage::events) {
+    events.feed(piece);
+  } else if (services.size() + piece.size() <= kServicesBytesMax) {
+    services.append(piece);
+  }
+}
+
+void EngineWatch::Impl::on_end(const net::H1Client::Ending& ending) {
+  const bool is_answer =
+      stage == Stage::services && ending.kind == net::H1Client::Ending::Kind::whole;
+  if (is_answer && join_service(services, target, track)) {
     ask(Stage::events, "/events?types=decision,replica,cold_start");
   } else {
     give_up();
@@ -164,9 +96,7 @@ void EngineWatch::Impl::services_answered() {
 
 void EngineWatch::Impl::give_up() {
   stage = Stage::over;
-  ++epoch;
-  ErrorCode ignored;
-  socket.close(ignored);
+  if (client) client->close();
   tell_ready();
 }
 
@@ -179,31 +109,24 @@ void EngineWatch::Impl::tell_ready() {
 }
 
 void EngineWatch::Impl::take(std::string_view event, std::string_view data) {
+  if (stage == Stage::over) return;  // stopped by the event before it
   const Duration at = begun ? clock.now() - run_began : Duration::zero();
   if (apply_event(event, data, at, track) && changed) changed();
-}
-
-void EngineWatch::Impl::wait_until_quiet() {
-  if (pending == 0) {
-    asio::post(loop, std::exchange(closed, nullptr));
-  } else {
-    asio::post(loop, [this] { wait_until_quiet(); });
-  }
 }
 
 EngineWatch::EngineWatch(asio::io_context& loop, const Clock& clock, Target target,
                          const std::string& address, Duration patience)
     : impl_{std::make_unique<Impl>(loop, clock, std::move(target), address, patience)} {}
 
-EngineWatch::~EngineWatch() = default;
+EngineWatch::~EngineWatch() {
+  if (impl_->client) impl_->client->close();
+}
 
 void EngineWatch::start(std::function<void()> ready) {
   Impl& watch = *impl_;
   watch.ready = std::move(ready);
   watch.alarm.expires_after(watch.patience);
-  ++watch.pending;
-  watch.alarm.async_wait([&watch](ErrorCode error) {
-    --watch.pending;
+  watch.alarm.async_wait([&watch](const boost::system::error_code& error) {
     if (!error && watch.ready) watch.give_up();
   });
   watch.ask(Impl::Stage::services, "/services?limit=1000");
@@ -223,10 +146,9 @@ void EngineWatch::stop(std::function<void()> closed) {
   Impl& watch = *impl_;
   watch.alarm.cancel();
   watch.ready = nullptr;
-  watch.closed = std::move(closed);
   watch.give_up();
   watch.track.finish(watch.clock.now() - watch.run_began);
-  watch.wait_until_quiet();
+  asio::post(watch.loop, std::move(closed));
 }
 
 const ReplicaTrack& EngineWatch::track() const {

@@ -20,7 +20,6 @@ struct Seen {
   bool refused = false;
   unsigned status = 0;
   std::uint64_t body_bytes = 0;
-  std::function<void(std::string_view)> sink;
 };
 
 // Beast's grammar with nothing kept: of all headers only one is looked at.
@@ -59,7 +58,6 @@ class Parser : public http::basic_parser<false> {
 
   std::size_t take(string_view body) {
     seen_.body_bytes += body.size();
-    if (seen_.sink) seen_.sink({body.data(), body.size()});
     return body.size();
   }
 
@@ -92,10 +90,6 @@ WireResponse::WireResponse() : impl_{std::make_unique<Impl>()} {
 }
 
 WireResponse::~WireResponse() = default;
-
-void WireResponse::set_body_sink(std::function<void(std::string_view)> sink) {
-  impl_->seen.sink = std::move(sink);
-}
 
 void WireResponse::begin(bool to_head) {
   impl_->to_head = to_head;
@@ -142,10 +136,6 @@ WireResponse::State WireResponse::finish() {
 
 bool WireResponse::started() const {
   return impl_->started;
-}
-
-bool WireResponse::has_headers() const {
-  return impl_->parser->is_header_done();
 }
 
 unsigned WireResponse::status() const {

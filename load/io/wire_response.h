@@ -2,14 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string_view>
 
 namespace sluice::loadgen {
 
 /// Reads HTTP/1.x responses from bytes; does no I/O. One object serves a connection for its whole
-/// life and allocates nothing per response. Bodies are counted and dropped, or handed to a sink.
+/// life and allocates nothing per response. Bodies are counted and dropped.
 class WireResponse {
  public:
   /// Status line and headers of a response may take so many bytes.
@@ -31,9 +30,6 @@ class WireResponse {
   WireResponse(const WireResponse&) = delete;
   WireResponse& operator=(const WireResponse&) = delete;
 
-  /// Called with each piece of a body, views valid during the call only.
-  void set_body_sink(std::function<void(std::string_view)> sink);
-
   /// Makes ready for the next response; `to_head`: the answer to HEAD, which has no body.
   void begin(bool to_head);
 
@@ -45,8 +41,7 @@ class WireResponse {
 
   /// A first byte of the response has been consumed.
   [[nodiscard]] bool started() const;
-  [[nodiscard]] bool has_headers() const;
-  /// After has_headers().
+  /// After the head.
   [[nodiscard]] unsigned status() const;
   /// The connection may carry another request after a whole response.
   [[nodiscard]] bool keep_alive() const;

@@ -70,7 +70,7 @@ Enrolment::Enrolment(boost::asio::io_context& io, const Clock& clock, const log:
       dice_{options_.seed},
       timer_{io},
       resolver_{io},
-      tls_{trust_, where_.host, {}, "http/1.1"} {}
+      trusted_{std::make_shared<Trusted>(where_.host)} {}
 
 void Enrolment::stop() {
   stopped_ = true;
@@ -91,7 +91,7 @@ std::optional<std::string> Enrolment::follow_authorities() {
   if (!read) return "SLUICE_CA_FILE: " + read.error().text();
   if (!*read) return "SLUICE_CA_FILE: " + options_.ca_file + " does not exist yet";
   if (**read == authorities_) return std::nullopt;
-  if (const auto wrong = trust_.replace(std::array{**read}); !wrong.empty()) {
+  if (const auto wrong = trusted_->trust.replace(std::array{**read}); !wrong.empty()) {
     return "SLUICE_CA_FILE: " + options_.ca_file + ": " + wrong.front().text();
   }
   if (const auto wrong = replace_private(options_.tls_dir + "/ca.crt", **read)) {
@@ -130,18 +130,21 @@ void Enrolment::call(const std::string& token, const net::Address& replica) {
   fetch_.emplace(
       io_,
       net::FetchRequest{.target = replica,
-                        .head = certificates::enroll_request(
+                        .text = certificates::enroll_request(
                             {.token = token, .public_key = key_.public_key}, options_.address),
                         .timeout = kAnswerWait,
                         .body_max = certificates::kEnrollAnswerMax,
-                        .tls = &tls_},
-      [this](const Result<net::FetchResponse>& answer) { answered(answer); });
+                        .tls = {trusted_, &trusted_->client}},
+      [this](const net::FetchResult& answer) { answered(answer); });
 }
 
-void Enrolment::answered(const Result<net::FetchResponse>& answer) {
+void Enrolment::answered(const net::FetchResult& answer) {
   if (!answer) {
-    return failed(options_.address + ": " + std::string{describe(answer.error())} +
-                  ": check that its certificate has that name and a CA in SLUICE_CA_FILE");
+    const bool is_rejected = answer.error().error == Error::upstream_invalid;
+    return failed(options_.address + ": " + answer.error().why +
+                  (is_rejected
+                       ? ": check that its certificate has that name and a CA in SLUICE_CA_FILE"
+                       : ""));
   }
   if (answer->head.status != 200) {
     return failed(

@@ -60,10 +60,18 @@ class Enrolment {
  private:
   using Tcp = boost::asio::ip::tcp;
 
+  // What a call on its way holds.
+  struct Trusted {
+    explicit Trusted(const std::string& host) : client{trust, host, {}, "http/1.1"} {}
+
+    net::TlsTrust trust;
+    net::VerifyingTlsClient client;
+  };
+
   void look();
   void ask();
   void call(const std::string& token, const net::Address& replica);
-  void answered(const Result<net::FetchResponse>& answer);
+  void answered(const net::FetchResult& answer);
   void failed(const std::string& why, Duration at_least = {});
   void rest(Duration pause);
   [[nodiscard]] std::optional<std::string> follow_authorities();
@@ -78,8 +86,7 @@ class Enrolment {
   std::mt19937_64 dice_;
   boost::asio::steady_timer timer_;
   Tcp::resolver resolver_;
-  net::TlsTrust trust_;
-  net::VerifyingTlsClient tls_;
+  std::shared_ptr<Trusted> trusted_;
   std::optional<net::Fetch> fetch_;
   certificates::KeyPair key_;
   std::string certificate_;

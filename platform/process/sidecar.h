@@ -1,18 +1,15 @@
 #pragma once
 
 #include "common/base/result.h"
+#include "common/net/fetch.h"
 
 #include "platform/process/service_spec.h"
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
-
-namespace boost::asio {
-class io_context;
-}
 
 namespace sluice::local {
 
@@ -69,7 +66,7 @@ class SidecarProbe {
   SidecarProbe(boost::asio::io_context& io, std::filesystem::path socket);
   SidecarProbe(const SidecarProbe&) = delete;
   SidecarProbe& operator=(const SidecarProbe&) = delete;
-  ~SidecarProbe();
+  ~SidecarProbe() = default;
 
   /// Asks; `callback` comes once, from the loop. A question still open is given up first.
   void ask(std::function<void(ProbeAnswer)> callback);
@@ -77,8 +74,7 @@ class SidecarProbe {
  private:
   boost::asio::io_context& io_;  // outlives this
   std::filesystem::path socket_;
-  struct Exchange;
-  std::shared_ptr<Exchange> exchange_;  // kept alive by its own pending operation, too
+  std::optional<net::Fetch> fetch_;
 };
 
 }  // namespace sluice::local

@@ -6,13 +6,13 @@
 #include "common/kube/access.h"
 #include "common/kube/client.h"
 #include "common/net/server/open_files.h"
+#include "common/net/server/page_return.h"
 #include "common/net/server/ready_line.h"
 #include "common/net/server/side_limits.h"
 
 #include "platform/kubernetes/activator/io/cluster_metrics.h"
 #include <algorithm>
 #include <csignal>
-#include <malloc.h>
 
 namespace sluice::activator {
 namespace {
@@ -240,10 +240,7 @@ PeerEvents App::peer_events() {
 }
 
 int App::run() {
-  // The buffers of bodies come and go; giving their pages back each time costs more than keeping a
-  // megabyte.
-  ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
-  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  net::keep_freed_pages();
   // Whoever reads our log may go away; that ends no request.
   std::signal(SIGPIPE, SIG_IGN);
   const auto opened = open();

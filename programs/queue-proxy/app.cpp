@@ -2,13 +2,13 @@
 
 #include "common/net/fetch.h"
 #include "common/net/server/open_files.h"
+#include "common/net/server/page_return.h"
 #include "common/net/server/ready_line.h"
 #include "common/net/server/side_limits.h"
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <malloc.h>
 
 namespace sluice::queue_proxy {
 namespace {
@@ -89,10 +89,7 @@ Result<int, Problem> App::open() {
 }
 
 int App::run() {
-  // The buffers of bodies come and go; giving their pages back each time costs more than keeping a
-  // megabyte.
-  ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
-  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  net::keep_freed_pages();
   // Whoever reads our log may go away; that ends no request.
   std::signal(SIGPIPE, SIG_IGN);
   const auto opened = open();
@@ -208,20 +205,15 @@ int ask_to_drain(const Environment& environment) {
     std::fprintf(stderr, "queue-proxy: %s\n", admin.error().text().c_str());
     return 1;
   }
-  boost::asio::io_context io{1};
   net::FetchRequest request;
   request.target = *admin;
   if (request.target.host.empty() && !admin->is_unix()) request.target.host = "127.0.0.1";
-  request.head = "GET /drain HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  request.text = "GET /drain HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
   request.timeout = std::chrono::hours{24};  // the supervisor's grace period is the real bound
-  int code = 1;
-  const net::Fetch fetch{io, std::move(request), [&code](const Result<net::FetchResponse>& answer) {
-                           if (answer && answer->head.status == 200) code = 0;
-                         }};
-  io.run();
-  if (code != 0)
-    std::fprintf(stderr, "queue-proxy: no sidecar answers on %s\n", admin->text().c_str());
-  return code;
+  const net::FetchResult answer = net::fetch_now(std::move(request));
+  if (answer && answer->head.status == 200) return 0;
+  std::fprintf(stderr, "queue-proxy: no sidecar answers on %s\n", admin->text().c_str());
+  return 1;
 }
 
 }  // namespace sluice::queue_proxy

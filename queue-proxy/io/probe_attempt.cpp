@@ -148,21 +148,21 @@ void ProbeAttempt::request_h1() {
   request.target = address_of(url_.host, url_.port);
   request.timeout = time_left();
   request.head_only = true;
-  request.head = "GET " + url_.target + " HTTP/1.1\r\nHost: " + authority() + "\r\n";
+  request.text = "GET " + url_.target + " HTTP/1.1\r\nHost: " + authority() + "\r\n";
   for (const auto& [name, value] : fields()) {
-    request.head.append(name).append(": ").append(value).append("\r\n");
+    request.text.append(name).append(": ").append(value).append("\r\n");
   }
-  request.head += "Connection: close\r\n\r\n";
+  request.text += "Connection: close\r\n\r\n";
   if (url_.secure) {
     // An address is no name to be indicated.
     if (!tls_) {
-      tls_ = std::make_unique<net::TrustingTlsClient>(spec_.host == "localhost" ? spec_.host : "");
+      tls_ = std::make_shared<TrustingTlsClient>(spec_.host == "localhost" ? spec_.host : "");
     }
-    request.tls = tls_.get();
+    request.tls = tls_;
   }
   fetch_ = std::make_unique<
-      net::Fetch>(io_, std::move(request), [this](const Result<net::FetchResponse>& response) {
-    if (!response) return answered(response.error());
+      net::Fetch>(io_, std::move(request), [this](const net::FetchResult& response) {
+    if (!response) return answered(response.error().error);
     answered(Answer{response->head.status, std::string{response->head.fields.find("Location")}});
   });
 }

@@ -3,10 +3,10 @@
 #include "common/base/lifetime.h"
 #include "common/net/fetch.h"
 #include "common/net/h2/h2_fetch.h"
-#include "common/net/tls/tls_client.h"
 #include "common/time/clock.h"
 #include "queue-proxy/core/probe_url.h"
 #include "queue-proxy/core/readiness.h"
+#include "queue-proxy/io/trusting_tls.h"
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -75,7 +75,7 @@ class ProbeAttempt {
   Done done_;
   boost::asio::steady_timer timer_;
   std::unique_ptr<net::Socket> socket_;
-  std::unique_ptr<net::TrustingTlsClient> tls_;
+  std::shared_ptr<TrustingTlsClient> tls_;
   std::unique_ptr<net::Fetch> fetch_;
   std::unique_ptr<net::H2Fetch> h2_fetch_;
   Duration timeout_{};

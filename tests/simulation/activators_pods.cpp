@@ -11,32 +11,33 @@ namespace sluice::simulation {
 
 namespace {
 
-using End = net::PoolProbeResult::End;
+using End = activator::PoolProbeResult::End;
 
 // A sidecar answers a held probe with "not ready" after its own run of so long.
 constexpr Duration kSidecarHold = std::chrono::seconds{10};
 
-net::PoolProbeResult passed() {
+activator::PoolProbeResult passed() {
   return {.end = End::answered, .status = 200, .body = "queue", .sluice_error = {}, .text = {}};
 }
 
-net::PoolProbeResult not_ready() {
+activator::PoolProbeResult not_ready() {
   return {.end = End::answered, .status = 503, .body = {}, .sluice_error = "not-ready", .text = {}};
 }
 
-net::PoolProbeResult silent() {
+activator::PoolProbeResult silent() {
   return {.end = End::timed_out, .status = 0, .body = {}, .sluice_error = {}, .text = {}};
 }
 
 // Several answers may be on their way; the first counts.
 class SimulatedProbe final : public activator::PodAsker::Question {
  public:
-  SimulatedProbe(Scene& scene, net::PoolProbe::Done done) : scene_(scene), done_(std::move(done)) {}
+  SimulatedProbe(Scene& scene, activator::PoolProbe::Done done)
+      : scene_(scene), done_(std::move(done)) {}
 
-  void answer(Duration after, const net::PoolProbeResult& result) {
+  void answer(Duration after, const activator::PoolProbeResult& result) {
     scene_.timeline.after(after, [this, alive = alive_.watch(), result] {
       if (alive.over() || !done_) return;
-      const net::PoolProbe::Done done = std::exchange(done_, nullptr);
+      const activator::PoolProbe::Done done = std::exchange(done_, nullptr);
       done(result);
     });
   }
@@ -62,15 +63,14 @@ class SimulatedProbe final : public activator::PodAsker::Question {
 
  private:
   Scene& scene_;
-  net::PoolProbe::Done done_;  // null: answered
+  activator::PoolProbe::Done done_;  // null: answered
   Lifetime alive_;
 };
 
 }  // namespace
 
-std::unique_ptr<activator::PodAsker::Question> SimulatedAsker::ask(net::UpstreamPool& pool,
-                                                                   net::PoolProbeRequest request,
-                                                                   net::PoolProbe::Done done) {
+std::unique_ptr<activator::PodAsker::Question> SimulatedAsker::ask(
+    net::UpstreamPool& pool, activator::PoolProbeRequest request, activator::PoolProbe::Done done) {
   auto probe = std::make_unique<SimulatedProbe>(scene_, std::move(done));
   SimulatedPod* const pod = platform_.at(pool.target().text());
   const Duration round_trip = scene_.timeline.draw(scene_.world.travel) * 2;

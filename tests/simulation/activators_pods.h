@@ -22,8 +22,8 @@ class SimulatedAsker final : public activator::PodAsker {
   SimulatedAsker(Scene& scene, Platform& platform) : scene_(scene), platform_(platform) {}
 
   [[nodiscard]] std::unique_ptr<Question> ask(net::UpstreamPool& pool,
-                                              net::PoolProbeRequest request,
-                                              net::PoolProbe::Done done) override;
+                                              activator::PoolProbeRequest request,
+                                              activator::PoolProbe::Done done) override;
 
  private:
   Scene& scene_;

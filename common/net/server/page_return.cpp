@@ -3,6 +3,7 @@
 #include "common/net/h2/h2_memory.h"
 
 #include <chrono>
+#include <malloc.h>
 
 namespace sluice::net {
 namespace {
@@ -11,6 +12,11 @@ namespace {
 constexpr Duration kAfter = std::chrono::seconds{1};
 
 }  // namespace
+
+void keep_freed_pages() {
+  ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+}
 
 void PageReturn::wait() {
   waiting_ = true;

@@ -22,7 +22,7 @@ net::FetchRequest public_probe_request(const PublicProbe::Where& where) {
   net::FetchRequest request;
   request.target.host = where.cluster_ip;
   request.target.port = where.h2c ? kH2cPort : kHttpPort;
-  request.head = "GET /healthz HTTP/1.1\r\nHost: " + name +
+  request.text = "GET /healthz HTTP/1.1\r\nHost: " + name +
                  "\r\nUser-Agent: Knative-Autoscaling-Probe\r\nK-Network-Probe: activator\r\n"
                  "Connection: close\r\n\r\n";
   request.timeout = kProbeTimeout;
@@ -41,7 +41,7 @@ void PublicProbe::ask(const RevisionId& id, const Where& where, std::function<vo
   open_.insert_or_assign(
       id, std::make_unique<net::Fetch>(
               io_, public_probe_request(where),
-              [this, id, done = std::move(done)](const Result<net::FetchResponse>& response) {
+              [this, id, done = std::move(done)](const net::FetchResult& response) {
                 const bool ok =
                     response && response->head.status == 200 && response->body == "activator";
                 const auto tell = done;

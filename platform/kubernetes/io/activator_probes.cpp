@@ -19,7 +19,7 @@ net::FetchRequest probe_request(const std::string& address, std::uint16_t port) 
   net::FetchRequest request;
   request.target.host = address;
   request.target.port = port;
-  request.head = "GET /healthz HTTP/1.1\r\nHost: " + request.target.text() +
+  request.text = "GET /healthz HTTP/1.1\r\nHost: " + request.target.text() +
                  "\r\nUser-Agent: sluice-autoscaler\r\nK-Network-Probe: activator\r\n"
                  "Connection: close\r\n\r\n";
   request.timeout = kProbeTimeout;
@@ -27,7 +27,7 @@ net::FetchRequest probe_request(const std::string& address, std::uint16_t port) 
   return request;
 }
 
-bool stands(const Result<net::FetchResponse>& response) {
+bool stands(const net::FetchResult& response) {
   return response && response->head.status == 200 && response->body == "activator";
 }
 
@@ -70,7 +70,7 @@ void ActivatorProbes::probe_due() {
   for (ProbeBook::Target& target : book_.take(clock_.now(), kFlyingMax - flying_.size())) {
     net::FetchRequest request = probe_request(target.address, target.port);
     auto fetch = std::make_unique<net::Fetch>(
-        io_, std::move(request), [this, target](const Result<net::FetchResponse>& response) {
+        io_, std::move(request), [this, target](const net::FetchResult& response) {
           const auto landed = flying_.extract(target);  // ourselves: gone when this returns
           if (book_.answered(target, stands(response), clock_.now())) changed_(target.id);
           arm();
@@ -94,7 +94,7 @@ void ActivatorProbes::ask(const RevisionId& id, std::uint16_t port,
   for (const std::string& address : addresses) {
     question->fetches.push_back(std::make_unique<net::Fetch>(
         io_, probe_request(address, port),
-        [this, id, asked = question.get()](const Result<net::FetchResponse>& response) {
+        [this, id, asked = question.get()](const net::FetchResult& response) {
           CHECK(asked->open > 0);
           --asked->open;
           asked->ok = asked->ok && stands(response);

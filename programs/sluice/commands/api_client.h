@@ -1,9 +1,9 @@
 #pragma once
 
 #include "common/base/result.h"
+#include "common/net/address.h"
 #include "common/time/time_point.h"
 
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -25,13 +25,11 @@ struct ApiCall {
 
 /// Where an API is answered: at the socket of an engine of this machine, or at a server.
 struct ApiPlace {
-  std::string name;                   ///< for people
-  std::filesystem::path socket = {};  ///< empty: `host` and `port`
-  std::string host = {};
-  std::string port = {};
+  std::string name;  ///< for people
+  net::Address at = {};
   std::string token = {};  ///< that opens changes at a server; may be empty
 
-  [[nodiscard]] bool is_server() const { return socket.empty(); }
+  [[nodiscard]] bool is_server() const { return !at.is_unix(); }
 };
 
 /// The server of `http://HOST[:PORT]`, port 8082 by default.

@@ -49,7 +49,7 @@ std::vector<ApiPlace> places(const Surroundings& with) {
   if (with.server) return {*with.server};
   std::vector<ApiPlace> found;
   for (const local::RunningEngine& engine : local::running_engines(with.roots.runtime)) {
-    found.push_back({.name = engine.name, .socket = engine.api_socket});
+    found.push_back({.name = engine.name, .at = {.path = engine.api_socket.string()}});
   }
   return found;
 }

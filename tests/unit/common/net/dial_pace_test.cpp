@@ -2,9 +2,12 @@
 
 #include "common/net/upstream/dial_pace.h"
 
+#include "common/net/socket.h"
+#include "common/net/upstream/dial_plan.h"
 #include "tests/unit/common/net/stage.h"
 
 #include <deque>
+#include <sys/socket.h>
 
 namespace sluice::net::testing {
 namespace {
@@ -109,6 +112,24 @@ TEST_F(CrowdTest, LeavesNothingBehindWhenItLeaves) {
   until([this] { return upstream_.requests() > 0; });
   clients_.clear();
   expect_quiet();
+}
+
+TEST(RoundTrip, IsNotKnownOfAUnixSocket) {
+  boost::asio::io_context io{1};
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  Socket near{io, boost::asio::generic::stream_protocol{AF_UNIX, 0}, ends[0]};
+  Socket far{io, boost::asio::generic::stream_protocol{AF_UNIX, 0}, ends[1]};
+
+  EXPECT_EQ(round_trip_of(near), Duration{0});
+}
+
+TEST(DialPlan, GivesADistantPeerSeveralRoundTripsAtOnce) {
+  DialPlan near{7, std::chrono::seconds{20}, std::chrono::milliseconds{1}};
+  DialPlan distant{7, std::chrono::seconds{20}, std::chrono::milliseconds{200}};
+
+  EXPECT_LT(near.next_try(), std::chrono::milliseconds{60});
+  EXPECT_GE(distant.next_try(), std::chrono::milliseconds{600});
 }
 
 }  // namespace

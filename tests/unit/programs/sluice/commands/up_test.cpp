@@ -128,11 +128,11 @@ TEST(Verbs, AServerIsNamedByItsUrlAndAnswersSomeOfThem) {
 }
 
 TEST(Verbs, TheUrlOfAServerHasAHostAndPerhapsAPort) {
-  EXPECT_EQ(parse_server("http://scaler.system.svc/")->port, "8082");
-  EXPECT_EQ(parse_server("http://[::1]:80")->host, "::1");
-  EXPECT_EQ(parse_server("http://[::1]:80")->port, "80");
+  EXPECT_EQ(parse_server("http://scaler.system.svc/")->at.port, 8082);
+  EXPECT_EQ(parse_server("http://[::1]:80")->at.host, "::1");
+  EXPECT_EQ(parse_server("http://[::1]:80")->at.port, 80);
   for (const char* wrong : {"", "http://", "https://a", "http://a:b", "http://a/api",
-                            "http://a:", "http://u@a", "ftp://a"}) {
+                            "http://a:", "http://a:65536", "http://u@a", "ftp://a"}) {
     EXPECT_FALSE(parse_server(wrong)) << wrong;
   }
 }

@@ -8,11 +8,11 @@
 struct ssl_ctx_st;
 struct bio_method_st;
 
-namespace sluice::net {
+namespace sluice::queue_proxy {
 
 /// Client sessions that believe any certificate: kubelet's way with a container that it knows by
 /// its address alone (queue-proxy.md 15.6). TLS 1.2 and later, no ALPN. Must outlive its sessions.
-class TrustingTlsClient final : public TlsSessions {
+class TrustingTlsClient final : public net::TlsSessions {
  public:
   /// `server_name` is sent as SNI; empty for a server known by its address.
   explicit TrustingTlsClient(std::string server_name);
@@ -21,7 +21,7 @@ class TrustingTlsClient final : public TlsSessions {
   TrustingTlsClient& operator=(const TrustingTlsClient&) = delete;
 
   /// Nothing of the TLS library is set up before the first call.
-  [[nodiscard]] std::unique_ptr<TlsSession> make_session(int descriptor) override;
+  [[nodiscard]] std::unique_ptr<net::TlsSession> make_session(int descriptor) override;
 
  private:
   struct Release {
@@ -34,4 +34,4 @@ class TrustingTlsClient final : public TlsSessions {
   std::unique_ptr<ssl_ctx_st, Release> context_;
 };
 
-}  // namespace sluice::net
+}  // namespace sluice::queue_proxy

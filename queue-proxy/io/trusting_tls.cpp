@@ -1,11 +1,11 @@
-#include "common/net/tls/tls_client.h"
+#include "queue-proxy/io/trusting_tls.h"
 
 #include "common/net/tls/tls_session.h"
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
-namespace sluice::net {
+namespace sluice::queue_proxy {
 
 TrustingTlsClient::TrustingTlsClient(std::string server_name)
     : server_name_{std::move(server_name)} {}
@@ -20,10 +20,10 @@ void TrustingTlsClient::Release::operator()(BIO_METHOD* method) const {
   BIO_meth_free(method);
 }
 
-std::unique_ptr<TlsSession> TrustingTlsClient::make_session(int descriptor) {
+std::unique_ptr<net::TlsSession> TrustingTlsClient::make_session(int descriptor) {
   if (!context_) {
     ERR_clear_error();
-    socket_method_.reset(make_socket_method());
+    socket_method_.reset(net::make_socket_method());
     context_.reset(SSL_CTX_new(TLS_client_method()));
     if (!context_ || !socket_method_) {
       context_.reset();
@@ -34,8 +34,8 @@ std::unique_ptr<TlsSession> TrustingTlsClient::make_session(int descriptor) {
     SSL_CTX_set_security_level(context_.get(), 1);
     SSL_CTX_set_min_proto_version(context_.get(), TLS1_2_VERSION);
   }
-  return make_tls_session(context_.get(), socket_method_.get(), descriptor,
-                          {.server_name = server_name_});
+  return net::make_tls_session(context_.get(), socket_method_.get(), descriptor,
+                               {.server_name = server_name_});
 }
 
-}  // namespace sluice::net
+}  // namespace sluice::queue_proxy

@@ -1,12 +1,9 @@
 #pragma once
 
-#include "common/net/address.h"
 #include "common/net/byte_buffer.h"
 #include "common/net/h1/h1_codec.h"
+#include "common/net/lookup.h"
 #include "common/net/stream.h"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -15,20 +12,21 @@
 #include <string_view>
 #include <vector>
 
-namespace sluice::kube {
+namespace sluice::net {
 
-/// One connection to the API server, which carries one exchange after the other. Time limits are
+/// One connection to an HTTP/1 server, which carries one exchange after the other. Time limits are
 /// its owner's, who closes it. Belongs to one thread; shared with its outstanding operations only.
-class Wire {
+class H1Client {
  public:
   /// How an exchange ended.
   struct Ending {
     enum class Kind : std::uint8_t {
-      whole,    ///< the answer is complete
-      silent,   ///< the connection was lost before any byte of an answer
-      cut,      ///< or in the middle of it
-      garbled,  ///< what came is no HTTP
-      unwell,   ///< no connection, or no trust in it
+      whole,        ///< the answer is complete
+      unreachable,  ///< no connection
+      untrusted,    ///< no TLS session, or no trust in it
+      silent,       ///< the connection was lost before any byte of an answer
+      cut,          ///< or in the middle of it
+      garbled,      ///< what came is no HTTP
     };
 
     Kind kind = Kind::whole;
@@ -37,26 +35,28 @@ class Wire {
   };
 
   struct Events {
-    std::function<void(const http::ResponseHead&)> head{};
+    std::function<void(http::ResponseHead&)> head{};  ///< of the answer itself; may be moved from
     std::function<void(std::string_view piece)> body{};
     std::function<void(const Ending&)> ended{};  ///< once, at last
   };
 
-  /// `tls`: null for plain HTTP. Held, since operations may outlast the maker of the wire.
-  Wire(boost::asio::io_context& io, std::shared_ptr<net::TlsSessions> tls);
-  ~Wire() = default;
-  Wire(const Wire&) = delete;
-  Wire& operator=(const Wire&) = delete;
+  /// `tls`: null for plain HTTP. Held, since operations may outlast the maker of the client.
+  /// `lookup`: null for a server whose address needs none.
+  explicit H1Client(boost::asio::io_context& io, std::shared_ptr<TlsSessions> tls = nullptr,
+                    Lookup lookup = nullptr);
+  ~H1Client() = default;
+  H1Client(const H1Client&) = delete;
+  H1Client& operator=(const H1Client&) = delete;
 
   /// Starts an exchange; events come later. Connects to `address` if this is the first.
-  static void ask(const std::shared_ptr<Wire>& self, const net::Address& address,
+  static void ask(const std::shared_ptr<H1Client>& self, const Address& address,
                   std::string request, Events events);
 
   /// No event comes any more, nothing is read or written.
   void close();
 
   /// Waits without an exchange; `lost` is called when the server closes, or speaks unasked.
-  static void rest(const std::shared_ptr<Wire>& self, std::function<void()> lost);
+  static void rest(const std::shared_ptr<H1Client>& self, std::function<void()> lost);
 
   /// Whether another exchange can follow the one that has ended.
   [[nodiscard]] bool reusable() const { return reusable_ && stream_.is_open(); }
@@ -65,10 +65,9 @@ class Wire {
   [[nodiscard]] bool used() const { return used_; }
 
  private:
-  using Self = std::shared_ptr<Wire>;
-  using Tcp = boost::asio::ip::tcp;
+  using Self = std::shared_ptr<H1Client>;
 
-  static void resolve(const Self& self, const net::Address& address);
+  static void find(const Self& self, const Address& address);
   static void connect(const Self& self, std::size_t place);
   static void connected(const Self& self);
   static void shake_hands(const Self& self);
@@ -79,25 +78,27 @@ class Wire {
   bool take_body(bool ended);
   void finish(Ending ending);
 
-  boost::asio::io_context& io_;            // the program's; outlives every wire
-  std::shared_ptr<net::TlsSessions> tls_;  // before the sessions that are made of it
-  net::Stream stream_;
-  std::unique_ptr<net::TlsSession> session_;  // while hands are shaken
-  Tcp::resolver resolver_;
-  std::vector<net::Endpoint> places_;
+  boost::asio::io_context& io_;       // the program's; outlives every client
+  std::shared_ptr<TlsSessions> tls_;  // before the sessions that are made of it
+  Lookup lookup_;
+  Stream stream_;
+  std::unique_ptr<TlsSession> session_;  // while hands are shaken
+  std::vector<Endpoint> places_;
   std::string request_;
   std::size_t sent_ = 0;
   http::ResponseParser parser_;
   http::ResponseHead head_;
-  net::ByteBuffer in_;
+  ByteBuffer in_;
   std::string piece_;
+  std::string send_failure_;        // why the request could not be sent whole
   std::shared_ptr<Events> events_;  // null: no event is reported
   std::function<void()> lost_;
   std::uint64_t rests_ = 0;
   bool head_done_ = false;
+  bool keeps_alive_ = false;  // the server means to, by the head of its answer
   bool heard_ = false;
   bool reusable_ = false;
   bool used_ = false;
 };
 
-}  // namespace sluice::kube
+}  // namespace sluice::net

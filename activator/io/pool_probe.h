@@ -16,7 +16,7 @@
 #include <memory>
 #include <string>
 
-namespace sluice::net {
+namespace sluice::activator {
 
 struct PoolProbeRequest {
   /// Complete request head of HTTP/1.1 with its empty line; a GET. It must not ask to close the
@@ -51,12 +51,13 @@ struct PoolProbeResult {
 /// One GET on an idle connection of a pool, or a new one. After a whole response the connection
 /// goes back to the pool, so that the first real request of HTTP/1 finds it there. Destroying the
 /// probe cancels it. The pool outlives it.
-class PoolProbe final : private H2UpstreamUser {
+class PoolProbe final : private net::H2UpstreamUser {
  public:
   using Done = std::function<void(const PoolProbeResult&)>;
 
   /// `done` is called once, later, unless the probe is destroyed first; it may destroy the probe.
-  PoolProbe(boost::asio::io_context& io, UpstreamPool& pool, PoolProbeRequest request, Done done);
+  PoolProbe(boost::asio::io_context& io, net::UpstreamPool& pool, PoolProbeRequest request,
+            Done done);
   ~PoolProbe();
   PoolProbe(const PoolProbe&) = delete;
   PoolProbe& operator=(const PoolProbe&) = delete;
@@ -78,13 +79,13 @@ class PoolProbe final : private H2UpstreamUser {
   void on_upstream_trailer(std::string_view /*name*/, std::string_view /*value*/) override {}
 
   void on_upstream_end() override;
-  void on_upstream_failed(const H2Failure& failure) override;
+  void on_upstream_failed(const net::H2Failure& failure) override;
 
   void limit(std::chrono::milliseconds allowed, int round_trips);
   void on_late();
   void finish(PoolProbeResult result);
 
-  UpstreamPool& pool_;
+  net::UpstreamPool& pool_;
   PoolProbeRequest request_;
   Done done_;
   boost::asio::steady_timer timer_;
@@ -92,8 +93,8 @@ class PoolProbe final : private H2UpstreamUser {
   http::ResponseHead response_;
   http::HeaderBlock trailers_;  // none
   std::string body_;
-  std::unique_ptr<H1Leg> leg_;  // null once the outcome is known
+  std::unique_ptr<net::H1Leg> leg_;  // null once the outcome is known
   Lifetime alive_;
 };
 
-}  // namespace sluice::net
+}  // namespace sluice::activator

@@ -1,16 +1,23 @@
 // Probes over a pool: what they find out, and what they leave behind for the first real request.
 
-#include "common/net/upstream/pool_probe.h"
+#include "activator/io/pool_probe.h"
 
-#include "common/net/upstream/dial_plan.h"
 #include "tests/unit/common/net/stage.h"
 
 #include <optional>
-#include <sys/socket.h>
 
-namespace sluice::net::testing {
+namespace sluice::activator {
 namespace {
 
+using net::Address;
+using net::IdleBudget;
+using net::Listener;
+using net::Socket;
+using net::UpstreamLimits;
+using net::UpstreamPool;
+using net::testing::Client;
+using net::testing::ScriptedUpstream;
+using net::testing::Stage;
 using After = ScriptedUpstream::After;
 using End = PoolProbeResult::End;
 
@@ -180,15 +187,6 @@ TEST_F(PoolProbeTest, LeavesNothingBehindWhenItIsDestroyed) {
   EXPECT_FALSE(result_.has_value());
 }
 
-TEST_F(PoolProbeTest, KnowsNoDistanceToAUnixSocket) {
-  int ends[2] = {-1, -1};
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-  Socket near{io_, boost::asio::generic::stream_protocol{AF_UNIX, 0}, ends[0]};
-  Socket far{io_, boost::asio::generic::stream_protocol{AF_UNIX, 0}, ends[1]};
-
-  EXPECT_EQ(round_trip_of(near), Duration{0});
-}
-
 TEST_F(PoolProbeTest, MeasuresTheDistanceWhenItDials) {
   upstream_.play({{kReady}});
   ASSERT_EQ(pool_.round_trip(), Duration{0});
@@ -218,13 +216,5 @@ TEST_F(PoolProbeTest, PoolsKeepNoMoreIdleConnectionsThanTheyShare) {
   until([&] { return first.at_rest() && second.at_rest(); });
 }
 
-TEST(DialPlan, GivesADistantPeerSeveralRoundTripsAtOnce) {
-  DialPlan near{7, std::chrono::seconds{20}, std::chrono::milliseconds{1}};
-  DialPlan distant{7, std::chrono::seconds{20}, std::chrono::milliseconds{200}};
-
-  EXPECT_LT(near.next_try(), std::chrono::milliseconds{60});
-  EXPECT_GE(distant.next_try(), std::chrono::milliseconds{600});
-}
-
 }  // namespace
-}  // namespace sluice::net::testing
+}  // namespace sluice::activator

@@ -1,15 +1,15 @@
-#include "common/net/upstream/pool_probe.h"
+#include "activator/io/pool_probe.h"
 
 #include <utility>
 
-namespace sluice::net {
+namespace sluice::activator {
 namespace {
 
 // A dial costs one round trip and may lose a packet; the answer costs one more.
 constexpr int kConnectTrips = 4;
 constexpr int kResponseTrips = 3;
 
-PoolProbeResult failed(const ConnectFailure& failure) {
+PoolProbeResult failed(const net::ConnectFailure& failure) {
   using End = PoolProbeResult::End;
   PoolProbeResult result;
   switch (failure.error) {
@@ -29,11 +29,11 @@ PoolProbeResult failed(const ConnectFailure& failure) {
 
 }  // namespace
 
-PoolProbe::PoolProbe(boost::asio::io_context& io, UpstreamPool& pool, PoolProbeRequest request,
+PoolProbe::PoolProbe(boost::asio::io_context& io, net::UpstreamPool& pool, PoolProbeRequest request,
                      Done done)
     : pool_{pool}, request_{std::move(request)}, done_{std::move(done)}, timer_{io} {
-  leg_ = std::make_unique<H1Leg>(pool, static_cast<H2UpstreamUser&>(*this), request_.head, false,
-                                 H1Leg::Connection::pooled);
+  leg_ = std::make_unique<net::H1Leg>(pool, static_cast<net::H2UpstreamUser&>(*this), request_.head,
+                                      false, net::H1Leg::Connection::pooled);
   if (leg_->connected()) {
     limit(request_.response_timeout, kResponseTrips);
   } else {
@@ -65,7 +65,7 @@ void PoolProbe::on_upstream_sent() {
   limit(request_.response_timeout, kResponseTrips);
 }
 
-H2UpstreamUser::Body PoolProbe::read_request_body(char* /*to*/, std::size_t /*room*/) {
+net::H2UpstreamUser::Body PoolProbe::read_request_body(char* /*to*/, std::size_t /*room*/) {
   return {0, true};
 }
 
@@ -90,7 +90,7 @@ void PoolProbe::on_upstream_end() {
   finish(std::move(result));
 }
 
-void PoolProbe::on_upstream_failed(const H2Failure& failure) {
+void PoolProbe::on_upstream_failed(const net::H2Failure& failure) {
   finish(failed(failure.cause));
 }
 
@@ -102,4 +102,4 @@ void PoolProbe::finish(PoolProbeResult result) {
   if (done) done(result);
 }
 
-}  // namespace sluice::net
+}  // namespace sluice::activator
