@@ -1,6 +1,6 @@
 #include "autoscaler/io/time_text.h"
 
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
 
 #include <array>
 #include <charconv>

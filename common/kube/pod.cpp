@@ -1,6 +1,6 @@
 #include "common/kube/json_read.h"
 #include "common/kube/objects.h"
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
 
 #include <charconv>
 #include <utility>

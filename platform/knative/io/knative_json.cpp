@@ -2,7 +2,7 @@
 
 #include "common/kube/json_read.h"
 #include "common/scaling/cluster_config.h"
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 #include "platform/kubernetes/io/documents.h"
 
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 #include "platform/kubernetes/io/lease_json.h"
 
 #include "common/kube/json_read.h"
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
 
 #include <nlohmann/json.hpp>
 

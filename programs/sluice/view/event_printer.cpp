@@ -1,6 +1,6 @@
 #include "programs/sluice/view/event_printer.h"
 
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

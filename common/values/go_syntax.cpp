@@ -1,4 +1,4 @@
-#include "common/scaling/go_syntax.h"
+#include "common/values/go_syntax.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <limits>
 
-namespace sluice::autoscaler {
+namespace sluice {
 namespace {
 
 char lower(char c) {
@@ -261,4 +261,4 @@ std::string show_duration(Duration duration) {
   return (negative ? "-" : "") + text;
 }
 
-}  // namespace sluice::autoscaler
+}  // namespace sluice

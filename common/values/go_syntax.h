@@ -9,7 +9,7 @@
 
 // Values are written by people who know Go's notation: these readers accept exactly what strconv
 // and time.ParseDuration accept, no more (no leading space) and no less (1_000, 0x1p4, NaN).
-namespace sluice::autoscaler {
+namespace sluice {
 
 /// `text` without the white space, Unicode's included, at its ends.
 [[nodiscard]] std::string_view trim_go_space(std::string_view text);
@@ -30,4 +30,4 @@ namespace sluice::autoscaler {
 /// `duration` in Go's notation: "1m30s", "0s", "1.5s".
 [[nodiscard]] std::string show_duration(Duration duration);
 
-}  // namespace sluice::autoscaler
+}  // namespace sluice

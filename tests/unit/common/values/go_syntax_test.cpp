@@ -1,11 +1,11 @@
-#include "common/scaling/go_syntax.h"
+#include "common/values/go_syntax.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 
-namespace sluice::autoscaler {
+namespace sluice {
 namespace {
 
 using std::chrono::milliseconds;
@@ -98,4 +98,4 @@ TEST(GoSyntax, ShowsDurationsAsGoDoes) {
 }
 
 }  // namespace
-}  // namespace sluice::autoscaler
+}  // namespace sluice
