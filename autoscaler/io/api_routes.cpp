@@ -1,12 +1,12 @@
 #include "autoscaler/io/api_routes.h"
 
 #include "autoscaler/io/time_text.h"
+#include "common/values/whole_number.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -288,11 +288,12 @@ ApiAnswer events_answer(const Asked& asked) {
   stream.after = asked.services.events().last_id();
   const std::string& text = asked.request.last_event_id;
   if (!text.empty()) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), stream.after);
-    if (error != std::errc{} || end != text.data() + text.size()) {
+    const auto id = whole_number<std::uint64_t>(text);
+    if (!id) {
       return whole(
           bad_parameter("Last-Event-ID", text, "give the id of an event, or leave it out"));
     }
+    stream.after = *id;
   }
   answer.stream = std::move(stream);
   return answer;

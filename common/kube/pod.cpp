@@ -1,8 +1,8 @@
 #include "common/kube/json_read.h"
 #include "common/kube/objects.h"
 #include "common/values/rfc3339.h"
+#include "common/values/whole_number.h"
 
-#include <charconv>
 #include <utility>
 
 namespace sluice::kube {
@@ -51,10 +51,8 @@ std::uint16_t serving_port(const json& spec) {
 }
 
 std::int32_t deletion_cost(const json& metadata) {
-  const std::string text = reading::text(reading::member(metadata, "annotations"), kDeletionCost);
-  std::int32_t cost = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), cost);
-  return ec == std::errc{} && end == text.data() + text.size() ? cost : 0;
+  const json& annotations = reading::member(metadata, "annotations");
+  return whole_number<std::int32_t>(reading::text(annotations, kDeletionCost)).value_or(0);
 }
 
 TimePoint time(const json& object, const char* key) {

@@ -3,9 +3,9 @@
 #include "common/base/clean_text.h"
 #include "common/base/version.h"
 #include "common/kube/json_read.h"
+#include "common/values/whole_number.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace sluice::kube {
 namespace {
@@ -77,10 +77,9 @@ std::string host_of(const Access& access) {
 }
 
 std::optional<Duration> wait_of(std::string_view text) {
-  std::int64_t seconds = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (ec != std::errc{} || end != text.data() + text.size() || seconds < 0) return std::nullopt;
-  return std::chrono::seconds{std::min(seconds, kRetryAfterMax)};
+  const auto seconds = whole_number<std::int64_t>(text, 0);
+  if (!seconds) return std::nullopt;
+  return std::chrono::seconds{std::min(*seconds, kRetryAfterMax)};
 }
 
 std::string printable(std::string_view text, std::size_t bytes_max) {

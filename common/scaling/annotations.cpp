@@ -2,6 +2,7 @@
 
 #include "common/scaling/setting_limits.h"
 #include "common/scaling/setting_names.h"
+#include "common/values/duration.h"
 #include "common/values/go_syntax.h"
 
 #include <algorithm>

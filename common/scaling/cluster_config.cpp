@@ -1,6 +1,7 @@
 #include "common/scaling/cluster_config.h"
 
 #include "common/scaling/setting_limits.h"
+#include "common/values/duration.h"
 #include "common/values/go_syntax.h"
 
 #include <optional>

@@ -1,5 +1,6 @@
 #include "common/scaling/annotations.h"
 #include "common/scaling/setting_limits.h"
+#include "common/values/duration.h"
 #include "common/values/go_syntax.h"
 
 #include <algorithm>

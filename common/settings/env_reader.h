@@ -2,7 +2,7 @@
 
 #include "common/base/result.h"
 #include "common/net/address.h"
-#include "common/time/time_point.h"
+#include "common/values/duration.h"
 
 #include <functional>
 #include <optional>
@@ -31,12 +31,6 @@ class EnvReader {
     long most;
   };
 
-  /// What a duration may be.
-  struct WaitRange {
-    Duration least;
-    Duration most;
-  };
-
   /// `environment` outlives the reader.
   explicit EnvReader(const Environment& environment) : environment_{environment} {}
 
@@ -57,8 +51,8 @@ class EnvReader {
   /// As `integer_or`, for counts and sizes.
   std::size_t size_or(const char* name, std::size_t fallback, Range range);
 
-  /// A duration in `range` such as 10s, 500ms, 2m or a bare 0; `fallback` when not set.
-  Duration wait_or(const char* name, Duration fallback, WaitRange range);
+  /// A duration in `range` such as 10s, 1m30s or a bare 0; `fallback` when not set.
+  Duration wait_or(const char* name, Duration fallback, DurationRange range);
 
   /// The spellings of Go's strconv.ParseBool; `fallback` when not set.
   bool boolean_or(const char* name, bool fallback);

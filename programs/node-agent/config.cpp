@@ -2,13 +2,14 @@
 
 #include "common/base/version.h"
 #include "common/settings/log_level.h"
+#include "common/values/go_syntax.h"
+#include "common/values/quantity.h"
 
 #include <CLI/CLI.hpp>
 
 #include "memory-pressure/io/cri_client.h"
 #include "memory-pressure/io/enrolment.h"
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <unistd.h>
@@ -24,7 +25,8 @@ using Flags = std::map<std::string, std::string>;
 constexpr int kWrongFlag = 2;
 constexpr int kWrongSetting = 78;
 constexpr std::size_t kNameMax = 253;
-constexpr double kBytesMax = 1e18;
+constexpr double kCoresMax = 1000;
+constexpr std::int64_t kBytesMax = 1'000'000'000'000'000'000;
 
 struct Flag {
   const char* name;
@@ -51,21 +53,11 @@ constexpr std::array kFlags{
     Flag{"--lease", "time after which throttles of a dead agent are released (30s)"},
 };
 
-std::optional<double> parse_number(std::string_view text, std::string_view& rest) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
-  if (error != std::errc{} || stop == text.data() || !std::isfinite(value)) return std::nullopt;
-  rest = {stop, static_cast<std::size_t>(end - stop)};
-  return value;
-}
-
 void read_share(EnvReader& reader, const char* name, double& share) {
   const auto text = reader.find(name);
   if (!text) return;
-  std::string_view rest;
-  const auto value = parse_number(*text, rest);
-  if (!value || !rest.empty()) return reader.refuse(name, *text, "a number such as 0.9");
+  const auto value = read_go_float(*text);
+  if (!value || !std::isfinite(*value)) return reader.refuse(name, *text, "a number such as 0.9");
   share = *value;
 }
 
@@ -92,14 +84,16 @@ void read_policy(EnvReader& reader, PolicySettings& policy) {
   policy.sample = reader.wait_or("--sample", policy.sample,
                                  {std::chrono::milliseconds{10}, std::chrono::minutes{1}});
   if (const auto text = reader.find("--quota")) {
-    const auto quota = parse_millicores(*text);
-    if (!quota) reader.refuse("--quota", *text, "CPU such as 25m");
-    policy.quota_millicores = quota.value_or(policy.quota_millicores);
+    const auto cores = read_cores(*text);
+    if (!cores || *cores > kCoresMax) return reader.refuse("--quota", *text, "CPU such as 25m");
+    policy.quota_millicores = std::llround(*cores * 1000);
   }
   if (const auto text = reader.find("--reserve")) {
-    const auto bytes = parse_bytes(*text);
-    if (!bytes) reader.refuse("--reserve", *text, "a size such as 200Mi");
-    policy.reserve = bytes.value_or(policy.reserve);
+    const auto bytes = read_size(*text);
+    if (!bytes || *bytes > kBytesMax) {
+      return reader.refuse("--reserve", *text, "a size such as 200Mi");
+    }
+    policy.reserve = *bytes;
   }
   if (const auto problem = check(policy)) reader.complain(*problem);
 }
@@ -219,35 +213,6 @@ void add_verbs(CLI::App& cli, Config& config) {
 }
 
 }  // namespace
-
-std::optional<std::int64_t> parse_millicores(const std::string& text) {
-  std::string_view rest;
-  const auto value = parse_number(text, rest);
-  if (!value || (rest != "m" && !rest.empty())) return std::nullopt;
-  const double milli = rest.empty() ? *value * 1000 : *value;
-  if (milli < 0 || milli > 1e6) return std::nullopt;
-  return static_cast<std::int64_t>(std::llround(milli));
-}
-
-std::optional<std::int64_t> parse_bytes(const std::string& text) {
-  constexpr std::array<std::pair<std::string_view, double>, 9> kUnits{{{"", 1},
-                                                                       {"Ki", 1024.0},
-                                                                       {"Mi", 1048576.0},
-                                                                       {"Gi", 1073741824.0},
-                                                                       {"Ti", 1099511627776.0},
-                                                                       {"k", 1e3},
-                                                                       {"M", 1e6},
-                                                                       {"G", 1e9},
-                                                                       {"T", 1e12}}};
-  std::string_view rest;
-  const auto value = parse_number(text, rest);
-  if (!value) return std::nullopt;
-  for (const auto& [unit, factor] : kUnits) {
-    const double bytes = *value * factor;
-    if (unit == rest && bytes >= 0 && bytes <= kBytesMax) return static_cast<std::int64_t>(bytes);
-  }
-  return std::nullopt;
-}
 
 Result<Config, Usage> read_config(int argc, const char* const* argv,
                                   const settings::Environment& environment) {

@@ -55,10 +55,4 @@ struct Usage {
 [[nodiscard]] Result<Config, Usage> read_config(int argc, const char* const* argv,
                                                 const settings::Environment& environment);
 
-/// `25m` or `0.025` cores as millicores.
-[[nodiscard]] std::optional<std::int64_t> parse_millicores(const std::string& text);
-
-/// `200Mi`, `1Gi`, `100000` (bytes): Kubernetes' binary and decimal suffixes.
-[[nodiscard]] std::optional<std::int64_t> parse_bytes(const std::string& text);
-
 }  // namespace sluice::node_agent

@@ -1,6 +1,7 @@
 #include "autoscaler/core/share/buckets.h"
 
 #include "common/base/check.h"
+#include "common/values/duration.h"
 #include "common/values/go_syntax.h"
 
 #include <algorithm>

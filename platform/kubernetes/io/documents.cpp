@@ -1,10 +1,9 @@
 #include "platform/kubernetes/io/documents.h"
 
 #include "common/values/rfc3339.h"
+#include "common/values/whole_number.h"
 
 #include <nlohmann/json.hpp>
-
-#include <charconv>
 
 namespace sluice::autoscaler {
 namespace {
@@ -57,10 +56,7 @@ json owned_metadata(const ScalerRef& owner, const std::string& name, json labels
 }
 
 json target_port(const std::string& text) {
-  int number = 0;
-  const auto end = text.data() + text.size();
-  const auto [stop, wrong] = std::from_chars(text.data(), end, number);
-  if (wrong == std::errc{} && stop == end) return number;
+  if (const auto number = whole_number<int>(text)) return *number;
   return text;
 }
 
