@@ -8,7 +8,7 @@
 namespace sluice::kube {
 namespace {
 
-using reading::json;
+using nlohmann::json;
 
 constexpr std::string_view kSidecar = "queue-proxy";
 constexpr std::string_view kServingPort = "queue-port";
@@ -100,7 +100,7 @@ std::vector<Pod::Container> unready_containers(const json& status) {
 
 std::optional<Pod> decode_pod(std::string_view text) {
   json document;
-  if (!reading::parse_object(text, document)) return std::nullopt;
+  if (!kube::parse_object(text, document)) return std::nullopt;
   const json& metadata = reading::member(document, "metadata");
   const json& spec = reading::member(document, "spec");
   const json& status = reading::member(document, "status");
@@ -110,19 +110,19 @@ std::optional<Pod> decode_pod(std::string_view text) {
   pod.node = reading::text(spec, "nodeName");
   pod.ip = reading::text(status, "podIP");
   pod.phase = reading::text(status, "phase");
-  const json& ready = reading::condition(status, "Ready");
+  const json& ready = kube::condition(status, "Ready");
   pod.ready = reading::text(ready, "status") == "True";
-  pod.terminating = reading::is_terminating(metadata);
+  pod.terminating = kube::is_terminating(metadata);
   pod.fast_ready = is_fast_ready(spec);
   pod.serving_port = serving_port(spec);
-  const json& scheduled = reading::condition(status, "PodScheduled");
+  const json& scheduled = kube::condition(status, "PodScheduled");
   if (reading::text(scheduled, "status") == "False") {
     pod.scheduling_problem = reading::text(scheduled, "message");
     if (pod.scheduling_problem.empty()) {
       pod.scheduling_problem = reading::text(scheduled, "reason");
     }
   }
-  pod.owner = reading::controller_of(metadata);
+  pod.owner = kube::controller_of(metadata);
   pod.created = time(metadata, "creationTimestamp");
   pod.deletion_cost = deletion_cost(metadata);
   pod.unready = unready_containers(status);

@@ -125,12 +125,12 @@ bool is_repeatable(Verb verb) {
 
 Failure refusal(int status, std::string_view retry_after, std::string_view body) {
   Failure failure{.kind = Failure::Kind::refused, .status = status};
-  reading::json document;
-  if (reading::parse_document(body, document) && reading::text(document, "kind") == "Status") {
+  nlohmann::json document;
+  if (kube::parse_document(body, document) && reading::text(document, "kind") == "Status") {
     failure.reason = printable(reading::text(document, "reason"), kQuotedMax);
     failure.message = printable(reading::text(document, "message"), kMessageMax);
     const std::int64_t seconds =
-        reading::integer(reading::member(document, "details"), "retryAfterSeconds", 0);
+        reading::whole(reading::member(document, "details"), "retryAfterSeconds").value_or(0);
     if (seconds > 0) failure.retry_after = std::chrono::seconds{std::min(seconds, kRetryAfterMax)};
   } else {
     failure.message = printable(body, kQuotedMax);

@@ -1,10 +1,10 @@
 #include "queue-proxy/io/config.h"
 
 #include "common/http/message.h"
+#include "common/json/parse.h"
+#include "common/json/read.h"
 #include "common/settings/tls_variables.h"
 #include "queue-proxy/io/probe_config.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -116,14 +116,13 @@ void read_logging(EnvReader& reader, Config& config) {
   std::string level = reader.text("SERVING_LOGGING_LEVEL", Need::required);
   const char* named_by = "SERVING_LOGGING_LEVEL";
   if (!json.empty()) {
-    const auto document = nlohmann::json::parse(json, nullptr, false);
+    const auto document = reading::parsed(json);
     if (!document.is_object()) {
       reader.refuse("SERVING_LOGGING_CONFIG", json, "a JSON object or empty");
       return;
     }
-    const auto named = document.find("level");
-    if (level.empty() && named != document.end() && named->is_string()) {
-      level = named->get<std::string>();
+    if (level.empty()) {
+      level = reading::text(document, "level");
       named_by = "SERVING_LOGGING_CONFIG";
     }
   }
@@ -143,13 +142,13 @@ void read_timeouts(EnvReader& reader, Config& config) {
 }
 
 void read_readiness(EnvReader& reader, Config& config) {
-  const ProbeReading reading{
+  const ProbeReading how{
       .several = reader.boolean_or("ENABLE_MULTI_CONTAINER_PROBES", false),
       .detect_http2 = reader.boolean_or("ENABLE_HTTP2_AUTO_DETECTION", false),
   };
   const std::string text = reader.text("SERVING_READINESS_PROBE", Need::optional);
   if (!text.empty()) {
-    auto probes = read_probes(text, reading);
+    auto probes = read_probes(text, how);
     if (!probes) {
       reader.complain(probes.error());
       return;

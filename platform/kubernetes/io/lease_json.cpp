@@ -12,20 +12,19 @@
 namespace sluice::autoscaler {
 namespace {
 
-namespace reading = kube::reading;
 using nlohmann::json;
 
 constexpr std::int64_t kDurationSecondsMax = 86'400;
 
 std::int64_t number(const json& object, const char* key, std::int64_t most) {
-  return std::clamp<std::int64_t>(reading::integer(object, key, 0), 0, most);
+  return std::clamp<std::int64_t>(reading::whole(object, key).value_or(0), 0, most);
 }
 
 }  // namespace
 
 std::optional<LeaseView> decode_lease(std::string_view bytes) {
   json object;
-  if (!reading::parse_object(bytes, object)) return std::nullopt;
+  if (!kube::parse_object(bytes, object)) return std::nullopt;
   const json& metadata = reading::member(object, "metadata");
   const json& spec = reading::member(object, "spec");
   LeaseView lease;

@@ -1,4 +1,5 @@
 #include "common/base/version.h"
+#include "common/json/read.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -160,8 +161,7 @@ Check engines(const Surroundings& with) {
     }
     list += (list.empty() ? "" : "; ") + engine.name + ":";
     for (const auto& service : *services) {
-      list += " " + service.value("name", std::string{}) + " (" +
-              service.value("state", std::string{}) + ")";
+      list += " " + reading::text(service, "name") + " (" + reading::text(service, "state") + ")";
     }
   }
   return {Grade::ok, "engines", list.empty() ? "none running" : list};
