@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 using reading::Fields;
 using reading::Findings;
-using Need = EnvReader::Need;
+using Need = Reader::Need;
 
 constexpr const char* kVariable = "OBSERVABILITY_CONFIG";
 constexpr const char* kOlderMetrics = "SERVING_REQUEST_METRICS_BACKEND";
@@ -88,7 +88,7 @@ void read_tracing(Fields& section, ObservabilityConfig& config) {
                             " yet; trace context is passed on");
 }
 
-std::optional<std::string> read_json(EnvReader& reader, const std::string& usual,
+std::optional<std::string> read_json(Reader& reader, const std::string& usual,
                                      ObservabilityConfig& config) {
   const std::string text = reader.text(kVariable, Need::optional);
   if (text.empty()) return usual;
@@ -122,14 +122,14 @@ std::optional<std::string> read_json(EnvReader& reader, const std::string& usual
   return listener;
 }
 
-KnativeContract recognised(const EnvReader& reader) {
+KnativeContract recognised(const Reader& reader) {
   const bool set =
       reader.find(kOlderMetrics) || reader.find(kOlderLog) || reader.find(kOlderTracing);
   const bool older = set && !reader.find(kVariable);
   return older ? KnativeContract::older : KnativeContract::current;
 }
 
-void read_older_log(EnvReader& reader, ObservabilityConfig& config) {
+void read_older_log(Reader& reader, ObservabilityConfig& config) {
   const bool wanted = reader.boolean_or(kOlderLog, false);
   const std::string log = reader.text(kOlderTemplate, Need::optional);
   if (log.size() > kTemplateMax) reader.refuse(kOlderTemplate, log, "at most 16 KiB");
@@ -142,7 +142,7 @@ void read_older_log(EnvReader& reader, ObservabilityConfig& config) {
 }
 
 // Only Prometheus asks us; where another backend was sent the numbers, no port was open either.
-std::optional<std::string> read_older(EnvReader& reader, const std::string& usual,
+std::optional<std::string> read_older(Reader& reader, const std::string& usual,
                                       ObservabilityConfig& config) {
   read_older_log(reader, config);
   reader.integer_or("SERVING_REQUEST_METRICS_REPORTING_PERIOD_SECONDS", 0, {0, 86'400});
@@ -160,7 +160,7 @@ std::optional<std::string> read_older(EnvReader& reader, const std::string& usua
   return std::nullopt;
 }
 
-void refuse_metrics_tls(EnvReader& reader) {
+void refuse_metrics_tls(Reader& reader) {
   const std::string certificate = reader.text("METRICS_PROMETHEUS_TLS_CERT", Need::optional);
   const std::string key = reader.text("METRICS_PROMETHEUS_TLS_KEY", Need::optional);
   const std::string clients = reader.text("METRICS_PROMETHEUS_TLS_CLIENT_AUTH", Need::optional);
@@ -181,7 +181,7 @@ void refuse_metrics_tls(EnvReader& reader) {
 }
 
 // METRICS_PROMETHEUS_HOST and _PORT change the listener, however it was named.
-void override_address(EnvReader& reader, net::Address& address) {
+void override_address(Reader& reader, net::Address& address) {
   const std::string host = reader.text("METRICS_PROMETHEUS_HOST", Need::optional);
   const bool port = !reader.text("METRICS_PROMETHEUS_PORT", Need::optional).empty();
   if (host.empty() && !port) return;
@@ -207,7 +207,7 @@ void override_address(EnvReader& reader, net::Address& address) {
 
 }  // namespace
 
-ObservabilityConfig read_observability(EnvReader& reader, const std::string& usual) {
+ObservabilityConfig read_observability(Reader& reader, const std::string& usual) {
   ObservabilityConfig config;
   config.contract = recognised(reader);
   const auto listener = config.contract == KnativeContract::older

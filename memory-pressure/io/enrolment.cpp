@@ -38,19 +38,6 @@ Duration retry_after_of(const http::ResponseHead& head) {
 
 }  // namespace
 
-std::optional<HostAndPort> host_and_port(std::string_view address) {
-  const std::size_t colon = address.rfind(':');
-  if (colon == std::string_view::npos || colon == 0) return std::nullopt;
-  std::string_view host = address.substr(0, colon);
-  const std::string_view port = address.substr(colon + 1);
-  if (!whole_number<std::uint16_t>(port, 1)) return std::nullopt;
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  if (host.empty() || host.find_first_of("/ \t\r\n[]") != std::string_view::npos) {
-    return std::nullopt;
-  }
-  return HostAndPort{.host = std::string{host}, .port = std::string{port}};
-}
-
 TimePoint renewal_of(const certificates::Span& span) {
   return span.from + (span.until - span.from) / 3 * 2;
 }
@@ -61,7 +48,7 @@ Enrolment::Enrolment(boost::asio::io_context& io, const Clock& clock, const log:
       clock_{clock},
       log_{log},
       options_{std::move(options)},
-      where_{host_and_port(options_.address).value_or(HostAndPort{})},
+      where_{net::host_and_port(options_.address).value_or(net::HostAndPort{})},
       ready_{std::move(ready)},
       dice_{options_.seed},
       timer_{io},

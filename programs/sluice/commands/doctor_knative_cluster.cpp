@@ -6,7 +6,7 @@
 #include "common/kube/client.h"
 #include "common/kube/json_read.h"
 #include "common/log/log.h"
-#include "common/settings/env_reader.h"
+#include "common/settings/reader.h"
 
 #include <boost/asio/io_context.hpp>
 

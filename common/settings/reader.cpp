@@ -1,4 +1,4 @@
-#include "common/settings/env_reader.h"
+#include "common/settings/reader.h"
 
 #include "common/base/clean_text.h"
 #include "common/values/go_syntax.h"
@@ -34,15 +34,33 @@ Environment process_environment() {
   };
 }
 
-std::string EnvReader::text(const char* name, Need need) {
+std::string Reader::text(const char* name, Need need) {
   return (need == Need::required ? required(name) : find(name)).value_or("");
 }
 
-long EnvReader::integer(const char* name, Range range) {
+std::string Reader::needed(const char* name, const std::string& expected) {
+  std::string value = text(name, Need::required);
+  if (value.empty()) refuse(name, value, expected);
+  return value;
+}
+
+std::vector<std::string> Reader::list(const char* name) {
+  std::vector<std::string> parts;
+  const std::string value = text(name, Need::optional);
+  if (value.empty()) return parts;
+  for (std::size_t at = 0; at <= value.size();) {
+    const std::size_t comma = std::min(value.find(',', at), value.size());
+    parts.push_back(value.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return parts;
+}
+
+long Reader::integer(const char* name, Range range) {
   return required(name) ? integer_or(name, range.least, range) : range.least;
 }
 
-long EnvReader::integer_or(const char* name, long fallback, Range range) {
+long Reader::integer_or(const char* name, long fallback, Range range) {
   const auto value = find(name);
   if (!value) return fallback;
   const auto number = read_go_int(*value, 64);
@@ -52,11 +70,11 @@ long EnvReader::integer_or(const char* name, long fallback, Range range) {
   return fallback;
 }
 
-std::size_t EnvReader::size_or(const char* name, std::size_t fallback, Range range) {
+std::size_t Reader::size_or(const char* name, std::size_t fallback, Range range) {
   return static_cast<std::size_t>(integer_or(name, static_cast<long>(fallback), range));
 }
 
-Duration EnvReader::wait_or(const char* name, Duration fallback, DurationRange range) {
+Duration Reader::wait_or(const char* name, Duration fallback, DurationRange range) {
   const auto value = find(name);
   if (!value) return fallback;
   const auto duration = read_duration(*value, range);
@@ -67,7 +85,7 @@ Duration EnvReader::wait_or(const char* name, Duration fallback, DurationRange r
   return fallback;
 }
 
-bool EnvReader::boolean_or(const char* name, bool fallback) {
+bool Reader::boolean_or(const char* name, bool fallback) {
   const auto value = find(name);
   if (!value) return fallback;
   const auto flag = read_go_bool(*value);
@@ -75,33 +93,38 @@ bool EnvReader::boolean_or(const char* name, bool fallback) {
   return flag.value_or(false);
 }
 
-net::Address EnvReader::address(const char* name, const char* host) {
+net::Address Reader::address(const char* name, const char* host) {
   const auto value = required(name);
   return value ? parse_address(name, *value, host) : net::Address{};
 }
 
-net::Address EnvReader::address_or(const char* name, const char* fallback) {
+net::Address Reader::address_or(const char* name, const char* fallback) {
   return parse_address(name, find(name).value_or(fallback), "");
 }
 
-void EnvReader::refuse(const char* name, const std::string& value, const std::string& expected) {
+std::optional<net::Address> Reader::address_unless_empty(const char* name, const char* fallback) {
+  const auto value = find(name);
+  if (value && value->empty()) return std::nullopt;
+  return address_or(name, fallback);
+}
+
+void Reader::refuse(const char* name, const std::string& value, const std::string& expected) {
   complain({std::string{name} + "='" + printable(value, kValueShown) + "' is wrong",
             "give " + expected});
 }
 
-void EnvReader::complain(const Problem& problem) {
+void Reader::complain(const Problem& problem) {
   if (problem_) return;
   problem_ = Problem{printable(problem.what, kComplaintMax), printable(problem.fix, kComplaintMax)};
 }
 
-std::optional<std::string> EnvReader::required(const char* name) {
+std::optional<std::string> Reader::required(const char* name) {
   auto value = find(name);
   if (!value) complain({std::string{"required variable "} + name + " is not set", "set it"});
   return value;
 }
 
-net::Address EnvReader::parse_address(const char* name, const std::string& value,
-                                      const char* host) {
+net::Address Reader::parse_address(const char* name, const std::string& value, const char* host) {
   const std::string text =
       value.find(':') == std::string::npos ? std::string{host} + ":" + value : value;
   const auto parsed = net::parse_address(text);

@@ -7,10 +7,12 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace sluice::settings {
 
-/// A variable's value, or nothing when it is not set.
+/// The value of a setting, a variable or a flag, or nothing when it is not set.
 using Environment = std::function<std::optional<std::string>(const char*)>;
 
 /// The variables of this process.
@@ -19,9 +21,10 @@ using Environment = std::function<std::optional<std::string>(const char*)>;
 /// `problem`, said of the setting that would change it.
 [[nodiscard]] Problem named(const char* setting, const Problem& problem);
 
-/// Reads variables one by one and keeps the first complaint, so that code which reads many of them
-/// reads as a table. After a complaint every method still returns something harmless.
-class EnvReader {
+/// Reads settings, variables of the environment or flags, one by one and keeps the first complaint,
+/// so that code which reads many of them reads as a table. After a complaint every method still
+/// returns something harmless.
+class Reader {
  public:
   enum class Need : bool { optional, required };
 
@@ -32,7 +35,7 @@ class EnvReader {
   };
 
   /// `environment` outlives the reader.
-  explicit EnvReader(const Environment& environment) : environment_{environment} {}
+  explicit Reader(const Environment& environment) : environment_{environment} {}
 
   /// The value as it stands; nothing when not set.
   [[nodiscard]] std::optional<std::string> find(const char* name) const {
@@ -41,6 +44,23 @@ class EnvReader {
 
   /// A text, empty when not set; a required one may be empty too, but must exist.
   std::string text(const char* name, Need need);
+
+  /// A required text that is not empty: `expected` says what it should be.
+  std::string needed(const char* name, const std::string& expected);
+
+  /// The parts of a list with commas; none when not set or empty.
+  std::vector<std::string> list(const char* name);
+
+  /// What `named` makes of a word, `fallback` when not set.
+  template <class T>
+  T word_or(const char* name, T fallback, std::optional<T> (*named)(std::string_view),
+            const std::string& expected) {
+    const auto value = find(name);
+    if (!value) return fallback;
+    const auto known = named(*value);
+    if (!known) refuse(name, *value, expected);
+    return known.value_or(fallback);
+  }
 
   /// A required integer: must exist and lie in `range`; an empty text is not a number.
   long integer(const char* name, Range range);
@@ -62,6 +82,9 @@ class EnvReader {
 
   /// As `address`, `fallback` when not set.
   net::Address address_or(const char* name, const char* fallback);
+
+  /// The same; nothing when set to an empty text.
+  std::optional<net::Address> address_unless_empty(const char* name, const char* fallback);
 
   /// Says that variable `name` is wrong and what would be right.
   void refuse(const char* name, const std::string& value, const std::string& expected);
