@@ -3,8 +3,6 @@
 #include "common/json/parse.h"
 #include "common/json/read.h"
 
-#include <nlohmann/json.hpp>
-
 #include "memory-pressure/core/quota.h"
 #include "memory-pressure/io/pod_marks.h"
 #include <algorithm>

@@ -2,7 +2,6 @@
 #include "common/json/read.h"
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "memory-pressure/core/settings.h"
 #include "platform/process/cgroup.h"

@@ -2,7 +2,6 @@
 #include "common/json/read.h"
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "programs/sluice/commands/verbs.h"
 #include <algorithm>
