@@ -1,12 +1,14 @@
 #include "autoscaler/io/api_routes.h"
 
 #include "autoscaler/io/time_text.h"
+#include "common/json/parse.h"
+#include "common/json/read.h"
+#include "common/values/whole_number.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -184,7 +186,7 @@ std::optional<std::int32_t> bound_in(const json& body, const char* key) {
 }
 
 Whole scale_answer(const Asked& asked, const ServiceName& name) {
-  const json body = json::parse(asked.request.body, nullptr, false);
+  const json body = reading::parsed(asked.request.body);
   const std::string fix = R"(send {"min":1,"max":4}, whole numbers from 0; max 0 means no bound)";
   if (!body.is_object()) {
     return problem_answer(invalid_document("the body is not a JSON object", fix));
@@ -288,11 +290,12 @@ ApiAnswer events_answer(const Asked& asked) {
   stream.after = asked.services.events().last_id();
   const std::string& text = asked.request.last_event_id;
   if (!text.empty()) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), stream.after);
-    if (error != std::errc{} || end != text.data() + text.size()) {
+    const auto id = whole_number<std::uint64_t>(text);
+    if (!id) {
       return whole(
           bad_parameter("Last-Event-ID", text, "give the id of an event, or leave it out"));
     }
+    stream.after = *id;
   }
   answer.stream = std::move(stream);
   return answer;
@@ -374,7 +377,7 @@ std::optional<std::string> event_data(const Event& event, Proof proof) {
   constexpr std::array<std::string_view, 5> kForAll{"engine", "service", "replica", "decision",
                                                     "cold_start"};
   if (std::find(kForAll.begin(), kForAll.end(), event.type) == kForAll.end()) return std::nullopt;
-  json body = json::parse(event.data(), nullptr, false);
+  json body = reading::parsed(event.data());
   if (!body.is_object()) return std::nullopt;
   return hide_failures(body) ? body.dump(-1, ' ', false, json::error_handler_t::replace)
                              : event.data();
@@ -387,9 +390,10 @@ std::string sse_text(const Event& event, Proof proof) {
 }
 
 std::string log_line_of(const Event& event) {
-  const json body = json::parse(event.data(), nullptr, false);
+  const json body = reading::parsed(event.data());
   if (!body.is_object()) return {};
-  return body.value("replica", std::string{"?"}) + " | " + body.value("text", std::string{}) + "\n";
+  const std::string replica = reading::text(body, "replica");
+  return (replica.empty() ? "?" : replica) + " | " + reading::text(body, "text") + "\n";
 }
 
 }  // namespace sluice::autoscaler

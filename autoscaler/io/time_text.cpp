@@ -1,11 +1,10 @@
 #include "autoscaler/io/time_text.h"
 
-#include "common/time/rfc3339.h"
+#include "common/values/duration.h"
+#include "common/values/rfc3339.h"
 
 #include <array>
-#include <charconv>
 #include <ctime>
-#include <utility>
 
 namespace sluice::autoscaler {
 namespace {
@@ -36,34 +35,8 @@ std::string format_time(TimePoint at) {
 }
 
 std::optional<Duration> parse_age(std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, double>, 5> kUnits = {
-      {{"ms", 1e-3}, {"s", 1.0}, {"m", 60.0}, {"h", 3600.0}, {"d", 86400.0}}};
-  double seconds = 0;
-  if (text.empty()) {
-    return std::nullopt;
-  }
-  while (!text.empty()) {
-    double value = 0;
-    const auto [stopped, error] =
-        std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-    if (error != std::errc{} || !(value >= 0)) {
-      return std::nullopt;
-    }
-    text.remove_prefix(static_cast<std::size_t>(stopped - text.data()));
-    bool known = false;
-    for (const auto& [name, factor] : kUnits) {
-      if (text.starts_with(name)) {
-        seconds += value * factor;
-        text.remove_prefix(name.size());
-        known = true;
-        break;
-      }
-    }
-    if (!known || seconds > to_seconds(kAgeMax)) {
-      return std::nullopt;
-    }
-  }
-  return from_seconds(seconds);
+  const auto age = read_duration(text, {Duration{0}, kAgeMax}, Days::accepted);
+  return age ? std::optional{*age} : std::nullopt;
 }
 
 std::optional<TimePoint> parse_moment(std::string_view text, TimePoint now) {

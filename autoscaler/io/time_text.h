@@ -19,7 +19,7 @@ namespace sluice::autoscaler {
 /// written in. `14:03:12` lasts until the end of that second, `14:03:12.061` of that millisecond.
 [[nodiscard]] std::optional<TimePoint> parse_moment_end(std::string_view text, TimePoint now);
 
-/// An age such as `10m`, `1h30m`, `500ms`; nothing when malformed or longer than 10 years.
+/// An age such as `10m`, `1h30m`, `2d12h`; nothing when malformed or longer than 10 years.
 [[nodiscard]] std::optional<Duration> parse_age(std::string_view text);
 
 /// `14:03:12` in local time.

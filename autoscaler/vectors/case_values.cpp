@@ -1,6 +1,6 @@
 #include "autoscaler/vectors/case_values.h"
 
-#include <nlohmann/json.hpp>
+#include "common/json/read.h"
 
 #include <cmath>
 #include <limits>
@@ -27,11 +27,10 @@ const json& part_of(const json& item, std::string_view key, json::value_t type) 
 }  // namespace
 
 const json& value_of(const json& item, std::string_view key) {
-  static const json kNone;
-  if (item.is_null()) return kNone;
-  if (!item.is_object()) throw std::runtime_error("not an object where one is expected");
-  const auto at = item.find(std::string{key});
-  return at == item.end() ? kNone : *at;
+  if (!item.is_null() && !item.is_object()) {
+    throw std::runtime_error("not an object where one is expected");
+  }
+  return reading::member(item, key);
 }
 
 const json& list_of(const json& item, std::string_view key) {

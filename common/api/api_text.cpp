@@ -1,9 +1,10 @@
 #include "common/api/api_text.h"
 
+#include "common/values/whole_number.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace sluice::http {
@@ -21,12 +22,9 @@ std::optional<std::string> decode(std::string_view text, bool plus_is_space) {
       out += text[i] == '+' && plus_is_space ? ' ' : text[i];
       continue;
     }
-    unsigned value = 0;
-    const char* const digits = text.data() + i + 1;
-    if (i + 2 >= text.size() || std::from_chars(digits, digits + 2, value, 16).ptr != digits + 2) {
-      return std::nullopt;
-    }
-    out += static_cast<char>(value);
+    const auto byte = hex_number<unsigned char>(text.substr(i + 1, 2));
+    if (i + 2 >= text.size() || !byte) return std::nullopt;
+    out += static_cast<char>(*byte);
     i += 2;
   }
   return out;
@@ -59,11 +57,7 @@ std::string ApiTarget::text(std::string_view key) const {
 std::optional<std::uint64_t> ApiTarget::number(std::string_view key, std::uint64_t missing) const {
   const std::string digits = text(key);
   if (digits.empty()) return missing;
-  std::uint64_t value = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [stopped, error] = std::from_chars(digits.data(), end, value);
-  if (error != std::errc{} || stopped != end) return std::nullopt;
-  return value;
+  return whole_number<std::uint64_t>(digits);
 }
 
 std::vector<std::string_view> parts_of(std::string_view text, char at) {

@@ -9,9 +9,9 @@
 namespace sluice::certificates {
 namespace {
 
-using kube::reading::json;
-using kube::reading::member;
-using kube::reading::text;
+using nlohmann::json;
+using reading::member;
+using reading::text;
 
 using Field = std::pair<const char*, std::string Set::*>;
 
@@ -40,8 +40,7 @@ json document_of(const char* kind, const Place& place, const std::string& resour
 
 std::optional<Secret> read_secret(std::string_view text_of) {
   json document;
-  if (!kube::reading::parse_document(text_of, document) ||
-      !member(document, "metadata").is_object()) {
+  if (!kube::parse_document(text_of, document) || !member(document, "metadata").is_object()) {
     return std::nullopt;
   }
   Secret secret;
@@ -72,8 +71,7 @@ std::string bundle_document(const Place& place, const std::string& bundle,
 
 std::optional<Bundle> read_bundle(std::string_view text_of) {
   json document;
-  if (!kube::reading::parse_document(text_of, document) ||
-      !member(document, "metadata").is_object()) {
+  if (!kube::parse_document(text_of, document) || !member(document, "metadata").is_object()) {
     return std::nullopt;
   }
   return Bundle{.pem = text(member(document, "data"), "ca.crt"),

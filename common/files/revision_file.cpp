@@ -1,6 +1,7 @@
 #include "common/files/revision_file.h"
 
-#include "common/files/json_fields.h"
+#include "common/files/json_file.h"
+#include "common/json/fields.h"
 
 #include <nlohmann/json.hpp>
 
@@ -12,7 +13,11 @@ namespace sluice::files {
 namespace {
 
 using nlohmann::json;
-using Need = JsonFields::Need;
+using reading::Fields;
+using reading::Findings;
+using reading::is_printable;
+using reading::shown;
+using Need = Fields::Need;
 
 constexpr std::string_view kSuffix = ".json";
 constexpr std::size_t kNamespaceMax = 63;
@@ -38,7 +43,7 @@ bool is_dns_name(std::string_view text, std::size_t bytes_max, bool dots) {
   });
 }
 
-std::string read_name(JsonFields& fields, const char* key, std::size_t bytes_max, bool dots) {
+std::string read_name(Fields& fields, const char* key, std::size_t bytes_max, bool dots) {
   std::string name = fields.text(key, Need::required, bytes_max);
   if (!is_dns_name(name, bytes_max, dots)) {
     fields.refuse(key, "'" + shown(name) + "' is not a valid name",
@@ -49,10 +54,10 @@ std::string read_name(JsonFields& fields, const char* key, std::size_t bytes_max
 }
 
 // A text is a host with every path, an object may name a prefix of it.
-model::HostRule read_host(const json& item, const std::string& place, JsonFindings& findings) {
+model::HostRule read_host(const json& item, const std::string& place, Findings& findings) {
   json named;
   if (item.is_string()) named["host"] = item;
-  JsonFields fields{item.is_string() ? named : item, place, findings};
+  Fields fields{item.is_string() ? named : item, place, findings};
   model::HostRule rule;
   rule.host = fields.text("host", Need::required, kDnsNameMax);
   std::transform(rule.host.begin(), rule.host.end(), rule.host.begin(),
@@ -72,7 +77,7 @@ model::HostRule read_host(const json& item, const std::string& place, JsonFindin
   return rule;
 }
 
-std::vector<model::HostRule> read_hosts(JsonFields& fields, JsonFindings& findings) {
+std::vector<model::HostRule> read_hosts(Fields& fields, Findings& findings) {
   std::vector<model::HostRule> hosts;
   const json* const list = fields.array("hosts", kHostsMax);
   if (list == nullptr) return hosts;
@@ -86,7 +91,7 @@ std::vector<model::HostRule> read_hosts(JsonFields& fields, JsonFindings& findin
   return hosts;
 }
 
-StringMap read_annotations(JsonFields& fields) {
+StringMap read_annotations(Fields& fields) {
   StringMap annotations;
   const json* const object = fields.object("annotations", kAnnotationsMax);
   if (object == nullptr) return annotations;
@@ -104,14 +109,39 @@ StringMap read_annotations(JsonFields& fields) {
   return annotations;
 }
 
-model::Pod read_pod(const json& item, const std::string& place, JsonFindings& findings) {
-  JsonFields fields{item, place, findings};
+// An address that can be dialled, `:port` being one of this machine.
+std::optional<net::Address> dialled_address(const json& value, std::string_view place,
+                                            Findings& findings) {
+  const auto refuse = [&](std::string what) {
+    findings.complain(
+        {std::string{place} + ": " + std::move(what), "give host:port or unix:/path"});
+    return std::nullopt;
+  };
+  if (!value.is_string()) return refuse(reading::shown_value(value) + " is not a string");
+  const auto& text = value.get_ref<const std::string&>();
+  auto address = net::parse_address(shown(text, 300));
+  if (!address) return refuse(address.error().what);
+  if (!address->is_unix() && address->port == 0) {
+    return refuse("bad address '" + shown(text) + "': port 0 cannot be dialled");
+  }
+  if (!address->is_unix() && address->host.empty()) address->host = "127.0.0.1";
+  return *address;
+}
+
+std::optional<net::Address> read_address(Fields& fields, const char* key, Findings& findings) {
+  const json* const value = fields.find(key);
+  if (value == nullptr || *value == "") return std::nullopt;
+  return dialled_address(*value, fields.name_of(key), findings);
+}
+
+model::Pod read_pod(const json& item, const std::string& place, Findings& findings) {
+  Fields fields{item, place, findings};
   model::Pod pod;
   pod.id.name = fields.text("name", Need::required, kDnsNameMax);
   if (pod.id.name.empty()) fields.refuse("name", "is empty", "the pod's name");
   pod.node = fields.text("node", Need::optional, kDnsNameMax);
-  pod.address = fields.address("address");
-  pod.stats = fields.address("stats");
+  pod.address = read_address(fields, "address", findings);
+  pod.stats = read_address(fields, "stats", findings);
   pod.ready = fields.boolean("ready", false);
   pod.terminating = fields.boolean("terminating", false);
   pod.failed = fields.text("failed", Need::optional, kFailedMax);
@@ -126,7 +156,7 @@ model::Pod read_pod(const json& item, const std::string& place, JsonFindings& fi
   return pod;
 }
 
-std::vector<model::Pod> read_pods(JsonFields& fields, JsonFindings& findings) {
+std::vector<model::Pod> read_pods(Fields& fields, Findings& findings) {
   std::vector<model::Pod> pods;
   const json* const list = fields.array("pods", kPodsMax);
   if (list == nullptr) return pods;
@@ -145,11 +175,11 @@ std::vector<model::Pod> read_pods(JsonFields& fields, JsonFindings& findings) {
   return pods;
 }
 
-Duration read_timeout(JsonFields& fields, const char* key, Duration fallback, double least) {
+Duration read_timeout(Fields& fields, const char* key, Duration fallback, double least) {
   return from_seconds(fields.number(key, to_seconds(fallback), least, kTimeoutMost));
 }
 
-model::AppProtocol read_protocol(JsonFields& fields) {
+model::AppProtocol read_protocol(Fields& fields) {
   const std::string name = fields.text("protocol", Need::optional, 16);
   if (name == "h2c") return model::AppProtocol::h2c;
   if (!name.empty() && name != "http1") {
@@ -180,9 +210,9 @@ std::optional<RevisionId> revision_of(std::string_view file_name) {
 Result<Parsed<model::Revision>, Problem> parse_revision_file(std::string_view text,
                                                              std::string_view file_name) {
   json document;
-  if (auto problem = parse_json(text, document)) return std::move(*problem);
-  JsonFindings findings;
-  JsonFields fields{document, "", findings};
+  if (auto problem = parse_file(text, document)) return std::move(*problem);
+  Findings findings;
+  Fields fields{document, "", findings};
   model::Revision file;
   file.id.space = read_name(fields, "namespace", kNamespaceMax, false);
   file.id.name = read_name(fields, "name", kNameMax, true);
@@ -209,12 +239,12 @@ Result<Parsed<model::Revision>, Problem> parse_revision_file(std::string_view te
 
 Result<std::vector<net::Address>, Problem> parse_activators(std::string_view text) {
   json document;
-  if (auto problem = parse_json(text, document)) return std::move(*problem);
+  if (auto problem = parse_file(text, document)) return std::move(*problem);
   if (!document.is_array() || document.size() > kActivatorsMax) {
     return Problem{"it is not a list of activators",
                    "give an array of at most 1000 addresses, such as [\"127.0.0.1:8012\"]"};
   }
-  JsonFindings findings;
+  Findings findings;
   std::vector<net::Address> activators;
   for (const json& item : document) {
     const std::string place = "[" + std::to_string(activators.size()) + "]";
@@ -231,7 +261,7 @@ Result<std::vector<net::Address>, Problem> parse_activators(std::string_view tex
 
 Result<StringMap, Problem> parse_settings(std::string_view text) {
   json document;
-  if (auto problem = parse_json(text, document)) return std::move(*problem);
+  if (auto problem = parse_file(text, document)) return std::move(*problem);
   if (!document.is_object() || document.size() > kSettingsMax) {
     return Problem{"it is not a map of settings",
                    "give an object of strings, such as {\"stable-window\": \"60s\"}"};

@@ -1,9 +1,9 @@
 #include "common/http/head_check.h"
 
 #include "common/http/octets.h"
+#include "common/values/whole_number.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 namespace sluice::http {
@@ -141,10 +141,10 @@ BodyFraming framing_of(const FieldList& fields, int version_minor) {
     found.problem = "reason=several-lengths";
   } else if (lengths == 1) {
     const std::string_view text = fields.get(Known::content_length);
-    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), found.length);
-    const bool whole = ec == std::errc{} && end == text.data() + text.size();
     constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-    if (!whole || found.length > kMost) found.problem = "reason=content-length";
+    const auto length = whole_number<std::uint64_t>(text, 0, kMost);
+    if (!length) found.problem = "reason=content-length";
+    found.length = length.value_or(0);
     found.framing = Framing::length;
   } else {
     const bool sound = codings == 1 && version_minor > 0 &&

@@ -1,8 +1,8 @@
 #include "common/kube/access.h"
 
 #include "common/files/file_io.h"
+#include "common/values/whole_number.h"
 
-#include <charconv>
 #include <utility>
 
 namespace sluice::kube {
@@ -36,15 +36,13 @@ Result<Access, Problem> in_cluster(const settings::Environment& environment,
       "run in a pod with a service account, or name a kubeconfig in SLUICE_KUBECONFIG";
   Access access;
   access.address.host = value_of(environment, "KUBERNETES_SERVICE_HOST");
-  const std::string port = value_of(environment, "KUBERNETES_SERVICE_PORT");
-  if (access.address.host.empty() || port.empty()) {
+  const std::string given = value_of(environment, "KUBERNETES_SERVICE_PORT");
+  if (access.address.host.empty() || given.empty()) {
     return Problem{"KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set", fix};
   }
-  const auto [end, ec] =
-      std::from_chars(port.data(), port.data() + port.size(), access.address.port);
-  if (ec != std::errc{} || end != port.data() + port.size() || access.address.port == 0) {
-    return Problem{"KUBERNETES_SERVICE_PORT is not a port", fix};
-  }
+  const auto port = whole_number<std::uint16_t>(given, 1);
+  if (!port) return Problem{"KUBERNETES_SERVICE_PORT is not a port", fix};
+  access.address.port = *port;
   access.server_name = access.address.host;
   access.token_file = directory / "token";
   const auto token = files::read_file(access.token_file);

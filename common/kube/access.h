@@ -2,7 +2,7 @@
 
 #include "common/base/result.h"
 #include "common/net/address.h"
-#include "common/settings/env_reader.h"
+#include "common/settings/reader.h"
 
 #include <filesystem>
 #include <string>

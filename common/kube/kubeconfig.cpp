@@ -1,12 +1,12 @@
 #include "common/files/file_io.h"
 #include "common/kube/access.h"
 #include "common/kube/base64.h"
+#include "common/values/whole_number.h"
 
 #include <yaml-cpp/yaml.h>
 
 #include <arpa/inet.h>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -115,13 +115,12 @@ void read_server(Reader& reader, std::string_view url, Access& access) {
   const bool has_port = colon != std::string_view::npos && !host.ends_with(']') &&
                         (host.starts_with('[') || host.find(':') == colon);
   if (has_port) {
-    const std::string_view port = host.substr(colon + 1);
-    const auto [end, ec] =
-        std::from_chars(port.data(), port.data() + port.size(), access.address.port);
-    if (ec != std::errc{} || end != port.data() + port.size() || access.address.port == 0) {
+    const auto port = whole_number<std::uint16_t>(host.substr(colon + 1), 1);
+    if (!port) {
       refuse("has no port from 1 to 65535");
       return;
     }
+    access.address.port = *port;
     host = host.substr(0, colon);
   }
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);

@@ -6,7 +6,7 @@
 namespace sluice::kube {
 namespace {
 
-using reading::json;
+using nlohmann::json;
 
 std::string number_or_name(const json& object, const char* key) {
   const std::uint16_t number = reading::port(object, key);
@@ -35,7 +35,7 @@ EndpointSlice::Endpoint endpoint_of(const json& item) {
 
 std::optional<Service> decode_service(std::string_view text) {
   json document;
-  if (!reading::parse_object(text, document)) return std::nullopt;
+  if (!kube::parse_object(text, document)) return std::nullopt;
   const json& metadata = reading::member(document, "metadata");
   const json& spec = reading::member(document, "spec");
   Service service;
@@ -49,23 +49,23 @@ std::optional<Service> decode_service(std::string_view text) {
     port.port = reading::port(item, "port");
     port.target_port = number_or_name(item, "targetPort");
     port.app_protocol = reading::text(item, "appProtocol");
-    port.protocol = reading::protocol(item);
+    port.protocol = kube::protocol(item);
     if (port.port != 0) service.ports.push_back(std::move(port));
   }
   service.cluster_ip = reading::text(spec, "clusterIP");
   service.type = reading::text(spec, "type");
-  service.owner = reading::controller_of(metadata);
+  service.owner = kube::controller_of(metadata);
   service.resource_version = reading::text(metadata, "resourceVersion");
   return service;
 }
 
 std::optional<EndpointSlice> decode_endpoint_slice(std::string_view text) {
   json document;
-  if (!reading::parse_object(text, document)) return std::nullopt;
+  if (!kube::parse_object(text, document)) return std::nullopt;
   const json& metadata = reading::member(document, "metadata");
   EndpointSlice slice;
   slice.labels = reading::string_map(metadata, "labels");
-  slice.owner = reading::controller_of(metadata);
+  slice.owner = kube::controller_of(metadata);
   slice.address_type = reading::text(document, "addressType");
   for (const json& item : reading::array(document, "endpoints")) {
     EndpointSlice::Endpoint endpoint = endpoint_of(item);
@@ -73,14 +73,14 @@ std::optional<EndpointSlice> decode_endpoint_slice(std::string_view text) {
   }
   for (const json& item : reading::array(document, "ports")) {
     slice.ports.push_back({reading::text(item, "name"), reading::port(item, "port"),
-                           reading::text(item, "appProtocol"), reading::protocol(item)});
+                           reading::text(item, "appProtocol"), kube::protocol(item)});
   }
   return slice;
 }
 
 std::optional<StringMap> decode_config_map(std::string_view text) {
   json document;
-  if (!reading::parse_object(text, document)) return std::nullopt;
+  if (!kube::parse_object(text, document)) return std::nullopt;
   return reading::string_map(document, "data");
 }
 

@@ -1,14 +1,14 @@
 #include "common/kube/json_read.h"
 #include "common/kube/objects.h"
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
+#include "common/values/whole_number.h"
 
-#include <charconv>
 #include <utility>
 
 namespace sluice::kube {
 namespace {
 
-using reading::json;
+using nlohmann::json;
 
 constexpr std::string_view kSidecar = "queue-proxy";
 constexpr std::string_view kServingPort = "queue-port";
@@ -51,10 +51,8 @@ std::uint16_t serving_port(const json& spec) {
 }
 
 std::int32_t deletion_cost(const json& metadata) {
-  const std::string text = reading::text(reading::member(metadata, "annotations"), kDeletionCost);
-  std::int32_t cost = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), cost);
-  return ec == std::errc{} && end == text.data() + text.size() ? cost : 0;
+  const json& annotations = reading::member(metadata, "annotations");
+  return whole_number<std::int32_t>(reading::text(annotations, kDeletionCost)).value_or(0);
 }
 
 TimePoint time(const json& object, const char* key) {
@@ -102,7 +100,7 @@ std::vector<Pod::Container> unready_containers(const json& status) {
 
 std::optional<Pod> decode_pod(std::string_view text) {
   json document;
-  if (!reading::parse_object(text, document)) return std::nullopt;
+  if (!kube::parse_object(text, document)) return std::nullopt;
   const json& metadata = reading::member(document, "metadata");
   const json& spec = reading::member(document, "spec");
   const json& status = reading::member(document, "status");
@@ -112,19 +110,19 @@ std::optional<Pod> decode_pod(std::string_view text) {
   pod.node = reading::text(spec, "nodeName");
   pod.ip = reading::text(status, "podIP");
   pod.phase = reading::text(status, "phase");
-  const json& ready = reading::condition(status, "Ready");
+  const json& ready = kube::condition(status, "Ready");
   pod.ready = reading::text(ready, "status") == "True";
-  pod.terminating = reading::is_terminating(metadata);
+  pod.terminating = kube::is_terminating(metadata);
   pod.fast_ready = is_fast_ready(spec);
   pod.serving_port = serving_port(spec);
-  const json& scheduled = reading::condition(status, "PodScheduled");
+  const json& scheduled = kube::condition(status, "PodScheduled");
   if (reading::text(scheduled, "status") == "False") {
     pod.scheduling_problem = reading::text(scheduled, "message");
     if (pod.scheduling_problem.empty()) {
       pod.scheduling_problem = reading::text(scheduled, "reason");
     }
   }
-  pod.owner = reading::controller_of(metadata);
+  pod.owner = kube::controller_of(metadata);
   pod.created = time(metadata, "creationTimestamp");
   pod.deletion_cost = deletion_cost(metadata);
   pod.unready = unready_containers(status);

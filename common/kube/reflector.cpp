@@ -7,11 +7,11 @@
 #include "common/kube/request_text.h"
 #include "common/kube/watch_event.h"
 #include "common/kube/watch_lines.h"
+#include "common/values/whole_number.h"
 
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <utility>
 
@@ -41,9 +41,7 @@ constexpr Duration kShortPause = std::chrono::milliseconds{100};
 
 int code_of(std::string_view status) {
   const auto code = json_member(status, "code");
-  int number = 0;
-  if (code) std::from_chars(code->data(), code->data() + code->size(), number);
-  return number;
+  return code ? whole_number<int>(*code).value_or(0) : 0;
 }
 
 // What a server answers that knows no streaming lists, rather than to us or to this version.

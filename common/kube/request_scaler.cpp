@@ -11,7 +11,7 @@
 namespace sluice::kube {
 namespace {
 
-using reading::json;
+using nlohmann::json;
 
 constexpr std::string_view kKnative = "autoscaling.knative.dev/";
 constexpr std::string_view kOurs = "autoscaling.sluice.dev/";
@@ -102,12 +102,12 @@ RequestScaler::ServiceSpec service_of(const json& value) {
 
 RequestScaler::Status status_of(const json& value) {
   RequestScaler::Status status;
-  status.observed_generation = reading::integer(value, "observedGeneration", 0);
+  status.observed_generation = reading::whole(value, "observedGeneration").value_or(0);
   status.activator_port = reading::integer32(value, "activatorPort", 0);
   status.desired = reading::integer32(value, "desired", -1);
   status.granted = reading::integer32(value, "granted", -1);
   status.ready = reading::integer32(value, "ready", -1);
-  status.conditions = reading::conditions(value);
+  status.conditions = kube::conditions(value);
   return status;
 }
 
@@ -115,15 +115,15 @@ RequestScaler::Status status_of(const json& value) {
 
 std::optional<RequestScaler> decode_request_scaler(std::string_view text) {
   json document;
-  if (!reading::parse_object(text, document)) return std::nullopt;
+  if (!kube::parse_object(text, document)) return std::nullopt;
   const json& metadata = reading::member(document, "metadata");
   const json& spec = reading::member(document, "spec");
   const json& target = reading::member(spec, "targetRef");
   const json& ignore = reading::member(spec, "ignore");
   RequestScaler scaler;
   scaler.uid = reading::text(metadata, "uid");
-  scaler.generation = reading::integer(metadata, "generation", 0);
-  scaler.terminating = reading::is_terminating(metadata);
+  scaler.generation = reading::whole(metadata, "generation").value_or(0);
+  scaler.terminating = kube::is_terminating(metadata);
   scaler.finalizers = reading::strings(metadata, "finalizers");
   scaler.annotations = reading::string_map(metadata, "annotations");
   scaler.target = {reading::text(target, "apiVersion"), reading::text(target, "kind"),

@@ -3,9 +3,9 @@
 #include "common/base/clean_text.h"
 #include "common/base/version.h"
 #include "common/kube/json_read.h"
+#include "common/values/whole_number.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace sluice::kube {
 namespace {
@@ -77,10 +77,9 @@ std::string host_of(const Access& access) {
 }
 
 std::optional<Duration> wait_of(std::string_view text) {
-  std::int64_t seconds = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (ec != std::errc{} || end != text.data() + text.size() || seconds < 0) return std::nullopt;
-  return std::chrono::seconds{std::min(seconds, kRetryAfterMax)};
+  const auto seconds = whole_number<std::int64_t>(text, 0);
+  if (!seconds) return std::nullopt;
+  return std::chrono::seconds{std::min(*seconds, kRetryAfterMax)};
 }
 
 std::string printable(std::string_view text, std::size_t bytes_max) {
@@ -126,12 +125,12 @@ bool is_repeatable(Verb verb) {
 
 Failure refusal(int status, std::string_view retry_after, std::string_view body) {
   Failure failure{.kind = Failure::Kind::refused, .status = status};
-  reading::json document;
-  if (reading::parse_document(body, document) && reading::text(document, "kind") == "Status") {
+  nlohmann::json document;
+  if (kube::parse_document(body, document) && reading::text(document, "kind") == "Status") {
     failure.reason = printable(reading::text(document, "reason"), kQuotedMax);
     failure.message = printable(reading::text(document, "message"), kMessageMax);
     const std::int64_t seconds =
-        reading::integer(reading::member(document, "details"), "retryAfterSeconds", 0);
+        reading::whole(reading::member(document, "details"), "retryAfterSeconds").value_or(0);
     if (seconds > 0) failure.retry_after = std::chrono::seconds{std::min(seconds, kRetryAfterMax)};
   } else {
     failure.message = printable(body, kQuotedMax);

@@ -4,7 +4,7 @@
 namespace sluice::kube {
 namespace {
 
-using reading::json;
+using nlohmann::json;
 
 constexpr std::string_view kSidecar = "queue-proxy";
 
@@ -15,7 +15,7 @@ std::vector<Workload::Port> ports_of(const json& pod_spec) {
     for (const json& port : reading::array(container, "ports")) {
       const std::uint16_t number = reading::port(port, "containerPort");
       if (number == 0) continue;
-      ports.push_back({reading::text(port, "name"), number, reading::protocol(port)});
+      ports.push_back({reading::text(port, "name"), number, kube::protocol(port)});
     }
     if (!ports.empty()) break;
   }
@@ -24,9 +24,9 @@ std::vector<Workload::Port> ports_of(const json& pod_spec) {
 
 // What keeps pods from being made at all says more than the deadline that passes because of it.
 std::string progress_problem(const json& status) {
-  const json& failure = reading::condition(status, "ReplicaFailure");
+  const json& failure = kube::condition(status, "ReplicaFailure");
   if (reading::text(failure, "status") == "True") return reading::text(failure, "message");
-  const json& progress = reading::condition(status, "Progressing");
+  const json& progress = kube::condition(status, "Progressing");
   if (reading::text(progress, "status") == "False") return reading::text(progress, "message");
   return {};
 }
@@ -35,7 +35,7 @@ std::string progress_problem(const json& status) {
 
 std::optional<Workload> decode_workload(std::string_view text) {
   json document;
-  if (!reading::parse_object(text, document)) return std::nullopt;
+  if (!kube::parse_object(text, document)) return std::nullopt;
   const json& metadata = reading::member(document, "metadata");
   const json& spec = reading::member(document, "spec");
   const json& status = reading::member(document, "status");
@@ -44,9 +44,9 @@ std::optional<Workload> decode_workload(std::string_view text) {
   Workload workload;
   workload.uid = reading::text(metadata, "uid");
   workload.replicas = reading::integer32(spec, "replicas", 1);
-  workload.selector = reading::selector(reading::member(spec, "selector"));
+  workload.selector = kube::selector(reading::member(spec, "selector"));
   workload.paused = reading::flag(spec, "paused");
-  workload.terminating = reading::is_terminating(metadata);
+  workload.terminating = kube::is_terminating(metadata);
   workload.status_replicas = reading::integer32(status, "replicas", 0);
   workload.status_ready = reading::integer32(status, "readyReplicas", 0);
   workload.template_labels = reading::string_map(pod_metadata, "labels");
@@ -58,7 +58,7 @@ std::optional<Workload> decode_workload(std::string_view text) {
 
 std::optional<OtherScaler> decode_other_scaler(std::string_view text) {
   json document;
-  if (!reading::parse_object(text, document)) return std::nullopt;
+  if (!kube::parse_object(text, document)) return std::nullopt;
   const json& target = reading::member(reading::member(document, "spec"), "scaleTargetRef");
   OtherScaler scaler{reading::text(target, "kind"), reading::text(target, "name")};
   if (scaler.target_name.empty()) return std::nullopt;

@@ -2,10 +2,10 @@
 
 #include "common/base/clean_text.h"
 #include "common/base/utf8.h"
+#include "common/values/whole_number.h"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 
@@ -76,13 +76,10 @@ void append_text(std::string& out, std::string_view text, bool json) {
 }
 
 std::optional<char> decoded(std::string_view text) {
-  std::uint8_t value = 0;
   if (text.size() < 3 || text[0] != '%') return std::nullopt;
-  const auto [stop, ec] = std::from_chars(text.data() + 1, text.data() + 3, value, 16);
-  if (ec != std::errc{} || stop != text.data() + 3 || value < 0x20 || value == 0x7f) {
-    return std::nullopt;
-  }
-  return static_cast<char>(value);
+  const auto value = hex_number<std::uint8_t>(text.substr(1, 2));
+  if (!value || *value < 0x20 || *value == 0x7f) return std::nullopt;
+  return static_cast<char>(*value);
 }
 
 }  // namespace

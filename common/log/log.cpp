@@ -2,7 +2,7 @@
 
 #include "common/base/clean_text.h"
 #include "common/base/utf8.h"
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
 
 #include <nlohmann/json.hpp>
 

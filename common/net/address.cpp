@@ -1,7 +1,8 @@
 #include "common/net/address.h"
 
+#include "common/values/whole_number.h"
+
 #include <arpa/inet.h>
-#include <charconv>
 #include <sys/un.h>
 
 namespace sluice::net {
@@ -52,10 +53,9 @@ Result<Address, Problem> parse_address(std::string_view text) {
     return bad_address(text, "'" + address.host + "' is not an IP address");
   }
   const std::string_view port = text.substr(colon + 1);
-  const auto [end, ec] = std::from_chars(port.data(), port.data() + port.size(), address.port);
-  if (ec != std::errc{} || end != port.data() + port.size()) {
-    return bad_address(text, "'" + std::string{port} + "' is not a port (0 to 65535)");
-  }
+  const auto number = whole_number<std::uint16_t>(port);
+  if (!number) return bad_address(text, "'" + std::string{port} + "' is not a port (0 to 65535)");
+  address.port = *number;
   return address;
 }
 

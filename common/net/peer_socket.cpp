@@ -1,9 +1,10 @@
 #include "common/net/peer_socket.h"
 
+#include "common/values/whole_number.h"
+
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
@@ -117,12 +118,6 @@ PeerSocket answer_of(const char* reply, std::size_t bytes, const Seen& seen) {
   return {Search::found, found.idiag_uid, found.idiag_inode, found.idiag_state};
 }
 
-template <class Number>
-bool parse(std::string_view text, Number& value, int base = 10) {
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
-}
-
 std::size_t split_row(std::string_view line, std::array<std::string_view, kFieldsMax>& fields) {
   std::size_t count = 0;
   while (count < fields.size()) {
@@ -182,11 +177,11 @@ bool is_held(const PeerSocket& peer) {
 
 // Where a user namespace knows only some users, one uid stands for all others.
 bool stands_for_several(std::uint32_t user) {
-  std::uint32_t overflow = 65534;
   std::string text = read_text("/proc/sys/kernel/overflowuid", 64);
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  if (!text.empty() && !parse(text, overflow)) return true;
-  if (user != overflow) return false;
+  const auto overflow = whole_number<std::uint32_t>(text.empty() ? "65534" : text);
+  if (!overflow) return true;
+  if (user != *overflow) return false;
   std::array<std::string_view, kFieldsMax> fields;
   const std::string map = read_text("/proc/self/uid_map", 4096);
   const std::string_view first = std::string_view{map}.substr(0, map.find('\n'));
@@ -233,12 +228,11 @@ PeerSocket find_peer_in(std::string_view table, const ConnectionEnds& ends, bool
     const std::size_t count = split_row(table.substr(0, end), fields);
     table.remove_prefix(std::min(end + 1, table.size()));
     if (count < kFieldsMax || fields[1] != source || fields[2] != destination) continue;
-    PeerSocket found{.search = Search::found};
-    if (!parse(fields[3], found.state, 16) || !parse(fields[7], found.user) ||
-        !parse(fields[9], found.inode)) {
-      return {};
-    }
-    return found;
+    const auto state = hex_number<std::uint8_t>(fields[3]);
+    const auto user = whole_number<std::uint32_t>(fields[7]);
+    const auto inode = whole_number<decltype(PeerSocket::inode)>(fields[9]);
+    if (!state || !user || !inode) return {};
+    return {Search::found, *user, *inode, *state};
   }
   return {.search = Search::missing};
 }

@@ -1,7 +1,8 @@
 #include "common/rpc/uncalled.h"
 
+#include "common/values/whole_number.h"
+
 #include <algorithm>
-#include <charconv>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -26,10 +27,8 @@ std::uint16_t port_of(const net::Endpoint& endpoint) {
 
 std::uint16_t port_of(const std::string& peer) {
   const std::size_t colon = peer.rfind(':');
-  std::uint16_t port = 0;
-  if (colon == std::string::npos) return port;
-  (void)std::from_chars(peer.data() + colon + 1, peer.data() + peer.size(), port);
-  return port;
+  if (colon == std::string::npos) return 0;
+  return whole_number<std::uint16_t>(std::string_view{peer}.substr(colon + 1)).value_or(0);
 }
 
 Uncalled::Uncalled(boost::asio::io_context& io, std::function<void(const std::string& ip)> ended)

@@ -1,8 +1,9 @@
 #include "common/scaling/annotations.h"
 
-#include "common/scaling/go_syntax.h"
 #include "common/scaling/setting_limits.h"
 #include "common/scaling/setting_names.h"
+#include "common/values/duration.h"
+#include "common/values/go_syntax.h"
 
 #include <algorithm>
 #include <array>

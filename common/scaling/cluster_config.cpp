@@ -1,7 +1,8 @@
 #include "common/scaling/cluster_config.h"
 
-#include "common/scaling/go_syntax.h"
 #include "common/scaling/setting_limits.h"
+#include "common/values/duration.h"
+#include "common/values/go_syntax.h"
 
 #include <optional>
 #include <string_view>

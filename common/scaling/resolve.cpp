@@ -1,6 +1,7 @@
 #include "common/scaling/annotations.h"
-#include "common/scaling/go_syntax.h"
 #include "common/scaling/setting_limits.h"
+#include "common/values/duration.h"
+#include "common/values/go_syntax.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,7 @@
 #include "common/settings/observability.h"
 
+#include "common/json/fields.h"
+#include "common/json/parse.h"
 #include "common/log/request_log.h"
 
 #include <nlohmann/json.hpp>
@@ -12,159 +14,122 @@ namespace sluice::settings {
 namespace {
 
 using nlohmann::json;
-using Need = EnvReader::Need;
+using reading::Fields;
+using reading::Findings;
+using Need = Reader::Need;
 
 constexpr const char* kVariable = "OBSERVABILITY_CONFIG";
 constexpr const char* kOlderMetrics = "SERVING_REQUEST_METRICS_BACKEND";
 constexpr const char* kOlderLog = "SERVING_ENABLE_REQUEST_LOG";
 constexpr const char* kOlderTemplate = "SERVING_REQUEST_LOG_TEMPLATE";
 constexpr const char* kOlderTracing = "TRACING_CONFIG_BACKEND";
-constexpr std::size_t kJsonMax = 64 * 1024;
+constexpr reading::Bounds kBounds{.bytes_max = 64 * 1024};
 constexpr std::size_t kTemplateMax = 16 * 1024;
 constexpr std::array<std::string_view, 4> kMetrics{"none", "prometheus", "grpc", "http/protobuf"};
 constexpr std::array<std::string_view, 4> kTracing{"none", "grpc", "http/protobuf", "stdout"};
 constexpr std::array<std::string_view, 2> kProfiling{"disabled", "enabled"};
 
-// One object of the JSON with its place in it, for complaints. A key that is not there keeps its
-// default; one of another type is refused, as unmarshalling would.
-class Section {
- public:
-  Section(EnvReader& reader, const json& object, std::string place)
-      : reader_{reader}, object_{object}, place_{std::move(place)} {}
+// A key that is not there or null keeps its default; one of another type is refused, as
+// unmarshalling would.
+Fields section_of(Fields& root, const char* key, Findings& findings) {
+  static const json kEmpty = json::object();
+  const json* const value = root.find(key);
+  return {value == nullptr ? kEmpty : *value, root.name_of(key), findings, Fields::Null::absent};
+}
 
-  [[nodiscard]] bool has(const char* key) const { return object_.contains(key); }
-
-  [[nodiscard]] std::string text(const char* key, const std::string& fallback) const {
-    const json* value = find(key);
-    if (value == nullptr) return fallback;
-    if (value->is_string()) return value->get<std::string>();
-    refuse(key, "a string");
-    return fallback;
+// One of a fixed set of words; empty counts as not given.
+template <std::size_t N>
+std::string word(Fields& section, const char* key, const std::array<std::string_view, N>& words) {
+  std::string given = section.any_text(key);
+  if (given.empty()) return {};
+  if (std::find(words.begin(), words.end(), given) != words.end()) return given;
+  std::string expected;
+  for (const std::string_view allowed : words) {
+    expected.append(expected.empty() ? "" : ", ").append(allowed);
   }
+  section.refuse(key, "'" + reading::shown(given) + "' is not accepted", "one of " + expected);
+  return {};
+}
 
-  [[nodiscard]] bool boolean(const char* key) const {
-    const json* value = find(key);
-    if (value == nullptr) return false;
-    if (!value->is_boolean()) refuse(key, "true or false");
-    return value->is_boolean() && value->get<bool>();
-  }
-
-  void number(const char* key, double least, double most, const char* expected) const {
-    const json* value = find(key);
-    if (value == nullptr) return;
-    if (value->is_number()) {
-      const double number = value->get<double>();
-      if (number >= least && number <= most) return;
-    }
-    refuse(key, expected);
-  }
-
-  // One of a fixed set of words; empty counts as not given.
-  template <std::size_t N>
-  [[nodiscard]] std::string word(const char* key,
-                                 const std::array<std::string_view, N>& words) const {
-    std::string given = text(key, "");
-    if (given.empty()) return {};
-    if (std::find(words.begin(), words.end(), given) != words.end()) return given;
-    std::string expected;
-    for (const std::string_view allowed : words) {
-      expected.append(expected.empty() ? "" : ", ").append(allowed);
-    }
-    refuse(key, "one of " + expected);
-    return {};
-  }
-
-  [[nodiscard]] Section section(const char* key) const {
-    static const json kEmpty = json::object();
-    const json* value = find(key);
-    if (value != nullptr && !value->is_object()) refuse(key, "an object");
-    return {reader_, value != nullptr && value->is_object() ? *value : kEmpty, place_ + key + "."};
-  }
-
-  void refuse(const char* key, const std::string& expected) const {
-    reader_.complain(
-        {std::string{kVariable} + ": " + place_ + key + " is wrong", "give " + expected});
-  }
-
- private:
-  [[nodiscard]] const json* find(const char* key) const {
-    const auto found = object_.find(key);
-    return found == object_.end() || found->is_null() ? nullptr : &*found;
-  }
-
-  EnvReader& reader_;
-  const json& object_;  // the document's, or the empty one
-  std::string place_;
-};
+void check_interval(Fields& section) {
+  (void)section.number("exportInterval", 0, 0, 1e18);  // nanoseconds
+}
 
 // The listener before any override: nothing when requests are measured in another way or not at
 // all.
-std::optional<std::string> read_metrics(const Section& section, const std::string& usual,
+std::optional<std::string> read_metrics(Fields& section, const std::string& usual,
                                         ObservabilityConfig& config) {
-  const std::string protocol = section.word("protocol", kMetrics);
-  const std::string endpoint = section.text("endpoint", "");
-  section.number("exportInterval", 0, 1e18, "nanoseconds");
+  const std::string protocol = word(section, "protocol", kMetrics);
+  const std::string endpoint = section.any_text("endpoint");
+  check_interval(section);
   if (protocol.empty()) return usual;  // nothing was named: open (15.10)
   if (protocol == "none") {
-    if (!endpoint.empty()) section.refuse("endpoint", "no endpoint: the protocol is none");
+    if (!endpoint.empty())
+      section.refuse("endpoint", "is set", "no endpoint: the protocol is none");
     return std::nullopt;
   }
   if (protocol == "prometheus") return endpoint.empty() ? usual : endpoint;
   if (endpoint.empty())
-    section.refuse("endpoint", "an endpoint: protocol " + protocol + " needs one");
+    section.refuse("endpoint", "is missing", "an endpoint: protocol " + protocol + " needs one");
   config.warnings.push_back("metrics are not exported by " + protocol +
                             " yet; set requestMetrics.protocol to prometheus and scrape them");
   return std::nullopt;
 }
 
-void read_tracing(const Section& section, ObservabilityConfig& config) {
-  const std::string protocol = section.word("protocol", kTracing);
-  section.number("samplingRate", 0, 1, "a number from 0 to 1");
+void read_tracing(Fields& section, ObservabilityConfig& config) {
+  const std::string protocol = word(section, "protocol", kTracing);
+  (void)section.number("samplingRate", 0, 0, 1);
   const bool remote = protocol == "grpc" || protocol == "http/protobuf";
-  const bool endpoint = !section.text("endpoint", "").empty();
+  const bool endpoint = !section.any_text("endpoint").empty();
   if (remote && !endpoint)
-    section.refuse("endpoint", "an endpoint: protocol " + protocol + " needs one");
+    section.refuse("endpoint", "is missing", "an endpoint: protocol " + protocol + " needs one");
   if (protocol.empty() || protocol == "none") return;
   config.warnings.push_back("traces are not exported by " + protocol +
                             " yet; trace context is passed on");
 }
 
-std::optional<std::string> read_json(EnvReader& reader, const std::string& usual,
+std::optional<std::string> read_json(Reader& reader, const std::string& usual,
                                      ObservabilityConfig& config) {
   const std::string text = reader.text(kVariable, Need::optional);
   if (text.empty()) return usual;
-  const json document =
-      text.size() > kJsonMax ? json{json::value_t::discarded} : json::parse(text, nullptr, false);
-  if (!document.is_object()) {
+  json document;
+  if (reading::parse(text, kBounds, document) || !document.is_object()) {
     reader.complain({std::string{kVariable} + " is not a JSON object of at most 64 KiB",
                      "give the JSON of Knative's observability settings"});
     return std::nullopt;
   }
-  const Section root{reader, document, ""};
-  auto listener = read_metrics(root.section("requestMetrics"), usual, config);
-  read_tracing(root.section("tracing"), config);
-  const Section runtime = root.section("runtime");
-  runtime.number("exportInterval", 0, 1e18, "nanoseconds");
-  if (runtime.word("profiling", kProfiling) == "enabled") {
+  Findings findings;
+  Fields root{document, kVariable, findings, Fields::Null::absent};
+  Fields metrics = section_of(root, "requestMetrics", findings);
+  auto listener = read_metrics(metrics, usual, config);
+  Fields tracing = section_of(root, "tracing", findings);
+  read_tracing(tracing, config);
+  Fields runtime = section_of(root, "runtime", findings);
+  check_interval(runtime);
+  if (word(runtime, "profiling", kProfiling) == "enabled") {
     config.warnings.emplace_back(
         "profiling is not available (Go programs only); port 8008 is not served");
   }
-  const std::string log =
-      root.text("requestLogTemplate", std::string{log::RequestLog::kDefaultTemplate});
-  if (log.size() > kTemplateMax) root.refuse("requestLogTemplate", "at most 16 KiB");
-  if (root.boolean("enableRequestLog")) config.request_log = log;
-  config.probes_logged = root.boolean("enableProbeRequestLog");
+  std::string log{log::RequestLog::kDefaultTemplate};
+  if (root.find("requestLogTemplate") != nullptr) log = root.any_text("requestLogTemplate");
+  if (log.size() > kTemplateMax) {
+    root.refuse("requestLogTemplate", "has " + std::to_string(log.size()) + " bytes",
+                "at most 16 KiB");
+  }
+  if (root.boolean("enableRequestLog", false)) config.request_log = log;
+  config.probes_logged = root.boolean("enableProbeRequestLog", false);
+  if (findings.problem) reader.complain(*findings.problem);
   return listener;
 }
 
-KnativeContract recognised(const EnvReader& reader) {
+KnativeContract recognised(const Reader& reader) {
   const bool set =
       reader.find(kOlderMetrics) || reader.find(kOlderLog) || reader.find(kOlderTracing);
   const bool older = set && !reader.find(kVariable);
   return older ? KnativeContract::older : KnativeContract::current;
 }
 
-void read_older_log(EnvReader& reader, ObservabilityConfig& config) {
+void read_older_log(Reader& reader, ObservabilityConfig& config) {
   const bool wanted = reader.boolean_or(kOlderLog, false);
   const std::string log = reader.text(kOlderTemplate, Need::optional);
   if (log.size() > kTemplateMax) reader.refuse(kOlderTemplate, log, "at most 16 KiB");
@@ -177,7 +142,7 @@ void read_older_log(EnvReader& reader, ObservabilityConfig& config) {
 }
 
 // Only Prometheus asks us; where another backend was sent the numbers, no port was open either.
-std::optional<std::string> read_older(EnvReader& reader, const std::string& usual,
+std::optional<std::string> read_older(Reader& reader, const std::string& usual,
                                       ObservabilityConfig& config) {
   read_older_log(reader, config);
   reader.integer_or("SERVING_REQUEST_METRICS_REPORTING_PERIOD_SECONDS", 0, {0, 86'400});
@@ -195,7 +160,7 @@ std::optional<std::string> read_older(EnvReader& reader, const std::string& usua
   return std::nullopt;
 }
 
-void refuse_metrics_tls(EnvReader& reader) {
+void refuse_metrics_tls(Reader& reader) {
   const std::string certificate = reader.text("METRICS_PROMETHEUS_TLS_CERT", Need::optional);
   const std::string key = reader.text("METRICS_PROMETHEUS_TLS_KEY", Need::optional);
   const std::string clients = reader.text("METRICS_PROMETHEUS_TLS_CLIENT_AUTH", Need::optional);
@@ -216,7 +181,7 @@ void refuse_metrics_tls(EnvReader& reader) {
 }
 
 // METRICS_PROMETHEUS_HOST and _PORT change the listener, however it was named.
-void override_address(EnvReader& reader, net::Address& address) {
+void override_address(Reader& reader, net::Address& address) {
   const std::string host = reader.text("METRICS_PROMETHEUS_HOST", Need::optional);
   const bool port = !reader.text("METRICS_PROMETHEUS_PORT", Need::optional).empty();
   if (host.empty() && !port) return;
@@ -242,7 +207,7 @@ void override_address(EnvReader& reader, net::Address& address) {
 
 }  // namespace
 
-ObservabilityConfig read_observability(EnvReader& reader, const std::string& usual) {
+ObservabilityConfig read_observability(Reader& reader, const std::string& usual) {
   ObservabilityConfig config;
   config.contract = recognised(reader);
   const auto listener = config.contract == KnativeContract::older

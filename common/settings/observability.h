@@ -1,8 +1,8 @@
 #pragma once
 
 #include "common/net/address.h"
-#include "common/settings/env_reader.h"
 #include "common/settings/knative_contract.h"
+#include "common/settings/reader.h"
 
 #include <optional>
 #include <string>
@@ -38,6 +38,6 @@ struct ObservabilityConfig {
 /// SERVING_ENABLE_PROBE_REQUEST_LOG, SERVING_REQUEST_METRICS_* and TRACING_CONFIG_BACKEND; and
 /// SLUICE_METRICS_ADDRESS (empty: no metrics), METRICS_PROMETHEUS_* and OTEL_SERVICE_NAME. `usual`:
 /// where metrics are served when nothing is said. Complaints go to `reader`.
-[[nodiscard]] ObservabilityConfig read_observability(EnvReader& reader, const std::string& usual);
+[[nodiscard]] ObservabilityConfig read_observability(Reader& reader, const std::string& usual);
 
 }  // namespace sluice::settings

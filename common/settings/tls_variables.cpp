@@ -4,17 +4,17 @@ namespace sluice::settings {
 namespace {
 
 // The value of a variable that is set to something.
-std::optional<std::string> value_of(EnvReader& reader, const std::string& name) {
+std::optional<std::string> value_of(Reader& reader, const std::string& name) {
   auto value = reader.find(name.c_str());
   if (value && value->empty()) value.reset();
   return value;
 }
 
-void complain(EnvReader& reader, const std::string& name, const Problem& problem) {
+void complain(Reader& reader, const std::string& name, const Problem& problem) {
   reader.complain({name + ": " + problem.what, problem.fix});
 }
 
-net::TlsVersion version_or(EnvReader& reader, const std::string& name, net::TlsVersion fallback) {
+net::TlsVersion version_or(Reader& reader, const std::string& name, net::TlsVersion fallback) {
   const auto value = value_of(reader, name);
   if (!value) return fallback;
   const auto version = net::parse_tls_version(*value);
@@ -25,7 +25,7 @@ net::TlsVersion version_or(EnvReader& reader, const std::string& name, net::TlsV
 
 }  // namespace
 
-net::TlsSettings read_tls_settings(EnvReader& reader, const std::string& prefix) {
+net::TlsSettings read_tls_settings(Reader& reader, const std::string& prefix) {
   const std::string min_name = prefix + "MIN_VERSION";
   const std::string max_name = prefix + "MAX_VERSION";
   const std::string suites_name = prefix + "CIPHER_SUITES";

@@ -1,5 +1,7 @@
 #include "injector/io/cluster_version.h"
 
+#include "common/values/whole_number.h"
+
 #include <nlohmann/json.hpp>
 
 #include "injector/patch/json_access.h"
@@ -17,8 +19,8 @@ std::optional<long> ClusterVersion::minor_of(std::string_view json) {
   const std::string major = text(*document, "major");
   std::string minor = text(*document, "minor");
   minor.erase(std::min(minor.find_first_not_of("0123456789"), minor.size()));
-  const auto number = digits(minor, 0, 1000);
-  if (!number || !digits(major, 1, 100)) return std::nullopt;
+  const auto number = whole_number<long>(minor, 0, 1000);
+  if (!number || !whole_number<long>(major, 1, 100)) return std::nullopt;
   return major == "1" ? *number : 99;
 }
 

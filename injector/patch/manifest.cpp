@@ -1,5 +1,7 @@
 #include "injector/patch/manifest.h"
 
+#include "common/values/whole_number.h"
+
 #include <nlohmann/json.hpp>
 
 #include "injector/patch/names.h"
@@ -76,7 +78,7 @@ std::optional<ScalerFacts> scaler_of(const Object& workload, const std::vector<O
                       or_else(text(target, "kind"), "Deployment") == workload.kind;
     if (!ours) continue;
     const auto number = [&](const char* key, long usual) {
-      return std::max(0L, integer(spec, key).value_or(usual));
+      return std::max(0L, whole(spec, key).value_or(usual));
     };
     const auto texts = [&](const char* key) {
       std::vector<std::string> list;
@@ -111,7 +113,7 @@ long app_port_of(const Json& pod) {
     const Json* sidecar = named(array(spec, list), kContainer);
     if (sidecar == nullptr) continue;
     const Json* port = named(array(*sidecar, "env"), "USER_PORT");
-    return port == nullptr ? 0 : digits(text(*port, "value"), 1, 65'535).value_or(0);
+    return port == nullptr ? 0 : whole_number<long>(text(*port, "value"), 1, 65'535).value_or(0);
   }
   return 0;
 }
@@ -121,17 +123,17 @@ bool leads_to_app(const Json& port, const Json& pod, long app_port) {
   const std::string protocol = text(port, "protocol");
   if (!protocol.empty() && protocol != "TCP") return false;
   const Json& target = member(port, "targetPort");
-  if (target.is_null()) return integer(port, "port") == app_port;
-  if (target.is_number_integer()) return integer(port, "targetPort") == app_port;
+  if (target.is_null()) return whole(port, "port") == app_port;
+  if (target.is_number_integer()) return whole(port, "targetPort") == app_port;
   for (const Json& container : array(member(pod, "spec"), "containers")) {
     const Json* found = named(array(container, "ports"), text(port, "targetPort"));
-    if (found != nullptr) return integer(*found, "containerPort") == app_port;
+    if (found != nullptr) return whole(*found, "containerPort") == app_port;
   }
   return false;
 }
 
 std::string port_key(const Json& port) {
-  return std::to_string(integer(port, "port").value_or(0));
+  return std::to_string(whole(port, "port").value_or(0));
 }
 
 // What is written down of the ports that were turned before.

@@ -1,5 +1,7 @@
 #include "injector/patch/pod_facts.h"
 
+#include "common/values/whole_number.h"
+
 #include "injector/patch/names.h"
 #include <algorithm>
 #include <array>
@@ -61,7 +63,7 @@ bool is_tcp(const Json& port) {
 // The number of the first port that may carry requests; 0: none.
 long first_port(const Json& container) {
   for (const Json& port : array(container, "ports")) {
-    const long number = integer(port, "containerPort").value_or(0);
+    const long number = whole(port, "containerPort").value_or(0);
     if (is_tcp(port) && number >= 1 && number <= kPortMost) return number;
   }
   return 0;
@@ -70,7 +72,7 @@ long first_port(const Json& container) {
 const Json* owner_of_port(const Json& containers, long number) {
   for (const Json& container : containers) {
     for (const Json& port : array(container, "ports")) {
-      if (is_tcp(port) && integer(port, "containerPort") == number) return &container;
+      if (is_tcp(port) && whole(port, "containerPort") == number) return &container;
     }
   }
   return nullptr;
@@ -121,7 +123,7 @@ class FactReader {
   long number(std::string_view key, long usual, long least, long most) {
     const Json& value = member(annotations_, key);
     if (value.is_null()) return usual;
-    const auto read = digits(text(annotations_, key), least, most);
+    const auto read = whole_number<long>(text(annotations_, key), least, most);
     if (!read) {
       refuse({"annotation " + std::string{key} + " is " + ticked(text(annotations_, key)),
               "give a whole number from " + std::to_string(least) + " to " + std::to_string(most)});
@@ -144,7 +146,7 @@ class FactReader {
       facts_.app_port = first_port(*facts_.app);
       return;
     }
-    if (const auto number = digits(wanted, 1, kPortMost)) {
+    if (const auto number = whole_number<long>(wanted, 1, kPortMost)) {
       facts_.app_port = *number;
       facts_.app = owner_of_port(containers_, *number);
       if (facts_.app == nullptr) facts_.app = chosen_container(pod_, containers_);
@@ -155,7 +157,7 @@ class FactReader {
       const Json* found = named(array(container, "ports"), wanted);
       if (found == nullptr || !is_tcp(*found)) continue;
       facts_.app = &container;
-      facts_.app_port = integer(*found, "containerPort").value_or(0);
+      facts_.app_port = whole(*found, "containerPort").value_or(0);
     }
     if (facts_.app_port < 1 || facts_.app_port > kPortMost) {
       refuse({"annotation " + std::string{kPort} + " is " + ticked(wanted) +
@@ -189,7 +191,7 @@ class FactReader {
   // other number is certainly a person's and stays.
   void read_grace() {
     const long own =
-        integer(member(pod_, "spec"), "terminationGracePeriodSeconds").value_or(kUsualGrace);
+        whole(member(pod_, "spec"), "terminationGracePeriodSeconds").value_or(kUsualGrace);
     facts_.grace_seconds =
         own == kUsualGrace ? std::clamp(facts_.timeout_seconds, kUsualGrace, kMostGrace) : own;
   }

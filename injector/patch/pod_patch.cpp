@@ -101,7 +101,7 @@ void extend_grace(Json& spec, const PodFacts& facts, Json& before) {
   const auto own = spec.find(kGrace);
   const bool absent = own == spec.end() || own->is_null();
   // Absent is the API's default, and so is 30.
-  if (integer(spec, kGrace).value_or(absent ? 30 : 0) == facts.grace_seconds) return;
+  if (whole(spec, kGrace).value_or(absent ? 30 : 0) == facts.grace_seconds) return;
   if (own != spec.end()) before["was"][kGrace] = *own;
   before["grace"] = facts.grace_seconds;
   spec[kGrace] = facts.grace_seconds;

@@ -1,5 +1,7 @@
 #include "injector/patch/sidecar_container.h"
 
+#include "common/values/whole_number.h"
+
 #include "injector/patch/names.h"
 #include <algorithm>
 
@@ -91,7 +93,7 @@ Json security(const Json& pod) {
                {"runAsNonRoot", true},
                {"capabilities", {{"drop", Json::array({"ALL"})}}},
                {"seccompProfile", {{"type", "RuntimeDefault"}}}};
-  if (integer(member(member(pod, "spec"), "securityContext"), "runAsUser") == 0) {
+  if (whole(member(member(pod, "spec"), "securityContext"), "runAsUser") == 0) {
     context["runAsUser"] = kImageUser;
     context["runAsGroup"] = kImageUser;
   }
@@ -112,12 +114,12 @@ Json resources(const SidecarResources& from) {
 
 // The port of a probe as a number: its own, a port of the container by name, or the app's.
 long probe_port(const Json& action, const PodFacts& facts) {
-  if (const auto number = integer(action, "port")) return *number;
+  if (const auto number = whole(action, "port")) return *number;
   const std::string name = text(action, "port");
-  if (const auto number = digits(name, 1, 65'535)) return *number;
+  if (const auto number = whole_number<long>(name, 1, 65'535)) return *number;
   const Json* found = named(array(*facts.app, "ports"), name);
   return found == nullptr ? facts.app_port
-                          : integer(*found, "containerPort").value_or(facts.app_port);
+                          : whole(*found, "containerPort").value_or(facts.app_port);
 }
 
 Json tcp_probe(long port) {
@@ -146,7 +148,7 @@ Json grpc_probe(const Json& action, const PodFacts& facts) {
 // 100 ms, and an app whose health page takes longer was ready before and has to stay so.
 ReadinessCopy readiness_copy(const PodFacts& facts) {
   const Json& probe = member(*facts.app, "readinessProbe");
-  const long limit = std::max(1L, integer(probe, "timeoutSeconds").value_or(1));
+  const long limit = std::max(1L, whole(probe, "timeoutSeconds").value_or(1));
   Json copy;
   if (member(probe, "httpGet").is_object()) {
     copy = http_probe(member(probe, "httpGet"), facts);
@@ -171,9 +173,9 @@ ReadinessCopy readiness_copy(const PodFacts& facts) {
         {"httpHeaders", Json::array({{{"name", "K-Network-Probe"}, {"value", "queue"}}})}}}};
   // An eager run goes on for up to ten seconds and answers as soon as it succeeds.
   kubelet["timeoutSeconds"] = eager ? 10 : limit + 1;
-  kubelet["periodSeconds"] = own ? integer(probe, "periodSeconds").value_or(10) : 1;
-  kubelet["successThreshold"] = own ? integer(probe, "successThreshold").value_or(1) : 1;
-  kubelet["failureThreshold"] = own ? integer(probe, "failureThreshold").value_or(3) : 3;
+  kubelet["periodSeconds"] = own ? whole(probe, "periodSeconds").value_or(10) : 1;
+  kubelet["successThreshold"] = own ? whole(probe, "successThreshold").value_or(1) : 1;
+  kubelet["failureThreshold"] = own ? whole(probe, "failureThreshold").value_or(3) : 3;
   return {copy.dump(-1, ' ', false, Json::error_handler_t::replace), std::move(kubelet)};
 }
 

@@ -1,5 +1,7 @@
 #include "load/core/quantity.h"
 
+#include "common/values/duration.h"
+
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -10,15 +12,7 @@ namespace sluice::loadgen {
 namespace {
 
 constexpr Duration kLongestDuration = std::chrono::hours{24};
-
-struct Unit {
-  std::string_view name;
-  double nanoseconds;
-};
-
-// Two-letter units first: `ms` must not be read as `m` with an `s` left over.
-constexpr std::array<Unit, 6> kUnits{
-    {{"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"h", 3600e9}, {"m", 60e9}, {"s", 1e9}}};
+constexpr std::size_t kShownMax = 40;
 
 std::size_t number_length(std::string_view text) {
   const std::size_t end = text.find_first_not_of("0123456789.");
@@ -43,29 +37,14 @@ std::optional<double> parse_number(std::string_view text) {
 }
 
 Result<Duration, Problem> parse_duration(std::string_view text, std::string_view what) {
-  const Problem bad{
-      std::string{what} + " is not a duration: '" + std::string{text.substr(0, 40)} + "'",
-      "write a number with a unit, like 30s, 1m30s or 250ms"};
-  if (text.empty() || text.size() > 40) return bad;
-  double total = 0;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::optional<double> number = parse_number(rest.substr(0, number_length(rest)));
-    if (!number) return bad;
-    rest.remove_prefix(number_length(rest));
-    const Unit* found = nullptr;
-    for (const Unit& unit : kUnits) {
-      if (found == nullptr && rest.starts_with(unit.name)) found = &unit;
-    }
-    if (found == nullptr) return bad;
-    rest.remove_prefix(found->name.size());
-    total += *number * found->nanoseconds;
+  const auto duration = read_duration(text, {Duration{0}, kLongestDuration});
+  if (duration) return *duration;
+  const std::string shown = "'" + std::string{text.substr(0, kShownMax)} + "'";
+  if (duration.error() == Misread::too_large) {
+    return Problem{std::string{what} + " is longer than a day: " + shown, "give at most 24h"};
   }
-  if (total > static_cast<double>(kLongestDuration.count())) {
-    return Problem{std::string{what} + " is longer than a day: '" + std::string{text} + "'",
-                   "give at most 24h"};
-  }
-  return Duration{static_cast<std::int64_t>(std::llround(total))};
+  return Problem{std::string{what} + " is not a duration: " + shown,
+                 "write a number with a unit, like 30s, 1m30s or 250ms"};
 }
 
 std::string grouped(std::uint64_t count) {

@@ -13,8 +13,8 @@ namespace sluice::loadgen {
 /// `text` as a decimal number without sign, exponent or blanks; nothing if it is not one.
 [[nodiscard]] std::optional<double> parse_number(std::string_view text);
 
-/// `text` like `30s`, `1m30s`, `250ms`, `1.5s`: numbers with the units h, m, s, ms, us, ns, at most
-/// 24 hours in all. The problem names `what` (the flag or the field) and shows a valid form.
+/// `text` in Go's notation, `30s` or `1m30s`: at most 24 hours, never negative. The problem names
+/// `what` (the flag or the field) and shows a valid form.
 [[nodiscard]] Result<Duration, Problem> parse_duration(std::string_view text,
                                                        std::string_view what);
 

@@ -1,8 +1,9 @@
 #include "load/core/target.h"
 
+#include "common/values/whole_number.h"
+
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -20,13 +21,6 @@ Problem bad_url(std::string_view why, std::string_view url) {
 
 bool is_visible(char c) {
   return c > ' ' && c < 0x7f;
-}
-
-std::optional<std::uint16_t> parse_port(std::string_view text) {
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (error != std::errc{} || end != text.data() + text.size() || port == 0) return std::nullopt;
-  return port;
 }
 
 char lower(char c) {
@@ -78,7 +72,7 @@ Result<Target, Problem> parse_target(std::string_view url) {
     return bad_url("the URL names no host", url);
   }
   if (!port.empty()) {
-    const std::optional<std::uint16_t> number = parse_port(port.substr(1));
+    const std::optional<std::uint16_t> number = whole_number<std::uint16_t>(port.substr(1), 1);
     if (!number || port.front() != ':') return bad_url("the URL's port is not 1 to 65535", url);
     target.port = *number;
   }

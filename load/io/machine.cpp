@@ -1,6 +1,6 @@
 #include "load/io/machine.h"
 
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>

@@ -1,7 +1,8 @@
 #include "memory-pressure/core/journal_record.h"
 
+#include "common/values/whole_number.h"
+
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <optional>
 
@@ -46,14 +47,6 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-template <class Number>
-std::optional<Number> number(std::string_view text, int base = 10) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<std::string> unescaped(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -61,7 +54,7 @@ std::optional<std::string> unescaped(std::string_view text) {
       out += text[i];
       continue;
     }
-    const auto code = number<std::uint8_t>(text.substr(i + 1, 2), 16);
+    const auto code = hex_number<std::uint8_t>(text.substr(i + 1, 2));
     if (!code || i + 2 >= text.size()) return std::nullopt;
     out += static_cast<char>(*code);
     i += 2;
@@ -75,7 +68,7 @@ std::int64_t milliseconds(TimePoint at) {
 
 template <class Number>
 bool read(std::string_view text, Number& to) {
-  const auto value = number<Number>(text);
+  const auto value = whole_number<Number>(text);
   if (value) to = *value;
   return value.has_value();
 }
@@ -88,7 +81,7 @@ bool read_text(std::string_view text, std::string& to) {
 
 bool read_time(std::string_view text, TimePoint& to) {
   constexpr std::int64_t kFarthest = std::int64_t{1} << 42;  // the year 2109
-  const auto value = number<std::int64_t>(text);
+  const auto value = whole_number<std::int64_t>(text);
   if (!value || *value < -kFarthest || *value > kFarthest) return false;
   to = TimePoint{std::chrono::milliseconds{*value}};
   return true;

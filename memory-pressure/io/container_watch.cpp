@@ -1,6 +1,7 @@
 #include "memory-pressure/io/container_watch.h"
 
-#include <nlohmann/json.hpp>
+#include "common/json/parse.h"
+#include "common/json/read.h"
 
 #include "memory-pressure/core/quota.h"
 #include "memory-pressure/io/pod_marks.h"
@@ -34,11 +35,7 @@ std::optional<CpuQuota> told_quota(const std::optional<cri::Resources>& resource
 }  // namespace
 
 std::optional<pid_t> pid_in(const std::string& info) {
-  const auto json = nlohmann::json::parse(info, nullptr, false);
-  if (!json.is_object()) return std::nullopt;
-  const auto pid = json.find("pid");
-  if (pid == json.end() || !pid->is_number_integer()) return std::nullopt;
-  const auto number = pid->get<std::int64_t>();
+  const std::int64_t number = reading::whole(reading::parsed(info), "pid").value_or(0);
   if (number <= 0 || number > (std::int64_t{1} << 30)) return std::nullopt;
   return static_cast<pid_t>(number);
 }

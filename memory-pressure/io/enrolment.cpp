@@ -3,10 +3,10 @@
 #include "common/certificates/enrolment_text.h"
 #include "common/files/file_io.h"
 #include "common/rpc/client.h"
+#include "common/values/whole_number.h"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <sys/stat.h>
 #include <utility>
@@ -32,28 +32,11 @@ std::optional<Problem> replace_private(const std::string& path, const std::strin
 // What the answer says of the next attempt; zero: nothing.
 Duration retry_after_of(const http::ResponseHead& head) {
   const std::string_view text = head.fields.get(http::Known::retry_after);
-  int seconds = 0;
-  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (wrong != std::errc{} || end != text.data() + text.size()) return Duration{0};
-  return std::clamp<Duration>(std::chrono::seconds{seconds}, Duration{0}, kRetryAfterMax);
+  const std::chrono::seconds wait{whole_number<int>(text, 0).value_or(0)};
+  return std::min<Duration>(wait, kRetryAfterMax);
 }
 
 }  // namespace
-
-std::optional<HostAndPort> host_and_port(std::string_view address) {
-  const std::size_t colon = address.rfind(':');
-  if (colon == std::string_view::npos || colon == 0) return std::nullopt;
-  std::string_view host = address.substr(0, colon);
-  const std::string_view port = address.substr(colon + 1);
-  std::uint16_t number = 0;
-  const auto [end, wrong] = std::from_chars(port.data(), port.data() + port.size(), number);
-  if (wrong != std::errc{} || end != port.data() + port.size() || number == 0) return std::nullopt;
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  if (host.empty() || host.find_first_of("/ \t\r\n[]") != std::string_view::npos) {
-    return std::nullopt;
-  }
-  return HostAndPort{.host = std::string{host}, .port = std::string{port}};
-}
 
 TimePoint renewal_of(const certificates::Span& span) {
   return span.from + (span.until - span.from) / 3 * 2;
@@ -65,7 +48,7 @@ Enrolment::Enrolment(boost::asio::io_context& io, const Clock& clock, const log:
       clock_{clock},
       log_{log},
       options_{std::move(options)},
-      where_{host_and_port(options_.address).value_or(HostAndPort{})},
+      where_{net::host_and_port(options_.address).value_or(net::HostAndPort{})},
       ready_{std::move(ready)},
       dice_{options_.seed},
       timer_{io},

@@ -4,6 +4,7 @@
 #include "common/certificates/certificates.h"
 #include "common/log/log.h"
 #include "common/net/fetch.h"
+#include "common/net/host_and_port.h"
 #include "common/net/tls/tls_trust.h"
 #include "common/time/clock.h"
 
@@ -22,14 +23,6 @@ namespace sluice::node_agent {
 
 /// When a certificate has to be replaced: two thirds of its life are over.
 [[nodiscard]] TimePoint renewal_of(const certificates::Span& span);
-
-/// The two halves of `host:port`, the host of IPv6 in brackets; absent: it is none.
-struct HostAndPort {
-  std::string host;  ///< without brackets
-  std::string port;
-};
-
-[[nodiscard]] std::optional<HostAndPort> host_and_port(std::string_view address);
 
 /// Gets this node a certificate from the autoscaler (protocols.md 4) by the token of its service
 /// account, keeps it and the CAs in the directory that ReportStream reads, and renews it in time,
@@ -81,7 +74,7 @@ class Enrolment {
   const Clock& clock_;           // of App
   const log::Logger& log_;       // of App
   Options options_;
-  HostAndPort where_;
+  net::HostAndPort where_;
   std::function<void()> ready_;
   std::mt19937_64 dice_;
   boost::asio::steady_timer timer_;

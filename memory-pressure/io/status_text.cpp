@@ -1,6 +1,6 @@
 #include "memory-pressure/io/status_text.h"
 
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,8 @@
 #include "platform/directory/scale_file.h"
 
-#include "common/files/json_fields.h"
+#include "common/files/json_file.h"
 #include "common/files/revision_file.h"
+#include "common/json/fields.h"
 
 #include <nlohmann/json.hpp>
 
@@ -20,9 +21,9 @@ constexpr std::int64_t kVersionMax = std::numeric_limits<std::int64_t>::max();
 
 Result<ScaleFile, Problem> parse_scale_file(std::string_view text) {
   json document;
-  if (auto problem = parse_json(text, document)) return std::move(*problem);
-  JsonFindings findings;
-  JsonFields fields{document, "", findings};
+  if (auto problem = parse_file(text, document)) return std::move(*problem);
+  reading::Findings findings;
+  reading::Fields fields{document, "", findings};
   ScaleFile file;
   file.version = static_cast<std::uint64_t>(fields.integer("version", 0, 0, kVersionMax));
   // A missing number is no zero: it would stop everything.
@@ -33,7 +34,7 @@ Result<ScaleFile, Problem> parse_scale_file(std::string_view text) {
   if (const json* const list = fields.array("remove", kPodsMax)) {
     for (const json& item : *list) {
       if (!item.is_string() || !names.insert(item.get_ref<const std::string&>()).second) {
-        fields.refuse("remove", shown(item.dump()) + " is no name, or there twice",
+        fields.refuse("remove", reading::shown(item.dump()) + " is no name, or there twice",
                       "names of pods, each once");
         break;
       }

@@ -3,12 +3,13 @@
 
 #include "platform/process/listeners.h"
 
+#include "common/values/whole_number.h"
+
 #include "platform/process/listen_diag.h"
 #include "platform/process/proc_files.h"
 #include "platform/process/unique_fd.h"
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <dirent.h>
 #include <fcntl.h>
 #include <functional>
@@ -32,12 +33,6 @@ struct ListenRow {
   std::uint64_t inode = 0;
 };
 
-template <class Number>
-bool parse(std::string_view text, Number& value, int base = 10) {
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
-}
-
 /// `  0: 0100007F:4E20 00000000:0000 0A 00000000:00000000 00:00000000 00000000  0  0 12345 …`
 std::optional<ListenRow> parse_row(std::string_view line) {
   std::array<std::string_view, 10> fields;
@@ -53,12 +48,11 @@ std::optional<ListenRow> parse_row(std::string_view line) {
   constexpr std::string_view kListen = "0A";
   if (fields[3] != kListen) return std::nullopt;
   const auto colon = fields[1].find(':');
-  ListenRow row;
-  if (colon == std::string_view::npos || !parse(fields[1].substr(colon + 1), row.port, 16) ||
-      !parse(fields[9], row.inode))
-    return std::nullopt;
-  row.address = fields[1].substr(0, colon);
-  return row;
+  if (colon == std::string_view::npos) return std::nullopt;
+  const auto port = hex_number<std::uint16_t>(fields[1].substr(colon + 1));
+  const auto inode = whole_number<std::uint64_t>(fields[9]);
+  if (!port || !inode) return std::nullopt;
+  return ListenRow{fields[1].substr(0, colon), *port, *inode};
 }
 
 /// Visits the listening rows of one table. The kernel lists listening sockets before all others, so
@@ -135,8 +129,8 @@ void for_each_socket(pid_t pid, const std::function<bool(std::uint64_t)>& visit)
     if (text.substr(0, kPrefix.size()) != kPrefix) continue;
     text.remove_prefix(kPrefix.size());
     text.remove_suffix(1);
-    std::uint64_t inode = 0;
-    if (parse(text, inode) && !visit(inode)) return;
+    const auto inode = whole_number<std::uint64_t>(text);
+    if (inode && !visit(*inode)) return;
   }
 }
 

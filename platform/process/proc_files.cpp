@@ -1,5 +1,7 @@
 #include "platform/process/proc_files.h"
 
+#include "common/values/whole_number.h"
+
 #include "platform/process/unique_fd.h"
 #include <algorithm>
 #include <cerrno>
@@ -93,10 +95,9 @@ void for_each_process(const std::function<bool(pid_t)>& visit) {
   int seen = 0;
   while (const dirent* entry = ::readdir(directory.get())) {
     const std::string_view name = entry->d_name;
-    pid_t pid = 0;
-    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (parsed.ec != std::errc{} || parsed.ptr != name.data() + name.size()) continue;
-    if (++seen > kProcessesMax || !visit(pid)) return;
+    const auto pid = whole_number<pid_t>(name, 1);
+    if (!pid) continue;
+    if (++seen > kProcessesMax || !visit(*pid)) return;
   }
 }
 

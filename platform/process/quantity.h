@@ -9,15 +9,13 @@
 
 namespace sluice::local {
 
-/// A duration as people write it: `10s`, `500ms`, `1h30m`, `1.5s`, or a bare `0`. Units: ns, us,
-/// ms, s, m, h. Never negative; at most 10 years.
+/// A duration in Go's notation: never negative, at most 10 years.
 [[nodiscard]] Result<Duration, Problem> parse_duration(std::string_view text);
 
-/// Bytes as Kubernetes writes them: `64Mi`, `1Gi`, `512M`, `1024`, `1.5Gi`. Never negative; at most
-/// 8 EiB - 1.
+/// Bytes as Kubernetes writes them.
 [[nodiscard]] Result<std::int64_t, Problem> parse_size(std::string_view text);
 
-/// CPU cores: `0.5`, `2`, `500m`. More than 0 and at most 4096.
+/// CPU cores as Kubernetes writes them: more than 0 and at most 4096.
 [[nodiscard]] Result<double, Problem> parse_cpu(std::string_view text);
 
 /// The shortest exact form that parse_duration reads back: `1m0s` is written `60s`, 1500 ms

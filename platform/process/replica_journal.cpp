@@ -1,5 +1,8 @@
 #include "platform/process/replica_journal.h"
 
+#include "common/json/parse.h"
+#include "common/json/read.h"
+
 #include <nlohmann/json.hpp>
 
 #include "platform/process/child.h"
@@ -53,18 +56,15 @@ ReplicaJournal::ReplicaJournal(std::filesystem::path file) : file_(std::move(fil
 std::vector<std::string> ReplicaJournal::kill_leftovers() {
   std::set<std::string> killed;
   const auto text = read_small_file(file_, kJournalBytesMax);
-  const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
-  if (json.is_object() && json.value("boot", nlohmann::json()) == boot_id()) {
-    const auto groups = json.value("groups", nlohmann::json::array());
-    for (const auto& group : groups) {
-      if (!group.is_object()) continue;
-      const auto id = group.value("group", nlohmann::json());
-      const auto started = group.value("started", nlohmann::json());
-      const auto replica = group.value("replica", nlohmann::json());
-      if (!id.is_number_integer() || !started.is_number_unsigned() || !replica.is_string())
-        continue;
-      if (kill_recorded(id.get<pid_t>(), started.get<std::uint64_t>()))
-        killed.insert(replica.get<std::string>());
+  const auto json = reading::parsed(text.value_or(""));
+  if (reading::member(json, "boot") == boot_id()) {
+    for (const auto& group : reading::array(json, "groups")) {
+      const auto id = reading::whole(group, "group").value_or(0);
+      const auto started = reading::whole(group, "started");
+      const std::string replica = reading::text(group, "replica");
+      if (id <= 0 || !started || replica.empty()) continue;
+      if (kill_recorded(static_cast<pid_t>(id), static_cast<std::uint64_t>(*started)))
+        killed.insert(replica);
     }
   }
   groups_.clear();

@@ -1,7 +1,7 @@
 #include "platform/process/service_log.h"
 
 #include "common/base/clean_text.h"
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
 
 #include <fmt/format.h>
 

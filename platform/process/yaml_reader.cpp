@@ -1,10 +1,11 @@
 #include "platform/process/yaml_reader.h"
 
+#include "common/values/whole_number.h"
+
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 #include <stdexcept>
 
@@ -237,12 +238,8 @@ std::optional<std::string> YamlReader::text(const YamlEntry& entry) {
 
 std::optional<std::int64_t> YamlReader::integer(const YamlEntry& entry, std::int64_t min,
                                                 std::int64_t max) {
-  std::int64_t value = 0;
   if (entry.value.IsScalar()) {
-    const std::string& digits = entry.value.Scalar();
-    const char* end = digits.data() + digits.size();
-    const auto parsed = std::from_chars(digits.data(), end, value);
-    if (parsed.ec == std::errc{} && parsed.ptr == end && value >= min && value <= max) return value;
+    if (const auto value = whole_number(entry.value.Scalar(), min, max)) return value;
   }
   const std::string shown =
       entry.value.IsScalar() ? fmt::format(", not `{}`", entry.value.Scalar().substr(0, kQuotedMax))

@@ -7,8 +7,8 @@
 #include "common/net/address.h"
 #include "common/net/server/proxy_server.h"
 #include "common/net/tls/tls_settings.h"
-#include "common/settings/env_reader.h"
 #include "common/settings/observability.h"
+#include "common/settings/reader.h"
 
 #include <chrono>
 #include <cstdint>

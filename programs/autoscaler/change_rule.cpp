@@ -2,7 +2,7 @@
 
 #include "common/api/change_access.h"
 #include "common/files/file_io.h"
-#include "common/settings/env_reader.h"
+#include "common/settings/reader.h"
 
 #include <utility>
 

@@ -1,23 +1,23 @@
 #include "programs/autoscaler/config.h"
 
-#include "common/settings/log_level.h"
+#include "common/net/host_and_port.h"
+#include "common/settings/program_variables.h"
 
 #include <string_view>
 
 namespace sluice::autoscaler {
 namespace {
 
-using settings::EnvReader;
-using Need = EnvReader::Need;
+using settings::Reader;
+using Need = Reader::Need;
 
-constexpr std::string_view kDirectory = "dir:";
 constexpr std::size_t kNameMax = 253;
 constexpr std::size_t kSpaceMax = 63;
 constexpr std::string_view kSecretLetters = "abcdefghijklmnopqrstuvwxyz0123456789-.";
 constexpr std::string_view kSpaceLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
 
 // Who we are in a cluster, as the downward API tells it.
-void read_pod(EnvReader& reader, Config& config) {
+void read_pod(Reader& reader, Config& config) {
   const auto needed = [&reader](const char* name, const char* field) {
     std::string value = reader.find(name).value_or("");
     if (value.empty()) {
@@ -37,40 +37,19 @@ void read_pod(EnvReader& reader, Config& config) {
   }
 }
 
-void read_platform(EnvReader& reader, Config& config) {
-  const char* const name = "SLUICE_PLATFORM";
-  config.platform = reader.find(name).value_or("kubernetes");
-  if (config.platform == "kubernetes") {
-    read_pod(reader, config);
-    return;
-  }
-  if (!config.platform.starts_with(kDirectory) || config.platform.size() == kDirectory.size()) {
-    reader.refuse(name, config.platform, "kubernetes or dir:PATH");
-    return;
-  }
-  config.platform_path = config.platform.substr(kDirectory.size());
-}
-
 // A name, unlike addresses that are bound: Knative's autoscaler is a Service.
-void read_stats_relay(EnvReader& reader, Config& config) {
+void read_stats_relay(Reader& reader, Config& config) {
   const char* const name = "SLUICE_STATS_RELAY";
   config.stats_relay = reader.text(name, Need::optional);
   if (config.stats_relay.empty()) return;
-  const std::size_t colon = config.stats_relay.rfind(':');
-  const std::string port =
-      colon == std::string::npos ? std::string{} : config.stats_relay.substr(colon + 1);
-  const bool number = !port.empty() && port.size() <= 5 &&
-                      port.find_first_not_of("0123456789") == std::string::npos &&
-                      std::stoi(port) > 0 && std::stoi(port) <= 65535;
-  if (colon == 0 || !number || config.stats_relay.size() > kNameMax ||
-      config.stats_relay.find_first_of("/ \t\r\n") != std::string::npos) {
+  if (!net::host_and_port(config.stats_relay) || config.stats_relay.size() > kNameMax) {
     reader.refuse(name, config.stats_relay,
                   "host:port of the door for stats, such as "
                   "knative-autoscaler.knative-serving.svc:8080");
   }
 }
 
-void read_tls(EnvReader& reader, Config& config) {
+void read_tls(Reader& reader, Config& config) {
   const char* const secret = "SLUICE_TLS_SECRET";
   config.tls_dir = reader.text("SLUICE_TLS_DIR", Need::optional);
   config.tls_secret = reader.text(secret, Need::optional);
@@ -91,7 +70,7 @@ void read_tls(EnvReader& reader, Config& config) {
 }
 
 // On a machine of its own nothing bounds who reaches a port but the address it is bound to.
-void read_addresses(EnvReader& reader, Config& config) {
+void read_addresses(Reader& reader, Config& config) {
   const bool directory = !config.platform_path.empty();
   const auto address = [&](const char* name, const char* port, bool proves) {
     const std::string fallback = (directory && !proves ? "127.0.0.1" : "") + std::string{port};
@@ -114,7 +93,7 @@ void read_addresses(EnvReader& reader, Config& config) {
   config.metrics = address("SLUICE_METRICS_ADDRESS", ":9090", false);
 }
 
-void read_api_token(EnvReader& reader, Config& config) {
+void read_api_token(Reader& reader, Config& config) {
   const char* const name = "SLUICE_API_TOKEN_FILE";
   config.api_token_file = reader.text(name, Need::optional);
   if (config.api_token_file.empty() || !config.shadow) return;
@@ -125,9 +104,12 @@ void read_api_token(EnvReader& reader, Config& config) {
 }  // namespace
 
 Result<Config, Problem> read_config(const settings::Environment& environment) {
-  EnvReader reader{environment};
+  Reader reader{environment};
   Config config;
-  read_platform(reader, config);
+  config.platform_path = settings::read_platform_directory(reader);
+  const bool directory = !config.platform_path.empty();
+  config.platform = directory ? "dir:" + config.platform_path : "kubernetes";
+  if (!directory) read_pod(reader, config);
   config.name = reader.text("POD_NAME", Need::optional);
   if (config.name.size() > kNameMax) {
     reader.refuse("POD_NAME", config.name, "a name of at most 253 bytes");
@@ -139,7 +121,7 @@ Result<Config, Problem> read_config(const settings::Environment& environment) {
   read_addresses(reader, config);
   read_api_token(reader, config);
   config.log_least = settings::read_log_level(reader);
-  config.ready_fd = static_cast<int>(reader.integer_or("SLUICE_READY_FD", -1, {-1, 1'000'000}));
+  config.ready_fd = settings::read_ready_fd(reader);
   if (reader.problem()) return *reader.problem();
   return config;
 }

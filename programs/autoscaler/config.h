@@ -3,7 +3,7 @@
 #include "common/base/result.h"
 #include "common/log/log.h"
 #include "common/net/address.h"
-#include "common/settings/env_reader.h"
+#include "common/settings/reader.h"
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #include "programs/injector/config.h"
 
 #include "common/base/version.h"
-#include "common/settings/log_level.h"
+#include "common/settings/program_variables.h"
 
 #include <algorithm>
 #include <array>
@@ -10,12 +10,12 @@
 namespace sluice::injector {
 namespace {
 
-using settings::EnvReader;
-using Need = EnvReader::Need;
+using settings::Reader;
+using Need = Reader::Need;
 
 // A quantity of Kubernetes, or nothing. The API server reads it for good; what it would refuse in
 // every pod is refused here.
-void read_quantity(EnvReader& reader, const char* name, std::string& quantity) {
+void read_quantity(Reader& reader, const char* name, std::string& quantity) {
   const auto value = reader.find(name);
   if (!value) return;
   const bool good = value->size() <= 32 && std::all_of(value->begin(), value->end(), [](char c) {
@@ -26,11 +26,17 @@ void read_quantity(EnvReader& reader, const char* name, std::string& quantity) {
   quantity = *value;
 }
 
-void read_sidecar(EnvReader& reader, Config& config) {
+std::optional<Native> native_named(std::string_view word) {
+  if (word == "auto") return Native::by_version;
+  if (word == "true") return Native::always;
+  if (word == "false") return Native::never;
+  return std::nullopt;
+}
+
+void read_sidecar(Reader& reader, Config& config) {
   InjectionSettings& sidecar = config.injection;
   sidecar.version = std::string{kVersion};
-  sidecar.image = reader.text("SLUICE_SIDECAR_IMAGE", Need::required);
-  if (sidecar.image.empty()) reader.refuse("SLUICE_SIDECAR_IMAGE", "", "the image of queue-proxy");
+  sidecar.image = reader.needed("SLUICE_SIDECAR_IMAGE", "the image of queue-proxy");
   const char* const policy = "SLUICE_SIDECAR_PULL_POLICY";
   sidecar.pull_policy = reader.find(policy).value_or(sidecar.pull_policy);
   constexpr std::array<std::string_view, 4> kPolicies{"", "Always", "IfNotPresent", "Never"};
@@ -41,22 +47,13 @@ void read_sidecar(EnvReader& reader, Config& config) {
   read_quantity(reader, "SLUICE_SIDECAR_MEMORY_REQUEST", sidecar.resources.memory_request);
   read_quantity(reader, "SLUICE_SIDECAR_CPU_LIMIT", sidecar.resources.cpu_limit);
   read_quantity(reader, "SLUICE_SIDECAR_MEMORY_LIMIT", sidecar.resources.memory_limit);
-  const char* const name = "SLUICE_SIDECAR_NATIVE";
-  const std::string native = reader.find(name).value_or("auto");
-  if (native != "auto" && native != "true" && native != "false") {
-    reader.refuse(name, native, "auto, true or false");
-  }
-  config.native = native == "true"    ? Native::always
-                  : native == "false" ? Native::never
-                                      : Native::by_version;
+  config.native = reader.word_or("SLUICE_SIDECAR_NATIVE", Native::by_version, native_named,
+                                 "auto, true or false");
 }
 
-void read_place(EnvReader& reader, Config& config) {
+void read_place(Reader& reader, Config& config) {
   config.webhook = reader.address_or("SLUICE_WEBHOOK_ADDRESS", ":8443");
-  config.system_space = reader.text("SYSTEM_NAMESPACE", Need::required);
-  if (config.system_space.empty()) {
-    reader.refuse("SYSTEM_NAMESPACE", "", "the namespace of the injector");
-  }
+  config.system_space = reader.needed("SYSTEM_NAMESPACE", "the namespace of the injector");
   const std::string domain = reader.find("CLUSTER_DOMAIN").value_or("cluster.local");
   const std::string service = "injector." + config.system_space + ".svc";
   config.names = {service, service + "." + (domain.empty() ? "cluster.local" : domain)};
@@ -66,7 +63,7 @@ void read_place(EnvReader& reader, Config& config) {
 }  // namespace
 
 Result<Config, Problem> read_config(const settings::Environment& environment) {
-  EnvReader reader{environment};
+  Reader reader{environment};
   Config config;
   read_place(reader, config);
   read_sidecar(reader, config);
@@ -74,7 +71,7 @@ Result<Config, Problem> read_config(const settings::Environment& environment) {
   config.drain_quiet = reader.wait_or("SLUICE_DRAIN_QUIET", config.drain_quiet,
                                       {Duration{0}, std::chrono::minutes{10}});
   config.observability = settings::read_observability(reader, ":9090");
-  config.ready_fd = static_cast<int>(reader.integer_or("SLUICE_READY_FD", -1, {-1, 1'000'000}));
+  config.ready_fd = settings::read_ready_fd(reader);
   if (reader.problem()) return *reader.problem();
   return config;
 }

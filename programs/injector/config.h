@@ -3,8 +3,8 @@
 #include "common/base/result.h"
 #include "common/log/log.h"
 #include "common/net/address.h"
-#include "common/settings/env_reader.h"
 #include "common/settings/observability.h"
+#include "common/settings/reader.h"
 
 #include "injector/patch/pod_patch.h"
 #include <cstdint>

@@ -1,14 +1,15 @@
 #include "programs/node-agent/config.h"
 
 #include "common/base/version.h"
-#include "common/settings/log_level.h"
+#include "common/net/host_and_port.h"
+#include "common/settings/program_variables.h"
+#include "common/values/go_syntax.h"
+#include "common/values/quantity.h"
 
 #include <CLI/CLI.hpp>
 
 #include "memory-pressure/io/cri_client.h"
-#include "memory-pressure/io/enrolment.h"
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <unistd.h>
@@ -17,14 +18,15 @@
 namespace sluice::node_agent {
 namespace {
 
-using settings::EnvReader;
-using Need = EnvReader::Need;
+using settings::Reader;
+using Need = Reader::Need;
 using Flags = std::map<std::string, std::string>;
 
 constexpr int kWrongFlag = 2;
 constexpr int kWrongSetting = 78;
 constexpr std::size_t kNameMax = 253;
-constexpr double kBytesMax = 1e18;
+constexpr double kCoresMax = 1000;
+constexpr std::int64_t kBytesMax = 1'000'000'000'000'000'000;
 
 struct Flag {
   const char* name;
@@ -51,37 +53,17 @@ constexpr std::array kFlags{
     Flag{"--lease", "time after which throttles of a dead agent are released (30s)"},
 };
 
-std::optional<double> parse_number(std::string_view text, std::string_view& rest) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
-  if (error != std::errc{} || stop == text.data() || !std::isfinite(value)) return std::nullopt;
-  rest = {stop, static_cast<std::size_t>(end - stop)};
-  return value;
-}
-
-void read_share(EnvReader& reader, const char* name, double& share) {
+void read_share(Reader& reader, const char* name, double& share) {
   const auto text = reader.find(name);
   if (!text) return;
-  std::string_view rest;
-  const auto value = parse_number(*text, rest);
-  if (!value || !rest.empty()) return reader.refuse(name, *text, "a number such as 0.9");
+  const auto value = read_go_float(*text);
+  if (!value || !std::isfinite(*value)) return reader.refuse(name, *text, "a number such as 0.9");
   share = *value;
 }
 
-template <class T>
-void read_word(EnvReader& reader, const char* name, T& to,
-               std::optional<T> (*named)(std::string_view), const char* expected) {
-  const auto text = reader.find(name);
-  if (!text) return;
-  const auto value = named(*text);
-  if (!value) return reader.refuse(name, *text, expected);
-  to = *value;
-}
-
-void read_policy(EnvReader& reader, PolicySettings& policy) {
-  read_word(reader, "--policy", policy.policy, policy_named, "headroom or off");
-  read_word(reader, "--order", policy.order, order_named, "age, usage or growth");
+void read_policy(Reader& reader, PolicySettings& policy) {
+  policy.policy = reader.word_or("--policy", policy.policy, policy_named, "headroom or off");
+  policy.order = reader.word_or("--order", policy.order, order_named, "age, usage or growth");
   read_share(reader, "--upper", policy.upper);
   read_share(reader, "--lower", policy.lower);
   read_share(reader, "--overcommit-factor", policy.overcommit_factor);
@@ -92,19 +74,21 @@ void read_policy(EnvReader& reader, PolicySettings& policy) {
   policy.sample = reader.wait_or("--sample", policy.sample,
                                  {std::chrono::milliseconds{10}, std::chrono::minutes{1}});
   if (const auto text = reader.find("--quota")) {
-    const auto quota = parse_millicores(*text);
-    if (!quota) reader.refuse("--quota", *text, "CPU such as 25m");
-    policy.quota_millicores = quota.value_or(policy.quota_millicores);
+    const auto cores = read_cores(*text);
+    if (!cores || *cores > kCoresMax) return reader.refuse("--quota", *text, "CPU such as 25m");
+    policy.quota_millicores = std::llround(*cores * 1000);
   }
   if (const auto text = reader.find("--reserve")) {
-    const auto bytes = parse_bytes(*text);
-    if (!bytes) reader.refuse("--reserve", *text, "a size such as 200Mi");
-    policy.reserve = bytes.value_or(policy.reserve);
+    const auto bytes = read_size(*text);
+    if (!bytes || *bytes > kBytesMax) {
+      return reader.refuse("--reserve", *text, "a size such as 200Mi");
+    }
+    policy.reserve = *bytes;
   }
   if (const auto problem = check(policy)) reader.complain(*problem);
 }
 
-void read_places(EnvReader& reader, Config& config) {
+void read_places(Reader& reader, Config& config) {
   config.memory_source = reader.find("--memory-source").value_or(config.memory_source);
   config.state_dir = reader.find("--state-dir").value_or(config.state_dir);
   if (!config.state_dir.starts_with('/')) {
@@ -120,24 +104,13 @@ void read_places(EnvReader& reader, Config& config) {
       reader.wait_or("--lease", config.lease, {std::chrono::seconds{1}, std::chrono::hours{1}});
 }
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  std::size_t at = 0;
-  while (at <= text.size()) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    if (end > at) parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
-
 std::string host_name() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data()
                                                                              : "localhost";
 }
 
-void read_enrolment(EnvReader& reader, const Config& config) {
+void read_enrolment(Reader& reader, const Config& config) {
   const bool by_token = !config.token_file.empty();
   if (by_token == config.ca_file.empty() || by_token == config.enroll.empty() ||
       (by_token && config.tls_dir.empty())) {
@@ -147,20 +120,21 @@ void read_enrolment(EnvReader& reader, const Config& config) {
          "set all four to enrol with the autoscaler, or SLUICE_TLS_DIR alone for "
          "existing files"});
   }
-  if (by_token && !host_and_port(config.enroll)) {
+  if (by_token && !net::host_and_port(config.enroll)) {
     reader.refuse("SLUICE_ENROLL_ADDRESS", config.enroll, "host:port of the autoscaler");
   }
 }
 
-void read_environment(EnvReader& reader, Config& config) {
+void read_environment(Reader& reader, Config& config) {
   config.node = reader.text("NODE_NAME", Need::optional);
   if (config.node.empty()) config.node = host_name();
   if (config.node.size() > kNameMax) {
     reader.refuse("NODE_NAME", config.node, "a name of at most 253 bytes");
   }
-  config.autoscalers = split(reader.text("SLUICE_AUTOSCALER_ADDRESS", Need::optional));
+  config.autoscalers = reader.list("SLUICE_AUTOSCALER_ADDRESS");
+  std::erase(config.autoscalers, "");
   for (const std::string& each : config.autoscalers) {
-    if (each.find(':') == std::string::npos) {
+    if (!net::is_dialable(each)) {
       reader.refuse("SLUICE_AUTOSCALER_ADDRESS", each,
                     "host:port or unix:/path, separated by commas");
     }
@@ -170,11 +144,9 @@ void read_environment(EnvReader& reader, Config& config) {
   config.ca_file = reader.text("SLUICE_CA_FILE", Need::optional);
   config.enroll = reader.text("SLUICE_ENROLL_ADDRESS", Need::optional);
   read_enrolment(reader, config);
-  if (reader.find("SLUICE_METRICS_ADDRESS") != "") {
-    config.metrics = reader.address_or("SLUICE_METRICS_ADDRESS", ":9090");
-  }
+  config.metrics = reader.address_unless_empty("SLUICE_METRICS_ADDRESS", ":9090");
   config.log_least = settings::read_log_level(reader);
-  config.ready_fd = static_cast<int>(reader.integer_or("SLUICE_READY_FD", -1, {-1, 1'000'000}));
+  config.ready_fd = settings::read_ready_fd(reader);
 }
 
 Result<Config, Usage> judge(Config config, const Flags& flags,
@@ -183,12 +155,12 @@ Result<Config, Usage> judge(Config config, const Flags& flags,
     const auto at = flags.find(name);
     return at == flags.end() ? std::nullopt : std::optional{at->second};
   };
-  EnvReader of_flags{given};
+  Reader of_flags{given};
   read_policy(of_flags, config.policy);
   read_places(of_flags, config);
   if (of_flags.problem()) return Usage{kWrongFlag, of_flags.problem()->text()};
   const int ready_fd = config.ready_fd;
-  EnvReader of_environment{environment};
+  Reader of_environment{environment};
   read_environment(of_environment, config);
   if (of_environment.problem()) return Usage{kWrongSetting, of_environment.problem()->text()};
   if (ready_fd >= 0) config.ready_fd = ready_fd;
@@ -219,35 +191,6 @@ void add_verbs(CLI::App& cli, Config& config) {
 }
 
 }  // namespace
-
-std::optional<std::int64_t> parse_millicores(const std::string& text) {
-  std::string_view rest;
-  const auto value = parse_number(text, rest);
-  if (!value || (rest != "m" && !rest.empty())) return std::nullopt;
-  const double milli = rest.empty() ? *value * 1000 : *value;
-  if (milli < 0 || milli > 1e6) return std::nullopt;
-  return static_cast<std::int64_t>(std::llround(milli));
-}
-
-std::optional<std::int64_t> parse_bytes(const std::string& text) {
-  constexpr std::array<std::pair<std::string_view, double>, 9> kUnits{{{"", 1},
-                                                                       {"Ki", 1024.0},
-                                                                       {"Mi", 1048576.0},
-                                                                       {"Gi", 1073741824.0},
-                                                                       {"Ti", 1099511627776.0},
-                                                                       {"k", 1e3},
-                                                                       {"M", 1e6},
-                                                                       {"G", 1e9},
-                                                                       {"T", 1e12}}};
-  std::string_view rest;
-  const auto value = parse_number(text, rest);
-  if (!value) return std::nullopt;
-  for (const auto& [unit, factor] : kUnits) {
-    const double bytes = *value * factor;
-    if (unit == rest && bytes >= 0 && bytes <= kBytesMax) return static_cast<std::int64_t>(bytes);
-  }
-  return std::nullopt;
-}
 
 Result<Config, Usage> read_config(int argc, const char* const* argv,
                                   const settings::Environment& environment) {

@@ -3,7 +3,7 @@
 #include "common/base/result.h"
 #include "common/log/log.h"
 #include "common/net/address.h"
-#include "common/settings/env_reader.h"
+#include "common/settings/reader.h"
 
 #include "memory-pressure/core/settings.h"
 #include <cstdint>
@@ -54,11 +54,5 @@ struct Usage {
 /// Reads flags and environment. The first wrong value is named with what it should be.
 [[nodiscard]] Result<Config, Usage> read_config(int argc, const char* const* argv,
                                                 const settings::Environment& environment);
-
-/// `25m` or `0.025` cores as millicores.
-[[nodiscard]] std::optional<std::int64_t> parse_millicores(const std::string& text);
-
-/// `200Mi`, `1Gi`, `100000` (bytes): Kubernetes' binary and decimal suffixes.
-[[nodiscard]] std::optional<std::int64_t> parse_bytes(const std::string& text);
 
 }  // namespace sluice::node_agent

@@ -1,7 +1,8 @@
 #include "queue-proxy/core/probe_url.h"
 
+#include "common/values/whole_number.h"
+
 #include <algorithm>
-#include <charconv>
 
 namespace sluice::queue_proxy {
 namespace {
@@ -40,8 +41,9 @@ bool parse_authority(std::string_view text, ProbeUrl& url) {
   url.host = host;
   url.port = usual_port(url.secure);
   if (port.empty()) return true;
-  const auto [end, ec] = std::from_chars(port.data(), port.data() + port.size(), url.port);
-  return ec == std::errc{} && end == port.data() + port.size() && url.port != 0;
+  const auto number = whole_number<std::uint16_t>(port, 1);
+  url.port = number.value_or(0);
+  return number.has_value();
 }
 
 // RFC 3986 5.2.4: "/a/./b/../c" is "/a/c".

@@ -1,10 +1,11 @@
 #include "queue-proxy/io/config.h"
 
 #include "common/http/message.h"
+#include "common/json/parse.h"
+#include "common/json/read.h"
+#include "common/settings/program_variables.h"
 #include "common/settings/tls_variables.h"
 #include "queue-proxy/io/probe_config.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -14,7 +15,7 @@
 namespace sluice::queue_proxy {
 namespace {
 
-using Need = EnvReader::Need;
+using Need = Reader::Need;
 
 constexpr long kIntMax = std::numeric_limits<std::int32_t>::max();
 constexpr long kBreakerMax = kIntMax / 11;  // running and waiting together fit an int
@@ -27,7 +28,7 @@ constexpr std::size_t kNodeAddressesMost = 8;
 constexpr const char* kAdminName = "SLUICE_ADMIN_ADDRESS";
 constexpr const char* kAdminUsual = ":8022";
 
-void read_addresses(EnvReader& reader, Config& config) {
+void read_addresses(Reader& reader, Config& config) {
   config.serving = reader.address("QUEUE_SERVING_PORT", "");
   config.user = reader.address("USER_PORT", "127.0.0.1");
   if (!reader.problem() && !config.user.is_unix() && config.user.port == 0) {
@@ -58,33 +59,32 @@ std::optional<std::string> as_peer(const std::string& ip) {
 }
 
 // One address, or those of both families with a comma, as status.hostIPs writes them.
-std::vector<std::string> read_node_addresses(EnvReader& reader) {
+std::vector<std::string> read_node_addresses(Reader& reader) {
   const char* name = "SLUICE_NODE_ADDRESS";
-  const std::string value = reader.text(name, Need::optional);
   std::vector<std::string> addresses;
-  if (value.empty()) return addresses;
-  for (std::size_t at = 0; at <= value.size();) {
-    const std::size_t comma = std::min(value.find(',', at), value.size());
-    const auto address = as_peer(value.substr(at, comma - at));
+  for (const std::string& each : reader.list(name)) {
+    const auto address = as_peer(each);
     if (!address || addresses.size() == kNodeAddressesMost) {
-      reader.refuse(name, value, "the node's IP address, or at most 8 of them with commas");
+      reader.refuse(name, each, "the node's IP address, or at most 8 of them with commas");
       return {};
     }
     addresses.push_back(*address);
-    at = comma + 1;
   }
   return addresses;
 }
 
-OriginalHostFrom read_original_host(EnvReader& reader) {
-  const char* name = "SLUICE_ORIGINAL_HOST";
-  const std::string value = reader.text(name, Need::optional);
-  if (value == "activator") return OriginalHostFrom::activator;
-  if (!value.empty() && value != "ingress") reader.refuse(name, value, "ingress or activator");
-  return OriginalHostFrom::ingress;
+std::optional<OriginalHostFrom> original_host_named(std::string_view word) {
+  if (word == "activator") return OriginalHostFrom::activator;
+  if (word.empty() || word == "ingress") return OriginalHostFrom::ingress;
+  return std::nullopt;
 }
 
-void read_identity(EnvReader& reader, Config& config) {
+OriginalHostFrom read_original_host(Reader& reader) {
+  return reader.word_or("SLUICE_ORIGINAL_HOST", OriginalHostFrom::ingress, original_host_named,
+                        "ingress or activator");
+}
+
+void read_identity(Reader& reader, Config& config) {
   config.space = reader.text("SERVING_NAMESPACE", Need::required);
   config.service = reader.text("SERVING_SERVICE", Need::optional);
   config.configuration = reader.text("SERVING_CONFIGURATION", Need::required);
@@ -110,20 +110,19 @@ std::optional<log::Severity> severity_of(const std::string& level) {
 
 // The level variable has the last word; without it the one of the JSON counts. Of the rest of that
 // JSON, which describes another logger's encoders, nothing is used.
-void read_logging(EnvReader& reader, Config& config) {
+void read_logging(Reader& reader, Config& config) {
   constexpr const char* kLevels = "debug, info, warn, error, dpanic, panic or fatal";
   const std::string json = reader.text("SERVING_LOGGING_CONFIG", Need::required);
   std::string level = reader.text("SERVING_LOGGING_LEVEL", Need::required);
   const char* named_by = "SERVING_LOGGING_LEVEL";
   if (!json.empty()) {
-    const auto document = nlohmann::json::parse(json, nullptr, false);
+    const auto document = reading::parsed(json);
     if (!document.is_object()) {
       reader.refuse("SERVING_LOGGING_CONFIG", json, "a JSON object or empty");
       return;
     }
-    const auto named = document.find("level");
-    if (level.empty() && named != document.end() && named->is_string()) {
-      level = named->get<std::string>();
+    if (level.empty()) {
+      level = reading::text(document, "level");
       named_by = "SERVING_LOGGING_CONFIG";
     }
   }
@@ -133,7 +132,7 @@ void read_logging(EnvReader& reader, Config& config) {
   config.log_least = severity.value_or(config.log_least);
 }
 
-void read_timeouts(EnvReader& reader, Config& config) {
+void read_timeouts(Reader& reader, Config& config) {
   using std::chrono::seconds;
   config.timeout = seconds{reader.integer("REVISION_TIMEOUT_SECONDS", {0, kIntMax})};
   const long start = reader.integer_or("REVISION_RESPONSE_START_TIMEOUT_SECONDS", 0, {0, kIntMax});
@@ -142,14 +141,14 @@ void read_timeouts(EnvReader& reader, Config& config) {
   if (idle > 0) config.idle = seconds{idle};
 }
 
-void read_readiness(EnvReader& reader, Config& config) {
-  const ProbeReading reading{
+void read_readiness(Reader& reader, Config& config) {
+  const ProbeReading how{
       .several = reader.boolean_or("ENABLE_MULTI_CONTAINER_PROBES", false),
       .detect_http2 = reader.boolean_or("ENABLE_HTTP2_AUTO_DETECTION", false),
   };
   const std::string text = reader.text("SERVING_READINESS_PROBE", Need::optional);
   if (!text.empty()) {
-    auto probes = read_probes(text, reading);
+    auto probes = read_probes(text, how);
     if (!probes) {
       reader.complain(probes.error());
       return;
@@ -159,7 +158,7 @@ void read_readiness(EnvReader& reader, Config& config) {
   config.always_ready = config.probes.empty();
 }
 
-void read_limits(EnvReader& reader, Config& config) {
+void read_limits(Reader& reader, Config& config) {
   InputLimits& limits = config.limits;
   limits.head_bytes_max =
       reader.size_or("SLUICE_MAX_HEADER_BYTES", limits.head_bytes_max, {1024, 16 << 20});
@@ -182,14 +181,7 @@ void read_limits(EnvReader& reader, Config& config) {
       reader.wait_or("SLUICE_WRITE_TIMEOUT", limits.write_timeout, {Duration{0}, kDayLong});
 }
 
-// One thread serves: breaker and statistics are exact because they have one home.
-void read_threads(EnvReader& reader) {
-  const auto value = reader.find("SLUICE_THREADS");
-  if (value && *value != "1")
-    reader.refuse("SLUICE_THREADS", *value, "1: the program uses one thread");
-}
-
-void read_breaker(EnvReader& reader, Config& config) {
+void read_breaker(Reader& reader, Config& config) {
   config.container_concurrency =
       static_cast<int>(reader.integer("CONTAINER_CONCURRENCY", {-kIntMax, kBreakerMax}));
   const long usual = 10L * std::max(1, config.container_concurrency);
@@ -203,7 +195,7 @@ void read_breaker(EnvReader& reader, Config& config) {
 }  // namespace
 
 Result<net::Address, Problem> read_admin(const Environment& environment) {
-  EnvReader reader{environment};
+  Reader reader{environment};
   net::Address address = reader.address_or(kAdminName, kAdminUsual);
   if (reader.problem()) return *reader.problem();
   return address;
@@ -212,7 +204,7 @@ Result<net::Address, Problem> read_admin(const Environment& environment) {
 // PROFILING_PORT, SYSTEM_NAMESPACE, HOST_IP, ROOT_CA and OTEL_* are sent by controllers and need no
 // reading: nothing here depends on them.
 Result<Config, Problem> read_config(const Environment& environment) {
-  EnvReader reader{environment};
+  Reader reader{environment};
   Config config;
   read_breaker(reader, config);
   read_addresses(reader, config);
@@ -227,8 +219,8 @@ Result<Config, Problem> read_config(const Environment& environment) {
   config.ignore_paths = reader.text("SLUICE_IGNORE_PATHS", Need::optional);
   config.ignore_user_agents = reader.text("SLUICE_IGNORE_USER_AGENTS", Need::optional);
   read_limits(reader, config);
-  read_threads(reader);
-  config.ready_fd = static_cast<int>(reader.integer_or("SLUICE_READY_FD", -1, {-1, 1'000'000}));
+  settings::check_threads(reader);
+  config.ready_fd = settings::read_ready_fd(reader);
   if (reader.problem()) return *reader.problem();
   return config;
 }

@@ -4,8 +4,8 @@
 #include "common/log/log.h"
 #include "common/net/address.h"
 #include "common/net/tls/tls_settings.h"
-#include "common/settings/env_reader.h"
 #include "common/settings/observability.h"
+#include "common/settings/reader.h"
 #include "common/time/time_point.h"
 #include "queue-proxy/core/original_host.h"
 #include "queue-proxy/core/readiness.h"
@@ -17,7 +17,7 @@
 namespace sluice::queue_proxy {
 
 using settings::Environment;
-using settings::EnvReader;
+using settings::Reader;
 
 /// What a peer may send at most; each has a variable of its own (queue-proxy.md 15.7).
 struct InputLimits {

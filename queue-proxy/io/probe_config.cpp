@@ -1,100 +1,59 @@
 #include "queue-proxy/io/probe_config.h"
 
 #include "common/http/message.h"
+#include "common/json/fields.h"
+#include "common/json/parse.h"
 #include "common/net/address.h"
+#include "common/values/whole_number.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
-#include <optional>
 #include <string_view>
 
 namespace sluice::queue_proxy {
 namespace {
 
 using nlohmann::json;
+using reading::Fields;
+using reading::Findings;
 
-constexpr std::size_t kJsonBytesMax = 256 * 1024;
+constexpr const char* kSetting = "SERVING_READINESS_PROBE";
+constexpr reading::Bounds kBounds{.bytes_max = 256 * 1024};
 constexpr std::size_t kProbesMax = 64;    // containers of one pod
 constexpr std::size_t kHeadersMax = 128;  // of one probe
 constexpr long kIntMax = std::numeric_limits<std::int32_t>::max();
 
 Problem wrong(const std::string& what, const std::string& fix) {
-  return {"SERVING_READINESS_PROBE: " + what, fix};
+  return {kSetting + (": " + what), fix};
 }
 
-// A JSON null stands for an absent field, as it does for the reference.
-const json* member(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found == object.end() || found->is_null() ? nullptr : &*found;
+// A number or a text of digits: Kubernetes has both.
+std::uint16_t read_port(Fields& action) {
+  const json* const value = action.find("port");
+  std::uint64_t number = 0;
+  if (value != nullptr && value->is_number_unsigned()) number = value->get<std::uint64_t>();
+  if (value != nullptr && value->is_string()) {
+    number = whole_number<std::uint16_t>(value->get_ref<const std::string&>()).value_or(0);
+  }
+  if (number >= 1 && number <= std::numeric_limits<std::uint16_t>::max()) {
+    return static_cast<std::uint16_t>(number);
+  }
+  action.refuse("port", "the probe has no port", "a number from 1 to 65535");
+  return 0;
 }
 
-// Reads the fields of one object and keeps the first complaint.
-class Fields {
- public:
-  explicit Fields(const json& object) : object_{object} {}
-
-  std::string text(const char* key, const char* fallback) {
-    const json* value = member(object_, key);
-    if (value == nullptr) return fallback;
-    if (value->is_string()) return value->get<std::string>();
-    complain(wrong(std::string{key} + " is not a string", "put it in quotes"));
-    return fallback;
+// Controllers always give 127.0.0.1. A name would make readiness depend on a resolver.
+std::string read_host(Fields& action) {
+  std::string host = action.any_text("host");
+  if (host.empty()) host = "127.0.0.1";
+  if (host.find('\0') != std::string::npos || !net::parse_address(host + ":1")) {
+    action.refuse("host", "it is not an IP address", "127.0.0.1");
   }
-
-  long integer(const char* key, long fallback, long least, long most) {
-    const json* value = member(object_, key);
-    if (value == nullptr) return fallback;
-    // Unsigned values beyond a long's reach turn negative and are refused with the rest.
-    const long number = value->is_number_integer() ? value->get<long>() : least - 1;
-    if (number >= least && number <= most) return number;
-    complain(wrong(std::string{key} + " is not an integer from " + std::to_string(least) + " to " +
-                       std::to_string(most),
-                   "correct it"));
-    return fallback;
-  }
-
-  // A number or a text of digits: Kubernetes has both.
-  std::uint16_t port() {
-    const json* value = member(object_, "port");
-    long number = 0;
-    if (value != nullptr && value->is_number_integer()) number = value->get<long>();
-    if (value != nullptr && value->is_string()) {
-      const auto& text = value->get_ref<const std::string&>();
-      const char* end = text.data() + text.size();
-      const auto [stop, ec] = std::from_chars(text.data(), end, number);
-      if (ec != std::errc{} || stop != end) number = 0;
-    }
-    if (number >= 1 && number <= std::numeric_limits<std::uint16_t>::max()) {
-      return static_cast<std::uint16_t>(number);
-    }
-    complain(wrong("the probe has no port from 1 to 65535", "give the port as a number"));
-    return 0;
-  }
-
-  // Controllers always give 127.0.0.1. A name would make readiness depend on a resolver.
-  std::string host() {
-    std::string host = text("host", "");
-    if (host.empty()) host = "127.0.0.1";
-    if (host.find('\0') != std::string::npos || !net::parse_address(host + ":1")) {
-      complain(wrong("host is not an IP address", "use 127.0.0.1"));
-    }
-    return host;
-  }
-
-  void complain(Problem problem) {
-    if (!problem_) problem_ = std::move(problem);
-  }
-
-  [[nodiscard]] const std::optional<Problem>& problem() const { return problem_; }
-
- private:
-  const json& object_;  // an argument of whoever made the reader
-  std::optional<Problem> problem_;
-};
+  return host;
+}
 
 bool is_token(std::string_view name) {
   static constexpr std::string_view kSigns = "!#$%&'*+-.^_`|~";
@@ -139,27 +98,19 @@ std::string target_of(std::string_view path) {
   return target;
 }
 
-void read_headers(const json& list, Fields& fields, ProbeSpec& spec) {
-  if (!list.is_array() || list.size() > kHeadersMax) {
-    fields.complain(wrong("httpHeaders is not an array of at most " + std::to_string(kHeadersMax),
-                          "give name and value of each header"));
-    return;
-  }
-  for (const json& header : list) {
-    if (!header.is_object()) {
-      fields.complain(wrong("a header is not an object", "give its name and value"));
-      return;
-    }
-    Fields parts{header};
-    const std::string name = parts.text("name", "");
-    const std::string value = parts.text("value", "");
-    if (parts.problem()) return fields.complain(*parts.problem());
-    if (!is_token(name)) {
-      return fields.complain(wrong("a header's name is not an HTTP token", "correct it"));
-    }
+void read_headers(Fields& action, Findings& findings, ProbeSpec& spec) {
+  const json* const list = action.array("httpHeaders", kHeadersMax);
+  if (list == nullptr) return;
+  std::size_t index = 0;
+  for (const json& header : *list) {
+    Fields parts{header, action.name_of("httpHeaders") + "[" + std::to_string(index++) + "]",
+                 findings, Fields::Null::absent};
+    const std::string name = parts.any_text("name");
+    const std::string value = parts.any_text("value");
+    if (findings.problem) return;
+    if (!is_token(name)) return parts.refuse("name", "it is not an HTTP token", "a header's name");
     if (!is_field_value(value)) {
-      return fields.complain(
-          wrong("the value of header " + name + " holds a control character", "remove it"));
+      return parts.refuse("value", "it holds a control character", "a value without");
     }
     if (http::equals_ignoring_case(name, "host")) {
       if (spec.host_header.empty()) spec.host_header = value;
@@ -169,102 +120,100 @@ void read_headers(const json& list, Fields& fields, ProbeSpec& spec) {
   }
 }
 
-void read_http(const json& action, Fields& fields, ProbeReading reading, ProbeSpec& spec) {
-  const std::string scheme = fields.text("scheme", "");
+void read_http(Fields& action, Findings& findings, ProbeReading how, ProbeSpec& spec) {
+  const std::string scheme = action.any_text("scheme");
   const bool secure = http::equals_ignoring_case(scheme, "HTTPS");
   if (!secure && !scheme.empty() && !http::equals_ignoring_case(scheme, "HTTP")) {
-    fields.complain(wrong("scheme is neither HTTP nor HTTPS", "use one of them"));
+    action.refuse("scheme", "it is neither HTTP nor HTTPS", "one of them");
   }
   spec.kind = secure ? ProbeSpec::Kind::https : ProbeSpec::Kind::http;
-  spec.detect_http2 = reading.detect_http2 && !secure;
-  const std::string path = fields.text("path", "");
+  spec.detect_http2 = how.detect_http2 && !secure;
+  const std::string path = action.any_text("path");
   if (std::any_of(path.begin(), path.end(), is_control)) {
-    fields.complain(wrong("the path holds a control character", "escape or remove it"));
+    action.refuse("path", "it holds a control character", "it escaped, or a path without");
   }
   spec.path = target_of(path);
-  if (const json* headers = member(action, "httpHeaders")) read_headers(*headers, fields, spec);
+  read_headers(action, findings, spec);
 }
 
-Result<ProbeSpec, Problem> read_action(const json& action, ProbeReading reading, ProbeSpec spec) {
-  if (!action.is_object()) return wrong("the probe's action is not an object", "give its port");
-  Fields fields{action};
-  spec.port = fields.port();
+void read_action(Fields& action, Findings& findings, ProbeReading how, ProbeSpec& spec) {
+  spec.port = read_port(action);
   switch (spec.kind) {
     case ProbeSpec::Kind::http:
     case ProbeSpec::Kind::https:
-      spec.host = fields.host();
-      read_http(action, fields, reading, spec);
+      spec.host = read_host(action);
+      read_http(action, findings, how, spec);
       break;
     case ProbeSpec::Kind::tcp:
-      spec.host = fields.host();
+      spec.host = read_host(action);
       break;
     case ProbeSpec::Kind::grpc:  // has no host in Kubernetes
-      spec.service = fields.text("service", "");
+      spec.service = action.any_text("service");
       break;
     case ProbeSpec::Kind::none:
       break;
   }
-  if (fields.problem()) return *fields.problem();
-  return spec;
 }
 
-Result<ProbeSpec, Problem> read_probe(const json& probe, ProbeReading reading) {
-  if (!probe.is_object()) return wrong("a probe is not a JSON object", "give a Kubernetes Probe");
-  Fields fields{probe};
+// A JSON null stands for an absent field, as it does for the reference.
+ProbeSpec read_probe(const json& probe, const std::string& place, ProbeReading how,
+                     Findings& findings) {
+  Fields fields{probe, place, findings, Fields::Null::absent};
   ProbeSpec spec;
   spec.period = std::chrono::seconds{fields.integer("periodSeconds", 0, 0, kIntMax)};
   spec.timeout = std::chrono::seconds{fields.integer("timeoutSeconds", 0, 0, kIntMax)};
   // Less than one success is one.
   spec.success_threshold =
       static_cast<int>(std::max(1L, fields.integer("successThreshold", 1, -kIntMax, kIntMax)));
-  if (fields.problem()) return *fields.problem();
   // Should several be given, the first of these counts, as in the reference.
   constexpr std::array<std::pair<const char*, ProbeSpec::Kind>, 3> kActions{
       {{"httpGet", ProbeSpec::Kind::http},
        {"tcpSocket", ProbeSpec::Kind::tcp},
        {"grpc", ProbeSpec::Kind::grpc}}};
   for (const auto& [key, kind] : kActions) {
-    if (const json* action = member(probe, key)) {
+    if (const json* action = fields.find(key)) {
       spec.kind = kind;
-      return read_action(*action, reading, std::move(spec));
+      Fields parts{*action, fields.name_of(key), findings, Fields::Null::absent};
+      read_action(parts, findings, how, spec);
+      return spec;
     }
   }
-  const bool exec = member(probe, "exec") != nullptr;
+  const bool exec = fields.find("exec") != nullptr;
   spec.refusal = exec ? "exec probe not supported" : "no probe found";
   return spec;
 }
 
 }  // namespace
 
-Result<std::vector<ProbeSpec>, Problem> read_probes(const std::string& text, ProbeReading reading) {
-  if (text.size() > kJsonBytesMax) {
-    return wrong("it is longer than " + std::to_string(kJsonBytesMax) + " bytes", "shorten it");
+Result<std::vector<ProbeSpec>, Problem> read_probes(const std::string& text, ProbeReading how) {
+  json document;
+  if (const auto flaw = reading::parse(text, kBounds, document)) {
+    return flaw->kind == reading::Flaw::Kind::too_large
+               ? wrong("it is longer than " + std::to_string(kBounds.bytes_max) + " bytes",
+                       "shorten it")
+               : wrong("it is not valid JSON", "give a Kubernetes Probe");
   }
-  const json document = json::parse(text, nullptr, false);
-  if (document.is_discarded()) return wrong("it is not valid JSON", "give a Kubernetes Probe");
-  if (reading.several != document.is_array()) {
-    return reading.several
-               ? wrong("it is not an array although ENABLE_MULTI_CONTAINER_PROBES is true",
-                       "give an array of Kubernetes Probes")
-               : wrong("it is not an object",
-                       "give one Kubernetes Probe, or an array of them with "
-                       "ENABLE_MULTI_CONTAINER_PROBES=true");
+  if (how.several != document.is_array()) {
+    return how.several ? wrong("it is not an array although ENABLE_MULTI_CONTAINER_PROBES is true",
+                               "give an array of Kubernetes Probes")
+                       : wrong("it is not an object",
+                               "give one Kubernetes Probe, or an array of them with "
+                               "ENABLE_MULTI_CONTAINER_PROBES=true");
   }
   if (document.is_array() && document.size() > kProbesMax) {
     return wrong("it has more than " + std::to_string(kProbesMax) + " probes", "remove some");
   }
+  Findings findings;
   std::vector<ProbeSpec> probes;
   if (!document.is_array()) {
-    auto probe = read_probe(document, reading);
-    if (!probe) return probe.error();
-    probes.push_back(std::move(*probe));
-    return probes;
+    probes.push_back(read_probe(document, kSetting, how, findings));
+  } else {
+    for (const json& entry : document) {
+      const std::string place = kSetting + ("[" + std::to_string(probes.size()) + "]");
+      probes.push_back(read_probe(entry, place, how, findings));
+    }
   }
-  for (const json& entry : document) {
-    auto probe = read_probe(entry, reading);
-    if (!probe) return probe.error();
-    probes.push_back(std::move(*probe));
-  }
+  if (findings.problem) return *findings.problem;
   return probes;
 }
 

@@ -19,6 +19,6 @@ struct ProbeReading {
 /// Anything that could never become ready because it is malformed is a Problem; exec and absent
 /// actions are probes that never pass.
 [[nodiscard]] Result<std::vector<ProbeSpec>, Problem> read_probes(const std::string& text,
-                                                                  ProbeReading reading);
+                                                                  ProbeReading how);
 
 }  // namespace sluice::queue_proxy

@@ -5,7 +5,7 @@
 // input.
 #include "common/kube/informer.h"
 #include "common/kube/objects.h"
-#include "common/settings/env_reader.h"
+#include "common/settings/reader.h"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/read_until.hpp>

@@ -14,7 +14,7 @@ README_LINES_MAX = 60
 ROOT_CMAKE_LINES_MAX = 150
 
 EMPTY_NAMES = 'utils?|helpers?|managers?|handlers?|processors?|misc'
-CORE_ROOMS = ('base', 'time', 'load', 'breaker', 'http', 'ring', 'messages', 'metrics', 'scaling')
+CORE_ROOMS = ('base', 'values', 'time', 'load', 'breaker', 'http', 'ring', 'messages', 'metrics', 'scaling')
 NOT_CORE = re.compile(r'^common/time/clock\.')
 # Cores in rooms of common that are io otherwise.
 CORE_VALUES = re.compile(r'^common/(kube/(object_name|objects|request_scaler|time_text|token_bucket)\.h$'

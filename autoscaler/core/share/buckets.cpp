@@ -1,7 +1,8 @@
 #include "autoscaler/core/share/buckets.h"
 
 #include "common/base/check.h"
-#include "common/scaling/go_syntax.h"
+#include "common/values/duration.h"
+#include "common/values/go_syntax.h"
 
 #include <algorithm>
 #include <array>

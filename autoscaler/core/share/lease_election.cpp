@@ -2,9 +2,9 @@
 
 #include "common/base/check.h"
 #include "common/ring/hash_ring.h"
+#include "common/values/whole_number.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace sluice::autoscaler {
@@ -30,14 +30,8 @@ constexpr std::uint64_t kEpochMax = 4'200'000'000;
 
 // Versions are opaque in name and numbers in fact, which grow with every write.
 bool older(const std::string& one, const std::string& other) {
-  const auto number = [](const std::string& text) -> std::optional<std::uint64_t> {
-    std::uint64_t value = 0;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (failed != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return value;
-  };
-  const auto a = number(one);
-  const auto b = number(other);
+  const auto a = whole_number<std::uint64_t>(one);
+  const auto b = whole_number<std::uint64_t>(other);
   return a && b && *a < *b;
 }
 

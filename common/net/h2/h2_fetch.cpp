@@ -1,13 +1,13 @@
 #include "common/net/h2/h2_fetch.h"
 
 #include "common/net/socket.h"
+#include "common/values/whole_number.h"
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <nghttp2/nghttp2.h>
 #include <optional>
@@ -191,7 +191,7 @@ struct H2Fetch::Run {
     } else if (key == ":status") {
       // Anew for each interim response and for the final one.
       run.response.fields.clear();
-      std::from_chars(text.data(), text.data() + text.size(), run.response.status);
+      run.response.status = whole_number<int>(text).value_or(0);
     } else {
       run.response.fields.add(key, text);
     }

@@ -2,7 +2,7 @@
 
 #include "autoscaler/core/decision/scale_to_zero.h"
 #include "common/scaling/annotations.h"
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
 
 #include <algorithm>
 #include <string>

@@ -2,7 +2,7 @@
 
 #include "common/kube/json_read.h"
 #include "common/scaling/cluster_config.h"
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
 
 #include <nlohmann/json.hpp>
 
@@ -11,8 +11,7 @@
 namespace sluice::autoscaler {
 namespace {
 
-using kube::reading::json;
-namespace reading = kube::reading;
+using nlohmann::json;
 
 constexpr const char* kPodAutoscalerVersion = "autoscaling.internal.knative.dev/v1alpha1";
 constexpr const char* kServerlessVersion = "networking.internal.knative.dev/v1alpha1";
@@ -73,14 +72,14 @@ std::string path_in(std::string_view group, const RevisionId& id, const char* pl
 
 std::optional<PodAutoscaler> decode_pod_autoscaler(std::string_view text) {
   json document;
-  if (!reading::parse_object(text, document)) return std::nullopt;
+  if (!kube::parse_object(text, document)) return std::nullopt;
   const json& metadata = reading::member(document, "metadata");
   const json& spec = reading::member(document, "spec");
   const json& status = reading::member(document, "status");
   PodAutoscaler object;
   object.uid = reading::text(metadata, "uid");
-  object.generation = reading::integer(metadata, "generation", 0);
-  object.terminating = reading::is_terminating(metadata);
+  object.generation = reading::whole(metadata, "generation").value_or(0);
+  object.terminating = kube::is_terminating(metadata);
   object.labels = reading::string_map(metadata, "labels");
   object.annotations = reading::string_map(metadata, "annotations");
   object.annotations.erase(std::string{kApplied});
@@ -88,34 +87,34 @@ std::optional<PodAutoscaler> decode_pod_autoscaler(std::string_view text) {
   object.container_concurrency = reading::integer32(spec, "containerConcurrency", 0);
   object.protocol = reading::text(spec, "protocolType");
   object.reachability = reachability_of(reading::text(spec, "reachability"));
-  object.status.observed_generation = reading::integer(status, "observedGeneration", 0);
+  object.status.observed_generation = reading::whole(status, "observedGeneration").value_or(0);
   object.status.service_name = reading::text(status, "serviceName");
   object.status.metrics_service_name = reading::text(status, "metricsServiceName");
   object.status.desired = number(status, "desiredScale");
   object.status.actual = number(status, "actualScale");
-  object.status.conditions = reading::conditions(status);
+  object.status.conditions = kube::conditions(status);
   return object;
 }
 
 std::optional<ServerlessObject> decode_serverless(std::string_view text) {
   json document;
-  if (!reading::parse_object(text, document)) return std::nullopt;
+  if (!kube::parse_object(text, document)) return std::nullopt;
   const json& metadata = reading::member(document, "metadata");
   const json& spec = reading::member(document, "spec");
   const json& status = reading::member(document, "status");
   ServerlessObject object;
   object.uid = reading::text(metadata, "uid");
-  object.generation = reading::integer(metadata, "generation", 0);
-  object.owner = reading::controller_of(metadata);
+  object.generation = reading::whole(metadata, "generation").value_or(0);
+  object.owner = kube::controller_of(metadata);
   object.mode = reading::text(spec, "mode");
   object.activators = reading::integer32(spec, "numActivators", 0);
   object.target = target_of(reading::member(spec, "objectRef"));
   object.protocol = reading::text(spec, "protocolType");
-  object.observed_generation = reading::integer(status, "observedGeneration", 0);
+  object.observed_generation = reading::whole(status, "observedGeneration").value_or(0);
   object.service_name = reading::text(status, "serviceName");
   object.private_name = reading::text(status, "privateServiceName");
-  object.ready = reading::text(reading::condition(status, "Ready"), "status") == "True";
-  const json& proxied = reading::condition(status, "ActivatorEndpointsPopulated");
+  object.ready = reading::text(kube::condition(status, "Ready"), "status") == "True";
+  const json& proxied = kube::condition(status, "ActivatorEndpointsPopulated");
   if (reading::text(proxied, "status") == "True") {
     object.proxied_since = parse_rfc3339(reading::text(proxied, "lastTransitionTime"));
   }

@@ -1,6 +1,6 @@
 #include "platform/kubernetes/core/scaler_conditions.h"
 
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include "common/kube/client.h"
 #include "common/log/log.h"
 #include "common/loop/asio_loop.h"
-#include "common/settings/env_reader.h"
+#include "common/settings/reader.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>

@@ -1,10 +1,11 @@
 #include "platform/kubernetes/io/documents.h"
 
-#include "common/time/rfc3339.h"
+#include "common/json/parse.h"
+#include "common/json/read.h"
+#include "common/values/rfc3339.h"
+#include "common/values/whole_number.h"
 
 #include <nlohmann/json.hpp>
-
-#include <charconv>
 
 namespace sluice::autoscaler {
 namespace {
@@ -57,10 +58,7 @@ json owned_metadata(const ScalerRef& owner, const std::string& name, json labels
 }
 
 json target_port(const std::string& text) {
-  int number = 0;
-  const auto end = text.data() + text.size();
-  const auto [stop, wrong] = std::from_chars(text.data(), end, number);
-  if (wrong == std::errc{} && stop == end) return number;
+  if (const auto number = whole_number<int>(text)) return *number;
   return text;
 }
 
@@ -338,25 +336,16 @@ std::optional<OriginalService> read_original(const kube::Service& front) {
   if (found == front.annotations.end() || found->second.size() > kOriginalBytesMax) {
     return std::nullopt;
   }
-  const json read = json::parse(found->second, nullptr, false);
-  if (!read.is_object() || !read.contains("scaler") || !read["scaler"].is_string()) {
-    return std::nullopt;
-  }
+  const json read = reading::parsed(found->second);
+  if (!reading::member(read, "scaler").is_string()) return std::nullopt;
   OriginalService original;
-  original.scaler = read["scaler"].get<std::string>();
-  const json selector = read.value("selector", json::object());
-  for (const auto& [key, value] : selector.items()) {
-    if (value.is_string()) original.selector.emplace(key, value.get<std::string>());
-  }
-  const json ports = read.value("ports", json::array());
-  for (const json& port : ports) {
-    if (!port.is_object()) continue;
-    const json name = port.value("name", json{});
-    const json target = port.value("targetPort", json{});
-    const json number = port.value("port", json{});
-    if (!target.is_string() || !number.is_number_unsigned()) continue;
-    original.ports.push_back({name.is_string() ? name.get<std::string>() : "",
-                              number.get<std::uint16_t>(), target.get<std::string>()});
+  original.scaler = reading::text(read, "scaler");
+  original.selector = reading::string_map(read, "selector");
+  for (const json& port : reading::array(read, "ports")) {
+    const std::uint16_t number = reading::port(port, "port");
+    if (number == 0 || !reading::member(port, "targetPort").is_string()) continue;
+    original.ports.push_back(
+        {reading::text(port, "name"), number, reading::text(port, "targetPort")});
   }
   return original;
 }

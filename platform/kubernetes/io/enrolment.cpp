@@ -13,8 +13,6 @@
 namespace sluice::autoscaler {
 namespace {
 
-namespace reading = kube::reading;
-
 constexpr const char* kReviews = "/apis/authentication.k8s.io/v1/tokenreviews";
 constexpr const char* kNodeName = "authentication.kubernetes.io/node-name";
 constexpr const char* kPodName = "authentication.kubernetes.io/pod-name";
@@ -22,7 +20,7 @@ constexpr int kTryAgain = 5;  // seconds
 constexpr std::size_t kPodNameMax = 253;
 constexpr std::string_view kPodLetters = "abcdefghijklmnopqrstuvwxyz0123456789-.";
 
-std::string only(const reading::json& extra, const char* key) {
+std::string only(const nlohmann::json& extra, const char* key) {
   const auto all = reading::strings(extra, key);
   return all.size() == 1 ? all.front() : std::string{};
 }
@@ -58,16 +56,16 @@ net::ServerLimits limits() {
 }  // namespace
 
 std::string token_review(const std::string& token) {
-  const reading::json review{
+  const nlohmann::json review{
       {"apiVersion", "authentication.k8s.io/v1"},
       {"kind", "TokenReview"},
       {"spec", {{"token", token}, {"audiences", {certificates::kEnrollAudience}}}}};
-  return review.dump(-1, ' ', false, reading::json::error_handler_t::replace);
+  return review.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Result<ReviewedToken, Problem> read_token_review(std::string_view json, const std::string& space) {
-  reading::json review;
-  if (!reading::parse_document(json, review)) return wrong_token("its review cannot be read");
+  nlohmann::json review;
+  if (!kube::parse_document(json, review)) return wrong_token("its review cannot be read");
   const auto& status = reading::member(review, "status");
   if (!reading::flag(status, "authenticated"))
     return wrong_token("it is not valid, or not any more");

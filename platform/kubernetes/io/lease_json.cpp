@@ -1,37 +1,30 @@
 #include "platform/kubernetes/io/lease_json.h"
 
 #include "common/kube/json_read.h"
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
+#include "common/values/whole_number.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 namespace sluice::autoscaler {
 namespace {
 
-namespace reading = kube::reading;
 using nlohmann::json;
 
 constexpr std::int64_t kDurationSecondsMax = 86'400;
 
 std::int64_t number(const json& object, const char* key, std::int64_t most) {
-  return std::clamp<std::int64_t>(reading::integer(object, key, 0), 0, most);
-}
-
-std::uint64_t epoch_of(const std::string& text) {
-  std::uint64_t epoch = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), epoch);
-  return failed == std::errc{} && end == text.data() + text.size() ? epoch : 0;
+  return std::clamp<std::int64_t>(reading::whole(object, key).value_or(0), 0, most);
 }
 
 }  // namespace
 
 std::optional<LeaseView> decode_lease(std::string_view bytes) {
   json object;
-  if (!reading::parse_object(bytes, object)) return std::nullopt;
+  if (!kube::parse_object(bytes, object)) return std::nullopt;
   const json& metadata = reading::member(object, "metadata");
   const json& spec = reading::member(object, "spec");
   LeaseView lease;
@@ -41,7 +34,9 @@ std::optional<LeaseView> decode_lease(std::string_view bytes) {
   lease.duration = std::chrono::seconds{number(spec, "leaseDurationSeconds", kDurationSecondsMax)};
   lease.transitions = static_cast<std::int32_t>(
       number(spec, "leaseTransitions", std::numeric_limits<std::int32_t>::max() - 1));
-  lease.epoch = epoch_of(reading::text(reading::member(metadata, "annotations"), kEpochAnnotation));
+  const json& annotations = reading::member(metadata, "annotations");
+  lease.epoch =
+      whole_number<std::uint64_t>(reading::text(annotations, kEpochAnnotation)).value_or(0);
   lease.version = reading::text(metadata, "resourceVersion");
   return lease;
 }

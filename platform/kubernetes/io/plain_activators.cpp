@@ -15,10 +15,9 @@ constexpr const char* kChosen =
 }  // namespace
 
 std::set<std::string> addresses_of_pods(std::string_view list) {
-  namespace reading = kube::reading;
   std::set<std::string> all;
-  reading::json document;
-  if (!reading::parse_document(list, document)) return all;
+  nlohmann::json document;
+  if (!kube::parse_document(list, document)) return all;
   for (const auto& pod : reading::array(document, "items")) {
     const auto& status = reading::member(pod, "status");
     const std::string phase = reading::text(status, "phase");

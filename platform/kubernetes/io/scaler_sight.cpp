@@ -1,10 +1,10 @@
 #include "platform/kubernetes/io/scaler_sight.h"
 
 #include "common/scaling/annotations.h"
+#include "common/values/whole_number.h"
 
 #include "platform/kubernetes/io/watched_pod.h"
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
@@ -40,10 +40,7 @@ std::optional<Trouble> conflict_of(const ClusterView& view, const RevisionId& id
 // Of a port that leads to the pods as it did before: by number, or by the name of a container port.
 std::uint16_t resolved(const kube::Service::Port& port, const kube::Workload* target) {
   if (port.target_port.empty()) return port.port;
-  std::uint16_t number = 0;
-  const char* const end = port.target_port.data() + port.target_port.size();
-  const auto [stop, wrong] = std::from_chars(port.target_port.data(), end, number);
-  if (wrong == std::errc{} && stop == end) return number;
+  if (const auto number = whole_number<std::uint16_t>(port.target_port)) return *number;
   if (target == nullptr) return 0;
   const auto found =
       std::find_if(target->ports.begin(), target->ports.end(),

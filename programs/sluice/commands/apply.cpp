@@ -1,3 +1,6 @@
+#include "common/json/parse.h"
+#include "common/json/read.h"
+
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
@@ -80,14 +83,8 @@ std::string in_file(std::string text, const std::string& path) {
 }
 
 void print_warnings(const Surroundings& with, const json& result, const std::string& path) {
-  const auto warnings = result.find("warnings");
-  if (warnings == result.end() || !warnings->is_array()) {
-    return;
-  }
-  for (const json& warning : *warnings) {
-    if (warning.is_string()) {
-      with.err << "warning: " << in_file(warning.get<std::string>(), path) << "\n";
-    }
+  for (const std::string& warning : reading::strings(result, "warnings")) {
+    with.err << "warning: " << in_file(warning, path) << "\n";
   }
 }
 
@@ -96,18 +93,12 @@ void print_result(const Surroundings& with, const json& result, bool dry_run) {
   const std::string revision = view::text_field(result, "revision");
   with.out << (revision.empty() ? "" : ", revision " + revision)
            << (dry_run ? " (dry run: nothing was changed)\n" : "\n");
-  const auto changes = result.find("difference");
-  if (changes == result.end() || !changes->is_array()) {
-    return;
-  }
   const auto value = [](const json& change, const char* key) {
-    const auto found = change.find(key);
-    if (found == change.end() || found->is_null()) {
-      return std::string("nothing");
-    }
-    return found->is_string() ? view::text_field(change, key) : found->dump();
+    const json& found = reading::member(change, key);
+    if (found.is_null()) return std::string("nothing");
+    return found.is_string() ? view::text_field(change, key) : found.dump();
   };
-  for (const json& change : *changes) {
+  for (const json& change : reading::array(result, "difference")) {
     with.out << "  " << view::text_field(change, "key") << ": " << value(change, "old") << " -> "
              << value(change, "new") << "\n";
   }
@@ -136,7 +127,7 @@ int apply_file(const Surroundings& with, const ApiPlace& engine, const std::stri
     if (!body) {
       return report(with, {body.error().exit_code, in_file(body.error().text, path)});
     }
-    const json result = json::parse(*body, nullptr, false);
+    const json result = reading::parsed(*body);
     print_result(with, result, dry_run);
     print_warnings(with, result, path);
   }

@@ -1,7 +1,7 @@
 #include "common/base/version.h"
+#include "common/json/read.h"
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "memory-pressure/core/settings.h"
 #include "platform/process/cgroup.h"
@@ -160,8 +160,7 @@ Check engines(const Surroundings& with) {
     }
     list += (list.empty() ? "" : "; ") + engine.name + ":";
     for (const auto& service : *services) {
-      list += " " + service.value("name", std::string{}) + " (" +
-              service.value("state", std::string{}) + ")";
+      list += " " + reading::text(service, "name") + " (" + reading::text(service, "state") + ")";
     }
   }
   return {Grade::ok, "engines", list.empty() ? "none running" : list};

@@ -1,11 +1,12 @@
 // Reads from a cluster what doctor_knative judges.
 
 #include "common/base/version.h"
+#include "common/json/parse.h"
 #include "common/kube/access.h"
 #include "common/kube/client.h"
 #include "common/kube/json_read.h"
 #include "common/log/log.h"
-#include "common/settings/env_reader.h"
+#include "common/settings/reader.h"
 
 #include <boost/asio/io_context.hpp>
 
@@ -17,9 +18,9 @@
 namespace sluice::commands {
 namespace {
 
-using kube::reading::json;
-using kube::reading::member;
-using kube::reading::text;
+using nlohmann::json;
+using reading::member;
+using reading::text;
 
 constexpr const char* kClass = "autoscaling.knative.dev/class";
 constexpr const char* kVersionLabel = "app.kubernetes.io/version";
@@ -45,8 +46,7 @@ class Reader {
     request.path = path;
     const auto call = client_.send(std::move(request), [this, &read, &path](kube::Answer answer) {
       if (answer) {
-        read = json::parse(*answer, nullptr, false);
-        if (read.is_discarded()) read = {};
+        read = reading::parsed(*answer);
       } else if (answer.error().status != 404) {
         failure_ = path + ": " + answer.error().text();
       }

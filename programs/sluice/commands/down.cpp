@@ -1,5 +1,7 @@
+#include "common/json/parse.h"
+#include "common/json/read.h"
+
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "programs/sluice/commands/verbs.h"
 #include <algorithm>
@@ -46,10 +48,8 @@ int run_down(const Surroundings& with, const Arguments& args) {
     return report(with, body.error());
   }
   wait_until_gone(with, engine->name);
-  const auto result = nlohmann::json::parse(*body, nullptr, false);
-  const auto count = [&](const char* key) {
-    return result.is_object() ? result.value(key, std::int64_t{0}) : 0;
-  };
+  const auto result = reading::parsed(*body);
+  const auto count = [&](const char* key) { return reading::whole(result, key).value_or(0); };
   with.out << "engine " << engine->name << ": stopped " << count("stopped")
            << (count("stopped") == 1 ? " replica, " : " replicas, ") << count("cut")
            << (count("cut") == 1 ? " request cut\n" : " requests cut\n");

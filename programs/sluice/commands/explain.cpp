@@ -1,3 +1,5 @@
+#include "common/json/parse.h"
+
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -36,7 +38,7 @@ int run_explain(const Surroundings& with, const Arguments& args) {
   if (!body) {
     return report(with, body.error());
   }
-  const auto explained = nlohmann::json::parse(*body, nullptr, false);
+  const auto explained = reading::parsed(*body);
   if (output == "json") {
     with.out << explained.dump(2) << "\n";
   } else if (cold) {

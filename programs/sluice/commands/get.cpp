@@ -1,3 +1,6 @@
+#include "common/json/parse.h"
+#include "common/json/read.h"
+
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -30,7 +33,7 @@ Result<std::vector<Shown>, Failure> chosen_services(const Surroundings& with,
     if (!body) {
       return body.error();
     }
-    chosen.push_back({*one, json::parse(*body, nullptr, false)});
+    chosen.push_back({*one, reading::parsed(*body)});
     return chosen;
   }
   const auto engines = places(with);
@@ -43,10 +46,11 @@ Result<std::vector<Shown>, Failure> chosen_services(const Surroundings& with,
       return services.error();
     }
     for (const json& service : *services) {
-      chosen.push_back({{.engine = engine,
-                         .service = service.value("name", std::string{}),
-                         .space = service.value("namespace", std::string{"default"})},
-                        service});
+      FoundService found{.engine = engine, .service = reading::text(service, "name")};
+      if (const std::string space = reading::text(service, "namespace"); !space.empty()) {
+        found.space = space;
+      }
+      chosen.push_back({std::move(found), service});
     }
   }
   return chosen;

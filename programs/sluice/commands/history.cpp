@@ -1,3 +1,6 @@
+#include "common/json/parse.h"
+#include "common/json/read.h"
+
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -27,9 +30,8 @@ int run_history(const Surroundings& with, const Arguments& args) {
   if (!body) {
     return report(with, body.error());
   }
-  const auto page = nlohmann::json::parse(*body, nullptr, false);
-  const auto items =
-      page.is_object() ? page.value("items", nlohmann::json::array()) : nlohmann::json::array();
+  const auto page = reading::parsed(*body);
+  const auto& items = reading::array(page, "items");
   with.out << (output == "json" ? items.dump(2) + "\n" : view::history_text(items));
   return kExitOk;
 }

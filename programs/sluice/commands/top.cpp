@@ -1,3 +1,5 @@
+#include "common/json/parse.h"
+
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -65,8 +67,7 @@ void fill_pane(view::LiveView& live, const ApiPlace& engine) {
   const FoundService chosen{.engine = engine, .service = live.selected()};
   if (live.pane() == view::Pane::explain) {
     const auto body = fetch(engine, {.target = chosen.path() + "/explain"});
-    live.set_explanation(body ? view::explain_text(json::parse(*body, nullptr, false))
-                              : body.error().text);
+    live.set_explanation(body ? view::explain_text(reading::parsed(*body)) : body.error().text);
     return;
   }
   const auto body =

@@ -1,12 +1,13 @@
 #include "programs/sluice/commands/up.h"
 
+#include "common/values/whole_number.h"
+
 #include <CLI/CLI.hpp>
 
 #include "platform/process/engine_host.h"
 #include "platform/process/quantity.h"
 #include "programs/sluice/commands/usage.h"
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <unistd.h>
@@ -127,12 +128,8 @@ Trouble judge_name(UpOptions& options) {
 Trouble judge_door(UpOptions& options, bool given) {
   options.http_given = given;
   const std::size_t colon = options.http.rfind(':');
-  unsigned port = 0;
-  const char* end = options.http.data() + options.http.size();
-  const bool number = colon != std::string::npos && colon > 0 &&
-                      std::from_chars(options.http.data() + colon + 1, end, port).ptr == end &&
-                      colon + 1 < options.http.size();
-  return number && port <= 65535
+  const bool named = colon != std::string::npos && colon > 0;
+  return named && whole_number<std::uint16_t>(std::string_view{options.http}.substr(colon + 1))
              ? std::nullopt
              : Trouble("--http: " + options.http + " is not HOST:PORT, such as 127.0.0.1:8080");
 }

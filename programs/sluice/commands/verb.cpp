@@ -1,5 +1,8 @@
 #include "programs/sluice/commands/verb.h"
 
+#include "common/json/parse.h"
+#include "common/json/read.h"
+
 #include <nlohmann/json.hpp>
 
 #include <ostream>
@@ -25,13 +28,11 @@ std::string names_of(const std::vector<ApiPlace>& engines) {
 }
 
 Failure failure_of(const ApiReply& reply) {
-  const json problem = json::parse(reply.body, nullptr, false);
-  std::string text = "the engine answered with status " + std::to_string(reply.status);
-  if (problem.is_object()) {
-    text = problem.value("detail", text);
-    const std::string fix = problem.value("fix", std::string{});
-    text += fix.empty() ? "" : "; " + fix;
-  }
+  const json problem = reading::parsed(reply.body);
+  std::string text = reading::text(problem, "detail");
+  if (text.empty()) text = "the engine answered with status " + std::to_string(reply.status);
+  const std::string fix = reading::text(problem, "fix");
+  text += fix.empty() ? "" : "; " + fix;
   if (reply.status == 400) {
     return {kExitUsage, text};
   }
@@ -109,7 +110,7 @@ Result<FoundService, Failure> find_service(const Surroundings& with, const std::
       continue;
     }
     for (const json& service : *services) {
-      const std::string here = service.value("name", std::string{});
+      const std::string here = reading::text(service, "name");
       known += (known.empty() ? "" : ", ") + (engines.size() > 1 ? engine.name + "/" : "") + here;
       if (here == wanted) {
         found.push_back({.engine = engine, .service = here});
@@ -151,13 +152,14 @@ Result<json, Failure> fetch_services(const ApiPlace& engine) {
     if (!body) {
       return body.error();
     }
-    const json list = json::parse(*body, nullptr, false);
-    if (!list.is_object() || !list.contains("items") || !list["items"].is_array()) {
+    const json list = reading::parsed(*body);
+    const json& items = reading::member(list, "items");
+    if (!items.is_array()) {
       return Failure{kExitFailure,
                      "engine " + engine.name + " sent no list; use the same version of both"};
     }
-    all.insert(all.end(), list["items"].begin(), list["items"].end());
-    next = list.value("next", std::string{});
+    all.insert(all.end(), items.begin(), items.end());
+    next = reading::text(list, "next");
     if (next.empty()) {
       break;
     }

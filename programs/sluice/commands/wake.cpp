@@ -1,3 +1,5 @@
+#include "common/json/parse.h"
+
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -40,7 +42,7 @@ int run_wake(const Surroundings& with, const Arguments& args) {
     if (!body) {
       return report(with, body.error());
     }
-    const auto status = nlohmann::json::parse(*body, nullptr, false);
+    const auto status = reading::parsed(*body);
     const Duration waited = with.clock.now() - begin;
     if (view::integer_field(status, "ready") > 0) {
       with.out << "service " << found->service << " is ready after "

@@ -1,13 +1,13 @@
 #include "programs/sluice/engine/demo_app.h"
 
 #include "common/net/server/proxy_server.h"
+#include "common/values/whole_number.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -28,10 +28,8 @@ long number_in_query(std::string_view target, std::string_view key, long most) {
     const std::size_t end = rest.find('&');
     const std::string_view pair = rest.substr(0, end);
     if (pair.starts_with(key) && pair.size() > key.size() && pair[key.size()] == '=') {
-      long value = 0;
-      const std::string_view digits = pair.substr(key.size() + 1);
-      std::from_chars(digits.data(), digits.data() + digits.size(), value);
-      return std::clamp(value, 0L, most);
+      const auto value = whole_number<long>(pair.substr(key.size() + 1));
+      return std::clamp(value.value_or(0), 0L, most);
     }
     if (end == std::string_view::npos) break;
     rest.remove_prefix(end + 1);

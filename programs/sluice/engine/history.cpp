@@ -1,6 +1,7 @@
 #include "programs/sluice/engine/history.h"
 
 #include "autoscaler/io/decision_json.h"
+#include "common/json/parse.h"
 
 #include <nlohmann/json.hpp>
 #include <sqlite3.h>
@@ -307,9 +308,8 @@ class History::Reader {
     sqlite3_bind_int64(statement.get(), 4, static_cast<std::int64_t>(bounds.limit));
     while (sqlite3_step(statement.get()) == SQLITE_ROW) {
       const unsigned char* text = sqlite3_column_text(statement.get(), 0);
-      auto row = nlohmann::json::parse(text == nullptr ? "" : reinterpret_cast<const char*>(text),
-                                       nullptr, false);
-      if (!row.is_discarded()) {
+      auto row = reading::parsed(text == nullptr ? "" : reinterpret_cast<const char*>(text));
+      if (!row.is_null()) {
         found.push_back(std::move(row));
       }
     }

@@ -2,6 +2,8 @@
 
 #include "autoscaler/io/fleet_events.h"
 #include "common/base/version.h"
+#include "common/json/parse.h"
+#include "common/json/read.h"
 #include "common/scaling/cluster_config.h"
 
 #include <fmt/format.h>
@@ -149,7 +151,7 @@ std::string warnings_of(const EventRing& events) {
   wrong.types = {"warning", "error"};
   std::string text;
   for (const auto& event : events.after(0, wrong).events) {
-    const json body = json::parse(event->data(), nullptr, false);
+    const json body = reading::parsed(event->data());
     const std::string fix = view::text_field(body, "fix");
     text += event->type + ": " + view::text_field(body, "message");
     text += fix.empty() ? "\n" : "; " + fix + "\n";
@@ -192,8 +194,7 @@ std::unique_ptr<view::LiveSession> open_live_view(const UpOptions& options, Engi
 
 // The engine's last words are for the screen that stays.
 bool is_last(const Event& event) {
-  return event.type == "engine" &&
-         json::parse(event.data(), nullptr, false).value("event", std::string{}) == "stopped";
+  return event.type == "engine" && reading::text(reading::parsed(event.data()), "event") == "stopped";
 }
 
 int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
@@ -225,11 +226,11 @@ int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
   auto backlog = events.after(0, early).events;
   std::stable_partition(backlog.begin(), backlog.end(),
                         [](const auto& event) { return event->type == "engine"; });
-  for (const auto& event : backlog) printer.on_event(json::parse(event->data(), nullptr, false));
+  for (const auto& event : backlog) printer.on_event(reading::parsed(event->data()));
   const auto screen = open_live_view(options, engine);
   live = screen != nullptr;
   const auto subscription = events.subscribe({}, [&](const std::shared_ptr<const Event>& event) {
-    const json body = json::parse(event->data(), nullptr, false);
+    const json body = reading::parsed(event->data());
     if (live && is_last(*event)) {
       screen->stop();
       live = false;

@@ -1,6 +1,7 @@
 #include "programs/sluice/view/event_printer.h"
 
-#include "common/time/rfc3339.h"
+#include "common/json/read.h"
+#include "common/values/rfc3339.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -43,10 +44,10 @@ std::string end_of(const json& event) {
   if (!signal.empty()) {
     return "was ended by " + signal;
   }
-  if (const auto number = number_field(event, "signal")) {
+  if (const auto number = reading::number(event, "signal")) {
     return fmt::format("was ended by signal {:.0f}", *number);
   }
-  if (const auto code = number_field(event, "exit_code")) {
+  if (const auto code = reading::number(event, "exit_code")) {
     return fmt::format("exited with status {:.0f}", *code);
   }
   return "exited";
@@ -55,14 +56,14 @@ std::string end_of(const json& event) {
 }  // namespace
 
 std::string cold_start_text(const json& event) {
-  std::string text = fmt::format("cold start {} ms", rounded(number_field(event, "total_ms")));
+  std::string text = fmt::format("cold start {} ms", rounded(reading::number(event, "total_ms")));
   const auto phases = event.find("phases_ms");
   if (phases == event.end()) {
     return text;
   }
   std::string_view joint = " = ";
   for (const auto& [key, name] : kPhases) {
-    if (const auto value = number_field(*phases, key)) {
+    if (const auto value = reading::number(*phases, key)) {
       text += fmt::format("{}{} {:.0f}", joint, name, *value);
       joint = " + ";
     }
@@ -142,8 +143,8 @@ std::string EventLines::decision(const json& event) {
   const std::string why = because(text_field(event, "why"));
   std::string what;
   if (panic_changed) {
-    what = mode == "panic" ? "PANIC on: panic " + one_decimal(number_field(event, "panic")) +
-                                 ", target " + one_decimal(number_field(event, "target"))
+    what = mode == "panic" ? "PANIC on: panic " + one_decimal(reading::number(event, "panic")) +
+                                 ", target " + one_decimal(reading::number(event, "target"))
                            : "PANIC off";
   }
   if (count_changed) {
@@ -185,7 +186,7 @@ std::string EventLines::replica(const json& event) {
   if (early != event.end() && early->is_boolean() && early->get<bool>()) {
     what += " before it was ready";
   }
-  if (const auto retry = number_field(event, "retry_in_ms")) {
+  if (const auto retry = reading::number(event, "retry_in_ms")) {
     what += fmt::format("; next try in {:.1f} s", *retry / 1000);
   }
   // A reason that only tells the same end again is left out.
@@ -234,7 +235,7 @@ std::string EventLines::service(const json& event) {
 
 std::string EventLines::cold_start(const json& event) {
   (void)seen(text_field(event, "service"));
-  const auto released = number_field(event, "released");
+  const auto released = reading::number(event, "released");
   const std::string what = released ? fmt::format("ready, {:.0f} held {} released", *released,
                                                   *released == 1 ? "request" : "requests")
                                     : text_field(event, "replica") + " answered its first request";

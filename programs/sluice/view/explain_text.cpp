@@ -1,6 +1,7 @@
 #include "programs/sluice/view/explain_text.h"
 
-#include "common/time/rfc3339.h"
+#include "common/json/read.h"
+#include "common/values/rfc3339.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -42,8 +43,8 @@ std::string reason_row(const std::string& label, const std::string& formula, std
 }
 
 std::string window_row(const json& decision, const json& inputs, bool panic) {
-  const auto value = number_field(decision, panic ? "panic" : "stable");
-  const auto window = number_field(inputs, panic ? "panic_window_s" : "stable_window_s");
+  const auto value = reading::number(decision, panic ? "panic" : "stable");
+  const auto window = reading::number(inputs, panic ? "panic_window_s" : "stable_window_s");
   std::string label = panic ? "panic " : "stable";
   if (window) {
     label += " (" + plain(*window) + " s)";
@@ -51,14 +52,14 @@ std::string window_row(const json& decision, const json& inputs, bool panic) {
   const bool rps = text_field(decision, "metric") == "rps";
   const std::string formula =
       value ? fmt::format("{:.1f} {} / {} per replica", *value, rps ? "requests/s" : "concurrent",
-                          one_decimal(number_field(decision, "target")))
+                          one_decimal(reading::number(decision, "target")))
             : "no data";
   const std::int64_t wanted = integer_field(decision, panic ? "wanted_panic" : "wanted_stable");
   std::string remark;
   if (panic) {
     const std::int64_t ready = std::max<std::int64_t>(1, integer_field(decision, "ready"));
-    const double threshold = number_field(inputs, "panic_threshold").value_or(2);
-    const bool breach = inputs.value("breach", false);
+    const double threshold = reading::number(inputs, "panic_threshold").value_or(2);
+    const bool breach = reading::flag(inputs, "breach");
     remark = fmt::format("{} / {} ready {} {}{}", wanted, ready, breach ? ">=" : "<",
                          plain(threshold), breach ? ": panic" : "");
   }
@@ -89,7 +90,7 @@ std::string limit_remark(const json& decision) {
 
 std::string limits_row(const json& decision, const json& inputs) {
   std::string formula;
-  if (const auto rate = number_field(inputs, "max_scale_up_rate")) {
+  if (const auto rate = reading::number(inputs, "max_scale_up_rate")) {
     formula = "at most " + plain(*rate) + "x up; ";
   }
   const std::int64_t max = integer_field(inputs, "max");
@@ -103,7 +104,7 @@ std::string next_row(const json& decision, const json& inputs) {
   if (fall.empty()) {
     return {};
   }
-  const auto window = number_field(inputs, "stable_window_s");
+  const auto window = reading::number(inputs, "stable_window_s");
   const bool panic = text_field(decision, "mode") == "panic";
   std::string text = "  next           may fall ";
   if (panic && window) {
@@ -147,7 +148,7 @@ std::string explain_text(const json& explained) {
   const std::string mode = text_field(explained, "mode");
   if (!mode.empty()) {
     text += ", " + mode + " mode";
-    if (const auto lasting = number_field(inputs, "mode_for_s")) {
+    if (const auto lasting = reading::number(inputs, "mode_for_s")) {
       text += fmt::format(" for {:.0f} s", *lasting);
     }
   }
@@ -186,14 +187,14 @@ std::string waterfall_text(const json& explained) {
   }
   constexpr std::array<const char*, 6> kNames = {"queue", "decide", "create",
                                                  "start", "ready",  "first_byte"};
-  const double total = number_field(cold, "total_ms").value_or(0);
+  const double total = reading::number(cold, "total_ms").value_or(0);
   std::string text = fmt::format("{}  cold start {:.0f} ms", text_field(cold, "replica"), total);
   const std::string time = text_field(cold, "time");
   text += time.empty() ? "\n" : ", " + clock_of(time) + "\n";
   const json& phases = member(cold, "phases_ms", none);
   double begun = 0;
   for (const char* name : kNames) {
-    const auto length = number_field(phases, name);
+    const auto length = reading::number(phases, name);
     if (!length) {
       continue;
     }

@@ -1,9 +1,9 @@
 #include "programs/sluice/view/fields.h"
 
 #include "common/base/clean_text.h"
+#include "common/json/read.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -11,27 +11,12 @@
 namespace sluice::view {
 
 std::string text_field(const nlohmann::json& object, std::string_view key) {
-  if (!object.is_object()) {
-    return {};
-  }
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string()
-             ? printable(found->get_ref<const std::string&>())
-             : std::string{};
-}
-
-std::optional<double> number_field(const nlohmann::json& object, std::string_view key) {
-  if (!object.is_object()) {
-    return std::nullopt;
-  }
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number() ? std::optional<double>(found->get<double>())
-                                                     : std::nullopt;
+  return printable(reading::text(object, key));
 }
 
 std::int64_t integer_field(const nlohmann::json& object, std::string_view key,
                            std::int64_t missing) {
-  const auto value = number_field(object, key);
+  const auto value = reading::number(object, key);
   return value && std::abs(*value) < 9e15 ? static_cast<std::int64_t>(*value) : missing;
 }
 

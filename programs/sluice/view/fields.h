@@ -9,11 +9,9 @@
 
 namespace sluice::view {
 
-/// Fields of documents that another program sent: absent or of another type reads as nothing, and
-/// text loses its control characters, so that no name or log line moves the cursor.
+/// Text of a document that another program sent (common/json/read.h) loses its control characters,
+/// so that no name or log line moves the cursor; a number its fraction.
 [[nodiscard]] std::string text_field(const nlohmann::json& object, std::string_view key);
-[[nodiscard]] std::optional<double> number_field(const nlohmann::json& object,
-                                                 std::string_view key);
 [[nodiscard]] std::int64_t integer_field(const nlohmann::json& object, std::string_view key,
                                          std::int64_t missing = 0);
 

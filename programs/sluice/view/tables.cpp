@@ -1,6 +1,7 @@
 #include "programs/sluice/view/tables.h"
 
-#include "common/time/rfc3339.h"
+#include "common/json/read.h"
+#include "common/values/rfc3339.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -20,30 +21,30 @@ std::string ready_of_wanted(const json& service) {
 }
 
 std::string cold_text(const json& service) {
-  const auto cold = number_field(service, "last_cold_start_ms");
+  const auto cold = reading::number(service, "last_cold_start_ms");
   return cold ? fmt::format("{:.0f} ms", *cold) : "-";
 }
 
 std::string percentiles(const json& service) {
-  const auto p50 = number_field(service, "p50_ms");
-  const auto p99 = number_field(service, "p99_ms");
+  const auto p50 = reading::number(service, "p50_ms");
+  const auto p99 = reading::number(service, "p99_ms");
   return p50 || p99 ? rounded(p50) + " / " + rounded(p99) : "-";
 }
 
 std::string concurrency(const json& service) {
-  return one_decimal(number_field(service, "stable")) + " / " +
-         one_decimal(number_field(service, "panic")) + " / " +
-         one_decimal(number_field(service, "target"));
+  return one_decimal(reading::number(service, "stable")) + " / " +
+         one_decimal(reading::number(service, "panic")) + " / " +
+         one_decimal(reading::number(service, "target"));
 }
 
 std::string state_text(const json& service) {
   if (text_field(service, "mode") != "panic") return text_field(service, "state");
-  const auto lasting = number_field(service, "mode_for_s");
+  const auto lasting = reading::number(service, "mode_for_s");
   return lasting ? "panic " + minutes_text(*lasting) : "panic";
 }
 
 Row replica_row(const json& replica) {
-  const auto memory = number_field(replica, "memory_bytes");
+  const auto memory = reading::number(replica, "memory_bytes");
   const auto throttled = replica.find("throttled");
   const bool slow = throttled != replica.end() && throttled->is_boolean() && throttled->get<bool>();
   return {"  " + text_field(replica, "id"),
@@ -93,7 +94,7 @@ std::string get_text(const json& services, bool wide) {
     if (wide) {
       row.insert(row.end(), {std::to_string(integer_field(service, "starting")),
                              std::to_string(integer_field(service, "draining")),
-                             concurrency(service), rounded(number_field(service, "rps")),
+                             concurrency(service), rounded(reading::number(service, "rps")),
                              std::to_string(integer_field(service, "queued")), percentiles(service),
                              cold_text(service), text_field(service, "why")});
       const auto own = service.find("replicas");
@@ -113,7 +114,7 @@ std::string top_text(const json& services) {
                             "p50/p99 ms", "LAST COLD", "STATE", "WHY"}};
   for (const json& service : services) {
     rows.push_back({text_field(service, "name"), ready_of_wanted(service), concurrency(service),
-                    rounded(number_field(service, "rps")),
+                    rounded(reading::number(service, "rps")),
                     std::to_string(integer_field(service, "queued")), percentiles(service),
                     cold_text(service), state_text(service), text_field(service, "why")});
   }

@@ -1,6 +1,6 @@
 #include "platform/kubernetes/activator/core/service_target.h"
 
-#include <charconv>
+#include "common/values/whole_number.h"
 
 namespace sluice::activator {
 namespace {
@@ -25,10 +25,10 @@ bool is_label(std::string_view label) {
 std::optional<ServiceTarget> service_target(std::string_view target) {
   const std::size_t colon = target.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
+  const auto port = whole_number<std::uint16_t>(target.substr(colon + 1), 1);
+  if (!port) return std::nullopt;
   ServiceTarget found;
-  const std::string_view port = target.substr(colon + 1);
-  const auto [end, ec] = std::from_chars(port.data(), port.data() + port.size(), found.port);
-  if (ec != std::errc{} || end != port.data() + port.size() || found.port == 0) return std::nullopt;
+  found.port = *port;
   std::string_view rest = target.substr(0, colon);
   found.host = rest;
   found.service = take_label(rest);

@@ -17,9 +17,8 @@ constexpr const char* kDefinition =
 }  // namespace
 
 std::optional<std::string> release_label(std::string_view document) {
-  namespace reading = kube::reading;
-  reading::json definition;
-  if (!reading::parse_object(document, definition)) return std::nullopt;
+  nlohmann::json definition;
+  if (!kube::parse_object(document, definition)) return std::nullopt;
   return reading::text(reading::member(reading::member(definition, "metadata"), "labels"),
                        "app.kubernetes.io/version");
 }

@@ -9,14 +9,13 @@ namespace sluice::activator {
 
 namespace {
 
-using kube::reading::json;
-namespace reading = kube::reading;
+using nlohmann::json;
 
 constexpr std::int64_t kConcurrencyMost = 1'000'000;
 constexpr std::int64_t kTimeoutSecondsMost = 7 * 86'400;
 
 std::int64_t whole(const json& object, const char* key, std::int64_t otherwise, std::int64_t most) {
-  return std::clamp<std::int64_t>(reading::integer(object, key, otherwise), 0, most);
+  return std::clamp<std::int64_t>(reading::whole(object, key).value_or(otherwise), 0, most);
 }
 
 bool has(const json& object, const char* key) {
@@ -48,7 +47,7 @@ bool speaks_h2c(const json& containers) {
 
 std::optional<ServingSpec> decode_knative_revision(std::string_view document) {
   json revision;
-  if (!reading::parse_object(document, revision)) return std::nullopt;
+  if (!kube::parse_object(document, revision)) return std::nullopt;
   const json& metadata = reading::member(revision, "metadata");
   const json& wanted = reading::member(revision, "spec");
   if (!wanted.is_object()) return std::nullopt;

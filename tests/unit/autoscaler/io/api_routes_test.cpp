@@ -1,6 +1,6 @@
 // The API over its real socket: the server, and the routes behind it.
 
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
 #include "tests/unit/autoscaler/io/api_stage.h"
 
 #include <boost/asio/ip/tcp.hpp>

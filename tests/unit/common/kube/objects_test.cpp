@@ -1,7 +1,7 @@
 #include "common/kube/objects.h"
 
 #include "common/kube/request_scaler.h"
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
 
 #include <gtest/gtest.h>
 

@@ -22,7 +22,7 @@ Reading read(const Variables& variables) {
     if (found == variables.end()) return std::nullopt;
     return found->second;
   };
-  EnvReader reader{environment};
+  Reader reader{environment};
   Reading reading{read_observability(reader, ":9091"), ""};
   if (reader.problem()) reading.problem = reader.problem()->text();
   return reading;

@@ -25,7 +25,7 @@ Answer read(const std::map<std::string, std::string>& variables) {
     if (found == variables.end()) return std::nullopt;
     return found->second;
   };
-  EnvReader reader{environment};
+  Reader reader{environment};
   net::TlsSettings settings = read_tls_settings(reader, "QUEUE_PROXY_TLS_");
   return {std::move(settings), reader.problem()};
 }

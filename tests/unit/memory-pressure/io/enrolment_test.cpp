@@ -206,7 +206,7 @@ TEST_F(Enrolled, AnAutoscalerOfAnotherCaIsToldNoToken) {
 
 TEST(HostAndPort, AreTakenApartOrRefused) {
   const auto shown = [](std::string_view text) {
-    const auto parts = host_and_port(text);
+    const auto parts = net::host_and_port(text);
     return parts ? parts->host + " " + parts->port : std::string{"none"};
   };
   EXPECT_EQ(shown("autoscaler.a.svc:8083"), "autoscaler.a.svc 8083");

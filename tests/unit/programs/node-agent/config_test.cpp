@@ -173,17 +173,14 @@ TEST(AgentConfig, VerbsAndTheirFlagsAreRead) {
             std::chrono::milliseconds{1500});
 }
 
-TEST(Quantities, AreKubernetesOwn) {
-  EXPECT_EQ(parse_bytes("200Mi"), std::int64_t{200} << 20);
-  EXPECT_EQ(parse_bytes("1.5Gi"), std::int64_t{1536} << 20);
-  EXPECT_EQ(parse_bytes("2G"), 2'000'000'000);
-  EXPECT_EQ(parse_bytes("17"), 17);
-  EXPECT_FALSE(parse_bytes("-1").has_value());
-  EXPECT_FALSE(parse_bytes("1Qi").has_value());
-  EXPECT_FALSE(parse_bytes("").has_value());
-  EXPECT_EQ(parse_millicores("25m"), 25);
-  EXPECT_EQ(parse_millicores("0.05"), 50);
-  EXPECT_FALSE(parse_millicores("25x").has_value());
+TEST(AgentConfig, QuantitiesAreKubernetesOwn) {
+  EXPECT_EQ(read({"--reserve", "1.5Gi"})->policy.reserve, std::int64_t{1536} << 20);
+  EXPECT_EQ(read({"--reserve", "17"})->policy.reserve, 17);
+  EXPECT_EQ(read({"--quota", "30m"})->policy.quota_millicores, 30);
+  EXPECT_EQ(read({"--quota", "0.05"})->policy.quota_millicores, 50);
+  EXPECT_NE(refusal({"--reserve", "1Qi"}).find("a size such as 200Mi"), std::string::npos);
+  EXPECT_NE(refusal({"--reserve", "1.1E"}).find("a size such as 200Mi"), std::string::npos);
+  EXPECT_NE(refusal({"--quota", "25x"}).find("CPU such as 25m"), std::string::npos);
 }
 
 }  // namespace

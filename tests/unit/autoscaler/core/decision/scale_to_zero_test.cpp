@@ -1,6 +1,6 @@
 #include "autoscaler/core/decision/scale_to_zero.h"
 
-#include "common/scaling/go_syntax.h"
+#include "common/values/duration.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "tests/unit/platform/knative/vectors/revision_documents.h"
 
 #include "common/scaling/annotations.h"
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
 
 #include "platform/knative/io/knative_json.h"
 #include "platform/knative/io/knative_view.h"

@@ -1,7 +1,8 @@
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
+
+#include "common/values/whole_number.h"
 
 #include <array>
-#include <charconv>
 #include <cstdio>
 
 namespace sluice {
@@ -12,13 +13,11 @@ using std::chrono::seconds;
 
 // Takes exactly `digits` digits from the front.
 std::optional<int> take_number(std::string_view& text, std::size_t digits) {
-  int value = 0;
-  if (text.size() < digits || text.front() == '-') return std::nullopt;
-  const char* const end = text.data() + digits;
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stopped != end) return std::nullopt;
+  if (text.size() < digits) return std::nullopt;
+  const auto value = whole_number<unsigned>(text.substr(0, digits));
+  if (!value) return std::nullopt;
   text.remove_prefix(digits);
-  return value;
+  return static_cast<int>(*value);
 }
 
 bool take(std::string_view& text, char wanted) {

@@ -1,27 +1,21 @@
-#include "common/files/json_fields.h"
+#include "common/json/fields.h"
 
 #include "common/base/clean_text.h"
-#include "common/base/json_depth.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <utility>
 
-namespace sluice::files {
+namespace sluice::reading {
 namespace {
 
 using nlohmann::json;
 
-constexpr int kDepthMax = 16;
 constexpr std::size_t kUnknownKeysMax = 20;
 
 std::string with_article(std::string_view expected) {
   return "give " + std::string{expected};
-}
-
-std::string shown_value(const json& value) {
-  return shown(value.dump(-1, ' ', false, json::error_handler_t::replace), 40);
 }
 
 }  // namespace
@@ -32,68 +26,48 @@ std::string shown(std::string_view text, std::size_t bytes_max) {
   return cut ? out + "..." : out;
 }
 
+std::string shown_value(const json& value) {
+  return shown(value.dump(-1, ' ', false, json::error_handler_t::replace), 40);
+}
+
 bool is_printable(std::string_view text, std::size_t bytes_max) {
   return text.size() <= bytes_max && std::none_of(text.begin(), text.end(), [](char c) {
            return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
          });
 }
 
-std::optional<Problem> parse_json(std::string_view text, json& document) {
-  if (json_depth(text) > kDepthMax) {
-    return Problem{"it nests deeper than 16 levels", "nest at most 16 levels"};
-  }
-  try {
-    document = json::parse(text);
-    return std::nullopt;
-  } catch (const json::parse_error& error) {
-    return Problem{"invalid JSON at byte " + std::to_string(error.byte),
-                   "write the whole file, then rename it into place"};
-  } catch (const json::exception&) {
-    return Problem{"it holds a number that is too large", "no number here exceeds 1e308"};
-  }
-}
-
-std::optional<net::Address> dialled_address(const json& value, std::string_view place,
-                                            JsonFindings& findings) {
-  constexpr const char* kExpected = "host:port or unix:/path";
-  const auto refuse = [&](std::string what) {
-    findings.complain({std::string{place} + ": " + std::move(what), with_article(kExpected)});
-    return std::nullopt;
-  };
-  if (!value.is_string()) return refuse(shown_value(value) + " is not a string");
-  const auto& text = value.get_ref<const std::string&>();
-  auto address = net::parse_address(shown(text, 300));
-  if (!address) return refuse(address.error().what);
-  if (!address->is_unix() && address->port == 0) {
-    return refuse("bad address '" + shown(text) + "': port 0 cannot be dialled");
-  }
-  if (!address->is_unix() && address->host.empty()) address->host = "127.0.0.1";
-  return *address;
-}
-
-JsonFields::JsonFields(const json& object, std::string place, JsonFindings& findings)
-    : object_{object}, place_{std::move(place)}, findings_{findings} {
+Fields::Fields(const json& object, std::string place, Findings& findings, Null null)
+    : object_{object}, place_{std::move(place)}, findings_{findings}, null_{null} {
   if (object.is_object()) return;
   findings_.complain({(place_.empty() ? std::string{"it"} : place_) + " is not a JSON object",
                       "give an object, {...}"});
 }
 
-std::string JsonFields::name_of(std::string_view key) const {
+std::string Fields::name_of(std::string_view key) const {
   return place_.empty() ? std::string{key} : place_ + "." + std::string{key};
 }
 
-void JsonFields::refuse(std::string_view key, std::string_view wrong, std::string_view expected) {
+void Fields::refuse(std::string_view key, std::string_view wrong, std::string_view expected) {
   findings_.complain({name_of(key) + ": " + std::string{wrong}, with_article(expected)});
 }
 
-const json* JsonFields::find(const char* key) {
+const json* Fields::find(const char* key) {
   asked_.emplace_back(key);
   if (!object_.is_object()) return nullptr;
   const auto found = object_.find(key);
-  return found == object_.end() ? nullptr : &*found;
+  const bool absent = found == object_.end() || (null_ == Null::absent && found->is_null());
+  return absent ? nullptr : &*found;
 }
 
-std::string JsonFields::text(const char* key, Need need, std::size_t bytes_max) {
+std::string Fields::any_text(const char* key) {
+  const json* const value = find(key);
+  if (value == nullptr) return {};
+  if (value->is_string()) return value->get<std::string>();
+  refuse(key, shown_value(*value) + " is not a string", "a string");
+  return {};
+}
+
+std::string Fields::text(const char* key, Need need, std::size_t bytes_max) {
   const json* const value = find(key);
   const std::string expected = "a string of at most " + std::to_string(bytes_max) + " bytes";
   if (value == nullptr) {
@@ -112,8 +86,8 @@ std::string JsonFields::text(const char* key, Need need, std::size_t bytes_max) 
   return text;
 }
 
-std::int64_t JsonFields::integer(const char* key, std::int64_t fallback, std::int64_t least,
-                                 std::int64_t most) {
+std::int64_t Fields::integer(const char* key, std::int64_t fallback, std::int64_t least,
+                             std::int64_t most) {
   const json* const value = find(key);
   if (value == nullptr) return fallback;
   // A number above the signed range is kept as an unsigned one.
@@ -127,7 +101,7 @@ std::int64_t JsonFields::integer(const char* key, std::int64_t fallback, std::in
   return fallback;
 }
 
-double JsonFields::number(const char* key, double fallback, double least, double most) {
+double Fields::number(const char* key, double fallback, double least, double most) {
   const json* const value = find(key);
   if (value == nullptr) return fallback;
   if (value->is_number()) {
@@ -139,7 +113,7 @@ double JsonFields::number(const char* key, double fallback, double least, double
   return fallback;
 }
 
-bool JsonFields::boolean(const char* key, bool fallback) {
+bool Fields::boolean(const char* key, bool fallback) {
   const json* const value = find(key);
   if (value == nullptr) return fallback;
   if (value->is_boolean()) return value->get<bool>();
@@ -147,13 +121,7 @@ bool JsonFields::boolean(const char* key, bool fallback) {
   return fallback;
 }
 
-std::optional<net::Address> JsonFields::address(const char* key) {
-  const json* const value = find(key);
-  if (value == nullptr || *value == "") return std::nullopt;
-  return dialled_address(*value, name_of(key), findings_);
-}
-
-const json* JsonFields::array(const char* key, std::size_t items_max) {
+const json* Fields::array(const char* key, std::size_t items_max) {
   const json* const value = find(key);
   if (value == nullptr) return nullptr;
   if (value->is_array() && value->size() <= items_max) return value;
@@ -164,7 +132,7 @@ const json* JsonFields::array(const char* key, std::size_t items_max) {
   return nullptr;
 }
 
-const json* JsonFields::object(const char* key, std::size_t items_max) {
+const json* Fields::object(const char* key, std::size_t items_max) {
   const json* const value = find(key);
   if (value == nullptr) return nullptr;
   if (value->is_object() && value->size() <= items_max) return value;
@@ -175,7 +143,7 @@ const json* JsonFields::object(const char* key, std::size_t items_max) {
   return nullptr;
 }
 
-void JsonFields::close() {
+void Fields::close() {
   if (!object_.is_object()) return;
   for (const auto& [key, value] : object_.items()) {
     if (std::find(asked_.begin(), asked_.end(), key) != asked_.end()) continue;
@@ -184,4 +152,4 @@ void JsonFields::close() {
   }
 }
 
-}  // namespace sluice::files
+}  // namespace sluice::reading

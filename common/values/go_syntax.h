@@ -1,15 +1,12 @@
 #pragma once
 
-#include "common/time/time_point.h"
-
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 // Values are written by people who know Go's notation: these readers accept exactly what strconv
-// and time.ParseDuration accept, no more (no leading space) and no less (1_000, 0x1p4, NaN).
-namespace sluice::autoscaler {
+// accepts, no more (no leading space) and no less (1_000, 0x1p4, NaN).
+namespace sluice {
 
 /// `text` without the white space, Unicode's included, at its ends.
 [[nodiscard]] std::string_view trim_go_space(std::string_view text);
@@ -24,10 +21,4 @@ namespace sluice::autoscaler {
 /// 1 t T TRUE true True, 0 f F FALSE false False.
 [[nodiscard]] std::optional<bool> read_go_bool(std::string_view text);
 
-/// "1m30s", "1.5h", "-3ms", a bare "0".
-[[nodiscard]] std::optional<Duration> read_go_duration(std::string_view text);
-
-/// `duration` in Go's notation: "1m30s", "0s", "1.5s".
-[[nodiscard]] std::string show_duration(Duration duration);
-
-}  // namespace sluice::autoscaler
+}  // namespace sluice

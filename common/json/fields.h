@@ -1,7 +1,6 @@
 #pragma once
 
 #include "common/base/result.h"
-#include "common/net/address.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -12,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-namespace sluice::files {
+namespace sluice::reading {
 
 /// The first complaint about a document, and the unknown keys.
-struct JsonFindings {
+struct Findings {
   std::optional<Problem> problem;
   std::vector<std::string> unknown_keys;
 
@@ -24,19 +23,28 @@ struct JsonFindings {
   }
 };
 
-/// Parses `text`, which must be one JSON value of bounded depth, into `document`. A problem says
-/// where it ends to be one. (No Result: a JSON value converts to anything, Problem included.)
-[[nodiscard]] std::optional<Problem> parse_json(std::string_view text, nlohmann::json& document);
-
 /// Reads the keys of one JSON object one by one, so that code which reads many of them reads as a
 /// table. After a complaint every method still returns something harmless.
-class JsonFields {
+class Fields {
  public:
   enum class Need : bool { optional, required };
 
+  /// Whether a null is a wrong value, or as good as no value.
+  enum class Null : bool { wrong, absent };
+
   /// `place` names the object within its document, such as "pods[2]"; empty for the whole.
   /// `object` and `findings` outlive this. Whatever is no object is complained about.
-  JsonFields(const nlohmann::json& object, std::string place, JsonFindings& findings);
+  Fields(const nlohmann::json& object, std::string place, Findings& findings,
+         Null null = Null::wrong);
+
+  /// The value as it stands; null when absent.
+  const nlohmann::json* find(const char* key);
+
+  /// The name of `key` within the document.
+  [[nodiscard]] std::string name_of(std::string_view key) const;
+
+  /// A string of whatever bytes; empty when absent.
+  std::string any_text(const char* key);
 
   /// A text of at most `bytes_max` printable bytes; empty when absent.
   std::string text(const char* key, Need need, std::size_t bytes_max);
@@ -51,9 +59,6 @@ class JsonFields {
   /// `fallback` when absent.
   bool boolean(const char* key, bool fallback);
 
-  /// An address that can be dialled, `:port` being one of this machine; absent when there is none.
-  std::optional<net::Address> address(const char* key);
-
   /// An array of at most `items_max`; null when absent.
   const nlohmann::json* array(const char* key, std::size_t items_max);
 
@@ -67,24 +72,20 @@ class JsonFields {
   void close();
 
  private:
-  [[nodiscard]] const nlohmann::json* find(const char* key);
-  [[nodiscard]] std::string name_of(std::string_view key) const;
-
   const nlohmann::json& object_;  // the caller's, for as long as it reads
   std::string place_;
-  JsonFindings& findings_;  // likewise
+  Findings& findings_;  // likewise
+  Null null_;
   std::vector<std::string_view> asked_;
 };
-
-/// One address of a list; complained about as `place` unless it can be dialled.
-[[nodiscard]] std::optional<net::Address> dialled_address(const nlohmann::json& value,
-                                                          std::string_view place,
-                                                          JsonFindings& findings);
 
 /// `text` without control characters and cut to `bytes_max`, for messages.
 [[nodiscard]] std::string shown(std::string_view text, std::size_t bytes_max = 80);
 
+/// A value as it is shown in a message.
+[[nodiscard]] std::string shown_value(const nlohmann::json& value);
+
 /// Whether `text` has neither control characters nor more than `bytes_max` bytes.
 [[nodiscard]] bool is_printable(std::string_view text, std::size_t bytes_max);
 
-}  // namespace sluice::files
+}  // namespace sluice::reading

@@ -1,4 +1,4 @@
-#include "common/time/rfc3339.h"
+#include "common/values/rfc3339.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "common/settings/log_level.h"
+#include "common/settings/program_variables.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ struct Reading {
 
 Reading read(std::optional<std::string> value) {
   const Environment environment = [&value](const char* /*name*/) { return value; };
-  EnvReader reader{environment};
+  Reader reader{environment};
   const Severity level = read_log_level(reader);
   return {level, reader.problem().has_value()};
 }

@@ -2,15 +2,17 @@
 
 #include "common/base/result.h"
 #include "common/net/address.h"
-#include "common/time/time_point.h"
+#include "common/values/duration.h"
 
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace sluice::settings {
 
-/// A variable's value, or nothing when it is not set.
+/// The value of a setting, a variable or a flag, or nothing when it is not set.
 using Environment = std::function<std::optional<std::string>(const char*)>;
 
 /// The variables of this process.
@@ -19,9 +21,10 @@ using Environment = std::function<std::optional<std::string>(const char*)>;
 /// `problem`, said of the setting that would change it.
 [[nodiscard]] Problem named(const char* setting, const Problem& problem);
 
-/// Reads variables one by one and keeps the first complaint, so that code which reads many of them
-/// reads as a table. After a complaint every method still returns something harmless.
-class EnvReader {
+/// Reads settings, variables of the environment or flags, one by one and keeps the first complaint,
+/// so that code which reads many of them reads as a table. After a complaint every method still
+/// returns something harmless.
+class Reader {
  public:
   enum class Need : bool { optional, required };
 
@@ -31,14 +34,8 @@ class EnvReader {
     long most;
   };
 
-  /// What a duration may be.
-  struct WaitRange {
-    Duration least;
-    Duration most;
-  };
-
   /// `environment` outlives the reader.
-  explicit EnvReader(const Environment& environment) : environment_{environment} {}
+  explicit Reader(const Environment& environment) : environment_{environment} {}
 
   /// The value as it stands; nothing when not set.
   [[nodiscard]] std::optional<std::string> find(const char* name) const {
@@ -47,6 +44,23 @@ class EnvReader {
 
   /// A text, empty when not set; a required one may be empty too, but must exist.
   std::string text(const char* name, Need need);
+
+  /// A required text that is not empty: `expected` says what it should be.
+  std::string needed(const char* name, const std::string& expected);
+
+  /// The parts of a list with commas; none when not set or empty.
+  std::vector<std::string> list(const char* name);
+
+  /// What `named` makes of a word, `fallback` when not set.
+  template <class T>
+  T word_or(const char* name, T fallback, std::optional<T> (*named)(std::string_view),
+            const std::string& expected) {
+    const auto value = find(name);
+    if (!value) return fallback;
+    const auto known = named(*value);
+    if (!known) refuse(name, *value, expected);
+    return known.value_or(fallback);
+  }
 
   /// A required integer: must exist and lie in `range`; an empty text is not a number.
   long integer(const char* name, Range range);
@@ -57,8 +71,8 @@ class EnvReader {
   /// As `integer_or`, for counts and sizes.
   std::size_t size_or(const char* name, std::size_t fallback, Range range);
 
-  /// A duration in `range` such as 10s, 500ms, 2m or a bare 0; `fallback` when not set.
-  Duration wait_or(const char* name, Duration fallback, WaitRange range);
+  /// A duration in `range` such as 10s, 1m30s or a bare 0; `fallback` when not set.
+  Duration wait_or(const char* name, Duration fallback, DurationRange range);
 
   /// The spellings of Go's strconv.ParseBool; `fallback` when not set.
   bool boolean_or(const char* name, bool fallback);
@@ -68,6 +82,9 @@ class EnvReader {
 
   /// As `address`, `fallback` when not set.
   net::Address address_or(const char* name, const char* fallback);
+
+  /// The same; nothing when set to an empty text.
+  std::optional<net::Address> address_unless_empty(const char* name, const char* fallback);
 
   /// Says that variable `name` is wrong and what would be right.
   void refuse(const char* name, const std::string& value, const std::string& expected);

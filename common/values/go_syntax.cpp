@@ -1,4 +1,6 @@
-#include "common/scaling/go_syntax.h"
+#include "common/values/go_syntax.h"
+
+#include "common/values/whole_number.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +9,7 @@
 #include <cstdlib>
 #include <limits>
 
-namespace sluice::autoscaler {
+namespace sluice {
 namespace {
 
 char lower(char c) {
@@ -48,74 +50,6 @@ bool underscores_fit(std::string_view digits, bool hexadecimal) {
     before = digit ? '0' : (c == '_' ? '_' : ' ');
   }
   return before != '_';
-}
-
-struct Unit {
-  std::string_view name;
-  std::int64_t nanoseconds;
-};
-
-constexpr std::array<Unit, 8> kUnits{{{"ns", 1},
-                                      {"us", 1'000},
-                                      {"\xC2\xB5s", 1'000},
-                                      {"\xCE\xBCs", 1'000},
-                                      {"ms", 1'000'000},
-                                      {"s", 1'000'000'000},
-                                      {"m", 60'000'000'000},
-                                      {"h", 3'600'000'000'000}}};
-
-std::optional<std::int64_t> unit_of(std::string_view name) {
-  for (const Unit& unit : kUnits) {
-    if (unit.name == name) return unit.nanoseconds;
-  }
-  return std::nullopt;
-}
-
-// Digits after a decimal point: value / scale. As in Go, digits that no longer fit are dropped.
-struct Fraction {
-  std::uint64_t value = 0;
-  double scale = 1;
-};
-
-void take_digit(Fraction& fraction, char digit, bool& full) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-  if (full) return;
-  const std::uint64_t next = fraction.value * 10 + static_cast<std::uint64_t>(digit - '0');
-  full = fraction.value > kMost / 10 || next > kMost + 1;
-  if (full) return;
-  fraction.value = next;
-  fraction.scale *= 10;
-}
-
-// Takes "1.5h" off the front of `text`, in nanoseconds.
-std::optional<std::uint64_t> take_term(std::string_view& text) {
-  constexpr std::uint64_t kLimit = std::uint64_t{1} << 63;
-  std::uint64_t integer = 0;
-  Fraction fraction;
-  std::size_t at = 0;
-  std::size_t digits = 0;
-  for (; at < text.size() && is_digit(text[at]); ++at, ++digits) {
-    if (integer > kLimit / 10) return std::nullopt;
-    integer = integer * 10 + static_cast<std::uint64_t>(text[at] - '0');
-    if (integer > kLimit) return std::nullopt;
-  }
-  if (at < text.size() && text[at] == '.') {
-    bool full = false;
-    for (++at; at < text.size() && is_digit(text[at]); ++at, ++digits) {
-      take_digit(fraction, text[at], full);
-    }
-  }
-  if (digits == 0) return std::nullopt;
-  const std::size_t unit_begin = at;
-  while (at < text.size() && text[at] != '.' && !is_digit(text[at])) ++at;
-  const auto unit = unit_of(text.substr(unit_begin, at - unit_begin));
-  if (!unit) return std::nullopt;
-  const auto size = static_cast<std::uint64_t>(*unit);
-  if (integer > kLimit / size) return std::nullopt;
-  text.remove_prefix(at);
-  const double per_digit = static_cast<double>(*unit) / fraction.scale;
-  return integer * size +
-         static_cast<std::uint64_t>(static_cast<double>(fraction.value) * per_digit);
 }
 
 // What Go takes for white space, in UTF-8: Unicode's property of that name.
@@ -199,14 +133,8 @@ std::optional<std::int64_t> read_go_int(std::string_view text, int bits) {
   const std::string_view digits = without_sign(text);
   if (digits.empty() || !is_digit(digits.front())) return std::nullopt;
   if (text.front() == '+') text.remove_prefix(1);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  if (bits == 32 && (value > std::numeric_limits<std::int32_t>::max() ||
-                     value < std::numeric_limits<std::int32_t>::min())) {
-    return std::nullopt;
-  }
-  return value;
+  if (bits == 32) return whole_number<std::int32_t>(text);
+  return whole_number<std::int64_t>(text);
 }
 
 std::optional<bool> read_go_bool(std::string_view text) {
@@ -219,46 +147,4 @@ std::optional<bool> read_go_bool(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<Duration> read_go_duration(std::string_view text) {
-  constexpr std::uint64_t kLimit = std::uint64_t{1} << 63;
-  const bool negative = !text.empty() && text.front() == '-';
-  std::string_view rest = without_sign(text);
-  if (rest == "0") return Duration{0};
-  if (rest.empty()) return std::nullopt;
-
-  std::uint64_t total = 0;
-  while (!rest.empty()) {
-    const auto term = take_term(rest);
-    if (!term || *term > kLimit || total > kLimit - *term) return std::nullopt;
-    total += *term;
-  }
-  if (negative) {
-    if (total == kLimit) return Duration::min();
-    return Duration{-static_cast<std::int64_t>(total)};
-  }
-  if (total >= kLimit) return std::nullopt;
-  return Duration{static_cast<std::int64_t>(total)};
-}
-
-std::string show_duration(Duration duration) {
-  if (duration == Duration{0}) return "0s";
-  const bool negative = duration < Duration{0};
-  auto left = static_cast<std::uint64_t>(duration.count());
-  if (negative) left = ~left + 1;
-  constexpr std::uint64_t kSecond = 1'000'000'000;
-  std::string text;
-  const std::uint64_t hours = left / (3600 * kSecond);
-  const std::uint64_t minutes = left / (60 * kSecond) % 60;
-  const std::uint64_t nanoseconds = left % (60 * kSecond);
-  if (hours > 0) text += std::to_string(hours) + "h";
-  if (minutes > 0) text += std::to_string(minutes) + "m";
-  if (nanoseconds > 0) {
-    std::string fraction = std::to_string(nanoseconds % kSecond);
-    fraction.insert(0, 9 - fraction.size(), '0');
-    while (!fraction.empty() && fraction.back() == '0') fraction.pop_back();
-    text += std::to_string(nanoseconds / kSecond) + (fraction.empty() ? "" : "." + fraction) + "s";
-  }
-  return (negative ? "-" : "") + text;
-}
-
-}  // namespace sluice::autoscaler
+}  // namespace sluice

@@ -1,15 +1,12 @@
-#include "common/scaling/go_syntax.h"
+#include "common/values/go_syntax.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 
-namespace sluice::autoscaler {
+namespace sluice {
 namespace {
-
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 TEST(GoSyntax, ReadsFloatsAsGoDoes) {
   EXPECT_EQ(read_go_float("1e3"), 1000);
@@ -59,43 +56,11 @@ TEST(GoSyntax, ReadsBooleans) {
   EXPECT_FALSE(read_go_bool("tRUE"));
 }
 
-TEST(GoSyntax, ReadsDurations) {
-  EXPECT_EQ(read_go_duration("1m30s"), seconds{90});
-  EXPECT_EQ(read_go_duration("1.5h"), seconds{5400});
-  EXPECT_EQ(read_go_duration(".5s"), milliseconds{500});
-  EXPECT_EQ(read_go_duration("0"), Duration{0});
-  EXPECT_EQ(read_go_duration("-0"), Duration{0});
-  EXPECT_EQ(read_go_duration("+3ms"), milliseconds{3});
-  EXPECT_EQ(read_go_duration("-3ms"), milliseconds{-3});
-  EXPECT_EQ(read_go_duration("2\xC2\xB5s"), Duration{2000});
-  EXPECT_EQ(read_go_duration("9223372036854775807ns"), Duration::max());
-  for (const std::string text :
-       {"", "3", "1d", "s", ".s", "1s ", "- 1s", "9223372036854775808ns", "3000000h", "1.2.3s"}) {
-    EXPECT_FALSE(read_go_duration(text)) << "'" << text << "'";
-  }
-}
-
-TEST(GoSyntax, FractionsOfADurationAreExactAndTheirSpareDigitsDropped) {
-  EXPECT_EQ(read_go_duration("0.333333333333333333333h"), seconds{1200});
-  EXPECT_EQ(read_go_duration("0.9999999999999999999999999h"), seconds{3600});
-  EXPECT_EQ(read_go_duration("1.9ns"), Duration{1});
-  EXPECT_EQ(read_go_duration("8s0.5s0.5s"), seconds{9});
-  EXPECT_EQ(read_go_duration("2\xCE\xBCs"), Duration{2000}) << "the Greek letter too";
-}
-
 TEST(GoSyntax, TrimsWhatGoTakesForSpace) {
   EXPECT_EQ(trim_go_space(" \t\n\v\f\r a b \xC2\x85\xC2\xA0\xE2\x80\x8A\xE3\x80\x80"), "a b");
   EXPECT_EQ(trim_go_space("\xE2\x80\x8B.\x1C"), "\xE2\x80\x8B.\x1C") << "no space to Go";
   EXPECT_EQ(trim_go_space(" \xE1\x9A\x80 "), "");
 }
 
-TEST(GoSyntax, ShowsDurationsAsGoDoes) {
-  EXPECT_EQ(show_duration(Duration{0}), "0s");
-  EXPECT_EQ(show_duration(seconds{90}), "1m30s");
-  EXPECT_EQ(show_duration(milliseconds{1500}), "1.5s");
-  EXPECT_EQ(show_duration(milliseconds{-250}), "-0.25s");
-  EXPECT_EQ(show_duration(seconds{3600}), "1h");
-}
-
 }  // namespace
-}  // namespace sluice::autoscaler
+}  // namespace sluice

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <cstdint>
+
+namespace sluice {
+
+/// Why a text is not the value that is asked for. Whoever asked names the flag or the field.
+enum class Misread : std::uint8_t { malformed, too_small, too_large };
+
+}  // namespace sluice
