@@ -33,11 +33,11 @@ class ActivatorsMutants : public testing::TestWithParam<Breach> {};
 INSTANTIATE_TEST_SUITE_P(Worlds, ActivatorsMutants, testing::ValuesIn(wrongs()),
                          [](const auto& each) { return each.param.name; });
 
-TEST_P(ActivatorsMutants, AreNoticed) {
+TEST_P(ActivatorsMutants, AreDetected) {
   expect_noticed(GetParam());
 }
 
-TEST(ActivatorsWorlds, PlayTheSameForTheSameSeedAndOtherwiseForAnother) {
+TEST(ActivatorsWorlds, RepeatTheSameRunForTheSameSeedOnly) {
   const auto figures = [](std::uint64_t seed) {
     return printed(play(activators_world(ActivatorsShape::storm, seed)));
   };

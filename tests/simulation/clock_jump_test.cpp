@@ -54,7 +54,7 @@ TEST_P(ClockJump, KeepsEveryPropertyAndComesToRest) {
   }
 }
 
-TEST_P(ClockJump, KeepsTheAnswerUntilThereIsData) {
+TEST_P(ClockJump, KeepsTheDecisionUntilThereIsData) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     FleetWorld world = jumping(seed);
     const Duration at = world.jumps.front().at;

@@ -35,7 +35,7 @@ class PlantedFaults : public testing::TestWithParam<Breach> {};
 INSTANTIATE_TEST_SUITE_P(Programs, PlantedFaults, testing::ValuesIn(faults()),
                          [](const auto& each) { return each.param.name; });
 
-TEST_P(PlantedFaults, AreNoticed) {
+TEST_P(PlantedFaults, AreDetected) {
   expect_noticed(GetParam());
 }
 

@@ -164,7 +164,7 @@ TEST_F(Keeper, KeepsTheLeafOfTheOldCaUntilTheNewBundleIsWritten) {
   EXPECT_TRUE(run_until(io_, [&] { return served_ == 2U; }));
 }
 
-TEST_F(Keeper, SaysWhyASecretOfTheUsersServesNothing) {
+TEST_F(Keeper, ReportsWhyASecretOfTheUserCannotBeServed) {
   put_secret({.leaf = "no PEM", .leaf_key = "neither"});
   keeper_.start();
   ASSERT_TRUE(pass(3));

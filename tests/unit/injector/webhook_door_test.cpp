@@ -130,7 +130,7 @@ TEST_F(DoorTest, ServesNewHandshakesWithANewPair) {
   EXPECT_EQ(ask(post("/mutate", "b"), next.bundle()), "200 got b");
 }
 
-TEST_F(DoorTest, RefusesWhatItDoesNotServe) {
+TEST_F(DoorTest, RefusesRequestsThatItDoesNotServe) {
   EXPECT_TRUE(ask(post("/other", ""), set_.bundle()).starts_with("404 "));
   http::request<http::string_body> get{http::verb::get, "/mutate", 11};
   EXPECT_TRUE(ask(get, set_.bundle()).starts_with("405 "));

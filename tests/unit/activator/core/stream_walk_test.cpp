@@ -360,7 +360,7 @@ class World {
   std::map<RevisionId, proto::RevisionState> truth_;
 };
 
-TEST(StreamWalk, BothEndsAgreeInTheEndWhateverHappens) {
+TEST(StreamWalk, BothEndsAgreeAfterAnySequenceOfEvents) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     World world{seed};

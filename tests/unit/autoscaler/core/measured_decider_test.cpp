@@ -76,7 +76,7 @@ TEST(MeasuredDecider, DataThatStopsHoldsAPlateauThenFallsOnceAndPanicsOnItsRetur
   EXPECT_EQ(revision.tick(164), "panic 18 of 180, 180");
 }
 
-TEST(MeasuredDecider, AWindowAndASecondOfSilenceIsNoAnswerWhenScraping) {
+TEST(MeasuredDecider, AWindowAndASecondWithoutStatsGiveNoDecisionWhenScraping) {
   Measured revision{target(10), 1};
   revision.load(0, 0, 5);
 

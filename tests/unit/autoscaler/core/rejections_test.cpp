@@ -201,7 +201,7 @@ TEST(Rejections, OfDurationsAndNamesInAnnotationsNameKeyValueRuleAndRange) {
   });
 }
 
-TEST(Rejections, OfOurOwnSettingsNameTheKnownOnes) {
+TEST(Rejections, OfOurOwnSettingsNameTheValidOnes) {
   expect_all({
       {{{"autoscaling.sluice.dev/burst-capacity-hysteresis", "-1"}},
        "autoscaling.sluice.dev/burst-capacity-hysteresis \"-1\" is out of range; accepted: a "

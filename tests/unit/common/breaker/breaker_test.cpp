@@ -35,7 +35,7 @@ TEST(Breaker, RefusesExactlyOneOfThreeWithOneSlotAndOnePlace) {
 }
 
 // Row 3: the age of a waiter is what the breaker decides; the text is the caller's.
-TEST(Breaker, PutsOutWhoHasWaitedTooLongOldestFirst) {
+TEST(Breaker, ExpiresWaitersPastTheirLimitOldestFirst) {
   Breaker breaker({.concurrency = 0, .queue_depth = 3});
   const Ticket first = breaker.enter(kStart).ticket;
   const Ticket second = breaker.enter(kStart + 1s).ticket;
@@ -88,7 +88,7 @@ TEST(BreakerDeathTest, LeavingWithoutHavingEnteredIsABrokenInvariant) {
   EXPECT_DEATH((void)breaker.leave(), "CHECK failed");
 }
 
-TEST(Breaker, StaleTicketNamesNobody) {
+TEST(Breaker, StaleTicketMatchesNoWaiter) {
   Breaker breaker({.concurrency = 1, .queue_depth = 1});
   (void)breaker.enter(kStart);
   const Ticket admitted = breaker.enter(kStart).ticket;

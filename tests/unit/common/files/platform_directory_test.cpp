@@ -111,7 +111,7 @@ class PlatformDirectoryTest : public ::testing::Test {
   std::unique_ptr<PlatformDirectory> platform_;
 };
 
-TEST_F(PlatformDirectoryTest, TellsAllThereIsBeforeItFollows) {
+TEST_F(PlatformDirectoryTest, ReportsEveryFileBeforeItFollowsChanges) {
   put_revision("a", 1);
   put_revision("b");
   put("activators.json", R"(["1.1.1.1:1"])");
@@ -123,7 +123,7 @@ TEST_F(PlatformDirectoryTest, TellsAllThereIsBeforeItFollows) {
   EXPECT_EQ(diary_.settled, 1);
 }
 
-TEST_F(PlatformDirectoryTest, FollowsFilesThatComeChangeAndGo) {
+TEST_F(PlatformDirectoryTest, FollowsFilesThatAppearChangeAndDisappear) {
   open();
   EXPECT_EQ(diary_.take(), "");
 
@@ -153,7 +153,7 @@ TEST_F(PlatformDirectoryTest, AWrongFileChangesNothingUntilItIsRight) {
   EXPECT_TRUE(platform_->wrong().empty());
 }
 
-TEST_F(PlatformDirectoryTest, AWrongFileThatGoesTakesItsRevisionWithIt) {
+TEST_F(PlatformDirectoryTest, RemovalOfAWrongFileRemovesItsRevision) {
   put_revision("a", 1);
   open();
   diary_.take();
@@ -166,7 +166,7 @@ TEST_F(PlatformDirectoryTest, AWrongFileThatGoesTakesItsRevisionWithIt) {
   EXPECT_TRUE(platform_->wrong().empty());
 }
 
-TEST_F(PlatformDirectoryTest, TheSameContentIsNoNews) {
+TEST_F(PlatformDirectoryTest, TheSameContentIsNotReportedAgain) {
   put_revision("a", 1);
   open();
   diary_.take();
@@ -177,7 +177,7 @@ TEST_F(PlatformDirectoryTest, TheSameContentIsNoNews) {
   EXPECT_EQ(next(), "+b(0)");
 }
 
-TEST_F(PlatformDirectoryTest, OtherFilesAreWrongOrPassedOver) {
+TEST_F(PlatformDirectoryTest, OtherFilesAreWrongOrIgnored) {
   put("revisions/README", "about");
   put("revisions/.default.a.json.swp", "x");
 

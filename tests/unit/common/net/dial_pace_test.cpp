@@ -87,7 +87,7 @@ TEST_F(CrowdTest, IsAnsweredWhole) {
   expect_quiet();
 }
 
-TEST_F(CrowdTest, IsInsideWholeThoughNobodyIsAnswered) {
+TEST_F(CrowdTest, ReachesTheUpstreamWholeBeforeAnyAnswer) {
   upstream_.play({{""}});
   come();
   until([this] { return upstream_.requests() == kMany; });

@@ -73,7 +73,7 @@ TEST_F(ExchangeTest, AnswersPipelinedRequestsOfAClientThatHasFinishedSending) {
   expect_quiet();
 }
 
-TEST_F(ExchangeTest, ServesOnAfterALargeUpload) {
+TEST_F(ExchangeTest, ServesTheNextRequestAfterALargeUpload) {
   upstream_.play({{kHello}});
   Client client{address_};
 

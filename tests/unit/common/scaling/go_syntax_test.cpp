@@ -83,7 +83,7 @@ TEST(GoSyntax, FractionsOfADurationAreExactAndTheirSpareDigitsDropped) {
   EXPECT_EQ(read_go_duration("2\xCE\xBCs"), Duration{2000}) << "the Greek letter too";
 }
 
-TEST(GoSyntax, TrimsWhatGoTakesForSpace) {
+TEST(GoSyntax, TrimsTheSpacesOfGo) {
   EXPECT_EQ(trim_go_space(" \t\n\v\f\r a b \xC2\x85\xC2\xA0\xE2\x80\x8A\xE3\x80\x80"), "a b");
   EXPECT_EQ(trim_go_space("\xE2\x80\x8B.\x1C"), "\xE2\x80\x8B.\x1C") << "no space to Go";
   EXPECT_EQ(trim_go_space(" \xE1\x9A\x80 "), "");

@@ -19,7 +19,7 @@ TEST(Quota, OursAreOddWhereTheKubeletsAreWholeMillicores) {
   EXPECT_FALSE(is_signature(kUnlimited));
 }
 
-TEST(Quota, AllWaysToSayUnlimitedAreOne) {
+TEST(Quota, AllFormsOfUnlimitedAreEqual) {
   EXPECT_EQ(normalised({0, 0}), kUnlimited);
   EXPECT_EQ(normalised({-1, 100'000}), kUnlimited);
   EXPECT_EQ(normalised({-2, 50'000}), kUnlimited);

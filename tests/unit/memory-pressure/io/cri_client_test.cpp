@@ -84,7 +84,7 @@ TEST_F(Cri, TheUsualSocketsAreTriedInTheReferencesOrder) {
 }
 
 // Row 25.
-TEST_F(Cri, AMissingSocketMayCome) {
+TEST_F(Cri, AMissingSocketMayAppearLater) {
   EXPECT_EQ(failure({tree.root() + "/missing.sock"}), Unreachable::missing);
   EXPECT_FALSE((RuntimeProblem{Unreachable::missing, {}}.is_final()));
   EXPECT_NE(text.find("missing.sock"), std::string::npos);
@@ -107,7 +107,7 @@ TEST_F(Cri, AForbiddenSocketIsFinal) {
 }
 
 // Row 21.
-TEST_F(Cri, ASocketThatNobodyServesIsRefused) {
+TEST_F(Cri, AStaleSocketIsRefused) {
   EXPECT_EQ(failure({dead_socket()}), Unreachable::refused);
 }
 
@@ -129,7 +129,7 @@ TEST_F(Cri, ARuntimeThatHangsEndsAtTheDeadline) {
   EXPECT_EQ(failure({runtime.socket()}, std::chrono::milliseconds{50}), Unreachable::silent);
 }
 
-TEST_F(Cri, EveryErrorOfAnUpdateIsTold) {
+TEST_F(Cri, EveryErrorOfAnUpdateIsReported) {
   FakeRuntime runtime{tree};
   runtime.run("c1", {}, {});
   CriClient connected = client({runtime.socket()}, std::chrono::milliseconds{200});

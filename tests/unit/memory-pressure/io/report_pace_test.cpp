@@ -41,12 +41,12 @@ TEST_F(Pace, TheFirstReportOfAStreamGoesAtOnce) {
   EXPECT_TRUE(due(calm(), {}));
 }
 
-TEST_F(Pace, NothingNewWaitsForTheIntervalGiveOrTakeATenth) {
+TEST_F(Pace, AnUnchangedReportWaitsForTheIntervalGiveOrTakeATenth) {
   EXPECT_FALSE(due(calm(), milliseconds{8'999}));
   EXPECT_TRUE(due(calm(), milliseconds{11'001}));
 }
 
-TEST_F(Pace, APressureThatChangesIsToldAtMostFourTimesASecond) {
+TEST_F(Pace, AChangeOfPressureIsReportedAtMostFourTimesASecond) {
   NodeReport next = calm();
   next.pressure = NodePressure::high;
 
@@ -54,14 +54,14 @@ TEST_F(Pace, APressureThatChangesIsToldAtMostFourTimesASecond) {
   EXPECT_TRUE(due(next, milliseconds{250}));
 }
 
-TEST_F(Pace, WhoIsThrottledIsToldSoon) {
+TEST_F(Pace, AThrottledContainerIsReportedSoon) {
   NodeReport next = calm();
   next.throttled.push_back({});
 
   EXPECT_TRUE(due(next, milliseconds{250}));
 }
 
-TEST_F(Pace, TheGateIsToldWhenItMovesByMoreThanATenthOfCapacity) {
+TEST_F(Pace, TheGateIsReportedWhenItMovesByMoreThanATenthOfCapacity) {
   NodeReport next = calm();
   next.admit_bytes = 400;
   EXPECT_FALSE(due(next, seconds{5}));
@@ -69,7 +69,7 @@ TEST_F(Pace, TheGateIsToldWhenItMovesByMoreThanATenthOfCapacity) {
   EXPECT_TRUE(due(next, seconds{5}));
 }
 
-TEST_F(Pace, TheIntervalIsTheAutoscalersToSay) {
+TEST_F(Pace, TheIntervalIsSetByTheAutoscaler) {
   pace.set_interval(seconds{1});
   pace.sent(calm(), kStart);
 
@@ -107,7 +107,7 @@ class ReportStreamTest : public ::testing::Test {
 
 // Goal: a certificate that is being replaced while the next replica is called costs no reports.
 // Method: the file is away for several pauses between two calls, and then back.
-TEST_F(ReportStreamTest, ACertificateThatIsAwayForAMomentIsAskedForAgain) {
+TEST_F(ReportStreamTest, AMissingCertificateIsReadAgain) {
   const std::string nobody = "unix:" + folder.path() + "/nobody";
   ReportStream stream{
       io, clock, log, {.addresses = {nobody, server->address()}, .tls_dir = folder.path()}, [] {

@@ -254,7 +254,7 @@ TEST_F(ProcessPlatformTest, TheSpecThatStillServesGivenAgainAfterAFailedOneBegin
   EXPECT_EQ(platform_.find("app")->spec, spec());
 }
 
-TEST_F(ProcessPlatformTest, AnotherTemplateDuringARollOverReplacesTheOneThatWasToCome) {
+TEST_F(ProcessPlatformTest, AnotherTemplateDuringARollOverReplacesThePendingOne) {
   serve_by_one();
   put(changed("b"));
   order("app-00002", 1);
@@ -290,7 +290,7 @@ TEST_F(ProcessPlatformTest, TheSameSpecAgainChangesNothing) {
   EXPECT_EQ(listener_.diary, std::vector<std::string>{"app-00001"});
 }
 
-TEST_F(ProcessPlatformTest, AReplacedRevisionGoesWithItsLastReplica) {
+TEST_F(ProcessPlatformTest, AReplacedRevisionIsRemovedWithItsLastReplica) {
   serve_by_one();
   put(changed("b"));
   order("app-00002", 1);
@@ -320,7 +320,7 @@ TEST_F(ProcessPlatformTest, AReplacedRevisionStartsNothingForOneThatEnds) {
 
 // --- removal ---
 
-TEST_F(ProcessPlatformTest, ARemovedServiceLosesItsHostsAtOnceAndGoesWithItsLastReplica) {
+TEST_F(ProcessPlatformTest, ARemovedServiceLosesItsHostsAtOnceAndIsRemovedWithItsLastReplica) {
   serve_by_one();
   EXPECT_TRUE(platform_.remove("app"));
   EXPECT_TRUE(listener_.revisions.at("app-00001").hosts.empty());
@@ -334,7 +334,7 @@ TEST_F(ProcessPlatformTest, ARemovedServiceLosesItsHostsAtOnceAndGoesWithItsLast
   EXPECT_EQ(said("app-00001"), "unknown");
 }
 
-TEST_F(ProcessPlatformTest, AServiceOfTheSameNameWhileTheOldOneDrainsGoesOnWithItsNumbers) {
+TEST_F(ProcessPlatformTest, AServiceOfTheSameNameWhileTheOldOneDrainsContinuesItsNumbers) {
   serve_by_one();
   requests_.on_pods["app-00001-1"] = 1;
   platform_.remove("app");

@@ -15,19 +15,19 @@ bool believed(OriginalHostFrom from, const std::string& host, const std::string&
   return OriginalHostRule{from, "shop", "team"}.believes(fields);
 }
 
-TEST(OriginalHost, IsBelievedBehindAnIngressWhateverElseCame) {
+TEST(OriginalHost, IsTrustedBehindAnIngressWhateverElseCame) {
   EXPECT_TRUE(believed(OriginalHostFrom::ingress, "shop.example", ""));
   EXPECT_TRUE(believed(OriginalHostFrom::ingress, "10.0.0.7:8012", "activator"));
 }
 
-TEST(OriginalHost, OfAnActivatorIsBelievedByTheHostItAddressesAPodWith) {
+TEST(OriginalHost, OfAnActivatorIsTrustedByTheHostItAddressesAPodWith) {
   for (const char* host :
        {"10.0.0.7:8012", "10.0.0.7", "[fd00::7]:8012", "shop-private.team", "Shop-Private.team"}) {
     EXPECT_TRUE(believed(OriginalHostFrom::activator, host, "activator")) << host;
   }
 }
 
-TEST(OriginalHost, OfAClientIsNotBelievedEvenIfItClaimsToBeAnActivator) {
+TEST(OriginalHost, OfAClientIsNotTrustedEvenIfItClaimsToBeAnActivator) {
   for (const char* host : {"shop.example", "shop.team.svc.cluster.local:80", "", "localhost",
                            "shop-private.others", "10.0.0.7.example", ":80"}) {
     EXPECT_FALSE(believed(OriginalHostFrom::activator, host, "activator")) << host;

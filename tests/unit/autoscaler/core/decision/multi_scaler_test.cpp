@@ -34,7 +34,7 @@ std::optional<ScalerHandle> push(MultiScaler& scalers, const RevisionId& revisio
   return scalers.push(revision, stat, std::nullopt, StatDoor::stream, kStart);
 }
 
-TEST(MultiScaler, RequestForASleepingRevisionAsksForItsEvaluationAtOnce) {
+TEST(MultiScaler, RequestForASleepingRevisionTriggersItsEvaluationAtOnce) {
   MultiScaler scalers;
   const ScalerHandle app = added(scalers, kApp, asleep());
 
@@ -68,7 +68,7 @@ TEST(MultiScaler, FlawedStatsReachNoWindow) {
   EXPECT_FALSE(scalers.scaler(app)->evaluate({}, kStart).record.valid);
 }
 
-TEST(MultiScaler, SenderWhoseClockIsAheadBlindsNobody) {
+TEST(MultiScaler, SenderWhoseClockIsAheadDoesNotHideOtherStats) {
   MultiScaler scalers;
   RevisionScalerSpec spec = asleep();
   spec.scaling.decider.stable_window = seconds{6};
@@ -103,7 +103,7 @@ TEST(MultiScaler, LateStatsAreCountedAndThoseFarAheadBelongToThePresent) {
   EXPECT_EQ(scalers.scaler(app)->evaluate({}, kStart).record.stable, 3);
 }
 
-TEST(MultiScaler, RevisionRecreatedUnderItsNameStartsAnew) {
+TEST(MultiScaler, RevisionRecreatedUnderItsNameStartsEmpty) {
   MultiScaler scalers;
   const ScalerHandle before = added(scalers, kApp);
   (void)push(scalers, kApp, {.average_concurrency = 500, .request_count = 500});

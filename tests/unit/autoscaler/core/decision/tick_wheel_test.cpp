@@ -65,7 +65,7 @@ TEST(TickWheel, SpreadsTenThousandOverTheTwoSeconds) {
   EXPECT_LT(most, 200U);  // 100 on average
 }
 
-TEST(TickWheel, LateCallerIsGivenEachItemOnce) {
+TEST(TickWheel, LateCallerGetsEachItemOnce) {
   TickWheel wheel = wheel_of(300);
 
   const auto visits = due(wheel, kStart + seconds{90});
@@ -74,7 +74,7 @@ TEST(TickWheel, LateCallerIsGivenEachItemOnce) {
   EXPECT_TRUE(std::all_of(visits.begin(), visits.end(), [](const auto& v) { return v.tick; }));
 }
 
-TEST(TickWheel, ClockThatJumpsAnHourForwardOrBackMissesNobody) {
+TEST(TickWheel, ClockThatJumpsAnHourForwardOrBackMissesNoItem) {
   TickWheel wheel = wheel_of(300);
 
   EXPECT_EQ(due(wheel, kStart + hours{1}).size(), 300U);

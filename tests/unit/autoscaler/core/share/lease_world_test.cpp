@@ -244,7 +244,7 @@ TEST(LeaseWorld, AFreshClusterSpreadsItsBuckets) {
   }
 }
 
-TEST(LeaseWorld, WhatAKilledReplicaHeldIsTakenWithinALeaseAndARetry) {
+TEST(LeaseWorld, BucketsOfAKilledReplicaAreTakenWithinALeaseAndARetry) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     World world{seed, 3};
     world.play(seconds{20} + milliseconds{world.chance(2'000)});
@@ -255,7 +255,7 @@ TEST(LeaseWorld, WhatAKilledReplicaHeldIsTakenWithinALeaseAndARetry) {
   }
 }
 
-TEST(LeaseWorld, SoItIsWhereNoWatchTells) {
+TEST(LeaseWorld, BucketsOfAKilledReplicaAreTakenWithoutAWatchToo) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     World world{seed, 3};
     world.watches(false);
@@ -268,7 +268,7 @@ TEST(LeaseWorld, SoItIsWhereNoWatchTells) {
   }
 }
 
-TEST(LeaseWorld, WhatIsReleasedHasAnotherOwnerAtOnce) {
+TEST(LeaseWorld, ReleasedBucketsHaveAnotherOwnerAtOnce) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     World world{seed, 3};
     world.play(seconds{20});
@@ -281,7 +281,7 @@ TEST(LeaseWorld, WhatIsReleasedHasAnotherOwnerAtOnce) {
   }
 }
 
-TEST(LeaseWorld, ARestartedReplicaGoesOnAtOnce) {
+TEST(LeaseWorld, ARestartedReplicaContinuesAtOnce) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     World world{seed, 1};
     world.play(seconds{20});
@@ -293,7 +293,7 @@ TEST(LeaseWorld, ARestartedReplicaGoesOnAtOnce) {
   }
 }
 
-TEST(LeaseWorld, AThiefIsObeyedAndOutlived) {
+TEST(LeaseWorld, StolenBucketsAreGivenUpAndTakenBackAfterTheyExpire) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     World world{seed, 3};
     world.play(seconds{20});

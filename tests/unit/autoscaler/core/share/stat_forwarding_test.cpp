@@ -33,7 +33,7 @@ std::string routed(const StatForwarding& forwarding, const RevisionId& revision)
   return text;
 }
 
-TEST(StatForwarding, RecordsWhatIsItsOwn) {
+TEST(StatForwarding, RecordsStatsOfItsOwnBuckets) {
   StatForwarding forwarding = of_buckets(1);
 
   EXPECT_TRUE(forwarding.set_holder("autoscaler-bucket-00-of-01", {.ours = true, .addresses = {}}));
@@ -48,14 +48,14 @@ TEST(StatForwarding, ForwardsToAnotherHolderInOrder) {
   EXPECT_EQ(routed(forwarding, kApp), "forward to ip name");
 }
 
-TEST(StatForwarding, BucketOfAKeyIsTheOneTheHashSays) {
+TEST(StatForwarding, BucketOfAKeyIsChosenByItsHash) {
   StatForwarding forwarding = of_buckets(5);
 
   EXPECT_EQ(forwarding.route(kApp).bucket,
             ring::bucket_owner(bucket_names(5), "default/app-00001"));
 }
 
-TEST(StatForwarding, TellsWhenTheHolderChanged) {
+TEST(StatForwarding, ReportsAChangeOfHolder) {
   StatForwarding forwarding = of_buckets(1);
   const std::string bucket = "autoscaler-bucket-00-of-01";
 
@@ -86,7 +86,7 @@ TEST(StatForwarding, StatWithoutHolderIsTriedAgainEveryHalfSecond) {
 }
 
 // Row 98, where the reference goes on for ever.
-TEST(StatForwarding, StatIsReallyDroppedAfterThirtyRetries) {
+TEST(StatForwarding, StatIsDroppedAfterThirtyRetries) {
   StatForwarding forwarding = of_buckets(1);
   TimePoint now = kNow;
   forwarding.postpone(stat_of(kApp), now);
@@ -125,7 +125,7 @@ TEST(StatForwarding, NameThatNoRevisionCanHaveIsDroppedAndCounted) {
   EXPECT_EQ(forwarding.dropped(), 2U);
 }
 
-TEST(StatForwarding, ClockThatStepsBackHoldsNothingUp) {
+TEST(StatForwarding, ClockThatStepsBackDelaysNothing) {
   StatForwarding forwarding = of_buckets(1);
   forwarding.postpone(stat_of(kApp), kNow);
 

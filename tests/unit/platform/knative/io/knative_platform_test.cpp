@@ -190,7 +190,7 @@ TEST_F(KnativePlatformTest, WithoutKnativeNothingIsFollowedAndNothingWaitedFor) 
   EXPECT_TRUE(platform->wrong().empty());
 }
 
-TEST_F(KnativePlatformTest, ARevisionOfOurClassIsToldWithWhatRunsOfIt) {
+TEST_F(KnativePlatformTest, ARevisionOfOurClassIsReportedWithItsReplicas) {
   start();
   ASSERT_TRUE(told());
   EXPECT_EQ(settled, 1) << "its revisions are known before they are reported";
@@ -208,7 +208,7 @@ TEST_F(KnativePlatformTest, ItsServerlessServiceAndItsStatusAreWritten) {
   EXPECT_EQ(cluster.writes[kStatus]["metadata"]["uid"], "u1");
 }
 
-TEST_F(KnativePlatformTest, WhatIsOrderedGoesToTheScaleOfItsTarget) {
+TEST_F(KnativePlatformTest, AnOrderIsWrittenToTheScaleOfItsTarget) {
   start();
   ASSERT_TRUE(told());
   platform->apply(kId, order(4));
@@ -227,7 +227,7 @@ TEST_F(KnativePlatformTest, AWriteThatFailsIsMadeAgain) {
   EXPECT_EQ(api.count("PATCH", kScale), 2U);
 }
 
-TEST_F(KnativePlatformTest, AWakeDoesNotWaitBehindWritesThatWereToldToWait) {
+TEST_F(KnativePlatformTest, AWakeDoesNotWaitBehindDelayedWrites) {
   cluster.deployment["spec"]["replicas"] = 0;
   cluster.busy = kStatus;
   start();
@@ -238,7 +238,7 @@ TEST_F(KnativePlatformTest, AWakeDoesNotWaitBehindWritesThatWereToldToWait) {
   EXPECT_EQ(api.count("PATCH", kStatus), 1U);
 }
 
-TEST_F(KnativePlatformTest, AServerlessServiceOfSomebodyElseIsNeitherMadeNorCorrected) {
+TEST_F(KnativePlatformTest, AServerlessServiceOfAnotherOwnerIsNeitherMadeNorCorrected) {
   cluster.serverless = {{"metadata",
                          {{"name", "web-00001"},
                           {"namespace", "shop"},
@@ -268,7 +268,7 @@ TEST_F(KnativePlatformTest, ARevisionWhosePodAutoscalerIsDeletedIsForgotten) {
   EXPECT_EQ(api.count("PATCH", kScale), 0U);
 }
 
-TEST_F(KnativePlatformTest, AClassThatChangesWhileItRunsGivesItToKnative) {
+TEST_F(KnativePlatformTest, AChangedClassGivesARevisionToKnative) {
   start();
   ASSERT_TRUE(told());
   cluster.object["metadata"]["annotations"]["autoscaling.knative.dev/class"] = kKnativeClass;
@@ -279,7 +279,7 @@ TEST_F(KnativePlatformTest, AClassThatChangesWhileItRunsGivesItToKnative) {
   EXPECT_TRUE(listener.released.empty()) << "no replica of ours goes on with it";
 }
 
-TEST_F(KnativePlatformTest, IsSilentOnceItIsDestroyed) {
+TEST_F(KnativePlatformTest, MakesNoCallbackOnceItIsDestroyed) {
   start();
   ASSERT_TRUE(wrote(kStatus));
   platform->apply(kId, order(4));
@@ -293,7 +293,7 @@ TEST_F(KnativePlatformTest, IsSilentOnceItIsDestroyed) {
   EXPECT_EQ(api.count("PATCH", kScale), 0U);
 }
 
-TEST_F(KnativePlatformTest, AnotherClassIsKnativesOwn) {
+TEST_F(KnativePlatformTest, AnotherClassIsLeftToKnative) {
   cluster.object["metadata"]["annotations"]["autoscaling.knative.dev/class"] = kKnativeClass;
   start();
   ASSERT_TRUE(
@@ -311,7 +311,7 @@ TEST_F(KnativePlatformTest, WithoutAClassTheClustersDefaultDecides) {
   EXPECT_TRUE(told());
 }
 
-TEST_F(KnativePlatformTest, WhatAnotherReplicaHoldsIsReleasedToIt) {
+TEST_F(KnativePlatformTest, ARevisionThatAnotherReplicaOwnsIsReleased) {
   start();
   ASSERT_TRUE(told());
   owned = false;
@@ -331,7 +331,7 @@ TEST_F(KnativePlatformTest, ARequestScalerOfThatNameComesFirst) {
   EXPECT_FALSE(platform->governs(kId));
 }
 
-TEST_F(KnativePlatformTest, WhenThatHasGoneTheRevisionIsScaledHereAgain) {
+TEST_F(KnativePlatformTest, ARevisionIsScaledHereAgainOnceItsRequestScalerIsDeleted) {
   start();
   ASSERT_TRUE(told());
   taken = true;
@@ -344,7 +344,7 @@ TEST_F(KnativePlatformTest, WhenThatHasGoneTheRevisionIsScaledHereAgain) {
   EXPECT_TRUE(platform->governs(kId));
 }
 
-TEST_F(KnativePlatformTest, AShadowTellsOfEveryClassComparesAndWritesNothing) {
+TEST_F(KnativePlatformTest, AShadowReportsEveryClassComparesAndWritesNothing) {
   cluster.object["metadata"]["annotations"]["autoscaling.knative.dev/class"] = kKnativeClass;
   start(true);
   ASSERT_TRUE(told());

@@ -242,7 +242,7 @@ void play_scale_to_zero(const json& item, Tally& tally) {
   EXPECT_EQ(seen.state.probe_later, flag(expect, "async_probe_started"));
 }
 
-TEST(ReconcilerVectors, TheWayToZeroIsThatOfKnative) {
+TEST(ReconcilerVectors, TheStepsToZeroAreThoseOfKnative) {
   const json cases = cases_of("scale_to_zero");
   ASSERT_EQ(cases.size(), 220U);
   Tally tally;
@@ -327,7 +327,7 @@ std::size_t play_decider_status(const json& item) {
   return idle;
 }
 
-TEST(ReconcilerVectors, WhatADeciderTellsIsWrittenAndNothingElse) {
+TEST(ReconcilerVectors, OnlyTheStatusOfADeciderIsWritten) {
   const json cases = cases_of("decider_status");
   ASSERT_EQ(cases.size(), 60U);
   std::size_t events = 0;

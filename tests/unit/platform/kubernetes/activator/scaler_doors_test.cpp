@@ -122,7 +122,7 @@ class ScalerDoorsTest : public ::testing::Test {
       static_cast<std::uint16_t>(kScalerPortLeast + (::getpid() * 37) % 9000);
 };
 
-TEST_F(ScalerDoorsTest, ServesARequestByThePortWhateverItsHostSays) {
+TEST_F(ScalerDoorsTest, ServesARequestByThePortWhateverItsHost) {
   pod_.play({{kHello}});
   give_pod(add(kCart), pod_);
   Client client{at(open(kCart))};
@@ -134,7 +134,7 @@ TEST_F(ScalerDoorsTest, ServesARequestByThePortWhateverItsHostSays) {
 }
 
 // queue-proxy.md 15.21: no ingress of Knative's stands before these ports.
-TEST_F(ScalerDoorsTest, BelievesNoClientAboutItsHost) {
+TEST_F(ScalerDoorsTest, TrustsNoClientAboutItsHost) {
   pod_.play({{kHello}});
   give_pod(add(kCart), pod_);
   Client client{at(open(kCart))};
@@ -227,7 +227,7 @@ TEST_F(ScalerDoorsTest, AnswersTheProbesOfTheAutoscalerAndOfAnIngress) {
   EXPECT_TRUE(owner_.poked.empty());
 }
 
-TEST_F(ScalerDoorsTest, SaysThatARevisionIsGoneOnAConnectionThatIsStillOpen) {
+TEST_F(ScalerDoorsTest, AnswersThatARevisionIsGoneOnAConnectionThatIsStillOpen) {
   const RevisionHandle cart = add(kCart);
   const std::uint16_t port = open(kCart);
   Client client{at(port)};
@@ -266,7 +266,7 @@ TEST_F(ScalerDoorsTest, LetsARequestThatRunsEndWhenItsDoorIsClosed) {
   EXPECT_NE(client.seen().find("Connection: close"), std::string::npos);
 }
 
-TEST_F(ScalerDoorsTest, TakesNobodyNewAtADoorThatIsClosed) {
+TEST_F(ScalerDoorsTest, AcceptsNoConnectionAtAClosedDoor) {
   add(kCart);
   const std::uint16_t port = open(kCart);
 

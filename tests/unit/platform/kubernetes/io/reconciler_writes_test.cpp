@@ -196,7 +196,7 @@ class ReconcilerWritesTest : public testing::PlatformStage {
   FakeActivator activator_{io_};
 };
 
-TEST_F(ReconcilerWritesTest, AStartLeavesTheWayToASleepingServiceAsItStands) {
+TEST_F(ReconcilerWritesTest, AStartLeavesTheSlicesOfASleepingServiceUnchanged) {
   open();
   rest();
   EXPECT_EQ(slice_writes(), 0U);
@@ -206,7 +206,7 @@ TEST_F(ReconcilerWritesTest, AStartLeavesTheWayToASleepingServiceAsItStands) {
   EXPECT_EQ(slice_writes(), 0U);
 }
 
-TEST_F(ReconcilerWritesTest, AnActivatorThatStandsForAnotherIsTakenOutAfterItsAnswer) {
+TEST_F(ReconcilerWritesTest, AnActivatorThatAnswersForAnotherRevisionIsRemoved) {
   activator_.say("another");
   open();
   EXPECT_TRUE(run_until(
@@ -229,7 +229,7 @@ TEST_F(ReconcilerWritesTest, ARemovalThatWaitsIsGivenUpWhenTheSliceIsWantedAgain
   EXPECT_EQ(api_.count("DELETE", kSlice), 1U);
 }
 
-TEST_F(ReconcilerWritesTest, AForbiddenWriteThatNobodyWantsAnyMoreIsNoTrouble) {
+TEST_F(ReconcilerWritesTest, AForbiddenWriteThatIsNoLongerWantedIsNotAProblem) {
   run({"web-1", "web-2"});
   wrong_[std::string{kPod} + "web-1"] = 403;
   open();
@@ -241,7 +241,7 @@ TEST_F(ReconcilerWritesTest, AForbiddenWriteThatNobodyWantsAnyMoreIsNoTrouble) {
   EXPECT_TRUE(run_until(io_, [this] { return ready_reason() != "Forbidden"; }));
 }
 
-TEST_F(ReconcilerWritesTest, APodThatHasGoneKeepsNoWriteFailing) {
+TEST_F(ReconcilerWritesTest, ADeletedPodLeavesNoFailingWrite) {
   run({"web-1", "web-2"});
   wrong_[std::string{kPod} + "web-1"] = 404;
   open();
