@@ -74,7 +74,7 @@ class Run(unittest.TestCase):
         self.assertEqual((code, list(rows)), (0, ['packages', 'tsan', 'build-fuzz', 'fuzz', 'soak-10000', 'total']))
         self.assertEqual(calls[1:], ['test tsan', 'build fuzz', 'test fuzz', 'test soak-10000'])
 
-    def test_what_it_does_not_know_is_refused_before_anything_runs(self):
+    def test_an_unknown_argument_is_refused_before_anything_runs(self):
         for words in (['--from', 'nothing'], ['--from'], ['fuzz'], ['full', '--from', 'soak']):
             code, rows, calls = self.run_ci(*words)
             self.assertEqual((code, rows, calls), (2, {}, []), words)

@@ -64,7 +64,7 @@ def source_text(*places):
 
 
 class Chart(unittest.TestCase):
-    def test_what_is_made_of_something_else_is_up_to_date(self):
+    def test_generated_files_are_up_to_date(self):
         done = subprocess.run([sys.executable, '-B', str(tree.DEPLOY / 'render'), '--check'], capture_output=True,
                               text=True, timeout=SECONDS)
 
@@ -127,7 +127,7 @@ class Chart(unittest.TestCase):
             self.assertTrue(names, template)
             self.assertEqual(sorted(name for name in names if f'"{name}"' not in read), [], template)
 
-    def test_programs_run_as_nobody_with_nothing(self):
+    def test_programs_run_unprivileged(self):
         for profile in PROFILES:
             deployments = objects(profile, 'Deployment')
             self.assertEqual(set(deployments), {'activator', 'autoscaler', 'injector'})
@@ -156,7 +156,7 @@ class Chart(unittest.TestCase):
             grace = int(re.search(r'terminationGracePeriodSeconds: (\d+)', text).group(1))
             self.assertGreater(grace, 2 * quiet)
 
-    def test_the_injector_never_hears_of_its_own_namespace_or_kubernetes(self):
+    def test_the_injector_skips_its_own_namespace_and_those_of_kubernetes(self):
         for profile in PROFILES:
             text = objects(profile, 'MutatingWebhookConfiguration')['sluice-injector']
             excluded = re.findall(r'operator: NotIn\n\s+values: \[(.*)\]', text)

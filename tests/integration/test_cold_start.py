@@ -66,7 +66,7 @@ class ColdStart(EngineCase):
               f'application itself, least {min(added):.1f}, most {max(added):.1f}; '
               f'phases {medians}', flush=True)
 
-    def test_a_warm_request_tells_of_no_cold_start(self):
+    def test_a_warm_request_reports_no_cold_start(self):
         engine = self.up('--name', 'app', '--', QUICK_APP)
         engine.get('/')
         warm = engine.get('/')

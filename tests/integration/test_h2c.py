@@ -57,7 +57,7 @@ class H2c(EngineCase):
         self.assertEqual([line for line in lines if line.startswith('POST')], ['POST /first', 'POST /second'])
         engine.wait_status(lambda status: status['state'] == 'asleep')
 
-    def test_a_client_of_http_1_gets_502_that_says_the_program_does_not_speak_it(self):
+    def test_a_client_of_http_1_gets_502_when_the_program_only_supports_http_2(self):
         engine = self.up_h2c()
         answer = engine.get()
         self.assertEqual(answer.status, 502)

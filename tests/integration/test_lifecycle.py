@@ -98,7 +98,7 @@ class Removed(EngineCase):
     def explained(self, engine):
         return engine.get('/_sluice/api/v1/services/default/ghost/explain', host='localhost').json()
 
-    def test_a_service_that_comes_again_is_not_scaled_by_what_drains(self):
+    def test_a_service_that_is_added_again_is_not_scaled_by_draining_replicas(self):
         engine = self.up_app()
         document = self.write('ghost.yaml', GHOST.format(app=APP))
         self.assertEqual(self.home.run('apply', '-f', document).returncode, 0)
@@ -166,7 +166,7 @@ class Engines(EngineCase):
         self.assertIn('kind: Service', self.home.run('get', 'shop', '-o', 'yaml').stdout)
         self.assertEqual(self.home.run('down').returncode, 0)
 
-    def test_no_engine_is_69_and_says_how_to_start_one(self):
+    def test_no_engine_is_69_and_names_how_to_start_one(self):
         self.assert_refuses(69, 'no engine is running', 'sluice up', arguments=['get'])
 
     def test_a_stopped_engine_leaves_no_process_and_exits_0(self):

@@ -201,7 +201,7 @@ class MemoryPressure(EngineCase):
         self.assertEqual(clients.lost, {})
         self.assertEqual(engine.stop(), 0)
 
-    def test_without_a_cgroup_it_says_so_once_and_works_on(self):
+    def test_without_a_cgroup_it_warns_once_and_continues(self):
         machine = self.machine(available=200)
         wrapper = ()
         if os.getuid() == 0:

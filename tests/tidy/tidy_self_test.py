@@ -190,7 +190,7 @@ class TidyTest(unittest.TestCase):
                 found = complaints(CITED | {'docs/reference/page' + '.md': f'# Here it is\n\n{link}\n\n```\n[b](gone)\n```\n'})
                 self.assertEqual([fix for _, fix in found], [wanted] if wanted else [])
 
-    def test_what_no_program_uses_is_found(self):
+    def test_code_that_no_program_uses_is_found(self):
         self.assertEqual({name_of(rule) for rule in TREE_RULES}, set(TREE_PLANTS))
         include = '#include "activator/core/a.h"\n'
         for rule, plants in TREE_PLANTS.items():
@@ -213,7 +213,7 @@ class TidyTest(unittest.TestCase):
                 found = check_tree(there | {'docs/features.md': table.format(name)})
                 self.assertEqual(found, {'unknown-feature-test'} if missing else set())
 
-    def test_what_a_program_uses_is_not(self):
+    def test_code_that_a_program_uses_is_not_found(self):
         self.assertEqual(check_tree(USED), set())
 
     def test_clean_tree_passes(self):

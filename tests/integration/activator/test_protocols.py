@@ -80,7 +80,7 @@ class Http2(ActivatorCase):
         self.assertEqual((got.status, got.data, got.trailers),
                          (200, b'\0\0\0\0\5hello', {'grpc-status': '0'}))
 
-    def test_a_grpc_client_hears_refusals_in_its_own_words(self):
+    def test_a_grpc_client_gets_refusals_as_grpc_status(self):
         door = self.through(lambda connection, stream: connection.answer(stream))
         got = self.client(door.h2c).get(
             headers=[LOWER[0], ('knative-serving-revision', 'nobody'),

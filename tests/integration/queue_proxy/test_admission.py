@@ -185,7 +185,7 @@ class Leaving(SidecarCase):
         head = b'POST /left HTTP/1.1\r\nHost: app\r\nContent-Length: 1000000\r\n\r\n'
         self.leaves_the_queue(head + b'x' * 60_000)
 
-    def test_row_4_who_gives_up_waiting_frees_the_place_for_another(self):
+    def test_row_4_a_request_that_gives_up_waiting_frees_its_place(self):
         self.leaves_the_queue(b'GET /left HTTP/1.1\r\nHost: app\r\nConnection: close\r\n\r\n')
 
     def test_a_client_that_finished_sending_keeps_its_place(self):
@@ -273,7 +273,7 @@ class Container:
 
 
 class Limit(SidecarCase):
-    def test_never_more_than_the_limit_runs_and_nothing_is_lost_or_doubled(self):
+    def test_never_more_than_the_limit_runs_and_nothing_is_lost_or_duplicated(self):
         # Goal: whoever comes, leaves or is refused, the container never sees more than its limit,
         # each answered id exactly once, and none that was refused.
         # Method: 24 clients over a limit of 3; a third of the requests are abandoned at once, half

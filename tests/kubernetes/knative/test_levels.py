@@ -33,7 +33,7 @@ class Levels(KnativeCase):
 
         self.assert_answered(load)
 
-    def test_b_our_autoscaler_scales_what_is_of_our_class_and_knatives_takes_it_back(self):
+    def test_b_our_autoscaler_scales_revisions_of_our_class_and_knatives_takes_them_back(self):
         ours = self.autoscaler()
         self.take_stats()
         revision = self.knative.deploy(self.space, 'ours', {**TARGET, **OUR_CLASS})
@@ -48,7 +48,7 @@ class Levels(KnativeCase):
         self.assertEqual(ours.process.wait(STEP_SECONDS), 0)
         self.there_and_back(back)
 
-    def test_b_a_revision_that_came_as_ours_is_told_of_by_knative_once_it_is_its_own(self):
+    def test_b_a_revision_made_as_ours_is_reported_by_knative_once_it_has_its_class(self):
         self.autoscaler()
         self.take_stats()
         revision = self.knative.deploy(self.space, 'came', {**TARGET, BURST: '0', **OUR_CLASS})
@@ -63,7 +63,7 @@ class Levels(KnativeCase):
             self.wait_told_ready(revision)
             self.assert_answered(one)
 
-    def test_b_what_is_knatives_is_scaled_by_knative_behind_our_relay(self):
+    def test_b_revisions_of_knatives_class_are_scaled_by_knative_behind_our_relay(self):
         self.autoscaler()
         self.take_stats()
 

@@ -126,7 +126,7 @@ class Page(KnativeCase):
 
     # ---- level by level ----
 
-    def test_its_commands_lead_to_ours_and_back_and_nobody_is_lost(self):
+    def test_its_commands_lead_to_ours_and_back_and_no_request_is_lost(self):
         self.assertNotIn('UNSAFE', self.run_next(''))
         self.revision = self.knative.deploy(self.space, 'hello', TARGET)
         self.wait_pods(self.revision, 1, 1)
@@ -140,7 +140,7 @@ class Page(KnativeCase):
         self.assertEqual(self.ahead, [])
         self.end_ours()
 
-    def test_all_levels_stand_together_and_go_back_in_another_order(self):
+    def test_all_levels_work_together_and_are_undone_in_another_order(self):
         self.revision = self.knative.deploy(self.space, 'hello', TARGET)
         self.wait_pods(self.revision, 1, 1)
         self.over_and_back(self.to_all_of_ours, self.from_all_of_ours)

@@ -35,7 +35,7 @@ class Mesh(ActivatorCase):
         self.assert_served(self.wait_door(activator, 20_071), self.service)
         self.assertEqual(requests_of(hidden), [])
 
-    def test_a_pod_that_can_be_reached_ends_that(self):
+    def test_a_reachable_pod_replaces_the_private_service(self):
         self.scaler('web', 20_072, service_ip=SERVICE_IP)
         self.hidden_pod('web-1')
         activator = self.activator()
@@ -48,7 +48,7 @@ class Mesh(ActivatorCase):
 
         self.assert_served(door, upstream)
 
-    def test_without_a_cluster_ip_there_is_no_such_way(self):
+    def test_without_a_cluster_ip_the_private_service_is_not_used(self):
         self.scaler('web', 20_073, service_ip='None')
         self.hidden_pod('web-1')
         activator = self.activator()
@@ -60,7 +60,7 @@ class Mesh(ActivatorCase):
         self.assertEqual(waiting.result().status, 200)
         self.assertEqual(self.service.seen, [])
 
-    def test_row_51_in_mode_enabled_it_is_the_only_way(self):
+    def test_row_51_in_mode_enabled_only_the_private_service_is_used(self):
         upstream = self.upstream()
         self.scaler('web', 20_074, service_ip=SERVICE_IP)
         self.pod('web-1', 'web', upstream)
@@ -69,7 +69,7 @@ class Mesh(ActivatorCase):
         self.assert_served(self.wait_door(activator, 20_074), self.service)
         self.assertEqual(upstream.seen, [])
 
-    def test_rows_52_and_53_in_mode_disabled_it_is_none_and_ready_pods_need_no_probe(self):
+    def test_rows_52_and_53_in_mode_disabled_it_is_not_used_and_ready_pods_need_no_probe(self):
         upstream = self.upstream(sidecar_play(probe=NOBODY))
         self.scaler('web', 20_075, service_ip=SERVICE_IP)
         self.pod('web-1', 'web', upstream)
@@ -78,7 +78,7 @@ class Mesh(ActivatorCase):
         self.assert_served(self.wait_door(activator, 20_075), upstream)
         self.assertEqual(self.service.seen, [])
 
-    def test_row_54_a_mesh_that_leads_to_the_pod_dialled_is_told_whose_it_is(self):
+    def test_row_54_a_mesh_that_leads_to_the_pod_dialled_gets_its_service_name(self):
         upstream = self.upstream()
         self.scaler('web', 20_076, service_ip=SERVICE_IP)
         self.pod('web-1', 'web', upstream)

@@ -49,7 +49,7 @@ class Restart(LabCase):
 
 
 class Past(LabCase):
-    def test_a_watch_from_before_the_cache_of_a_restarted_server_is_told_410(self):
+    def test_a_watch_from_before_the_cache_of_a_restarted_server_gets_410(self):
         begin = self.place.create('configmaps', MAP)['metadata']['resourceVersion']
         for number in range(3):
             self.api.patch(self.place.path('configmaps', 'kept'), {'data': {'key': str(number)}})
@@ -91,7 +91,7 @@ class Accounts(LabCase):
         self.assertEqual(scaled.exception.code, 404)  # allowed, and not there
         self.assertEqual(patched.exception.code, 403)
 
-    def test_what_is_granted_later_takes_effect(self):
+    def test_a_right_granted_later_takes_effect(self):
         account = self.account()
         self.assertEqual(self.code_of(account), 403)
 

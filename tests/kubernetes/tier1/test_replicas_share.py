@@ -166,7 +166,7 @@ class Shared(SharingCase):
         holders = {self.api.get(self.lease(number, 3))['spec']['holderIdentity'] for number in range(3)}
         self.assertEqual(holders, {one.identity for one in replicas if one.held()})
 
-    def test_what_one_knew_is_scaled_by_another_when_it_is_killed(self):
+    def test_revisions_of_a_killed_replica_are_scaled_by_another(self):
         replicas = self.begin(2)
         gone, _ = self.loaded(replicas)
         heir = next(one for one in replicas if one is not gone)
@@ -229,7 +229,7 @@ class Robbed(SharingCase):
         self.wait_replicas('web', 8, LONG)
         self.assertGreaterEqual(victim.metric('sluice_autoscaler_buckets_lost_total'), 1)
 
-    def test_one_that_slept_through_the_end_of_its_lease_writes_nothing_any_more(self):
+    def test_a_replica_suspended_past_the_end_of_its_lease_writes_nothing(self):
         replicas = self.begin(2)
         sleeper, load = self.loaded(replicas)
         heir = next(one for one in replicas if one is not sleeper)
@@ -254,7 +254,7 @@ class Robbed(SharingCase):
         self.assertEqual(self.replicas('web'), 8)
         self.assertFalse(sleeper.scales('web'))
 
-    def test_a_lease_that_is_deleted_is_made_again_and_all_goes_on(self):
+    def test_a_lease_that_is_deleted_is_made_again_and_scaling_continues(self):
         only, = self.begin(1)
         self.loaded([only])
 
@@ -265,7 +265,7 @@ class Robbed(SharingCase):
         self.allow(8)
         self.wait_replicas('web', 8, LONG)
 
-    def test_without_an_api_server_nobody_acts_twice_and_all_goes_on_afterwards(self):
+    def test_without_an_api_server_no_revision_is_scaled_twice_and_scaling_continues_afterwards(self):
         replicas = self.begin(2)
         self.loaded(replicas)
         history = History(self, 'web')

@@ -47,7 +47,7 @@ class Namespaces(ScalingCase):
         eventually(lambda: self.metric(self.running, 'sluice_kubernetes_waiting_scalers') == 0,
                    'nobody is looked at again and again', SECONDS)
 
-    def test_it_goes_others_go_on_and_it_may_come_again(self):
+    def test_a_deleted_namespace_leaves_others_running_and_may_be_made_again(self):
         self.begin()
 
         self.deleted()

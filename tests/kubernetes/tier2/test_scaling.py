@@ -60,7 +60,7 @@ class Life(ScalingCase):
         self.wait_condition('web', 'Active', 'False NoTraffic')
         eventually(lambda: self.events('ScaledToZero'), 'the event')
 
-    def test_the_last_pod_stays_while_no_activator_stands_for_it(self):
+    def test_the_last_pod_stays_while_no_activator_serves_its_revision(self):
         self.begin(replicas=1)
         self.way.leave()
         pod = self.wait_ready('web', 1)[0]

@@ -73,17 +73,17 @@ class NativeSidecars(InjectionCase):
         self.assertEqual(pod['spec']['initContainers'][-1]['restartPolicy'], 'Always')
         self.assertIn('sluice.dev/injected', pod['metadata']['annotations'])
 
-    def test_it_drains_before_the_app_is_told_to_go(self):
+    def test_it_drains_before_the_app_is_terminated(self):
         self.assert_drains(self.pod_of('web', terminationGracePeriodSeconds=GRACE))
 
-    def test_a_pod_that_says_no_has_none(self):
+    def test_a_pod_that_opts_out_has_none(self):
         self.place.create('deployments', deployment('web', labels={'sluice.dev/inject': 'false'}))
         pod = self.wait_ready('web', 1)[0]
 
         self.assertNotIn('initContainers', pod['spec'])
         self.assertEqual(names(pod, 'containers'), ['app'])
 
-    def test_a_pod_that_says_yes_has_one_in_any_namespace(self):
+    def test_a_pod_that_opts_in_has_one_in_any_namespace(self):
         self.api.patch(f'/api/v1/namespaces/{self.place.name}', {'metadata': {'labels': {'sluice.dev/inject': None}}})
         self.wait_injection(False)
         self.place.create('deployments', deployment('plain'))
@@ -96,7 +96,7 @@ class NativeSidecars(InjectionCase):
 class OrdinarySidecars(InjectionCase):
     VALUES = {'injection': {'nativeSidecar': 'false'}}
 
-    def test_the_sidecar_is_a_container_and_drains_before_the_app_is_told_to_go(self):
+    def test_the_sidecar_is_a_container_and_drains_before_the_app_is_terminated(self):
         pod = self.pod_of('web', terminationGracePeriodSeconds=GRACE)
 
         self.assertEqual(sorted(names(pod, 'containers')), ['app', SIDECAR])

@@ -76,7 +76,7 @@ class Traffic(PodCase):
         self.wait_endpoints('web', 1, 60)
         eventually(lambda: self.answer(f'{self.cluster_ip("web")}:80'), 'the Service answers')
 
-    def test_who_is_not_ready_leaves_the_slices(self):
+    def test_a_pod_that_is_not_ready_is_removed_from_the_slices(self):
         self.place.deploy('web', 1)
         at = f'{self.wait_ready("web", 1)[0]["status"]["podIP"]}:{PORT}'
         self.wait_endpoints('web', 1)
@@ -123,7 +123,7 @@ class Sidecars(PodCase):
 
 
 class Accounts(PodCase):
-    def test_a_pod_has_what_a_program_needs_to_find_the_api(self):
+    def test_a_pod_has_the_files_and_variables_to_find_the_api(self):
         self.place.deploy('web', 1)
         pod = self.wait_ready('web', 1)[0]['metadata']['name']
 

@@ -118,7 +118,7 @@ class Forgers(StreamCase):
     def nodes(self):
         return fetch(self.autoscaler(API), '/api/v1/nodes').body.decode()
 
-    def test_a_pod_in_plain_text_is_not_believed(self):
+    def test_a_pod_in_plain_text_is_not_trusted(self):
         for labels in (NEVER, LIKE_OURS):
             network = self.forger('forger' if labels is NEVER else 'likeness', labels)
 
@@ -130,7 +130,7 @@ class Forgers(StreamCase):
         self.assertNotIn('n1', self.nodes())
         self.assert_only_a_request_wakes_it()
 
-    def test_a_pod_with_tls_and_no_certificate_of_ours_is_not_believed(self):
+    def test_a_pod_with_tls_and_no_certificate_of_ours_is_not_trusted(self):
         network = self.forger()
         stranger = Authority(self.lab.folder / f'stranger-{self.place.name}')
         own = stranger.issue('activator', '/CN=activator', 'URI:sluice://activator')
@@ -185,7 +185,7 @@ class Rotations(StreamCase):
         return sum(float(line.split()[-1]) for line in said.splitlines()
                    if line.startswith('sluice_autoscaler_activators'))
 
-    def test_a_ca_is_renewed_while_streams_live_and_no_request_is_lost(self):
+    def test_a_ca_is_renewed_while_streams_are_open_and_no_request_is_lost(self):
         for name in self.SERVICES:
             self.workload(name, env={'NAME': name})
             self.scale(name, {'target': 1, 'max': 3})
@@ -217,7 +217,7 @@ class Rotations(StreamCase):
             self.asleep(name)
             self.assertEqual(self.ask(name).status, 200)
 
-    def test_nothing_of_a_ca_that_was_deleted_is_trusted_once_the_programs_have_begun_again(self):
+    def test_nothing_of_a_deleted_ca_is_trusted_once_the_programs_have_restarted(self):
         before = self.secret(SECRET)['ca.crt']
 
         self.lab.kubectl('-n', NAMESPACE, 'delete', 'secret', SECRET, ACTIVATOR_SECRET)
@@ -247,6 +247,6 @@ class NodeAgents(StreamCase):
         open(cls.SOCKET, 'a', encoding='ascii').close()
         mount(cls.lab.folder / 'cri' / 'c.sock', cls.SOCKET, MS_BIND)
 
-    def test_a_node_agent_is_heard_of_its_own_node(self):
+    def test_a_node_agent_is_accepted_for_its_own_node(self):
         eventually(lambda: 'n1' in fetch(self.autoscaler(API), '/api/v1/nodes').body.decode(),
                    'the node is known', LONG)
