@@ -80,7 +80,7 @@ class Settings(ActivatorCase):
         self.assertEqual(self.complaint(arguments=['--nonsense'])[0], 2)
 
 
-class Telling(ActivatorCase):
+class Observability(ActivatorCase):
     def test_series_of_requests_carry_their_revision(self):
         door = self.serving(annotations={'serving.knative.dev/configuration': 'cfg'}, service='svc')
         door.get()

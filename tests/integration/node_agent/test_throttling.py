@@ -75,7 +75,7 @@ class OwnRule(AgentCase):
         self.assertEqual(agent.end(), 0)
 
 
-class Comings(AgentCase):
+class StartsAndExits(AgentCase):
     def test_row_11_containers_that_come_and_go_do_not_disturb_the_others(self):
         steady = self.small('steady')
         passing = self.pod('passing')

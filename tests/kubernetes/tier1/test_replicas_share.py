@@ -201,7 +201,7 @@ class Shared(SharingCase):
         self.wait_replicas('web', 1, LONG)
 
 
-class Robbed(SharingCase):
+class LostLeases(SharingCase):
     def rob(self):
         """Somebody else writes his name into the lease."""
         now = time.strftime('%Y-%m-%dT%H:%M:%S.000000Z', time.gmtime())

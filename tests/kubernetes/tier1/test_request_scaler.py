@@ -304,7 +304,7 @@ class Services(ScalingCase):
         self.assertEqual(self.api.get(self.place.path('services', 'web'))['spec']['selector'], {'app': 'web'})
 
 
-class Troubles(ScalingCase):
+class Conditions(ScalingCase):
     def test_a_target_that_is_missing_is_named_and_scaled_once_it_exists(self):
         self.configure()
         self.scale('web')

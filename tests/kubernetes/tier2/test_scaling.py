@@ -9,7 +9,7 @@ from scaling.case import ScalingCase
 LONG = 90  # seconds: two windows, a grace period and controllers
 
 
-class Life(ScalingCase):
+class Lifecycle(ScalingCase):
     def begin(self, replicas=0, grace='6s', loads=(), **spec):
         """`loads`: of the first pods, before anybody asks them; the others have none."""
         self.configure(**{'scale-to-zero-grace-period': grace})

@@ -12,7 +12,7 @@ CLIENTS = 8
 LOAD_MS = 400
 
 
-class Sleepers(InstalledCase):
+class SleepingDeployments(InstalledCase):
     def test_a_request_to_the_service_wakes_a_sleeping_deployment(self):
         self.workload('web')
         self.scale('web')

@@ -22,7 +22,7 @@ def commands(heading):
     return re.search(r'```sh\n(.*?)```', section, re.DOTALL)[1].splitlines()
 
 
-class Newcomers(LabCase):
+class CleanInstall(LabCase):
     def setUp(self):
         super().setUp()
         self.chart = self.lab.chart

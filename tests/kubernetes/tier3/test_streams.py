@@ -56,7 +56,7 @@ class StreamCase(InstalledCase):
         return self.context(self.lab.folder / 'tls.crt', self.lab.folder / 'tls.key')
 
 
-class Forgers(StreamCase):
+class ForgedStreams(StreamCase):
     def setUp(self):
         super().setUp()
         self.workload('web')

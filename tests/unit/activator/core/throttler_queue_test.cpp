@@ -101,12 +101,12 @@ TEST_F(Slow, RequestThatCannotBeServedInTimeIsRefusedAtOnce) {
   EXPECT_EQ(gate_.enter(2), "queued");
 }
 
-class SlowAndUntold : public Slow {
+class SlowWithoutGrant : public Slow {
  protected:
-  SlowAndUntold() : Slow(false) {}
+  SlowWithoutGrant() : Slow(false) {}
 };
 
-TEST_F(SlowAndUntold, PastRateRefusesNoRequestWhereGrowthIsUnknown) {
+TEST_F(SlowWithoutGrant, PastRateRefusesNoRequestWhereGrowthIsUnknown) {
   EXPECT_EQ(enter_within(4s), "queued");
   EXPECT_EQ(enter_within(Duration::zero()), "queue wait");
 }
