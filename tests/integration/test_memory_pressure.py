@@ -1,6 +1,6 @@
 """Memory pressure on one machine: the start gate, throttling, and what goes first.
 
-The machine is a file: `proc/meminfo` in a folder of the test, which the engine is told to read. What
+The machine is a file: `proc/meminfo` in a folder of the test, which the engine reads. What
 replicas hold and the CPU quotas are real.
 """
 

@@ -31,7 +31,7 @@ class CallOwner {
 };
 
 /// One request of a client at an activator, without a network: it does what the gateway says, meets
-/// simulated pods, and books each step before the gateway hears of what follows.
+/// simulated pods, and records each step before the gateway gets what follows.
 class SimulatedCall final : public net::Exchange {
  public:
   struct Place {

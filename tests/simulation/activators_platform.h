@@ -53,7 +53,7 @@ class Platform {
 
   [[nodiscard]] const std::vector<std::string>& activators() const { return activators_; }
 
-  /// Absent while nobody wrote one.
+  /// Absent until one is written.
   [[nodiscard]] const std::optional<ScaleLine>& scale(std::size_t revision) const {
     return revisions_[revision].scale;
   }

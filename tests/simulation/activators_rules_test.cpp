@@ -83,7 +83,7 @@ TEST_F(LedgerTest, DetectsAnApplicationAboveItsLimit) {
 
 TEST_F(LedgerTest, DetectsAnAnswerWithoutAPodAndACutWithoutAKill) {
   ledger.ended(on("a"), Ending::answered);
-  expect("is answered by nobody");
+  expect("is answered without a pod");
 
   Ledger other;
   const auto elsewhere = other.open_door(1, 2);

@@ -39,7 +39,7 @@ class Wire {
 
   [[nodiscard]] bool room_down() const { return down_open_ && down_under_way_ < kWindow; }
 
-  /// What the autoscaler's end of the stream hears from now on.
+  /// What the autoscaler's end of the stream receives from now on.
   void listen(autoscaler::ActivatorLine::Events events);
 
   /// A message for the autoscaler's end.
@@ -82,8 +82,8 @@ class Wire {
   ActivatorProgram& activator_;
   AutoscalerProgram& autoscaler_;
   std::shared_ptr<const autoscaler::ActivatorLine::Events> events_;  // null: no listener
-  bool up_open_ = true;                                              // as the activator believes
-  bool down_open_ = true;                                            // as the autoscaler believes
+  bool up_open_ = true;                                              // as the activator sees it
+  bool down_open_ = true;                                            // as the autoscaler sees it
   bool cut_ = false;
   TimePoint stalled_until_{};
   TimePoint up_clear_{};  // when the last message sent arrives: later ones come later

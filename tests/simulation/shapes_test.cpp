@@ -99,8 +99,8 @@ TEST_P(Shapes, RepeatTheSameDecisionsForTheSameSeedOnly) {
   EXPECT_FALSE(days(1) == days(2));
 }
 
-// Silence never means zero: whoever carried load or waited when the last was heard keeps the pods,
-// and stays when somebody speaks again.
+// Missing stats never mean zero: a revision with load or waiting requests at the last stat keeps
+// its pods, and stays when stats arrive again.
 TEST_P(Shapes, KeepEveryPropertyWithoutStatsForAnHour) {
   std::uint64_t without_data = 0;
 
@@ -152,8 +152,9 @@ TEST(Fleet, HoldsExactlyTheReplicasThatAConstantLoadNeeds) {
   }
 }
 
-// Nobody is ever served, and nothing goes to zero while somebody waits; when the last has left, the
-// revision is given up. Only an initial scale of several pods, which was never reached, is held.
+// No request is ever served, and no revision goes to zero while one waits; when the last has left,
+// the revision is given up. Only an initial scale of several pods, which was never reached, is
+// held.
 TEST(Fleet, KeepsTryingPodsThatNeverStartWhileARequestWaits) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     FleetWorld world = fleet_of(Shape::step, seed);
@@ -176,8 +177,8 @@ TEST(Fleet, KeepsTryingPodsThatNeverStartWhileARequestWaits) {
   }
 }
 
-// Goal: the runs above can break a property at all. Method: the same, watched by somebody who
-// believes in other rules.
+// Goal: the runs above can break a property at all. Method: the same, checked by a watch that
+// expects other rules.
 TEST(Fleet, IsDetectedWhenItBreaksTheRules) {
   const auto breach_under = [](const std::function<void(autoscaler::ScalingSpec&)>& change) {
     FleetWorld world = fleet_of(Shape::on_off, 3);

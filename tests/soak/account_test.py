@@ -69,7 +69,7 @@ class Answers(AccountCase):
         self.assert_fails('never ended', [attempt()], RAN[:1])
 
     def test_work_without_a_request_fails(self):
-        self.assert_fails('nobody sent it', [attempt()], (*RAN, 'B r9.0 pod-1 10.300 1'))
+        self.assert_fails('no request was sent', [attempt()], (*RAN, 'B r9.0 pod-1 10.300 1'))
 
     def test_an_id_used_twice_fails(self):
         self.assert_fails('one id sent twice', [attempt(), attempt()])
@@ -103,7 +103,7 @@ class Refusals(AccountCase):
                           [attempt(outcome=REFUSED, status=503, cause='queue-full')])
 
     def test_any_other_status_fails(self):
-        self.assert_fails('a status nobody documents',
+        self.assert_fails('an undocumented status',
                           [attempt(outcome=REFUSED, status=500, cause='upstream')], ())
 
 
@@ -174,7 +174,7 @@ class Restarts(AccountCase):
                           incidents=[GOING])
 
     def test_a_request_that_no_door_took_fails(self):
-        self.assert_fails('nobody took it', [attempt(outcome=UNTAKEN)], (), [GOING])
+        self.assert_fails('no door took it', [attempt(outcome=UNTAKEN)], (), [GOING])
 
     def test_a_websocket_closed_by_a_drain_closes(self):
         for subject, kind in (('pod-1', 'pod-drained'), ('activator-1', 'activator-drained')):

@@ -18,7 +18,7 @@ BROKEN = (OSError, asyncio.IncompleteReadError, EOFError)
 
 
 class NotListening(Exception):
-    """Nobody listens at the address: nothing was sent."""
+    """Nothing listens at the address: nothing was sent."""
 
 
 class Connection:

@@ -1,4 +1,4 @@
-"""Ignore rules: requests that are served like all others, counted nowhere, and that wake nobody."""
+"""Ignore rules: requests that are served like all others, counted nowhere, and that wake no pod."""
 
 import threading
 import unittest

@@ -120,7 +120,7 @@ class OfPods(ActivatorCase):
         asked = self.ask(door)
         self.wait_for_waiting(door, 1)
         silent = 'sluice_activator_pod_probes_total{result="silent"}'
-        eventually(lambda: door.metrics()[silent] >= 3, 'asked in vain')
+        eventually(lambda: door.metrics()[silent] >= 3, 'probed without an answer')
         pod = self.pod(QUEUE_SERVING_PORT=f'127.0.0.1:{port}')
         self.assert_answer(asked.result(), 200, b'ok')
         self.assertEqual(len(pod.seen), 1)

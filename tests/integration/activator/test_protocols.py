@@ -83,7 +83,7 @@ class Http2(ActivatorCase):
     def test_a_grpc_client_gets_refusals_as_grpc_status(self):
         door = self.through(lambda connection, stream: connection.answer(stream))
         got = self.client(door.h2c).get(
-            headers=[LOWER[0], ('knative-serving-revision', 'nobody'),
+            headers=[LOWER[0], ('knative-serving-revision', 'missing'),
                      ('content-type', 'application/grpc'), ('te', 'trailers')], method='POST',
             body=b'')
         self.assertEqual(got.headers['grpc-status'], '12')

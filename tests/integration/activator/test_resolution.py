@@ -20,7 +20,7 @@ class Resolution(ActivatorCase):
         return self.door.get(revision=None, host=host, headers=headers)
 
     def test_row_1_headers_name_the_revision_whatever_the_host(self):
-        answer = self.door.get(revision='fooname', space='foospace', host='nobody.example.com')
+        answer = self.door.get(revision='fooname', space='foospace', host='missing.example.com')
         self.assert_answer(answer, 200, b'ok')
 
     def test_row_2_a_host_of_the_cluster_form_names_it(self):
@@ -72,7 +72,7 @@ class Resolution(ActivatorCase):
             self.assertNotIn(gone, seen)
 
     def original_host(self, revision, *headers):
-        """What the pod was told of the Host, which was foo.example.com and an address then."""
+        """The headers that the pod received about the Host, which was foo.example.com and an address then."""
         self.door.get(revision=revision, space='foospace', host='foo.example.com', headers=headers)
         seen = requests_of(self.upstream)[-1]
         self.assertEqual(seen.head.lower().count('\nk-original-host:'), 1)

@@ -45,7 +45,7 @@ class StatDoor(AutoscalerTest):
         self.upgrade()
         self.send(TEXT, b'{"not": "binary"}')
         self.send(BINARY, b'\xff\xff\xff\xff')
-        self.send(BINARY, wire_stats(b'', wire_stat('nobody', 1, 1)))
+        self.send(BINARY, wire_stats(b'', wire_stat('missing', 1, 1)))
         self.send(PING, b'still there?')
         self.assertEqual(read_frame(self.reader)[:2], (PONG, b'still there?'))
 

@@ -91,7 +91,7 @@ class Nodes(AutoscalerTest):
         self.assertEqual([each['throttled'] for each in replicas], [False, True])
 
         agent.report()
-        activator.wait(lambda a: a.states['app']['avoid'] == [], 'nobody to avoid')
+        activator.wait(lambda a: a.states['app']['avoid'] == [], 'no pod to avoid')
 
     def test_a_shut_gate_grants_no_start_and_an_open_one_does(self):
         self.asleep('app')

@@ -1,4 +1,4 @@
-"""The directory platform, and a stranger's mistakes (protocols.md 9)."""
+"""The directory platform, and mistakes of its writer (protocols.md 9)."""
 
 import os
 import subprocess

@@ -55,7 +55,7 @@ class Streams(AutoscalerTest):
         # A bound needs no proof: it applies at once.
         self.platform.revision('app', [pod.entry() for pod in pods],
                                annotations={'autoscaling.knative.dev/max-scale': '1'})
-        return activator.wait(lambda a: a.states['app']['avoid'], 'whom to avoid')
+        return activator.wait(lambda a: a.states['app']['avoid'], 'pods to avoid')
 
     def test_pods_are_given_up_idlest_first_once_applied(self):
         pods = self.three_pods()

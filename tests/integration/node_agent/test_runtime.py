@@ -11,7 +11,7 @@ from node_agent.lab import MIB
 from node_agent.node_stream import NodeStream
 from wire import PATIENCE, eventually
 
-NOBODY = 65534
+UNPRIVILEGED = 65534
 
 
 class Away(AgentCase):
@@ -103,7 +103,7 @@ class Absent(AgentCase):
         self.assertEqual(held.status().state, RUNNING)
 
     def test_row_25_a_forbidden_socket_ends_it_with_the_reason(self):
-        process = self.started(self.lab.endpoint, user=NOBODY, group=NOBODY)
+        process = self.started(self.lab.endpoint, user=UNPRIVILEGED, group=UNPRIVILEGED)
 
         text, _ = process.communicate(timeout=PATIENCE)
 

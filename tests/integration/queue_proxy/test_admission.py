@@ -52,12 +52,12 @@ class Admission(SidecarCase):
         self.assertEqual(self.paths(), ['/running'])
 
     def test_row_5_no_limit_without_container_concurrency(self):
-        everybody = threading.Barrier(40, timeout=PATIENCE)
+        together = threading.Barrier(40, timeout=PATIENCE)
 
         def together(exchange):
             if exchange.path != '/':  # a late one of the crowd, abandoned before it came here
                 return container(exchange)
-            everybody.wait()
+            together.wait()
             exchange.send(OK)
 
         for concurrency in ('0', '-1'):
@@ -106,12 +106,12 @@ class Admission(SidecarCase):
 
 class KubeletProbes(SidecarCase):
     def test_row_9_marked_probes_pass_the_breaker_together(self):
-        everybody = threading.Barrier(3, timeout=PATIENCE)
+        together = threading.Barrier(3, timeout=PATIENCE)
 
         def together(exchange):
             if exchange.path != '/':  # a late one of the crowd, abandoned before it came here
                 return container(exchange)
-            everybody.wait()
+            together.wait()
             exchange.send(OK)
 
         proxy = self.sidecar(together, CONTAINER_CONCURRENCY='1', SLUICE_QUEUE_DEPTH='1')
@@ -274,7 +274,7 @@ class Container:
 
 class Limit(SidecarCase):
     def test_never_more_than_the_limit_runs_and_nothing_is_lost_or_duplicated(self):
-        # Goal: whoever comes, leaves or is refused, the container never sees more than its limit,
+        # Goal: whichever requests come, leave or are refused, the container never sees more than its limit,
         # each answered id exactly once, and none that was refused.
         # Method: 24 clients over a limit of 3; a third of the requests are abandoned at once, half
         # of those by a reset. The container counts between head and answer.
@@ -290,15 +290,15 @@ class Limit(SidecarCase):
             self.assertEqual((count, container.came[name]), (1, 1), name)
         doubled = {name: count for name, count in container.came.items() if count > 1}
         self.assertEqual(doubled, {})
-        strangers = set(container.came) - set(crowd.answered) - crowd.left
-        self.assertEqual(strangers, set())
+        unknown = set(container.came) - set(crowd.answered) - crowd.left
+        self.assertEqual(unknown, set())
         # Every slot has come back: the limit's worth of requests runs at once, and is answered.
-        everybody = threading.Barrier(3, timeout=PATIENCE)
+        together = threading.Barrier(3, timeout=PATIENCE)
 
         def together(exchange):
             if exchange.path != '/':  # a late one of the crowd, abandoned before it came here
                 return container(exchange)
-            everybody.wait()
+            together.wait()
             return exchange.send(OK)
 
         self.upstream.play = together

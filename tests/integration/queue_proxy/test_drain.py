@@ -132,7 +132,7 @@ class Signals(DrainCase):
         self.assertEqual(reader.head()[0], 101)
         proxy.terminate()
         self.until_draining(proxy)
-        # Within the quiet time it goes on as if nothing were.
+        # Within the quiet time it serves as before.
         sock.sendall(frame(TEXT, b'still'))
         self.assertEqual(read_frame(reader), (TEXT, b'still', True))
         got = read_frame(reader)
@@ -201,7 +201,7 @@ class Doors(DrainCase):
     def test_drain_is_for_loopback_only(self):
         address = host_address()
         if address is None:
-            return  # a host without any other address has nobody to refuse
+            return  # a host without any other address has no client to refuse
         proxy = self.sidecar(SLUICE_ADMIN_ADDRESS='0.0.0.0:0')
         port = proxy.admin.rsplit(':', 1)[1]
         self.assert_answer(fetch(f'{address}:{port}', '/drain'), 404, b'404 page not found\n')

@@ -1,4 +1,4 @@
-"""Metrics and the request log: rows 5, 54, 55 and 66 to 69, and who is told to have failed."""
+"""Metrics and the request log: rows 5, 54, 55 and 66 to 69, and which side a failure is attributed to."""
 
 import json
 import re
@@ -45,7 +45,7 @@ class Metrics(SidecarCase):
         gate.open()
         for reader in asked:
             self.assert_answer(reader.answer(), 200, b'ok')
-        eventually(lambda: self.count(proxy, 'kn_serving_queue_depth') == 0, 'nobody is inside')
+        eventually(lambda: self.count(proxy, 'kn_serving_queue_depth') == 0, 'no request is inside')
 
     def route_of(self, *headers):
         proxy = self.sidecar()

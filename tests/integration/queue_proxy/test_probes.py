@@ -211,7 +211,7 @@ class Secure(ProbeCase):
         folder = self.enterContext_(tempfile.TemporaryDirectory())
         pair = f'{folder}/pair.pem'
         subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt',
-                        'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=nobody', '-days', '1',
+                        'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=unused', '-days', '1',
                         '-keyout', pair, '-out', f'{folder}/own.pem'],
                        check=True, capture_output=True)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

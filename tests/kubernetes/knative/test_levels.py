@@ -1,4 +1,4 @@
-"""Ours in the place of Knative's, one part after the other, and back; nobody who asks meanwhile notices."""
+"""Ours in the place of Knative's, one part after the other, and back; no request meanwhile fails."""
 
 from wire import eventually, fetch
 
@@ -39,7 +39,7 @@ class Levels(KnativeCase):
         revision = self.knative.deploy(self.space, 'ours', {**TARGET, **OUR_CLASS})
         self.there_and_back(revision)
         eventually(lambda: self.knative.condition(self.space, revision, 'Active') == 'True',
-                   'its PodAutoscaler is told active')
+                   'its PodAutoscaler is active')
 
         back = self.knative.revise(self.space, 'ours', 2, {**TARGET, **THEIR_CLASS})
         self.wait_pods(back, 1, 1)
@@ -146,4 +146,4 @@ class Levels(KnativeCase):
 
     def wait_told_ready(self, revision):
         self.wait(lambda: self.knative.condition(self.space, revision, 'Ready') == 'True',
-                  f'the PodAutoscaler of {revision} is told Ready')
+                  f'the PodAutoscaler of {revision} is Ready')

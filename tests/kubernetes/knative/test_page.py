@@ -54,7 +54,7 @@ class Page(KnativeCase):
         self.end_ours()
 
     def end_ours(self):
-        """At once: activators that are told to go serve on for a while."""
+        """At once: activators that are terminated continue to serve for a while."""
         for space, path in ((SPACE, ACTIVATORS), (chart.NAMESPACE, chart.PODS)):
             self.lab.kubectl('-n', space, 'delete', 'pods', '-l', 'app.kubernetes.io/part-of=sluice', '--force',
                              '--grace-period=0')
@@ -171,7 +171,7 @@ class Page(KnativeCase):
         self.run_next(SHADOW)
         self.wait(lambda: self.metric('sluice_shadow_agreements_total') > FRESH, 'the shadow agrees')
         relayed = self.metric('sluice_autoscaler_stats_relayed_total')
-        self.wait(lambda: self.metric('sluice_autoscaler_stats_relayed_total') > relayed, 'stats go on to Knative')
+        self.wait(lambda: self.metric('sluice_autoscaler_stats_relayed_total') > relayed, 'stats reach Knative')
         # Without a difference the first of its lines finds nothing.
         self.assertIn('sluice_shadow_agreements_total', self.run_text(self.ahead.pop(0)[1], '+e'))
         self.to_knative = self.ahead[0][1]

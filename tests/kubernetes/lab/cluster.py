@@ -45,7 +45,7 @@ def reason_against(tier, tools=('cluster',)):
             return f'{name} is not installed'
     probe = subprocess.run(['unshare', '--net', 'true'], capture_output=True, timeout=20, check=False)
     if probe.returncode != 0:
-        return 'there are no network namespaces to be had'
+        return 'network namespaces are not available'
     if tier == 3 and (reason := node.reason_against()):
         return reason
     try:
@@ -239,7 +239,7 @@ class Lab:
             for program in self.programs:
                 program.close()
             self.programs.clear()
-            # Nobody needs an orderly end: what they would leave behind, the keeper takes away.
+            # No orderly end is needed: the keeper removes what they would leave behind.
             for part in reversed(self.parts):
                 part.kill()
         finally:

@@ -18,7 +18,7 @@ FEW = {'target': 2, 'targetUtilizationPercentage': 100, 'targetBurstCapacity': 0
 
 
 def listens(address):
-    """Whether a connection is taken; it carries nothing, so it wakes nobody."""
+    """Whether a connection is taken; it carries nothing, so it wakes no pod."""
     try:
         connect(address, CONNECT_SECONDS).close()
     except OSError:
@@ -56,7 +56,7 @@ class InstalledCase(ScalerCase):
         eventually(met, f'a pod would {"" if wanted else "not "}have a sidecar', LONG)
 
     def forget_scalers(self):
-        """While there is somebody to take their finalizers away."""
+        """While a program is there to remove their finalizers."""
         path = self.place.path('requestscalers')
         for one in self.api.items(path):
             self.api.ask('DELETE', f'{path}/{one["metadata"]["name"]}')
@@ -81,7 +81,7 @@ class InstalledCase(ScalerCase):
         return f'{found["spec"]["clusterIP"]}:{found["spec"]["ports"][0]["port"]}'
 
     def wait_routed(self, name, seconds=LONG):
-        """Until a connection to the Service leads somewhere: `Ready` is told, and slices are written, before
+        """Until a connection to the Service leads somewhere: `Ready` is reported, and slices are written, before
         kube-proxy has them."""
         address = self.address(name)
         try:

@@ -24,7 +24,7 @@ QUEUE = IMAGE.format('queue')
 OUR_QUEUE = 'sluice.dev/queue-proxy:' + re.search(
     r'^version: (\S+)$', (chart.CHART / 'Chart.yaml').read_text(encoding='ascii'), re.MULTILINE).group(1)
 APP = 'dev.local/app:1'
-NOBODY = '65532'                     # none of its pods may run as root
+UNPRIVILEGED = '65532'               # none of its pods may run as root
 APPLY_SECONDS = 120
 READY_SECONDS = 120
 # As the replacement in a manifest: (what stands there, what a release or a small node has).
@@ -98,7 +98,7 @@ class Knative:
                     **{IMAGE.format(name): self.tools / f'knative-{name}' for name in (*PROGRAMS, 'queue')}}
         archive = self.lab.folder / 'knative.tar'
         for reference, program in programs.items():
-            images.archive(archive, {reference: (program, [])}, NOBODY)
+            images.archive(archive, {reference: (program, [])}, UNPRIVILEGED)
             node.import_images(self.lab.folder / 'cri', archive)
         archive.unlink()
         self.lab.chart.import_images()

@@ -101,7 +101,7 @@ class ActivatorCase(LabCase):
         eventually(lambda: scraped(activator.addresses['metrics']).get(name) == value, f'{name} is {value}', seconds)
 
     def wait_door(self, activator, port):
-        """Until somebody listens there."""
+        """Until a program listens there."""
         eventually(lambda: self.listens(activator, port), f'port {port} is open')
         return f'{activator.ip}:{port}'
 
@@ -294,7 +294,7 @@ class Places(ActivatorCase):
 
 
 class Faults(ActivatorCase):
-    """The API server is away, slow or wrong: requests go on, and what changed is learned later."""
+    """The API server is away, slow or wrong: requests continue, and changes are read later."""
 
     def through_a_proxy(self, port):
         """An activator behind a fault proxy, and one pod that it serves."""

@@ -1,4 +1,4 @@
-"""Pods that a mesh lets nobody at themselves: then their private Service is the way, or the mesh is told."""
+"""Pods that a mesh lets no request reach: then their private Service is used, or the mesh gets the address."""
 
 import unittest
 
@@ -10,7 +10,7 @@ from lab.place import NETWORK, ip
 from tier1.test_activator import ActivatorCase
 
 SERVICE_IP = '10.96.77.1'
-NOBODY = b'HTTP/1.1 503 Service Unavailable\r\nServer: envoy\r\nContent-Length: 0\r\n\r\n'
+UNREACHABLE = b'HTTP/1.1 503 Service Unavailable\r\nServer: envoy\r\nContent-Length: 0\r\n\r\n'
 
 
 class Mesh(ActivatorCase):
@@ -23,7 +23,7 @@ class Mesh(ActivatorCase):
         self.addCleanup(self.service.close)
 
     def hidden_pod(self, name):
-        upstream = self.upstream(lambda exchange: exchange.send(NOBODY))
+        upstream = self.upstream(lambda exchange: exchange.send(UNREACHABLE))
         self.pod(name, 'web', upstream)
         return upstream
 
@@ -70,7 +70,7 @@ class Mesh(ActivatorCase):
         self.assertEqual(upstream.seen, [])
 
     def test_rows_52_and_53_in_mode_disabled_it_is_not_used_and_ready_pods_need_no_probe(self):
-        upstream = self.upstream(sidecar_play(probe=NOBODY))
+        upstream = self.upstream(sidecar_play(probe=UNREACHABLE))
         self.scaler('web', 20_075, service_ip=SERVICE_IP)
         self.pod('web-1', 'web', upstream)
         activator = self.activator(SLUICE_MESH_COMPATIBILITY_MODE='disabled')

@@ -1,4 +1,4 @@
-"""An autoscaler whose API server is away, slow or wrong: decisions go on, writes come when they can."""
+"""An autoscaler whose API server is away, slow or wrong: decisions continue, writes follow when they can."""
 
 import time
 
@@ -257,7 +257,7 @@ class Unreachable(FaultedCase):
         self.begin()
         private = self.place.path('services', 'web-private')
         mark = self.proxy.mark()
-        self.api.delete(f'/api/v1/namespaces/{self.place.name}')  # on this tier it ends for ever
+        self.api.delete(f'/api/v1/namespaces/{self.place.name}')  # on this tier it never finishes
         self.api.delete(private)
 
         def pauses():

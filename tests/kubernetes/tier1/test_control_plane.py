@@ -55,7 +55,7 @@ class Past(LabCase):
             self.api.patch(self.place.path('configmaps', 'kept'), {'data': {'key': str(number)}})
         self.lab.apiserver.restart()
 
-        event = eventually(lambda: self.first_since(begin), 'the watch is told something', SECONDS)
+        event = eventually(lambda: self.first_since(begin), 'the watch gets an event', SECONDS)
 
         self.assertEqual(event['type'], 'ERROR')
         self.assertEqual(event['object']['code'], 410)

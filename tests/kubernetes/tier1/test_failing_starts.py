@@ -1,4 +1,4 @@
-"""Pods that cannot start: what a request, the RequestScaler and its events are told, on an API server alone."""
+"""Pods that cannot start: what a request, the RequestScaler and its events get, on an API server alone."""
 
 from activator.case import sidecar_play
 from sidecar import Upstream

@@ -1,4 +1,4 @@
-"""Objects that somebody else edits, deletes or pauses, and pods that are not what they say."""
+"""Objects that another client edits, deletes or pauses, and pods that are not what they claim."""
 
 import contextlib
 import socket
@@ -10,8 +10,8 @@ from lab.objects import deployment
 from scaling.case import SIDECAR
 from tier1.test_activator import ActivatorCase
 
-NOBODY = '10.99.77.77'    # an address of this machine on which nothing listens: refused at once
-DESERT = '10.88.0.77'     # on the bridge, where nobody answers: packets are lost
+REFUSING = '10.99.77.77'  # an address of this machine on which nothing listens: refused at once
+DESERT = '10.88.0.77'     # on the bridge, where nothing answers: packets are lost
 OURS = 'endpointslice.kubernetes.io/managed-by'
 
 
@@ -120,7 +120,7 @@ class Services(FaultedCase):
         port = self.routed_by_way()
         found = self.place.slices('web')[0]
         self.api.patch(self.place.path('endpointslices', found['metadata']['name']), {'endpoints': [
-            *found['endpoints'], {'addresses': [NOBODY], 'conditions': {'ready': True}}]})
+            *found['endpoints'], {'addresses': [REFUSING], 'conditions': {'ready': True}}]})
 
         self.wait_routed('web', {(self.way.ip, port)}, SECONDS)
 
@@ -136,7 +136,7 @@ class Services(FaultedCase):
         self.routed_by_way()
         path = self.place.path('endpointslices', self.place.slices('web')[0]['metadata']['name'])
 
-        self.api.patch(path, {'metadata': {'labels': {OURS: 'somebody'}}})
+        self.api.patch(path, {'metadata': {'labels': {OURS: 'another'}}})
 
         eventually(lambda: self.api.get(path)['metadata']['labels'][OURS] == 'sluice.dev', 'the mark is back', SECONDS)
 
@@ -144,20 +144,20 @@ class Services(FaultedCase):
         port = self.routed_by_way()
         foreign = {'metadata': {'name': 'foreign', 'labels': {'kubernetes.io/service-name': 'web', OURS: 'other'}},
                    'addressType': 'IPv4', 'ports': [{'name': 'http', 'port': 9}],
-                   'endpoints': [{'addresses': [NOBODY], 'conditions': {'ready': True}}]}
+                   'endpoints': [{'addresses': [REFUSING], 'conditions': {'ready': True}}]}
         made = self.place.create('endpointslices', foreign)
         name = next(one['metadata']['name'] for one in self.place.slices('web')
                     if one['metadata']['name'] != 'foreign')
 
         self.api.patch(self.place.path('endpointslices', name), {'endpoints': []})
-        self.wait_routed('web', {(self.way.ip, port), (NOBODY, 9)}, SECONDS)
+        self.wait_routed('web', {(self.way.ip, port), (REFUSING, 9)}, SECONDS)
 
         now = self.api.get(self.place.path('endpointslices', 'foreign'))
         self.assertEqual(now['metadata']['resourceVersion'], made['metadata']['resourceVersion'])
 
 
 class Unreachable(ActivatorCase):
-    """Pods that the API calls ready and that nobody can reach."""
+    """Pods that the API reports ready and that cannot be reached."""
 
     def lost(self, name, ip):
         """A pod of `web` at another address."""
@@ -172,7 +172,7 @@ class Unreachable(ActivatorCase):
             'conditions': [{'type': 'Ready', 'status': 'True'}]}})
 
     def avoided(self, ip, port):
-        """It was there before the one that serves, and was told before."""
+        """It was there before the one that serves, and was reported before."""
         upstream = self.upstream()
         self.scaler('web', port)
         self.lost('web-1', ip)
@@ -185,7 +185,7 @@ class Unreachable(ActivatorCase):
             self.assert_served(door, upstream)
 
     def test_one_that_refuses_connections_costs_no_request(self):
-        self.avoided(NOBODY, 20_051)
+        self.avoided(REFUSING, 20_051)
 
     def test_one_that_drops_packets_costs_no_request(self):
         self.avoided(DESERT, 20_052)
@@ -193,7 +193,7 @@ class Unreachable(ActivatorCase):
     def test_while_no_other_is_there_requests_wait_for_one_that_can_be_reached(self):
         upstream = self.upstream()
         self.scaler('web', 20_053)
-        self.lost('web-1', NOBODY)
+        self.lost('web-1', REFUSING)
         activator = self.activator()
         waiting = self.ask(self.wait_door(activator, 20_053))
         self.wait_metric(activator, 'sluice_activator_queue_waiting', 1)

@@ -17,7 +17,7 @@ LEASE = 6
 RULES = {'lease-duration': f'{LEASE}s', 'renew-deadline': '4s', 'retry-period': '1s'}
 # The retry period is how long a replica that holds some leaves the next to others, which may still be starting.
 PATIENT = {'lease-duration': '60s', 'renew-deadline': '40s', 'retry-period': '10s'}
-THEFT = 30  # seconds, for which nobody scales
+THEFT = 30  # seconds, for which no replica scales
 # More is asked for than is allowed, so that the number is exact: a test that wants more allows more.
 ALLOWED = {'target': 10, 'targetUtilizationPercentage': 100, 'max': 4}
 REQUESTS = 1000
@@ -135,7 +135,7 @@ class SharingCase(ScalingCase):
 
     def owner(self, replicas, name='web', seconds=LONG):
         return eventually(lambda: next((one for one in replicas if one.scales(name)), None),
-                          f'somebody scales {name}', seconds)
+                          f'a replica scales {name}', seconds)
 
     def loaded(self, replicas, name='web'):
         """One replica scales it to all that it may have; that one, and the load."""
@@ -203,7 +203,7 @@ class Shared(SharingCase):
 
 class LostLeases(SharingCase):
     def rob(self):
-        """Somebody else writes his name into the lease."""
+        """Another client writes its name into the lease."""
         now = time.strftime('%Y-%m-%dT%H:%M:%S.000000Z', time.gmtime())
         self.api.patch(self.lease(), {'spec': {'holderIdentity': 'thief_10.99.242.1', 'renewTime': now,
                                                'leaseDurationSeconds': THEFT}})
@@ -225,7 +225,7 @@ class LostLeases(SharingCase):
         self.assertEqual(victim.writes(mark), [])
         self.assertEqual(self.replicas('web'), 4)
 
-        # The thief does nothing for it.
+        # The new holder does nothing for it.
         self.wait_replicas('web', 8, LONG)
         self.assertGreaterEqual(victim.metric('sluice_autoscaler_buckets_lost_total'), 1)
 
@@ -271,22 +271,22 @@ class LostLeases(SharingCase):
         history = History(self, 'web')
         most = []
 
-        def nobody():
+        def unheld():
             held = [one.held() for one in replicas]
             most.append(sum(held))
             return not any(held)
 
         for one in replicas:
             one.proxy.refuse()
-        eventually(nobody, 'the lease has passed', LONG)
+        eventually(unheld, 'the lease has passed', LONG)
         self.allow(8)
         for one in replicas:
             one.proxy.accept()
         since = time.monotonic()
 
-        eventually(lambda: not nobody(), 'somebody holds it', LONG)
+        eventually(lambda: not unheld(), 'a replica holds it', LONG)
         self.tell('held again after an outage', since)
         self.wait_replicas('web', 8, LONG)
-        nobody()
+        unheld()
         self.assertEqual(max(most), 1)
         self.assertGreaterEqual(min(history.numbers()), 4)

@@ -41,11 +41,11 @@ class FollowCase(LabCase):
         return f'{verb} {self.place.name}/{name}'
 
     def puts(self, probe, *names):
-        """How often each was told."""
+        """How often each was reported."""
         return [probe.heard.count(self.line('put', name)) for name in names]
 
     def wait_put(self, probe, name, times=1):
-        probe.wait(lambda heard: heard.count(self.line('put', name)) >= times, f'{name} is told', SECONDS)
+        probe.wait(lambda heard: heard.count(self.line('put', name)) >= times, f'{name} is reported', SECONDS)
 
     def wait_problem(self, probe, part):
         eventually(lambda: part in probe.state()['problem'], f'the problem names {part}', SECONDS)
@@ -209,7 +209,7 @@ class Refusals(FollowCase):
         self.assertTrue(all(later - earlier >= 2 for earlier, later in zip(at, at[1:])), at)
 
     def spoiled(self, fault):
-        """What was told stays, what comes meanwhile is told when it is over."""
+        """Reported objects stay, changes meanwhile are reported when it is over."""
         self.make('one')
         probe = self.follow().wait_synced()
         self.proxy.fault(fault, lambda request: request.watches)

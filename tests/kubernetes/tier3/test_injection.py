@@ -36,7 +36,7 @@ class InjectionCase(InstalledCase):
         return log
 
     def assert_drains(self, pod):
-        """A request that runs when the pod is told to go is answered, and only then is the app told."""
+        """A request that runs when the pod is terminated is answered, and only then the app gets its signal."""
         log, answers, text = self.log_of(pod, 'app'), [], []
         address = f'{pod["status"]["podIP"]}:{SERVING}'
         asking = threading.Thread(target=lambda: answers.append(fetch(address, f'/?ms={LONG_MS}', timeout=60)))
@@ -47,7 +47,7 @@ class InjectionCase(InstalledCase):
         asking.join()
 
         self.assertEqual(answers[0].status, 200)
-        eventually(lambda: text.append(log.read()) or 'ended' in ''.join(text), 'the app was told', LONG)
+        eventually(lambda: text.append(log.read()) or 'ended' in ''.join(text), 'the app got its signal', LONG)
         told = int(re.search(r' sigterm (\d+)', ''.join(text))[1])
         self.assertGreaterEqual(told, 1000 * asked + LONG_MS)
 

@@ -1,7 +1,7 @@
 """Streams of the installed Sluice: mutual TLS, and what a pod of the cluster can do that forges them.
 
 The forger is what any tenant has: a pod, in a namespace that is not ours. Its connections are made inside
-its network. What it says is what activators and node agents say, and would be believed in plain text.
+its network. What it says is what activators and node agents say, and would be trusted in plain text.
 """
 
 import base64
@@ -147,7 +147,7 @@ class ForgedStreams(StreamCase):
         network = self.forger()
 
         self.assertTrue(self.forge_load(network, tls=self.activators_own()))
-        self.wait_replicas('web', lambda count: count > 0, 'what an activator says is believed')
+        self.wait_replicas('web', lambda count: count > 0, 'stats of an activator are accepted')
 
     def assert_only_a_request_wakes_it(self):
         """And nothing did before: a scale that was changed and changed back would be two generations more."""
@@ -180,7 +180,7 @@ class Rotations(StreamCase):
             raise AssertionError(f'{late}{self.story()}') from None
 
     def activators(self):
-        """How many of them the autoscaler hears."""
+        """How many of them the autoscaler gets reports of."""
         said = fetch(self.autoscaler(9090), '/metrics').body.decode()
         return sum(float(line.split()[-1]) for line in said.splitlines()
                    if line.startswith('sluice_autoscaler_activators'))

@@ -110,7 +110,7 @@ std::string review_with(const std::string& piece, const std::string& instead) {
   return review.replace(review.find(piece), piece.size(), instead);
 }
 
-// Goal: nobody's 3 MiB hold up the reviews of others. Method: sizes at which a parser that looks at
+// Goal: a review of 3 MiB does not delay others. Method: sizes at which a parser that looks at
 // all earlier items for each one takes minutes.
 TEST(Mutation, OfALongListIsAnsweredInTimeThatGrowsWithIt) {
   std::string tolerations = "{}";

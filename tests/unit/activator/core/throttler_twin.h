@@ -14,11 +14,11 @@
 namespace sluice::activator {
 
 /// A throttler that keeps everything in lists and recomputes everything from them: who may run
-/// where by the words of activator.md 5.4 and 14.2. Pods are names. It is told where a random
+/// where by activator.md 5.4 and 14.2. Pods are names. It gets where a random
 /// policy went and says only whether it could have; every other choice it makes itself.
 class ThrottlerTwin {
  public:
-  /// A pod of a certain life: one that went and came back, or is trusted anew, has another.
+  /// A pod between two removals: one that went and came back, or is trusted again, is another.
   struct Life {
     std::string pod;
     int number = 0;
@@ -126,7 +126,7 @@ class ThrottlerTwin {
     return turns ? choose_in_turn(names, tried) : check_random(names, tried, went);
   }
 
-  /// Whoever is to run next, if anybody can; those who came back first.
+  /// The request to run next, if any can; those that came back first.
   [[nodiscard]] std::deque<Waiting>::iterator next_waiting(std::deque<Waiting>*& queue) {
     for (std::deque<Waiting>* each : {&returned, &newcomers}) {
       const auto found = std::find_if(each->begin(), each->end(),

@@ -20,7 +20,7 @@ Ticket join(WaitQueue& queue, std::uint64_t cookie, const std::vector<PodRef>& t
   return queue.join({.cookie = cookie, .since = kStart, .deadline = deadline}, tried);
 }
 
-// Everybody in order, for whom a pod other than `open` has no room.
+// In order, every request for which no pod but `open` has room.
 std::string served(WaitQueue& queue, PodRef open) {
   std::string text;
   const auto usable = [&](WaitQueue::Tried tried) {
@@ -84,7 +84,7 @@ TEST(WaitQueue, TicketNamesItsWaiterUntilItLeaves) {
   EXPECT_EQ(queue.at(third).cookie, 3U);
 }
 
-// Goal: deadlines come in their order whoever left before.
+// Goal: deadlines come in their order whichever request left before.
 // Method: a thousand scattered deadlines, every third of them gone.
 TEST(WaitQueue, MostUrgentIsTheRequestWithTheEarliestDeadline) {
   WaitQueue queue;

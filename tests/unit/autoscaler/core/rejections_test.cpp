@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-// Goal: whoever wrote a wrong value can mend it from the message alone.
+// Goal: a user who wrote a wrong value can correct it from the message alone.
 // Method: every path to a rejection, with the whole text: key, value, rule and what is accepted.
 namespace sluice::autoscaler {
 namespace {

@@ -262,7 +262,7 @@ TEST(ActivatorsGone, IdlePodsThatAreScrapedAreNotScaledToZero) {
     app.scraped({}, at(second));
     if (second % 2 == 0) (void)app.evaluate({.ready = 1}, at(second));
   }
-  EXPECT_EQ(app.want(), 0) << "somebody is there again and holds nothing";
+  EXPECT_EQ(app.want(), 0) << "an activator is connected again and holds nothing";
 }
 
 TEST(ActivatorsGone, ReconnectedActivatorHasTenSecondsToReportItsRequests) {

@@ -52,8 +52,8 @@ TEST_F(ApiOnItsSocket, AnswersEveryRouteWithItsStatus) {
       {"POST", "/api/v1/services/default/app/scale", R"({"min":-1})", 422},
       {"POST", "/api/v1/services/default/app/scale", R"({"size":1})", 422},
       {"POST", "/api/v1/services/default/app/scale", "[", 422},
-      {"GET", "/api/v1/services/default/nobody", "", 404},
-      {"POST", "/api/v1/services/default/nobody/wake", "", 404},
+      {"GET", "/api/v1/services/default/missing", "", 404},
+      {"POST", "/api/v1/services/default/missing/wake", "", 404},
       {"GET", "/api/v1/services/elsewhere/app", "", 404},
       {"GET", "/api/v1/services/default/app/nothing", "", 404},
       {"GET", "/api/v1/services/default/app/spec/deeper", "", 404},
@@ -73,13 +73,13 @@ TEST_F(ApiOnItsSocket, AnswersEveryRouteWithItsStatus) {
 
 TEST_F(ApiOnItsSocket, ReportsErrorsAsProblemJson) {
   serve();
-  const auto missing = ask("GET", "/api/v1/services/default/nobody");
+  const auto missing = ask("GET", "/api/v1/services/default/missing");
   EXPECT_TRUE(missing->has("Content-Type: application/problem+json\r\n"));
   const json problem = json::parse(missing->body());
   EXPECT_EQ(problem["type"], "no-such-service");
   EXPECT_EQ(problem["title"], "No such service");
   EXPECT_EQ(problem["status"], 404);
-  EXPECT_EQ(problem["detail"], "no service is named nobody");
+  EXPECT_EQ(problem["detail"], "no service is named missing");
   EXPECT_EQ(problem["fix"], "services here: app");
   EXPECT_TRUE(ask("PATCH", "/api/v1/services/default/app")->has("Allow: GET, DELETE\r\n"));
 }

@@ -223,7 +223,7 @@ class Pair {
 
   [[nodiscard]] std::string name(Ticket ticket) const {
     const auto known = std::find(tickets_.begin(), tickets_.end(), ticket);
-    return known == tickets_.end() ? "nobody" : std::to_string(known - tickets_.begin());
+    return known == tickets_.end() ? "none" : std::to_string(known - tickets_.begin());
   }
 
   Breaker breaker_;

@@ -279,7 +279,7 @@ TEST_F(KubeClient, MakesNoCallbackOnceItIsDestroyed) {
 
 TEST_F(KubeClient, RepeatsOnANewConnectionARequestThatAnIdleOneLost) {
   serve([&](const Seen& seen) {
-    // The second request of a connection finds nobody.
+    // The second request of a connection gets no answer.
     const bool again = seen.target == "/b" && seen.connection == 0;
     return again ? Reply{.close = true} : json_reply("{}");
   });

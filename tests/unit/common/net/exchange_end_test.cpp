@@ -161,13 +161,13 @@ TEST_P(HeldTest, SendsAHeldUploadOnWhole) {
 }
 
 TEST_F(ExchangeEndTest, RetriesOnAnotherPoolWhenNothingListens) {
-  Address nobody = upstream_.address();
+  Address vacant = upstream_.address();
   {
     boost::asio::io_context other;
     const ScriptedUpstream gone{other};
-    nobody = gone.address();
+    vacant = gone.address();
   }
-  UpstreamPool dead{io_, nobody, UpstreamLimits{}};
+  UpstreamPool dead{io_, vacant, UpstreamLimits{}};
   gateway_.on_begin = [&](Exchange& exchange) { exchange.forward(dead, {}); };
   gateway_.on_failure = [&](Exchange& exchange) {
     forward(exchange);

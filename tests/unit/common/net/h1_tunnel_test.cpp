@@ -216,10 +216,10 @@ TEST_F(TunnelTest, SendsNoCloseFrameInOtherProtocols) {
        "HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: CHAT\r\n\r\n");
 
   server_.close_tunnels();
-  upstream_.say("goes on");
-  until_seen(client, "goes on");
+  upstream_.say("more");
+  until_seen(client, "more");
 
-  EXPECT_EQ(client.seen(), "goes on");
+  EXPECT_EQ(client.seen(), "more");
 }
 
 // What a client sends is no answer of the service's, and neither is the 101.

@@ -101,16 +101,16 @@ TEST_F(PoolProbeTest, DialsAgainWhenAnIdleConnectionEndsUnanswered) {
 }
 
 TEST_F(PoolProbeTest, ReportsRefusedWhenNoProgramListens) {
-  Address nobody;
+  Address vacant;
   {
     Listener gone{io_, [](Socket) {}};
     Address any;
     any.host = "127.0.0.1";
-    nobody = *gone.open(any);
+    vacant = *gone.open(any);
     gone.close();
   }
   settle();
-  UpstreamPool dead{io_, nobody, UpstreamLimits{}};
+  UpstreamPool dead{io_, vacant, UpstreamLimits{}};
   probe(dead);
 
   EXPECT_EQ(outcome().end, End::refused);

@@ -147,7 +147,7 @@ TEST_F(RpcCall, MayBeDroppedWithinItsOwnEvent) {
 }
 
 // Goal: a peer that takes nothing costs one message, for a limited time, and learns why it was
-// left. Method: the client's thread stands still while the server fills what the wire can hold.
+// left. Method: the client's thread is paused while the server fills what the wire can hold.
 TEST_F(RpcCall, APeerThatReadsNothingIsClosed) {
   boost::asio::io_context still{1};
   server.emplace(io, ServerOptions{.address = {},

@@ -111,7 +111,7 @@ TEST_F(Watch, UnsetValuesAreNoLimit) {
 
 TEST_F(Watch, AProcessOfAnotherContainerIsNotMistakenForIt) {
   runtime.run("c1", {.pid = 41, .working_set = 7}, {.used_mib = 50, .cold_mib = 0});
-  tree.set_process(41, "/somebody/else");
+  tree.set_process(41, "/another/group");
 
   ASSERT_TRUE(look());
 

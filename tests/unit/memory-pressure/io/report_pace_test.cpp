@@ -77,7 +77,7 @@ TEST_F(Pace, TheIntervalIsSetByTheAutoscaler) {
   EXPECT_TRUE(due(calm(), milliseconds{1'101}));
 }
 
-// A replica that nobody is at, and one that takes reports over mutual TLS.
+// An address without a replica, and one that takes reports over mutual TLS.
 class ReportStreamTest : public ::testing::Test {
  protected:
   ReportStreamTest() {
@@ -108,9 +108,9 @@ class ReportStreamTest : public ::testing::Test {
 // Goal: a certificate that is being replaced while the next replica is called costs no reports.
 // Method: the file is away for several pauses between two calls, and then back.
 TEST_F(ReportStreamTest, AMissingCertificateIsReadAgain) {
-  const std::string nobody = "unix:" + folder.path() + "/nobody";
+  const std::string vacant = "unix:" + folder.path() + "/vacant";
   ReportStream stream{
-      io, clock, log, {.addresses = {nobody, server->address()}, .tls_dir = folder.path()}, [] {
+      io, clock, log, {.addresses = {vacant, server->address()}, .tls_dir = folder.path()}, [] {
         return calm();
       }};
   ASSERT_FALSE(stream.start().has_value());

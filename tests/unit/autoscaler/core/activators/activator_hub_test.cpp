@@ -415,7 +415,7 @@ TEST_F(Removal, IsNotDelayedByLaterChangesOfOtherFields) {
   const auto later = say(kApp, 5, 5, {"10.0.0.1:80"});
 
   EXPECT_GT(later, version);
-  EXPECT_TRUE(hub.applied(kApp, later, now)) << "nobody applies what did not change";
+  EXPECT_TRUE(hub.applied(kApp, later, now)) << "no activator confirms what did not change";
 }
 
 TEST_F(Removal, AnOlderConfirmationIsNotEnough) {

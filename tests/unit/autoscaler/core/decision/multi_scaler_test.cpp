@@ -47,8 +47,8 @@ TEST(MultiScaler, StatsForUnknownRevisionsAreDroppedAndCounted) {
   MultiScaler scalers;
 
   for (int i = 0; i < 100'000; ++i) {
-    const RevisionId nobody{"default", "nobody-" + std::to_string(i)};
-    EXPECT_EQ(push(scalers, nobody, {.average_concurrency = 1}), std::nullopt);
+    const RevisionId unknown{"default", "unknown-" + std::to_string(i)};
+    EXPECT_EQ(push(scalers, unknown, {.average_concurrency = 1}), std::nullopt);
   }
 
   EXPECT_EQ(scalers.size(), 0U);
@@ -115,7 +115,7 @@ TEST(MultiScaler, RevisionRecreatedUnderItsNameStartsEmpty) {
   EXPECT_EQ(scalers.scaler(before), nullptr);
   EXPECT_NE(before, after);
   EXPECT_FALSE(scalers.scaler(after)->evaluate({}, kStart).record.valid);
-  scalers.remove(before);  // neither a stale handle nor an empty one removes anybody
+  scalers.remove(before);  // neither a stale handle nor an empty one removes a scaler
   scalers.remove({});
   EXPECT_EQ(scalers.find(kApp), after);
 }

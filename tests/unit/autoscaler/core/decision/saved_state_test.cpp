@@ -1,5 +1,5 @@
 // Goal: a scaler that is restored decides as the one that was saved would have.
-// Method: two scalers hear the same; one of them is replaced at random moments by another that
+// Method: two scalers get the same; one of them is replaced at random moments by another that
 // restores what it saved. Every record must be equal.
 
 #include "autoscaler/core/decision/saved_state.h"

@@ -248,7 +248,7 @@ TEST(RouteMode, WithHysteresisActivatorsLeaveLateAndReturnAtOnce) {
   EXPECT_EQ(after(RouteMode::proxy, 20), RouteMode::serve);
   EXPECT_EQ(after(RouteMode::serve, 0), RouteMode::serve);
   EXPECT_EQ(after(RouteMode::serve, -1), RouteMode::proxy);
-  EXPECT_EQ(route_mode(0, 99, RouteMode::serve, 20), RouteMode::proxy) << "nobody there to serve";
+  EXPECT_EQ(route_mode(0, 99, RouteMode::serve, 20), RouteMode::proxy) << "no pod to serve";
 }
 
 }  // namespace

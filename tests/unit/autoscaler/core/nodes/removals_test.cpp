@@ -88,7 +88,7 @@ TEST(Removals, NoPodIsStoppedBeforeTheVersionIsApplied) {
   Removals removals;
   const std::vector pods{pod("a", 1), pod("b", 2), pod("c", 3)};
   removals.plan(pods, 2);
-  EXPECT_FALSE(removals.release(kYes)) << "nobody was told";
+  EXPECT_FALSE(removals.release(kYes)) << "no activator has received it";
   removals.told(5);
   removals.plan(pods, 1);
   removals.told(6);

@@ -50,7 +50,7 @@ class LeaseElectionTest : public ::testing::Test {
             .version = std::to_string(++version)};
   }
 
-  /// Takes a lease that nobody has had, at `now`.
+  /// Takes a lease that was never held, at `now`.
   void take(Duration now) {
     election.answered(step(now).id, LeaseAnswer::missing, {}, at(now));
     const LeaseStep create = step(now);
@@ -59,7 +59,7 @@ class LeaseElectionTest : public ::testing::Test {
     election.answered(create.id, LeaseAnswer::done, lease, at(now));
   }
 
-  /// Reads a lease of somebody else, at `now`.
+  /// Reads a lease of another holder, at `now`.
   void find(const LeaseView& found, Duration now) {
     election.answered(step(now).id, LeaseAnswer::done, found, at(now));
   }
@@ -113,7 +113,7 @@ TEST_F(LeaseElectionTest, ALateAnswerDoesNotHoldTheLease) {
   election.answered(create.id, LeaseAnswer::done, written(create), at(seconds{10}));
 
   EXPECT_FALSE(holds(seconds{10}));
-  EXPECT_TRUE(step(seconds{10}).lease.epoch > create.lease.epoch) << "taken anew";
+  EXPECT_TRUE(step(seconds{10}).lease.epoch > create.lease.epoch) << "taken again";
 }
 
 TEST_F(LeaseElectionTest, WaitsForTheLeaseDurationAfterTheLastRenewalOfAHolder) {
@@ -290,9 +290,9 @@ TEST_F(LeaseElectionTest, AfterAConflictItReadsAtOnceAndClaimsAfterARetryPause) 
 }
 
 TEST_F(LeaseElectionTest, ObjectsThatAreNotBucketsAreIgnored) {
-  election.observed("somebody-else", of_another("1"), at(seconds{0}));
+  election.observed("another", of_another("1"), at(seconds{0}));
 
-  EXPECT_EQ(election.holder("somebody-else"), "");
+  EXPECT_EQ(election.holder("another"), "");
   EXPECT_EQ(step(seconds{0}).bucket, kBucket);
 }
 

@@ -64,7 +64,7 @@ TEST(StatForwarding, ReportsAChangeOfHolder) {
   EXPECT_TRUE(forwarding.set_holder(bucket, {.addresses = {"b"}}));
   EXPECT_TRUE(forwarding.set_holder(bucket, {}));
   EXPECT_EQ(routed(forwarding, kApp), "wait");
-  EXPECT_FALSE(forwarding.set_holder("somebody-elses-lease", {.ours = true, .addresses = {}}));
+  EXPECT_FALSE(forwarding.set_holder("another-lease", {.ours = true, .addresses = {}}));
 }
 
 // Row 98.
@@ -85,7 +85,7 @@ TEST(StatForwarding, StatWithoutHolderIsTriedAgainEveryHalfSecond) {
   EXPECT_EQ(forwarding.waiting(), 0U);
 }
 
-// Row 98, where the reference goes on for ever.
+// Row 98, where the reference retries without end.
 TEST(StatForwarding, StatIsDroppedAfterThirtyRetries) {
   StatForwarding forwarding = of_buckets(1);
   TimePoint now = kNow;

@@ -83,7 +83,7 @@ class Cluster {
   json serverless = json::object();
   std::map<std::string, json> writes;  // by path, the newest
   std::map<std::string, int> refused;  // by path, how many writes more
-  std::string busy;                    // path whose writes are told to wait
+  std::string busy;                    // path whose writes must wait
 
  private:
   Reply written(const Seen& seen) {
@@ -99,7 +99,7 @@ class Cluster {
   }
 };
 
-/// Writes down what it is told.
+/// Records what is reported to it.
 class Listener final : public model::Listener {
  public:
   void on_revision(model::Revision revision) override { told.push_back(std::move(revision)); }
@@ -276,7 +276,7 @@ TEST_F(KnativePlatformTest, AChangedClassGivesARevisionToKnative) {
   ASSERT_TRUE(run_until(io, [this] { return !listener.gone.empty(); }));
   EXPECT_FALSE(platform->governs(kId));
   EXPECT_FALSE(platform->scales(kId));
-  EXPECT_TRUE(listener.released.empty()) << "no replica of ours goes on with it";
+  EXPECT_TRUE(listener.released.empty()) << "no replica of ours continues it";
 }
 
 TEST_F(KnativePlatformTest, MakesNoCallbackOnceItIsDestroyed) {

@@ -49,9 +49,9 @@ TEST_F(StatRelayTest, OnlyStatsOfOtherOwnersAreRelayedWithTheirTimestamp) {
 TEST_F(StatRelayTest, StatsThatCannotBeRelayedAreDroppedAndCounted) {
   const auto door = theirs.open(*net::parse_address("127.0.0.1:0"));
   ASSERT_TRUE(door);
-  net::Address nobody = *door;
-  nobody.port = 1;
-  StatRelay relay{io, clock, log, nobody.text()};
+  net::Address vacant = *door;
+  vacant.port = 1;
+  StatRelay relay{io, clock, log, vacant.text()};
   const std::array all{message("theirs")};
 
   relay.take(all, [](const RevisionId&) { return true; });

@@ -302,7 +302,7 @@ class Informed {
 };
 
 // Returns how many answers told the owner and left nothing to write: spare capacity of what has no
-// pods changes nobody's way.
+// pods changes no route.
 std::size_t play_decider_status(const json& item) {
   Informed revision{item};
   revision.compare(object_of(item, "initial"));

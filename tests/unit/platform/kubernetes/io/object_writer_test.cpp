@@ -55,7 +55,7 @@ TEST_F(ObjectWriterTest, AWaitingWriteIsReplacedByTheNewestInItsPlace) {
   ASSERT_TRUE(told(3));
 
   EXPECT_EQ(bodies(), (std::vector<std::string>{"{\"a\":1}", "{\"b\":2}", "{\"c\":1}"}));
-  EXPECT_EQ(told_, bodies()) << "nobody is told how the older one ended";
+  EXPECT_EQ(told_, bodies()) << "the end of the older one is not reported";
 }
 
 TEST_F(ObjectWriterTest, AWriteInFlightIsAwaited) {

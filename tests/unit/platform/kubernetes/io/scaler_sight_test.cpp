@@ -146,7 +146,7 @@ TEST_F(ScalerSightTest, APortThatIsNotOfTcpLeadsStraightToThePods) {
 }
 
 TEST_F(ScalerSightTest, APodBelongsToAWorkloadByItsOwner) {
-  EXPECT_TRUE(made_by(pod_, "Deployment", "web")) << "nobody's";
+  EXPECT_TRUE(made_by(pod_, "Deployment", "web")) << "without an owner";
   pod_.owner = {"ReplicaSet", "web-77", "u"};
   EXPECT_TRUE(made_by(pod_, "Deployment", "web")) << "of a ReplicaSet that was taken over";
   pod_.labels["pod-template-hash"] = "77";

@@ -163,7 +163,7 @@ TEST_F(DoctorKnativeTest, EncryptionAndMeshesAreGradedCarefulAndActivatorsHaveNo
   EXPECT_EQ(level(0).grade, Grade::careful);
   EXPECT_EQ(level(1).grade, Grade::safe);
   EXPECT_EQ(level(2).why.size(), 2U);
-  EXPECT_EQ(level(2).grade, Grade::unsafe);  // nobody gives our activators certificates
+  EXPECT_EQ(level(2).grade, Grade::unsafe);  // our activators get no certificates
 }
 
 TEST_F(DoctorKnativeTest, RevisionsOfAnotherAutoscalerStayThere) {
