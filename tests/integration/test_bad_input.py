@@ -106,7 +106,7 @@ class Clients(EngineCase):
                 self.assertTrue(answer is None or answer.status in (400, 404, 505))
         self.assertEqual(engine.get().status, 200)
 
-    def test_half_a_request_holds_up_no_other(self):
+    def test_half_a_request_delays_no_other(self):
         engine = self.up_app()
         with connect(engine.http) as half:
             half.sendall(b'GET / HTTP/1.1\r\nHost: app.loc')

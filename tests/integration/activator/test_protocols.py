@@ -131,7 +131,7 @@ class Http1(ActivatorCase):
         for asked in [Asker(upload) for _ in range(32)]:
             self.assert_answer(asked.result(), 200, body)
 
-    def test_a_slow_application_times_out_as_the_revision_says(self):
+    def test_a_slow_application_times_out_by_the_limit_of_the_revision(self):
         gate = threading.Event()
         self.addCleanup(gate.set)
         door = self.serving(lambda exchange: gate.wait(20), timeout_seconds=60,

@@ -201,7 +201,7 @@ class Redirects(ProbeCase):
         self.assertEqual(self.paths(), ['/0'])
         self.assertIn('redirected to another host', self.proxy.errors())
 
-    def test_ten_redirects_are_followed_and_no_more(self):
+    def test_only_ten_redirects_are_followed(self):
         self.assertTrue(self.led(*[f'/{step + 1}' for step in range(10)]))
         self.assertFalse(self.led(*[f'/{step + 1}' for step in range(11)]))
 

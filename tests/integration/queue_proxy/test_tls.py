@@ -184,7 +184,7 @@ class Handshakes(TlsCase):
                 until_closed(sock)
         self.assert_answer(self.ask_securely(self.shake(proxy)), 200, b'ok')
 
-    def test_handshakes_that_hang_end_and_hold_up_no_other(self):
+    def test_handshakes_that_hang_end_and_delay_no_other(self):
         proxy = self.secured(SLUICE_HEADER_TIMEOUT='2s')
         with contextlib.ExitStack() as open_ones:
             hanging = [open_ones.enter_context(connect(proxy.addresses['tls'])) for _ in range(20)]

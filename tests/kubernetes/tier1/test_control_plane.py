@@ -79,7 +79,7 @@ class Past(LabCase):
 
 
 class Accounts(LabCase):
-    def test_an_account_may_do_what_its_rules_say_and_nothing_else(self):
+    def test_an_account_may_do_only_what_its_rules_allow(self):
         account = self.account(rules=DEPLOYMENT_SCALE)
         target = self.place.path('deployments', 'absent')
 

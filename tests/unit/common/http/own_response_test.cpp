@@ -50,7 +50,7 @@ TEST(OwnResponse, HasItsLengthButNoBodyForHead) {
       "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 5\r\n\r\n");
 }
 
-TEST(OwnResponse, SaysThatItCloses) {
+TEST(OwnResponse, AnnouncesThatItCloses) {
   EXPECT_EQ(written(plain_response(200, ""), false, false),
             "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
 }

@@ -90,7 +90,7 @@ TEST(RequestLog, FillsInEveryField) {
   EXPECT_EQ(request.log("{{.TraceID}}"), "0af7651916cd43dd8448eb211c80319c\n");
 }
 
-TEST(RequestLog, EscapesWhereTheTemplateAsksForIt) {
+TEST(RequestLog, EscapesWhereTheTemplateRequestsIt) {
   EXPECT_EQ(Request{}.log("{{ js .Request.RequestURI }}"), R"(/a%20path?q\u003D1\u0026r\u003D\'x\')"
                                                            "\n");
   EXPECT_EQ(Request{}.log("{{js .Response.Code}}{{js .Revision.Name}}"), "201rev\n");
@@ -112,7 +112,7 @@ TEST(RequestLog, ReadsHeadersInBothFormsOfKnativesTemplates) {
   EXPECT_EQ(request.log(R"({{index .Request.Header "Host"}})"), "[]\n");
 }
 
-TEST(RequestLog, EscapesHeadersWhereTheTemplateAsksForIt) {
+TEST(RequestLog, EscapesHeadersWhereTheTemplateRequestsIt) {
   Request request;
   request.head().fields.add("X-Quoted", "a\"b");
 

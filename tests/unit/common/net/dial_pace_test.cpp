@@ -20,7 +20,7 @@ TEST(DialPace, OpensOnlySoManyAtOnce) {
   EXPECT_EQ(taken(pace), DialPace::kAtOnce);
 }
 
-TEST(DialPace, OpensEverMoreWhileNoneComeBack) {
+TEST(DialPace, OpensAGrowingNumberWhileNoneReturn) {
   DialPace pace;
   (void)taken(pace);
   int opened = 0;
@@ -34,7 +34,7 @@ TEST(DialPace, OpensEverMoreWhileNoneComeBack) {
   EXPECT_GT(opened, 8000);
 }
 
-TEST(DialPace, OpensFewWhileThoseOpenComeBack) {
+TEST(DialPace, OpensFewWhileThoseOpenReturn) {
   DialPace pace;
   (void)taken(pace);
   pace.tick();
@@ -46,7 +46,7 @@ TEST(DialPace, OpensFewWhileThoseOpenComeBack) {
   EXPECT_EQ(taken(pace), DialPace::kAtOnce);
 }
 
-TEST(DialPace, ServesSixteenATickWhateverComesBack) {
+TEST(DialPace, ServesSixteenATickWhateverReturns) {
   for (int returns = 0; returns <= DialPace::kAmidReturns; ++returns) {
     DialPace pace;
     (void)taken(pace);

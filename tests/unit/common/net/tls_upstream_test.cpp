@@ -230,7 +230,7 @@ std::optional<H2FetchResponse> fetched(boost::asio::io_context& io, const Addres
   return **result;
 }
 
-TEST_F(TlsUpstreamTest, SpeaksHttp2ToAPodThatOffersIt) {
+TEST_F(TlsUpstreamTest, UsesHttp2WithAPodThatOffersIt) {
   serve(authority.issue(kBoth));
   pod_gateway_.on_begin = [this](Exchange& exchange) {
     secure_ = exchange.secure();

@@ -165,7 +165,7 @@ TEST(TemplateHash, StaysWhenOnlyBoundsAndHostsChange) {
   EXPECT_EQ(template_hash(changed), before);
 }
 
-TEST(TemplateHash, DoesNotConfuseNeighbouringFields) {
+TEST(TemplateHash, DistinguishesAdjacentFields) {
   ServiceSpec one;
   one.command = {"a", "b"};
   ServiceSpec two;

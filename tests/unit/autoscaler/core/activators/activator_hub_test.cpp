@@ -251,7 +251,7 @@ TEST_F(ActivatorHubTest, TheRemovalOfARevisionIsSentToTheActivatorsThatHadIt) {
   EXPECT_EQ(hub.state(kApp), nullptr);
 }
 
-TEST_F(ActivatorHubTest, ARevisionThatComesBackIsNotGone) {
+TEST_F(ActivatorHubTest, ARevisionThatReturnsIsNotGone) {
   say(kApp, 1, 1);
   const auto reader = activator("a");
 

@@ -47,7 +47,7 @@ TEST(Why, NamesPanicAndItsBreach) {
   EXPECT_EQ(why(record), "panic: ceil(46.0 / 7.0) = 7, since 7 / 1 >= 2");
 }
 
-TEST(Why, PanicDecidedByTheStableWindowSaysSo) {
+TEST(Why, PanicDecidedByTheStableWindowNamesIt) {
   DecisionRecord record = calm(46, 7);
   record.mode = Mode::panic;
   record.wanted_panic = 3;

@@ -153,7 +153,7 @@ TEST(MultiScaler, HundredThousandRevisionsAreEachEvaluatedOnceInTwoSeconds) {
   EXPECT_LT(most, kRevisions / 50);
 }
 
-TEST(MultiScaler, RevisionRemovedWhileItsNeighboursAreDueIsStale) {
+TEST(MultiScaler, RevisionRemovedWhileOthersAreDueIsStale) {
   MultiScaler scalers;
   std::vector<MultiScaler::Due> due;
   scalers.take_due(kStart, due);

@@ -82,7 +82,7 @@ TEST(TickWheel, ClockThatJumpsAnHourForwardOrBackMissesNoItem) {
   EXPECT_EQ(due(wheel, kStart + seconds{1}).size(), 300U);
 }
 
-TEST(TickWheel, RemovedItemIsNotVisitedAndItsNeighboursAre) {
+TEST(TickWheel, RemovedItemIsNotVisitedAndTheNextOnesAre) {
   TickWheel wheel;
   for (const std::uint32_t item : {0U, 1U, 2U}) wheel.add(item, 7);
   wheel.remove(0);

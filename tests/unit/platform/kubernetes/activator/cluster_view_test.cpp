@@ -205,7 +205,7 @@ TEST(ClusterView, IgnoresSlicesWithAPortOfAnotherName) {
   EXPECT_EQ(story.changes(), "shop/cart-1");
 }
 
-TEST(ClusterView, TakesThePortOfTheProtocolThatARevisionSpeaks) {
+TEST(ClusterView, TakesThePortOfTheProtocolOfARevision) {
   ClusterStory story;
   story.view.set_knative(ClusterStory::id("shop/cart-1"), {.h2c = true});
   story.view.set_private_slice(

@@ -200,7 +200,7 @@ TEST_F(ScalerDoorsTest, HaveOneLimitOfConnectionsTogether) {
   EXPECT_EQ(connections_.open(), 0U);
 }
 
-TEST_F(ScalerDoorsTest, SpeaksHttp2OnTheSamePort) {
+TEST_F(ScalerDoorsTest, ServesHttp2OnTheSamePort) {
   add(kCart);
   Client client{at(open(kCart))};
   const std::string settings{"\0\0\0\x04\0\0\0\0\0", 9};
