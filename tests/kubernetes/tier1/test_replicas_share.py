@@ -169,12 +169,12 @@ class Shared(SharingCase):
     def test_revisions_of_a_killed_replica_are_scaled_by_another(self):
         replicas = self.begin(2)
         gone, _ = self.loaded(replicas)
-        heir = next(one for one in replicas if one is not gone)
+        successor = next(one for one in replicas if one is not gone)
         history = History(self, 'web')
 
         gone.program.kill()
         since = time.monotonic()
-        self.owner([heir])
+        self.owner([successor])
         self.tell('taken over after a kill', since)
 
         self.allow(8)
@@ -184,19 +184,19 @@ class Shared(SharingCase):
     def test_a_new_owner_lowers_nothing_before_a_stable_window(self):
         replicas = self.begin(2, **{'stable-window': '20s'})
         gone, load = self.loaded(replicas)
-        heir = next(one for one in replicas if one is not gone)
+        successor = next(one for one in replicas if one is not gone)
         # From now on one replica would do: reports of the same second add up.
         load.close()
-        Load(self, 'web', [heir], requests=ALLOWED['target'] // 4)
+        Load(self, 'web', [successor], requests=ALLOWED['target'] // 4)
         history = History(self, 'web')
 
         gone.program.terminate()
         since = time.monotonic()
-        self.owner([heir])
+        self.owner([successor])
         self.tell('taken over after an orderly end', since)
 
         self.assertEqual(gone.program.process.wait(PATIENCE), 0)
-        eventually(lambda: heir.bound('web') == 'stable_window', 'what runs is held', LONG)
+        eventually(lambda: successor.bound('web') == 'stable_window', 'what runs is held', LONG)
         self.assertEqual(min(history.numbers()), ALLOWED['max'])
         self.wait_replicas('web', 1, LONG)
 
@@ -232,13 +232,13 @@ class LostLeases(SharingCase):
     def test_a_replica_suspended_past_the_end_of_its_lease_writes_nothing(self):
         replicas = self.begin(2)
         sleeper, load = self.loaded(replicas)
-        heir = next(one for one in replicas if one is not sleeper)
+        successor = next(one for one in replicas if one is not sleeper)
         load.replicas.remove(sleeper)
 
         sleeper.signal(signal.SIGSTOP)
         self.addCleanup(sleeper.signal, signal.SIGCONT)
         since = time.monotonic()
-        self.owner([heir])
+        self.owner([successor])
         self.tell('taken over from one that sleeps', since)
         self.allow(8)
         self.wait_replicas('web', 8, LONG)
@@ -247,8 +247,8 @@ class LostLeases(SharingCase):
         mark = sleeper.mark()
         sleeper.signal(signal.SIGCONT)
         eventually(lambda: sleeper.held() == 0, 'it knows that it holds nothing')
-        said = heir.activator.said
-        eventually(lambda: heir.activator.said > said + 5, 'some time has passed', LONG)
+        said = successor.activator.said
+        eventually(lambda: successor.activator.said > said + 5, 'some time has passed', LONG)
 
         self.assertEqual(sleeper.writes(mark), [])
         self.assertEqual(self.replicas('web'), 8)

@@ -186,9 +186,9 @@ TEST_F(AutoscalerLinkTest, TheNextOwnerOfABucketRemovesRevisionsThatItsSnapshotO
 
   const Stream stranger = welcomed({all, {other}, 2});
   EXPECT_TRUE(link.received(stranger, proto::SnapshotEnd{0}).gone.empty());
-  const Stream heir = welcomed({all, {bucket}, 2});
+  const Stream successor = welcomed({all, {bucket}, 2});
 
-  EXPECT_EQ(link.received(heir, proto::SnapshotEnd{0}).gone, std::vector<RevisionId>{kApp});
+  EXPECT_EQ(link.received(successor, proto::SnapshotEnd{0}).gone, std::vector<RevisionId>{kApp});
 }
 
 TEST_F(AutoscalerLinkTest, AReplicaThatGivesABucketAwayRemovesNoRevision) {
@@ -201,8 +201,8 @@ TEST_F(AutoscalerLinkTest, AReplicaThatGivesABucketAwayRemovesNoRevision) {
   EXPECT_TRUE(link.received(old, proto::RevisionGone{kApp, 6}).gone.empty());
   EXPECT_TRUE(link.received(old, proto::SnapshotEnd{0}).gone.empty());
   ASSERT_NE(link.state(kApp), nullptr);
-  const Stream heir = welcomed({all, all, 2});
-  EXPECT_EQ(say(heir, kApp, 1ULL << 33U).states.size(), 1U);
+  const Stream successor = welcomed({all, all, 2});
+  EXPECT_EQ(say(successor, kApp, 1ULL << 33U).states.size(), 1U);
   EXPECT_TRUE(link.received(old, proto::RevisionGone{kApp, 1ULL << 34U}).gone.empty());
 }
 
@@ -343,13 +343,13 @@ TEST_F(AutoscalerLinkTest, EachReplicaReceivesTheStatsOfItsBuckets) {
 
 TEST_F(AutoscalerLinkTest, OfTwoReplicasThatClaimABucketTheEpochDecides) {
   const Stream old = welcomed({{"b-0"}, {"b-0"}, 4});
-  const Stream heir = welcomed({{"b-0"}, {"b-0"}, 5});
+  const Stream successor = welcomed({{"b-0"}, {"b-0"}, 5});
   const std::vector<RevisionStat> stats{stat(kApp)};
 
   link.tick(stats, {}, now);
 
   EXPECT_TRUE(batch(old).messages.empty());
-  EXPECT_EQ(batch(heir).messages.size(), 1U);
+  EXPECT_EQ(batch(successor).messages.size(), 1U);
 }
 
 TEST_F(AutoscalerLinkTest, ABucketThatMovesTakesItsWaitingRequestsAlong) {
@@ -464,12 +464,12 @@ TEST_F(AutoscalerLinkTest, TheNextOwnerReceivesTheConfirmationOfTheAppliedState)
   link.applied(kApp, 5);
   (void)drain(gone);
   link.remove(gone);
-  const Stream heir = welcomed();
+  const Stream successor = welcomed();
 
-  (void)say(heir, kApp, 6, {"10.0.0.1:80"});
+  (void)say(successor, kApp, 6, {"10.0.0.1:80"});
   link.applied(kApp, 6);
 
-  EXPECT_EQ(confirmed(heir), std::vector<std::uint64_t>{6});
+  EXPECT_EQ(confirmed(successor), std::vector<std::uint64_t>{6});
 }
 
 TEST_F(AutoscalerLinkTest, StreamsHaveALimit) {

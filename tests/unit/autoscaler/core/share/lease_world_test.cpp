@@ -353,10 +353,10 @@ TEST(LeaseWorld, EpochsGrowFromOwnerToOwnerWhateverTheirClocksShow) {
       highest = std::max({highest, world.election(0).epoch(), world.election(1).epoch()});
       world.kill(now);
       world.play(seconds{18});
-      const std::uint64_t heir = world.election(1 - now).epoch();
+      const std::uint64_t successor = world.election(1 - now).epoch();
 
-      EXPECT_GT(heir, highest) << "seed " << seed << " round " << round;
-      highest = heir;
+      EXPECT_GT(successor, highest) << "seed " << seed << " round " << round;
+      highest = successor;
       world.start(now);
       world.play(seconds{5});
     }
