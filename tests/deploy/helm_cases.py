@@ -1,4 +1,4 @@
-"""What takes a helm to tell: the chart lints, what is committed is what it renders, and wrong values are refused.
+"""What takes a helm to check: the chart lints, what is committed is what it renders, and wrong values are refused.
 
   tests/deploy/helm_cases.py HELM
 """

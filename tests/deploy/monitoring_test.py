@@ -1,4 +1,4 @@
-"""Dashboards and alerts name only what the programs tell."""
+"""Dashboards and alerts name only what the programs export."""
 
 import json
 import re

@@ -25,7 +25,7 @@ constexpr std::string_view kPreface{"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"};
 constexpr std::string_view kSettings{"\0\0\0\4\0\0\0\0\0", 9};
 // GET http://a/ on stream 1, from the static table; the authority is a literal.
 constexpr std::string_view kRequest{"\0\0\6\1\5\0\0\0\1\x82\x86\x84\x41\1a", 15};
-// What a container says to stream 1: settings, :status 200, data, the end.
+// What a container sends to stream 1: settings, :status 200, data, the end.
 constexpr std::string_view kAnswer{"\0\0\0\4\0\0\0\0\0\0\0\1\1\4\0\0\0\1\x88\0\0\2\0\1\0\0\0\1ok",
                                    30};
 constexpr int kTurnsMax = 10'000;

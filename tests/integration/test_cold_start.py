@@ -1,4 +1,4 @@
-"""What a cold start costs beside the application's own time, and what it tells the client."""
+"""What a cold start costs beside the application's own time, and what it reports to the client."""
 
 import os
 import statistics

@@ -87,7 +87,7 @@ class DoorCase(EngineCase):
             self.assertEqual(answer.headers.get(name), value, f'{what}: {name}')
 
     def events(self, engine, enough):
-        """What a stream of all events says until `enough(text)`."""
+        """What a stream of all events sends until `enough(text)`."""
         with connect(engine.http) as sock:
             sock.sendall(request_bytes('GET', f'{API}/events', 'localhost',
                                        [('Last-Event-ID', '0')]))

@@ -33,7 +33,7 @@ class H2c(EngineCase):
         return self.up('-f', self.write('app.yaml', SPEC.format(command=command, port=port, more=more)))
 
     def up_h2c(self):
-        """A program with a readiness path, which its sidecar has to ask in HTTP/2."""
+        """A program with a readiness path, which its sidecar has to probe over HTTP/2."""
         self.journal = self.home.path / 'journal'
         return self.up_spec(f'[{sys.executable}, -B, {APP}]', more='env: [{name: JOURNAL, value: ' + str(self.journal) +
                             '}]\n          readinessProbe: {httpGet: {path: /ready}}')

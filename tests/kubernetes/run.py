@@ -94,7 +94,7 @@ def without_tests(names, folders):
 
 
 def by_cluster(suite):
-    """(settings of Lab, tests) for each kind of cluster that modules ask for by a variable CLUSTER."""
+    """(settings of Lab, tests) for each kind of cluster that modules request by a variable CLUSTER."""
     groups = {}
     for test in suite:
         settings = getattr(sys.modules[type(test).__module__], 'CLUSTER', {})

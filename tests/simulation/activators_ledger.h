@@ -136,7 +136,7 @@ class Ledger {
   [[nodiscard]] std::uint64_t open() const { return open_; }
 
  private:
-  // Retries before newcomers, each kind in the order it came.
+  // Retries before new requests, each kind in the order it came.
   using Place = std::pair<bool, std::uint64_t>;
 
   struct Entry {

@@ -15,7 +15,7 @@
 
 namespace sluice::simulation {
 
-/// What a sidecar says to a request in the end.
+/// How a sidecar answers a request in the end.
 enum class PodAnswer : std::uint8_t {
   answered,
   full,      ///< 503 queue-full, untouched

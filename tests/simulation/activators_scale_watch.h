@@ -15,7 +15,7 @@
 namespace sluice::simulation {
 
 /// Watches what autoscaler and activators agree on, and names the first rule that is broken. It is
-/// told what happens and knows nothing of how the cores decide.
+/// given what happens, and does not use the decisions of the cores.
 class ScaleWatch {
  public:
   /// From a request that waits at an activator with a sound stream until a pod is started: a second
@@ -68,7 +68,7 @@ class ScaleWatch {
   /// served for kKnownMax. To be called often.
   void unserved(std::string_view activator, const RevisionId& revision, bool is, TimePoint now);
 
-  /// After quiet: what an activator has in force, and what the autoscaler says; `ready` is not
+  /// After quiet: what an activator has in force, and what the autoscaler sent; `ready` is not
   /// worth a message and may differ.
   void converged(std::string_view activator, const RevisionId& revision,
                  const proto::RevisionState* in_force, const proto::RevisionState* said);

@@ -15,10 +15,10 @@ namespace sluice::simulation {
 class ActivatorProgram;
 class AutoscalerProgram;
 
-/// One connection between an activator and the autoscaler, from its opening until both ends know of
-/// its end. As a stream it keeps the order of messages and has room for few of them; a cut loses
-/// what is under way, and each end learns of it in its own time. In the WebSocket form batches may
-/// be lost, doubled, or pass each other while it lives.
+/// One connection between an activator and the autoscaler, from its opening until both ends have
+/// seen its end. As a stream it keeps the order of messages and has room for few of them; a cut
+/// loses what is under way, and each end sees it in its own time. In the WebSocket form batches may
+/// be lost, doubled, or pass each other while it is open.
 class Wire {
  public:
   /// Messages under way in one direction, at most: what flow control lets through.
@@ -31,7 +31,7 @@ class Wire {
   /// False: the autoscaler takes no more.
   [[nodiscard]] bool open();
 
-  /// Sends what either end says. Only when there is room.
+  /// Sends the messages of either end. Only when there is room.
   void write_up(const proto::ActivatorMessage& message);
   void write_down(const proto::AutoscalerMessage& message);
 
@@ -54,7 +54,7 @@ class Wire {
   /// Nothing arrives for so long.
   void stall(Duration length);
 
-  /// One end closes it, or its program ends: the other learns of it soon.
+  /// One end closes it, or its program ends: the other sees it soon.
   void close_by_activator();
   void close_by_autoscaler();
 

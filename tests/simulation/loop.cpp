@@ -176,7 +176,7 @@ void Loop::push(const autoscaler::Stat& stat, std::optional<TimePoint> at) {
   scale_loop_.push(kApp, stat, at, autoscaler::StatDoor::stream);
 }
 
-// --- what the engine asks and says ---
+// --- what the engine requests and reports ---
 
 std::unique_ptr<autoscaler::StatSource::Question> Loop::ask(const std::string& address,
                                                             Answered answered) {

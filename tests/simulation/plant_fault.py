@@ -10,7 +10,7 @@ FAULTS = {
                       'return around_.hub.applied(facts_.id, version, now) || version > 0;'),
     # Activators do not receive which pods leave.
     'KeepsLeaversSecret': ('state.avoid = avoided();', 'state.avoid = {};'),
-    # The way to zero does not ask for activators.
+    # Scale to zero does not require activators.
     'SleepsUnheard': ('inputs.activator_connected = around_.activator_connected();',
                       'inputs.activator_connected = true;'),
     # One pod stays.

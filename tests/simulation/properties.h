@@ -11,7 +11,7 @@
 
 namespace sluice::simulation {
 
-/// What the world knows beside a decision.
+/// Facts of the world beside a decision.
 struct Circumstances {
   std::int32_t want_before = 0;  ///< replicas asked for until now
   std::uint64_t in_flight = 0;   ///< requests that run or wait, as far as they were reported

@@ -14,7 +14,7 @@ from records import (ABORTED, ANSWERED, CLOSED, LEFT, REFUSED, SILENT, UNTAKEN, 
 CAUSES = frozenset(('queue-full', 'queue-wait', 'timeout', 'cannot-scale', 'start-failed',
                     'draining', 'not-ready', 'throttled', 'upstream', 'asleep', 'no-route',
                     'bad-request', 'too-large'))
-# Clocks are one, but a line is written a moment before or after what it tells, on a busy machine.
+# Clocks are one, but a line is written a moment before or after its event, on a busy machine.
 SLACK = 0.25
 # A kill is visible at once to a client with a connection to the pod; this covers a busy machine.
 VISIBLE = 5.0

@@ -138,7 +138,7 @@ class Revision:
 
 
 class Door:
-    """One life of an activator: a name of its own, an address, and whether it is going."""
+    """One run of an activator: a name of its own, an address, and whether it is going."""
 
     def __init__(self, name, child, addresses, lateness):
         self.name = name

@@ -63,7 +63,7 @@ def make_ask(choice, name, kind, revision):
 
 
 class Client:
-    """One client of one revision; it asks one thing after the other."""
+    """One client of one revision; it sends one request after the other."""
 
     def __init__(self, traffic, revision, choice):
         self.traffic = traffic

@@ -1,4 +1,4 @@
-"""What our autoscaler says down the stream: grants, refusals, pods to avoid; and what goes up."""
+"""What our autoscaler sends down the stream: grants, refusals, pods to avoid; and what activators send up."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""Settings, their complaints, and what the program tells (activator.md 2, 11)."""
+"""Settings, their errors, and what the program exports (activator.md 2, 11)."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the API tells beside the present, and changes: events, history, cold starts, wake, sleep, scale."""
+"""What the API shows beside the present state, and changes: events, history, cold starts, wake, sleep, scale."""
 
 import json
 import pathlib

@@ -48,7 +48,7 @@ class Streams(AutoscalerTest):
         return pods
 
     def told_to_shrink(self, running, pods):
-        """An activator that knows that two of three pods go; it has applied nothing yet."""
+        """An activator that has received that two of three pods go; it has applied nothing yet."""
         activator = self.activator(running).wait(lambda a: a.snapshot == 1, 'the snapshot')
         self.assertEqual(activator.states['app']['avoid'], [])
         eventually(lambda: all(pod.scrapes for pod in pods), 'a scrape of every pod')

@@ -17,7 +17,7 @@ from .test_nodes import METHOD as NODE_STREAM
 from .test_nodes import FakeAgent
 from .tls_case import ENROLL, ClusterTest, TlsTest, run
 
-HAND_OVER = '/sluice.v1.HandOver/Take'  # replicas of the build before ask for it
+HAND_OVER = '/sluice.v1.HandOver/Take'  # replicas of the previous build call it
 HEALTH = '/grpc.health.v1.Health/Check'
 DENIED, UNIMPLEMENTED, UNAUTHENTICATED = 7, 12, 16
 REFUSED = (OSError, AssertionError)

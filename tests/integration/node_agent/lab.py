@@ -82,7 +82,7 @@ def reason_against():
 
 
 class Lab:
-    """A runtime that lives as long as the `with`."""
+    """A runtime that runs as long as the `with`."""
 
     def __init__(self):
         self.lock = socket.socket(socket.AF_UNIX)

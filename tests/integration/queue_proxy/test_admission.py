@@ -201,7 +201,7 @@ class Leaving(SidecarCase):
 
 
 class Crowd:
-    """Clients that ask again and again, each request under an id of its own; some leave early."""
+    """Clients that send one request after the other, each under an id of its own; some leave early."""
 
     def __init__(self, proxy, seed):
         self.proxy = proxy

@@ -1,4 +1,4 @@
-"""The end of a sidecar's life: rows 16, 17 and 64, and 15.5 with all its doors."""
+"""The end of a sidecar: rows 16, 17 and 64, and 15.5 with all its doors."""
 
 import signal
 import socket

@@ -59,7 +59,7 @@ class HeadsCase(H2Case):
 
 class Large(HeadsCase):
     def warm(self, play=answer, **environment):
-        """Both sides know each other's limits."""
+        """Both sides have received each other's limits."""
         client = self.h2(play, {'settings': HUGE}, {'settings': HUGE}, **environment)
         self.assertEqual(client.get('/first').status, 200)
         client.ping()

@@ -1,4 +1,4 @@
-"""How the sidecar asks its container whether it is ready: every kind of probe, kubelet's rules."""
+"""How the sidecar probes whether its container is ready: every kind of probe, kubelet's rules."""
 
 import concurrent.futures
 import contextlib

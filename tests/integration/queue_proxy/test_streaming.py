@@ -409,7 +409,7 @@ class Bounded(SidecarCase):
 
 
 def drain(sock, count):
-    """Reads `count` bytes away and says how many came."""
+    """Reads `count` bytes and returns how many came."""
     space = memoryview(bytearray(1 << 20))
     got = 0
     while got < count:

@@ -86,7 +86,7 @@ class TlsCase(SidecarCase):
         return done.returncode, done.stderr.decode()
 
     def assert_cut(self, client):
-        """The connection ends, and not by a close_notify, which would say that all has come."""
+        """The connection ends, and not by a close_notify, which would mean that all has come."""
         with self.assertRaises((ssl.SSLError, ConnectionResetError)) as raised:
             while client.recv(65536):
                 pass

@@ -103,7 +103,7 @@ class WebSocket(TunnelCase):
 
 class TunnelTimers(TunnelCase):
     def exchange_for(self, seconds, sock, reader):
-        """Keeps the tunnel busy that long; true while it lives."""
+        """Keeps the tunnel busy that long; true while it is open."""
         deadline = Deadline(seconds)
         pause = threading.Event()
         while not deadline.passed():

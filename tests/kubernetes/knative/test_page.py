@@ -86,7 +86,7 @@ class Page(KnativeCase):
         return done.stdout
 
     def in_force(self):
-        """What the doctor says is ours now: lines."""
+        """What the doctor lists as ours now: lines."""
         return re.findall(r'^ +now +(.*)$', self.run_text('sluice doctor --knative'), re.MULTILINE)
 
     def story(self):

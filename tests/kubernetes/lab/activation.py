@@ -28,7 +28,7 @@ class Activation:
     to_scaled: float
     to_first_byte: float
     whole: float
-    phases: dict  # of an activator that tells them in Server-Timing
+    phases: dict  # of an activator that sends them in Server-Timing
 
     @property
     def ours(self):
@@ -59,7 +59,7 @@ class Replicas(threading.Thread):
 
 
 def listened(lab, place, name, since):
-    """When the app of the pod that was started after `since` listened; None: it does not say so yet."""
+    """When the app of the pod that was started after `since` listened; None: it does not report it yet."""
     for pod in place.pods(name):
         said = lab.kubectl('-n', place.name, 'logs', pod['metadata']['name'], '-c', 'app', check=False).stdout
         for words in map(str.split, said.splitlines()):

@@ -50,7 +50,7 @@ def merged(low, high):
 
 @functools.cache
 def image(program, tag=''):
-    """The archive of a program's image, tagged as the chart asks for it or with `tag`; an older one of the same
+    """The archive of a program's image, tagged as in the chart or with `tag`; an older one of the same
     program is forgotten."""
     digest = hashlib.sha256(program.read_bytes())
     for name in ('build', 'oci.py'):

@@ -57,7 +57,7 @@ def reason_against(tier, tools=('cluster',)):
 
 
 class Lab:
-    """A cluster that lives as long as the `with`. Its parts by name: etcd, apiserver, controllers,
+    """A cluster that runs as long as the `with`. Its parts by name: etcd, apiserver, controllers,
     scheduler, kwok, containerd, kubelet, kube_proxy; each can restart(), kill(), pause() and resume()."""
 
     def __init__(self, tier=1, bin_directory=None, without=()):
@@ -169,7 +169,7 @@ class Lab:
             'addressType': 'IPv4', 'ports': [{'name': 'https', 'port': API_PORT, 'protocol': 'TCP'}],
             'endpoints': [{'addresses': [NODE_IP], 'conditions': {'ready': True}}]})
 
-    # ---- what tests ask of it ----
+    # ---- for tests ----
 
     @property
     def host_url(self):

@@ -151,7 +151,7 @@ class Crowd:
 
 
 class Steady:
-    """Clients of one service, each of which asks again as soon as it is answered; stop() ends them."""
+    """Clients of one service, each of which sends the next request as soon as it is answered; stop() ends them."""
 
     def __init__(self, service, address, clients, milliseconds):
         self.service, self.address = service, address

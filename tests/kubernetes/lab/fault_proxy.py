@@ -132,7 +132,7 @@ class FaultProxy:
         self.run(self.listen())
         self.kubeconfig = None  # set where a token is known
 
-    # ---- what a test says ----
+    # ---- for tests ----
 
     @property
     def url(self):

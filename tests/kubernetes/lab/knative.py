@@ -88,7 +88,7 @@ class Knative:
 
     @staticmethod
     def look_names_up_here():
-        """Programs on the node ask the laboratory's own names, as pods do."""
+        """Programs on the node resolve the laboratory's own names, as pods do."""
         path = BASE / 'resolv.conf'
         path.write_text(f'nameserver {NODE_IP}\n', encoding='ascii')
         mount(path, '/etc/resolv.conf', MS_BIND)
@@ -178,7 +178,7 @@ class Knative:
         self.lab.kubectl('-n', SPACE, 'rollout', 'status', f'deployment/{name}', f'--timeout={READY_SECONDS}s',
                          seconds=READY_SECONDS + 10)
 
-    # ---- what tests ask of it ----
+    # ---- for tests ----
 
     def deploy(self, space, name, annotations=None):
         """A Service of Knative's; the name of its first revision, whose pods answer with their host."""
@@ -243,7 +243,7 @@ class Knative:
 
 
 def host_of(space, revision):
-    """What requests of a revision say as Host, so that an activator knows whose they are."""
+    """The Host of requests of a revision, by which an activator finds it."""
     return f'{revision}.{space}.svc.cluster.local'
 
 

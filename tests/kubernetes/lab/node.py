@@ -18,7 +18,7 @@ CNI_PROGRAMS = '/usr/lib/cni'
 KUBELET_PORT = 12250
 KUBELET_HEALTH = 12248
 PROXY_HEALTH = 12256
-# Hierarchies that a kubelet asks for its root; it takes what there is of them.
+# Hierarchies that a kubelet needs for its root; it takes what there is of them.
 UNIFIED_CONTROLLERS = '+cpu +cpuset +memory +pids'
 
 CONTAINERD = '''version = 2
@@ -141,7 +141,7 @@ def processes(uid):
 
 
 def kill_pod(uid):
-    """SIGKILL to every process of a pod, as when its machine fails; none of them learns of it before."""
+    """SIGKILL to every process of a pod, as when its machine fails; none of them can react before."""
     for pid in processes(uid):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

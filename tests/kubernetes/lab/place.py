@@ -1,4 +1,4 @@
-"""Where the laboratory lives: one folder, one network namespace, one tree of control groups.
+"""Where the laboratory is: one folder, one network namespace, one tree of control groups.
 
 All three have fixed names, so that the next run can remove what was left; one laboratory at a
 time, therefore, which a lock sees to.

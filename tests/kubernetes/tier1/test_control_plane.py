@@ -64,7 +64,7 @@ class Past(LabCase):
         try:
             with self.api.watch(self.place.path('configmaps'), resourceVersion=version) as watch:
                 return watch.next()
-        except Refused:  # a server that has just begun may say: too many requests
+        except Refused:  # a server that has just begun may answer: too many requests
             return None
 
     def test_compaction_alone_leaves_a_watch_its_events(self):

@@ -48,7 +48,7 @@ class Replica:
         return self.case.metric(self.program, line)
 
     def status(self, name):
-        """What it knows of a revision that it scales; None when it does not."""
+        """What it reports of a revision that it scales; None when it does not."""
         answer = fetch(self.program.addresses['api'], f'/api/v1/services/{self.case.place.name}/{name}')
         return json.loads(answer.body) if answer.status == 200 else None
 
@@ -64,7 +64,7 @@ class Replica:
         return self.proxy.mark()
 
     def writes(self, since):
-        """What it wrote beside leases, and events, which tell of what was."""
+        """What it wrote beside leases, and events, which record the past."""
         return [f'{one.method} {one.path}' for one in self.proxy.requests(since, writes=True)
                 if '/leases' not in one.path and '/events' not in one.path]
 

@@ -375,7 +375,7 @@ class Conditions(ScalingCase):
         self.addCleanup(self.lab.kubectl, 'delete', 'crd', KEDA['metadata']['name'])
         path = SCALED_OBJECTS.format(self.place.name)
         eventually(lambda: self.api.ask('GET', path)[0] == 200, 'the kind is served')
-        # The list of groups comes after it, and is what the autoscaler asks, once a minute.
+        # The list of groups comes after it, and is what the autoscaler reads, once a minute.
         eventually(lambda: any(one['name'] == 'keda.sh' for one in self.api.get('/apis')['groups']), 'it is listed')
         self.configure()
         self.workload('web', 0)

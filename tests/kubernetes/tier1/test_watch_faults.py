@@ -103,7 +103,7 @@ class Cuts(FollowCase):
 
 class Past(FollowCase):
     def behind(self, *changes):
-        """A probe that knows a past which the restarted API server does not."""
+        """A probe with a version that the restarted API server no longer has."""
         self.make('kept', 'changed', 'doomed')
         probe = self.follow().wait_synced()
         self.proxy.refuse()

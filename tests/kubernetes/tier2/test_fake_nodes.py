@@ -1,4 +1,4 @@
-"""The laboratory itself: controllers that follow the API, over nodes that only say they run pods."""
+"""The laboratory itself: controllers that follow the API, over nodes that only report running pods."""
 
 import socket
 

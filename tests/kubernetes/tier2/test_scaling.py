@@ -34,7 +34,7 @@ class Lifecycle(ScalingCase):
         eventually(said, what, LONG)
 
     def busy(self, met, what):
-        """Until then the activator says that there is a request: one report lasts one window."""
+        """Until then the activator reports a request: one report lasts one window."""
         eventually(lambda: self.way.hold('web', self.place.name, 1) and met(), what, LONG)
 
     def ips(self):

@@ -1,4 +1,4 @@
-"""The page for newcomers, deploy/KUBERNETES.md: its commands, as they are written there."""
+"""The page for a first install, deploy/KUBERNETES.md: its commands, as they are written there."""
 
 import os
 import re

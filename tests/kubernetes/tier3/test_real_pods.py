@@ -60,7 +60,7 @@ class Traffic(PodCase):
         self.place.deploy('web', 1)
         pod = self.wait_ready('web', 1)[0]['metadata']['name']
 
-        # Plain HTTP at a TLS port: the API server says so, in an answer that is no 200.
+        # Plain HTTP at a TLS port: the API server answers with a status that is not 200.
         eventually(lambda: 'HTTPS' in self.ask_from(pod, '10.88.0.1:12443/'), 'the API server answers', 60)
 
     def test_scaled_to_zero_and_back_the_service_answers_again(self):

@@ -6,7 +6,7 @@
 
 namespace sluice::activator::testing {
 
-/// What a sidecar says to a probe once its container is ready.
+/// How a sidecar answers a probe once its container is ready.
 inline constexpr const char* kReady = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nqueue";
 
 /// Knows no route.

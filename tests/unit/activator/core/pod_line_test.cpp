@@ -97,7 +97,7 @@ class Lines {
   std::mt19937_64 random_;
 };
 
-// Goal: whatever comes and goes, the line knows what a plain sorted list knows.
+// Goal: whatever comes and goes, the line equals a plain sorted list.
 // Method: seeded walks through lines that grow over several blocks and shrink again.
 TEST(PodLine, MatchesASortedList) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {

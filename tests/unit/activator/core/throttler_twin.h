@@ -15,7 +15,7 @@ namespace sluice::activator {
 
 /// A throttler that keeps everything in lists and recomputes everything from them: who may run
 /// where by activator.md 5.4 and 14.2. Pods are names. It gets where a random
-/// policy went and says only whether it could have; every other choice it makes itself.
+/// policy went and checks only whether it could have; every other choice it makes itself.
 class ThrottlerTwin {
  public:
   /// A pod between two removals: one that went and came back, or is trusted again, is another.

@@ -61,7 +61,7 @@ class PodProberTest : public ::testing::Test {
   RevisionHandle revision_ = front_.add({.id = {"shop", "web"}, .throttler = {}, .timeouts = {}});
 };
 
-// That nothing reads what is freed is for the address sanitizer to say.
+// The address sanitizer checks that nothing reads freed memory.
 TEST_F(PodProberTest, TheIdleConnectionOfARemovedPodIsClosedBeforeItsPoolIsDestroyed) {
   sidecar_.play({{kReady}});
   pod_comes();

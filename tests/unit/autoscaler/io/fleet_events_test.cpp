@@ -1,4 +1,4 @@
-// What the events and the API say of a fleet.
+// What the events and the API show of a fleet.
 
 #include "autoscaler/io/api.h"
 #include "tests/unit/autoscaler/io/fleet_stage.h"

@@ -228,7 +228,7 @@ TEST_F(FleetTest, TheIdlestPodIsChosenByItsCurrentLoad) {
   EXPECT_EQ(platform_.applied.remove[0], PodId{"Deployment/a-0"});
 }
 
-// A room that grants two replicas, and says so after some patience.
+// A room that grants two replicas, and reports it after its patience limit.
 class ScarceRoom final : public Room {
  public:
   [[nodiscard]] Granted grant(const RevisionId& /*revision*/, const Demand& demand) override {

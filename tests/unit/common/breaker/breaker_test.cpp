@@ -246,7 +246,7 @@ int play_sequence(Pair& pair, int sequence) {
   return std::max(unit, 1);
 }
 
-// Goal: in every state the breaker says what its definition says.
+// Goal: in every state the breaker answers as its definition does.
 // Method: every sequence of six events on every breaker with at most three slots and three places.
 TEST(Breaker, AgreesWithItsDefinitionOnEverySequenceOfSixEvents) {
   for (std::int32_t capacity = 0; capacity <= 3; ++capacity) {

@@ -21,7 +21,7 @@ constexpr TimePoint kBegin{hours{24 * 365 * 50}};
 /// The Secret as replicas leave it.
 class Rotation {
  public:
-  // Takes every step that is due at `at`; says which.
+  // Takes every step that is due at `at`; returns which.
   std::string steps(TimePoint at) {
     std::string taken;
     for (int rounds = 0; rounds < 5; ++rounds) {

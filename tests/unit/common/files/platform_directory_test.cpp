@@ -216,7 +216,7 @@ TEST_F(PlatformDirectoryTest, TooManyRevisionsAreNotTaken) {
   EXPECT_TRUE(platform_->wrong().contains("revisions/default.d.json"));
 }
 
-// Goal: a directory that vanishes says nothing about what was in it.
+// Goal: a directory that vanishes removes nothing that was in it.
 TEST_F(PlatformDirectoryTest, AMissingDirectoryChangesNothing) {
   put_revision("a");
   open({.told = std::chrono::hours{1}, .blind = std::chrono::milliseconds{5}});

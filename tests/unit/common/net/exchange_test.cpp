@@ -1,4 +1,4 @@
-// One connection and its requests, over loopback, with an upstream that does what each test says.
+// One connection and its requests, over loopback, with an upstream that each test scripts.
 
 #include "tests/unit/common/net/stage.h"
 

@@ -148,7 +148,7 @@ TEST_F(HostileTest, CutsAResponseWithAMalformedBody) {
   expect_quiet();
 }
 
-// A client whose machine is gone says nothing any more; the kernel finds out.
+// A client whose machine is gone sends nothing more; the kernel detects it.
 TEST_F(HostileTest, PingsSilentClients) {
   int asks = 0;
   Listener listener{io_, [&asks](Socket socket) {

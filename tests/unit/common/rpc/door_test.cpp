@@ -147,7 +147,7 @@ TEST_F(RpcDoor, EndsTheHandshakeOfAPeerWithoutACertificate) {
   std::signal(SIGPIPE, SIG_IGN);  // of what is said too late
   open_tls(Caller::certified);
   net::testing::TlsClient peer{connected(), {.protocols = "\x02h2"}};
-  // Its own part of the handshake it may see through; what it says then is answered by the alert.
+  // It may finish its own part of the handshake; what it sends then is answered by the alert.
   (void)run_until(io, [&] {
     boost::asio::post(io, [] {});
     return peer.shake() || peer.failed();
@@ -288,7 +288,7 @@ TEST_F(RpcDoor, EndsAConnectionWithoutACallAndNoneWithOne) {
   const int socket = connected();
   Sockets idle;
   idle.add(socket, kHello);
-  // It says its settings and then farewell.
+  // It sends its settings and then GOAWAY.
   std::string said;
   ASSERT_TRUE(run_until(io, [&] {
     boost::asio::post(io, [] {});

@@ -278,8 +278,9 @@ TEST(HeadroomLadder, PauseThatLastsTooLongRotates) {
   EXPECT_EQ(story(policy, scene, 125'000), "250[b:100m] 60250[a:100m] 120250[b:100m] ");
 }
 
-// Row 55: no annotation says that `holder` has a lock. `waiter` stands behind it and does nothing:
-// its memory neither grows nor falls, so that the test fails for as long as the pause lasts.
+// Row 55: no annotation declares that `holder` has a lock. `waiter` stands behind it and does
+// nothing: its memory neither grows nor falls, so that the test fails for as long as the pause
+// lasts.
 TEST(HeadroomLadder, PausedHolderOfALockIsReleasedAfterTheLongestPause) {
   Scene scene{10'000};
   scene.used(8200).add("waiter", 1000, 4000, 3'000'000);

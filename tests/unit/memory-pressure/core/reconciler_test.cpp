@@ -109,7 +109,7 @@ TEST(Reconciler, ContainerThatExitsBeforeTheUpdateIsDroppedAndTheNodeLookedAtAga
   scene.remove("a");
   EXPECT_EQ(bench.tick("b:25", 0), "journal b, b 2503/100000, read b");
 
-  // The runtime says OK to an update of an exited container.
+  // The runtime answers OK to an update of an exited container.
   scene.remove("b");
   EXPECT_EQ(bench.tick(""), "drop b");
 }

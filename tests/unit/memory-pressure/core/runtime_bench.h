@@ -11,7 +11,7 @@
 
 namespace sluice::node_agent {
 
-/// A runtime and its kernel on a bench: carries out actions in order, as the next outcomes say, and
+/// A runtime and its kernel on a bench: carries out actions in order, with the next outcomes, and
 /// records its calls in one line. The scene's quotas are the kernel.
 class RuntimeBench {
  public:

@@ -184,7 +184,7 @@ TEST_F(Watch, AContainerIsNotShownBeforeItsMarksAreRead) {
   EXPECT_EQ(find("c1")->pod_namespace, "kube-system");
 }
 
-// Row 22: a runtime that was started again may not know all of its pods at once.
+// Row 22: a runtime that was started again may not list all of its pods at once.
 TEST_F(Watch, APodThatIsNotListedForAMomentKeepsItsMarks) {
   runtime.run("c1", {.space = "shop", .pid = 41}, {});
   ASSERT_TRUE(look());

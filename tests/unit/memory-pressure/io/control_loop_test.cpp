@@ -247,7 +247,7 @@ TEST_F(Loop, ARecordWithoutItsUpdateIsDropped) {
   EXPECT_TRUE(here.loop.controller().held().empty());
 }
 
-// Row 29: no journal, yet the quota tells whose it is.
+// Row 29: no journal, yet the quota shows whose it is.
 TEST_F(Loop, AQuotaOfOursWithoutARecordIsReleased) {
   add("a", 10, {.quota = 2503, .period = 100'000});
   start();

@@ -155,7 +155,7 @@ TEST(MemorySense, AKernelWithoutStallsIsNotAFailure) {
   EXPECT_TRUE(sense.stall_path().empty());
 }
 
-// Row 58: the v2 hierarchy tells stalls of a group although v1 accounts its memory.
+// Row 58: the v2 hierarchy reports stalls of a group although v1 accounts its memory.
 TEST(MemorySense, StallsOfAGroupComeFromTheUnifiedHierarchy) {
   FixtureTree tree{Hierarchy::hybrid};
   tree.set_memory("/n", {.used_mib = 1, .cold_mib = 0, .limit_mib = 512});

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a scrape says, asked series by series.
+// What a scrape shows, series by series.
 class Scrape {
  public:
   explicit Scrape(const RequestMetrics& metrics, std::optional<QueueLoad> queue = std::nullopt) {

@@ -108,7 +108,7 @@ Activity activity_named(const std::string& state) {
   return state == "inactive" ? Activity::inactive : Activity::activating;
 }
 
-// What was known of the revision: the state that the case tells, and a window from
+// What was known of the revision: the state that the case gives, and a window from
 // which the case's number follows. Without a number there is nothing in the window.
 SavedScaler saved_of(const json& item, const ScalingSpec& scaling) {
   const std::int32_t desired = count(item, "desired_scale");
@@ -148,7 +148,7 @@ struct Look {
   ScaleOrder order;
 };
 
-// As Revision does it: with the time that the ServerlessService tells, and without the answer of a
+// As Revision does it: with the time of the ServerlessService, and without the answer of a
 // probe until one was asked for.
 Look look(RevisionScaler& scaler, const model::Revision& watched, ScaleInputs inputs) {
   inputs.proxy_for.reset();
@@ -268,7 +268,7 @@ class Informed {
     (void)documents_.reconcile(config_, std::nullopt, kReady);
   }
 
-  // What was written for one answer, and whether the decider tells its owner.
+  // What was written for one answer, and whether the decider notifies its owner.
   std::pair<Written, bool> take(const json& result) {
     const bool informed =
         status_.take({.valid = flag(result, "scale_valid"),

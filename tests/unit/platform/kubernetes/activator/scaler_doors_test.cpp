@@ -213,7 +213,7 @@ TEST_F(ScalerDoorsTest, ServesHttp2OnTheSamePort) {
   });
 }
 
-// activator.md 3: what the autoscaler asks before it sends traffic here.
+// activator.md 3: the probe that the autoscaler sends before it sends traffic here.
 TEST_F(ScalerDoorsTest, AnswersTheProbesOfTheAutoscalerAndOfAnIngress) {
   add(kCart);
   Client client{at(open(kCart))};

@@ -48,7 +48,7 @@ const std::string kHpa =
 
 class ClusterViewTest : public ::testing::Test {
  protected:
-  // What the server tells at the beginning of each watch; of `silent_` it tells nothing.
+  // What the server sends at the beginning of each watch; for `silent_` it sends nothing.
   Reply answer(const Seen& seen) {
     if (seen.target == "/apis") {
       if (!tells_groups_) return json_reply(R"({"kind":"Status","code":503})", 503);

@@ -214,7 +214,7 @@ TEST_F(ReconcilerWritesTest, AnActivatorThatAnswersForAnotherRevisionIsRemoved) 
 }
 
 // Goal: the removal of a slice that is wanted again is not made.
-// Method: the server tells it to wait; the status, in the same lane, comes after it.
+// Method: the server answers with a wait; the status, in the same lane, comes after it.
 TEST_F(ReconcilerWritesTest, ARemovalThatWaitsIsGivenUpWhenTheSliceIsWantedAgain) {
   activator_.say("another");
   wrong_[std::string{kSlice} + "web-sluice-0"] = 429;

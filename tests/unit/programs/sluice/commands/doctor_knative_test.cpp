@@ -32,7 +32,7 @@ TEST_F(DoctorKnativeTest, AKnownKnativeIsSafeAtEveryLevel) {
   for (const KnativeLevel& each : report.levels) EXPECT_EQ(each.grade, Grade::safe) << each.name;
 }
 
-// Whether a level tells of something that `word` stands for.
+// Whether a level mentions `word`.
 bool tells(const KnativeLevel& level, const std::string& word) {
   return std::any_of(level.changes.begin(), level.changes.end(), [&](const std::string& change) {
     return change.find(word) != std::string::npos;
