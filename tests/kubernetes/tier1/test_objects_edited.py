@@ -10,7 +10,7 @@ from lab.objects import deployment
 from scaling.case import SIDECAR
 from tier1.test_activator import ActivatorCase
 
-REFUSING = '10.99.77.77'  # an address of this machine on which nothing listens: refused at once
+NOBODY = '10.99.77.77'    # an address of this machine on which nothing listens: refused at once
 DESERT = '10.88.0.77'     # on the bridge, where nothing answers: packets are lost
 OURS = 'endpointslice.kubernetes.io/managed-by'
 
@@ -120,7 +120,7 @@ class Services(FaultedCase):
         port = self.routed_by_way()
         found = self.place.slices('web')[0]
         self.api.patch(self.place.path('endpointslices', found['metadata']['name']), {'endpoints': [
-            *found['endpoints'], {'addresses': [REFUSING], 'conditions': {'ready': True}}]})
+            *found['endpoints'], {'addresses': [NOBODY], 'conditions': {'ready': True}}]})
 
         self.wait_routed('web', {(self.way.ip, port)}, SECONDS)
 
@@ -144,13 +144,13 @@ class Services(FaultedCase):
         port = self.routed_by_way()
         foreign = {'metadata': {'name': 'foreign', 'labels': {'kubernetes.io/service-name': 'web', OURS: 'other'}},
                    'addressType': 'IPv4', 'ports': [{'name': 'http', 'port': 9}],
-                   'endpoints': [{'addresses': [REFUSING], 'conditions': {'ready': True}}]}
+                   'endpoints': [{'addresses': [NOBODY], 'conditions': {'ready': True}}]}
         made = self.place.create('endpointslices', foreign)
         name = next(one['metadata']['name'] for one in self.place.slices('web')
                     if one['metadata']['name'] != 'foreign')
 
         self.api.patch(self.place.path('endpointslices', name), {'endpoints': []})
-        self.wait_routed('web', {(self.way.ip, port), (REFUSING, 9)}, SECONDS)
+        self.wait_routed('web', {(self.way.ip, port), (NOBODY, 9)}, SECONDS)
 
         now = self.api.get(self.place.path('endpointslices', 'foreign'))
         self.assertEqual(now['metadata']['resourceVersion'], made['metadata']['resourceVersion'])
@@ -185,7 +185,7 @@ class Unreachable(ActivatorCase):
             self.assert_served(door, upstream)
 
     def test_one_that_refuses_connections_costs_no_request(self):
-        self.avoided(REFUSING, 20_051)
+        self.avoided(NOBODY, 20_051)
 
     def test_one_that_drops_packets_costs_no_request(self):
         self.avoided(DESERT, 20_052)
@@ -193,7 +193,7 @@ class Unreachable(ActivatorCase):
     def test_while_no_other_is_there_requests_wait_for_one_that_can_be_reached(self):
         upstream = self.upstream()
         self.scaler('web', 20_053)
-        self.lost('web-1', REFUSING)
+        self.lost('web-1', NOBODY)
         activator = self.activator()
         waiting = self.ask(self.wait_door(activator, 20_053))
         self.wait_metric(activator, 'sluice_activator_queue_waiting', 1)

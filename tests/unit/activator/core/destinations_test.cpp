@@ -176,7 +176,7 @@ TEST(Destinations, PodThatRequestsFailOnIsProbed) {
 
   network.answers["a"] = kSilent;
   network.destinations.suspect("a", network.now);
-  network.destinations.suspect("nobody", network.now);
+  network.destinations.suspect("unknown", network.now);
 
   EXPECT_EQ(network.round(), "-a");
   network.answers["a"] = kPassed;

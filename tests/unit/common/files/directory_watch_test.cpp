@@ -25,7 +25,7 @@ class Watched {
                pace} {}
 
   /// Runs until `name` was reported; empty: the whole directory.
-  bool reports(const std::string& name) {
+  bool hears(const std::string& name) {
     while (!told_.contains(name)) {
       if (io_.run_one_for(kPatience) == 0) return false;
     }
@@ -55,11 +55,11 @@ TEST(DirectoryWatch, ReportsFilesThatAreRenamedIntoPlaceWrittenAndRemoved) {
   ASSERT_TRUE(watched.watch().complete());
 
   ASSERT_FALSE(replace_file(scratch.path() / "renamed", "x"));
-  EXPECT_TRUE(watched.reports("renamed"));
+  EXPECT_TRUE(watched.hears("renamed"));
   scratch.write("written", "x");
-  EXPECT_TRUE(watched.reports("written"));
+  EXPECT_TRUE(watched.hears("written"));
   std::filesystem::remove(scratch.path() / "old");
-  EXPECT_TRUE(watched.reports("old"));
+  EXPECT_TRUE(watched.hears("old"));
 }
 
 TEST(DirectoryWatch, FindsADirectoryThatIsMadeLater) {
@@ -71,11 +71,11 @@ TEST(DirectoryWatch, FindsADirectoryThatIsMadeLater) {
   std::filesystem::create_directory(late);
   while (!watched.watch().complete()) {
     watched.forget();
-    ASSERT_TRUE(watched.reports(""));
+    ASSERT_TRUE(watched.hears(""));
   }
   ASSERT_FALSE(replace_file(late / "file", "x"));
 
-  EXPECT_TRUE(watched.reports("file"));
+  EXPECT_TRUE(watched.hears("file"));
 }
 
 TEST(DirectoryWatch, AReplacedDirectoryIsScannedAndWatchedAgain) {
@@ -86,24 +86,24 @@ TEST(DirectoryWatch, AReplacedDirectoryIsScannedAndWatchedAgain) {
 
   std::filesystem::rename(place, scratch.path() / "away");
   std::filesystem::create_directory(place);
-  ASSERT_TRUE(watched.reports(""));
+  ASSERT_TRUE(watched.hears(""));
   while (!watched.watch().complete()) {
     watched.forget();
-    ASSERT_TRUE(watched.reports(""));
+    ASSERT_TRUE(watched.hears(""));
   }
   ASSERT_FALSE(replace_file(place / "file", "x"));
 
-  EXPECT_TRUE(watched.reports("file"));
+  EXPECT_TRUE(watched.hears("file"));
 }
 
 TEST(DirectoryWatch, ScansWithoutANotification) {
   const ScratchDirectory scratch;
   Watched watched{scratch.path(), kLooksOften};
 
-  ASSERT_TRUE(watched.reports(""));
+  ASSERT_TRUE(watched.hears(""));
   watched.forget();
 
-  EXPECT_TRUE(watched.reports(""));
+  EXPECT_TRUE(watched.hears(""));
 }
 
 TEST(DirectoryWatch, MayBeDestroyedInItsCallback) {

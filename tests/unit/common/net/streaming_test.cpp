@@ -17,11 +17,11 @@ class StreamingTest : public Stage {
     until([&] { return upstream_.received().find(text) != std::string::npos; });
   }
 
-  struct Nobody final : UpstreamUser {
+  struct IdleUser final : UpstreamUser {
     void on_upstream_read(bool /*ended*/) override {}
   };
 
-  Nobody user_;
+  IdleUser user_;
 };
 
 TEST_F(StreamingTest, RelaysChunksAndTrailersOfARequestAsTheyCome) {
