@@ -52,12 +52,12 @@ class Admission(SidecarCase):
         self.assertEqual(self.paths(), ['/running'])
 
     def test_row_5_no_limit_without_container_concurrency(self):
-        together = threading.Barrier(40, timeout=PATIENCE)
+        barrier = threading.Barrier(40, timeout=PATIENCE)
 
         def together(exchange):
             if exchange.path != '/':  # a late one of the crowd, abandoned before it came here
                 return container(exchange)
-            together.wait()
+            barrier.wait()
             exchange.send(OK)
 
         for concurrency in ('0', '-1'):
@@ -106,12 +106,12 @@ class Admission(SidecarCase):
 
 class KubeletProbes(SidecarCase):
     def test_row_9_marked_probes_pass_the_breaker_together(self):
-        together = threading.Barrier(3, timeout=PATIENCE)
+        barrier = threading.Barrier(3, timeout=PATIENCE)
 
         def together(exchange):
             if exchange.path != '/':  # a late one of the crowd, abandoned before it came here
                 return container(exchange)
-            together.wait()
+            barrier.wait()
             exchange.send(OK)
 
         proxy = self.sidecar(together, CONTAINER_CONCURRENCY='1', SLUICE_QUEUE_DEPTH='1')
@@ -293,12 +293,12 @@ class Limit(SidecarCase):
         unknown = set(container.came) - set(crowd.answered) - crowd.left
         self.assertEqual(unknown, set())
         # Every slot has come back: the limit's worth of requests runs at once, and is answered.
-        together = threading.Barrier(3, timeout=PATIENCE)
+        barrier = threading.Barrier(3, timeout=PATIENCE)
 
         def together(exchange):
             if exchange.path != '/':  # a late one of the crowd, abandoned before it came here
                 return container(exchange)
-            together.wait()
+            barrier.wait()
             return exchange.send(OK)
 
         self.upstream.play = together
