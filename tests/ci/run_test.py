@@ -1,4 +1,4 @@
-"""What CI runs, `.ci/run`, with a ./dev that does as each test says: which parts run, and what is said of them."""
+"""What CI runs, `.ci/run`, with a ./dev that each test scripts: which parts run, and what is printed of them."""
 
 import pathlib
 import shutil
@@ -8,7 +8,7 @@ import textwrap
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Writes down how it is called. What a test puts into `answers` decides what it says and how it ends.
+# Records how it is called. What a test puts into `answers` decides what it prints and how it ends.
 DEV = textwrap.dedent('''\
     #!/usr/bin/env bash
     printf '%s\\n' "$*" >>calls
@@ -74,7 +74,7 @@ class Run(unittest.TestCase):
         self.assertEqual((code, list(rows)), (0, ['packages', 'tsan', 'soak-10000', 'total']))
         self.assertEqual(calls[1:], ['test tsan', 'test soak-10000'])
 
-    def test_what_it_does_not_know_is_refused_before_anything_runs(self):
+    def test_an_unknown_argument_is_refused_before_anything_runs(self):
         for words in (['--from', 'nothing'], ['--from'], ['fuzz'], ['full', '--from', 'soak']):
             code, rows, calls = self.run_ci(*words)
             self.assertEqual((code, rows, calls), (2, {}, []), words)
@@ -88,7 +88,7 @@ class Run(unittest.TestCase):
                 self.assertIn(part, known)
 
     def names(self, program, *words):
-        """What a program of the tree says there is, when it is asked for what there is not."""
+        """What a program of the tree lists as valid, when it gets an unknown name."""
         done = subprocess.run([str(ROOT / program), *words], text=True, capture_output=True, check=False,
                               timeout=SECONDS)
         self.assertEqual(done.returncode, 2, done.stderr)

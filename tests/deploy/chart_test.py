@@ -64,7 +64,7 @@ def source_text(*places):
 
 
 class Chart(unittest.TestCase):
-    def test_what_is_made_of_something_else_is_up_to_date(self):
+    def test_generated_files_are_up_to_date(self):
         done = subprocess.run([sys.executable, '-B', str(tree.DEPLOY / 'render'), '--check'], capture_output=True,
                               text=True, timeout=SECONDS)
 
@@ -121,13 +121,13 @@ class Chart(unittest.TestCase):
 
     def test_every_variable_that_it_sets_is_one_that_the_program_reads(self):
         for template, readers in READERS.items():
-            # What every pod of ours is told; not each program asks.
+            # What every pod of ours gets; not each program reads it.
             names = environment(template) - {'POD_NAME', 'POD_IP', 'SYSTEM_NAMESPACE', 'NODE_NAME', 'CLUSTER_DOMAIN'}
             read = source_text(*readers)
             self.assertTrue(names, template)
             self.assertEqual(sorted(name for name in names if f'"{name}"' not in read), [], template)
 
-    def test_programs_run_as_nobody_with_nothing(self):
+    def test_programs_run_unprivileged(self):
         for profile in PROFILES:
             deployments = objects(profile, 'Deployment')
             self.assertEqual(set(deployments), {'activator', 'autoscaler', 'injector'})
@@ -156,7 +156,7 @@ class Chart(unittest.TestCase):
             grace = int(re.search(r'terminationGracePeriodSeconds: (\d+)', text).group(1))
             self.assertGreater(grace, 2 * quiet)
 
-    def test_the_injector_never_hears_of_its_own_namespace_or_kubernetes(self):
+    def test_the_injector_skips_its_own_namespace_and_those_of_kubernetes(self):
         for profile in PROFILES:
             text = objects(profile, 'MutatingWebhookConfiguration')['sluice-injector']
             excluded = re.findall(r'operator: NotIn\n\s+values: \[(.*)\]', text)

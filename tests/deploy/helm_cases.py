@@ -1,4 +1,4 @@
-"""What takes a helm to tell: the chart lints, what is committed is what it renders, and wrong values are refused.
+"""What takes a helm to check: the chart lints, what is committed is what it renders, and wrong values are refused.
 
   tests/deploy/helm_cases.py HELM
 """
@@ -24,8 +24,8 @@ REFUSED = {
     'an unknown failure policy': ('injection.failurePolicy=Maybe', 'failurePolicy'),
     'a runtime elsewhere than in /run': ('nodeAgent.runtimeEndpoint=unix:///tmp/x', 'runtimeEndpoint'),
     'a namespace of Kubernetes': ('namespace=kube-system', "Kubernetes' own"),
-    'a shadow of nobody': ('knative.shadow=true', 'need knative.enabled'),
-    'activators beside nobody': ('knative.activators=true', 'need knative.enabled'),
+    'a shadow without Knative': ('knative.shadow=true', 'need knative.enabled'),
+    'activators without Knative': ('knative.activators=true', 'need knative.enabled'),
     "Knative's own namespace": ('knative.enabled=true,namespace=knative-serving', "is Knative's"),
     'no section of Knative': ('knative=null', "missing property 'knative'"),
     'no name of a profile': ('profile=null', "missing property 'profile'"),
@@ -93,7 +93,7 @@ RENDERED = {
     'that token in plain text': (
         'tls.enabled=false,autoscaler.apiTokenSecret=ours', (),
         'volumes:\n        - name: api-token\n          secret: {secretName: ours}\n'),
-    'activators that are told apart from those before': ('', (), 'sluice.dev/stream-tls: mutual\n'),
+    'activators that differ from those of the previous build': ('', (), 'sluice.dev/stream-tls: mutual\n'),
     'a token for a node agent': (
         'nodeAgent.enabled=true', (), 'serviceAccountToken: {audience: sluice-autoscaler, expirationSeconds: 3600'),
     'what a node agent trusts': ('nodeAgent.enabled=true', (), 'configMap: {name: sluice-ca}\n'),
@@ -131,12 +131,12 @@ ABSENT = {
     'a token where node agents have files': (
         'tls.secret=a,tls.activatorSecret=b,nodeAgent.enabled=true,nodeAgent.tlsDirectory=/etc/tls', 'TOKEN_FILE'),
     'changes without a token': ('', 'SLUICE_API_TOKEN_FILE'),
-    'a right to review tokens of nobody': ('', 'tokenreviews'),
+    'a right to review tokens without agents': ('', 'tokenreviews'),
     'bounds that were switched off': ('networkPolicy.egress.enabled=false', 'Egress'),
     'policies in namespaces of others': ('', 'sluice-sidecars'),
-    'a view of Knative that nobody asked for': ('', 'serving.knative.dev'),
-    'rights on Knative that nobody asked for': ('', 'internal.knative.dev'),
-    'a name that nobody asks for': ('knative.enabled=true,knative.statsRelay=a:1', 'knative-autoscaler'),
+    'a view of Knative that was not requested': ('', 'serving.knative.dev'),
+    'rights on Knative that were not requested': ('', 'internal.knative.dev'),
+    'a name that is not requested': ('knative.enabled=true,knative.statsRelay=a:1', 'knative-autoscaler'),
     "the example of Knative's config": ('autoscaler.config._example=text', '_example'),
     'a dry run that was switched off': ('nodeAgent.enabled=true,nodeAgent.dryRun=false', '--dry-run'),
 }

@@ -71,7 +71,7 @@ class Images(unittest.TestCase):
             for name in ('queue-proxy.tar', 'activator.tar'):
                 self.assertEqual((self.out / name).read_bytes(), (pathlib.Path(again) / name).read_bytes(), name)
 
-    def test_the_time_of_the_image_is_the_one_asked_for(self):
+    def test_the_time_of_the_image_is_the_one_requested(self):
         with tempfile.TemporaryDirectory() as other:
             built(other, 'queue-proxy', SOURCE_DATE_EPOCH='1700000000')
             image = Image(pathlib.Path(other) / 'queue-proxy.tar')
@@ -86,7 +86,7 @@ class Images(unittest.TestCase):
         self.assertLess(sum(member.size for member in image.members), SIDECAR_BYTES_MAX)
         self.assertLess((self.out / 'queue-proxy.tar').stat().st_size, SIDECAR_BYTES_MAX)
 
-    def test_it_runs_as_nobody_and_says_what_it_is(self):
+    def test_it_runs_without_privileges_and_is_labelled(self):
         config = Image(self.out / 'queue-proxy.tar').config
 
         self.assertEqual(config['config']['User'], '65532:65532')
@@ -94,13 +94,13 @@ class Images(unittest.TestCase):
         self.assertEqual(config['os'], 'linux')
         self.assertEqual(config['config']['Labels']['org.opencontainers.image.title'], 'queue-proxy')
 
-    def test_it_is_imported_under_the_name_that_the_chart_asks_for(self):
+    def test_it_is_imported_under_the_name_in_the_chart(self):
         chart = (tree.DEPLOY / 'manifests/standard.yaml').read_text()
 
         self.assertIn(f'image: {Image(self.out / "activator.tar").name}\n', chart)
         self.assertIn(f'value: "{Image(self.out / "queue-proxy.tar").name}"\n', chart)
 
-    def test_a_program_finds_every_library_it_asks_for(self):
+    def test_a_program_finds_every_library_that_it_links(self):
         image = Image(self.out / 'activator.tar')
         there = {pathlib.PurePath(name).name for name in image.files()}
         asked = subprocess.run(['readelf', '-d', str(BIN / 'activator')], capture_output=True, text=True, check=True,
@@ -109,13 +109,13 @@ class Images(unittest.TestCase):
 
         self.assertEqual(sorted(needed - there), [])
 
-    def test_nothing_in_it_belongs_to_anybody_or_can_be_written(self):
+    def test_every_file_in_it_belongs_to_root_and_is_read_only(self):
         for name in ('queue-proxy', 'activator'):
             for member in Image(self.out / f'{name}.tar').members:
                 self.assertEqual((member.uid, member.gid), (0, 0), member.name)
                 self.assertTrue(member.name == 'tmp' or not member.mode & 0o022, member.name)
 
-    def test_the_layer_is_what_the_configuration_says(self):
+    def test_the_layer_matches_the_configuration(self):
         image = Image(self.out / 'queue-proxy.tar')
 
         self.assertEqual(image.layer['mediaType'], 'application/vnd.oci.image.layer.v1.tar+gzip')

@@ -1,4 +1,4 @@
-"""Dashboards and alerts name only what the programs tell."""
+"""Dashboards and alerts name only what the programs export."""
 
 import json
 import re
@@ -64,7 +64,7 @@ def unknown_metrics(expression, known):
 
 
 class Monitoring(unittest.TestCase):
-    def test_every_series_is_one_that_a_program_tells(self):
+    def test_every_series_is_one_that_a_program_exports(self):
         known = tree.metric_names()
         for where, expression in expressions():
             with self.subTest(where):
@@ -84,14 +84,14 @@ class Monitoring(unittest.TestCase):
                 for value in values.split('|'):
                     self.assertRegex(known, rf'"{value}\\?"', f'{where}: {value}')
 
-    def test_a_name_that_no_program_tells_is_found_out(self):
+    def test_a_name_that_no_program_exports_is_found(self):
         known = tree.metric_names()
         for wrong in ('sum(rate(sluice_activator_refusals_total[5m]))', 'kn_revision_pods_wanted > 0',
                       'rate(sluice_activator_refused_total_bucket[1m])'):
             self.assertEqual(len(unknown_metrics(wrong, known)), 1, wrong)
         self.assertEqual(labels_of('sum by (cause_of_it) (a{b="c"})') - tree.label_names(), {'cause_of_it', 'b'})
 
-    def test_there_are_the_six_alerts_and_each_says_what_to_do(self):
+    def test_there_are_six_alerts_and_each_names_what_to_do(self):
         text = (tree.DEPLOY / 'prometheus/alerts.yaml').read_text()
 
         self.assertEqual({name for name, _ in alert_rules()}, ALERTS)

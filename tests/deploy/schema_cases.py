@@ -1,4 +1,4 @@
-"""What the schema of RequestScaler lets through and what it refuses, with what it says; played on a real API server.
+"""What the schema of RequestScaler accepts and what it refuses, with its messages; played on a real API server.
 
   tests/deploy/schema_cases.py KUBECTL [ARGUMENT...]     the kind is installed; writes nothing (--dry-run=server)
 """

@@ -49,7 +49,7 @@ class Ends {
     CHECK(again.has_value() && again->has_value() && **again == **message);
     const auto heard = link_.received(stream_, **message);
     for (const auto& state : heard.states) {
-      // What an activator was told may be anybody's to tell on.
+      // What an activator received may be sent on by any program.
       (void)hub_.set_state(state, now_);
       link_.applied(state.revision, state.version);
     }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 // Goal: no bytes from an HTTP/2 client, or from a container that should speak HTTP/2, crash a
-// session, keep it busy for ever, or leave a request that began without its end.
+// session, keep it busy without end, or leave a request that began without its end.
 // Method: the real server on a Unix socket, one connection per input. An input that begins with `c`
 // is what the container sends, while the client sends one request; any other is what the client
 // sends behind its preface, while the container answers as well as it can.
@@ -25,7 +25,7 @@ constexpr std::string_view kPreface{"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"};
 constexpr std::string_view kSettings{"\0\0\0\4\0\0\0\0\0", 9};
 // GET http://a/ on stream 1, from the static table; the authority is a literal.
 constexpr std::string_view kRequest{"\0\0\6\1\5\0\0\0\1\x82\x86\x84\x41\1a", 15};
-// What a container says to stream 1: settings, :status 200, data, the end.
+// What a container sends to stream 1: settings, :status 200, data, the end.
 constexpr std::string_view kAnswer{"\0\0\0\4\0\0\0\0\0\0\0\1\1\4\0\0\0\1\x88\0\0\2\0\1\0\0\0\1ok",
                                    30};
 constexpr int kTurnsMax = 10'000;
@@ -72,7 +72,7 @@ class Doorman final : public net::Gateway {
   net::UpstreamPool pool_;
 };
 
-/// Says the same to whoever connects, and listens to nothing.
+/// Sends the same to every client, and reads nothing.
 class Container {
  public:
   Container(boost::asio::io_context& io, const net::Address& address, std::string_view words)

@@ -50,7 +50,7 @@ bool is_within(std::string_view part, std::string_view whole) {
   return part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size();
 }
 
-// What a walk says of a text that the library reads as an object or an array.
+// What a walk returns for a text that the library reads as an object or an array.
 void compare(std::string_view text, const nlohmann::json& twin) {
   JsonWalk walk{text};
   std::size_t steps = 0;

@@ -1,4 +1,4 @@
-// Goal: no frame of stats breaks whoever reads it, and what was read is what would be sent on.
+// Goal: no frame of stats breaks its reader, and what was read is what would be sent on.
 #include "autoscaler/core/activators/activator_hub.h"
 #include "autoscaler/core/activators/stat_intake.h"
 #include "common/base/check.h"
@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr sluice::TimePoint kNow{1'700'000'000s};
 
-void hear(const std::vector<sluice::proto::StatMessage>& messages) {
+void receive(const std::vector<sluice::proto::StatMessage>& messages) {
   sluice::autoscaler::ActivatorHub hub{{"autoscaler", "1"}, {}, kNow};
   const auto session = hub.open(kNow);
   CHECK(session.has_value());
@@ -41,6 +41,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // By bytes, since a figure may be no number, which equals nothing.
   CHECK(again.has_value() && again->size() == messages->size());
   CHECK(sluice::proto::encode_stat_messages(*again) == sent);
-  hear(*messages);
+  receive(*messages);
   return 0;
 }

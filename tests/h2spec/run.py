@@ -29,11 +29,11 @@ RUN_SECONDS = 600
 # which GOAWAY may be left out, "since an invalid preface indicates that the peer is not using HTTP/2".
 # h2spec wants no byte before the close. Over TLS, where h2 was agreed on, there is no such case.
 IN_CLEAR = {('http2/3.5', 'Sends invalid connection preface')}
-LIKE_HTTP_1 = 'HTTP/1.1 header'  # how h2spec says what it got
+LIKE_HTTP_1 = 'HTTP/1.1 header'  # how h2spec prints what it got
 
 
 def failures(report):
-    """{(section, case): what h2spec says} and the number of all cases, from its JUnit report."""
+    """{(section, case): the message of h2spec} and the number of all cases, from its JUnit report."""
     count = 0
     failed = {}
     for case in xml.etree.ElementTree.parse(report).iter('testcase'):
@@ -45,7 +45,7 @@ def failures(report):
 
 
 def check(program, door, address, *options, allowed=frozenset()):
-    """Whether all cases pass but those allowed; tells what does not."""
+    """Whether all cases pass but those allowed; prints those that do not."""
     host, port = address.rsplit(':', 1)
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder, 'report.xml')

@@ -60,7 +60,7 @@ class EdgeCases:
         named = [(number, name) for number, tests in table(self.folder) for name in tests]
         self.assertEqual([one for one in named if one[1] not in there], [])
 
-    def test_every_test_that_names_a_row_stands_at_that_row(self):
+    def test_every_test_that_names_a_row_is_listed_at_that_row(self):
         standing = {(number, name) for number, tests in table(self.folder) for name in tests}
         missing = [(row, name) for name in python_tests(self.folder) for row in rows_in(name)
                    if (row, name) not in standing]

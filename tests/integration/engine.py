@@ -1,4 +1,4 @@
-"""A real engine in a home of its own, and what a test asks of it."""
+"""A real engine in a home of its own, and its helpers for tests."""
 
 import json
 import os

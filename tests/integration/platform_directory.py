@@ -1,4 +1,4 @@
-"""The directory of protocols.md 9, as somebody who starts pods writes it."""
+"""The directory of protocols.md 9, as a program that starts pods writes it."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import tempfile
 
 
 def replace(path, content):
-    """Puts `content`, a text or something to say in JSON, in the place of `path` at once."""
+    """Puts `content`, a text or an object to write as JSON, in the place of `path` at once."""
     draft = path.with_name(f'.tmp-{path.name}')
     draft.write_text(content if isinstance(content, str) else json.dumps(content), encoding='utf-8')
     os.replace(draft, path)

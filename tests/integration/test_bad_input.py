@@ -31,7 +31,7 @@ class CommandLine(EngineCase):
     def test_an_unknown_flag_is_2_and_is_named(self):
         self.up_refuses(2, '--windoww', arguments=['--windoww', '5s', '--', 'true'])
 
-    def test_nothing_to_start_is_2_with_the_three_ways(self):
+    def test_nothing_to_start_is_2_with_the_three_forms(self):
         self.up_refuses(2, '-f', '--demo', arguments=[])
 
     def test_a_missing_program_is_78_with_the_fix(self):
@@ -76,7 +76,7 @@ class Files(EngineCase):
     def test_a_missing_file_is_78_and_is_named(self):
         self.assert_refuses(78, 'nowhere.yaml', arguments=['up', '-f', 'nowhere.yaml'])
 
-    def test_a_detached_start_tells_the_warnings_of_its_file(self):
+    def test_a_detached_start_prints_the_warnings_of_its_file(self):
         text = service().replace('template:', 'template:\n    metadata: {annotations: {' +
                                  'autoscaling.knative.dev/max-scael: "3"}}')
         path = self.write('shop.yaml', text)
@@ -96,7 +96,7 @@ class Files(EngineCase):
 
 
 class Clients(EngineCase):
-    def test_malformed_requests_are_400_and_the_engine_lives(self):
+    def test_malformed_requests_are_400_and_the_engine_keeps_running(self):
         engine = self.up_app()
         for request in (b'GET\r\n\r\n', b'\0\1\2\3\r\n\r\n', b'GET / HTTP/9.9\r\n\r\n',
                         b'GET / HTTP/1.1\r\nHost: app.localhost\r\nContent-Length: x\r\n\r\n'):
@@ -106,7 +106,7 @@ class Clients(EngineCase):
                 self.assertTrue(answer is None or answer.status in (400, 404, 505))
         self.assertEqual(engine.get().status, 200)
 
-    def test_half_a_request_holds_up_no_other(self):
+    def test_half_a_request_delays_no_other(self):
         engine = self.up_app()
         with connect(engine.http) as half:
             half.sendall(b'GET / HTTP/1.1\r\nHost: app.loc')

@@ -1,4 +1,4 @@
-"""What a cold start costs beside the application's own time, and what it tells the client."""
+"""What a cold start costs beside the application's own time, and what it reports to the client."""
 
 import os
 import statistics
@@ -27,7 +27,7 @@ def phases_of(header):
 
 class ColdStart(EngineCase):
     def one_start(self, engine):
-        """(answer, the client's milliseconds) of a request that found nobody awake."""
+        """(answer, the client's milliseconds) of a request to a service at zero."""
         for _ in range(20):
             self.assertEqual(self.home.run('sleep', 'app').returncode, 0)
             if engine.status()['ready'] > 0:
@@ -66,7 +66,7 @@ class ColdStart(EngineCase):
               f'application itself, least {min(added):.1f}, most {max(added):.1f}; '
               f'phases {medians}', flush=True)
 
-    def test_a_warm_request_tells_of_no_cold_start(self):
+    def test_a_warm_request_reports_no_cold_start(self):
         engine = self.up('--name', 'app', '--', QUICK_APP)
         engine.get('/')
         warm = engine.get('/')

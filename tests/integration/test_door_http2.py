@@ -48,7 +48,7 @@ class Http2(DoorCase):
             self.assert_fields(answer, f'{status} {path}')
         self.assertNotIn('content-security-policy', over_h2(engine, '/#a').headers)
 
-    def test_it_reads_what_a_client_of_http1_reads(self):
+    def test_it_reads_the_same_as_a_client_of_http1(self):
         engine = self.up_app()
         for path in READS:
             answer = over_h2(engine, path)

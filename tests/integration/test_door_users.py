@@ -62,7 +62,7 @@ def fetch_as_other(address, path, host='localhost', **options):
 
 
 class OtherUsers(DoorCase):
-    def test_they_see_what_runs_and_not_what_it_says_knows_or_serves(self):
+    def test_they_see_what_runs_without_its_output_settings_or_callers(self):
         engine = self.up_app(env=[f'DB_PASSWORD={PASSWORD}'])
         self.assertEqual(engine.get('/?id=seen').status, 200)
         engine.wait_event('cold_start')
@@ -89,7 +89,7 @@ class OtherUsers(DoorCase):
         own = self.events(engine, lambda text: b'"exited"' in text).decode()
         self.assertIn(PASSWORD, own)
 
-    def test_they_are_not_told_which_file_did_not_start(self):
+    def test_they_do_not_see_which_file_did_not_start(self):
         program = self.home.path / f'{PASSWORD}-program'
         program.write_text('#!/no/such/interpreter\n')
         program.chmod(0o755)
@@ -129,7 +129,7 @@ class OtherUsers(DoorCase):
 
 
 class OtherMachines(DoorCase):
-    def test_they_reach_services_and_find_nothing_else(self):
+    def test_they_reach_services_only(self):
         engine = self.up_app('--allow-edit', http='0.0.0.0:0')
         address = f'{other_address()}:{port_of(engine)}'
         token = ('Sluice-Edit', token_in(engine))
@@ -146,7 +146,7 @@ class OtherMachines(DoorCase):
         self.assertEqual(fetch(f'127.0.0.1:{port_of(engine)}', '/_sluice/metrics',
                                host='localhost').status, 200)
 
-    def test_let_in_by_the_settings_they_show_the_token_and_have_no_proof(self):
+    def test_admitted_by_the_settings_they_show_the_token_and_have_no_proof(self):
         config = self.write('config.yaml', 'dashboard: {peers: any, hosts: [box.example]}\n')
         engine = self.up_app('--config', config, '--allow-edit', http='0.0.0.0:0')
         address = f'{other_address()}:{port_of(engine)}'

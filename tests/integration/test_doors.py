@@ -87,7 +87,7 @@ class DoorCase(EngineCase):
             self.assertEqual(answer.headers.get(name), value, f'{what}: {name}')
 
     def events(self, engine, enough):
-        """What a stream of all events says until `enough(text)`."""
+        """What a stream of all events sends until `enough(text)`."""
         with connect(engine.http) as sock:
             sock.sendall(request_bytes('GET', f'{API}/events', 'localhost',
                                        [('Last-Event-ID', '0')]))
@@ -249,7 +249,7 @@ class Fields(DoorCase):
             self.assertEqual(answer.status, 400, head)
             self.assertNotIn('content-security-policy', answer.headers, head)
 
-    def test_what_one_request_asked_is_forgotten_by_the_next_of_its_connection(self):
+    def test_one_request_does_not_affect_the_next_of_its_connection(self):
         engine = self.up_app()
         with connect(engine.http) as sock:
             reader = Reader(sock)
@@ -377,7 +377,7 @@ class Edits(DoorCase):
         self.assertFalse(place.exists())
         self.assertNotIn(token_in(self.up_app('--allow-edit')), first)
 
-    def test_the_token_stands_in_no_log_event_or_output(self):
+    def test_the_token_is_in_no_log_event_or_output(self):
         engine = self.up_app('--allow-edit', '--log-level', 'debug')
         token = token_in(engine)
         self.edit(engine, 'POST', f'{ONE}/wake', b'', ('Sluice-Edit', token))
@@ -425,7 +425,7 @@ class Opened(DoorCase):
     def config(self, text):
         return ('--config', self.write('config.yaml', text))
 
-    def test_a_host_that_is_let_in_asks_everybody_for_the_token(self):
+    def test_an_admitted_host_requires_the_token_from_every_client(self):
         engine = self.up_app(*self.config('dashboard: {hosts: [box.example]}\n'))
         token = ('Sluice-Edit', token_in(engine))
         for host in ('localhost', 'box.example:80', 'sluice.localhost'):
@@ -436,7 +436,7 @@ class Opened(DoorCase):
         wake = self.ask(engine, f'{ONE}/wake', 'box.example', method='POST', headers=[token])
         self.assertEqual(problem(wake), (403, 'read-only'))
 
-    def test_a_service_keeps_a_host_that_is_let_in(self):
+    def test_a_service_keeps_an_admitted_host(self):
         text = SERVICE.format(name='shop', app=APP).replace(
             '{name: shop}', '{name: shop, annotations: {sluice.dev/hosts: box.example}}')
         engine = self.up('-f', self.write('shop.yaml', text),

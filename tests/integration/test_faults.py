@@ -68,7 +68,7 @@ class Programs(EngineCase):
         wait_until(lambda: not alive(grandchild), 10, 'the grandchild is gone')
 
 
-class Deaths(EngineCase):
+class KilledProcesses(EngineCase):
     def test_a_killed_replica_is_replaced_at_once(self):
         engine = self.up_app('--min', '1')
         first = engine.wait_event('replica', state='ready')

@@ -1,4 +1,4 @@
-"""Annotations of a service that the front door of one machine obeys: ignore rules and the load-balancing policy."""
+"""Annotations of a service that the front door of one machine follows: ignore rules and the load-balancing policy."""
 
 import json
 import textwrap

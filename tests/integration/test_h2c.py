@@ -33,7 +33,7 @@ class H2c(EngineCase):
         return self.up('-f', self.write('app.yaml', SPEC.format(command=command, port=port, more=more)))
 
     def up_h2c(self):
-        """A program with a readiness path, which its sidecar has to ask in HTTP/2."""
+        """A program with a readiness path, which its sidecar has to probe over HTTP/2."""
         self.journal = self.home.path / 'journal'
         return self.up_spec(f'[{sys.executable}, -B, {APP}]', more='env: [{name: JOURNAL, value: ' + str(self.journal) +
                             '}]\n          readinessProbe: {httpGet: {path: /ready}}')
@@ -57,7 +57,7 @@ class H2c(EngineCase):
         self.assertEqual([line for line in lines if line.startswith('POST')], ['POST /first', 'POST /second'])
         engine.wait_status(lambda status: status['state'] == 'asleep')
 
-    def test_a_client_of_http_1_gets_502_that_says_the_program_does_not_speak_it(self):
+    def test_a_client_of_http_1_gets_502_when_the_program_only_supports_http_2(self):
         engine = self.up_h2c()
         answer = engine.get()
         self.assertEqual(answer.status, 502)

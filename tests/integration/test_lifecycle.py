@@ -8,7 +8,7 @@ from engine import APP, EngineCase, alive, wait_until
 from wire import Reader, connect, request_bytes
 
 WINDOW = ('--window', '6s')
-# nginx is told its port by the shell line that starts it, and stays in the foreground.
+# nginx gets its port from the shell line that starts it, and stays in the foreground.
 NGINX = r'''dir=$(mktemp -d); printf 'daemon off; master_process off; pid %s/pid; error_log stderr;
 events {} http { access_log off; client_body_temp_path %s; proxy_temp_path %s; fastcgi_temp_path %s;
 uwsgi_temp_path %s; scgi_temp_path %s; server { listen 127.0.0.1:%s; return 200 "nginx\n"; } }' \
@@ -98,7 +98,7 @@ class Removed(EngineCase):
     def explained(self, engine):
         return engine.get('/_sluice/api/v1/services/default/ghost/explain', host='localhost').json()
 
-    def test_a_service_that_comes_again_is_not_scaled_by_what_drains(self):
+    def test_a_service_that_is_added_again_is_not_scaled_by_draining_replicas(self):
         engine = self.up_app()
         document = self.write('ghost.yaml', GHOST.format(app=APP))
         self.assertEqual(self.home.run('apply', '-f', document).returncode, 0)
@@ -195,7 +195,7 @@ class Engines(EngineCase):
         self.assertIn('kind: Service', self.home.run('get', 'shop', '-o', 'yaml').stdout)
         self.assertEqual(self.home.run('down').returncode, 0)
 
-    def test_no_engine_is_69_and_says_how_to_start_one(self):
+    def test_no_engine_is_69_and_names_how_to_start_one(self):
         self.assert_refuses(69, 'no engine is running', 'sluice up', arguments=['get'])
 
     def test_a_stopped_engine_leaves_no_process_and_exits_0(self):
@@ -227,7 +227,7 @@ class Engines(EngineCase):
 
     def test_unknown_hosts_are_404_with_the_cause(self):
         engine = self.up_app()
-        answer = engine.get(host='nobody.localhost')
+        answer = engine.get(host='missing.localhost')
         self.assertEqual(answer.status, 404)
         self.assertTrue(answer.headers['sluice-error'].startswith('no-route'))
 

@@ -44,7 +44,7 @@ class Load(EngineCase):
     def wait_answers(self, engine, clients, count):
         engine.wait_status(lambda _: len(clients.answered) >= count)
 
-    def test_the_load_generator_reports_what_it_sent_and_saw(self):
+    def test_the_load_generator_reports_sent_requests_and_answers(self):
         engine = self.up_app('--max', '2')
         report = self.home.path / 'run.json'
         done = self.home.run('load', f'http://{engine.http}/', '-H', 'Host: app.localhost', '--rate',
@@ -54,7 +54,7 @@ class Load(EngineCase):
         self.assertGreater(requests['sent'], 80)
         self.assertEqual(requests['sent'], requests['answered'])
 
-    def test_a_broken_promise_exits_4(self):
+    def test_a_failed_expectation_exits_4(self):
         engine = self.up_app()
         done = self.home.run('load', f'http://{engine.http}/', '-n', '10', '--rate', '50',
                              '--fail-if', 'p50 > 0ms', timeout=60)

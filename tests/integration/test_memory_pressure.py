@@ -1,6 +1,6 @@
 """Memory pressure on one machine: the start gate, throttling, and what goes first.
 
-The machine is a file: `proc/meminfo` in a folder of the test, which the engine is told to read. What
+The machine is a file: `proc/meminfo` in a folder of the test, which the engine reads. What
 replicas hold and the CPU quotas are real.
 """
 
@@ -201,7 +201,7 @@ class MemoryPressure(EngineCase):
         self.assertEqual(clients.lost, {})
         self.assertEqual(engine.stop(), 0)
 
-    def test_without_a_cgroup_it_says_so_once_and_works_on(self):
+    def test_without_a_cgroup_it_warns_once_and_continues(self):
         machine = self.machine(available=200)
         wrapper = ()
         if os.getuid() == 0:

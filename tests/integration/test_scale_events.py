@@ -60,7 +60,7 @@ class ScaleEvents(EngineCase):
         os.kill(chooser.choice(ready)['pid'], signal.SIGKILL)
         return 1
 
-    def test_two_hundred_scale_events_with_kills_lose_and_double_nothing(self):
+    def test_two_hundred_scale_events_with_kills_lose_and_duplicate_nothing(self):
         chooser = random.Random(7)
         engine, journal = self.start()
         hosts = [f'{name}.localhost' for name in SERVICES]

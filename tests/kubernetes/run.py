@@ -94,7 +94,7 @@ def without_tests(names, folders):
 
 
 def by_cluster(suite):
-    """(settings of Lab, tests) for each kind of cluster that modules ask for by a variable CLUSTER."""
+    """(settings of Lab, tests) for each kind of cluster that modules request by a variable CLUSTER."""
     groups = {}
     for test in suite:
         settings = getattr(sys.modules[type(test).__module__], 'CLUSTER', {})
@@ -178,7 +178,7 @@ def build_tools(suite):
 
 
 def hold(tier, given):
-    """A cluster until somebody interrupts."""
+    """A cluster until it is interrupted."""
     build_tools('kubernetes')
     reason = reason_against(tier)
     if reason:

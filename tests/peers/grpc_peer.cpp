@@ -226,7 +226,7 @@ Verdict both_streams(Echo::Stub& stub) {
   return expect(stream->Finish(), StatusCode::OK);
 }
 
-/// Waits until the server has seen a cancellation and nobody waits there any more.
+/// Waits until the server has seen a cancellation and no call waits there.
 Verdict cancelled_there(Echo::Stub& stub) {
   Tally tally;
   const gpr_timespec limit =

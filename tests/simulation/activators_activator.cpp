@@ -225,7 +225,7 @@ void ActivatorProgram::gone(Ledger::Request request) {
   calls_.erase(request);
 }
 
-// Of the last quarter each revision gets the less, the more ask (QueueBudget).
+// The more revisions share the last quarter, the less each gets (QueueBudget).
 bool ActivatorProgram::queues_full() const {
   return 4 * (engine_->front.queued().waiting() + 1) > 3 * scene_.world.queue_total;
 }

@@ -30,7 +30,7 @@
 
 namespace sluice::simulation {
 
-/// The world around one life of an activator: it starts what the program runs, reads the files for
+/// The world around one run of an activator: it starts what the program runs, reads the files for
 /// it, dials the autoscaler, brings it requests, and books what becomes of them.
 class ActivatorProgram final : private activator::FrontOwner, private CallOwner {
  public:
@@ -39,7 +39,7 @@ class ActivatorProgram final : private activator::FrontOwner, private CallOwner 
     std::string address;
   };
 
-  /// Opens a wire to the autoscaler that lives; null when none does.
+  /// Opens a wire to the running autoscaler; null when none runs.
   using Dial = std::function<Wire*(ActivatorProgram&)>;
 
   /// Starts: the files are read as they are. The rest outlives this.
@@ -48,7 +48,7 @@ class ActivatorProgram final : private activator::FrontOwner, private CallOwner 
 
   [[nodiscard]] const Identity& identity() const { return identity_; }
 
-  /// A name that no other life has.
+  /// A name that no other run has.
   [[nodiscard]] std::string run_name() const {
     return identity_.name + "@" + std::to_string(started_.time_since_epoch().count());
   }
@@ -57,7 +57,7 @@ class ActivatorProgram final : private activator::FrontOwner, private CallOwner 
 
   [[nodiscard]] bool alive() const { return engine_ != nullptr; }
 
-  /// Takes new requests: it lives, and its drain has not come so far.
+  /// Takes new requests: it runs, and its drain has not come so far.
   [[nodiscard]] bool accepts() const { return alive() && accepts_; }
 
   [[nodiscard]] bool draining() const { return draining_; }

@@ -29,11 +29,11 @@
 
 namespace sluice::simulation {
 
-/// The world around one life of the autoscaler: it starts the engine that the program runs, reads
+/// The world around one run of the autoscaler: it starts the engine that the program runs, reads
 /// the files for it, carries its wires, and notes whatever it orders.
 class AutoscalerProgram {
  public:
-  /// An activator that lives, as far as it chooses pods of a revision.
+  /// A running activator, as far as it chooses pods of a revision.
   struct Living {
     const ActivatorProgram* program = nullptr;
     std::string name;
@@ -58,7 +58,7 @@ class AutoscalerProgram {
   /// A revision's file is read.
   void read_pods(std::size_t revision);
 
-  /// The agent of the node says whether there is room.
+  /// The agent of the node reports whether there is room.
   void read_room();
 
   // --- wires ---

@@ -13,7 +13,7 @@
 
 namespace sluice::simulation {
 
-/// A world in which something is wrong, and what the rules say of it.
+/// A world in which something is wrong, and how the rules report it.
 struct Breach {
   friend std::ostream& operator<<(std::ostream& out, const Breach& breach) {
     return out << breach.name;
@@ -31,7 +31,7 @@ inline void one_at_a_time(ActivatorsWorld& world) {
   world.service.to = std::chrono::seconds{1};
 }
 
-/// Plays worlds of a few seeds until one says what it should. A mutant's world is played without
+/// Plays worlds of a few seeds until one reports what it should. A mutant's world is played without
 /// it first, where nothing may be said.
 inline void expect_noticed(const Breach& breach) {
   constexpr std::uint64_t kSeeds = 12;

@@ -45,7 +45,7 @@ void SimulatedCall::begin() {
   place_.front.begin(*this);
 }
 
-// --- what the gateway says ---
+// --- what the gateway decides ---
 
 // The gateway has found another way for a request that a pod gave back.
 void SimulatedCall::book_retry() {
@@ -168,7 +168,7 @@ void SimulatedCall::turned_away(Reason reason, const char* cause) {
   end(Ending::refused, reason, {.end = net::Outcome::End::answered, .status = 503, .error = {}});
 }
 
-// The mutant says that the application has not begun.
+// The mutant reports that the application has not begun.
 void SimulatedCall::broken() {
   const bool lies = place_.scene.world.mutant == Mutant::retries_begun;
   if (lies) give_back();

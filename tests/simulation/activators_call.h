@@ -30,8 +30,8 @@ class CallOwner {
   virtual void gone(Ledger::Request request) = 0;
 };
 
-/// One request of a client at an activator, without a network: it does what the gateway says, meets
-/// simulated pods, and books each step before the gateway hears of what follows.
+/// One request of a client at an activator, without a network: it does what the gateway decides,
+/// meets simulated pods, and records each step before the gateway gets what follows.
 class SimulatedCall final : public net::Exchange {
  public:
   struct Place {

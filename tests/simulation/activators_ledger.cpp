@@ -150,7 +150,7 @@ void Ledger::ended(Request request, Ending ending, Reason reason) {
 void Ledger::check_ending(Request request, Ending ending, Reason reason) {
   const Entry& entry = book_[request];
   const DoorBook& door = doors_[entry.door];
-  if (ending == Ending::answered && !entry.finished) breach(request, "is answered by nobody");
+  if (ending == Ending::answered && !entry.finished) breach(request, "is answered without a pod");
   if (ending == Ending::cut && !entry.killed) breach(request, "is cut and no pod was killed");
   if (ending != Ending::refused) return;
   if (reason == Reason::none) breach(request, "is refused without a reason");
@@ -230,7 +230,7 @@ void Ledger::check_room(TimePoint now) {
 void Ledger::check_closed() {
   for (Request request = 0; request < book_.size(); ++request) {
     if (!book_[request].ended) breach(request, "never ends");
-    if (book_[request].running) breach(request, "runs for ever");
+    if (book_[request].running) breach(request, "runs without an end");
   }
 }
 

@@ -38,7 +38,7 @@ enum class Reason : std::uint8_t {
 
 /// Books every request and names the first rule that is broken: it ends exactly once, is begun at
 /// most once, an application is never above its limit, a revision's requests are served first come
-/// first served, and nobody waits while a pod has room. It is told what happens and knows nothing
+/// first served, and no request waits while a pod has room. It gets what happens and reads nothing
 /// of how the cores decide.
 class Ledger {
  public:
@@ -103,10 +103,10 @@ class Ledger {
   /// The clock of a door is ahead of true time by so much from now on.
   void set_clock(Door door, Duration ahead) { doors_[door].ahead = ahead; }
 
-  /// Looks for somebody who waits although a pod of his door has room. True time.
+  /// Looks for a request that waits although a pod of its door has room. True time.
   void check_room(TimePoint now);
 
-  /// At the end of everything: nobody is left.
+  /// At the end of everything: no request is left.
   void check_closed();
 
   [[nodiscard]] std::size_t waiting(Door door) const { return doors_[door].waiting.size(); }
@@ -136,7 +136,7 @@ class Ledger {
   [[nodiscard]] std::uint64_t open() const { return open_; }
 
  private:
-  // Retries before newcomers, each kind in the order it came.
+  // Retries before new requests, each kind in the order it came.
   using Place = std::pair<bool, std::uint64_t>;
 
   struct Entry {

@@ -1,4 +1,4 @@
-// Goal: the rules that activators_test.cpp checks can be broken at all, and somebody notices.
+// Goal: the rules that activators_test.cpp checks can be broken at all, and that this is detected.
 // Method: worlds in which one part does one thing wrong. Each must break the rule it is made for,
 // within a few seeds; the same worlds without it break none.
 #include "tests/simulation/activators_breaches.h"
@@ -33,11 +33,11 @@ class ActivatorsMutants : public testing::TestWithParam<Breach> {};
 INSTANTIATE_TEST_SUITE_P(Worlds, ActivatorsMutants, testing::ValuesIn(wrongs()),
                          [](const auto& each) { return each.param.name; });
 
-TEST_P(ActivatorsMutants, AreNoticed) {
+TEST_P(ActivatorsMutants, AreDetected) {
   expect_noticed(GetParam());
 }
 
-TEST(ActivatorsWorlds, PlayTheSameForTheSameSeedAndOtherwiseForAnother) {
+TEST(ActivatorsWorlds, RepeatTheSameRunForTheSameSeedOnly) {
   const auto figures = [](std::uint64_t seed) {
     return printed(play(activators_world(ActivatorsShape::storm, seed)));
   };

@@ -7,7 +7,7 @@ namespace sluice::simulation {
 
 namespace {
 
-// Between what happens to a pod and what its file says.
+// Between a change of a pod and its file.
 constexpr Between kNoticed{std::chrono::milliseconds{5}, std::chrono::seconds{1}};
 constexpr Between kRestart{std::chrono::milliseconds{50}, std::chrono::seconds{1}};
 

@@ -15,7 +15,7 @@
 
 namespace sluice::simulation {
 
-/// What a sidecar says to a request in the end.
+/// How a sidecar answers a request in the end.
 enum class PodAnswer : std::uint8_t {
   answered,
   full,      ///< 503 queue-full, untouched
@@ -23,11 +23,11 @@ enum class PodAnswer : std::uint8_t {
   broken,    ///< the connection ended with the pod
 };
 
-/// What a sidecar says to a probe; nobody answers for a pod that is gone.
+/// How a sidecar answers a probe; a pod that is gone does not answer.
 enum class PodHealth : std::uint8_t { gone, starting, ready, draining };
 
 /// A pod: an application that serves, and a sidecar that lets containerConcurrency requests in at
-/// once and a bounded number wait, and that drains when it is told to go.
+/// once and a bounded number wait, and that drains when it is asked to stop.
 class SimulatedPod {
  public:
   using Reply = std::function<void(PodAnswer)>;

@@ -35,7 +35,7 @@ class LedgerTest : public testing::Test {
   TimePoint now{seconds{1'700'000'000}};
 };
 
-TEST_F(LedgerTest, FindsNothingWrongWithARetryThatIsAnswered) {
+TEST_F(LedgerTest, AcceptsARetryThatIsAnswered) {
   const auto first = on("a");
   const auto second = ledger.arrived(door);
   ledger.waits(second);
@@ -55,35 +55,35 @@ TEST_F(LedgerTest, FindsNothingWrongWithARetryThatIsAnswered) {
   EXPECT_EQ(ledger.open(), 0U);
 }
 
-TEST_F(LedgerTest, NoticesWhoNeverEnds) {
+TEST_F(LedgerTest, DetectsARequestThatNeverEnds) {
   (void)on("a");
   ledger.check_closed();
   expect("never ends");
 }
 
-TEST_F(LedgerTest, NoticesASecondEnd) {
+TEST_F(LedgerTest, DetectsASecondEnd) {
   const auto request = on("a");
   ledger.ended(request, Ending::left);
   ledger.ended(request, Ending::left);
   expect("ends twice");
 }
 
-TEST_F(LedgerTest, NoticesASecondBeginning) {
+TEST_F(LedgerTest, DetectsASecondBeginning) {
   const auto request = on("a");
   ledger.began(request, 1, 1);
   ledger.began(request, 2, 1);
   expect("is begun twice");
 }
 
-TEST_F(LedgerTest, NoticesAnApplicationAboveItsLimit) {
+TEST_F(LedgerTest, DetectsAnApplicationAboveItsLimit) {
   ledger.began(on("a"), 1, 1);
   ledger.began(on("b"), 1, 1);
   expect("exceeds containerConcurrency");
 }
 
-TEST_F(LedgerTest, NoticesAnAnswerFromNobodyAndACutWithoutAKill) {
+TEST_F(LedgerTest, DetectsAnAnswerWithoutAPodAndACutWithoutAKill) {
   ledger.ended(on("a"), Ending::answered);
-  expect("is answered by nobody");
+  expect("is answered without a pod");
 
   Ledger other;
   const auto elsewhere = other.open_door(1, 2);
@@ -94,7 +94,7 @@ TEST_F(LedgerTest, NoticesAnAnswerFromNobodyAndACutWithoutAKill) {
   EXPECT_NE(other.breach().find("no pod was killed"), std::string::npos);
 }
 
-TEST_F(LedgerTest, NoticesWhoOvertakes) {
+TEST_F(LedgerTest, DetectsARequestThatOvertakesAnother) {
   (void)on("a");
   (void)on("b");
   ledger.waits(ledger.arrived(door));
@@ -104,7 +104,7 @@ TEST_F(LedgerTest, NoticesWhoOvertakes) {
   expect("overtakes one who waits");
 }
 
-TEST_F(LedgerTest, LetsANewcomerPassARetryThatTriedThePod) {
+TEST_F(LedgerTest, AllowsANewRequestToPassARetryThatTriedThePod) {
   const auto tried = on("a");
   ledger.retried(tried);
   ledger.waits(tried);
@@ -115,7 +115,7 @@ TEST_F(LedgerTest, LetsANewcomerPassARetryThatTriedThePod) {
   expect("waits while a pod has room");  // b
 }
 
-TEST_F(LedgerTest, NoticesWhoWaitsBesideRoomUnlessThePodIsPausedOrAvoided) {
+TEST_F(LedgerTest, DetectsARequestThatWaitsBesideAFreePodUnlessItIsPausedOrAvoided) {
   (void)on("b");
   const auto full = on("a");
   ledger.full(full, now + milliseconds{100});
@@ -134,7 +134,7 @@ TEST_F(LedgerTest, NoticesWhoWaitsBesideRoomUnlessThePodIsPausedOrAvoided) {
   expect("request 2 waits while a pod has room");
 }
 
-TEST_F(LedgerTest, NoticesRetriesThatAreNotAllowed) {
+TEST_F(LedgerTest, DetectsRetriesThatAreNotAllowed) {
   const auto begun = on("a");
   ledger.began(begun, 1, 1);
   ledger.retried(begun);
@@ -150,7 +150,7 @@ TEST_F(LedgerTest, NoticesRetriesThatAreNotAllowed) {
   EXPECT_NE(other.breach().find("with a body byte gone"), std::string::npos);
 }
 
-TEST_F(LedgerTest, NoticesAThirdRetry) {
+TEST_F(LedgerTest, DetectsAThirdRetry) {
   ledger.list(door, {{"a", false}, {"b", false}, {"c", false}, {"d", false}});
   const auto request = on("a");
   ledger.retried(request);
@@ -162,7 +162,7 @@ TEST_F(LedgerTest, NoticesAThirdRetry) {
   expect("is tried again too often");
 }
 
-TEST_F(LedgerTest, NoticesRefusalsThatAreNotDue) {
+TEST_F(LedgerTest, DetectsRefusalsThatAreNotDue) {
   ledger.ended(ledger.arrived(door), Ending::refused, Reason::queue_full);
   expect("is refused with room to wait");
 
@@ -184,7 +184,7 @@ TEST_F(LedgerTest, NoticesRefusalsThatAreNotDue) {
   EXPECT_NE(other.breach().find("is refused with retries left"), std::string::npos);
 }
 
-TEST_F(LedgerTest, NoticesAPodThatShouldNotBeChosen) {
+TEST_F(LedgerTest, DetectsAPodThatShouldNotBeChosen) {
   ledger.list(door, {{"a", true}, {"b", false}});
   (void)on("a");
   expect("is sent to a pod to be avoided");
@@ -201,7 +201,7 @@ class ScaleWatchTest : public testing::Test {
   TimePoint now{seconds{1'700'000'000}};
 };
 
-TEST_F(ScaleWatchTest, NoticesVersionsThatGoBack) {
+TEST_F(ScaleWatchTest, DetectsVersionsThatDecrease) {
   watch.decided(kApp, 5);
   watch.decided(kApp, 5);
   watch.in_force("one", kApp, 5);
@@ -217,7 +217,7 @@ TEST_F(ScaleWatchTest, NoticesVersionsThatGoBack) {
   EXPECT_EQ(other.breach(), "app is given an older version than before");
 }
 
-TEST_F(ScaleWatchTest, NoticesZeroThatNobodyVouchesFor) {
+TEST_F(ScaleWatchTest, DetectsScaleToZeroWithoutAConnectedActivator) {
   watch.scaled(kApp, 1, 0, 1);
   watch.scaled(kApp, 2, 1, 0);
   EXPECT_EQ(watch.breach(), "");
@@ -226,7 +226,7 @@ TEST_F(ScaleWatchTest, NoticesZeroThatNobodyVouchesFor) {
   EXPECT_EQ(watch.breach(), "app is scaled to zero while no activator is connected");
 }
 
-TEST_F(ScaleWatchTest, NoticesAPodStoppedUnderAnActivator) {
+TEST_F(ScaleWatchTest, DetectsAPodStoppedWhileAnActivatorUsesIt) {
   using Chooser = ScaleWatch::Chooser;
   const std::array sound{Chooser{"avoids", seconds{0}, true, true},
                          Chooser{"silent", seconds{5}, true, false},
@@ -239,7 +239,7 @@ TEST_F(ScaleWatchTest, NoticesAPodStoppedUnderAnActivator) {
   EXPECT_EQ(watch.breach(), "app pod-1 may be stopped while unheard still sends it requests");
 }
 
-TEST_F(ScaleWatchTest, NoticesWhoSleepsOnAndWhoFindsNobody) {
+TEST_F(ScaleWatchTest, DetectsARevisionThatStaysAtZeroAndARequestThatIsNotServed) {
   watch.stranded(kApp, true, now);
   watch.stranded(kApp, false, now + seconds{5});
   watch.stranded(kApp, true, now + seconds{6});
@@ -256,7 +256,7 @@ TEST_F(ScaleWatchTest, NoticesWhoSleepsOnAndWhoFindsNobody) {
   EXPECT_EQ(other.breach(), "app has pods that one does not find");
 }
 
-TEST_F(ScaleWatchTest, NoticesTwoEndsThatDisagree) {
+TEST_F(ScaleWatchTest, DetectsStatesThatDifferAtBothEnds) {
   proto::RevisionState here{.revision = kApp, .version = 7, .desired = 1, .ready = 0};
   proto::RevisionState there{.revision = kApp, .version = 7, .desired = 1, .ready = 1};
   watch.converged("one", kApp, &here, &there);
@@ -268,7 +268,7 @@ TEST_F(ScaleWatchTest, NoticesTwoEndsThatDisagree) {
   EXPECT_EQ(watch.breach(), "app has two states at one");
 }
 
-TEST_F(ScaleWatchTest, NoticesWhatIsLeft) {
+TEST_F(ScaleWatchTest, DetectsLeftoversAtTheEnd) {
   watch.left_over("pods", 0);
   EXPECT_EQ(watch.breach(), "");
   watch.left_over("pods", 2);

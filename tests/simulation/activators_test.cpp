@@ -57,7 +57,7 @@ TEST_P(ActivatorsIn, KeepEveryRule) {
 }
 
 // What planted_faults_test.cpp adds to a shape breaks no rule by itself.
-TEST(ActivatorsWorlds, KeepTheirRulesWhereStreamsBreakAllTheTime) {
+TEST(ActivatorsWorlds, KeepEveryRuleWhileStreamsBreakConstantly) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     ActivatorsWorld world = activators_world(ActivatorsShape::naps, seed);
     break_streams(world);
@@ -68,7 +68,7 @@ TEST(ActivatorsWorlds, KeepTheirRulesWhereStreamsBreakAllTheTime) {
 // Seeds that broke a rule once, with the cause. Links 26: idle pods were scaled to zero although no
 // activator was connected. Clocks 5 and storm 18: after the autoscaler's clock stepped back no pod
 // could be stopped until it had caught up.
-TEST(ActivatorsWorlds, KeepTheirRulesInSeedsThatOnceFailed) {
+TEST(ActivatorsWorlds, KeepEveryRuleForSeedsThatOnceFailed) {
   EXPECT_EQ(play(activators_world(ActivatorsShape::links, 26)).breach, "");
   EXPECT_EQ(play(activators_world(ActivatorsShape::clocks, 5)).breach, "");
   EXPECT_EQ(play(activators_world(ActivatorsShape::storm, 18)).breach, "");

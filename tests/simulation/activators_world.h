@@ -36,7 +36,7 @@ struct Faults {
   double share_lost_scrapes = 0;
   double share_late_files = 0;  ///< a program looks at a file seconds after it changed
   double share_leaving_clients = 0;
-  double shortages_per_second = 0;  ///< the platform starts nothing, and the autoscaler knows it
+  double shortages_per_second = 0;  ///< the platform starts nothing, and reports it
   Between shortage{std::chrono::milliseconds{500}, std::chrono::seconds{6}};
 };
 
@@ -47,9 +47,9 @@ enum class Mutant : std::uint8_t {
   answers_twice,        ///< a pod answers a request again
   retries_begun,        ///< a request that was cut goes to another pod
   sidecar_lets_all_in,  ///< no limit at the sidecar
-  deaf_autoscaler,      ///< what activators say is not heard
+  deaf_autoscaler,      ///< messages of activators are ignored
   versions_restart,     ///< a new autoscaler begins at its first version
-  stream_loses_states,  ///< on a stream that lives
+  stream_loses_states,  ///< on an open stream
 };
 
 /// Everything there is around the cores. All that is random comes from `seed`.

@@ -35,7 +35,7 @@ struct FleetWorld {
   double spread = 0.2;       ///< how far the load of a pod may lie from the mean, as a share
   double stat_loss = 0;      ///< share of per-second stats and scrapes that never arrive
   double failed_starts = 0;  ///< share of starts that end in death
-  double deaths = 0;         ///< share of the ready pods that dies each second
+  double deaths = 0;         ///< share of the ready pods that exits each second
   Duration healed{std::chrono::hours{24 * 365}};  ///< pods crash no more from here on
   Range deaf{};                                   ///< no stat arrives in this time
   std::vector<ClockJump> jumps = {};
@@ -62,7 +62,7 @@ struct FleetOutcome {
   std::int32_t pods_max = 0;
   std::int32_t want_at_end = 0;
   std::string breach;     ///< the first property that was broken, with its time; empty: none
-  std::string decisions;  ///< all of them, printed, if the world asks for it
+  std::string decisions;  ///< all of them, printed, if the world wants it
 };
 
 /// One revision's scaler in a world of seconds: pods start and die, activators and pods report the
@@ -104,7 +104,7 @@ class Fleet {
   std::map<Duration, std::int32_t> starting_;  // pods by the time they are ready at
   std::int32_t ready_ = 0;
   double load_ = 0;
-  bool known_ = false;  // somebody has told the scaler of the load since it was last zero
+  bool known_ = false;  // the scaler has received a load since it was last zero
   autoscaler::RouteMode route_mode_ = autoscaler::RouteMode::proxy;
   Duration proxy_since_{0};
   FleetOutcome outcome_;

@@ -76,7 +76,7 @@ Outcome Loop::run() {
   return outcome_;
 }
 
-// The next arrival is drawn at the rate of now, and drawn anew when none falls within a second, so
+// The next arrival is drawn at the rate of now, and drawn again when none falls within a second, so
 // that a rate that changes is followed without integrating it.
 void Loop::arrive(bool redrawn) {
   const Duration since = now() - start_;
@@ -155,7 +155,7 @@ void Loop::pod_ready(std::uint64_t number) {
 
 void Loop::second() {
   after(seconds{1}, [this] { second(); });
-  // A pod that dies starts the stable window anew, so quiet means that nobody kills either.
+  // A pod that exits restarts the stable window, so quiet means that no pod is killed either.
   const bool loaded = now() < start_ + world_.length;
   if (chance() < world_.kills_per_second && loaded) kill_one();
   report();
@@ -176,7 +176,7 @@ void Loop::push(const autoscaler::Stat& stat, std::optional<TimePoint> at) {
   scale_loop_.push(kApp, stat, at, autoscaler::StatDoor::stream);
 }
 
-// --- what the engine asks and says ---
+// --- what the engine requests and reports ---
 
 std::unique_ptr<autoscaler::StatSource::Question> Loop::ask(const std::string& address,
                                                             Answered answered) {

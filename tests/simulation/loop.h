@@ -44,9 +44,9 @@ struct World {
   Range service{std::chrono::milliseconds{5}, std::chrono::seconds{2}};
   Range stat_delay{Duration{0}, std::chrono::milliseconds{900}};
   double stat_loss = 0;         ///< share of per-second stats and scrapes that never arrive
-  double kills_per_second = 0;  ///< chance that a ready pod dies in a given second
+  double kills_per_second = 0;  ///< chance that a ready pod exits in a given second
   double failed_starts = 0;     ///< share of starts that end in death
-  Range life{};                 ///< of a ready pod until it dies by itself; zero: for ever
+  Range life{};                 ///< of a ready pod until it exits by itself; zero: without a limit
   /// Pods crash no more from here on; what still waits is served.
   Duration healed{std::chrono::hours{24 * 365}};
   Duration length{std::chrono::minutes{10}};  ///< of the load; what follows is quiet
@@ -60,14 +60,14 @@ struct Outcome {
   std::uint64_t sent = 0;
   std::uint64_t answered = 0;
   std::uint64_t refused = 0;
-  std::uint64_t cut = 0;  ///< ran on a pod that died
+  std::uint64_t cut = 0;  ///< ran on a pod that exited
   std::uint64_t wakes = 0;
   std::uint64_t sleeps = 0;
   std::int32_t pods_max = 0;
   std::int32_t pods_at_end = 0;
   std::uint64_t deaths = 0;  ///< of pods, starting or ready
   std::string breach;        ///< the first invariant that was broken, with its time; empty: none
-  std::string decisions;     ///< all of them, printed, if the world asks for it
+  std::string decisions;     ///< all of them, printed, if the world wants it
 };
 
 /// One revision on virtual time, request by request: a front door (throttler and reporter), pods

@@ -86,7 +86,7 @@ TEST(Loop, KeepsItsInvariantsOnSeedsThatOnceFailed) {
 
 // Goal: the invariants above can break at all. Method: a world in which no stat ever arrives, so
 // that the scaler cannot know of a request that takes minutes.
-TEST(Loop, NoticesZeroWithARequestInFlightWhenNoStatArrives) {
+TEST(Loop, DetectsZeroWithARequestInFlightWhenNoStatArrives) {
   World deaf{.seed = 2, .scaling = one_machine(), .stat_loss = 1};
   deaf.scaling.decider.has_scrape_target = false;
   deaf.service = {minutes{30}, minutes{40}};
@@ -97,7 +97,7 @@ TEST(Loop, NoticesZeroWithARequestInFlightWhenNoStatArrives) {
   EXPECT_NE(outcome.breach.find("requests in flight"), std::string::npos) << outcome.breach;
 }
 
-TEST(Loop, PlaysADayAndSleepsAtNight) {
+TEST(Loop, ScalesThroughADayAndReachesZeroAtNight) {
   World day{.seed = 24, .scaling = one_machine()};
   day.length = hours{24};
   day.quiet = kQuiet;
@@ -117,7 +117,7 @@ TEST(Loop, PlaysADayAndSleepsAtNight) {
   EXPECT_EQ(outcome.pods_at_end, 0);
 }
 
-TEST(Loop, IsTheSameRunForTheSameSeed) {
+TEST(Loop, RepeatsTheSameRunForTheSameSeed) {
   const Outcome first = Loop{rough_world(5)}.run();
   const Outcome second = Loop{rough_world(5)}.run();
 

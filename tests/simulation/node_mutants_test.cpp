@@ -38,7 +38,7 @@ void throttle(Decision& decision, const Observation& seen, std::string_view id) 
   }
 }
 
-TEST(NodeMutants, RuleThatNeverReleasesIsSeen) {
+TEST(NodeMutants, RuleThatNeverReleasesIsDetected) {
   const Doctoring sticky{.decision = [](Decision& decision, const Observation& seen) {
     throttle(decision, seen, "service");
   }};
@@ -46,13 +46,13 @@ TEST(NodeMutants, RuleThatNeverReleasesIsSeen) {
   EXPECT_TRUE(breaks("throttled without a reason", sticky));
 }
 
-TEST(NodeMutants, RuleThatTouchesTheExemptIsSeen) {
+TEST(NodeMutants, RuleThatThrottlesExemptContainersIsDetected) {
   EXPECT_TRUE(breaks("exempt", {.decision = [](Decision& decision, const Observation& seen) {
                        if (!decision.throttled.empty()) throttle(decision, seen, "exempt");
                      }}));
 }
 
-TEST(NodeMutants, RuleThatKillsBystandersIsSeen) {
+TEST(NodeMutants, RuleThatKillsBystandersIsDetected) {
   EXPECT_TRUE(breaks("killed a bystander", {.decision = [](Decision& decision, const Observation&) {
                        if (!decision.throttled.empty()) decision.sacrifice = Sacrifice{"service"};
                      }}));
@@ -68,24 +68,24 @@ TEST(NodeMutants, RuleThatThrottlesAllNeverFinishes) {
              }}));
 }
 
-TEST(NodeMutants, ReleaseToUnlimitedInsteadOfTheOriginalIsSeen) {
+TEST(NodeMutants, ReleaseToUnlimitedInsteadOfTheOriginalIsDetected) {
   EXPECT_TRUE(breaks("more than given", {.update = [](CpuQuota& quota) {
                        if (!is_signature(quota)) quota = kUnlimited;
                      }}));
 }
 
-TEST(NodeMutants, ReleaseByZeroIsSeen) {
+TEST(NodeMutants, ReleaseByAQuotaOfZeroIsDetected) {
   EXPECT_TRUE(breaks("quota 0 was sent", {.update = [](CpuQuota& quota) {
                        if (is_unlimited(quota)) quota.quota_us = 0;
                      }}));
 }
 
-TEST(NodeMutants, LostJournalIsSeen) {
+TEST(NodeMutants, LostJournalIsDetected) {
   EXPECT_TRUE(breaks("not restored", {.loses_journal = true}, {.crash = true}) ||
               breaks("throttled without a reason", {.loses_journal = true}, {.crash = true}));
 }
 
-TEST(NodeMutants, NothingDoctoredBreaksNothing) {
+TEST(NodeMutants, UnchangedPolicyBreaksNoRule) {
   EXPECT_FALSE(breaks("", {}));
 }
 

@@ -20,7 +20,7 @@ struct NodeScene {
   double backoff_scale = 1;  ///< of 10, 20, 40 ... 300 s
   double step_ms = 10;       ///< of the simulation
   double give_up_ms = 0;
-  bool own_gate = false;    ///< starts ask the controller, as on one machine; else the node book
+  bool own_gate = false;    ///< the controller grants starts, as on one machine; else the node book
   bool bystanders = false;  ///< a service with a limit of its own, and one that opted out
 };
 
@@ -50,7 +50,7 @@ struct NodeRun {
   int done = 0;
   double makespan_ms = 0;
   double core_ms = 0;
-  double wasted_ms = 0;  ///< CPU of lives that ended by a kill
+  double wasted_ms = 0;  ///< CPU of runs that ended by a kill
   int updates = 0;
   std::int64_t peak = 0;
   double longest_pause_ms = 0;

@@ -74,7 +74,7 @@ NodeScene with_bystanders(int at_once) {
   return scene;
 }
 
-TEST(NodeSimulation, SameSeedIsTheSameRun) {
+TEST(NodeSimulation, RepeatsTheSameRunForTheSameSeed) {
   const NodeRun one = play(lab(12), throttle_only(), 7);
   const NodeRun two = play(lab(12), throttle_only(), 7);
   EXPECT_EQ(one.restarts_kernel, two.restarts_kernel);
@@ -87,7 +87,7 @@ TEST(NodeSimulation, OvercommitKillsWithoutAHookAsItDoesOnARealKernel) {
   EXPECT_GT(pooled(lab(12), at_lab_scale(PolicyKind::off), 10).kernel, 200);
 }
 
-TEST(NodeSimulation, EveryPolicyKeepsThePromisesAtEveryOvercommit) {
+TEST(NodeSimulation, EveryPolicyKeepsItsGuaranteesAtEveryOvercommit) {
   for (const int at_once : {9, 10, 11, 12}) {
     for (const Rules& rules :
          {at_lab_scale(PolicyKind::off), paper(), gate_only(), throttle_only(), at_lab_scale()}) {
@@ -101,7 +101,7 @@ TEST(NodeSimulation, OffAndGateOnlySendNoUpdates) {
   EXPECT_EQ(pooled(lab(12), gate_only(), 5).updates, 0);
 }
 
-TEST(NodeSimulation, WithTheGateNobodyIsSacrificedAndTheKernelHardlyKills) {
+TEST(NodeSimulation, WithTheGateNoContainerIsSacrificedAndTheKernelKillsFew) {
   for (const int at_once : {11, 12}) {
     const Sum off = pooled(lab(at_once), at_lab_scale(PolicyKind::off), kSeeds);
     const Sum ours = pooled(lab(at_once), at_lab_scale(), kSeeds);
@@ -113,7 +113,7 @@ TEST(NodeSimulation, WithTheGateNobodyIsSacrificedAndTheKernelHardlyKills) {
 }
 
 // Its starts are not spaced, so that more of them grow together.
-TEST(NodeSimulation, GateOfOneMachineKeepsThePromisesToo) {
+TEST(NodeSimulation, GateOfOneMachineKeepsTheSameGuarantees) {
   for (const int at_once : {11, 12}) {
     NodeScene scene = with_bystanders(at_once);
     const Sum off = pooled(scene, at_lab_scale(PolicyKind::off), kSeeds);
@@ -132,19 +132,19 @@ TEST(NodeSimulation, HeadroomLosesLessWorkThanThePublishedRule) {
   EXPECT_LT(ours.wasted_s, published.wasted_s / 10);
 }
 
-TEST(NodeSimulation, LostAndLateAnswersLeaveNobodyThrottled) {
+TEST(NodeSimulation, LostAndLateAnswersLeaveNoContainerThrottled) {
   const NodeFaults faults{.lost = 0.2, .late = 0.2};
   EXPECT_EQ(pooled(with_bystanders(12), throttle_only(), kSeeds, faults).breaches, "");
   EXPECT_EQ(pooled(with_bystanders(12), paper(), 20, faults).breaches, "");
 }
 
-TEST(NodeSimulation, RuntimeThatIsDownForAWhileLeavesNobodyThrottled) {
+TEST(NodeSimulation, RuntimeThatIsDownForAWhileLeavesNoContainerThrottled) {
   const NodeFaults faults{.runtime_down = true};
   EXPECT_EQ(pooled(with_bystanders(12), throttle_only(), kSeeds, faults).breaches, "");
   EXPECT_EQ(pooled(with_bystanders(12), at_lab_scale(), 20, faults).breaches, "");
 }
 
-TEST(NodeSimulation, AgentThatIsKilledNowAndThenLeavesNobodyThrottled) {
+TEST(NodeSimulation, AgentThatIsKilledNowAndThenLeavesNoContainerThrottled) {
   const NodeFaults faults{.crash = true};
   EXPECT_EQ(pooled(with_bystanders(12), throttle_only(), kSeeds, faults).breaches, "");
   const Sum gated = pooled(with_bystanders(12), at_lab_scale(), kSeeds, faults);
@@ -152,12 +152,12 @@ TEST(NodeSimulation, AgentThatIsKilledNowAndThenLeavesNobodyThrottled) {
   EXPECT_EQ(gated.own, 0);
 }
 
-TEST(NodeSimulation, ClockStepsLeaveNobodyThrottled) {
+TEST(NodeSimulation, ClockStepsLeaveNoContainerThrottled) {
   const NodeFaults faults{.clock_steps = true};
   EXPECT_EQ(pooled(with_bystanders(12), throttle_only(), kSeeds, faults).breaches, "");
 }
 
-TEST(NodeSimulation, AllFaultsTogetherLeaveNobodyThrottled) {
+TEST(NodeSimulation, AllFaultsTogetherLeaveNoContainerThrottled) {
   const NodeFaults faults{
       .lost = 0.1, .late = 0.1, .runtime_down = true, .crash = true, .clock_steps = true};
   EXPECT_EQ(pooled(with_bystanders(12), throttle_only(), kSeeds, faults).breaches, "");

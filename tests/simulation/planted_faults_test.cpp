@@ -1,7 +1,7 @@
 // Goal: a fault in the autoscaler's engine or in the activator breaks a rule that
-// activators_test.cpp checks, and the simulation says so. Method: each program that this stands in
-// has one file of theirs with one fault planted (plant_fault.py), and plays the test of that name
-// alone.
+// activators_test.cpp checks, and the simulation reports it. Method: each program that this stands
+// in has one file of theirs with one fault planted (plant_fault.py), and plays the test of that
+// name alone.
 #include "tests/simulation/activators_breaches.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class PlantedFaults : public testing::TestWithParam<Breach> {};
 INSTANTIATE_TEST_SUITE_P(Programs, PlantedFaults, testing::ValuesIn(faults()),
                          [](const auto& each) { return each.param.name; });
 
-TEST_P(PlantedFaults, AreNoticed) {
+TEST_P(PlantedFaults, AreDetected) {
   expect_noticed(GetParam());
 }
 

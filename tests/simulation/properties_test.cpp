@@ -59,19 +59,19 @@ std::string broken_by(const std::vector<autoscaler::ScaleState>& states,
   return broken.substr(0, broken.find(':'));
 }
 
-TEST(Properties, AcceptsACourseThatKeepsThem) {
+TEST(Properties, AcceptsARunThatKeepsThem) {
   EXPECT_EQ(broken_by({state(seconds{2}, 10, 1, 1), state(seconds{4}, 20, 1, 2, Mode::panic),
                        state(seconds{6}, 10, 2, 2, Mode::panic), state(seconds{66}, 10, 2, 1)}),
             "");
 }
 
-TEST(Properties, NoticesReplicasOutsideTheBounds) {
+TEST(Properties, DetectsReplicasOutsideTheBounds) {
   EXPECT_EQ(broken_by({state(seconds{2}, 0, 0, 0)}, rules(), {.want_before = 0, .in_flight = 0}),
             "below the minimum");
   EXPECT_EQ(broken_by({state(seconds{2}, 210, 20, 21)}), "above the maximum");
 }
 
-TEST(Properties, NoticesZeroReplicasWithARequestInFlight) {
+TEST(Properties, DetectsZeroReplicasWithARequestInFlight) {
   autoscaler::ScalingSpec to_zero = rules();
   to_zero.bounds.min = 0;
   const std::vector<autoscaler::ScaleState> fall{state(seconds{2}, 10, 1, 1),
@@ -82,7 +82,7 @@ TEST(Properties, NoticesZeroReplicasWithARequestInFlight) {
             "zero replicas with 3 requests in flight");
 }
 
-TEST(Properties, NoticesZeroReplicasBeforeAStableWindowOfServing) {
+TEST(Properties, DetectsZeroReplicasBeforeAStableWindowOfServing) {
   autoscaler::ScalingSpec to_zero = rules();
   to_zero.bounds.min = 0;
   autoscaler::ScaleState serving = state(seconds{2}, 10, 1, 1);
@@ -94,12 +94,12 @@ TEST(Properties, NoticesZeroReplicasBeforeAStableWindowOfServing) {
             "zero replicas too soon");
 }
 
-TEST(Properties, NoticesARiseAboveTheRate) {
+TEST(Properties, DetectsARiseAboveTheRate) {
   EXPECT_EQ(broken_by({state(seconds{2}, 60, 3, 6, Mode::panic)}), "");
   EXPECT_EQ(broken_by({state(seconds{2}, 70, 3, 7, Mode::panic)}), "rises faster than the rate");
 }
 
-TEST(Properties, LetsTheActivationScalePassTheRate) {
+TEST(Properties, AllowsTheActivationScaleToExceedTheRate) {
   autoscaler::ScalingSpec activated = rules();
   activated.decider.activation_scale = 5;
 
@@ -107,20 +107,20 @@ TEST(Properties, LetsTheActivationScalePassTheRate) {
   EXPECT_EQ(broken_by({state(seconds{2}, 10, 1, 6)}, activated), "rises faster than the rate");
 }
 
-TEST(Properties, NoticesAFallBelowTheRate) {
+TEST(Properties, DetectsAFallBelowTheRate) {
   EXPECT_EQ(broken_by({state(seconds{2}, 80, 8, 8), state(seconds{4}, 10, 8, 4)}), "");
   EXPECT_EQ(broken_by({state(seconds{2}, 80, 8, 8), state(seconds{4}, 10, 8, 3)}),
             "falls faster than the rate");
 }
 
-TEST(Properties, NoticesAFallDuringPanic) {
+TEST(Properties, DetectsAFallDuringPanic) {
   const autoscaler::ScaleState rise = state(seconds{2}, 60, 3, 6, Mode::panic);
 
   EXPECT_EQ(broken_by({rise, state(seconds{4}, 10, 6, 6, Mode::panic)}), "");
   EXPECT_EQ(broken_by({rise, state(seconds{4}, 10, 6, 5, Mode::panic)}), "falls during panic");
 }
 
-TEST(Properties, NoticesPanicThatBeginsOrEndsWithoutCause) {
+TEST(Properties, DetectsPanicThatBeginsOrEndsWithoutCause) {
   const autoscaler::ScaleState rise = state(seconds{2}, 60, 3, 6, Mode::panic);
 
   EXPECT_EQ(broken_by({state(seconds{2}, 10, 3, 3, Mode::panic)}), "panics below the threshold");
@@ -131,7 +131,7 @@ TEST(Properties, NoticesPanicThatBeginsOrEndsWithoutCause) {
             "panics longer than a stable window");
 }
 
-TEST(Properties, NoticesADelayThatIsTooShortOrTooLong) {
+TEST(Properties, DetectsADelayThatIsTooShortOrTooLong) {
   autoscaler::ScalingSpec delayed = rules();
   delayed.decider.scale_down_delay = seconds{20};
   const autoscaler::ScaleState before = state(seconds{2}, 60, 6, 6);
@@ -144,19 +144,19 @@ TEST(Properties, NoticesADelayThatIsTooShortOrTooLong) {
             "is held longer than the delay");
 }
 
-TEST(Properties, NoticesAnAnswerThatNoRuleGives) {
+TEST(Properties, DetectsADecisionThatNoRuleExplains) {
   EXPECT_EQ(broken_by({state(seconds{2}, 60, 6, 6), state(seconds{4}, 40, 6, 6)}),
             "is held by nothing");
 }
 
-TEST(Properties, NoticesAnAnswerThatChangesWithoutData) {
+TEST(Properties, DetectsADecisionThatChangesWithoutData) {
   autoscaler::ScaleState silent = state(seconds{4}, 0, 6, 5);
   silent.record.valid = false;
 
   EXPECT_EQ(broken_by({state(seconds{2}, 60, 6, 6), silent}), "an answer without data");
 }
 
-TEST(Properties, PrintsDecisionsThatDifferInTheLastBitApart) {
+TEST(Properties, PrintsDecisionsThatDifferInTheLastBitDifferently) {
   const double load = 6;
 
   EXPECT_EQ(printed(state(seconds{2}, load, 1, 1)), printed(state(seconds{2}, load, 1, 1)));

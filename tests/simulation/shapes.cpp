@@ -49,7 +49,7 @@ Duration quiet_for(const autoscaler::ScalingSpec& scaling, Duration start, doubl
          scaling.zero.retention + 2 * scaling.zero.grace + 3 * start + minutes{4};
 }
 
-// A revision that cannot start in time is given up, whoever waits for it; that is another test.
+// A revision that cannot start in time is given up, even while requests wait; that is another test.
 void allow_start(autoscaler::ScalingSpec& scaling, const Range& start) {
   scaling.zero.progress_deadline = std::max(scaling.zero.progress_deadline, start.to);
 }

@@ -79,7 +79,7 @@ TEST_P(Shapes, KeepEveryPropertyOverDays) {
   EXPECT_GE(all.wakes, seeds() / 2);
 }
 
-TEST_P(Shapes, PlayTheSameDecisionsForTheSameSeedAndOthersForAnother) {
+TEST_P(Shapes, RepeatTheSameDecisionsForTheSameSeedOnly) {
   const auto requests = [](std::uint64_t seed) {
     World world = world_of(GetParam(), seed);
     world.length = std::min<Duration>(world.length, hours{12});
@@ -99,9 +99,9 @@ TEST_P(Shapes, PlayTheSameDecisionsForTheSameSeedAndOthersForAnother) {
   EXPECT_FALSE(days(1) == days(2));
 }
 
-// Silence never means zero: whoever carried load or waited when the last was heard keeps the pods,
-// and stays when somebody speaks again.
-TEST_P(Shapes, KeepEveryPropertyWhenNothingIsHeardForAnHour) {
+// Missing stats never mean zero: a revision with load or waiting requests at the last stat keeps
+// its pods, and stays when stats arrive again.
+TEST_P(Shapes, KeepEveryPropertyWithoutStatsForAnHour) {
   std::uint64_t without_data = 0;
 
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
@@ -118,14 +118,14 @@ TEST_P(Shapes, KeepEveryPropertyWhenNothingIsHeardForAnHour) {
 // A seed that fails joins this list with its cause. Ramp 8: no scrape target, no activator, and the
 // last stat exactly a window old, which averages to zero. Crash loops 188: the same without a ready
 // pod. Crash loops 39 and 70: an activator comes back and has not reported yet.
-TEST(Fleet, KeepsItsPropertiesOnSilentSeedsThatOnceFailed) {
+TEST(Fleet, KeepsEveryPropertyOnSeedsWithoutStatsThatOnceFailed) {
   EXPECT_EQ(Fleet{deaf_for_an_hour(Shape::ramp, 8)}.run().breach, "");
   for (const std::uint64_t seed : {39U, 70U, 188U}) {
     EXPECT_EQ(Fleet{deaf_for_an_hour(Shape::crash_loops, seed)}.run().breach, "");
   }
 }
 
-TEST(Fleet, HoldsExactlyWhatAConstantLoadNeeds) {
+TEST(Fleet, HoldsExactlyTheReplicasThatAConstantLoadNeeds) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     FleetWorld world = fleet_of(Shape::step, seed);
     world.length = hours{2};
@@ -152,9 +152,10 @@ TEST(Fleet, HoldsExactlyWhatAConstantLoadNeeds) {
   }
 }
 
-// Nobody is ever served, and nothing goes to zero while somebody waits; when the last has left, the
-// revision is given up. Only an initial scale of several pods, which was never reached, is held.
-TEST(Fleet, KeepsTryingPodsThatNeverStartForAsLongAsSomebodyWaits) {
+// No request is ever served, and no revision goes to zero while one waits; when the last has left,
+// the revision is given up. Only an initial scale of several pods, which was never reached, is
+// held.
+TEST(Fleet, KeepsTryingPodsThatNeverStartWhileARequestWaits) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     FleetWorld world = fleet_of(Shape::step, seed);
     world.failed_starts = 1;
@@ -176,9 +177,9 @@ TEST(Fleet, KeepsTryingPodsThatNeverStartForAsLongAsSomebodyWaits) {
   }
 }
 
-// Goal: the runs above can break a property at all. Method: the same, watched by somebody who
-// believes in other rules.
-TEST(Fleet, IsNoticedWhenItDoesNotKeepTheRules) {
+// Goal: the runs above can break a property at all. Method: the same, checked by a watch that
+// expects other rules.
+TEST(Fleet, IsDetectedWhenItBreaksTheRules) {
   const auto breach_under = [](const std::function<void(autoscaler::ScalingSpec&)>& change) {
     FleetWorld world = fleet_of(Shape::on_off, 3);
     world.scaling.decider = {};

@@ -14,9 +14,9 @@ from records import (ABORTED, ANSWERED, CLOSED, LEFT, REFUSED, SILENT, UNTAKEN, 
 CAUSES = frozenset(('queue-full', 'queue-wait', 'timeout', 'cannot-scale', 'start-failed',
                     'draining', 'not-ready', 'throttled', 'upstream', 'asleep', 'no-route',
                     'bad-request', 'too-large'))
-# Clocks are one, but a line is written a moment before or after what it tells, on a busy machine.
+# Clocks are one, but a line is written a moment before or after its event, on a busy machine.
 SLACK = 0.25
-# A kill is visible at once to whoever has a connection to the pod; this covers a busy machine.
+# A kill is visible at once to a client with a connection to the pod; this covers a busy machine.
 VISIBLE = 5.0
 # How long a client may still meet a pod that is gone before all have heard of it.
 HEARD = 3.0
@@ -89,7 +89,7 @@ class Settling:
             requests[attempt.request].append(attempt)
         for name, lines in self.begun.items():
             if name not in known:
-                self.account.problem(f'{name} began on {lines[0].pod}, but nobody sent it')
+                self.account.problem(f'{name} began on {lines[0].pod}, but no request was sent')
         for sent in requests.values():
             self.request(sent)
         return self.account
@@ -104,7 +104,7 @@ class Settling:
             self.account.entries[entry] += 1
         self.account.entries['requests'] += 1
         if attempts[-1].outcome == UNTAKEN:
-            self.account.problem('lost: nobody took it and it went nowhere else', attempts[-1])
+            self.account.problem('lost: no door took it and it went nowhere else', attempts[-1])
 
     def enter(self, attempt, begun):
         """The entry of one attempt; a problem is noted beside it."""
@@ -132,7 +132,7 @@ class Settling:
         if attempt.status == 502:
             return self.broken(attempt, begun)
         if attempt.status not in (503, 504):
-            self.account.problem('a status nobody documents', attempt)
+            self.account.problem('an undocumented status', attempt)
         elif attempt.cause not in CAUSES:
             self.account.problem('a refusal without a documented cause', attempt)
         elif attempt.status == 503 and begun:
@@ -164,7 +164,7 @@ class Settling:
         return None
 
     def untaken(self, attempt, begun):
-        """Nobody took it, because its activator was going."""
+        """It was not taken, because its activator was going."""
         if begun:
             self.account.problem('said to be untaken, but it began', attempt, where(begun))
         if not any(drain.began - SLACK <= attempt.ended <= drain.ended + HEARD

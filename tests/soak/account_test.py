@@ -56,7 +56,7 @@ class Answers(AccountCase):
         self.assert_fails('begun twice', tried,
                           (*RAN, 'B r1.1 pod-1 10.200 1', 'E r1.1 pod-1 10.300 1'))
 
-    def test_a_strangers_answer_fails(self):
+    def test_an_answer_to_another_request_fails(self):
         self.assert_fails('not its own answer', [attempt(outcome=WRONG)])
 
     def test_an_answer_from_nowhere_fails(self):
@@ -68,8 +68,8 @@ class Answers(AccountCase):
     def test_an_answer_before_the_end_fails(self):
         self.assert_fails('never ended', [attempt()], RAN[:1])
 
-    def test_work_that_nobody_sent_fails(self):
-        self.assert_fails('nobody sent it', [attempt()], (*RAN, 'B r9.0 pod-1 10.300 1'))
+    def test_work_without_a_request_fails(self):
+        self.assert_fails('no request was sent', [attempt()], (*RAN, 'B r9.0 pod-1 10.300 1'))
 
     def test_an_id_used_twice_fails(self):
         self.assert_fails('one id sent twice', [attempt(), attempt()])
@@ -103,7 +103,7 @@ class Refusals(AccountCase):
                           [attempt(outcome=REFUSED, status=503, cause='queue-full')])
 
     def test_any_other_status_fails(self):
-        self.assert_fails('a status nobody documents',
+        self.assert_fails('an undocumented status',
                           [attempt(outcome=REFUSED, status=500, cause='upstream')], ())
 
 
@@ -119,7 +119,7 @@ class Kills(AccountCase):
     def test_a_cut_by_a_kill_closes(self):
         self.assert_closes([attempt(outcome=ABORTED, ended=10.7)], RAN[:1], [KILL])
 
-    def test_a_502_that_met_a_pod_just_killed_closes(self):
+    def test_a_502_of_a_pod_just_killed_closes(self):
         entries = self.assert_closes([self.bad_gateway()], (), [KILL]).entries
         self.assertEqual(entries['broken by a kill, not begun'], 1)
 
@@ -159,33 +159,33 @@ class Kills(AccountCase):
 
 
 class Restarts(AccountCase):
-    def test_what_a_closing_door_did_not_take_goes_to_the_other(self):
+    def test_a_request_that_a_closing_door_did_not_take_goes_to_the_other(self):
         tried = [attempt(outcome=UNTAKEN), attempt('r1.1')]
         self.assertEqual(self.assert_closes(tried, SECOND, [GOING]).entries['requests'], 1)
 
-    def test_what_a_door_that_stays_did_not_take_fails(self):
+    def test_a_request_that_an_open_door_did_not_take_fails(self):
         tried = [attempt(outcome=UNTAKEN), attempt('r1.1')]
         other = Incident('activator-drained', 'activator-2', '', 10.5, 10.9)
         for incidents in ([], [other], [KILL]):
             self.assert_fails('its activator was not going', tried, SECOND, incidents)
 
-    def test_what_was_called_untaken_and_began_fails(self):
+    def test_a_request_reported_as_not_taken_that_began_fails(self):
         self.assert_fails('untaken, but it began', [attempt(outcome=UNTAKEN), attempt('r1.1')],
                           incidents=[GOING])
 
-    def test_what_nobody_took_in_the_end_fails(self):
-        self.assert_fails('nobody took it', [attempt(outcome=UNTAKEN)], (), [GOING])
+    def test_a_request_that_no_door_took_fails(self):
+        self.assert_fails('no door took it', [attempt(outcome=UNTAKEN)], (), [GOING])
 
     def test_a_websocket_closed_by_a_drain_closes(self):
         for subject, kind in (('pod-1', 'pod-drained'), ('activator-1', 'activator-drained')):
             drain = Incident(kind, subject, 'one', 10.5, 10.9)
             self.assert_closes([attempt(outcome=CLOSED)], incidents=[drain])
 
-    def test_a_websocket_closed_for_nothing_fails(self):
+    def test_a_websocket_closed_without_a_drain_fails(self):
         elsewhere = Incident('activator-drained', 'activator-2', '', 10.5, 10.9)
         self.assert_fails('nothing drained', [attempt(outcome=CLOSED)], incidents=[elsewhere])
 
-    def test_a_client_that_left_is_owed_nothing(self):
+    def test_a_client_that_left_needs_no_answer(self):
         self.assert_closes([attempt(outcome=LEFT)], ())
 
     def test_a_client_that_left_is_still_not_served_twice(self):

@@ -1,4 +1,4 @@
-"""An HTTP/1.1 client and a WebSocket client on asyncio, that tell exactly how an attempt ended."""
+"""An HTTP/1.1 client and a WebSocket client on asyncio, that report exactly how an attempt ended."""
 
 import asyncio
 import base64
@@ -18,7 +18,7 @@ BROKEN = (OSError, asyncio.IncompleteReadError, EOFError)
 
 
 class NotListening(Exception):
-    """Nobody listens at the address: nothing was sent."""
+    """Nothing listens at the address: nothing was sent."""
 
 
 class Connection:
@@ -102,7 +102,7 @@ def request_bytes(ask, more=()):
 
 
 def told(attempt, status, headers, body):
-    """Enters what an answer of HTTP says into `attempt`."""
+    """Enters an answer of HTTP into `attempt`."""
     attempt.status = status
     attempt.cause = headers.get('sluice-error', '').split(';')[0].strip()
     attempt.pod = headers.get('x-soak-pod', '')

@@ -34,7 +34,7 @@ class Stream:
         self.over = asyncio.get_running_loop().create_future()
         self.asked = None           # Stopwatch: since it was sent
         self.failure = ''           # why it was cut
-        self.unprocessed = False    # the other side says that it did not take it
+        self.unprocessed = False    # the other side reports that it did not take it
         self.headers = {}
         self.trailers = {}
         self.data = b''

@@ -19,7 +19,7 @@ SIDECAR = {
 }
 PROBE = (b'GET / HTTP/1.1\r\nHost: pod\r\nUser-Agent: kube-probe/1.26\r\n'
          b'K-Network-Probe: queue\r\nConnection: close\r\n\r\n')
-PROBE_SECONDS = 12      # the sidecar itself asks the application for up to ten
+PROBE_SECONDS = 12      # the sidecar itself probes the application for up to ten
 PROBE_PAUSE = 0.1
 DRAIN_SECONDS = 60
 END_SECONDS = 10
@@ -39,7 +39,7 @@ class Port:
 
 
 async def probe(address):
-    """Whether the sidecar says that its pod is ready, as kubelet would ask."""
+    """Whether the sidecar reports its pod ready, as kubelet would probe."""
     try:
         if address.startswith('unix:'):
             opened = asyncio.open_unix_connection(address[5:])
@@ -58,7 +58,7 @@ async def probe(address):
 
 
 class Pod:
-    """`changed()` is called when what its revision's file says of it is no longer true."""
+    """`changed()` is called when the file of its revision is no longer right about it."""
 
     def __init__(self, name, revision, site, changed):
         self.name = name
@@ -131,7 +131,7 @@ class Pod:
         await self.until_probed(True)
 
     async def until_probed(self, ready):
-        """Asks until the answer is `ready`, and lets the file say so."""
+        """Probes until the answer is `ready`, and updates the file."""
         while not self.terminating and not self.killed:
             if await probe(self.addresses['serving']) == ready:
                 if self.terminating or self.killed:
@@ -149,7 +149,7 @@ class Pod:
             self.site.problem(f'{self.name}: the application ended by itself')
 
     def sidecar_ended(self, ended):
-        # Before it is ready it may know no drain yet.
+        # Before it is ready it may not support the drain yet.
         expected = self.terminating and (ended.result() == 0 or not self.addresses)
         if not self.killed and not expected:
             self.site.problem(f'{self.name}: the sidecar ended by itself, status {ended.result()}')
@@ -217,7 +217,7 @@ class Pod:
         self.mending = False
 
     async def fail_readiness(self, seconds):
-        """Its probe fails for a while; what it serves, it goes on to serve."""
+        """Its probe fails for a while; requests that run continue."""
         self.mending = True
         self.app.send(signal.SIGUSR1)
         await self.until_probed(False)

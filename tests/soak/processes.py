@@ -1,4 +1,4 @@
-"""Processes that tell when they are ready and when they end, and a folder that is watched."""
+"""Processes that report when they are ready and when they end, and a folder that is watched."""
 
 import asyncio
 import ctypes

@@ -5,9 +5,9 @@ import dataclasses
 # How an attempt ended, as its client saw it.
 ANSWERED = 'answered'        # 200, whole, with its own id
 WRONG = 'wrong'              # an answer that is not its own, or not what was asked
-REFUSED = 'refused'          # a status of ours that says so
+REFUSED = 'refused'          # a status of ours for a refusal
 ABORTED = 'aborted'          # sent, then cut: before, in or after the head
-UNTAKEN = 'untaken'          # the protocol says that nobody took it: it may go elsewhere
+UNTAKEN = 'untaken'          # the protocol shows that it was not taken: it may go elsewhere
 CLOSED = 'closed'            # a WebSocket that was closed with 1001
 LEFT = 'left'                # the client went away on purpose
 SILENT = 'silent'            # nothing at all within the client's patience

@@ -1,4 +1,4 @@
-"""Somebody else (protocols.md 9): who writes the revisions and the activators, reads the scale, and
+"""The other program of protocols.md 9: it writes the revisions and the activators, reads the scale, and
 starts and stops what they say."""
 
 import asyncio
@@ -133,12 +133,12 @@ class Revision:
     def look_for_surplus(self):
         if self.surplus_since and self.site.now() - self.surplus_since > SURPLUS_SECONDS:
             self.site.problem(f'{self.name}: {len(self.living())} pods for {self.replicas} '
-                              f'replicas, and for {SURPLUS_SECONDS} s nobody may be stopped')
+                              f'replicas, and for {SURPLUS_SECONDS} s no pod may be stopped')
             self.surplus_since = float('inf')
 
 
 class Door:
-    """One life of an activator: a name of its own, an address, and whether it is going."""
+    """One run of an activator: a name of its own, an address, and whether it is going."""
 
     def __init__(self, name, child, addresses, lateness):
         self.name = name

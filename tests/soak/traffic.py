@@ -63,7 +63,7 @@ def make_ask(choice, name, kind, revision):
 
 
 class Client:
-    """One client of one revision; it asks one thing after the other."""
+    """One client of one revision; it sends one request after the other."""
 
     def __init__(self, traffic, revision, choice):
         self.traffic = traffic
@@ -84,7 +84,7 @@ class Client:
         self.drop()
 
     async def ask(self):
-        """One request, sent anew for as long as nobody takes it."""
+        """One request, sent again for as long as it is not taken."""
         request = next(self.traffic.requests)
         kind = weighted(self.choice, KINDS[self.revision.spec.protocol])
         leaves = self.choice.uniform(0.01, 0.5) if self.choice.random() < LEAVING else None

@@ -56,8 +56,8 @@ class ManualLoop final : public Loop {
   void post(std::function<void()> action) override;
   [[nodiscard]] std::unique_ptr<Timer> timer() override;
 
-  /// The clock moves. What waits for a time that has come by that runs at once; all else goes on
-  /// waiting for as long as it would have.
+  /// The clock moves. What waits for a time that has passed by then runs at once; all else
+  /// continues waiting for as long as it would have.
   void jump(Duration by);
 
  private:

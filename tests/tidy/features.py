@@ -27,7 +27,7 @@ def unknown_feature_test(sources):
             for name in NAMED.findall(line) if line.startswith('|') else ():
                 *before, last = name.split('.')
                 if before and before[-1][0].islower():
-                    found = f'class {last}' in texts.get(file_of(before), '')
+                    found = re.search(rf'^class {last}\b', texts.get(file_of(before), ''), re.MULTILINE)
                 else:
                     found = (before[0], last) in cases if before else last in suites
                 if not found:

@@ -73,6 +73,10 @@ PLANTS = {
     'globbed-source': [('common/CMakeLists.txt', 'file(GLOB all *.cpp)\n')],
     'citation': [('common/load/a.h', '#pragma once\n// As gone' + '.md 3 says.\n'),
                  ('README.md', 'See [there](docs/gone' + '.md).\n')],
+    'riddling-test-name': [('tests/unit/a_test.cpp', 'TEST(Pods, ServeNobody) {}\n'),
+                           ('tests/unit/b_test.cpp', 'TEST_F(Pods,\n       WhoWaitsIsServed) {}\n'),
+                           ('tests/unit/c_test.cpp', 'TYPED_TEST(Pods, AreProbedNoMore) {}\n'),
+                           ('tests/integration/test_a.py', 'def test_a_pod_goes_on(self): pass\n')],
 }
 
 CLEAN = {
@@ -84,6 +88,7 @@ CLEAN = {
     'activator/core/a.cpp': 'const char* kText = "std::system(NULL) detached";\n'
                             'static constexpr int kSize = 3;\nusing namespace std::literals;\n',
     'activator/io/b.cpp': '// nobody is told\nconst char* kText = "is" + name + "told: renewed";  // anew\n',
+    'tests/unit/a_test.cpp': 'TEST(Pods, TakeNoMoreRequestsThanTheyServe) {}\nTEST(Pods, WholeListIsRead) {}\n',
     'activator/io/a.cpp': '// NOLINTNEXTLINE(bugprone-x): the reason\nint a;  // TO' + 'DO(#3)\n',
     'platform/process/a.cpp': '#include "autoscaler/core/decision/decider.h"\n',
 }
@@ -179,7 +184,7 @@ class TidyTest(unittest.TestCase):
                 found = complaints(CITED | {'platform/process/a.h': f'#pragma once\n// As {text} says.\n'})
                 self.assertEqual([fix for _, fix in found], wanted)
 
-    def test_a_citation_is_found_where_it_stands(self):
+    def test_a_citation_is_found_at_its_line(self):
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / 'README.md').write_text('One.\n\nAs gone' + '.md\nsays.\n')
             self.assertEqual([line for _, line, _, _ in breaches(sources(pathlib.Path(folder)))], [3])
@@ -190,7 +195,7 @@ class TidyTest(unittest.TestCase):
                 found = complaints(CITED | {'docs/reference/page' + '.md': f'# Here it is\n\n{link}\n\n```\n[b](gone)\n```\n'})
                 self.assertEqual([fix for _, fix in found], [wanted] if wanted else [])
 
-    def test_what_no_program_uses_is_found(self):
+    def test_code_that_no_program_uses_is_found(self):
         self.assertEqual({name_of(rule) for rule in TREE_RULES}, set(TREE_PLANTS))
         include = '#include "activator/core/a.h"\n'
         for rule, plants in TREE_PLANTS.items():
@@ -213,7 +218,7 @@ class TidyTest(unittest.TestCase):
                 found = check_tree(there | {'docs/features.md': table.format(name)})
                 self.assertEqual(found, {'unknown-feature-test'} if missing else set())
 
-    def test_what_a_program_uses_is_not(self):
+    def test_code_that_a_program_uses_is_not_found(self):
         self.assertEqual(check_tree(USED), set())
 
     def test_clean_tree_passes(self):

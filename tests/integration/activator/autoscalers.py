@@ -119,7 +119,7 @@ class StreamAutoscaler(Door):
         self.hellos = []
         self.batches = []  # (stats, {revision: requests held})
         self.applied = []  # (revision, version)
-        self.states = {}   # what the snapshot says: revision -> message
+        self.states = {}   # the snapshot: revision -> message
         self.version = 0
         self.streams = []  # (connection, stream, socket)
         self.lock = threading.RLock()

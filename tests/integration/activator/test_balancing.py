@@ -96,7 +96,7 @@ class Balancing(ActivatorCase):
         self.assertEqual(door.metrics()['sluice_activator_choices_total{policy="least-in-flight"}'],
                          1)
 
-    def test_row_57_a_pod_that_leaves_the_file_gets_no_new_requests_and_finishes_what_it_has(self):
+    def test_row_57_a_pod_that_leaves_the_file_gets_no_new_requests_and_finishes_its_own(self):
         pods = self.gated(2)
         self.platform.revision(pods=self.entries(pods), container_concurrency=3)
         door = self.activator()
@@ -150,7 +150,7 @@ class Subsets(ActivatorCase):
         capacity = 'sluice_activator_listed_pods'
         eventually(lambda: doors[0].metrics()[capacity] == 5, 'all taken over')
 
-    def test_row_32_who_is_not_in_the_file_keeps_its_place(self):
+    def test_row_32_an_activator_missing_from_the_file_keeps_its_place(self):
         pod = self.played()
         self.platform.revision(pods=[('p', pod.address)], container_concurrency=1)
         door = self.activator()

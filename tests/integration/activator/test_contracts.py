@@ -64,7 +64,7 @@ class Timeouts(ContractCase):
         newer = {'SLUICE_KNATIVE_CONTRACT': 'v1.19.1'}
         self.assertFalse(self.whole(self.beside('1.15.2', slow, newer, timeoutSeconds=1)))
 
-    def test_where_the_label_may_not_be_read_the_log_says_what_to_set(self):
+    def test_where_the_label_may_not_be_read_the_log_names_what_to_set(self):
         door = self.beside(None, slow, timeoutSeconds=1)
         self.assertFalse(self.whole(door))
         eventually(lambda: 'SLUICE_KNATIVE_CONTRACT' in door.errors(), 'the setting is named')

@@ -40,7 +40,7 @@ class Drain(ActivatorCase):
         door.terminate()
         self.assertEqual(door.process.wait(20), 1, 'a second signal ends it at once')
 
-    def test_what_runs_and_what_waits_is_finished_before_it_goes(self):
+    def test_running_and_waiting_requests_are_finished_before_it_exits(self):
         door = self.gated()
         self.platform.revision('cold', pods=[])
         eventually(lambda: door.metrics()['sluice_activator_revisions'] == 2, 'both known')
@@ -72,7 +72,7 @@ class Drain(ActivatorCase):
         sock.sendall(frame(CLOSE, payload))
         self.assertEqual(door.process.wait(20), 0)
 
-    def test_http_2_clients_get_a_goaway_and_their_streams_end_in_peace(self):
+    def test_http_2_clients_get_a_goaway_and_their_streams_finish(self):
         self.gate = threading.Event()
         self.addCleanup(self.gate.set)
 

@@ -21,7 +21,7 @@ class FailingStarts(ActivatorCase):
         return self.autoscaler.api('/services/default/app').json()
 
     def wait_for_state(self, state, replicas):
-        """Until the autoscaler knows that many replicas and says that of them."""
+        """Until the autoscaler has that many replicas and has sent that of them."""
         def said():
             told = self.status()
             return told['state'] == state and len(told['replicas']) == replicas
@@ -81,7 +81,7 @@ class FailingStarts(ActivatorCase):
         self.assertEqual(held.result().status, 200)
 
     def ask_until_held(self, door):
-        """A request that is not refused: the activator knows then that the failing pods are gone."""
+        """A request that is not refused: the activator has then seen that the failing pods are gone."""
         def held():
             asked = self.ask(door)
             eventually(lambda: asked.answer or door.waiting() == 1, 'an answer, or a wait')

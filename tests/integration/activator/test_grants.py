@@ -1,4 +1,4 @@
-"""What our autoscaler says down the stream: grants, refusals, pods to avoid; and what goes up."""
+"""What our autoscaler sends down the stream: grants, refusals, pods to avoid; and what activators send up."""
 
 import unittest
 
@@ -17,14 +17,14 @@ class Stream(ActivatorCase):
         eventually(lambda: door.get(revision=None, headers=[KUBELET]).status == 200, 'welcomed')
         return door
 
-    def test_it_says_who_it_is_and_is_ready_when_welcomed(self):
+    def test_it_sends_its_identity_and_is_ready_when_welcomed(self):
         door = self.linked()
         hello = self.autoscaler.hellos[0]
         self.assertEqual((hello[1], hello[2], hello[3]),
                          ([1], [b'activator-1'], [door.serving.encode()]))
         eventually(lambda: door.get(revision=None, headers=[KUBELET]).status == 200, 'ready')
 
-    def test_the_first_request_of_an_idle_revision_goes_up_at_once_and_who_is_held(self):
+    def test_the_first_request_and_waiting_requests_of_an_idle_revision_are_reported_at_once(self):
         self.platform.revision(pods=[])
         door = self.linked()
         held = self.ask(door)
@@ -99,14 +99,14 @@ class Stream(ActivatorCase):
             door.get()
         self.assertGreater(len(requests_of(pods[0])), before)
 
-    def test_the_state_counts_for_a_revision_that_becomes_known_later(self):
+    def test_the_state_applies_to_a_revision_that_is_added_later(self):
         door = self.linked()
         self.autoscaler.tell(desired=1, granted=0, cannot=(PAUSED, 'asleep by order', 0))
         self.platform.revision(pods=[])
         eventually(lambda: door.get().status == 503, 'refused')
         self.assert_cause(door.get(), 'cannot-scale; reason=paused')
 
-    def test_a_link_lost_changes_nothing_and_a_new_one_hears_who_is_held(self):
+    def test_a_lost_link_changes_nothing_and_a_new_one_gets_the_waiting_requests(self):
         pod = self.pod()
         self.platform.revision(pods=[pod.entry])
         self.platform.revision('cold', pods=[])
@@ -128,7 +128,7 @@ class Stream(ActivatorCase):
         self.platform.forget('cold')
         held.result()
 
-    def test_a_peer_of_another_protocol_is_refused_and_asked_again(self):
+    def test_a_peer_of_another_protocol_is_refused_and_tried_again(self):
         odd = StreamAutoscaler(protocol=2)
         self.addCleanup(odd.close)
         door = self.activator(SLUICE_AUTOSCALER_ADDRESS=odd.address)

@@ -1,4 +1,4 @@
-"""Requests that wait: at zero, in order, within bounds, until somebody gives up (activator.md 5, 14.3)."""
+"""Requests that wait: at zero, in order, within bounds, until the client or the limit ends the wait (activator.md 5, 14.3)."""
 
 import threading
 import unittest
@@ -68,7 +68,7 @@ class Holding(ActivatorCase):
         self.assert_answer(answer, 503, b'context deadline exceeded\n')
         self.assert_cause(answer, 'queue-wait')
 
-    def test_row_46_a_revision_that_goes_while_requests_wait_says_500_and_nothing(self):
+    def test_row_46_a_revision_removed_while_requests_wait_answers_500_without_a_body(self):
         door = self.asleep()
         held = self.ask(door)
         self.wait_for_waiting(door, 1)
@@ -134,7 +134,7 @@ class Holding(ActivatorCase):
             'sluice_activator_cold_start_seconds_count')]
         self.assertEqual(len(phases), 4)
 
-    def test_row_35_what_does_not_fit_on_the_pods_waits_until_its_deadline(self):
+    def test_row_35_requests_that_do_not_fit_on_the_pods_wait_until_their_deadline(self):
         gate = threading.Event()
         self.addCleanup(gate.set)
         pod = self.played(sidecar_play(lambda exchange: (gate.wait(20), exchange.send(

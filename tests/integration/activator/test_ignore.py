@@ -1,4 +1,4 @@
-"""Ignore rules: requests that are served like all others, counted nowhere, and that wake nobody."""
+"""Ignore rules: requests that are served like all others, counted nowhere, and that wake no pod."""
 
 import threading
 import unittest
@@ -69,7 +69,7 @@ class Ignore(ActivatorCase):
         self.assertEqual(self.told(), 1)
         self.assertEqual(len(requests_of(pod)), len(IGNORED) + 1)
 
-    def test_they_wait_for_their_turn_and_not_for_a_pod(self):
+    def test_ignored_requests_wait_for_their_turn_and_not_for_a_pod(self):
         pod = self.gated()
         door = self.linked(pods=[('p1', pod.address)], container_concurrency=1)
         eventually(lambda: door.metrics()['sluice_activator_listed_pods'] == 1, 'listed')
@@ -89,7 +89,7 @@ class Ignore(ActivatorCase):
         self.assertEqual(running.result().status, 200)
         self.assertEqual(door.waiting(), 0)
 
-    def test_who_waited_for_his_turn_is_served(self):
+    def test_a_request_that_waited_for_its_turn_is_served(self):
         pod = self.gated()
         door = self.linked(pods=[('p1', pod.address)], container_concurrency=1)
         eventually(lambda: door.metrics()['sluice_activator_listed_pods'] == 1, 'listed')

@@ -75,7 +75,7 @@ class Overload(ActivatorCase):
         self.assertLess(resident(door.pid, peak=True), self.bound())
         self.assert_serves_the_victim(door)
 
-    def test_a_neighbour_that_holds_all_it_can_costs_no_first_request(self):
+    def test_a_revision_that_holds_all_it_can_costs_others_no_first_request(self):
         door = self.asleep(SLUICE_QUEUE_BYTES=str(8 * MIB), SLUICE_QUEUE_TOTAL='1000')
         flood = self.flood(door.h2c)
         for _ in range(8):
@@ -91,7 +91,7 @@ class Overload(ActivatorCase):
         self.platform.pods_of([('v', self.victim.address)], 'cold')
         self.assert_answer(first.result(), 200, b'ok')
 
-    def test_bodies_that_come_to_held_requests_are_bounded(self):
+    def test_bodies_of_held_requests_are_bounded(self):
         door = self.asleep(SLUICE_QUEUE_BYTES=str(4 * MIB))
         flood = self.flood(door.h2c)
         for _ in range(4):

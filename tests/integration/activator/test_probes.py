@@ -41,7 +41,7 @@ class Answered(ActivatorCase):
         self.assert_answer(answer, 200, b'')
         self.assertEqual(answer.headers['k-network-hash'], 'abc')
 
-    def test_rows_10_and_11_unready_until_an_autoscaler_is_reached_and_serving_all_the_same(self):
+    def test_rows_10_and_11_it_is_unready_until_an_autoscaler_is_reached_and_still_serves(self):
         autoscaler = KnativeAutoscaler()
         self.addCleanup(autoscaler.close)
         autoscaler.close()
@@ -61,7 +61,7 @@ class Answered(ActivatorCase):
                    == 0, 'link lost')
         self.assertTrue(ready(), 'a link lost later does not make it unready')
 
-    def test_a_sigterm_makes_it_unready_at_once_and_not_dead(self):
+    def test_a_sigterm_makes_it_unready_at_once_and_keeps_it_live(self):
         door = self.serving(environment={'SLUICE_DRAIN_QUIET': '1h'})
         door.terminate()
         eventually(lambda: door.get(revision=None, headers=[KUBELET]).body
@@ -71,7 +71,7 @@ class Answered(ActivatorCase):
                                                             ('K-Network-Hash', 'h')]), 200, b'')
         self.assert_answer(door.get(), 200, b'ok')
 
-    def test_the_status_door_says_what_readiness_depends_on(self):
+    def test_the_status_door_shows_what_readiness_depends_on(self):
         door = self.activator()
         self.assertEqual(fetch(door.metrics_address, '/livez', host='x').status, 200)
         answer = fetch(door.metrics_address, '/readyz?verbose', host='x')
@@ -81,7 +81,7 @@ class Answered(ActivatorCase):
 
 
 class OfPods(ActivatorCase):
-    def test_a_pod_is_asked_as_knative_asks_and_its_connection_is_used_again(self):
+    def test_a_pod_is_probed_as_knative_probes_and_its_connection_is_reused(self):
         pod = self.played()
         self.platform.revision(pods=[('p', pod.address)])
         door = self.activator()
@@ -103,7 +103,7 @@ class OfPods(ActivatorCase):
         eventually(lambda: len({one.sock for one in first.seen + second.seen})
                    - first.closed - second.closed == 1, 'one connection is left')
 
-    def test_a_pod_that_is_no_sidecar_is_never_used(self):
+    def test_a_pod_without_a_sidecar_is_never_used(self):
         pod = self.played(sidecar_play(probe=b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'))
         self.platform.revision(pods=[('p', pod.address)])
         door = self.activator(PROBE_FREQUENCY='10ms')
@@ -113,14 +113,14 @@ class OfPods(ActivatorCase):
         self.platform.forget()
         self.assertEqual(asked.result().status, 500)
 
-    def test_a_pod_that_refuses_connections_is_asked_again_until_it_listens(self):
+    def test_a_pod_that_refuses_connections_is_probed_until_it_listens(self):
         port = free_port()
         self.platform.revision(pods=[('p', f'127.0.0.1:{port}')])
         door = self.activator(PROBE_FREQUENCY='20ms')
         asked = self.ask(door)
         self.wait_for_waiting(door, 1)
         silent = 'sluice_activator_pod_probes_total{result="silent"}'
-        eventually(lambda: door.metrics()[silent] >= 3, 'asked in vain')
+        eventually(lambda: door.metrics()[silent] >= 3, 'probed without an answer')
         pod = self.pod(QUEUE_SERVING_PORT=f'127.0.0.1:{port}')
         self.assert_answer(asked.result(), 200, b'ok')
         self.assertEqual(len(pod.seen), 1)

@@ -80,10 +80,10 @@ class Http2(ActivatorCase):
         self.assertEqual((got.status, got.data, got.trailers),
                          (200, b'\0\0\0\0\5hello', {'grpc-status': '0'}))
 
-    def test_a_grpc_client_hears_refusals_in_its_own_words(self):
+    def test_a_grpc_client_gets_refusals_as_grpc_status(self):
         door = self.through(lambda connection, stream: connection.answer(stream))
         got = self.client(door.h2c).get(
-            headers=[LOWER[0], ('knative-serving-revision', 'nobody'),
+            headers=[LOWER[0], ('knative-serving-revision', 'missing'),
                      ('content-type', 'application/grpc'), ('te', 'trailers')], method='POST',
             body=b'')
         self.assertEqual(got.headers['grpc-status'], '12')
@@ -131,7 +131,7 @@ class Http1(ActivatorCase):
         for asked in [Asker(upload) for _ in range(32)]:
             self.assert_answer(asked.result(), 200, body)
 
-    def test_a_slow_application_times_out_as_the_revision_says(self):
+    def test_a_slow_application_times_out_by_the_limit_of_the_revision(self):
         gate = threading.Event()
         self.addCleanup(gate.set)
         door = self.serving(lambda exchange: gate.wait(20), timeout_seconds=60,

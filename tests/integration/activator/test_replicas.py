@@ -31,7 +31,7 @@ class Replicas(ActivatorCase):
         heard = len(autoscaler.batches)
         autoscaler.wait(lambda: len(autoscaler.batches) > heard, 'another batch')
 
-    def test_each_is_greeted_once_and_hears_every_batch(self):
+    def test_each_is_greeted_once_and_gets_every_batch(self):
         door = self.linked(FIRST, SECOND)
 
         for autoscaler in (self.first, self.second):
@@ -39,7 +39,7 @@ class Replicas(ActivatorCase):
             self.assertEqual(len(autoscaler.hellos), 1)
         eventually(lambda: door.get(revision=None, headers=[KUBELET]).status == 200, 'ready')
 
-    def test_one_that_comes_is_greeted_and_one_that_goes_is_left(self):
+    def test_one_that_is_added_is_greeted_and_a_removed_one_is_disconnected(self):
         door = self.linked(FIRST)
         self.talks_to(self.first)
 

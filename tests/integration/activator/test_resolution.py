@@ -20,7 +20,7 @@ class Resolution(ActivatorCase):
         return self.door.get(revision=None, host=host, headers=headers)
 
     def test_row_1_headers_name_the_revision_whatever_the_host(self):
-        answer = self.door.get(revision='fooname', space='foospace', host='nobody.example.com')
+        answer = self.door.get(revision='fooname', space='foospace', host='missing.example.com')
         self.assert_answer(answer, 200, b'ok')
 
     def test_row_2_a_host_of_the_cluster_form_names_it(self):
@@ -72,7 +72,7 @@ class Resolution(ActivatorCase):
             self.assertNotIn(gone, seen)
 
     def original_host(self, revision, *headers):
-        """What the pod was told of the Host, which was foo.example.com and an address then."""
+        """The headers that the pod received about the Host, which was foo.example.com and an address then."""
         self.door.get(revision=revision, space='foospace', host='foo.example.com', headers=headers)
         seen = requests_of(self.upstream)[-1]
         self.assertEqual(seen.head.lower().count('\nk-original-host:'), 1)
@@ -94,7 +94,7 @@ class Resolution(ActivatorCase):
         self.assertEqual(self.original_host('fooname', forged), 'foo.example.com')
         self.assertEqual(self.original_host('fooname', ('K-Original-Host', ''), forged), 'foo.example.com')
 
-    def test_connection_cannot_leave_a_pods_address_as_the_host(self):
+    def test_a_connection_field_cannot_make_a_pods_address_the_host(self):
         self.knative_revision()
         for revision in ('fooname', 'knative'):
             self.assertEqual(self.original_host(revision, ('Connection', 'K-Original-Host'),
@@ -115,7 +115,7 @@ class Resolution(ActivatorCase):
                        method='CONNECT')
         self.assert_answer(answer, 502, b'client sent unsupported CONNECT request\n')
 
-    def test_a_revision_that_comes_later_is_found_and_one_that_goes_is_not(self):
+    def test_a_revision_that_is_added_later_is_found_and_a_removed_one_is_not(self):
         self.platform.revision('late', 'foospace', [('p', self.upstream.address)])
         eventually(lambda: self.door.get(revision='late', space='foospace').status == 200, 'found')
         self.platform.forget('late', 'foospace')

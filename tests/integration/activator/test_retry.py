@@ -43,7 +43,7 @@ class Retry(ActivatorCase):
         self.assertEqual(len(requests_of(second)), 4)
         self.assertEqual(self.retries(door, 'queue-full'), len(requests_of(first)))
 
-    def test_a_full_pod_that_is_alone_says_so_itself(self):
+    def test_the_refusal_of_the_only_full_pod_is_passed_on(self):
         only = self.played(sidecar_play(FULL))
         self.platform.revision(pods=[('p', only.address)])
         door = self.activator()
@@ -57,7 +57,7 @@ class Retry(ActivatorCase):
         self.assertEqual(sorted(answer.status for answer in answers), [200, 503])
         self.assertEqual(len(requests_of(first)), 1)
 
-    def test_a_request_whose_body_has_gone_out_is_not_sent_again(self):
+    def test_a_request_whose_body_was_sent_is_not_sent_again(self):
         first = self.played(sidecar_play(DRAINING))
         self.platform.revision(pods=[('p', first.address)])
         door = self.activator()
@@ -65,7 +65,7 @@ class Retry(ActivatorCase):
         self.assertEqual(answer.status, 503)
         self.assertEqual(len(requests_of(first)), 1)
 
-    def test_what_may_not_be_repeated_is_not_in_a_crowd_either(self):
+    def test_requests_that_may_not_be_repeated_are_not_repeated_in_a_crowd_either(self):
         def play(exchange):
             if exchange.head.startswith('POST'):
                 exchange.sock.shutdown(socket.SHUT_RDWR)
@@ -120,7 +120,7 @@ class Retry(ActivatorCase):
         self.assert_cause(answer, 'upstream')
         self.assertEqual(len(served), 1)
 
-    def test_a_request_that_found_a_dead_pod_waits_for_its_successor(self):
+    def test_a_request_whose_pod_has_exited_waits_for_the_next_pod(self):
         port = free_port()
         pod = self.pod(QUEUE_SERVING_PORT=f'127.0.0.1:{port}')
         self.platform.revision(pods=[pod.entry])
@@ -134,7 +134,7 @@ class Retry(ActivatorCase):
         self.platform.pods_of([other.entry])
         self.assert_answer(asked.result(), 200, b'ok')
 
-    def test_a_pod_that_comes_back_at_its_address_serves_those_who_found_it_dead(self):
+    def test_a_pod_restarted_at_its_address_serves_requests_that_failed_on_it(self):
         port = free_port()
         pod = self.pod(QUEUE_SERVING_PORT=f'127.0.0.1:{port}')
         self.platform.revision(pods=[pod.entry])

@@ -1,4 +1,4 @@
-"""Settings, their complaints, and what the program tells (activator.md 2, 11)."""
+"""Settings, their errors, and what the program exports (activator.md 2, 11)."""
 
 import json
 import os
@@ -21,13 +21,13 @@ class Settings(ActivatorCase):
                                check=False, timeout=30)
         return ended.returncode, ended.stderr.decode()
 
-    def test_what_is_required_is_named_when_it_is_missing(self):
+    def test_a_missing_required_setting_is_named(self):
         for name in REQUIRED:
             status, text = self.complaint([name])
             self.assertEqual(status, 1)
             self.assertIn(name, text)
 
-    def test_wrong_values_are_named_with_what_would_be_right(self):
+    def test_wrong_values_are_named_with_the_accepted_ones(self):
         for name, value in {'PROBE_TIMEOUT': 'soon', 'PROBE_FREQUENCY': '-1s',
                             'MAX_IDLE_PROXY_CONNS': 'many', 'SLUICE_QUEUE_DEPTH': '0',
                             'SLUICE_QUEUE_WAIT': '1', 'SLUICE_HTTP_ADDRESS': 'example.com:80',
@@ -43,7 +43,7 @@ class Settings(ActivatorCase):
             self.assertEqual(status, 1, f'{name}={value}')
             self.assertIn(name, text)
 
-    def test_always_the_service_and_always_the_pod_is_refused(self):
+    def test_routing_always_to_the_service_and_always_to_the_pod_is_refused(self):
         status, text = self.complaint(SLUICE_MESH_COMPATIBILITY_MODE='enabled',
                                       SLUICE_MESH_POD_ADDRESSABILITY='true')
         self.assertEqual(status, 1)
@@ -80,7 +80,7 @@ class Settings(ActivatorCase):
         self.assertEqual(self.complaint(arguments=['--nonsense'])[0], 2)
 
 
-class Telling(ActivatorCase):
+class Observability(ActivatorCase):
     def test_series_of_requests_carry_their_revision(self):
         door = self.serving(annotations={'serving.knative.dev/configuration': 'cfg'}, service='svc')
         door.get()
@@ -114,7 +114,7 @@ class Telling(ActivatorCase):
                 metrics[f'sluice_activator_queue_wait_seconds_count{{start="{start}"}}'], 1)
         self.assertEqual(metrics['sluice_activator_queue_depth_count{start="cold"}'], 1)
 
-    def test_a_revision_that_was_never_asked_for_has_no_series(self):
+    def test_a_revision_without_requests_has_no_series(self):
         self.platform.revision('quiet', pods=[])
         door = self.serving()
         door.get()

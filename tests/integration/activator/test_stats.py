@@ -48,7 +48,7 @@ class Stats(ActivatorCase):
         door.get()
         self.autoscaler.wait(lambda: len(told()) > count and told()[count] == (1.0, 1.0), 'a poke')
 
-    def test_row_67_revisions_of_one_tick_come_in_one_frame(self):
+    def test_row_67_revisions_of_one_tick_are_sent_in_one_frame(self):
         self.platform.revision('other', pods=[])
         door = self.door()
         held = [self.ask(door), self.ask(door, revision='other')]
@@ -59,7 +59,7 @@ class Stats(ActivatorCase):
         for one in held:
             one.result()
 
-    def test_row_66_an_autoscaler_that_goes_and_comes_back_is_found_again(self):
+    def test_row_66_an_autoscaler_that_restarts_is_found_again(self):
         door = self.door()
         port = self.autoscaler.port
         self.autoscaler.close()
@@ -72,13 +72,13 @@ class Stats(ActivatorCase):
         self.platform.forget()
         held.result()
 
-    def test_it_pings(self):
+    def test_it_sends_pings(self):
         self.door()
         self.autoscaler.wait(lambda: self.autoscaler.pings, 'a ping')
 
 
 class Silent(ActivatorCase):
-    def test_who_answers_no_ping_is_left(self):
+    def test_a_peer_that_answers_no_ping_is_disconnected(self):
         mute = KnativeAutoscaler(silent=True)
         self.addCleanup(mute.close)
         self.activator(SLUICE_STATS_TARGET=mute.address)

@@ -1,4 +1,4 @@
-"""As much of an API server as the streams' certificates need: objects by path, watches that tell no news."""
+"""As much of an API server as the streams' certificates need: objects by path, watches without events."""
 
 import base64
 import http.server
@@ -69,7 +69,7 @@ class Answering(http.server.BaseHTTPRequestHandler):
 
 
 class FakeApi:
-    """Serves until closed; `kubeconfig` leads to it. `tokens`: what a TokenReview says of each."""
+    """Serves until closed; `kubeconfig` leads to it. `tokens`: the TokenReview of each."""
 
     def __init__(self):
         self.lock = threading.Lock()

@@ -65,7 +65,7 @@ class GrpcStream:
                 return True
             try:
                 part = self.sock.recv(65536)
-            except TimeoutError:  # TLS had something to say, and it was no data
+            except TimeoutError:  # TLS sent a record of its own, and no data
                 return True
             for event in self.h2.receive_data(part):
                 self.take(event)

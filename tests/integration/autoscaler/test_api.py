@@ -1,4 +1,4 @@
-"""What the API tells beside the present, and changes: events, history, cold starts, wake, sleep, scale."""
+"""What the API shows beside the present state, and changes: events, history, cold starts, wake, sleep, scale."""
 
 import json
 import pathlib
@@ -58,7 +58,7 @@ class EventStream(AutoscalerTest):
         self.assertIn({key: value for key, value in decision.items() if key not in ('at', 'kind', 'type')},
                       kept)
 
-    def test_a_stream_goes_on_where_it_ended(self):
+    def test_a_stream_continues_where_it_ended(self):
         running = self.start()
         first = self.events(running, '?types=service')
         self.platform.revision('one')
@@ -72,7 +72,7 @@ class EventStream(AutoscalerTest):
         self.assertEqual((event['name'], event['event'], event['state']), ('two', 'added', 'starting'))
         self.assertEqual(running.api('/events', headers=[('Last-Event-ID', 'x')]).status, 400)
 
-    def test_a_service_that_goes_is_told(self):
+    def test_a_removed_service_is_an_event(self):
         self.platform.revision('app')
         running = self.start()
         events = self.events(running, '?types=service')
@@ -227,7 +227,7 @@ class Changes(AutoscalerTest):
         self.assertEqual(done.returncode, expected, done.stderr)
         return done.stdout + done.stderr
 
-    def test_the_verbs_of_one_machine_ask_an_autoscaler(self):
+    def test_the_verbs_of_one_machine_work_with_an_autoscaler(self):
         pod = self.pod('pod-1', concurrency=3)
         self.platform.revision('app', [pod.entry()])
         running = self.opened()
@@ -285,7 +285,7 @@ class ColdStarts(AutoscalerTest):
         activator.get(host='app.example')
         self.assertEqual(len(events.all()), 1)
 
-    def test_a_message_of_a_later_activator_is_passed_over(self):
+    def test_a_message_of_a_later_activator_is_ignored(self):
         activator = FakeActivator(self.running.addresses['grpc'])
         self.addCleanup(activator.close)
         activator.wait(lambda a: a.snapshot is not None, 'the snapshot')
@@ -295,7 +295,7 @@ class ColdStarts(AutoscalerTest):
 
         self.platform.wait_for_scale('app', lambda order: order['replicas'] == 1)
 
-    def test_a_cold_start_of_another_revision_is_no_event(self):
+    def test_a_cold_start_of_another_revision_causes_no_event(self):
         activator = FakeActivator(self.running.addresses['grpc'])
         self.addCleanup(activator.close)
         activator.wait(lambda a: a.snapshot is not None, 'the snapshot')

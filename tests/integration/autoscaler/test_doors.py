@@ -41,11 +41,11 @@ class StatDoor(AutoscalerTest):
         self.assertIn('1 on a WebSocket', self.running.health('/readyz?verbose').body.decode(),
                    'the wrong file is named')
 
-    def test_what_is_no_stat_is_dropped_and_the_connection_stays(self):
+    def test_a_malformed_stat_is_dropped_and_the_connection_stays(self):
         self.upgrade()
         self.send(TEXT, b'{"not": "binary"}')
         self.send(BINARY, b'\xff\xff\xff\xff')
-        self.send(BINARY, wire_stats(b'', wire_stat('nobody', 1, 1)))
+        self.send(BINARY, wire_stats(b'', wire_stat('missing', 1, 1)))
         self.send(PING, b'still there?')
         self.assertEqual(read_frame(self.reader)[:2], (PONG, b'still there?'))
 
@@ -65,7 +65,7 @@ class StatDoor(AutoscalerTest):
 
         self.assertEqual((opcode, struct.unpack('>H', payload[:2])[0]), (CLOSE, 1009))
 
-    def test_senders_are_told_to_come_back_at_the_end(self):
+    def test_senders_are_asked_to_reconnect_at_the_end(self):
         self.upgrade()
 
         self.running.terminate()
@@ -75,7 +75,7 @@ class StatDoor(AutoscalerTest):
         self.send(CLOSE, payload)
         self.assertEqual(self.running.process.wait(20), 0)
 
-    def test_a_sender_that_does_not_answer_holds_up_nothing(self):
+    def test_a_sender_that_does_not_answer_delays_nothing(self):
         self.upgrade()
 
         self.assertEqual(self.running.leave(), 0)
@@ -86,13 +86,13 @@ class StatDoor(AutoscalerTest):
         self.assertEqual(fetch(address, headers=[('User-Agent', 'kube-probe/1.30')]).status, 200)
         self.assertEqual(fetch(address, headers=[('K-Kubelet-Probe', 'yes')]).status, 200)
 
-    def test_a_request_that_is_no_websocket_is_told_so(self):
+    def test_a_request_that_is_not_a_websocket_is_refused(self):
         answer = fetch(self.running.addresses['stats'])
 
         self.assertEqual(answer.status, 426)
         self.assertIn(b'WebSocket', answer.body)
 
-    def test_the_bucket_of_another_is_not_taken(self):
+    def test_the_bucket_of_another_replica_is_not_accepted(self):
         self.sock.sendall(handshake().replace(
             b'Host: app', b'Host: autoscaler-bucket-01-of-02.knative-serving.svc.cluster.local'))
 
@@ -122,7 +122,7 @@ class Api(AutoscalerTest):
         past = running.api('/services/default/app/explain?at=' + history[-1]['time']).json()
         self.assertEqual(past['why'], history[-1]['why'])
 
-    def test_lists_come_in_pages(self):
+    def test_lists_are_returned_in_pages(self):
         for number in range(5):
             self.platform.revision(f'app-{number}')
         running = self.start()
@@ -155,7 +155,7 @@ class Api(AutoscalerTest):
         self.problem(refused, 405)
         self.assertEqual(refused.headers['allow'], 'GET, HEAD')
 
-    def test_version_tells_who_is_connected(self):
+    def test_version_shows_connected_activators(self):
         running = self.start(POD_NAME='autoscaler-7')
 
         version = running.api('/version').json()
@@ -164,7 +164,7 @@ class Api(AutoscalerTest):
         self.assertEqual(version['activators'], [])
         self.assertEqual(version['platform'], f'dir:{self.platform.path}')
 
-    def test_metrics_have_their_known_names(self):
+    def test_metrics_have_their_documented_names(self):
         pod = self.pod('pod-1', concurrency=2)
         self.platform.revision('app', [pod.entry()])
         running = self.start()
@@ -181,7 +181,7 @@ class Api(AutoscalerTest):
         self.assertIn('kn_autoscaler_scrape_duration_seconds_count', text)
         self.assertNotIn('kn_revision_rps_stable{', text)
 
-    def test_health_is_told(self):
+    def test_health_is_reported(self):
         running = self.start()
 
         self.assertEqual(running.health('/livez').body, b'ok\n')

@@ -72,7 +72,7 @@ class Nodes(AutoscalerTest):
         self.assertIn('7', agent.message)
         self.assertIn('1', agent.message)
 
-    def test_a_stream_speaks_for_one_node(self):
+    def test_a_stream_reports_for_one_node(self):
         agent = self.agent(self.start()).report()
         agent.node = 'n2'
         agent.report()
@@ -91,7 +91,7 @@ class Nodes(AutoscalerTest):
         self.assertEqual([each['throttled'] for each in replicas], [False, True])
 
         agent.report()
-        activator.wait(lambda a: a.states['app']['avoid'] == [], 'nobody to avoid')
+        activator.wait(lambda a: a.states['app']['avoid'] == [], 'no pod to avoid')
 
     def test_a_shut_gate_grants_no_start_and_an_open_one_does(self):
         self.asleep('app')
@@ -108,7 +108,7 @@ class Nodes(AutoscalerTest):
         activator.wait(lambda a: a.states['app']['granted'] == 1, 'the grant')
         self.platform.wait_for_scale('app', lambda order: order['replicas'] == 1)
 
-    def test_what_one_revision_was_granted_no_other_is(self):
+    def test_memory_granted_to_one_revision_is_not_granted_to_another(self):
         self.asleep('one', 'two')
         running = self.start()
         activator = self.activator(running)
@@ -119,7 +119,7 @@ class Nodes(AutoscalerTest):
         activator.wait(lambda a: a.states['two']['desired'] == 1, 'the wish')
         self.assertEqual(activator.states['two']['granted'], 0)
 
-    def test_many_starts_at_once_are_spaced_and_all_come(self):
+    def test_many_starts_at_once_are_spaced_and_all_happen(self):
         names = ['one', 'two', 'three', 'four']
         self.asleep(*names)
         running = self.start()
@@ -140,7 +140,7 @@ class Nodes(AutoscalerTest):
         self.assertEqual(self.platform.scale('app')['replicas'], 2)
         self.assertEqual(activator.states['app']['avoid'], [])
 
-    def test_an_agent_that_only_says_what_it_would_do_changes_nothing(self):
+    def test_an_agent_in_a_dry_run_changes_nothing(self):
         self.asleep('app')
         running = self.start()
         activator = self.activator(running)

@@ -1,4 +1,4 @@
-"""The directory platform, and a stranger's mistakes (protocols.md 9)."""
+"""The directory platform, and mistakes of its writer (protocols.md 9)."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ class Platform(AutoscalerTest):
         eventually(lambda: running.api('/services/default/app').json()['ready'] == 0, 'no pod is ready')
         self.assertEqual(running.health('/readyz').body, b'ok\n')
 
-    def test_files_in_progress_and_strangers_are_passed_over(self):
+    def test_temporary_and_unrelated_files_are_ignored(self):
         self.platform.put('revisions/notes.txt', 'no revision')
         self.platform.put('revisions/.hidden.json', '{')
         self.platform.revision('app')
@@ -35,7 +35,7 @@ class Platform(AutoscalerTest):
 
         self.assertEqual([each['name'] for each in items], ['app'])
 
-    def test_directory_may_come_later(self):
+    def test_directory_may_be_made_later(self):
         (self.platform.path / 'revisions').rmdir()
         running = self.start()
 

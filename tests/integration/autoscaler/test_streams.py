@@ -33,7 +33,7 @@ class Streams(AutoscalerTest):
         explained = running.api('/services/default/app/history').json()
         self.assertEqual(explained['items'][-1]['trigger'], 'poke')
 
-    def test_who_waits_is_told_in_the_hello_too(self):
+    def test_waiting_requests_are_in_the_hello_too(self):
         self.asleep()
         running = self.start()
 
@@ -48,14 +48,14 @@ class Streams(AutoscalerTest):
         return pods
 
     def told_to_shrink(self, running, pods):
-        """An activator that knows that two of three pods go; it has applied nothing yet."""
+        """An activator that has received that two of three pods go; it has applied nothing yet."""
         activator = self.activator(running).wait(lambda a: a.snapshot == 1, 'the snapshot')
         self.assertEqual(activator.states['app']['avoid'], [])
         eventually(lambda: all(pod.scrapes for pod in pods), 'a scrape of every pod')
         # A bound needs no proof: it applies at once.
         self.platform.revision('app', [pod.entry() for pod in pods],
                                annotations={'autoscaling.knative.dev/max-scale': '1'})
-        return activator.wait(lambda a: a.states['app']['avoid'], 'whom to avoid')
+        return activator.wait(lambda a: a.states['app']['avoid'], 'pods to avoid')
 
     def test_pods_are_given_up_idlest_first_once_applied(self):
         pods = self.three_pods()
@@ -76,7 +76,7 @@ class Streams(AutoscalerTest):
                                annotations={'autoscaling.knative.dev/max-scale': '1'})
         self.platform.wait_for_scale('app', lambda o: o['remove'] == ['pod-3'])
 
-    def test_an_activator_that_went_away_holds_up_nothing_for_long(self):
+    def test_an_activator_that_disconnects_delays_nothing_for_long(self):
         pods = self.three_pods()
         running = self.start()
         activator = self.told_to_shrink(running, pods)
@@ -110,7 +110,7 @@ class Streams(AutoscalerTest):
 
         self.assertGreater(second.states['app']['version'], first.states['app']['version'])
 
-    def test_a_revision_that_goes_is_told(self):
+    def test_a_removed_revision_is_reported(self):
         self.asleep()
         running = self.start()
         activator = self.activator(running).wait(lambda a: a.snapshot == 1, 'the snapshot')

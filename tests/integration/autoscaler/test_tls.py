@@ -17,7 +17,7 @@ from .test_nodes import METHOD as NODE_STREAM
 from .test_nodes import FakeAgent
 from .tls_case import ENROLL, ClusterTest, TlsTest, run
 
-HAND_OVER = '/sluice.v1.HandOver/Take'  # replicas of the build before ask for it
+HAND_OVER = '/sluice.v1.HandOver/Take'  # replicas of the previous build call it
 HEALTH = '/grpc.health.v1.Health/Check'
 DENIED, UNIMPLEMENTED, UNAUTHENTICATED = 7, 12, 16
 REFUSED = (OSError, AssertionError)
@@ -95,7 +95,7 @@ class Files(TlsTest):
                     self.kept(Call(running.addresses['grpc'], method, tls=tls)).ended()
         self.refused(running, 'handshake')
 
-    def test_a_replica_of_the_build_before_is_told_that_nothing_is_taken_over(self):
+    def test_a_replica_of_the_previous_build_is_answered_that_nothing_is_taken_over(self):
         call = self.kept(Call(self.secured().addresses['grpc'], HAND_OVER, tls=self.tls('URI:sluice://autoscaler')))
         self.assertEqual(call.ended(), UNIMPLEMENTED)
 
@@ -149,7 +149,7 @@ class Files(TlsTest):
         client.sendall(b'GET / HTTP/1.1\r\nHost: app.example\r\n\r\n')
         self.platform.wait_for_scale('app', lambda order: order['replicas'] == 1)
 
-    def test_a_stream_lives_on_while_its_authority_is_replaced(self):
+    def test_a_stream_stays_open_while_its_authority_is_replaced(self):
         self.platform.revision('app', [self.pod('pod-1').entry()])
         running = self.secured()
         old = self.kept(FakeActivator(running.addresses['grpc'], tls=self.tls('URI:sluice://activator')))
@@ -208,7 +208,7 @@ class Cluster(ClusterTest):
             if line.startswith('sluice_autoscaler_stats_total'):
                 self.assertEqual(line.rsplit(' ', 1)[1], '0', line)
 
-    def test_an_activator_comes_by_the_certificate_made_for_it(self):
+    def test_an_activator_connects_with_the_certificate_made_for_it(self):
         running = self.cluster()
         activator = self.kept(FakeActivator(running.addresses['grpc'], tls=self.activator_tls()))
         activator.wait(lambda a: a.welcome is not None, 'the welcome')
@@ -224,7 +224,7 @@ class Cluster(ClusterTest):
         other = self.kept(FakeAgent(running.addresses['grpc'], 'n2', tls=tls)).report()
         self.assertEqual(other.status, DENIED)
 
-    def test_an_older_api_server_says_the_pod_and_the_pod_says_the_node(self):
+    def test_an_older_api_server_names_the_pod_and_the_pod_names_the_node(self):
         running = self.cluster()
         self.api.objects['/api/v1/namespaces/system/pods/node-agent-1'] = {
             'metadata': {'name': 'node-agent-1', 'namespace': 'system', 'uid': '1'},
@@ -244,7 +244,7 @@ class Cluster(ClusterTest):
         self.assertEqual(self.enrol(running, '')[0].status, 401)
         self.refused(running, 'token')
 
-    def test_what_is_no_request_to_enrol_is_told_so(self):
+    def test_a_malformed_request_to_enrol_is_refused(self):
         running = self.cluster()
         self.bundle()
         for status, sent in (
@@ -276,7 +276,7 @@ class Cluster(ClusterTest):
         self.assertEqual(Reader(door).answer().status, 408)
         self.assertEqual(silent.recv(1), b'')
 
-    def test_connections_that_say_nothing_keep_no_agent_out(self):
+    def test_silent_connections_keep_no_agent_out(self):
         running = self.cluster()
         self.bundle()
         for _ in range(300):

@@ -1,4 +1,4 @@
-"""A thin client of CRI v1. Its messages are made by protoc, where the laboratory lives."""
+"""A thin client of CRI v1. Its messages are made by protoc, in the folder of the laboratory."""
 
 import importlib
 import pathlib
@@ -12,7 +12,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCES = {'lab_cri.proto': HERE, 'cri.proto': HERE.parents[2] / 'memory-pressure' / 'cri'}
 CREATED, RUNNING, EXITED = 0, 1, 2
 HOST_NETWORK = 2
-OWN_PROCESSES = 1  # as a kubelet asks: a container's program is the first process there
+OWN_PROCESSES = 1  # as a kubelet requests: a container's program is the first process there
 CALL_SECONDS = 30
 
 

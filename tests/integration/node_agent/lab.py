@@ -82,7 +82,7 @@ def reason_against():
 
 
 class Lab:
-    """A runtime that lives as long as the `with`."""
+    """A runtime that runs as long as the `with`."""
 
     def __init__(self):
         self.lock = socket.socket(socket.AF_UNIX)
@@ -116,7 +116,7 @@ class Lab:
         return True
 
     def start(self):
-        from node_agent import cri  # only here: a machine without gRPC still hears why it has no lab
+        from node_agent import cri  # only here: a machine without gRPC still gets the reason why it has no lab
         BASE.mkdir(mode=0o700)
         # A folder of its own for each run: a record that the runtime failed to remove stays behind.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix='run-', dir=BASE))
@@ -158,7 +158,7 @@ class Lab:
 
     def asked(self, name, begin=0):
         """Containers for which the runtime was asked to do `name`, by its own log from `begin` on:
-        evidence that does not depend on whoever asked."""
+        evidence that does not depend on the caller."""
         return re.findall(rf'msg="{name} for \\"(\w+)\\" with', self.log()[begin:])
 
     @property

@@ -54,7 +54,7 @@ def parse_report(data):
 
 
 class NodeStream:
-    """Hears reports and acknowledges each with the interval it wants. `heard` is called with every
+    """Receives reports and acknowledges each with the interval it wants. `heard` is called with every
     report, on a thread of gRPC's."""
 
     def __init__(self, interval_ms=250, heard=lambda report: None):
@@ -70,7 +70,7 @@ class NodeStream:
         self.server.start()
 
     def report(self, requests, context):
-        context.send_initial_metadata(())  # by it the agent knows that somebody is there
+        context.send_initial_metadata(())  # this shows the agent that the server answers
         for data in requests:
             seen = parse_report(data)
             with self.guard:

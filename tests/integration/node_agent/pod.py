@@ -1,4 +1,4 @@
-"""Pods and containers of the laboratory, as a kubelet would ask for them."""
+"""Pods and containers of the laboratory, as a kubelet would request them."""
 
 import itertools
 import uuid
@@ -57,8 +57,8 @@ class Pod:
         return self.create(name, arguments, **more).start()
 
     def remove(self):
-        """Ends it with its containers. A container that the runtime lists and does not know any more
-        (a ghost, row 69d) keeps its sandbox listed until the runtime starts anew; nothing of it runs."""
+        """Ends it with its containers. A container that the runtime lists and has already forgotten
+        (a ghost, row 69d) keeps its sandbox listed until the runtime restarts; nothing of it runs."""
         self.lab.cri.call('StopPodSandbox', pod_sandbox_id=self.id)
         try:
             self.lab.cri.call('RemovePodSandbox', pod_sandbox_id=self.id)

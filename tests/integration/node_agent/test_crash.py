@@ -68,7 +68,7 @@ class Crash(AgentCase):
         return next(path for path in pathlib.Path(self.first.state).iterdir()
                     if 'journal' in path.name and path.is_file())
 
-    def test_row_26_the_next_start_gives_back_what_the_last_held(self):
+    def test_row_26_the_next_start_releases_the_throttles_of_the_last(self):
         self.first.kill()
         self.relieve()
 
@@ -88,7 +88,7 @@ class Crash(AgentCase):
         for one in self.held:
             self.wait_quota(one, FREE)
 
-    def test_row_29_a_torn_journal_is_made_good_by_the_quotas(self):
+    def test_row_29_a_torn_journal_is_completed_from_the_quotas(self):
         self.first.kill()
         self.relieve()
         journal = self.journal()
@@ -102,7 +102,7 @@ class Crash(AgentCase):
         for one in self.held:
             self.wait_quota(one, FREE)
 
-    def test_row_29_without_a_journal_the_quotas_tell(self):
+    def test_row_29_without_a_journal_the_quotas_identify_throttles(self):
         self.first.kill()
         self.relieve()
         self.journal().unlink()
@@ -121,7 +121,7 @@ class Crash(AgentCase):
         # No bound on the wall clock of a busy machine but the one of the lease and its slack above.
         self.assertGreater(time.monotonic() - began, 0)
 
-    def test_an_agent_that_only_looks_on_keeps_no_throttle_of_the_dead(self):
+    def test_an_agent_in_a_dry_run_keeps_no_throttle_of_one_that_was_killed(self):
         self.first.kill()
 
         onlooker = self.again(dry_run=None)
@@ -130,7 +130,7 @@ class Crash(AgentCase):
             self.wait_quota(one, FREE, seconds=LEASE_SECONDS + 5)
         self.assertEqual(onlooker.end(), 0)
 
-    def test_restore_undoes_what_the_journal_lists_and_ends(self):
+    def test_restore_undoes_the_throttles_in_the_journal_and_exits(self):
         self.first.kill()
 
         done = self.first.verb('--restore', '--runtime-endpoint', self.lab.endpoint)
@@ -138,7 +138,7 @@ class Crash(AgentCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([one.quota() for one in self.held], [FREE] * len(self.held))
 
-    def test_row_31_a_second_instance_ends_and_disturbs_nothing(self):
+    def test_row_31_a_second_instance_exits_and_disturbs_nothing(self):
         from node_agent.agent import run
         second = run(NODE_AGENT, *self.first.words)
 
@@ -147,12 +147,12 @@ class Crash(AgentCase):
         self.assertIsNone(self.first.process.poll())
         self.wait_throttled(*self.held)
 
-    def test_row_70_a_sigterm_gives_everything_back_first(self):
+    def test_row_70_a_sigterm_releases_every_throttle_first(self):
         self.assertEqual(self.first.end(), 0)
 
         self.assertEqual([one.quota() for one in self.held], [FREE] * len(self.held))
 
-    def test_status_names_who_is_throttled(self):
+    def test_status_names_throttled_containers(self):
         seen = self.first.verb('status')
 
         self.assertEqual(seen.returncode, 0, seen.stderr)

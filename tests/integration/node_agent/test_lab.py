@@ -101,7 +101,7 @@ class Memory(LabCase):
 class Sweeping(LabCase):
     """The laboratory is closed in the test: what comes after is another run's."""
 
-    def test_what_a_killed_run_left_is_swept_by_the_next(self):
+    def test_leftovers_of_a_killed_run_are_removed_by_the_next(self):
         close_lab()
         left = subprocess.run([sys.executable, '-B', '-c', ABANDONED, str(ROOT)], check=False,
                               capture_output=True, timeout=120)

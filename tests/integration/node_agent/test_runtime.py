@@ -11,7 +11,7 @@ from node_agent.lab import MIB
 from node_agent.node_stream import NodeStream
 from wire import PATIENCE, eventually
 
-NOBODY = 65534
+UNPRIVILEGED = 65534
 
 
 class Away(AgentCase):
@@ -54,7 +54,7 @@ class Away(AgentCase):
         self.wait_quota(self.held, FREE)
 
 
-    def test_row_23_a_runtime_that_hangs_under_load_changes_nothing_and_is_heard_again(self):
+    def test_row_23_a_runtime_that_hangs_under_load_changes_nothing_and_is_read_again(self):
         for number in range(3):
             self.small(f'busy-{number}', ('spin',), cpu_quota=20_000, cpu_period=100_000)
         self.lab.process.send_signal(signal.SIGSTOP)
@@ -103,7 +103,7 @@ class Absent(AgentCase):
         self.assertEqual(held.status().state, RUNNING)
 
     def test_row_25_a_forbidden_socket_ends_it_with_the_reason(self):
-        process = self.started(self.lab.endpoint, user=NOBODY, group=NOBODY)
+        process = self.started(self.lab.endpoint, user=UNPRIVILEGED, group=UNPRIVILEGED)
 
         text, _ = process.communicate(timeout=PATIENCE)
 
@@ -126,7 +126,7 @@ class Switches(AgentCase):
         self.assertEqual(self.updates(quiet), 0)
         self.assertEqual(agent.end(), 0)
 
-    def test_row_62_switched_off_it_gives_everything_back_and_idles(self):
+    def test_row_62_switched_off_it_releases_every_throttle_and_idles(self):
         held = self.small('held')
         self.press()
         agent = self.agent(**PRESS)

@@ -1,4 +1,4 @@
-"""Whom the agent throttles on a real runtime, and that each gets back exactly what it had."""
+"""Which containers the agent throttles on a real runtime, and that each gets its quota back exactly."""
 
 from node_agent.case import FREE, PRESS, AgentCase
 from node_agent.cri import RUNNING
@@ -18,7 +18,7 @@ class Originals(AgentCase):
         self.wait_quota(limited, (30_000, 100_000))
         self.assertEqual(agent.end(), 0)
 
-    def test_row_15_who_has_less_than_the_quota_is_not_touched(self):
+    def test_row_15_a_container_with_less_than_the_quota_is_not_touched(self):
         slow = self.small('slow', cpu_quota=1500, cpu_period=100_000)
         other = self.small('other')
         self.press()
@@ -43,7 +43,7 @@ class Originals(AgentCase):
         self.wait_quota(never, FREE)
         self.wait_quota(once, FREE)
 
-    def test_row_20_a_limit_of_the_pod_below_the_original_is_what_is_given_back(self):
+    def test_row_20_a_limit_of_the_pod_below_the_original_is_restored_instead(self):
         group = self.node.child('pod-group')
         pod = self.lab.pod(self.node, 'bounded', parent=group)
         inside = pod.run('inside', ['grow', 8], memory=32 * MIB, cpu_quota=30_000, cpu_period=100_000)
@@ -75,7 +75,7 @@ class OwnRule(AgentCase):
         self.assertEqual(agent.end(), 0)
 
 
-class Comings(AgentCase):
+class StartsAndExits(AgentCase):
     def test_row_11_containers_that_come_and_go_do_not_disturb_the_others(self):
         steady = self.small('steady')
         passing = self.pod('passing')
@@ -90,7 +90,7 @@ class Comings(AgentCase):
         self.wait_quota(steady, FREE)
         self.assertEqual(agent.end(), 0)
 
-    def test_row_12_who_ends_while_throttled_is_forgotten(self):
+    def test_row_12_a_container_that_exits_while_throttled_is_forgotten(self):
         staying, leaving = self.small('staying'), self.small('leaving')
         self.press()
         agent = self.agent(**PRESS)
@@ -117,7 +117,7 @@ class Comings(AgentCase):
         self.assertFalse(self.held(agent, second))
         self.assertEqual(second.quota(), (40_000, 100_000))
 
-    def test_row_68_who_is_not_started_is_no_candidate(self):
+    def test_row_68_a_container_that_is_not_started_is_no_candidate(self):
         waiting = self.pod('waiting').create('waiting', ['grow', 8], memory=32 * MIB)
         running = self.small('running')
         self.press()
@@ -147,7 +147,7 @@ class Exempt(AgentCase):
         self.assertEqual([one.quota() for one in spared], [FREE] * len(spared))
         self.assertEqual([self.updates(one) for one in spared], [0] * len(spared))
 
-    def test_rows_37_and_55_who_opted_out_or_declared_a_lock_is_never_chosen(self):
+    def test_rows_37_and_55_a_container_that_opts_out_or_declares_a_lock_is_never_chosen(self):
         spared = [self.pod('marked', annotations=marks).run('marked', ['grow', 8], memory=32 * MIB)
                   for marks in ({'sluice.dev/throttle': 'never'}, {'sluice.dev/holds-lock': 'true'})]
         chosen = self.small('chosen')
@@ -210,7 +210,7 @@ class Memory(AgentCase):
 
 
 class Others(AgentCase):
-    def test_row_32_what_another_client_sets_is_the_new_original(self):
+    def test_row_32_a_quota_set_by_another_client_is_the_new_original(self):
         shared = self.small('shared')
         self.press()
         self.agent(**PRESS)
@@ -222,7 +222,7 @@ class Others(AgentCase):
 
         self.wait_quota(shared, (40_000, 100_000))
 
-    def test_row_32_who_is_lifted_three_times_is_left_alone(self):
+    def test_row_32_a_container_lifted_three_times_is_no_longer_throttled(self):
         contested = self.small('contested')
         self.press()
         self.agent(**PRESS)
@@ -249,7 +249,7 @@ class Others(AgentCase):
         self.wait_quota(pinned, FREE)
         self.assertEqual(agent.end(), 0)
 
-    def test_row_34_what_an_operator_writes_into_the_group_is_adopted(self):
+    def test_row_34_a_quota_that_an_operator_writes_into_the_group_is_adopted(self):
         touched = self.small('touched')
         self.press()
         self.agent(**PRESS)

@@ -1,4 +1,4 @@
-"""What every theme of the sidecar's contract shares: a sidecar, its upstream, and how to ask."""
+"""What every theme of the sidecar's contract shares: a sidecar, its upstream, and how to send requests."""
 
 import os
 import socket
@@ -32,7 +32,7 @@ def until_closed(sock, seconds=PATIENCE):
 
 
 def send_all(sock, data):
-    """Sends until done or until the other side no longer listens; says which."""
+    """Sends until done or until the other side no longer listens; returns which."""
     try:
         sock.sendall(data)
         return True
@@ -114,7 +114,7 @@ class SidecarCase(unittest.TestCase):
                         f"Sluice-Error '{answer.headers.get('sluice-error')}' is not {cause}")
 
     def assert_serves(self, proxy, path='/still-serving'):
-        """The sidecar lives and serves an ordinary request."""
+        """The sidecar runs and serves an ordinary request."""
         self.assertIsNone(proxy.process.poll(), f'the sidecar has died: {proxy.errors()[-2000:]}')
         answer = proxy.get(path)
         self.assertIsNotNone(answer, 'no answer to an ordinary request')

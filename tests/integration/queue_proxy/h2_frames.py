@@ -47,7 +47,7 @@ def integer(value, prefix):
 
 
 class RawConnection:
-    """Sends what it is told and notes what comes back."""
+    """Sends what it is given and records what comes back."""
 
     def __init__(self, address, preface=True):
         self.sock = connect(address)

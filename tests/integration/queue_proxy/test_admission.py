@@ -52,12 +52,12 @@ class Admission(SidecarCase):
         self.assertEqual(self.paths(), ['/running'])
 
     def test_row_5_no_limit_without_container_concurrency(self):
-        everybody = threading.Barrier(40, timeout=PATIENCE)
+        barrier = threading.Barrier(40, timeout=PATIENCE)
 
         def together(exchange):
             if exchange.path != '/':  # a late one of the crowd, abandoned before it came here
                 return container(exchange)
-            everybody.wait()
+            barrier.wait()
             exchange.send(OK)
 
         for concurrency in ('0', '-1'):
@@ -106,12 +106,12 @@ class Admission(SidecarCase):
 
 class KubeletProbes(SidecarCase):
     def test_row_9_marked_probes_pass_the_breaker_together(self):
-        everybody = threading.Barrier(3, timeout=PATIENCE)
+        barrier = threading.Barrier(3, timeout=PATIENCE)
 
         def together(exchange):
             if exchange.path != '/':  # a late one of the crowd, abandoned before it came here
                 return container(exchange)
-            everybody.wait()
+            barrier.wait()
             exchange.send(OK)
 
         proxy = self.sidecar(together, CONTAINER_CONCURRENCY='1', SLUICE_QUEUE_DEPTH='1')
@@ -185,7 +185,7 @@ class Leaving(SidecarCase):
         head = b'POST /left HTTP/1.1\r\nHost: app\r\nContent-Length: 1000000\r\n\r\n'
         self.leaves_the_queue(head + b'x' * 60_000)
 
-    def test_row_4_who_gives_up_waiting_frees_the_place_for_another(self):
+    def test_row_4_a_request_that_gives_up_waiting_frees_its_place(self):
         self.leaves_the_queue(b'GET /left HTTP/1.1\r\nHost: app\r\nConnection: close\r\n\r\n')
 
     def test_a_client_that_finished_sending_keeps_its_place(self):
@@ -201,7 +201,7 @@ class Leaving(SidecarCase):
 
 
 class Crowd:
-    """Clients that ask again and again, each request under an id of its own; some leave early."""
+    """Clients that send one request after the other, each under an id of its own; some leave early."""
 
     def __init__(self, proxy, seed):
         self.proxy = proxy
@@ -273,8 +273,8 @@ class Container:
 
 
 class Limit(SidecarCase):
-    def test_never_more_than_the_limit_runs_and_nothing_is_lost_or_doubled(self):
-        # Goal: whoever comes, leaves or is refused, the container never sees more than its limit,
+    def test_never_more_than_the_limit_runs_and_nothing_is_lost_or_duplicated(self):
+        # Goal: whichever requests come, leave or are refused, the container never sees more than its limit,
         # each answered id exactly once, and none that was refused.
         # Method: 24 clients over a limit of 3; a third of the requests are abandoned at once, half
         # of those by a reset. The container counts between head and answer.
@@ -290,15 +290,15 @@ class Limit(SidecarCase):
             self.assertEqual((count, container.came[name]), (1, 1), name)
         doubled = {name: count for name, count in container.came.items() if count > 1}
         self.assertEqual(doubled, {})
-        strangers = set(container.came) - set(crowd.answered) - crowd.left
-        self.assertEqual(strangers, set())
+        unknown = set(container.came) - set(crowd.answered) - crowd.left
+        self.assertEqual(unknown, set())
         # Every slot has come back: the limit's worth of requests runs at once, and is answered.
-        everybody = threading.Barrier(3, timeout=PATIENCE)
+        barrier = threading.Barrier(3, timeout=PATIENCE)
 
         def together(exchange):
             if exchange.path != '/':  # a late one of the crowd, abandoned before it came here
                 return container(exchange)
-            everybody.wait()
+            barrier.wait()
             return exchange.send(OK)
 
         self.upstream.play = together

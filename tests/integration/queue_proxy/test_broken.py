@@ -50,14 +50,14 @@ class Broken(SidecarCase):
                     sock.close()
                 self.assert_serves(proxy)
 
-    def test_the_log_says_502_too(self):
+    def test_the_log_shows_502_too(self):
         proxy = self.sidecar(
             lambda exchange: exchange.send(BROKEN['no size']),
             OBSERVABILITY_CONFIG='{"enableRequestLog": true, "requestLogTemplate": "{{.Response.Code}}"}')
         self.assertEqual(proxy.get().status, 502)
         eventually(lambda: proxy.output() == '502\n', 'the line is written')
 
-    def test_the_connection_of_the_client_lives_on(self):
+    def test_the_connection_of_the_client_stays_open(self):
         proxy = self.answers(BROKEN['no size'])
         sock, reader = self.ask(proxy, GET)
         self.assertEqual(reader.answer().status, 502)
@@ -98,13 +98,13 @@ class Extensions(SidecarCase):
     EXTENDED = b'5;a="b;c"\r\nhe;lo\r\n1;x\r\n;\r\n0;last\r\nX-Sum: 1;2\r\n\r\n'
     PLAIN = b'5\r\nhe;lo\r\n1\r\n;\r\n0\r\nX-Sum: 1;2\r\n\r\n'
 
-    def test_those_of_a_response_stop_here(self):
+    def test_those_of_a_response_are_dropped(self):
         proxy = self.sidecar(lambda exchange: exchange.send(CHUNKED + self.EXTENDED))
         sock, reader = self.ask(proxy, request_bytes('GET', '/', 'app', [('Connection', 'close')]))
         self.assertEqual(reader.head()[0], 200)
         self.assertEqual(reader.data + until_closed(sock), self.PLAIN)
 
-    def test_those_of_a_request_stop_here_however_they_arrive(self):
+    def test_those_of_a_request_are_dropped_however_they_arrive(self):
         bodies = []
 
         def play(exchange):

@@ -1,4 +1,4 @@
-"""The end of a sidecar's life: rows 16, 17 and 64, and 15.5 with all its doors."""
+"""The end of a sidecar: rows 16, 17 and 64, and 15.5 with all its doors."""
 
 import signal
 import socket
@@ -132,7 +132,7 @@ class Signals(DrainCase):
         self.assertEqual(reader.head()[0], 101)
         proxy.terminate()
         self.until_draining(proxy)
-        # Within the quiet time it goes on as if nothing were.
+        # Within the quiet time it serves as before.
         sock.sendall(frame(TEXT, b'still'))
         self.assertEqual(read_frame(reader), (TEXT, b'still', True))
         got = read_frame(reader)
@@ -143,7 +143,7 @@ class Signals(DrainCase):
         sock.close()
         self.assert_ended(proxy)
 
-    def test_a_websocket_client_that_ignores_the_close_holds_up_nothing_for_long(self):
+    def test_a_websocket_client_that_ignores_the_close_delays_nothing_for_long(self):
         proxy = self.sidecar(websocket.echo, SLUICE_DRAIN_QUIET='100ms')
         sock, reader = self.ask(proxy, websocket.handshake())
         self.assertEqual(reader.head()[0], 101)
@@ -201,7 +201,7 @@ class Doors(DrainCase):
     def test_drain_is_for_loopback_only(self):
         address = host_address()
         if address is None:
-            return  # a host without any other address has nobody to refuse
+            return  # a host without any other address has no client to refuse
         proxy = self.sidecar(SLUICE_ADMIN_ADDRESS='0.0.0.0:0')
         port = proxy.admin.rsplit(':', 1)[1]
         self.assert_answer(fetch(f'{address}:{port}', '/drain'), 404, b'404 page not found\n')
@@ -263,7 +263,7 @@ class Doors(DrainCase):
             self.assert_answer(answers[0], 200, b'')
             self.assert_answer(self.probe(proxy), 200, b'queue')
 
-    def test_a_node_of_both_families_is_known_by_either_through_a_socket_of_both(self):
+    def test_a_node_of_both_families_is_recognized_by_either_through_a_socket_of_both(self):
         proxy, admin = self.reached_from_afar('[::]', SLUICE_NODE_ADDRESS='2001:db8::7,{address}')
         if proxy is None:
             return
@@ -276,7 +276,7 @@ class Doors(DrainCase):
         proxy = self.sidecar()
         self.assert_answer(fetch(proxy.admin, '/other'), 404, b'404 page not found\n')
 
-    def test_the_program_itself_asks_for_the_drain_and_waits(self):
+    def test_the_program_itself_requests_the_drain_and_waits(self):
         proxy = self.sidecar(SLUICE_DRAIN_QUIET='200ms')
         environment = {'SLUICE_ADMIN_ADDRESS': proxy.admin}
         asked = subprocess.run([QUEUE_PROXY, '--drain'], env=environment, timeout=PATIENCE,
@@ -284,7 +284,7 @@ class Doors(DrainCase):
         self.assertEqual(asked.returncode, 0, asked.stderr)
         self.assert_ended(proxy)
 
-    def test_asking_for_a_drain_without_a_sidecar_fails(self):
+    def test_requesting_a_drain_without_a_sidecar_fails(self):
         with socket.create_server(('127.0.0.1', 0)) as taken:
             port = taken.getsockname()[1]
         environment = {'SLUICE_ADMIN_ADDRESS': f'127.0.0.1:{port}'}

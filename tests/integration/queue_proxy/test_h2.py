@@ -218,7 +218,7 @@ class Passing(H2Case):
 
 
 class Upstreams(H2Case):
-    def test_row_42_a_container_that_speaks_only_http_1_is_502(self):
+    def test_row_42_a_container_with_only_http_1_is_502(self):
         for play in (lambda exchange: exchange.send(b'HTTP/1.1 400 Bad Request\r\n'
                                                     b'Content-Length: 0\r\n\r\n'),
                      lambda exchange: exchange.sock.close()):
@@ -230,7 +230,7 @@ class Upstreams(H2Case):
             self.assertTrue(got.headers['sluice-error'].startswith('upstream'))
             self.assertIn(b'h2c', got.data)
 
-    def test_a_container_that_died_is_reported_as_that(self):
+    def test_a_container_that_exited_is_reported_as_such(self):
         # One that has spoken HTTP/2 once, and then ends without a word.
         client = self.h2()
         self.assertEqual(client.get().status, 200)
@@ -241,7 +241,7 @@ class Upstreams(H2Case):
         got = client.get()
         self.assert_own(got, 502, b'EOF\n', 'upstream')
 
-    def test_half_a_settings_frame_is_no_other_protocol(self):
+    def test_half_a_settings_frame_is_not_taken_for_another_protocol(self):
         def play(exchange):
             exchange.send(b'\0\0\x06\x04')
             exchange.sock.shutdown(socket.SHUT_RDWR)
@@ -250,7 +250,7 @@ class Upstreams(H2Case):
         self.addCleanup(client.close)
         self.assert_own(client.get(), 502, b'EOF\n', 'upstream')
 
-    def test_a_container_that_never_said_anything_may_have_died(self):
+    def test_a_container_that_sent_nothing_may_have_exited(self):
         client = Client(self.sidecar(lambda exchange: exchange.sock.shutdown(socket.SHUT_RDWR)).serving)
         self.addCleanup(client.close)
         got = client.get()
@@ -278,7 +278,7 @@ class Upstreams(H2Case):
         self.container.play = answer
         self.assertEqual(client.get().status, 200)
 
-    def test_a_container_that_dies_mid_body_resets_the_client(self):
+    def test_a_container_that_exits_mid_body_resets_the_client(self):
         def die(connection, stream):
             connection.send_headers(stream.number, [(':status', '200')])
             connection.send_data(stream.number, b'half')
@@ -291,7 +291,7 @@ class Upstreams(H2Case):
         self.container.play = answer
         self.assertEqual(client.get().status, 200)
 
-    def test_a_container_that_says_goaway_gets_new_streams_on_a_new_connection(self):
+    def test_a_container_that_sends_goaway_gets_new_streams_on_a_new_connection(self):
         client = self.h2()
         self.assertEqual(client.get().status, 200)
         first = self.container.connections[0]
@@ -398,7 +398,7 @@ class Timers(H2Case):
                 self.assertEqual((got.status, got.data, got.ended), (200, b'foo', False))
                 self.assertEqual(got.reset, CANCEL)
 
-    def test_grpc_gets_trailers_that_say_its_deadline_passed(self):
+    def test_grpc_gets_trailers_that_report_its_passed_deadline(self):
         client = self.h2(self.begun, REVISION_TIMEOUT_SECONDS='1')
         got = client.get(headers=[('content-type', 'application/grpc+proto')])
         self.assertEqual((got.status, got.data), (200, b'foo'))
@@ -426,7 +426,7 @@ class Drain(H2Case):
         self.assertIsNotNone(got, f'stream {stream} was never answered')
         return dict(connection.decoder.decode(got[3]))[':status']
 
-    def test_goaway_comes_at_the_start_and_what_runs_finishes(self):
+    def test_goaway_is_sent_at_the_start_and_running_streams_finish(self):
         gate = self.h2_gate()
         self.h2(gate, SLUICE_DRAIN_QUIET='1s')
         running = raw.RawConnection(self.proxy.serving)

@@ -1,4 +1,4 @@
-"""Heads over HTTP/2: large ones pass up to the limit that is announced, refusals are told in the
+"""Heads over HTTP/2: large ones pass up to the limit that is announced, refusals are sent in the
 client's words, and what is malformed is counted and logged like any other refusal."""
 
 import json
@@ -18,7 +18,7 @@ GRPC = [('content-type', 'application/grpc+proto'), ('te', 'trailers')]
 
 
 def long_request(fields, stream=1):
-    """A request whose head goes on in as many CONTINUATION frames as it needs."""
+    """A request whose head continues in as many CONTINUATION frames as it needs."""
     rest = block([*REQUEST, *fields])
     parts = [rest[at:at + 16_384] for at in range(0, len(rest), 16_384)]
     made = b''
@@ -59,7 +59,7 @@ class HeadsCase(H2Case):
 
 class Large(HeadsCase):
     def warm(self, play=answer, **environment):
-        """Both sides know each other's limits."""
+        """Both sides have received each other's limits."""
         client = self.h2(play, {'settings': HUGE}, {'settings': HUGE}, **environment)
         self.assertEqual(client.get('/first').status, 200)
         client.ping()

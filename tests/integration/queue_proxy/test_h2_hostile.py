@@ -151,7 +151,7 @@ class Malformed(HostileCase):
         connection.request(3)
         self.assertEqual(self.refusal(connection, 3), 200)
 
-    def test_more_data_than_the_length_says_resets_the_stream(self):
+    def test_more_data_than_the_length_resets_the_stream(self):
         proxy = self.guarded()
         self.container.play = lambda connection, stream: (connection.body(stream),
                                                           connection.answer(stream))
@@ -232,7 +232,7 @@ class Malformed(HostileCase):
         self.assertTrue(got is None or got[3][4:8] == b'\0\0\0\x0b')
         self.assert_serves_h2(proxy)
 
-    def test_a_stream_number_that_was_passed_over_ends_the_connection(self):
+    def test_a_skipped_stream_number_ends_the_connection(self):
         proxy = self.guarded()
         connection = self.raw(proxy)
         connection.request(5)
@@ -418,7 +418,7 @@ class Floods(HostileCase):
         self.flood(proxy, burst, 100)
 
     def test_refusals_of_a_client_that_never_reads_them(self):
-        # Each stream beyond the limit is refused by a frame; the frames may not pile up for ever.
+        # Each stream beyond the limit is refused by a frame; the frames may not pile up without a limit.
         proxy = self.guarded()
         self.container.play = self.held
 
@@ -428,7 +428,7 @@ class Floods(HostileCase):
 
         self.flood(proxy, burst, 150)
 
-    def test_a_client_that_says_nothing_after_its_preface_is_only_a_connection(self):
+    def test_a_client_that_sends_nothing_after_its_preface_is_only_a_connection(self):
         proxy = self.guarded()
         before = proxy.memory()
         held = [self.raw(proxy) for _ in range(200)]

@@ -74,7 +74,7 @@ class Headers(SidecarCase):
         self.assertEqual(seen['host'], 'a.b')
         self.assertNotIn('k-original-host', seen)
 
-    def test_row_22_revision_and_namespace_stop_here(self):
+    def test_row_22_revision_and_namespace_are_dropped(self):
         seen = self.forwarded(('Knative-Serving-Revision', 'r'), ('Knative-Serving-Namespace', 'n'),
                               ('Knative-Serving-Tag', 't'), ('K-Passthrough-Lb', '1'))
         self.assertNotIn('knative-serving-revision', seen)
@@ -89,7 +89,7 @@ class Headers(SidecarCase):
     def check_forwarded(self, headers, want):
         self.assertEqual(self.forwarded(*headers).get('forwarded'), want)
 
-    def test_row_24_forwarded_is_made_from_its_elders(self):
+    def test_row_24_forwarded_is_made_from_the_older_headers(self):
         self.check_forwarded([('X-Forwarded-For', '127.0.0.1, ::1'), ('X-Forwarded-Host', 'h'),
                               ('X-Forwarded-Proto', 'p')],
                              'for=127.0.0.1;host=h;proto=p, for="[::1]"')
@@ -109,7 +109,7 @@ class Headers(SidecarCase):
         self.assertEqual(seen['forwarded'], 'proto=https')
         self.assertEqual(self.upstream.seen[-1].head.lower().count('\nforwarded:'), 1)
 
-    def test_an_original_host_that_is_no_host_is_refused(self):
+    def test_an_original_host_that_is_malformed_is_refused(self):
         proxy = self.sidecar()
         answer = proxy.get(headers=[('K-Original-Host', 'a b/c')])
         self.assert_answer(answer, 400, b'bad request\n')
@@ -123,7 +123,7 @@ class Headers(SidecarCase):
         self.assertEqual(self.forwarded(('X-Forwarded-For', '1.2.3.4'))['x-forwarded-for'],
                          '1.2.3.4, 127.0.0.1')
 
-    def test_row_30_what_connection_names_stops_here(self):
+    def test_row_30_fields_that_connection_names_are_dropped(self):
         proxy = self.sidecar()
         _, reader = self.ask(proxy, b'GET / HTTP/1.1\r\nHost: app\r\nConnection: close, X-Foo\r\n'
                                     b'X-Foo: 1\r\nKeep-Alive: 5\r\nProxy-Authorization: a\r\n'
@@ -179,7 +179,7 @@ class Headers(SidecarCase):
         self.assertEqual((answer.headers['sluice-error'], answer.headers['sluice-error-from']),
                          ('draining; at=queue-proxy', 'application'))
 
-    def test_an_own_error_is_a_problem_for_who_accepts_problems(self):
+    def test_an_own_error_is_problem_json_for_clients_that_accept_it(self):
         proxy = self.sidecar(lambda exchange: exchange.sock.close())
         answer = proxy.get(headers=[('Accept', 'application/problem+json')])
         self.assertEqual(answer.status, 502)

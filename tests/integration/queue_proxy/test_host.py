@@ -62,24 +62,24 @@ class OriginalHost(SidecarCase):
         self.assertNotIn('k-original-host', self.seen())
         return self.seen()['host']
 
-    def test_a_clients_does_not_become_the_host(self):
+    def test_the_original_host_of_a_client_does_not_become_the_host(self):
         proxy = self.sidecar(SLUICE_ORIGINAL_HOST='activator')
         self.assertEqual(self.host_seen(proxy, 'shop.example', FORGED), 'shop.example')
         self.assertEqual(self.host_seen(proxy, 'shop.example', FORGED,
                                         ('K-Proxy-Request', 'activator')), 'shop.example')
         self.assertEqual(self.host_seen(proxy, '10.0.0.7', FORGED), '10.0.0.7')
 
-    def test_a_clients_that_is_no_host_is_no_reason_to_refuse(self):
+    def test_a_malformed_original_host_of_a_client_is_not_refused(self):
         proxy = self.sidecar(SLUICE_ORIGINAL_HOST='activator')
         self.assertEqual(self.host_seen(proxy, 'shop.example', ('K-Original-Host', 'a b')), 'shop.example')
 
-    def test_an_activators_does(self):
+    def test_the_original_host_of_an_activator_becomes_the_host(self):
         proxy = self.sidecar(SLUICE_ORIGINAL_HOST='activator')
         for host in ('10.0.0.7:8012', 'app-00001-private.default'):
             self.assertEqual(self.host_seen(proxy, host, ('K-Original-Host', 'shop.example'),
                                             ('K-Proxy-Request', 'activator')), 'shop.example')
 
-    def test_over_http_2_a_clients_does_not_either(self):
+    def test_over_http_2_the_original_host_of_a_client_does_not_become_the_host(self):
         container = Container(lambda connection, stream: connection.answer(stream))
         self.addCleanup(container.close)
         client = Client(self.sidecar_for(container.port, SLUICE_ORIGINAL_HOST='activator').serving)

@@ -171,7 +171,7 @@ class Heads(HostileCase):
         self.assertEqual(self.paths(), [])
         self.assert_serves(proxy)
 
-    def test_an_empty_line_before_the_request_is_forgiven_or_refused(self):
+    def test_an_empty_line_before_the_request_is_accepted_or_refused(self):
         proxy = self.sidecar()
         got = self.ask(proxy, b'\r\n' + request_bytes('GET', '/', 'app'))[1].head()
         self.assertIn(got[0], (200, 400))
@@ -179,7 +179,7 @@ class Heads(HostileCase):
 
 
 class Bodies(HostileCase):
-    def test_a_broken_chunk_ends_the_exchange_and_is_no_request(self):
+    def test_a_broken_chunk_ends_the_exchange_and_is_not_read_as_a_request(self):
         proxy = self.sidecar()
         for name, chunks in BAD_CHUNKS.items():
             with self.subTest(name):
@@ -271,7 +271,7 @@ class Bodies(HostileCase):
 
 
 class Slowness(HostileCase):
-    def test_a_head_that_does_not_come_is_ended(self):
+    def test_a_head_that_does_not_arrive_ends_the_connection(self):
         proxy = self.sidecar(SLUICE_HEADER_TIMEOUT='300ms')
         began = time.monotonic()
         got = self.after(proxy, b'GET / HTTP/1.1\r\nHost: a')
@@ -280,7 +280,7 @@ class Slowness(HostileCase):
             self.assert_refused(got, {408}, 'timeout')
         self.assert_serves(proxy)
 
-    def test_a_head_that_comes_byte_by_byte_is_ended_all_the_same(self):
+    def test_a_head_that_arrives_byte_by_byte_still_ends_the_connection(self):
         proxy = self.sidecar(SLUICE_HEADER_TIMEOUT='300ms')
         sock, reader = self.ask(proxy, b'GET / HTTP/1.1\r\nX-A: ')
         sock.settimeout(0.02)
@@ -301,7 +301,7 @@ class Slowness(HostileCase):
         self.assertEqual(self.paths(), [])
         self.assert_serves(proxy)
 
-    def test_a_body_that_does_not_come_is_ended_by_the_revisions_time(self):
+    def test_a_body_that_does_not_arrive_is_ended_by_the_revisions_timeout(self):
         proxy = self.sidecar(REVISION_TIMEOUT_SECONDS='1')
         _, reader = self.ask(proxy, POST + b'Content-Length: 10\r\n\r\nhalf')
         self.assert_answer(reader.answer(), 504, b'request timeout')

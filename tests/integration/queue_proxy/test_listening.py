@@ -59,14 +59,14 @@ class UnixSockets(SidecarCase):
         self.assertEqual(ended.returncode, 1)
         return ended.stderr.decode()
 
-    def test_a_living_socket_is_not_taken_over(self):
+    def test_a_socket_in_use_is_not_taken_over(self):
         proxy = self.sidecar(QUEUE_SERVING_PORT=f'unix:{self.path}')
         told = self.refused(f'unix:{self.path}')
         self.assertIn('QUEUE_SERVING_PORT', told)
         self.assertIn('in use', told)
         self.assert_serves(proxy)
 
-    def test_one_that_a_dead_sidecar_left_is_replaced(self):
+    def test_a_stale_socket_of_an_earlier_sidecar_is_replaced(self):
         first = self.sidecar(QUEUE_SERVING_PORT=f'unix:{self.path}')
         first.process.kill()
         first.process.wait(PATIENCE)
@@ -90,13 +90,13 @@ class Crowds(SidecarCase):
             self.addCleanup(sock.close)
         return socks
 
-    def test_idlers_keep_no_client_from_a_side_port(self):
+    def test_idle_connections_keep_no_client_from_a_side_port(self):
         proxy = self.sidecar()
         for door in (proxy.stats, proxy.addresses['metrics']):
             self.held(door, SIDE_CONNECTIONS_MAX + 20)
             self.assertEqual(fetch(door, '/metrics', timeout=PATIENCE).status, 200, door)
 
-    def test_nor_do_those_that_asked_once(self):
+    def test_connections_that_were_used_once_keep_no_client_from_a_side_port(self):
         proxy = self.sidecar()
         for _ in range(SIDE_CONNECTIONS_MAX + 20):
             sock = connect(proxy.stats)
@@ -111,7 +111,7 @@ class Crowds(SidecarCase):
             self.assert_serves(proxy)
         self.assertEqual(idle[0].recv(1), b'')
 
-    def test_who_is_being_served_is_never_put_out(self):
+    def test_a_connection_in_use_is_never_closed(self):
         gate = self.gate()
         proxy = self.sidecar(gate, SLUICE_MAX_CONNECTIONS='2')
         served = [self.ask(proxy, request_bytes('GET', f'/{n}', 'app'))[1] for n in range(2)]

@@ -1,4 +1,4 @@
-"""Metrics and the request log: rows 5, 54, 55 and 66 to 69, and who is told to have failed."""
+"""Metrics and the request log: rows 5, 54, 55 and 66 to 69, and which side a failure is attributed to."""
 
 import json
 import re
@@ -45,7 +45,7 @@ class Metrics(SidecarCase):
         gate.open()
         for reader in asked:
             self.assert_answer(reader.answer(), 200, b'ok')
-        eventually(lambda: self.count(proxy, 'kn_serving_queue_depth') == 0, 'nobody is inside')
+        eventually(lambda: self.count(proxy, 'kn_serving_queue_depth') == 0, 'no request is inside')
 
     def route_of(self, *headers):
         proxy = self.sidecar()
@@ -98,7 +98,7 @@ class Metrics(SidecarCase):
             proxy.get(method=f'M{n}', headers=[('Knative-Serving-Tag', f'tag-{n}')])
         self.assertLess(len(fetch(proxy.addresses['metrics'], '/metrics').body), first * 1.2)
 
-    def test_a_5xx_says_who_made_it(self):
+    def test_a_5xx_names_its_source(self):
         container = self.sidecar(lambda exchange: exchange.send(
             b'HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n'))
         answer = container.get()
@@ -193,7 +193,7 @@ class RequestLog(SidecarCase):
         self.assertRegex(request['latency'], r'^[0-9.e-]+s$')
         self.assertIn('traceId', line)
 
-    def test_probes_are_logged_only_when_asked(self):
+    def test_probes_are_logged_only_when_configured(self):
         for probes, want in ((False, '/path?q=1 \n'), (True, '/probe kube-probe/1.29\n/path?q=1 \n')):
             proxy = self.sidecar(OBSERVABILITY_CONFIG=json.dumps(
                 {'enableRequestLog': True, 'enableProbeRequestLog': probes,
@@ -202,11 +202,11 @@ class RequestLog(SidecarCase):
             proxy.get('/path?q=1')
             self.assertEqual(self.output(proxy, want.count('\n')), want)
 
-    def test_an_action_it_does_not_know_means_the_default_line(self):
+    def test_an_unknown_action_means_the_default_line(self):
         proxy = self.logged('{{if .Request}}yes{{end}}')
         self.assertEqual(json.loads(self.output(proxy))['httpRequest']['status'], 200)
 
-    def test_a_client_cannot_steer_the_terminal_of_who_reads_the_log(self):
+    def test_a_client_cannot_send_control_characters_to_the_terminal_of_a_reader(self):
         proxy = self.sidecar(OBSERVABILITY_CONFIG=json.dumps(
             {'enableRequestLog': True,
              'requestLogTemplate': '{{.Request.URL.Path}} {{.Request.UserAgent}}'}))

@@ -50,11 +50,11 @@ class Timeouts(OlderCase):
         self.assertEqual(reader.head()[0], 200)
         self.assertEqual(reader.data + until_closed(sock), b'3\r\nfoo\r\n')
 
-    def test_a_silent_container_is_504_as_ever(self):
+    def test_a_silent_container_is_still_504(self):
         proxy = self.older(silent, REVISION_TIMEOUT_SECONDS='1')
         self.assert_answer(proxy.get(), 504, b'request timeout')
 
-    def test_a_container_that_says_nothing_but_continue_is_504(self):
+    def test_a_container_that_sends_only_continue_is_504(self):
         def promise(exchange):
             exchange.send(b'HTTP/1.1 100 Continue\r\n\r\n')
             while exchange.reader.more():
@@ -157,14 +157,14 @@ class RequestLog(OlderCase):
         line = json.loads(self.output(proxy))
         self.assertEqual((line['httpRequest']['status'], line['traceId']), (200, '[abc]'))
 
-    def test_it_is_off_unless_the_environment_says_so(self):
+    def test_it_is_off_unless_the_environment_enables_it(self):
         proxy = self.older(SERVING_REQUEST_LOG_TEMPLATE='{{.Response.Code}}', SLUICE_DRAIN_QUIET='0')
         self.assertEqual(proxy.get().status, 200)
         proxy.terminate()
         self.assertEqual(proxy.process.wait(PATIENCE), 0)
         self.assertEqual(proxy.output(), '')
 
-    def test_probes_are_in_it_when_the_environment_says_so(self):
+    def test_probes_are_in_it_when_the_environment_enables_them(self):
         for probes, want in (('false', '/path\n'), ('true', '/probe\n/path\n')):
             proxy = self.older(SERVING_ENABLE_REQUEST_LOG='true',
                                SERVING_REQUEST_LOG_TEMPLATE='{{.Request.RequestURI}}',

@@ -1,4 +1,4 @@
-"""How the sidecar asks its container whether it is ready: every kind of probe, kubelet's rules."""
+"""How the sidecar probes whether its container is ready: every kind of probe, kubelet's rules."""
 
 import concurrent.futures
 import contextlib
@@ -66,7 +66,7 @@ class Http(ProbeCase):
         self.assertFalse(self.answered(400))
         self.assertFalse(self.answered(199 + 301))
 
-    def test_row_58_as_many_requests_as_successes_are_asked_for(self):
+    def test_row_58_as_many_requests_as_required_successes_are_sent(self):
         port = self.container(lambda exchange: exchange.send(respond(200)))
 
         self.assertTrue(self.ready(self.http(port, {'successThreshold': 3})))
@@ -201,7 +201,7 @@ class Redirects(ProbeCase):
         self.assertEqual(self.paths(), ['/0'])
         self.assertIn('redirected to another host', self.proxy.errors())
 
-    def test_ten_redirects_are_followed_and_no_more(self):
+    def test_only_ten_redirects_are_followed(self):
         self.assertTrue(self.led(*[f'/{step + 1}' for step in range(10)]))
         self.assertFalse(self.led(*[f'/{step + 1}' for step in range(11)]))
 
@@ -211,7 +211,7 @@ class Secure(ProbeCase):
         folder = self.enterContext_(tempfile.TemporaryDirectory())
         pair = f'{folder}/pair.pem'
         subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt',
-                        'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=nobody', '-days', '1',
+                        'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=unused', '-days', '1',
                         '-keyout', pair, '-out', f'{folder}/own.pem'],
                        check=True, capture_output=True)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -288,7 +288,7 @@ class Detection(ProbeCase):
         self.assertTrue(self.detect(self.listener.getsockname()[1]))
         self.assertEqual(len(made.seen), 1)
 
-    def test_row_61_an_http2_container_is_asked_again_with_headers(self):
+    def test_row_61_an_http2_container_is_probed_again_with_headers(self):
         made = self.h2_container(lambda peer, stream: peer.answer(stream))
         self.assertTrue(self.detect(made.port))
         self.assertEqual([stream.headers.get('x-probe') for stream in made.seen], [None, 'yes'])
@@ -308,7 +308,7 @@ class Detection(ProbeCase):
 
         self.assertTrue(self.detect(self.container(play), {}))
 
-    def test_what_was_found_is_not_remembered(self):
+    def test_the_detected_protocol_is_not_remembered(self):
         made = self.h2_container(lambda peer, stream: peer.answer(stream))
         self.assertTrue(self.detect(made.port))
         self.assertTrue(self.ask_again())
@@ -341,7 +341,7 @@ class Grpc(ProbeCase):
         self.assertFalse(self.health(self.call(SERVING, status='5')))
         self.assertFalse(self.health(self.call(b'\x00\x00\x00\x00\x05\x08')))
 
-    def test_a_server_without_the_service_is_not_ready_and_told(self):
+    def test_a_server_without_the_service_is_not_ready_and_is_logged(self):
         self.assertFalse(self.health(lambda peer, stream: peer.send_headers(
             stream.number, [(':status', '200'), ('content-type', 'application/grpc'),
                             ('grpc-status', '12')], end=True)))
@@ -356,7 +356,7 @@ class Grpc(ProbeCase):
         self.assertTrue(self.health(lambda peer, stream: self.call(next(answers))(peer, stream), {}))
         self.assertEqual(len(self.made.seen), 3)
 
-    def test_a_container_that_speaks_no_http2_is_not_ready(self):
+    def test_a_container_without_http2_is_not_ready(self):
         port = self.container(lambda exchange: exchange.send(respond(200)))
         self.assertFalse(self.ready({'grpc': {'port': port}, **ONCE}))
 
@@ -372,7 +372,7 @@ class Several(ProbeCase):
         bad = self.container(lambda exchange: exchange.send(respond(500)))
         self.assertFalse(self.many(tcp, self.http(bad), self.http(good)))
 
-    def test_row_63_exec_is_not_ready_and_says_why(self):
+    def test_row_63_exec_is_not_ready_and_names_the_reason(self):
         self.assertFalse(self.ready({'exec': {'command': ['true']}}))
         self.assertIn('exec probe not supported', self.proxy.errors())
         self.assertFalse(self.ready({'periodSeconds': 1}))

@@ -30,7 +30,7 @@ class Scrape(SidecarCase):
         proxy = self.sidecar()
         self.assert_answer(fetch(proxy.stats, '/other'), 404, b'404 page not found\n')
 
-    def test_the_longest_name_fits_what_the_autoscaler_reads(self):
+    def test_the_longest_name_fits_the_limit_of_the_autoscaler(self):
         proxy = self.sidecar(SERVING_POD='p' * 253)
         eventually(lambda: UPTIME in self.scrape(proxy), 'the first report')
         answer = fetch(proxy.stats, '/metrics')
@@ -83,7 +83,7 @@ class Counting(SidecarCase):
         self.assertEqual(self.scrape(proxy)[PROXIED_CONCURRENCY], 3.0)
         self.assertEqual(gate.most, 1)
 
-    def test_who_matches_an_ignore_rule_is_served_and_not_counted(self):
+    def test_a_request_that_matches_an_ignore_rule_is_served_and_not_counted(self):
         proxy = self.sidecar(SLUICE_IGNORE_PATHS='/healthz\n/metrics*',
                              SLUICE_IGNORE_USER_AGENTS='(?i)uptime\n(')
         activator = ('K-Proxy-Request', 'activator')
@@ -96,7 +96,7 @@ class Counting(SidecarCase):
         self.assertEqual(len(self.upstream.seen), 4)
         self.assertIn('not a valid RE2 expression', proxy.errors())
 
-    def test_who_matches_an_ignore_rule_takes_a_place_all_the_same(self):
+    def test_a_request_that_matches_an_ignore_rule_still_takes_a_place(self):
         gate = self.gate()
         proxy = self.sidecar(gate, CONTAINER_CONCURRENCY='1', SLUICE_IGNORE_PATHS='/healthz')
         for path in ('/healthz', '/cart', '/healthz'):

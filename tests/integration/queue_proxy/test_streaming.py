@@ -70,7 +70,7 @@ class Interim(SidecarCase):
         self.assertEqual(bodies, [b'body'])
         self.assertEqual(self.seen()['expect'], '100-continue')
 
-    def test_row_47_a_direct_413_comes_without_continue(self):
+    def test_row_47_a_direct_413_is_sent_without_continue(self):
         _, reader = self.expect(lambda exchange: exchange.send(
             b'HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'))
         self.assertEqual(reader.head()[0], 413)
@@ -175,7 +175,7 @@ class Framing(SidecarCase):
         self.assert_answer(reader.answer(), 200, b'ok')
         self.assertTrue(self.upstream.seen[-1].head.startswith('OPTIONS * HTTP/1.1'))
 
-    def test_row_74_a_container_that_dies_mid_body_closes_the_client(self):
+    def test_row_74_a_container_that_exits_mid_body_closes_the_client(self):
         def die(exchange):
             exchange.send(b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123456789')
             exchange.sock.shutdown(socket.SHUT_RDWR)
@@ -186,7 +186,7 @@ class Framing(SidecarCase):
         self.assertTrue(not head or head.startswith(b'HTTP/1.1 200'))
         self.assertTrue(b'0123456789'.startswith(body))
 
-    def test_a_chunked_body_that_dies_has_no_last_chunk(self):
+    def test_a_chunked_body_that_is_cut_has_no_last_chunk(self):
         def die(exchange):
             exchange.send(CHUNKED + chunk(b'abc'))
             exchange.sock.shutdown(socket.SHUT_RDWR)
@@ -409,7 +409,7 @@ class Bounded(SidecarCase):
 
 
 def drain(sock, count):
-    """Reads `count` bytes away and says how many came."""
+    """Reads `count` bytes and returns how many came."""
     space = memoryview(bytearray(1 << 20))
     got = 0
     while got < count:

@@ -58,7 +58,7 @@ class BeforeTheFirstByte(SidecarCase):
         self.assert_answer(answer, 504, b'request timeout')
         self.assert_cause(answer, 'timeout')
 
-    def test_row_40_a_container_that_ends_before_the_timer_is_reported_as_what_it_is(self):
+    def test_row_40_a_container_that_ends_before_the_timer_is_reported_as_such(self):
         def end(exchange):
             exchange.sock.close()
 
@@ -114,7 +114,7 @@ class AfterTheFirstByte(SidecarCase):
         proxy = self.sidecar(slow, REVISION_RESPONSE_START_TIMEOUT_SECONDS='1')
         self.assert_answer(proxy.get(), 200, b'ok')
 
-    def test_row_36_writes_that_go_on_keep_the_idle_timer_quiet(self):
+    def test_row_36_continuing_writes_keep_the_idle_timer_quiet(self):
         def steady(exchange):
             exchange.send(CHUNKED)
             for _ in range(6):
@@ -125,7 +125,7 @@ class AfterTheFirstByte(SidecarCase):
         proxy = self.sidecar(steady, REVISION_IDLE_TIMEOUT_SECONDS='1')
         self.assert_answer(proxy.get(), 200, b'foo' * 6)
 
-    def test_row_39_what_the_container_writes_after_the_timeout_is_dropped(self):
+    def test_row_39_writes_of_the_container_after_the_timeout_are_dropped(self):
         late = threading.Event()
         failed = threading.Event()
 

@@ -86,7 +86,7 @@ class TlsCase(SidecarCase):
         return done.returncode, done.stderr.decode()
 
     def assert_cut(self, client):
-        """The connection ends, and not by a close_notify, which would say that all has come."""
+        """The connection ends, and not by a close_notify, which would mean that all has come."""
         with self.assertRaises((ssl.SSLError, ConnectionResetError)) as raised:
             while client.recv(65536):
                 pass
@@ -114,7 +114,7 @@ class Handshakes(TlsCase):
             self.assert_answer(self.ask_securely(client), 200, b'ok')
         self.assertEqual(client.version(), 'TLSv1.3')
 
-    def test_the_container_hears_what_it_hears_without_tls(self):
+    def test_the_container_gets_the_same_headers_as_without_tls(self):
         proxy = self.secured()
         self.ask_securely(self.shake(proxy), request_bytes('GET', '/', 'app', [('X-A', 'b')]))
         proxy.get(headers=[('X-A', 'b')])
@@ -128,18 +128,18 @@ class Handshakes(TlsCase):
             'GET', '/', 'app', [('User-Agent', 'kube-probe/1.29'), ('K-Network-Probe', 'queue')]))
         self.assert_answer(answer, 200, b'queue')
 
-    def test_http_1_for_clients_that_ask_for_it_or_for_nothing(self):
+    def test_http_1_for_clients_that_offer_it_or_nothing(self):
         proxy = self.secured()
         for protocols in ((), ('http/1.1',)):
             client = self.shake(proxy, trusting(protocols))
             self.assertEqual(client.selected_alpn_protocol(), 'http/1.1' if protocols else None)
             self.assert_answer(self.ask_securely(client), 200, b'ok')
 
-    def test_http_2_for_clients_that_know_both(self):
+    def test_http_2_for_clients_that_offer_both(self):
         client = self.shake(self.secured(), trusting(('http/1.1', 'h2')))
         self.assertEqual(client.selected_alpn_protocol(), 'h2')
 
-    def test_clients_that_know_neither_are_refused(self):
+    def test_clients_that_offer_neither_are_refused(self):
         proxy = self.secured()
         with self.assertRaises(ssl.SSLError):
             self.shake(proxy, trusting(('h3',)))
@@ -184,7 +184,7 @@ class Handshakes(TlsCase):
                 until_closed(sock)
         self.assert_answer(self.ask_securely(self.shake(proxy)), 200, b'ok')
 
-    def test_handshakes_that_hang_end_and_hold_up_no_other(self):
+    def test_handshakes_that_hang_end_and_delay_no_other(self):
         proxy = self.secured(SLUICE_HEADER_TIMEOUT='2s')
         with contextlib.ExitStack() as open_ones:
             hanging = [open_ones.enter_context(connect(proxy.addresses['tls'])) for _ in range(20)]
@@ -231,13 +231,13 @@ class Bodies(TlsCase):
         self.assertLess(proxy.memory() - before, 8 << 20)
         self.assertEqual(len(reader.exactly(self.SIZE)), self.SIZE)
 
-    def test_a_whole_response_ends_with_a_word(self):
+    def test_a_whole_response_ends_with_close_notify(self):
         client = self.shake(self.secured())
         client.sendall(request_bytes('GET', '/', 'app', [('Connection', 'close')]))
         self.assert_answer(Reader(client).answer(), 200, b'ok')
         self.assertEqual(client.recv(1), b'')
 
-    def test_a_cut_response_does_not(self):
+    def test_a_cut_response_ends_without_close_notify(self):
         def play(exchange):
             exchange.send(b'HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nten bytes.')
             exchange.sock.shutdown(socket.SHUT_RDWR)
@@ -294,11 +294,11 @@ class Settings(TlsCase):
         old.set_ciphers('ECDHE-ECDSA-AES128-GCM-SHA256')
         self.assertIsNone(self.accepts(proxy, old))
 
-    def test_a_curve_that_is_missing_here_is_passed_over(self):
+    def test_a_curve_that_is_missing_here_is_skipped(self):
         proxy = self.secured(QUEUE_PROXY_TLS_CURVE_PREFERENCES='X25519MLKEM768,CurveP384')
         self.assertIsNotNone(self.accepts(proxy, trusting()))
 
-    def test_what_is_not_understood_is_refused_at_start(self):
+    def test_unknown_values_are_refused_at_start(self):
         for name, value in {'MIN_VERSION': '1.1', 'MAX_VERSION': 'TLS1.3',
                             'CIPHER_SUITES': 'TLS_RSA_WITH_RC4_128_SHA',
                             'CURVE_PREFERENCES': 'X25519MLKEM768'}.items():
@@ -342,7 +342,7 @@ class Certificates(TlsCase):
         proxy = self.secured()
         written = len(proxy.errors())
         (self.certs / 'tls.crt').write_text('corrupt')
-        # Something is told about it: from then on it has been looked at.
+        # A line is logged about it: from then on it has been read.
         eventually(lambda: len(proxy.errors()) > written, 'the corrupt file is seen')
         self.assertEqual(self.served(proxy), 'first')
         make_pair(self.certs, 'second')

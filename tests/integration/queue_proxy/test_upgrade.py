@@ -103,7 +103,7 @@ class WebSocket(TunnelCase):
 
 class TunnelTimers(TunnelCase):
     def exchange_for(self, seconds, sock, reader):
-        """Keeps the tunnel busy that long; true while it lives."""
+        """Keeps the tunnel busy that long; true while it is open."""
         deadline = Deadline(seconds)
         pause = threading.Event()
         while not deadline.passed():
@@ -179,7 +179,7 @@ class OtherUpgrades(TunnelCase):
             sock.sendall(b'abc\r\n\r\n')
             self.assertEqual(reader.exactly(7), b'ABC\r\n\r\n')
 
-    def test_the_clients_end_leaves_the_other_direction_alive(self):
+    def test_the_clients_end_leaves_the_other_direction_open(self):
         def answer_at_the_end(exchange):
             exchange.send(SWITCH)
             while exchange.reader.more():
@@ -191,7 +191,7 @@ class OtherUpgrades(TunnelCase):
         sock.shutdown(socket.SHUT_WR)
         self.assertEqual(reader.data + until_closed(sock), b'got all of it')
 
-    def test_the_containers_end_leaves_the_other_direction_alive(self):
+    def test_the_containers_end_leaves_the_other_direction_open(self):
         got = []
         done = threading.Event()
 
@@ -233,7 +233,7 @@ class OtherUpgrades(TunnelCase):
         sock.sendall(b'x')
         self.assertEqual(reader.data + until_closed(sock), b'')
 
-    def test_a_switch_to_another_protocol_than_asked_is_502(self):
+    def test_a_switch_to_another_protocol_than_requested_is_502(self):
         proxy = self.sidecar(lambda exchange: exchange.send(SWITCH.replace(b'own/1', b'other/2')))
         _, reader = self.ask(proxy, ASK)
         answer = reader.answer()
@@ -245,7 +245,7 @@ class OtherUpgrades(TunnelCase):
         _, reader = self.ask(proxy, request_bytes('GET', '/', 'app'))
         self.assertEqual(reader.answer().status, 502)
 
-    def test_an_upgrade_that_connection_does_not_name_is_none(self):
+    def test_an_upgrade_that_connection_does_not_name_is_ignored(self):
         proxy = self.sidecar()
         _, reader = self.ask(proxy, b'GET / HTTP/1.1\r\nHost: app\r\nUpgrade: own/1\r\n\r\n')
         self.assert_answer(reader.answer(), 200, b'ok')

@@ -92,7 +92,7 @@ class Aftermath(unittest.TestCase):
 
         self.assert_nothing_left()
 
-    def test_what_is_left_when_the_keeper_is_killed_too_is_swept_by_the_next(self):
+    def test_leftovers_of_a_killed_keeper_are_removed_by_the_next_run(self):
         self.hold()
         children = pathlib.Path(f'/proc/{self.runner.pid}/task/{self.runner.pid}/children')
         keeper = next(pid for pid in children.read_text(encoding='ascii').split()

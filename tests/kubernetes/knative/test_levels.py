@@ -1,4 +1,4 @@
-"""Ours in the place of Knative's, one part after the other, and back; nobody who asks meanwhile notices."""
+"""Ours in the place of Knative's, one part after the other, and back; no request meanwhile fails."""
 
 from wire import eventually, fetch
 
@@ -33,13 +33,13 @@ class Levels(KnativeCase):
 
         self.assert_answered(load)
 
-    def test_b_our_autoscaler_scales_what_is_of_our_class_and_knatives_takes_it_back(self):
+    def test_b_our_autoscaler_scales_revisions_of_our_class_and_knatives_takes_them_back(self):
         ours = self.autoscaler()
         self.take_stats()
         revision = self.knative.deploy(self.space, 'ours', {**TARGET, **OUR_CLASS})
         self.there_and_back(revision)
         eventually(lambda: self.knative.condition(self.space, revision, 'Active') == 'True',
-                   'its PodAutoscaler is told active')
+                   'its PodAutoscaler is active')
 
         back = self.knative.revise(self.space, 'ours', 2, {**TARGET, **THEIR_CLASS})
         self.wait_pods(back, 1, 1)
@@ -48,7 +48,7 @@ class Levels(KnativeCase):
         self.assertEqual(ours.process.wait(STEP_SECONDS), 0)
         self.there_and_back(back)
 
-    def test_b_a_revision_that_came_as_ours_is_told_of_by_knative_once_it_is_its_own(self):
+    def test_b_a_revision_made_as_ours_is_reported_by_knative_once_it_has_its_class(self):
         self.autoscaler()
         self.take_stats()
         revision = self.knative.deploy(self.space, 'came', {**TARGET, BURST: '0', **OUR_CLASS})
@@ -63,7 +63,7 @@ class Levels(KnativeCase):
             self.wait_told_ready(revision)
             self.assert_answered(one)
 
-    def test_b_what_is_knatives_is_scaled_by_knative_behind_our_relay(self):
+    def test_b_revisions_of_knatives_class_are_scaled_by_knative_behind_our_relay(self):
         self.autoscaler()
         self.take_stats()
 
@@ -146,4 +146,4 @@ class Levels(KnativeCase):
 
     def wait_told_ready(self, revision):
         self.wait(lambda: self.knative.condition(self.space, revision, 'Ready') == 'True',
-                  f'the PodAutoscaler of {revision} is told Ready')
+                  f'the PodAutoscaler of {revision} is Ready')

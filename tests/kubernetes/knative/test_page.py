@@ -54,7 +54,7 @@ class Page(KnativeCase):
         self.end_ours()
 
     def end_ours(self):
-        """At once: activators that are told to go serve on for a while."""
+        """At once: activators that are terminated continue to serve for a while."""
         for space, path in ((SPACE, ACTIVATORS), (chart.NAMESPACE, chart.PODS)):
             self.lab.kubectl('-n', space, 'delete', 'pods', '-l', 'app.kubernetes.io/part-of=sluice', '--force',
                              '--grace-period=0')
@@ -86,7 +86,7 @@ class Page(KnativeCase):
         return done.stdout
 
     def in_force(self):
-        """What the doctor says is ours now: lines."""
+        """What the doctor lists as ours now: lines."""
         return re.findall(r'^ +now +(.*)$', self.run_text('sluice doctor --knative'), re.MULTILINE)
 
     def story(self):
@@ -126,7 +126,7 @@ class Page(KnativeCase):
 
     # ---- level by level ----
 
-    def test_its_commands_lead_to_ours_and_back_and_nobody_is_lost(self):
+    def test_its_commands_lead_to_ours_and_back_and_no_request_is_lost(self):
         self.assertNotIn('UNSAFE', self.run_next(''))
         self.revision = self.knative.deploy(self.space, 'hello', TARGET)
         self.wait_pods(self.revision, 1, 1)
@@ -140,7 +140,7 @@ class Page(KnativeCase):
         self.assertEqual(self.ahead, [])
         self.end_ours()
 
-    def test_all_levels_stand_together_and_go_back_in_another_order(self):
+    def test_all_levels_work_together_and_are_undone_in_another_order(self):
         self.revision = self.knative.deploy(self.space, 'hello', TARGET)
         self.wait_pods(self.revision, 1, 1)
         self.over_and_back(self.to_all_of_ours, self.from_all_of_ours)
@@ -171,7 +171,7 @@ class Page(KnativeCase):
         self.run_next(SHADOW)
         self.wait(lambda: self.metric('sluice_shadow_agreements_total') > FRESH, 'the shadow agrees')
         relayed = self.metric('sluice_autoscaler_stats_relayed_total')
-        self.wait(lambda: self.metric('sluice_autoscaler_stats_relayed_total') > relayed, 'stats go on to Knative')
+        self.wait(lambda: self.metric('sluice_autoscaler_stats_relayed_total') > relayed, 'stats reach Knative')
         # Without a difference the first of its lines finds nothing.
         self.assertIn('sluice_shadow_agreements_total', self.run_text(self.ahead.pop(0)[1], '+e'))
         self.to_knative = self.ahead[0][1]

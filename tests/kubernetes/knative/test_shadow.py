@@ -8,7 +8,7 @@ from knative.case import OUR_CLASS, STEP_SECONDS, TARGET, KnativeCase
 
 PLATEAUS = (2, 8, 4, 1)  # clients
 EVALUATIONS = 3
-CALM_SECONDS = 8  # that both numbers stand still: more than two ticks and the rest of a window
+CALM_SECONDS = 8  # during which both numbers stay: more than two ticks and the rest of a window
 
 
 class Shadow(KnativeCase):
@@ -39,7 +39,7 @@ class Shadow(KnativeCase):
         eventually(calm, f'the scale of {revision} is the same for a while', STEP_SECONDS)
         return seen
 
-    def test_on_each_plateau_of_a_stepped_load_it_wants_what_knative_wants_and_writes_nothing(self):
+    def test_on_each_plateau_of_a_stepped_load_it_agrees_with_knative_and_writes_nothing(self):
         revision = self.knative.deploy(self.space, 'watched', TARGET)
         self.wait_pods(revision, 1, 1)
         load = self.load(revision, PLATEAUS[0])
@@ -56,7 +56,7 @@ class Shadow(KnativeCase):
         self.assertEqual(self.proxy.count(writes=True), 0)
         self.assertGreater(scraped(self.shadow.addresses['metrics'])['sluice_shadow_agreements_total'], 0)
 
-    def test_a_revision_of_our_class_is_looked_at_and_left_alone(self):
+    def test_a_revision_of_our_class_is_read_and_left_unchanged(self):
         revision = self.knative.deploy(self.space, 'nobodys', {**TARGET, **OUR_CLASS})
         eventually(lambda: self.ours(revision) is not None, 'the shadow has it')
 

@@ -6,7 +6,7 @@
     byte     the first byte of the answer is there                       the client's clock
 
 Ours is (scaled - asked) + (byte - listens): what lies between is Kubernetes and the app. All clocks are
-this machine's. Both parts are told larger than they are: by a watch, by the app's own answer.
+this machine's. Both parts are measured larger than they are: by a watch, by the app's own answer.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ class Activation:
     to_scaled: float
     to_first_byte: float
     whole: float
-    phases: dict  # of an activator that tells them in Server-Timing
+    phases: dict  # of an activator that sends them in Server-Timing
 
     @property
     def ours(self):
@@ -51,7 +51,7 @@ class Replicas(threading.Thread):
                 made = event['object']
                 self.told.setdefault(made['metadata']['name'], []).append((made['spec']['replicas'], now))
         except TimeoutError:
-            pass  # nobody waits for it any more
+            pass  # the caller has given up
 
     def risen(self, name, since):
         """When it was first told above zero after `since`; None: not yet."""
@@ -59,7 +59,7 @@ class Replicas(threading.Thread):
 
 
 def listened(lab, place, name, since):
-    """When the app of the pod that was started after `since` listened; None: it does not say so yet."""
+    """When the app of the pod that was started after `since` listened; None: it does not report it yet."""
     for pod in place.pods(name):
         said = lab.kubectl('-n', place.name, 'logs', pod['metadata']['name'], '-c', 'app', check=False).stdout
         for words in map(str.split, said.splitlines()):

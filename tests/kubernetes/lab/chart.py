@@ -1,6 +1,6 @@
 """Sluice in the laboratory as a user installs it: images of this build, and helm with the chart.
 
-The images bear the names that the chart asks for by default, so nothing of it needs to be told where
+The images have the default names of the chart, so none of it needs to be configured where
 they are. They are made once for each build of a program and kept beside the cluster's programs.
 """
 
@@ -50,7 +50,7 @@ def merged(low, high):
 
 @functools.cache
 def image(program, tag=''):
-    """The archive of a program's image, tagged as the chart asks for it or with `tag`; an older one of the same
+    """The archive of a program's image, tagged as in the chart or with `tag`; an older one of the same
     program is forgotten."""
     digest = hashlib.sha256(program.read_bytes())
     for name in ('build', 'oci.py'):

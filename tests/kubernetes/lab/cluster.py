@@ -45,7 +45,7 @@ def reason_against(tier, tools=('cluster',)):
             return f'{name} is not installed'
     probe = subprocess.run(['unshare', '--net', 'true'], capture_output=True, timeout=20, check=False)
     if probe.returncode != 0:
-        return 'there are no network namespaces to be had'
+        return 'network namespaces are not available'
     if tier == 3 and (reason := node.reason_against()):
         return reason
     try:
@@ -57,7 +57,7 @@ def reason_against(tier, tools=('cluster',)):
 
 
 class Lab:
-    """A cluster that lives as long as the `with`. Its parts by name: etcd, apiserver, controllers,
+    """A cluster that runs as long as the `with`. Its parts by name: etcd, apiserver, controllers,
     scheduler, kwok, containerd, kubelet, kube_proxy; each can restart(), kill(), pause() and resume()."""
 
     def __init__(self, tier=1, bin_directory=None, without=()):
@@ -169,7 +169,7 @@ class Lab:
             'addressType': 'IPv4', 'ports': [{'name': 'https', 'port': API_PORT, 'protocol': 'TCP'}],
             'endpoints': [{'addresses': [NODE_IP], 'conditions': {'ready': True}}]})
 
-    # ---- what tests ask of it ----
+    # ---- for tests ----
 
     @property
     def host_url(self):
@@ -239,7 +239,7 @@ class Lab:
             for program in self.programs:
                 program.close()
             self.programs.clear()
-            # Nobody needs an orderly end: what they would leave behind, the keeper takes away.
+            # No orderly end is needed: the keeper removes what they would leave behind.
             for part in reversed(self.parts):
                 part.kill()
         finally:

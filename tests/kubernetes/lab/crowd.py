@@ -3,7 +3,7 @@
 A request is sent to the address of a Service, as from a pod beside it. It is
 
     answered   200, by the service that was asked, whole;
-    sent anew  where nobody took it: no connection was made, or one that was kept from an earlier answer
+    sent again where it was not taken: no connection was made, or one that was kept from an earlier answer
                ended without a byte. So does every client of HTTP, for a GET, and it stays one request;
     broken     anything else. The account tells whether a kill explains it; if none does, it is lost.
 """
@@ -23,7 +23,7 @@ END_SECONDS = PATIENCE + 30
 
 
 class Untaken(Exception):
-    """Nobody has taken the request."""
+    """The request was not taken."""
 
 
 @dataclasses.dataclass
@@ -71,7 +71,7 @@ class Client:
             sent.outcome = await asyncio.wait_for(self.exchange(path), PATIENCE)
         except Untaken as why:
             self.drop()
-            sent.outcome = f'nobody took it: {why}'
+            sent.outcome = f'not taken: {why}'
             return sent.tries == TRIES_MAX
         except (OSError, ValueError, asyncio.IncompleteReadError, asyncio.TimeoutError) as problem:
             self.drop()
@@ -151,7 +151,7 @@ class Crowd:
 
 
 class Steady:
-    """Clients of one service, each of which asks again as soon as it is answered; stop() ends them."""
+    """Clients of one service, each of which sends the next request as soon as it is answered; stop() ends them."""
 
     def __init__(self, service, address, clients, milliseconds):
         self.service, self.address = service, address
@@ -191,7 +191,7 @@ class Steady:
 
 
 def account(sent, kills, before=0.5, after=5.0):
-    """(lost, broken by kills, sent anew) of requests; `kills`: [(service or None for all, when)].
+    """(lost, broken by kills, sent again) of requests; `kills`: [(service or None for all, when)].
 
     A request is broken by a kill that happened while it ran, or so shortly before it that the dead were
     still named.
@@ -207,9 +207,9 @@ def account(sent, kills, before=0.5, after=5.0):
 
 def printed(sent, kills):
     """The account as a person reads it."""
-    lost, broken, anew = account(sent, kills)
+    lost, broken, again = account(sent, kills)
     told = [f'{len(sent)} sent, {sum(one.answered for one in sent)} answered, {len(broken)} broken by kills, '
-            f'{len(lost)} lost; {len(anew)} were sent anew']
+            f'{len(lost)} lost; {len(again)} were sent again']
     for what, group in (('lost', lost), ('broken', broken)):
         told += [f'  {count} x {what}: {outcome}'
                  for outcome, count in collections.Counter(one.outcome for one in group).most_common(10)]

@@ -4,7 +4,7 @@
                                               those of its endpoints that are ready; of type ExternalName,
                                               a CNAME and what the other name leads to
 
-Any other type of a known name has no answer; any other name is unknown, so that a resolver goes on with
+Any other type of a known name has no answer; any other name is unknown, so that a resolver continues with
 its list of domains. What the API says is asked for each question; a question is one datagram.
 """
 
@@ -99,7 +99,7 @@ class Names:
     def reply(self, packet, peer):
         try:
             said = answer(packet, self.look)
-        except Exception:  # the API is away; whoever asked asks again
+        except Exception:  # the API is away; the resolver asks again
             said = packet[:2] + struct.pack('>HHHHH', ANSWER | SERVER_FAILURE, 0, 0, 0, 0)
         try:
             self.socket.sendto(said, peer)

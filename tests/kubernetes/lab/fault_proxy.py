@@ -1,4 +1,4 @@
-"""Stands between a program and the API server, hears everything, and spoils what a test asks it to.
+"""Stands between a program and the API server, records everything, and spoils what a test selects.
 
     proxy = lab.fault_proxy()
     program = lab.spawn([...], {'KUBECONFIG': proxy.kubeconfig})
@@ -50,7 +50,7 @@ class Slow:
 
 
 class Status:
-    """Answers with a status of its own; the server hears nothing."""
+    """Answers with a status of its own; the server gets nothing."""
 
     def __init__(self, code, retry_after=None):
         self.code = code
@@ -130,9 +130,9 @@ class FaultProxy:
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
         self.run(self.listen())
-        self.kubeconfig = None  # set by whoever knows a token
+        self.kubeconfig = None  # set where a token is known
 
-    # ---- what a test says ----
+    # ---- for tests ----
 
     @property
     def url(self):
@@ -255,7 +255,7 @@ class FaultProxy:
                 fault, when, times = one
                 if times != 0 and when(request):
                     one[2] = None if times is None else times - 1
-                    return copy.copy(fault)  # one that counts counts anew
+                    return copy.copy(fault)  # one that counts starts again
         return None
 
     async def exchange(self, request, fault, raw, behind, writer):

@@ -18,7 +18,7 @@ FEW = {'target': 2, 'targetUtilizationPercentage': 100, 'targetBurstCapacity': 0
 
 
 def listens(address):
-    """Whether a connection is taken; it carries nothing, so it wakes nobody."""
+    """Whether a connection is taken; it carries nothing, so it wakes no pod."""
     try:
         connect(address, CONNECT_SECONDS).close()
     except OSError:
@@ -42,7 +42,7 @@ class InstalledCase(ScalerCase):
         self.wait_injection(True)
 
     def wait_injection(self, wanted):
-        """Until a pod would have a sidecar, or none: the API server learns labels and addresses a moment later."""
+        """Until a pod would have a sidecar, or none: the API server reads labels and addresses a moment later."""
         body = {'metadata': {'name': 'probe'}, 'spec': {'containers': [container()]}}
 
         def met():
@@ -56,7 +56,7 @@ class InstalledCase(ScalerCase):
         eventually(met, f'a pod would {"" if wanted else "not "}have a sidecar', LONG)
 
     def forget_scalers(self):
-        """While there is somebody to take their finalizers away."""
+        """While a program is there to remove their finalizers."""
         path = self.place.path('requestscalers')
         for one in self.api.items(path):
             self.api.ask('DELETE', f'{path}/{one["metadata"]["name"]}')
@@ -81,7 +81,7 @@ class InstalledCase(ScalerCase):
         return f'{found["spec"]["clusterIP"]}:{found["spec"]["ports"][0]["port"]}'
 
     def wait_routed(self, name, seconds=LONG):
-        """Until a connection to the Service leads somewhere: `Ready` is told, and slices are written, before
+        """Until a connection to the Service leads somewhere: `Ready` is reported, and slices are written, before
         kube-proxy has them."""
         address = self.address(name)
         try:
@@ -94,7 +94,7 @@ class InstalledCase(ScalerCase):
         return fetch(self.address(name), path, timeout=seconds, headers=list(headers.items()))
 
     def wait_replicas(self, name, wanted, what, seconds=LONG):
-        """Until wanted(replicas) holds; tells what went on when it never does."""
+        """Until wanted(replicas) holds; shows the events when it never does."""
         try:
             eventually(lambda: wanted(self.replicas(name)), what, seconds)
         except AssertionError as late:

@@ -24,7 +24,7 @@ QUEUE = IMAGE.format('queue')
 OUR_QUEUE = 'sluice.dev/queue-proxy:' + re.search(
     r'^version: (\S+)$', (chart.CHART / 'Chart.yaml').read_text(encoding='ascii'), re.MULTILINE).group(1)
 APP = 'dev.local/app:1'
-NOBODY = '65532'                     # none of its pods may run as root
+UNPRIVILEGED = '65532'               # none of its pods may run as root
 APPLY_SECONDS = 120
 READY_SECONDS = 120
 # As the replacement in a manifest: (what stands there, what a release or a small node has).
@@ -88,7 +88,7 @@ class Knative:
 
     @staticmethod
     def look_names_up_here():
-        """Programs on the node ask the laboratory's own names, as pods do."""
+        """Programs on the node resolve the laboratory's own names, as pods do."""
         path = BASE / 'resolv.conf'
         path.write_text(f'nameserver {NODE_IP}\n', encoding='ascii')
         mount(path, '/etc/resolv.conf', MS_BIND)
@@ -98,7 +98,7 @@ class Knative:
                     **{IMAGE.format(name): self.tools / f'knative-{name}' for name in (*PROGRAMS, 'queue')}}
         archive = self.lab.folder / 'knative.tar'
         for reference, program in programs.items():
-            images.archive(archive, {reference: (program, [])}, NOBODY)
+            images.archive(archive, {reference: (program, [])}, UNPRIVILEGED)
             node.import_images(self.lab.folder / 'cri', archive)
         archive.unlink()
         self.lab.chart.import_images()
@@ -178,7 +178,7 @@ class Knative:
         self.lab.kubectl('-n', SPACE, 'rollout', 'status', f'deployment/{name}', f'--timeout={READY_SECONDS}s',
                          seconds=READY_SECONDS + 10)
 
-    # ---- what tests ask of it ----
+    # ---- for tests ----
 
     def deploy(self, space, name, annotations=None):
         """A Service of Knative's; the name of its first revision, whose pods answer with their host."""
@@ -243,7 +243,7 @@ class Knative:
 
 
 def host_of(space, revision):
-    """What requests of a revision say as Host, so that an activator knows whose they are."""
+    """The Host of requests of a revision, by which an activator finds it."""
     return f'{revision}.{space}.svc.cluster.local'
 
 

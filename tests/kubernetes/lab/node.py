@@ -18,7 +18,7 @@ CNI_PROGRAMS = '/usr/lib/cni'
 KUBELET_PORT = 12250
 KUBELET_HEALTH = 12248
 PROXY_HEALTH = 12256
-# Hierarchies that a kubelet asks for its root; it takes what there is of them.
+# Hierarchies that a kubelet needs for its root; it takes what there is of them.
 UNIFIED_CONTROLLERS = '+cpu +cpuset +memory +pids'
 
 CONTAINERD = '''version = 2
@@ -102,7 +102,7 @@ def kubelet(tools, folder, kubeconfig, authority):
         'authorization': {'mode': 'Webhook'}, 'tlsCertFile': crt, 'tlsPrivateKeyFile': key,
         'evictionHard': {'memory.available': '100Mi', 'nodefs.available': '0%',
                          'nodefs.inodesFree': '0%', 'imagefs.available': '0%'},
-        # Nobody could pull a hand-made image again.
+        # A hand-made image cannot be pulled again.
         'imageGCHighThresholdPercent': 100}
     path = folder / 'kubelet.json'
     path.write_text(json.dumps(settings, indent=1), encoding='utf-8')
@@ -141,7 +141,7 @@ def processes(uid):
 
 
 def kill_pod(uid):
-    """SIGKILL to every process of a pod, as when its machine fails; none of them learns of it before."""
+    """SIGKILL to every process of a pod, as when its machine fails; none of them can react before."""
     for pid in processes(uid):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -80,7 +80,7 @@ class Activator:
         return self
 
     def hold(self, name, space, requests=0):
-        """Says the load of a revision, each half second; the caller asks again and again."""
+        """Reports the load of a revision each half second; the caller repeats the call."""
         if time.monotonic() - self.told > 0.5:
             self.told = time.monotonic()
             self.said += 1
@@ -107,7 +107,7 @@ class Scraped(Quiet):
 
 
 class Sidecars:
-    """Port 9090 of every fake pod: each says the load that a test sets for its address."""
+    """Port 9090 of every fake pod: each reports the load that a test sets for its address."""
 
     def __init__(self, stat):
         self.load = {}

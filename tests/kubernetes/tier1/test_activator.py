@@ -15,7 +15,7 @@ from lab.fault_proxy import Cut, Garbage, Status
 CRD = pathlib.Path(__file__).resolve().parents[3] / 'deploy/crds/requestscaler.yaml'
 OWN_IP = '10.99.1.1'
 SECONDS = 60
-# What programs/activator/README.md says it may do, and nothing else.
+# What programs/activator/README.md allows, and nothing else.
 RIGHTS = [{'apiGroups': [group], 'resources': [resource], 'verbs': ['list', 'watch']}
           for group, resource in (('autoscaling.sluice.dev', 'requestscalers'), ('', 'pods'),
                                   ('', 'services'), ('discovery.k8s.io', 'endpointslices'))]
@@ -101,7 +101,7 @@ class ActivatorCase(LabCase):
         eventually(lambda: scraped(activator.addresses['metrics']).get(name) == value, f'{name} is {value}', seconds)
 
     def wait_door(self, activator, port):
-        """Until somebody listens there."""
+        """Until a program listens there."""
         eventually(lambda: self.listens(activator, port), f'port {port} is open')
         return f'{activator.ip}:{port}'
 
@@ -124,14 +124,14 @@ class ActivatorCase(LabCase):
 
 
 class Doors(ActivatorCase):
-    def test_a_request_on_a_scalers_port_reaches_its_pod_whatever_its_host_says(self):
+    def test_a_request_on_a_scalers_port_reaches_its_pod_whatever_its_host(self):
         upstream = self.upstream()
         self.scaler('web', 20_001)
         self.pod('web-1', 'web', upstream)
 
         self.assert_served(self.wait_door(self.activator(), 20_001), upstream)
 
-    def test_a_scaler_that_comes_later_gets_its_port(self):
+    def test_a_scaler_that_is_made_later_gets_its_port(self):
         activator = self.activator()
         self.scaler('web', 20_002)
 
@@ -146,7 +146,7 @@ class Doors(ActivatorCase):
 
         eventually(lambda: not self.listens(activator, 20_003), 'the port is closed')
 
-    def test_a_connection_that_is_still_open_hears_that_the_revision_is_gone(self):
+    def test_an_open_connection_is_answered_that_the_revision_is_gone(self):
         self.scaler('web', 20_004)
         activator = self.activator()
         sock = connect(self.wait_door(activator, 20_004))
@@ -161,7 +161,7 @@ class Doors(ActivatorCase):
         self.assertTrue(answer.headers['sluice-error'].startswith('no-route'))
         self.assertEqual(answer.headers['connection'], 'close')
 
-    def test_a_scaler_that_is_given_another_port_moves_and_keeps_what_waits(self):
+    def test_a_scaler_that_is_given_another_port_moves_and_keeps_waiting_requests(self):
         upstream = self.upstream()
         self.scaler('web', 20_005)
         activator = self.activator()
@@ -176,7 +176,7 @@ class Doors(ActivatorCase):
         self.assert_served(door, upstream)
         eventually(lambda: not self.listens(activator, 20_005), 'the old port is closed')
 
-    def test_the_autoscaler_can_ask_whether_a_port_is_served(self):
+    def test_the_autoscaler_can_probe_whether_a_port_is_served(self):
         self.scaler('web', 20_007)
         door = self.wait_door(self.activator(), 20_007)
 
@@ -197,7 +197,7 @@ class Pods(ActivatorCase):
 
         self.assertEqual(waiting.result().body, b'ok')
 
-    def test_a_pod_that_answers_is_used_before_kubernetes_calls_it_ready(self):
+    def test_a_pod_that_answers_is_used_before_kubernetes_reports_it_ready(self):
         upstream = self.upstream()
         self.scaler('web', 20_012)
         self.pod('web-1', 'web', upstream, ready=False)
@@ -217,7 +217,7 @@ class Pods(ActivatorCase):
 
         self.assertEqual(waiting.result().status, 200)
 
-    def test_a_pod_that_is_deleted_takes_no_more(self):
+    def test_a_pod_that_is_deleted_gets_no_requests(self):
         first, second = self.upstream(), self.upstream()
         self.scaler('web', 20_014)
         self.pod('web-1', 'web', first)
@@ -232,7 +232,7 @@ class Pods(ActivatorCase):
         for _ in range(6):
             self.assert_served(door, second)
 
-    def test_a_pod_without_a_sidecar_is_nobodys(self):
+    def test_a_pod_without_a_sidecar_is_not_used(self):
         self.scaler('web', 20_015)
         self.create('pods', {'metadata': {'name': 'bare', 'labels': {'app': 'web'}},
                                    'spec': {'containers': [{'name': 'app', 'image': 'app'}]}})
@@ -242,7 +242,7 @@ class Pods(ActivatorCase):
 
         self.assertEqual(scraped(activator.addresses['metrics'])['sluice_activator_listed_pods'], 0)
 
-    def test_a_limit_per_pod_that_is_edited_counts_for_whoever_comes_next(self):
+    def test_an_edited_limit_per_pod_applies_to_the_next_request(self):
         upstream = self.upstream(sidecar_play(answer=lambda exchange: None))
         self.scaler('web', 20_016, containerConcurrency=1)
         self.pod('web-1', 'web', upstream)
@@ -294,7 +294,7 @@ class Places(ActivatorCase):
 
 
 class Faults(ActivatorCase):
-    """The API server is away, slow or wrong: requests go on, and what changed is learned later."""
+    """The API server is away, slow or wrong: requests continue, and changes are read later."""
 
     def through_a_proxy(self, port):
         """An activator behind a fault proxy, and one pod that it serves."""
@@ -318,7 +318,7 @@ class Faults(ActivatorCase):
         except OSError:
             return None
 
-    def test_requests_are_served_while_the_api_server_hangs_and_pods_are_learned_after(self):
+    def test_requests_are_served_while_the_api_server_hangs_and_new_pods_are_used_after(self):
         upstream = self.upstream()
         self.scaler('web', 20_021)
         self.pod('web-1', 'web', upstream)
@@ -333,7 +333,7 @@ class Faults(ActivatorCase):
 
         self.learns_of_a_new_pod(activator)
 
-    def test_a_restart_of_the_api_server_takes_nothing_away(self):
+    def test_a_restart_of_the_api_server_removes_nothing(self):
         upstream = self.upstream()
         self.scaler('web', 20_022)
         self.pod('web-1', 'web', upstream)
@@ -348,7 +348,7 @@ class Faults(ActivatorCase):
         self.learns_of_a_new_pod(activator)
         self.assertEqual(scraped(activator.addresses['metrics'])['sluice_activator_scaler_ports{state="open"}'], 1)
 
-    def test_a_watch_that_is_cut_in_the_middle_of_an_event_goes_on(self):
+    def test_a_watch_that_is_cut_in_the_middle_of_an_event_continues(self):
         activator = self.through_a_proxy(20_023)
         self.proxy.fault(Cut(bytes=100), lambda request: request.watches, times=4)
         self.proxy.drop_connections()
@@ -376,7 +376,7 @@ class Faults(ActivatorCase):
                            ('pods', 'web-2')):
             self.forget(kind, name)
 
-    def test_a_start_without_an_api_server_serves_after_ten_seconds_and_learns_later(self):
+    def test_a_start_without_an_api_server_serves_after_ten_seconds_and_syncs_later(self):
         proxy = self.fault_proxy()
         proxy.fault(Status(500))
         self.scaler('web', 20_025)

@@ -1,4 +1,4 @@
-"""Pods that a mesh lets nobody at themselves: then their private Service is the way, or the mesh is told."""
+"""Pods that a mesh lets no request reach: then their private Service is used, or the mesh gets the address."""
 
 import unittest
 
@@ -10,7 +10,7 @@ from lab.place import NETWORK, ip
 from tier1.test_activator import ActivatorCase
 
 SERVICE_IP = '10.96.77.1'
-NOBODY = b'HTTP/1.1 503 Service Unavailable\r\nServer: envoy\r\nContent-Length: 0\r\n\r\n'
+UNREACHABLE = b'HTTP/1.1 503 Service Unavailable\r\nServer: envoy\r\nContent-Length: 0\r\n\r\n'
 
 
 class Mesh(ActivatorCase):
@@ -23,7 +23,7 @@ class Mesh(ActivatorCase):
         self.addCleanup(self.service.close)
 
     def hidden_pod(self, name):
-        upstream = self.upstream(lambda exchange: exchange.send(NOBODY))
+        upstream = self.upstream(lambda exchange: exchange.send(UNREACHABLE))
         self.pod(name, 'web', upstream)
         return upstream
 
@@ -35,7 +35,7 @@ class Mesh(ActivatorCase):
         self.assert_served(self.wait_door(activator, 20_071), self.service)
         self.assertEqual(requests_of(hidden), [])
 
-    def test_a_pod_that_can_be_reached_ends_that(self):
+    def test_a_reachable_pod_replaces_the_private_service(self):
         self.scaler('web', 20_072, service_ip=SERVICE_IP)
         self.hidden_pod('web-1')
         activator = self.activator()
@@ -48,7 +48,7 @@ class Mesh(ActivatorCase):
 
         self.assert_served(door, upstream)
 
-    def test_without_a_cluster_ip_there_is_no_such_way(self):
+    def test_without_a_cluster_ip_the_private_service_is_not_used(self):
         self.scaler('web', 20_073, service_ip='None')
         self.hidden_pod('web-1')
         activator = self.activator()
@@ -60,7 +60,7 @@ class Mesh(ActivatorCase):
         self.assertEqual(waiting.result().status, 200)
         self.assertEqual(self.service.seen, [])
 
-    def test_row_51_in_mode_enabled_it_is_the_only_way(self):
+    def test_row_51_in_mode_enabled_only_the_private_service_is_used(self):
         upstream = self.upstream()
         self.scaler('web', 20_074, service_ip=SERVICE_IP)
         self.pod('web-1', 'web', upstream)
@@ -69,8 +69,8 @@ class Mesh(ActivatorCase):
         self.assert_served(self.wait_door(activator, 20_074), self.service)
         self.assertEqual(upstream.seen, [])
 
-    def test_rows_52_and_53_in_mode_disabled_it_is_none_and_ready_pods_need_no_probe(self):
-        upstream = self.upstream(sidecar_play(probe=NOBODY))
+    def test_rows_52_and_53_in_mode_disabled_it_is_not_used_and_ready_pods_need_no_probe(self):
+        upstream = self.upstream(sidecar_play(probe=UNREACHABLE))
         self.scaler('web', 20_075, service_ip=SERVICE_IP)
         self.pod('web-1', 'web', upstream)
         activator = self.activator(SLUICE_MESH_COMPATIBILITY_MODE='disabled')
@@ -78,7 +78,7 @@ class Mesh(ActivatorCase):
         self.assert_served(self.wait_door(activator, 20_075), upstream)
         self.assertEqual(self.service.seen, [])
 
-    def test_row_54_a_mesh_that_leads_to_the_pod_dialled_is_told_whose_it_is(self):
+    def test_row_54_a_mesh_that_leads_to_the_pod_dialled_gets_its_service_name(self):
         upstream = self.upstream()
         self.scaler('web', 20_076, service_ip=SERVICE_IP)
         self.pod('web-1', 'web', upstream)

@@ -1,4 +1,4 @@
-"""The activator among others on a real API server: whom it talks to, and who counts for nothing."""
+"""The activator among others on a real API server: its peers, and which requests are not counted."""
 
 import unittest
 
@@ -9,7 +9,7 @@ from tier1.test_activator import ActivatorCase
 
 
 class Ignored(ActivatorCase):
-    def test_who_matches_a_scalers_ignore_rules_wakes_nobody_and_is_served_when_it_is_awake(self):
+    def test_a_request_that_matches_ignore_rules_wakes_no_pod_and_is_served_by_a_running_one(self):
         upstream = self.upstream()
         self.scaler('web', 20_061, ignore={'paths': ['/healthz*'], 'userAgents': ['(?i)uptime']})
         activator = self.activator()
@@ -60,7 +60,7 @@ class Autoscalers(ActivatorCase):
         for replica in (first, second):
             replica.wait(lambda one=replica: len(one.hellos) == 1, 'a greeting')
 
-    def test_a_replica_that_comes_is_greeted_and_one_that_goes_is_left(self):
+    def test_a_replica_that_is_added_is_greeted_and_a_removed_one_is_disconnected(self):
         first = self.autoscaler(self.FIRST)
         second = self.autoscaler(self.SECOND, first.port)
         activator = self.linked(first.port, self.FIRST)

@@ -1,4 +1,4 @@
-"""An autoscaler whose API server is away, slow or wrong: decisions go on, writes come when they can."""
+"""An autoscaler whose API server is away, slow or wrong: decisions continue, writes follow when they can."""
 
 import time
 
@@ -42,7 +42,7 @@ class Away(FaultedCase):
         self.learns_of('late')
         self.assertEqual(self.way.stream.gone, [])
 
-    def test_what_is_asked_while_the_api_server_is_dead_is_decided_then_and_written_when_it_is_back(self):
+    def test_requests_while_the_api_server_is_down_are_decided_then_and_written_when_it_is_back(self):
         self.begin()
         self.lab.apiserver.kill()
         try:
@@ -53,7 +53,7 @@ class Away(FaultedCase):
 
         self.wait_awake()
 
-    def test_what_is_asked_while_the_store_is_dead_is_written_when_it_is_back(self):
+    def test_requests_while_the_store_is_down_are_written_when_it_is_back(self):
         self.begin()
         self.lab.etcd.kill()
         try:
@@ -119,7 +119,7 @@ class Late(FaultedCase):
 
 
 class Throttled(FaultedCase):
-    def test_a_429_is_obeyed_and_the_write_goes_again(self):
+    def test_a_429_delays_the_write_and_it_is_sent_again(self):
         self.begin()
         mark = self.proxy.mark()
         self.proxy.fault(Status(429, retry_after=2), scales, times=2)
@@ -175,13 +175,13 @@ class Wrong(FaultedCase):
     def test_garbage_in_the_place_of_json_withdraws_nothing_and_ends(self):
         self.spoiled(Garbage())
 
-    def test_bytes_that_are_no_http_withdraw_nothing_and_end(self):
+    def test_bytes_that_are_not_http_withdraw_nothing_and_end(self):
         self.spoiled(Garbage(b'SSH-2.0-lab\r\n\r\n', http=False))
 
     def test_dropped_connections_withdraw_nothing_and_end(self):
         self.spoiled(Drop())
 
-    def test_a_200_with_garbage_is_no_success(self):
+    def test_a_200_with_garbage_is_not_a_success(self):
         self.begin()
         self.proxy.fault(Garbage(), scales, times=2)
 
@@ -242,7 +242,7 @@ class Rights(FaultedCase):
         eventually(lambda: 'requestscalers/status' in running.errors() and 'patch' in running.errors(),
                    'the log names it', SECONDS)
 
-    def test_a_right_that_is_given_later_ends_the_trouble(self):
+    def test_a_right_that_is_granted_later_ends_the_problem(self):
         self.started(('services', 'create'), ('services', 'patch'))
         self.named('Ready', 'False Forbidden')
 
@@ -257,7 +257,7 @@ class Unreachable(FaultedCase):
         self.begin()
         private = self.place.path('services', 'web-private')
         mark = self.proxy.mark()
-        self.api.delete(f'/api/v1/namespaces/{self.place.name}')  # on this tier it ends for ever
+        self.api.delete(f'/api/v1/namespaces/{self.place.name}')  # on this tier it never finishes
         self.api.delete(private)
 
         def pauses():

@@ -21,7 +21,7 @@ import schema_cases  # noqa: E402
 
 
 class Schema(LabCase):
-    def test_the_kind_takes_what_is_right_and_names_what_is_wrong(self):
+    def test_the_kind_accepts_correct_values_and_names_wrong_ones(self):
         self.lab.kubectl('apply', '--server-side', '-f', str(CRD))
         eventually(lambda: self.api.ask('GET', KIND)[0] == 200, 'the kind is served')
         eventually(lambda: any(one['name'] == GROUP for one in self.api.get('/apis')['groups']), 'it is listed')
@@ -34,7 +34,7 @@ class Schema(LabCase):
 
 
 class Chart(LabCase):
-    def test_the_chart_renders_what_is_committed_and_refuses_wrong_values(self):
+    def test_the_chart_renders_the_committed_files_and_refuses_wrong_values(self):
         own = {f'HELM_{name}_HOME': str(self.lab.folder / 'helm' / name.lower())
                for name in ('CACHE', 'CONFIG', 'DATA')}
         with mock.patch.dict(os.environ, own):

@@ -49,13 +49,13 @@ class Restart(LabCase):
 
 
 class Past(LabCase):
-    def test_a_watch_from_before_the_cache_of_a_restarted_server_is_told_410(self):
+    def test_a_watch_from_before_the_cache_of_a_restarted_server_gets_410(self):
         begin = self.place.create('configmaps', MAP)['metadata']['resourceVersion']
         for number in range(3):
             self.api.patch(self.place.path('configmaps', 'kept'), {'data': {'key': str(number)}})
         self.lab.apiserver.restart()
 
-        event = eventually(lambda: self.first_since(begin), 'the watch is told something', SECONDS)
+        event = eventually(lambda: self.first_since(begin), 'the watch gets an event', SECONDS)
 
         self.assertEqual(event['type'], 'ERROR')
         self.assertEqual(event['object']['code'], 410)
@@ -64,7 +64,7 @@ class Past(LabCase):
         try:
             with self.api.watch(self.place.path('configmaps'), resourceVersion=version) as watch:
                 return watch.next()
-        except Refused:  # a server that has just begun may say: too many requests
+        except Refused:  # a server that has just begun may answer: too many requests
             return None
 
     def test_compaction_alone_leaves_a_watch_its_events(self):
@@ -79,7 +79,7 @@ class Past(LabCase):
 
 
 class Accounts(LabCase):
-    def test_an_account_may_do_what_its_rules_say_and_nothing_else(self):
+    def test_an_account_may_do_only_what_its_rules_allow(self):
         account = self.account(rules=DEPLOYMENT_SCALE)
         target = self.place.path('deployments', 'absent')
 
@@ -91,7 +91,7 @@ class Accounts(LabCase):
         self.assertEqual(scaled.exception.code, 404)  # allowed, and not there
         self.assertEqual(patched.exception.code, 403)
 
-    def test_what_is_granted_later_takes_effect(self):
+    def test_a_right_granted_later_takes_effect(self):
         account = self.account()
         self.assertEqual(self.code_of(account), 403)
 

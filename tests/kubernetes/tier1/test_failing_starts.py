@@ -1,4 +1,4 @@
-"""Pods that cannot start: what a request, the RequestScaler and its events are told, on an API server alone."""
+"""Pods that cannot start: what a request, the RequestScaler and its events get, on an API server alone."""
 
 from activator.case import sidecar_play
 from sidecar import Upstream
@@ -62,7 +62,7 @@ class FailingStarts(FailingCase):
         self.wait_condition('web', 'Ready', 'True Serving')
         self.assertEqual([one['count'] for one in self.events('StartFailed')], [1])
 
-    def test_a_crash_loop_is_told_with_the_exit_status_and_two_ends_are_none(self):
+    def test_a_crash_loop_is_reported_with_the_exit_status_and_two_exits_are_not_one(self):
         self.begin()
         held = self.ask()
         self.wait_replicas('web', 1)

@@ -35,7 +35,7 @@ class Answers(FaultCase):
 
         self.assertEqual(len(self.through.items(self.maps)), 40)
 
-    def test_a_status_is_answered_as_often_as_asked_and_the_server_hears_nothing(self):
+    def test_a_status_is_answered_as_often_as_set_and_does_not_reach_the_server(self):
         self.proxy.fault(Status(429, retry_after=7), lambda request: request.writes, times=2)
 
         first = self.through.ask('POST', self.maps, config_map('one'))
@@ -54,13 +54,13 @@ class Answers(FaultCase):
         self.proxy.clear()
         self.through.post(self.maps, config_map('one'))
 
-    def test_garbage_is_no_json(self):
+    def test_garbage_is_not_json(self):
         self.proxy.fault(Garbage())
 
         with self.assertRaises(ValueError):
             self.through.get(self.maps)
 
-    def test_garbage_may_be_no_http_either(self):
+    def test_garbage_may_not_be_http_either(self):
         self.proxy.fault(Garbage(b'SSH-2.0-lab\r\n', http=False))
 
         with self.assertRaises(BROKEN):
@@ -72,7 +72,7 @@ class Answers(FaultCase):
         with self.assertRaises(BROKEN):
             self.through.get(self.maps)
 
-    def test_a_slow_answer_comes_late(self):
+    def test_a_slow_answer_is_delayed(self):
         self.proxy.fault(Slow(0.3))
         early = Deadline(0.29)
 
@@ -141,7 +141,7 @@ class Watches(FaultCase):
 
 
 class Log(FaultCase):
-    def test_it_knows_who_asked_what_and_how_often(self):
+    def test_it_records_which_client_sent_what_and_how_often(self):
         mark = self.proxy.mark()
         self.through.post(self.maps, config_map('one'))
         self.through.get(f'{self.maps}/one?pretty=false')

@@ -31,7 +31,7 @@ class LeaseCase(ScalingCase):
             'data': {'lease-duration': '600s', 'renew-deadline': '500s'}})
 
     def replica(self, letter):
-        """One behind a proxy of its own, which hears all that it asks."""
+        """One behind a proxy of its own, which records all its requests."""
         number = ord(letter) - ord('a')
         self.proxies[letter] = self.fault_proxy()
         made = self.autoscaler(POD_NAME=f'autoscaler-{letter}', POD_IP=f'10.99.251.{number + 1}',
@@ -112,7 +112,7 @@ class Holders(LeaseCase):
         self.wait_held(second)
         self.wakes(second)
 
-    def test_a_lease_that_is_stolen_is_not_acted_on_any_more(self):
+    def test_a_lease_that_is_stolen_is_no_longer_acted_on(self):
         self.patient()
         first = self.wait_held(self.replica('a'))
         self.wait_condition('web', 'Ready', 'True Sleeping', SECONDS)
@@ -147,7 +147,7 @@ class Holders(LeaseCase):
         self.assertFalse(self.held(first))
         self.wakes(second)
 
-    def test_one_that_was_asleep_for_longer_than_its_lease_does_not_act_on_it(self):
+    def test_a_replica_suspended_for_longer_than_its_lease_does_not_act_on_it(self):
         first, second = self.pair()
         os.kill(first.pid, signal.SIGSTOP)
         self.wait_held(second)
@@ -171,7 +171,7 @@ class Holders(LeaseCase):
         self.wakes(first)
 
     # Another's clock is never compared with ours: a lease counts from when it was seen to change.
-    def test_times_in_a_lease_that_are_years_away_mean_nothing(self):
+    def test_times_in_a_lease_that_are_years_away_are_ignored(self):
         for year in ('1999', '2199'):
             with self.subTest(year=year):
                 self.take_from_another(f'{year}-01-01T00:00:00.000000Z')

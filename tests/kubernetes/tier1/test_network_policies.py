@@ -81,7 +81,7 @@ class PolicyIngress(PolicyCase):
 
 
 class PolicyEgress(PolicyCase):
-    def test_programs_reach_what_they_work_with(self):
+    def test_programs_reach_their_peers(self):
         policies = self.policies('nodeAgent.enabled=true')
 
         for name in ('activator', 'autoscaler', 'injector'):

@@ -1,4 +1,4 @@
-"""Objects that somebody else edits, deletes or pauses, and pods that are not what they say."""
+"""Objects that another client edits, deletes or pauses, and pods that are not what they claim."""
 
 import contextlib
 import socket
@@ -11,12 +11,12 @@ from scaling.case import SIDECAR
 from tier1.test_activator import ActivatorCase
 
 NOBODY = '10.99.77.77'    # an address of this machine on which nothing listens: refused at once
-DESERT = '10.88.0.77'     # on the bridge, where nobody answers: packets are lost
+DESERT = '10.88.0.77'     # on the bridge, where nothing answers: packets are lost
 OURS = 'endpointslice.kubernetes.io/managed-by'
 
 
 class Targets(FaultedCase):
-    def test_a_paused_deployment_is_scaled_all_the_same_and_the_condition_says_that_it_is_paused(self):
+    def test_a_paused_deployment_is_still_scaled_and_the_condition_reports_the_pause(self):
         self.begin()
         self.api.patch(self.place.path('deployments', 'web'), {'spec': {'paused': True}})
         self.wait_condition('web', 'Target', 'True Paused')
@@ -35,7 +35,7 @@ class Targets(FaultedCase):
         eventually(lambda: self.api.get(self.place.path('services', 'web'))['spec']['ports'][0]['port'] == 9000,
                    'the Service has the new port')
 
-    def test_a_target_that_comes_back_with_other_labels_is_selected_by_these(self):
+    def test_a_target_recreated_with_other_labels_is_selected_by_these(self):
         self.begin()
         self.api.delete(self.place.path('deployments', 'web'))
         self.wait_condition('web', 'Target', 'False TargetMissing')
@@ -70,7 +70,7 @@ class Targets(FaultedCase):
             self.place.scale('web', wrong)
             self.wait_replicas('web', 1, SECONDS)
 
-    def test_a_scaler_that_is_deleted_leaves_the_replicas_and_is_written_to_no_more(self):
+    def test_a_scaler_that_is_deleted_leaves_the_replicas_and_is_no_longer_written_to(self):
         self.begin()
         self.ask_for('web')
         self.wait_replicas('web', 1)
@@ -116,7 +116,7 @@ class Services(FaultedCase):
         eventually(lambda: self.api.find(self.place.path('services', 'web')), 'it is there again', SECONDS)
         self.wait_routed('web', {(self.way.ip, port)}, SECONDS)
 
-    def test_endpoints_that_somebody_adds_to_our_slice_are_taken_out(self):
+    def test_endpoints_that_another_client_adds_to_our_slice_are_removed(self):
         port = self.routed_by_way()
         found = self.place.slices('web')[0]
         self.api.patch(self.place.path('endpointslices', found['metadata']['name']), {'endpoints': [
@@ -124,7 +124,7 @@ class Services(FaultedCase):
 
         self.wait_routed('web', {(self.way.ip, port)}, SECONDS)
 
-    def test_a_port_that_somebody_changes_in_our_slice_is_put_back(self):
+    def test_a_port_that_another_client_changes_in_our_slice_is_restored(self):
         port = self.routed_by_way()
         name = self.place.slices('web')[0]['metadata']['name']
 
@@ -132,15 +132,15 @@ class Services(FaultedCase):
 
         self.wait_routed('web', {(self.way.ip, port)}, SECONDS)
 
-    def test_our_mark_that_somebody_takes_from_our_slice_comes_back(self):
+    def test_our_label_that_another_client_removes_from_our_slice_is_restored(self):
         self.routed_by_way()
         path = self.place.path('endpointslices', self.place.slices('web')[0]['metadata']['name'])
 
-        self.api.patch(path, {'metadata': {'labels': {OURS: 'somebody'}}})
+        self.api.patch(path, {'metadata': {'labels': {OURS: 'another'}}})
 
         eventually(lambda: self.api.get(path)['metadata']['labels'][OURS] == 'sluice.dev', 'the mark is back', SECONDS)
 
-    def test_a_slice_of_somebody_else_is_left_alone(self):
+    def test_a_slice_of_another_owner_is_left_unchanged(self):
         port = self.routed_by_way()
         foreign = {'metadata': {'name': 'foreign', 'labels': {'kubernetes.io/service-name': 'web', OURS: 'other'}},
                    'addressType': 'IPv4', 'ports': [{'name': 'http', 'port': 9}],
@@ -157,7 +157,7 @@ class Services(FaultedCase):
 
 
 class Unreachable(ActivatorCase):
-    """Pods that the API calls ready and that nobody can reach."""
+    """Pods that the API reports ready and that cannot be reached."""
 
     def lost(self, name, ip):
         """A pod of `web` at another address."""
@@ -172,7 +172,7 @@ class Unreachable(ActivatorCase):
             'conditions': [{'type': 'Ready', 'status': 'True'}]}})
 
     def avoided(self, ip, port):
-        """It was there before the one that serves, and was told before."""
+        """It was there before the one that serves, and was reported before."""
         upstream = self.upstream()
         self.scaler('web', port)
         self.lost('web-1', ip)
@@ -187,7 +187,7 @@ class Unreachable(ActivatorCase):
     def test_one_that_refuses_connections_costs_no_request(self):
         self.avoided(NOBODY, 20_051)
 
-    def test_one_that_swallows_packets_costs_no_request(self):
+    def test_one_that_drops_packets_costs_no_request(self):
         self.avoided(DESERT, 20_052)
 
     def test_while_no_other_is_there_requests_wait_for_one_that_can_be_reached(self):
@@ -202,7 +202,7 @@ class Unreachable(ActivatorCase):
 
         self.assertEqual(waiting.result().status, 200)
 
-    def test_one_that_dies_behind_its_ready_condition_costs_no_request(self):
+    def test_one_that_exits_while_its_condition_is_ready_costs_no_request(self):
         first, second = self.upstream(), self.upstream()
         self.scaler('web', 20_054)
         self.pod('web-1', 'web', first)

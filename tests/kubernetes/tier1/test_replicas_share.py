@@ -17,7 +17,7 @@ LEASE = 6
 RULES = {'lease-duration': f'{LEASE}s', 'renew-deadline': '4s', 'retry-period': '1s'}
 # The retry period is how long a replica that holds some leaves the next to others, which may still be starting.
 PATIENT = {'lease-duration': '60s', 'renew-deadline': '40s', 'retry-period': '10s'}
-THEFT = 30  # seconds, for which nobody scales
+THEFT = 30  # seconds, for which no replica scales
 # More is asked for than is allowed, so that the number is exact: a test that wants more allows more.
 ALLOWED = {'target': 10, 'targetUtilizationPercentage': 100, 'max': 4}
 REQUESTS = 1000
@@ -48,7 +48,7 @@ class Replica:
         return self.case.metric(self.program, line)
 
     def status(self, name):
-        """What it knows of a revision that it scales; None when it does not."""
+        """What it reports of a revision that it scales; None when it does not."""
         answer = fetch(self.program.addresses['api'], f'/api/v1/services/{self.case.place.name}/{name}')
         return json.loads(answer.body) if answer.status == 200 else None
 
@@ -64,7 +64,7 @@ class Replica:
         return self.proxy.mark()
 
     def writes(self, since):
-        """What it wrote beside leases, and events, which tell of what was."""
+        """What it wrote beside leases, and events, which record the past."""
         return [f'{one.method} {one.path}' for one in self.proxy.requests(since, writes=True)
                 if '/leases' not in one.path and '/events' not in one.path]
 
@@ -135,7 +135,7 @@ class SharingCase(ScalingCase):
 
     def owner(self, replicas, name='web', seconds=LONG):
         return eventually(lambda: next((one for one in replicas if one.scales(name)), None),
-                          f'somebody scales {name}', seconds)
+                          f'a replica scales {name}', seconds)
 
     def loaded(self, replicas, name='web'):
         """One replica scales it to all that it may have; that one, and the load."""
@@ -166,15 +166,15 @@ class Shared(SharingCase):
         holders = {self.api.get(self.lease(number, 3))['spec']['holderIdentity'] for number in range(3)}
         self.assertEqual(holders, {one.identity for one in replicas if one.held()})
 
-    def test_what_one_knew_is_scaled_by_another_when_it_is_killed(self):
+    def test_revisions_of_a_killed_replica_are_scaled_by_another(self):
         replicas = self.begin(2)
         gone, _ = self.loaded(replicas)
-        heir = next(one for one in replicas if one is not gone)
+        successor = next(one for one in replicas if one is not gone)
         history = History(self, 'web')
 
         gone.program.kill()
         since = time.monotonic()
-        self.owner([heir])
+        self.owner([successor])
         self.tell('taken over after a kill', since)
 
         self.allow(8)
@@ -184,26 +184,26 @@ class Shared(SharingCase):
     def test_a_new_owner_lowers_nothing_before_a_stable_window(self):
         replicas = self.begin(2, **{'stable-window': '20s'})
         gone, load = self.loaded(replicas)
-        heir = next(one for one in replicas if one is not gone)
+        successor = next(one for one in replicas if one is not gone)
         # From now on one replica would do: reports of the same second add up.
         load.close()
-        Load(self, 'web', [heir], requests=ALLOWED['target'] // 4)
+        Load(self, 'web', [successor], requests=ALLOWED['target'] // 4)
         history = History(self, 'web')
 
         gone.program.terminate()
         since = time.monotonic()
-        self.owner([heir])
+        self.owner([successor])
         self.tell('taken over after an orderly end', since)
 
         self.assertEqual(gone.program.process.wait(PATIENCE), 0)
-        eventually(lambda: heir.bound('web') == 'stable_window', 'what runs is held', LONG)
+        eventually(lambda: successor.bound('web') == 'stable_window', 'what runs is held', LONG)
         self.assertEqual(min(history.numbers()), ALLOWED['max'])
         self.wait_replicas('web', 1, LONG)
 
 
-class Robbed(SharingCase):
+class LostLeases(SharingCase):
     def rob(self):
-        """Somebody else writes his name into the lease."""
+        """Another client writes its name into the lease."""
         now = time.strftime('%Y-%m-%dT%H:%M:%S.000000Z', time.gmtime())
         self.api.patch(self.lease(), {'spec': {'holderIdentity': 'thief_10.99.242.1', 'renewTime': now,
                                                'leaseDurationSeconds': THEFT}})
@@ -225,20 +225,20 @@ class Robbed(SharingCase):
         self.assertEqual(victim.writes(mark), [])
         self.assertEqual(self.replicas('web'), 4)
 
-        # The thief does nothing for it.
+        # The new holder does nothing for it.
         self.wait_replicas('web', 8, LONG)
         self.assertGreaterEqual(victim.metric('sluice_autoscaler_buckets_lost_total'), 1)
 
-    def test_one_that_slept_through_the_end_of_its_lease_writes_nothing_any_more(self):
+    def test_a_replica_suspended_past_the_end_of_its_lease_writes_nothing(self):
         replicas = self.begin(2)
         sleeper, load = self.loaded(replicas)
-        heir = next(one for one in replicas if one is not sleeper)
+        successor = next(one for one in replicas if one is not sleeper)
         load.replicas.remove(sleeper)
 
         sleeper.signal(signal.SIGSTOP)
         self.addCleanup(sleeper.signal, signal.SIGCONT)
         since = time.monotonic()
-        self.owner([heir])
+        self.owner([successor])
         self.tell('taken over from one that sleeps', since)
         self.allow(8)
         self.wait_replicas('web', 8, LONG)
@@ -247,14 +247,14 @@ class Robbed(SharingCase):
         mark = sleeper.mark()
         sleeper.signal(signal.SIGCONT)
         eventually(lambda: sleeper.held() == 0, 'it knows that it holds nothing')
-        said = heir.activator.said
-        eventually(lambda: heir.activator.said > said + 5, 'some time has passed', LONG)
+        said = successor.activator.said
+        eventually(lambda: successor.activator.said > said + 5, 'some time has passed', LONG)
 
         self.assertEqual(sleeper.writes(mark), [])
         self.assertEqual(self.replicas('web'), 8)
         self.assertFalse(sleeper.scales('web'))
 
-    def test_a_lease_that_is_deleted_is_made_again_and_all_goes_on(self):
+    def test_a_lease_that_is_deleted_is_made_again_and_scaling_continues(self):
         only, = self.begin(1)
         self.loaded([only])
 
@@ -265,28 +265,28 @@ class Robbed(SharingCase):
         self.allow(8)
         self.wait_replicas('web', 8, LONG)
 
-    def test_without_an_api_server_nobody_acts_twice_and_all_goes_on_afterwards(self):
+    def test_without_an_api_server_no_revision_is_scaled_twice_and_scaling_continues_afterwards(self):
         replicas = self.begin(2)
         self.loaded(replicas)
         history = History(self, 'web')
         most = []
 
-        def nobody():
+        def unheld():
             held = [one.held() for one in replicas]
             most.append(sum(held))
             return not any(held)
 
         for one in replicas:
             one.proxy.refuse()
-        eventually(nobody, 'the lease has passed', LONG)
+        eventually(unheld, 'the lease has passed', LONG)
         self.allow(8)
         for one in replicas:
             one.proxy.accept()
         since = time.monotonic()
 
-        eventually(lambda: not nobody(), 'somebody holds it', LONG)
+        eventually(lambda: not unheld(), 'a replica holds it', LONG)
         self.tell('held again after an outage', since)
         self.wait_replicas('web', 8, LONG)
-        nobody()
+        unheld()
         self.assertEqual(max(most), 1)
         self.assertGreaterEqual(min(history.numbers()), 4)

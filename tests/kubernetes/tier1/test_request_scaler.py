@@ -52,7 +52,7 @@ class Objects(ScalingCase):
         self.assertTrue(all(20000 <= port <= 29999 for port in ports), ports)
         self.assertIsNotNone(running)
 
-    def test_ports_that_are_the_same_are_told_apart(self):
+    def test_equal_ports_are_replaced_by_different_ones(self):
         self.begin()
         self.workload('shop', 0)
         self.scale('shop')
@@ -86,7 +86,7 @@ class Objects(ScalingCase):
 
         self.wait_routed('web', {(second.ip, port)})
 
-    def test_a_slice_that_somebody_edits_is_put_back(self):
+    def test_a_slice_that_another_client_edits_is_restored(self):
         running = self.begin()
         activator = self.activator(running)
         port = self.wait_port('web')
@@ -126,7 +126,7 @@ class Objects(ScalingCase):
 
         eventually(lambda: self.api.get(self.place.path('statefulsets', 'web'))['spec']['replicas'] == 1, 'it wakes')
 
-    def test_replicas_that_somebody_sets_by_hand_are_put_back(self):
+    def test_replicas_that_are_set_by_hand_are_restored(self):
         running = self.begin()
         activator = self.activator(running)
         activator.stream.wait(lambda a: 'web' in a.states, 'the state of web')
@@ -164,7 +164,7 @@ class Objects(ScalingCase):
 
 
 class Chosen(ScalingCase):
-    """Somebody sets the number of replicas himself, as `kubectl scale` does."""
+    """A client sets the number of replicas, as `kubectl scale` does."""
 
     def begin(self):
         self.configure()
@@ -184,7 +184,7 @@ class Chosen(ScalingCase):
     def hold(self, activator, requests, condition, what):
         eventually(lambda: activator.hold('web', self.place.name, requests) and condition(), what, 60)
 
-    def test_that_many_run_whatever_the_load_says_until_the_choice_is_taken_back(self):
+    def test_that_many_run_whatever_the_load_until_the_choice_is_withdrawn(self):
         _, activator = self.begin()
 
         self.choose(2)
@@ -292,7 +292,7 @@ class Services(ScalingCase):
         self.assertEqual(back['spec']['ports'][0]['targetPort'], 8080)
         self.assertNotIn('sluice.dev/original-service', back['metadata'].get('annotations', {}))
 
-    def test_a_selector_that_comes_back_is_reported_and_not_fought_over(self):
+    def test_a_selector_that_is_set_again_is_reported_and_left(self):
         running = self.begin(adopt=True)
         self.wait_routed('web', self.routed_by(running))
         eventually(lambda: 'selector' not in self.api.get(self.place.path('services', 'web'))['spec'],
@@ -304,8 +304,8 @@ class Services(ScalingCase):
         self.assertEqual(self.api.get(self.place.path('services', 'web'))['spec']['selector'], {'app': 'web'})
 
 
-class Troubles(ScalingCase):
-    def test_a_target_that_is_missing_is_named_and_its_coming_goes_on(self):
+class Conditions(ScalingCase):
+    def test_a_target_that_is_missing_is_named_and_scaled_once_it_exists(self):
         self.configure()
         self.scale('web')
         self.autoscaler()
@@ -357,7 +357,7 @@ class Troubles(ScalingCase):
         self.wait_condition('web', 'Conflict', 'False NoConflict')
         self.wait_replicas('web', 1)
 
-    def test_one_that_turns_to_another_target_leaves_the_first_to_the_next(self):
+    def test_one_that_changes_its_target_leaves_the_first_to_the_next(self):
         self.configure()
         self.workload('web', 0)
         self.scale('a', target='web')
@@ -375,7 +375,7 @@ class Troubles(ScalingCase):
         self.addCleanup(self.lab.kubectl, 'delete', 'crd', KEDA['metadata']['name'])
         path = SCALED_OBJECTS.format(self.place.name)
         eventually(lambda: self.api.ask('GET', path)[0] == 200, 'the kind is served')
-        # The list of groups comes after it, and is what the autoscaler asks, once a minute.
+        # The list of groups comes after it, and is what the autoscaler reads, once a minute.
         eventually(lambda: any(one['name'] == 'keda.sh' for one in self.api.get('/apis')['groups']), 'it is listed')
         self.configure()
         self.workload('web', 0)

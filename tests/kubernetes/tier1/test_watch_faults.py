@@ -41,18 +41,18 @@ class FollowCase(LabCase):
         return f'{verb} {self.place.name}/{name}'
 
     def puts(self, probe, *names):
-        """How often each was told."""
+        """How often each was reported."""
         return [probe.heard.count(self.line('put', name)) for name in names]
 
     def wait_put(self, probe, name, times=1):
-        probe.wait(lambda heard: heard.count(self.line('put', name)) >= times, f'{name} is told', SECONDS)
+        probe.wait(lambda heard: heard.count(self.line('put', name)) >= times, f'{name} is reported', SECONDS)
 
     def wait_problem(self, probe, part):
         eventually(lambda: part in probe.state()['problem'], f'the problem names {part}', SECONDS)
 
 
 class Cuts(FollowCase):
-    def test_an_event_that_is_torn_is_told_once_and_whole_by_the_next_watch(self):
+    def test_an_event_that_is_torn_is_reported_once_and_whole_by_the_next_watch(self):
         self.make('zero')
         probe = self.follow().wait_synced()
         self.proxy.fault(Cut(events=1), lambda request: request.watches, times=1)
@@ -64,7 +64,7 @@ class Cuts(FollowCase):
         self.assertEqual(self.puts(probe, 'zero', 'one', 'two', 'three'), [1, 1, 1, 1])
         self.assertEqual(probe.counts()['lists'], 1)
 
-    def test_a_cut_within_the_first_telling_begins_it_anew_and_tells_nothing_twice(self):
+    def test_a_cut_within_the_first_list_restarts_it_and_reports_nothing_twice(self):
         names = [f'm{number}' for number in range(8)]
         self.make(*names)
         self.proxy.fault(Cut(events=3), streams_all, times=2)
@@ -74,7 +74,7 @@ class Cuts(FollowCase):
         self.assertEqual(self.puts(probe, *names), [1] * 8)
         self.assertEqual(self.proxy.count(watches=True, status=200), 3)
 
-    def test_a_deletion_that_is_torn_is_told(self):
+    def test_a_deletion_that_is_torn_is_reported(self):
         self.make('one', 'two')
         probe = self.follow().wait_synced()
         self.proxy.fault(Cut(bytes=200), lambda request: request.watches, times=1)
@@ -103,7 +103,7 @@ class Cuts(FollowCase):
 
 class Past(FollowCase):
     def behind(self, *changes):
-        """A probe that knows a past which the restarted API server does not."""
+        """A probe with a version that the restarted API server no longer has."""
         self.make('kept', 'changed', 'doomed')
         probe = self.follow().wait_synced()
         self.proxy.refuse()
@@ -117,7 +117,7 @@ class Past(FollowCase):
         self.proxy.accept()
         return probe
 
-    def test_a_version_that_is_too_old_is_followed_by_one_new_list_that_tells_just_what_changed(self):
+    def test_a_version_that_is_too_old_is_followed_by_one_new_list_that_reports_only_changes(self):
         probe = self.behind()
 
         probe.wait_line(self.line('gone', 'doomed'), SECONDS)
@@ -128,7 +128,7 @@ class Past(FollowCase):
         whole = [one for one in self.proxy.requests(self.mark) if streams_all(one)]
         self.assertEqual(len(whole), 1)
 
-    def test_so_it_is_when_the_store_was_compacted_meanwhile(self):
+    def test_a_compacted_store_is_followed_by_one_new_list_that_reports_only_changes(self):
         probe = self.behind(self.lab.etcd.compact)
 
         probe.wait_line(self.line('gone', 'doomed'), SECONDS)
@@ -188,7 +188,7 @@ class Lists(FollowCase):
         self.wait_put(probe, 'later')
         eventually(lambda: probe.counts()['objects'] == 520, 'one more, one less')
 
-    def test_a_chunk_whose_token_has_expired_begins_the_list_anew_and_tells_nothing_twice(self):
+    def test_a_chunk_whose_token_has_expired_restarts_the_list_and_reports_nothing_twice(self):
         self.begin(520)
         self.proxy.fault(Status(410), lambda request: 'continue' in request.query, times=1)
 
@@ -199,7 +199,7 @@ class Lists(FollowCase):
 
 
 class Refusals(FollowCase):
-    def test_a_watch_that_is_told_to_wait_waits(self):
+    def test_a_watch_that_gets_a_retry_after_waits(self):
         self.proxy.fault(Status(429, retry_after=2), lambda request: request.watches, times=2)
 
         self.follow().wait_synced(seconds=SECONDS)
@@ -209,7 +209,7 @@ class Refusals(FollowCase):
         self.assertTrue(all(later - earlier >= 2 for earlier, later in zip(at, at[1:])), at)
 
     def spoiled(self, fault):
-        """What was told stays, what comes meanwhile is told when it is over."""
+        """Reported objects stay, changes meanwhile are reported when it is over."""
         self.make('one')
         probe = self.follow().wait_synced()
         self.proxy.fault(fault, lambda request: request.watches)
@@ -225,22 +225,22 @@ class Refusals(FollowCase):
         self.assertFalse([line for line in probe.heard if line.startswith('gone')])
         eventually(lambda: probe.state()['problem'] == '', 'the problem is over')
 
-    def test_errors_of_the_server_take_nothing_away(self):
+    def test_errors_of_the_server_remove_nothing(self):
         self.spoiled(Status(500))
 
-    def test_an_answer_that_is_no_json_takes_nothing_away(self):
+    def test_an_answer_that_is_not_json_removes_nothing(self):
         self.spoiled(Garbage(b'\x00\xff{"type":\n'))
 
-    def test_an_answer_that_is_no_http_takes_nothing_away(self):
+    def test_an_answer_that_is_not_http_removes_nothing(self):
         self.spoiled(Garbage(b'SSH-2.0-lab\r\n\r\n', http=False))
 
-    def test_events_without_objects_take_nothing_away(self):
+    def test_events_without_objects_remove_nothing(self):
         self.spoiled(Garbage(b'{"type":"DELETED","object":{"metadata":{}}}\n'))
 
-    def test_a_list_in_the_place_of_events_takes_nothing_away(self):
+    def test_a_list_in_the_place_of_events_removes_nothing(self):
         self.spoiled(Garbage(b'{"kind":"ConfigMapList","metadata":{"resourceVersion":"1"},"items":[]}\n'))
 
-    def test_a_server_that_does_not_answer_is_left_for_another_try(self):
+    def test_a_server_that_does_not_answer_is_tried_again(self):
         self.proxy.fault(Hang(), lambda request: request.watches, times=1)
 
         self.follow().wait_synced(seconds=2 * SECONDS)  # a head is waited for 30 s
@@ -261,7 +261,7 @@ class Rights(FollowCase):
         probe.wait_synced(seconds=SECONDS)
         self.assertEqual((probe.state()['forbidden'], probe.state()['problem']), (0, ''))
 
-    def test_rights_that_are_taken_away_leave_what_is_known(self):
+    def test_rights_that_are_taken_away_leave_known_objects(self):
         self.make('one')
         account = self.account(rules=[
             {'apiGroups': [''], 'resources': ['configmaps'], 'verbs': ['list', 'watch']}])

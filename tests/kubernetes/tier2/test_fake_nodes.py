@@ -1,4 +1,4 @@
-"""The laboratory itself: controllers that follow the API, over nodes that only say they run pods."""
+"""The laboratory itself: controllers that follow the API, over nodes that only report running pods."""
 
 import socket
 
@@ -18,7 +18,7 @@ class Fakes(LabCase):
 
         self.assertEqual(len({pod['status']['podIP'] for pod in pods}), 3)
 
-    def test_a_pod_is_ready_after_the_delay_it_asks_for(self):
+    def test_a_pod_is_ready_after_its_configured_delay(self):
         self.place.deploy('late', annotations=fake(start_delay=f'{LATE}s'))
         self.place.deploy('early', annotations=fake(start_delay='1ms'))
         order = []

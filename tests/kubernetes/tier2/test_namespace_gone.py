@@ -40,14 +40,14 @@ class Namespaces(ScalingCase):
     def deleted(self):
         self.api.delete(f'/api/v1/namespaces/{self.other.name}')
         eventually(self.gone, 'the namespace is gone', SECONDS)
-        self.way.stream.wait(lambda a: 'shop' in a.gone, 'the activator hears that shop is gone')
+        self.way.stream.wait(lambda a: 'shop' in a.gone, 'the activator gets the removal of shop')
 
     def others_go_on(self):
         self.asked('web', self.place, lambda: self.replicas('web') == 1, 'web has a replica')
         eventually(lambda: self.metric(self.running, 'sluice_kubernetes_waiting_scalers') == 0,
-                   'nobody is looked at again and again', SECONDS)
+                   'no scaler is reconciled again and again', SECONDS)
 
-    def test_it_goes_others_go_on_and_it_may_come_again(self):
+    def test_a_deleted_namespace_leaves_others_running_and_may_be_made_again(self):
         self.begin()
 
         self.deleted()

@@ -9,9 +9,9 @@ from scaling.case import ScalingCase
 LONG = 90  # seconds: two windows, a grace period and controllers
 
 
-class Life(ScalingCase):
+class Lifecycle(ScalingCase):
     def begin(self, replicas=0, grace='6s', loads=(), **spec):
-        """`loads`: of the first pods, before anybody asks them; the others have none."""
+        """`loads`: of the first pods, before they are scraped; the others have none."""
         self.configure(**{'scale-to-zero-grace-period': grace})
         self.side = self.sidecars()
         self.workload('web', replicas)
@@ -24,7 +24,7 @@ class Life(ScalingCase):
         self.way.stand_for(self.port)
 
     def idle(self, met, what):
-        """Until then the activator says that nobody comes, and leaves those alone that it is to avoid."""
+        """Until then the activator reports no requests, and sends none to pods that it is to avoid."""
         def said():
             self.way.hold('web', self.place.name)
             if self.way.stream.states.get('web', {}).get('avoid'):
@@ -34,7 +34,7 @@ class Life(ScalingCase):
         eventually(said, what, LONG)
 
     def busy(self, met, what):
-        """Until then the activator says that there is a request: one report lasts one window."""
+        """Until then the activator reports a request: one report lasts one window."""
         eventually(lambda: self.way.hold('web', self.place.name, 1) and met(), what, LONG)
 
     def ips(self):
@@ -60,7 +60,7 @@ class Life(ScalingCase):
         self.wait_condition('web', 'Active', 'False NoTraffic')
         eventually(lambda: self.events('ScaledToZero'), 'the event')
 
-    def test_the_last_pod_stays_while_no_activator_stands_for_it(self):
+    def test_the_last_pod_stays_while_no_activator_serves_its_revision(self):
         self.begin(replicas=1)
         self.way.leave()
         pod = self.wait_ready('web', 1)[0]
@@ -79,7 +79,7 @@ class Life(ScalingCase):
         self.idle(lambda: self.ips() == {busy}, 'the busy one is left')
 
     def apply(self, name):
-        """Confirms the newest state: nobody chooses those that are to be avoided."""
+        """Confirms the newest state: no request goes to pods that are to be avoided."""
         state = self.way.stream.states[name]
         self.way.stream.say(fields(f3=fields(f1=fields(f1=self.place.name, f2=name), f2=state['version'])))
 

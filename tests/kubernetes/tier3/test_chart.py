@@ -12,7 +12,7 @@ CLIENTS = 8
 LOAD_MS = 400
 
 
-class Sleepers(InstalledCase):
+class SleepingDeployments(InstalledCase):
     def test_a_request_to_the_service_wakes_a_sleeping_deployment(self):
         self.workload('web')
         self.scale('web')
@@ -60,7 +60,7 @@ class Sleepers(InstalledCase):
         word = lines[1][at:].split()[0] if lines[1][at:at + 1].strip() else ''
         return int(word) if word.isdigit() else -1
 
-    def test_kubectl_tells_what_is_wanted_and_what_there_is(self):
+    def test_kubectl_shows_desired_and_ready_replicas(self):
         self.workload('web')
         self.scale('web', {'min': 1, 'max': 4})
         self.wait_ready('web', 1)
@@ -90,7 +90,7 @@ class Sleepers(InstalledCase):
 
 
 class Rights(InstalledCase):
-    def test_the_programs_ask_for_nothing_that_their_accounts_may_not(self):
+    def test_the_programs_request_nothing_that_their_accounts_may_not(self):
         self.workload('web')
         self.scale('web')
         self.wait_routed('web')

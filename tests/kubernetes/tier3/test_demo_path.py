@@ -1,4 +1,4 @@
-"""The page for newcomers, deploy/KUBERNETES.md: its commands, as they are written there."""
+"""The page for a first install, deploy/KUBERNETES.md: its commands, as they are written there."""
 
 import os
 import re
@@ -22,7 +22,7 @@ def commands(heading):
     return re.search(r'```sh\n(.*?)```', section, re.DOTALL)[1].splitlines()
 
 
-class Newcomers(LabCase):
+class CleanInstall(LabCase):
     def setUp(self):
         super().setUp()
         self.chart = self.lab.chart

@@ -36,7 +36,7 @@ class InjectionCase(InstalledCase):
         return log
 
     def assert_drains(self, pod):
-        """A request that runs when the pod is told to go is answered, and only then is the app told."""
+        """A request that runs when the pod is terminated is answered, and only then the app gets its signal."""
         log, answers, text = self.log_of(pod, 'app'), [], []
         address = f'{pod["status"]["podIP"]}:{SERVING}'
         asking = threading.Thread(target=lambda: answers.append(fetch(address, f'/?ms={LONG_MS}', timeout=60)))
@@ -47,7 +47,7 @@ class InjectionCase(InstalledCase):
         asking.join()
 
         self.assertEqual(answers[0].status, 200)
-        eventually(lambda: text.append(log.read()) or 'ended' in ''.join(text), 'the app was told', LONG)
+        eventually(lambda: text.append(log.read()) or 'ended' in ''.join(text), 'the app got its signal', LONG)
         told = int(re.search(r' sigterm (\d+)', ''.join(text))[1])
         self.assertGreaterEqual(told, 1000 * asked + LONG_MS)
 
@@ -73,17 +73,17 @@ class NativeSidecars(InjectionCase):
         self.assertEqual(pod['spec']['initContainers'][-1]['restartPolicy'], 'Always')
         self.assertIn('sluice.dev/injected', pod['metadata']['annotations'])
 
-    def test_it_drains_before_the_app_is_told_to_go(self):
+    def test_it_drains_before_the_app_is_terminated(self):
         self.assert_drains(self.pod_of('web', terminationGracePeriodSeconds=GRACE))
 
-    def test_a_pod_that_says_no_has_none(self):
+    def test_a_pod_that_opts_out_has_none(self):
         self.place.create('deployments', deployment('web', labels={'sluice.dev/inject': 'false'}))
         pod = self.wait_ready('web', 1)[0]
 
         self.assertNotIn('initContainers', pod['spec'])
         self.assertEqual(names(pod, 'containers'), ['app'])
 
-    def test_a_pod_that_says_yes_has_one_in_any_namespace(self):
+    def test_a_pod_that_opts_in_has_one_in_any_namespace(self):
         self.api.patch(f'/api/v1/namespaces/{self.place.name}', {'metadata': {'labels': {'sluice.dev/inject': None}}})
         self.wait_injection(False)
         self.place.create('deployments', deployment('plain'))
@@ -96,7 +96,7 @@ class NativeSidecars(InjectionCase):
 class OrdinarySidecars(InjectionCase):
     VALUES = {'injection': {'nativeSidecar': 'false'}}
 
-    def test_the_sidecar_is_a_container_and_drains_before_the_app_is_told_to_go(self):
+    def test_the_sidecar_is_a_container_and_drains_before_the_app_is_terminated(self):
         pod = self.pod_of('web', terminationGracePeriodSeconds=GRACE)
 
         self.assertEqual(sorted(names(pod, 'containers')), ['app', SIDECAR])

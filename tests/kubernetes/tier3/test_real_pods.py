@@ -13,7 +13,7 @@ GET = ('/pod_app', 'get')
 
 class PodCase(LabCase):
     def answer(self, address):
-        """The body, or None while nobody answers there."""
+        """The body, or None while nothing answers there."""
         try:
             answer = fetch(address, timeout=2)
         except OSError:
@@ -60,7 +60,7 @@ class Traffic(PodCase):
         self.place.deploy('web', 1)
         pod = self.wait_ready('web', 1)[0]['metadata']['name']
 
-        # Plain HTTP at a TLS port: the API server says so, in an answer that is no 200.
+        # Plain HTTP at a TLS port: the API server answers with a status that is not 200.
         eventually(lambda: 'HTTPS' in self.ask_from(pod, '10.88.0.1:12443/'), 'the API server answers', 60)
 
     def test_scaled_to_zero_and_back_the_service_answers_again(self):
@@ -76,7 +76,7 @@ class Traffic(PodCase):
         self.wait_endpoints('web', 1, 60)
         eventually(lambda: self.answer(f'{self.cluster_ip("web")}:80'), 'the Service answers')
 
-    def test_who_is_not_ready_leaves_the_slices(self):
+    def test_a_pod_that_is_not_ready_is_removed_from_the_slices(self):
         self.place.deploy('web', 1)
         at = f'{self.wait_ready("web", 1)[0]["status"]["podIP"]}:{PORT}'
         self.wait_endpoints('web', 1)
@@ -123,7 +123,7 @@ class Sidecars(PodCase):
 
 
 class Accounts(PodCase):
-    def test_a_pod_has_what_a_program_needs_to_find_the_api(self):
+    def test_a_pod_has_the_files_and_variables_to_find_the_api(self):
         self.place.deploy('web', 1)
         pod = self.wait_ready('web', 1)[0]['metadata']['name']
 

@@ -1,7 +1,7 @@
 """Streams of the installed Sluice: mutual TLS, and what a pod of the cluster can do that forges them.
 
 The forger is what any tenant has: a pod, in a namespace that is not ours. Its connections are made inside
-its network. What it says is what activators and node agents say, and would be believed in plain text.
+its network. What it says is what activators and node agents say, and would be trusted in plain text.
 """
 
 import base64
@@ -56,7 +56,7 @@ class StreamCase(InstalledCase):
         return self.context(self.lab.folder / 'tls.crt', self.lab.folder / 'tls.key')
 
 
-class Forgers(StreamCase):
+class ForgedStreams(StreamCase):
     def setUp(self):
         super().setUp()
         self.workload('web')
@@ -118,7 +118,7 @@ class Forgers(StreamCase):
     def nodes(self):
         return fetch(self.autoscaler(API), '/api/v1/nodes').body.decode()
 
-    def test_a_pod_in_plain_text_is_not_believed(self):
+    def test_a_pod_in_plain_text_is_not_trusted(self):
         for labels in (NEVER, LIKE_OURS):
             network = self.forger('forger' if labels is NEVER else 'likeness', labels)
 
@@ -130,7 +130,7 @@ class Forgers(StreamCase):
         self.assertNotIn('n1', self.nodes())
         self.assert_only_a_request_wakes_it()
 
-    def test_a_pod_with_tls_and_no_certificate_of_ours_is_not_believed(self):
+    def test_a_pod_with_tls_and_no_certificate_of_ours_is_not_trusted(self):
         network = self.forger()
         stranger = Authority(self.lab.folder / f'stranger-{self.place.name}')
         own = stranger.issue('activator', '/CN=activator', 'URI:sluice://activator')
@@ -147,7 +147,7 @@ class Forgers(StreamCase):
         network = self.forger()
 
         self.assertTrue(self.forge_load(network, tls=self.activators_own()))
-        self.wait_replicas('web', lambda count: count > 0, 'what an activator says is believed')
+        self.wait_replicas('web', lambda count: count > 0, 'stats of an activator are accepted')
 
     def assert_only_a_request_wakes_it(self):
         """And nothing did before: a scale that was changed and changed back would be two generations more."""
@@ -180,12 +180,12 @@ class Rotations(StreamCase):
             raise AssertionError(f'{late}{self.story()}') from None
 
     def activators(self):
-        """How many of them the autoscaler hears."""
+        """How many of them the autoscaler gets reports of."""
         said = fetch(self.autoscaler(9090), '/metrics').body.decode()
         return sum(float(line.split()[-1]) for line in said.splitlines()
                    if line.startswith('sluice_autoscaler_activators'))
 
-    def test_a_ca_is_renewed_while_streams_live_and_no_request_is_lost(self):
+    def test_a_ca_is_renewed_while_streams_are_open_and_no_request_is_lost(self):
         for name in self.SERVICES:
             self.workload(name, env={'NAME': name})
             self.scale(name, {'target': 1, 'max': 3})
@@ -217,7 +217,7 @@ class Rotations(StreamCase):
             self.asleep(name)
             self.assertEqual(self.ask(name).status, 200)
 
-    def test_nothing_of_a_ca_that_was_deleted_is_trusted_once_the_programs_have_begun_again(self):
+    def test_nothing_of_a_deleted_ca_is_trusted_once_the_programs_have_restarted(self):
         before = self.secret(SECRET)['ca.crt']
 
         self.lab.kubectl('-n', NAMESPACE, 'delete', 'secret', SECRET, ACTIVATOR_SECRET)
@@ -247,6 +247,6 @@ class NodeAgents(StreamCase):
         open(cls.SOCKET, 'a', encoding='ascii').close()
         mount(cls.lab.folder / 'cri' / 'c.sock', cls.SOCKET, MS_BIND)
 
-    def test_a_node_agent_is_heard_of_its_own_node(self):
+    def test_a_node_agent_is_accepted_for_its_own_node(self):
         eventually(lambda: 'n1' in fetch(self.autoscaler(API), '/api/v1/nodes').body.decode(),
                    'the node is known', LONG)

@@ -92,7 +92,7 @@ class Upgrades(InstalledCase):
 
     def wait_more(self, crowd):
         before = len(crowd.sent)
-        eventually(lambda: len(crowd.sent) > before + ANSWERS_MIN, 'requests go on', LONG)
+        eventually(lambda: len(crowd.sent) > before + ANSWERS_MIN, 'requests continue', LONG)
 
     def labels(self):
         """What the activators are labelled with."""

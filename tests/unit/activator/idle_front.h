@@ -6,7 +6,7 @@
 
 namespace sluice::activator::testing {
 
-/// What a sidecar says to a probe once its container is ready.
+/// How a sidecar answers a probe once its container is ready.
 inline constexpr const char* kReady = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nqueue";
 
 /// Knows no route.
@@ -17,7 +17,7 @@ class NoRoutes final : public Router {
   }
 };
 
-/// An owner of a front who does nothing about what it is told, and counts the pokes.
+/// An owner of a front that counts the pokes and ignores all else that is reported to it.
 class IdleOwner : public FrontOwner {
  public:
   void on_poke(RevisionHandle /*revision*/, const RevisionStat& /*stat*/) override { ++pokes; }

@@ -58,7 +58,7 @@ TEST(Mutation, OfAnInjectedPodHasNoPatch) {
   EXPECT_EQ(response_of(answer)["allowed"], true);
 }
 
-TEST(Mutation, AsksForTheScalerOfTheDeployment) {
+TEST(Mutation, LooksUpTheScalerOfTheDeployment) {
   std::string asked;
   const auto find = [&](const std::string& space, const OwnerName& target) {
     asked = space + " " + target.kind + " " + target.name;
@@ -68,7 +68,7 @@ TEST(Mutation, AsksForTheScalerOfTheDeployment) {
   EXPECT_EQ(asked, "shop Deployment shop");
 }
 
-TEST(Mutation, RefusesAPodThatWasMeantAndWarnsOfAnother) {
+TEST(Mutation, RefusesAPodThatWasSelectedAndWarnsAboutAnother) {
   Json pod = plain_pod();
   pod["spec"]["containers"][0].erase("ports");
   const AdmissionAnswer warned = answer_mutation(review_of(pod), no_scaler, usual_settings());
@@ -89,7 +89,7 @@ TEST(Mutation, RefusesAPodThatWasMeantAndWarnsOfAnother) {
   }
 }
 
-TEST(Mutation, OfNonsenseIsABadRequest) {
+TEST(Mutation, OfMalformedTextIsABadRequest) {
   for (
       const char* body :
       {"", "{", "[]", "{}",
@@ -110,7 +110,7 @@ std::string review_with(const std::string& piece, const std::string& instead) {
   return review.replace(review.find(piece), piece.size(), instead);
 }
 
-// Goal: nobody's 3 MiB hold up the reviews of others. Method: sizes at which a parser that looks at
+// Goal: a review of 3 MiB does not delay others. Method: sizes at which a parser that looks at
 // all earlier items for each one takes minutes.
 TEST(Mutation, OfALongListIsAnsweredInTimeThatGrowsWithIt) {
   std::string tolerations = "{}";
@@ -177,7 +177,7 @@ TEST(Validation, ComparesSpecKeysWithAnnotations) {
             "accepted: a whole number from 0 to 2147483647");
 }
 
-TEST(Validation, RefusesWhateverTheAutoscalerWould) {
+TEST(Validation, RefusesWhatTheAutoscalerRefuses) {
   EXPECT_EQ(
       validated(scaler("{}", R"({"autoscaling.knative.dev/window": "1s"})")),
       "autoscaling.knative.dev/window \"1s\" is out of range; accepted: whole seconds from 6s "
@@ -193,7 +193,7 @@ TEST(Validation, RefusesWhateverTheAutoscalerWould) {
             "autoscaling.sluice.dev/ignore-paths, autoscaling.sluice.dev/ignore-user-agents");
 }
 
-TEST(Validation, LeavesToTheAutoscalerWhatTheClusterMayAllow) {
+TEST(Validation, AcceptsValuesThatTheClusterMayAllow) {
   EXPECT_EQ(validated(scaler(R"({"autoscaling": {"initialScale": 0, "max": 100000}})")), "allowed");
   EXPECT_EQ(validated(scaler("{}", R"({"example.com/min-scale": "many"})")), "allowed");
 }
@@ -204,7 +204,7 @@ Json changed(const Json& before, const Json& after) {
   return response_of(answer_validation(review.dump(), no_rival));
 }
 
-TEST(Validation, OfAChangeRefusesWhatIsNewlyWrongAndWarnsOfTheRest) {
+TEST(Validation, OfAChangeRefusesNewMistakesAndWarnsAboutOldOnes) {
   const char* const wrong = R"({"autoscaling.knative.dev/window": "1s"})";
   const Json stands = scaler("{}", wrong);
   Json finalized = stands;
@@ -227,7 +227,7 @@ Json wrong_in(const std::string& letters) {
   return document;
 }
 
-TEST(Validation, LetsAnObjectBeMendedInPartHoweverMuchIsWrong) {
+TEST(Validation, AllowsAPartialCorrectionOfAnObject) {
   const Json mended = changed(wrong_in("abcdefg"), wrong_in("bcdefg"));
 
   EXPECT_EQ(mended["allowed"], true);
@@ -243,7 +243,7 @@ TEST(Validation, ShowsTheFirstOfManyProblemsAndCountsTheRest) {
   EXPECT_TRUE(said.ends_with("; and 2 more")) << said;
 }
 
-TEST(Validation, SaysNoMoreThanAPersonReads) {
+TEST(Validation, BoundsTheLengthOfItsMessage) {
   const Json long_value = {
       {"metadata",
        {{"name", "a"},
@@ -251,13 +251,13 @@ TEST(Validation, SaysNoMoreThanAPersonReads) {
   EXPECT_LT(validated(long_value).size(), 1000U);
 }
 
-TEST(Validation, NeverKeepsAnObjectFromGoing) {
+TEST(Validation, NeverRefusesADeletion) {
   Json document = scaler("{}", R"({"autoscaling.knative.dev/min-scale": "many"})");
   document["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
   EXPECT_EQ(validated(document), "allowed");
 }
 
-TEST(Validation, WarnsOfAnotherScalerOfTheSameTarget) {
+TEST(Validation, WarnsAboutAnotherScalerOfTheSameTarget) {
   const auto rival = [](const std::string&, const OwnerName& target, const std::string& name) {
     return target == OwnerName{"Deployment", "b"} && name == "a" ? std::string{"c"} : std::string{};
   };

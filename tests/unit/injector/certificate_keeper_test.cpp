@@ -78,7 +78,7 @@ class Keeper : public testing::Test {
   log::Logger log_{"test", log::Severity::error};
   std::map<std::string, Json> objects_;
   bool broken_ = false;  // it answers 500
-  bool sealed_ = false;  // nobody may change a configuration
+  bool sealed_ = false;  // no client may change a configuration
   FakeApi api_{io_, [this](const Seen& seen) { return answer(seen); }};
   std::unique_ptr<kube::Client> client_ = *kube::Client::make(io_, clock_, log_, api_.access());
   std::size_t served_ = 0;
@@ -164,7 +164,7 @@ TEST_F(Keeper, KeepsTheLeafOfTheOldCaUntilTheNewBundleIsWritten) {
   EXPECT_TRUE(run_until(io_, [&] { return served_ == 2U; }));
 }
 
-TEST_F(Keeper, SaysWhyASecretOfTheUsersServesNothing) {
+TEST_F(Keeper, ReportsWhyASecretOfTheUserCannotBeServed) {
   put_secret({.leaf = "no PEM", .leaf_key = "neither"});
   keeper_.start();
   ASSERT_TRUE(pass(3));

@@ -38,7 +38,7 @@ TEST(Manifest, InjectsTemplatesExactlyAsAPodIsInjected) {
   EXPECT_EQ(documents[0]["spec"]["template"], injected(plain_pod()));
 }
 
-TEST(Manifest, ScalersOfTheSameStreamSayWhatTheSidecarNeeds) {
+TEST(Manifest, ScalersOfTheSameStreamConfigureTheSidecar) {
   std::vector<Json> documents{deployment(), Json::parse(R"({"kind": "RequestScaler",
     "metadata": {"name": "front"}, "spec": {"targetRef": {"name": "shop"},
     "containerConcurrency": 5, "timeoutSeconds": 40}})")};
@@ -51,7 +51,7 @@ TEST(Manifest, ScalersOfTheSameStreamSayWhatTheSidecarNeeds) {
   EXPECT_EQ(variables["SERVING_REVISION"], "front");
 }
 
-TEST(Manifest, TurnsThePortsOfServicesThatLeadToTheApp) {
+TEST(Manifest, RedirectsThePortsOfServicesThatLeadToTheApp) {
   const char* ports = R"([{"name": "a", "port": 80, "targetPort": "web"},
     {"name": "b", "port": 8080}, {"name": "c", "port": 81, "targetPort": 8080},
     {"name": "d", "port": 82, "targetPort": 9999}, {"name": "e", "port": 83, "protocol": "UDP",
@@ -68,7 +68,7 @@ TEST(Manifest, TurnsThePortsOfServicesThatLeadToTheApp) {
   EXPECT_EQ(Json(documents).dump(), Json(before).dump());
 }
 
-TEST(Manifest, RemembersEveryTurnedPortHoweverOftenItInjects) {
+TEST(Manifest, RemembersEveryRedirectedPortHoweverOftenItInjects) {
   std::vector<Json> documents{service(R"([{"port": 80, "targetPort": "web"}])"), deployment()};
   ASSERT_TRUE(inject_manifest(documents, usual_settings(), true));
   documents[0]["spec"]["ports"].push_back({{"port", 81}, {"targetPort", 8080}});
@@ -101,7 +101,7 @@ TEST(Manifest, LeavesServicesThatLeadToPodsWithoutASidecarTooAsTheyAre) {
   }
 }
 
-TEST(Manifest, LeavesServicesAloneWhenAskedTo) {
+TEST(Manifest, LeavesServicesUnchangedOnRequest) {
   std::vector<Json> documents{service(R"([{"port": 8080}])"), deployment()};
   const auto change = inject_manifest(documents, usual_settings(), false);
   ASSERT_TRUE(change);
@@ -115,7 +115,7 @@ TEST(Manifest, LooksIntoLists) {
   EXPECT_TRUE(is_injected(documents[0]["items"][0]["spec"]["template"]));
 }
 
-TEST(Manifest, NamesWhatItCannotInjectAndWhatItLeaves) {
+TEST(Manifest, NamesObjectsThatItCannotInjectOrLeavesUnchanged) {
   Json left = deployment();
   left["spec"]["template"]["spec"]["hostNetwork"] = true;
   std::vector<Json> documents{left};
@@ -130,7 +130,7 @@ TEST(Manifest, NamesWhatItCannotInjectAndWhatItLeaves) {
   EXPECT_TRUE(refused.error().what.starts_with("Deployment shop: no container has a port"));
 }
 
-TEST(Manifest, PassesOverWhateverElseItIsGiven) {
+TEST(Manifest, SkipsOtherObjects) {
   for (const char* odd : {"[]", "3", R"({"kind": "Deployment"})", R"({"kind": 3, "metadata": 4})",
                           R"({"kind": "List", "items": [1, {}]})", R"({"kind": "Service"})",
                           R"({"kind": "Deployment", "spec": {"template": 3}})"}) {

@@ -46,13 +46,13 @@ TEST(Injection, NamesItsPorts) {
   EXPECT_EQ(ports, "queue-port=8012 queue-admin=8022 queue-stats=9090 queue-metrics=9091 ");
 }
 
-TEST(Injection, LabelsThePodAndSaysItsVersion) {
+TEST(Injection, LabelsThePodWithItsVersion) {
   const Json metadata = injected(plain_pod())["metadata"];
   EXPECT_EQ(metadata["labels"]["sluice.dev/sidecar"], "queue-proxy");
   EXPECT_EQ(metadata["annotations"]["sluice.dev/injected"], "1.0.0");
 }
 
-TEST(Injection, GivesTheSidecarAllThatItAsksFor) {
+TEST(Injection, GivesTheSidecarEveryVariableThatItRequires) {
   for (const bool native : {true, false}) {
     InjectionSettings settings = usual_settings();
     settings.native = native;
@@ -100,7 +100,7 @@ TEST(Injection, IsNotMisledByTheVariablesOfServices) {
   EXPECT_EQ(read->observability.metrics->port, 9091);
 }
 
-TEST(Injection, KnowsThePodByTheDownwardApi) {
+TEST(Injection, IdentifiesThePodByTheDownwardApi) {
   auto variables = variables_of(injected(plain_pod()));
   EXPECT_EQ(variables["SERVING_NAMESPACE"], "<metadata.namespace>");
   EXPECT_EQ(variables["SERVING_POD"], "<metadata.name>");
@@ -110,7 +110,7 @@ TEST(Injection, KnowsThePodByTheDownwardApi) {
 }
 
 // Clients reach these pods by their Service: none of them may name the Host that the app sees.
-TEST(Injection, LetsAnActivatorAloneNameTheHost) {
+TEST(Injection, TrustsOnlyAnActivatorForTheHostByDefault) {
   EXPECT_EQ(variables_of(injected(plain_pod()))["SLUICE_ORIGINAL_HOST"], "activator");
   const Json chosen =
       annotated(plain_pod(), "sluice.dev/config", R"({"SLUICE_ORIGINAL_HOST":"ingress"})");
@@ -175,7 +175,7 @@ TEST(Injection, TakesLimitsFromAnnotationsAndAScalerWinsOverThem) {
   EXPECT_EQ(variables["SERVING_SERVICE"], "front");
 }
 
-TEST(Injection, TellsTheSidecarWhichRequestsOfItsScalerCountForNothing) {
+TEST(Injection, PassesTheIgnoreRulesOfItsScalerToTheSidecar) {
   PodOwner owner{.name = "shop", .scaler = ScalerFacts{.name = "shop", .service = "shop"}};
   auto variables = variables_of(injected(plain_pod(), owner));
   EXPECT_FALSE(variables.contains("SLUICE_IGNORE_PATHS"));
@@ -219,7 +219,7 @@ TEST(Injection, HooksAppsWithoutAPreStopToTheDrain) {
   EXPECT_TRUE(after[2]["lifecycle"].contains("postStart"));
 }
 
-TEST(Injection, TellsANativeSidecarToDrainBeforeKubeletEndsIt) {
+TEST(Injection, DrainsANativeSidecarBeforeKubeletEndsIt) {
   EXPECT_EQ(sidecar_of(injected(plain_pod()))["lifecycle"].dump(),
             R"({"preStop":{"exec":{"command":["/queue-proxy","--drain"]}}})");
 }
@@ -254,7 +254,7 @@ TEST(Injection, ProbesTheAppAsItsOwnReadinessProbeDoes) {
             R"("periodSeconds":1,"timeoutSeconds":4,"successThreshold":1})");
 }
 
-TEST(Injection, IsProbedByKubeletInTheRhythmOfTheApp) {
+TEST(Injection, IsProbedByKubeletAtTheIntervalOfTheApp) {
   Json pod = plain_pod();
   EXPECT_EQ(sidecar_of(injected(pod))["readinessProbe"].dump(),
             R"({"httpGet":{"path":"/","port":8012,"scheme":"HTTP",)"
@@ -269,7 +269,7 @@ TEST(Injection, IsProbedByKubeletInTheRhythmOfTheApp) {
   EXPECT_EQ(probe["failureThreshold"], 9);
 }
 
-TEST(Injection, GivesTheDrainItsTimeWhereNobodyChoseAnother) {
+TEST(Injection, ExtendsTheGracePeriodForTheDrainWhereNoneIsChosen) {
   const auto grace = [](Json pod, const Json& own, const char* timeout) {
     if (!own.is_null()) pod["spec"]["terminationGracePeriodSeconds"] = own;
     pod = injected(annotated(pod, "sluice.dev/timeout-seconds", timeout));
@@ -297,7 +297,7 @@ TEST(Injection, RunsRestricted) {
   EXPECT_EQ(sidecar_of(injected(pod))["securityContext"]["runAsUser"], 65'532);
 }
 
-TEST(Injection, AsksForFewResources) {
+TEST(Injection, RequestsFewResources) {
   InjectionSettings settings = usual_settings();
   EXPECT_EQ(sidecar_of(injected(plain_pod()))["resources"].dump(),
             R"({"requests":{"cpu":"25m","memory":"16Mi"}})");
@@ -308,7 +308,7 @@ TEST(Injection, AsksForFewResources) {
             R"({"limits":{"cpu":"1","memory":"64Mi"}})");
 }
 
-TEST(Injection, AsksForNothingWhereThePodAsksAsAWhole) {
+TEST(Injection, RequestsNothingWhereThePodHasRequestsAsAWhole) {
   Json pod = plain_pod();
   pod["spec"]["resources"] = {{"requests", {{"cpu", "100m"}}}};
   EXPECT_FALSE(sidecar_of(injected(pod)).contains("resources"));
@@ -323,7 +323,7 @@ TEST(Injection, OfAnInjectedPodChangesNothing) {
   EXPECT_EQ(told(once, shop(), other), "skipped: it has the sidecar of version 1.0.0");
 }
 
-TEST(Injection, BringsAPodToAnotherVersionWhenAskedTo) {
+TEST(Injection, BringsAPodToAnotherVersionOnRequest) {
   InjectionSettings newer = usual_settings();
   newer.version = "1.1.0";
   newer.renew = true;
@@ -333,7 +333,7 @@ TEST(Injection, BringsAPodToAnotherVersionWhenAskedTo) {
   EXPECT_EQ(renewed, injected(plain_pod(), shop(), newer));
 }
 
-TEST(Injection, FollowsWhatWasChangedInAnInjectedPodWhenAskedTo) {
+TEST(Injection, FollowsChangesOfAnInjectedPodOnRequest) {
   InjectionSettings renewing = usual_settings();
   renewing.renew = true;
   Json pod = plain_pod();
@@ -347,7 +347,7 @@ TEST(Injection, FollowsWhatWasChangedInAnInjectedPodWhenAskedTo) {
   EXPECT_EQ(told(renewed, shop(), renewing), "skipped: it already has the sidecar of this version");
 }
 
-TEST(Injection, TakesAnotherOrderOfKeysForNoChange) {
+TEST(Injection, IgnoresTheOrderOfKeys) {
   InjectionSettings renewing = usual_settings();
   renewing.renew = true;
   Json pod = injected(plain_pod());
@@ -372,7 +372,7 @@ TEST(Injection, PatchLeadsToTheInjectedPodAndIsEmptyForItself) {
             "add/spec/initContainers ");
 }
 
-TEST(Restoring, GivesBackTheVeryDocument) {
+TEST(Restoring, RestoresTheOriginalDocument) {
   Json pod = plain_pod();
   Json other = annotated(plain_pod(), "team", "a");
   other["spec"]["terminationGracePeriodSeconds"] = 30;
@@ -398,7 +398,7 @@ TEST(Restoring, GivesBackTheVeryDocument) {
   }
 }
 
-TEST(Restoring, KeepsWhatWasChangedSince) {
+TEST(Restoring, KeepsLaterChanges) {
   Json pod = injected(plain_pod());
   pod["spec"]["terminationGracePeriodSeconds"] = 45;
   pod["spec"]["containers"][0]["lifecycle"]["preStop"] = {{"sleep", {{"seconds", 5}}}};

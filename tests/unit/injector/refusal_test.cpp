@@ -87,7 +87,7 @@ TEST(Refusing, APortThatIsMovedOntoTheAppOrAnotherOfOurs) {
             std::string::npos);
 }
 
-TEST(Refusing, AnAnnotationThatIsNoSuchNumber) {
+TEST(Refusing, AnAnnotationWithAnInvalidNumber) {
   EXPECT_EQ(
       told(annotated(plain_pod(), "sluice.dev/concurrency", "many")),
       "refused: annotation sluice.dev/concurrency is `many`; give a whole number from 0 to 1000");
@@ -102,7 +102,7 @@ TEST(Refusing, AnAnnotationThatIsNoSuchNumber) {
             "container; give a port's number, or its name in `ports`");
 }
 
-TEST(Refusing, ConfigThatIsNoObjectOrSetsWhatOthersSet) {
+TEST(Refusing, ConfigThatIsNotAnObjectOrSetsManagedVariables) {
   const auto config = [](const char* json) {
     return told(annotated(plain_pod(), "sluice.dev/config", json));
   };
@@ -117,7 +117,7 @@ TEST(Refusing, ConfigThatIsNoObjectOrSetsWhatOthersSet) {
   EXPECT_EQ(config(R"({"SLUICE_QUEUE_DEPTH": "3"})"), "patched");
 }
 
-TEST(Refusing, WhatHasNotTheFormOfAPod) {
+TEST(Refusing, ObjectsThatAreNotPods) {
   for (const char* pod :
        {"null", "[]", "{}", R"({"spec": 1})", R"({"spec": {"containers": []}})",
         R"({"spec": {"containers": {}}})", R"({"spec": {"containers": [1]}})",

@@ -79,7 +79,7 @@ class DoorTest : public testing::Test {
     std::jthread loop{[this] {
       io_.run_for(std::chrono::seconds{20});
       if (io_.stopped()) return;
-      door_.stop();  // so that a client that waits in vain is told
+      door_.stop();  // so that a client that still waits gets an error
       io_.run_for(std::chrono::seconds{5});
     }};
     clients();
@@ -130,7 +130,7 @@ TEST_F(DoorTest, ServesNewHandshakesWithANewPair) {
   EXPECT_EQ(ask(post("/mutate", "b"), next.bundle()), "200 got b");
 }
 
-TEST_F(DoorTest, RefusesWhatItDoesNotServe) {
+TEST_F(DoorTest, RefusesRequestsThatItDoesNotServe) {
   EXPECT_TRUE(ask(post("/other", ""), set_.bundle()).starts_with("404 "));
   http::request<http::string_body> get{http::verb::get, "/mutate", 11};
   EXPECT_TRUE(ask(get, set_.bundle()).starts_with("405 "));

@@ -82,7 +82,7 @@ TEST(Shape, ReadsSteps) {
   EXPECT_EQ(*shape, (std::vector<Segment>{{20, 10s}, {400, 90s}, {0.5, 500ms}}));
 }
 
-TEST(Shape, RefusesWhatIsNoShape) {
+TEST(Shape, RefusesMalformedShapes) {
   for (const char* text : {"", "step", "step ", "step 20", "step 20:", "step :10s", "step 20:10",
                            "step -1:10s", "step 20:0s", "step 20:10s,", "ramp 1-2:10s",
                            "step 2000000:1s", "step 1e3:1s", "step 20:99999h"}) {

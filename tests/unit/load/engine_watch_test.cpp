@@ -20,7 +20,7 @@ constexpr const char* kServices =
 
 const Target kTarget = *parse_target("http://app.localhost:8080");
 
-TEST(EventLines, TakesEventsApartWhereverTheBytesAreCut) {
+TEST(EventLines, SplitsEventsWhereverTheBytesAreCut) {
   const std::string stream =
       ": hello\n\nevent: replica\r\nid: 4\r\ndata: {\"a\":1}\r\n\r\ndata:x\ndata:y\n\nevent: lost";
   for (std::size_t size = 1; size < stream.size(); ++size) {
@@ -65,7 +65,7 @@ TEST(JoinService, TakesTheOnlyServiceForABareAddress) {
   EXPECT_FALSE(join_service(kServices, bare, track));
 }
 
-TEST(JoinService, IsNotFooledByOtherAnswers) {
+TEST(JoinService, IgnoresOtherAnswers) {
   for (const char* text : {"", "hello", "{}", "[]", "[1]", "null", "[{\"name\":1,\"url\":2}]",
                            "{\"services\":7}", "[{\"url\":\"http://app.localhost:8080\"}]"}) {
     ReplicaTrack track;
@@ -139,7 +139,7 @@ TEST_F(EngineWatchTest, FollowsTheStreamOfAnEngine) {
   EXPECT_EQ(hosts, "ok ok ");
 }
 
-TEST_F(EngineWatchTest, IsSilentWhereThereIsNoEngine) {
+TEST_F(EngineWatchTest, ReportsNothingWhereThereIsNoEngine) {
   const auto nothing = [](std::string_view) {
     return Reply{"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", {}};
   };

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Expression, ReadsEveryFigureItKnows) {
+TEST(Expression, ReadsEveryKnownFigure) {
   struct Case {
     const char* text;
     Metric metric;
@@ -38,7 +38,7 @@ TEST(Expression, ReadsEveryFigureItKnows) {
   }
 }
 
-TEST(Expression, RefusesWhatItCannotJudge) {
+TEST(Expression, RefusesMalformedExpressions) {
   for (const char* text : {"",
                            "p99",
                            "> 1s",
@@ -66,7 +66,7 @@ TEST(Expression, RefusesWhatItCannotJudge) {
   EXPECT_FALSE(parse_expression("p99 > 1" + std::string(500, '0') + "s"));
 }
 
-TEST(Expression, NamesTheFigureItDoesNotKnow) {
+TEST(Expression, NamesAnUnknownFigure) {
   const auto read = parse_expression("p99th > 1s");
 
   ASSERT_FALSE(read);
@@ -74,7 +74,7 @@ TEST(Expression, NamesTheFigureItDoesNotKnow) {
   EXPECT_FALSE(read.error().fix.empty());
 }
 
-TEST(Expression, HoldsAsItsSignSays) {
+TEST(Expression, ComparesByItsOperator) {
   const auto holds_for = [](const char* text, double actual) {
     return holds(*parse_expression(text), actual);
   };
@@ -96,7 +96,7 @@ TEST(Quantity, ReadsAndRefusesDurations) {
   }
 }
 
-TEST(Quantity, SpeaksToPeople) {
+TEST(Quantity, PrintsReadableText) {
   EXPECT_EQ(grouped(0), "0");
   EXPECT_EQ(grouped(999), "999");
   EXPECT_EQ(grouped(12'003), "12 003");
@@ -108,7 +108,7 @@ TEST(Quantity, SpeaksToPeople) {
   EXPECT_EQ(milliseconds(52us), "0.05");
 }
 
-TEST(Target, TakesUrlsApart) {
+TEST(Target, SplitsUrls) {
   struct Case {
     const char* url;
     const char* host;
@@ -141,13 +141,13 @@ TEST(Target, RefusesUrlsItCannotServe) {
   EXPECT_FALSE(parse_target("http://a/" + std::string(9000, 'a')));
 }
 
-TEST(Target, KnowsLoopbackNames) {
+TEST(Target, RecognizesLoopbackNames) {
   EXPECT_TRUE(parse_target("http://localhost")->is_localhost());
   EXPECT_TRUE(parse_target("http://a.b.LOCALHOST")->is_localhost());
   EXPECT_FALSE(parse_target("http://notlocalhost")->is_localhost());
 }
 
-TEST(Target, LetsNoHeaderSmuggleALine) {
+TEST(Target, RefusesHeadersWithALineBreak) {
   EXPECT_TRUE(is_header("X-Name", "any value, even é"));
   EXPECT_FALSE(is_header("X Name", "v"));
   EXPECT_FALSE(is_header("", "v"));

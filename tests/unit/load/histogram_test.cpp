@@ -52,7 +52,7 @@ TEST(Histogram, AnswersZeroWhenEmpty) {
   EXPECT_EQ(histogram.mean(), Duration::zero());
 }
 
-TEST(Histogram, KeepsWhatIsOutOfRangeAtItsEdges) {
+TEST(Histogram, ClampsValuesThatAreOutOfRange) {
   Histogram histogram;
   histogram.record(hours{30});
   histogram.record(milliseconds{-5});

@@ -56,7 +56,7 @@ TEST_F(LoadRunTest, KeepsOneConnectionForManyAnswers) {
   EXPECT_EQ(connections_, 1U);
 }
 
-TEST_F(LoadRunTest, SendsWhatThePlanSays) {
+TEST_F(LoadRunTest, SendsRequestsAsPlanned) {
   LoadPlan plan = one_by_one(1);
   plan.method = "PUT";
   plan.headers = {{"X-One", "1"}, {"host", "other"}};
@@ -219,7 +219,7 @@ TEST_F(LoadRunTest, ChargesTheWaitForAConnectionToTheRequest) {
   EXPECT_GE(tally.lag().percentile(70), 20ms);
 }
 
-TEST_F(LoadRunTest, StopsAtOnceAndSaysWhatWasCut) {
+TEST_F(LoadRunTest, StopsAtOnceAndReportsCutRequests) {
   ScriptedServer server{loop_, [](std::string_view) { return Reply{ScriptedServer::ok(""), {}}; }};
   LoadPlan plan;
   plan.target = *parse_target("http://127.0.0.1:" + std::to_string(server.port()));

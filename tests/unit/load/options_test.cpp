@@ -26,7 +26,7 @@ TEST(Options, DefaultToFiftyASecondForHalfAMinute) {
   EXPECT_EQ(describe(plan_of({})), "open loop, 50/s for 30 s, poisson, seed 1");
 }
 
-TEST(Options, KnowTheFlagsOfOtherGenerators) {
+TEST(Options, AcceptTheFlagsOfOtherGenerators) {
   EXPECT_EQ(describe(plan_of({"-q", "200", "-z", "60s"})),
             "open loop, 200/s for 60 s, poisson, seed 1");
   EXPECT_EQ(describe(plan_of({"-c", "8", "-d", "10s"})), "closed loop, 8 connections for 10 s");
@@ -35,7 +35,7 @@ TEST(Options, KnowTheFlagsOfOtherGenerators) {
             "open loop, step 20/s for 10 s, 400/s for 20 s, uniform");
 }
 
-TEST(Options, ReadWhatIsSent) {
+TEST(Options, ReadTheRequestToSend) {
   const LoadPlan plan = plan_of({"-H", "A: 1", "-H", "B:2", "-b", "hello", "-t", "5s"});
 
   EXPECT_EQ(plan.method, "POST");

@@ -49,7 +49,7 @@ TEST(ReportText, LooksAsDesigned) {
             "for 60 s\n");
 }
 
-TEST(ReportText, SaysLoudlyThatTheGeneratorWasLate) {
+TEST(ReportText, WarnsThatTheGeneratorWasLate) {
   Report report;
   report.plan.segments = {{50, 10s}};
   report.plan.duration = 10s;
@@ -71,7 +71,7 @@ TEST(ReportText, SaysLoudlyThatTheGeneratorWasLate) {
       "actual send\n");
 }
 
-TEST(ReportText, SaysThatAClosedLoopIsOne) {
+TEST(ReportText, NamesAClosedLoop) {
   Report report;
   report.plan.loop = Loop::closed;
   report.plan.connections = 8;
@@ -115,7 +115,7 @@ TEST(Judge, ComparesEveryFigure) {
   EXPECT_EQ(verdict_line(report, "replicas.max > 6"), "7 failed");
 }
 
-TEST(Judge, TakesATimeToZeroThatWasNotReachedForInfinite) {
+TEST(Judge, TreatsATimeToZeroThatWasNotReachedAsInfinite) {
   Report report = demo();
   EXPECT_EQ(verdict_line(report, "time_to_zero > 75s"), "not reached failed");
 
@@ -125,7 +125,7 @@ TEST(Judge, TakesATimeToZeroThatWasNotReachedForInfinite) {
   EXPECT_EQ(verdict_line(report, "time_to_zero > 90s"), "89.9 s passed");
 }
 
-TEST(Judge, DoesNotPassWhatItCannotKnow) {
+TEST(Judge, DoesNotPassUnknownFigures) {
   EXPECT_EQ(verdict_line(Report{}, "p99 > 1s"), "not known unknown");
   EXPECT_EQ(verdict_line(Report{}, "replicas.max > 1"), "not known unknown");
 }
@@ -139,7 +139,7 @@ std::string printed(const ReplicaTrack& track) {
   return text;
 }
 
-TEST(ReplicaTrack, StartsFromWhatIsReadyWhenTheRunBegins) {
+TEST(ReplicaTrack, StartsWithTheReplicasThatAreReadyWhenTheRunBegins) {
   ReplicaTrack track;
   track.join("app");
   track.replica(0s, "a", true);

@@ -61,7 +61,7 @@ TEST_F(RunLoadTest, ReportsReplicasOfTheEngineItLoads) {
   EXPECT_TRUE(reports("  scaling                     replicas 2, no cold start")) << report_;
 }
 
-TEST_F(RunLoadTest, SaysNothingOfScalingWithoutAnEngine) {
+TEST_F(RunLoadTest, ReportsNoScalingWithoutAnEngine) {
   EXPECT_EQ(run("other.localhost", {"-c", "1", "-n", "1"}), 0);
 
   EXPECT_FALSE(reports("scaling")) << report_;

@@ -13,7 +13,7 @@ class io_context;
 
 namespace sluice::loadgen {
 
-/// An HTTP server of a few lines that answers what a test tells it to, on the loop of the test and
+/// An HTTP server of a few lines that answers what a test sets, on the loop of the test and
 /// a free port of loopback. It reads requests without bodies.
 class ScriptedServer {
  public:

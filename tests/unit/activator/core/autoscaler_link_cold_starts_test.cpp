@@ -33,7 +33,7 @@ class ColdStartsTest : public ::testing::Test {
   AutoscalerLink link{{"activator-1", "10.0.0.9:8012", "1.0.0"}};
 };
 
-TEST_F(ColdStartsTest, OneGoesOnceToTheOwnerOfItsRevision) {
+TEST_F(ColdStartsTest, AColdStartIsSentOnceToTheOwnerOfItsRevision) {
   const std::vector<std::string> both{"b-0", "b-1"};
   const std::string bucket = ring::bucket_owner(both, "default/app-00001");
   const auto owner = welcomed({both, {bucket}, 1});
@@ -46,7 +46,7 @@ TEST_F(ColdStartsTest, OneGoesOnceToTheOwnerOfItsRevision) {
   EXPECT_TRUE(drain(owner).empty());
 }
 
-TEST_F(ColdStartsTest, OfThoseThatCannotGoTheNewestAreKept) {
+TEST_F(ColdStartsTest, OfUnsentColdStartsTheNewestAreKept) {
   const auto stream = welcomed({});
   for (std::size_t i = 0; i <= AutoscalerLink::kColdStartsMax; ++i) {
     link.cold_start({.revision = kApp, .pod = std::to_string(i)});

@@ -73,7 +73,7 @@ class AutoscalerLinkTest : public ::testing::Test {
   AutoscalerLink link{{"activator-1", "10.0.0.9:8012", "1.0.0"}};
 };
 
-TEST_F(AutoscalerLinkTest, HelloSaysWhoWeAreAndWhoIsHeld) {
+TEST_F(AutoscalerLinkTest, HelloNamesTheActivatorAndItsWaitingRequests) {
   const Stream stream = *link.add();
   EXPECT_FALSE(link.next_message(stream).has_value()) << "not connected";
   const std::vector<proto::Waiting> waiting{{kApp, 3, milliseconds{200}}};
@@ -86,7 +86,7 @@ TEST_F(AutoscalerLinkTest, HelloSaysWhoWeAreAndWhoIsHeld) {
   EXPECT_EQ(std::get<proto::Hello>(messages.front()), expected);
 }
 
-TEST_F(AutoscalerLinkTest, NothingElseIsSaidBeforeTheWelcome) {
+TEST_F(AutoscalerLinkTest, OnlyHelloIsSentBeforeTheWelcome) {
   const Stream stream = *link.add();
   link.connected(stream, {});
   (void)drain(stream);
@@ -117,7 +117,7 @@ TEST_F(AutoscalerLinkTest, AnotherProtocolIsRefusedWithBothNumbers) {
   EXPECT_EQ(link.welcomed(), 1U) << "it was upgraded";
 }
 
-TEST_F(AutoscalerLinkTest, SpeakingOutOfTurnIsRefused) {
+TEST_F(AutoscalerLinkTest, AMessageOutOfOrderIsRefused) {
   const Stream early = *link.add();
   link.connected(early, {});
   const Stream twice = welcomed();
@@ -126,7 +126,7 @@ TEST_F(AutoscalerLinkTest, SpeakingOutOfTurnIsRefused) {
   EXPECT_TRUE(link.received(twice, proto::Welcome{}).refused.has_value());
 }
 
-TEST_F(AutoscalerLinkTest, AStateGovernsByItsVersion) {
+TEST_F(AutoscalerLinkTest, AStateAppliesByItsVersion) {
   const Stream stream = welcomed();
 
   EXPECT_EQ(say(stream, kApp, 5).states.size(), 1U);
@@ -149,7 +149,7 @@ TEST_F(AutoscalerLinkTest, StatesStayWhenTheStreamIsLost) {
   EXPECT_NE(link.state(kApp), nullptr);
 }
 
-TEST_F(AutoscalerLinkTest, WhatASnapshotLeavesOutIsForgotten) {
+TEST_F(AutoscalerLinkTest, ARevisionMissingFromASnapshotIsForgotten) {
   const Stream stream = welcomed();
   (void)say(stream, kApp, 5);
   (void)say(stream, kWeb, 6);
@@ -165,7 +165,7 @@ TEST_F(AutoscalerLinkTest, WhatASnapshotLeavesOutIsForgotten) {
   EXPECT_NE(link.state(kWeb), nullptr);
 }
 
-TEST_F(AutoscalerLinkTest, ASnapshotSaysNothingOfAnotherReplicasRevisions) {
+TEST_F(AutoscalerLinkTest, ASnapshotLeavesRevisionsOfAnotherReplicaUnchanged) {
   const Stream first = welcomed();
   const Stream second = welcomed();
   (void)say(first, kApp, 5);
@@ -176,7 +176,7 @@ TEST_F(AutoscalerLinkTest, ASnapshotSaysNothingOfAnotherReplicasRevisions) {
   EXPECT_NE(link.state(kApp), nullptr);
 }
 
-TEST_F(AutoscalerLinkTest, TheHeirOfAReplicaForgetsWhatItLeft) {
+TEST_F(AutoscalerLinkTest, TheNextOwnerOfABucketRemovesRevisionsThatItsSnapshotOmits) {
   const std::vector<std::string> all{"b-0", "b-1"};
   const std::string bucket = ring::bucket_owner(all, "default/app-00001");
   const std::string other = bucket == "b-0" ? "b-1" : "b-0";
@@ -186,12 +186,12 @@ TEST_F(AutoscalerLinkTest, TheHeirOfAReplicaForgetsWhatItLeft) {
 
   const Stream stranger = welcomed({all, {other}, 2});
   EXPECT_TRUE(link.received(stranger, proto::SnapshotEnd{0}).gone.empty());
-  const Stream heir = welcomed({all, {bucket}, 2});
+  const Stream successor = welcomed({all, {bucket}, 2});
 
-  EXPECT_EQ(link.received(heir, proto::SnapshotEnd{0}).gone, std::vector<RevisionId>{kApp});
+  EXPECT_EQ(link.received(successor, proto::SnapshotEnd{0}).gone, std::vector<RevisionId>{kApp});
 }
 
-TEST_F(AutoscalerLinkTest, WhoGivesABucketAwayErasesNothing) {
+TEST_F(AutoscalerLinkTest, AReplicaThatGivesABucketAwayRemovesNoRevision) {
   const std::vector<std::string> all{"b-0"};
   const Stream old = welcomed({all, all, 1});
   (void)say(old, kApp, 5, {"10.0.0.1:8012"});
@@ -201,12 +201,12 @@ TEST_F(AutoscalerLinkTest, WhoGivesABucketAwayErasesNothing) {
   EXPECT_TRUE(link.received(old, proto::RevisionGone{kApp, 6}).gone.empty());
   EXPECT_TRUE(link.received(old, proto::SnapshotEnd{0}).gone.empty());
   ASSERT_NE(link.state(kApp), nullptr);
-  const Stream heir = welcomed({all, all, 2});
-  EXPECT_EQ(say(heir, kApp, 1ULL << 33U).states.size(), 1U);
+  const Stream successor = welcomed({all, all, 2});
+  EXPECT_EQ(say(successor, kApp, 1ULL << 33U).states.size(), 1U);
   EXPECT_TRUE(link.received(old, proto::RevisionGone{kApp, 1ULL << 34U}).gone.empty());
 }
 
-TEST_F(AutoscalerLinkTest, AnOldOwnerThatComesBackErasesNothingOfItsHeir) {
+TEST_F(AutoscalerLinkTest, AFormerOwnerThatReconnectsRemovesNoRevisionOfTheNewOwner) {
   const std::vector<std::string> all{"b-0"};
   const Stream old = welcomed({all, all, 1});
   (void)say(old, kApp, 5);
@@ -218,7 +218,7 @@ TEST_F(AutoscalerLinkTest, AnOldOwnerThatComesBackErasesNothingOfItsHeir) {
   EXPECT_NE(link.state(kApp), nullptr);
 }
 
-TEST_F(AutoscalerLinkTest, ARevisionGoesByTheWordOfWhoToldOfIt) {
+TEST_F(AutoscalerLinkTest, ARevisionIsRemovedOnlyByTheReplicaThatSentIt) {
   const Stream first = welcomed();
   const Stream second = welcomed();
   (void)say(first, kApp, 5);
@@ -228,7 +228,7 @@ TEST_F(AutoscalerLinkTest, ARevisionGoesByTheWordOfWhoToldOfIt) {
   EXPECT_EQ(link.received(first, proto::RevisionGone{kApp, 6}).gone, std::vector<RevisionId>{kApp});
 }
 
-TEST_F(AutoscalerLinkTest, FiguresGoUpOnceASecondWithTheirStamp) {
+TEST_F(AutoscalerLinkTest, StatsAreSentOnceASecondWithTheirTimestamp) {
   const Stream stream = welcomed();
   const std::vector<RevisionStat> stats{stat(kApp, 1.5)};
   const std::vector<proto::Waiting> waiting{{kApp, 3, {}}};
@@ -265,7 +265,7 @@ TEST_F(AutoscalerLinkTest, TheNewestUnsentBatchIsKept) {
   EXPECT_EQ(link.counts().replaced, 1U);
 }
 
-TEST_F(AutoscalerLinkTest, APokeGoesUpAtOnce) {
+TEST_F(AutoscalerLinkTest, APokeIsSentAtOnce) {
   const Stream stream = welcomed();
 
   link.poke({kApp, 1, 1}, {kApp, 1, {}}, now);
@@ -277,7 +277,7 @@ TEST_F(AutoscalerLinkTest, APokeGoesUpAtOnce) {
   EXPECT_EQ(sent.waiting[0].revision, kApp);
 }
 
-TEST_F(AutoscalerLinkTest, APokeThatFoundNoRoomGoesWithTheTick) {
+TEST_F(AutoscalerLinkTest, APokeThatDoesNotFitIsSentWithTheNextTick) {
   const Stream stream = welcomed();
   const std::vector<RevisionStat> stats{stat(kWeb)};
   const std::vector<proto::Waiting> waiting{{kApp, 1, {}}};
@@ -291,7 +291,7 @@ TEST_F(AutoscalerLinkTest, APokeThatFoundNoRoomGoesWithTheTick) {
   EXPECT_EQ(sent.waiting, waiting);
 }
 
-TEST_F(AutoscalerLinkTest, APokeThatFoundNoOwnerIsToldToTheNext) {
+TEST_F(AutoscalerLinkTest, APokeWithoutAnOwnerIsSentToTheNextOwner) {
   link.poke({kApp, 1, 1}, {kApp, 1, {}}, now);
 
   const Stream stream = welcomed();
@@ -304,18 +304,18 @@ TEST_F(AutoscalerLinkTest, APokeThatFoundNoOwnerIsToldToTheNext) {
   EXPECT_EQ(batch(stream).waiting, waiting);
 }
 
-TEST_F(AutoscalerLinkTest, AWelcomeIsAnsweredByWhoIsHeld) {
+TEST_F(AutoscalerLinkTest, AWelcomeIsAnsweredWithTheWaitingRequests) {
   const Stream stream = *link.add();
   link.connected(stream, {});
   (void)drain(stream);
-  link.poke({kApp, 1, 1}, {kApp, 1, {}}, now);  // between Hello and Welcome: nobody to tell
+  link.poke({kApp, 1, 1}, {kApp, 1, {}}, now);  // between Hello and Welcome: no owner yet
 
   (void)link.received(stream, proto::Welcome{});
 
   EXPECT_EQ(batch(stream).waiting.size(), 1U);
 }
 
-TEST_F(AutoscalerLinkTest, EachReplicaGetsTheFiguresOfItsBuckets) {
+TEST_F(AutoscalerLinkTest, EachReplicaReceivesTheStatsOfItsBuckets) {
   const std::vector<std::string> all{"b-0", "b-1"};
   const Stream zero = welcomed({all, {"b-0"}, 1});
   const Stream one = welcomed({all, {"b-1"}, 1});
@@ -341,18 +341,18 @@ TEST_F(AutoscalerLinkTest, EachReplicaGetsTheFiguresOfItsBuckets) {
   EXPECT_EQ(told, 50U);
 }
 
-TEST_F(AutoscalerLinkTest, TwoThatClaimABucketAreToldApartByTheirEpoch) {
+TEST_F(AutoscalerLinkTest, OfTwoReplicasThatClaimABucketTheEpochDecides) {
   const Stream old = welcomed({{"b-0"}, {"b-0"}, 4});
-  const Stream heir = welcomed({{"b-0"}, {"b-0"}, 5});
+  const Stream successor = welcomed({{"b-0"}, {"b-0"}, 5});
   const std::vector<RevisionStat> stats{stat(kApp)};
 
   link.tick(stats, {}, now);
 
   EXPECT_TRUE(batch(old).messages.empty());
-  EXPECT_EQ(batch(heir).messages.size(), 1U);
+  EXPECT_EQ(batch(successor).messages.size(), 1U);
 }
 
-TEST_F(AutoscalerLinkTest, ABucketThatMovesTakesItsWaitersAlong) {
+TEST_F(AutoscalerLinkTest, ABucketThatMovesTakesItsWaitingRequestsAlong) {
   const Stream first = welcomed({{"b-0"}, {"b-0"}, 1});
   const Stream second = welcomed({{"b-0"}, {}, 1});
   const std::vector<proto::Waiting> waiting{{kApp, 1, {}}};
@@ -365,7 +365,7 @@ TEST_F(AutoscalerLinkTest, ABucketThatMovesTakesItsWaitersAlong) {
   EXPECT_EQ(batch(second).waiting, waiting) << "at once, not with the next tick";
 }
 
-TEST_F(AutoscalerLinkTest, WhatDoesNotFitInOneMessageGoesInSeveral) {
+TEST_F(AutoscalerLinkTest, StatsThatDoNotFitInOneMessageAreSentInSeveral) {
   const Stream stream = welcomed();
   const std::string longest(proto::kNameBytesMax, 'n');
   std::vector<RevisionStat> stats;
@@ -395,7 +395,7 @@ TEST_F(AutoscalerLinkTest, WhatDoesNotFitInOneMessageGoesInSeveral) {
   EXPECT_EQ(held, 5000U);
 }
 
-TEST_F(AutoscalerLinkTest, AChangeOfWhatToAvoidIsConfirmedOnceItGoverns) {
+TEST_F(AutoscalerLinkTest, AChangeOfAvoidedPodsIsConfirmedOnceItIsApplied) {
   const Stream stream = welcomed();
   (void)say(stream, kApp, 5, {"10.0.0.1:80"});
   EXPECT_TRUE(confirmed(stream).empty());
@@ -405,7 +405,7 @@ TEST_F(AutoscalerLinkTest, AChangeOfWhatToAvoidIsConfirmedOnceItGoverns) {
   EXPECT_EQ(confirmed(stream), std::vector<std::uint64_t>{5});
 }
 
-TEST_F(AutoscalerLinkTest, NobodyToAvoidIsNoNewsUnlessThereWasSomebody) {
+TEST_F(AutoscalerLinkTest, AnEmptyAvoidListIsConfirmedOnlyAfterANonEmptyOne) {
   const Stream stream = welcomed();
   (void)say(stream, kApp, 5);
   link.applied(kApp, 5);
@@ -422,7 +422,7 @@ TEST_F(AutoscalerLinkTest, NobodyToAvoidIsNoNewsUnlessThereWasSomebody) {
 }
 
 // In between, the set may have been another, in a state that the sender never had room to send.
-TEST_F(AutoscalerLinkTest, TheSameSetInALaterStateIsConfirmedAgain) {
+TEST_F(AutoscalerLinkTest, TheSameAvoidListInALaterStateIsConfirmedAgain) {
   const Stream stream = welcomed();
   (void)say(stream, kApp, 5, {"10.0.0.1:80"});
   link.applied(kApp, 5);
@@ -434,7 +434,7 @@ TEST_F(AutoscalerLinkTest, TheSameSetInALaterStateIsConfirmedAgain) {
   EXPECT_EQ(confirmed(stream), std::vector<std::uint64_t>{7});
 }
 
-TEST_F(AutoscalerLinkTest, AStateThatWasReplacedIsConfirmedByItsSuccessor) {
+TEST_F(AutoscalerLinkTest, AReplacedStateIsConfirmedByTheOneThatReplacesIt) {
   const Stream stream = welcomed();
   (void)say(stream, kApp, 5, {"10.0.0.1:80"});
   (void)say(stream, kApp, 6, {"10.0.0.1:80"});
@@ -446,7 +446,7 @@ TEST_F(AutoscalerLinkTest, AStateThatWasReplacedIsConfirmedByItsSuccessor) {
   EXPECT_EQ(confirmed(stream), std::vector<std::uint64_t>{6});
 }
 
-TEST_F(AutoscalerLinkTest, AConfirmationIsGivenAgainOnANewStream) {
+TEST_F(AutoscalerLinkTest, AConfirmationIsRepeatedOnANewStream) {
   const Stream stream = welcomed();
   (void)say(stream, kApp, 5, {"10.0.0.1:80"});
   link.applied(kApp, 5);
@@ -458,18 +458,18 @@ TEST_F(AutoscalerLinkTest, AConfirmationIsGivenAgainOnANewStream) {
   EXPECT_EQ(confirmed(stream), std::vector<std::uint64_t>{5});
 }
 
-TEST_F(AutoscalerLinkTest, AnHeirIsToldWhatGoverns) {
+TEST_F(AutoscalerLinkTest, TheNextOwnerReceivesTheConfirmationOfTheAppliedState) {
   const Stream gone = welcomed();
   (void)say(gone, kApp, 5, {"10.0.0.1:80"});
   link.applied(kApp, 5);
   (void)drain(gone);
   link.remove(gone);
-  const Stream heir = welcomed();
+  const Stream successor = welcomed();
 
-  (void)say(heir, kApp, 6, {"10.0.0.1:80"});
+  (void)say(successor, kApp, 6, {"10.0.0.1:80"});
   link.applied(kApp, 6);
 
-  EXPECT_EQ(confirmed(heir), std::vector<std::uint64_t>{6});
+  EXPECT_EQ(confirmed(successor), std::vector<std::uint64_t>{6});
 }
 
 TEST_F(AutoscalerLinkTest, StreamsHaveALimit) {
@@ -478,7 +478,7 @@ TEST_F(AutoscalerLinkTest, StreamsHaveALimit) {
   EXPECT_FALSE(link.add().has_value());
 }
 
-TEST_F(AutoscalerLinkTest, AStreamThatIsNoMoreIsNotHeard) {
+TEST_F(AutoscalerLinkTest, MessagesOfARemovedStreamAreIgnored) {
   const Stream stream = welcomed();
   link.remove(stream);
 

@@ -73,7 +73,7 @@ class Pods {
   std::map<std::size_t, std::vector<PodRef>> running_;
 };
 
-TEST(Balancer, PoliciesAreKnownByName) {
+TEST(Balancer, PoliciesAreFoundByName) {
   EXPECT_EQ(parse_policy("first-available"), BalancingPolicy::first_available);
   EXPECT_EQ(parse_policy("round-robin"), BalancingPolicy::round_robin);
   EXPECT_EQ(parse_policy("random-choice-2"), BalancingPolicy::random_choice_2);
@@ -101,7 +101,7 @@ TEST(Balancer, FirstAvailableTakesTheFirstWithRoom) {
 }
 
 // activator.md 12, row 43.
-TEST(Balancer, RoundRobinStartsAnewWhenTheListShrinksBelowItsTurn) {
+TEST(Balancer, RoundRobinRestartsWhenTheListShrinksBelowItsPosition) {
   Pods pods(BalancingPolicy::round_robin, 3);
 
   EXPECT_EQ(pods.looks(2), "01");
@@ -111,7 +111,7 @@ TEST(Balancer, RoundRobinStartsAnewWhenTheListShrinksBelowItsTurn) {
   EXPECT_EQ(pods.looks(4), "1230");
 }
 
-TEST(Balancer, RoundRobinGoesOnBehindTheLastOneChosen) {
+TEST(Balancer, RoundRobinContinuesAfterTheLastChosenPod) {
   Pods pods(BalancingPolicy::round_robin, 200, 1, 1);
   for (std::size_t i = 0; i < 200; ++i) {
     if (i != 5 && i != 150) {
@@ -157,7 +157,7 @@ TEST(Balancer, LeastInFlightSharesTiesInTurn) {
   EXPECT_EQ(pods.look(), "2");
 }
 
-TEST(Balancer, LeastInFlightKnowsTheLoadsOfALineThatHasBecomeShort) {
+TEST(Balancer, LeastInFlightKeepsLoadsWhenTheListBecomesShort) {
   Pods pods(BalancingPolicy::least_in_flight, 70);
   for (std::size_t i = 0; i < 70; ++i) {
     pods.load(i, i == 40 ? 1 : 2);

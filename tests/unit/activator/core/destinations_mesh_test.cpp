@@ -16,7 +16,7 @@ using testing::kStart;
 using testing::Network;
 
 // activator.md 14.6.
-TEST(Destinations, RefusalOfASidecarIsNoSignOfAMesh) {
+TEST(Destinations, RefusalByASidecarDoesNotIndicateAMesh) {
   EXPECT_EQ(judge_probe(503, "", true), kNotReady);
 
   Network network;
@@ -27,7 +27,7 @@ TEST(Destinations, RefusalOfASidecarIsNoSignOfAMesh) {
   EXPECT_EQ(network.until(kStart + 5s), "");
 }
 
-TEST(Destinations, MeshModesAreKnownByName) {
+TEST(Destinations, MeshModesAreFoundByName) {
   EXPECT_EQ(parse_mesh_mode("auto"), MeshMode::automatic);
   EXPECT_EQ(parse_mesh_mode("enabled"), MeshMode::enabled);
   EXPECT_EQ(parse_mesh_mode("disabled"), MeshMode::disabled);
@@ -35,7 +35,7 @@ TEST(Destinations, MeshModesAreKnownByName) {
 }
 
 // Row 49.
-TEST(Destinations, FailingPodIsNoReasonForTheClusterIp) {
+TEST(Destinations, FailingPodDoesNotSwitchToTheClusterIp) {
   Network network;
   network.cluster_ip("ip");
   network.answers = {{"a", kNotReady}, {"b", kMesh}, {"ip", kPassed}};
@@ -45,7 +45,7 @@ TEST(Destinations, FailingPodIsNoReasonForTheClusterIp) {
 }
 
 // Row 50.
-TEST(Destinations, ClusterIpIsUsedWhenEveryPodSpeaksForAMesh) {
+TEST(Destinations, ClusterIpIsUsedWhenEveryPodIndicatesAMesh) {
   Network network;
   network.cluster_ip("ip");
   network.answers = {{"a", kMesh}, {"b", kMesh}, {"ip", kPassed}};
@@ -70,7 +70,7 @@ TEST(Destinations, PodsAreTriedAgainWhileTheClusterIpIsUsed) {
   EXPECT_EQ(network.until(kStart + 31s), "+b !ip");
 }
 
-TEST(Destinations, SilenceMustRepeatBeforeItSpeaksForAMesh) {
+TEST(Destinations, OneProbeWithoutAnAnswerDoesNotIndicateAMesh) {
   Network network;
   network.cluster_ip("ip");
   network.answers = {{"a", kSilent}, {"ip", kPassed}};
@@ -81,7 +81,7 @@ TEST(Destinations, SilenceMustRepeatBeforeItSpeaksForAMesh) {
   EXPECT_EQ(network.until(kStart + 1s), "=ip/1");
 }
 
-TEST(Destinations, WhilePodsStartTheClusterIpIsNotAsked) {
+TEST(Destinations, ClusterIpIsNotProbedWhilePodsStart) {
   Network network;
   network.cluster_ip("ip");
   network.answers = {{"a", kSilent}, {"ip", kPassed}};
@@ -94,7 +94,7 @@ TEST(Destinations, WhilePodsStartTheClusterIpIsNotAsked) {
   EXPECT_EQ(network.until(kStart + 6s), "=ip/1");
 }
 
-TEST(Destinations, WhatAPodSaidWhileItStartedIsNoReasonForTheClusterIp) {
+TEST(Destinations, ProbeResultsOfAStartingPodDoNotSwitchToTheClusterIp) {
   Network network;
   network.cluster_ip("ip");
   network.answers = {{"a", kSilent}, {"ip", kPassed}};
@@ -135,7 +135,7 @@ TEST(Destinations, AClusterIpThatFailsItsCheckIsLeftAndPodsAreTriedAtOnce) {
   }
 }
 
-TEST(Destinations, PodsThatCameDuringTheProbeOfTheClusterIpComeFirst) {
+TEST(Destinations, PodsAddedDuringTheProbeOfTheClusterIpAreUsedFirst) {
   Network network;
   network.cluster_ip("ip");
   network.answers = {{"a", kMesh}};
@@ -196,7 +196,7 @@ TEST(Destinations, MeshModeDisabledNeverMeansTheClusterIp) {
 }
 
 // Row 53.
-TEST(Destinations, MeshModeDisabledBelievesThePlatformWithoutAProbe) {
+TEST(Destinations, MeshModeDisabledUsesReadyPodsWithoutAProbe) {
   Network network({.mode = MeshMode::disabled});
 
   EXPECT_EQ(network.pods({{"a", true}, {"b", false}}), "+a");

@@ -17,7 +17,7 @@ inline constexpr ProbeResult kSilent = ProbeResult::silent;
 inline constexpr ProbeResult kMesh = ProbeResult::mesh_like;
 inline constexpr ProbeResult kNotReady = ProbeResult::not_ready;
 
-/// Destinations told in words, with a network that answers as the test says. Changes read as
+/// Destinations printed as text, with a network that answers as the test sets it. Changes read as
 /// "+a" and "-a" for pods, "=ip/2" and "!ip" for the cluster IP with its backends.
 class Network {
  public:

@@ -19,7 +19,7 @@ using testing::kStart;
 using testing::Network;
 using testing::Pods;
 
-TEST(Destinations, AnswersToProbesAreTold) {
+TEST(Destinations, AnswersToProbesAreClassified) {
   EXPECT_EQ(judge_probe(200, "queue", false), kPassed);
   EXPECT_EQ(judge_probe(200, "activator", false), kNotReady);
   EXPECT_EQ(judge_probe(502, "", false), kMesh);
@@ -28,7 +28,7 @@ TEST(Destinations, AnswersToProbesAreTold) {
 }
 
 // activator.md 12, row 47.
-TEST(Destinations, SidecarsWordComesBeforeThePlatforms) {
+TEST(Destinations, PodWhoseSidecarAnswersIsUsedBeforeThePlatformReportsItReady) {
   Network network;
   network.answers = {{"a", kPassed}};
   network.pods({{"a", false}});
@@ -37,7 +37,7 @@ TEST(Destinations, SidecarsWordComesBeforeThePlatforms) {
 }
 
 // Row 48.
-TEST(Destinations, PodWithAnExecProbeIsUsedOnceThePlatformCallsItReady) {
+TEST(Destinations, PodWithAnExecProbeIsUsedOnceThePlatformReportsItReady) {
   Network network({.fast_ready = false});
   network.answers = {{"a", kPassed}};
   network.pods({{"a", false}});
@@ -49,7 +49,7 @@ TEST(Destinations, PodWithAnExecProbeIsUsedOnceThePlatformCallsItReady) {
 }
 
 // Row 55.
-TEST(Destinations, PodThatFailsItsProbeHoldsNobodyElseBack) {
+TEST(Destinations, PodThatFailsItsProbeDoesNotDelayOtherPods) {
   Network network;
   network.answers = {{"a", kPassed}, {"b", kSilent}, {"c", kPassed}};
   network.pods({{"a", true}, {"b", true}, {"c", true}});
@@ -71,7 +71,7 @@ TEST(Destinations, PodsInUseAreNotProbed) {
 }
 
 // Row 57.
-TEST(Destinations, PodThatDisappearsIsGone) {
+TEST(Destinations, PodThatDisappearsIsRemoved) {
   Network network;
   network.answers = {{"a", kPassed}, {"b", kPassed}};
   network.pods({{"a", true}, {"b", true}});
@@ -97,7 +97,7 @@ TEST(Destinations, DemotedPodStaysOnlyIfItsSidecarStillAnswers) {
 
 // Goal: one bad round never empties a healthy set.
 // Method: all pods are demoted while the network is silent; then it answers again, or does not.
-TEST(Destinations, LastPodInUseSurvivesAMomentOfSilence) {
+TEST(Destinations, LastPodInUseIsKeptForAMomentWithoutAnAnswer) {
   for (const bool recovers : {true, false}) {
     Network network;
     network.answers = {{"a", kPassed}, {"b", kPassed}};
@@ -114,7 +114,7 @@ TEST(Destinations, LastPodInUseSurvivesAMomentOfSilence) {
   }
 }
 
-TEST(Destinations, SidecarThatSaysNoIsBelievedAtOnce) {
+TEST(Destinations, PodWhoseSidecarRefusesIsRemovedAtOnce) {
   Network network;
   network.answers = {{"a", kPassed}};
   network.pods({{"a", true}});
@@ -126,7 +126,7 @@ TEST(Destinations, SidecarThatSaysNoIsBelievedAtOnce) {
   EXPECT_EQ(network.round(), "-a");
 }
 
-TEST(Destinations, PodThatThePlatformHasAskedItselfIsUsedWithoutAProbe) {
+TEST(Destinations, ProvenPodIsUsedWithoutAProbe) {
   Network network;
   network.answers = {{"a", kPassed}};
   EXPECT_EQ(network.pod("a", {.ready = false, .fast_ready = false}), "");
@@ -138,7 +138,7 @@ TEST(Destinations, PodThatThePlatformHasAskedItselfIsUsedWithoutAProbe) {
   EXPECT_EQ(network.pod("a", {.ready = true, .fast_ready = false, .proven = true}), "+a");
 }
 
-TEST(Destinations, SuchAPodIsProbedWhenItIsDoubtedAndProvenWordSaidBeforeDoesNotSaveIt) {
+TEST(Destinations, ProvenPodIsProbedWhenSuspectedAndAnEarlierProofDoesNotCount) {
   Network network;
   network.answers = {{"a", kNotReady}};
   ASSERT_EQ(network.pod("a", {.ready = true, .proven = true}), "+a");
@@ -150,7 +150,7 @@ TEST(Destinations, SuchAPodIsProbedWhenItIsDoubtedAndProvenWordSaidBeforeDoesNot
   EXPECT_EQ(network.until(kStart + 1s), "+a");
 }
 
-TEST(Destinations, AFailingProbeUnderWayDoesNotEndAPodThatThePlatformProves) {
+TEST(Destinations, FailedProbeDoesNotRemoveAPodProvenMeanwhile) {
   Network network;
   EXPECT_EQ(network.pod("a", false), "");
   const auto probe = network.destinations.next_probe(network.now);
@@ -163,7 +163,7 @@ TEST(Destinations, AFailingProbeUnderWayDoesNotEndAPodThatThePlatformProves) {
   EXPECT_EQ(network.destinations.next_due(), std::nullopt);
 }
 
-TEST(Destinations, WhereAllGoesToTheClusterIpAProvenPodIsNoOtherPod) {
+TEST(Destinations, ProvenPodIsNotUsedInMeshModeEnabled) {
   Network network({.mode = MeshMode::enabled});
   EXPECT_EQ(network.pod("a", {.ready = true, .proven = true}), "");
 }
@@ -176,14 +176,14 @@ TEST(Destinations, PodThatRequestsFailOnIsProbed) {
 
   network.answers["a"] = kSilent;
   network.destinations.suspect("a", network.now);
-  network.destinations.suspect("nobody", network.now);
+  network.destinations.suspect("unknown", network.now);
 
   EXPECT_EQ(network.round(), "-a");
   network.answers["a"] = kPassed;
   EXPECT_EQ(network.until(kStart + 1s), "+a");
 }
 
-TEST(Destinations, FailuresAreProbedAgainEverMoreSlowly) {
+TEST(Destinations, FailedPodsAreProbedAtGrowingIntervals) {
   Network network;
   network.pods({{"a", false}});
   const TimePoint began = network.now;

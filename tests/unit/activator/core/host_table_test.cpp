@@ -101,7 +101,7 @@ TEST_F(HostTableTest, ListsEveryHostOnceInAlphabeticalOrderAndNoMoreThanAsked) {
   EXPECT_TRUE(HostTable{}.hosts(20).empty());
 }
 
-TEST_F(HostTableTest, ARuleOfSeveralBelongsToTheFirstByNameAndThenToTheNext) {
+TEST_F(HostTableTest, ARuleOfSeveralRevisionsBelongsToTheFirstByNameAndThenToTheNext) {
   EXPECT_EQ(add("b", {"shop.example", "/x"}), 1U);
   EXPECT_EQ(add("c", {"shop.example", "/x"}), 2U);
   EXPECT_EQ(add("a", {"shop.example", "/x"}), 3U);
@@ -118,7 +118,7 @@ TEST_F(HostTableTest, ARuleOfSeveralBelongsToTheFirstByNameAndThenToTheNext) {
   EXPECT_EQ(table_.size(), 0U);
 }
 
-TEST_F(HostTableTest, ARuleThatGoesLeavesTheOthersOfItsHost) {
+TEST_F(HostTableTest, ARemovedRuleLeavesTheOthersOfItsHost) {
   add("shop", {"localhost", "/shop"});
   add("cart", {"localhost", "/cart"});
   add("rest", {"localhost"});
@@ -153,7 +153,7 @@ TEST_F(HostTableTest, TakesNoMoreRulesThanItsLimit) {
   EXPECT_EQ(table_.add({"one.more"}, id, 1), 1U);
 }
 
-TEST(PathPrefix, LosesItsFinalSlashesAndIsAbsoluteAndPlain) {
+TEST(PathPrefix, DropsTrailingSlashesAndIsAbsoluteAndPlain) {
   EXPECT_EQ(model::read_path_prefix(""), "");
   EXPECT_EQ(model::read_path_prefix("/"), "");
   EXPECT_EQ(model::read_path_prefix("/shop//"), "/shop");

@@ -97,9 +97,9 @@ class Lines {
   std::mt19937_64 random_;
 };
 
-// Goal: whatever comes and goes, the line knows what a plain sorted list knows.
+// Goal: whatever comes and goes, the line equals a plain sorted list.
 // Method: seeded walks through lines that grow over several blocks and shrink again.
-TEST(PodLine, KnowsWhatASortedListKnows) {
+TEST(PodLine, MatchesASortedList) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     SCOPED_TRACE(seed);
     Lines lines(seed);
@@ -118,7 +118,7 @@ TEST(PodLine, KnowsWhatASortedListKnows) {
   }
 }
 
-TEST(PodLine, LeastGoesByLoadsBeyondItsLimitAsEqual) {
+TEST(PodLine, LeastTreatsLoadsBeyondItsLimitAsEqual) {
   PodLine line(false);
   for (std::uint32_t slot = 0; slot < 3; ++slot) {
     line.insert(slot, [&](std::uint32_t other) { return other < slot; });

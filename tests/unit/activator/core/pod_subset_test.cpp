@@ -41,7 +41,7 @@ TEST(PodSubset, TheRemainderGoesToTheFirstActivators) {
 }
 
 // Row 28, and the example of activator.md 5.6.
-TEST(PodSubset, SlicesAreNeighboursAndTheRemainderStandsAtTheEnd) {
+TEST(PodSubset, SlicesAreContiguousAndTheRemainderIsAtTheEnd) {
   EXPECT_EQ(used(6, 4, 0, 42), "0 4");
   EXPECT_EQ(used(6, 4, 1, 42), "1 5");
   EXPECT_EQ(used(6, 4, 2, 42), "2");
@@ -70,7 +70,7 @@ TEST(PodSubset, AllPodsWhereThereIsNothingToShare) {
   EXPECT_EQ(used(0, 3, 1), "");
 }
 
-// Goal: with at least as many pods as activators nobody is left out and nobody is used twice.
+// Goal: with at least as many pods as activators no pod is left out and none is used twice.
 // Method: every number of pods and activators up to thirty.
 TEST(PodSubset, TogetherActivatorsUseEachPodOnce) {
   for (std::int32_t activators = 1; activators <= 30; ++activators) {
@@ -94,7 +94,7 @@ TEST(PodSubset, TogetherActivatorsUseEachPodOnce) {
 }
 
 // Row 32.
-TEST(ActivatorPlace, StaysAsItWasWhileItDoesNotSeeItself) {
+TEST(ActivatorPlace, StaysUnchangedWhileTheListOmitsIt) {
   const ActivatorPlace known{.activators = 2, .index = 1};
 
   EXPECT_EQ(place_among(Places{"10.0.0.1", "10.0.0.2"}, "10.0.0.9", known), known);
@@ -111,7 +111,7 @@ TEST(ActivatorPlace, IsTheRankAmongAddressesSortedAsStrings) {
 }
 
 // Row 34.
-TEST(ActivatorPlace, WhoIsLeftAloneUsesAllPods) {
+TEST(ActivatorPlace, OfTheLastActivatorCoversAllPods) {
   const ActivatorPlace two = place_among(Places{"a", "b"}, "b", kUnknown);
   const ActivatorPlace one = place_among(Places{"b"}, "b", two);
 

@@ -24,7 +24,7 @@ QueuePace paced(std::initializer_list<int> spans, TimePoint& now) {
   return pace;
 }
 
-TEST(QueuePace, KnowsNothingBeforeTwoSpans) {
+TEST(QueuePace, HasNoEstimateBeforeTwoSpans) {
   TimePoint now;
 
   EXPECT_EQ(paced({10}, now).least_wait(100, now), std::nullopt);
@@ -48,7 +48,7 @@ TEST(QueuePace, SpanUnderWayCountsWhenItIsTheBest) {
   EXPECT_EQ(pace.least_wait(99, now), 5s);
 }
 
-TEST(QueuePace, WithoutAnyAdmissionNothingIsKnown) {
+TEST(QueuePace, HasNoEstimateWithoutAnAdmission) {
   TimePoint now;
 
   EXPECT_EQ(paced({0, 0, 0}, now).least_wait(1, now), std::nullopt);
@@ -60,7 +60,7 @@ TEST(QueuePace, OldSpansAreForgotten) {
   EXPECT_EQ(paced({50, 10, 10, 10, 10, 10, 10, 10, 10}, now).least_wait(99, now), 5s);
 }
 
-TEST(QueuePace, TimeThatStepsBackIsNoTime) {
+TEST(QueuePace, TimeThatStepsBackCountsAsNoTime) {
   TimePoint now;
   QueuePace pace = paced({10, 10}, now);
 

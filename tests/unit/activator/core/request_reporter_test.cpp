@@ -47,7 +47,7 @@ class Story {
 
 // The worked examples of activator.md 8.1, in their order.
 
-TEST(RequestReporter, OneRequestIsToldOnceThenIdleThenNothing) {
+TEST(RequestReporter, OneRequestIsReportedOnceThenIdleThenNothing) {
   Story story;
 
   EXPECT_EQ(story.in(0s), "1.0,1");
@@ -97,7 +97,7 @@ TEST(RequestReporter, FirstReportIsClippedAtZeroAndCountsOneLess) {
 }
 
 // activator.md 12, row 62.
-TEST(RequestReporter, ThreeAtOnceArePokeThenTheOtherTwo) {
+TEST(RequestReporter, ThreeAtOnceAreOnePokeThenTheOtherTwo) {
   Story story;
 
   EXPECT_EQ(story.in(0s), "1.0,1");

@@ -13,11 +13,11 @@
 #include <random>
 #include <set>
 
-// Goal: whatever happens to streams and programs, both ends agree in the end, nobody who is held is
+// Goal: whatever happens to streams and programs, both ends agree in the end, no held request is
 // forgotten, versions never go back, and a removal that counts as applied is applied.
 // Method: two autoscalers that share the revisions, three activators, and a stream between each two
 // that delays what it carries, is full at times, and breaks at any moment with all that is on its
-// way. Autoscalers are killed and begin anew. Then peace breaks out, and the ends are compared.
+// way. Autoscalers are killed and restarted. Then the faults end, and both ends are compared.
 namespace sluice {
 namespace {
 
@@ -360,7 +360,7 @@ class World {
   std::map<RevisionId, proto::RevisionState> truth_;
 };
 
-TEST(StreamWalk, BothEndsAgreeInTheEndWhateverHappens) {
+TEST(StreamWalk, BothEndsAgreeAfterAnySequenceOfEvents) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     World world{seed};

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // activator.md 12, row 40.
-TEST(ThrottlerQueue, WhoseTimeIsUpIsRefusedWhereHeWouldWait) {
+TEST(ThrottlerQueue, RequestPastItsDeadlineIsRefusedWhereItWouldWait) {
   Gate gate(spec_of(0));
 
   EXPECT_EQ(gate.enter(1, {}, kStart), "queue wait");
@@ -20,7 +20,7 @@ TEST(ThrottlerQueue, WhoseTimeIsUpIsRefusedWhereHeWouldWait) {
 }
 
 // Row 41.
-TEST(ThrottlerQueue, WhoseTimeIsUpStillRunsWhereThereIsRoom) {
+TEST(ThrottlerQueue, RequestPastItsDeadlineStillRunsWhereThereIsRoom) {
   Gate gate(spec_of(0));
   gate.pods({"a"});
 
@@ -53,7 +53,7 @@ TEST(ThrottlerQueue, AgeOfARetryCountsFromItsFirstArrival) {
   EXPECT_EQ(gate.throttler.next_expiry(), kStart + 6s);
 }
 
-TEST(ThrottlerQueue, WhoeverCameBackFirstIsServedFirst) {
+TEST(ThrottlerQueue, RetriesAreServedInTheOrderOfTheirReturn) {
   Gate gate(spec_of(1));
   gate.pods({"a"});
   const PodRef a = gate.run(1);
@@ -92,7 +92,7 @@ class Slow : public testing::Test {
 };
 
 // A hundred wait; twice ten a second serve the next one after five seconds at best.
-TEST_F(Slow, WhoCannotBeServedInTimeIsRefusedAtOnce) {
+TEST_F(Slow, RequestThatCannotBeServedInTimeIsRefusedAtOnce) {
   EXPECT_EQ(gate_.throttler.waiting(), 100);
   EXPECT_EQ(enter_within(4s), "queue wait");
   EXPECT_GT(gate_.entered.retry_after, 4s);
@@ -101,12 +101,12 @@ TEST_F(Slow, WhoCannotBeServedInTimeIsRefusedAtOnce) {
   EXPECT_EQ(gate_.enter(2), "queued");
 }
 
-class SlowAndUntold : public Slow {
+class SlowWithoutGrant : public Slow {
  protected:
-  SlowAndUntold() : Slow(false) {}
+  SlowWithoutGrant() : Slow(false) {}
 };
 
-TEST_F(SlowAndUntold, NobodyIsRefusedForThePastWhereGrowthIsNotTold) {
+TEST_F(SlowWithoutGrant, PastRateRefusesNoRequestWhereGrowthIsUnknown) {
   EXPECT_EQ(enter_within(4s), "queued");
   EXPECT_EQ(enter_within(Duration::zero()), "queue wait");
 }
@@ -115,27 +115,27 @@ TEST_F(Slow, RetryIsJudgedByThePlaceItGets) {
   EXPECT_EQ(gate_.enter(1, {gate_.last}, gate_.now + 1s), "queued");
 }
 
-TEST_F(Slow, PodsThatAreGrantedMayServeInTime) {
+TEST_F(Slow, GrantedPodsMayServeInTime) {
   std::vector<Dismissal> dismissed;
   gate_.throttler.set_grant({.desired = 2, .granted = 2}, dismissed);
 
   EXPECT_EQ(enter_within(1s), "queued");
 }
 
-TEST_F(Slow, PodsOfOtherActivatorsServeNobodyHere) {
+TEST_F(Slow, PodsOfOtherActivatorsServeNoRequestHere) {
   std::vector<Dismissal> dismissed;
   gate_.throttler.set_grant({.desired = 2, .granted = 2, .activators = 2}, dismissed);
 
   EXPECT_EQ(enter_within(1s), "queue wait");
 }
 
-TEST_F(Slow, PodsThatCameMayServeInTime) {
+TEST_F(Slow, AddedPodsMayServeInTime) {
   gate_.update({.id = {"b"}});
 
   EXPECT_EQ(enter_within(1s), "queued");
 }
 
-TEST_F(Slow, AnEmptyQueueHasNoPast) {
+TEST_F(Slow, AnEmptiedQueueForgetsItsPastRate) {
   std::vector<Dismissal> dismissed;
   gate_.throttler.fail_all(dismissed);
 
@@ -157,7 +157,7 @@ TEST(ThrottlerQueue, WaitersExpireOldestFirst) {
   EXPECT_EQ(gate.throttler.waiting(), 1);
 }
 
-TEST(ThrottlerQueue, WithoutLimitOfAgeNobodyExpires) {
+TEST(ThrottlerQueue, WithoutALimitOfAgeNoRequestExpires) {
   Gate gate(spec_of(1));
   gate.enter(1);
 
@@ -165,7 +165,7 @@ TEST(ThrottlerQueue, WithoutLimitOfAgeNobodyExpires) {
 }
 
 // activator.md 14.3.
-TEST(ThrottlerQueue, ScarcityLowersTheBoundOfWaiting) {
+TEST(ThrottlerQueue, FewerGrantedThanDesiredReplicasLowerTheQueueLimit) {
   Gate gate(spec_of(20));
   std::vector<Dismissal> dismissed;
 
@@ -180,7 +180,7 @@ TEST(ThrottlerQueue, ScarcityLowersTheBoundOfWaiting) {
   EXPECT_TRUE(dismissed.empty());
 }
 
-TEST(ThrottlerQueue, WhoWaitsWhenTheBoundFallsMayStay) {
+TEST(ThrottlerQueue, WaitingRequestsStayWhenTheQueueLimitFalls) {
   Gate gate(spec_of(1));
   for (std::uint64_t i = 0; i < 150; ++i) {
     gate.enter(i);
@@ -193,7 +193,7 @@ TEST(ThrottlerQueue, WhoWaitsWhenTheBoundFallsMayStay) {
   EXPECT_EQ(gate.enter(150), "queue full");
 }
 
-TEST(ThrottlerQueue, ImpossibleGrowthDismissesWaitersAndRefusesNewcomers) {
+TEST(ThrottlerQueue, ImpossibleGrowthDismissesWaitingRequestsAndRefusesNewOnes) {
   Gate gate(spec_of(1));
   gate.enter(7);
   gate.enter(8);
@@ -221,7 +221,7 @@ TEST(ThrottlerQueue, FailedStartEmptiesTheQueue) {
   EXPECT_EQ(gate.enter(3), "queued");
 }
 
-TEST(ThrottlerQueue, RefusalForWantOfGrowthSaysWhenToComeBack) {
+TEST(ThrottlerQueue, RefusalWithoutGrowthHasARetryAfter) {
   Gate gate(spec_of(1));
   std::vector<Dismissal> dismissed;
   gate.throttler.set_grant({.desired = 1, .granted = 0, .cannot_scale = true, .retry_after = 30s},
@@ -232,7 +232,7 @@ TEST(ThrottlerQueue, RefusalForWantOfGrowthSaysWhenToComeBack) {
 }
 
 // Goal: a long queue costs nothing once it is over, and old tickets stay stale.
-TEST(ThrottlerQueue, TicketsOfAnEarlierQueueNameNobody) {
+TEST(ThrottlerQueue, TicketsOfAnEarlierQueueMatchNoRequest) {
   Gate gate(spec_of(1));
   gate.enter(1);
   const Ticket old = gate.entered.ticket;

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // activator.md 12, rows 22 and 23.
-TEST(Throttler, ActivatorsShareWhatStandsBehindAClusterIp) {
+TEST(Throttler, ActivatorsShareThePodsBehindAClusterIp) {
   EXPECT_EQ(shared_capacity(10, 10, 5), 20);
   EXPECT_EQ(shared_capacity(10, 10, 200), 1);
   EXPECT_EQ(shared_capacity(10, 0, 5), 0);
@@ -33,7 +33,7 @@ TEST(Throttler, ClusterIpCarriesItsSharedCapacity) {
 }
 
 // Rows 24 and 42.
-TEST(Throttler, WithoutLimitEverybodyRunsOnceThereIsAPod) {
+TEST(Throttler, WithoutALimitEveryRequestRunsOnceThereIsAPod) {
   Gate gate(spec_of(0));
 
   EXPECT_EQ(gate.enter(1), "queued");
@@ -44,7 +44,7 @@ TEST(Throttler, WithoutLimitEverybodyRunsOnceThereIsAPod) {
 }
 
 // Row 29.
-TEST(Throttler, WithoutPodsEverybodyWaits) {
+TEST(Throttler, WithoutPodsEveryRequestWaits) {
   Gate gate(spec_of(42));
   gate.pods({"a", "b"});
   EXPECT_EQ(gate.throttler.capacity(), 84);
@@ -146,7 +146,7 @@ TEST(Throttler, WaiterThatGivesUpFreesItsPlace) {
 }
 
 // Row 43.
-TEST(Throttler, RoundRobinStartsAnewWhenPodsGo) {
+TEST(Throttler, RoundRobinRestartsWhenPodsAreRemoved) {
   Gate gate(spec_of(5, "round-robin"));
   gate.pods({"a", "b", "c"});
   gate.enter(1);
@@ -157,8 +157,8 @@ TEST(Throttler, RoundRobinStartsAnewWhenPodsGo) {
   EXPECT_EQ(gate.enter_each({3, 4}), "ab");
 }
 
-// Row 44: the reference sends the loser to the tail; here nobody loses.
-TEST(Throttler, FullPodsLetWaitersInInTheirOrder) {
+// Row 44: the reference sends the loser to the tail; here no request loses.
+TEST(Throttler, FullPodsAdmitWaitingRequestsInTheirOrder) {
   Gate gate(spec_of(1));
   gate.pods({"a", "b"});
   const PodRef a = gate.run(1);
@@ -171,7 +171,7 @@ TEST(Throttler, FullPodsLetWaitersInInTheirOrder) {
 }
 
 // Row 45.
-TEST(Throttler, RandomChoiceSeesWhatRuns) {
+TEST(Throttler, RandomChoiceTakesThePodWithFewerRequests) {
   Gate gate(spec_of(0, "random-choice-2"));
   gate.pods({"a", "b"});
   const std::string first = gate.enter(1);
@@ -191,7 +191,7 @@ TEST(Throttler, PodsThatStayKeepTheirRequests) {
   EXPECT_EQ(gate.enter(5), "queued");
 }
 
-TEST(Throttler, PodThatGoesFinishesWhatItRuns) {
+TEST(Throttler, RemovedPodFinishesItsRequests) {
   Gate gate(spec_of(1));
   gate.pods({"a"});
   const PodRef a = gate.run(1);
@@ -205,7 +205,7 @@ TEST(Throttler, PodThatGoesFinishesWhatItRuns) {
   EXPECT_EQ(gate.throttler.in_flight(), 1);
 }
 
-TEST(Throttler, PodThatComesBackIsStillChargedWithWhatItRuns) {
+TEST(Throttler, PodThatReturnsStillCountsItsRunningRequests) {
   Gate gate(spec_of(1));
   gate.pods({"a"});
   const PodRef a = gate.run(1);
@@ -248,7 +248,7 @@ TEST(Throttler, RetryGoesElsewhere) {
   }
 }
 
-TEST(Throttler, RetryWaitsAheadOfEverybodyAndBlocksNobody) {
+TEST(Throttler, RetryWaitsAheadOfOtherRequestsAndBlocksNone) {
   Gate gate(spec_of(1));
   gate.pods({"a"});
   const PodRef a = gate.run(1);
@@ -262,7 +262,7 @@ TEST(Throttler, RetryWaitsAheadOfEverybodyAndBlocksNobody) {
   EXPECT_EQ(gate.pods({"a", "b"}), "1→b");
 }
 
-TEST(Throttler, PodThatWentAwayAndCameBackMayBeTriedAgain) {
+TEST(Throttler, PodThatReturnsMayBeTriedAgain) {
   Gate gate(spec_of(0));
   gate.pods({"a"});
   const PodRef tried = gate.run(1);
@@ -275,7 +275,7 @@ TEST(Throttler, PodThatWentAwayAndCameBackMayBeTriedAgain) {
   EXPECT_EQ(gate.pods({"a"}), "1→a");
 }
 
-TEST(Throttler, PodThatIsTrustedAnewMayBeTriedAgain) {
+TEST(Throttler, PodThatIsTrustedAgainMayBeTriedAgain) {
   Gate gate(spec_of(1));
   gate.set({{.id = {"a"}}, {.id = {"b"}, .avoid = true}});
   const PodRef tried = gate.run(1);
@@ -288,7 +288,7 @@ TEST(Throttler, PodThatIsTrustedAnewMayBeTriedAgain) {
   EXPECT_EQ(gate.enter(2, {tried}), "a");
 }
 
-TEST(Throttler, PodThatIsTrustedAnewRestsWhenItIsFull) {
+TEST(Throttler, PodThatIsTrustedAgainIsPausedWhenItIsFull) {
   Gate gate(spec_of(2));
   gate.pods({"a"});
   const PodRef one = gate.run(1);
@@ -322,7 +322,7 @@ TEST(Throttler, OnePodComesAndGoes) {
   EXPECT_EQ(gate.throttler.in_flight(), 3);
 }
 
-TEST(Throttler, CapacityOfAPodFollowsWhatIsSaidOfIt) {
+TEST(Throttler, CapacityOfAPodFollowsItsUpdates) {
   Gate gate(spec_of(2));
   gate.update({.id = {"a"}});
   EXPECT_EQ(gate.enter_each({1, 2, 3}), "aaqueued");
@@ -335,7 +335,7 @@ TEST(Throttler, CapacityOfAPodFollowsWhatIsSaidOfIt) {
   EXPECT_EQ(gate.enter(4), "queued");
 }
 
-TEST(Throttler, PodsToBeAvoidedServeOnceTheLastOtherHasGone) {
+TEST(Throttler, AvoidedPodsServeOnceTheLastOtherPodIsRemoved) {
   Gate gate(spec_of(1));
   gate.set({{.id = {"a"}, .avoid = true}, {.id = {"b"}}});
   EXPECT_EQ(gate.enter_each({1, 2}), "bqueued");
@@ -345,7 +345,7 @@ TEST(Throttler, PodsToBeAvoidedServeOnceTheLastOtherHasGone) {
   EXPECT_EQ(gate.update({.id = {"c"}, .avoid = true}), "3→c");
 }
 
-TEST(Throttler, RequestOfAnEarlierLifeOfAPodMayComeBackToIt) {
+TEST(Throttler, RequestThatTriedAPodBeforeItsRemovalMayReturnToIt) {
   Gate gate(spec_of(0));
   gate.pods({"a"});
   const PodRef before = gate.run(1);
@@ -358,7 +358,7 @@ TEST(Throttler, RequestOfAnEarlierLifeOfAPodMayComeBackToIt) {
 
 // Goal: a shared pod's overload does not spin.
 // Method: a pod without room is left alone until its time is up or a request on it has ended.
-TEST(Throttler, PodThatRefusedForWantOfRoomIsOfferedToNobodyForATime) {
+TEST(Throttler, PodThatRefusesAsFullIsPausedForATime) {
   Gate gate(spec_of(3));
   gate.pods({"a", "b"});
   const PodRef a = gate.run(1);
@@ -388,7 +388,7 @@ TEST(Throttler, EndOfAnotherRequestShowsThatAPodHasRoomAgain) {
   EXPECT_EQ(gate.leave(second), "4→a 5→a");
 }
 
-TEST(Throttler, PodThatWentAndCameBackIsPausedNoMore) {
+TEST(Throttler, PodThatReturnsIsNoLongerPaused) {
   Gate gate(spec_of(1));
   gate.pods({"a"});
   gate.leave_full(gate.run(1), kStart + 1h);

@@ -14,22 +14,22 @@
 namespace sluice::activator {
 
 /// A throttler that keeps everything in lists and recomputes everything from them: who may run
-/// where by the words of activator.md 5.4 and 14.2. Pods are names. It is told where a random
-/// policy went and says only whether it could have; every other choice it makes itself.
+/// where by activator.md 5.4 and 14.2. Pods are names. It gets where a random
+/// policy went and checks only whether it could have; every other choice it makes itself.
 class ThrottlerTwin {
  public:
-  /// A pod of a certain life: one that went and came back, or is trusted anew, has another.
-  struct Life {
+  /// A pod between two removals: one that went and came back, or is trusted again, is another.
+  struct Incarnation {
     std::string pod;
     int number = 0;
 
-    friend bool operator==(const Life&, const Life&) = default;
+    friend bool operator==(const Incarnation&, const Incarnation&) = default;
   };
 
   struct Waiting {
     std::uint64_t cookie = 0;
     TimePoint deadline = kNever;
-    std::vector<Life> tried;
+    std::vector<Incarnation> tried;
   };
 
   struct Pod {
@@ -37,8 +37,8 @@ class ThrottlerTwin {
     bool avoid = false;
     std::uint32_t limit = 0;
     std::uint32_t load = 0;
-    int life = 0;
-    int enlisted = 0;  // the life in which it was listed last
+    int incarnation = 0;
+    int enlisted = 0;  // the incarnation in which it was listed last
     std::optional<TimePoint> paused_until;
   };
 
@@ -48,7 +48,7 @@ class ThrottlerTwin {
   void list(const std::string& name, bool avoid, std::int32_t capacity) {
     Pod& pod = pods_[name];
     if (!pod.listed) {
-      pod.enlisted = ++pod.life;
+      pod.enlisted = ++pod.incarnation;
     }
     pod.listed = true;
     pod.avoid = avoid;
@@ -60,7 +60,7 @@ class ThrottlerTwin {
     pods_[name].paused_until.reset();
   }
 
-  void renew(const std::string& name) { pods_[name].life += lists(name) ? 1 : 0; }
+  void renew(const std::string& name) { pods_[name].incarnation += lists(name) ? 1 : 0; }
 
   [[nodiscard]] bool lists(const std::string& name) const {
     const auto pod = pods_.find(name);
@@ -98,13 +98,14 @@ class ThrottlerTwin {
     return names;
   }
 
-  [[nodiscard]] bool may_take(const std::string& name, const std::vector<Life>& tried) const {
+  [[nodiscard]] bool may_take(const std::string& name,
+                              const std::vector<Incarnation>& tried) const {
     const Pod& pod = pods_.at(name);
     return !pod.paused_until && (pod.limit == 0 || pod.load < pod.limit) &&
-           std::find(tried.begin(), tried.end(), Life{name, pod.life}) == tried.end();
+           std::find(tried.begin(), tried.end(), Incarnation{name, pod.incarnation}) == tried.end();
   }
 
-  [[nodiscard]] bool any_room(const std::vector<Life>& tried) const {
+  [[nodiscard]] bool any_room(const std::vector<Incarnation>& tried) const {
     const std::vector<std::string> names = line();
     return std::any_of(names.begin(), names.end(),
                        [&](const std::string& name) { return may_take(name, tried); });
@@ -112,7 +113,7 @@ class ThrottlerTwin {
 
   /// Where the next request goes; `went` is where the throttler sent it. "" for nowhere, and "?"
   /// when a random policy could not have gone there.
-  [[nodiscard]] std::string choose(const std::vector<Life>& tried, const std::string& went) {
+  [[nodiscard]] std::string choose(const std::vector<Incarnation>& tried, const std::string& went) {
     const std::vector<std::string> names = line();
     if (!any_room(tried)) {
       return "";
@@ -126,7 +127,7 @@ class ThrottlerTwin {
     return turns ? choose_in_turn(names, tried) : check_random(names, tried, went);
   }
 
-  /// Whoever is to run next, if anybody can; those who came back first.
+  /// The request to run next, if any can; those that came back first.
   [[nodiscard]] std::deque<Waiting>::iterator next_waiting(std::deque<Waiting>*& queue) {
     for (std::deque<Waiting>* each : {&returned, &newcomers}) {
       const auto found = std::find_if(each->begin(), each->end(),
@@ -142,7 +143,9 @@ class ThrottlerTwin {
 
   [[nodiscard]] Pod& pod(const std::string& name) { return pods_[name]; }
 
-  [[nodiscard]] Life life_of(const std::string& name) { return {name, pods_[name].life}; }
+  [[nodiscard]] Incarnation incarnation_of(const std::string& name) {
+    return {name, pods_[name].incarnation};
+  }
 
   [[nodiscard]] std::size_t waiting() const { return returned.size() + newcomers.size(); }
 
@@ -169,7 +172,7 @@ class ThrottlerTwin {
 
  private:
   [[nodiscard]] std::string choose_in_turn(const std::vector<std::string>& names,
-                                           const std::vector<Life>& tried) {
+                                           const std::vector<Incarnation>& tried) {
     turn_ = turn_ >= names.size() ? 0 : turn_;
     std::optional<std::size_t> best;
     for (std::size_t looked = 0; looked < names.size(); ++looked) {
@@ -186,7 +189,8 @@ class ThrottlerTwin {
 
   // The better of two is never the one pod that is busier than all others.
   [[nodiscard]] std::string check_random(const std::vector<std::string>& names,
-                                         const std::vector<Life>& tried, const std::string& went) {
+                                         const std::vector<Incarnation>& tried,
+                                         const std::string& went) {
     std::size_t candidates = 0;
     bool another_as_busy = false;
     bool possible = false;

@@ -12,7 +12,7 @@ namespace sluice::activator {
 namespace {
 
 using namespace std::chrono_literals;
-using Life = ThrottlerTwin::Life;
+using Incarnation = ThrottlerTwin::Incarnation;
 
 // One revision under random events, beside its naive twin: whatever the throttler does, the twin
 // would have done.
@@ -57,7 +57,7 @@ class Walk {
     check();
   }
 
-  // Nothing in flight is lost: with a fresh pod and everybody leaving, the queue runs dry.
+  // Nothing in flight is lost: with a new pod and every request leaving, the queue becomes empty.
   void run_dry() {
     std::vector<Admission> admitted;
     for (const std::string& name : twin_.listed()) {
@@ -78,7 +78,7 @@ class Walk {
   struct Running {
     std::uint64_t cookie;
     PodRef pod;
-    Life life;
+    Incarnation incarnation;
   };
 
   std::size_t below(std::size_t bound) { return random_() % bound; }
@@ -139,7 +139,7 @@ class Walk {
     ThrottlerTwin::Waiting arrival{.cookie = cookie, .tried = {}};
     for (const Running& one : tried) {
       refs.push_back(one.pod);
-      arrival.tried.push_back(one.life);
+      arrival.tried.push_back(one.incarnation);
     }
     if (below(3) == 0) {
       arrival.deadline = now_ + std::chrono::milliseconds(below(50)) - 2ms;
@@ -176,8 +176,8 @@ class Walk {
       return;
     }
     const TimePoint until = now_ + std::chrono::milliseconds(below(10));
-    ThrottlerTwin::Pod& pod = twin_.pod(failed.life.pod);
-    if (pod.listed && pod.enlisted <= failed.life.number) {
+    ThrottlerTwin::Pod& pod = twin_.pod(failed.incarnation.pod);
+    if (pod.listed && pod.enlisted <= failed.incarnation.number) {
       pod.paused_until = std::max(until, pod.paused_until.value_or(until));
     }
     end(failed);
@@ -201,8 +201,8 @@ class Walk {
 
   // By value: the record of it goes on the way.
   void leave_one(Running one) {
-    EXPECT_EQ(throttler_.pod_id(one.pod).name, one.life.pod);
-    twin_.pod(one.life.pod).paused_until.reset();
+    EXPECT_EQ(throttler_.pod_id(one.pod).name, one.incarnation.pod);
+    twin_.pod(one.incarnation.pod).paused_until.reset();
     end(one);
     std::vector<Admission> admitted;
     throttler_.leave(one.pod, admitted);
@@ -210,7 +210,7 @@ class Walk {
   }
 
   void end(const Running& one) {
-    --twin_.pod(one.life.pod).load;
+    --twin_.pod(one.incarnation.pod).load;
     const std::uint64_t cookie = one.cookie;
     std::erase_if(running_, [&](const Running& other) { return other.cookie == cookie; });
   }
@@ -252,7 +252,7 @@ class Walk {
     }
   }
 
-  // The twin admits the same, to the same pods, in the same order, and nobody else.
+  // The twin admits the same, to the same pods, in the same order, and no others.
   void note(const std::vector<Admission>& admitted) {
     for (const Admission& one : admitted) {
       std::deque<ThrottlerTwin::Waiting>* queue = nullptr;
@@ -267,13 +267,13 @@ class Walk {
     }
     std::deque<ThrottlerTwin::Waiting>* left = nullptr;
     (void)twin_.next_waiting(left);
-    EXPECT_EQ(left, nullptr) << "somebody waits who could run";
+    EXPECT_EQ(left, nullptr) << "a request waits that could run";
   }
 
   void run(std::uint64_t cookie, PodRef pod) {
     const std::string name = throttler_.pod_id(pod).name;
     ++twin_.pod(name).load;
-    running_.push_back({.cookie = cookie, .pod = pod, .life = twin_.life_of(name)});
+    running_.push_back({.cookie = cookie, .pod = pod, .incarnation = twin_.incarnation_of(name)});
   }
 
   void check() {
@@ -283,7 +283,7 @@ class Walk {
     ASSERT_EQ(throttler_.next_resume(), twin_.next_resume());
     ASSERT_EQ(throttler_.pods(), twin_.listed().size());
     for (const Running& one : running_) {
-      ASSERT_EQ(throttler_.in_flight(one.pod), twin_.pod(one.life.pod).load);
+      ASSERT_EQ(throttler_.in_flight(one.pod), twin_.pod(one.incarnation.pod).load);
     }
   }
 
@@ -322,7 +322,7 @@ void walk_all(std::size_t names, const std::vector<std::int32_t>& limits, int st
 }
 
 // Goal: under any order of events every policy chooses as its naive twin does, no pod is above its
-// limit, and nobody is passed, stranded or lost.
+// limit, and no request is passed, stranded or lost.
 // Method: seeded walks of every policy and limit, each event followed by a look at everything.
 TEST(ThrottlerWalk, ChoosesAsItsNaiveTwinAmongFewPods) {
   walk_all(6, {0, 1, 2, 5}, 1000, 2);

@@ -20,7 +20,7 @@ Ticket join(WaitQueue& queue, std::uint64_t cookie, const std::vector<PodRef>& t
   return queue.join({.cookie = cookie, .since = kStart, .deadline = deadline}, tried);
 }
 
-// Everybody in order, for whom a pod other than `open` has no room.
+// In order, every request for which no pod but `open` has room.
 std::string served(WaitQueue& queue, PodRef open) {
   std::string text;
   const auto usable = [&](WaitQueue::Tried tried) {
@@ -32,7 +32,7 @@ std::string served(WaitQueue& queue, PodRef open) {
   return text;
 }
 
-TEST(WaitQueue, WhoComesBackStandsAheadInTheOrderOfComingBack) {
+TEST(WaitQueue, ReturningRequestsAreAheadInTheOrderOfTheirReturn) {
   WaitQueue queue;
   join(queue, 1);
   join(queue, 2, {kA});
@@ -45,7 +45,7 @@ TEST(WaitQueue, WhoComesBackStandsAheadInTheOrderOfComingBack) {
   EXPECT_EQ(served(queue, {}), "23415");
 }
 
-TEST(WaitQueue, WhoMayNotUseThePodIsPassed) {
+TEST(WaitQueue, RequestThatMayNotUseThePodIsSkipped) {
   WaitQueue queue;
   join(queue, 1, {kA});
   join(queue, 2, {kB, kA});
@@ -57,7 +57,7 @@ TEST(WaitQueue, WhoMayNotUseThePodIsPassed) {
   EXPECT_EQ(queue.size(), 1);
 }
 
-TEST(WaitQueue, LanesAreUsedAgain) {
+TEST(WaitQueue, LanesAreReused) {
   WaitQueue queue;
   for (std::uint32_t i = 0; i < 1000; ++i) {
     const Ticket ticket = join(queue, i, {PodRef{.slot = i, .generation = i}});
@@ -84,9 +84,9 @@ TEST(WaitQueue, TicketNamesItsWaiterUntilItLeaves) {
   EXPECT_EQ(queue.at(third).cookie, 3U);
 }
 
-// Goal: deadlines come in their order whoever left before.
+// Goal: deadlines come in their order whichever request left before.
 // Method: a thousand scattered deadlines, every third of them gone.
-TEST(WaitQueue, MostUrgentIsWhoHasTheEarliestDeadline) {
+TEST(WaitQueue, MostUrgentIsTheRequestWithTheEarliestDeadline) {
   WaitQueue queue;
   std::vector<Ticket> tickets;
   for (std::uint64_t i = 0; i < 1000; ++i) {

@@ -55,7 +55,7 @@ class AutoscalerStreamTest : public testing::Test {
   int reached = 0;
 };
 
-TEST_F(AutoscalerStreamTest, GreetsEveryReplicaThatItIsTold) {
+TEST_F(AutoscalerStreamTest, GreetsEveryListedReplica) {
   const Replica first = replica();
   const Replica second = replica();
 
@@ -64,7 +64,7 @@ TEST_F(AutoscalerStreamTest, GreetsEveryReplicaThatItIsTold) {
   EXPECT_TRUE(run_until(io, [&] { return greeted(*first) == 1 && greeted(*second) == 1; }));
 }
 
-TEST_F(AutoscalerStreamTest, GreetsAReplicaThatComesLaterAndKeepsTheStreamsItHas) {
+TEST_F(AutoscalerStreamTest, GreetsAnAddedReplicaAndKeepsItsOtherStreams) {
   const Replica first = replica();
   const Replica second = replica();
   open({first->address()});
@@ -80,7 +80,7 @@ TEST_F(AutoscalerStreamTest, GreetsAReplicaThatComesLaterAndKeepsTheStreamsItHas
   EXPECT_TRUE(stream->reachable());
 }
 
-TEST_F(AutoscalerStreamTest, LeavesAReplicaThatIsNoMore) {
+TEST_F(AutoscalerStreamTest, ClosesTheStreamOfARemovedReplica) {
   const Replica first = replica();
   const Replica second = replica();
   open({first->address()});

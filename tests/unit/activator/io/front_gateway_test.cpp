@@ -1,4 +1,4 @@
-// The gateway without a network: exchanges that only note what they are told.
+// The gateway without a network: exchanges that only record what they get.
 
 #include "activator/io/front_gateway.h"
 
@@ -102,7 +102,7 @@ TEST_F(FrontGatewayTest, AFullPodIsTriedAgainWhenTheOtherOneMayNotBeUsed) {
   EXPECT_TRUE(one->says("queue-full"));
 }
 
-TEST_F(FrontGatewayTest, AFullPodIsTriedAgainWhenTheOtherOneGoes) {
+TEST_F(FrontGatewayTest, AFullPodIsTriedAgainWhenTheOtherOneIsRemoved) {
   list("a");
   list("b");
   const auto one = request();
@@ -116,7 +116,7 @@ TEST_F(FrontGatewayTest, AFullPodIsTriedAgainWhenTheOtherOneGoes) {
   EXPECT_TRUE(other->answer(200, {}));
 }
 
-TEST_F(FrontGatewayTest, APodThatIsTrustedWhileNobodyWaitsMayBeTriedAgain) {
+TEST_F(FrontGatewayTest, APodThatIsTrustedWhileNoRequestWaitsMayBeTriedAgain) {
   list("a");
   list("b");
   const auto one = request();
@@ -130,7 +130,7 @@ TEST_F(FrontGatewayTest, APodThatIsTrustedWhileNobodyWaitsMayBeTriedAgain) {
   EXPECT_TRUE(one->answer(200, {}));
 }
 
-TEST_F(FrontGatewayTest, TrustInAPodSendsNobodyToOneThatIsToBeAvoided) {
+TEST_F(FrontGatewayTest, TrustInAPodSendsNoRequestToAnAvoidedPod) {
   list("a", true);
   list("b");
   const auto running = request();
@@ -145,7 +145,7 @@ TEST_F(FrontGatewayTest, TrustInAPodSendsNobodyToOneThatIsToBeAvoided) {
   waiting->answer(200, {});
 }
 
-TEST_F(FrontGatewayTest, OtherPodsToAvoidSendNobodyToThoseThatStayAvoided) {
+TEST_F(FrontGatewayTest, AnotherSetOfAvoidedPodsSendsNoRequestToThoseThatStayAvoided) {
   std::array<std::unique_ptr<net::testing::ScriptedUpstream>, 3> sidecars;
   std::vector<std::string> dests;
   std::vector<PlatformPod> pods;
@@ -172,7 +172,7 @@ TEST_F(FrontGatewayTest, OtherPodsToAvoidSendNobodyToThoseThatStayAvoided) {
   waiting->answer(200, {});
 }
 
-// Behind a mesh that lets nobody at pods themselves.
+// Behind a mesh that lets no request reach pods directly.
 class HiddenPodsTest : public FrontGatewayTest {
  protected:
   HiddenPodsTest() {
@@ -205,7 +205,7 @@ class HiddenPodsTest : public FrontGatewayTest {
   PodProber prober_{io_, time_, front_, asker_, {.probe_timeout = std::chrono::minutes{1}}, {}};
 };
 
-TEST_F(HiddenPodsTest, RequestsGoToTheirServiceAsManyAtOnceAsTheyBear) {
+TEST_F(HiddenPodsTest, RequestsAreSentToTheServiceUpToTheCapacityOfItsPods) {
   const auto one = through_the_service();
   const auto other = request();
   EXPECT_EQ(other->where, "held");
@@ -218,7 +218,7 @@ TEST_F(HiddenPodsTest, RequestsGoToTheirServiceAsManyAtOnceAsTheyBear) {
   other->answer(200, {});
 }
 
-TEST_F(HiddenPodsTest, AnotherLimitCountsThereToo) {
+TEST_F(HiddenPodsTest, AChangedLimitAppliesToTheServiceToo) {
   const auto one = through_the_service();
   const auto other = request();
 
@@ -229,7 +229,7 @@ TEST_F(HiddenPodsTest, AnotherLimitCountsThereToo) {
   other->answer(200, {});
 }
 
-TEST_F(HiddenPodsTest, WhatTheServiceRefusesIsAskedOfItAgain) {
+TEST_F(HiddenPodsTest, ARequestThatTheServiceRefusesIsSentToItAgain) {
   const auto one = through_the_service();
 
   one->fail();
@@ -242,7 +242,7 @@ TEST_F(HiddenPodsTest, WhatTheServiceRefusesIsAskedOfItAgain) {
   EXPECT_TRUE(one->says("queue-full"));
 }
 
-TEST_F(HiddenPodsTest, APodThatCanBeReachedEndsThat) {
+TEST_F(HiddenPodsTest, AReachablePodReplacesTheService) {
   const auto one = through_the_service();
   pods_[1].play({{kReady}});
 
@@ -256,7 +256,7 @@ TEST_F(HiddenPodsTest, APodThatCanBeReachedEndsThat) {
   next->answer(200, {});
 }
 
-TEST_F(HiddenPodsTest, AServiceThatAnswersNoMoreIsLeftForAPodThatDoes) {
+TEST_F(HiddenPodsTest, APodThatAnswersReplacesAServiceThatDoesNot) {
   const auto one = through_the_service();
   service_.play({{"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"}});
   pods_[0].play({{kReady}});
@@ -268,7 +268,7 @@ TEST_F(HiddenPodsTest, AServiceThatAnswersNoMoreIsLeftForAPodThatDoes) {
   one->answer(200, {});
 }
 
-TEST_F(HiddenPodsTest, PodsThatReplaceAllOthersLeaveNoMomentWithoutAWay) {
+TEST_F(HiddenPodsTest, ReplacingAllPodsKeepsARouteAtAllTimes) {
   const auto one = through_the_service();
 
   const PlatformPod other = ready(pods_[1]);
@@ -278,7 +278,7 @@ TEST_F(HiddenPodsTest, PodsThatReplaceAllOthersLeaveNoMomentWithoutAWay) {
   one->answer(200, {});
 }
 
-TEST_F(HiddenPodsTest, AServiceThatGoesTakesNoMore) {
+TEST_F(HiddenPodsTest, ARemovedServiceGetsNoRequests) {
   const auto one = through_the_service();
 
   prober_.set_service(revision_, std::nullopt);
@@ -291,7 +291,7 @@ TEST_F(HiddenPodsTest, AServiceThatGoesTakesNoMore) {
   front_.remove(revision_);
 }
 
-TEST_F(FrontGatewayTest, ARequestBehindOneThatGoesWithItsRevisionGoesToo) {
+TEST_F(FrontGatewayTest, ARequestThatArrivesWhileItsRevisionIsRemovedIsRefusedToo) {
   const auto first = request();
   std::unique_ptr<Noted> second;
   first->on_respond = [&] { second = request(); };
@@ -304,7 +304,7 @@ TEST_F(FrontGatewayTest, ARequestBehindOneThatGoesWithItsRevisionGoesToo) {
   EXPECT_EQ(front_.in_flight(), 0);
 }
 
-TEST_F(FrontGatewayTest, WhatWaitsForARevisionThatIsReplacedIsServedByTheNextOne) {
+TEST_F(FrontGatewayTest, RequestsWaitingForAReplacedRevisionAreServedByTheNextOne) {
   const auto first = request();
   const auto second = request();
   ASSERT_EQ(first->where + second->where, "heldheld");
@@ -325,7 +325,7 @@ TEST_F(FrontGatewayTest, WhatWaitsForARevisionThatIsReplacedIsServedByTheNextOne
   EXPECT_EQ(front_.in_flight(), 0);
 }
 
-TEST_F(FrontGatewayTest, ARequestThatItsPodDoesNotTakeGoesToWhatHasReplacedItsRevision) {
+TEST_F(FrontGatewayTest, ARequestThatItsPodDoesNotTakeGoesToTheReplacementOfItsRevision) {
   list("a");
   const auto one = request();
   ASSERT_EQ(one->where, "a");
@@ -362,7 +362,7 @@ TEST_F(FrontGatewayTest, ARevisionWhoseReplacementIsGoneKeepsItsRequests) {
 }
 
 // Goal: what its last pod refuses does not wait in a revision that nothing can serve any more.
-TEST(FrontOwnerTest, ARevisionMayGoWhenItsLastPodIsDrained) {
+TEST(FrontOwnerTest, ARevisionMayBeRemovedWhenItsLastPodIsDrained) {
   class Removing final : public IdleOwner {
    public:
     void on_pod_drained(RevisionHandle revision, const PodId& /*pod*/) override {
@@ -461,7 +461,7 @@ TEST_F(BudgetTest, ALargeRequestIsChargedUntilItEnds) {
   EXPECT_EQ(front_.queued().bytes(), 0);
 }
 
-TEST_F(FrontGatewayTest, ARefusalInTheWordsOfGrpcIsOne) {
+TEST_F(FrontGatewayTest, AGrpcRefusalOfASidecarIsRetried) {
   list("a");
   list("b");
   const auto one = request();
@@ -482,7 +482,7 @@ TEST_F(FrontGatewayTest, ARefusalThatAnApplicationPassesOnIsItsAnswer) {
       503, {{"Sluice-Error", "draining"}, {std::string{http::kSluiceErrorFrom}, "application"}}));
 }
 
-TEST_F(FrontGatewayTest, AGrpcTimeoutBeyondAllTimeIsNone) {
+TEST_F(FrontGatewayTest, AnOverflowingGrpcTimeoutIsIgnored) {
   Noted one{front_, clock_.now()};
   one.speak_grpc("2562047H");
 

@@ -61,8 +61,8 @@ class PodProberTest : public ::testing::Test {
   RevisionHandle revision_ = front_.add({.id = {"shop", "web"}, .throttler = {}, .timeouts = {}});
 };
 
-// That nothing reads what is freed is for the address sanitizer to say.
-TEST_F(PodProberTest, TheIdleConnectionOfAPodThatGoesIsClosedBeforeItsPoolGoes) {
+// The address sanitizer checks that nothing reads freed memory.
+TEST_F(PodProberTest, TheIdleConnectionOfARemovedPodIsClosedBeforeItsPoolIsDestroyed) {
   sidecar_.play({{kReady}});
   pod_comes();
   ASSERT_TRUE(until([&] { return prober_.pods(revision_).usable == 1; }));
@@ -76,7 +76,7 @@ TEST_F(PodProberTest, TheIdleConnectionOfAPodThatGoesIsClosedBeforeItsPoolGoes) 
   EXPECT_EQ(prober_.leaving(), 0U);
 }
 
-TEST_F(PodProberTest, APodWhoseSidecarThePlatformHasAskedIsUsableInTheSameCall) {
+TEST_F(PodProberTest, AProvenPodIsUsableInTheSameCall) {
   pod_comes(true);
 
   EXPECT_EQ(prober_.pods(revision_).listed, 1U);
@@ -86,7 +86,7 @@ TEST_F(PodProberTest, APodWhoseSidecarThePlatformHasAskedIsUsableInTheSameCall) 
   EXPECT_EQ(sidecar_.connections(), 0U);
 }
 
-TEST_F(PodProberTest, SuchAPodIsProbedAndGoesWhenARequestFailsOnIt) {
+TEST_F(PodProberTest, AProvenPodIsProbedAndRemovedWhenARequestFailsOnIt) {
   sidecar_.play({{"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"}});
   pod_comes(true);
 

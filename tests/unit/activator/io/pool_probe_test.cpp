@@ -52,7 +52,7 @@ class PoolProbeTest : public Stage {
   std::optional<PoolProbeResult> result_;
 };
 
-TEST_F(PoolProbeTest, TellsStatusAndBodyOfAReadyPod) {
+TEST_F(PoolProbeTest, ReportsStatusAndBodyOfAReadyPod) {
   upstream_.play({{kReady}});
   probe(pool_);
   const PoolProbeResult result = outcome();
@@ -64,7 +64,7 @@ TEST_F(PoolProbeTest, TellsStatusAndBodyOfAReadyPod) {
   EXPECT_EQ(upstream_.received(), kProbe);
 }
 
-TEST_F(PoolProbeTest, TellsOurSidecarsRefusalFromAMeshs) {
+TEST_F(PoolProbeTest, DistinguishesARefusalOfOurSidecarFromOneOfAMesh) {
   upstream_.play(
       {{"HTTP/1.1 503 Service Unavailable\r\nSluice-Error: not-ready\r\n"
         "Content-Length: 9\r\n\r\nnot ready"}});
@@ -97,7 +97,7 @@ TEST_F(PoolProbeTest, UsesTheConnectionOfTheProbeBeforeIt) {
   EXPECT_EQ(upstream_.requests(), 3U);
 }
 
-TEST_F(PoolProbeTest, DialsAnewWhenAnIdleConnectionEndsUnanswered) {
+TEST_F(PoolProbeTest, DialsAgainWhenAnIdleConnectionEndsUnanswered) {
   upstream_.play({{kReady}, {"", After::close}, {kReady}});
   probe(pool_);
   ASSERT_EQ(outcome().status, 200);
@@ -107,17 +107,17 @@ TEST_F(PoolProbeTest, DialsAnewWhenAnIdleConnectionEndsUnanswered) {
   EXPECT_EQ(upstream_.connections(), 2U);
 }
 
-TEST_F(PoolProbeTest, SaysRefusedWhenNobodyListens) {
-  Address nobody;
+TEST_F(PoolProbeTest, ReportsRefusedWhenNoProgramListens) {
+  Address vacant;
   {
     Listener gone{io_, [](Socket) {}};
     Address any;
     any.host = "127.0.0.1";
-    nobody = *gone.open(any);
+    vacant = *gone.open(any);
     gone.close();
   }
   settle();
-  UpstreamPool dead{io_, nobody, UpstreamLimits{}};
+  UpstreamPool dead{io_, vacant, UpstreamLimits{}};
   probe(dead);
 
   EXPECT_EQ(outcome().end, End::refused);
@@ -125,14 +125,14 @@ TEST_F(PoolProbeTest, SaysRefusedWhenNobodyListens) {
   until([&] { return dead.at_rest(); });
 }
 
-TEST_F(PoolProbeTest, SaysResetWhenThePodHangsUp) {
+TEST_F(PoolProbeTest, ReportsResetWhenThePodClosesTheConnection) {
   upstream_.play({{"HTTP/1.1 200 OK\r\nContent-Le", After::close}});
   probe(pool_);
 
   EXPECT_EQ(outcome().end, End::reset);
 }
 
-TEST_F(PoolProbeTest, SaysInvalidForWhatIsNoResponseOrTooLong) {
+TEST_F(PoolProbeTest, ReportsInvalidForAMalformedOrTooLongResponse) {
   upstream_.play({{"SSH-2.0-OpenSSH\r\n\r\n"}});
   probe(pool_);
   EXPECT_EQ(outcome().end, End::invalid);
@@ -143,7 +143,7 @@ TEST_F(PoolProbeTest, SaysInvalidForWhatIsNoResponseOrTooLong) {
   EXPECT_EQ(pool_.idle(), 0U);
 }
 
-TEST_F(PoolProbeTest, SaysTimedOutWhenThePodIsSilent) {
+TEST_F(PoolProbeTest, ReportsTimedOutWhenThePodIsSilent) {
   upstream_.play({{""}});
   PoolProbeRequest request = probe_request();
   request.response_timeout = std::chrono::milliseconds{5};

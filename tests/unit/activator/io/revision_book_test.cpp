@@ -105,7 +105,7 @@ TEST_F(RevisionBookTest, ARequestIsForTheRevisionOfItsHostAndLongestPrefix) {
   EXPECT_EQ(waits_for("other", "/shop"), "404");
 }
 
-TEST_F(RevisionBookTest, WhatWaitsFollowsTheHostsToTheRevisionThatReplacesAnother) {
+TEST_F(RevisionBookTest, WaitingRequestsFollowTheHostsToTheReplacingRevision) {
   const std::vector<model::HostRule> hosts{{"app.localhost"}, {"localhost", "/app"}};
   book_.on_revision(revision("app-1", hosts));
   const auto waiting = ask("app.localhost");
@@ -126,7 +126,7 @@ TEST_F(RevisionBookTest, WhatWaitsFollowsTheHostsToTheRevisionThatReplacesAnothe
   EXPECT_EQ(waits_for("localhost", "/app"), "app-2");
 }
 
-TEST_F(RevisionBookTest, ARevisionTakesThePlaceOfAnotherOnce) {
+TEST_F(RevisionBookTest, ARevisionReplacesAnotherOnlyOnce) {
   book_.on_revision(revision("app-1", {{"app.localhost"}}));
   model::Revision next = revision("app-2", {{"app.localhost"}});
   next.replaces = "app-1";
@@ -140,7 +140,7 @@ TEST_F(RevisionBookTest, ARevisionTakesThePlaceOfAnotherOnce) {
   EXPECT_EQ(waits_for("app.localhost"), "app-1");
 }
 
-TEST_F(RevisionBookTest, OneThatReplacesItselfOrNoneThatIsKnownTakesNothing) {
+TEST_F(RevisionBookTest, ARevisionThatReplacesItselfOrAnUnknownOneTakesNoRequests) {
   for (const char* name : {"app-1", "nothing"}) {
     model::Revision odd = revision("app-1", {{"app.localhost"}});
     odd.replaces = name;
@@ -166,7 +166,7 @@ TEST_F(RevisionBookTest, ARequestHeldForAProvenPodIsSentInTheCallThatReportsIt) 
   second->answer(200, {});
 }
 
-TEST_F(RevisionBookTest, APodThatLeavesFinishesWhatRunsOnItAndThenSaysSo) {
+TEST_F(RevisionBookTest, ATerminatingPodFinishesItsRequestsAndIsThenReportedDrained) {
   report({pod("a")}, 0);
   const auto first = ask();
   const auto second = ask();
@@ -189,7 +189,7 @@ TEST_F(RevisionBookTest, APodThatLeavesFinishesWhatRunsOnItAndThenSaysSo) {
   EXPECT_EQ(owner_.drained.size(), 1U);
 }
 
-TEST_F(RevisionBookTest, WhatWaitsDoesNotGoToTheLastPodThatLeavesAndIsHeld) {
+TEST_F(RevisionBookTest, WaitingRequestsStayHeldWhenTheLastPodTerminates) {
   report({pod("a")});
   const auto running = ask();
   const auto waiting = ask();
@@ -210,7 +210,7 @@ TEST_F(RevisionBookTest, WhatWaitsDoesNotGoToTheLastPodThatLeavesAndIsHeld) {
   newcomer->answer(200, {});
 }
 
-TEST_F(RevisionBookTest, WhatWaitsGoesToAnAvoidedPodOnlyWhereThereIsNoOther) {
+TEST_F(RevisionBookTest, WaitingRequestsGoToAnAvoidedPodOnlyWhereThereIsNoOther) {
   report({pod("a"), pod("b")});
   const std::string avoided = dest("a");
   prober_.set_avoid(app(), {&avoided, 1});
@@ -245,7 +245,7 @@ TEST_F(RevisionBookTest, AnAvoidedPodThatIsTheOnlyOneServesAndStopsWhenAnotherCo
   for (Noted* one : {first.get(), second.get(), third.get()}) one->answer(200, {});
 }
 
-TEST_F(RevisionBookTest, HostsChangeWithTheirRevisionAndGoWithIt) {
+TEST_F(RevisionBookTest, HostsChangeWithTheirRevisionAndAreRemovedWithIt) {
   book_.on_revision(revision("a", {{"localhost", "/x"}, {"a.localhost"}}));
   book_.on_revision(revision("b", {{"localhost", "/x"}}));
   EXPECT_EQ(waits_for("localhost", "/x"), "a");

@@ -25,7 +25,7 @@ class WakeWatchTest : public ::testing::Test {
   WakeWatch watch;
 };
 
-TEST_F(WakeWatchTest, EachStepOfAStartIsItsOwn) {
+TEST_F(WakeWatchTest, EachPhaseOfAStartIsMeasuredSeparately) {
   start();
 
   const auto phases = watch.first_byte(revision, at(0), at(62), at(70));
@@ -42,7 +42,7 @@ TEST_F(WakeWatchTest, EachStepOfAStartIsItsOwn) {
             "create;dur=15.00, start;dur=0.00, ready;dur=40.00, first_byte;dur=8.00\r\n");
 }
 
-TEST_F(WakeWatchTest, AStepThatWasOverBeforeARequestCameCostItNothing) {
+TEST_F(WakeWatchTest, APhaseThatEndedBeforeARequestArrivedCostsItNothing) {
   start();
   const auto late = watch.first_byte(revision, at(30), at(62), at(70));
   ASSERT_TRUE(late);
@@ -50,7 +50,7 @@ TEST_F(WakeWatchTest, AStepThatWasOverBeforeARequestCameCostItNothing) {
   EXPECT_EQ(late->took.ready, milliseconds{30});
 }
 
-TEST_F(WakeWatchTest, AStartIsFirstAnsweredOnceAndTheNextOneAgain) {
+TEST_F(WakeWatchTest, EachStartHasOneFirstAnswer) {
   start();
   EXPECT_TRUE(watch.first_byte(revision, at(0), at(62), at(70))->first);
   EXPECT_FALSE(watch.first_byte(revision, at(1), at(62), at(71))->first);
@@ -59,7 +59,7 @@ TEST_F(WakeWatchTest, AStartIsFirstAnsweredOnceAndTheNextOneAgain) {
   EXPECT_TRUE(watch.first_byte(revision, at(1000), at(1010), at(1020))->first);
 }
 
-TEST_F(WakeWatchTest, OfAStartThatWasNotSeenNothingIsKnown) {
+TEST_F(WakeWatchTest, AStartThatWasNotObservedHasNoPhases) {
   EXPECT_FALSE(watch.first_byte(revision, at(0), at(1), at(2)));
 }
 

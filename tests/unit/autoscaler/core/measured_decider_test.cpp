@@ -76,7 +76,7 @@ TEST(MeasuredDecider, DataThatStopsHoldsAPlateauThenFallsOnceAndPanicsOnItsRetur
   EXPECT_EQ(revision.tick(164), "panic 18 of 180, 180");
 }
 
-TEST(MeasuredDecider, AWindowAndASecondOfSilenceIsNoAnswerWhenScraping) {
+TEST(MeasuredDecider, AWindowAndASecondWithoutStatsGiveNoDecisionWhenScraping) {
   Measured revision{target(10), 1};
   revision.load(0, 0, 5);
 
@@ -92,7 +92,7 @@ TEST(MeasuredDecider, WithoutScrapeTargetNoDataIsNoLoad) {
   EXPECT_EQ(Measured(spec, 1).tick(0), "stable 0 of 0, 0");
 }
 
-TEST(MeasuredDecider, LoadBelowHalfAMillionthAsksForNoPod) {
+TEST(MeasuredDecider, LoadBelowHalfAMillionthNeedsNoPod) {
   Measured revision{target(0.01), 1};
 
   EXPECT_EQ(revision.load(0, 0, 0.0000004).tick(0), "stable 0 of 0, 0");

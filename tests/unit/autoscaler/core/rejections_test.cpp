@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-// Goal: whoever wrote a wrong value can mend it from the message alone.
+// Goal: a user who wrote a wrong value can correct it from the message alone.
 // Method: every path to a rejection, with the whole text: key, value, rule and what is accepted.
 namespace sluice::autoscaler {
 namespace {
@@ -201,7 +201,7 @@ TEST(Rejections, OfDurationsAndNamesInAnnotationsNameKeyValueRuleAndRange) {
   });
 }
 
-TEST(Rejections, OfOurOwnSettingsNameTheKnownOnes) {
+TEST(Rejections, OfOurOwnSettingsNameTheValidOnes) {
   expect_all({
       {{{"autoscaling.sluice.dev/burst-capacity-hysteresis", "-1"}},
        "autoscaling.sluice.dev/burst-capacity-hysteresis \"-1\" is out of range; accepted: a "

@@ -66,7 +66,7 @@ class Loaded {
 
 constexpr std::int64_t kHour = 3600;
 
-TEST(ClockJump, ForwardKeepsTheLastAnswerUntilThereIsData) {
+TEST(ClockJump, ForwardKeepsTheLastDecisionUntilThereIsData) {
   Loaded app{defaults(), 3, 25};
   EXPECT_EQ(app.play(1, 120).want, 3);
 
@@ -79,7 +79,7 @@ TEST(ClockJump, ForwardKeepsTheLastAnswerUntilThereIsData) {
   EXPECT_EQ(app.least(), 3);
 }
 
-TEST(ClockJump, BackKeepsTheLastAnswerAndTheWindowsStartAnew) {
+TEST(ClockJump, BackKeepsTheLastDecisionAndEmptiesTheWindows) {
   Loaded app{defaults(), 3, 25};
   EXPECT_EQ(app.play(kHour, kHour + 120).want, 3);
 
@@ -93,7 +93,7 @@ TEST(ClockJump, BackKeepsTheLastAnswerAndTheWindowsStartAnew) {
   EXPECT_EQ(app.least(), 3);
 }
 
-TEST(ClockJump, ToActivatorsOnlyAnEmptyWindowIsNotZeroAtOnce) {
+TEST(ClockJump, WithActivatorsOnlyAnEmptyWindowIsNotZeroAtOnce) {
   for (const std::int64_t jump : {kHour, -kHour}) {
     Loaded app{activators_only(), 3, 25};
     EXPECT_EQ(app.play(2 * kHour, 2 * kHour + 120).want, 3);
@@ -171,7 +171,7 @@ TEST(Standstill, PanicAndTheDelayKeepTheirAge) {
   EXPECT_EQ(app.least(), 5);
 }
 
-TEST(SlowRhythm, IdleRevisionReachesZeroAllTheSame) {
+TEST(SlowRhythm, IdleRevisionStillReachesZero) {
   for (const std::int64_t step : {3, 9, 11, 15, 30}) {
     RevisionScaler app{{.scaling = defaults(), .revision = "app", .replicas = 1}, 1, at(0)};
     for (std::int64_t second = 1; second <= 1800; ++second) {
@@ -182,13 +182,13 @@ TEST(SlowRhythm, IdleRevisionReachesZeroAllTheSame) {
   }
 }
 
-TEST(SlowRhythm, PodsThatNeverBecomeReadyAreGivenUpAllTheSame) {
+TEST(SlowRhythm, PodsThatNeverBecomeReadyAreStillGivenUp) {
   RevisionScaler app{{.scaling = defaults(), .revision = "app", .replicas = 1}, 0, at(0)};
   for (std::int64_t second = 15; second <= 3600; second += 15) (void)app.evaluate({}, at(second));
   EXPECT_EQ(app.want(), 0);
 }
 
-TEST(Silence, LastPodStaysWhileNothingIsHeardOfItEvenIfItWasIdleBefore) {
+TEST(Silence, LastPodStaysWhileItSendsNoStatsEvenIfItWasIdleBefore) {
   RevisionScaler app{{.scaling = defaults(), .revision = "app", .replicas = 1}, 1, at(0)};
   for (std::int64_t second = 1; second <= 20; ++second) app.scraped({}, at(second));
   (void)app.evaluate({.ready = 1}, at(2));
@@ -213,7 +213,7 @@ TEST(Silence, WithoutAnActivatorTheProxiedPartIsCountedToo) {
   }
 }
 
-TEST(Silence, FlappingActivatorDoesNotHoldABrokenRevisionForEver) {
+TEST(Silence, FlappingActivatorDoesNotKeepABrokenRevisionFromZero) {
   RevisionScaler app{{.scaling = defaults(), .revision = "app", .replicas = 0}, 0, at(0)};
   ASSERT_TRUE(app.push({.average_concurrency = 1, .request_count = 1}, at(1)));
   for (std::int64_t second = 2; second <= kHour; second += 2) {
@@ -234,7 +234,7 @@ TEST(ActivatorsOnly, EmptyWindowIsZeroOnlyWhileAnActivatorIsConnected) {
   EXPECT_EQ(heard.record.desired, 0);
 }
 
-TEST(ActivatorsGone, NothingFallsWhileNobodyCouldReportWaitingRequests) {
+TEST(ActivatorsGone, NoReplicaIsRemovedWhileNoActivatorCanReportWaitingRequests) {
   // Pods that never become ready, and an activator that was heard once and is gone.
   RevisionScaler app{{.scaling = defaults(), .revision = "app", .replicas = 0}, 0, at(0)};
   ASSERT_TRUE(app.push({.average_concurrency = 1, .request_count = 1}, at(1)));
@@ -262,10 +262,10 @@ TEST(ActivatorsGone, IdlePodsThatAreScrapedAreNotScaledToZero) {
     app.scraped({}, at(second));
     if (second % 2 == 0) (void)app.evaluate({.ready = 1}, at(second));
   }
-  EXPECT_EQ(app.want(), 0) << "somebody is there again and holds nothing";
+  EXPECT_EQ(app.want(), 0) << "an activator is connected again and holds nothing";
 }
 
-TEST(ActivatorsGone, OneThatComesBackHasTenSecondsToSayWhatItHolds) {
+TEST(ActivatorsGone, ReconnectedActivatorHasTenSecondsToReportItsRequests) {
   RevisionScaler app{{.scaling = defaults(), .revision = "app", .replicas = 0}, 0, at(0)};
   ASSERT_TRUE(app.push({.average_concurrency = 1, .request_count = 1}, at(1)));
   (void)app.evaluate({}, at(2));
@@ -282,7 +282,7 @@ TEST(ActivatorsGone, OneThatComesBackHasTenSecondsToSayWhatItHolds) {
   EXPECT_EQ(app.want(), 0);
 }
 
-TEST(NewOwner, KnowsNothingAndWritesNothing) {
+TEST(NewOwner, WritesNothingWithoutData) {
   RevisionScaler app{
       {.scaling = defaults(), .revision = "app", .replicas = 2, .taken_over = true}, 1, at(0)};
 

@@ -82,7 +82,7 @@ std::string readme() {
   return text.str();
 }
 
-TEST(WorkedExample, OfTheReadmeIsWhatTheCodeComputes) {
+TEST(WorkedExample, OfTheReadmeMatchesTheComputedDecisions) {
   const std::string page = readme();
   ASSERT_FALSE(page.empty()) << AUTOSCALER_README;
   Example example;

@@ -69,7 +69,7 @@ class ActivatorStreamsTest : public ::testing::Test {
 
 // Goal: news held back for its pace goes out, though its time comes in the middle of other sends.
 // Method: the first activator's pause ends while the second one's Welcome is made.
-TEST_F(ActivatorStreamsTest, NewsThatFallsDueWhileOthersAreToldIsTold) {
+TEST_F(ActivatorStreamsTest, AMessageThatBecomesDueWhileOthersAreSentIsSent) {
   const auto first = connect();
   const auto second = connect();
   set_desired(1);

@@ -7,7 +7,7 @@
 namespace sluice::autoscaler {
 namespace {
 
-TEST_F(ApiOnItsSocket, OpensToEachProofWhatIsItsOwn) {
+TEST_F(ApiOnItsSocket, AllowsEachProofItsOwnRoutes) {
   serve();
 
   struct {
@@ -25,10 +25,10 @@ TEST_F(ApiOnItsSocket, OpensToEachProofWhatIsItsOwn) {
       {"GET", "/api/v1/services/default/app/logs", 200, 200, 403},
       {"HEAD", "/api/v1/services/default/app/logs", 200, 200, 403},
       {"GET", "/api/v1/services/default/app/logs?tail=x", 400, 400, 403},
-      {"GET", "/api/v1/services/default/nobody/logs", 404, 404, 403},
+      {"GET", "/api/v1/services/default/missing/logs", 404, 404, 403},
       {"GET", "/api/v1/services/default/app/spec", 200, 200, 403},
       {"GET", "//api/v1//services/default/%61pp/spec/", 200, 200, 403},
-      {"GET", "/api/v1/services/default/nobody/spec", 404, 404, 403},
+      {"GET", "/api/v1/services/default/missing/spec", 404, 404, 403},
       {"POST", "/api/v1/services/default/app/wake", 202, 202, 202},
       {"PUT", "/api/v1/services/default/app/spec", 200, 403, 403},
       {"PUT", "/api/v1/services/default/app/spec?dry_run=1", 200, 403, 403},
@@ -53,7 +53,7 @@ TEST_F(ApiOnItsSocket, OpensToEachProofWhatIsItsOwn) {
   EXPECT_FALSE(engine_.shutdown_done);
 }
 
-TEST_F(ApiOnItsSocket, GivesValuesOfTheEnvironmentOverTheSocketAlone) {
+TEST_F(ApiOnItsSocket, ShowsValuesOfTheEnvironmentOverTheSocketOnly) {
   serve();
   const std::string target = "/api/v1/services/default/app/spec";
   EXPECT_TRUE(ask("GET", target)->has("values"));
@@ -62,7 +62,7 @@ TEST_F(ApiOnItsSocket, GivesValuesOfTheEnvironmentOverTheSocketAlone) {
   EXPECT_FALSE(ask("GET", target)->has("values"));
 }
 
-TEST_F(ApiOnItsSocket, NamesCallersToTheEnginesUserAlone) {
+TEST_F(ApiOnItsSocket, ShowsCallersToTheEnginesUserOnly) {
   serve();
   const std::string target = "/api/v1/services/default/app/explain";
   EXPECT_TRUE(ask("GET", target)->has("10.1.2.3"));
@@ -88,7 +88,7 @@ TEST_F(ApiOnItsSocket, AStreamForOthersCarriesNoOutputOfReplicas) {
   EXPECT_TRUE(own->has("secret 1") && own->has("secret 2") && own->has("secret 3"));
 }
 
-TEST_F(ApiOnItsSocket, WhyAReplicaDidNotStartIsForTheEnginesUser) {
+TEST_F(ApiOnItsSocket, ShowsTheReasonOfAFailedStartToTheEnginesUserOnly) {
   serve();
   engine_.told["failing"] = true;
   engine_.told["why"] = "cannot start /srv/secret: Permission denied";
@@ -117,7 +117,7 @@ TEST_F(ApiOnItsSocket, WhyAReplicaDidNotStartIsForTheEnginesUser) {
   EXPECT_NE(others.find("kept"), std::string::npos);
 }
 
-TEST_F(ApiOnItsSocket, OthersTakeNoPlaceOfTheEnginesUser) {
+TEST_F(ApiOnItsSocket, OtherUsersTakeNoConnectionOfTheEnginesUser) {
   serve({.connections_max = 1});
   const std::filesystem::path socket = path_;
   show(Proof::none);

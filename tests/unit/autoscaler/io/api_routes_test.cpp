@@ -52,8 +52,8 @@ TEST_F(ApiOnItsSocket, AnswersEveryRouteWithItsStatus) {
       {"POST", "/api/v1/services/default/app/scale", R"({"min":-1})", 422},
       {"POST", "/api/v1/services/default/app/scale", R"({"size":1})", 422},
       {"POST", "/api/v1/services/default/app/scale", "[", 422},
-      {"GET", "/api/v1/services/default/nobody", "", 404},
-      {"POST", "/api/v1/services/default/nobody/wake", "", 404},
+      {"GET", "/api/v1/services/default/missing", "", 404},
+      {"POST", "/api/v1/services/default/missing/wake", "", 404},
       {"GET", "/api/v1/services/elsewhere/app", "", 404},
       {"GET", "/api/v1/services/default/app/nothing", "", 404},
       {"GET", "/api/v1/services/default/app/spec/deeper", "", 404},
@@ -71,20 +71,20 @@ TEST_F(ApiOnItsSocket, AnswersEveryRouteWithItsStatus) {
   }
 }
 
-TEST_F(ApiOnItsSocket, SaysWhatIsWrongAsAProblem) {
+TEST_F(ApiOnItsSocket, ReportsErrorsAsProblemJson) {
   serve();
-  const auto missing = ask("GET", "/api/v1/services/default/nobody");
+  const auto missing = ask("GET", "/api/v1/services/default/missing");
   EXPECT_TRUE(missing->has("Content-Type: application/problem+json\r\n"));
   const json problem = json::parse(missing->body());
   EXPECT_EQ(problem["type"], "no-such-service");
   EXPECT_EQ(problem["title"], "No such service");
   EXPECT_EQ(problem["status"], 404);
-  EXPECT_EQ(problem["detail"], "no service is named nobody");
+  EXPECT_EQ(problem["detail"], "no service is named missing");
   EXPECT_EQ(problem["fix"], "services here: app");
   EXPECT_TRUE(ask("PATCH", "/api/v1/services/default/app")->has("Allow: GET, DELETE\r\n"));
 }
 
-TEST_F(ApiOnItsSocket, RefusesWhatIsTooLargeOrNoHttp) {
+TEST_F(ApiOnItsSocket, RefusesRequestsThatAreTooLargeOrNotHttp) {
   serve();
   auto body = connect();
   body->send(
@@ -126,7 +126,7 @@ TEST_F(ApiOnItsSocket, GivesListsInPages) {
   }
 }
 
-TEST_F(ApiOnItsSocket, PassesOnWhatWasAsked) {
+TEST_F(ApiOnItsSocket, PassesParametersToTheEngine) {
   serve();
   ask("GET", "/api/v1/services/default/app/logs?tail=7&replica=app%2D00001-1&previous=1");
   EXPECT_EQ(engine_.asked_logs.tail, 7U);
@@ -166,7 +166,7 @@ TEST_F(ApiOnItsSocket, AnswersPipelinedRequestsInOrderOnOneConnection) {
   EXPECT_FALSE(peer->has("up 1"));
 }
 
-TEST_F(ApiOnItsSocket, StreamsTheEventsThatWereAskedFor) {
+TEST_F(ApiOnItsSocket, StreamsTheRequestedEvents) {
   serve();
   publish("decision", 1);
   const auto peer = open("/api/v1/events?types=decision,log");
@@ -181,7 +181,7 @@ TEST_F(ApiOnItsSocket, StreamsTheEventsThatWereAskedFor) {
   EXPECT_FALSE(peer->has("id: 2\n"));
 }
 
-TEST_F(ApiOnItsSocket, ResumesAStreamAndSaysWhatItLost) {
+TEST_F(ApiOnItsSocket, ResumesAStreamAndReportsMissedEvents) {
   serve();
   for (int i = 1; i <= 6; ++i) publish("log", i);
   const auto near = open("/api/v1/events", "Last-Event-ID: 4\r\n");
@@ -207,7 +207,7 @@ TEST_F(ApiOnItsSocket, AReaderThatIsFarBehindGetsAllInPieces) {
   EXPECT_FALSE(peer->has("missed"));
 }
 
-TEST_F(ApiOnItsSocket, AQuietStreamBeatsAndASilentPeerIsClosed) {
+TEST_F(ApiOnItsSocket, AQuietStreamSendsHeartbeatsAndASilentPeerIsClosed) {
   serve({.idle = milliseconds{20}, .heartbeat = milliseconds{5}});
   const auto stream = open("/api/v1/events");
   const auto silent = connect();
@@ -227,7 +227,7 @@ TEST_F(ApiOnItsSocket, FollowsTheOutputOfOneService) {
   EXPECT_FALSE(peer->has("no\n"));
 }
 
-TEST_F(ApiOnItsSocket, AStreamIsOverWhenItsPeerLeaves) {
+TEST_F(ApiOnItsSocket, AStreamEndsWhenItsPeerDisconnects) {
   serve();
   const auto peer = open("/api/v1/events");
   EXPECT_EQ(server_->connections(), 1U);
@@ -236,7 +236,7 @@ TEST_F(ApiOnItsSocket, AStreamIsOverWhenItsPeerLeaves) {
   publish("log", 1);
 }
 
-TEST_F(ApiOnItsSocket, RefusesOneConnectionTooMany) {
+TEST_F(ApiOnItsSocket, RefusesConnectionsBeyondItsLimit) {
   serve({.connections_max = 2});
   const auto first = open("/api/v1/events");
   const auto second = open("/api/v1/events");
@@ -249,7 +249,7 @@ TEST_F(ApiOnItsSocket, RefusesOneConnectionTooMany) {
   EXPECT_EQ(ask("GET", "/livez")->status(), 200);
 }
 
-TEST_F(ApiOnItsSocket, OneThatSendsNothingGivesItsPlaceToTheNext) {
+TEST_F(ApiOnItsSocket, AnIdleConnectionGivesItsPlaceToTheNext) {
   serve({.connections_max = 2});
   const auto first = connect();
   first->send("GET /livez HTTP/1.1\r\n");
@@ -285,7 +285,7 @@ TEST_F(ApiOnItsSocket, ServesTcpAsWell) {
   EXPECT_EQ(std::string(begin.data(), begin.size()), "HTTP/1.1 200");
 }
 
-TEST_F(ApiOnItsSocket, TellsWhoShutItDownWhatItCameTo) {
+TEST_F(ApiOnItsSocket, AnswersAShutdownWithItsResult) {
   serve();
   const auto peer = connect();
   peer->send("POST /api/v1/shutdown HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
@@ -297,7 +297,7 @@ TEST_F(ApiOnItsSocket, TellsWhoShutItDownWhatItCameTo) {
   EXPECT_EQ(json::parse(peer->body()), (json{{"stopped", 3}, {"cut", 1}}));
 }
 
-TEST_F(ApiOnItsSocket, AShutdownOutlivesWhoAskedForIt) {
+TEST_F(ApiOnItsSocket, AShutdownContinuesWhenItsClientDisconnects) {
   serve();
   auto peer = connect();
   peer->send("POST /api/v1/shutdown HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
@@ -319,7 +319,7 @@ TEST_F(ApiOnItsSocket, EndsStreamsWholeWhenItStops) {
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
-TEST_F(ApiOnItsSocket, MayGoWhileStreamsAreOpen) {
+TEST_F(ApiOnItsSocket, MayBeDestroyedWhileStreamsAreOpen) {
   serve();
   const auto stream = open("/api/v1/events");
   const auto waiting = connect();
@@ -329,7 +329,7 @@ TEST_F(ApiOnItsSocket, MayGoWhileStreamsAreOpen) {
   publish("log", 1);
 }
 
-TEST_F(ApiOnItsSocket, IsForItsOwnerAloneAndReplacesADeadOne) {
+TEST_F(ApiOnItsSocket, IsForItsOwnerOnlyAndReplacesAStaleSocket) {
   serve();
 
   struct stat facts {};

@@ -24,7 +24,7 @@ DecisionRecord decision(int second, std::int32_t bounded) {
   return record;
 }
 
-TEST(DecisionRing, TellsThoseOfOneRevisionSinceATime) {
+TEST(DecisionRing, ReturnsDecisionsOfOneRevisionSinceATime) {
   DecisionRing ring;
   ring.add(kOne, decision(1, 1));
   ring.add(kTwo, decision(2, 7));
@@ -35,7 +35,7 @@ TEST(DecisionRing, TellsThoseOfOneRevisionSinceATime) {
   EXPECT_TRUE(ring.since(kTwo, at(3)).empty());
 }
 
-TEST(DecisionRing, KnowsTheDecisionInForce) {
+TEST(DecisionRing, ReturnsTheDecisionInForce) {
   DecisionRing ring;
   ring.add(kOne, decision(1, 1));
   ring.add(kOne, decision(3, 2));

@@ -1,4 +1,4 @@
-// What the events and the API say of a fleet.
+// What the events and the API show of a fleet.
 
 #include "autoscaler/io/api.h"
 #include "autoscaler/io/time_text.h"
@@ -58,7 +58,7 @@ class FleetEventsTest : public FleetTest {
   const ServiceName shop_{"shop", "shop"};
 };
 
-TEST_F(FleetEventsTest, WhatExistsAtTheStartIsNoEvent) {
+TEST_F(FleetEventsTest, ObjectsThatExistAtTheStartCauseNoEvent) {
   pods({"ready"});
   EXPECT_TRUE(events({"replica", "service"}).empty());
   events_.begin();
@@ -66,7 +66,7 @@ TEST_F(FleetEventsTest, WhatExistsAtTheStartIsNoEvent) {
   EXPECT_TRUE(events({"replica", "service"}).empty());
 }
 
-TEST_F(FleetEventsTest, AReplicaIsToldOfFromItsStartToItsEnd) {
+TEST_F(FleetEventsTest, AReplicaHasEventsFromItsStartToItsEnd) {
   events_.begin();
   platform_.replicas = 1;
   pods({});
@@ -82,7 +82,7 @@ TEST_F(FleetEventsTest, AReplicaIsToldOfFromItsStartToItsEnd) {
   EXPECT_EQ(replicas(), Texts{"pod-1 stopped"});
 }
 
-TEST_F(FleetEventsTest, OneThatGoesUnaskedHasExited) {
+TEST_F(FleetEventsTest, AReplicaThatEndsByItselfHasExited) {
   events_.begin();
   platform_.replicas = 1;
   pods({"ready"});
@@ -90,7 +90,7 @@ TEST_F(FleetEventsTest, OneThatGoesUnaskedHasExited) {
   EXPECT_EQ(replicas(), Texts{"pod-1 exited"});
 }
 
-TEST_F(FleetEventsTest, AReplicaThatFailsSaysWhy) {
+TEST_F(FleetEventsTest, AFailedReplicaHasAReason) {
   events_.begin();
   platform_.replicas = 1;
   pods({"starting"});
@@ -102,7 +102,7 @@ TEST_F(FleetEventsTest, AReplicaThatFailsSaysWhy) {
   EXPECT_EQ(told[0].value("why", ""), "exit status 1");
 }
 
-TEST_F(FleetEventsTest, AServiceIsToldOfWhenItsStateChanges) {
+TEST_F(FleetEventsTest, AServiceHasAnEventWhenItsStateChanges) {
   events_.begin();
   platform_.replicas = 1;
   pods({"starting"});
@@ -206,7 +206,7 @@ TEST_F(FleetEventsTest, AWrongAnnotationIsAWarning) {
   EXPECT_TRUE(warning.contains("fix"));
 }
 
-TEST_F(FleetEventsTest, APersonWakesAndPutsToSleep) {
+TEST_F(FleetEventsTest, WakeAndSleepChangeTheOrder) {
   platform_.replicas = 0;
   pods({});
   ASSERT_TRUE(api_.wake(shop_));
@@ -236,7 +236,7 @@ TEST_F(FleetEventsTest, TheReplicaThatGovernsAMissingServiceIsNamed) {
       "if it exists, autoscaler other-holder at 10.0.0.5 governs it; here there are shop/shop");
 }
 
-TEST_F(FleetEventsTest, ARevisionOfARemovedServiceThatOnlyDrainsIsNoService) {
+TEST_F(FleetEventsTest, ADrainingRevisionOfARemovedServiceIsNotListed) {
   pods({"ready"});
   model::Revision draining = fleet_.revisions().at(kShop)->facts();
   draining.retired = true;
@@ -278,7 +278,7 @@ TEST_F(FleetEventsTest, BoundsThatDoNotFitTogetherAreRefused) {
   EXPECT_EQ(refused.error().status, 422);
 }
 
-TEST_F(FleetEventsTest, WhatIsChosenByHandElsewhereIsNotChanged) {
+TEST_F(FleetEventsTest, AServiceScaledByHandElsewhereIsNotChanged) {
   pods({}, 2);
   const auto refused = api_.wake(shop_);
   ASSERT_FALSE(refused);

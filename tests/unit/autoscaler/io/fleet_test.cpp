@@ -13,13 +13,13 @@ using namespace std::chrono_literals;
 using std::chrono::seconds;
 
 // Of one target alone: what follows is not for want of removals.
-TEST_F(FleetTest, PodsBeyondWhatIsWantedAreRemoved) {
+TEST_F(FleetTest, PodsBeyondTheWantedNumberAreRemoved) {
   runs("Deployment/a", 1);
   watch("Deployment/a", 3);
   EXPECT_EQ(order(), "1 without 2 avoiding 2");
 }
 
-TEST_F(FleetTest, AnotherTargetKeepsWhatItRunsAndNoPodOfItIsChosen) {
+TEST_F(FleetTest, AnotherTargetKeepsItsReplicasAndNoneOfItsPodsIsChosen) {
   runs("Deployment/a", 1);
   load(1);
   ASSERT_EQ(order(), "1 without 0 avoiding 0");
@@ -33,7 +33,7 @@ TEST_F(FleetTest, AnotherTargetKeepsWhatItRunsAndNoPodOfItIsChosen) {
   EXPECT_EQ(loop_.size(), 1U);
 }
 
-TEST_F(FleetTest, ATargetThatTakesThePlaceOfOneAsleepIsNotPutToSleep) {
+TEST_F(FleetTest, ATargetThatReplacesASleepingOneIsNotPutToSleep) {
   runs("Deployment/a", 0);
   evaluate();
   ASSERT_EQ(order(), "0 without 0 avoiding 0");
@@ -85,7 +85,7 @@ TEST_F(FleetTest, AnotherTargetGrowsByItsOwnLoad) {
   EXPECT_EQ(order(), "20 without 0 avoiding 0");
 }
 
-TEST_F(FleetTest, WhatAnotherTargetWasNeededForIsForgotten) {
+TEST_F(FleetTest, LoadOfThePreviousTargetIsForgotten) {
   runs("Deployment/a", 1);
   load(700);
   ASSERT_EQ(order(), "10 without 0 avoiding 0");
@@ -96,7 +96,7 @@ TEST_F(FleetTest, WhatAnotherTargetWasNeededForIsForgotten) {
   EXPECT_EQ(order(), "2 without 0 avoiding 0");
 }
 
-TEST_F(FleetTest, ATargetThatIsOnlyAwayIsTheSameWhenItIsBack) {
+TEST_F(FleetTest, ATargetThatReturnsIsTheSameTarget) {
   runs("Deployment/a", 1);
   load(700);
   watch("", 0);
@@ -104,7 +104,7 @@ TEST_F(FleetTest, ATargetThatIsOnlyAwayIsTheSameWhenItIsBack) {
   EXPECT_EQ(order(), "10 without 0 avoiding 0");
 }
 
-TEST_F(FleetTest, AnotherTargetThatComesLateIsKnownAsAnotherOne) {
+TEST_F(FleetTest, AnotherTargetIsRecognizedAfterAGapWithoutATarget) {
   runs("Deployment/a", 1);
   load(1);
   watch("", 0);
@@ -128,7 +128,7 @@ TEST_F(FleetTest, AnotherTargetBeginsWithTheSettingsThatCameWithIt) {
   EXPECT_EQ(order(), "15 without 0 avoiding 0");
 }
 
-// What activators are told of pods that fail to start.
+// What activators receive about pods that fail to start.
 class FailingStartsTest : public FleetTest {
  protected:
   FailingStartsTest() { platform_.replicas = 2; }
@@ -159,14 +159,14 @@ TEST_F(FailingStartsTest, NothingIsGrantedWhileEveryPodFailsAndTheReplicasStayOr
   EXPECT_EQ(platform_.applied.report.granted, 2);
 }
 
-TEST_F(FailingStartsTest, OnePodThatIsReadyOrMayBecomeSoIsHope) {
+TEST_F(FailingStartsTest, OnePodThatIsReadyOrMayBecomeReadyKeepsTheGrant) {
   pods({"exit status 1", "starting"});
   EXPECT_EQ(told(), "2 of 2");
   pods({"exit status 1", "ready"});
   EXPECT_EQ(told(), "2 of 2");
 }
 
-TEST_F(FailingStartsTest, APodBeyondWhatIsWantedIsHopeTooAndTheFailingOneLeaves) {
+TEST_F(FailingStartsTest, AStartingPodBeyondTheWantedNumberKeepsTheGrantAndTheFailingOneLeaves) {
   platform_.replicas = 1;
   pods({"exit status 1"});
   ASSERT_EQ(told(), "0 of 1, failed: the service fails to start: exit status 1");
@@ -177,7 +177,7 @@ TEST_F(FailingStartsTest, APodBeyondWhatIsWantedIsHopeTooAndTheFailingOneLeaves)
   EXPECT_FALSE(revision.leaving(revision.pods()[1]));
 }
 
-TEST_F(FailingStartsTest, ItEndsWhenAPodIsReadyAndWhenTheFailingPodsGo) {
+TEST_F(FailingStartsTest, TheFailureEndsWhenAPodIsReadyAndWhenTheFailingPodsAreGone) {
   pods({"exit status 1"});
   ASSERT_NE(told().find("failed"), std::string::npos);
   pods({"ready"});
@@ -189,7 +189,7 @@ TEST_F(FailingStartsTest, ItEndsWhenAPodIsReadyAndWhenTheFailingPodsGo) {
   EXPECT_EQ(platform_.applied.report.start_failed, "");
 }
 
-TEST_F(FailingStartsTest, ADetailIsNoLongerThanAMessageTakes) {
+TEST_F(FailingStartsTest, ADetailIsCutToTheLimitOfItsMessage) {
   pods({std::string(5000, 'x')});
   EXPECT_EQ(hub_.state(kShop)->cannot_scale->detail.size(), proto::kDetailBytesMax);
 }
@@ -208,7 +208,7 @@ TEST_F(FailingStartsTest, APlatformThatStartsPodsItselfRefusesRequestsUntilItsNe
   EXPECT_EQ(fleet_.revisions().at(kShop)->start_failure(), "exit status 1");
 }
 
-TEST_F(FleetTest, ARevisionThatTakesThePlaceOfAnotherBeginsWithAsManyAndKeepsOneAwake) {
+TEST_F(FleetTest, AReplacingRevisionStartsWithAsManyReplicasAndKeepsOne) {
   model::Revision revision;
   revision.id = kShop;
   revision.initial = 3;
@@ -235,7 +235,7 @@ TEST_F(FleetTest, ARetiredRevisionLosesItsPodsWhateverIsReported) {
   EXPECT_FALSE(hub_.state(kShop)->cannot_scale);
 }
 
-TEST_F(FleetTest, WhereTheLoadOfNowIsKnownTheIdlestPodGoesByIt) {
+TEST_F(FleetTest, TheIdlestPodIsChosenByItsCurrentLoad) {
   around_.load_now = [](const RevisionId&, const PodId& pod) {
     return pod.name == "Deployment/a-0" ? 0.0 : 5.0;
   };
@@ -245,7 +245,7 @@ TEST_F(FleetTest, WhereTheLoadOfNowIsKnownTheIdlestPodGoesByIt) {
   EXPECT_EQ(platform_.applied.remove[0], PodId{"Deployment/a-0"});
 }
 
-// A room that grants two replicas, and says so after some patience.
+// A room that grants two replicas, and reports it after its patience limit.
 class ScarceRoom final : public Room {
  public:
   [[nodiscard]] Granted grant(const RevisionId& /*revision*/, const Demand& demand) override {
@@ -292,7 +292,7 @@ class ScarceRoomTest : public FailingStartsTest {
   }
 };
 
-TEST_F(ScarceRoomTest, RequestsWaitForRoomAsLongAsTheRoomHasPatience) {
+TEST_F(ScarceRoomTest, RequestsWaitForMemoryUntilTheLimitOfTheRoom) {
   exists();
   EXPECT_EQ(told(), "0 of 2");
 
@@ -302,7 +302,7 @@ TEST_F(ScarceRoomTest, RequestsWaitForRoomAsLongAsTheRoomHasPatience) {
   EXPECT_EQ(hub_.state(kShop)->cannot_scale->retry_after, seconds{10});
 }
 
-TEST_F(ScarceRoomTest, ADecisionThatIsNotGrantedIsExplainedAndToldAgainWhenItIs) {
+TEST_F(ScarceRoomTest, ADecisionThatIsNotGrantedIsExplainedAndPublishedAgainWhenItIs) {
   exists();
   const Revision& revision = *short_.revisions().at(kShop);
   EXPECT_EQ(revision.last().granted, 0);

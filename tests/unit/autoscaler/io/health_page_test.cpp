@@ -9,7 +9,7 @@ TEST(HealthText, IsShortWhileAllIsWell) {
   EXPECT_EQ(health_text({{"platform", true, "3 files"}, {"orders", true, ""}}, false), "ok\n");
 }
 
-TEST(HealthText, ShowsEveryCheckWhenAskedTo) {
+TEST(HealthText, ShowsEveryCheckOnRequest) {
   EXPECT_EQ(health_text({{"platform", true, "3 files"}, {"orders", true, ""}}, true),
             "[+]platform ok: 3 files\n[+]orders ok\nreadyz check passed\n");
 }

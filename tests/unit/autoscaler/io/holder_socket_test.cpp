@@ -57,7 +57,7 @@ class HolderSocketTest : public ::testing::Test {
   std::size_t failed = 0;
 };
 
-TEST_F(HolderSocketTest, StatsArriveWithTheirStamps) {
+TEST_F(HolderSocketTest, StatsArriveWithTheirTimestamps) {
   HolderSocket socket{io, {address}, events()};
   socket.send(stats(3));
 
@@ -74,14 +74,14 @@ TEST_F(HolderSocketTest, TheNextAddressIsTriedWhenTheFirstDoesNotAnswer) {
   EXPECT_TRUE(run_until(io, [&] { return came.size() == 2; }));
 }
 
-TEST_F(HolderSocketTest, WhatGoesNowhereComesBack) {
+TEST_F(HolderSocketTest, StatsThatCannotBeSentAreReturned) {
   HolderSocket socket{io, {"ws://127.0.0.1:1"}, events()};
   socket.send(stats(2));
 
   EXPECT_TRUE(run_until(io, [&] { return failed == 2; }));
 }
 
-TEST_F(HolderSocketTest, WhatThereIsNoRoomForComesBack) {
+TEST_F(HolderSocketTest, StatsBeyondTheQueueLimitAreReturned) {
   HolderSocket socket{io, {address}, events()};
   socket.send(stats(static_cast<int>(HolderSocket::kWaitingMax) + 5));
 

@@ -55,7 +55,7 @@ TEST_F(Vectors, FieldsOfALaterStepCarryItsPlace) {
   EXPECT_EQ(play(), "w.json w: ops[1].want, 2, 3\n0 passed, 1 failed");
 }
 
-TEST_F(Vectors, FilesThatAreNoVectorsAreToldApart) {
+TEST_F(Vectors, FilesThatAreNotVectorsAreReportedWithTheReason) {
   write("a.json", "{");
   write("b.json", "[]");
   write("c.json", R"({"version":1,"cases":[]})");
@@ -162,13 +162,13 @@ TEST_F(Vectors, EmptyDirectoryHoldsNoCase) {
   EXPECT_EQ(play(), "0 passed, 0 failed");
 }
 
-TEST_F(Vectors, DirectoryNamedLikeAFileIsSaid) {
+TEST_F(Vectors, DirectoryNamedLikeAFileIsReported) {
   std::filesystem::create_directories(directory_ / "a.json");
 
   EXPECT_NE(play().find("a.json: cannot be read"), std::string::npos);
 }
 
-TEST_F(Vectors, MissingDirectoryIsSaid) {
+TEST_F(Vectors, MissingDirectoryIsReported) {
   std::ostringstream out;
   const Tally tally = play_directory((directory_ / "nowhere").string(), out);
 

@@ -6,7 +6,7 @@
 namespace sluice::http {
 namespace {
 
-TEST(ApiTarget, IsTakenApartAndDecoded) {
+TEST(ApiTarget, IsSplitAndDecoded) {
   const auto target = parse_target("//api/v1/services/default/a%2Fb/?since=10m&at=1+2&flag");
 
   ASSERT_TRUE(target.has_value());
@@ -17,7 +17,7 @@ TEST(ApiTarget, IsTakenApartAndDecoded) {
   EXPECT_EQ(target->text("missing"), "");
 }
 
-TEST(ApiTarget, WhatCannotBeReadIsRefused) {
+TEST(ApiTarget, MalformedTargetsAreRefused) {
   EXPECT_EQ(parse_target("/%zz").error().status, 400);
   EXPECT_EQ(parse_target("/%2").error().status, 400);
   EXPECT_EQ(parse_target("/?a=%").error().status, 400);
@@ -34,7 +34,7 @@ TEST(ApiTarget, NumbersAreNumbersOrNothing) {
   EXPECT_FALSE(target->number("d", 5).has_value());
 }
 
-TEST(ApiTarget, AFlagIsThereUnlessItSaysNo) {
+TEST(ApiTarget, AFlagIsSetUnlessItsValueIsFalse) {
   const auto target = parse_target("/?a&b=1&c=0&d=false");
 
   EXPECT_TRUE(target->flag("a"));
@@ -44,7 +44,7 @@ TEST(ApiTarget, AFlagIsThereUnlessItSaysNo) {
   EXPECT_FALSE(target->flag("missing"));
 }
 
-TEST(ApiPage, GoesOnWhereTheLastOneEnded) {
+TEST(ApiPage, ContinuesWhereTheLastOneEnded) {
   const auto page = [](const char* target, std::size_t size) {
     return page_of(*parse_target(target), size);
   };

@@ -18,13 +18,13 @@ ChangeFields with(std::initializer_list<std::pair<const char*, const char*>> lin
   return fields;
 }
 
-TEST(ChangeAccess, TheTokenPassesInEitherHeader) {
+TEST(ChangeAccess, TheTokenIsAcceptedInEitherHeader) {
   EXPECT_EQ(verdict(with({{"Authorization", "Bearer 0123456789abcdef"}})), "passes");
   EXPECT_EQ(verdict(with({{"authorization", "bearer 0123456789abcdef"}})), "passes");
   EXPECT_EQ(verdict(with({{"Sluice-Edit", "0123456789abcdef"}})), "passes");
 }
 
-TEST(ChangeAccess, WithoutItNothingPassesAndTheSettingIsNamed) {
+TEST(ChangeAccess, WithoutTheTokenEveryChangeIsRefusedAndTheSettingIsNamed) {
   EXPECT_EQ(verdict(with({})), "403 token-required");
   EXPECT_EQ(verdict(with({{"Authorization", "Bearer 0123456789abcdeX"}})), "403 token-required");
   EXPECT_EQ(verdict(with({{"Authorization", "Bearer "}})), "403 token-required");
@@ -33,7 +33,7 @@ TEST(ChangeAccess, WithoutItNothingPassesAndTheSettingIsNamed) {
   EXPECT_NE(judge_change({}, kToken, "THE_SETTING")->detail.find("THE_SETTING"), std::string::npos);
 }
 
-TEST(ChangeAccess, TwoLinesOfOneHeaderDoNotPass) {
+TEST(ChangeAccess, TwoLinesOfOneHeaderAreRefused) {
   EXPECT_EQ(verdict(with({{"Sluice-Edit", kToken}, {"Sluice-Edit", kToken}})),
             "400 repeated-header");
   EXPECT_EQ(verdict(with({{"Origin", ""}, {"Origin", ""}, {"Sluice-Edit", kToken}})),
@@ -43,7 +43,7 @@ TEST(ChangeAccess, TwoLinesOfOneHeaderDoNotPass) {
             "403 token-required");
 }
 
-TEST(ChangeAccess, APageOfAnotherSiteDoesNotPassWhateverItKnows) {
+TEST(ChangeAccess, APageOfAnotherSiteIsRefusedEvenWithTheToken) {
   EXPECT_EQ(verdict(with({{"Sluice-Edit", kToken}, {"Origin", "http://scaler:8082"}})), "passes");
   EXPECT_EQ(verdict(with({{"Sluice-Edit", kToken}, {"Origin", "http://evil.example"}})),
             "403 other-site");

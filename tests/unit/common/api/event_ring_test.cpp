@@ -6,7 +6,7 @@
 namespace sluice::api {
 namespace {
 
-TEST(EventRing, ResumesAfterAnIdAndCountsWhatIsGone) {
+TEST(EventRing, ResumesAfterAnIdAndCountsMissedEvents) {
   EventRing ring(3);
   for (int i = 1; i <= 5; ++i) {
     ring.publish({{"type", i % 2 == 0 ? "decision" : "log"}, {"service", "app"}});

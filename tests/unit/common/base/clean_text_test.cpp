@@ -25,13 +25,13 @@ void expect_cleaned(std::uint32_t first, std::uint32_t last) {
   }
 }
 
-TEST(CleanText, ReplacesWhatSteersATerminal) {
+TEST(CleanText, ReplacesTerminalControlCharacters) {
   expect_cleaned(0x00, 0x08);
   expect_cleaned(0x0a, 0x1f);
   expect_cleaned(0x7f, 0x9f);
 }
 
-TEST(CleanText, ReplacesWhatShowsALineOtherwiseThanItIs) {
+TEST(CleanText, ReplacesInvisibleAndBidirectionalCharacters) {
   expect_cleaned(0x061c, 0x061c);
   expect_cleaned(0x200b, 0x200f);
   expect_cleaned(0x2028, 0x202e);
@@ -39,13 +39,13 @@ TEST(CleanText, ReplacesWhatShowsALineOtherwiseThanItIs) {
   expect_cleaned(0xfeff, 0xfeff);
 }
 
-TEST(CleanText, ReplacesEachByteThatIsNoUtf8) {
+TEST(CleanText, ReplacesEachByteThatIsNotUtf8) {
   EXPECT_EQ(clean_text("a\xff\xc3(\xe2\x82"), "a\?\?(\?\?");
   EXPECT_EQ(clean_text("\xc0\xaf\xed\xa0\x80\xf5"), "??????");
   EXPECT_EQ(clean_text("\x9b[31m"), "?[31m");
 }
 
-TEST(CleanText, KeepsWhatPeopleWrite) {
+TEST(CleanText, KeepsOrdinaryText) {
   const std::string text =
       "tab\t caf\u00e9 \u00a0 \u65e5\u672c\u8a9e \u05d0\u05d1 \u0627\u0628 \U0001F600";
   EXPECT_EQ(clean_text(text), text);
@@ -53,7 +53,7 @@ TEST(CleanText, KeepsWhatPeopleWrite) {
   EXPECT_EQ(clean_text("a\nb\x1b", ' '), "a b ");
 }
 
-TEST(CleanText, AppendsToWhatIsThere) {
+TEST(CleanText, AppendsToExistingText) {
   std::string out = "log: ";
   append_clean(out, "a\x1b"s);
   EXPECT_EQ(out, "log: a?");

@@ -19,7 +19,7 @@ struct Counter {
   Lifetime alive_;
 };
 
-TEST(Lifetime, ACallbackFindsItsObjectAsLongAsItIsThere) {
+TEST(Lifetime, ACallbackFindsItsObjectWhileItExists) {
   Counter counter;
   const auto later = counter.later();
 
@@ -50,7 +50,7 @@ TEST(Lifetime, EndsBeforeItsObjectDoes) {
   EXPECT_TRUE(counter.alive_.watch().over());
 }
 
-TEST(Lifetime, AWatchOfNothingIsOver) {
+TEST(Lifetime, AnEmptyWatchIsExpired) {
   EXPECT_TRUE(Lifetime::Watch{}.over());
 }
 

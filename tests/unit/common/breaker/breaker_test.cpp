@@ -35,7 +35,7 @@ TEST(Breaker, RefusesExactlyOneOfThreeWithOneSlotAndOnePlace) {
 }
 
 // Row 3: the age of a waiter is what the breaker decides; the text is the caller's.
-TEST(Breaker, PutsOutWhoHasWaitedTooLongOldestFirst) {
+TEST(Breaker, ExpiresWaitersPastTheirLimitOldestFirst) {
   Breaker breaker({.concurrency = 0, .queue_depth = 3});
   const Ticket first = breaker.enter(kStart).ticket;
   const Ticket second = breaker.enter(kStart + 1s).ticket;
@@ -88,7 +88,7 @@ TEST(BreakerDeathTest, LeavingWithoutHavingEnteredIsABrokenInvariant) {
   EXPECT_DEATH((void)breaker.leave(), "CHECK failed");
 }
 
-TEST(Breaker, StaleTicketNamesNobody) {
+TEST(Breaker, StaleTicketMatchesNoWaiter) {
   Breaker breaker({.concurrency = 1, .queue_depth = 1});
   (void)breaker.enter(kStart);
   const Ticket admitted = breaker.enter(kStart).ticket;
@@ -223,7 +223,7 @@ class Pair {
 
   [[nodiscard]] std::string name(Ticket ticket) const {
     const auto known = std::find(tickets_.begin(), tickets_.end(), ticket);
-    return known == tickets_.end() ? "nobody" : std::to_string(known - tickets_.begin());
+    return known == tickets_.end() ? "none" : std::to_string(known - tickets_.begin());
   }
 
   Breaker breaker_;
@@ -246,7 +246,7 @@ int play_sequence(Pair& pair, int sequence) {
   return std::max(unit, 1);
 }
 
-// Goal: in every state the breaker says what its definition says.
+// Goal: in every state the breaker answers as its definition does.
 // Method: every sequence of six events on every breaker with at most three slots and three places.
 TEST(Breaker, AgreesWithItsDefinitionOnEverySequenceOfSixEvents) {
   for (std::int32_t capacity = 0; capacity <= 3; ++capacity) {

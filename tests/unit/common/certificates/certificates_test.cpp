@@ -21,7 +21,7 @@ constexpr TimePoint kBegin{hours{24 * 365 * 50}};
 /// The Secret as replicas leave it.
 class Rotation {
  public:
-  // Takes every step that is due at `at`; says which.
+  // Takes every step that is due at `at`; returns which.
   std::string steps(TimePoint at) {
     std::string taken;
     for (int rounds = 0; rounds < 5; ++rounds) {
@@ -54,7 +54,7 @@ TEST(Certificates, AreMadeOnceAndAreForEveryNameOfTheService) {
       state_of(rotation.set, {.common_name = "x", .dns = {"injector.elsewhere.svc"}}).leaf);
 }
 
-TEST(Certificates, GetANewLeafWhenTwoThirdsOfItsLifeAreOver) {
+TEST(Certificates, GetANewLeafAfterTwoThirdsOfItsValidity) {
   Rotation rotation;
   rotation.steps(kBegin);
   const std::string bundle = rotation.set.bundle();
@@ -84,7 +84,7 @@ TEST(Certificates, OfANewCaServeOnlyWhenItIsTrustedAndTheOldOneLeavesLast) {
   EXPECT_EQ(rotation.set.bundle(), rotation.set.ca);
 }
 
-TEST(Certificates, AreAlwaysTrustedAndGoodThroughThreeYears) {
+TEST(Certificates, StayTrustedAndValidForThreeYears) {
   Rotation rotation;
   for (TimePoint at = kBegin; at < kBegin + 3 * kCaLife; at += hours{24 * 4}) {
     rotation.steps(at);
@@ -94,7 +94,7 @@ TEST(Certificates, AreAlwaysTrustedAndGoodThroughThreeYears) {
   }
 }
 
-TEST(Certificates, AreMadeAnewWhenTheSecretIsSpoiled) {
+TEST(Certificates, AreMadeAgainWhenTheSecretIsCorrupt) {
   for (std::string Set::*field : {&Set::ca, &Set::ca_key}) {
     Rotation rotation;
     rotation.steps(kBegin);
@@ -109,14 +109,14 @@ TEST(Certificates, AreMadeAnewWhenTheSecretIsSpoiled) {
   }
 }
 
-TEST(Certificates, ThatHaveEndedAreReplaced) {
+TEST(Certificates, ThatHaveExpiredAreReplaced) {
   Rotation rotation;
   rotation.steps(kBegin);
   EXPECT_EQ(rotation.steps(kBegin + kLeafLife + hours{1}), "leaf ");
   EXPECT_EQ(rotation.steps(kBegin + kCaLife + hours{1}), "all ");
 }
 
-TEST(CertificateDocuments, SurviveTheSecret) {
+TEST(CertificateDocuments, SurviveARoundTripThroughTheSecret) {
   Rotation rotation;
   rotation.steps(kBegin);
   const std::string document = secret_document({.space = "here", .name = "it", .component = "x"},
@@ -179,7 +179,7 @@ TEST(Certificates, KeepTheLeafInServiceWhileTheNewBundleIsNotThere) {
       << "the old one proves nothing any more";
 }
 
-TEST(Certificates, KeepAnOldCaForAsLongAsItsLeavesLive) {
+TEST(Certificates, KeepAnOldCaUntilItsLeavesExpire) {
   Rotation rotation;
   rotation.steps(kBegin);
   TimePoint at = kBegin + hours{24 * 244};
@@ -191,7 +191,7 @@ TEST(Certificates, KeepAnOldCaForAsLongAsItsLeavesLive) {
   EXPECT_EQ(next_step(state, at + hours{25}, hours{25}), Step::drop_old_ca);
 }
 
-TEST(SignedByOneOf, KnowsTheCaWhereverItStandsInTheBundle) {
+TEST(SignedByOneOf, FindsTheCaAnywhereInTheBundle) {
   const Set one = *take_step({}, Step::make_all, kLeaf, kBegin);
   const Set other = *take_step({}, Step::make_all, kLeaf, kBegin);
   EXPECT_TRUE(is_signed_by_one_of(one.leaf, one.ca));

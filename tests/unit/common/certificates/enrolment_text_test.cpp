@@ -38,7 +38,7 @@ TEST(EnrolmentText, IsReadAsItWasWritten) {
   EXPECT_TRUE(sign(set, read->public_key, spec, std::chrono::hours{1}, now).has_value());
 }
 
-TEST(EnrolmentText, RefusesWhatIsNoneByWhatIsMissing) {
+TEST(EnrolmentText, RefusesMalformedRequestsWithTheMatchingStatus) {
   const std::string host = "Host: a\r\n";
   const std::string token = "Authorization: Bearer t\r\n";
   const std::string key = "Sluice-Public-Key: MFk=\r\n";

@@ -12,20 +12,20 @@ Identity of(const std::vector<std::string>& uris) {
   return identity_of(uris);
 }
 
-TEST(Identity, IsWhatTheUriOfARoleSays) {
+TEST(Identity, IsReadFromTheUriOfARole) {
   EXPECT_TRUE(of({uri_of(Role::autoscaler)}).has(Role::autoscaler));
   EXPECT_TRUE(of({uri_of(Role::activator)}).has(Role::activator));
   EXPECT_EQ(of({uri_of(Role::node_agent, "n1.example")}).node, "n1.example");
 }
 
-TEST(Identity, OfOneRoleIsNoOther) {
+TEST(Identity, OfOneRoleIsNotAnother) {
   const Identity agent = of({uri_of(Role::node_agent, "n1")});
   EXPECT_FALSE(agent.has(Role::activator));
   EXPECT_FALSE(agent.has(Role::autoscaler));
   EXPECT_FALSE(of({uri_of(Role::activator)}).has(Role::node_agent));
 }
 
-TEST(Identity, OfOtherUrisIsNone) {
+TEST(Identity, OfOtherUrisIsEmpty) {
   const Identity none;
   for (const char* uri :
        {"", "sluice://", "sluice://activator/", "sluice://autoscaler.evil", "spiffe://activator",

@@ -24,7 +24,7 @@ class Watched {
                },
                pace} {}
 
-  /// Runs until `name` was told; empty: the whole directory.
+  /// Runs until `name` was reported; empty: the whole directory.
   bool hears(const std::string& name) {
     while (!told_.contains(name)) {
       if (io_.run_one_for(kPatience) == 0) return false;
@@ -48,7 +48,7 @@ constexpr WatchPace kNeverLooks{.told = std::chrono::hours{1}, .blind = std::chr
 constexpr WatchPace kLooksOften{.told = std::chrono::milliseconds{5},
                                 .blind = std::chrono::milliseconds{5}};
 
-TEST(DirectoryWatch, TellsOfFilesRenamedIntoPlaceWrittenAndRemoved) {
+TEST(DirectoryWatch, ReportsFilesThatAreRenamedIntoPlaceWrittenAndRemoved) {
   const ScratchDirectory scratch;
   scratch.write("old", "x");
   Watched watched{scratch.path(), kNeverLooks};
@@ -62,7 +62,7 @@ TEST(DirectoryWatch, TellsOfFilesRenamedIntoPlaceWrittenAndRemoved) {
   EXPECT_TRUE(watched.hears("old"));
 }
 
-TEST(DirectoryWatch, FindsADirectoryThatComesLater) {
+TEST(DirectoryWatch, FindsADirectoryThatIsMadeLater) {
   const ScratchDirectory scratch;
   const auto late = scratch.path() / "late";
   Watched watched{late, kLooksOften};
@@ -78,7 +78,7 @@ TEST(DirectoryWatch, FindsADirectoryThatComesLater) {
   EXPECT_TRUE(watched.hears("file"));
 }
 
-TEST(DirectoryWatch, ADirectoryThatIsReplacedIsLookedThroughAndWatchedAgain) {
+TEST(DirectoryWatch, AReplacedDirectoryIsScannedAndWatchedAgain) {
   const ScratchDirectory scratch;
   const auto place = scratch.path() / "place";
   std::filesystem::create_directory(place);
@@ -96,7 +96,7 @@ TEST(DirectoryWatch, ADirectoryThatIsReplacedIsLookedThroughAndWatchedAgain) {
   EXPECT_TRUE(watched.hears("file"));
 }
 
-TEST(DirectoryWatch, LooksThroughWithoutBeingTold) {
+TEST(DirectoryWatch, ScansWithoutANotification) {
   const ScratchDirectory scratch;
   Watched watched{scratch.path(), kLooksOften};
 
@@ -106,7 +106,7 @@ TEST(DirectoryWatch, LooksThroughWithoutBeingTold) {
   EXPECT_TRUE(watched.hears(""));
 }
 
-TEST(DirectoryWatch, MayBeEndedFromWithin) {
+TEST(DirectoryWatch, MayBeDestroyedInItsCallback) {
   const ScratchDirectory scratch;
   boost::asio::io_context io;
   std::unique_ptr<DirectoryWatch> watch;

@@ -29,7 +29,7 @@ TEST(FileIo, ReadsWholeFilesUpToTheLimit) {
   EXPECT_NE(over.error().what.find("over is larger than 4 MiB"), std::string::npos);
 }
 
-TEST(FileIo, AMissingFileIsNoProblem) {
+TEST(FileIo, AMissingFileIsNotAProblem) {
   const ScratchDirectory scratch;
 
   const auto missing = read_file(scratch.path() / "missing");
@@ -38,7 +38,7 @@ TEST(FileIo, AMissingFileIsNoProblem) {
   EXPECT_FALSE(missing->has_value());
 }
 
-TEST(FileIo, WhatIsNoRegularFileIsAProblemAndHangsNobody) {
+TEST(FileIo, AnythingButARegularFileIsAProblemAndDoesNotBlock) {
   const ScratchDirectory scratch;
   ASSERT_EQ(::mkfifo((scratch.path() / "pipe").c_str(), 0600), 0);
 

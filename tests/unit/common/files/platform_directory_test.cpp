@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{20};
 
-/// Writes down what it is told, as in "+a(1) -b activators:2".
+/// Records what is reported to it, as in "+a(1) -b activators:2".
 class Diary final : public model::Listener {
  public:
   void on_revision(model::Revision revision) override {
@@ -80,7 +80,7 @@ class PlatformDirectoryTest : public ::testing::Test {
 
   void remove(const std::string& name) { std::filesystem::remove(scratch_.path() / name); }
 
-  /// Runs until `condition` holds; what was told by then.
+  /// Runs until `condition` holds; returns what was reported by then.
   std::string after(const std::function<bool()>& condition) {
     while (!condition()) {
       if (io_.run_one_for(kPatience) == 0) return "nothing came";
@@ -88,7 +88,7 @@ class PlatformDirectoryTest : public ::testing::Test {
     return diary_.take();
   }
 
-  /// Runs until something was told.
+  /// Runs until something was reported.
   std::string next() {
     std::string told;
     return after([&] {
@@ -111,7 +111,7 @@ class PlatformDirectoryTest : public ::testing::Test {
   std::unique_ptr<PlatformDirectory> platform_;
 };
 
-TEST_F(PlatformDirectoryTest, TellsAllThereIsBeforeItFollows) {
+TEST_F(PlatformDirectoryTest, ReportsEveryFileBeforeItFollowsChanges) {
   put_revision("a", 1);
   put_revision("b");
   put("activators.json", R"(["1.1.1.1:1"])");
@@ -123,7 +123,7 @@ TEST_F(PlatformDirectoryTest, TellsAllThereIsBeforeItFollows) {
   EXPECT_EQ(diary_.settled, 1);
 }
 
-TEST_F(PlatformDirectoryTest, FollowsFilesThatComeChangeAndGo) {
+TEST_F(PlatformDirectoryTest, FollowsFilesThatAppearChangeAndDisappear) {
   open();
   EXPECT_EQ(diary_.take(), "");
 
@@ -153,7 +153,7 @@ TEST_F(PlatformDirectoryTest, AWrongFileChangesNothingUntilItIsRight) {
   EXPECT_TRUE(platform_->wrong().empty());
 }
 
-TEST_F(PlatformDirectoryTest, AWrongFileThatGoesTakesItsRevisionWithIt) {
+TEST_F(PlatformDirectoryTest, RemovalOfAWrongFileRemovesItsRevision) {
   put_revision("a", 1);
   open();
   diary_.take();
@@ -166,7 +166,7 @@ TEST_F(PlatformDirectoryTest, AWrongFileThatGoesTakesItsRevisionWithIt) {
   EXPECT_TRUE(platform_->wrong().empty());
 }
 
-TEST_F(PlatformDirectoryTest, TheSameContentIsNoNews) {
+TEST_F(PlatformDirectoryTest, TheSameContentIsNotReportedAgain) {
   put_revision("a", 1);
   open();
   diary_.take();
@@ -177,7 +177,7 @@ TEST_F(PlatformDirectoryTest, TheSameContentIsNoNews) {
   EXPECT_EQ(next(), "+b(0)");
 }
 
-TEST_F(PlatformDirectoryTest, OtherFilesAreWrongOrPassedOver) {
+TEST_F(PlatformDirectoryTest, OtherFilesAreWrongOrIgnored) {
   put("revisions/README", "about");
   put("revisions/.default.a.json.swp", "x");
 
@@ -216,7 +216,7 @@ TEST_F(PlatformDirectoryTest, TooManyRevisionsAreNotTaken) {
   EXPECT_TRUE(platform_->wrong().contains("revisions/default.d.json"));
 }
 
-// Goal: a directory that vanishes says nothing about what was in it.
+// Goal: a directory that vanishes removes nothing that was in it.
 TEST_F(PlatformDirectoryTest, AMissingDirectoryChangesNothing) {
   put_revision("a");
   open({.told = std::chrono::hours{1}, .blind = std::chrono::milliseconds{5}});

@@ -19,7 +19,7 @@ std::string wrong(const std::string& keys) {
   return parsed ? "" : parsed.error().text();
 }
 
-TEST(RevisionFile, NamesAreAllThatIsNeeded) {
+TEST(RevisionFile, OnlyNamesAreRequired) {
   const auto parsed = parse_revision_file(with(""), kName);
 
   ASSERT_TRUE(parsed.has_value()) << parsed.error().text();
@@ -93,7 +93,7 @@ TEST(RevisionFile, OneHostMayHaveSeveralPathPrefixes) {
             (std::vector<model::HostRule>{{"localhost", "/a"}, {"localhost", "/b"}}));
 }
 
-TEST(RevisionFile, KeysThatMeanNothingAreNamedAndIgnored) {
+TEST(RevisionFile, UnknownKeysAreNamedAndIgnored) {
   const auto parsed = parse_revision_file(
       with(R"("containerConcurrency":1,"pods":[{"name":"p","adress":"1.1.1.1:1"}])"), kName);
 
@@ -102,7 +102,7 @@ TEST(RevisionFile, KeysThatMeanNothingAreNamedAndIgnored) {
             (std::vector<std::string>{"pods[0].adress", "containerConcurrency"}));
 }
 
-TEST(RevisionFile, EveryMistakeNamesItsKeyAndWhatIsRight) {
+TEST(RevisionFile, EveryMistakeNamesItsKeyAndTheAcceptedValues) {
   EXPECT_EQ(wrong(R"("container_concurrency":-1)"),
             "container_concurrency: -1 is not accepted; give a whole number from 0 to 1000000");
   EXPECT_EQ(wrong(R"("container_concurrency":18446744073709551615)"),
@@ -153,7 +153,7 @@ TEST(RevisionFile, MustBeNamedAfterItsRevision) {
             "name the file after them: <namespace>.<name>.json");
 }
 
-TEST(RevisionFile, WhatIsNoJsonSaysWhere) {
+TEST(RevisionFile, InvalidJsonNamesItsPosition) {
   EXPECT_EQ(parse_revision_file("{\"namespace\":", kName).error().what, "invalid JSON at byte 14");
   EXPECT_EQ(parse_revision_file("", kName).error().what, "invalid JSON at byte 1");
   EXPECT_EQ(parse_revision_file("[]", kName).error().what, "it is not a JSON object");
@@ -161,7 +161,7 @@ TEST(RevisionFile, WhatIsNoJsonSaysWhere) {
   EXPECT_EQ(parse_revision_file(deep, kName).error().what, "it nests deeper than 16 levels");
 }
 
-TEST(RevisionFile, ANumberBeyondAllNumbersIsAMistakeInEveryFile) {
+TEST(RevisionFile, AnOverflowingNumberIsAMistakeInEveryFile) {
   EXPECT_EQ(wrong("\"timeout_seconds\":1e999"),
             "it holds a number that is too large; "
             "no number here exceeds 1e308");

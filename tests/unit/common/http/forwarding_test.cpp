@@ -111,7 +111,7 @@ TEST(Forwarding, DropsHopByHopFieldsAndThoseConnectionNames) {
             "GET /a?b HTTP/1.1\r\nHost: x\r\nX-Baz: 3\r\n\r\n");
 }
 
-TEST(Forwarding, KeepsOfTeTheTrailersOnly) {
+TEST(Forwarding, KeepsOnlyTrailersInTe) {
   EXPECT_EQ(rewritten("TE: gzip, trailers\r\n", {}),
             "GET /a?b HTTP/1.1\r\nHost: x\r\nTe: trailers\r\n\r\n");
   EXPECT_EQ(rewritten("TE: gzip\r\n", {}), "GET /a?b HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -133,7 +133,7 @@ TEST(Forwarding, CannotLoseFramingOrHostToAConnectionField) {
             "GET /a?b HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n");
 }
 
-TEST(Forwarding, MarksWhatTheActivatorSends) {
+TEST(Forwarding, MarksRequestsOfTheActivator) {
   EXPECT_EQ(rewritten("K-Proxy-Request: forged\r\nK-Network-Hash: h\r\nK-Original-Host:\r\n"
                       "sluice-edit: token\r\nSluice-Edit: token\r\n",
                       activator()),
@@ -142,7 +142,7 @@ TEST(Forwarding, MarksWhatTheActivatorSends) {
 }
 
 // activator.md 12, row 15.
-TEST(Forwarding, AsksAMeshToPassTheRequestToThatPod) {
+TEST(Forwarding, DirectsAMeshToThatPod) {
   RequestRewrite rewrite = activator();
   rewrite.host = "real-name-private.real-namespace";
   rewrite.passthrough_lb = true;
@@ -172,7 +172,7 @@ TEST(Forwarding, SendsOneOriginalHostWhateverTheClientSends) {
   EXPECT_EQ(rewritten("Connection: K-Original-Host\r\nK-Original-Host: a.b\r\n", door), own);
 }
 
-TEST(Forwarding, DropsAnOriginalHostThatIsNotBelieved) {
+TEST(Forwarding, DropsAnOriginalHostThatIsNotTrusted) {
   RequestRewrite rewrite = sidecar();
   rewrite.original_host = OriginalHost::dropped;
   EXPECT_EQ(rewritten("K-Original-Host: a.b\r\n", rewrite), "GET /a?b HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -233,7 +233,7 @@ std::string forwarded_from(const std::string& nodes, const std::string& host,
   return head.substr(value, head.find("\r\n", value) - value);
 }
 
-TEST(ForwardedFrom, FollowsTheReferenceWord) {
+TEST(ForwardedFrom, MatchesTheReference) {
   EXPECT_EQ(forwarded_from("127.0.0.1, ::1", "h", "p"),
             "for=127.0.0.1;host=h;proto=p, for=\"[::1]\"");
   EXPECT_EQ(forwarded_from("", "h", "p"), "host=h;proto=p");
@@ -251,7 +251,7 @@ TEST(ResponseForwarding, DropsHopByHopFieldsAndAddsNothing) {
             "HTTP/1.1 200 Fine\r\nX-A: 1\r\nContent-Length: 3\r\n\r\n");
 }
 
-TEST(ResponseForwarding, TellsTheClientWhetherTheConnectionStays) {
+TEST(ResponseForwarding, ReportsWhetherTheConnectionStaysOpen) {
   const std::string plain = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
   ResponseRewrite closing;
   closing.keep_alive = false;
@@ -262,7 +262,7 @@ TEST(ResponseForwarding, TellsTheClientWhetherTheConnectionStays) {
   EXPECT_TRUE(response(plain, old).ends_with("Connection: keep-alive\r\n\r\n"));
 }
 
-TEST(ResponseForwarding, FramesABodyThatEndsWithItsConnectionAnew) {
+TEST(ResponseForwarding, ReframesABodyThatEndsWithItsConnection) {
   ResponseRewrite chunked;
   chunked.body = ResponseBody::chunked;
   ResponseRewrite to_close;

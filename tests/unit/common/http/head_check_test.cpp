@@ -57,7 +57,7 @@ TEST(HeadCheck, ThePathOfATargetIsFoundInEachForm) {
   }
 }
 
-TEST(HeadCheck, TheRequestLineOfARefusedHeadIsGleaned) {
+TEST(HeadCheck, TheRequestLineOfARefusedHeadIsExtracted) {
   const std::string longer(1000, 'a');
   for (const auto& [bytes, method, target] :
        std::vector<std::tuple<std::string, std::string, std::string>>{
@@ -121,7 +121,7 @@ TEST(HeadCheck, RefusesFieldLinesThatTwoReadersCouldReadDifferently) {
   }
 }
 
-TEST(HeadCheck, RefusesLengthsCodingsAndHostsThatLeaveADoubt) {
+TEST(HeadCheck, RefusesAmbiguousLengthsCodingsAndHosts) {
   const std::string host = "Host: h\r\n";
   for (const auto& [fields, why] : {
            Case{host + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n",
@@ -146,7 +146,7 @@ TEST(HeadCheck, RefusesLengthsCodingsAndHostsThatLeaveADoubt) {
   }
 }
 
-TEST(HeadCheck, TakesWhatClientsReallySend) {
+TEST(HeadCheck, AcceptsHeadsThatRealClientsSend) {
   for (const std::string& bytes : {
            "GET / HTTP/1.1\r\nHost:\r\n\r\n"s,
            "OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n"s,
@@ -202,7 +202,7 @@ TEST(HeadCheck, RefusesAnAbsoluteTargetWithoutASoundAuthority) {
   expect_refused("GET http://inner/ HTTP/1.1\r\n\r\n", "reason=no-host");
 }
 
-TEST(HeadCheck, FindsABadOctetWhereverItStandsInAValue) {
+TEST(HeadCheck, FindsABadOctetAnywhereInAValue) {
   for (std::size_t place = 0; place < 24; ++place) {
     for (const char octet : {'\0', '\x01', '\x1f', '\x7f'}) {
       std::string value(24, 'v');
@@ -213,7 +213,7 @@ TEST(HeadCheck, FindsABadOctetWhereverItStandsInAValue) {
   }
 }
 
-TEST(HeadCheck, TakesTabsAndOctetsBeyondAsciiWhereverTheyStandInAValue) {
+TEST(HeadCheck, AcceptsTabsAndNonAsciiOctetsAnywhereInAValue) {
   for (std::size_t place = 0; place < 24; ++place) {
     for (const char octet : {'\t', '\x80', '\xa0', '\xff'}) {
       std::string value(26, 'v');
@@ -225,7 +225,7 @@ TEST(HeadCheck, TakesTabsAndOctetsBeyondAsciiWhereverTheyStandInAValue) {
   }
 }
 
-TEST(HeadCheck, NamesTheLimitThatAHeadPasses) {
+TEST(HeadCheck, NamesTheLimitThatAHeadExceeds) {
   std::string many = "GET / HTTP/1.1\r\nHost: h\r\n";
   for (int i = 0; i < 20; ++i) many += "a:\r\n";
   RequestParser few_fields{64 * 1024, 20};
@@ -243,7 +243,7 @@ TEST(HeadCheck, BoundsTheEmptyLinesBeforeARequest) {
   expect_refused("\r\n\r\n\r\n\r\n\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n", "reason=empty-lines");
 }
 
-TEST(HeadCheck, RefusesResponsesThatAreNone) {
+TEST(HeadCheck, RefusesMalformedResponses) {
   for (const std::string& bytes : {
            "HTTP/1.1 20 OK\r\n\r\n"s,
            "HTTP/2.0 200 OK\r\n\r\n"s,
@@ -261,7 +261,7 @@ TEST(HeadCheck, RefusesResponsesThatAreNone) {
   }
 }
 
-TEST(ChunkReader, RefusesWhatIsNoChunkAndSaysWhy) {
+TEST(ChunkReader, RefusesMalformedChunksAndNamesTheReason) {
   const std::string last = "0\r\n";
   for (const auto& [body, why] : {
            Case{"\r\n", "reason=chunk-size"},
@@ -313,7 +313,7 @@ TEST(ChunkReader, UsesEveryByteItIsGivenSoThatNothingIsHeldBack) {
   EXPECT_EQ(reader.content_bytes(), 15U);
 }
 
-TEST(ChunkReader, BoundsWhatManyLittleExtensionsCost) {
+TEST(ChunkReader, BoundsTheCostOfManySmallExtensions) {
   ChunkReader reader;
   Fed fed;
   int chunks = 0;

@@ -28,7 +28,7 @@ TEST(FieldList, ForgetsWhenCleared) {
   EXPECT_EQ(fields.size(), 0U);
 }
 
-TEST(FieldList, GivesAFieldAnotherValueInItsPlace) {
+TEST(FieldList, ReplacesTheValueOfAFieldInItsPlace) {
   FieldList fields;
   fields.add("A", "1");
   fields.add("host", "outer");
@@ -46,7 +46,7 @@ TEST(FieldList, GivesAFieldAnotherValueInItsPlace) {
   EXPECT_EQ(fields.size(), 1U);
 }
 
-TEST(Classify, KnowsEveryNameItHasARuleFor) {
+TEST(Classify, RecognizesEveryNameWithARule) {
   EXPECT_EQ(classify("host"), Known::host);
   EXPECT_EQ(classify("Knative-Serving-Namespace"), Known::knative_serving_namespace);
   EXPECT_EQ(classify("TE"), Known::te);
@@ -60,7 +60,7 @@ TEST(ListContains, ComparesWholeTokens) {
   EXPECT_FALSE(list_contains("", "x"));
 }
 
-TEST(RequestHead, KnowsItsPath) {
+TEST(RequestHead, ReturnsItsPath) {
   RequestHead head;
   for (const auto& [target, path] : {std::pair{"/a/b?c=/d", "/a/b"}, {"*", "*"}}) {
     head.target = target;

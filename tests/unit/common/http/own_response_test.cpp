@@ -11,7 +11,7 @@ std::string written(const OwnResponse& response, bool to_head = false, bool keep
   return out;
 }
 
-TEST(OwnResponse, NamesItsCauseAndWhenToComeAgain) {
+TEST(OwnResponse, NamesItsCauseAndRetryAfter) {
   EXPECT_EQ(written(response_for(Error::queue_full)),
             "HTTP/1.1 503 Service Unavailable\r\n"
             "Content-Type: text/plain; charset=utf-8\r\n"
@@ -38,7 +38,7 @@ TEST(OwnResponse, TakesDetailAndFacts) {
   EXPECT_EQ(response.sluice_error, "timeout; timer=max; limit=5s");
 }
 
-TEST(OwnResponse, ClosesAfterWhatCannotBeReadOn) {
+TEST(OwnResponse, ClosesAfterARequestThatCannotBeReadToItsEnd) {
   EXPECT_TRUE(response_for(Error::bad_request).close);
   EXPECT_TRUE(response_for(Error::too_large).close);
   EXPECT_FALSE(response_for(Error::queue_full).close);
@@ -50,12 +50,12 @@ TEST(OwnResponse, HasItsLengthButNoBodyForHead) {
       "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 5\r\n\r\n");
 }
 
-TEST(OwnResponse, SaysThatItCloses) {
+TEST(OwnResponse, AnnouncesThatItCloses) {
   EXPECT_EQ(written(plain_response(200, ""), false, false),
             "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
 }
 
-TEST(OwnResponse, SpeaksProblemJsonAboutErrorsOnly) {
+TEST(OwnResponse, UsesProblemJsonForErrorsOnly) {
   const OwnResponse problem = as_problem_json(response_for(Error::upstream_connect, "a \"b\"\n"));
 
   EXPECT_EQ(problem.content_type, "application/problem+json");
@@ -86,7 +86,7 @@ TEST(OwnResponse, IsABlockOfHttp2) {
             "content-length=27\n");
 }
 
-TEST(OwnResponse, TellsGrpcInOneBlockWithItsTextEncoded) {
+TEST(OwnResponse, AnswersGrpcInOneBlockWithItsTextEncoded) {
   HeaderBlock block;
   write_grpc_block(block, response_for(Error::upstream_reset, "50% \xc3\xa4\nEOF\n", "at=here"));
 
@@ -98,7 +98,7 @@ TEST(OwnResponse, TellsGrpcInOneBlockWithItsTextEncoded) {
             "sluice-error=upstream; at=here\n");
 }
 
-TEST(OwnResponse, TellsGrpcWhenToComeAgain) {
+TEST(OwnResponse, AnswersGrpcWithARetryPause) {
   HeaderBlock block;
   write_grpc_block(block, response_for(Error::draining));
 

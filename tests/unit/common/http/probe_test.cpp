@@ -17,7 +17,7 @@ std::string text(const ProbeAnswer& answer) {
   return std::to_string(answer.status) + " " + answer.body + answer.hash;
 }
 
-TEST(Probe, IsToldByUserAgentOrNetworkProbe) {
+TEST(Probe, IsRecognizedByUserAgentOrNetworkProbe) {
   for (const std::string_view agent :
        {"kube-probe/1.29", "Knative-Activator-Probe", "Knative-Autoscaling-Probe/2"}) {
     EXPECT_EQ(classify_probe(with({{"User-Agent", agent}})), ProbeKind::health) << agent;
@@ -25,7 +25,7 @@ TEST(Probe, IsToldByUserAgentOrNetworkProbe) {
   EXPECT_EQ(classify_probe(with({{"K-Network-Probe", "probe"}})), ProbeKind::network);
 }
 
-TEST(Probe, IsNotWhatOnlyLooksLikeOne) {
+TEST(Probe, IsNotRecognizedBySimilarHeaders) {
   EXPECT_EQ(classify_probe(with({{"User-Agent", "curl"}})), ProbeKind::none);
   EXPECT_EQ(classify_probe(with({{"User-Agent", "Kube-Probe/1"}})), ProbeKind::none);
   EXPECT_EQ(classify_probe(with({{"User-Agent", "curl"}, {"K-Network-Probe", "queue"}})),
@@ -34,7 +34,7 @@ TEST(Probe, IsNotWhatOnlyLooksLikeOne) {
             ProbeKind::none);
 }
 
-TEST(Probe, OfTheKubeletIsToldByAgentOrHeader) {
+TEST(Probe, OfTheKubeletIsRecognizedByAgentOrHeader) {
   EXPECT_TRUE(is_kubelet_probe(with({{"User-Agent", "kube-probe/1.29"}})));
   EXPECT_TRUE(is_kubelet_probe(with({{"K-Kubelet-Probe", "x"}})));
   EXPECT_FALSE(is_kubelet_probe(with({{"K-Kubelet-Probe", ""}})));
@@ -47,7 +47,7 @@ TEST(HealthProbe, RefusesOtherProbeValues) {
   EXPECT_FALSE(health_needs_probe(with({}), false));
 }
 
-TEST(HealthProbe, SaysWhatTheProberSaid) {
+TEST(HealthProbe, ReportsTheResultOfTheProber) {
   const RequestHead queue = with({{"K-Network-Probe", "queue"}});
 
   EXPECT_TRUE(health_needs_probe(queue, false));
@@ -55,7 +55,7 @@ TEST(HealthProbe, SaysWhatTheProberSaid) {
   EXPECT_EQ(text(health_answer(queue, false, false)), "503 ");
 }
 
-TEST(NetworkProbe, EchoesTheHashAndDemandsOne) {
+TEST(NetworkProbe, EchoesTheHashAndRequiresOne) {
   EXPECT_EQ(text(network_answer(with({{"K-Network-Hash", "abc"}}), false)), "200 abc");
   EXPECT_EQ(text(network_answer(with({}), false)),
             "400 a probe request must contain a non-empty \"K-Network-Hash\" header\n");

@@ -36,7 +36,7 @@ TEST(WebSocketFrames, StopsAtTheEndOfTheFrameItIsIn) {
   EXPECT_EQ(frames.advance(kShort + kShort), kShort.size());
 }
 
-TEST(WebSocketFrames, KnowsWhenAClosingFrameHasBegun) {
+TEST(WebSocketFrames, DetectsThatAClosingFrameHasBegun) {
   WebSocketFrames frames;
   frames.feed(kShort + kEmpty + kMasked);
   EXPECT_FALSE(frames.closed());

@@ -19,7 +19,7 @@ TEST(IgnoreRules, MatchNothingWhenThereAreNone) {
   EXPECT_TRUE(none.problems().empty());
 }
 
-TEST(IgnoreRules, MatchAPathThatIsTheSame) {
+TEST(IgnoreRules, MatchAnEqualPath) {
   const Rules rules{"/healthz\r\n  /live ", ""};
 
   EXPECT_TRUE(rules.match("/healthz", "curl"));
@@ -29,7 +29,7 @@ TEST(IgnoreRules, MatchAPathThatIsTheSame) {
   EXPECT_FALSE(rules.match("/", "/healthz"));
 }
 
-TEST(IgnoreRules, MatchAPathThatBeginsAsAPrefixDoes) {
+TEST(IgnoreRules, MatchAPathByItsPrefix) {
   const Rules rules{"/metrics*", ""};
 
   EXPECT_TRUE(rules.match("/metrics", ""));
@@ -37,7 +37,7 @@ TEST(IgnoreRules, MatchAPathThatBeginsAsAPrefixDoes) {
   EXPECT_FALSE(rules.match("/metric", ""));
 }
 
-TEST(IgnoreRules, MatchAUserAgentInWhichTheExpressionIsFound) {
+TEST(IgnoreRules, MatchAUserAgentThatContainsTheExpression) {
   const Rules rules{"", "(?i)uptime\n^kube-probe/"};
 
   EXPECT_TRUE(rules.match("/", "Better UPTIME Bot"));
@@ -46,7 +46,7 @@ TEST(IgnoreRules, MatchAUserAgentInWhichTheExpressionIsFound) {
   EXPECT_FALSE(rules.match("/uptime", ""));
 }
 
-TEST(IgnoreRules, OfARequestLookAtItsPathWithoutQuery) {
+TEST(IgnoreRules, MatchAPathWithoutItsQuery) {
   http::RequestHead head;
   head.target = "/healthz?deep=1";
   head.fields.add("User-Agent", "curl/8");
@@ -70,7 +70,7 @@ TEST(IgnoreRules, LeaveOutARuleThatIsWrongAndNameIt) {
             "ignore-user-agents: `a(?=b)` is not a valid RE2 expression: in");
 }
 
-TEST(IgnoreRules, TakeOnlySoManyAndOnlySoLongOnes) {
+TEST(IgnoreRules, AreLimitedInNumberAndLength) {
   const Rules many{repeated("/a", 101), repeated("b", 101)};
   EXPECT_EQ(many.problems().size(), 2U);
 
@@ -80,7 +80,7 @@ TEST(IgnoreRules, TakeOnlySoManyAndOnlySoLongOnes) {
   EXPECT_FALSE(lengthy.match("/", std::string(1025, 'a')));
 }
 
-TEST(IgnoreRules, TakeNoExpressionsThatAreLongToMatch) {
+TEST(IgnoreRules, RefuseExpressionsThatAreSlowToMatch) {
   const Rules alone{"", "(a{0,30}b{0,30}c{0,30}){30}"};
   EXPECT_EQ(alone.problems().size(), 1U);
   EXPECT_TRUE(alone.empty());
@@ -99,14 +99,14 @@ TEST(IgnoreRules, LookAtTheBeginningOfALongUserAgent) {
   EXPECT_FALSE(rules.match("/", rest + " bot"));
 }
 
-TEST(IgnoreRules, TakeBytesThatAreNoText) {
+TEST(IgnoreRules, AcceptBytesThatAreNotText) {
   const Rules rules{"/\xff*", "bot$"};
 
   EXPECT_TRUE(rules.match("/\xff\xfe", "\xff\x80"));
   EXPECT_TRUE(rules.match("/", "\xff\xfe bot"));
 }
 
-TEST(IgnoreRules, KnowTheTextsTheyWereReadFrom) {
+TEST(IgnoreRules, KeepTheTextsThatTheyWereReadFrom) {
   const Rules rules{"/a", "(b"};
 
   EXPECT_TRUE(rules.read_from("/a", "(b"));

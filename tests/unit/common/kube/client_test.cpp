@@ -59,7 +59,7 @@ class KubeClient : public ::testing::Test {
   Failure failure_;
 };
 
-TEST_F(KubeClient, TellsTheBodyOfAnAnswerAndKeepsTheConnection) {
+TEST_F(KubeClient, DeliversTheBodyOfAnAnswerAndKeepsTheConnection) {
   serve([](const Seen& seen) { return json_reply("{\"path\":\"" + seen.target + "\"}"); });
   access_.token = "secret";
   connect();
@@ -80,7 +80,7 @@ TEST_F(KubeClient, TellsTheBodyOfAnAnswerAndKeepsTheConnection) {
   EXPECT_EQ(client_->counts().writes, 0U);
 }
 
-TEST_F(KubeClient, SendsEachVerbAsTheApiWantsIt) {
+TEST_F(KubeClient, SendsEachVerbAsTheApiExpectsIt) {
   serve([](const Seen&) { return json_reply("{}"); });
   connect({.connections_max = 1});
   std::vector<Client::Call> calls;
@@ -110,7 +110,7 @@ TEST_F(KubeClient, SendsEachVerbAsTheApiWantsIt) {
   EXPECT_EQ(client_->counts().writes, 7U);
 }
 
-TEST_F(KubeClient, TellsARefusalInTheServersWords) {
+TEST_F(KubeClient, ReportsARefusalWithTheServersMessage) {
   serve([](const Seen&) {
     return json_reply(R"({"kind":"Status","reason":"Conflict","message":"it changed","code":409})",
                       409);
@@ -126,7 +126,7 @@ TEST_F(KubeClient, TellsARefusalInTheServersWords) {
   EXPECT_EQ(failure_.text(), "the API server answered 409 Conflict: it changed");
 }
 
-TEST_F(KubeClient, Waits429OutWhileOtherLanesGoOn) {
+TEST_F(KubeClient, Waits429OutWhileOtherLanesContinue) {
   int refused = 0;
   serve([&](const Seen& seen) {
     if (seen.target == "/slow" && refused++ == 0) {
@@ -173,7 +173,7 @@ TEST_F(KubeClient, SendsOnlyTheNewestRequestForAnObject) {
   EXPECT_EQ(api_->seen()[1].target, "/4");  // in the place of the older
 }
 
-TEST_F(KubeClient, WhatGoesFirstGoesBeforeWhatWaitsInTheSameLaneInItsOwnOrder) {
+TEST_F(KubeClient, SendsUrgentRequestsOfALaneFirstAndInTheirOrder) {
   serve([](const Seen&) { return json_reply("{}"); });
   connect({.burst = 1, .connections_max = 1});
   std::vector<Client::Call> calls;
@@ -190,7 +190,7 @@ TEST_F(KubeClient, WhatGoesFirstGoesBeforeWhatWaitsInTheSameLaneInItsOwnOrder) {
                                       "sent: {}", "grows: {}", "grows too: {}", "turned: {}"}));
 }
 
-TEST_F(KubeClient, RefusesWhatWouldWaitBeyondItsBound) {
+TEST_F(KubeClient, RefusesRequestsBeyondItsQueueLimit) {
   serve([](const Seen&) { return json_reply("{}"); });
   connect({.burst = 1, .waiting_max = 1});
   std::vector<Client::Call> calls;
@@ -252,7 +252,7 @@ TEST_F(KubeClient, ARequestOfALeaseIsNotSentOnceItIsLate) {
   EXPECT_EQ(api_->count("GET", "/b"), 0U);
 }
 
-TEST_F(KubeClient, IsSilentOnceTheCallIsDestroyed) {
+TEST_F(KubeClient, MakesNoCallbackOnceTheCallIsDestroyed) {
   serve([](const Seen&) { return json_reply("{}"); });
   connect();
 
@@ -265,7 +265,7 @@ TEST_F(KubeClient, IsSilentOnceTheCallIsDestroyed) {
   EXPECT_EQ(told_, (std::vector<std::string>{"kept: {}"}));
 }
 
-TEST_F(KubeClient, IsSilentOnceItIsDestroyedItself) {
+TEST_F(KubeClient, MakesNoCallbackOnceItIsDestroyed) {
   serve([](const Seen&) { return json_reply("{}"); });
   connect();
 
@@ -277,9 +277,9 @@ TEST_F(KubeClient, IsSilentOnceItIsDestroyedItself) {
   EXPECT_FALSE(call.active());
 }
 
-TEST_F(KubeClient, RepeatsOnAFreshConnectionWhatARestedOneSwallowed) {
+TEST_F(KubeClient, RepeatsOnANewConnectionARequestThatAnIdleOneLost) {
   serve([&](const Seen& seen) {
-    // The second request of a connection finds nobody.
+    // The second request of a connection gets no answer.
     const bool again = seen.target == "/b" && seen.connection == 0;
     return again ? Reply{.close = true} : json_reply("{}");
   });
@@ -309,7 +309,7 @@ TEST_F(KubeClient, DoesNotRepeatACreationThatMayHaveTakenEffect) {
   EXPECT_EQ(api_->count("POST", "/b"), 1U);
 }
 
-TEST_F(KubeClient, CallsAnAnswerThatIsNoneGarbled) {
+TEST_F(KubeClient, ReportsAMalformedAnswerAsGarbled) {
   std::vector<Reply> replies{
       {"\x16\x03\x01 what\r\n\r\n", true}, json_reply("<html>no</html>"), json_reply("")};
   std::size_t next = 0;
@@ -373,7 +373,7 @@ TEST_F(KubeClient, ReadsAReplacedTokenAtOnceAfterA401) {
   EXPECT_EQ(told_.back(), "b: {}");
 }
 
-TEST_F(KubeClient, StreamsPieceByPieceAndTellsTheEnd) {
+TEST_F(KubeClient, StreamsPieceByPieceAndReportsTheEnd) {
   serve([](const Seen&) { return testing::watch_reply("one"); });
   connect();
   std::string heard;
@@ -423,7 +423,7 @@ class KubeClientTls : public KubeClient {
   net::testing::TlsAuthority authority_{"test"};
 };
 
-TEST_F(KubeClientTls, BelievesACertificateForTheIp) {
+TEST_F(KubeClientTls, AcceptsACertificateForTheIp) {
   serve_tls("IP:127.0.0.1");
   connect();
 
@@ -436,7 +436,7 @@ TEST_F(KubeClientTls, BelievesACertificateForTheIp) {
   EXPECT_EQ(api_->connections(), 1U);
 }
 
-TEST_F(KubeClientTls, BelievesACertificateForTheName) {
+TEST_F(KubeClientTls, AcceptsACertificateForTheName) {
   serve_tls("DNS:kubernetes.default.svc");
   access_.server_name = "kubernetes.default.svc";
   connect();
@@ -470,7 +470,7 @@ TEST_F(KubeClientTls, RefusesACertificateOfAnotherAuthority) {
   EXPECT_EQ(failure_.kind, Failure::Kind::unreachable);
 }
 
-TEST_F(KubeClientTls, IsNotMadeOfPartsThatAreNoPem) {
+TEST_F(KubeClientTls, IsNotMadeOfPartsThatAreNotPem) {
   for (std::string Access::*part :
        {&Access::ca, &Access::client_certificate, &Access::client_key}) {
     Access access;

@@ -25,7 +25,7 @@ int taken(TokenBucket& bucket, TimePoint now) {
   return count;
 }
 
-TEST(KubeTokenBucket, LetsABurstPassAndThenItsRate) {
+TEST(KubeTokenBucket, AllowsABurstAndThenItsRate) {
   TokenBucket bucket{20, 100};
 
   EXPECT_EQ(taken(bucket, kStart), 100);
@@ -53,7 +53,7 @@ TEST(KubeTokenBucket, GainsNothingByATimeThatStepsBack) {
   EXPECT_TRUE(bucket.take(kStart + seconds{1}));
 }
 
-TEST(KubeBackoff, DoublesUpToHalfAMinuteAndBeginsAnew) {
+TEST(KubeBackoff, DoublesUpToHalfAMinuteAndRestartsAfterAReset) {
   Backoff backoff;
 
   EXPECT_EQ(backoff.next(1), milliseconds{100});
@@ -127,7 +127,7 @@ TEST(KubeJsonWalk, FindsMembersAndItems) {
   EXPECT_EQ(walk_of("[ ]"), "");
 }
 
-TEST(KubeJsonWalk, SaysWhenATextIsBroken) {
+TEST(KubeJsonWalk, ReportsMalformedText) {
   for (const char* const text :
        {"", "1", "{", "[1", "[1,]", R"({"a":1,})", R"({"a"})", R"({"a":"x})", "[1 2]", "{} x",
         "[[1]", R"({"a":{"b":1})", R"({"a\)", "[,1]"}) {
@@ -135,7 +135,7 @@ TEST(KubeJsonWalk, SaysWhenATextIsBroken) {
   }
 }
 
-TEST(KubeWatchEvent, ReadsWhatAReflectorAsks) {
+TEST(KubeWatchEvent, ReadsTheFieldsThatAReflectorNeeds) {
   const auto event = read_watch_event(
       R"({"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"12",)"
       R"("annotations":{"k8s.io/initial-events-end":"true"}}}})");
@@ -177,7 +177,7 @@ TEST(KubeCollection, WritesPathsWithEscapedSelectors) {
             "&resourceVersionMatch=NotOlderThan&timeoutSeconds=300");
 }
 
-TEST(KubeCollection, IsCalledAsRbacCallsIt) {
+TEST(KubeCollection, HasTheNameThatRbacUses) {
   EXPECT_EQ(resource_of("/api/v1/pods"), "pods");
   EXPECT_EQ(resource_of("/api/v1/namespaces"), "namespaces");
   EXPECT_EQ(resource_of("/api/v1/namespaces/shop/configmaps"), "configmaps in namespace shop");

@@ -39,7 +39,7 @@ class KubeGroupPresence : public ::testing::Test {
   std::string told_;
 };
 
-TEST_F(KubeGroupPresence, IsReadFromTheListOfGroupsWhichEverybodyMayRead) {
+TEST_F(KubeGroupPresence, IsReadFromTheListOfGroupsThatEveryAccountMayRead) {
   ask(json_reply(R"({"groups":[{"name":"apps"},{"name":"keda.sh"}]})"));
 
   ASSERT_TRUE(told());
@@ -49,7 +49,7 @@ TEST_F(KubeGroupPresence, IsReadFromTheListOfGroupsWhichEverybodyMayRead) {
   EXPECT_EQ(api_->seen()[0].target, "/apis");
 }
 
-TEST_F(KubeGroupPresence, AGroupWhoseNameMerelyEndsSoIsAnother) {
+TEST_F(KubeGroupPresence, AGroupWithTheSameSuffixIsAnother) {
   ask(json_reply(R"({"groups":[{"name":"eventing.keda.sh"}]})"));
 
   ASSERT_TRUE(told());
@@ -68,7 +68,7 @@ TEST_F(KubeGroupPresence, IsUnknownUntilThereIsAnAnswer) {
   EXPECT_NE(presence_->problem().find("500"), std::string::npos) << presence_->problem();
 }
 
-TEST_F(KubeGroupPresence, IsAskedForAgainUntilThereIsAnAnswer) {
+TEST_F(KubeGroupPresence, IsRequestedAgainUntilThereIsAnAnswer) {
   ask_of([this](const Seen&) {
     return api_->seen().size() < 3 ? json_reply(R"({"kind":"Status","code":503})", 503)
                                    : json_reply(R"({"groups":[{"name":"keda.sh"}]})");
@@ -79,7 +79,7 @@ TEST_F(KubeGroupPresence, IsAskedForAgainUntilThereIsAnAnswer) {
   EXPECT_EQ(presence_->problem(), "");
 }
 
-TEST_F(KubeGroupPresence, IsAskedForSoonAtFirstAndSeldomLater) {
+TEST_F(KubeGroupPresence, IsRequestedAtGrowingIntervals) {
   using std::chrono::milliseconds;
   EXPECT_EQ(GroupPresence::pause_after(1), milliseconds{100});
   EXPECT_EQ(GroupPresence::pause_after(2), milliseconds{200});
@@ -88,7 +88,7 @@ TEST_F(KubeGroupPresence, IsAskedForSoonAtFirstAndSeldomLater) {
   EXPECT_EQ(GroupPresence::pause_after(1'000'000), GroupPresence::kFailedPause);
 }
 
-TEST_F(KubeGroupPresence, IsSilentOnceItIsDestroyed) {
+TEST_F(KubeGroupPresence, MakesNoCallbackOnceItIsDestroyed) {
   ask(json_reply(R"({"groups":[{"name":"keda.sh"}]})"));
 
   presence_.reset();

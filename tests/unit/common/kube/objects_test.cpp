@@ -46,7 +46,7 @@ TEST(KubeObjects, ReadsAPod) {
   EXPECT_EQ(pod->deletion_cost, -7);
 }
 
-TEST(KubeObjects, TellsWhyAPodHasNoNode) {
+TEST(KubeObjects, ReadsWhyAPodHasNoNode) {
   const auto pod = decode_pod(pod_of(
       "{}", R"({"conditions":[{"type":"PodScheduled","status":"False","message":"no cpu"}]})"));
 
@@ -54,7 +54,7 @@ TEST(KubeObjects, TellsWhyAPodHasNoNode) {
   EXPECT_EQ(pod->scheduling_problem, "no cpu");
 }
 
-TEST(KubeObjects, ReadsContainersThatAreNotReadyAndHaveMoreToTellThanThatTheyAreMade) {
+TEST(KubeObjects, ReadsContainersThatAreNotReadyUnlessTheyAreJustBeingMade) {
   const auto pod = decode_pod(pod_of("{}", R"({
       "conditions":[{"type":"Ready","status":"False","lastTransitionTime":"2026-03-01T08:09:11Z"}],
       "initContainerStatuses":[
@@ -88,7 +88,7 @@ TEST(KubeObjects, ReadsContainersThatAreNotReadyAndHaveMoreToTellThanThatTheyAre
   EXPECT_EQ(pod->ready_changed, *parse_rfc3339("2026-03-01T08:09:11Z"));
 }
 
-TEST(KubeObjects, BelievesTheSidecarUnlessKubeletAsksWhatItCannot) {
+TEST(KubeObjects, UsesTheSidecarUnlessKubeletProbesWhatItCannot) {
   const auto fast = [](const std::string& list, const std::string& init = "[]") {
     return decode_pod(pod_of(containers(list, init)))->fast_ready;
   };
@@ -103,7 +103,7 @@ TEST(KubeObjects, BelievesTheSidecarUnlessKubeletAsksWhatItCannot) {
   EXPECT_TRUE(fast(R"([{"name":"app"}])", R"([{"name":"once","startupProbe":{}}])"));
 }
 
-TEST(KubeObjects, TakesNothingThatIsNoObject) {
+TEST(KubeObjects, RefusesAnythingButAnObject) {
   const std::string deep(100, '[');
   const std::string texts[] = {
       "",
@@ -196,7 +196,7 @@ TEST(KubeObjects, ReadsAService) {
                                         {"", 81, "web", "", "UDP"}}));
 }
 
-TEST(KubeObjects, TakesAnEndpointOfUnknownConditionForReady) {
+TEST(KubeObjects, TreatsAnEndpointOfUnknownConditionAsReady) {
   const auto slice = decode_endpoint_slice(
       R"({"metadata":{"name":"s"},"addressType":"IPv4","endpoints":[)"
       R"({"addresses":["10.0.0.1"],"targetRef":{"kind":"Pod","name":"p"}},)"
@@ -212,7 +212,7 @@ TEST(KubeObjects, TakesAnEndpointOfUnknownConditionForReady) {
             (std::vector<EndpointSlice::Port>{{"http", 80, "", "TCP"}, {"dns", 53, "", "UDP"}}));
 }
 
-TEST(KubeObjects, ReadsWhoElseScales) {
+TEST(KubeObjects, ReadsOtherScalersOfATarget) {
   const auto keda =
       decode_other_scaler(R"({"metadata":{"name":"k"},"spec":{"scaleTargetRef":{"name":"shop"}}})");
 
@@ -249,7 +249,7 @@ TEST(KubeObjects, ReadsARequestScaler) {
   EXPECT_EQ(scaler->status.conditions[0].reason, "R");
 }
 
-TEST(KubeObjects, TellsNoReplicasFromNoChoiceOfThem) {
+TEST(KubeObjects, DistinguishesZeroReplicasFromNoChoice) {
   EXPECT_EQ(decode_request_scaler(scaler_of("{}"))->replicas, std::nullopt);
   EXPECT_EQ(decode_request_scaler(scaler_of(R"({"replicas":null})"))->replicas, std::nullopt);
   EXPECT_EQ(decode_request_scaler(scaler_of(R"({"replicas":0})"))->replicas, 0);
@@ -276,7 +276,7 @@ TEST(KubeObjects, ReadsScalingKeysAsKnativesAnnotations) {
             "target-utilization-percentage=70 window=60s ");
 }
 
-TEST(KubeObjects, LetsAKeyOfTheSpecWinOverBothSpellingsOfItsAnnotation) {
+TEST(KubeObjects, PrefersAKeyOfTheSpecToBothSpellingsOfItsAnnotation) {
   const auto scaler = decode_request_scaler(scaler_of(
       R"({"autoscaling":{"min":2}})",
       R"({"autoscaling.knative.dev/minScale":"1","autoscaling.knative.dev/min-scale":"9",)"

@@ -71,7 +71,7 @@ class KubeReflector : public ::testing::Test, public ObjectSink {
     reflector_->start();
   }
 
-  // Everything that was told, in order.
+  // Everything that was reported, in order.
   [[nodiscard]] bool told(const std::string& text) {
     const bool came = run_until(io_, [&] { return told_.size() >= text.size(); });
     EXPECT_EQ(told_, text);
@@ -96,7 +96,7 @@ class KubeReflector : public ::testing::Test, public ObjectSink {
   std::string told_;
 };
 
-TEST_F(KubeReflector, TellsAStreamingListAndWhatFollowsOnTheSameConnection) {
+TEST_F(KubeReflector, ReportsAStreamingListAndLaterEventsOnOneConnection) {
   follow(
       [](const Seen&) {
         return watch_reply(added("a", 3) + added("b", 2) + bookmark(5, true) +
@@ -139,7 +139,7 @@ TEST_F(KubeReflector, ListsWhereStreamingFailsWithAnErrorEvent) {
   ASSERT_TRUE(told("+a synced "));
 }
 
-TEST_F(KubeReflector, GoesOnAfterACutInTheMiddleOfAnEventAndAppliesNothingOfIt) {
+TEST_F(KubeReflector, ContinuesAfterACutInTheMiddleOfAnEventAndAppliesNothingOfIt) {
   int watches = 0;
   follow([&](const Seen&) -> Reply {
     if (++watches == 1) {
@@ -157,7 +157,7 @@ TEST_F(KubeReflector, GoesOnAfterACutInTheMiddleOfAnEventAndAppliesNothingOfIt) 
   EXPECT_EQ(reflector_->state().lists, 1U);
 }
 
-TEST_F(KubeReflector, ListsOnceAfterA410AndTellsWhatHasGoneMeanwhile) {
+TEST_F(KubeReflector, ListsOnceAfterA410AndReportsObjectsDeletedMeanwhile) {
   int streams = 0;
   follow([&](const Seen& seen) {
     if (!is_streaming_list(seen)) return watch_reply(error_event(410, "too old resource version"));
@@ -175,7 +175,7 @@ TEST_F(KubeReflector, ListsOnceAfterA410AndTellsWhatHasGoneMeanwhile) {
   EXPECT_EQ(reflector_->state().lists, 2U);
 }
 
-TEST_F(KubeReflector, ListsAnewAfterAnHttp410) {
+TEST_F(KubeReflector, ListsAgainAfterAnHttp410) {
   int streams = 0;
   follow([&](const Seen& seen) {
     if (!is_streaming_list(seen)) return json_reply(R"({"kind":"Status","code":410})", 410);
@@ -187,7 +187,7 @@ TEST_F(KubeReflector, ListsAnewAfterAnHttp410) {
   ASSERT_TRUE(told("+a synced synced "));
 }
 
-TEST_F(KubeReflector, WaitsForAsLongAsARefusalOfTheWatchSays) {
+TEST_F(KubeReflector, WaitsForTheRetryAfterOfARefusedWatch) {
   std::vector<TimePoint> asked;
   follow([&](const Seen&) {
     asked.push_back(clock_.now());
@@ -200,7 +200,7 @@ TEST_F(KubeReflector, WaitsForAsLongAsARefusalOfTheWatchSays) {
   EXPECT_GE(asked[1] - asked[0], std::chrono::seconds{2});
 }
 
-TEST_F(KubeReflector, PassesOverEventsItDoesNotKnow) {
+TEST_F(KubeReflector, SkipsUnknownEvents) {
   follow([](const Seen&) {
     return watch_reply(event("SPLENDID", object("x", 1)) + bookmark(1, true) + added("a", 2));
   });
@@ -208,7 +208,7 @@ TEST_F(KubeReflector, PassesOverEventsItDoesNotKnow) {
   ASSERT_TRUE(told("synced +a "));
 }
 
-TEST_F(KubeReflector, KeepsWhatWasToldThroughGarbageAndComesBack) {
+TEST_F(KubeReflector, KeepsReportedObjectsThroughGarbageAndReconnects) {
   int watches = 0;
   follow([&](const Seen&) -> Reply {
     switch (++watches) {
@@ -247,7 +247,7 @@ TEST_F(KubeReflector, NamesTheVerbsAndTheResourceThatItMayNotUse) {
   EXPECT_FALSE(reflector_->state().synced);
 }
 
-TEST_F(KubeReflector, SaysWhenTheKindIsNotInstalled) {
+TEST_F(KubeReflector, ReportsThatTheKindIsNotInstalled) {
   follow([](const Seen&) { return json_reply("404 page not found", 404); },
          {.path = "/apis/autoscaling.sluice.dev/v1alpha1/requestscalers"});
 
@@ -267,7 +267,7 @@ TEST_F(KubeReflector, TriesAgainWhenTheServerIsAwayAtFirst) {
   EXPECT_EQ(watches, 3);
 }
 
-TEST_F(KubeReflector, IsSilentOnceItIsDestroyed) {
+TEST_F(KubeReflector, MakesNoCallbackOnceItIsDestroyed) {
   follow([](const Seen&) { return watch_reply(bookmark(1, true)); });
   ASSERT_TRUE(told("synced "));
 
@@ -278,7 +278,7 @@ TEST_F(KubeReflector, IsSilentOnceItIsDestroyed) {
   EXPECT_EQ(told_, "synced ");
 }
 
-TEST(KubeInformer, TellsValuesThatChangedAndKeepsTheLastGoodOne) {
+TEST(KubeInformer, ReportsChangedValuesAndKeepsTheLastGoodOne) {
   boost::asio::io_context io;
   const Clock clock;
   const log::Logger log{"test", static_cast<log::Severity>(4)};

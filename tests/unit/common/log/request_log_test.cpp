@@ -90,13 +90,13 @@ TEST(RequestLog, FillsInEveryField) {
   EXPECT_EQ(request.log("{{.TraceID}}"), "0af7651916cd43dd8448eb211c80319c\n");
 }
 
-TEST(RequestLog, EscapesWhereTheTemplateAsksForIt) {
+TEST(RequestLog, EscapesWhereTheTemplateRequestsIt) {
   EXPECT_EQ(Request{}.log("{{ js .Request.RequestURI }}"), R"(/a%20path?q\u003D1\u0026r\u003D\'x\')"
                                                            "\n");
   EXPECT_EQ(Request{}.log("{{js .Response.Code}}{{js .Revision.Name}}"), "201rev\n");
 }
 
-TEST(RequestLog, KnowsHeadersByTheTwoWaysOfKnativesTemplates) {
+TEST(RequestLog, ReadsHeadersInBothFormsOfKnativesTemplates) {
   Request request;
   request.head().fields.add("X-B3-TraceId", "b3");
   request.head().fields.add("X-Many", "one");
@@ -112,7 +112,7 @@ TEST(RequestLog, KnowsHeadersByTheTwoWaysOfKnativesTemplates) {
   EXPECT_EQ(request.log(R"({{index .Request.Header "Host"}})"), "[]\n");
 }
 
-TEST(RequestLog, EscapesHeadersWhereTheTemplateAsksForIt) {
+TEST(RequestLog, EscapesHeadersWhereTheTemplateRequestsIt) {
   Request request;
   request.head().fields.add("X-Quoted", "a\"b");
 
@@ -131,7 +131,7 @@ TEST(RequestLog, WritesTheDefaultLineForOtherUsesOfHeaders) {
   }
 }
 
-TEST(RequestLog, KnowsTheLengthOfABody) {
+TEST(RequestLog, WritesTheLengthOfABody) {
   Request request;
   request.head().framing = http::Framing::none;
   EXPECT_EQ(request.log("{{.Request.ContentLength}}"), "0\n");
@@ -170,7 +170,7 @@ TEST(RequestLog, KeepsServingTheDefaultLineWhenTheTemplateIsNotUnderstood) {
   }
 }
 
-TEST(RequestLog, HasNothingToSayAboutAGoodTemplate) {
+TEST(RequestLog, ReportsNoProblemOfAGoodTemplate) {
   EXPECT_EQ(warning(RequestLog::kDefaultTemplate), "");
   EXPECT_EQ(warning("plain } text }} {{.Response.Code}}"), "");
 }
@@ -182,7 +182,7 @@ TEST(RequestLog, KeepsAPathFromEndingItsLine) {
 }
 
 // C1 controls steer terminals as ESC does; marks of direction show a line in another order.
-TEST(RequestLog, LetsNoTextSteerWhoReadsIt) {
+TEST(RequestLog, EscapesTerminalControlCharacters) {
   Request request;
   request.head().target = "/a%C2%9B31m%E2%80%AEb%E2%80%8Bc%EF%BB%BFd\u061c\xff";
   EXPECT_EQ(request.log("{{.Request.URL.Path}}"), "/a?31m?b?c?d??\n");

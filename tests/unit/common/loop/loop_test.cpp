@@ -60,7 +60,7 @@ class LoopForms : public ::testing::Test {
 using Stages = ::testing::Types<AsioStage, ManualStage>;
 TYPED_TEST_SUITE(LoopForms, Stages);
 
-TYPED_TEST(LoopForms, WhatIsPostedRunsInItsOrderAndNotWithinTheCall) {
+TYPED_TEST(LoopForms, PostedActionsRunInOrderAndNotWithinTheCall) {
   this->loop().post(this->note("first"));
   this->loop().post(this->note("second"));
   EXPECT_EQ(this->said_, "");
@@ -82,7 +82,7 @@ TYPED_TEST(LoopForms, TimersRunInTheOrderOfTheirTimesAndOnce) {
   EXPECT_EQ(this->said_, "sooner later ");
 }
 
-TYPED_TEST(LoopForms, ATimeThatHasPassedIsNow) {
+TYPED_TEST(LoopForms, ATimerInThePastRunsNow) {
   const auto timer = this->loop().timer();
   timer->at(this->loop().now() - seconds{5}, this->note("late"));
   EXPECT_EQ(this->said_, "");
@@ -155,7 +155,7 @@ TEST(ManualLoop, RunsNothingBeforeItsTime) {
   EXPECT_TRUE(ran);
 }
 
-TEST(ManualLoop, AClockThatJumpsAheadMakesDueWhatWaitsForATimeAndNothingElse) {
+TEST(ManualLoop, AClockThatJumpsAheadRunsOnlyTimersOfAnAbsoluteTime) {
   ManualTime time;
   ManualLoop loop{time};
   ManualLoop other{time};

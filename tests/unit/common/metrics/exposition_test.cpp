@@ -89,7 +89,7 @@ TEST(Buckets, FindTheFirstBoundThatIsNotBelow) {
   EXPECT_EQ(kBytes.find(1'000'000'001), 20U);
 }
 
-TEST(Buckets, SayTheirBoundsInUnitsOfTheMetric) {
+TEST(Buckets, PrintTheirBoundsInUnitsOfTheMetric) {
   for (std::size_t i = 0; i < kSeconds.texts().size(); ++i) {
     const double bound = std::stod(std::string{kSeconds.texts()[i]});
     const auto nanoseconds = static_cast<std::int64_t>(bound * 1e9 + 0.5);

@@ -60,7 +60,7 @@ TEST_F(BudgetTest, ARequestCountsItsHead) {
   EXPECT_GE(memory_, 80'000U);
 }
 
-TEST_F(BudgetTest, AConnectionGivesTheMemoryOfALongHeadBack) {
+TEST_F(BudgetTest, AConnectionReleasesTheMemoryOfALongHead) {
   Client client{address_};
   client.send(large(80'000));
   until_seen(client, "fine");
@@ -113,7 +113,7 @@ TEST_F(BudgetTest, ASlowHeadIsClosedBeforeAnIdleConnection) {
   EXPECT_FALSE(idle.take());
 }
 
-TEST_F(BudgetTest, UnfinishedHeadsKeepNobodyOut) {
+TEST_F(BudgetTest, UnfinishedHeadsDoNotBlockOtherClients) {
   std::vector<std::unique_ptr<Client>> slow;
   for (int i = 0; i < 10; ++i) {
     slow.push_back(std::make_unique<Client>(address_));
@@ -139,7 +139,7 @@ TEST_F(BudgetTest, AClientThatReadsNothingLosesItsConnection) {
   until([this] { return server_.connections() == 0; });
 }
 
-TEST_F(BudgetTest, AResponseThatSaysNothingForAWhileIsNotTheClientsFault) {
+TEST_F(BudgetTest, AResponseThatPausesDoesNotCloseItsClient) {
   gateway_.on_begin = [this](Exchange& exchange) { forward(exchange); };
   upstream_.play({{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe"}});
   Client client{address_};

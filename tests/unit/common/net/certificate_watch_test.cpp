@@ -62,7 +62,7 @@ class CertificateWatchTest : public ::testing::Test {
   fs::path directory_;
 };
 
-TEST_F(CertificateWatchTest, SaysWhetherBothFilesAreThere) {
+TEST_F(CertificateWatchTest, ReportsWhetherBothFilesExist) {
   const CertificateWatch watch{directory_.string()};
   EXPECT_FALSE(*watch.present());
 
@@ -74,13 +74,13 @@ TEST_F(CertificateWatchTest, SaysWhetherBothFilesAreThere) {
   EXPECT_FALSE(*CertificateWatch{(directory_ / "none").string()}.present());
 }
 
-TEST_F(CertificateWatchTest, SaysWhenTheFileSystemDoesNotTell) {
+TEST_F(CertificateWatchTest, ReportsAFileSystemThatDoesNotAnswer) {
   write("file", "x");
 
   EXPECT_FALSE(CertificateWatch{(directory_ / "file").string()}.present());
 }
 
-TEST_F(CertificateWatchTest, BringsAPairOnce) {
+TEST_F(CertificateWatchTest, ReturnsAPairOnce) {
   write_pair("first");
   CertificateWatch watch{directory_.string()};
 
@@ -88,7 +88,7 @@ TEST_F(CertificateWatchTest, BringsAPairOnce) {
   EXPECT_EQ(certificate_in(watch.look()), "nothing");
 }
 
-TEST_F(CertificateWatchTest, BringsAPairThatWasWrittenInPlace) {
+TEST_F(CertificateWatchTest, ReturnsAPairThatWasWrittenInPlace) {
   write_pair("first");
   CertificateWatch watch{directory_.string()};
   EXPECT_EQ(certificate_in(watch.look()), "first certificate");
@@ -98,7 +98,7 @@ TEST_F(CertificateWatchTest, BringsAPairThatWasWrittenInPlace) {
   EXPECT_EQ(certificate_in(watch.look()), "second longer certificate");
 }
 
-TEST_F(CertificateWatchTest, BringsAPairWhoseLinkWasSwapped) {
+TEST_F(CertificateWatchTest, ReturnsAPairWhoseLinkWasSwapped) {
   mount("v1");
   CertificateWatch watch{directory_.string()};
   EXPECT_EQ(certificate_in(watch.look()), "v1 certificate");
@@ -109,7 +109,7 @@ TEST_F(CertificateWatchTest, BringsAPairWhoseLinkWasSwapped) {
   EXPECT_EQ(certificate_in(watch.look()), "nothing");
 }
 
-TEST_F(CertificateWatchTest, BringsAPairWhoseKeyAloneChanged) {
+TEST_F(CertificateWatchTest, ReturnsAPairOfWhichOnlyTheKeyChanged) {
   write_pair("first");
   CertificateWatch watch{directory_.string()};
   EXPECT_EQ(certificate_in(watch.look()), "first certificate");
@@ -121,7 +121,7 @@ TEST_F(CertificateWatchTest, BringsAPairWhoseKeyAloneChanged) {
   EXPECT_EQ((*news)->key, "another key");
 }
 
-TEST_F(CertificateWatchTest, IsSilentAboutFilesThatWereOnlyTouched) {
+TEST_F(CertificateWatchTest, ReturnsNothingForFilesThatWereOnlyTouched) {
   write_pair("first");
   CertificateWatch watch{directory_.string()};
   EXPECT_EQ(certificate_in(watch.look()), "first certificate");
@@ -131,7 +131,7 @@ TEST_F(CertificateWatchTest, IsSilentAboutFilesThatWereOnlyTouched) {
   EXPECT_EQ(certificate_in(watch.look()), "nothing");
 }
 
-TEST_F(CertificateWatchTest, FindsWithinAMinuteWhatTheFileTimesHide) {
+TEST_F(CertificateWatchTest, FindsAChangeWithoutANewFileTimeWithinAMinute) {
   write_pair("first");
   CertificateWatch watch{directory_.string()};
   EXPECT_EQ(certificate_in(watch.look()), "first certificate");
@@ -145,7 +145,7 @@ TEST_F(CertificateWatchTest, FindsWithinAMinuteWhatTheFileTimesHide) {
   EXPECT_LE(looks, 60);
 }
 
-TEST_F(CertificateWatchTest, TellsOnceThatFilesAreGoneAndGoesOn) {
+TEST_F(CertificateWatchTest, ReportsMissingFilesOnceAndContinues) {
   write_pair("first");
   CertificateWatch watch{directory_.string()};
   EXPECT_EQ(certificate_in(watch.look()), "first certificate");

@@ -23,7 +23,7 @@ TEST(DialPace, OpensOnlySoManyAtOnce) {
   EXPECT_EQ(taken(pace), DialPace::kAtOnce);
 }
 
-TEST(DialPace, OpensEverMoreWhileNoneComeBack) {
+TEST(DialPace, OpensAGrowingNumberWhileNoneReturn) {
   DialPace pace;
   (void)taken(pace);
   int opened = 0;
@@ -37,7 +37,7 @@ TEST(DialPace, OpensEverMoreWhileNoneComeBack) {
   EXPECT_GT(opened, 8000);
 }
 
-TEST(DialPace, OpensFewWhileThoseOpenComeBack) {
+TEST(DialPace, OpensFewWhileThoseOpenReturn) {
   DialPace pace;
   (void)taken(pace);
   pace.tick();
@@ -49,7 +49,7 @@ TEST(DialPace, OpensFewWhileThoseOpenComeBack) {
   EXPECT_EQ(taken(pace), DialPace::kAtOnce);
 }
 
-TEST(DialPace, ServesSixteenATickWhateverComesBack) {
+TEST(DialPace, ServesSixteenATickWhateverReturns) {
   for (int returns = 0; returns <= DialPace::kAmidReturns; ++returns) {
     DialPace pace;
     (void)taken(pace);
@@ -90,7 +90,7 @@ TEST_F(CrowdTest, IsAnsweredWhole) {
   expect_quiet();
 }
 
-TEST_F(CrowdTest, IsInsideWholeThoughNobodyIsAnswered) {
+TEST_F(CrowdTest, ReachesTheUpstreamWholeBeforeAnyAnswer) {
   upstream_.play({{""}});
   come();
   until([this] { return upstream_.requests() == kMany; });

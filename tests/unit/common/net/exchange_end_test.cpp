@@ -60,7 +60,7 @@ class HeldTest : public ExchangeEndTest, public ::testing::WithParamInterface<st
 
 INSTANTIATE_TEST_SUITE_P(RoomyAndLean, HeldTest, ::testing::Values(1024, 0));
 
-TEST_P(HeldTest, NoticesThatAHeldClientLeft) {
+TEST_P(HeldTest, DetectsThatAHeldClientLeft) {
   Address unix_address;
   unix_address.path = ::testing::TempDir() + "sluice-exchange-" + std::to_string(::getpid());
   const auto bound = server_.listen(unix_address);
@@ -90,7 +90,7 @@ TEST_P(HeldTest, AnswersAHeldClientThatOnlyFinishedSending) {
   expect_quiet();
 }
 
-TEST_P(HeldTest, GoesOnWithItsConnection) {
+TEST_P(HeldTest, ContinuesWithItsConnection) {
   hold_all();
   upstream_.play({{kHello}});
   Client client{address_};
@@ -161,13 +161,13 @@ TEST_P(HeldTest, SendsAHeldUploadOnWhole) {
 }
 
 TEST_F(ExchangeEndTest, RetriesOnAnotherPoolWhenNothingListens) {
-  Address nobody = upstream_.address();
+  Address vacant = upstream_.address();
   {
     boost::asio::io_context other;
     const ScriptedUpstream gone{other};
-    nobody = gone.address();
+    vacant = gone.address();
   }
-  UpstreamPool dead{io_, nobody, UpstreamLimits{}};
+  UpstreamPool dead{io_, vacant, UpstreamLimits{}};
   gateway_.on_begin = [&](Exchange& exchange) { exchange.forward(dead, {}); };
   gateway_.on_failure = [&](Exchange& exchange) {
     forward(exchange);
@@ -231,7 +231,7 @@ TEST_F(ExchangeEndTest, NeverRepeatsAnUpload) {
   expect_quiet();
 }
 
-TEST_F(ExchangeEndTest, TellsTheClientWhichTimerFired) {
+TEST_F(ExchangeEndTest, ReportsToTheClientWhichTimerFired) {
   upstream_.play({{""}});
   gateway_.on_begin = [this](Exchange& exchange) {
     exchange.set_timeouts({std::nullopt, Duration{0}, std::nullopt});
@@ -299,7 +299,7 @@ TEST_F(ExchangeEndTest, ClosesIdleConnectionsOnly) {
   expect_quiet();
 }
 
-TEST_F(ExchangeEndTest, ClosesEverythingWhateverItDoes) {
+TEST_F(ExchangeEndTest, ClosesEveryConnectionInAnyState) {
   hold_all();
   Client idle{address_};
   Client busy{address_};

@@ -1,4 +1,4 @@
-// One connection and its requests, over loopback, with an upstream that does what each test says.
+// One connection and its requests, over loopback, with an upstream that each test scripts.
 
 #include "tests/unit/common/net/stage.h"
 
@@ -73,7 +73,7 @@ TEST_F(ExchangeTest, AnswersPipelinedRequestsOfAClientThatHasFinishedSending) {
   expect_quiet();
 }
 
-TEST_F(ExchangeTest, ServesOnAfterALargeUpload) {
+TEST_F(ExchangeTest, ServesTheNextRequestAfterALargeUpload) {
   upstream_.play({{kHello}});
   Client client{address_};
 

@@ -29,7 +29,7 @@ TEST(ExchangeTimers, BoundTheWholeRequestByMax) {
   }
 }
 
-TEST(ExchangeTimers, LetAResponseThatHasBegunGoOnWhereMaxIsForTheFirstByte) {
+TEST(ExchangeTimers, LetAStartedResponseContinueWhereMaxIsForTheFirstByte) {
   const ExchangeTimers timers = begun({10s, kOff, kOff, true});
 
   EXPECT_EQ(timers.next(Sent::nothing).timer, Timer::max);
@@ -42,7 +42,7 @@ TEST(ExchangeTimers, BoundARequestOfWhichOnlyAnInterimResponseIsKnown) {
   EXPECT_EQ(timers.next(Sent::interim).timer, Timer::max);
 }
 
-TEST(ExchangeTimers, GoOnWithIdlenessUnderBothContracts) {
+TEST(ExchangeTimers, KeepTheIdleTimerUnderBothContracts) {
   for (const bool until_first_byte : {false, true}) {
     ExchangeTimers timers = begun({100s, kOff, 5s, until_first_byte});
     timers.moved(kStart + 20s);

@@ -37,7 +37,7 @@ TEST(RequestParser, ReadsAHeadThatComesByteByByte) {
   EXPECT_FALSE(parser.done());
 }
 
-TEST(RequestParser, RefusesWhatTwoReadersCouldReadDifferently) {
+TEST(RequestParser, RefusesHeadsThatTwoReadersCouldReadDifferently) {
   const std::string start = "POST / HTTP/1.1\r\n";
   const std::string host = "Host: h\r\n";
   for (const std::string& fields : {
@@ -63,7 +63,7 @@ TEST(RequestParser, TakesOldRequestsWithoutHostAndWithoutChunks) {
   EXPECT_EQ(head_state("GET / HTTP/2.0\r\nHost: h\r\n\r\n"), State::bad);
 }
 
-TEST(RequestParser, KnowsWhetherTheConnectionStays) {
+TEST(RequestParser, ReportsWhetherTheConnectionStaysOpen) {
   const auto stays = [](std::string_view bytes) {
     RequestParser parser{1024};
     RequestHead head;

@@ -35,7 +35,7 @@ class TunnelTest : public Stage {
   std::string head_;
 };
 
-TEST_F(TunnelTest, AsksTheUpstreamAgainAndPassesItsConsentOn) {
+TEST_F(TunnelTest, ForwardsTheUpgradeAndItsAcceptance) {
   Client client{address_};
 
   open(client);
@@ -101,7 +101,7 @@ TEST_F(TunnelTest, LetsEachSideFinishOnItsOwn) {
   EXPECT_EQ(gateway_.ends.back(), End::answered);
 }
 
-TEST_F(TunnelTest, GoesOnTowardsAClientThatFinishedSending) {
+TEST_F(TunnelTest, ContinuesTowardsAClientThatFinishedSending) {
   Client client{address_};
   open(client);
 
@@ -149,7 +149,7 @@ TEST_F(TunnelTest, HoldsBackASenderWhoseReaderDoesNotRead) {
   EXPECT_EQ(server_.in_flight(), 1U);
 }
 
-TEST_F(TunnelTest, RefusesASwitchThatWasNotAskedFor) {
+TEST_F(TunnelTest, RefusesASwitchThatWasNotRequested) {
   const std::string other =
       "HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: chat\r\n\r\n";
   const std::string plain = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
@@ -187,7 +187,7 @@ TEST_F(TunnelTest, TakesAnyOtherAnswerAsAnOrdinaryOne) {
   expect_quiet();
 }
 
-TEST_F(TunnelTest, TellsAWebSocketGoodbyeBetweenTwoFrames) {
+TEST_F(TunnelTest, SendsACloseFrameBetweenTwoWebSocketFrames) {
   Client client{address_};
   open(client);
   upstream_.say(kHi.substr(0, 3));
@@ -210,16 +210,16 @@ TEST_F(TunnelTest, TellsAWebSocketGoodbyeBetweenTwoFrames) {
   expect_quiet();
 }
 
-TEST_F(TunnelTest, OnlyWaitsForOtherProtocols) {
+TEST_F(TunnelTest, SendsNoCloseFrameInOtherProtocols) {
   Client client{address_};
   open(client, "GET / HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: chat\r\n\r\n",
        "HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: CHAT\r\n\r\n");
 
   server_.close_tunnels();
-  upstream_.say("goes on");
-  until_seen(client, "goes on");
+  upstream_.say("more");
+  until_seen(client, "more");
 
-  EXPECT_EQ(client.seen(), "goes on");
+  EXPECT_EQ(client.seen(), "more");
 }
 
 // What a client sends is no answer of the service's, and neither is the 101.
@@ -239,7 +239,7 @@ TEST_F(TunnelTest, WaitsForTheServicesFirstByteWhereTimersAreForThat) {
   EXPECT_EQ(gateway_.ends.back(), End::timed_out);
 }
 
-TEST_F(TunnelTest, GoesOnAfterTheServicesFirstByteWhereTimersAreForThat) {
+TEST_F(TunnelTest, ContinuesAfterTheServicesFirstByteWhereTimersAreForThat) {
   gateway_.on_begin = [this](Exchange& exchange) {
     exchange.set_timeouts(
         {std::chrono::milliseconds{300}, std::chrono::milliseconds{300}, std::nullopt, true});

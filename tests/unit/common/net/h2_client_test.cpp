@@ -53,7 +53,7 @@ TEST_F(H2ClientTest, ABodyMayEndAfterItsAnswerHasCome) {
   expect_quiet();
 }
 
-TEST_F(H2ClientTest, ARefusedHeadIsNotWaitedFor) {
+TEST_F(H2ClientTest, TheHeadTimerDoesNotRunForARefusedHead) {
   upstream_.play({{frame(kSettings, 0, 0, "")}});
   Client client{address_};
   client.send(kPreface + frame(kHeaders, kEnds, 1, kGetBlock));
@@ -69,7 +69,7 @@ TEST_F(H2ClientTest, ARefusedHeadIsNotWaitedFor) {
   EXPECT_EQ(client.seen().find(kGoawayStart), std::string::npos);
 }
 
-TEST_F(H2ClientTest, AHeldRequestCountsWhatHasComeOfItsBody) {
+TEST_F(H2ClientTest, AHeldRequestCountsTheReceivedPartOfItsBody) {
   std::vector<std::size_t> memory;
   gateway_.on_begin = [&memory](Exchange& exchange) {
     exchange.hold();
@@ -89,7 +89,7 @@ TEST_F(H2ClientTest, AHeldRequestCountsWhatHasComeOfItsBody) {
   expect_quiet();
 }
 
-TEST_F(H2ClientTest, AHeldRequestMayBeRefusedForWhatComesOfItsBody) {
+TEST_F(H2ClientTest, AHeldRequestMayBeRefusedWhenItsBodyGrows) {
   gateway_.on_begin = [](Exchange& exchange) { exchange.hold(); };
   gateway_.on_grew = [](Exchange& exchange) {
     exchange.respond(http::response_for(Error::queue_full));
@@ -117,7 +117,7 @@ TEST_F(H2ClientTest, AResponseWhoseWindowStaysClosedEnds) {
   until_seen(client, frame(kReset, 0, 1, std::string{"\0\0\0\x08", 4}));
 }
 
-TEST_F(H2ClientTest, AResponseThatSaysNothingForAWhileIsNotTheClientsFault) {
+TEST_F(H2ClientTest, AResponseThatPausesDoesNotCloseItsClient) {
   upstream_.play({{frame(kSettings, 0, 0, "")}});
   Client client{address_};
   client.send(preface(kNoWindow) + frame(kHeaders, kEnds, 1, kGetBlock));
@@ -130,7 +130,7 @@ TEST_F(H2ClientTest, AResponseThatSaysNothingForAWhileIsNotTheClientsFault) {
   EXPECT_EQ(server_.in_flight(), 1U);
 }
 
-TEST_F(H2ClientTest, AClientThatTakesNothingIsLetGo) {
+TEST_F(H2ClientTest, AClientThatReadsNothingIsDisconnected) {
   gateway_.on_begin = [](Exchange& exchange) {
     exchange.respond(http::plain_response(200, std::string(64 << 20, 'x')));
   };

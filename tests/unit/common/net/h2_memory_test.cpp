@@ -8,7 +8,7 @@
 namespace sluice::net {
 namespace {
 
-TEST(H2Memory, HandsOutAgainWhatWasGivenBack) {
+TEST(H2Memory, ReusesReturnedBlocks) {
   H2Memory memory;
   void* const first = memory.take(100);
   memory.give(first);

@@ -10,14 +10,14 @@ namespace {
 
 using Verdict = H2PastStreams::Verdict;
 
-TEST(H2PastStreams, SaysNothingOfAStreamThatTheServerReset) {
+TEST(H2PastStreams, ReportsNoEndOfAStreamThatTheServerReset) {
   H2PastStreams past;
   past.opened(1);
   EXPECT_EQ(past.look(1), Verdict::unknown);
   EXPECT_EQ(past.look(3), Verdict::unknown);
 }
 
-TEST(H2PastStreams, KnowsHowTheClientEndedAStream) {
+TEST(H2PastStreams, RemembersHowTheClientEndedAStream) {
   H2PastStreams past;
   past.opened(1);
   past.ended(1, false);
@@ -39,7 +39,7 @@ TEST(H2PastStreams, CountsTheLastOfSeveralEnds) {
   EXPECT_EQ(past.look(1), Verdict::behind_reset);
 }
 
-TEST(H2PastStreams, KnowsTheNumbersThatWerePassedOver) {
+TEST(H2PastStreams, RemembersSkippedStreamNumbers) {
   H2PastStreams past;
   past.opened(3);
   past.opened(5);
@@ -51,7 +51,7 @@ TEST(H2PastStreams, KnowsTheNumbersThatWerePassedOver) {
   for (const std::int32_t opened : {3, 5, 11, 13}) EXPECT_EQ(past.look(opened), Verdict::unknown);
 }
 
-TEST(H2PastStreams, ForgetsTheOldestAndSaysNothingOfThem) {
+TEST(H2PastStreams, ForgetsTheOldestStreams) {
   H2PastStreams past;
   std::int32_t stream = 1;
   for (std::size_t i = 0; i <= H2PastStreams::kEndedMax; ++i, stream += 2) {

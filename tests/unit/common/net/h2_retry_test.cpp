@@ -75,8 +75,8 @@ TEST_F(H2RetryTest, AStreamThatWasResetMayHaveBegun) {
 }
 
 TEST_F(H2RetryTest, AFailedDialMayGoToAnotherPodWithItsBody) {
-  const Address nobody = *parse_address("127.0.0.1:1");
-  UpstreamPool dead{io_, nobody, UpstreamLimits{}};
+  const Address vacant = *parse_address("127.0.0.1:1");
+  UpstreamPool dead{io_, vacant, UpstreamLimits{}};
   gateway_.on_begin = [&](Exchange& exchange) { exchange.forward(dead, {}); };
   answer(other_, kOk);
   Client client{address_};

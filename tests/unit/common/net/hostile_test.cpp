@@ -78,7 +78,7 @@ TEST_F(HostileTest, NamesTheLimitOfAHeadThatIsTooLarge) {
                  "too-large; limit=SLUICE_MAX_HEADER_BYTES");
 }
 
-TEST_F(HostileTest, AnswersWhatCameBeforeTheBrokenRequest) {
+TEST_F(HostileTest, AnswersTheRequestBeforeTheBrokenOne) {
   const std::string seen =
       answer_to("GET / HTTP/1.1\r\nHost: h\r\n\r\nGET / HTTP/9.9\r\nHost: h\r\n\r\n" + kNext);
 
@@ -134,7 +134,7 @@ TEST_F(HostileTest, MakesABrokenResponseABadGateway) {
   }
 }
 
-TEST_F(HostileTest, CutsAResponseWhoseBodyBreaksTheRules) {
+TEST_F(HostileTest, CutsAResponseWithAMalformedBody) {
   upstream_.play({{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"}});
   Client client{address_};
 
@@ -148,8 +148,8 @@ TEST_F(HostileTest, CutsAResponseWhoseBodyBreaksTheRules) {
   expect_quiet();
 }
 
-// A client whose machine is gone says nothing any more; the kernel finds out.
-TEST_F(HostileTest, AsksSilentClientsWhetherTheyAreThere) {
+// A client whose machine is gone sends nothing more; the kernel detects it.
+TEST_F(HostileTest, PingsSilentClients) {
   int asks = 0;
   Listener listener{io_, [&asks](Socket socket) {
                       socklen_t size = sizeof asks;

@@ -8,7 +8,7 @@
 namespace sluice::net {
 namespace {
 
-TEST(OpenFiles, AreRaisedAsFarAsAllowedAndTheFormerLimitIsKnown) {
+TEST(OpenFiles, AreRaisedAsFarAsAllowedAndTheFormerLimitIsKept) {
   rlimit before{};
   ::getrlimit(RLIMIT_NOFILE, &before);
   rlimit low = before;

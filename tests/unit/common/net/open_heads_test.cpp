@@ -72,7 +72,7 @@ TEST(OpenHeads, MoreThanAllMayTakeIsRefusedAndTakesNothing) {
   EXPECT_EQ(heads.bytes(), 100U);
 }
 
-TEST(OpenHeads, OneThatIsOverTakesNothingAnyMore) {
+TEST(OpenHeads, AFinishedHeadTakesNoMemory) {
   Reader reader;
   OpenHeads heads{1000};
   heads.open(reader, TimePoint{});

@@ -79,7 +79,7 @@ struct Ways {
 };
 
 // Loopback connections, as a server accepts them.
-TEST(PeerUser, IsTheOneWhoHoldsTheOtherEnd) {
+TEST(PeerUser, IsTheUserOfTheOtherEnd) {
   for (const Ways way : {Ways{"127.0.0.1", "127.0.0.1"}, Ways{"127.0.0.1", "::ffff:127.0.0.1"},
                          Ways{"0.0.0.0", "127.0.0.5"}, Ways{"::1", "::1"}, Ways{"::", "::1"},
                          Ways{"::", "127.0.0.1"}, Ways{"::", "::ffff:127.0.0.1"}}) {
@@ -96,7 +96,7 @@ TEST(PeerUser, IsTheOneWhoHoldsTheOtherEnd) {
   }
 }
 
-TEST(PeerUser, OfAUnixSocketIsKnownToo) {
+TEST(PeerUser, OfAUnixSocketIsFoundToo) {
   int ends[2] = {-1, -1};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
   const Descriptor left{ends[0]};
@@ -104,7 +104,7 @@ TEST(PeerUser, OfAUnixSocketIsKnownToo) {
   EXPECT_EQ(peer_user(left.get()), ::geteuid());
 }
 
-TEST(PeerUser, OfWhatIsNotConnectedIsNobody) {
+TEST(PeerUser, OfAnUnconnectedSocketIsAbsent) {
   const Descriptor lonely{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   EXPECT_EQ(peer_user(lonely.get()), std::nullopt);
   EXPECT_EQ(peer_user(-1), std::nullopt);

@@ -95,7 +95,7 @@ class Client {
   std::string seen_;
 };
 
-/// A gateway that does what the test says and keeps account.
+/// A gateway that the test scripts and that counts its calls.
 class ScriptedGateway final : public Gateway {
  public:
   using Begin = std::function<void(Exchange&)>;

@@ -17,11 +17,11 @@ class StreamingTest : public Stage {
     until([&] { return upstream_.received().find(text) != std::string::npos; });
   }
 
-  struct Nobody final : UpstreamUser {
+  struct IdleUser final : UpstreamUser {
     void on_upstream_read(bool /*ended*/) override {}
   };
 
-  Nobody user_;
+  IdleUser user_;
 };
 
 TEST_F(StreamingTest, RelaysChunksAndTrailersOfARequestAsTheyCome) {
@@ -38,7 +38,7 @@ TEST_F(StreamingTest, RelaysChunksAndTrailersOfARequestAsTheyCome) {
   EXPECT_NE(upstream_.received().find("Trailer: X-Sum\r\n"), std::string::npos);
 }
 
-TEST_F(StreamingTest, RelaysTrailersOfAResponseThatNobodyAnnounced) {
+TEST_F(StreamingTest, RelaysUnannouncedTrailersOfAResponse) {
   upstream_.play({{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Sum: 1\r\n\r\n"}});
   Client client{address_};
 
@@ -68,7 +68,7 @@ TEST_F(StreamingTest, StreamsTheResponseWhileTheRequestStillFlows) {
   expect_quiet();
 }
 
-TEST_F(StreamingTest, FinishesAnUploadThatIsStillGoingOnAfterItsResponse) {
+TEST_F(StreamingTest, FinishesAnUploadThatStillRunsAfterItsResponse) {
   upstream_.play({{""}});
   Client client{address_};
   client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 8\r\n\r\nhalf");
@@ -89,7 +89,7 @@ TEST_F(StreamingTest, FinishesAnUploadThatIsStillGoingOnAfterItsResponse) {
   EXPECT_EQ(upstream_.connections(), 1U);
 }
 
-TEST_F(StreamingTest, GivesUpAnUploadThatItsUpstreamReadsNoMore) {
+TEST_F(StreamingTest, GivesUpAnUploadThatItsUpstreamStopsReading) {
   upstream_.play({{""}});
   Client client{address_};
   client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 8\r\n\r\nhalf");
@@ -103,7 +103,7 @@ TEST_F(StreamingTest, GivesUpAnUploadThatItsUpstreamReadsNoMore) {
   expect_quiet();
 }
 
-TEST_F(StreamingTest, LeavesTheHundredToTheUpstreamAndTheStatusToo) {
+TEST_F(StreamingTest, LeavesContinueAndTheStatusToTheUpstream) {
   upstream_.play({{""}});
   Client client{address_};
   client.send("POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n");
@@ -120,7 +120,7 @@ TEST_F(StreamingTest, LeavesTheHundredToTheUpstreamAndTheStatusToo) {
   expect_quiet();
 }
 
-TEST_F(StreamingTest, RefusesWithoutAHundredAndClosesSinceTheBodyMayNeverCome) {
+TEST_F(StreamingTest, RefusesWithoutContinueAndClosesBecauseTheBodyMayNeverCome) {
   upstream_.stop_reading_after_head();
   upstream_.play({{"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig"}});
   Client client{address_};
@@ -133,7 +133,7 @@ TEST_F(StreamingTest, RefusesWithoutAHundredAndClosesSinceTheBodyMayNeverCome) {
   EXPECT_TRUE(client.seen().ends_with("big"));
 }
 
-TEST_F(StreamingTest, SaysNothingOfABodyWhereNoneMayBe) {
+TEST_F(StreamingTest, SendsNoBodyHeadersWhereNoBodyIsAllowed) {
   for (const auto& [request, response] :
        {std::pair{"GET", "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"},
         {"GET", "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n"},
@@ -156,7 +156,7 @@ TEST_F(StreamingTest, NeverSendsAnUploadToAConnectionThatHasClosedUnseen) {
   client.send(kGet);
   until_seen(client, "hello");
   expect_quiet();
-  upstream_.hang_up(After::close);  // nobody has turned the loop since
+  upstream_.hang_up(After::close);  // the loop has not run since
 
   EXPECT_EQ(pool_.take_idle(user_, true), nullptr);
 }

@@ -66,7 +66,7 @@ TEST_F(TlsServerTest, AnswersOneRequestAfterTheOther) {
   EXPECT_EQ(upstream_.requests(), 2U);
 }
 
-TEST_F(TlsServerTest, SpeaksHttp1WithClientsThatNameNoProtocol) {
+TEST_F(TlsServerTest, UsesHttp1WithClientsThatNameNoProtocol) {
   upstream_.play({{kHello}});
   const auto client = met();
 
@@ -97,7 +97,7 @@ TEST_F(TlsServerTest, CarriesLargeBodiesBothWays) {
   EXPECT_TRUE(upstream_.received().ends_with(std::string(kBytes, 'u')));
 }
 
-TEST_F(TlsServerTest, SaysThatAWholeResponseHasEnded) {
+TEST_F(TlsServerTest, SendsCloseNotifyAfterAWholeResponse) {
   upstream_.play({{kHello}});
   const auto client = met();
 
@@ -108,7 +108,7 @@ TEST_F(TlsServerTest, SaysThatAWholeResponseHasEnded) {
   EXPECT_NE(client->seen().find("hello"), std::string::npos);
 }
 
-TEST_F(TlsServerTest, DoesNotSayThatACutResponseHasEnded) {
+TEST_F(TlsServerTest, SendsNoCloseNotifyAfterACutResponse) {
   upstream_.play({{"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello", After::close}});
   const auto client = met();
 
@@ -133,7 +133,7 @@ TEST_F(TlsServerTest, AnswersAClientThatHasFinishedSending) {
   expect_quiet();
 }
 
-TEST_F(TlsServerTest, TellsThoseWhoSpeakPlainHttp) {
+TEST_F(TlsServerTest, AnswersPlainHttpWithTheReason) {
   for (const char* request : {"GET / HTTP/1.1\r\nHost: h\r\n\r\n", "DELETE /x HTTP/1.1\r\n\r\n",
                               "PRI * HTTP/2.0\r\n\r\n"}) {
     Client client{tls_address_};
@@ -159,7 +159,7 @@ TEST_F(TlsServerTest, ClosesOnBytesThatAreNoHandshake) {
   until([this] { return server_.connections() == 0; });
 }
 
-TEST_F(TlsServerTest, ServesOthersWhileOneHandshakeHangs) {
+TEST_F(TlsServerTest, ServesOtherClientsWhileOneHandshakeHangs) {
   upstream_.play({{kHello}});
   Client silent{tls_address_};
   Client halfway{tls_address_};

@@ -7,7 +7,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-TEST(TlsSettings, KnowsTwoVersions) {
+TEST(TlsSettings, AcceptsTwoVersions) {
   EXPECT_EQ(*parse_tls_version("1.2"), TlsVersion::v1_2);
   EXPECT_EQ(*parse_tls_version("1.3"), TlsVersion::v1_3);
   for (const char* other : {"1.1", "1.0", "TLS1.3", "", "1.30", " 1.3"}) {
@@ -26,7 +26,7 @@ TEST(TlsSettings, SortsSuitesByVersionInTheirOrder) {
   EXPECT_EQ(settings->suites_1_3, Names{"TLS_AES_128_GCM_SHA256"});
 }
 
-TEST(TlsSettings, NamesTheSuiteItDoesNotKnow) {
+TEST(TlsSettings, NamesAnUnknownSuite) {
   for (const char* list : {"TLS_AES_128_GCM_SHA256,TLS_NULL", "tls_aes_128_gcm_sha256",
                            "TLS_RSA_WITH_RC4_128_SHA", "AES128-SHA"}) {
     const auto settings = with_cipher_suites({}, list);
@@ -35,7 +35,7 @@ TEST(TlsSettings, NamesTheSuiteItDoesNotKnow) {
   EXPECT_NE(with_cipher_suites({}, "TLS_NULL").error().what.find("'TLS_NULL'"), std::string::npos);
 }
 
-TEST(TlsSettings, KnowsBothSpellingsOfCurves) {
+TEST(TlsSettings, AcceptsBothSpellingsOfCurves) {
   const auto settings = with_curves({}, "P-384, CurveP256,P-256,X25519,CurveP521");
 
   ASSERT_TRUE(settings);
@@ -57,7 +57,7 @@ TEST(TlsSettings, RefusesCurvesThatLeaveNothingAndUnknownOnes) {
   EXPECT_FALSE(with_curves({}, "x25519"));
 }
 
-TEST(TlsSettings, TakesListsOfNothingAsTheLibrarysChoice) {
+TEST(TlsSettings, TreatsEmptyListsAsTheLibrarysDefault) {
   EXPECT_TRUE(with_curves({}, " , ")->groups.empty());
   EXPECT_TRUE(with_cipher_suites({}, "")->suites_1_2.empty());
 }

@@ -60,7 +60,7 @@ class TlsPairTest : public ::testing::Test {
   bool refused_ = false;
 };
 
-TEST_F(TlsPairTest, SpeaksTheNewestVersionAndNamesNoProtocolUnasked) {
+TEST_F(TlsPairTest, UsesTheNewestVersionAndNamesNoProtocolByDefault) {
   meet({});
 
   EXPECT_EQ(client_->version(), "TLSv1.3");
@@ -68,7 +68,7 @@ TEST_F(TlsPairTest, SpeaksTheNewestVersionAndNamesNoProtocolUnasked) {
   EXPECT_EQ(client_->subject(), "first");
 }
 
-TEST_F(TlsPairTest, ChoosesTheProtocolTheServerWantsMost) {
+TEST_F(TlsPairTest, ChoosesTheProtocolThatTheServerPrefers) {
   meet({.protocols = {"h2", "http/1.1"}}, {.protocols = kBothProtocols});
 
   EXPECT_EQ(server_->protocol(), "h2");
@@ -88,7 +88,7 @@ TEST_F(TlsPairTest, RefusesVersionsBelowTheLeast) {
   EXPECT_TRUE(refused_);
 }
 
-TEST_F(TlsPairTest, SpeaksTheNamedSuiteOfTheOldVersionWhenAllowed) {
+TEST_F(TlsPairTest, UsesTheNamedSuiteOfTheOldVersionWhenAllowed) {
   const auto settings = with_cipher_suites({.min = TlsVersion::v1_2},
                                            "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256");
   ASSERT_TRUE(settings);
@@ -129,7 +129,7 @@ TEST_F(TlsPairTest, DeliversSeveralRecordsInOneRead) {
   EXPECT_FALSE(server_->may_have_more());
 }
 
-TEST_F(TlsPairTest, KeepsWhatASmallReadLeft) {
+TEST_F(TlsPairTest, KeepsBytesLeftByASmallRead) {
   meet({});
   client_->send("0123456789");
 
@@ -140,7 +140,7 @@ TEST_F(TlsPairTest, KeepsWhatASmallReadLeft) {
   EXPECT_TRUE(server_->may_have_more());
 }
 
-TEST_F(TlsPairTest, TellsWhatWasSentBeforeTheEnd) {
+TEST_F(TlsPairTest, DeliversBytesSentBeforeTheEnd) {
   meet({});
   client_->send("last words");
   client_->finish_sending();
@@ -171,7 +171,7 @@ TEST_F(TlsPairTest, AWriteFailsOnceTheClientHasGoneAfterItsEnd) {
   EXPECT_EQ(server_->write("answer", {}).state, TlsStep::State::failed);
 }
 
-TEST_F(TlsPairTest, TakesAFreshKeyInMidstream) {
+TEST_F(TlsPairTest, AcceptsAKeyUpdateInMidstream) {
   meet({});
   client_->renew_keys();
   client_->send("under new keys");
@@ -259,7 +259,7 @@ TEST_F(TlsPairTest, HandsOverDecryptedBytesWithoutTheSocketAndNeverInline) {
 }
 
 // A peer may wait for our side to close the connection: nothing more comes from the socket then.
-TEST_F(TlsPairTest, TellsAnEndThatCameWithTheLastBytesAlthoughTheSocketStaysOpen) {
+TEST_F(TlsPairTest, ReportsAnEndThatCameWithTheLastBytesThoughTheSocketStaysOpen) {
   meet({});
   client_->send("last words");
   client_->finish_sending();
@@ -300,7 +300,7 @@ TEST_F(TlsPairTest, EndsOperationsThatWaitWhenTheStreamIsClosed) {
   EXPECT_EQ(seen, asio::error::operation_aborted);
 }
 
-TEST(TlsContext, NamesWhatIsWrongWithAPair) {
+TEST(TlsContext, NamesTheProblemOfAPair) {
   const TlsPair first = make_pair_for("first");
   const TlsPair second = make_pair_for("second");
 
@@ -325,7 +325,7 @@ TEST(TlsContext, TakesAChain) {
   EXPECT_TRUE(TlsContext::make({}, {first.certificate + second.certificate, first.key}));
 }
 
-TEST(TlsContext, RefusesSuitesThatLeaveNothingToSpeak) {
+TEST(TlsContext, RefusesSuitesThatLeaveNoneUsable) {
   const auto settings = with_cipher_suites({.min = TlsVersion::v1_2, .max = TlsVersion::v1_2},
                                            "TLS_AES_128_GCM_SHA256");
   ASSERT_TRUE(settings);
@@ -333,7 +333,7 @@ TEST(TlsContext, RefusesSuitesThatLeaveNothingToSpeak) {
   EXPECT_FALSE(TlsContext::make(*settings, make_pair_for("first")));
 }
 
-TEST(TlsDigest, TellsWhereTheHalvesMeet) {
+TEST(TlsDigest, DependsOnWhereTheHalvesMeet) {
   EXPECT_EQ(digest_of({"ab", "c"}), digest_of({"ab", "c"}));
   EXPECT_NE(digest_of({"ab", "c"}), digest_of({"a", "bc"}));
   EXPECT_NE(digest_of({"ab", "c"}), digest_of({"ab", "d"}));

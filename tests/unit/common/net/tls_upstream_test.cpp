@@ -109,13 +109,13 @@ TEST_F(TlsUpstreamTest, TakesNoWildcardForTheNamespace) {
   EXPECT_NE(answer_to(kGet, "\n").find(" 502 "), std::string::npos);
 }
 
-TEST_F(TlsUpstreamTest, RefusesAPodThatIsNoDataPlane) {
+TEST_F(TlsUpstreamTest, RefusesAPodThatIsNotADataPlane) {
   serve(authority.issue("DNS:kn-user-ns1"));
 
   EXPECT_NE(answer_to(kGet, "requested name\n").find(" 502 "), std::string::npos);
 }
 
-TEST_F(TlsUpstreamTest, RefusesWhatAStrangerSigned) {
+TEST_F(TlsUpstreamTest, RefusesACertificateOfAnotherAuthority) {
   serve(stranger.issue(kBoth));
 
   EXPECT_NE(answer_to(kGet, "issuer certificate\n").find(" 502 "), std::string::npos);
@@ -130,20 +130,20 @@ TEST_F(TlsUpstreamTest, RefusesTls12) {
   EXPECT_EQ(pod_gateway_.begun, 0);
 }
 
-TEST_F(TlsUpstreamTest, SaysWhenThePodSpeaksNoTls) {
+TEST_F(TlsUpstreamTest, ReportsThatThePodDoesNotUseTls) {
   dial(*pod_.listen(*parse_address("127.0.0.1:0")));
 
   EXPECT_NE(answer_to(kGet, "does not speak TLS\n").find(" 502 "), std::string::npos);
 }
 
-TEST_F(TlsUpstreamTest, SaysWhenThePodHangsUpInTheHandshake) {
+TEST_F(TlsUpstreamTest, ReportsThatThePodClosesInTheHandshake) {
   Listener rude{io_, [](Socket socket) { socket.close(); }};
   dial(*rude.open(*parse_address("127.0.0.1:0")));
 
   EXPECT_NE(answer_to(kGet, "\n").find(" 502 "), std::string::npos);
 }
 
-TEST_F(TlsUpstreamTest, ChangedTrustCountsFromTheNextConnection) {
+TEST_F(TlsUpstreamTest, ChangedTrustAppliesToTheNextConnection) {
   serve(authority.issue(kBoth));
   Client client{address_};
   client.send(kGet);
@@ -230,7 +230,7 @@ std::optional<H2FetchResponse> fetched(boost::asio::io_context& io, const Addres
   return **result;
 }
 
-TEST_F(TlsUpstreamTest, SpeaksHttp2ToAPodThatOffersIt) {
+TEST_F(TlsUpstreamTest, UsesHttp2WithAPodThatOffersIt) {
   serve(authority.issue(kBoth));
   pod_gateway_.on_begin = [this](Exchange& exchange) {
     secure_ = exchange.secure();
@@ -247,7 +247,7 @@ TEST_F(TlsUpstreamTest, SpeaksHttp2ToAPodThatOffersIt) {
   EXPECT_EQ(version_, 2);
 }
 
-TEST_F(TlsUpstreamTest, SaysWhenAPodOffersNoHttp2) {
+TEST_F(TlsUpstreamTest, ReportsThatAPodOffersNoHttp2) {
   TlsSettings plain;
   plain.protocols = {"http/1.1"};
   serve(authority.issue(kBoth), plain);
@@ -260,7 +260,7 @@ TEST_F(TlsUpstreamTest, SaysWhenAPodOffersNoHttp2) {
   EXPECT_TRUE(gateway_.failures[0].unbegun);
 }
 
-TEST(TlsTrust, LeavesOutWhatHoldsNoCertificate) {
+TEST(TlsTrust, SkipsBundlesWithoutACertificate) {
   const TlsAuthority authority{"a"};
   TlsTrust trust;
   const std::array<std::string, 4> bundles{authority.pem(), "no PEM at all", "",

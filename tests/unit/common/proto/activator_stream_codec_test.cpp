@@ -51,7 +51,7 @@ std::string field(int number, const std::string& value) {
   return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(value.size())} + value;
 }
 
-TEST(ActivatorStreamCodec, WhatGoesUpComesOutAsItWentIn) {
+TEST(ActivatorStreamCodec, MessagesOfTheActivatorSurviveARoundTrip) {
   const std::vector<Waiting> waiting{{kApp, 3, milliseconds{250}}, {{"b", "c"}, 1, {}}};
 
   EXPECT_EQ(again(Hello{1, "activator-1", "10.0.0.9:8012", "1.0.0", waiting}), "the same");
@@ -72,7 +72,7 @@ TEST(ActivatorStreamCodec, WhatGoesUpComesOutAsItWentIn) {
             "the same");
 }
 
-TEST(ActivatorStreamCodec, WhatGoesDownComesOutAsItWentIn) {
+TEST(ActivatorStreamCodec, MessagesOfTheAutoscalerSurviveARoundTrip) {
   const Buckets buckets{{"b-0", "b-1"}, {"b-1"}, 12};
 
   EXPECT_EQ(again(Welcome{1, "autoscaler-1", "1.0.0", buckets}), "the same");
@@ -109,7 +109,7 @@ TEST(ActivatorStreamCodec, NumbersOnTheWireAreThoseOfTheContract) {
                          "\x10\x01\x18\x02\x20\x03\x28\x04\x30\x02\x38\x05" + field(9, "x")));
 }
 
-TEST(ActivatorStreamCodec, UnknownKindsAndFieldsAreNothing) {
+TEST(ActivatorStreamCodec, UnknownKindsAndFieldsAreIgnored) {
   EXPECT_FALSE(decode_activator_message("")->has_value());
   EXPECT_FALSE(decode_autoscaler_message("")->has_value());
   EXPECT_FALSE(decode_activator_message(field(15, "later"))->has_value());
@@ -176,7 +176,7 @@ TEST(ActivatorStreamCodec, NothingIsReadOfTooManyBytes) {
   EXPECT_EQ(decode_autoscaler_message(large).error(), Error::too_large);
 }
 
-TEST(ActivatorStreamCodec, NoMessageIsABadRequest) {
+TEST(ActivatorStreamCodec, MalformedBytesAreABadRequest) {
   EXPECT_EQ(decode_activator_message("\x0a\x7f").error(), Error::bad_request);
   EXPECT_EQ(decode_autoscaler_message("\xff").error(), Error::bad_request);
 }
@@ -214,7 +214,7 @@ TEST(ActivatorStreamCodec, LongExplanationsAreCut) {
   EXPECT_EQ(std::get<RevisionState>(**read).cannot_scale->detail.size(), kDetailBytesMax);
 }
 
-TEST(StatMessagesCodec, ABatchComesOutAsItWentIn) {
+TEST(StatMessagesCodec, ABatchSurvivesARoundTrip) {
   const std::vector<StatMessage> batch{{kApp, some_stat()}, {{"b", "c"}, {}}};
 
   const auto read = decode_stat_messages(encode_stat_messages(batch));

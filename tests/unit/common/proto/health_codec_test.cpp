@@ -22,7 +22,7 @@ TEST(HealthCodec, ReadsEveryStatus) {
   EXPECT_EQ(*decode_health("\0\0\0\0\0"s), Health::unknown);
 }
 
-TEST(HealthCodec, RefusesWhatIsNotOneMessage) {
+TEST(HealthCodec, RefusesAnythingButOneMessage) {
   for (const std::string& body :
        {""s, "\0\0\0\0"s, "\0\0\0\0\2\x08"s, "\0\0\0\0\0\0"s, "\1\0\0\0\2\x08\1"s,
         "\0\xff\xff\xff\xff\x08\1"s, "\0\0\0\0\2\x08\x80"s, "\0\0\0\0\2\x08\1\0\0\0\0\0"s}) {

@@ -30,11 +30,11 @@ NodeReport full() {
           .version = "1.0.0"};
 }
 
-TEST(NodeStreamCodec, AReportComesBackWhole) {
+TEST(NodeStreamCodec, AReportSurvivesARoundTrip) {
   EXPECT_EQ(*decode_node_report(encode(full())), full());
 }
 
-TEST(NodeStreamCodec, AnAckComesBackWhole) {
+TEST(NodeStreamCodec, AnAckSurvivesARoundTrip) {
   const NodeReportAck ack{.sequence = 9, .report_interval = std::chrono::seconds{2}};
 
   EXPECT_EQ(*decode_node_report_ack(encode(ack)), ack);
@@ -58,7 +58,7 @@ TEST(NodeStreamCodec, OfAnotherProtocolOnlyTheNumberIsRead) {
   EXPECT_TRUE(read->node.empty());
 }
 
-TEST(NodeStreamCodec, NonsenseIsRefused) {
+TEST(NodeStreamCodec, MalformedMessagesAreRefused) {
   EXPECT_FALSE(decode_node_report("\xff\xff").has_value());
   EXPECT_FALSE(decode_node_report_ack("\xff\xff").has_value());
   NodeReport nameless = full();

@@ -30,7 +30,7 @@ TEST(Admission, GivesEachMethodToItsOwnRoleOnly) {
   }
 }
 
-TEST(Admission, TakesAnyCertificateWhereNoRoleIsAsked) {
+TEST(Admission, AcceptsAnyCertificateWhereNoRoleIsRequired) {
   EXPECT_FALSE(why(Caller::certified, with({})));
   EXPECT_EQ(why(Caller::activator, with({})), Refusal::wrong_role);
 }

@@ -60,7 +60,7 @@ TEST_F(RpcCall, BytesArriveAsTheyAreUpToTheLargestMessage) {
   EXPECT_EQ(client->messages.front(), "");
 }
 
-TEST_F(RpcCall, OneMessageIsOnItsWayAtATime) {
+TEST_F(RpcCall, OneMessageIsInFlightAtATime) {
   meet();
 
   client->client().write("first");
@@ -70,7 +70,7 @@ TEST_F(RpcCall, OneMessageIsOnItsWayAtATime) {
   EXPECT_TRUE(client->client().writable());
 }
 
-TEST_F(RpcCall, TheServersLastWordReachesTheClient) {
+TEST_F(RpcCall, TheServersStatusReachesTheClient) {
   meet();
   const Ending refusal{Code::failed_precondition, "protocol 2 here, protocol 1 there"};
 
@@ -82,7 +82,7 @@ TEST_F(RpcCall, TheServersLastWordReachesTheClient) {
   EXPECT_FALSE(taken().ending.has_value()) << "who closes is not told";
 }
 
-TEST_F(RpcCall, AClientThatGoesIsTold) {
+TEST_F(RpcCall, AClientThatDisconnectsIsReported) {
   meet();
 
   client->kill();
@@ -116,7 +116,7 @@ TEST_F(RpcCall, CallsBeyondTheLimitAreRefused) {
   ASSERT_TRUE(run_until(io, [&second] { return second.connected == 1; }));
 }
 
-TEST_F(RpcCall, ACallThatNobodyTakesIsCancelled) {
+TEST_F(RpcCall, ACallWithoutAnOwnerIsCancelled) {
   Server deaf{io, [](std::unique_ptr<Call>) {}};
   const auto bound = deaf.open({.address = "127.0.0.1:0", .methods = {kMethod}});
   ASSERT_TRUE(bound.has_value());
@@ -146,8 +146,8 @@ TEST_F(RpcCall, MayBeDroppedWithinItsOwnEvent) {
   EXPECT_EQ(caller.closed.front().ending.code, Code::cancelled);
 }
 
-// Goal: a peer that takes nothing costs one message, for a limited time, and learns why it was
-// left. Method: the client's thread stands still while the server fills what the wire can hold.
+// Goal: a peer that takes nothing costs one message, for a limited time, and gets the reason why it
+// was left. Method: the client's thread is paused while the server fills what the wire can hold.
 TEST_F(RpcCall, APeerThatReadsNothingIsClosed) {
   boost::asio::io_context still{1};
   server.emplace(io, ServerOptions{.address = {},

@@ -126,7 +126,7 @@ class RpcDoor : public ::testing::Test {
   std::string address;
 };
 
-TEST_F(RpcDoor, TellsWhoACallerIs) {
+TEST_F(RpcDoor, IdentifiesACaller) {
   open_tls(Caller::activator);
   EXPECT_FALSE(dial(client_folder.path()));
   EXPECT_TRUE(calls.front()->caller().identity.activator);
@@ -147,7 +147,7 @@ TEST_F(RpcDoor, EndsTheHandshakeOfAPeerWithoutACertificate) {
   std::signal(SIGPIPE, SIG_IGN);  // of what is said too late
   open_tls(Caller::certified);
   net::testing::TlsClient peer{connected(), {.protocols = "\x02h2"}};
-  // Its own part of the handshake it may see through; what it says then is answered by the alert.
+  // It may finish its own part of the handshake; what it sends then is answered by the alert.
   (void)run_until(io, [&] {
     boost::asio::post(io, [] {});
     return peer.shake() || peer.failed();
@@ -197,7 +197,7 @@ TEST_F(RpcDoor, ClosesTheSilentConnectionThatHasWaitedLongestForOneMore) {
   EXPECT_TRUE(silent.ended(1));
 }
 
-TEST_F(RpcDoor, SaysWhyAHandshakeFailed) {
+TEST_F(RpcDoor, ReportsWhyAHandshakeFailed) {
   open_tls(Caller::activator);
   const TlsAuthority stranger{"elsewhere"};
   const net::TlsPair pair = stranger.issue("URI:sluice://activator");
@@ -213,7 +213,7 @@ TEST_F(RpcDoor, SaysWhyAHandshakeFailed) {
   EXPECT_TRUE(calls.empty());
 }
 
-TEST_F(RpcDoor, RefusesPlainTextAndSaysWhichSettingIsMissing) {
+TEST_F(RpcDoor, RefusesPlainTextAndNamesTheMissingSetting) {
   open_tls(Caller::activator);
   const auto ending = dial("");
   ASSERT_TRUE(ending);
@@ -223,7 +223,7 @@ TEST_F(RpcDoor, RefusesPlainTextAndSaysWhichSettingIsMissing) {
   EXPECT_EQ(turned.front().why, Refusal::plain_text);
 }
 
-TEST_F(RpcDoor, RefusesTlsWherePlainTextIsSpokenAndSaysSo) {
+TEST_F(RpcDoor, RefusesTlsAtAPlainDoorWithTheReason) {
   open({.address = {}, .methods = {}});
   const auto ending = dial(client_folder.path());
   ASSERT_TRUE(ending);
@@ -254,7 +254,7 @@ TEST_F(RpcDoor, LetsInPlainTextByAddressForTheMethodsThatWereNamed) {
   EXPECT_EQ(dial("")->code, Code::unavailable) << "another address";
 }
 
-TEST_F(RpcDoor, NeedsNoAnswerOnceItIsGone) {
+TEST_F(RpcDoor, IgnoresALateAnswerOnceDestroyed) {
   std::function<void(bool)> late;
   std::optional<Server> door;
   door.emplace(io, [](std::unique_ptr<Call>) {});
@@ -288,7 +288,7 @@ TEST_F(RpcDoor, EndsAConnectionWithoutACallAndNoneWithOne) {
   const int socket = connected();
   Sockets idle;
   idle.add(socket, kHello);
-  // It says its settings and then farewell.
+  // It sends its settings and then GOAWAY.
   std::string said;
   ASSERT_TRUE(run_until(io, [&] {
     boost::asio::post(io, [] {});
@@ -301,7 +301,7 @@ TEST_F(RpcDoor, EndsAConnectionWithoutACallAndNoneWithOne) {
   EXPECT_TRUE(caller.closed.empty());
 }
 
-TEST(LinePace, LeavesOutWhatIsTooMuchAndSaysHowMuchThatWas) {
+TEST(LinePace, DropsLinesBeyondItsLimitAndCountsThem) {
   LinePace pace;
   TimePoint now{std::chrono::hours{1}};
   for (std::uint64_t line = 0; line < LinePace::kLines; ++line) EXPECT_EQ(pace.take(now), 0U);
@@ -311,7 +311,7 @@ TEST(LinePace, LeavesOutWhatIsTooMuchAndSaysHowMuchThatWas) {
   EXPECT_EQ(pace.take(now + LinePace::kSpan), 0U);
 }
 
-TEST(PortOf, IsWhatFollowsTheLastColon) {
+TEST(PortOf, IsTheNumberAfterTheLastColon) {
   EXPECT_EQ(port_of("ipv4:127.0.0.1:40123"), 40123);
   EXPECT_EQ(port_of("ipv6:%5B::1%5D:7"), 7);
   EXPECT_EQ(port_of("unix:/run/a"), 0);

@@ -59,7 +59,7 @@ TEST_F(RpcReconnect, ATargetThatIsNotThereIsTriedAgain) {
   ASSERT_TRUE(run_until(io, [&] { return server->calls.back()->messages.size() == 1; }));
 }
 
-TEST_F(RpcReconnect, PausesGrowWhileNobodyAnswers) {
+TEST_F(RpcReconnect, PausesGrowWhileNoServerAnswers) {
   ClientStage client{io, options()};
 
   ASSERT_TRUE(run_until(io, [&] { return client.closed.size() == 5; }));
@@ -91,7 +91,7 @@ TEST_F(RpcReconnect, AServerThatIsKilledAndComesBackIsFoundAgain) {
   ASSERT_TRUE(run_until(io, [&] { return client.connected == 2; }));
 }
 
-TEST_F(RpcReconnect, APeerThatIsNotToOurLikingIsTriedEverMoreSeldom) {
+TEST_F(RpcReconnect, AnUnacceptablePeerIsTriedAtGrowingIntervals) {
   serve();
   ClientStage client{io, options()};
   client.on_connected = [&] { server->calls.back()->call->write("gibberish"); };
@@ -118,7 +118,7 @@ TEST_F(RpcReconnect, AStoppedClientIsSilent) {
   EXPECT_FALSE(client.client().writable());
 }
 
-TEST_F(RpcReconnect, EitherSideMayGoAtAnyMoment) {
+TEST_F(RpcReconnect, EitherSideMayBeDestroyedAtAnyMoment) {
   for (int turns = 0; turns < 12; ++turns) {
     serve();
     std::optional<ClientStage> client{std::in_place, io, options()};
@@ -148,7 +148,7 @@ TEST_F(RpcReconnect, ASocketThatIsServedIsNotTakenAway) {
   ASSERT_TRUE(run_until(io, [&] { return client.connected == 1; }));
 }
 
-TEST_F(RpcReconnect, ASocketThatNobodyServesIsReplaced) {
+TEST_F(RpcReconnect, AStaleSocketIsReplaced) {
   {
     using Local = boost::asio::local::stream_protocol;
     const Local::acceptor left_behind{io, Local::endpoint{address.substr(5)}};

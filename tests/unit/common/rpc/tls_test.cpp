@@ -96,7 +96,7 @@ TEST_F(RpcTls, AClientWithoutTlsIsRefused) {
 
 TEST_F(RpcTls, AServerOfAnotherNameIsRefused) {
   ClientOptions other = options();
-  other.tls_name = "somebody-else";
+  other.tls_name = "another";
   ClientStage client{io, other};
 
   ASSERT_TRUE(run_until(io, [&] { return client.closed.size() == 2; }));

@@ -50,7 +50,7 @@ TEST(Annotations, AliasesAreReadOnlyWhereTheyExist) {
   EXPECT_FALSE(find_annotation(annotations({{"activationScale", "3"}}), "activation-scale"));
 }
 
-TEST(Annotations, ClusterLimitCountsOnlyWhenTheAnnotationIsPresent) {
+TEST(Annotations, ClusterLimitAppliesOnlyWhenTheAnnotationIsPresent) {
   ClusterConfig config;
   config.max_scale_limit = 11;
 
@@ -108,7 +108,7 @@ TEST(Resolve, PanicWindowIsAShareInWholeSeconds) {
   EXPECT_EQ(resolved({{"panic-window-percentage", "NaN"}}).decider.panic_window, seconds{1});
 }
 
-TEST(Resolve, ValuesNobodyCouldReadCountAsAbsent) {
+TEST(Resolve, UnreadableValuesCountAsAbsent) {
   const ScalingSpec spec = resolved({{"initial-scale", "4294967296"},
                                      {"window", "-5s"},
                                      {"panic-window-percentage", "1e9"},
@@ -124,7 +124,7 @@ TEST(Resolve, InitialScaleTooLargeForReplicasIsIgnored) {
   }
 }
 
-TEST(Resolve, AnnotatedMinimumAboveTheClustersMaximumIsLookedAtFirst) {
+TEST(Resolve, AnnotatedMinimumAboveTheClustersMaximumIsAppliedFirst) {
   ClusterConfig config;
   config.max_scale = 3;
 
@@ -134,7 +134,7 @@ TEST(Resolve, AnnotatedMinimumAboveTheClustersMaximumIsLookedAtFirst) {
   EXPECT_EQ(bounded_scale(6, bounds), 3);
 }
 
-TEST(Resolve, TargetThatIsNoNumberStaysOne) {
+TEST(Resolve, TargetThatIsNotANumberStaysSo) {
   EXPECT_TRUE(std::isnan(resolved({{"target", "NaN"}}).decider.target_value));
 }
 
@@ -153,7 +153,7 @@ TEST(Resolve, HysteresisIsOffUntilSet) {
       << "switched off, it is no measure";
 }
 
-TEST(Resolve, InitialScaleOfZeroNeedsTheClustersLeave) {
+TEST(Resolve, InitialScaleOfZeroMustBeAllowedByTheCluster) {
   EXPECT_EQ(resolved({{"initial-scale", "0"}}).decider.initial_scale, 1);
   ClusterConfig config;
   config.allow_zero_initial_scale = true;
@@ -182,7 +182,7 @@ TEST(Resolve, UnlimitedBurstCapacityLeavesNothingToScrape) {
   EXPECT_TRUE(resolved({{"target-burst-capacity", "0"}}).decider.has_scrape_target);
 }
 
-TEST(Ownership, OursIsWhatNamesOurClass) {
+TEST(Ownership, RevisionsThatNameOurClassAreOurs) {
   for (const bool knative : {false, true}) {
     EXPECT_TRUE(owns({.annotated = kOurClass, .knative_autoscaler_runs = knative}));
     EXPECT_FALSE(owns({.annotated = kKnativeClass, .knative_autoscaler_runs = knative}));
@@ -191,7 +191,7 @@ TEST(Ownership, OursIsWhatNamesOurClass) {
   }
 }
 
-TEST(Ownership, WhatNamesNoClassIsOursOnlyWithoutKnativesAutoscaler) {
+TEST(Ownership, RevisionsWithoutAClassAreOursOnlyWithoutKnativesAutoscaler) {
   EXPECT_TRUE(owns({.annotated = {}}));
   EXPECT_TRUE(owns({.annotated = {}, .cluster_default = kOurClass}));
   EXPECT_FALSE(owns({.annotated = {}, .knative_autoscaler_runs = true}));

@@ -86,7 +86,7 @@ TEST(ClusterConfig, LimitForbidsAnUnlimitedMaximum) {
             "number from 1 to 11");
 }
 
-TEST(ClusterConfig, FirstViolationInOrderIsTold) {
+TEST(ClusterConfig, FirstViolationInOrderIsReported) {
   const std::string text = complaint({{"min-scale", "-1"}, {"scale-to-zero-grace-period", "0"}});
 
   EXPECT_TRUE(text.starts_with("scale-to-zero-grace-period \"0\"")) << text;

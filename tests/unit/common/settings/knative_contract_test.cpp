@@ -79,7 +79,7 @@ TEST(KnativeContract, IsTheCurrentOneWithObservabilityConfigOrWithoutAnything) {
   EXPECT_EQ(read(both).config.request_log, "");
 }
 
-TEST(OlderObservability, LogsAsItsThreeVariablesSay) {
+TEST(OlderObservability, LogsByItsThreeVariables) {
   EXPECT_EQ(read(older()).config.request_log, "");
 
   const Reading on = read(older("SERVING_ENABLE_REQUEST_LOG", "true"));
@@ -89,7 +89,7 @@ TEST(OlderObservability, LogsAsItsThreeVariablesSay) {
   EXPECT_TRUE(read(older("SERVING_ENABLE_PROBE_REQUEST_LOG", "1")).config.probes_logged);
 }
 
-TEST(OlderObservability, SaysThatThereIsNoLogWithoutATemplate) {
+TEST(OlderObservability, ReportsThatThereIsNoLogWithoutATemplate) {
   Variables variables = older("SERVING_ENABLE_REQUEST_LOG", "true");
   variables["SERVING_REQUEST_LOG_TEMPLATE"] = "";
 

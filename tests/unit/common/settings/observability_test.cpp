@@ -141,7 +141,7 @@ TEST(ObservabilityConfig, NamesTheKeyItRefuses) {
   }
 }
 
-TEST(ObservabilityConfig, RefusesWhatIsNoJsonObject) {
+TEST(ObservabilityConfig, RefusesAnythingButAJsonObject) {
   for (const std::string& json :
        {std::string{"{"}, std::string{"[]"}, std::string{"null"}, std::string{"{} x"},
         "{\"x\":\"" + std::string(64 * 1024, 'a') + "\"}"}) {
@@ -149,7 +149,7 @@ TEST(ObservabilityConfig, RefusesWhatIsNoJsonObject) {
   }
 }
 
-TEST(ObservabilityConfig, IgnoresWhatItDoesNotKnowAndNulls) {
+TEST(ObservabilityConfig, IgnoresUnknownKeysAndNulls) {
   const Reading reading = read_json(
       R"({"metrics":{"protocol":"x"},"else":1,"tracing":null,"requestMetrics":{"protocol":null}})");
   EXPECT_EQ(reading.problem, "");

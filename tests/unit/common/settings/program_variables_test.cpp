@@ -22,19 +22,19 @@ Reading read(std::optional<std::string> value) {
   return {level, reader.problem().has_value()};
 }
 
-TEST(LogLevel, IsInfoUnlessSomebodyChose) {
+TEST(LogLevel, IsInfoUnlessSet) {
   EXPECT_EQ(read(std::nullopt).level, Severity::info);
   EXPECT_EQ(read("").level, Severity::info);
   EXPECT_EQ(read("debug").level, Severity::debug);
   EXPECT_EQ(read("error").level, Severity::error);
 }
 
-TEST(LogLevel, TakesBothWordsForAWarning) {
+TEST(LogLevel, AcceptsBothSpellingsOfWarning) {
   EXPECT_EQ(read("warn").level, Severity::warning);
   EXPECT_EQ(read("warning").level, Severity::warning);
 }
 
-TEST(LogLevel, RefusesAnyOtherWord) {
+TEST(LogLevel, RefusesOtherValues) {
   EXPECT_TRUE(read("loud").refused);
   EXPECT_FALSE(read("error").refused);
 }

@@ -30,7 +30,7 @@ Answer read(const std::map<std::string, std::string>& variables) {
   return {std::move(settings), reader.problem()};
 }
 
-TEST(TlsConfig, AsksForTheNewestVersionUnlessTold) {
+TEST(TlsConfig, RequiresTheNewestVersionByDefault) {
   const Answer answer = read({});
 
   EXPECT_FALSE(answer.problem);

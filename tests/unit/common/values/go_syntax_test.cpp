@@ -56,7 +56,7 @@ TEST(GoSyntax, ReadsBooleans) {
   EXPECT_FALSE(read_go_bool("tRUE"));
 }
 
-TEST(GoSyntax, TrimsWhatGoTakesForSpace) {
+TEST(GoSyntax, TrimsTheSpacesOfGo) {
   EXPECT_EQ(trim_go_space(" \t\n\v\f\r a b \xC2\x85\xC2\xA0\xE2\x80\x8A\xE3\x80\x80"), "a b");
   EXPECT_EQ(trim_go_space("\xE2\x80\x8B.\x1C"), "\xE2\x80\x8B.\x1C") << "no space to Go";
   EXPECT_EQ(trim_go_space(" \xE1\x9A\x80 "), "");

@@ -7,7 +7,7 @@ namespace {
 
 constexpr TimePoint kAt = TimePoint{} + std::chrono::seconds{1'772'352'550};
 
-TEST(Rfc3339, WritesAsManyDigitsAsItsReaderWants) {
+TEST(Rfc3339, WritesAsManyDigitsAsRequested) {
   const TimePoint at = kAt + std::chrono::nanoseconds{61'234'999};
   EXPECT_EQ(rfc3339(at, Fraction::none), "2026-03-01T08:09:10Z");
   EXPECT_EQ(rfc3339(at, Fraction::milliseconds), "2026-03-01T08:09:10.061Z");
@@ -15,7 +15,7 @@ TEST(Rfc3339, WritesAsManyDigitsAsItsReaderWants) {
   EXPECT_EQ(rfc3339(at, Fraction::microseconds), "2026-03-01T08:09:10.061234Z");
 }
 
-TEST(Rfc3339, WritesZerosUnlessAskedToLeaveThemOut) {
+TEST(Rfc3339, WritesTrailingZerosByDefault) {
   EXPECT_EQ(rfc3339(kAt, Fraction::milliseconds), "2026-03-01T08:09:10.000Z");
   EXPECT_EQ(rfc3339(kAt, Fraction::microseconds), "2026-03-01T08:09:10.000000Z");
   EXPECT_EQ(rfc3339(kAt, Fraction::some_milliseconds), "2026-03-01T08:09:10Z");
@@ -23,7 +23,7 @@ TEST(Rfc3339, WritesZerosUnlessAskedToLeaveThemOut) {
             "2026-03-01T08:09:10Z");
 }
 
-TEST(Rfc3339, CutsOffWhatItDoesNotWrite) {
+TEST(Rfc3339, TruncatesUnwrittenDigits) {
   EXPECT_EQ(rfc3339(kAt + std::chrono::milliseconds{999}, Fraction::none), "2026-03-01T08:09:10Z");
 }
 
@@ -43,7 +43,7 @@ TEST(Rfc3339, ReadsWhatItWritesAndOffsets) {
   EXPECT_EQ(parse_rfc3339("2026-03-01T08:09:60Z"), kAt + std::chrono::seconds{50});
 }
 
-TEST(Rfc3339, ReadsNothingFromWhatIsMalformed) {
+TEST(Rfc3339, RefusesMalformedText) {
   for (const char* const text :
        {"", "2026-03-01", "2026-13-01T08:09:10Z", "2026-02-30T08:09:10Z", "2026-03-01T08:09:10",
         "2026-03-01T25:09:10Z", "2026-03-01T08:60:10Z", "2026-03-01T08:09:61Z", "2026-03-01T08:09Z",

@@ -51,7 +51,7 @@ Scene pressed() {
   return scene;
 }
 
-TEST(MemoryController, WhatADecisionWantsIsSentAndGivenBackWhenItsReasonHasGone) {
+TEST(MemoryController, ADecisionIsSentAndUndoneWhenItsReasonIsGone) {
   Scene scene = pressed();
   MemoryController controller{{.policy = settings()}};
 
@@ -65,7 +65,7 @@ TEST(MemoryController, WhatADecisionWantsIsSentAndGivenBackWhenItsReasonHasGone)
   EXPECT_TRUE(controller.held().empty());
 }
 
-TEST(MemoryController, SwitchedOffItGivesBackAtOnceAndThrottlesNothingUntilItIsOnAgain) {
+TEST(MemoryController, SwitchedOffItReleasesAtOnceAndThrottlesNothingUntilItIsOnAgain) {
   Scene scene = pressed();
   MemoryController controller{{.policy = settings()}};
   (void)obey(controller, scene, controller.observe(scene.seen));
@@ -83,7 +83,7 @@ TEST(MemoryController, SwitchedOffItGivesBackAtOnceAndThrottlesNothingUntilItIsO
   EXPECT_EQ(controller.held().size(), 1U);
 }
 
-TEST(MemoryController, PolicyOffDoesNothingAndSaysHowFullTheNodeIs) {
+TEST(MemoryController, PolicyOffDoesNothingAndReportsHowFullTheNodeIs) {
   Scene scene = pressed();
   PolicySettings off = settings();
   off.policy = PolicyKind::off;
@@ -98,7 +98,7 @@ TEST(MemoryController, PolicyOffDoesNothingAndSaysHowFullTheNodeIs) {
   EXPECT_EQ(sent(controller.observe(scene.after(250).seen)), "");
 }
 
-TEST(MemoryController, WhatTheJournalOfAnEarlierProcessListsIsGivenBack) {
+TEST(MemoryController, ThrottlesInTheJournalOfAnEarlierProcessAreReleased) {
   Scene scene;
   scene.used(300).add("a", 100, 200).quota = CpuQuota{2503, 100'000};
   MemoryController controller{{.policy = settings(), .boot_id = "boot"}};
@@ -144,7 +144,7 @@ TEST(MemoryController, SamplesFasterWhenItMatters) {
   EXPECT_EQ(controller.next_sample(), 50ms);
 }
 
-TEST(MemoryController, KeepsAskingForTheListWhileTheGateIsShutOnAFullNode) {
+TEST(MemoryController, KeepsListingContainersWhileTheGateIsShutOnAFullNode) {
   Scene scene;
   scene.used(650).add("a", 100, 900);
   MemoryController controller{{.policy = settings()}};

@@ -14,7 +14,7 @@ TimePoint at(int time) {
   return TimePoint{seconds{time}};
 }
 
-TEST(Evictions, PodKilledByOthersWhileMemoryIsShortLooksLikeOneWhicheverIsHeardFirst) {
+TEST(Evictions, PodKilledByOthersWhileMemoryIsShortIsOneInAnyOrderOfEvents) {
   for (const Ending& ending : {kKilled, kTerminated}) {
     Evictions evictions;
     evictions.short_of_memory(at(10));
@@ -26,7 +26,7 @@ TEST(Evictions, PodKilledByOthersWhileMemoryIsShortLooksLikeOneWhicheverIsHeardF
   }
 }
 
-TEST(Evictions, IsSaidOncePerPod) {
+TEST(Evictions, IsReportedOncePerPod) {
   Evictions evictions;
   evictions.short_of_memory(at(10));
   EXPECT_FALSE(evictions.container_ended("a", kKilled, at(11)));
@@ -45,13 +45,13 @@ TEST(Evictions, WithoutAShortageOfMemoryPodsAreJustRemoved) {
   EXPECT_FALSE(evictions.pod_ended("b", at(50)));
 }
 
-TEST(Evictions, ARestartInTheSamePodIsNone) {
+TEST(Evictions, ARestartInTheSamePodIsNotOne) {
   Evictions evictions;
   evictions.short_of_memory(at(10));
   EXPECT_FALSE(evictions.container_ended("a", kKilled, at(11)));
 }
 
-TEST(Evictions, PodsThatEndedWellOrByTheKernelOrByUsAreNone) {
+TEST(Evictions, PodsThatEndedWellOrByTheKernelOrByUsAreNotEvicted) {
   const Ending well{.exited = true, .exit_code = 0, .reason = "Completed"};
   const Ending failed{.exited = true, .exit_code = 1, .reason = "Error"};
   const Ending kernel{.exited = true, .exit_code = 137, .reason = "OOMKilled"};

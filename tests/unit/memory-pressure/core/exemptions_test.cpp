@@ -36,7 +36,7 @@ TEST(Exemptions, WholePodPausesBothOrNone) {
   EXPECT_EQ(exemption(scene["a"], scene.seen.containers), Exemption::sibling);
 }
 
-TEST(Floors, FollowWhatProbesNeed) {
+TEST(Floors, FollowTheNeedsOfProbes) {
   Scene scene;
   const Floors floors{PolicySettings{}};
   EXPECT_EQ(floors.floor(scene.add("plain", 10, 20)), 25);
@@ -51,7 +51,7 @@ TEST(Floors, FollowWhatProbesNeed) {
   EXPECT_EQ(floors.floor(batch), 1);
 }
 
-TEST(Floors, DoubleForAnOwnerAndAreRememberedBeyondItsLife) {
+TEST(Floors, DoubleForAnOwnerAndApplyToItsNextContainer) {
   Scene scene;
   Floors floors{PolicySettings{}};
   Container one = scene.add("first", 10, 20);

@@ -11,18 +11,18 @@ TEST(ExitCause, SurvivorOfAnOomInItsParentIsNotCounted) {
             ExitCause::completed);
 }
 
-TEST(ExitCause, KernelsKillIsOne) {
+TEST(ExitCause, KillByTheKernelIsAnOom) {
   EXPECT_EQ(exit_cause({.exited = true, .exit_code = 137, .reason = "OOMKilled"}),
             ExitCause::oom_killed);
 }
 
-TEST(ExitCause, OwnSacrificeIsNoOom) {
+TEST(ExitCause, OwnSacrificeIsNotAnOom) {
   EXPECT_EQ(
       exit_cause({.exited = true, .exit_code = 137, .reason = "OOMKilled", .stopped_by_us = true}),
       ExitCause::sacrificed);
 }
 
-TEST(ExitCause, SacrificeIsOneWhateverCodeItLeaves) {
+TEST(ExitCause, SacrificeIsRecognizedWithAnyExitCode) {
   for (const int code : {0, 1, 137, 143}) {
     EXPECT_EQ(
         exit_cause({.exited = true, .exit_code = code, .reason = "Error", .stopped_by_us = true}),
@@ -30,7 +30,7 @@ TEST(ExitCause, SacrificeIsOneWhateverCodeItLeaves) {
   }
 }
 
-TEST(ExitCause, OperatorsKillIsNeither) {
+TEST(ExitCause, KillByAnOperatorIsNeither) {
   EXPECT_EQ(exit_cause({.exited = true, .exit_code = 137, .reason = "Error"}), ExitCause::killed);
   EXPECT_EQ(exit_cause({.exited = true, .exit_code = 9, .reason = "Error"}), ExitCause::failed);
 }

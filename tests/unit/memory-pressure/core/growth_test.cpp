@@ -64,7 +64,7 @@ TEST(Growth, MinuteOfRiseWithoutReleaseIsALeak) {
   EXPECT_FALSE(fed(4 * 50, [](int i) { return 100 + i; }).is_leaking());
 }
 
-TEST(Growth, OscillationAndRestAreNoLeaks) {
+TEST(Growth, OscillationAndRestAreNotLeaks) {
   EXPECT_FALSE(fed(4 * 120, [](int i) { return 100 + (i % 100); }).is_leaking());
   EXPECT_FALSE(fed(4 * 120, [](int i) { return 100 + std::min(i, 40); }).is_leaking());
 }

@@ -71,7 +71,7 @@ TEST(HeadroomLadder, FlickerAroundTheThresholdRestrictsOncePerTimeout) {
   EXPECT_EQ(restrictions, 2U);  // at 0 s and 5 s of 9.75 s
 }
 
-TEST(HeadroomLadder, EachStepComesOnlyAfterTheOneBeforeHasNotBentTheCurve) {
+TEST(HeadroomLadder, EachStepComesOnlyAfterTheOneBeforeDidNotSlowTheGrowth) {
   Scene scene{10'000};
   for (const char* id : {"a", "b"}) scene.add(id, 4500, 4600);
   scene.used(9200);
@@ -115,7 +115,7 @@ TEST(HeadroomLadder, StepIsChosenThatHoldsGrowthBack) {
   EXPECT_EQ(shown(policy.decide(scene.seen)), "critical [a:1m b:1m] 0");
 }
 
-TEST(HeadroomLadder, NobodyIsPausedForSafetyWherePausingFreesNoGrowth) {
+TEST(HeadroomLadder, NoContainerIsPausedForSafetyWherePausingStopsNoGrowth) {
   Scene scene{512};
   scene.used(400);
   for (const char* id : {"a", "b", "c", "d"}) scene.add(id, 32, 96);
@@ -164,7 +164,7 @@ TEST(HeadroomLadder, VictimIsChosenWithinASecondWhenTheKernelIsAboutToChoose) {
   EXPECT_LE(chosen, 14);
 }
 
-TEST(HeadroomLadder, JobsThatNobodyRestartsAreNoVictimsUnlessAllowed) {
+TEST(HeadroomLadder, JobsAreNoVictimsUnlessAllowed) {
   for (const bool allowed : {false, true}) {
     Scene scene = crowd(2, 9800);
     scene["b"].marks.job = true;
@@ -200,7 +200,7 @@ TEST(HeadroomLadder, LeakIsTheFirstVictim) {
   EXPECT_EQ(victim, "leak");
 }
 
-TEST(HeadroomLadder, BetweenTheThresholdsAllPausedAreReleasedInStagesAndNobodyIsKilled) {
+TEST(HeadroomLadder, BetweenTheThresholdsAllPausedAreReleasedInStagesAndNoneIsKilled) {
   Scene scene = crowd(3, 7500);
   HeadroomPolicy policy{plain()};
   EXPECT_EQ(throttled(policy.decide(scene.seen)), "c:100m b:100m");
@@ -223,7 +223,7 @@ TEST(HeadroomLadder, ExactlyAtTheLowerThresholdReleaseIsStillStaged) {
   }
 }
 
-TEST(HeadroomLadder, BelowTheLowerThresholdOneGoesFreePerTickTheOldestFirst) {
+TEST(HeadroomLadder, BelowTheLowerThresholdOneIsReleasedPerTickOldestFirst) {
   Scene scene = crowd(3, 7500);
   HeadroomPolicy policy{plain()};
   (void)policy.decide(scene.seen);
@@ -244,7 +244,7 @@ TEST(HeadroomLadder, ReleaseNeedsTheSafetyTestWithAMargin) {
   EXPECT_EQ(story(policy, scene, 500), "250[] ");
 }
 
-TEST(HeadroomLadder, WhoWasReleasedRunsForASecond) {
+TEST(HeadroomLadder, ReleasedContainerRunsForASecond) {
   Scene scene{10'000};
   scene.used(7500).add("a", 1000, 4000, 30'000);
   scene.add("b", 1000, 4000, 20'000);
@@ -278,9 +278,10 @@ TEST(HeadroomLadder, PauseThatLastsTooLongRotates) {
   EXPECT_EQ(story(policy, scene, 125'000), "250[b:100m] 60250[a:100m] 120250[b:100m] ");
 }
 
-// Row 55: nobody said that `holder` has a lock. `waiter` stands behind it and does nothing: its
-// memory neither grows nor falls, so that the test fails for as long as the pause lasts.
-TEST(HeadroomLadder, PausedHolderOfALockIsLetGoAfterTheLongestPause) {
+// Row 55: no annotation declares that `holder` has a lock. `waiter` stands behind it and does
+// nothing: its memory neither grows nor falls, so that the test fails for as long as the pause
+// lasts.
+TEST(HeadroomLadder, PausedHolderOfALockIsReleasedAfterTheLongestPause) {
   Scene scene{10'000};
   scene.used(8200).add("waiter", 1000, 4000, 3'000'000);
   scene.add("holder", 1000, 4000, 2'000'000);
@@ -345,7 +346,7 @@ TEST(HeadroomLadder, RestartWhilePausedDoublesTheFloorOfItsOwner) {
   EXPECT_EQ(throttled(policy.decide(scene.after(250).seen)), "b2:50m");
 }
 
-TEST(HeadroomLadder, WhoHasLessAlreadyIsNotChosen) {
+TEST(HeadroomLadder, ContainerWithALowerQuotaIsNotChosen) {
   Scene scene = crowd(3, 7500);
   scene["c"].quota = CpuQuota{1000, 100'000};
   HeadroomPolicy policy{plain()};
@@ -360,7 +361,7 @@ TEST(HeadroomLadder, EvictionLowersTheThreshold) {
   EXPECT_DOUBLE_EQ(policy.decide(scene.seen).upper, 0.88);
 }
 
-TEST(HeadroomLadder, IdleReplicasAndColdCacheGoBeforeAnybodyIsSlowed) {
+TEST(HeadroomLadder, IdleReplicasAndColdCacheGoBeforeAnyContainerIsThrottled) {
   Scene scene = crowd(2, 9200);
   HeadroomPolicy policy{plain()};
   const Decision decision = policy.decide(scene.seen);
@@ -369,7 +370,7 @@ TEST(HeadroomLadder, IdleReplicasAndColdCacheGoBeforeAnybodyIsSlowed) {
   EXPECT_TRUE(policy.decide(scene.after(250).seen).reclaim.empty());
 }
 
-TEST(HeadroomLadder, ThrottlesOfALifeBeforeAreKeptWhileThereIsNeedElseAllEndAtOnce) {
+TEST(HeadroomLadder, ThrottlesOfAnEarlierRunAreKeptUnderPressureElseReleasedAtOnce) {
   for (const std::int64_t used : {9200, 3000}) {
     Scene scene = crowd(4, used);
     for (const char* id : {"b", "c", "d"}) scene[id].quota = signature(25);

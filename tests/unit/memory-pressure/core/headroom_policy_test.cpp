@@ -17,7 +17,7 @@ PolicySettings plain() {
   return settings;
 }
 
-/// Watched for a minute at a standstill: nobody is a stranger any more.
+/// Observed for a minute without a change: every container counts as known.
 void let_settle(HeadroomPolicy& policy, Scene& scene) {
   for (int i = 0; i < 61; ++i) (void)policy.decide(scene.after(1000).seen);
 }
@@ -27,7 +27,7 @@ std::string first_word(const PolicySettings& settings, const Scene& scene) {
   return shown(policy.decide(scene.seen));
 }
 
-TEST(HeadroomPolicy, GateAdmitsWhatStaysSafeBesideThePossibleGrowth) {
+TEST(HeadroomPolicy, GateAdmitsMemoryThatStaysSafeBesideThePossibleGrowth) {
   Scene scene;
   scene.used(400).add("a", 100, 200);
   scene.add("b", 100, 200);
@@ -40,14 +40,14 @@ TEST(HeadroomPolicy, GateAdmitsWhatStaysSafeBesideThePossibleGrowth) {
   EXPECT_EQ(first_word(reserving, scene), "ok [] 600");
 }
 
-TEST(HeadroomPolicy, GateIsShutWhenUnsafeEvenBeforeAnybodyNeedsAPause) {
+TEST(HeadroomPolicy, GateIsShutWhenUnsafeEvenBeforeAnyContainerNeedsAPause) {
   Scene scene;
   scene.used(500).add("a", 100, 600);
   scene.add("b", 100, 600);
   EXPECT_EQ(first_word(plain(), scene), "high [] 0");
 }
 
-TEST(HeadroomPolicy, OneIsAlwaysLetInOnAnEmptyNode) {
+TEST(HeadroomPolicy, OneIsAlwaysAdmittedToAnEmptyNode) {
   Scene scene;
   scene.used(990).add("kubelet", 100, 0).marks.system = true;
   EXPECT_TRUE(first_word(plain(), scene).ends_with(" 1000"));
@@ -64,7 +64,7 @@ TEST(HeadroomPolicy, UnsafeStatePausesTheYoungestFirstAndNoMoreThanItTakes) {
   EXPECT_EQ(first_word(plain(), scene), "high [young:100m middle:100m] 0");
 }
 
-TEST(HeadroomPolicy, FarFromTheEdgeOnlyTheGateHeedsWhatCouldGrow) {
+TEST(HeadroomPolicy, FarFromTheEdgeOnlyTheGateCountsPossibleGrowth) {
   PolicySettings settings = plain();
   settings.concern = PolicySettings{}.concern;
   settings.upper = 0.97;
@@ -119,7 +119,7 @@ TEST(HeadroomPolicy, OnlyCandidateIsKeptRunning) {
   }
 }
 
-TEST(HeadroomPolicy, UsageExactlyAtTheThresholdIsNoReason) {
+TEST(HeadroomPolicy, UsageExactlyAtTheThresholdThrottlesNothing) {
   Scene scene;
   scene.used(900).add("a", 450, 500);
   scene.add("b", 450, 500);
@@ -164,8 +164,8 @@ TEST(HeadroomPolicy, OptOutWhilePausedReleasesAtTheNextTick) {
   EXPECT_EQ(throttled(policy.decide(scene.after(50).seen)).find("a:"), std::string::npos);
 }
 
-// Row 9: between two samples the node was full, and nobody saw it. A wake-up is one more sample.
-TEST(HeadroomPolicy, SpikeThatNoSampleSawIsNoReason) {
+// Row 9: between two samples the node was full, which no sample saw. A wake-up is one more sample.
+TEST(HeadroomPolicy, SpikeBetweenTwoSamplesThrottlesNothing) {
   Scene scene{10'000};
   scene.used(7000).add("a", 1000, 1060);
   scene.add("b", 1000, 1060);
@@ -179,7 +179,7 @@ TEST(HeadroomPolicy, SpikeThatNoSampleSawIsNoReason) {
   EXPECT_NE(throttled(policy.decide(scene.used(9500).after(50).seen)), "");
 }
 
-TEST(HeadroomPolicy, NewcomersHaveAGraceButTheirGrowthCounts) {
+TEST(HeadroomPolicy, NewContainersHaveAGracePeriodButTheirGrowthCounts) {
   Scene scene{10'000};
   scene.used(7500);
   scene.add("new", 1000, 4000, 1000);
@@ -200,7 +200,7 @@ TEST(HeadroomPolicy, RestartedContainerIsANewOneWithItsOwnGrace) {
   EXPECT_EQ(throttled(policy.decide(scene.after(250).seen)).find("a2"), std::string::npos);
 }
 
-TEST(HeadroomPolicy, PageCacheIsNoUse) {
+TEST(HeadroomPolicy, PageCacheIsNotCountedAsUse) {
   // 800 of 1000 are cache: the sense does not count what can be reclaimed.
   Scene scene;
   scene.used(100).add("a", 50, 400);
@@ -229,7 +229,7 @@ TEST(HeadroomPolicy, ContainerWithoutLimitClaimsTheNode) {
   EXPECT_EQ(first_word(settings, scene), "high [free:100m] 0");
 }
 
-TEST(HeadroomPolicy, KnownSteadyContainersAreNoThreatWhateverTheirLimits) {
+TEST(HeadroomPolicy, SteadyContainersThrottleNothingWhateverTheirLimits) {
   Scene scene{10'000};
   scene.used(7000);
   for (const char* id : {"a", "b", "c"}) scene.add(id, 2000, 9000, 3'600'000);
@@ -239,7 +239,7 @@ TEST(HeadroomPolicy, KnownSteadyContainersAreNoThreatWhateverTheirLimits) {
   EXPECT_TRUE(shown(policy.decide(scene.after(250).seen)).starts_with("ok []"));
 }
 
-TEST(HeadroomPolicy, StillNodeMaySitAboveTheThresholdForEver) {
+TEST(HeadroomPolicy, NodeWithoutGrowthMayStayAboveTheThreshold) {
   Scene scene{10'000};
   scene.used(9500);
   for (const char* id : {"a", "b", "c"}) scene.add(id, 3000, 9000, 3'600'000);
@@ -252,7 +252,7 @@ TEST(HeadroomPolicy, StillNodeMaySitAboveTheThresholdForEver) {
   }
 }
 
-TEST(HeadroomPolicy, NewLimitCountsFromTheNextTickOn) {
+TEST(HeadroomPolicy, NewLimitAppliesFromTheNextTick) {
   Scene scene;
   scene.used(400).add("a", 100, 200);
   HeadroomPolicy policy{plain()};
@@ -261,7 +261,7 @@ TEST(HeadroomPolicy, NewLimitCountsFromTheNextTickOn) {
   EXPECT_EQ(shown(policy.decide(scene.after(250).seen)), "ok [] 600");
 }
 
-TEST(HeadroomPolicy, NewCapacityCountsFromTheNextTickOn) {
+TEST(HeadroomPolicy, NewCapacityAppliesFromTheNextTick) {
   Scene scene;
   scene.used(400).add("a", 100, 200);
   HeadroomPolicy policy{plain()};

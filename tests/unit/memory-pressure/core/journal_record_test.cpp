@@ -19,7 +19,7 @@ JournalRecord example() {
           .why = "usage 95% = too \xc3\xa9much"};
 }
 
-TEST(JournalRecord, ComesBackAsItWasWritten) {
+TEST(JournalRecord, SurvivesARoundTrip) {
   for (const auto kind : {RecordKind::throttle, RecordKind::drop, RecordKind::sacrifice}) {
     JournalRecord record = example();
     record.kind = kind;
@@ -62,7 +62,7 @@ TEST(JournalRecord, LongestLineCanBeReadAgain) {
   EXPECT_EQ(read->why.size(), kWhyMax);
 }
 
-TEST(JournalRecord, RefusesWhatItDoesNotUnderstandAndSkipsWhatIsNew) {
+TEST(JournalRecord, RefusesMalformedRecordsAndSkipsUnknownFields) {
   // The checksums are right in all of these.
   EXPECT_TRUE(decode("10eb725d drop gen=1 at=0 boot=b id=a later=1").has_value());
   EXPECT_FALSE(decode("2620310f forget id=a").has_value());

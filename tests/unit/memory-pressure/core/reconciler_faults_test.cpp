@@ -27,7 +27,7 @@ TEST(ReconcilerFaults, FailedHalfWayIsReadBackAndSentWholeAgain) {
   EXPECT_EQ(bench.kernel("a"), "a 1003/1000000");
 }
 
-TEST(ReconcilerFaults, ErrorThatTookEffectIsSentAgainAllTheSame) {
+TEST(ReconcilerFaults, UpdateThatTookEffectDespiteAnErrorIsSentAgain) {
   Scene scene = one_of();
   RuntimeBench bench{scene};
   bench.outcomes({"+failed"});
@@ -36,7 +36,7 @@ TEST(ReconcilerFaults, ErrorThatTookEffectIsSentAgainAllTheSame) {
   EXPECT_EQ(bench.tick("a:25"), "");
 }
 
-TEST(ReconcilerFaults, RefusedThrottleIsNoLoop) {
+TEST(ReconcilerFaults, RefusedThrottleIsNotRepeatedInALoop) {
   Scene scene = one_of();
   RuntimeBench bench{scene};
   bench.outcomes({"refused", "refused", "refused"});
@@ -58,7 +58,7 @@ TEST(ReconcilerFaults, RetriesOfFailuresSpreadOut) {
   EXPECT_LE(bench.calls, 10U);
 }
 
-TEST(ReconcilerFaults, PodWithLessThanTheOriginalGetsWhatItHasAndTheRestLater) {
+TEST(ReconcilerFaults, PodWithLessThanTheOriginalGetsItsOwnLimitFirstAndTheRestLater) {
   Scene scene = one_of();
   RuntimeBench bench{scene};
   bench.tick("a:25");
@@ -156,7 +156,7 @@ TEST(ReconcilerFaults, LateAnswerOfACallGivenUpIsIgnored) {
   EXPECT_TRUE(bench.reconciler.read_back(call, kUnlimited, scene.seen.now).empty());
 }
 
-TEST(ReconcilerFaults, NothingIsThrottledThatCannotBeWrittenDown) {
+TEST(ReconcilerFaults, NoContainerIsThrottledWithoutAJournalEntry) {
   Scene scene = one_of();
   RuntimeBench bench{scene};
   bench.disk_full = true;
@@ -169,7 +169,7 @@ TEST(ReconcilerFaults, NothingIsThrottledThatCannotBeWrittenDown) {
   EXPECT_NE(told.find("journal a, a 2503/100000"), std::string::npos);
 }
 
-TEST(ReconcilerFaults, ObservationOlderThanTheAnswerIsNoForeignChange) {
+TEST(ReconcilerFaults, ObservationOlderThanTheAnswerIsNotAForeignChange) {
   Scene scene = one_of();
   RuntimeBench bench{scene};
   bench.tick("a:25");
@@ -191,7 +191,7 @@ TEST(ReconcilerFaults, LateEffectIsSeenThoughTheClockWasSetBack) {
   EXPECT_EQ(bench.kernel("a"), "a 30000/100000");
 }
 
-TEST(ReconcilerFaults, ClockStepsLeaveNobodyThrottled) {
+TEST(ReconcilerFaults, ClockStepsLeaveNoContainerThrottled) {
   Scene scene = one_of();
   RuntimeBench bench{scene};
   bench.tick("a:25");

@@ -16,7 +16,7 @@ Scene pair_of() {
   return scene;
 }
 
-TEST(Reconciler, WritesTheOriginalDownBeforeTheFirstUpdateAndReadsBack) {
+TEST(Reconciler, JournalsTheOriginalBeforeTheFirstUpdateAndReadsBack) {
   Scene scene = pair_of();
   RuntimeBench bench{scene};
   EXPECT_EQ(bench.tick("a:25"), "journal a, a 2503/100000, read a");
@@ -37,7 +37,7 @@ TEST(Reconciler, JournalComesBeforeAllUpdatesOfATick) {
   EXPECT_EQ(std::get<Update>(actions[2]).id, "a");
 }
 
-TEST(Reconciler, SameDecisionIsNoCall) {
+TEST(Reconciler, SameDecisionMakesNoCall) {
   Scene scene = pair_of();
   RuntimeBench bench{scene};
   bench.tick("a:25");
@@ -45,7 +45,7 @@ TEST(Reconciler, SameDecisionIsNoCall) {
   EXPECT_EQ(bench.calls, 1U);
 }
 
-TEST(Reconciler, RestoresExactlyWhatWasThere) {
+TEST(Reconciler, RestoresExactlyTheOriginal) {
   Scene scene = pair_of();
   scene["a"].quota = CpuQuota{30'000, 100'000};
   RuntimeBench bench{scene};
@@ -64,7 +64,7 @@ TEST(Reconciler, LowerOriginalIsNotTouched) {
   EXPECT_EQ(bench.journal, "");
 }
 
-TEST(Reconciler, EveryWayToShowUnlimitedIsGivenBackAsMinusOne) {
+TEST(Reconciler, EveryFormOfUnlimitedIsRestoredAsMinusOne) {
   for (const CpuQuota& shown : {CpuQuota{0, 0}, CpuQuota{-1, 100'000}, CpuQuota{-1, 0}}) {
     Scene scene = pair_of();
     scene["a"].quota = shown;
@@ -109,7 +109,7 @@ TEST(Reconciler, ContainerThatExitsBeforeTheUpdateIsDroppedAndTheNodeLookedAtAga
   scene.remove("a");
   EXPECT_EQ(bench.tick("b:25", 0), "journal b, b 2503/100000, read b");
 
-  // The runtime says OK to an update of an exited container.
+  // The runtime answers OK to an update of an exited container.
   scene.remove("b");
   EXPECT_EQ(bench.tick(""), "drop b");
 }
@@ -143,7 +143,7 @@ TEST(Reconciler, OperatorsWriteIsNotOverwrittenBeforeTheNextDecision) {
   EXPECT_EQ(bench.tick(""), "a 90000/100000, read a, drop a");
 }
 
-TEST(Reconciler, ThreeForeignChangesInAMinuteMeanLeaveItAlone) {
+TEST(Reconciler, ThreeForeignChangesInAMinuteEndTheThrottlingOfAContainer) {
   Scene scene = pair_of();
   RuntimeBench bench{scene};
   bench.tick("a:25");
@@ -158,7 +158,7 @@ TEST(Reconciler, ThreeForeignChangesInAMinuteMeanLeaveItAlone) {
   EXPECT_EQ(bench.kernel("a"), "a 30000/100000");
 }
 
-TEST(Reconciler, ForeignChangesFarApartAreNoFight) {
+TEST(Reconciler, ForeignChangesFarApartAreNotAFight) {
   Scene scene = pair_of();
   RuntimeBench bench{scene};
   bench.tick("a:25");
@@ -170,7 +170,7 @@ TEST(Reconciler, ForeignChangesFarApartAreNoFight) {
   }
 }
 
-TEST(Reconciler, CpusetOnlyUpdateOfTheKubeletIsNothing) {
+TEST(Reconciler, CpusetOnlyUpdateOfTheKubeletIsIgnored) {
   Scene scene = pair_of();
   RuntimeBench bench{scene};
   bench.tick("a:25");
@@ -207,7 +207,7 @@ TEST(Reconciler, FiveHundredContainersGetTwentyUpdatesATick) {
   EXPECT_TRUE(bench.reconciler.is_restored());
 }
 
-TEST(Reconciler, WhoForgetsFindsItsThrottlesGivenBackAndBeginsAgainWithoutAFight) {
+TEST(Reconciler, AfterForgettingReleasedThrottlesAreNotAFight) {
   Scene scene = pair_of();
   RuntimeBench bench{scene};
   bench.tick("a:25");
@@ -227,7 +227,7 @@ TEST(Reconciler, WhoForgetsFindsItsThrottlesGivenBackAndBeginsAgainWithoutAFight
   EXPECT_FALSE(bench.reconciler.holds_any());
 }
 
-TEST(Reconciler, WhoWasLeftOutOfAListGetsItsOriginalAllTheSame) {
+TEST(Reconciler, ContainerMissingFromAListStillGetsItsOriginal) {
   Scene scene = pair_of();
   scene["a"].quota = CpuQuota{30'000, 100'000};
   RuntimeBench bench{scene};
@@ -258,7 +258,7 @@ TEST(Reconciler, DryRunTouchesNothingAndWritesNothing) {
   EXPECT_EQ(bench.reconciler.held()[0].quota, signature(25));
 }
 
-TEST(Reconciler, SwitchOffGivesAllBackAndVerifiesThenIdles) {
+TEST(Reconciler, SwitchOffReleasesAllAndVerifiesThenIdles) {
   Scene scene = pair_of();
   RuntimeBench bench{scene};
   bench.tick("a:25 b:25");
@@ -310,7 +310,7 @@ TEST(Reconciler, OneSacrificeAtATime) {
   EXPECT_EQ(std::get<Stop>(actions[1]).id, "b");
 }
 
-TEST(Reconciler, VictimWhoseQuotaCannotBeLiftedIsStoppedAllTheSame) {
+TEST(Reconciler, VictimWhoseQuotaCannotBeLiftedIsStillStopped) {
   Scene scene = pair_of();
   RuntimeBench bench{scene};
   bench.tick("a:25");
@@ -334,7 +334,7 @@ TEST(Reconciler, FailedStopLeavesTheChoiceToTheRule) {
   EXPECT_EQ(bench.tick(wanted), "journal a, stop a, look");
 }
 
-TEST(Reconciler, HeldThrottlesSayWhoSinceWhenAndWhy) {
+TEST(Reconciler, HeldThrottlesNameTheContainerTheTimeAndTheReason) {
   Scene scene = pair_of();
   RuntimeBench bench{scene};
   bench.tick("a:25");

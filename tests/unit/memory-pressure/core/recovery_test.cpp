@@ -22,7 +22,7 @@ std::string shown(const Recovery& recovery) {
   return text;
 }
 
-/// A node on which a life before throttled a to e, which had 300m each.
+/// A node on which an earlier run throttled a to e, which had 300m each.
 struct Crashed {
   Scene scene;
   std::string journal;
@@ -50,7 +50,7 @@ TEST(Recovery, CrashWithFivePausedRestoresFiveInTheFirstTick) {
   EXPECT_TRUE(after.reconciler.is_restored());
 }
 
-TEST(Recovery, WhatIsStillWantedIsKeptWithoutACall) {
+TEST(Recovery, ThrottlesThatAreStillWantedAreKeptWithoutACall) {
   Crashed crashed;
   RuntimeBench after{crashed.scene};
   after.reconciler.adopt(crashed.read(), crashed.scene.seen);
@@ -66,7 +66,7 @@ TEST(Recovery, CrashBetweenJournalAndUpdateDropsTheEntry) {
   EXPECT_EQ(shown(crashed.read()), "ours a c d e, strays, watched b, forgotten");
 }
 
-TEST(Recovery, CallThatOutlivesItsCallerIsUndoneAndTheOriginalNotForgotten) {
+TEST(Recovery, CallThatOutlivesItsCallerIsUndoneAndTheOriginalKept) {
   Crashed crashed;
   crashed.scene["b"].quota = CpuQuota{30'000, 100'000};
   RuntimeBench after{crashed.scene};
@@ -89,7 +89,7 @@ TEST(Recovery, CrashBetweenUpdateAndAnswerRestores) {
             "ours a, strays, watched, forgotten");
 }
 
-TEST(Recovery, CrashWhileGoingDeeperKnowsBothValues) {
+TEST(Recovery, CrashDuringADeeperThrottleKeepsBothValues) {
   Crashed crashed;
   RuntimeBench before{crashed.scene};
   before.reconciler.adopt(crashed.read(), crashed.scene.seen);
@@ -100,7 +100,7 @@ TEST(Recovery, CrashWhileGoingDeeperKnowsBothValues) {
   EXPECT_TRUE(shown(crashed.read()).starts_with("ours a b"));
 }
 
-TEST(Recovery, ValueOfSomebodyElseIsLeft) {
+TEST(Recovery, ForeignValueIsLeftUnchanged) {
   Crashed crashed;
   crashed.scene["c"].quota = CpuQuota{70'000, 100'000};
   EXPECT_EQ(shown(crashed.read()), "ours a b d e, strays, watched c, forgotten");
@@ -132,7 +132,7 @@ TEST(Recovery, OtherBootIsDiscarded) {
   EXPECT_EQ(found.skipped_lines, 5U);
 }
 
-TEST(Recovery, TornTailIsSkippedAndTheQuotaItselfTells) {
+TEST(Recovery, TornTailIsSkippedAndTheQuotaIdentifiesTheThrottle) {
   Crashed crashed;
   crashed.journal.resize(crashed.journal.size() - 10);
   const Recovery found = crashed.read();
@@ -151,7 +151,7 @@ TEST(Recovery, LostJournalFindsOurSignaturesAndRestoresToThePodsLimit) {
   for (const char* id : {"a", "e"}) EXPECT_EQ(after.kernel(id), std::string{id} + " 30000/100000");
 }
 
-TEST(Recovery, BinaryRubbishIsSkipped) {
+TEST(Recovery, BinaryGarbageIsSkipped) {
   Crashed crashed;
   std::string rubbish;
   for (int i = 0; i < 4096; ++i) rubbish += static_cast<char>(i * 7);
@@ -159,7 +159,7 @@ TEST(Recovery, BinaryRubbishIsSkipped) {
   EXPECT_EQ(shown(crashed.read()), "ours a b c d e, strays, watched, forgotten");
 }
 
-TEST(Recovery, CompactedJournalSaysTheSame) {
+TEST(Recovery, CompactedJournalHasTheSameContent) {
   Crashed crashed;
   RuntimeBench after{crashed.scene};
   after.reconciler.adopt(crashed.read(), crashed.scene.seen);
@@ -171,7 +171,7 @@ TEST(Recovery, CompactedJournalSaysTheSame) {
   EXPECT_EQ(shown(crashed.read()), before);
 }
 
-TEST(Recovery, GenerationsGoOnAcrossStarts) {
+TEST(Recovery, GenerationsContinueAcrossStarts) {
   Crashed crashed;
   const Recovery found = crashed.read();
   EXPECT_EQ(found.generation, 5U);

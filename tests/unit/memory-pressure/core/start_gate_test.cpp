@@ -41,7 +41,7 @@ TEST(StartGate, ClaimsOfTheAdmittedAreReservedAtOnce) {
   EXPECT_EQ(refused.claim, 64);
 }
 
-TEST(StartGate, OneIsAlwaysLetInOnAnEmptyNode) {
+TEST(StartGate, OneIsAlwaysAdmittedToAnEmptyNode) {
   StartGate gate = with_room(10, true);
 
   EXPECT_TRUE(gate.ask("huge", 1000, at(0)).granted);
@@ -60,7 +60,7 @@ TEST(StartGate, OneStartsPerLookWhereMemoryIsShort) {
   EXPECT_TRUE(gate.ask("b", 64, at(50)).granted);
 }
 
-TEST(StartGate, RefusedIsAskedAgainAndGetsInWhenThereIsRoom) {
+TEST(StartGate, RefusedStartIsRetriedAndAdmittedWhenThereIsRoom) {
   StartGate gate = with_room(0);
   EXPECT_FALSE(gate.ask("a", 64, at(0)).granted);
 

@@ -27,7 +27,7 @@ double upper(const Case& one) {
   return threshold.upper();
 }
 
-TEST(Threshold, StillNodeIsLeftToU) {
+TEST(Threshold, NodeWithoutGrowthUsesU) {
   EXPECT_DOUBLE_EQ(upper({}), 0.90);
 }
 
@@ -57,7 +57,7 @@ TEST(Threshold, StallsActAboveSixtyPercentOnly) {
   EXPECT_FALSE(stalling(990, {25, 5}));
 }
 
-TEST(Threshold, QuietUseAboveUIsBelievedSlowlyAndOnlyUpTo97Percent) {
+TEST(Threshold, QuietUseAboveURaisesTheThresholdSlowlyUpTo97Percent) {
   Threshold threshold{PolicySettings{}};
   const auto at = [&](std::int64_t second, Case one) {
     threshold.update(memory_of(one), 0, false, TimePoint{std::chrono::seconds{second}});

@@ -10,7 +10,7 @@ namespace {
 namespace wire = runtime::v1;
 
 // Row 17.
-TEST(CriCodec, AQuotaThatMeansNothingIsNotEncoded) {
+TEST(CriCodec, AMeaninglessQuotaIsNotEncoded) {
   EXPECT_FALSE(update_request({.id = "c", .quota_us = 0}).has_value());
   EXPECT_FALSE(update_request({.id = "c", .quota_us = -2}).has_value());
   EXPECT_FALSE(update_request({.id = "c", .quota_us = -1, .period_us = 0}).has_value());
@@ -30,7 +30,7 @@ TEST(CriCodec, AReleaseSendsMinusOneWithItsPeriod) {
   EXPECT_EQ(sent.linux().memory_limit_in_bytes(), 0);
 }
 
-TEST(CriCodec, OnlyRunningContainersAreAskedFor) {
+TEST(CriCodec, OnlyRunningContainersAreListed) {
   wire::ListContainersRequest sent;
 
   ASSERT_TRUE(sent.ParseFromString(list_running_request()));
@@ -57,7 +57,7 @@ TEST(CriCodec, AStatusIsReadWithItsDescription) {
   EXPECT_EQ(status->info, "{}");
 }
 
-TEST(CriCodec, AnOlderRuntimeTellsNoResources) {
+TEST(CriCodec, AnOlderRuntimeReportsNoResources) {
   EXPECT_FALSE(read_status(wire::ContainerStatusResponse{}.SerializeAsString())->resources);
 }
 
@@ -68,7 +68,7 @@ TEST(CriCodec, MissingStatsAreAbsentAndNotZero) {
   wire::ContainerStats& measured = *reply.add_stats();
   measured.mutable_attributes()->set_id("b");
   measured.mutable_memory()->mutable_working_set_bytes()->set_value(0);
-  reply.add_stats();  // of nobody
+  reply.add_stats();  // of no container
 
   const auto stats = read_stats(reply.SerializeAsString());
 
@@ -85,7 +85,7 @@ TEST(CriCodec, UnknownStatesAreUnknown) {
   EXPECT_EQ(read_containers(reply.SerializeAsString())->front().state, State::unknown);
 }
 
-TEST(CriCodec, NonsenseIsRefused) {
+TEST(CriCodec, MalformedMessagesAreRefused) {
   EXPECT_FALSE(read_version("\xff\xff").has_value());
   EXPECT_FALSE(read_sandboxes("\xff\xff").has_value());
   EXPECT_FALSE(read_containers("\xff\xff").has_value());

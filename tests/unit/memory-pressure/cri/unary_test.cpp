@@ -62,7 +62,7 @@ TEST_F(Unary, CallsGoSideBySideOverTcp) {
   EXPECT_EQ(answers, (std::vector<std::string>{"a", "b", "c"}));
 }
 
-TEST_F(Unary, TheServersRefusalIsTold) {
+TEST_F(Unary, TheServersRefusalIsReported) {
   const UnaryServer server{socket(), [](auto&, auto&) {
                              return UnaryAnswer{
                                  .code = 5, .text = "no such container", .bytes = {}};
@@ -80,7 +80,7 @@ TEST_F(Unary, ASilentServerEndsAtTheDeadline) {
 }
 
 // Goal: a server that comes back is found by the very next call.
-TEST_F(Unary, TheConnectionIsMadeAnewAfterItsLoss) {
+TEST_F(Unary, TheConnectionIsMadeAgainAfterItsLoss) {
   UnaryClient client{io, {.target = socket()}};
   EXPECT_EQ(ask(client, "1").ending.code, Code::unavailable);
   for (int round = 0; round < 3; ++round) {
@@ -103,7 +103,7 @@ TEST_F(Unary, ATooLargeAnswerIsRefused) {
   EXPECT_EQ(ask(usual, "").bytes.size(), 2'000U);
 }
 
-TEST_F(Unary, MoreCallsThanAllowedAreTurnedAway) {
+TEST_F(Unary, CallsBeyondTheLimitAreRefused) {
   const UnaryServer server{socket(), [](auto&, auto&) { return UnaryAnswer{0, {}, {}, true}; }};
   UnaryClient client{io, {.target = server.target(), .calls_max = 1}};
   bool spoke = false;
@@ -113,7 +113,7 @@ TEST_F(Unary, MoreCallsThanAllowedAreTurnedAway) {
   EXPECT_FALSE(spoke);
 }
 
-TEST_F(Unary, ItGoesInTheMiddleOfACall) {
+TEST_F(Unary, ItMayBeDestroyedDuringACall) {
   const UnaryServer server{socket(), [](auto&, auto&) { return UnaryAnswer{0, {}, {}, true}; }};
   bool spoke = false;
   {

@@ -67,7 +67,7 @@ TEST_P(ContainerGroup, AChangedLimitIsSeen) {
 }
 
 // Row 20 rests on it.
-TEST_P(ContainerGroup, ThePodsQuotaIsToldOverTheContainersPeriod) {
+TEST_P(ContainerGroup, ThePodsQuotaIsConvertedToTheContainersPeriod) {
   CgroupFiles group = files();
   EXPECT_EQ(group.parent_quota(100'000), -1);
 

@@ -39,7 +39,7 @@ class Events : public ::testing::Test {
 
 constexpr const char* kEvents = "/runtime.v1.RuntimeService/GetContainerEvents";
 
-TEST_F(Events, ARuntimeIsAskedWithOneEmptyMessageAndItsEventsAreNews) {
+TEST_F(Events, OneEmptyMessageSubscribesAndEventsAreReported) {
   serve(kEvents);
   events.start(socket);
 
@@ -51,7 +51,7 @@ TEST_F(Events, ARuntimeIsAskedWithOneEmptyMessageAndItsEventsAreNews) {
   EXPECT_TRUE(run_until(io, [this] { return news == 1; }));
 }
 
-TEST_F(Events, ManyAtOnceAreOnePieceOfNewsAndOneMoreForThoseThatFollow) {
+TEST_F(Events, ManyEventsAtOnceAreReportedTogether) {
   serve(kEvents);
   events.start(socket);
   ASSERT_TRUE(asked(1));
@@ -62,7 +62,7 @@ TEST_F(Events, ManyAtOnceAreOnePieceOfNewsAndOneMoreForThoseThatFollow) {
   EXPECT_LT(news, 50);
 }
 
-TEST_F(Events, ARuntimeThatStartsAnewIsAskedAgain) {
+TEST_F(Events, ARestartedRuntimeIsSubscribedToAgain) {
   serve(kEvents);
   events.start(socket);
   ASSERT_TRUE(asked(1));

@@ -46,7 +46,7 @@ class Watch : public ::testing::Test {
   ContainerWatch watch{client, clock, {.root = tree.root()}};
 };
 
-TEST_F(Watch, AContainerIsKnownByItsPodAndItsControlGroup) {
+TEST_F(Watch, AContainerIsIdentifiedByItsPodAndItsControlGroup) {
   runtime.run("c1", {.pod = "web", .space = "shop", .pid = 41},
               {.used_mib = 50, .cold_mib = 10, .limit_mib = 64});
 
@@ -74,7 +74,7 @@ TEST_F(Watch, UseIsReadAtEachSampleWithoutTheRuntime) {
   EXPECT_EQ(runtime.calls("ContainerStatus") + runtime.calls("ListContainers"), asked);
 }
 
-TEST_F(Watch, WithoutAControlGroupTheRuntimesFiguresDo) {
+TEST_F(Watch, WithoutAControlGroupTheRuntimesFiguresAreUsed) {
   runtime.run("c1",
               {.pid = 0,
                .quota = 30'000,
@@ -100,7 +100,7 @@ TEST_F(Watch, StatsThatAreNotThereYetAreUnknownAndNotZero) {
 }
 
 // Rows 16 and 44: 0 stands for "never set".
-TEST_F(Watch, WhatWasNeverSetIsNoLimit) {
+TEST_F(Watch, UnsetValuesAreNoLimit) {
   runtime.run("c1", {.pid = 0, .working_set = 1}, {});
 
   ASSERT_TRUE(look());
@@ -111,7 +111,7 @@ TEST_F(Watch, WhatWasNeverSetIsNoLimit) {
 
 TEST_F(Watch, AProcessOfAnotherContainerIsNotMistakenForIt) {
   runtime.run("c1", {.pid = 41, .working_set = 7}, {.used_mib = 50, .cold_mib = 0});
-  tree.set_process(41, "/somebody/else");
+  tree.set_process(41, "/another/group");
 
   ASSERT_TRUE(look());
 
@@ -119,7 +119,7 @@ TEST_F(Watch, AProcessOfAnotherContainerIsNotMistakenForIt) {
 }
 
 // Row 69d.
-TEST_F(Watch, GhostsAreIgnored) {
+TEST_F(Watch, ContainersWithoutAStatusAreIgnored) {
   runtime.run("c1", {.pid = 41}, {});
   runtime.refuse("ContainerStatus", 5);
   for (int round = 0; round < 5; ++round) ASSERT_TRUE(look());
@@ -128,7 +128,7 @@ TEST_F(Watch, GhostsAreIgnored) {
   EXPECT_EQ(runtime.calls("ContainerStatus"), 3);
 }
 
-TEST_F(Watch, HowAContainerEndedIsTold) {
+TEST_F(Watch, HowAContainerEndedIsReported) {
   runtime.run("c1", {.pid = 41}, {});
   ASSERT_TRUE(look());
   std::vector<cri::ContainerStatus> ended;
@@ -145,7 +145,7 @@ TEST_F(Watch, HowAContainerEndedIsTold) {
 }
 
 // Row 21: what was last heard stays.
-TEST_F(Watch, ARuntimeThatIsAwayLeavesWhatWasLastHeard) {
+TEST_F(Watch, ContainersAreKeptWhileTheRuntimeDoesNotAnswer) {
   runtime.run("c1", {.pid = 41}, {});
   ASSERT_TRUE(look());
   EXPECT_TRUE(watch.answers());
@@ -158,7 +158,7 @@ TEST_F(Watch, ARuntimeThatIsAwayLeavesWhatWasLastHeard) {
 }
 
 // Row 22.
-TEST_F(Watch, ARuntimeThatComesBackIsHeardAgain) {
+TEST_F(Watch, ARuntimeThatReturnsIsReadAgain) {
   runtime.run("c1", {.pid = 41}, {});
   ASSERT_TRUE(look());
   runtime.stop();
@@ -170,7 +170,7 @@ TEST_F(Watch, ARuntimeThatComesBackIsHeardAgain) {
   EXPECT_EQ(watch.containers().size(), 1U);
 }
 
-TEST_F(Watch, AContainerIsNotShownBeforeItsMarksAreKnown) {
+TEST_F(Watch, AContainerIsNotShownBeforeItsMarksAreRead) {
   runtime.run("c1", {.space = "kube-system", .pid = 41}, {});
   runtime.refuse("ListPodSandbox", 2);
   ASSERT_TRUE(look());
@@ -184,7 +184,7 @@ TEST_F(Watch, AContainerIsNotShownBeforeItsMarksAreKnown) {
   EXPECT_EQ(find("c1")->pod_namespace, "kube-system");
 }
 
-// Row 22: a runtime that was started again may not know all of its pods at once.
+// Row 22: a runtime that was started again may not list all of its pods at once.
 TEST_F(Watch, APodThatIsNotListedForAMomentKeepsItsMarks) {
   runtime.run("c1", {.space = "shop", .pid = 41}, {});
   ASSERT_TRUE(look());

@@ -153,7 +153,7 @@ TEST_F(Loop, ThrottlesWhenMemoryIsShortAndGivesBackWhenItIsNot) {
   ASSERT_TRUE(until([&] { return here.loop.controller().held().empty(); }));
 }
 
-TEST_F(Loop, TheJournalKnowsOfAThrottleBeforeTheKernel) {
+TEST_F(Loop, AThrottleIsJournaledBeforeItReachesTheKernel) {
   add("a", 10);
   Agent& here = start();
   ASSERT_TRUE(until([&] { return here.loop.is_recovered(); }));
@@ -167,7 +167,7 @@ TEST_F(Loop, TheJournalKnowsOfAThrottleBeforeTheKernel) {
   runtime.hang("UpdateContainerResources", false);
 }
 
-TEST_F(Loop, NothingIsListedThatNobodyVouchesFor) {
+TEST_F(Loop, ThrottlesAreJournaledWithALease) {
   add("a", 10);
   Agent& here = start();
   ASSERT_TRUE(until([&] { return here.loop.is_recovered(); }));
@@ -183,7 +183,7 @@ TEST_F(Loop, NothingIsListedThatNobodyVouchesFor) {
 }
 
 // The guardian of a frozen agent has given back what was throttled, and is gone.
-TEST_F(Loop, WhoStoodStillForLongerThanTheLeaseBeginsAnewAndDoesNotFight) {
+TEST_F(Loop, AnAgentPausedForLongerThanItsLeaseRecoversWithoutAFight) {
   add("a", 10, {.quota = 30'000, .period = 100'000});
   Agent& here = start();
   fill(0.95);
@@ -205,7 +205,7 @@ TEST_F(Loop, WhoStoodStillForLongerThanTheLeaseBeginsAnewAndDoesNotFight) {
 }
 
 // Row 26.
-TEST_F(Loop, WhatACrashLeftIsGivenBackByTheNextLife) {
+TEST_F(Loop, ThrottlesLeftByACrashAreReleasedByTheNextRun) {
   for (const char* id : {"a", "b", "c", "d", "e"}) add(id, 10);
   start();
   fill(0.95);
@@ -223,7 +223,7 @@ TEST_F(Loop, WhatACrashLeftIsGivenBackByTheNextLife) {
 }
 
 // Row 27: written down, never sent.
-TEST_F(Loop, ARecordWhoseUpdateNeverCameIsDropped) {
+TEST_F(Loop, ARecordWithoutItsUpdateIsDropped) {
   add("a", 10, {.quota = 30'000, .period = 100'000});
   {
     auto journal = JournalFile::open(tree.root());
@@ -247,8 +247,8 @@ TEST_F(Loop, ARecordWhoseUpdateNeverCameIsDropped) {
   EXPECT_TRUE(here.loop.controller().held().empty());
 }
 
-// Row 29: no journal, yet the quota tells whose it is.
-TEST_F(Loop, AQuotaOfOursWithoutARecordIsGivenBack) {
+// Row 29: no journal, yet the quota shows whose it is.
+TEST_F(Loop, AQuotaOfOursWithoutARecordIsReleased) {
   add("a", 10, {.quota = 2503, .period = 100'000});
   start();
 
@@ -256,7 +256,7 @@ TEST_F(Loop, AQuotaOfOursWithoutARecordIsGivenBack) {
 }
 
 // Row 30.
-TEST_F(Loop, RecordsOfAnotherBootAreVoid) {
+TEST_F(Loop, RecordsOfAnotherBootAreIgnored) {
   add("a", 10, {.quota = 2500, .period = 100'000});
   {
     auto journal = JournalFile::open(tree.root());
@@ -280,7 +280,7 @@ TEST_F(Loop, RecordsOfAnotherBootAreVoid) {
 }
 
 // Row 70 and the ordinary end.
-TEST_F(Loop, EverythingIsGivenBackAtTheEnd) {
+TEST_F(Loop, EveryThrottleIsReleasedAtTheEnd) {
   add("a", 10);
   Agent& here = start();
   fill(0.95);
@@ -295,7 +295,7 @@ TEST_F(Loop, EverythingIsGivenBackAtTheEnd) {
 }
 
 // Row 62.
-TEST_F(Loop, SwitchedOffItGivesEverythingBackAndStaysIdle) {
+TEST_F(Loop, SwitchedOffItReleasesEveryThrottleAndStaysIdle) {
   add("a", 10);
   Agent& here = start();
   fill(0.95);
@@ -356,7 +356,7 @@ TEST_F(Loop, ItWaitsForARuntimeThatIsNotThereYet) {
 }
 
 // Row 24.
-TEST_F(Loop, ARuntimeWithoutV1EndsIt) {
+TEST_F(Loop, ARuntimeWithoutV1EndsTheLoop) {
   runtime.refuse("Version", 12);
   Agent& here = start();
 
@@ -364,7 +364,7 @@ TEST_F(Loop, ARuntimeWithoutV1EndsIt) {
 }
 
 // Rows 5 and 6.
-TEST_F(Loop, NobodyToThrottleIsCountedAndNothingIsCalled) {
+TEST_F(Loop, PressureWithoutACandidateIsCountedAndMakesNoCall) {
   Agent& here = start();
   fill(0.95);
   ASSERT_TRUE(until([&] { return here.loop.counts().exempt_blocked > 0; }));
@@ -379,7 +379,7 @@ TEST_F(Loop, NobodyToThrottleIsCountedAndNothingIsCalled) {
 }
 
 // Row 9.
-TEST_F(Loop, ASpikeBetweenTwoSamplesIsNoReasonUnlessTheKernelWakesUs) {
+TEST_F(Loop, ASpikeBetweenTwoSamplesThrottlesOnlyWhenTheKernelReportsIt) {
   add("a", 10);
   PolicySettings rare = settings();
   rare.sample = rare.fast_sample = std::chrono::hours{1};
@@ -399,7 +399,7 @@ TEST_F(Loop, ASpikeBetweenTwoSamplesIsNoReasonUnlessTheKernelWakesUs) {
 
 // Row 37. Over CRI a sandbox keeps the annotations that it was made with; should a runtime ever
 // show others, they count from then on.
-TEST_F(Loop, WhoOptsOutWhileThrottledIsGivenBackAtTheNextLook) {
+TEST_F(Loop, AContainerThatOptsOutWhileThrottledIsReleasedAtTheNextLook) {
   add("a", 10);
   Agent& here = start();
   fill(0.95);
@@ -419,7 +419,7 @@ TEST_F(Loop, WhoOptsOutWhileThrottledIsGivenBackAtTheNextLook) {
 // Row 61. Counted, not timed: how long it takes is the machine's affair. ThreadSanitizer would make
 // it minutes, and what it could find the tests of a few containers show.
 #if !defined(__SANITIZE_THREAD__)
-TEST_F(Loop, FiveHundredContainersAreAskedForOnceAndGetTwentyUpdatesATick) {
+TEST_F(Loop, FiveHundredContainersAreReadOnceAndGetTwentyUpdatesATick) {
   constexpr int kCount = 500;
   for (int i = 0; i < kCount; ++i) add("c" + std::to_string(1000 + i), 1);
   fill(0.88);  // near the edge, where the runtime is asked four times a second
@@ -475,7 +475,7 @@ TEST_F(Loop, APodThatIsKilledWhileMemoryIsShortLooksLikeAnEviction) {
 }
 
 // Row 69.
-TEST_F(Loop, MemoryThatCannotBeReadDegradesAndThrottlesNobody) {
+TEST_F(Loop, MemoryThatCannotBeReadDegradesAndThrottlesNothing) {
   add("a", 10);
   Agent& here = start();
   ASSERT_TRUE(until([&] { return here.loop.is_recovered(); }));

@@ -49,7 +49,7 @@ class Cri : public ::testing::Test {
     return result.error().why;
   }
 
-  // A socket file that nobody serves any more.
+  // A socket file on which no program listens any more.
   std::string dead_socket() const {
     const std::string path = tree.root() + "/dead.sock";
     sockaddr_un address{};
@@ -84,7 +84,7 @@ TEST_F(Cri, TheUsualSocketsAreTriedInTheReferencesOrder) {
 }
 
 // Row 25.
-TEST_F(Cri, AMissingSocketMayCome) {
+TEST_F(Cri, AMissingSocketMayAppearLater) {
   EXPECT_EQ(failure({tree.root() + "/missing.sock"}), Unreachable::missing);
   EXPECT_FALSE((RuntimeProblem{Unreachable::missing, {}}.is_final()));
   EXPECT_NE(text.find("missing.sock"), std::string::npos);
@@ -94,7 +94,7 @@ TEST_F(Cri, AMissingSocketMayCome) {
 TEST_F(Cri, AForbiddenSocketIsFinal) {
   const FakeRuntime runtime{tree};
   ASSERT_EQ(::chmod(runtime.socket().c_str(), 0), 0);
-  // Root may use every socket, so it is somebody else for a moment.
+  // Root may use every socket, so the test is another user for a moment.
   const uid_t self = ::geteuid();
   const bool changed = self == 0 && ::seteuid(kNobody) == 0;
   ASSERT_EQ(changed, self == 0);
@@ -107,7 +107,7 @@ TEST_F(Cri, AForbiddenSocketIsFinal) {
 }
 
 // Row 21.
-TEST_F(Cri, ASocketThatNobodyServesIsRefused) {
+TEST_F(Cri, AStaleSocketIsRefused) {
   EXPECT_EQ(failure({dead_socket()}), Unreachable::refused);
 }
 
@@ -129,7 +129,7 @@ TEST_F(Cri, ARuntimeThatHangsEndsAtTheDeadline) {
   EXPECT_EQ(failure({runtime.socket()}, std::chrono::milliseconds{50}), Unreachable::silent);
 }
 
-TEST_F(Cri, EveryErrorOfAnUpdateIsTold) {
+TEST_F(Cri, EveryErrorOfAnUpdateIsReported) {
   FakeRuntime runtime{tree};
   runtime.run("c1", {}, {});
   CriClient connected = client({runtime.socket()}, std::chrono::milliseconds{200});
@@ -142,7 +142,7 @@ TEST_F(Cri, EveryErrorOfAnUpdateIsTold) {
   };
 
   EXPECT_EQ(update("c1", {2503, 100'000}), Outcome::ok);
-  EXPECT_EQ(update("nobody", {2503, 100'000}), Outcome::not_found);
+  EXPECT_EQ(update("missing", {2503, 100'000}), Outcome::not_found);
   runtime.refuse("UpdateContainerResources", kUnknown);
   EXPECT_EQ(update("c1", {2503, 100'000}), Outcome::refused);
   runtime.refuse("UpdateContainerResources", 0);

@@ -164,7 +164,7 @@ TEST_F(Enrolled, ANewBundleOfCasIsFollowed) {
   agent.stop();
 }
 
-TEST_F(Enrolled, ACertificateByACaThatIsTrustedNoMoreIsReplacedAtOnce) {
+TEST_F(Enrolled, ACertificateOfACaThatIsNoLongerTrustedIsReplacedAtOnce) {
   agent.start();
   ASSERT_TRUE(run_until(io, [this] { return readies == 1; }));
   const Set next = *certificates::take_step({}, certificates::Step::make_all, kServer, clock.now());
@@ -176,7 +176,7 @@ TEST_F(Enrolled, ACertificateByACaThatIsTrustedNoMoreIsReplacedAtOnce) {
   agent.stop();
 }
 
-TEST_F(Enrolled, ACertificateByTheCaBeforeStaysWhileThatIsTrusted) {
+TEST_F(Enrolled, ACertificateOfThePreviousCaStaysWhileThatIsTrusted) {
   agent.start();
   ASSERT_TRUE(run_until(io, [this] { return readies == 1; }));
   const std::string kept = file("tls.crt");
@@ -189,7 +189,7 @@ TEST_F(Enrolled, ACertificateByTheCaBeforeStaysWhileThatIsTrusted) {
   agent.stop();
 }
 
-TEST_F(Enrolled, AnAutoscalerOfAnotherCaIsToldNoToken) {
+TEST_F(Enrolled, AnAutoscalerOfAnotherCaIsSentNoToken) {
   autoscaler.serve_with(
       *certificates::take_step({}, certificates::Step::make_all, kServer, clock.now()));
   agent.start();
@@ -204,7 +204,7 @@ TEST_F(Enrolled, AnAutoscalerOfAnotherCaIsToldNoToken) {
   agent.stop();
 }
 
-TEST(HostAndPort, AreTakenApartOrRefused) {
+TEST(HostAndPort, AreSplitOrRefused) {
   const auto shown = [](std::string_view text) {
     const auto parts = net::host_and_port(text);
     return parts ? parts->host + " " + parts->port : std::string{"none"};
@@ -217,7 +217,7 @@ TEST(HostAndPort, AreTakenApartOrRefused) {
   }
 }
 
-TEST(Renewal, IsDueWhenTwoThirdsOfALifeAreOver) {
+TEST(Renewal, IsDueAfterTwoThirdsOfTheValidity) {
   const TimePoint from{std::chrono::hours{1}};
   EXPECT_EQ(renewal_of({.from = from, .until = from + std::chrono::hours{24}}),
             from + std::chrono::hours{16});

@@ -19,7 +19,7 @@ struct FakeContainer {
   std::string name = "app";
   std::map<std::string, std::string> annotations{};  ///< of its pod
   std::map<std::string, std::string> labels{};       ///< of its pod
-  int pid = 0;                                       ///< 0: the runtime does not tell
+  int pid = 0;                                       ///< 0: the runtime does not report it
   bool running = true;
   bool ready = true;  ///< its sandbox
   bool has_sandbox = true;

@@ -43,7 +43,7 @@ class Lease : public ::testing::Test {
   std::optional<Vigil::End> end;
 };
 
-TEST_F(Lease, PassesWhenTheAgentHangs) {
+TEST_F(Lease, LapsesWhenTheAgentHangs) {
   keep(std::chrono::milliseconds{30});
 
   ASSERT_TRUE(run_until(io, [&] { return end.has_value(); }));
@@ -52,7 +52,7 @@ TEST_F(Lease, PassesWhenTheAgentHangs) {
   EXPECT_FALSE(vigil->agent_is_gone());
 }
 
-TEST_F(Lease, PassesAfterTheAgentHasDied) {
+TEST_F(Lease, LapsesAfterTheAgentHasExited) {
   keep(std::chrono::milliseconds{30});
   hang_up();
 
@@ -62,7 +62,7 @@ TEST_F(Lease, PassesAfterTheAgentHasDied) {
   EXPECT_TRUE(vigil->agent_is_gone());
 }
 
-TEST_F(Lease, EndsWithoutWorkWhenTheAgentSaysSo) {
+TEST_F(Lease, EndsWithoutWorkWhenTheAgentEndsIt) {
   keep(std::chrono::hours{1});
   say(kStillHere);
   say(kDismissed);
@@ -72,7 +72,7 @@ TEST_F(Lease, EndsWithoutWorkWhenTheAgentSaysSo) {
   EXPECT_EQ(end, Vigil::End::dismissed);
 }
 
-TEST_F(Lease, OfADeadAgentCanBeCutShort) {
+TEST_F(Lease, OfAnAgentThatHasExitedCanBeCutShort) {
   Vigil& guard = keep(std::chrono::hours{1});
   guard.hurry();
   EXPECT_FALSE(end.has_value()) << "an agent that lives keeps it";
@@ -97,7 +97,7 @@ class Guarded : public ::testing::Test {
   TestFolder folder;
 };
 
-TEST_F(Guarded, WhoKeepsTalkingHasNotLapsed) {
+TEST_F(Guarded, AnAgentThatKeepsRenewingHasNotLapsed) {
   Guardian guardian{io,
                     log,
                     {.state_dir = folder.path(),
@@ -114,7 +114,7 @@ TEST_F(Guarded, WhoKeepsTalkingHasNotLapsed) {
   EXPECT_NE(::kill(pid, 0), 0) << "it has ended when end() returns";
 }
 
-TEST_F(Guarded, WhoWasSilentForTheWholeLeaseHasLapsedAndDoesNotRenewIt) {
+TEST_F(Guarded, AnAgentSilentForTheWholeLeaseHasLapsedAndDoesNotRenewIt) {
   Guardian guardian{io,
                     log,
                     {.state_dir = folder.path(),
@@ -167,7 +167,7 @@ TEST(PsiTrigger, TwoSecondsAreTakenWhereOneIsRefused) {
 }
 
 // Row 59.
-TEST(PsiTrigger, WithoutTheKernelsHelpThereIsNone) {
+TEST(PsiTrigger, IsAbsentWithoutKernelSupport) {
   boost::asio::io_context io{1};
   PsiTrigger trigger{io, [] {}};
 

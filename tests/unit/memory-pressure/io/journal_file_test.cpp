@@ -48,7 +48,7 @@ class Journal : public ::testing::Test {
   FixtureTree tree{Hierarchy::v1};
 };
 
-TEST_F(Journal, WhatWasWrittenIsThereForTheNextLife) {
+TEST_F(Journal, RecordsAreKeptForTheNextRun) {
   {
     JournalFile journal = open();
     append(journal, "c1");
@@ -73,7 +73,7 @@ TEST_F(Journal, CompactionReplacesEverything) {
 }
 
 // Row 29: a torn tail costs its own line only.
-TEST_F(Journal, ATornTailIsSkippedAndTheRestStands) {
+TEST_F(Journal, ATornTailIsSkippedAndTheRestIsKept) {
   {
     JournalFile journal = open();
     append(journal, "c1");
@@ -100,7 +100,7 @@ TEST_F(Journal, AHugeFileIsNotRead) {
   EXPECT_FALSE(open().content().has_value());
 }
 
-TEST_F(Journal, WhatIsNoRegularFileIsRefused) {
+TEST_F(Journal, AnythingButARegularFileIsRefused) {
   std::filesystem::create_symlink("/dev/null", directory() + "/journal");
 
   EXPECT_FALSE(JournalFile::open(directory()).has_value());
@@ -126,7 +126,7 @@ TEST_F(Journal, ASharedFileIsNeverReplaced) {
 }
 
 // Row 31.
-TEST_F(Journal, ASecondAgentIsTurnedAwayWhileTheFirstLives) {
+TEST_F(Journal, ASecondAgentIsRefusedWhileTheFirstRuns) {
   const std::string state = directory() + "/state/of/agent";
   {
     const auto first = StateLock::take(state);

@@ -27,7 +27,7 @@ INSTANTIATE_TEST_SUITE_P(Mounts, EveryHierarchy,
                          ::testing::Values(Hierarchy::v1, Hierarchy::v2, Hierarchy::hybrid));
 
 // Row 58.
-TEST_P(EveryHierarchy, AGroupPlaysTheNode) {
+TEST_P(EveryHierarchy, AGroupIsReadAsTheNode) {
   FixtureTree tree{GetParam()};
   tree.set_memory("/lab/n1", {.used_mib = 300, .cold_mib = 60, .limit_mib = 512});
   MemorySense sense = opened(tree, "cgroup:/lab/n1");
@@ -91,7 +91,7 @@ TEST(MemorySense, SwapOfTheMachineCountsAsUse) {
 }
 
 // Row 38: the kernel counts reclaimable cache as available.
-TEST(MemorySense, PageCacheIsNoUse) {
+TEST(MemorySense, PageCacheIsNotCountedAsUse) {
   FixtureTree tree{Hierarchy::v2};
   tree.set_memory("/n", {.used_mib = 450, .cold_mib = 400, .limit_mib = 512});
   MemorySense sense = opened(tree, "cgroup:/n");
@@ -100,7 +100,7 @@ TEST(MemorySense, PageCacheIsNoUse) {
 }
 
 // Row 57.
-TEST(MemorySense, CapacityIsReadAnewEachTime) {
+TEST(MemorySense, CapacityIsReadAgainEachTime) {
   FixtureTree tree{Hierarchy::v1};
   MemorySense sense = opened(tree, "proc");
   EXPECT_EQ(sense.read()->capacity, 1024 * kMiB);
@@ -123,7 +123,7 @@ TEST(MemorySense, TheTighterOfMachineAndPodsGroupBounds) {
 }
 
 // Row 69.
-TEST(MemorySense, WhatCannotBeReadIsAbsent) {
+TEST(MemorySense, UnreadableValuesAreAbsent) {
   FixtureTree tree{Hierarchy::v1};
   MemorySense sense = opened(tree, "proc");
 
@@ -146,7 +146,7 @@ TEST(MemorySense, StallsOfTheMachineAreRead) {
 }
 
 // Row 59.
-TEST(MemorySense, AKernelWithoutStallsIsNoFailure) {
+TEST(MemorySense, AKernelWithoutStallsIsNotAFailure) {
   FixtureTree tree{Hierarchy::v1};
   MemorySense sense = opened(tree, "proc");
 
@@ -155,7 +155,7 @@ TEST(MemorySense, AKernelWithoutStallsIsNoFailure) {
   EXPECT_TRUE(sense.stall_path().empty());
 }
 
-// Row 58: the v2 hierarchy tells stalls of a group although v1 accounts its memory.
+// Row 58: the v2 hierarchy reports stalls of a group although v1 accounts its memory.
 TEST(MemorySense, StallsOfAGroupComeFromTheUnifiedHierarchy) {
   FixtureTree tree{Hierarchy::hybrid};
   tree.set_memory("/n", {.used_mib = 1, .cold_mib = 0, .limit_mib = 512});
@@ -173,7 +173,7 @@ TEST(MemorySense, AnUnknownSourceIsRefused) {
   EXPECT_NE(sense.error().text().find("proc or cgroup:PATH"), std::string::npos);
 }
 
-TEST(CgroupMounts, TheKindIsToldByTheMounts) {
+TEST(CgroupMounts, TheKindIsReadFromTheMounts) {
   EXPECT_EQ(find_cgroup_mounts(FixtureTree{Hierarchy::v1}.root()).kind(), "v1");
   EXPECT_EQ(find_cgroup_mounts(FixtureTree{Hierarchy::v2}.root()).kind(), "v2");
   EXPECT_EQ(find_cgroup_mounts(FixtureTree{Hierarchy::hybrid}.root()).kind(), "hybrid");

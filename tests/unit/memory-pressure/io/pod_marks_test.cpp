@@ -68,7 +68,7 @@ TEST_F(PodMarks, OurOwnPodIsMarked) {
 }
 
 // Row 36.
-TEST_F(PodMarks, TheRequestProxyIsKnownByItsNameOrTheAnnotation) {
+TEST_F(PodMarks, TheRequestProxyIsRecognizedByItsNameOrTheAnnotation) {
   container.name = "queue-proxy";
   EXPECT_TRUE(marks_of(facts()).request_proxy);
   EXPECT_FALSE(marks_of(facts()).serves);
@@ -77,7 +77,7 @@ TEST_F(PodMarks, TheRequestProxyIsKnownByItsNameOrTheAnnotation) {
   EXPECT_TRUE(marks_of(facts()).request_proxy);
 }
 
-TEST_F(PodMarks, WhoStandsBehindAProxyServes) {
+TEST_F(PodMarks, AContainerBehindAProxyServes) {
   PodFacts beside = facts();
   beside.has_request_proxy = true;
   EXPECT_TRUE(marks_of(beside).serves);
@@ -105,7 +105,7 @@ TEST_F(PodMarks, PodsOfAJobAreMarked) {
   EXPECT_TRUE(marks_of(facts()).job);
 }
 
-TEST_F(PodMarks, WhoPreparesAPodIsMarked) {
+TEST_F(PodMarks, InitContainersAreMarked) {
   container.name = "init-db";
   EXPECT_TRUE(marks_of(facts()).init);
   container.name = "initial";

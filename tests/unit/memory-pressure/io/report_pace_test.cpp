@@ -41,12 +41,12 @@ TEST_F(Pace, TheFirstReportOfAStreamGoesAtOnce) {
   EXPECT_TRUE(due(calm(), {}));
 }
 
-TEST_F(Pace, NothingNewWaitsForTheIntervalGiveOrTakeATenth) {
+TEST_F(Pace, AnUnchangedReportWaitsForTheIntervalGiveOrTakeATenth) {
   EXPECT_FALSE(due(calm(), milliseconds{8'999}));
   EXPECT_TRUE(due(calm(), milliseconds{11'001}));
 }
 
-TEST_F(Pace, APressureThatChangesIsToldAtMostFourTimesASecond) {
+TEST_F(Pace, AChangeOfPressureIsReportedAtMostFourTimesASecond) {
   NodeReport next = calm();
   next.pressure = NodePressure::high;
 
@@ -54,14 +54,14 @@ TEST_F(Pace, APressureThatChangesIsToldAtMostFourTimesASecond) {
   EXPECT_TRUE(due(next, milliseconds{250}));
 }
 
-TEST_F(Pace, WhoIsThrottledIsToldSoon) {
+TEST_F(Pace, AThrottledContainerIsReportedSoon) {
   NodeReport next = calm();
   next.throttled.push_back({});
 
   EXPECT_TRUE(due(next, milliseconds{250}));
 }
 
-TEST_F(Pace, TheGateIsToldWhenItMovesByMoreThanATenthOfCapacity) {
+TEST_F(Pace, TheGateIsReportedWhenItMovesByMoreThanATenthOfCapacity) {
   NodeReport next = calm();
   next.admit_bytes = 400;
   EXPECT_FALSE(due(next, seconds{5}));
@@ -69,7 +69,7 @@ TEST_F(Pace, TheGateIsToldWhenItMovesByMoreThanATenthOfCapacity) {
   EXPECT_TRUE(due(next, seconds{5}));
 }
 
-TEST_F(Pace, TheIntervalIsTheAutoscalersToSay) {
+TEST_F(Pace, TheIntervalIsSetByTheAutoscaler) {
   pace.set_interval(seconds{1});
   pace.sent(calm(), kStart);
 
@@ -111,9 +111,9 @@ class ReportsTest : public ::testing::Test {
   std::optional<rpc::testing::ServerStage> other;
 };
 
-TEST_F(ReportsTest, EveryReplicaIsReportedToThoughOneCannotBeReached) {
-  const std::string nobody = "unix:" + folder.path() + "/nobody";
-  Reports reports{io, clock, log, to({nobody, one->address(), named(*other)}),
+TEST_F(ReportsTest, ReachesEveryOtherReplicaWhenOneIsUnreachable) {
+  const std::string vacant = "unix:" + folder.path() + "/vacant";
+  Reports reports{io, clock, log, to({vacant, one->address(), named(*other)}),
                   [] { return calm(); }};
   ASSERT_FALSE(reports.start().has_value());
 
@@ -124,7 +124,7 @@ TEST_F(ReportsTest, EveryReplicaIsReportedToThoughOneCannotBeReached) {
 
 // Goal: a certificate that is being replaced while a replica is looked up costs no reports.
 // Method: the file is away when the answer comes, and then back.
-TEST_F(ReportsTest, ACertificateThatIsAwayForAMomentIsAskedForAgain) {
+TEST_F(ReportsTest, AMissingCertificateIsReadAgain) {
   Reports reports{io, clock, log, to({named(*one)}), [] { return calm(); }};
   ASSERT_FALSE(reports.start().has_value());
   std::filesystem::remove(folder.path() + "/tls.crt");

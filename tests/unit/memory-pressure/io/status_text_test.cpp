@@ -29,7 +29,7 @@ std::string line(const std::string& table, const std::string& word) {
   return lines.substr(before + 1, lines.find('\n', before + 1) - before - 1);
 }
 
-TEST(StatusTable, SaysOnOneScreenHowTheNodeIs) {
+TEST(StatusTable, ShowsTheStateOfTheNodeOnOneScreen) {
   const std::string table = status_table(quiet().dump());
   EXPECT_EQ(table,
             "pressure   ok\n"
@@ -45,7 +45,7 @@ TEST(StatusTable, SaysOnOneScreenHowTheNodeIs) {
             "throttled  none\n");
 }
 
-TEST(StatusTable, AGateThatIsNotThereIsNoNumber) {
+TEST(StatusTable, AMissingGateIsNotShownAsANumber) {
   Json status = quiet();
   status["memory"]["admit_bytes"] = nullptr;
   EXPECT_EQ(line(status_table(status.dump()), "gate"), "gate       none: starts are not limited");
@@ -54,7 +54,7 @@ TEST(StatusTable, AGateThatIsNotThereIsNoNumber) {
             "gate       closed: nothing should start here now");
 }
 
-TEST(StatusTable, WhatIsOutOfTheOrdinaryIsSaid) {
+TEST(StatusTable, UnusualStatesAreShown) {
   Json status = quiet();
   status["on"] = false;
   status["degraded"] = true;
@@ -96,7 +96,7 @@ TEST(StatusTable, EachThrottledContainerHasItsLine) {
       << table;
 }
 
-TEST(StatusTable, WhatIsNoStatusMakesNoTable) {
+TEST(StatusTable, AMalformedStatusMakesNoTable) {
   EXPECT_EQ(status_table("{}"), "");
   EXPECT_EQ(status_table("no"), "");
 }

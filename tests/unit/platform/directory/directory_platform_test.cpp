@@ -57,7 +57,7 @@ TEST_F(DirectoryPlatformTest, WritesFullStateWithAVersionThatGrowsWithEveryChang
   EXPECT_EQ(written(), "{\"remove\":[\"p\"],\"replicas\":1,\"version\":2}\n");
 }
 
-TEST_F(DirectoryPlatformTest, AnotherLifeGoesOnWhereTheLastEnded) {
+TEST_F(DirectoryPlatformTest, ARestartContinuesFromTheLastOrders) {
   platform_.apply(kApp, {.replicas = 2, .remove = {{"p"}}});
 
   DirectoryPlatform next{io_, scratch_.path(), log_};
@@ -68,7 +68,7 @@ TEST_F(DirectoryPlatformTest, AnotherLifeGoesOnWhereTheLastEnded) {
   EXPECT_EQ(written(), "{\"remove\":[],\"replicas\":3,\"version\":2}\n");
 }
 
-TEST_F(DirectoryPlatformTest, AnOrderThatIsNonsenseIsWrittenAnew) {
+TEST_F(DirectoryPlatformTest, AMalformedOrderIsWrittenAgain) {
   ASSERT_FALSE(files::replace_file(scratch_.path() / "scale" / "default.app.json", "{"));
 
   EXPECT_FALSE(platform_.last(kApp).has_value());
@@ -89,7 +89,7 @@ TEST_F(DirectoryPlatformTest, AnOrderThatCannotBeWrittenIsTriedAgain) {
   EXPECT_EQ(written(), "{\"remove\":[],\"replicas\":1,\"version\":1}\n");
 }
 
-TEST_F(DirectoryPlatformTest, ARevisionThatIsNoMoreHasNoOrder) {
+TEST_F(DirectoryPlatformTest, AForgottenRevisionHasNoOrder) {
   platform_.apply(kApp, {.replicas = 1, .remove = {}});
 
   platform_.forget(kApp);

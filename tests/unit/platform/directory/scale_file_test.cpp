@@ -5,7 +5,7 @@
 namespace sluice::files {
 namespace {
 
-TEST(ScaleFile, IsWrittenAsThePageHasIt) {
+TEST(ScaleFile, IsWrittenAsDocumented) {
   EXPECT_EQ(write_scale_file({7, 2, {{"pod-3"}}}),
             "{\"remove\":[\"pod-3\"],\"replicas\":2,\"version\":7}\n");
 }
@@ -19,7 +19,7 @@ TEST(ScaleFile, IsReadBack) {
   EXPECT_EQ(*parsed, file);
 }
 
-TEST(ScaleFile, AMissingNumberIsNoZero) {
+TEST(ScaleFile, AMissingNumberIsNotZero) {
   const auto parsed = parse_scale_file(R"({"version":7})");
 
   ASSERT_FALSE(parsed.has_value());

@@ -63,7 +63,7 @@ TEST(StartBackoff, ClearsAfterSixtySecondsReady) {
   EXPECT_EQ(backoff.wait_left(kStart + 80s), Duration{500ms});
 }
 
-TEST(StartBackoff, ShortReadinessClearsNothing) {
+TEST(StartBackoff, ShortReadinessDoesNotClearIt) {
   StartBackoff backoff;
   for (int i = 0; i < 3; ++i) backoff.failed(kStart);
   backoff.became_ready(kStart + 10s);
@@ -73,7 +73,7 @@ TEST(StartBackoff, ShortReadinessClearsNothing) {
   EXPECT_TRUE(backoff.failing());
 }
 
-TEST(StartBackoff, AChangedSpecForgetsEverything) {
+TEST(StartBackoff, AChangedSpecClearsIt) {
   StartBackoff backoff;
   for (int i = 0; i < 4; ++i) backoff.failed(kStart);
   backoff.clear();

@@ -133,7 +133,7 @@ TEST(Spawn, ChildGetsTheOpenFilesLimitItIsGiven) {
 
 // Goal: children die with us, even when we are killed.
 // Method: a forked engine starts a child and is killed; the test, as sub-reaper, collects both.
-TEST(Spawn, ChildDiesWithItsParent) {
+TEST(Spawn, ChildIsKilledWhenItsParentExits) {
   ASSERT_TRUE(become_subreaper());
   auto pipe = make_pipe();
   ASSERT_TRUE(pipe.has_value());

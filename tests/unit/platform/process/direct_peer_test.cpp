@@ -81,7 +81,7 @@ class DirectPeerTest : public ProcessStage {
     return *fleet_.revisions().at({"default", revision});
   }
 
-  /// What the activator was told last.
+  /// What the activator received last.
   [[nodiscard]] proto::RevisionState told(const std::string& revision) const {
     const proto::RevisionState* const state = peer_.state({"default", revision});
     return state == nullptr ? proto::RevisionState{} : *state;
@@ -137,7 +137,7 @@ TEST_F(DirectPeerTest, AFirstRequestStartsAReplicaInItsOwnTurn) {
   EXPECT_EQ(replica("app-00001-1").started, 1);
 }
 
-TEST_F(DirectPeerTest, WhatTheAutoscalerSaysIsPutInForceInATurnOfItsOwn) {
+TEST_F(DirectPeerTest, AMessageOfTheAutoscalerIsAppliedInATurnOfItsOwn) {
   put(spec());
   turn();
   put_in_force_.clear();
@@ -166,7 +166,7 @@ TEST_F(DirectPeerTest, AnIdleServiceSleepsAndItsReplicaIsAvoidedBeforeItIsStoppe
   EXPECT_EQ(replica("app-00001-1").stopped, 1);
 }
 
-TEST_F(DirectPeerTest, TheIdlestReplicaOfNowGoesFirst) {
+TEST_F(DirectPeerTest, TheReplicaThatIsIdlestNowGoesFirst) {
   put(spec());
   serve("app-00001");
   scaled("app-00001").set_bounds(3, 3);
@@ -179,7 +179,7 @@ TEST_F(DirectPeerTest, TheIdlestReplicaOfNowGoesFirst) {
   EXPECT_EQ(replica("app-00001-3").stopped, 0);
 }
 
-TEST_F(DirectPeerTest, AThrottledReplicaGoesBeforeThoseAsIdleAndAfterThoseThatAreIdler) {
+TEST_F(DirectPeerTest, AThrottledReplicaGoesBeforeEquallyIdleOnesAndAfterIdlerOnes) {
   put(spec());
   serve("app-00001");
   scaled("app-00001").set_bounds(3, 3);

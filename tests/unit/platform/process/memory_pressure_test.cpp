@@ -117,7 +117,8 @@ class MemoryPressureTest : public testing::Test {
   std::unique_ptr<MemoryPressure> pressure_;
 };
 
-TEST_F(MemoryPressureTest, LeavesRoutingBeforeItIsSlowedDownAndComesBackAfterItRunsFreely) {
+TEST_F(MemoryPressureTest,
+       RemovesAReplicaFromRoutingBeforeItIsThrottledAndReturnsItAfterItsRelease) {
   MemoryPressure& pressure = open(cgroups_);
   write(home_.path() / "machine/proc/meminfo", meminfo(1'500));
   pressure.look();
@@ -136,7 +137,7 @@ TEST_F(MemoryPressureTest, LeavesRoutingBeforeItIsSlowedDownAndComesBackAfterItR
   EXPECT_EQ(pressure.counts().releases, 1U);
 }
 
-TEST_F(MemoryPressureTest, SaysOnceThatNobodyCanBeSlowedDown) {
+TEST_F(MemoryPressureTest, ReportsOnceThatNoReplicaCanBeThrottled) {
   MemoryPressure& pressure = open(nothing_);
   pressure.look();
   EXPECT_TRUE(warnings_.empty());
@@ -162,7 +163,7 @@ TEST_F(MemoryPressureTest, RefusesAStartAndCountsIt) {
   EXPECT_GE(tenant_.asked, 1);
 }
 
-TEST_F(MemoryPressureTest, ASourceThatIsNotThereIsNamed) {
+TEST_F(MemoryPressureTest, AMissingSourceIsNamed) {
   MemoryPressure pressure{loop_, log_, cgroups_};
   for (const char* source : {"files:/nowhere", "cgroup:/nowhere", "memory"}) {
     const auto problem = pressure.open(source, [](const std::string&, const std::string&) {});
@@ -199,7 +200,7 @@ TEST(GroupMemory, SumsTheProcessesThatDescendFromTheLeader) {
   for (const int end : up) ::close(end);
 }
 
-TEST(MachineMemory, TakesTheTighterOfTheMachineAndTheGroupsAboveUs) {
+TEST(MachineMemory, TakesTheTighterOfTheMachineAndTheParentGroups) {
   const TemporaryDirectory home;
   const auto write = [&](const std::string& file, const std::string& text) {
     std::filesystem::create_directories((home.path() / file).parent_path());

@@ -74,7 +74,7 @@ class Machine {
 
 using Diary = std::vector<std::string>;
 
-TEST(MemoryRules, LetsEverybodyStartWhereNothingCanBeRead) {
+TEST(MemoryRules, LetsEveryReplicaStartWhereNothingCanBeRead) {
   MemoryRules rules{true};
 
   (void)rules.look(std::nullopt, {}, kStart);
@@ -91,7 +91,7 @@ TEST(MemoryRules, LetsTheFirstReplicaStartOnAFullMachine) {
   EXPECT_FALSE(rules.ask("app-00001-2", "app-00001", 512 * kMiB, kStart).granted);
 }
 
-TEST(MemoryRules, BoundsThoseWhoComeWithTheFirst) {
+TEST(MemoryRules, BoundsReplicasThatStartWithTheFirst) {
   MemoryRules rules{true};
   (void)rules.look(used(800), {}, kStart);
 
@@ -99,7 +99,7 @@ TEST(MemoryRules, BoundsThoseWhoComeWithTheFirst) {
   EXPECT_FALSE(rules.ask("app-00001-2", "app-00001", 256 * kMiB, kStart).granted);
 }
 
-TEST(MemoryRules, RefusesWhatDoesNotFitWithBothNumbers) {
+TEST(MemoryRules, RefusesAReplicaThatDoesNotFitWithBothNumbers) {
   MemoryRules rules{true};
   (void)rules.look(used(800), {replica(1)}, kStart);
 
@@ -113,7 +113,7 @@ TEST(MemoryRules, RefusesWhatDoesNotFitWithBothNumbers) {
   EXPECT_GT(answer.free, 250 * kMiB);
 }
 
-TEST(MemoryRules, ClaimsTheLimitElseTheLargestReadyReplicaElseSomethingUsual) {
+TEST(MemoryRules, ClaimsTheLimitElseTheLargestReadyReplicaElseADefault) {
   MemoryRules rules{true};
   (void)rules.look(used(100), {}, kStart);
   EXPECT_EQ(rules.ask("a-1", "app-00001", 0, kStart).claim, 64 * kMiB);
@@ -167,7 +167,7 @@ TEST(MemoryRules, OneStartsPerLookNearTheEdge) {
   EXPECT_TRUE(second.later);
 }
 
-TEST(MemoryRules, ThrottlesTheYoungestAndGivesBackExactlyWhatItHad) {
+TEST(MemoryRules, ThrottlesTheYoungestAndRestoresExactlyItsQuota) {
   MemoryRules rules{true};
   Machine machine{rules};
   const std::vector<ReplicaSeen> both{replica(1, 200), replica(2, 200, kStart - 60s)};
@@ -182,7 +182,7 @@ TEST(MemoryRules, ThrottlesTheYoungestAndGivesBackExactlyWhatItHad) {
   EXPECT_FALSE(rules.throttled().contains("app-00001-2"));
 }
 
-TEST(MemoryRules, GivesBackTheLimitOfTheSpec) {
+TEST(MemoryRules, RestoresTheLimitOfTheSpec) {
   MemoryRules rules{true};
   Machine machine{rules};
   std::vector<ReplicaSeen> both{replica(1, 200), replica(2, 200, kStart - 60s)};
@@ -193,7 +193,7 @@ TEST(MemoryRules, GivesBackTheLimitOfTheSpec) {
   EXPECT_EQ(machine.diary, (Diary{"app-00001-2 10003", "app-00001-2 50000"}));
 }
 
-TEST(MemoryRules, LetsGoOfOneThatIsToLeave) {
+TEST(MemoryRules, ReleasesAReplicaThatIsToLeave) {
   MemoryRules rules{true};
   Machine machine{rules};
   std::vector<ReplicaSeen> both{replica(1, 200), replica(2, 200, kStart - 60s)};
@@ -219,7 +219,7 @@ TEST(MemoryRules, StopsOneAsTheLastResortWithItsQuotaLiftedFirst) {
   EXPECT_EQ(machine.diary[2], "app-00001-2 stopped");
 }
 
-TEST(MemoryRules, ThrottlesNobodyWithoutACgroupButShutsTheGate) {
+TEST(MemoryRules, ThrottlesNoReplicaWithoutACgroupButShutsTheGate) {
   MemoryRules rules{false};
   Machine machine{rules};
 

@@ -50,7 +50,7 @@ TEST_F(Ports, LowestFirstAndNeverTwice) {
   EXPECT_LT(one->port(), two->port());
 }
 
-TEST_F(Ports, AFreedPortRests) {
+TEST_F(Ports, AFreedPortIsNotReusedAtOnce) {
   PortAllocator ports(directory_.path(), clock_, 27000, 27100);
   std::uint16_t before = 0;
   {
@@ -98,7 +98,7 @@ TEST_F(Ports, ATakenFixedPortNamesItsHolder) {
       << lease.error().what;
 }
 
-TEST(Listeners, FindWhoListens) {
+TEST(Listeners, FindListeningProcesses) {
   const OpenPort open;
 
   const auto listener = who_listens(open.port);

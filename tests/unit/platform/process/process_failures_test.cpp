@@ -94,7 +94,7 @@ TEST_F(ProcessFailuresTest, AReplicaThatCannotBeMadeCountsAsAFailedStart) {
   EXPECT_EQ(there(), "app-00001-1");
 }
 
-TEST_F(ProcessFailuresTest, AnExitAfterASecondReadyIsMadeGoodAtOnceUnderAnotherNumber) {
+TEST_F(ProcessFailuresTest, AnExitAfterASecondReadyIsReplacedAtOnceUnderAnotherNumber) {
   serve_by_one();
   time_.run_for(1s);
   replica("app-00001-1").exits();
@@ -173,7 +173,7 @@ TEST_F(ProcessFailuresTest, AThrottledReplicaIsReportedOnceAndWhenItIsFree) {
   EXPECT_EQ(listener_.diary.size(), 2U);
 }
 
-TEST_F(ProcessFailuresTest, WhatIsNotTriedNowClaimsNoMemory) {
+TEST_F(ProcessFailuresTest, AReplicaThatIsNotTriedNowClaimsNoMemory) {
   const std::filesystem::path proc = directory_.path() / "machine" / "proc";
   std::filesystem::create_directories(proc / "self");
   std::ofstream{proc / "self" / "mountinfo"};
@@ -196,7 +196,7 @@ TEST_F(ProcessFailuresTest, WhatIsNotTriedNowClaimsNoMemory) {
 
 // --- shutdown ---
 
-TEST_F(ProcessFailuresTest, StopAllStopsEverythingOnceAndStartsNothingAnyMore) {
+TEST_F(ProcessFailuresTest, StopAllStopsEveryReplicaOnceAndStartsNoneLater) {
   put(spec("app"));
   put(spec("web"));
   order("app-00001", 2);
@@ -215,7 +215,7 @@ TEST_F(ProcessFailuresTest, StopAllStopsEverythingOnceAndStartsNothingAnyMore) {
   EXPECT_EQ(platform_.replicas(), 0);
 }
 
-TEST_F(ProcessFailuresTest, StopAllWithKillKillsWhatIsBeingStoppedToo) {
+TEST_F(ProcessFailuresTest, StopAllWithKillKillsStoppingReplicasToo) {
   serve_by_one();
   platform_.stop_all(false);
   platform_.stop_all(true);

@@ -1,6 +1,6 @@
 // Goal: services become revisions, and orders replicas, as one-machine.md 5 says; what the platform
 // reports is what there is.
-// Method: virtual time, replicas without processes, a listener that keeps what it hears. The test
+// Method: virtual time, replicas without processes, a listener that records its calls. The test
 // orders what an autoscaler would.
 
 #include "platform/process/process_platform.h"
@@ -325,7 +325,7 @@ TEST_F(ProcessPlatformTest, AServiceThatComesAgainWaitsForTheFixedPortOfItsForer
   EXPECT_EQ(there(), "app-00002-1");
 }
 
-TEST_F(ProcessPlatformTest, AnotherTemplateDuringARollOverReplacesTheOneThatWasToCome) {
+TEST_F(ProcessPlatformTest, AnotherTemplateDuringARollOverReplacesThePendingOne) {
   serve_by_one();
   put(changed("b"));
   order("app-00002", 1);
@@ -361,7 +361,7 @@ TEST_F(ProcessPlatformTest, TheSameSpecAgainChangesNothing) {
   EXPECT_EQ(listener_.diary, std::vector<std::string>{"app-00001"});
 }
 
-TEST_F(ProcessPlatformTest, AReplacedRevisionGoesWithItsLastReplica) {
+TEST_F(ProcessPlatformTest, AReplacedRevisionIsRemovedWithItsLastReplica) {
   serve_by_one();
   put(changed("b"));
   order("app-00002", 1);
@@ -391,7 +391,7 @@ TEST_F(ProcessPlatformTest, AReplacedRevisionStartsNothingForOneThatEnds) {
 
 // --- removal ---
 
-TEST_F(ProcessPlatformTest, ARemovedServiceLosesItsHostsAtOnceAndGoesWithItsLastReplica) {
+TEST_F(ProcessPlatformTest, ARemovedServiceLosesItsHostsAtOnceAndIsRemovedWithItsLastReplica) {
   serve_by_one();
   EXPECT_TRUE(platform_.remove("app"));
   EXPECT_TRUE(listener_.revisions.at("app-00001").hosts.empty());
@@ -405,7 +405,7 @@ TEST_F(ProcessPlatformTest, ARemovedServiceLosesItsHostsAtOnceAndGoesWithItsLast
   EXPECT_EQ(said("app-00001"), "unknown");
 }
 
-TEST_F(ProcessPlatformTest, AServiceOfTheSameNameWhileTheOldOneDrainsGoesOnWithItsNumbers) {
+TEST_F(ProcessPlatformTest, AServiceOfTheSameNameWhileTheOldOneDrainsContinuesItsNumbers) {
   serve_by_one();
   requests_.on_pods["app-00001-1"] = 1;
   platform_.remove("app");

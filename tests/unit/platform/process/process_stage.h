@@ -19,7 +19,7 @@ namespace sluice::local {
 
 inline constexpr const char* kMinScale = "autoscaling.knative.dev/min-scale";
 
-/// A replica without processes: the test says what becomes of it.
+/// A replica without processes: the test decides what becomes of it.
 class FakeReplica final : public Replica {
  public:
   using All = std::map<std::string, FakeReplica*>;
@@ -86,7 +86,7 @@ class FakeReplica final : public Replica {
   ReplicaTimes times_;
 };
 
-/// Requests as the test says.
+/// Requests as the test sets them.
 class FakeRequests final : public RequestsNow {
  public:
   [[nodiscard]] std::int64_t on_pod(const RevisionId& /*revision*/,
@@ -128,7 +128,7 @@ class Recorder final : public model::Listener {
   model::Listener* next = nullptr;
 };
 
-/// A platform of processes in virtual time, with replicas that do what the test says.
+/// A platform of processes in virtual time, with replicas that the test controls.
 class ProcessStage : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -195,7 +195,7 @@ class ProcessStage : public ::testing::Test {
     return ring_.after(0, {.types = {type}}).events.size();
   }
 
-  /// What the platform says of a revision: `serves 1 ready 2 starting 0 leaving`.
+  /// What the platform reports of a revision: `serves 1 ready 2 starting 0 leaving`.
   [[nodiscard]] std::string said(const std::string& revision) const {
     const auto found = listener_.revisions.find(revision);
     if (found == listener_.revisions.end()) return "unknown";

@@ -16,7 +16,7 @@ TEST(Quantity, ReadsDurations) {
   EXPECT_EQ(*parse_duration("0"), Duration{0});
 }
 
-TEST(Quantity, RefusesWhatIsNoDuration) {
+TEST(Quantity, RefusesMalformedDurations) {
   for (const char* text : {"", "10", "s", "-1s", "10 s", "1d", "1s2", "1..5s", "99999999h"})
     EXPECT_FALSE(parse_duration(text).has_value()) << text;
 }
@@ -29,7 +29,7 @@ TEST(Quantity, ReadsSizes) {
   EXPECT_EQ(*parse_size("9223372036854775807"), 9'223'372'036'854'775'807);
 }
 
-TEST(Quantity, RefusesWhatIsNoSize) {
+TEST(Quantity, RefusesMalformedSizes) {
   for (const char* text : {"", "Mi", "-1", "64 Mi", "64MiB", "8Ei", "9223372036854775808", "1e9"})
     EXPECT_FALSE(parse_size(text).has_value()) << text;
 }

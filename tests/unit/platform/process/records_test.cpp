@@ -29,7 +29,7 @@ pid_t start_waiting() {
   return child ? child->pid : -1;
 }
 
-TEST(ReplicaJournal, KillsWhatAnEarlierEngineLeft) {
+TEST(ReplicaJournal, KillsReplicasLeftByAnEarlierEngine) {
   const TemporaryDirectory directory;
   const auto file = directory.path() / "replicas.json";
   const pid_t pid = start_waiting();
@@ -43,7 +43,7 @@ TEST(ReplicaJournal, KillsWhatAnEarlierEngineLeft) {
   EXPECT_TRUE(ReplicaJournal(file).kill_leftovers().empty());
 }
 
-TEST(ReplicaJournal, NeverKillsAStrangerWithTheSameNumber) {
+TEST(ReplicaJournal, NeverKillsAnotherProcessWithTheSameNumber) {
   const TemporaryDirectory directory;
   const auto file = directory.path() / "replicas.json";
   const pid_t pid = start_waiting();
@@ -61,7 +61,7 @@ TEST(ReplicaJournal, NeverKillsAStrangerWithTheSameNumber) {
   ::waitpid(pid, nullptr, 0);
 }
 
-TEST(ReplicaJournal, ForgetsWhatEndedAndSurvivesABrokenFile) {
+TEST(ReplicaJournal, ForgetsEndedReplicasAndSurvivesABrokenFile) {
   const TemporaryDirectory directory;
   const auto file = directory.path() / "replicas.json";
   const pid_t pid = start_waiting();

@@ -15,7 +15,7 @@
 namespace sluice::local {
 namespace {
 
-/// Writes down what it hears, one word per event.
+/// Records its events, one word each.
 class Diary : public ReplicaOwner {
  public:
   void on_ready(Replica&) override { events.emplace_back("ready"); }
@@ -124,7 +124,7 @@ TEST_F(ReplicaTest, BecomesReadyAndStopsWhenAsked) {
   EXPECT_NE(::kill(one.sidecar_pid(), 0), 0);
 }
 
-TEST_F(ReplicaTest, WorkersThatListenAreTheApps) {
+TEST_F(ReplicaTest, ListeningWorkersBelongToTheApp) {
   replica({"forking", "$PORT"}).start();
   EXPECT_TRUE(until("ready")) << diary_.end.reason;
   replica_->kill();
@@ -151,7 +151,7 @@ TEST_F(ReplicaTest, NotReadyInTimeIsAFailedStart) {
   EXPECT_EQ(diary_.end.reason.substr(0, 38), "app-00001-1 was not ready within 0.1 s");
 }
 
-TEST_F(ReplicaTest, APortOfSomebodyElseIsAFailedStartNamingThePid) {
+TEST_F(ReplicaTest, APortOfAnotherProcessIsAFailedStartNamingThePid) {
   Replica& one = replica({"wait"});
   SpawnSpec stranger;
   stranger.program = SLUICE_TEST_ACTOR;
@@ -186,7 +186,7 @@ TEST_F(ReplicaTest, AnotherPortThanGivenIsWarnedOfWithTheFix) {
                    std::to_string(one.port()) + "); use --port " + wrong + " or read PORT"});
 }
 
-TEST_F(ReplicaTest, ExitAfterReadyIsToldAtOnceAndTheSidecarEnds) {
+TEST_F(ReplicaTest, ExitAfterReadyIsReportedAtOnceAndTheSidecarEnds) {
   Replica& one = replica({"listen", "$PORT"});
   one.start();
   ASSERT_TRUE(until("ready"));
@@ -198,7 +198,7 @@ TEST_F(ReplicaTest, ExitAfterReadyIsToldAtOnceAndTheSidecarEnds) {
   EXPECT_EQ(diary_.end.signal, SIGINT);
 }
 
-TEST_F(ReplicaTest, DeathOfTheSidecarEndsTheReplica) {
+TEST_F(ReplicaTest, ExitOfTheSidecarEndsTheReplica) {
   Replica& one = replica({"listen", "$PORT"});
   one.start();
   ASSERT_TRUE(until("ready"));
@@ -211,7 +211,7 @@ TEST_F(ReplicaTest, DeathOfTheSidecarEndsTheReplica) {
   EXPECT_FALSE(diary_.end.exit_code.has_value());
 }
 
-TEST_F(ReplicaTest, AStubbornAppIsKilledAfterItsGrace) {
+TEST_F(ReplicaTest, AnAppThatIgnoresTermIsKilledAfterItsGrace) {
   Replica& one =
       replica({"stubborn", "$PORT"}, std::chrono::seconds{60}, std::chrono::milliseconds{50});
   one.start();
@@ -269,7 +269,7 @@ TEST_F(ReplicaTest, DestructionLeavesNoProcess) {
   EXPECT_EQ(diary_.events, (Events{"ready"}));
 }
 
-TEST(SidecarEnvironment, SaysEverythingAndInheritsNothingOfItsOwn) {
+TEST(SidecarEnvironment, IsCompleteAndInheritsNoneOfItsOwnVariables) {
   ServiceSpec spec;
   spec.name = "app";
   spec.container_concurrency = 5;
@@ -309,7 +309,7 @@ TEST(SidecarEnvironment, SaysEverythingAndInheritsNothingOfItsOwn) {
                     "SLUICE_READY_FD=7"}));
 }
 
-TEST(SidecarEnvironment, ThePathOfAnAppThatSpeaksHttp2IsAskedInThat) {
+TEST(SidecarEnvironment, AnHttp2AppIsProbedOverHttp2) {
   ServiceSpec spec;
   spec.h2c = true;
   const auto environment = sidecar_environment({.spec = spec,

@@ -87,7 +87,7 @@ spec:
   EXPECT_TRUE(parsed->warnings.empty());
 }
 
-TEST(ServiceParser, UnsaidFieldsTakeTheDefaultsGiven) {
+TEST(ServiceParser, AbsentFieldsTakeTheGivenDefaults) {
   const auto parsed = parse_services(with_spec("      containers: [{command: [app]}]\n"), "f.yaml",
                                      "/srv", {std::chrono::seconds{7}, 3});
 
@@ -130,7 +130,7 @@ TEST(ServiceParser, WrongTypesAreNamedWithTheirLine) {
             "f.yaml:1: `document` must be a mapping; write `key: value` lines, indented below it");
 }
 
-TEST(ServiceParser, ThePortsNameSaysWhatTheAppSpeaks) {
+TEST(ServiceParser, ThePortsNameSetsTheProtocolOfTheApp) {
   for (const auto& [ports, h2c] :
        std::map<std::string, bool>{{"[{name: h2c, containerPort: 8080}]", true},
                                    {"[{containerPort: 8080, name: h2c, protocol: TCP}]", true},
@@ -143,7 +143,7 @@ TEST(ServiceParser, ThePortsNameSaysWhatTheAppSpeaks) {
   }
 }
 
-TEST(ServiceParser, WhatCannotBeHonouredAndMattersIsAnError) {
+TEST(ServiceParser, AnUnsupportedFieldThatMattersIsAnError) {
   EXPECT_EQ(verdict(with_spec("      containers: [{image: nginx}]\n")),
             "f.yaml:8: `image` without `command`: no container runtime here; add `command` with "
             "the program to run on this machine");
@@ -161,7 +161,7 @@ TEST(ServiceParser, WhatCannotBeHonouredAndMattersIsAnError) {
             "accepted");
 }
 
-TEST(ServiceParser, WhatHasNoMeaningHereIsOneWarningEach) {
+TEST(ServiceParser, EachFieldWithoutAMeaningHereIsOneWarning) {
   const auto parsed = parse_services(
       with_spec("      serviceAccountName: me\n      volumes: []\n"
                 "      containers: [{image: nginx, command: [a], volumeMounts: []}]\n"),
@@ -244,7 +244,7 @@ TEST(ServiceParser, BrokenTextIsRefusedWithItsLine) {
             "f.yaml is larger than 4 MiB; split it into several files");
 }
 
-TEST(ServiceParser, BombsAreRefusedBeforeTheyAreBuilt) {
+TEST(ServiceParser, AliasBombsAreRefusedBeforeTheyAreExpanded) {
   std::string deep;
   for (int i = 0; i < 10'000; ++i) deep += "[";
   EXPECT_NE(verdict(deep), "accepted");
@@ -348,7 +348,7 @@ TEST(EngineSettings, AbsentFilesMeanDefaultsUnlessNamed) {
   EXPECT_FALSE(load_engine_settings("/nowhere/c.yaml", {}).has_value());
 }
 
-TEST(ServiceParser, MisspeltScalingAnnotationsAreToldWithWhatWasMeant) {
+TEST(ServiceParser, MisspeltScalingAnnotationsGetASuggestion) {
   const auto parsed = parse_services(R"(apiVersion: serving.knative.dev/v1
 kind: Service
 metadata: {name: shop}

@@ -76,7 +76,7 @@ CommandForm form() {
   return form;
 }
 
-TEST(CommandSpec, WritesWhatAFileWould) {
+TEST(CommandSpec, EqualsTheSpecOfAFile) {
   const ServiceSpec spec = command_spec(form());
 
   EXPECT_EQ(spec.template_annotations.at("autoscaling.knative.dev/initial-scale"), "0");
@@ -117,7 +117,7 @@ TEST(ToYaml, ReadsBackTheSame) {
   EXPECT_TRUE(parsed->warnings.empty());
 }
 
-TEST(ToYaml, LeavesOutValuesForThoseWhoMayNotSeeThem) {
+TEST(ToYaml, OmitsValuesForReadersWithoutPermission) {
   ServiceSpec spec = command_spec(form());
   spec.env = {{"DB_PASSWORD", "hunter2"}};
   spec.probe.kind = ProbeKind::http;
@@ -165,7 +165,7 @@ TEST(TemplateHash, StaysWhenOnlyBoundsAndHostsChange) {
   EXPECT_EQ(template_hash(changed), before);
 }
 
-TEST(TemplateHash, DoesNotConfuseNeighbouringFields) {
+TEST(TemplateHash, DistinguishesAdjacentFields) {
   ServiceSpec one;
   one.command = {"a", "b"};
   ServiceSpec two;

@@ -6,7 +6,7 @@
 
 namespace sluice::local {
 
-/// A directory that lives as long as the test.
+/// A directory that exists as long as the test.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {

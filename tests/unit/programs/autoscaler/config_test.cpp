@@ -70,7 +70,7 @@ TEST(AutoscalerConfig, ASecretNeedsADirectoryAndKubernetes) {
   EXPECT_EQ(read(pod({{"SLUICE_TLS_SECRET", "s"}, {"SLUICE_TLS_DIR", "/d"}}))->tls_secret, "s");
 }
 
-TEST(AutoscalerConfig, TheDoorToEnrolAtIsThereWithASecretToSignBy) {
+TEST(AutoscalerConfig, TheEnrolmentDoorIsOpenWithASigningSecret) {
   const auto with = read(pod({{"SLUICE_TLS_SECRET", "s"}, {"SLUICE_TLS_DIR", "/d"}}));
   EXPECT_EQ(with->enroll->text(), ":8083");
   EXPECT_FALSE(read(pod())->enroll);
@@ -78,7 +78,7 @@ TEST(AutoscalerConfig, TheDoorToEnrolAtIsThereWithASecretToSignBy) {
             std::string::npos);
 }
 
-TEST(AutoscalerConfig, KubernetesIsTheDefaultAndNeedsToKnowItsOwnPod) {
+TEST(AutoscalerConfig, KubernetesIsTheDefaultAndNeedsTheNameOfItsOwnPod) {
   std::map<std::string, std::string> pod{{"POD_NAME", "autoscaler-a"}, {"POD_IP", "10.0.0.1"}};
   EXPECT_EQ(read(pod).error().text(),
             "SYSTEM_NAMESPACE is not set, and SLUICE_PLATFORM is kubernetes; set it from "
@@ -94,7 +94,7 @@ TEST(AutoscalerConfig, KubernetesIsTheDefaultAndNeedsToKnowItsOwnPod) {
   EXPECT_TRUE(config->platform_path.empty());
 }
 
-TEST(AutoscalerConfig, ANamespaceThatIsNoneIsRefused) {
+TEST(AutoscalerConfig, AnInvalidNamespaceIsRefused) {
   const auto config =
       read({{"POD_NAME", "a"}, {"POD_IP", "10.0.0.1"}, {"SYSTEM_NAMESPACE", "a/../b"}});
   EXPECT_EQ(config.error().text(),

@@ -92,7 +92,7 @@ TEST(AgentConfig, EveryFlagIsRead) {
   EXPECT_FALSE(config->policy.gate || config->policy.pause);
 }
 
-TEST(AgentConfig, PolicyThatIsNoneIsRefusedWithThoseThatAre) {
+TEST(AgentConfig, UnknownPolicyIsRefusedWithTheValidOnes) {
   EXPECT_EQ(refusal({"--policy", "paper"}), "2 --policy='paper' is wrong; give headroom or off");
 }
 
@@ -114,7 +114,7 @@ TEST(AgentConfig, ValuesThatCannotBeAreRefused) {
   EXPECT_TRUE(refusal({"--quota", "9m"}).starts_with("2 "));
 }
 
-TEST(AgentConfig, WrongWordsAreNamedWithTheirFix) {
+TEST(AgentConfig, WrongArgumentsAreNamedWithTheirFix) {
   EXPECT_NE(refusal({"--policy", "magic"}).find("--policy='magic'"), std::string::npos);
   EXPECT_NE(refusal({"--reserve", "lots"}).find("200Mi"), std::string::npos);
   EXPECT_NE(refusal({"--sample", "soon"}).find("duration"), std::string::npos);
@@ -123,7 +123,7 @@ TEST(AgentConfig, WrongWordsAreNamedWithTheirFix) {
   EXPECT_TRUE(refusal({"--nonsense"}).starts_with("2 "));
 }
 
-TEST(AgentConfig, TheEnvironmentSaysWhoIsTold) {
+TEST(AgentConfig, TheEnvironmentNamesTheReceiverOfReports) {
   const auto config = read({}, {{"SLUICE_AUTOSCALER_ADDRESS", "a:8081,b:8081"},
                                 {"NODE_NAME", "n7"},
                                 {"SLUICE_METRICS_ADDRESS", "127.0.0.1:0"}});
@@ -173,7 +173,7 @@ TEST(AgentConfig, VerbsAndTheirFlagsAreRead) {
             std::chrono::milliseconds{1500});
 }
 
-TEST(AgentConfig, QuantitiesAreKubernetesOwn) {
+TEST(AgentConfig, QuantitiesAreReadAsKubernetesReadsThem) {
   EXPECT_EQ(read({"--reserve", "1.5Gi"})->policy.reserve, std::int64_t{1536} << 20);
   EXPECT_EQ(read({"--reserve", "17"})->policy.reserve, 17);
   EXPECT_EQ(read({"--quota", "30m"})->policy.quota_millicores, 30);

@@ -22,7 +22,7 @@ TEST(Drain, LastsTheQuietTimeEvenWithoutTraffic) {
   EXPECT_TRUE(drain.done(kStart + 30s, 0));
 }
 
-TEST(Drain, BeginsItsQuietTimeAnewWithEachArrival) {
+TEST(Drain, RestartsItsQuietTimeWithEachArrival) {
   Drain drain{30s};
   drain.start(kStart);
 

@@ -62,7 +62,7 @@ TEST_F(OlderMetricsTest, MeasuresMilliseconds) {
   EXPECT_EQ(value("revision_request_latencies_sum", labels), "45");
 }
 
-TEST_F(OlderMetricsTest, TellsTheContainersTimeApartAndNotItsRoutes) {
+TEST_F(OlderMetricsTest, SeparatesTheContainersTimeButNotItsRoutes) {
   metrics_.leave(get(200));
   metrics_.leave(get(200, "green"));
   RequestRecord refused = get(503);
@@ -83,7 +83,7 @@ TEST_F(OlderMetricsTest, HasADepthOnlyWithABreaker) {
   EXPECT_EQ(value("revision_queue_depth", labels, QueueLoad{2, 3, 2}), "5");
 }
 
-TEST_F(OlderMetricsTest, BoundsWhatAClientCanMakeOfIt) {
+TEST_F(OlderMetricsTest, BoundsTheLabelsOfAClient) {
   for (int i = 0; i < 1000; ++i) metrics_.leave(get(200, "tag-" + std::to_string(i)));
   metrics_.leave(get(200, std::string(64, 'x')));
 

@@ -7,7 +7,7 @@
 namespace sluice::queue_proxy {
 namespace {
 
-bool believed(OriginalHostFrom from, const std::string& host, const std::string& proxy_request) {
+bool trusted(OriginalHostFrom from, const std::string& host, const std::string& proxy_request) {
   http::FieldList fields;
   fields.add("Host", host);
   fields.add("K-Original-Host", "other.example");
@@ -15,25 +15,25 @@ bool believed(OriginalHostFrom from, const std::string& host, const std::string&
   return OriginalHostRule{from, "shop", "team"}.believes(fields);
 }
 
-TEST(OriginalHost, IsBelievedBehindAnIngressWhateverElseCame) {
-  EXPECT_TRUE(believed(OriginalHostFrom::ingress, "shop.example", ""));
-  EXPECT_TRUE(believed(OriginalHostFrom::ingress, "10.0.0.7:8012", "activator"));
+TEST(OriginalHost, IsTrustedBehindAnIngressWhateverElseCame) {
+  EXPECT_TRUE(trusted(OriginalHostFrom::ingress, "shop.example", ""));
+  EXPECT_TRUE(trusted(OriginalHostFrom::ingress, "10.0.0.7:8012", "activator"));
 }
 
-TEST(OriginalHost, OfAnActivatorIsBelievedByTheHostItAddressesAPodWith) {
+TEST(OriginalHost, OfAnActivatorIsTrustedByTheHostItAddressesAPodWith) {
   for (const char* host :
        {"10.0.0.7:8012", "10.0.0.7", "[fd00::7]:8012", "shop-private.team", "Shop-Private.team"}) {
-    EXPECT_TRUE(believed(OriginalHostFrom::activator, host, "activator")) << host;
+    EXPECT_TRUE(trusted(OriginalHostFrom::activator, host, "activator")) << host;
   }
 }
 
-TEST(OriginalHost, OfAClientIsNotBelievedEvenIfItClaimsToBeAnActivator) {
+TEST(OriginalHost, OfAClientIsNotTrustedEvenIfItClaimsToBeAnActivator) {
   for (const char* host : {"shop.example", "shop.team.svc.cluster.local:80", "", "localhost",
                            "shop-private.others", "10.0.0.7.example", ":80"}) {
-    EXPECT_FALSE(believed(OriginalHostFrom::activator, host, "activator")) << host;
+    EXPECT_FALSE(trusted(OriginalHostFrom::activator, host, "activator")) << host;
   }
-  EXPECT_FALSE(believed(OriginalHostFrom::activator, "10.0.0.7:8012", ""));
-  EXPECT_FALSE(believed(OriginalHostFrom::activator, "10.0.0.7:8012", "Activator"));
+  EXPECT_FALSE(trusted(OriginalHostFrom::activator, "10.0.0.7:8012", ""));
+  EXPECT_FALSE(trusted(OriginalHostFrom::activator, "10.0.0.7:8012", "Activator"));
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST(ProbeUrl, FollowsAbsoluteUrls) {
   EXPECT_EQ(led_to("http://h:/x"), "http h:80 /x named");
 }
 
-TEST(ProbeUrl, RefusesWhatIsNoHttpUrl) {
+TEST(ProbeUrl, RefusesUrlsThatAreNotHttp) {
   for (const char* location :
        {"ftp://h/", "http:/x", "http://", "http://:80/", "http://h:0/", "http://h:99999/",
         "http://h:8x/", "mailto:a@b", "/a b", "/a\r\nX: 1", "//"}) {

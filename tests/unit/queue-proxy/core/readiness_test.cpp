@@ -64,7 +64,7 @@ TEST(ProbeRun, IsReadyAtMostFiftyMillisecondsAfterThePortOpened) {
   }
 }
 
-TEST(ProbeRun, GivesAContainerThatAnswersBadlyMoreAndMoreTime) {
+TEST(ProbeRun, WaitsLongerAfterEachFailureOfAContainer) {
   for (const auto kind : {ProbeSpec::Kind::http, ProbeSpec::Kind::https, ProbeSpec::Kind::grpc}) {
     ProbeRun run{aggressive(kind)};
     EXPECT_EQ(run.begin(kStart).after, Duration{0});
@@ -129,7 +129,7 @@ TEST(ProbeRun, BoundsAnAttemptWithoutATimeoutButRefusesAGrpcOne) {
   EXPECT_EQ(ProbeRun{spec}.begin(kStart).step, Step::attempt);
 }
 
-TEST(ProbeRun, CountsTheFailuresOfTheRunItTellsOf) {
+TEST(ProbeRun, CountsTheFailuresOfTheRunThatItReports) {
   ProbeRun run{aggressive(ProbeSpec::Kind::http)};
   for (int round = 0; round < 2; ++round) {
     EXPECT_EQ(run.begin(kStart).step, Step::attempt);

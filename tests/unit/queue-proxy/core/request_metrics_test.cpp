@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a scrape says, asked series by series.
+// What a scrape shows, series by series.
 class Scrape {
  public:
   explicit Scrape(const RequestMetrics& metrics, std::optional<QueueLoad> queue = std::nullopt) {
@@ -88,7 +88,7 @@ TEST_F(RequestMetricsTest, CountsARequestInEachOfItsHistograms) {
             "0.015");
 }
 
-TEST_F(RequestMetricsTest, SaysWhoMadeAnAnswerAndWhy) {
+TEST_F(RequestMetricsTest, RecordsTheSourceAndCauseOfAnAnswer) {
   serve(get(503));
   RequestRecord full = get(503);
   full.cause = Cause::queue_full;
@@ -158,7 +158,7 @@ TEST_F(RequestMetricsTest, HasNoQueueWithoutABreaker) {
   EXPECT_FALSE(scrape.names("sluice_shed_total"));
 }
 
-TEST_F(RequestMetricsTest, CountsWhatIsUnderWay) {
+TEST_F(RequestMetricsTest, CountsRequestsInFlight) {
   metrics_.enter("GET", false);
   metrics_.enter("GET", false);
   metrics_.leave(get(200));
@@ -169,7 +169,7 @@ TEST_F(RequestMetricsTest, CountsWhatIsUnderWay) {
             "1");
 }
 
-TEST_F(RequestMetricsTest, TellsProtocolsAndSchemesApart) {
+TEST_F(RequestMetricsTest, SeparatesProtocolsAndSchemes) {
   RequestRecord record = get(200);
   head_.version_major = 2;
   record.secure = true;
@@ -185,7 +185,7 @@ TEST_F(RequestMetricsTest, TellsProtocolsAndSchemesApart) {
   EXPECT_TRUE(scrape.names(R"(network_protocol_version="1.0",url_scheme="http",le="10")"));
 }
 
-TEST_F(RequestMetricsTest, CallsMethodsOfNoStandardOther) {
+TEST_F(RequestMetricsTest, RecordsNonstandardMethodsAsOther) {
   RequestRecord record = get(200);
   for (const char* method : {"get", "BREW", "X"}) {
     head_.method = method;
@@ -198,7 +198,7 @@ TEST_F(RequestMetricsTest, CallsMethodsOfNoStandardOther) {
   EXPECT_TRUE(scrape.names(R"(_count{http_request_method="_OTHER",)"));
 }
 
-TEST_F(RequestMetricsTest, BoundsWhatClientsCanName) {
+TEST_F(RequestMetricsTest, BoundsTheLabelsOfClients) {
   RequestRecord record = get(200);
   for (int i = 0; i < 1000; ++i) {
     const std::string tag = "tag-" + std::to_string(i);
@@ -248,7 +248,7 @@ TEST_F(RequestMetricsTest, ToleratesAClockThatStepsBack) {
   EXPECT_EQ(scrape["http_server_request_duration_seconds_sum{" + kGet + "}"], "0");
 }
 
-TEST_F(RequestMetricsTest, SaysWhoItIs) {
+TEST_F(RequestMetricsTest, IdentifiesItsPod) {
   const Scrape scrape{metrics_};
 
   EXPECT_EQ(scrape[R"(target_info{k8s_container_name="queue-proxy",k8s_namespace_name="prod",)"
@@ -260,7 +260,7 @@ TEST_F(RequestMetricsTest, SaysWhoItIs) {
   EXPECT_EQ(scrape[R"(sluice_build_info{version="1.0.0",revision="shop-00001"})"], "1");
 }
 
-TEST(RecordedStatus, IsWhatTheClientWasToldUnlessItLeftOrTheAnswerBroke) {
+TEST(RecordedStatus, IsTheSentStatusUnlessTheClientLeftOrTheAnswerBroke) {
   EXPECT_EQ(recorded_status(404, Cause::none), 404);
   EXPECT_EQ(recorded_status(503, Cause::queue_full), 503);
   EXPECT_EQ(recorded_status(200, Cause::client_gone), 499);

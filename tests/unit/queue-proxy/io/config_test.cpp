@@ -206,7 +206,7 @@ TEST(Config, TakesItsLogLevelFromTheVariableOrTheJson) {
   EXPECT_EQ(read(variables)->log_least, log::Severity::debug);
 }
 
-TEST(Config, BelievesTheIngressAboutTheHostUnlessToldOtherwise) {
+TEST(Config, TrustsTheHostOfTheIngressByDefault) {
   EXPECT_EQ(read(usual())->original_host, OriginalHostFrom::ingress);
   EXPECT_EQ(with("SLUICE_ORIGINAL_HOST", "activator")->original_host, OriginalHostFrom::activator);
   const auto refused = with("SLUICE_ORIGINAL_HOST", "anyone");

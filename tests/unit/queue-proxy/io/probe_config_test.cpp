@@ -51,7 +51,7 @@ TEST(ProbeConfig, MeansHttpWhenAProbeNamesNoScheme) {
   EXPECT_EQ(probe.success_threshold, 3);
 }
 
-TEST(ProbeConfig, KnowsBothSchemesInAnyCaseAndNoOther) {
+TEST(ProbeConfig, AcceptsBothSchemesInAnyCaseAndNoOther) {
   EXPECT_EQ(one(R"({"httpGet":{"port":1,"scheme":"https"}})").kind, Kind::https);
   EXPECT_EQ(one(R"({"httpGet":{"port":1,"scheme":"Http"}})").kind, Kind::http);
   EXPECT_EQ(one(R"({"httpGet":{"port":1,"scheme":""}})").kind, Kind::http);
@@ -75,7 +75,7 @@ TEST(ProbeConfig, KeepsHeadersApartFromTheHost) {
   EXPECT_EQ(probe.headers, expected);
 }
 
-TEST(ProbeConfig, EscapesWhatAUrlMayNotHold) {
+TEST(ProbeConfig, EscapesCharactersThatAUrlMayNotHold) {
   EXPECT_EQ(one(R"({"httpGet":{"port":1,"path":"/a b?c=d#e"}})").path, "/a%20b?c=d");
   EXPECT_EQ(one(R"({"httpGet":{"port":1,"path":"\u00e9"}})").path, "/%C3%A9");
   EXPECT_EQ(one(R"({"httpGet":{"port":1}})").path, "/");
@@ -95,7 +95,7 @@ TEST(ProbeConfig, ExecAndNothingNeverPass) {
   EXPECT_EQ(one(R"({"exec":{}})").kind, Kind::none);
 }
 
-TEST(ProbeConfig, TellsAnArrayFromAnObject) {
+TEST(ProbeConfig, DistinguishesAnArrayFromAnObject) {
   EXPECT_FALSE(read_probes(R"([{"tcpSocket":{"port":1}}])", {}));
   EXPECT_FALSE(several(R"({"tcpSocket":{"port":1}})"));
   const auto nothing = several("[]");
@@ -103,7 +103,7 @@ TEST(ProbeConfig, TellsAnArrayFromAnObject) {
   EXPECT_TRUE(nothing->empty());
 }
 
-TEST(ProbeConfig, RefusesWhatCouldNeverWork) {
+TEST(ProbeConfig, RefusesProbesThatCannotWork) {
   for (const char* text : {
            "{",
            "null",

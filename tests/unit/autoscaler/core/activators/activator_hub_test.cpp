@@ -78,7 +78,7 @@ TEST(FirstVersion, GrowsWithTheStartWithinASecondToo) {
   EXPECT_GT(first_version(start + seconds{1}), first_version(start + Duration{999'999'999}));
 }
 
-TEST_F(ActivatorHubTest, NothingIsSaidBeforeHello) {
+TEST_F(ActivatorHubTest, NothingIsSentBeforeHello) {
   say(kApp, 1, 1);
   const auto silent = session();
 
@@ -86,7 +86,7 @@ TEST_F(ActivatorHubTest, NothingIsSaidBeforeHello) {
   EXPECT_EQ(hub.connected(), 0U);
 }
 
-TEST_F(ActivatorHubTest, AColdStartIsHeardOfRevisionsThatAreOurs) {
+TEST_F(ActivatorHubTest, AColdStartIsAcceptedForKnownRevisionsOnly) {
   say(kApp, 1, 1);
   const auto one = activator("activator-1");
 
@@ -96,7 +96,7 @@ TEST_F(ActivatorHubTest, AColdStartIsHeardOfRevisionsThatAreOurs) {
   EXPECT_FALSE(hub.received(one, proto::ColdStart{.revision = kWeb}, now).cold_start);
 }
 
-TEST_F(ActivatorHubTest, AHelloIsAnsweredByEverythingWeOwn) {
+TEST_F(ActivatorHubTest, AHelloIsAnsweredWithEveryOwnedRevision) {
   say(kApp, 2, 1);
   say(kWeb, 0, 0);
   const auto opened = session();
@@ -132,7 +132,7 @@ TEST_F(ActivatorHubTest, AnotherProtocolIsRefusedWithBothNumbers) {
   EXPECT_FALSE(hub.received(opened, hello("a"), now).greeted) << "refused once, refused for good";
 }
 
-TEST_F(ActivatorHubTest, SpeakingOutOfTurnIsRefused) {
+TEST_F(ActivatorHubTest, AMessageOutOfOrderIsRefused) {
   const auto silent = session();
   const auto twice = activator("a");
   const auto nameless = session();
@@ -145,7 +145,7 @@ TEST_F(ActivatorHubTest, SpeakingOutOfTurnIsRefused) {
   EXPECT_EQ(hub.counts().refused, 3U);
 }
 
-TEST_F(ActivatorHubTest, WhoeverNeverSaysHelloIsOverdue) {
+TEST_F(ActivatorHubTest, ASessionWithoutHelloBecomesOverdue) {
   const auto silent = session();
   (void)activator("a");
 
@@ -171,7 +171,7 @@ TEST_F(ActivatorHubTest, OnlyTheNewestStateIsSent) {
   EXPECT_EQ(drain(reader), "app=3/3");
 }
 
-TEST_F(ActivatorHubTest, AStateGoesOutTenTimesASecondAtMost) {
+TEST_F(ActivatorHubTest, AStateIsSentAtMostTenTimesASecond) {
   const auto reader = activator("a");
   say(kApp, 1, 1);
   ASSERT_EQ(drain(reader), "app=1/1");
@@ -186,7 +186,7 @@ TEST_F(ActivatorHubTest, AStateGoesOutTenTimesASecondAtMost) {
   EXPECT_EQ(hub.next_due(now), std::nullopt);
 }
 
-TEST_F(ActivatorHubTest, TheFirstGrantAfterZeroWaitsForNothing) {
+TEST_F(ActivatorHubTest, TheFirstGrantAfterZeroIsSentAtOnce) {
   const auto reader = activator("a");
   say(kApp, 0, 0);
   ASSERT_EQ(drain(reader), "app=0/0");
@@ -215,7 +215,7 @@ TEST_F(ActivatorHubTest, AGrantIsSentAheadOfASnapshot) {
   EXPECT_TRUE(drain(reader).ends_with("end:101"));
 }
 
-TEST_F(ActivatorHubTest, ReadyAloneIsNoNews) {
+TEST_F(ActivatorHubTest, AChangeOfReadyAloneIsNotSent) {
   const auto reader = activator("a");
   const auto version = say(kApp, 3, 3);
   ASSERT_EQ(drain(reader), "app=3/3");
@@ -238,7 +238,7 @@ TEST_F(ActivatorHubTest, VersionsGrowAcrossRevisions) {
   EXPECT_LT(second, third);
 }
 
-TEST_F(ActivatorHubTest, ARevisionThatGoesIsToldToThoseWhoKnewIt) {
+TEST_F(ActivatorHubTest, TheRemovalOfARevisionIsSentToTheActivatorsThatHadIt) {
   say(kApp, 1, 1);
   const auto knows = activator("a");
   const auto reading = session();
@@ -251,7 +251,7 @@ TEST_F(ActivatorHubTest, ARevisionThatGoesIsToldToThoseWhoKnewIt) {
   EXPECT_EQ(hub.state(kApp), nullptr);
 }
 
-TEST_F(ActivatorHubTest, ARevisionThatComesBackIsNotGone) {
+TEST_F(ActivatorHubTest, ARevisionThatReturnsIsNotGone) {
   say(kApp, 1, 1);
   const auto reader = activator("a");
 
@@ -261,7 +261,7 @@ TEST_F(ActivatorHubTest, ARevisionThatComesBackIsNotGone) {
   EXPECT_EQ(drain(reader), "app=2/2");
 }
 
-TEST_F(ActivatorHubTest, BucketsAreToldWhenTheyChange) {
+TEST_F(ActivatorHubTest, BucketsAreSentWhenTheyChange) {
   const auto reader = activator("a");
 
   hub.set_buckets({{"b-0", "b-1"}, {"b-0"}, 4});
@@ -269,7 +269,7 @@ TEST_F(ActivatorHubTest, BucketsAreToldWhenTheyChange) {
   EXPECT_EQ(drain(reader), "buckets");
 }
 
-TEST_F(ActivatorHubTest, StatsComeWithTheirStamp) {
+TEST_F(ActivatorHubTest, StatsKeepTheirTimestamp) {
   const auto speaker = activator("a");
   const proto::Stat stat{.pod_name = "a",
                          .average_concurrent_requests = 2.5,
@@ -287,7 +287,7 @@ TEST_F(ActivatorHubTest, StatsComeWithTheirStamp) {
   EXPECT_EQ(heard.stats[1].stamp, std::nullopt);
 }
 
-TEST_F(ActivatorHubTest, AStampBeyondAllTimeIsStillANumber) {
+TEST_F(ActivatorHubTest, AnOverflowingTimestampIsStillANumber) {
   const auto speaker = activator("a");
   const proto::Stat late{.timestamp = std::numeric_limits<std::int64_t>::max()};
   const proto::Stat early{.timestamp = std::numeric_limits<std::int64_t>::min()};
@@ -321,7 +321,7 @@ TEST_F(ActivatorHubTest, MissingBatchesAreCounted) {
   EXPECT_EQ(hub.counts().batches, 3U);
 }
 
-TEST_F(ActivatorHubTest, SomebodyHeldForARevisionAtZeroIsAPoke) {
+TEST_F(ActivatorHubTest, AWaitingRequestForARevisionAtZeroIsAPoke) {
   const auto speaker = activator("a");
   say(kApp, 0, 0);
   say(kWeb, 1, 0);
@@ -334,7 +334,7 @@ TEST_F(ActivatorHubTest, SomebodyHeldForARevisionAtZeroIsAPoke) {
   EXPECT_EQ(heard.pokes, pokes);
 }
 
-TEST_F(ActivatorHubTest, APokeThatTheStatsShowIsNotSaidTwice) {
+TEST_F(ActivatorHubTest, APokeThatTheStatsShowIsNotRepeated) {
   const auto speaker = activator("a");
   say(kApp, 0, 0);
   say(kWeb, 0, 0);
@@ -347,7 +347,7 @@ TEST_F(ActivatorHubTest, APokeThatTheStatsShowIsNotSaidTwice) {
   EXPECT_EQ(heard.pokes, pokes);
 }
 
-TEST_F(ActivatorHubTest, AHelloPokesToo) {
+TEST_F(ActivatorHubTest, AHelloWithWaitingRequestsIsAPokeToo) {
   say(kApp, 0, 0);
   proto::Hello back = hello("a");
   back.waiting = {{kApp, 2, {}}};
@@ -377,7 +377,7 @@ TEST_F(Removal, WaitsForEveryActivator) {
   EXPECT_TRUE(hub.applied(kApp, version, now));
 }
 
-TEST_F(Removal, DoesNotWaitForOneThatIsSilent) {
+TEST_F(Removal, DoesNotWaitForASilentActivator) {
   const auto speaks = activator("a");
   (void)activator("b");
   const auto version = say(kApp, 1, 1, {"10.0.0.1:80"});
@@ -391,7 +391,7 @@ TEST_F(Removal, DoesNotWaitForOneThatIsSilent) {
   EXPECT_TRUE(hub.applied(kApp, version, now));
 }
 
-TEST_F(Removal, WaitsForOneThatWasLostAMomentAgo) {
+TEST_F(Removal, WaitsForAnActivatorThatWasLostAMomentAgo) {
   const auto lost = activator("a");
   const auto version = say(kApp, 1, 1, {"10.0.0.1:80"});
   now += seconds{1};
@@ -404,7 +404,7 @@ TEST_F(Removal, WaitsForOneThatWasLostAMomentAgo) {
   EXPECT_TRUE(hub.applied(kApp, version, now));
 }
 
-TEST_F(Removal, MustBeConfirmedAgainByOneThatComesBack) {
+TEST_F(Removal, MustBeConfirmedAgainByAnActivatorThatReconnects) {
   const auto lost = activator("a");
   const auto version = say(kApp, 1, 1, {"10.0.0.1:80"});
   apply(lost, version);
@@ -418,7 +418,7 @@ TEST_F(Removal, MustBeConfirmedAgainByOneThatComesBack) {
   EXPECT_TRUE(hub.applied(kApp, version, now));
 }
 
-TEST_F(Removal, IsNotHeldUpByLaterNewsOfOtherThings) {
+TEST_F(Removal, IsNotDelayedByLaterChangesOfOtherFields) {
   const auto only = activator("a");
   const auto version = say(kApp, 1, 1, {"10.0.0.1:80"});
   apply(only, version);
@@ -426,7 +426,7 @@ TEST_F(Removal, IsNotHeldUpByLaterNewsOfOtherThings) {
   const auto later = say(kApp, 5, 5, {"10.0.0.1:80"});
 
   EXPECT_GT(later, version);
-  EXPECT_TRUE(hub.applied(kApp, later, now)) << "nobody applies what did not change";
+  EXPECT_TRUE(hub.applied(kApp, later, now)) << "no activator confirms what did not change";
 }
 
 TEST_F(Removal, AnOlderConfirmationIsNotEnough) {
@@ -440,13 +440,13 @@ TEST_F(Removal, AnOlderConfirmationIsNotEnough) {
   EXPECT_FALSE(hub.applied(kApp, second, now));
 }
 
-TEST_F(Removal, WithNobodyThereIsApplied) {
+TEST_F(Removal, WithoutActivatorsIsApplied) {
   const auto version = say(kApp, 1, 1, {"10.0.0.1:80"});
 
   EXPECT_TRUE(hub.applied(kApp, version, now));
 }
 
-TEST_F(ActivatorHubTest, AfterARestartActivatorsHaveTimeToComeBack) {
+TEST_F(ActivatorHubTest, ActivatorsHaveTimeToReconnectAfterARestart) {
   const auto version = say(kApp, 1, 1, {"10.0.0.1:80"});
 
   EXPECT_FALSE(hub.applied(kApp, version, now));
@@ -455,7 +455,7 @@ TEST_F(ActivatorHubTest, AfterARestartActivatorsHaveTimeToComeBack) {
   EXPECT_TRUE(hub.applied(kApp, version, now));
 }
 
-TEST_F(Removal, IsNotHeldUpUntilASteppedClockHasCaughtUp) {
+TEST_F(Removal, IsNotDelayedUntilASteppedClockHasCaughtUp) {
   const auto speaks = activator("a");
   (void)activator("b");
   now -= seconds{3600};
@@ -468,7 +468,7 @@ TEST_F(Removal, IsNotHeldUpUntilASteppedClockHasCaughtUp) {
   EXPECT_TRUE(hub.applied(kApp, version, now)) << "b is silent, and the start long ago";
 }
 
-TEST_F(Removal, AConfirmationOfAStrangerCountsForNothing) {
+TEST_F(Removal, AConfirmationOfAnotherSessionOrRevisionIsIgnored) {
   const auto old = activator("a");
   const auto newer = activator("a");
   const auto version = say(kApp, 1, 1, {"10.0.0.1:80"});
@@ -479,7 +479,7 @@ TEST_F(Removal, AConfirmationOfAStrangerCountsForNothing) {
   EXPECT_FALSE(hub.applied(kApp, version, now));
 }
 
-TEST_F(ActivatorHubTest, AClockThatStepsBackHoldsNothingBack) {
+TEST_F(ActivatorHubTest, AClockThatStepsBackDelaysNothing) {
   const auto reader = activator("a");
   say(kApp, 1, 1);
   ASSERT_EQ(drain(reader), "app=1/1");

@@ -12,7 +12,7 @@ using std::chrono::seconds;
 
 constexpr TimePoint kNow{seconds{1'700'000'000}};
 
-TEST(StatFlaw, FiguresOfABrokenOrHostilePodAreNotBelieved) {
+TEST(StatFlaw, StatsOfABrokenOrHostilePodAreRejected) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
 
@@ -27,7 +27,7 @@ TEST(StatFlaw, FiguresOfABrokenOrHostilePodAreNotBelieved) {
   EXPECT_EQ(flaw_of({.request_count = 1, .proxied_request_count = 2}), StatFlaw::proxied_above);
 }
 
-TEST(StatFlaw, OrdinaryAndBusyFiguresAre) {
+TEST(StatFlaw, OrdinaryAndBusyStatsAreAccepted) {
   EXPECT_EQ(flaw_of({}), std::nullopt);
   EXPECT_EQ(flaw_of({3.5, 3.5, 100, 100}), std::nullopt);
   EXPECT_EQ(flaw_of({.average_concurrency = 1e9, .request_count = 1e9}), std::nullopt);
@@ -38,7 +38,7 @@ TEST(StatTime, WithoutAStampItIsTheTimeOfArrival) {
   EXPECT_EQ(time_of(std::nullopt, StatDoor::stream, kNow), kNow);
 }
 
-TEST(StatTime, StreamBelievesThatAStatIsUpToTwoSecondsOld) {
+TEST(StatTime, StreamAcceptsTimestampsUpToTwoSecondsOld) {
   EXPECT_EQ(time_of(kNow - seconds{2}, StatDoor::stream, kNow), kNow - seconds{2});
   EXPECT_EQ(time_of(kNow - milliseconds{2001}, StatDoor::stream, kNow), kNow);
 }
@@ -47,7 +47,7 @@ TEST(StatTime, WebSocketStatsKeepTheirSecond) {
   EXPECT_EQ(time_of(kNow - seconds{50}, StatDoor::websocket, kNow), kNow - seconds{50});
 }
 
-TEST(StatTime, NothingComesFromTheFutureOrFromBeforeTime) {
+TEST(StatTime, TimestampsInTheFutureBecomeTheTimeOfArrival) {
   for (const StatDoor door : {StatDoor::stream, StatDoor::websocket}) {
     EXPECT_EQ(time_of(kNow + milliseconds{1}, door, kNow), kNow);
     EXPECT_EQ(time_of(kNow + seconds{9}, door, kNow), kNow);

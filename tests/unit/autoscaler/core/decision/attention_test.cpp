@@ -33,7 +33,7 @@ TEST(Attention, OrdinaryRhythmIsObserved) {
   EXPECT_FALSE(attention.resumed_within(hours{1}, at(140)));
 }
 
-TEST(Attention, JumpIsUnobservedBeyondWhatMayPassBetweenEvaluations) {
+TEST(Attention, JumpIsUnobservedBeyondTheUsualTimeBetweenEvaluations) {
   Attention attention{at(0), true};
   attend(attention, 2, 20);
 
@@ -68,7 +68,7 @@ TEST(Attention, SettlesAfterAStableWindowOfEvaluationsWithData) {
   EXPECT_TRUE(attention.settled());
 }
 
-TEST(Attention, GapHasToBeSettledAnew) {
+TEST(Attention, GapHasToBeSettledAgain) {
   Attention attention{at(0), true};
   attend(attention, 2, 20);
 
@@ -81,7 +81,7 @@ TEST(Attention, GapHasToBeSettledAnew) {
   EXPECT_TRUE(attention.settled());
 }
 
-TEST(Attention, SlowRhythmIsSoonOrdinary) {
+TEST(Attention, SlowEvaluationsSoonCountAsOrdinary) {
   for (const std::int64_t step : {11, 15, 30, 60, 300}) {
     Attention attention{at(0), true};
     Duration unobserved{0};
@@ -95,7 +95,7 @@ TEST(Attention, SlowRhythmIsSoonOrdinary) {
   }
 }
 
-TEST(Attention, ActivatorThatWasAwayForLongIsGivenTimeToSpeak) {
+TEST(Attention, ActivatorThatWasAwayForLongHasTimeToReport) {
   Attention attention{at(0), true};
   for (std::int64_t second = 2; second <= 30; second += 2) {
     (void)attention.evaluate(at(second), second < 10 || second >= 20, kWindow);

@@ -16,7 +16,7 @@ TimePoint at(double second) {
   return TimePoint{seconds{1'700'000'000}} + from_seconds(second);
 }
 
-TEST(Collector, LeavesOutWhatTheActivatorReportsToo) {
+TEST(Collector, LeavesOutLoadThatTheActivatorReportsToo) {
   Collector collector{DeciderSpec{}};
 
   collector.record({.average_concurrency = 5,
@@ -39,7 +39,7 @@ TEST(Collector, SourcesOfOneSecondAddUp) {
   EXPECT_EQ(collector.averages(ScalingMetric::concurrency, at(0.9)).stable, 12);
 }
 
-TEST(Collector, StableAndPanicWindowsForgetApart) {
+TEST(Collector, StableAndPanicWindowsExpireSeparately) {
   Collector collector{DeciderSpec{}};
   collector.record({.average_concurrency = 6}, at(0));
 
@@ -104,7 +104,7 @@ TEST(Sampling, GrowsSlowlyAndNeverBeyondSixteen) {
   EXPECT_EQ(sample_size(1000000), 16);
 }
 
-TEST(Sampling, AnswersStandForAllReadyPods) {
+TEST(Sampling, SamplesAreScaledToAllReadyPods) {
   const std::array<Stat, 2> answers{Stat{.average_concurrency = 2, .request_count = 10},
                                     Stat{.average_concurrency = 4, .request_count = 30}};
 

@@ -123,7 +123,7 @@ TEST(Decider, DownRateLimitsTheFallOfReachableRevisionsOnly) {
   EXPECT_EQ(line.spec(spec).see(4, 1, 1), "4s stable 1 of 1..1 in 0..90000 ebc 8788 bound:none");
 }
 
-TEST(Decider, LastPodMayGoAtOnce) {
+TEST(Decider, LastPodMayBeRemovedAtOnce) {
   EXPECT_EQ(Timeline{}.ready(1).see(0, 0, 0), "0s stable 0 of 0..0 in 0..1000 ebc -111 bound:none");
 }
 
@@ -168,7 +168,7 @@ TEST(Decider, ActivationScaleOfOneDoesNothing) {
   EXPECT_EQ(Timeline{spec}.see(0, 0.1, 0.1), "0s stable 1 of 1..1 in 0..1000 ebc -112 bound:none");
 }
 
-TEST(Decider, ScaleDownDelayKeepsTheHighestRecentAnswer) {
+TEST(Decider, ScaleDownDelayKeepsTheHighestRecentDecision) {
   DeciderSpec spec = target(10);
   spec.scale_down_delay = seconds{300};
   Timeline line{spec};
@@ -252,21 +252,21 @@ TEST(Decider, LoadThatGrowsByAPodEachTickLetsPanicEnd) {
   EXPECT_EQ(text, "62s stable 36 of 36..36 in 17..35000 ebc 2929 bound:none");
 }
 
-TEST(Decider, PodsThatDoNotExistCountAsNoneAndGiveAnAnswer) {
+TEST(Decider, PodsThatDoNotExistCountAsNoneAndGiveADecision) {
   EXPECT_EQ(Timeline{}.ready(0).see(0, 5, 5), "0s stable 1 of 1..1 in 0..1000 ebc -216 bound:none");
 }
 
-TEST(Decider, TargetThatIsNoNumberDecidesNothing) {
+TEST(Decider, TargetThatIsNotANumberGivesNoDecision) {
   Timeline line{target(std::numeric_limits<double>::quiet_NaN())};
 
   EXPECT_EQ(line.see(0, 5, 5), "0s stable invalid 0 ebc 0");
 }
 
-TEST(Decider, WithoutDataThereIsNoAnswer) {
+TEST(Decider, WithoutDataThereIsNoDecision) {
   EXPECT_EQ(Timeline{}.see(0, 5, 5, false), "0s stable invalid 0 ebc 0");
 }
 
-TEST(Decider, WithoutAPodCountThereIsNoAnswer) {
+TEST(Decider, WithoutAPodCountThereIsNoDecision) {
   Timeline line;
   line.lose_count();
 
@@ -356,13 +356,13 @@ TEST(DeciderStatus, OnlyRequestsAtExactlyZeroPoke) {
   EXPECT_FALSE(status.pokes(1));
 }
 
-TEST(BoundedScale, LooksAtTheMinimumFirst) {
+TEST(BoundedScale, AppliesTheMinimumFirst) {
   EXPECT_EQ(bounded_scale(1, {.min = 10, .max = 5}), 10);
   EXPECT_EQ(bounded_scale(12, {.min = 10, .max = 5}), 5);
   EXPECT_EQ(bounded_scale(12, {.min = 0, .max = 0}), 12);
 }
 
-TEST(ActivatorCount, BurstCapacityThatIsNoNumberAddsNothing) {
+TEST(ActivatorCount, BurstCapacityThatIsNotANumberAddsNothing) {
   EXPECT_EQ(activator_count(5, 100, std::numeric_limits<double>::quiet_NaN(), 100), 5);
 }
 

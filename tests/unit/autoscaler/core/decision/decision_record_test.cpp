@@ -47,7 +47,7 @@ TEST(Why, NamesPanicAndItsBreach) {
   EXPECT_EQ(why(record), "panic: ceil(46.0 / 7.0) = 7, since 7 / 1 >= 2");
 }
 
-TEST(Why, PanicDecidedByTheStableWindowSaysSo) {
+TEST(Why, PanicDecidedByTheStableWindowNamesIt) {
   DecisionRecord record = calm(46, 7);
   record.mode = Mode::panic;
   record.wanted_panic = 3;
@@ -55,7 +55,7 @@ TEST(Why, PanicDecidedByTheStableWindowSaysSo) {
   EXPECT_EQ(why(record), "panic: ceil(46.0 / 7.0) = 7");
 }
 
-TEST(Why, TellsHowLongPanicHolds) {
+TEST(Why, ShowsHowLongPanicHolds) {
   DecisionRecord record = ruled(calm(14.1, 3), Bound::panic_hold);
   record.mode = Mode::panic;
   record.desired = record.bounded = record.granted = 7;
@@ -99,7 +99,7 @@ TEST(Why, NamesTheBounds) {
   EXPECT_EQ(why(first), "ceil(1.0 / 7.0) = 1; at least initial-scale 3");
 }
 
-TEST(Why, TellsTheWayToZero) {
+TEST(Why, ShowsTheStepsToZero) {
   DecisionRecord record = calm(0, 0);
   EXPECT_EQ(why(record), "no requests for 60 s");
 
@@ -118,7 +118,7 @@ TEST(Why, TellsTheWayToZero) {
   EXPECT_EQ(why(record), "no requests for 60 s; 1 kept until ready");
 }
 
-TEST(Why, WithoutDataSaysWhatStays) {
+TEST(Why, WithoutDataShowsTheKeptReplicas) {
   DecisionRecord record = calm(0, 0);
   record.valid = false;
   record.bound_by = Bound::no_data;
@@ -135,7 +135,7 @@ TEST(Why, WithoutDataSaysWhatStays) {
   EXPECT_EQ(why(record), "no requests for 60 s");
 }
 
-TEST(Why, ShortageHasTheLastWord) {
+TEST(Why, ShortageOverridesOtherBounds) {
   DecisionRecord record = calm(84, 12);
   limit_by_capacity(record, 5, "no memory: 212 MiB free, needs 256 MiB");
 
@@ -143,7 +143,7 @@ TEST(Why, ShortageHasTheLastWord) {
   EXPECT_EQ(why(record), "ceil(84.0 / 7.0) = 12; no memory: 212 MiB free, needs 256 MiB");
 }
 
-TEST(Why, ShortageOfMemoryNamesWhatThereIsAndWhatOneMoreNeeds) {
+TEST(Why, ShortageOfMemoryNamesFreeAndNeededMemory) {
   constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
   EXPECT_EQ(memory_shortage(212 * kMebibyte + 5, 256 * kMebibyte),
             "no memory: 212 MiB free, needs 256 MiB");
@@ -166,7 +166,7 @@ TEST(Why, TinyTargetsKeepTheirDigits) {
   EXPECT_EQ(why(record), "ceil(0.05 / 0.01) = 5");
 }
 
-TEST(DecisionRecord, NamesAreTheWordsOfTheProtocol) {
+TEST(DecisionRecord, NamesMatchTheProtocol) {
   EXPECT_EQ(name(Bound::scale_to_zero_off), "scale_to_zero_off");
   EXPECT_EQ(name(Bound::no_data), "no_data");
   EXPECT_EQ(name(Mode::panic), "panic");

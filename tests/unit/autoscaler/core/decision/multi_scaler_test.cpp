@@ -34,7 +34,7 @@ std::optional<ScalerHandle> push(MultiScaler& scalers, const RevisionId& revisio
   return scalers.push(revision, stat, std::nullopt, StatDoor::stream, kStart);
 }
 
-TEST(MultiScaler, RequestForASleepingRevisionAsksForItsEvaluationAtOnce) {
+TEST(MultiScaler, RequestForASleepingRevisionTriggersItsEvaluationAtOnce) {
   MultiScaler scalers;
   const ScalerHandle app = added(scalers, kApp, asleep());
 
@@ -47,8 +47,8 @@ TEST(MultiScaler, StatsForUnknownRevisionsAreDroppedAndCounted) {
   MultiScaler scalers;
 
   for (int i = 0; i < 100'000; ++i) {
-    const RevisionId nobody{"default", "nobody-" + std::to_string(i)};
-    EXPECT_EQ(push(scalers, nobody, {.average_concurrency = 1}), std::nullopt);
+    const RevisionId unknown{"default", "unknown-" + std::to_string(i)};
+    EXPECT_EQ(push(scalers, unknown, {.average_concurrency = 1}), std::nullopt);
   }
 
   EXPECT_EQ(scalers.size(), 0U);
@@ -68,7 +68,7 @@ TEST(MultiScaler, FlawedStatsReachNoWindow) {
   EXPECT_FALSE(scalers.scaler(app)->evaluate({}, kStart).record.valid);
 }
 
-TEST(MultiScaler, SenderWhoseClockIsAheadBlindsNobody) {
+TEST(MultiScaler, SenderWhoseClockIsAheadDoesNotHideOtherStats) {
   MultiScaler scalers;
   RevisionScalerSpec spec = asleep();
   spec.scaling.decider.stable_window = seconds{6};
@@ -103,7 +103,7 @@ TEST(MultiScaler, LateStatsAreCountedAndThoseFarAheadBelongToThePresent) {
   EXPECT_EQ(scalers.scaler(app)->evaluate({}, kStart).record.stable, 3);
 }
 
-TEST(MultiScaler, RevisionRecreatedUnderItsNameStartsAnew) {
+TEST(MultiScaler, RevisionRecreatedUnderItsNameStartsEmpty) {
   MultiScaler scalers;
   const ScalerHandle before = added(scalers, kApp);
   (void)push(scalers, kApp, {.average_concurrency = 500, .request_count = 500});
@@ -115,7 +115,7 @@ TEST(MultiScaler, RevisionRecreatedUnderItsNameStartsAnew) {
   EXPECT_EQ(scalers.scaler(before), nullptr);
   EXPECT_NE(before, after);
   EXPECT_FALSE(scalers.scaler(after)->evaluate({}, kStart).record.valid);
-  scalers.remove(before);  // neither a stale handle nor an empty one removes anybody
+  scalers.remove(before);  // neither a stale handle nor an empty one removes a scaler
   scalers.remove({});
   EXPECT_EQ(scalers.find(kApp), after);
 }
@@ -153,7 +153,7 @@ TEST(MultiScaler, HundredThousandRevisionsAreEachEvaluatedOnceInTwoSeconds) {
   EXPECT_LT(most, kRevisions / 50);
 }
 
-TEST(MultiScaler, RevisionRemovedWhileItsNeighboursAreDueIsStale) {
+TEST(MultiScaler, RevisionRemovedWhileOthersAreDueIsStale) {
   MultiScaler scalers;
   std::vector<MultiScaler::Due> due;
   scalers.take_due(kStart, due);

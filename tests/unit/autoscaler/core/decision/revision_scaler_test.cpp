@@ -112,7 +112,7 @@ TEST(RevisionScaler, HeldRequestsKeepABrokenRevisionTrying) {
   EXPECT_EQ(world.scaler().want(), 1);
 }
 
-TEST(RevisionScaler, SilenceOfReadyReplicasKeepsTheirNumber) {
+TEST(RevisionScaler, ReadyReplicasWithoutStatsKeepTheirNumber) {
   RevisionWorld world{command_form()};
   world.load(20).until(30);
   world.lines();
@@ -263,7 +263,7 @@ TEST(RevisionScaler, CreatedOverSeveralReadyReplicasHoldsThem) {
   EXPECT_EQ(why(state.record), "held at 4 by panic for 00:02");
 }
 
-TEST(RevisionScaler, TakesOverRunningReplicasUntilItKnowsTheirLoad) {
+TEST(RevisionScaler, KeepsRunningReplicasUntilTheirLoadIsMeasured) {
   RevisionScaler scaler{{.scaling = command_form(), .revision = "app", .replicas = 3}, 0, at(0)};
 
   EXPECT_EQ(scaler.evaluate({.ready = 0}, at(2)).want, 3);
@@ -303,7 +303,7 @@ TEST(RevisionScaler, RecordCarriesTheNumbersOfTheDecision) {
   EXPECT_EQ(why(record), "panic: ceil(46.0 / 7.0) = 7, since 7 / 1 >= 2");
 }
 
-TEST(RevisionScaler, MaximumBoundsWhatTheDeciderWants) {
+TEST(RevisionScaler, MaximumBoundsTheDecision) {
   RevisionScaler scaler{{.scaling = command_form(), .revision = "app", .replicas = 1}, 1, at(0)};
   std::ignore = scaler.push({.average_concurrency = 84, .request_count = 300}, at(1));
 
@@ -368,7 +368,7 @@ TEST(RevisionScaler, ScaledByRateTheLastReplicaStaysWhileRequestsAreInFlight) {
   EXPECT_EQ(scaler.want(), 0);
 }
 
-TEST(RevisionScaler, OrdersOfAPersonAreChangesToo) {
+TEST(RevisionScaler, ManualOrdersAreChangesToo) {
   RevisionScaler scaler{{.scaling = command_form(), .revision = "app", .replicas = 1}, 1, at(0)};
   scaler.scraped({}, at(1));
   EXPECT_FALSE(scaler.evaluate({.ready = 1}, at(2)).changed && scaler.want() == 0);
@@ -380,7 +380,7 @@ TEST(RevisionScaler, OrdersOfAPersonAreChangesToo) {
   EXPECT_TRUE(scaler.evaluate({.ready = 0}, at(6)).changed);
 }
 
-TEST(RevisionScaler, AsksForTheActivatorsProbeBeforeTheLastReplicaGoes) {
+TEST(RevisionScaler, RequestsAProbeOfTheActivatorBeforeTheLastReplicaIsRemoved) {
   RevisionScaler scaler = idle_one(command_form(), {.ready = 1, .probe_ok = std::nullopt}, 600);
   const ScaleState waits = scaler.evaluate({.ready = 1, .probe_ok = std::nullopt}, at(602));
   EXPECT_TRUE(waits.probe);
@@ -406,7 +406,7 @@ TEST(RevisionScaler, ServesDirectlyWithBurstCapacityToSpare) {
 // Goal: whatever the load does, requests in flight never meet a want of zero once the poke is
 // heard, and an idle revision ends at zero. Method: random load for ten minutes, checked every
 // second; then silence for the window and its ticks.
-TEST(RevisionScaler, NeverWantsZeroUnderLoadAndAlwaysEndsThere) {
+TEST(RevisionScaler, IsNeverAtZeroUnderLoadAndAlwaysReachesItAfterwards) {
   for (std::uint32_t seed = 1; seed <= 200; ++seed) {
     std::uint32_t state = seed;
     const auto next = [&state] { return state = state * 1664525U + 1013904223U, state >> 16; };

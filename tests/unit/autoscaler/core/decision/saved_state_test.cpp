@@ -1,5 +1,5 @@
 // Goal: a scaler that is restored decides as the one that was saved would have.
-// Method: two scalers hear the same; one of them is replaced at random moments by another that
+// Method: two scalers get the same; one of them is replaced at random moments by another that
 // restores what it saved. Every record must be equal.
 
 #include "autoscaler/core/decision/saved_state.h"
@@ -130,21 +130,21 @@ class SavedStateTest : public ::testing::Test {
   std::unique_ptr<RevisionScaler> old;
 };
 
-TEST_F(SavedStateTest, WithTheWindowsItMayLowerAtOnce) {
+TEST_F(SavedStateTest, RestoredWindowsAllowLoweringAtOnce) {
   const auto next = successor(spec, 9, 9, at(121));
   ASSERT_TRUE(next->restore(old->saved(), at(121)));
 
   EXPECT_EQ(next->evaluate({.ready = 9}, at(122)).want, 4) << "half of 9, by the rate";
 }
 
-TEST_F(SavedStateTest, WithoutThemItHoldsWhatRuns) {
+TEST_F(SavedStateTest, WithoutRestoredWindowsRunningReplicasAreKept) {
   const auto next = successor(spec, 9, 9, at(121));
   (void)next->push({.average_concurrency = 30}, at(121));
 
   EXPECT_EQ(next->evaluate({.ready = 9}, at(122)).want, 9);
 }
 
-TEST_F(SavedStateTest, WhatWasRecordedSinceIsKept) {
+TEST_F(SavedStateTest, StatsRecordedSinceTheSaveAreKept) {
   const auto next = successor(spec, 3, 3, at(121));
   (void)next->push({.average_concurrency = 90}, at(121));
   (void)next->push({.average_concurrency = 90}, at(122));
@@ -154,7 +154,7 @@ TEST_F(SavedStateTest, WhatWasRecordedSinceIsKept) {
   EXPECT_DOUBLE_EQ(panic, (4 * 30 + 2 * 90) / 6.0);
 }
 
-TEST_F(SavedStateTest, ARiseDecidedSinceIsNotTakenBack) {
+TEST_F(SavedStateTest, ARiseDecidedSinceTheSaveIsKept) {
   const auto next = successor(spec, 3, 3, at(121));
   (void)next->push({.average_concurrency = 300}, at(121));
   ASSERT_EQ(next->evaluate({.ready = 3}, at(121)).want, 30);
@@ -163,7 +163,7 @@ TEST_F(SavedStateTest, ARiseDecidedSinceIsNotTakenBack) {
   EXPECT_EQ(next->evaluate({.ready = 3}, at(122)).want, 30);
 }
 
-TEST_F(SavedStateTest, AScalerThatKnowsEnoughItselfRestoresNothing) {
+TEST_F(SavedStateTest, AScalerWithAWindowOfItsOwnRestoresNothing) {
   const auto next = successor(spec, 3, 3, at(121));
   for (std::int64_t now = 122; now <= 190; ++now) {
     (void)next->push({.average_concurrency = 10}, at(now));
@@ -173,7 +173,7 @@ TEST_F(SavedStateTest, AScalerThatKnowsEnoughItselfRestoresNothing) {
   EXPECT_FALSE(next->restore(old->saved(), at(190)));
 }
 
-TEST_F(SavedStateTest, OtherWindowsBringTheHistoryToTheirLength) {
+TEST_F(SavedStateTest, OtherWindowsResizeTheHistory) {
   ScalingSpec longer = spec;
   longer.decider.stable_window = seconds{120};
   const auto next = successor(longer, 3, 3, at(121));

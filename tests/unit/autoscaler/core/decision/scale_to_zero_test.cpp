@@ -48,14 +48,14 @@ TEST(ScaleToZero, ActiveForTheWindowTurnsInactiveFirst) {
   EXPECT_EQ(plan({}, view(Activity::active, seconds{60}, 0, 1)), "want 0");
 }
 
-TEST(ScaleToZero, ActiveInProxyLooksAgainSoon) {
+TEST(ScaleToZero, ActiveInProxyIsEvaluatedAgainSoon) {
   ScalerView seen = view(Activity::active, seconds{60}, 0, 1);
   seen.route_mode = RouteMode::proxy;
 
   EXPECT_EQ(plan({}, seen), "want 0, again in 3s");
 }
 
-TEST(ScaleToZero, AsksForTheProbeAndGoesOnWithItsAnswer) {
+TEST(ScaleToZero, RequestsAProbeAndContinuesWithItsResult) {
   ScalerView seen = view(Activity::inactive, seconds{31}, 0, 1);
   seen.probe_ok.reset();
   EXPECT_EQ(plan({}, seen), "want 0, probe");
@@ -248,7 +248,7 @@ TEST(RouteMode, WithHysteresisActivatorsLeaveLateAndReturnAtOnce) {
   EXPECT_EQ(after(RouteMode::proxy, 20), RouteMode::serve);
   EXPECT_EQ(after(RouteMode::serve, 0), RouteMode::serve);
   EXPECT_EQ(after(RouteMode::serve, -1), RouteMode::proxy);
-  EXPECT_EQ(route_mode(0, 99, RouteMode::serve, 20), RouteMode::proxy) << "nobody there to serve";
+  EXPECT_EQ(route_mode(0, 99, RouteMode::serve, 20), RouteMode::proxy) << "no pod to serve";
 }
 
 }  // namespace

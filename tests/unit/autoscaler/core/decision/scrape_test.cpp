@@ -65,7 +65,7 @@ Result<double, ScrapeError> one(const std::string&) {
 }
 
 // Row 90.
-TEST(DirectScrape, NoPodsIsNoErrorAndNothingToRecord) {
+TEST(DirectScrape, NoPodsGiveNoErrorAndRecordNothing) {
   const Round round = play({}, one);
 
   EXPECT_EQ(round.result, "nothing");
@@ -113,7 +113,7 @@ TEST(DirectScrape, ThreeOfFourNeededAnswersRecordNothing) {
   EXPECT_EQ(round.result, "pods exhausted");
 }
 
-TEST(DirectScrape, OnlyFailuresOfAMeshSayThatDirectIsNotAvailable) {
+TEST(DirectScrape, OnlyFailuresOfAMeshMakeDirectScrapingUnavailable) {
   const ScrapeCandidates four{.old = addresses("old", 4), .young = {}};
 
   EXPECT_EQ(play(four, [](const std::string&) { return ScrapeError::mesh_status; }).result,
@@ -126,7 +126,7 @@ TEST(DirectScrape, OnlyFailuresOfAMeshSayThatDirectIsNotAvailable) {
             "pods exhausted");
 }
 
-TEST(DirectScrape, EveryPodIsAskedAtMostOnce) {
+TEST(DirectScrape, EveryPodIsScrapedAtMostOnce) {
   const Round round = play({.old = addresses("old", 20), .young = addresses("young", 20)},
                            [](const std::string&) { return ScrapeError::unreachable; });
 
@@ -134,7 +134,7 @@ TEST(DirectScrape, EveryPodIsAskedAtMostOnce) {
   EXPECT_EQ(round.asked.size(), 40U);
 }
 
-TEST(DirectScrape, WithEnoughOldPodsChanceChoosesAmongThem) {
+TEST(DirectScrape, WithEnoughOldPodsSomeAreChosenAtRandom) {
   const ScrapeCandidates many{.old = addresses("old", 30), .young = addresses("young", 5)};
 
   const auto first = play(many, one, 1).asked;
@@ -145,7 +145,7 @@ TEST(DirectScrape, WithEnoughOldPodsChanceChoosesAmongThem) {
   EXPECT_NE(play(many, one, 2).asked, first);
 }
 
-TEST(DirectScrape, WithTooFewOldPodsAllAreAskedInOrderAndChanceChoosesAmongTheYoung) {
+TEST(DirectScrape, WithTooFewOldPodsAllAreScrapedAndYoungOnesAreChosenAtRandom) {
   const ScrapeCandidates few{.old = addresses("old", 3), .young = addresses("young", 30)};
 
   const auto first = play(few, one, 1).asked;
@@ -171,7 +171,7 @@ TEST(ScrapeAnswer, IsAcceptedWithA2xxStatusAndTheExactType) {
   EXPECT_EQ(accepted(200, ""), "content type is not application/protobuf");
 }
 
-TEST(ScrapeAnswer, LooksLikeAMeshWith502And503Only) {
+TEST(ScrapeAnswer, IndicatesAMeshWith502And503Only) {
   EXPECT_EQ(accepted(502, "text/html"), "status 502 or 503");
   EXPECT_EQ(accepted(503, "text/html"), "status 502 or 503");
   EXPECT_EQ(accepted(504, "text/html"), "status is not 2xx");

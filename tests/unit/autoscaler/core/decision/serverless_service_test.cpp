@@ -75,7 +75,7 @@ TEST(ServerlessService, ActivatorsAreChosenByItsName) {
             ring::choose_subset(activators(20), 4, "app-00001"));
 }
 
-TEST(ServerlessService, RepeatedAndCountlessActivatorsDoNoHarm) {
+TEST(ServerlessService, RepeatedAndManyActivatorsAreAccepted) {
   std::vector<std::string> twice = activators(3);
   for (const std::string& address : activators(3)) twice.push_back(address);
   EXPECT_EQ(plan_serverless(view(RouteMode::proxy, {}, twice, 5), kNow).addresses.size(), 3U);
@@ -100,7 +100,7 @@ TEST(ServerlessService, ProxyClockRunsInProxyOrWithoutPods) {
   EXPECT_EQ(since(view(RouteMode::serve, {"pod0"}, activators(2))), std::nullopt);
 }
 
-TEST(ServerlessService, ProxyClockGoesOnUntilTrafficLeavesTheActivators) {
+TEST(ServerlessService, ProxyClockContinuesUntilTrafficLeavesTheActivators) {
   ServerlessView seen = view(RouteMode::proxy, {"pod0"}, activators(2));
   seen.proxied_since = kNow - seconds{20};
   EXPECT_EQ(plan_serverless(seen, kNow).proxied_since, kNow - seconds{20});

@@ -65,7 +65,7 @@ TEST(TickWheel, SpreadsTenThousandOverTheTwoSeconds) {
   EXPECT_LT(most, 200U);  // 100 on average
 }
 
-TEST(TickWheel, LateCallerIsGivenEachItemOnce) {
+TEST(TickWheel, LateCallerGetsEachItemOnce) {
   TickWheel wheel = wheel_of(300);
 
   const auto visits = due(wheel, kStart + seconds{90});
@@ -74,7 +74,7 @@ TEST(TickWheel, LateCallerIsGivenEachItemOnce) {
   EXPECT_TRUE(std::all_of(visits.begin(), visits.end(), [](const auto& v) { return v.tick; }));
 }
 
-TEST(TickWheel, ClockThatJumpsAnHourForwardOrBackMissesNobody) {
+TEST(TickWheel, ClockThatJumpsAnHourForwardOrBackMissesNoItem) {
   TickWheel wheel = wheel_of(300);
 
   EXPECT_EQ(due(wheel, kStart + hours{1}).size(), 300U);
@@ -82,7 +82,7 @@ TEST(TickWheel, ClockThatJumpsAnHourForwardOrBackMissesNobody) {
   EXPECT_EQ(due(wheel, kStart + seconds{1}).size(), 300U);
 }
 
-TEST(TickWheel, RemovedItemIsNotVisitedAndItsNeighboursAre) {
+TEST(TickWheel, RemovedItemIsNotVisitedAndTheNextOnesAre) {
   TickWheel wheel;
   for (const std::uint32_t item : {0U, 1U, 2U}) wheel.add(item, 7);
   wheel.remove(0);
@@ -92,7 +92,7 @@ TEST(TickWheel, RemovedItemIsNotVisitedAndItsNeighboursAre) {
   std::string seen;
   for (const auto& visit : due(wheel, kStart + seconds{5})) seen += std::to_string(visit.item);
 
-  EXPECT_EQ(seen, "");  // the first call only learns the time
+  EXPECT_EQ(seen, "");  // the first call only reads the time
   for (const auto& visit : due(wheel, kStart + seconds{6})) seen += std::to_string(visit.item);
   EXPECT_EQ(seen, "20");
 }

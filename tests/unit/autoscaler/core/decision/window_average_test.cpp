@@ -161,7 +161,7 @@ TEST(WindowAverage, ResizeCountsAHalfFilledWindowAsFull) {
   EXPECT_EQ(window.average(at(1)), 4) << "20 over the old five buckets";
 }
 
-TEST(WindowAverage, ResizeAfterSilenceStartsAnew) {
+TEST(WindowAverage, ResizeAfterAGapEmptiesTheWindow) {
   WindowAverage window = filled({10, 10});
 
   window.resize(seconds{10}, at(30));

@@ -58,7 +58,7 @@ TEST_F(NodeBookTest, GrantsEverythingWithoutAnAgent) {
   EXPECT_EQ(granted(kApp, 1000), 1000);
 }
 
-TEST_F(NodeBookTest, GrantsWhatTheNodesTogetherAdmit) {
+TEST_F(NodeBookTest, GrantsTheTotalThatAllNodesAdmit) {
   hear(report("n1", 250 * kMiB));
   hear(report("n2", 150 * kMiB));
   EXPECT_EQ(granted(kApp, 10), 4);
@@ -68,7 +68,7 @@ TEST_F(NodeBookTest, GrantsWhatTheNodesTogetherAdmit) {
   EXPECT_EQ(whole.free, 400 * kMiB);
 }
 
-TEST_F(NodeBookTest, KeepsWhatWasGrantedUntilItHasSettled) {
+TEST_F(NodeBookTest, KeepsAGrantReservedUntilItHasSettled) {
   hear(report("n1", 300 * kMiB));
   EXPECT_EQ(granted(kApp, 2), 2);
   EXPECT_EQ(granted(kOther, 2), 1);
@@ -77,7 +77,7 @@ TEST_F(NodeBookTest, KeepsWhatWasGrantedUntilItHasSettled) {
   EXPECT_EQ(granted(kOther, 2, 1), 2);
 }
 
-TEST_F(NodeBookTest, FreesWhatIsWantedNoMoreAndWhatIsGone) {
+TEST_F(NodeBookTest, FreesGrantsOfUnwantedReplicasAndForgottenRevisions) {
   hear(report("n1", 200 * kMiB));
   EXPECT_EQ(granted(kApp, 2), 2);
   EXPECT_EQ(granted(kOther, 2), 0);
@@ -112,19 +112,19 @@ TEST_F(NodeBookTest, OfTwelveStartsInOneTickOneIsGrantedPerNode) {
   EXPECT_EQ(ask(kApp, 12, 2).replicas, 3);
 }
 
-TEST_F(NodeBookTest, WhatRunsAlreadyIsNoStart) {
+TEST_F(NodeBookTest, RunningReplicasAreNotCountedAsStarts) {
   hear(report("n1", 2000 * kMiB));
   EXPECT_EQ(ask(kApp, 5, 0, 5).replicas, 5);
   EXPECT_EQ(ask(kOther, 3, 2, 0).replicas, 3);
 }
 
-TEST_F(NodeBookTest, NodesWithoutAGateSpaceNothing) {
+TEST_F(NodeBookTest, NodesWithoutAGateDoNotSpaceStarts) {
   hear(report("n1", std::numeric_limits<std::int64_t>::max()));
   hear(report("n2", 100 * kMiB));
   EXPECT_EQ(ask(kApp, 12).replicas, 12);
 }
 
-TEST_F(NodeBookTest, AClockThatStepsBackHoldsNoStartUp) {
+TEST_F(NodeBookTest, AClockThatStepsBackDelaysNoStart) {
   hear(report("n1", 2000 * kMiB));
   EXPECT_EQ(ask(kApp, 1).replicas, 1);
   now_ -= seconds{100};
@@ -143,7 +143,7 @@ TEST_F(NodeBookTest, NamesPodsThatAreThrottledWhileTheyAre) {
   EXPECT_FALSE(book_.throttled("default", "app-1", ""));
 }
 
-TEST_F(NodeBookTest, BelievesTheAgentOfAPodsOwnNodeOnly) {
+TEST_F(NodeBookTest, AcceptsAThrottledPodFromTheAgentOfItsOwnNodeOnly) {
   proto::NodeReport forged = report("n2", 0);
   forged.throttled.push_back(
       {.pod_uid = "u", .space = "default", .pod = "app-1", .container = "c"});
@@ -203,7 +203,7 @@ TEST_F(NodeBookTest, KeepsFewEntriesOfAnEndlessReportAndCountsThemAll) {
   EXPECT_FALSE(hear(endless));
 }
 
-TEST_F(NodeBookTest, HoldsAPodBackWhileAnyNodeSaysSo) {
+TEST_F(NodeBookTest, TreatsAPodAsThrottledWhileAnyNodeReportsIt) {
   proto::NodeReport pressed = report("n1", 0);
   pressed.throttled.push_back(
       {.pod_uid = "u", .space = "default", .pod = "app-1", .container = "c"});
@@ -217,7 +217,7 @@ TEST_F(NodeBookTest, HoldsAPodBackWhileAnyNodeSaysSo) {
   EXPECT_FALSE(book_.throttled("default", "app-1", ""));
 }
 
-TEST_F(NodeBookTest, HeedsNoAgentInADryRun) {
+TEST_F(NodeBookTest, IgnoresAgentsInADryRun) {
   proto::NodeReport dry = report("n1", 0);
   dry.dry_run = true;
   dry.throttled.push_back({.pod_uid = "u", .space = "default", .pod = "app-1", .container = "c"});
@@ -236,7 +236,7 @@ TEST_F(NodeBookTest, RefusesAnotherProtocolAndNamesBoth) {
   EXPECT_EQ(refused->text, "protocol 9 is not 1");
 }
 
-TEST_F(NodeBookTest, BearsSizesBeyondReason) {
+TEST_F(NodeBookTest, HandlesImpossibleSizes) {
   for (int i = 0; i < 100; ++i) {
     hear(report("n" + std::to_string(i), std::numeric_limits<std::int64_t>::max()));
   }

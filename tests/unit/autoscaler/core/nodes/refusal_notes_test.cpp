@@ -25,14 +25,14 @@ class Notes : public testing::Test {
   RefusalNotes notes_;
 };
 
-TEST_F(Notes, TheFirstOfEachPeerAndReasonIsWorthALine) {
+TEST_F(Notes, TheFirstRefusalOfEachPeerAndReasonIsLogged) {
   EXPECT_EQ(note("a", minutes{0}), 1U);
   EXPECT_EQ(note("a", minutes{0}, "tls"), 1U);
   EXPECT_EQ(note("b", minutes{0}), 1U);
   EXPECT_EQ(note("a", minutes{1}), 0U);
 }
 
-TEST_F(Notes, AfterAnHourTheNextOneSaysHowManyThereWere) {
+TEST_F(Notes, AfterAnHourTheNextRefusalIsLoggedWithTheCount) {
   EXPECT_EQ(note("a", minutes{0}), 1U);
   EXPECT_EQ(note("a", minutes{10}), 0U);
   EXPECT_EQ(note("a", minutes{59}), 0U);
@@ -41,13 +41,13 @@ TEST_F(Notes, AfterAnHourTheNextOneSaysHowManyThereWere) {
   EXPECT_EQ(note("a", minutes{500}), 2U);
 }
 
-TEST_F(Notes, ATimeThatStepsBackTellsNothingTwice) {
+TEST_F(Notes, ATimeThatStepsBackLogsNothingTwice) {
   EXPECT_EQ(note("a", minutes{30}), 1U);
   EXPECT_EQ(note("a", minutes{0}), 0U);
   EXPECT_EQ(note("a", minutes{90}), 2U);
 }
 
-TEST_F(Notes, TooManyAreCountedUntilOnesOfAnHourAgoMakeRoom) {
+TEST_F(Notes, RefusalsBeyondTheLimitAreOnlyCountedUntilOldOnesExpire) {
   EXPECT_EQ(note("early", minutes{0}, "tls"), 1U);
   for (std::size_t i = 1; i < RefusalNotes::kMost; ++i) {
     ASSERT_EQ(note("peer " + std::to_string(i), minutes{30}), 1U);

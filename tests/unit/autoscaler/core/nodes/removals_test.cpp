@@ -34,7 +34,7 @@ std::string shown(const Removals& removals, const std::vector<RemovalCandidate>&
 
 const auto kYes = [](std::uint64_t) { return true; };
 
-TEST(Removals, OfPodsAsBusyTheThrottledGoFirstAndABusyOneStays) {
+TEST(Removals, OfEquallyBusyPodsTheThrottledLeaveFirstAndABusyOneStays) {
   std::vector<RemovalCandidate> pods{pod("busy", 3), pod("slow", 0), pod("idle", 0)};
   pods[0].throttled = pods[1].throttled = true;
   Removals removals;
@@ -44,7 +44,7 @@ TEST(Removals, OfPodsAsBusyTheThrottledGoFirstAndABusyOneStays) {
   EXPECT_TRUE(removals.leaving({"idle"}));
 }
 
-TEST(Removals, NobodyLeavesWhileAllAreWanted) {
+TEST(Removals, NoPodLeavesWhileAllAreWanted) {
   Removals removals;
   const std::vector pods{pod("a"), pod("b")};
 
@@ -54,7 +54,7 @@ TEST(Removals, NobodyLeavesWhileAllAreWanted) {
   EXPECT_EQ(shown(removals, pods), "[]");
 }
 
-TEST(Removals, TheIdlestLeaveAndThoseThatAreNotReadyBeforeThem) {
+TEST(Removals, PodsThatAreNotReadyLeaveFirstThenTheIdlest) {
   Removals removals;
   const std::vector pods{pod("busy", 5), pod("idle", 0), pod("some", 2), starting("late")};
 
@@ -84,11 +84,11 @@ TEST(Removals, AmongEqualsTheYoungestLeave) {
   EXPECT_EQ(shown(removals, pods), "young []");
 }
 
-TEST(Removals, NobodyIsStoppedBeforeTheVersionIsApplied) {
+TEST(Removals, NoPodIsStoppedBeforeTheVersionIsApplied) {
   Removals removals;
   const std::vector pods{pod("a", 1), pod("b", 2), pod("c", 3)};
   removals.plan(pods, 2);
-  EXPECT_FALSE(removals.release(kYes)) << "nobody was told";
+  EXPECT_FALSE(removals.release(kYes)) << "no activator has received it";
   removals.told(5);
   removals.plan(pods, 1);
   removals.told(6);
@@ -103,7 +103,7 @@ TEST(Removals, NobodyIsStoppedBeforeTheVersionIsApplied) {
   EXPECT_FALSE(removals.awaited().has_value());
 }
 
-TEST(Removals, AChoiceIsTakenBackTheBusiestFirst) {
+TEST(Removals, AChoiceIsUndoneBusiestPodFirst) {
   Removals removals;
   const std::vector pods{pod("a", 1), pod("b", 2), pod("c", 3)};
   removals.plan(pods, 0);
@@ -115,7 +115,7 @@ TEST(Removals, AChoiceIsTakenBackTheBusiestFirst) {
 }
 
 // Goal: what may be stopped and is not yet is wanted before a new pod is.
-TEST(Removals, WhoMayBeStoppedIsTakenBackLastAndWhoIsBeingStoppedNever) {
+TEST(Removals, ReleasedPodsAreTakenBackLastAndTerminatingOnesNever) {
   Removals removals;
   std::vector pods{pod("a", 1), pod("b", 2), pod("c", 3), pod("d", 4)};
   removals.plan(pods, 2);
@@ -132,7 +132,7 @@ TEST(Removals, WhoMayBeStoppedIsTakenBackLastAndWhoIsBeingStoppedNever) {
   EXPECT_EQ(shown(removals, pods), "a [a]");
 }
 
-TEST(Removals, WhoIsChosenAnewIsToldAnew) {
+TEST(Removals, APodThatIsChosenAgainIsSentAgain) {
   Removals removals;
   const std::vector pods{pod("a", 1), pod("b", 2)};
   removals.plan(pods, 1);
@@ -146,7 +146,7 @@ TEST(Removals, WhoIsChosenAnewIsToldAnew) {
   EXPECT_EQ(removals.awaited(), 7U);
 }
 
-TEST(Removals, PodsThatSomebodyStopsCountAsGone) {
+TEST(Removals, TerminatingPodsCountAsGone) {
   Removals removals;
   const std::vector pods{terminating("a"), pod("b", 1), pod("c", 2)};
 
@@ -167,7 +167,7 @@ TEST(Removals, APodThatIsGoneIsForgotten) {
   EXPECT_EQ(shown(removals, {pod("a"), pod("b")}), "[]");
 }
 
-TEST(Removals, AnEarlierLifesWordStands) {
+TEST(Removals, RemovalsReleasedBeforeARestartStayReleased) {
   const std::vector<PodId> before{{"b"}};
   Removals removals{before};
   const std::vector pods{pod("a", 1), pod("b", 2), pod("c", 0)};

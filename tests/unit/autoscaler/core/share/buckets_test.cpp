@@ -30,7 +30,7 @@ TEST(Buckets, HolderIsThePodAndItsAddress) {
 }
 
 // Row 97.
-TEST(Buckets, HolderWithoutAnUnderscoreIsAProblemToWarnOf) {
+TEST(Buckets, HolderWithoutAnUnderscoreIsReportedAsAProblem) {
   const auto holder = parse_identity("autoscaler-abc");
 
   ASSERT_FALSE(holder.has_value());
@@ -111,12 +111,12 @@ TEST(LeaderElection, OldNamesAreReadFirstAndTheDashedOnesWin) {
   EXPECT_EQ(config->retry_period, seconds{8});
 }
 
-TEST(LeaderElection, AWrongOldNameIsToldEvenBesideADashedOne) {
+TEST(LeaderElection, AWrongOldNameIsReportedEvenBesideADashedOne) {
   EXPECT_EQ(complaint({{"retryPeriod", "8"}, {"retry-period", "8s"}}),
             "retryPeriod \"8\" cannot be read; write a duration such as 15s or 1m30s");
 }
 
-TEST(LeaderElection, ProblemNamesKeyValueRuleAndWhatIsAccepted) {
+TEST(LeaderElection, ProblemNamesKeyValueRuleAndAcceptedValues) {
   EXPECT_EQ(complaint({{"buckets", "0"}}), "buckets \"0\" is out of range; accepted: 1 to 10");
   EXPECT_EQ(complaint({{"buckets", "11"}}), "buckets \"11\" is out of range; accepted: 1 to 10");
   EXPECT_EQ(complaint({{"buckets", "two"}}),

@@ -50,7 +50,7 @@ class LeaseElectionTest : public ::testing::Test {
             .version = std::to_string(++version)};
   }
 
-  /// Takes a lease that nobody has had, at `now`.
+  /// Takes a lease that was never held, at `now`.
   void take(Duration now) {
     election.answered(step(now).id, LeaseAnswer::missing, {}, at(now));
     const LeaseStep create = step(now);
@@ -59,7 +59,7 @@ class LeaseElectionTest : public ::testing::Test {
     election.answered(create.id, LeaseAnswer::done, lease, at(now));
   }
 
-  /// Reads a lease of somebody else, at `now`.
+  /// Reads a lease of another holder, at `now`.
   void find(const LeaseView& found, Duration now) {
     election.answered(step(now).id, LeaseAnswer::done, found, at(now));
   }
@@ -71,7 +71,7 @@ class LeaseElectionTest : public ::testing::Test {
   int version = 100;
 };
 
-TEST_F(LeaseElectionTest, LooksBeforeItTakes) {
+TEST_F(LeaseElectionTest, ReadsALeaseBeforeItTakesIt) {
   EXPECT_EQ(step(seconds{0}).kind, LeaseStep::Kind::read);
   EXPECT_TRUE(election.steps(at(seconds{1})).empty()) << "while the answer is awaited";
 }
@@ -85,7 +85,7 @@ TEST_F(LeaseElectionTest, ALeaseThatDoesNotExistIsCreatedAndHeld) {
   EXPECT_EQ(election.owned(at(seconds{1})), std::vector<std::string>{kBucket});
 }
 
-TEST_F(LeaseElectionTest, RenewsEachRetryPeriodWithTheVersionItKnows) {
+TEST_F(LeaseElectionTest, RenewsEachRetryPeriodWithTheLatestVersion) {
   take(seconds{0});
 
   EXPECT_EQ(*election.next_due(at(seconds{1})), at(seconds{2}));
@@ -98,7 +98,7 @@ TEST_F(LeaseElectionTest, RenewsEachRetryPeriodWithTheVersionItKnows) {
   EXPECT_EQ(renewal.lease.transitions, lease.transitions);
 }
 
-TEST_F(LeaseElectionTest, GivesUpARenewDeadlineAfterTheLastRenewalWasSent) {
+TEST_F(LeaseElectionTest, GivesUpItsLeaseARenewDeadlineAfterTheLastRenewalWasSent) {
   take(seconds{0});
   const LeaseStep renewal = step(seconds{2});
   election.answered(renewal.id, LeaseAnswer::done, written(renewal), at(seconds{6}));
@@ -107,16 +107,16 @@ TEST_F(LeaseElectionTest, GivesUpARenewDeadlineAfterTheLastRenewalWasSent) {
   EXPECT_FALSE(holds(seconds{12}));
 }
 
-TEST_F(LeaseElectionTest, AnAnswerThatCameTooLateHoldsNothing) {
+TEST_F(LeaseElectionTest, ALateAnswerDoesNotHoldTheLease) {
   election.answered(step(seconds{0}).id, LeaseAnswer::missing, {}, at(seconds{0}));
   const LeaseStep create = step(seconds{0});
   election.answered(create.id, LeaseAnswer::done, written(create), at(seconds{10}));
 
   EXPECT_FALSE(holds(seconds{10}));
-  EXPECT_TRUE(step(seconds{10}).lease.epoch > create.lease.epoch) << "taken anew";
+  EXPECT_TRUE(step(seconds{10}).lease.epoch > create.lease.epoch) << "taken again";
 }
 
-TEST_F(LeaseElectionTest, WaitsForAHolderAsLongAsItsLeaseAfterItsLastWord) {
+TEST_F(LeaseElectionTest, WaitsForTheLeaseDurationAfterTheLastRenewalOfAHolder) {
   find(of_another("1"), seconds{0});
   election.observed(kBucket, of_another("2"), at(seconds{9}));
 
@@ -127,14 +127,14 @@ TEST_F(LeaseElectionTest, WaitsForAHolderAsLongAsItsLeaseAfterItsLastWord) {
   EXPECT_EQ(takes.lease.transitions, 5);
 }
 
-TEST_F(LeaseElectionTest, AnEditThatRenewsNothingProlongsNothing) {
+TEST_F(LeaseElectionTest, AnEditWithoutARenewalDoesNotExtendTheLease) {
   find(of_another("1"), seconds{0});
   election.observed(kBucket, of_another("1"), at(seconds{9}));  // another version, the same claim
 
   EXPECT_EQ(step(seconds{15}).lease.version, std::to_string(version));
 }
 
-TEST_F(LeaseElectionTest, AConflictIsLookedAtAndWaitedForAnew) {
+TEST_F(LeaseElectionTest, AConflictRereadsTheLeaseAndRestartsTheWait) {
   find(of_another("1"), seconds{0});
   const LeaseStep takes = step(seconds{15});
   election.answered(takes.id, LeaseAnswer::conflict, {}, at(seconds{15}));
@@ -144,7 +144,7 @@ TEST_F(LeaseElectionTest, AConflictIsLookedAtAndWaitedForAnew) {
   EXPECT_EQ(*election.next_due(at(seconds{16})), at(seconds{30}));
 }
 
-TEST_F(LeaseElectionTest, AStolenLeaseIsLostWhenItIsSeen) {
+TEST_F(LeaseElectionTest, AStolenLeaseIsLostWhenTheWatchShowsIt) {
   take(seconds{0});
   election.observed(kBucket, of_another("1"), at(seconds{1}));
 
@@ -160,7 +160,7 @@ TEST_F(LeaseElectionTest, AStolenLeaseIsLostAtTheNextRenewalWithoutAWatch) {
   EXPECT_FALSE(holds(seconds{2}));
 }
 
-TEST_F(LeaseElectionTest, WhatIsOlderThanWhatIsKnownIsNotBelieved) {
+TEST_F(LeaseElectionTest, AnOlderVersionOfALeaseIsIgnored) {
   const LeaseView old = of_another("1");
   version = 200;
   take(seconds{0});
@@ -180,7 +180,7 @@ TEST_F(LeaseElectionTest, ADeletedLeaseIsCreatedAgainByItsHolder) {
   EXPECT_EQ(again.lease.epoch, lease.epoch);
 }
 
-TEST_F(LeaseElectionTest, ADeletedLeaseOfAnotherIsNotFreeBeforeItsTime) {
+TEST_F(LeaseElectionTest, ADeletedLeaseOfAnotherHolderIsNotFreeBeforeItExpires) {
   find(of_another("1"), seconds{0});
   election.observed(kBucket, {}, at(seconds{3}));
   election.answered(step(seconds{3}).id, LeaseAnswer::missing, {}, at(seconds{3}));
@@ -198,7 +198,7 @@ TEST_F(LeaseElectionTest, AReleasedLeaseIsTakenAtOnce) {
   EXPECT_EQ(step(seconds{0}).kind, LeaseStep::Kind::replace);
 }
 
-TEST_F(LeaseElectionTest, AnEarlierLifeOfOursIsGoneOnWithUnderANewEpoch) {
+TEST_F(LeaseElectionTest, ALeaseHeldBeforeARestartIsContinuedUnderANewEpoch) {
   LeaseView ours = of_another("1");
   ours.holder = "pod-1_10.0.0.1";
   ours.epoch = 1'900'000'000;
@@ -215,7 +215,7 @@ TEST_F(LeaseElectionTest, AnEpochIsTheUnixTimeAtLeast) {
   EXPECT_EQ(election.epoch(), 1'700'000'000U);
 }
 
-TEST_F(LeaseElectionTest, AnEpochThatNobodyCouldHaveReachedIsIgnored) {
+TEST_F(LeaseElectionTest, AnImpossibleEpochIsIgnored) {
   LeaseView released = of_another("1");
   released.holder.clear();
   released.epoch = 1ULL << 60U;
@@ -237,7 +237,7 @@ TEST_F(LeaseElectionTest, AReleaseEndsTheHoldBeforeItIsWritten) {
   EXPECT_TRUE(election.released());
 }
 
-TEST_F(LeaseElectionTest, AfterAReleaseTheHeirIsLookedForAndNothingIsTaken) {
+TEST_F(LeaseElectionTest, AfterAReleaseTheNewHolderIsReadAndNothingIsTaken) {
   take(seconds{0});
   election.release();
   const LeaseStep back = step(seconds{1});
@@ -251,7 +251,7 @@ TEST_F(LeaseElectionTest, AfterAReleaseTheHeirIsLookedForAndNothingIsTaken) {
   EXPECT_FALSE(election.next_due(at(seconds{2})));
 }
 
-TEST_F(LeaseElectionTest, ARenewalOnItsWayIsAwaitedBeforeTheRelease) {
+TEST_F(LeaseElectionTest, ARenewalInFlightIsAwaitedBeforeTheRelease) {
   take(seconds{0});
   const LeaseStep renewal = step(seconds{2});
   election.release();
@@ -278,7 +278,7 @@ TEST_F(LeaseElectionTest, WithoutItsNamespaceALeaseIsTriedOnceARetryPeriod) {
   EXPECT_EQ(*election.next_due(at(seconds{0})), at(seconds{2}));
 }
 
-TEST_F(LeaseElectionTest, AfterAConflictItLooksAtOnceAndClaimsInPeace) {
+TEST_F(LeaseElectionTest, AfterAConflictItReadsAtOnceAndClaimsAfterARetryPause) {
   take(seconds{0});
   election.answered(step(seconds{2}).id, LeaseAnswer::conflict, {}, at(seconds{2}));
   LeaseView labelled = lease;
@@ -289,10 +289,10 @@ TEST_F(LeaseElectionTest, AfterAConflictItLooksAtOnceAndClaimsInPeace) {
   EXPECT_EQ(*election.next_due(at(seconds{2})), at(seconds{2} + milliseconds{500}));
 }
 
-TEST_F(LeaseElectionTest, ObjectsThatAreNoBucketAreIgnored) {
-  election.observed("somebody-else", of_another("1"), at(seconds{0}));
+TEST_F(LeaseElectionTest, ObjectsThatAreNotBucketsAreIgnored) {
+  election.observed("another", of_another("1"), at(seconds{0}));
 
-  EXPECT_EQ(election.holder("somebody-else"), "");
+  EXPECT_EQ(election.holder("another"), "");
   EXPECT_EQ(step(seconds{0}).bucket, kBucket);
 }
 

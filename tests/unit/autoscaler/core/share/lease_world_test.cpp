@@ -1,8 +1,8 @@
 // Goal: whatever becomes of requests, events and processes, no bucket has two owners at a time, and
 // one whose owner was killed has another within a lease and a retry period.
 // Method: an API server with versions, and replicas whose clocks show other times, in steps of 10
-// ms of true time; requests and events take a while, get lost, or take effect after nobody waits
-// for them any more. Every step asks each replica whether it holds what another holds.
+// ms of true time; requests and events take a while, get lost, or take effect after their caller
+// has given up for them any more. Every step asks each replica whether it holds what another holds.
 
 #include "autoscaler/core/share/lease_election.h"
 
@@ -181,7 +181,7 @@ class World {
       }
       put(step.bucket, lease);
     }
-    if (now_ >= limit) return;  // nobody waits any more
+    if (now_ >= limit) return;  // the caller has given up
     std::optional<LeaseView> lease;
     if (result == LeaseAnswer::done) lease = leases_[step.bucket];
     const bool lost = chance(100) < lossy_;
@@ -206,7 +206,7 @@ class World {
     for (const std::string& bucket : bucket_names(kRules.buckets)) {
       int owners = 0;
       for (const auto& [number, replica] : replicas_) {
-        // One that stands still does nothing; it asks again before it does something.
+        // A paused replica does nothing; it reads again before it acts.
         if (now_ < replica->paused_until) continue;
         const auto owned = replica->election->owned(local(*replica));
         owners += std::binary_search(owned.begin(), owned.end(), bucket) ? 1 : 0;
@@ -216,7 +216,7 @@ class World {
       const bool known = calm_ && stolen != stolen_.end() && now_ - stolen->second > seconds{3} &&
                          leases_[bucket].holder == "thief_10.9.9.9";
       if (known) {
-        ASSERT_EQ(owners, 0) << "somebody acts against the lease";
+        ASSERT_EQ(owners, 0) << "a replica acts against the lease";
       }
     }
   }
@@ -244,7 +244,7 @@ TEST(LeaseWorld, AFreshClusterSpreadsItsBuckets) {
   }
 }
 
-TEST(LeaseWorld, WhatAKilledReplicaHeldIsTakenWithinALeaseAndARetry) {
+TEST(LeaseWorld, BucketsOfAKilledReplicaAreTakenWithinALeaseAndARetry) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     World world{seed, 3};
     world.play(seconds{20} + milliseconds{world.chance(2'000)});
@@ -255,7 +255,7 @@ TEST(LeaseWorld, WhatAKilledReplicaHeldIsTakenWithinALeaseAndARetry) {
   }
 }
 
-TEST(LeaseWorld, SoItIsWhereNoWatchTells) {
+TEST(LeaseWorld, BucketsOfAKilledReplicaAreTakenWithoutAWatchToo) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     World world{seed, 3};
     world.watches(false);
@@ -268,7 +268,7 @@ TEST(LeaseWorld, SoItIsWhereNoWatchTells) {
   }
 }
 
-TEST(LeaseWorld, WhatIsReleasedHasAnotherOwnerAtOnce) {
+TEST(LeaseWorld, ReleasedBucketsHaveAnotherOwnerAtOnce) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     World world{seed, 3};
     world.play(seconds{20});
@@ -281,7 +281,7 @@ TEST(LeaseWorld, WhatIsReleasedHasAnotherOwnerAtOnce) {
   }
 }
 
-TEST(LeaseWorld, ARestartedReplicaGoesOnAtOnce) {
+TEST(LeaseWorld, ARestartedReplicaContinuesAtOnce) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     World world{seed, 1};
     world.play(seconds{20});
@@ -293,7 +293,7 @@ TEST(LeaseWorld, ARestartedReplicaGoesOnAtOnce) {
   }
 }
 
-TEST(LeaseWorld, AThiefIsObeyedAndOutlived) {
+TEST(LeaseWorld, StolenBucketsAreGivenUpAndTakenBackAfterTheyExpire) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     World world{seed, 3};
     world.play(seconds{20});
@@ -353,10 +353,10 @@ TEST(LeaseWorld, EpochsGrowFromOwnerToOwnerWhateverTheirClocksShow) {
       highest = std::max({highest, world.election(0).epoch(), world.election(1).epoch()});
       world.kill(now);
       world.play(seconds{18});
-      const std::uint64_t heir = world.election(1 - now).epoch();
+      const std::uint64_t successor = world.election(1 - now).epoch();
 
-      EXPECT_GT(heir, highest) << "seed " << seed << " round " << round;
-      highest = heir;
+      EXPECT_GT(successor, highest) << "seed " << seed << " round " << round;
+      highest = successor;
       world.start(now);
       world.play(seconds{5});
     }

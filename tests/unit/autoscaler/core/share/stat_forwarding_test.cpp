@@ -33,7 +33,7 @@ std::string routed(const StatForwarding& forwarding, const RevisionId& revision)
   return text;
 }
 
-TEST(StatForwarding, RecordsWhatIsItsOwn) {
+TEST(StatForwarding, RecordsStatsOfItsOwnBuckets) {
   StatForwarding forwarding = of_buckets(1);
 
   EXPECT_TRUE(forwarding.set_holder("autoscaler-bucket-00-of-01", {.ours = true, .addresses = {}}));
@@ -48,14 +48,14 @@ TEST(StatForwarding, ForwardsToAnotherHolderInOrder) {
   EXPECT_EQ(routed(forwarding, kApp), "forward to ip name");
 }
 
-TEST(StatForwarding, BucketOfAKeyIsTheOneTheHashSays) {
+TEST(StatForwarding, BucketOfAKeyIsChosenByItsHash) {
   StatForwarding forwarding = of_buckets(5);
 
   EXPECT_EQ(forwarding.route(kApp).bucket,
             ring::bucket_owner(bucket_names(5), "default/app-00001"));
 }
 
-TEST(StatForwarding, TellsWhenTheHolderChanged) {
+TEST(StatForwarding, ReportsAChangeOfHolder) {
   StatForwarding forwarding = of_buckets(1);
   const std::string bucket = "autoscaler-bucket-00-of-01";
 
@@ -64,7 +64,7 @@ TEST(StatForwarding, TellsWhenTheHolderChanged) {
   EXPECT_TRUE(forwarding.set_holder(bucket, {.addresses = {"b"}}));
   EXPECT_TRUE(forwarding.set_holder(bucket, {}));
   EXPECT_EQ(routed(forwarding, kApp), "wait");
-  EXPECT_FALSE(forwarding.set_holder("somebody-elses-lease", {.ours = true, .addresses = {}}));
+  EXPECT_FALSE(forwarding.set_holder("another-lease", {.ours = true, .addresses = {}}));
 }
 
 // Row 98.
@@ -85,8 +85,8 @@ TEST(StatForwarding, StatWithoutHolderIsTriedAgainEveryHalfSecond) {
   EXPECT_EQ(forwarding.waiting(), 0U);
 }
 
-// Row 98, where the reference goes on for ever.
-TEST(StatForwarding, StatIsReallyDroppedAfterThirtyRetries) {
+// Row 98, where the reference retries without end.
+TEST(StatForwarding, StatIsDroppedAfterThirtyRetries) {
   StatForwarding forwarding = of_buckets(1);
   TimePoint now = kNow;
   forwarding.postpone(stat_of(kApp), now);
@@ -125,7 +125,7 @@ TEST(StatForwarding, NameThatNoRevisionCanHaveIsDroppedAndCounted) {
   EXPECT_EQ(forwarding.dropped(), 2U);
 }
 
-TEST(StatForwarding, ClockThatStepsBackHoldsNothingUp) {
+TEST(StatForwarding, ClockThatStepsBackDelaysNothing) {
   StatForwarding forwarding = of_buckets(1);
   forwarding.postpone(stat_of(kApp), kNow);
 

@@ -45,7 +45,7 @@ TEST(PaperPolicy, RestrictsTheNextAfterTheTimeoutUnlessPressureIsOver) {
   EXPECT_EQ(throttled(policy.decide(scene.after(1).seen)), "b:25m d:25m c:25m a:25m");
 }
 
-TEST(PaperPolicy, WhoComesToAnEmptyNodeAboveUIsMetAtOnce) {
+TEST(PaperPolicy, ContainerAddedToAnEmptyNodeAboveUIsRestrictedAtOnce) {
   Scene scene;
   PaperPolicy policy{pairs()};
   EXPECT_EQ(throttled(policy.decide(scene.used(950).seen)), "");
@@ -53,7 +53,7 @@ TEST(PaperPolicy, WhoComesToAnEmptyNodeAboveUIsMetAtOnce) {
   EXPECT_EQ(throttled(policy.decide(scene.after(250).seen)), "late:25m");
 }
 
-TEST(PaperPolicy, WhenAllItRestrictedHaveGoneTheNextAreTakenAtOnce) {
+TEST(PaperPolicy, WhenAllRestrictedContainersAreGoneTheNextAreTakenAtOnce) {
   Scene scene = four();
   PaperPolicy policy{pairs()};
   EXPECT_EQ(throttled(policy.decide(scene.used(950).seen)), "b:25m d:25m");
@@ -99,7 +99,7 @@ TEST(PaperPolicy, ContainerThatExitsWhileRestrictedLeavesTheList) {
   EXPECT_EQ(throttled(policy.decide(scene.remove("b").after(250).seen)), "d:25m");
 }
 
-TEST(PaperPolicy, NobodyThereOrAllExemptMeansNothingToDo) {
+TEST(PaperPolicy, WithoutContainersOrWithOnlyExemptOnesNothingIsDone) {
   Scene scene;
   scene.used(990);
   PaperPolicy policy{pairs()};
@@ -110,7 +110,7 @@ TEST(PaperPolicy, NobodyThereOrAllExemptMeansNothingToDo) {
     EXPECT_EQ(shown(policy.decide(scene.after(1000).seen)), "critical [] any");
 }
 
-TEST(PaperPolicy, EqualUseGoesByIdAndUnknownUseLast) {
+TEST(PaperPolicy, EqualUseIsOrderedByIdAndUnknownUseIsLast) {
   Scene scene;
   scene.used(950).add("x", 10, 20).working_set.reset();
   scene.add("c", 10, 20);

@@ -72,7 +72,7 @@ class PodAutoscalerPlanTest : public ::testing::Test {
   std::int32_t ready_ = 1;
 };
 
-TEST_F(PodAutoscalerPlanTest, OursIsWhatNamesOurClass) {
+TEST_F(PodAutoscalerPlanTest, ObjectsThatNameOurClassAreOurs) {
   EXPECT_TRUE(is_ours(object_, config_));
   object_.annotations["autoscaling.knative.dev/class"] = kKnativeClass;
   EXPECT_FALSE(is_ours(object_, config_));
@@ -110,7 +110,7 @@ TEST_F(PodAutoscalerPlanTest, AServerlessServiceIsMadeProxiedByTwo) {
   EXPECT_EQ(plan_serverless(sight()), (ServerlessWish{Step::create, RouteMode::proxy, 2}));
 }
 
-TEST_F(PodAutoscalerPlanTest, OneInOrderIsLeftAsItIs) {
+TEST_F(PodAutoscalerPlanTest, ACorrectServerlessServiceIsLeftUnchanged) {
   EXPECT_EQ(plan_serverless(sight()).step, Step::nothing);
 }
 
@@ -135,7 +135,7 @@ TEST_F(PodAutoscalerPlanTest, AChangedTargetOrProtocolIsCopied) {
   EXPECT_EQ(plan_serverless(sight()).step, Step::correct);
 }
 
-TEST_F(PodAutoscalerPlanTest, SomebodyElsesServerlessServiceIsLeftAlone) {
+TEST_F(PodAutoscalerPlanTest, AServerlessServiceOfAnotherOwnerIsLeftUnchanged) {
   serverless_.owner.uid = "uid-2";
   EXPECT_EQ(plan_serverless(sight()).step, Step::not_owned);
   EXPECT_EQ(conditions(),
@@ -143,7 +143,7 @@ TEST_F(PodAutoscalerPlanTest, SomebodyElsesServerlessServiceIsLeftAlone) {
             "ScaleTargetInitialized=True");
 }
 
-TEST_F(PodAutoscalerPlanTest, WhatGoesIsNotWrittenAnyMore) {
+TEST_F(PodAutoscalerPlanTest, ATerminatingObjectIsNotWritten) {
   object_.terminating = true;
   has_serverless_ = false;
   order_.replicas = 5;
@@ -173,7 +173,7 @@ TEST_F(PodAutoscalerPlanTest, ASteadyRevisionIsWrittenOnce) {
   EXPECT_EQ(plan_status(sight(), kNow + std::chrono::hours{1}), object_.status);
 }
 
-TEST_F(PodAutoscalerPlanTest, AConditionKeepsItsTimeUntilItTurns) {
+TEST_F(PodAutoscalerPlanTest, AConditionKeepsItsTimeUntilItChanges) {
   ready_ = 0;
   const auto status = plan_status(sight(), kNow);
   EXPECT_EQ(find_condition(status.conditions, "Active")->last_transition_time, kAtNow);
@@ -181,14 +181,14 @@ TEST_F(PodAutoscalerPlanTest, AConditionKeepsItsTimeUntilItTurns) {
             kBefore);
 }
 
-TEST_F(PodAutoscalerPlanTest, PodsOnTheirWayLeaveRequestsQueued) {
+TEST_F(PodAutoscalerPlanTest, StartingPodsLeaveRequestsQueued) {
   ready_ = 0;
   order_.report.activity = Activity::activating;
   EXPECT_EQ(conditions(),
             "Active=Unknown/Queued Ready=Unknown/Queued SKSReady=True ScaleTargetInitialized=True");
 }
 
-TEST_F(PodAutoscalerPlanTest, WhileItActivatesNothingWantedIsNothingKnown) {
+TEST_F(PodAutoscalerPlanTest, ADesiredZeroIsNotWrittenWhileItActivates) {
   ready_ = 0;
   order_.report.activity = Activity::activating;
   order_.report.desired = 0;
@@ -199,7 +199,7 @@ TEST_F(PodAutoscalerPlanTest, WhileItActivatesNothingWantedIsNothingKnown) {
   EXPECT_EQ(plan_status(sight(), kNow).desired, 3);
 }
 
-TEST_F(PodAutoscalerPlanTest, InactiveWantsNothingThoughTheLastPodStillStands) {
+TEST_F(PodAutoscalerPlanTest, InactiveWantsNothingThoughTheLastPodStillRuns) {
   order_.report.activity = Activity::inactive;
   EXPECT_EQ(conditions(),
             "Active=False/NoTraffic Ready=False/NoTraffic SKSReady=True "
@@ -207,7 +207,7 @@ TEST_F(PodAutoscalerPlanTest, InactiveWantsNothingThoughTheLastPodStillStands) {
   EXPECT_EQ(plan_status(sight(), kNow).desired, 0);
 }
 
-TEST_F(PodAutoscalerPlanTest, PodsThatNeverCameAreSaidToHaveTimedOut) {
+TEST_F(PodAutoscalerPlanTest, PodsThatNeverStartAreReportedAsTimedOut) {
   was("Unknown");
   ready_ = 0;
   order_.report.activity = Activity::inactive;
@@ -224,7 +224,7 @@ TEST_F(PodAutoscalerPlanTest, ItIsInitializedOnceItsScaleWasReached) {
   EXPECT_EQ(conditions(), "Active=True Ready=True SKSReady=True ScaleTargetInitialized=True");
 }
 
-TEST_F(PodAutoscalerPlanTest, ARestartOfOursTurnsNothing) {
+TEST_F(PodAutoscalerPlanTest, ARestartOfOursChangesNoCondition) {
   has_order_ = false;
   object_.status.desired = 4;
   EXPECT_EQ(conditions(), "Active=True Ready=True SKSReady=True ScaleTargetInitialized=True");

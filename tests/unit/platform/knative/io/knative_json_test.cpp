@@ -80,13 +80,13 @@ TEST(KnativeJson, AServerlessServiceIsMadeAsItsOwnersChild) {
   EXPECT_EQ(body["spec"]["objectRef"]["kind"], "Deployment");
 }
 
-TEST(KnativeJson, AServerlessServiceIsOfTheClassWhoseEventsKnativesAutoscalerHears) {
+TEST(KnativeJson, AServerlessServiceHasTheClassThatKnativesAutoscalerFollows) {
   const auto request = create_serverless_request(kId, *decode_pod_autoscaler(kObject), {});
   EXPECT_EQ(json::parse(request.body)["metadata"]["annotations"]["autoscaling.knative.dev/class"],
             "kpa.autoscaling.knative.dev");
 }
 
-TEST(KnativeJson, ACorrectionNamesTheObjectThatWasLookedAt) {
+TEST(KnativeJson, ACorrectionNamesTheObjectThatWasRead) {
   const ServerlessWish wish{ServerlessWish::Step::correct, RouteMode::serve, 5};
   const auto request = correct_serverless_request(kId, *decode_pod_autoscaler(kObject),
                                                   *decode_serverless(kServerless), wish);
@@ -110,7 +110,7 @@ TEST(KnativeJson, AStatusIsReadAsItWasWritten) {
   EXPECT_EQ(decode_pod_autoscaler(written.dump())->status, status);
 }
 
-TEST(KnativeJson, TellsNamesThatAreNotKnownYetAsEmptyForTheKindRequiresThem) {
+TEST(KnativeJson, WritesUnknownNamesAsEmptyBecauseTheKindRequiresThem) {
   const auto request = pod_autoscaler_status_request(kId, *decode_pod_autoscaler(kObject), {});
   const json told = json::parse(request.body).at("status");
   EXPECT_EQ(told.at("serviceName"), "");
@@ -146,13 +146,13 @@ TEST(KnativeRevision, AnswersToNamesInTheDomainOfItsCluster) {
                 {"web-00001.shop"}, {"web-00001.shop.svc"}, {"web-00001.shop.svc.corp.example"}}));
 }
 
-TEST(KnativeRevision, IsNotKnownToBeProxiedBeforeKnativeSaysSo) {
+TEST(KnativeRevision, IsNotProxiedBeforeKnativeReportsIt) {
   const auto revision =
       watched_revision(kId, *decode_pod_autoscaler(kObject), nullptr, {}, kDomain);
   EXPECT_EQ(revision.proxied_since, std::nullopt);
 }
 
-TEST(PublicProbe, AsksAsKnativesAutoscalerDoes) {
+TEST(PublicProbe, MatchesTheProbeOfKnativesAutoscaler) {
   const auto request = public_probe_request({.service = "web-00001",
                                              .space = "shop",
                                              .domain = "cluster.local",

@@ -83,7 +83,7 @@ class Cluster {
   json serverless = json::object();
   std::map<std::string, json> writes;  // by path, the newest
   std::map<std::string, int> refused;  // by path, how many writes more
-  std::string busy;                    // path whose writes are told to wait
+  std::string busy;                    // path whose writes must wait
 
  private:
   Reply written(const Seen& seen) {
@@ -99,7 +99,7 @@ class Cluster {
   }
 };
 
-/// Writes down what it is told.
+/// Records what is reported to it.
 class Listener final : public model::Listener {
  public:
   void on_revision(model::Revision revision) override { told.push_back(std::move(revision)); }
@@ -190,7 +190,7 @@ TEST_F(KnativePlatformTest, WithoutKnativeNothingIsFollowedAndNothingWaitedFor) 
   EXPECT_TRUE(platform->wrong().empty());
 }
 
-TEST_F(KnativePlatformTest, ARevisionOfOurClassIsToldWithWhatRunsOfIt) {
+TEST_F(KnativePlatformTest, ARevisionOfOurClassIsReportedWithItsReplicas) {
   start();
   ASSERT_TRUE(told());
   EXPECT_EQ(settled, 1) << "its revisions are known before they are reported";
@@ -208,7 +208,7 @@ TEST_F(KnativePlatformTest, ItsServerlessServiceAndItsStatusAreWritten) {
   EXPECT_EQ(cluster.writes[kStatus]["metadata"]["uid"], "u1");
 }
 
-TEST_F(KnativePlatformTest, WhatIsOrderedGoesToTheScaleOfItsTarget) {
+TEST_F(KnativePlatformTest, AnOrderIsWrittenToTheScaleOfItsTarget) {
   start();
   ASSERT_TRUE(told());
   platform->apply(kId, order(4));
@@ -227,7 +227,7 @@ TEST_F(KnativePlatformTest, AWriteThatFailsIsMadeAgain) {
   EXPECT_EQ(api.count("PATCH", kScale), 2U);
 }
 
-TEST_F(KnativePlatformTest, AWakeDoesNotWaitBehindWritesThatWereToldToWait) {
+TEST_F(KnativePlatformTest, AWakeDoesNotWaitBehindDelayedWrites) {
   cluster.deployment["spec"]["replicas"] = 0;
   cluster.busy = kStatus;
   start();
@@ -238,7 +238,7 @@ TEST_F(KnativePlatformTest, AWakeDoesNotWaitBehindWritesThatWereToldToWait) {
   EXPECT_EQ(api.count("PATCH", kStatus), 1U);
 }
 
-TEST_F(KnativePlatformTest, AServerlessServiceOfSomebodyElseIsNeitherMadeNorCorrected) {
+TEST_F(KnativePlatformTest, AServerlessServiceOfAnotherOwnerIsNeitherMadeNorCorrected) {
   cluster.serverless = {{"metadata",
                          {{"name", "web-00001"},
                           {"namespace", "shop"},
@@ -268,7 +268,7 @@ TEST_F(KnativePlatformTest, ARevisionWhosePodAutoscalerIsDeletedIsForgotten) {
   EXPECT_EQ(api.count("PATCH", kScale), 0U);
 }
 
-TEST_F(KnativePlatformTest, AClassThatChangesWhileItRunsGivesItToKnative) {
+TEST_F(KnativePlatformTest, AChangedClassGivesARevisionToKnative) {
   start();
   ASSERT_TRUE(told());
   cluster.object["metadata"]["annotations"]["autoscaling.knative.dev/class"] = kKnativeClass;
@@ -276,10 +276,10 @@ TEST_F(KnativePlatformTest, AClassThatChangesWhileItRunsGivesItToKnative) {
   ASSERT_TRUE(run_until(io, [this] { return !listener.gone.empty(); }));
   EXPECT_FALSE(platform->governs(kId));
   EXPECT_FALSE(platform->scales(kId));
-  EXPECT_TRUE(listener.released.empty()) << "no replica of ours goes on with it";
+  EXPECT_TRUE(listener.released.empty()) << "no replica of ours continues it";
 }
 
-TEST_F(KnativePlatformTest, IsSilentOnceItIsDestroyed) {
+TEST_F(KnativePlatformTest, MakesNoCallbackOnceItIsDestroyed) {
   start();
   ASSERT_TRUE(wrote(kStatus));
   platform->apply(kId, order(4));
@@ -293,7 +293,7 @@ TEST_F(KnativePlatformTest, IsSilentOnceItIsDestroyed) {
   EXPECT_EQ(api.count("PATCH", kScale), 0U);
 }
 
-TEST_F(KnativePlatformTest, AnotherClassIsKnativesOwn) {
+TEST_F(KnativePlatformTest, AnotherClassIsLeftToKnative) {
   cluster.object["metadata"]["annotations"]["autoscaling.knative.dev/class"] = kKnativeClass;
   start();
   ASSERT_TRUE(
@@ -311,7 +311,7 @@ TEST_F(KnativePlatformTest, WithoutAClassTheClustersDefaultDecides) {
   EXPECT_TRUE(told());
 }
 
-TEST_F(KnativePlatformTest, WhatAnotherReplicaHoldsIsReleasedToIt) {
+TEST_F(KnativePlatformTest, ARevisionThatAnotherReplicaOwnsIsReleased) {
   start();
   ASSERT_TRUE(told());
   owned = false;
@@ -331,7 +331,7 @@ TEST_F(KnativePlatformTest, ARequestScalerOfThatNameComesFirst) {
   EXPECT_FALSE(platform->governs(kId));
 }
 
-TEST_F(KnativePlatformTest, WhenThatHasGoneTheRevisionIsScaledHereAgain) {
+TEST_F(KnativePlatformTest, ARevisionIsScaledHereAgainOnceItsRequestScalerIsDeleted) {
   start();
   ASSERT_TRUE(told());
   taken = true;
@@ -344,7 +344,7 @@ TEST_F(KnativePlatformTest, WhenThatHasGoneTheRevisionIsScaledHereAgain) {
   EXPECT_TRUE(platform->governs(kId));
 }
 
-TEST_F(KnativePlatformTest, AShadowTellsOfEveryClassComparesAndWritesNothing) {
+TEST_F(KnativePlatformTest, AShadowReportsEveryClassComparesAndWritesNothing) {
   cluster.object["metadata"]["annotations"]["autoscaling.knative.dev/class"] = kKnativeClass;
   start(true);
   ASSERT_TRUE(told());

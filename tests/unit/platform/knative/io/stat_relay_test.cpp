@@ -31,7 +31,7 @@ class StatRelayTest : public ::testing::Test {
                     }}};
 };
 
-TEST_F(StatRelayTest, OnlyWhatIsOfOthersGoesOnWithItsStamp) {
+TEST_F(StatRelayTest, OnlyStatsOfOtherOwnersAreRelayedWithTheirTimestamp) {
   const auto door = theirs.open(*net::parse_address("127.0.0.1:0"));
   ASSERT_TRUE(door);
   StatRelay relay{io, clock, log, door->text()};
@@ -46,12 +46,12 @@ TEST_F(StatRelayTest, OnlyWhatIsOfOthersGoesOnWithItsStamp) {
   EXPECT_EQ(came[0].stat.average_concurrent_requests, 3);
 }
 
-TEST_F(StatRelayTest, WhatCannotBeTakenIsDroppedAndCounted) {
+TEST_F(StatRelayTest, StatsThatCannotBeRelayedAreDroppedAndCounted) {
   const auto door = theirs.open(*net::parse_address("127.0.0.1:0"));
   ASSERT_TRUE(door);
-  net::Address nobody = *door;
-  nobody.port = 1;
-  StatRelay relay{io, clock, log, nobody.text()};
+  net::Address vacant = *door;
+  vacant.port = 1;
+  StatRelay relay{io, clock, log, vacant.text()};
   const std::array all{message("theirs")};
 
   relay.take(all, [](const RevisionId&) { return true; });

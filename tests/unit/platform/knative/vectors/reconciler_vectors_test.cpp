@@ -108,7 +108,7 @@ Activity activity_named(const std::string& state) {
   return state == "inactive" ? Activity::inactive : Activity::activating;
 }
 
-// What was known of the revision: the state that the case tells, and a window from
+// What was known of the revision: the state that the case gives, and a window from
 // which the case's number follows. Without a number there is nothing in the window.
 SavedScaler saved_of(const json& item, const ScalingSpec& scaling) {
   const std::int32_t desired = count(item, "desired_scale");
@@ -148,7 +148,7 @@ struct Look {
   ScaleOrder order;
 };
 
-// As Revision does it: with the time that the ServerlessService tells, and without the answer of a
+// As Revision does it: with the time of the ServerlessService, and without the answer of a
 // probe until one was asked for.
 Look look(RevisionScaler& scaler, const model::Revision& watched, ScaleInputs inputs) {
   inputs.proxy_for.reset();
@@ -242,7 +242,7 @@ void play_scale_to_zero(const json& item, Tally& tally) {
   EXPECT_EQ(seen.state.probe_later, flag(expect, "async_probe_started"));
 }
 
-TEST(ReconcilerVectors, TheWayToZeroIsThatOfKnative) {
+TEST(ReconcilerVectors, TheStepsToZeroAreThoseOfKnative) {
   const json cases = cases_of("scale_to_zero");
   ASSERT_EQ(cases.size(), 220U);
   Tally tally;
@@ -268,7 +268,7 @@ class Informed {
     (void)documents_.reconcile(config_, std::nullopt, kReady);
   }
 
-  // What was written for one answer, and whether the decider tells its owner.
+  // What was written for one answer, and whether the decider notifies its owner.
   std::pair<Written, bool> take(const json& result) {
     const bool informed =
         status_.take({.valid = flag(result, "scale_valid"),
@@ -302,7 +302,7 @@ class Informed {
 };
 
 // Returns how many answers told the owner and left nothing to write: spare capacity of what has no
-// pods changes nobody's way.
+// pods changes no route.
 std::size_t play_decider_status(const json& item) {
   Informed revision{item};
   revision.compare(object_of(item, "initial"));
@@ -327,7 +327,7 @@ std::size_t play_decider_status(const json& item) {
   return idle;
 }
 
-TEST(ReconcilerVectors, WhatADeciderTellsIsWrittenAndNothingElse) {
+TEST(ReconcilerVectors, OnlyTheStatusOfADeciderIsWritten) {
   const json cases = cases_of("decider_status");
   ASSERT_EQ(cases.size(), 60U);
   std::size_t events = 0;

@@ -11,7 +11,7 @@
 #include <string>
 
 // What an API server has of one revision of Knative, as documents, and one look at it: decoded,
-// planned, and written back as the requests say. What a case of the vectors tells goes into the
+// planned, and written back as the requests do. What a case of the vectors gives goes into the
 // documents, and what it expects is read from those that were written.
 namespace sluice::autoscaler::testing {
 
@@ -49,13 +49,13 @@ struct RevisionDocuments {
   [[nodiscard]] std::string mode() const;
   [[nodiscard]] std::int32_t replicas() const;
 
-  /// What whoever scales is told.
+  /// What the scaler gets.
   [[nodiscard]] model::Revision watched() const;
 
   /// As Fleet and KnativePlatform read it: an annotation that is wrong counts as absent.
   [[nodiscard]] ScalingSpec scaling(const ClusterConfig& config) const;
 
-  /// One look: all three plans, and what they ask for as the API server would keep it.
+  /// One look: all three plans, and what they request as the API server would keep it.
   Written reconcile(const ClusterConfig& config, const std::optional<ScaleOrder>& order,
                     std::int32_t ready);
 

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 const kube::ObjectName kCart{"shop", "cart"};
 
-TEST(ClusterObjects, ReadsWhatAScalerAsksForItsRequests) {
+TEST(ClusterObjects, ReadsTheRequestSettingsOfAScaler) {
   kube::RequestScaler scaler;
   scaler.protocol = "h2c";
   scaler.container_concurrency = 4;
@@ -32,7 +32,7 @@ TEST(ClusterObjects, ReadsWhatAScalerAsksForItsRequests) {
   EXPECT_EQ(spec.annotations.at("sluice.dev/load-balancing"), "round-robin");
 }
 
-TEST(ClusterObjects, CallsAScalerByTheServiceThatItScales) {
+TEST(ClusterObjects, NamesAScalerByTheServiceThatItScales) {
   kube::RequestScaler scaler;
   EXPECT_EQ(spec_of(kCart, scaler).service, "cart");
 
@@ -41,14 +41,14 @@ TEST(ClusterObjects, CallsAScalerByTheServiceThatItScales) {
   EXPECT_EQ(spec_of(kCart, scaler).service, "basket");
 }
 
-TEST(ClusterObjects, PassesOverAPortThatIsNoScalers) {
+TEST(ClusterObjects, SkipsAPortThatBelongsToNoScaler) {
   kube::RequestScaler scaler;
   scaler.status.activator_port = 8012;
 
   EXPECT_EQ(spec_of(kCart, scaler).port, 0);
 }
 
-TEST(ClusterObjects, BringsValuesThatNoSchemaHasSeenIntoTheirRanges) {
+TEST(ClusterObjects, ClampsUnvalidatedValuesToTheirRanges) {
   kube::RequestScaler scaler;
   scaler.container_concurrency = -3;
   scaler.timeout_seconds = 0;
@@ -97,7 +97,7 @@ TEST(ClusterObjects, FindsTheScalerOfAPrivateServiceByItsOwnerElseByItsLabel) {
   EXPECT_FALSE(selection_of({"shop", "x"}, kube::Service{}));
 }
 
-TEST(ClusterObjects, KeepsOfAPrivateServiceWhoseItIsAndWhereItIsReached) {
+TEST(ClusterObjects, KeepsTheOwnerAndAddressOfAPrivateService) {
   kube::Service service;
   service.labels = {{"serving.knative.dev/revision", "cart-1"}};
   service.cluster_ip = "10.2.0.1";
@@ -116,7 +116,7 @@ TEST(ClusterObjects, KeepsOfAPrivateServiceWhoseItIsAndWhereItIsReached) {
   EXPECT_FALSE(private_service_of({"shop", "x"}, service));
 }
 
-TEST(ClusterObjects, KeepsOfASliceItsPortsAndAddresses) {
+TEST(ClusterObjects, KeepsThePortsAndAddressesOfASlice) {
   kube::EndpointSlice slice;
   slice.address_type = "IPv6";
   slice.labels = {{"serving.knative.dev/revision", "cart-1"}};
@@ -130,7 +130,7 @@ TEST(ClusterObjects, KeepsOfASliceItsPortsAndAddresses) {
   EXPECT_EQ(kept.endpoints, (std::vector<SliceEndpoint>{{"2001:db8::1", "cart-1-x", true, false}}));
 }
 
-TEST(ClusterObjects, DialsNobodyByAHostName) {
+TEST(ClusterObjects, IgnoresEndpointsWithAHostName) {
   kube::EndpointSlice slice;
   slice.address_type = "FQDN";
   slice.endpoints = {{"example.com", true, true, false, "", ""}};
@@ -178,7 +178,7 @@ TEST(KnativeRevision, IsReadAsFarAsRequestsNeedIt) {
 }
 
 // activator.md 12, rows 47 and 48.
-TEST(KnativeRevision, BelievesItsSidecarFirstUnlessAProbeOfAnotherKindDecides) {
+TEST(KnativeRevision, UsesItsSidecarFirstUnlessAProbeOfAnotherKindDecides) {
   const auto fast = [](const std::string& containers) {
     return decode_knative_revision(knative(containers))->fast_ready;
   };
@@ -192,7 +192,7 @@ TEST(KnativeRevision, BelievesItsSidecarFirstUnlessAProbeOfAnotherKindDecides) {
                    R"({"name": "b", "readinessProbe": {"exec": {"command": ["true"]}}})"));
 }
 
-TEST(KnativeRevision, IsNoneWhenItSaysNonsense) {
+TEST(KnativeRevision, IsAbsentWhenMalformed) {
   EXPECT_FALSE(decode_knative_revision(""));
   EXPECT_FALSE(decode_knative_revision("[]"));
   EXPECT_FALSE(decode_knative_revision(R"({"metadata": {}, "spec": {}})"));

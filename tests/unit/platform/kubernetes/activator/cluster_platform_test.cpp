@@ -29,7 +29,7 @@ constexpr std::string_view kRevisions = "/apis/serving.knative.dev/v1/revisions"
 constexpr std::string_view kDefinition =
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/revisions.serving.knative.dev";
 
-// Keeps of all that it is told the contract of each revision.
+// Keeps the contract of each revision that is reported to it.
 class Nobody final : public IdleOwner, public model::Listener {
  public:
   void on_revision(model::Revision revision) override {
@@ -74,7 +74,7 @@ class ClusterPlatformTest : public ::testing::Test {
                       version + R"("}}})");
   }
 
-  // The contract under which a Knative's revision is told once everything was.
+  // The contract under which a revision of Knative is reported after the initial sync.
   [[nodiscard]] KnativeContract contract_told() {
     has_knative_ = true;
     revision_ = R"({"type":"ADDED","object":{"metadata":{"namespace":"n","name":"r",)"
@@ -117,7 +117,7 @@ class ClusterPlatformTest : public ::testing::Test {
   std::unique_ptr<ClusterPlatform> platform_;
 };
 
-TEST_F(ClusterPlatformTest, WithoutKnativeItsRevisionsAreNotAskedFor) {
+TEST_F(ClusterPlatformTest, WithoutKnativeItsRevisionsAreNotRequested) {
   start();
 
   ASSERT_TRUE(followed(5));
@@ -132,7 +132,7 @@ TEST_F(ClusterPlatformTest, WithKnativeItsRevisionsTheirSlicesAndServicesAreFoll
   EXPECT_EQ(api_.count("GET", kRevisions), 1U);
 }
 
-TEST_F(ClusterPlatformTest, ItBeginsOnceItWasToldKnativesRevisions) {
+TEST_F(ClusterPlatformTest, ItStartsOnceKnativesRevisionsAreListed) {
   has_knative_ = true;
   untold_ = kRevisions;
   start();
@@ -150,7 +150,7 @@ TEST_F(ClusterPlatformTest, ItBeginsOnceItWasToldKnativesRevisions) {
   EXPECT_EQ(platform_->waiting(), "");
 }
 
-TEST_F(ClusterPlatformTest, ItBeginsOnceItWasToldWhetherThereIsKnative) {
+TEST_F(ClusterPlatformTest, ItStartsOnceThePresenceOfKnativeIsKnown) {
   tells_groups_ = false;
   start();
   ASSERT_TRUE(run_until(io_, [&] {
@@ -175,7 +175,7 @@ TEST_F(ClusterPlatformTest, ANewReleaseHasTheCurrentContract) {
   EXPECT_EQ(contract_told(), KnativeContract::current);
 }
 
-TEST_F(ClusterPlatformTest, WithoutARightToReadTheReleaseItBeginsWithTheCurrentContract) {
+TEST_F(ClusterPlatformTest, WithoutPermissionToReadTheReleaseItStartsWithTheCurrentContract) {
   release_ = json_reply(R"({"kind":"Status","code":403,"reason":"Forbidden"})", 403);
 
   EXPECT_EQ(contract_told(), KnativeContract::current);
@@ -187,7 +187,7 @@ TEST_F(ClusterPlatformTest, AReleaseWithoutANumberHasTheCurrentContract) {
   EXPECT_EQ(contract_told(), KnativeContract::current);
 }
 
-TEST_F(ClusterPlatformTest, AContractThatTheSettingsNameIsNotAskedFor) {
+TEST_F(ClusterPlatformTest, AContractThatTheSettingsNameIsNotRequested) {
   contract_ = KnativeContract::older;
   untold_ = kDefinition;
 
@@ -206,7 +206,7 @@ TEST_F(ClusterPlatformTest, ARequestScalerBesideAnOlderKnativeHasTheCurrentContr
   EXPECT_EQ(nobody_.contracts["s"], KnativeContract::current);
 }
 
-TEST_F(ClusterPlatformTest, ItBeginsOnceItWasToldTheRelease) {
+TEST_F(ClusterPlatformTest, ItStartsOnceTheReleaseIsKnown) {
   has_knative_ = true;
   untold_ = kDefinition;
   start();

@@ -8,7 +8,7 @@ namespace sluice::activator::testing {
 
 /// A cluster told in words. Changes read as `shop/cart 10.0.0.1:8012 10.0.0.2:8012?`, a pod that is
 /// not ready with a question mark, one that is terminating with a minus sign, one whose sidecar is
-/// not believed first with an exclamation mark; `by 10.2.0.1:80` for the private service;
+/// not fast-ready with an exclamation mark; `by 10.2.0.1:80` for the private service;
 /// `-shop/cart` for what is gone, and `@10.1.0.1:8012` for the activators.
 class ClusterStory {
  public:

@@ -25,7 +25,7 @@ TEST(ClusterView, GivesAScalerThePodsThatItsPrivateServiceSelects) {
   EXPECT_EQ(story.changes(), "shop/cart 10.0.0.1:8012");
 }
 
-TEST(ClusterView, DoesNotMindTheOrderInWhichItIsTold) {
+TEST(ClusterView, GivesTheSameResultInAnyOrderOfEvents) {
   ClusterStory story;
 
   story.pod("shop/cart-1", kCart, "10.0.0.1");
@@ -37,7 +37,7 @@ TEST(ClusterView, DoesNotMindTheOrderInWhichItIsTold) {
   EXPECT_EQ(story.changes(), "shop/cart 10.0.0.1:8012");
 }
 
-TEST(ClusterView, KnowsARevisionBeforeItHasPodsSoThatRequestsQueue) {
+TEST(ClusterView, ReportsARevisionBeforeItHasPodsSoThatRequestsQueue) {
   ClusterStory story;
 
   story.scaler("shop/cart");
@@ -45,7 +45,7 @@ TEST(ClusterView, KnowsARevisionBeforeItHasPodsSoThatRequestsQueue) {
   EXPECT_EQ(story.changes(), "shop/cart");
 }
 
-TEST(ClusterView, PassesOverPodsOfOtherNamespacesWithTheSameLabels) {
+TEST(ClusterView, SkipsPodsOfOtherNamespacesWithTheSameLabels) {
   ClusterStory story;
   story.scaler("shop/cart").service("shop/cart-private", kCart, "shop/cart");
   (void)story.changes();
@@ -55,7 +55,7 @@ TEST(ClusterView, PassesOverPodsOfOtherNamespacesWithTheSameLabels) {
   EXPECT_EQ(story.changes(), "");
 }
 
-TEST(ClusterView, TellsAPodAsSoonAsItHasAnAddress) {
+TEST(ClusterView, ReportsAPodAsSoonAsItHasAnAddress) {
   ClusterStory story;
   story.scaler("shop/cart").service("shop/cart-private", kCart, "shop/cart");
   story.pod("shop/cart-1", kCart, "", false);
@@ -67,7 +67,7 @@ TEST(ClusterView, TellsAPodAsSoonAsItHasAnAddress) {
 }
 
 // activator.md 12, row 57.
-TEST(ClusterView, TakesAPodAwayThatIsGone) {
+TEST(ClusterView, RemovesADeletedPod) {
   ClusterStory story;
   story.scaler("shop/cart").service("shop/cart-private", kCart, "shop/cart");
   story.pod("shop/cart-1", kCart, "10.0.0.1").pod("shop/cart-2", kCart, "10.0.0.2");
@@ -78,7 +78,7 @@ TEST(ClusterView, TakesAPodAwayThatIsGone) {
   EXPECT_EQ(story.changes(), "shop/cart 10.0.0.2:8012");
 }
 
-TEST(ClusterView, SaysWhichPodsAreTerminating) {
+TEST(ClusterView, ReportsWhichPodsAreTerminating) {
   ClusterStory story;
   story.scaler("shop/cart").service("shop/cart-private", kCart, "shop/cart");
   story.pod("shop/cart-1", kCart, "10.0.0.1");
@@ -89,7 +89,7 @@ TEST(ClusterView, SaysWhichPodsAreTerminating) {
   EXPECT_EQ(story.changes(), "shop/cart 10.0.0.1:8012-?");
 }
 
-TEST(ClusterView, SaysNothingWhenNothingThatCountsHasChanged) {
+TEST(ClusterView, ReportsNothingWithoutARelevantChange) {
   ClusterStory story;
   story.scaler("shop/cart").service("shop/cart-private", kCart, "shop/cart");
   story.pod("shop/cart-1", kCart, "10.0.0.1");
@@ -124,7 +124,7 @@ TEST(ClusterView, FollowsASelectorThatChanges) {
   EXPECT_EQ(story.changes(), "shop/cart 10.0.0.2:8012");
 }
 
-TEST(ClusterView, AsksForEveryLabelOfASelector) {
+TEST(ClusterView, RequiresEveryLabelOfASelector) {
   ClusterStory story;
   const Labels both{{"app", "cart"}, {"track", "stable"}};
   story.scaler("shop/cart").service("shop/cart-private", both, "shop/cart");
@@ -153,7 +153,7 @@ TEST(ClusterView, GivesAPodToEveryScalerThatSelectsIt) {
   EXPECT_EQ(story.changes(), "shop/a 10.0.0.1:8012; shop/b 10.0.0.1:8012");
 }
 
-TEST(ClusterView, ForgetsAScalerThatIsGoneAndKnowsItsPodsWhenItComesBack) {
+TEST(ClusterView, ForgetsADeletedScalerAndFindsItsPodsWhenItReturns) {
   ClusterStory story;
   story.scaler("shop/cart").service("shop/cart-private", kCart, "shop/cart");
   story.pod("shop/one", kCart, "10.0.0.1");
@@ -205,7 +205,7 @@ TEST(ClusterView, IgnoresSlicesWithAPortOfAnotherName) {
   EXPECT_EQ(story.changes(), "shop/cart-1");
 }
 
-TEST(ClusterView, TakesThePortOfTheProtocolThatARevisionSpeaks) {
+TEST(ClusterView, TakesThePortOfTheProtocolOfARevision) {
   ClusterStory story;
   story.view.set_knative(ClusterStory::id("shop/cart-1"), {.h2c = true});
   story.view.set_private_slice(
@@ -215,7 +215,7 @@ TEST(ClusterView, TakesThePortOfTheProtocolThatARevisionSpeaks) {
   EXPECT_EQ(story.changes(), "shop/cart-1 10.0.0.1:8012");
 }
 
-TEST(ClusterView, CountsAnAddressInTwoSlicesOnceAndReadyIfEitherSaysSo) {
+TEST(ClusterView, CountsAnAddressInTwoSlicesOnceAndReadyIfEitherIs) {
   ClusterStory story;
   story.view.set_knative(ClusterStory::id("shop/cart-1"), {});
   story.view.set_private_slice(
@@ -252,7 +252,7 @@ TEST(ClusterView, LetsARequestScalerWinOverARevisionOfTheSameName) {
   EXPECT_EQ(changes.revisions[0].spec.port, 20'000);
 }
 
-TEST(ClusterView, TellsWhereAPrivateServiceIsReachedByThePortOfTheProtocol) {
+TEST(ClusterView, ReportsTheAddressOfAPrivateServiceByThePortOfTheProtocol) {
   ClusterStory story;
   const RevisionId cart = ClusterStory::id("shop/cart");
   story.view.set_knative(cart, {.h2c = true});
@@ -267,7 +267,7 @@ TEST(ClusterView, TellsWhereAPrivateServiceIsReachedByThePortOfTheProtocol) {
   EXPECT_EQ(story.changes(), "shop/cart");
 }
 
-TEST(ClusterView, TellsOfNoPrivateServiceWithoutThePort) {
+TEST(ClusterView, ReportsNoPrivateServiceWithoutThePort) {
   ClusterStory story;
   const RevisionId cart = ClusterStory::id("shop/cart");
   story.scaler("shop/cart");
@@ -280,7 +280,7 @@ ClusterSlice activator_slice(std::vector<SliceEndpoint> endpoints) {
   return {{}, {{"h2c", 8013}, {"http", 8012}}, std::move(endpoints)};
 }
 
-TEST(ClusterView, TellsTheActivatorsThatAreReadySorted) {
+TEST(ClusterView, ReportsReadyActivatorsSorted) {
   ClusterStory story;
 
   story.view.set_activator_slice(
@@ -293,7 +293,7 @@ TEST(ClusterView, TellsTheActivatorsThatAreReadySorted) {
   EXPECT_EQ(story.changes(), "");
 }
 
-TEST(ClusterView, TellsTheActivatorsAnewWhenOneLeaves) {
+TEST(ClusterView, ReportsTheActivatorsAgainWhenOneLeaves) {
   ClusterStory story;
   story.view.set_activator_slice(
       ClusterStory::key("sluice-system/a1"),
@@ -312,7 +312,7 @@ ClusterSlice public_slice(const std::string& revision, std::vector<SliceEndpoint
 }
 
 // activator.md 5.6: places are counted among those that serve the revision.
-TEST(ClusterView, TellsThroughWhichActivatorsARevisionIsReached) {
+TEST(ClusterView, ReportsTheActivatorsOfARevision) {
   ClusterStory story;
   story.scaler("shop/cart");
   story.view.set_activator_slice(ClusterStory::key("sluice-system/a1"),
@@ -328,7 +328,7 @@ TEST(ClusterView, TellsThroughWhichActivatorsARevisionIsReached) {
   EXPECT_EQ(story.changes(), "shop/cart @10.1.0.1 @10.1.0.3");
 }
 
-TEST(ClusterView, SaysNothingOfPodsToWhichAPublicServiceLeads) {
+TEST(ClusterView, ReportsNoPodsOfAPublicService) {
   ClusterStory story;
   story.scaler("shop/cart");
   story.view.set_activator_slice(ClusterStory::key("sluice-system/a1"),
@@ -430,7 +430,7 @@ TEST(ClusterView, AgreesWithANaiveTwinOverRandomSteps) {
   }
 }
 
-TEST(ClusterView, TellsKnativesRevisionsAgainUnderAnotherContract) {
+TEST(ClusterView, ReportsKnativesRevisionsAgainUnderAnotherContract) {
   using settings::KnativeContract;
   ClusterView view;
   view.set_knative({"n", "theirs"}, {});

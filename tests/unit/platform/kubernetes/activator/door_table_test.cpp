@@ -71,7 +71,7 @@ TEST(DoorTable, HandsAPortOverOnlyAfterItWasClosed) {
   EXPECT_EQ(carry_out(table), "-20000 cart +20000 pay +20001 cart");
 }
 
-TEST(DoorTable, LeavesAPortThatTwoWantWithWhoeverHasIt) {
+TEST(DoorTable, LeavesAPortThatTwoWantWithItsHolder) {
   DoorTable table;
   table.want(kPay, 20'000);
   (void)carry_out(table);
@@ -104,7 +104,7 @@ TEST(DoorTable, TriesAPortAgainThatAnotherProgramHas) {
   EXPECT_EQ(table.missing(), 0U);
 }
 
-TEST(DoorTable, GivesUpAPortThatFailedOnceNobodyWantsIt) {
+TEST(DoorTable, GivesUpAFailedPortOnceNoScalerWantsIt) {
   DoorTable table;
   table.want(kCart, 20'000);
   (void)carry_out(table, {20'000});
@@ -123,7 +123,7 @@ TEST(DoorTable, DoesNothingForAScalerThatComesAndGoesBetweenTwoLooks) {
   EXPECT_EQ(carry_out(table), "");
 }
 
-TEST(DoorTable, KnowsWhichPortsAScalerMayHave) {
+TEST(DoorTable, AcceptsOnlyPortsInTheRangeOfScalers) {
   EXPECT_TRUE(is_scaler_port(20'000));
   EXPECT_TRUE(is_scaler_port(29'999));
   EXPECT_FALSE(is_scaler_port(8012));

@@ -42,12 +42,12 @@ class PodReadiness : public ::testing::Test {
   Destinations destinations_{{}};
 };
 
-TEST_F(PodReadiness, UsesAPodWhoseSidecarIsBelievedBeforeThePlatformCallsItReady) {
+TEST_F(PodReadiness, UsesAFastReadyPodBeforeThePlatformReportsItReady) {
   EXPECT_EQ(tell(false, true), "");
   EXPECT_EQ(probe(), "+a");
 }
 
-TEST_F(PodReadiness, DoesNotEvenProbeAnotherPodBeforeThePlatformCallsItReady) {
+TEST_F(PodReadiness, DoesNotProbeAnotherPodBeforeThePlatformReportsItReady) {
   (void)tell(false, false);
   EXPECT_EQ(probe(), "");
 
@@ -56,14 +56,14 @@ TEST_F(PodReadiness, DoesNotEvenProbeAnotherPodBeforeThePlatformCallsItReady) {
   EXPECT_EQ(probe(), "+a");
 }
 
-TEST_F(PodReadiness, TakesAPodAwayAtOnceWhenThePlatformCallsItReadyNoMore) {
+TEST_F(PodReadiness, RemovesAPodAtOnceWhenThePlatformReportsItNotReady) {
   (void)tell(true, false);
   ASSERT_EQ(probe(), "+a");
 
   EXPECT_EQ(tell(false, false), "-a");
 }
 
-TEST_F(PodReadiness, AsksThePodFirstWhenItsSidecarIsBelieved) {
+TEST_F(PodReadiness, ProbesAFastReadyPodBeforeItIsRemoved) {
   (void)tell(true, true);
   ASSERT_EQ(probe(), "+a");
 
@@ -71,7 +71,7 @@ TEST_F(PodReadiness, AsksThePodFirstWhenItsSidecarIsBelieved) {
   EXPECT_EQ(probe(), "");
 }
 
-TEST_F(PodReadiness, FollowsAPodWhoseSidecarIsBelievedFromNowOn) {
+TEST_F(PodReadiness, ProbesAPodThatBecomesFastReady) {
   (void)tell(false, false);
   EXPECT_EQ(probe(), "");
 

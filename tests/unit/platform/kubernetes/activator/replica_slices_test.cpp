@@ -18,7 +18,7 @@ ClusterSlice slice(const Ips& ips, bool ready = true) {
   return made;
 }
 
-TEST(ReplicaSlices, TellsEveryAddressOfAllSlicesOnceAndInOrder) {
+TEST(ReplicaSlices, ReportsEveryAddressOfAllSlicesOnceAndInOrder) {
   ReplicaSlices replicas;
   replicas.set(kFirst, slice({"10.0.0.2", "10.0.0.1"}));
   replicas.set(kSecond, slice({"10.0.0.2", "10.0.0.3"}));
@@ -52,7 +52,7 @@ TEST(ReplicaSlices, KeepsTheLastAddressesWhileThereAreNone) {
   EXPECT_EQ(replicas.settle(), (Ips{"10.0.0.9"}));
 }
 
-TEST(ReplicaSlices, TellsNoMoreThanItsLimit) {
+TEST(ReplicaSlices, ReportsNoMoreThanItsLimit) {
   Ips many;
   for (int n = 100; n < 200; ++n) many.push_back("10.0.0." + std::to_string(n));
   ReplicaSlices replicas;
@@ -61,14 +61,14 @@ TEST(ReplicaSlices, TellsNoMoreThanItsLimit) {
   EXPECT_EQ(replicas.settle()->size(), ReplicaSlices::kAddressesMax);
 }
 
-TEST(ServiceTarget, TakesAServiceNameOfTheClustersDnsApart) {
+TEST(ServiceTarget, SplitsAServiceNameOfTheClustersDns) {
   EXPECT_EQ(service_target("autoscaler.sluice-system.svc:8081"),
             (ServiceTarget{"autoscaler", "sluice-system", "autoscaler.sluice-system.svc", 8081}));
   EXPECT_EQ(service_target("a.b.svc.cluster.local:1"),
             (ServiceTarget{"a", "b", "a.b.svc.cluster.local", 1}));
 }
 
-TEST(ServiceTarget, IsNothingElse) {
+TEST(ServiceTarget, RefusesOtherNames) {
   for (const char* target :
        {"", ":8081", "autoscaler:8081", "autoscaler.sluice-system:8081", "a.b.svcs:1", ".b.svc:1",
         "a..svc:1", "a.b.svc", "a.b.svc:", "a.b.svc:0", "a.b.svc:65536", "a.b.svc:1x", "10.0.0.1:1",

@@ -40,7 +40,7 @@ class Poked final : public IdleOwner {
 
 class ScalerDoorsTest : public ::testing::Test {
  protected:
-  // A port of the range that nobody has now.
+  // A free port of the range.
   std::uint16_t free_port() {
     while (next_port_ <= kScalerPortMost) {
       const std::uint16_t port = next_port_++;
@@ -122,7 +122,7 @@ class ScalerDoorsTest : public ::testing::Test {
       static_cast<std::uint16_t>(kScalerPortLeast + (::getpid() * 37) % 9000);
 };
 
-TEST_F(ScalerDoorsTest, ServesARequestByThePortWhateverItsHostSays) {
+TEST_F(ScalerDoorsTest, ServesARequestByThePortWhateverItsHost) {
   pod_.play({{kHello}});
   give_pod(add(kCart), pod_);
   Client client{at(open(kCart))};
@@ -134,7 +134,7 @@ TEST_F(ScalerDoorsTest, ServesARequestByThePortWhateverItsHostSays) {
 }
 
 // queue-proxy.md 15.21: no ingress of Knative's stands before these ports.
-TEST_F(ScalerDoorsTest, BelievesNoClientAboutItsHost) {
+TEST_F(ScalerDoorsTest, TrustsNoClientAboutItsHost) {
   pod_.play({{kHello}});
   give_pod(add(kCart), pod_);
   Client client{at(open(kCart))};
@@ -200,7 +200,7 @@ TEST_F(ScalerDoorsTest, HaveOneLimitOfConnectionsTogether) {
   EXPECT_EQ(connections_.open(), 0U);
 }
 
-TEST_F(ScalerDoorsTest, SpeaksHttp2OnTheSamePort) {
+TEST_F(ScalerDoorsTest, ServesHttp2OnTheSamePort) {
   add(kCart);
   Client client{at(open(kCart))};
   const std::string settings{"\0\0\0\x04\0\0\0\0\0", 9};
@@ -213,7 +213,7 @@ TEST_F(ScalerDoorsTest, SpeaksHttp2OnTheSamePort) {
   });
 }
 
-// activator.md 3: what the autoscaler asks before it sends traffic here.
+// activator.md 3: the probe that the autoscaler sends before it sends traffic here.
 TEST_F(ScalerDoorsTest, AnswersTheProbesOfTheAutoscalerAndOfAnIngress) {
   add(kCart);
   Client client{at(open(kCart))};
@@ -227,7 +227,7 @@ TEST_F(ScalerDoorsTest, AnswersTheProbesOfTheAutoscalerAndOfAnIngress) {
   EXPECT_TRUE(owner_.poked.empty());
 }
 
-TEST_F(ScalerDoorsTest, SaysThatARevisionIsGoneOnAConnectionThatIsStillOpen) {
+TEST_F(ScalerDoorsTest, AnswersThatARevisionIsGoneOnAConnectionThatIsStillOpen) {
   const RevisionHandle cart = add(kCart);
   const std::uint16_t port = open(kCart);
   Client client{at(port)};
@@ -266,7 +266,7 @@ TEST_F(ScalerDoorsTest, LetsARequestThatRunsEndWhenItsDoorIsClosed) {
   EXPECT_NE(client.seen().find("Connection: close"), std::string::npos);
 }
 
-TEST_F(ScalerDoorsTest, TakesNobodyNewAtADoorThatIsClosed) {
+TEST_F(ScalerDoorsTest, AcceptsNoConnectionAtAClosedDoor) {
   add(kCart);
   const std::uint16_t port = open(kCart);
 

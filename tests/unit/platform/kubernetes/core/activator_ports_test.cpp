@@ -28,7 +28,7 @@ TEST(ActivatorPorts, AScalerWithoutOneGetsTheSameOneEachTime) {
   EXPECT_LE(*first.port_of(kA), ActivatorPorts::kLast);
 }
 
-TEST(ActivatorPorts, OfTwoThatHaveTheSameTheFirstNameKeepsItInWhicheverOrderTheyAreTold) {
+TEST(ActivatorPorts, OfTwoScalersWithOnePortTheFirstByNameKeepsItInAnyOrder) {
   ActivatorPorts ports;
   EXPECT_EQ(ports.told(kB, 20'000), std::nullopt);
   EXPECT_EQ(ports.told(kA, 20'000), kB);

@@ -36,7 +36,7 @@ TEST_F(Pace, OneAddressHasItsOwnPaceAndLeavesTheRestToOthers) {
   EXPECT_FALSE(asks("10.0.0.1", Verdict::agent));
 }
 
-TEST_F(Pace, AnAddressHasOneQuestionAtATime) {
+TEST_F(Pace, AnAddressHasOneReviewAtATime) {
   EXPECT_EQ(pace.ask("10.0.0.1", now), Duration{0});
   EXPECT_GT(pace.ask("10.0.0.1", now), Duration{0});
   EXPECT_EQ(pace.ask("10.0.0.2", now), Duration{0});
@@ -60,7 +60,7 @@ TEST_F(Pace, StrangersShareAPaceApartFromAgents) {
   }
 }
 
-TEST_F(Pace, AStrangerThatShowsAnAgentsTokenIsNoneAnyMore) {
+TEST_F(Pace, AStrangerThatPresentsAnAgentsTokenBecomesAnAgent) {
   EXPECT_TRUE(asks("10.0.0.1", Verdict::stranger));
   for (int each = 0; each < static_cast<int>(EnrolmentPace::kStrangersBurst); ++each) {
     const std::string other = "s" + std::to_string(each);
@@ -73,7 +73,7 @@ TEST_F(Pace, AStrangerThatShowsAnAgentsTokenIsNoneAnyMore) {
   EXPECT_TRUE(asks("10.0.0.1", Verdict::agent)) << "by the pace of all others";
 }
 
-TEST_F(Pace, AllTogetherAskTheApiServerNoFasterThanTheirPace) {
+TEST_F(Pace, AllTogetherCallTheApiServerNoFasterThanTheirPace) {
   int asked = 0;
   for (int round = 0; round < 100; ++round) {
     for (int each = 0; each < 50; ++each)
@@ -84,7 +84,7 @@ TEST_F(Pace, AllTogetherAskTheApiServerNoFasterThanTheirPace) {
   EXPECT_GE(asked, static_cast<int>(10 * EnrolmentPace::kPerSecond));
 }
 
-TEST_F(Pace, RemembersSoManyAddressesAndForgetsWhoAskedLongestAgo) {
+TEST_F(Pace, RemembersALimitedNumberOfAddressesAndForgetsTheLeastRecent) {
   EXPECT_TRUE(asks("first", Verdict::stranger));
   for (std::size_t each = 0; each <= EnrolmentPace::kPeersMax; ++each) {
     now += seconds{1};
@@ -95,7 +95,7 @@ TEST_F(Pace, RemembersSoManyAddressesAndForgetsWhoAskedLongestAgo) {
   EXPECT_EQ(pace.peers(), EnrolmentPace::kPeersMax);
 }
 
-TEST_F(Pace, OneAddressShakesHandsAtItsOwnPaceAndKeepsNoOtherFromIt) {
+TEST_F(Pace, HandshakesOfOneAddressArePacedWithoutDelayingOthers) {
   int shaken = 0;
   while (pace.connects("10.0.0.1", now)) ++shaken;
   EXPECT_EQ(shaken, static_cast<int>(EnrolmentPace::kHandshakesBurst));
@@ -105,7 +105,7 @@ TEST_F(Pace, OneAddressShakesHandsAtItsOwnPaceAndKeepsNoOtherFromIt) {
   EXPECT_TRUE(pace.connects("10.0.0.1", now));
 }
 
-TEST_F(Pace, SaysHowLongToWait) {
+TEST_F(Pace, ReportsHowLongToWait) {
   while (asks("10.0.0.1", Verdict::agent)) continue;
   const Duration wait = pace.ask("10.0.0.1", now);
   now += wait;

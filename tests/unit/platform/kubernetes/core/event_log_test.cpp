@@ -17,7 +17,7 @@ ScalerEvent event(const std::string& scaler, const std::string& reason) {
   return made;
 }
 
-TEST(EventLog, OneASecondGoesOut) {
+TEST(EventLog, OneEventASecondIsSent) {
   EventLog log;
   log.add(event("a", "ScaledUp"), kStart);
   log.add(event("b", "ScaledUp"), kStart);
@@ -29,7 +29,7 @@ TEST(EventLog, OneASecondGoesOut) {
   EXPECT_EQ(log.next_due(), std::nullopt);
 }
 
-TEST(EventLog, TheSameOfAScalerIsOneWithACountAndTheLastWords) {
+TEST(EventLog, RepeatedEventsOfAScalerAreOneWithACountAndTheLastMessage) {
   EventLog log;
   log.add(event("a", "ScaledUp"), kStart);
   ScalerEvent again = event("a", "ScaledUp");

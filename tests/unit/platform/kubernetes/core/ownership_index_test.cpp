@@ -8,7 +8,7 @@ namespace {
 using Ids = std::set<RevisionId>;
 using Names = std::set<kube::ObjectName>;
 
-TEST(OwnershipIndex, KnowsTheObjectsThatNameAScalerUntilTheyDoNot) {
+TEST(OwnershipIndex, FindsTheObjectsThatNameAScalerUntilTheyDoNot) {
   OwnershipIndex index;
   EXPECT_EQ(index.set({"shop", "a"}, "web"), (Ids{{"shop", "web"}}));
   EXPECT_EQ(index.set({"shop", "b"}, "web"), (Ids{{"shop", "web"}}));

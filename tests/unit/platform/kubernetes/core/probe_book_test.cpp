@@ -26,7 +26,7 @@ TEST(ProbeBook, AnActivatorCountsOnceItHasAnsweredOnThePort) {
   EXPECT_EQ(book.next_due(), std::nullopt);
 }
 
-TEST(ProbeBook, OneThatDoesNotAnswerIsAskedAgainEverLater) {
+TEST(ProbeBook, AnActivatorThatDoesNotAnswerIsProbedAtGrowingIntervals) {
   ProbeBook book;
   book.set_port(kA, 20'001, kStart);
   book.set_activators({"10.0.0.1"}, kStart);
@@ -45,7 +45,7 @@ TEST(ProbeBook, OneThatDoesNotAnswerIsAskedAgainEverLater) {
   EXPECT_EQ(before, ProbeBook::kWaitMost);
 }
 
-TEST(ProbeBook, AnotherPortHasToBeProvenAnew) {
+TEST(ProbeBook, AnotherPortHasToBeProvenAgain) {
   ProbeBook book;
   book.set_activators({"10.0.0.1"}, kStart);
   book.set_port(kA, 20'001, kStart);
@@ -58,7 +58,7 @@ TEST(ProbeBook, AnotherPortHasToBeProvenAnew) {
   EXPECT_EQ(book.take(kStart, 1)[0].port, 20'002);
 }
 
-TEST(ProbeBook, AnActivatorThatWasAwayHasToBeProvenAnew) {
+TEST(ProbeBook, AnActivatorThatWasAwayHasToBeProvenAgain) {
   ProbeBook book;
   book.set_activators({"10.0.0.1"}, kStart);
   book.set_port(kA, 20'001, kStart);
@@ -73,7 +73,7 @@ TEST(ProbeBook, AnActivatorThatWasAwayHasToBeProvenAnew) {
   EXPECT_EQ(book.take(kStart, 9).size(), 1U);
 }
 
-TEST(ProbeBook, WhoTakesTrafficAlreadyIsBelievedUntilItsFirstAnswer) {
+TEST(ProbeBook, AnActivatorWithTrafficIsTrustedUntilItsFirstAnswer) {
   ProbeBook book;
   book.set_activators({"10.0.0.1", "10.0.0.2"}, kStart);
   book.set_port(kA, 20'001, kStart, {"10.0.0.1"});
@@ -86,7 +86,7 @@ TEST(ProbeBook, WhoTakesTrafficAlreadyIsBelievedUntilItsFirstAnswer) {
   EXPECT_FALSE(book.answered({kA, 20'001, "10.0.0.1"}, false, kStart));
 }
 
-TEST(ProbeBook, WhoTakesTrafficAndAnswersIsNoNews) {
+TEST(ProbeBook, AnAnswerOfAnActivatorWithTrafficChangesNothing) {
   ProbeBook book;
   book.set_activators({"10.0.0.1"}, kStart);
   book.set_port(kA, 20'001, kStart, {"10.0.0.1"});
@@ -96,7 +96,7 @@ TEST(ProbeBook, WhoTakesTrafficAndAnswersIsNoNews) {
   EXPECT_EQ(book.proven(kA), std::vector<std::string>{"10.0.0.1"});
 }
 
-TEST(ProbeBook, WhoTakesTrafficAndIsNoActivatorAnyMoreIsNotBelieved) {
+TEST(ProbeBook, AnAddressWithTrafficThatIsNoLongerAnActivatorIsNotTrusted) {
   ProbeBook book;
   book.set_activators({"10.0.0.1"}, kStart);
   book.set_port(kA, 20'001, kStart, {"10.0.0.7"});
@@ -106,7 +106,7 @@ TEST(ProbeBook, WhoTakesTrafficAndIsNoActivatorAnyMoreIsNotBelieved) {
   EXPECT_TRUE(book.proven(kA).empty()) << "nor when it comes back";
 }
 
-TEST(ProbeBook, NobodyIsAskedForAScalerThatHasGone) {
+TEST(ProbeBook, NoActivatorIsProbedForADeletedScaler) {
   ProbeBook book;
   book.set_activators({"10.0.0.1", "10.0.0.2"}, kStart);
   book.set_port(kA, 20'001, kStart);

@@ -31,7 +31,7 @@ TEST(ScalePlan, WritesNothingWhenAllIsAsOrdered) {
   EXPECT_EQ(plan_replicas(workload(3, 3), kThree, order(3)), ScalePlan{});
 }
 
-TEST(ScalePlan, NeverLowersByAPodThatIsNotLetGo) {
+TEST(ScalePlan, NeverLowersByAPodThatIsNotReleased) {
   EXPECT_EQ(plan_replicas(workload(3, 3), kThree, order(1)).replicas, std::nullopt);
 }
 
@@ -43,23 +43,23 @@ TEST(ScalePlan, CostsComeFirstAndTheIdlestIsTheCheapest) {
   EXPECT_EQ(plan.costs, (std::vector<ScalePlan::Cost>{{"a", kCostLeast + 1}, {"b", kCostLeast}}));
 }
 
-TEST(ScalePlan, LowersByThoseLetGoOnceTheyAreTheCheapest) {
+TEST(ScalePlan, LowersByReleasedPodsOnceTheyAreTheCheapest) {
   const std::vector<ScalePod> pods{{"a", false, kCostLeast}, {"b"}, {"c"}};
   EXPECT_EQ(plan_replicas(workload(3, 3), pods, order(1, {{"a"}})).replicas, 2);
 }
 
 // Goal: a pod still to be removed for the last write is not counted for a second one.
-TEST(ScalePlan, APodThatWasPaidForIsNotLoweredByTwice) {
+TEST(ScalePlan, APodThatWasAlreadyLoweredByIsNotLoweredByAgain) {
   const std::vector<ScalePod> pods{{"a", false, kCostLeast}, {"b"}, {"c"}};
   EXPECT_EQ(plan_replicas(workload(2, 3), pods, order(1, {{"a"}})).replicas, std::nullopt);
 }
 
-TEST(ScalePlan, APodThatTerminatesLivesNoMore) {
+TEST(ScalePlan, ATerminatingPodIsNotCounted) {
   const std::vector<ScalePod> pods{{"a", true, kCostLeast}, {"b", false, kCostLeast + 1}, {"c"}};
   EXPECT_EQ(plan_replicas(workload(2, 2), pods, order(1, {{"a"}, {"b"}})).replicas, 1);
 }
 
-TEST(ScalePlan, ReplicasThatHaveNoPodGoFreely) {
+TEST(ScalePlan, ReplicasWithoutAPodAreLoweredFreely) {
   EXPECT_EQ(plan_replicas(workload(9, 3), kThree, order(3)).replicas, 3);
 }
 
@@ -67,7 +67,7 @@ TEST(ScalePlan, PodsWithoutASidecarAreNeverLoweredAway) {
   EXPECT_EQ(plan_replicas(workload(3, 3), {}, order(0)).replicas, std::nullopt);
 }
 
-TEST(ScalePlan, WhenAllGoNobodyNeedsACost) {
+TEST(ScalePlan, WhenAllPodsGoNoneNeedsACost) {
   const ScalePlan plan = plan_replicas(workload(2, 2), {{"a"}, {"b"}}, order(0, {{"a"}, {"b"}}));
   EXPECT_EQ(plan.replicas, 0);
   EXPECT_TRUE(plan.costs.empty());
@@ -79,7 +79,7 @@ TEST(ScalePlan, ACostIsTakenBackFromAPodThatStays) {
             (std::vector<ScalePlan::Cost>{{"a", std::nullopt}}));
 }
 
-TEST(ScalePlan, ACostThatAUserSetIsHis) {
+TEST(ScalePlan, ACostSetByAUserIsKept) {
   const std::vector<ScalePod> pods{{"a", false, -100}, {"b", false, 7}};
   EXPECT_TRUE(plan_replicas(workload(2, 2), pods, order(2)).costs.empty());
 }

@@ -33,7 +33,7 @@ class ConditionsTest : public ::testing::Test {
   ConditionView view_;
 };
 
-TEST_F(ConditionsTest, AllIsWellWhenNothingIsInTheWay) {
+TEST_F(ConditionsTest, AllIsWellWithoutAProblem) {
   EXPECT_EQ(shown("Ready"), "True Serving");
   EXPECT_EQ(shown("Active"), "True Serving");
   EXPECT_EQ(shown("Target"), "True Found");
@@ -44,13 +44,13 @@ TEST_F(ConditionsTest, AllIsWellWhenNothingIsInTheWay) {
   EXPECT_EQ(shown("Settings"), "True Valid");
 }
 
-TEST_F(ConditionsTest, OneThatSleepsIsReady) {
+TEST_F(ConditionsTest, AScalerAtZeroIsReady) {
   view_.report->activity = Activity::inactive;
   EXPECT_EQ(shown("Ready"), "True Sleeping");
   EXPECT_EQ(shown("Active"), "False NoTraffic");
 }
 
-TEST_F(ConditionsTest, OneWhoseNumberWasChosenIsPausedAndSaysHowToGoOn) {
+TEST_F(ConditionsTest, AScalerWithAChosenNumberIsPausedAndNamesHowToResume) {
   view_.report->paused = true;
   EXPECT_EQ(shown("Ready"), "True Paused");
   EXPECT_EQ(shown("Active"), "True Paused");
@@ -66,7 +66,7 @@ TEST_F(ConditionsTest, OneWhoseNumberWasChosenIsPausedAndSaysHowToGoOn) {
   EXPECT_EQ(shown("Ready"), "False TargetMissing");
 }
 
-TEST_F(ConditionsTest, ReadyNamesTheFirstTroubleThatDoesNotEndByItself) {
+TEST_F(ConditionsTest, ReadyNamesTheFirstProblemThatDoesNotEndByItself) {
   view_.target = Trouble{"TargetMissing", "w", "f"};
   view_.service = Trouble{"ServiceHasSelector", "w", "f"};
   EXPECT_EQ(shown("Ready"), "False TargetMissing");
@@ -78,7 +78,7 @@ TEST_F(ConditionsTest, ReadyNamesTheFirstTroubleThatDoesNotEndByItself) {
   EXPECT_EQ(shown("Ready"), "Unknown TargetMissing");
 }
 
-TEST_F(ConditionsTest, EachTroubleStandsInItsOwnCondition) {
+TEST_F(ConditionsTest, EachProblemHasItsOwnCondition) {
   view_.conflict = Trouble{"TargetConflict", "w", "f"};
   view_.sidecar = Trouble{"SidecarMissing", "w", "f"};
   view_.settings = Trouble{"InvalidAnnotation", "w", "f"};
@@ -90,7 +90,7 @@ TEST_F(ConditionsTest, EachTroubleStandsInItsOwnCondition) {
   EXPECT_EQ(shown("Metrics"), "False MetricsMissing");
 }
 
-TEST_F(ConditionsTest, PodsThatFailToStartMakeItUnreadyAndTheirCauseIsTold) {
+TEST_F(ConditionsTest, PodsThatFailToStartMakeItUnreadyAndTheirCauseIsNamed) {
   view_.report->ready = 0;
   view_.report->activity = Activity::activating;
   view_.report->start_failed = "container app: image web:1 cannot be pulled";
@@ -111,14 +111,14 @@ TEST_F(ConditionsTest, AWrongAnnotationDoesNotMakeItUnready) {
   EXPECT_EQ(shown("Ready"), "True Serving");
 }
 
-TEST_F(ConditionsTest, WhatIsForbiddenIsSaidFirst) {
+TEST_F(ConditionsTest, AMissingPermissionIsNamedFirst) {
   view_.access = Trouble{"Forbidden", "cannot patch deployments/scale", "f"};
   view_.target = Trouble{"TargetMissing", "w", "f"};
   EXPECT_EQ(shown("Ready"), "False Forbidden");
   EXPECT_EQ(shown("Target"), "False Forbidden");
 }
 
-TEST_F(ConditionsTest, ANamespaceThatEndsIsNoRuleThatIsMissing) {
+TEST_F(ConditionsTest, ATerminatingNamespaceIsNotAMissingRule) {
   view_.access = refused_write(
       "endpointslices.discovery.k8s.io \"web-1\" is forbidden: unable to create new content in "
       "namespace shop because it is being terminated");
@@ -147,7 +147,7 @@ TEST_F(ConditionsTest, TheTimeOfATransitionStaysUntilTheStatusChanges) {
   EXPECT_NE(later[1].last_transition_time, scaler_.status.conditions[1].last_transition_time);
 }
 
-TEST_F(ConditionsTest, FiguresOfTheLoadMakeNoNews) {
+TEST_F(ConditionsTest, FiguresOfTheLoadDoNotChangeConditions) {
   view_.report->cannot_scale = "12 MiB free";
   const auto before = conditions_of(view_, kStart);
   scaler_.status.conditions = before;

@@ -13,7 +13,7 @@ kube::Selector labels(kube::StringMap of) {
 
 const RevisionId kWeb{"shop", "web"};
 
-TEST(SelectorIndex, FindsWhoeverSelectsAPodOfItsNamespace) {
+TEST(SelectorIndex, FindsEveryScalerThatSelectsAPodOfItsNamespace) {
   SelectorIndex index;
   index.set(kWeb, labels({{"app", "web"}, {"tier", "front"}}));
   index.set({"other", "web"}, labels({{"app", "web"}}));
@@ -33,7 +33,7 @@ TEST(SelectorIndex, ExpressionsCountToo) {
   EXPECT_TRUE(index.find("shop", {{"app", "db"}}).empty());
 }
 
-TEST(SelectorIndex, AnotherSelectorTakesThePlaceOfTheOneBefore) {
+TEST(SelectorIndex, AnotherSelectorReplacesThePreviousOne) {
   SelectorIndex index;
   EXPECT_TRUE(index.set(kWeb, labels({{"app", "web"}})));
   EXPECT_FALSE(index.set(kWeb, labels({{"app", "web"}})));
@@ -44,7 +44,7 @@ TEST(SelectorIndex, AnotherSelectorTakesThePlaceOfTheOneBefore) {
   EXPECT_EQ(index.find("shop", {{"app", "shop"}}), std::vector{kWeb});
 }
 
-TEST(SelectorIndex, WhoWasRemovedSelectsNothing) {
+TEST(SelectorIndex, ARemovedScalerSelectsNothing) {
   SelectorIndex index;
   index.set(kWeb, labels({{"app", "web"}}));
   index.remove(kWeb);

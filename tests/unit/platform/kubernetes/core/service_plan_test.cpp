@@ -100,7 +100,7 @@ TEST_F(ServicePlanTest, WithoutAnyPortItHasTheUsualOne) {
   EXPECT_EQ(front_ports(scaler_, workload_)[0].port, 80);
 }
 
-TEST_F(ServicePlanTest, OnesOfOursFollowsItsPorts) {
+TEST_F(ServicePlanTest, AServiceOfOursFollowsThePortsOfItsScaler) {
   front_.owner = {"RequestScaler", "web", "uid-1"};
   front_.ports = front_ports(scaler_, workload_);
   EXPECT_TRUE(plan_service(view()).steps.empty());
@@ -112,7 +112,7 @@ TEST_F(ServicePlanTest, OnesOfOursFollowsItsPorts) {
 
 // --- present without selector ---
 
-TEST_F(ServicePlanTest, OfOneWithoutASelectorNothingButItsSlicesIsManaged) {
+TEST_F(ServicePlanTest, OnlyTheSlicesOfAServiceWithoutASelectorAreManaged) {
   front_.ports = {{"other", 1234, "1", "", "TCP"}};
 
   const ServicePlan plan = plan_service(view());
@@ -127,7 +127,7 @@ TEST_F(ServicePlanTest, DeletionOfTheScalerLeavesItAsItIs) {
   EXPECT_TRUE(plan_service(view()).steps.empty());
 }
 
-TEST_F(ServicePlanTest, APortThatTheServiceDoesNotHaveIsNamedAndRequestsPassUsBy) {
+TEST_F(ServicePlanTest, APortThatTheServiceDoesNotHaveIsNamedAndRequestsBypassUs) {
   scaler_.service.port = "htpp";
   const ServicePlan plan = plan_service(view());
   EXPECT_EQ(reason(plan), "ServicePortMissing");
@@ -155,7 +155,7 @@ TEST_F(ServicePlanTest, AServiceOfOursGetsThePortThatItLacks) {
 
 // --- routed ---
 
-TEST_F(ServicePlanTest, NothingIsCalledRoutedBeforeTheServiceAndItsFirstSlicesAreSeen) {
+TEST_F(ServicePlanTest, NothingIsRoutedBeforeTheServiceAndItsFirstSlicesAreSeen) {
   ServiceView first = view();
   first.has_slices = false;
   first.slices_stand = false;
@@ -180,7 +180,7 @@ TEST_F(ServicePlanTest, WhereNoEndpointIsWantedNoneIsWaitedFor) {
 
 // --- present with a selector ---
 
-TEST_F(ServicePlanTest, OneWithASelectorIsRefusedWithTheTwoWaysOut) {
+TEST_F(ServicePlanTest, AServiceWithASelectorIsRefusedWithBothRemedies) {
   front_.selector = {{"app", "web"}};
   ServiceView selecting = view();
   selecting.has_slices = false;
@@ -193,7 +193,7 @@ TEST_F(ServicePlanTest, OneWithASelectorIsRefusedWithTheTwoWaysOut) {
   EXPECT_FALSE(plan.routes);
 }
 
-TEST_F(ServicePlanTest, UntilSlicesOfOursBelongToOneWithASelectorRequestsPassUsBy) {
+TEST_F(ServicePlanTest, RequestsBypassUsUntilSlicesOfOursBelongToAServiceWithASelector) {
   ServiceView waiting = adopting();
   waiting.injected_ready = 1;
   waiting.has_slices = false;
@@ -246,7 +246,7 @@ TEST_F(ServicePlanTest, AWorkloadThatSleepsCanBeAdopted) {
   EXPECT_EQ(plan_service(ready).steps, Steps{Step::adopt_front});
 }
 
-TEST_F(ServicePlanTest, WhatTheSelectorLeftBehindIsSwept) {
+TEST_F(ServicePlanTest, SlicesThatTheSelectorLeftBehindAreDeleted) {
   ServiceView after = adopting();
   front_.selector.clear();
   after.original = OriginalService{"web", {{"app", "web"}}, {}};
@@ -258,7 +258,7 @@ TEST_F(ServicePlanTest, WhatTheSelectorLeftBehindIsSwept) {
   EXPECT_TRUE(plan.routes);
 }
 
-TEST_F(ServicePlanTest, ASelectorThatComesBackIsReportedAndNotFoughtOver) {
+TEST_F(ServicePlanTest, ASelectorThatReturnsIsReportedAndLeft) {
   ServiceView after = adopting();
   after.original = OriginalService{"web", {{"app", "web"}}, {}};
 
@@ -269,7 +269,7 @@ TEST_F(ServicePlanTest, ASelectorThatComesBackIsReportedAndNotFoughtOver) {
   EXPECT_TRUE(plan.routes) << "activators stay behind it, for when no pod is there";
 }
 
-TEST_F(ServicePlanTest, DeletionPutsBackWhatWasAdoptedBeforeTheScalerGoes) {
+TEST_F(ServicePlanTest, DeletionRestoresAnAdoptedServiceBeforeTheScalerGoes) {
   ServiceView ending = adopting();
   scaler_.terminating = true;
   front_.selector.clear();
@@ -285,7 +285,7 @@ TEST_F(ServicePlanTest, DeletionPutsBackWhatWasAdoptedBeforeTheScalerGoes) {
   EXPECT_EQ(plan_service(ending).steps, Steps{Step::remove_finalizer});
 }
 
-// --- somebody else's ---
+// --- of another owner ---
 
 TEST_F(ServicePlanTest, AServiceOfAnotherScalerIsContested) {
   front_.owner = {"RequestScaler", "other", "uid-2"};
@@ -296,7 +296,7 @@ TEST_F(ServicePlanTest, AServiceOfAnotherScalerIsContested) {
   EXPECT_EQ(reason(plan_service(second)), "ServiceContested");
 }
 
-TEST_F(ServicePlanTest, APrivateServiceThatIsSomebodyElsesIsLeftAlone) {
+TEST_F(ServicePlanTest, APrivateServiceOfAnotherOwnerIsLeftUnchanged) {
   pods_.owner = {};
   pods_.labels.clear();
 
@@ -333,7 +333,7 @@ TEST_F(ServicePlanTest, ItsNameFitsHoweverLongTheScalersIs) {
   EXPECT_NE(long_name, pods_name({"shop", std::string(62, 'a')}));
 }
 
-TEST_F(ServicePlanTest, WithoutATargetWhatIsThereStays) {
+TEST_F(ServicePlanTest, WithoutATargetAnExistingServiceStays) {
   ServiceView lost = view();
   lost.workload = nullptr;
   const ServicePlan plan = plan_service(lost);

@@ -10,7 +10,7 @@ namespace {
 
 const kube::StringMap kLabels{{"kubernetes.io/service-name", "web"}};
 
-// The slices of one Service, and an API server that does as it is told.
+// The slices of one Service, and an API server that carries out every write.
 class Slices {
  public:
   SlicePlan plan(std::vector<EndpointGroup> groups) const {
@@ -94,7 +94,7 @@ TEST(SlicePlan, APodThatIsReplacedRewritesOneSlice) {
   EXPECT_EQ(slices.plan({other}).write.size(), 1U);
 }
 
-TEST(SlicePlan, TheWayThroughActivatorsTakesThePlaceOfThePods) {
+TEST(SlicePlan, ActivatorsReplaceThePods) {
   Slices slices;
   slices.write(slices.plan({pods(3)}));
   const EndpointGroup activators{http(20'001), {{"10.1.0.1"}, {"10.1.0.2"}}};
@@ -107,7 +107,7 @@ TEST(SlicePlan, TheWayThroughActivatorsTakesThePlaceOfThePods) {
   EXPECT_TRUE(plan.remove.empty());
 }
 
-TEST(SlicePlan, SlicesThatAreEmptyGo) {
+TEST(SlicePlan, EmptySlicesAreDeleted) {
   Slices slices;
   slices.write(slices.plan({pods(150)}));
 
@@ -117,7 +117,7 @@ TEST(SlicePlan, SlicesThatAreEmptyGo) {
   EXPECT_EQ(plan.remove.size(), 2U);
 }
 
-TEST(SlicePlan, AddressFamiliesAndPortsStandApart) {
+TEST(SlicePlan, AddressFamiliesAndPortsHaveSeparateSlices) {
   Slices slices;
   EndpointGroup mixed{http(8012), {{"10.0.0.1"}, {"fd00::1"}}};
 
@@ -128,7 +128,7 @@ TEST(SlicePlan, AddressFamiliesAndPortsStandApart) {
   EXPECT_EQ(types, (std::multiset<std::string>{"IPv4", "IPv4", "IPv6"}));
 }
 
-TEST(SlicePlan, WhatSomebodyElseChangedIsPutBack) {
+TEST(SlicePlan, ForeignChangesAreReverted) {
   Slices slices;
   slices.write(slices.plan({pods(2)}));
   const auto spoilt = [&slices](auto spoil) {
@@ -148,7 +148,7 @@ TEST(SlicePlan, WhatSomebodyElseChangedIsPutBack) {
   EXPECT_EQ(spoilt([](auto& slice) { slice.labels.clear(); }), 1U);
 }
 
-TEST(SlicePlan, AnAddressStandsOnceHoweverOftenItIsNamed) {
+TEST(SlicePlan, AnAddressIsListedOnceHoweverOftenItIsNamed) {
   Slices slices;
   const SlicePlan plan = slices.plan({{http(8012), {{"10.0.0.1"}, {"10.0.0.1"}, {""}}}});
   ASSERT_EQ(plan.write.size(), 1U);

@@ -36,7 +36,7 @@ std::string text_of(const Container& container) {
   return start_failure(pod_with(container)).value_or("may become ready");
 }
 
-TEST(StartFailure, APodThatStartsSlowlyIsNone) {
+TEST(StartFailure, ASlowStartIsNotAFailure) {
   EXPECT_FALSE(start_failure({}));
   EXPECT_EQ(waiting("ContainerCreating"), "may become ready");
   EXPECT_EQ(waiting("PodInitializing"), "may become ready");
@@ -47,7 +47,7 @@ TEST(StartFailure, APodThatStartsSlowlyIsNone) {
   EXPECT_FALSE(start_failure(unscheduled));
 }
 
-TEST(StartFailure, AnImageThatCannotBePulledIsNamedAndEveryTryIsToldInTheSameWords) {
+TEST(StartFailure, AnImageThatCannotBePulledIsNamedWithTheSameTextForEveryTry) {
   EXPECT_EQ(waiting("ErrImagePull"), "container app: image shop/web:1 cannot be pulled");
   EXPECT_EQ(waiting("ImagePullBackOff"), waiting("ErrImagePull"));
   EXPECT_EQ(waiting("InvalidImageName"), "container app: image shop/web:1 has no valid name");
@@ -55,7 +55,7 @@ TEST(StartFailure, AnImageThatCannotBePulledIsNamedAndEveryTryIsToldInTheSameWor
             "container app: image shop/web:1 is not on the node, and its pull policy is Never");
 }
 
-TEST(StartFailure, AContainerThatCannotBeMadeOrRunIsTold) {
+TEST(StartFailure, AContainerThatCannotBeMadeOrRunIsReported) {
   EXPECT_EQ(waiting("CreateContainerConfigError"),
             "container app: it cannot be configured (CreateContainerConfigError: a ConfigMap, a "
             "Secret or a key that it names is missing)");
@@ -80,11 +80,11 @@ TEST(StartFailure, ThreeStartsInARowMustHaveEndedUnlessKubeletBacksOffEarlier) {
   EXPECT_EQ(text_of(backing_off), text_of(ended(3)));
 }
 
-TEST(StartFailure, ACrashLoopWhoseEndIsUnknownIsOneStill) {
+TEST(StartFailure, ACrashLoopWithAnUnknownEndIsStillAFailure) {
   EXPECT_EQ(waiting("CrashLoopBackOff"), "container app: it ends before it is ready");
 }
 
-TEST(StartFailure, HowARunEndedIsTold) {
+TEST(StartFailure, HowARunEndedIsReported) {
   const std::string ends = "container app: it ends before it is ready: ";
   EXPECT_EQ(text_of(ended(3, 0, "Completed")), ends + "exit status 0");
   EXPECT_EQ(text_of(ended(3, 137, "OOMKilled")), ends + "exit status 137 (OOMKilled)");
@@ -96,7 +96,7 @@ TEST(StartFailure, HowARunEndedIsTold) {
   EXPECT_EQ(text_of(killed), ends + "exit status 1 (signal 9)");
 }
 
-TEST(StartFailure, ARunDuringWhichThePodWasReadyIsNoFailedStart) {
+TEST(StartFailure, ARunDuringWhichThePodWasReadyIsNotAFailedStart) {
   Container crashed = ended(7);
   crashed.running = false;
   crashed.waiting = "CrashLoopBackOff";
@@ -108,19 +108,19 @@ TEST(StartFailure, ARunDuringWhichThePodWasReadyIsNoFailedStart) {
   EXPECT_TRUE(start_failure(pod));
 }
 
-TEST(StartFailure, APodThatIsReadyHasNone) {
+TEST(StartFailure, AReadyPodHasNoFailure) {
   kube::Pod pod = pod_with(ended(9));
   pod.ready = true;
   EXPECT_FALSE(start_failure(pod));
 }
 
-TEST(StartFailure, TheFirstContainerThatFailsIsTold) {
+TEST(StartFailure, TheFirstContainerThatFailsIsReported) {
   kube::Pod pod = pod_with(ended(1));
   pod.unready.push_back({.name = "log", .image = "log:2", .waiting = "ImagePullBackOff"});
   EXPECT_EQ(start_failure(pod), "container log: image log:2 cannot be pulled");
 }
 
-TEST(StartFailure, WhatOthersWroteIsPrintableAndBounded) {
+TEST(StartFailure, ForeignTextIsMadePrintableAndBounded) {
   kube::Pod pod = pod_with({.waiting = "ErrImagePull"});
   pod.unready[0].image = "web\r\nSet-Cookie: a" + std::string(1000, 'x');
 

@@ -64,7 +64,7 @@ TEST(WorkQueue, AFailureAfterASuccessIsTheFirstAgain) {
   EXPECT_EQ(queue.next_due(), kStart + milliseconds{100});
 }
 
-TEST(WorkQueue, NewsDoNotWaitForTheEndOfABackOff) {
+TEST(WorkQueue, AChangeDoesNotWaitForTheEndOfABackOff) {
   WorkQueue queue;
   for (int i = 0; i < 5; ++i) queue.failed(kA, kStart + seconds{i});
   queue.forget(kA);

@@ -10,7 +10,7 @@ using std::chrono::seconds;
 
 constexpr TimePoint kStart{seconds{1'000'000}};
 
-TEST(WriteLedger, OneWriteOfAnObjectIsOnItsWayAtATime) {
+TEST(WriteLedger, OneWriteOfAnObjectIsInFlightAtATime) {
   WriteLedger ledger;
   EXPECT_EQ(ledger.judge("a", "1", kStart), Verdict::send);
   ledger.sent("a", "1");
@@ -30,7 +30,7 @@ TEST(WriteLedger, TheSameIsNotWrittenAgainBeforeItCanHaveShown) {
   EXPECT_EQ(ledger.judge("a", "1", kStart + WriteLedger::kPatience), Verdict::send);
 }
 
-TEST(WriteLedger, WhatSomebodyElseChangedMeanwhileIsWrittenAtOnce) {
+TEST(WriteLedger, AnObjectChangedByAnotherWriterIsWrittenAtOnce) {
   WriteLedger ledger;
   ledger.sent("a", "1");
   ledger.answered("a", true, kStart);

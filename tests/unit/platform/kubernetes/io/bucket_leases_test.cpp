@@ -27,7 +27,7 @@ constexpr LeaderElection kRules{.buckets = 1,
                                 .renew_deadline = seconds{1},
                                 .retry_period = milliseconds{100}};
 
-/// Leases as an API server keeps them; collections are forbidden, so nobody is told of changes.
+/// Leases as an API server keeps them; collections are forbidden, so no replica sees changes.
 class LeaseStore {
  public:
   Reply answer(const Seen& seen) {
@@ -98,7 +98,7 @@ class BucketLeasesTest : public ::testing::Test {
   FakeApi api{io, [this](const Seen& seen) { return store.answer(seen); }};
 };
 
-TEST_F(BucketLeasesTest, TakesABucketThatNobodyHas) {
+TEST_F(BucketLeasesTest, TakesAFreeBucket) {
   const auto one = start(1);
 
   ASSERT_TRUE(run_until(io, [&] { return !one->owned.empty(); }));
@@ -120,7 +120,7 @@ TEST_F(BucketLeasesTest, RenewsWithAnotherTimeEachTime) {
   EXPECT_EQ(later["acquireTime"], first["acquireTime"]);
 }
 
-TEST_F(BucketLeasesTest, WhatIsReleasedIsTakenByAnotherUnderAHigherEpoch) {
+TEST_F(BucketLeasesTest, AReleasedBucketIsTakenByAnotherUnderAHigherEpoch) {
   const auto one = start(1);
   ASSERT_TRUE(run_until(io, [&] { return !one->owned.empty(); }));
   const auto two = start(2);
@@ -134,7 +134,7 @@ TEST_F(BucketLeasesTest, WhatIsReleasedIsTakenByAnotherUnderAHigherEpoch) {
   ASSERT_TRUE(run_until(io, [&] { return one->holder == Holder{"pod-2", "10.0.0.2"}; }));
 }
 
-TEST_F(BucketLeasesTest, WhoDiesIsFollowedByAnother) {
+TEST_F(BucketLeasesTest, ABucketOfAStoppedReplicaIsTakenByAnother) {
   auto one = start(1);
   ASSERT_TRUE(run_until(io, [&] { return !one->owned.empty(); }));
   const auto two = start(2);
@@ -154,7 +154,7 @@ TEST_F(BucketLeasesTest, AStolenBucketIsGivenUp) {
   EXPECT_EQ(one->leases->counts().lost, 1U);
 }
 
-TEST(LeaseJson, AStepReadsBackAsItWasMeant) {
+TEST(LeaseJson, AStepSurvivesARoundTrip) {
   LeaseStep step{.kind = LeaseStep::Kind::replace, .bucket = kBucket};
   step.lease = {.holder = "pod-1_10.0.0.1",
                 .acquired = "2026-01-01T00:00:00.000000Z",
@@ -170,13 +170,13 @@ TEST(LeaseJson, AStepReadsBackAsItWasMeant) {
   EXPECT_EQ(decode_lease(encode_lease(step, "sluice-system")), expected);
 }
 
-TEST(LeaseJson, WhatIsNoLeaseIsNone) {
+TEST(LeaseJson, AnObjectThatIsNotALeaseIsIgnored) {
   EXPECT_FALSE(decode_lease("[]"));
   EXPECT_FALSE(decode_lease("{"));
   EXPECT_FALSE(decode_lease(R"({"metadata":{}})"));
 }
 
-TEST(LeaseJson, NonsenseInALeaseReadsAsNothing) {
+TEST(LeaseJson, MalformedFieldsOfALeaseReadAsAbsent) {
   const auto lease = decode_lease(
       R"({"metadata":{"name":"b","annotations":{"autoscaling.sluice.dev/epoch":"soon"}},
           "spec":{"holderIdentity":7,"leaseDurationSeconds":-4,"leaseTransitions":"x"}})");

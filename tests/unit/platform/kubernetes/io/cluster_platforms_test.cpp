@@ -91,7 +91,7 @@ class ClusterPlatformsTest : public testing::PlatformStage {
   std::map<std::string, int> followed_;           // how often
 };
 
-TEST_F(ClusterPlatformsTest, OfOneNameTheRequestScalerWinsUntilItGoes) {
+TEST_F(ClusterPlatformsTest, OfOneNameTheRequestScalerWinsUntilItIsDeleted) {
   EXPECT_FALSE(open());
   EXPECT_TRUE(last_is(2));
   EXPECT_TRUE(platform_.scales(kWeb));
@@ -115,7 +115,7 @@ TEST_F(ClusterPlatformsTest, ARequestScalerThatComesLaterTakesTheNameFromKnative
   EXPECT_TRUE(last_is(2));
 }
 
-TEST_F(ClusterPlatformsTest, WhatBothPlatformsReadIsFollowedOnce) {
+TEST_F(ClusterPlatformsTest, ObjectsThatBothPlatformsReadAreFollowedOnce) {
   EXPECT_FALSE(open());
   ASSERT_TRUE(run_until(io_, [this] { return followed_[kPodAutoscalers] > 0; }));
   ASSERT_TRUE(run_until(io_, [this] { return platform_.wrong().empty(); }));

@@ -48,7 +48,7 @@ const std::string kHpa =
 
 class ClusterViewTest : public ::testing::Test {
  protected:
-  // What the server tells at the beginning of each watch; of `silent_` it tells nothing.
+  // What the server sends at the beginning of each watch; for `silent_` it sends nothing.
   Reply answer(const Seen& seen) {
     if (seen.target == "/apis") {
       if (!tells_groups_) return json_reply(R"({"kind":"Status","code":503})", 503);
@@ -80,7 +80,7 @@ class ClusterViewTest : public ::testing::Test {
     view_->start();
   }
 
-  // All but the one that is silent have been told.
+  // Every list but the silent one has been reported.
   [[nodiscard]] bool others_told() {
     return run_until(io_, [this] { return kept_back_.has_value() && view_->wrong().size() == 1; });
   }
@@ -105,7 +105,7 @@ class ClusterViewTest : public ::testing::Test {
   std::unique_ptr<ClusterView> view_;
 };
 
-TEST_F(ClusterViewTest, WhoElseScalesATargetIsKnownBeforeAnythingIsTold) {
+TEST_F(ClusterViewTest, OtherScalersOfATargetAreKnownBeforeAnythingIsReported) {
   silent_ = kHpas;
   start();
   ASSERT_TRUE(others_told());
@@ -118,7 +118,7 @@ TEST_F(ClusterViewTest, WhoElseScalesATargetIsKnownBeforeAnythingIsTold) {
   EXPECT_EQ(view_->other_scaler({"shop", "web"}), "HorizontalPodAutoscaler old");
 }
 
-TEST_F(ClusterViewTest, AStartThatHasWaitedEnoughGoesWithoutThem) {
+TEST_F(ClusterViewTest, AStartContinuesWithoutThemAfterItsWait) {
   silent_ = kHpas;
   start();
   ASSERT_TRUE(others_told());
@@ -129,7 +129,7 @@ TEST_F(ClusterViewTest, AStartThatHasWaitedEnoughGoesWithoutThem) {
   EXPECT_TRUE(view_->wrong().empty());
 }
 
-TEST_F(ClusterViewTest, NothingElseIsGoneWithout) {
+TEST_F(ClusterViewTest, AStartWaitsForEveryOtherList) {
   silent_ = "/api/v1/pods";
   start();
   ASSERT_TRUE(others_told());
@@ -139,13 +139,13 @@ TEST_F(ClusterViewTest, NothingElseIsGoneWithout) {
   EXPECT_EQ(synced_, 0);
 }
 
-TEST_F(ClusterViewTest, WhereKedaIsNotInstalledItIsNeitherAskedForNorWaitedFor) {
+TEST_F(ClusterViewTest, WhereKedaIsNotInstalledItIsNeitherRequestedNorAwaited) {
   start();
   ASSERT_TRUE(synced());
   EXPECT_EQ(api_.count("GET", kKeda), 0U);
 }
 
-TEST_F(ClusterViewTest, WhileItIsNotKnownWhetherItIsInstalledTheReasonIsTold) {
+TEST_F(ClusterViewTest, WhileThePresenceOfKedaIsUnknownTheReasonIsReported) {
   tells_groups_ = false;
   start();
   const auto told = [this] {
@@ -160,7 +160,7 @@ TEST_F(ClusterViewTest, WhileItIsNotKnownWhetherItIsInstalledTheReasonIsTold) {
   EXPECT_TRUE(view_->wrong().empty());
 }
 
-TEST_F(ClusterViewTest, WhereItIsInstalledItIsWaitedFor) {
+TEST_F(ClusterViewTest, WhereKedaIsInstalledItIsAwaited) {
   has_keda_ = true;
   silent_ = kKeda;
   start();
@@ -171,7 +171,7 @@ TEST_F(ClusterViewTest, WhereItIsInstalledItIsWaitedFor) {
   ASSERT_TRUE(synced());
 }
 
-TEST_F(ClusterViewTest, ASliceThatAnotherScalerTookOverIsItsOwn) {
+TEST_F(ClusterViewTest, ASliceThatAnotherScalerTookOverBelongsToThatScaler) {
   silent_ = kSlices;
   start();
   ASSERT_TRUE(others_told());

@@ -18,7 +18,7 @@ kube::Service service() {
   return made;
 }
 
-TEST(Documents, ScalingNamesTheVeryObjectThatWasLookedAt) {
+TEST(Documents, ScalingNamesTheUidOfTheObjectThatWasRead) {
   const auto request = scale_request(workload_path("Deployment", {"shop", "web"}), "u", 1, 3);
 
   EXPECT_EQ(request.path, "/apis/apps/v1/namespaces/shop/deployments/web/scale");
@@ -28,7 +28,7 @@ TEST(Documents, ScalingNamesTheVeryObjectThatWasLookedAt) {
 }
 
 // api-server.md 2, rows L5 and L9.
-TEST(Documents, AWakeHasALaneOfItsOwnAndGrowthGoesBeforeWhatShrinks) {
+TEST(Documents, AWakeHasALaneOfItsOwnAndGrowthGoesBeforeShrinking) {
   const std::string web = workload_path("Deployment", {"shop", "web"});
 
   EXPECT_EQ(scale_request(web, "u", 0, 1).lane, kube::Lane::urgent);
@@ -37,7 +37,7 @@ TEST(Documents, AWakeHasALaneOfItsOwnAndGrowthGoesBeforeWhatShrinks) {
   EXPECT_FALSE(scale_request(web, "u", 3, 1).first);
 }
 
-TEST(Documents, AnAdoptedServiceRemembersWhatItWasAndGetsItBack) {
+TEST(Documents, AnAdoptedServiceRecordsItsOriginalAndGetsItBack) {
   const kube::Service before = service();
   const json adopted = json::parse(adopt_front_request(kWeb.id, "web", before).body);
   EXPECT_TRUE(adopted["spec"]["selector"].is_null());
@@ -61,14 +61,14 @@ TEST(Documents, AnAdoptedServiceRemembersWhatItWasAndGetsItBack) {
     {"op":"remove","path":"/metadata/annotations/sluice.dev~1original-service"}])"));
 }
 
-TEST(Documents, ASelectorThatCameBackByItselfIsNotWrittenOver) {
+TEST(Documents, ASelectorSetByAnotherWriterIsNotOverwritten) {
   kube::Service now = service();
   const json steps =
       json::parse(restore_front_request({"shop", "web"}, now, {"web", {{"app", "old"}}, {}}).body);
   EXPECT_EQ(steps.size(), 2U);
 }
 
-TEST(Documents, AnAnnotationThatIsNonsenseIsNone) {
+TEST(Documents, AMalformedAnnotationCountsAsAbsent) {
   kube::Service front;
   EXPECT_FALSE(read_original(front));
   for (const char* text : {"", "[]", "{", R"({"scaler":1})"}) {
@@ -90,7 +90,7 @@ TEST(Documents, PortsKeepTheirProtocol) {
   EXPECT_EQ(json::parse(front.body)["spec"]["ports"][0]["protocol"], "UDP");
 }
 
-TEST(Documents, AStatusLeavesOutWhatIsNotKnown) {
+TEST(Documents, AStatusOmitsUnknownFields) {
   ScalerStatus status;
   status.values.activator_port = 20'001;
   status.values.ready = 0;
@@ -120,7 +120,7 @@ TEST(Documents, ASelectorReadsAsKubectlWritesIt) {
   EXPECT_EQ(selector_text(selector), "app=web,tier in (a,b),!old");
 }
 
-TEST(Documents, AnEventSaysHowOftenAndOfWhom) {
+TEST(Documents, AnEventHasItsCountAndItsObject) {
   ScalerEvent event;
   event.scaler = kWeb.id;
   event.uid = kWeb.uid;

@@ -46,7 +46,7 @@ class ObjectWriterTest : public ::testing::Test {
   std::vector<std::string> told_;
 };
 
-TEST_F(ObjectWriterTest, WhatStillWaitsBecomesTheNewestInItsPlace) {
+TEST_F(ObjectWriterTest, AWaitingWriteIsReplacedByTheNewestInItsPlace) {
   EXPECT_TRUE(write("/first", "{\"a\":1}"));
   EXPECT_TRUE(write("/second", "{\"b\":1}"));
   EXPECT_TRUE(write("/third", "{\"c\":1}"));
@@ -55,10 +55,10 @@ TEST_F(ObjectWriterTest, WhatStillWaitsBecomesTheNewestInItsPlace) {
   ASSERT_TRUE(told(3));
 
   EXPECT_EQ(bodies(), (std::vector<std::string>{"{\"a\":1}", "{\"b\":2}", "{\"c\":1}"}));
-  EXPECT_EQ(told_, bodies()) << "nobody is told how the older one ended";
+  EXPECT_EQ(told_, bodies()) << "the end of the older one is not reported";
 }
 
-TEST_F(ObjectWriterTest, WhatWasSentIsWaitedFor) {
+TEST_F(ObjectWriterTest, AWriteInFlightIsAwaited) {
   EXPECT_TRUE(write("/first", "{\"a\":1}"));
   EXPECT_FALSE(write("/first", "{\"a\":2}"));
   ASSERT_TRUE(told(1));
@@ -69,7 +69,7 @@ TEST_F(ObjectWriterTest, WhatWasSentIsWaitedFor) {
   EXPECT_EQ(bodies(), (std::vector<std::string>{"{\"a\":1}", "{\"a\":2}"}));
 }
 
-TEST_F(ObjectWriterTest, WhatIsWithdrawnBeforeItsTurnIsNeverSentAndMayBeAskedForAgain) {
+TEST_F(ObjectWriterTest, AWithdrawnWriteIsNeverSentAndMayBeRequestedAgain) {
   EXPECT_TRUE(write("/first", "{\"a\":1}"));
   EXPECT_TRUE(write("/second", "{\"b\":1}"));
   writer_->withdraw("/second");
@@ -82,7 +82,7 @@ TEST_F(ObjectWriterTest, WhatIsWithdrawnBeforeItsTurnIsNeverSentAndMayBeAskedFor
   ASSERT_TRUE(told(3));
 }
 
-TEST_F(ObjectWriterTest, OnlySomeSecondsOfWritesStandInTheQueue) {
+TEST_F(ObjectWriterTest, TheQueueHoldsOnlySomeSecondsOfWrites) {
   std::size_t taken = 0;
   while (write("/" + std::to_string(taken), "{}")) ++taken;
   EXPECT_GE(taken, ObjectWriter::kAhead);
@@ -96,7 +96,7 @@ TEST_F(ObjectWriterTest, OnlySomeSecondsOfWritesStandInTheQueue) {
   EXPECT_TRUE(writer_->write("/wakes", std::move(wakes), [](const kube::Answer&) {}));
 }
 
-TEST_F(ObjectWriterTest, WhatIsAbandonedBeforeItsTurnIsNeverSent) {
+TEST_F(ObjectWriterTest, AnAbandonedWriteIsNeverSent) {
   EXPECT_TRUE(write("/first", "{\"a\":1}"));
   EXPECT_TRUE(write("/second", "{\"b\":1}"));
   ASSERT_TRUE(told(1));

@@ -30,7 +30,7 @@ class ReconcileLoopTest : public ::testing::Test {
        .end = [this] { end_(); }}};
 };
 
-TEST_F(ReconcileLoopTest, ATurnConfirmsBeforeItLooks) {
+TEST_F(ReconcileLoopTest, ATurnConfirmsBeforeItReconciles) {
   loop_.add(id(1));
   loop_.add(id(2));
   EXPECT_TRUE(done_.empty()) << "in a turn of its own";
@@ -39,7 +39,7 @@ TEST_F(ReconcileLoopTest, ATurnConfirmsBeforeItLooks) {
   EXPECT_EQ(loop_.waiting(), 0U);
 }
 
-TEST_F(ReconcileLoopTest, NothingIsLookedAtBeforeItIsDue) {
+TEST_F(ReconcileLoopTest, NoRevisionIsReconciledBeforeItIsDue) {
   loop_.add(id(1), manual_.now() + seconds{5});
   loop_.add(id(2), manual_.now() + seconds{1});
   pass(seconds{2});
@@ -56,7 +56,7 @@ TEST_F(ReconcileLoopTest, ManyRevisionsAreSpreadOverTurnsThatEachConfirm) {
   EXPECT_EQ(done_[ReconcileLoop::kTurn + 1], "confirm");
 }
 
-TEST_F(ReconcileLoopTest, AFailureIsLookedAtAgainAfterItsWait) {
+TEST_F(ReconcileLoopTest, AFailureIsReconciledAgainAfterItsWait) {
   loop_.failed(id(1));
   pass(WorkQueue::kWaitLeast - milliseconds{1});
   EXPECT_TRUE(done_.empty());
@@ -64,14 +64,14 @@ TEST_F(ReconcileLoopTest, AFailureIsLookedAtAgainAfterItsWait) {
   EXPECT_EQ(done_.back(), "look r1");
 }
 
-TEST_F(ReconcileLoopTest, WhatIsForgottenIsNotLookedAt) {
+TEST_F(ReconcileLoopTest, AForgottenRevisionIsNotReconciled) {
   loop_.add(id(1));
   loop_.forget(id(1));
   pass(seconds{1});
   EXPECT_EQ(done_, std::vector<std::string>{"confirm"});
 }
 
-TEST_F(ReconcileLoopTest, TheEndOfATurnMayAskForTheNext) {
+TEST_F(ReconcileLoopTest, TheEndOfATurnMayRequestTheNext) {
   int ends = 0;
   end_ = [&] {
     if (++ends < 3) loop_.wake(manual_.now() + seconds{1});

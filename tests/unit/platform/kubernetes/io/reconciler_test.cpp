@@ -125,7 +125,7 @@ class ReconcilerTest : public testing::PlatformStage {
     return run_until(io_, [&] { return settled; });
   }
 
-  // `mark` is told in the status: once it stands there the order has been acted upon.
+  // `mark` is in the status: once it is there the order has been acted upon.
   void order(std::int32_t replicas, std::int32_t mark, bool paused = false) {
     ScaleOrder wanted;
     wanted.replicas = replicas;
@@ -168,7 +168,7 @@ class ReconcilerTest : public testing::PlatformStage {
   std::map<std::string, std::size_t> watches_;  // connections by collection
 };
 
-TEST_F(ReconcilerTest, WhatRequestsReachWithoutUsIsRaisedAndNotLowered) {
+TEST_F(ReconcilerTest, ATargetThatRequestsReachWithoutUsIsRaisedAndNotLowered) {
   service_["spec"]["selector"] = {{"app", "web"}};
   ASSERT_TRUE(open());
 
@@ -199,7 +199,7 @@ TEST_F(ReconcilerTest, NothingIsLoweredWhileTheServiceLacksThePortThatIsToCarryR
   EXPECT_TRUE(written("PATCH", kScale, "\"replicas\":0"));
 }
 
-TEST_F(ReconcilerTest, ANumberThatSomebodyChoseIsWrittenThoughRequestsPassUsBy) {
+TEST_F(ReconcilerTest, AChosenNumberIsWrittenThoughRequestsBypassUs) {
   service_["spec"]["selector"] = {{"app", "web"}};
   ASSERT_TRUE(open());
 
@@ -233,7 +233,7 @@ TEST_F(ReconcilerTest, PodsThatFailToStartAreOneEventUntilOneIsReady) {
   EXPECT_TRUE(run_until(io_, [&] { return bodies("POST", events).size() == 2; }));
 }
 
-TEST_F(ReconcilerTest, AScalerStaysUntilTheTakingOverOfItsServiceShowsAndIsUndone) {
+TEST_F(ReconcilerTest, AScalerStaysUntilTheAdoptionOfItsServiceShowsAndIsUndone) {
   prepare_adoption();
   ASSERT_TRUE(open());
   ASSERT_TRUE(written("PATCH", kWeb, "original-service"));
@@ -248,7 +248,7 @@ TEST_F(ReconcilerTest, AScalerStaysUntilTheTakingOverOfItsServiceShowsAndIsUndon
   EXPECT_TRUE(finalizer_goes());
 }
 
-TEST_F(ReconcilerTest, AServiceThatTheScalerNamesNoMoreIsGivenBackAndWaitedFor) {
+TEST_F(ReconcilerTest, AServiceThatTheScalerNoLongerNamesIsGivenBackAndAwaited) {
   prepare_adoption();
   const json before = service_;
   service_ = taken_over(service_);

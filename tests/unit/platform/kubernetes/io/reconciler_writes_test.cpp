@@ -49,7 +49,7 @@ json endpoint_slice(json about, const std::string& address, int port) {
           {"ports", json::array({{{"name", "http"}, {"port", port}}})}};
 }
 
-// On a port that scalers may have; says nothing at all before it is told what.
+// On a port that scalers may have; sends nothing at all before it gets a text to send.
 class FakeActivator {
  public:
   explicit FakeActivator(boost::asio::io_context& io) : acceptor_{io, tcp::v4()} {
@@ -196,7 +196,7 @@ class ReconcilerWritesTest : public testing::PlatformStage {
   FakeActivator activator_{io_};
 };
 
-TEST_F(ReconcilerWritesTest, AStartLeavesTheWayToASleepingServiceAsItStands) {
+TEST_F(ReconcilerWritesTest, AStartLeavesTheSlicesOfASleepingServiceUnchanged) {
   open();
   rest();
   EXPECT_EQ(slice_writes(), 0U);
@@ -206,7 +206,7 @@ TEST_F(ReconcilerWritesTest, AStartLeavesTheWayToASleepingServiceAsItStands) {
   EXPECT_EQ(slice_writes(), 0U);
 }
 
-TEST_F(ReconcilerWritesTest, AnActivatorThatStandsForAnotherIsTakenOutAfterItsAnswer) {
+TEST_F(ReconcilerWritesTest, AnActivatorThatAnswersForAnotherRevisionIsRemoved) {
   activator_.say("another");
   open();
   EXPECT_TRUE(run_until(
@@ -214,7 +214,7 @@ TEST_F(ReconcilerWritesTest, AnActivatorThatStandsForAnotherIsTakenOutAfterItsAn
 }
 
 // Goal: the removal of a slice that is wanted again is not made.
-// Method: the server tells it to wait; the status, in the same lane, comes after it.
+// Method: the server answers with a wait; the status, in the same lane, comes after it.
 TEST_F(ReconcilerWritesTest, ARemovalThatWaitsIsGivenUpWhenTheSliceIsWantedAgain) {
   activator_.say("another");
   wrong_[std::string{kSlice} + "web-sluice-0"] = 429;
@@ -229,7 +229,7 @@ TEST_F(ReconcilerWritesTest, ARemovalThatWaitsIsGivenUpWhenTheSliceIsWantedAgain
   EXPECT_EQ(api_.count("DELETE", kSlice), 1U);
 }
 
-TEST_F(ReconcilerWritesTest, AForbiddenWriteThatNobodyWantsAnyMoreIsNoTrouble) {
+TEST_F(ReconcilerWritesTest, AForbiddenWriteThatIsNoLongerWantedIsNotAProblem) {
   run({"web-1", "web-2"});
   wrong_[std::string{kPod} + "web-1"] = 403;
   open();
@@ -241,7 +241,7 @@ TEST_F(ReconcilerWritesTest, AForbiddenWriteThatNobodyWantsAnyMoreIsNoTrouble) {
   EXPECT_TRUE(run_until(io_, [this] { return ready_reason() != "Forbidden"; }));
 }
 
-TEST_F(ReconcilerWritesTest, APodThatHasGoneKeepsNoWriteFailing) {
+TEST_F(ReconcilerWritesTest, ADeletedPodLeavesNoFailingWrite) {
   run({"web-1", "web-2"});
   wrong_[std::string{kPod} + "web-1"] = 404;
   open();

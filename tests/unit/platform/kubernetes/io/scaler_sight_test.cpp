@@ -40,13 +40,13 @@ TEST_F(ScalerSightTest, APodServesByItsSidecarAndIsScrapedThere) {
   EXPECT_EQ(revision.hosts[0].host, "web.shop");
 }
 
-TEST_F(ScalerSightTest, ANumberThatSomebodyChoseIsPassedOn) {
+TEST_F(ScalerSightTest, AChosenNumberIsPassedOn) {
   EXPECT_EQ(watched(sight_).chosen, std::nullopt);
   scaler_.replicas = 0;
   EXPECT_EQ(watched(sight_).chosen, 0);
 }
 
-TEST_F(ScalerSightTest, ATargetIsToldByItsKindAndNameWhileItIsThere) {
+TEST_F(ScalerSightTest, ATargetIsReportedByItsKindAndNameWhileItExists) {
   scaler_.target.name = "web";
   EXPECT_EQ(watched(sight_).target, "Deployment/web");
   scaler_.target.kind = "StatefulSet";
@@ -55,20 +55,20 @@ TEST_F(ScalerSightTest, ATargetIsToldByItsKindAndNameWhileItIsThere) {
   EXPECT_EQ(watched(sight_).target, "");
 }
 
-TEST_F(ScalerSightTest, WhyAPodCannotStartIsPassedOn) {
+TEST_F(ScalerSightTest, TheReasonOfAFailedStartIsPassedOn) {
   EXPECT_EQ(watched(sight_).pods[0].failed, "");
   pod_.ready = false;
   pod_.unready = {{.name = "app", .image = "web:1", .waiting = "ErrImagePull"}};
   EXPECT_EQ(watched(sight_).pods[0].failed, "container app: image web:1 cannot be pulled");
 }
 
-TEST_F(ScalerSightTest, APodThatHasEndedIsNone) {
+TEST_F(ScalerSightTest, AnEndedPodIsNotCounted) {
   pod_.phase = "Failed";
   EXPECT_TRUE(watched(sight_).pods.empty());
   EXPECT_TRUE(scale_pods(sight_).empty());
 }
 
-TEST_F(ScalerSightTest, AnAddressOfTheSixthVersionStandsInBrackets) {
+TEST_F(ScalerSightTest, AnIPv6AddressIsWrittenInBrackets) {
   pod_.ip = "fd00::1";
   EXPECT_EQ(watched(sight_).pods[0].address->text(), "[fd00::1]:8012");
 }
@@ -110,7 +110,7 @@ TEST_F(ScalerSightTest, APodThatIsAvoidedIsNotRouted) {
   EXPECT_TRUE(endpoint_groups(sight_, {RouteMode::serve, {}, 20'001}).empty());
 }
 
-TEST_F(ScalerSightTest, WithoutThePortThatCarriesRequestsAllLeadWhereTheyLed) {
+TEST_F(ScalerSightTest, WithoutThePortThatCarriesRequestsAllPortsKeepTheirTargets) {
   scaler_.service.port = "htpp";
   for (const RouteMode mode : {RouteMode::proxy, RouteMode::serve}) {
     const auto groups = endpoint_groups(
@@ -121,7 +121,7 @@ TEST_F(ScalerSightTest, WithoutThePortThatCarriesRequestsAllLeadWhereTheyLed) {
   }
 }
 
-TEST_F(ScalerSightTest, PortsThatCarryNoRequestsLeadWhereTheyLed) {
+TEST_F(ScalerSightTest, PortsThatCarryNoRequestsKeepTheirTargets) {
   scaler_.service.port = "http";
 
   const auto groups = endpoint_groups(sight_, {RouteMode::proxy, {"10.1.0.1"}, 20'001});
@@ -145,8 +145,8 @@ TEST_F(ScalerSightTest, APortThatIsNotOfTcpLeadsStraightToThePods) {
   EXPECT_EQ(groups[1].endpoints[0].address, "10.0.0.1");
 }
 
-TEST_F(ScalerSightTest, APodIsItsWorkloadsByItsOwner) {
-  EXPECT_TRUE(made_by(pod_, "Deployment", "web")) << "nobody's";
+TEST_F(ScalerSightTest, APodBelongsToAWorkloadByItsOwner) {
+  EXPECT_TRUE(made_by(pod_, "Deployment", "web")) << "without an owner";
   pod_.owner = {"ReplicaSet", "web-77", "u"};
   EXPECT_TRUE(made_by(pod_, "Deployment", "web")) << "of a ReplicaSet that was taken over";
   pod_.labels["pod-template-hash"] = "77";

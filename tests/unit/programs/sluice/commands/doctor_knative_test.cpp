@@ -32,14 +32,14 @@ TEST_F(DoctorKnativeTest, AKnownKnativeIsSafeAtEveryLevel) {
   for (const KnativeLevel& each : report.levels) EXPECT_EQ(each.grade, Grade::safe) << each.name;
 }
 
-// Whether a level tells of something that `word` stands for.
+// Whether a level mentions `word`.
 bool tells(const KnativeLevel& level, const std::string& word) {
   return std::any_of(level.changes.begin(), level.changes.end(), [&](const std::string& change) {
     return change.find(word) != std::string::npos;
   });
 }
 
-TEST_F(DoctorKnativeTest, EachLevelSaysWhatChangesBeforeItSaysThatItIsSafe) {
+TEST_F(DoctorKnativeTest, EachLevelNamesItsChangesBeforeItsVerdict) {
   const KnativeReport report = judge_knative(facts_, "0.8.0");
   const std::string text = knative_text(report);
   for (const KnativeLevel& each : report.levels) {
@@ -50,7 +50,7 @@ TEST_F(DoctorKnativeTest, EachLevelSaysWhatChangesBeforeItSaysThatItIsSafe) {
   }
 }
 
-TEST_F(DoctorKnativeTest, WhatASidecarChangesGoesByTheContractOfTheRelease) {
+TEST_F(DoctorKnativeTest, ChangesOfASidecarDependOnTheContractOfTheRelease) {
   EXPECT_TRUE(tells(level(0), "revision_*"));
   EXPECT_TRUE(tells(level(0), "SERVING_ENABLE_REQUEST_LOG"));
   EXPECT_TRUE(tells(level(0), "timeoutSeconds bounds the time to the first byte only"));
@@ -63,7 +63,7 @@ TEST_F(DoctorKnativeTest, WhatASidecarChangesGoesByTheContractOfTheRelease) {
   EXPECT_FALSE(tells(level(2), "activator_*"));
 }
 
-TEST_F(DoctorKnativeTest, UnderBothContractsWhatOursDoesDifferentlyIsNamed) {
+TEST_F(DoctorKnativeTest, UnderBothContractsDifferencesOfOursAreNamed) {
   for (const char* version : {"1.15.2", "1.19.0"}) {
     facts_.programs[0].version = version;
     for (const std::size_t number : {0U, 2U}) {
@@ -89,7 +89,7 @@ TEST_F(DoctorKnativeTest, TheContractIsThatOfTheControllersRelease) {
   EXPECT_TRUE(contract().starts_with("that of 1.19 and later, since no label names its release"));
 }
 
-TEST_F(DoctorKnativeTest, ALogTemplateThatOursDoesNotUnderstandIsNamed) {
+TEST_F(DoctorKnativeTest, AnUnsupportedLogTemplateIsNamed) {
   facts_.observability = kube::StringMap{{"logging.request-log-template", "{{.TraceID | js}}"}};
   EXPECT_TRUE(tells(level(0), "in the default template"));
   facts_.observability = kube::StringMap{
@@ -105,7 +105,7 @@ TEST_F(DoctorKnativeTest, EachLevelNamesTheOneValueAndItsWayBack) {
   EXPECT_EQ(level(2).restore, "Service activator-service: selector app=activator,role=activator");
 }
 
-TEST_F(DoctorKnativeTest, WhatIsOursAlreadyIsSaidAndTheWayBackIsKnatives) {
+TEST_F(DoctorKnativeTest, ProgramsThatAreOursAlreadyAreNamedWithTheWayBackToKnative) {
   facts_.deployment = kube::StringMap{{"queue-sidecar-image", "registry:5000/queue-proxy:0.8.0"}};
   facts_.sidecar = "gcr.io/knative-releases/queue@sha256:1";
   facts_.autoscaler = kube::StringMap{{"pod-autoscaler-class", "kpa.sluice.dev"}};
@@ -135,7 +135,7 @@ TEST_F(DoctorKnativeTest, AnImageThatKnativeBroughtIsNotOursWhateverItsName) {
   EXPECT_EQ(level(0).restore, "config-deployment: queue-sidecar-image: mirror/queue-proxy:1.15");
 }
 
-TEST_F(DoctorKnativeTest, AnotherVersionAsksForCare) {
+TEST_F(DoctorKnativeTest, AnotherVersionIsGradedCareful) {
   facts_.programs[0].version = "1.9.0";
   EXPECT_EQ(level(1).grade, Grade::careful);
   EXPECT_TRUE(judge_knative(facts_, "0.8.0").good());
@@ -157,13 +157,13 @@ TEST_F(DoctorKnativeTest, WithoutAWayBackALevelIsUnsafe) {
   EXPECT_EQ(level(0).grade, Grade::unsafe);
 }
 
-TEST_F(DoctorKnativeTest, EncryptionAndMeshesAskForCareAndActivatorsHaveNoCertificates) {
+TEST_F(DoctorKnativeTest, EncryptionAndMeshesAreGradedCarefulAndActivatorsHaveNoCertificates) {
   facts_.network = kube::StringMap{{"system-internal-tls", "Enabled"},
                                    {"enable-mesh-pod-addressability", "true"}};
   EXPECT_EQ(level(0).grade, Grade::careful);
   EXPECT_EQ(level(1).grade, Grade::safe);
   EXPECT_EQ(level(2).why.size(), 2U);
-  EXPECT_EQ(level(2).grade, Grade::unsafe);  // nobody gives our activators certificates
+  EXPECT_EQ(level(2).grade, Grade::unsafe);  // our activators get no certificates
 }
 
 TEST_F(DoctorKnativeTest, RevisionsOfAnotherAutoscalerStayThere) {
@@ -174,7 +174,7 @@ TEST_F(DoctorKnativeTest, RevisionsOfAnotherAutoscalerStayThere) {
       << text;
 }
 
-TEST_F(DoctorKnativeTest, NoProgramsAreNoKnative) {
+TEST_F(DoctorKnativeTest, WithoutProgramsThereIsNoKnative) {
   facts_.programs.clear();
   EXPECT_FALSE(judge_knative(facts_, "0.8.0").good());
 }

@@ -129,12 +129,12 @@ TEST_F(InjectVerb, PrintsTheDifferenceInADryRun) {
   EXPECT_EQ(done.out.find("ConfigMap"), std::string::npos);
 }
 
-TEST_F(InjectVerb, KeepsTargetPortsWhenAskedTo) {
+TEST_F(InjectVerb, KeepsTargetPortsOnRequest) {
   const Told done = run(kStream, {"inject", "--keep-services"});
   EXPECT_NE(done.out.find("targetPort: web"), std::string::npos);
 }
 
-TEST_F(InjectVerb, NamesWhatItCannotInjectAndPrintsNothing) {
+TEST_F(InjectVerb, NamesObjectsThatItCannotInjectAndPrintsNothing) {
   const Told done =
       run("kind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: b}]}\n", {"inject"});
   EXPECT_EQ(done.code, 78);
@@ -215,7 +215,7 @@ TEST(InjectYaml, PiecesMakeTheStreamAgain) {
   EXPECT_EQ(yaml_pieces("# c\n\na: 1\n---\n--- {b: 1}\n").size(), 3U);
 }
 
-TEST(InjectDifference, TellsWhatDiffTells) {
+TEST(InjectDifference, MatchesDiff) {
   std::string before;
   std::string after;
   for (int line = 1; line <= 30; ++line) {

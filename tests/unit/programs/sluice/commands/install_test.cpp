@@ -29,7 +29,7 @@ TEST(Install, HasAProfileOfEachName) {
   }
 }
 
-TEST(Install, PutsEverythingInTheNamespaceThatWasAskedFor) {
+TEST(Install, PutsEverythingInTheRequestedNamespace) {
   const std::string text = installed({.space = "scaling"});
 
   EXPECT_FALSE(names(text, "sluice-system"));
@@ -37,7 +37,7 @@ TEST(Install, PutsEverythingInTheNamespaceThatWasAskedFor) {
   EXPECT_TRUE(names(text, "autoscaler.scaling.svc."));
 }
 
-TEST(Install, TakesEveryImageFromTheRegistryThatWasAskedFor) {
+TEST(Install, TakesEveryImageFromTheRequestedRegistry) {
   const std::string text = installed({.registry = "registry.local:5000/mirror"});
 
   EXPECT_FALSE(names(text, "image: sluice.dev/"));
@@ -53,7 +53,7 @@ TEST(Install, KeepsARegistryWhoseNameHoldsThatOfTheUsualNamespace) {
   EXPECT_TRUE(names(text, "autoscaler.scaling.svc."));
 }
 
-TEST(Install, RefusesWhatIsNoName) {
+TEST(Install, RefusesInvalidNames) {
   for (const std::string space : {"", "Shop", "a.b", "-a", "kube-system", "default"}) {
     EXPECT_TRUE(names(installed({.space = space}), "--namespace")) << space;
   }
@@ -64,7 +64,7 @@ TEST(Install, RefusesWhatIsNoName) {
             "--profile big is unknown; accepted: small, standard, ha");
 }
 
-TEST(Uninstall, LeavesTheKindUnlessToldOtherwise) {
+TEST(Uninstall, LeavesTheKindByDefault) {
   EXPECT_FALSE(names(removed({}, false), "CustomResourceDefinition"));
   EXPECT_TRUE(names(removed({}, true), "CustomResourceDefinition"));
 }

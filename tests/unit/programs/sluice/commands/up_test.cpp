@@ -110,7 +110,7 @@ TEST(Verbs, UnknownOnesAndFlagsEndWith2AndASuggestion) {
             "2 --awake covers the last minute only; remove --at\n");
 }
 
-TEST(Verbs, AFlagThatWouldSayNothingByItselfEndsWith2) {
+TEST(Verbs, AFlagThatRequiresAnotherFlagEndsWith2) {
   EXPECT_EQ(outcome({"doctor", "--namespace", "serving"}),
             "2 --namespace requires --knative; see: sluice doctor --help\n");
 }

@@ -43,7 +43,7 @@ TEST(ByHandle, FindsNothingByAHandleThatLeft) {
   EXPECT_EQ(book.find(handle(1, 0)), nullptr);
 }
 
-TEST(ByHandle, TellsTwoRevisionsOfOnePlaceApart) {
+TEST(ByHandle, DistinguishesTwoRevisionsOfOnePlace) {
   ByHandle<int> book;
   const auto next = std::make_shared<int>(2);
   const auto old = std::make_shared<int>(1);

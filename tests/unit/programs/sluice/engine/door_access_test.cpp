@@ -44,7 +44,7 @@ DoorRequest edit(std::string_view token, std::string_view origin = "",
   return made;
 }
 
-TEST(DoorAccess, KnowsTheNamesOfTheLoopback) {
+TEST(DoorAccess, RecognizesTheNamesOfTheLoopback) {
   for (const char* host :
        {"localhost", "LOCALHOST", "LocalHost:8080", "localhost.", "localhost.:80", "127.0.0.1",
         "127.0.0.1:8080", "127.255.3.4", "127.0.0.1.", "[::1]", "[::1]:8080", "[0:0:0:0:0:0:0:1]",
@@ -77,7 +77,7 @@ TEST(DoorAccess, KnowsTheNamesOfTheLoopback) {
   }
 }
 
-TEST(DoorAccess, KnowsTheEnginesOwnHost) {
+TEST(DoorAccess, RecognizesTheEnginesOwnHost) {
   for (const char* host : {"sluice.localhost", "Sluice.LocalHost.", "sluice.localhost:8080"}) {
     EXPECT_TRUE(names_engine(host)) << host;
   }
@@ -133,7 +133,7 @@ TEST(DoorAccess, AChangeNeedsTheTokenOfThisStart) {
   EXPECT_EQ(printed(judge_door(untold, edit(""))), "403 token-required");
 }
 
-TEST(DoorAccess, APageOfAnotherSiteChangesNothingWhateverItKnows) {
+TEST(DoorAccess, APageOfAnotherSiteChangesNothingEvenWithTheToken) {
   for (const char* own : {"http://localhost:8080", "https://LOCALHOST:8080"}) {
     EXPECT_EQ(printed(judge_door(rules(true), edit(kToken, own, "same-origin"))), "own user")
         << own;
@@ -234,7 +234,7 @@ TEST(DoorAccess, ComparesWholeTexts) {
   EXPECT_FALSE(equal_secretly("", "a"));
 }
 
-TEST(DoorAccess, AHeaderThatCameTwiceIsRefusedWhateverItSays) {
+TEST(DoorAccess, ARepeatedHeaderIsRefusedWhateverItsValue) {
   for (const std::string_view name : {"Sluice-Edit", "Origin", "Sec-Fetch-Site"}) {
     http::FieldList fields;
     fields.add("sluice-edit", kToken);

@@ -63,7 +63,7 @@ TEST_F(State, HistoryAnswersByServiceAndTime) {
   EXPECT_FALSE(history.decision_at("app", begin - seconds{1}));
 }
 
-TEST_F(State, HistoryForgetsWhatIsOldOrTooMuch) {
+TEST_F(State, HistoryDropsOldAndExcessEntries) {
   History history({.file = dir_ / "history.db", .age_max = hours{1}, .bytes_max = 256 << 10}, {});
   const TimePoint begin{hours{1000}};
   history.record_decision("app", begin, {{"n", 0}});
@@ -76,7 +76,7 @@ TEST_F(State, HistoryForgetsWhatIsOldOrTooMuch) {
   EXPECT_LT(history.decisions("app", begin, 5000).size(), 1500U);
 }
 
-TEST_F(State, HistoryWithoutADiskWarnsOnceAndGoesOn) {
+TEST_F(State, HistoryWithoutADiskWarnsOnceAndContinues) {
   std::atomic<int> warnings = 0;
   History history({.file = dir_ / "missing" / "history.db"}, [&](const Problem&) { ++warnings; });
   for (int i = 0; i < 3; ++i) {
@@ -88,7 +88,7 @@ TEST_F(State, HistoryWithoutADiskWarnsOnceAndGoesOn) {
   EXPECT_TRUE(history.decisions("app", TimePoint{}).empty());
 }
 
-TEST_F(State, ABrokenHistoryIsSetAsideAndBegunAnew) {
+TEST_F(State, ABrokenHistoryIsSetAsideAndReplaced) {
   std::filesystem::copy_file("/proc/self/exe", dir_ / "history.db");
   History history({.file = dir_ / "history.db"}, {});
   history.record_decision("app", TimePoint{}, {{"n", 1}});
@@ -97,7 +97,7 @@ TEST_F(State, ABrokenHistoryIsSetAsideAndBegunAnew) {
   EXPECT_TRUE(std::filesystem::exists(dir_ / "history.db.broken"));
 }
 
-TEST_F(State, OneEngineHoldsANameAndTheSecondIsToldWhose) {
+TEST_F(State, OneEngineHoldsANameAndTheSecondGetsTheHolder) {
   const EnginePaths paths({.state = dir_ / "s", .runtime = dir_ / "r"}, "app");
   ASSERT_FALSE(make_runtime_dir(paths));
   {

@@ -25,7 +25,7 @@ json decision() {
       {"client":"127.0.0.1","request":"GET /health","count":4}]})js");
 }
 
-TEST(Banner, SaysWhereAndWhatNext) {
+TEST(Banner, NamesTheAddressAndTheNextSteps) {
   EXPECT_EQ(banner_text({.version = "1.0.0",
                          .engine = "app",
                          .services = {{.url = "http://app.localhost:8080", .max = 8}},
@@ -36,7 +36,7 @@ TEST(Banner, SaysWhereAndWhatNext) {
             "ready in 18 ms; 0 replicas running\n");
 }
 
-TEST(Banner, SaysHowTheTokenIsUsed) {
+TEST(Banner, ShowsHowTheTokenIsUsed) {
   BannerFacts facts{.version = "1.0.0",
                     .engine = "app",
                     .services = {{.url = "http://shop.localhost:8080"}},
@@ -76,7 +76,7 @@ std::string limits_remark(const json& explained) {
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
-TEST(Explain, SaysByHandWhereAPersonChangedTheNumber) {
+TEST(Explain, NamesAManualChangeOfTheNumber) {
   json woken = decision();
   woken.update({{"mode", "stable"}, {"wanted_stable", 0}, {"bounded", 1}});
   woken["why"] = "woken by hand";
@@ -87,7 +87,7 @@ TEST(Explain, SaysByHandWhereAPersonChangedTheNumber) {
   EXPECT_EQ(limits_remark(woken), "-> 1     by min-scale");
 }
 
-TEST(Explain, LeavesOutTheRuleThatItDoesNotKnow) {
+TEST(Explain, OmitsAnUnknownRule) {
   json kept = decision();
   kept.update({{"bounded", 5}, {"why", "no data yet"}});
   EXPECT_EQ(limits_remark(kept), "-> 5");
@@ -105,7 +105,7 @@ TEST(Top, PrintsOneLinePerService) {
             "panic 00:12  ceil(46.0 / 7.0)\n");
 }
 
-TEST(EventLines, TellEachChangeWithItsReason) {
+TEST(EventLines, ShowEachChangeWithItsReason) {
   EventLines lines;
   std::string text;
   for (const char* event :
@@ -135,7 +135,7 @@ TEST(EventLines, TellEachChangeWithItsReason) {
             "stopped 3 replicas, 0 requests cut\n");
 }
 
-TEST(EventLines, TellARefusedStartOnceAndWhoIsHeldBack) {
+TEST(EventLines, ShowARefusedStartOnceAndThrottledReplicas) {
   EventLines lines;
   std::string text;
   for (const char* event :
