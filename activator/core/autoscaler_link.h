@@ -72,9 +72,9 @@ class AutoscalerLink {
   /// A message came down. Of a stream that is not connected, or was refused, nothing is heard.
   [[nodiscard]] Heard received(Stream stream, proto::AutoscalerMessage message);
 
-  /// Each second: the figures of the interval (RequestReporter::report) and everybody who is held.
-  /// Each revision's go to the stream that owns it; what was not sent since the last tick is
-  /// replaced. Every welcomed stream gets a batch, if an empty one: it says that we live.
+  /// Each second: the figures of the interval (RequestReporter::report) and all held requests. Each
+  /// revision's go to the stream that owns it; what was not sent since the last tick is replaced.
+  /// Every welcomed stream gets a batch, even an empty one, as a sign of life.
   void tick(std::span<const RevisionStat> stats, std::span<const proto::Waiting> waiting,
             TimePoint now);
 
@@ -168,7 +168,7 @@ class AutoscalerLink {
   std::map<Stream, Peer> peers_;
   Stream next_stream_ = 1;
   std::unordered_map<RevisionId, Held> held_;
-  std::vector<proto::Waiting> waiting_;  // everybody who is held, as last told, pokes included
+  std::vector<proto::Waiting> waiting_;  // all held requests, as last reported, pokes included
   std::unordered_map<RevisionId, Stream> owners_;  // as asked for since ownership last changed
   Counts counts_;
 };

@@ -34,7 +34,7 @@ class NodeStreams {
   /// A new stream.
   void take(std::unique_ptr<rpc::Call> call);
 
-  /// Ends every stream; agents come back to whoever serves next.
+  /// Ends every stream; agents reconnect to the next server.
   void close();
 
   [[nodiscard]] std::size_t open() const { return lines_.size(); }

@@ -32,15 +32,15 @@ class StatForwarder {
   };
 
   /// `self`: this replica, to which nothing is sent. `buckets`: all of them. `clock` and `log`
-  /// outlive this. Nobody holds a bucket yet.
+  /// outlive this. No bucket is held yet.
   StatForwarder(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
                 Holder self, std::vector<std::string> buckets, SystemDomain system, Record record);
   ~StatForwarder();
   StatForwarder(const StatForwarder&) = delete;
   StatForwarder& operator=(const StatForwarder&) = delete;
 
-  /// Stats of anybody's. Ours are recorded before this returns; the others leave soon, or wait for
-  /// their holder for up to 15 s.
+  /// Stats of any revisions. Ours are recorded before this returns; the others leave soon, or wait
+  /// for their holder for up to 15 s.
   void take(std::span<const proto::StatMessage> messages);
 
   /// The buckets that are ours now.

@@ -1,6 +1,6 @@
-// One coroutine per connection. A stream of events holds no queue of its own: it remembers the last
-// id it sent and takes the rest from the ring, so that a slow reader costs no memory and is told
-// what it missed.
+// One coroutine per connection. A stream of events has no queue: it keeps the last id it sent and
+// takes the rest from the ring, so that a slow reader costs no memory and gets a note of what it
+// missed.
 
 #include "common/api/api_server.h"
 

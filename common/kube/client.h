@@ -146,8 +146,8 @@ class Client {
   /// The same for who has nothing to keep the call in: `done` must hold nothing that can go.
   void send_and_forget(Request request, Done done);
 
-  /// A GET whose answer never ends: a watch, on a connection of its own. `head` is called once,
-  /// with the status and the text of Retry-After, `body` with each piece, `ended` at last (an empty
+  /// A GET whose answer never ends: a watch, on a separate connection. `head` is called once, with
+  /// the status and the text of Retry-After, `body` with each piece, `ended` at the end (an empty
   /// text: the server finished). `silence`: it ends as broken when nothing at all came for so long.
   struct StreamEvents {
     std::function<void(int status, std::string_view retry_after)> head{};

@@ -179,7 +179,7 @@ struct EndpointSlice {
 /// data of a ConfigMap.
 [[nodiscard]] std::optional<StringMap> decode_config_map(std::string_view json);
 
-/// Whoever else scales a target: a HorizontalPodAutoscaler or a ScaledObject of KEDA.
+/// Another scaler of a target: a HorizontalPodAutoscaler or a ScaledObject of KEDA.
 struct OtherScaler {
   std::string target_kind;
   std::string target_name;

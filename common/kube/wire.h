@@ -39,7 +39,7 @@ class Wire {
   struct Events {
     std::function<void(const http::ResponseHead&)> head{};
     std::function<void(std::string_view piece)> body{};
-    std::function<void(const Ending&)> ended{};  ///< once, at last
+    std::function<void(const Ending&)> ended{};  ///< once, as the last call
   };
 
   /// `tls`: null for plain HTTP. Held, since operations may outlast the maker of the wire.

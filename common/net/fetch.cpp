@@ -121,7 +121,7 @@ struct Fetch::Run {
     report(error);
   }
 
-  // Tells the outcome unless it has been told; may destroy the fetch.
+  // Reports the outcome once; may destroy the fetch.
   void report(std::optional<Error> error) {
     const Done call = std::exchange(done, {});
     if (!call) return;

@@ -85,8 +85,8 @@ class Outgoing final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::By
     asio::post(state_->io(), [state = state_, ok] { state->write_done(ok); });
   }
 
-  // Deleted on the io thread: the context holds the channel, and whoever drops the last channel of
-  // a process waits for gRPC's threads, of which this is one.
+  // Deleted on the io thread: the context holds the channel, and the thread that drops the last
+  // channel of a process waits for gRPC's threads, of which this is one.
   void OnDone(const grpc::Status& status) override {
     Ending ending{static_cast<Code>(status.error_code()), status.error_message()};
     const auto calls = calls_;

@@ -112,7 +112,7 @@ struct WebhookDoor::State {
 asio::awaitable<void> WebhookDoor::State::accept_all(std::shared_ptr<State> state) {
   while (!state->stopping) {
     if (state->full()) {
-      // Nobody is sent away before another has come.
+      // No connection is closed before a new one arrives.
       const auto [closed] = co_await state->acceptor.async_wait(Tcp::acceptor::wait_read, kToken);
       if (closed) break;
       if (!state->full()) continue;

@@ -72,7 +72,7 @@ bool is_our_hook(const Json& hook) {
   return hook.is_object() && text(member(hook, "httpGet"), "path") == kDrainPath;
 }
 
-// The app is told to go only when the sidecar has drained.
+// The app gets SIGTERM only when the sidecar has drained.
 void hook_containers(Json& spec, const PodFacts& facts, Json& before) {
   Json hooks = Json::array();
   for (Json& container : spec["containers"]) {
@@ -107,7 +107,7 @@ void extend_grace(Json& spec, const PodFacts& facts, Json& before) {
   spec[kGrace] = facts.grace_seconds;
 }
 
-// Whoever has changed it since keeps the change.
+// A later change by another program is kept.
 void reset_grace(Json& spec, const Json& before) {
   const Json& given = member(before, "grace");
   if (given.is_null() || member(spec, kGrace) != given) return;

@@ -84,7 +84,7 @@ Json environment(const PodFacts& facts, const PodOwner& owner, const ReadinessCo
   return list;
 }
 
-// The image's user is no root; only a pod that makes root everybody's user has to be told so.
+// The image's user is no root; it is set only for a pod that makes root the user of all containers.
 Json security(const Json& pod) {
   Json context{{"allowPrivilegeEscalation", false},
                {"readOnlyRootFilesystem", true},

@@ -18,8 +18,8 @@ using Connections = std::list<Connection>;
 
 namespace {
 
-// Servers close idle connections after 5 s and more; a request that meets such a close is lost and
-// nobody's fault. So what was idle for longer than this is opened again.
+// Servers close idle connections after 5 s and more; a request that races with such a close is lost
+// without a fault of either side. So a connection idle for longer than this is opened again.
 constexpr Duration kIdleMax = std::chrono::seconds{4};
 // A closed loop against a dead server would otherwise turn into a busy loop.
 constexpr Duration kRetryPause = std::chrono::milliseconds{100};

@@ -45,8 +45,8 @@ struct Hold {
 /// What the kernel should hold now.
 [[nodiscard]] CpuQuota target(const Hold& hold);
 
-/// Whether the runtime has to be told. An error leaves nothing acknowledged, so that the whole pair
-/// goes out again.
+/// Whether the runtime needs an update. An error leaves nothing acknowledged, so the whole pair is
+/// sent again.
 [[nodiscard]] bool needs_sending(const Hold& hold);
 
 /// Whether the kernel shows the original again.

@@ -13,7 +13,7 @@ namespace sluice::node_agent {
 /// A running container that bears one of our quotas although no record says what it had.
 struct Stray {
   std::string id;
-  CpuQuota original;  ///< as far as it can be told: that of its pod
+  CpuQuota original;  ///< as far as known: that of its pod
 };
 
 /// How often a lease is renewed within its length, in the journal and towards the guardian.

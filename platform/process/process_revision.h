@@ -173,7 +173,7 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
     Duration drain_limit{0};  // once it leaves
     std::string why{};        // it leaves, when the load has not led to that
     bool leaving = false;     // gets no new requests, and ends with its last one
-    bool stopping = false;    // was told to stop
+    bool stopping = false;    // its stop has begun
     // Why it is held back; then it takes none while another can, and is no capacity.
     std::optional<std::string> throttled{};
     bool ended = false;  // failed or exited; only its remains are waited for

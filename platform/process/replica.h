@@ -40,7 +40,7 @@ struct ReplicaPlan {
 
 enum class ReplicaState { created, starting, ready, stopping, gone };
 
-/// Why a replica ended that nobody asked to end.
+/// Why a replica ended without having been stopped.
 struct ReplicaEnd {
   std::optional<int> exit_code;          ///< of the app, when it exited
   std::optional<int> signal;             ///< that ended the app

@@ -244,7 +244,7 @@ int App::run() {
   // megabyte.
   ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
   ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
-  // Whoever reads our log may go away; that ends no request.
+  // The reader of our log may close the pipe; that ends no request.
   std::signal(SIGPIPE, SIG_IGN);
   const auto opened = open();
   if (!opened) {

@@ -117,8 +117,8 @@ std::unique_ptr<Platform> App::make_platform() {
   return cluster;
 }
 
-// In a cluster nothing is ours before a lease is. A shadow holds none: it decides beside whoever
-// does, and writes nothing.
+// In a cluster nothing is ours before a lease is. A shadow holds no lease: it decides beside the
+// holder, and writes nothing.
 std::optional<Problem> App::open_platform() {
   const bool shared = cluster_ != nullptr && !config_.shadow;
   if (cluster_ != nullptr && !config_.stats_relay.empty()) {
@@ -328,7 +328,7 @@ void App::leave() {
   share_->leave(kReleaseLimit, [this] { close_doors(); });
 }
 
-// Senders of stats are told to come back, and that is all there is to wait for.
+// Senders of stats are told to reconnect; there is nothing else to wait for.
 void App::close_doors() {
   streams_.close();
   node_streams_.close();

@@ -76,7 +76,7 @@ Result<int, Problem> App::listen() {
 }
 
 int App::run() {
-  // Whoever reads our log may go away; that ends nothing.
+  // The reader of our log may close the pipe; that ends nothing.
   std::signal(SIGPIPE, SIG_IGN);
   const auto opened = open();
   if (!opened) {

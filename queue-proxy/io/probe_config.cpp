@@ -92,7 +92,7 @@ class Fields {
   [[nodiscard]] const std::optional<Problem>& problem() const { return problem_; }
 
  private:
-  const json& object_;  // an argument of whoever made the reader
+  const json& object_;  // an argument of the reader's creator
   std::optional<Problem> problem_;
 };
 

@@ -12,7 +12,7 @@ namespace sluice::autoscaler {
 /// No pod and no activator has more requests in flight, or per second, than this.
 inline constexpr double kStatValueMax = 1e9;
 
-/// Why the figures of a stat are not believed, whoever sent them.
+/// Why the figures of a stat are rejected, whichever program sent them.
 enum class StatFlaw {
   not_finite,     ///< a NaN or an infinity
   negative,       ///< a figure below 0
@@ -21,7 +21,7 @@ enum class StatFlaw {
 };
 
 /// What is wrong with a stat that a pod or an activator sent; absent when it may be recorded. One
-/// such figure would govern a revision for a whole window, or spoil its sums for ever.
+/// such figure would govern a revision for a whole window, or spoil its sums permanently.
 [[nodiscard]] std::optional<StatFlaw> flaw_of(const Stat& stat);
 
 /// How a pushed stat arrived.
@@ -39,7 +39,7 @@ enum class StatDoor {
 /// What became of the stats that came in.
 struct IntakeCounts {
   std::uint64_t recorded = 0;
-  std::uint64_t unknown = 0;    ///< dropped: nobody registered the revision
+  std::uint64_t unknown = 0;    ///< dropped: the revision is not registered
   std::uint64_t flawed = 0;     ///< dropped: see StatFlaw
   std::uint64_t late = 0;       ///< dropped: older than the stable window
   std::uint64_t restamped = 0;  ///< recorded at the time of arrival: the stamp was seconds off

@@ -54,7 +54,7 @@ struct ScaleInputs {
   /// The activator's answer to the probe that a state asked for; absent: not asked yet. True, the
   /// default, fits one machine too.
   std::optional<bool> probe_ok = true;
-  bool activator_connected = true;  ///< somebody would report waiting requests
+  bool activator_connected = true;  ///< an activator would report waiting requests
 };
 
 /// What follows from an evaluation.
@@ -79,8 +79,8 @@ class RevisionScaler {
  public:
   RevisionScaler(RevisionScalerSpec spec, std::int32_t ready_at_start, TimePoint now);
 
-  /// A stat of an activator. True when evaluate() must follow at once: requests and nobody to serve
-  /// them.
+  /// A stat of an activator. True when evaluate() must follow at once: there are requests and no
+  /// pod serves.
   [[nodiscard]] bool push(const Stat& stat, TimePoint at);
 
   /// What a scrape said of all ready pods.

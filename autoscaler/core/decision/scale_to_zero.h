@@ -27,7 +27,7 @@ struct ScalerView {
   Duration activity_for{0};  ///< how long it has been so
   bool initialized = false;  ///< the initial scale was reached once
   RouteMode route_mode = RouteMode::proxy;
-  /// How long traffic has been going through activators; absent: it does not, or nobody has
+  /// How long traffic has been going through activators; absent: it does not, or no probe has
   /// confirmed it. Duration::max() where it always does.
   std::optional<Duration> proxy_for;
   /// The activator's answer to a probe; absent: not asked yet.

@@ -85,8 +85,8 @@ bool H1Exchange::take_response_head() {
   } else if (response_.framing == http::Framing::chunked && old_client) {
     response_rewrite_.body = http::ResponseBody::to_close;
   }
-  // A client that was refused without a 100 need not send its body, so nobody could tell what
-  // comes next on its connection.
+  // A client that was refused without a 100 need not send its body, so the next bytes on its
+  // connection would be ambiguous.
   closing_after_ = !head_.keep_alive || server_.ends_connections() || client_ended_ ||
                    awaits_continue() || response_rewrite_.body == http::ResponseBody::to_close;
   response_rewrite_.keep_alive = !closing_after_;
@@ -182,7 +182,7 @@ bool H1Exchange::relay_body() {
   return false;
 }
 
-// The body is broken. As long as nothing of the response went out, the client can be told so.
+// The body is broken. As long as no byte of the response was sent, the client can get an error.
 void H1Exchange::lose_body(Error error, std::string text) {
   if (response_begun_) {
     abort({Outcome::End::aborted, 0, error, Timer::none});

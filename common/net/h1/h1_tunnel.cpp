@@ -1,6 +1,6 @@
 // After a 101: bytes both ways until both ends have finished, one of them failed, or a timer fired.
 // Each direction reads only when its last bytes are written, so both are bounded and slow readers
-// slow their senders. A side that has finished sending is told on to the other, which may go on.
+// slow their senders. The end of one side's sending is passed on to the other, which may continue.
 
 #include "common/net/h1/h1_exchange.h"
 #include "common/net/server/proxy_server.h"

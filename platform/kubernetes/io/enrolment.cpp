@@ -174,7 +174,7 @@ void Enrolment::begin(net::Exchange& exchange) {
       [this, &exchange](const kube::Answer& answer) { reviewed(exchange, answer); });
 }
 
-// Whoever leaves before the API server has said whose token it is, is no agent by that.
+// A client that leaves before the API server has verified its token does not count as an agent.
 void Enrolment::end(net::Exchange& exchange, const net::Outcome& outcome) {
   auto& asking = static_cast<Asking&>(exchange.state());
   asking.question = {};

@@ -17,14 +17,14 @@ using api::door_lines;
 using api::DoorField;
 using api::equal_secretly;
 
-/// Whom the front door answers below `/_sluice/`.
+/// The peers that the front door answers below `/_sluice/`.
 struct DoorRules {
   bool allow_edit = false;         ///< `sluice up --allow-edit`
   bool any_peer = false;           ///< `dashboard: {peers: any}`
   std::vector<std::string> hosts;  ///< `dashboard: {hosts: [...]}`, without ports
   std::string token;               ///< of this start; not empty
 
-  /// Whether others than programs of this machine may come in, which asks the token of everybody.
+  /// Whether others than programs of this machine are admitted, which requires the token from all.
   [[nodiscard]] bool opened() const { return any_peer || !hosts.empty(); }
 };
 

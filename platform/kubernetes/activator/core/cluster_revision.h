@@ -83,7 +83,7 @@ struct SliceEndpoint {
 
 /// An EndpointSlice.
 struct ClusterSlice {
-  RevisionId revision;  ///< whose; nobody's for those of the activators
+  RevisionId revision;  ///< its revision; none for those of the activators
   std::vector<SlicePort> ports;
   std::vector<SliceEndpoint> endpoints;
 

@@ -13,7 +13,7 @@ namespace sluice::activator {
 /// is ready does not matter: who is not yet, or no more, says so on its stream.
 class ReplicaSlices {
  public:
-  /// Addresses that are told, at most; the first ones in order.
+  /// Reported addresses, at most; the first ones in order.
   static constexpr std::size_t kAddressesMax = 32;
 
   void set(const ClusterName& name, ClusterSlice slice);
