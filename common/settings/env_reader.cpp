@@ -67,7 +67,7 @@ Problem named(const char* setting, const Problem& problem) {
 
 Environment process_environment() {
   return [](const char* name) -> std::optional<std::string> {
-    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no thread sets any
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing sets any
     if (value == nullptr) return std::nullopt;
     return value;
   };

@@ -121,7 +121,7 @@ class Chart(unittest.TestCase):
 
     def test_every_variable_that_it_sets_is_one_that_the_program_reads(self):
         for template, readers in READERS.items():
-            # What every pod of ours is told; not each program asks.
+            # Variables of all our pods; not each program reads them.
             names = environment(template) - {'POD_NAME', 'POD_IP', 'SYSTEM_NAMESPACE', 'NODE_NAME', 'CLUSTER_DOMAIN'}
             read = source_text(*readers)
             self.assertTrue(names, template)

@@ -21,7 +21,7 @@ def sources():
 
 
 def metric_names():
-    """Every name in quotation marks that looks like a family; a few are labels or fields, which harms nobody."""
+    """Every name in quotation marks that looks like a family; a few are labels or fields: no harm."""
     return {name for text in sources() for name in FAMILY.findall(text)}
 
 

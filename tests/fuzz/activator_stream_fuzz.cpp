@@ -49,7 +49,7 @@ class Ends {
     CHECK(again.has_value() && again->has_value() && **again == **message);
     const auto heard = link_.received(stream_, **message);
     for (const auto& state : heard.states) {
-      // What an activator was told may be anybody's to tell on.
+      // Any decoded message of an activator may be encoded again.
       (void)hub_.set_state(state, now_);
       link_.applied(state.revision, state.version);
     }

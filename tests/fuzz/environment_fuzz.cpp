@@ -12,9 +12,9 @@
 #include <string_view>
 
 // Goal: no environment and no probe JSON crashes the start; what is accepted keeps every promise of
-// Config and ProbeSpec, and what is refused is told in one printable line.
-// Method: an input whose first line is `env` is a list of NAME=value lines over a complete
-// environment; any other is read as probe JSON, as one probe and as several, and as a redirect.
+// Config and ProbeSpec, and each refusal is one printable line. Method: an input whose first line
+// is `env` is a list of NAME=value lines over a complete environment; any other is read as probe
+// JSON, as one probe and as several, and as a redirect.
 namespace {
 
 using sluice::Problem;

@@ -1,7 +1,7 @@
 #include "tests/fuzz/h1_message.h"
 
-// Goal: no bytes make the request parser read beyond them, go on for ever, or disagree with itself.
-// Method: feed them whole, and again byte by byte; both ways must read the same message.
+// Goal: no bytes make the request parser read beyond them, run without end, or disagree with
+// itself. Method: feed them whole, and again byte by byte; both ways must read the same message.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t kHeadBytesMax = 4096;
   const std::string_view bytes = sluice::fuzz::text_of(data, size);

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 // Goal: no bytes from an HTTP/2 client, or from a container that should speak HTTP/2, crash a
-// session, keep it busy for ever, or leave a request that began without its end.
-// Method: the real server on a Unix socket, one connection per input. An input that begins with `c`
-// is what the container sends, while the client sends one request; any other is what the client
-// sends behind its preface, while the container answers as well as it can.
+// session, keep it busy without end, or leave a request that began without its end. Method: the
+// real server on a Unix socket, one connection per input. An input that begins with `c` is what the
+// container sends, while the client sends one request; any other is what the client sends behind
+// its preface, while the container answers as well as it can.
 namespace sluice::fuzz {
 namespace {
 
@@ -72,7 +72,7 @@ class Doorman final : public net::Gateway {
   net::UpstreamPool pool_;
 };
 
-/// Says the same to whoever connects, and listens to nothing.
+/// Sends the same to every client, and reads nothing.
 class Container {
  public:
   Container(boost::asio::io_context& io, const net::Address& address, std::string_view words)

@@ -89,7 +89,7 @@ void requests(std::string_view bytes) {
   check_request(head, activator);
   activator.original_host = sluice::http::OriginalHost::dropped;
   check_request(head, activator);
-  // A probe is told by its headers alone; its answer can always be made.
+  // A probe is recognised by its headers alone; it can always be answered.
   switch (classify_probe(head)) {
     case sluice::http::ProbeKind::health:
       CHECK(health_answer(head, false, true).status != 0);

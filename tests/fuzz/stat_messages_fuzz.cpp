@@ -1,4 +1,4 @@
-// Goal: no frame of stats breaks whoever reads it, and what was read is what would be sent on.
+// Goal: no frame of stats breaks its reader, and a decoded frame is encoded to the same bytes.
 #include "autoscaler/core/activators/activator_hub.h"
 #include "autoscaler/core/activators/stat_intake.h"
 #include "common/base/check.h"

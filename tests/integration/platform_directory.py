@@ -1,4 +1,4 @@
-"""The directory of protocols.md 9, as somebody who starts pods writes it."""
+"""The directory of protocols.md 9, as a program that starts pods writes it."""
 
 import json
 import os

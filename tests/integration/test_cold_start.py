@@ -27,7 +27,7 @@ def phases_of(header):
 
 class ColdStart(EngineCase):
     def one_start(self, engine):
-        """(answer, the client's milliseconds) of a request that found nobody awake."""
+        """(answer, the client's milliseconds) of a request that found no replica."""
         for _ in range(20):
             self.assertEqual(self.home.run('sleep', 'app').returncode, 0)
             if engine.status()['ready'] > 0:

@@ -8,7 +8,7 @@ from engine import APP, EngineCase, alive, wait_until
 from wire import Reader, connect, request_bytes
 
 WINDOW = ('--window', '6s')
-# nginx is told its port by the shell line that starts it, and stays in the foreground.
+# nginx gets its port from the shell line that starts it, and stays in the foreground.
 NGINX = r'''dir=$(mktemp -d); printf 'daemon off; master_process off; pid %s/pid; error_log stderr;
 events {} http { access_log off; client_body_temp_path %s; proxy_temp_path %s; fastcgi_temp_path %s;
 uwsgi_temp_path %s; scgi_temp_path %s; server { listen 127.0.0.1:%s; return 200 "nginx\n"; } }' \

@@ -1,7 +1,7 @@
 """Memory pressure on one machine: the start gate, throttling, and what goes first.
 
-The machine is a file: `proc/meminfo` in a folder of the test, which the engine is told to read. What
-replicas hold and the CPU quotas are real.
+The machine is a file: `proc/meminfo` in a folder of the test, from which the engine reads. The replicas' memory and
+the CPU quotas are real.
 """
 
 import os

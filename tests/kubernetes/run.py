@@ -178,7 +178,7 @@ def build_tools(suite):
 
 
 def hold(tier, given):
-    """A cluster until somebody interrupts."""
+    """A cluster until an interrupt."""
     build_tools('kubernetes')
     reason = reason_against(tier)
     if reason:

@@ -123,7 +123,7 @@ void AutoscalerProgram::ordered(std::size_t index, const std::optional<ScaleLine
 }
 
 void AutoscalerProgram::check_removal(std::size_t index, const std::string& pod) {
-  if (scene_.world.websocket) return;  // nobody applies anything there
+  if (scene_.world.websocket) return;  // there are no `applied` messages
   std::vector<ScaleWatch::Chooser> choosers;
   for (const Living& one : choosers_(index, dests_.at(pod))) {
     ScaleWatch::Chooser chooser{.activator = one.name,

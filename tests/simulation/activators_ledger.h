@@ -38,8 +38,8 @@ enum class Reason : std::uint8_t {
 
 /// Books every request and names the first rule that is broken: it ends exactly once, is begun at
 /// most once, an application is never above its limit, a revision's requests are served first come
-/// first served, and nobody waits while a pod has room. It is told what happens and knows nothing
-/// of how the cores decide.
+/// first served, and none waits while a pod has room. It records events and is independent of how
+/// the cores decide.
 class Ledger {
  public:
   using Request = std::uint64_t;
@@ -96,17 +96,17 @@ class Ledger {
   /// The pods of a door from now on.
   void list(Door door, const std::vector<Listed>& pods);
 
-  /// So many may wait at a door from now on; `hopeless`: nothing runs and nothing may, so whoever
-  /// would wait is refused.
+  /// So many may wait at a door from now on; `hopeless`: nothing runs and nothing may, so a request
+  /// that would wait is refused.
   void set_depth(Door door, std::int32_t depth, bool hopeless);
 
   /// The clock of a door is ahead of true time by so much from now on.
   void set_clock(Door door, Duration ahead) { doors_[door].ahead = ahead; }
 
-  /// Looks for somebody who waits although a pod of his door has room. True time.
+  /// Looks for a waiting request although a pod of its door has room. True time.
   void check_room(TimePoint now);
 
-  /// At the end of everything: nobody is left.
+  /// At the end of everything: no request is left.
   void check_closed();
 
   [[nodiscard]] std::size_t waiting(Door door) const { return doors_[door].waiting.size(); }

@@ -1,4 +1,4 @@
-// Goal: the rules that activators_test.cpp checks can be broken at all, and somebody notices.
+// Goal: the rules that activators_test.cpp checks can be broken at all, and the checks notice it.
 // Method: worlds in which one part does one thing wrong. Each must break the rule it is made for,
 // within a few seeds; the same worlds without it break none.
 #include "tests/simulation/activators_breaches.h"

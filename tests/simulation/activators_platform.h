@@ -31,8 +31,8 @@ struct ScaleLine {
   friend bool operator==(const ScaleLine&, const ScaleLine&) = default;
 };
 
-/// Whoever starts and stops processes by the directory form (protocols.md 9): it obeys the scale
-/// files, starts crashed pods again, and keeps the files that the programs read.
+/// The program that starts and stops processes by the directory form (protocols.md 9): it follows
+/// the scale files, starts crashed pods again, and keeps the files that the programs read.
 class Platform {
  public:
   explicit Platform(Scene& scene);
@@ -53,7 +53,7 @@ class Platform {
 
   [[nodiscard]] const std::vector<std::string>& activators() const { return activators_; }
 
-  /// Absent while nobody wrote one.
+  /// Absent while none was written.
   [[nodiscard]] const std::optional<ScaleLine>& scale(std::size_t revision) const {
     return revisions_[revision].scale;
   }

@@ -23,11 +23,11 @@ enum class PodAnswer : std::uint8_t {
   broken,    ///< the connection ended with the pod
 };
 
-/// What a sidecar says to a probe; nobody answers for a pod that is gone.
+/// A sidecar's answer to a probe; there is none for a pod that is gone.
 enum class PodHealth : std::uint8_t { gone, starting, ready, draining };
 
 /// A pod: an application that serves, and a sidecar that lets containerConcurrency requests in at
-/// once and a bounded number wait, and that drains when it is told to go.
+/// once and a bounded number wait, and that drains on SIGTERM.
 class SimulatedPod {
  public:
   using Reply = std::function<void(PodAnswer)>;

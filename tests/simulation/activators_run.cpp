@@ -150,7 +150,7 @@ std::vector<ActivatorProgram*> Run::activators(bool only_staying) const {
   return all;
 }
 
-// The next arrival is drawn at the rate of now, and drawn anew when none falls within half a
+// The next arrival is drawn at the rate of now, and drawn again when none falls within half a
 // second, so that a rate that changes is followed without integrating it.
 void Run::arrivals(std::size_t revision, bool arrives) {
   const Duration since = scene_.timeline.since_start();

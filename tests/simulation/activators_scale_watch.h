@@ -36,7 +36,8 @@ class ScaleWatch {
 
   explicit ScaleWatch(Duration wake_max) : wake_max_(wake_max) {}
 
-  /// The autoscaler in office gave a revision this version: it never falls, whoever is in office.
+  /// The autoscaler in office gave a revision this version: it never falls, whichever autoscaler is
+  /// in office.
   void decided(const RevisionId& revision, std::uint64_t version);
 
   /// An activator puts a state in force: of each revision each is newer than the one before.
@@ -59,12 +60,12 @@ class ScaleWatch {
   void removes(const RevisionId& revision, std::string_view pod, std::span<const Chooser> choosers,
                Duration age);
 
-  /// Whether somebody waits for this revision at an activator with a sound stream while not even a
-  /// starting pod exists. To be told often.
+  /// Whether a request waits for this revision at an activator with a working stream while not even
+  /// a starting pod exists. To be called often.
   void stranded(const RevisionId& revision, bool is, TimePoint now);
 
-  /// Whether somebody waits at a door that lists no pod, although one of the revision's pods has
-  /// served for kKnownMax. To be told often.
+  /// Whether a request waits at a door that lists no pod, although one of the revision's pods has
+  /// served for kKnownMax. To be called often.
   void unserved(std::string_view activator, const RevisionId& revision, bool is, TimePoint now);
 
   /// After quiet: what an activator has in force, and what the autoscaler says; `ready` is not

@@ -7,7 +7,7 @@
 
 namespace sluice::simulation {
 
-/// What everybody in a run shares.
+/// What all parts of a run share.
 struct Scene {
   explicit Scene(const ActivatorsWorld& of)
       : world(of),

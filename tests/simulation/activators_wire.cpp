@@ -44,8 +44,8 @@ void Wire::write_up(const proto::ActivatorMessage& message) {
                         [this, sent = message]() mutable { arrive_up(std::move(sent)); });
 }
 
-// What is stalled comes in the order it was sent: whoever waits for the end of the stall was put
-// into the timeline in that order.
+// Stalled messages arrive in the order they were sent: they were put into the timeline in that
+// order.
 void Wire::arrive_up(proto::ActivatorMessage message) {
   if (cut_ || !down_open_) return;
   if (const Duration left = stalled_until_ - scene_.timeline.now(); left > Duration{0}) {

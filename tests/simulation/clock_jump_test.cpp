@@ -1,7 +1,7 @@
-// Goal: a clock that jumps in the middle of load loses nobody and confuses nobody for long. Jumps
-// within a stable window are the dangerous ones: what they leave in the windows looks like no load.
-// Method: the fleets of the shapes, whose scaler is told another time from a moment on; the world
-// itself notices nothing.
+// Goal: a clock that jumps in the middle of load loses no request and disturbs no decision for
+// long. Jumps within a stable window are the dangerous ones: what they leave in the windows looks
+// like no load. Method: the fleets of the shapes, whose scaler gets another time from some moment
+// on; the world itself notices nothing.
 #include "tests/simulation/shapes.h"
 
 #include <gtest/gtest.h>

@@ -11,7 +11,8 @@ using std::chrono::seconds;
 
 namespace {
 
-// Requests are whole, and averages over a second come in parts of one; less than this is nobody.
+// Requests are whole, and averages over a second come in parts of one; less than this counts as
+// zero.
 constexpr double kLoadGrain = 0.25;
 // Up to here each pod has a start time of its own, above they come in groups.
 constexpr std::int32_t kGroups = 20;
@@ -50,7 +51,7 @@ void Fleet::jump() {
   offset_ += world_.jumps[jumped_++].by;
 }
 
-// The first request after a pause is told at once, if it meets an activator.
+// The first request after a pause is reported at once, if it reaches an activator.
 void Fleet::arrive(double before) {
   if (load_ == 0 || before > 0) return;
   known_ = false;

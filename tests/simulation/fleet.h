@@ -104,7 +104,7 @@ class Fleet {
   std::map<Duration, std::int32_t> starting_;  // pods by the time they are ready at
   std::int32_t ready_ = 0;
   double load_ = 0;
-  bool known_ = false;  // somebody has told the scaler of the load since it was last zero
+  bool known_ = false;  // the scaler got a report of the load since it was last zero
   autoscaler::RouteMode route_mode_ = autoscaler::RouteMode::proxy;
   Duration proxy_since_{0};
   FleetOutcome outcome_;

@@ -76,7 +76,7 @@ Outcome Loop::run() {
   return outcome_;
 }
 
-// The next arrival is drawn at the rate of now, and drawn anew when none falls within a second, so
+// The next arrival is drawn at the rate of now, and drawn again when none falls within a second, so
 // that a rate that changes is followed without integrating it.
 void Loop::arrive(bool redrawn) {
   const Duration since = now() - start_;
@@ -155,7 +155,7 @@ void Loop::pod_ready(std::uint64_t number) {
 
 void Loop::second() {
   after(seconds{1}, [this] { second(); });
-  // A pod that dies starts the stable window anew, so quiet means that nobody kills either.
+  // A pod that dies restarts the stable window, so quiet also means no kills.
   const bool loaded = now() < start_ + world_.length;
   if (chance() < world_.kills_per_second && loaded) kill_one();
   report();

@@ -46,8 +46,8 @@ struct World {
   double stat_loss = 0;         ///< share of per-second stats and scrapes that never arrive
   double kills_per_second = 0;  ///< chance that a ready pod dies in a given second
   double failed_starts = 0;     ///< share of starts that end in death
-  Range life{};                 ///< of a ready pod until it dies by itself; zero: for ever
-  /// Pods crash no more from here on; what still waits is served.
+  Range life{};                 ///< of a ready pod until it dies by itself; zero: no limit
+  /// No pod crashes from here on; waiting requests are served.
   Duration healed{std::chrono::hours{24 * 365}};
   Duration length{std::chrono::minutes{10}};  ///< of the load; what follows is quiet
   Duration quiet{std::chrono::seconds{150}};  ///< after the last request, for the way to zero

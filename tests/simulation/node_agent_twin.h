@@ -18,7 +18,7 @@ class AgentTwin {
   AgentTwin(SimKernel& kernel, const MemoryController::Options& rules, const NodeFaults& faults,
             const Doctoring& doctoring, std::uint64_t seed);
 
-  /// One step at `now`. Answers whom it has stopped.
+  /// One step at `now`. Returns the containers it has stopped.
   [[nodiscard]] std::vector<std::string> pass(double now);
 
   /// Null while it is dead.

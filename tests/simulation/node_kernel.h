@@ -14,7 +14,7 @@ namespace sluice::node_agent {
 struct Workload {
   std::int64_t limit = 0;
   std::int64_t step = 0;
-  int cycles = 0;      ///< 0: sits still for ever
+  int cycles = 0;      ///< 0: never changes
   double nap_ms = 0;   ///< between two steps
   double work_ms = 0;  ///< CPU of a step beside the faults
 };

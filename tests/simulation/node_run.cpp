@@ -15,7 +15,7 @@ constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 /// Quotas must be what they were this long after the last job: the reconciler's wait for late
 /// effects, and a little.
 constexpr double kSettleMs = 20'000;
-/// Below the concern of the rule this long with somebody still throttled: no reason is left.
+/// Below the rule's `concern` for this long with a container still throttled: no reason is left.
 constexpr double kCalmMs = 5'000;
 
 struct Job {

@@ -14,7 +14,7 @@ namespace sluice::simulation {
 /// What the world knows beside a decision.
 struct Circumstances {
   std::int32_t want_before = 0;  ///< replicas asked for until now
-  std::uint64_t in_flight = 0;   ///< requests that run or wait, as far as anybody was told of them
+  std::uint64_t in_flight = 0;   ///< requests that run or wait, as far as they were reported
 };
 
 /// Watches the decisions of one revision and names the first property they break. It knows the

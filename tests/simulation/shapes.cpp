@@ -49,7 +49,8 @@ Duration quiet_for(const autoscaler::ScalingSpec& scaling, Duration start, doubl
          scaling.zero.retention + 2 * scaling.zero.grace + 3 * start + minutes{4};
 }
 
-// A revision that cannot start in time is given up, whoever waits for it; that is another test.
+// A revision that cannot start in time is given up even if requests wait for it; that is another
+// test.
 void allow_start(autoscaler::ScalingSpec& scaling, const Range& start) {
   scaling.zero.progress_deadline = std::max(scaling.zero.progress_deadline, start.to);
 }
@@ -108,7 +109,7 @@ std::function<double(Duration)> load_of(Shape shape, Duration length, double pea
     case Shape::slow_starters:
       return [=](Duration since) { return since % (on + off) < on ? peak : 0.0; };
     case Shape::diurnal:
-      // Nobody at night; by day two hills.
+      // No requests at night; by day two hills.
       return [=](Duration since) {
         const double turn = to_seconds(since) / to_seconds(hours{24});
         const double hill = std::sin(2 * std::numbers::pi * (turn - 0.25));

@@ -19,7 +19,7 @@ enum class Shape {
   spike,          ///< little, with short peaks
   ramp,           ///< slowly up, slowly down
   on_off,         ///< bursts with silence between
-  diurnal,        ///< hills by day, nobody at night
+  diurnal,        ///< hills by day, no requests at night
   slow_starters,  ///< bursts on pods that take minutes to start
   crash_loops,    ///< a step on pods that die while they start or soon after
 };
@@ -44,7 +44,7 @@ inline constexpr std::array kShapes{Shape::step,       Shape::spike,   Shape::ra
 /// Six hours of up to thousands of pods, three days if diurnal; everything comes from the seed.
 [[nodiscard]] FleetWorld fleet_of(Shape shape, std::uint64_t seed);
 
-/// Replicas that remain when nobody has come for long.
+/// Replicas that remain after a long time without requests.
 [[nodiscard]] std::int32_t at_rest(const autoscaler::ScalingSpec& scaling);
 
 }  // namespace sluice::simulation

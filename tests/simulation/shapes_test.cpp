@@ -99,8 +99,8 @@ TEST_P(Shapes, PlayTheSameDecisionsForTheSameSeedAndOthersForAnother) {
   EXPECT_FALSE(days(1) == days(2));
 }
 
-// Silence never means zero: whoever carried load or waited when the last was heard keeps the pods,
-// and stays when somebody speaks again.
+// Missing data never means zero: a revision with load or waiting requests at the last report keeps
+// its pods, and still has them when reports resume.
 TEST_P(Shapes, KeepEveryPropertyWhenNothingIsHeardForAnHour) {
   std::uint64_t without_data = 0;
 
@@ -152,8 +152,9 @@ TEST(Fleet, HoldsExactlyWhatAConstantLoadNeeds) {
   }
 }
 
-// Nobody is ever served, and nothing goes to zero while somebody waits; when the last has left, the
-// revision is given up. Only an initial scale of several pods, which was never reached, is held.
+// No request is ever served, and nothing goes to zero while a request waits; when the last has
+// left, the revision is given up. Only an initial scale of several pods, which was never reached,
+// is held.
 TEST(Fleet, KeepsTryingPodsThatNeverStartForAsLongAsSomebodyWaits) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     FleetWorld world = fleet_of(Shape::step, seed);
@@ -176,8 +177,8 @@ TEST(Fleet, KeepsTryingPodsThatNeverStartForAsLongAsSomebodyWaits) {
   }
 }
 
-// Goal: the runs above can break a property at all. Method: the same, watched by somebody who
-// believes in other rules.
+// Goal: the runs above can break a property at all. Method: the same runs, checked against other
+// rules.
 TEST(Fleet, IsNoticedWhenItDoesNotKeepTheRules) {
   const auto breach_under = [](const std::function<void(autoscaler::ScalingSpec&)>& change) {
     FleetWorld world = fleet_of(Shape::on_off, 3);

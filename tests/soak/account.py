@@ -16,7 +16,7 @@ CAUSES = frozenset(('queue-full', 'queue-wait', 'timeout', 'cannot-scale', 'star
                     'bad-request', 'too-large'))
 # Clocks are one, but a line is written a moment before or after what it tells, on a busy machine.
 SLACK = 0.25
-# A kill is visible at once to whoever has a connection to the pod; this covers a busy machine.
+# A kill is visible at once to peers connected to the pod; this covers a busy machine.
 VISIBLE = 5.0
 # How long a client may still meet a pod that is gone before all have heard of it.
 HEARD = 3.0
@@ -164,7 +164,7 @@ class Settling:
         return None
 
     def untaken(self, attempt, begun):
-        """Nobody took it, because its activator was going."""
+        """No program took it, because its activator was stopping."""
         if begun:
             self.account.problem('said to be untaken, but it began', attempt, where(begun))
         if not any(drain.began - SLACK <= attempt.ended <= drain.ended + HEARD

@@ -13,12 +13,12 @@ GOING_AWAY = 1001
 # A door that closes may close an idle connection while a request is on its way to it: within this
 # time. What it has held for longer, it had taken.
 RACE_SECONDS = 0.5
-# What a broken connection raises here. A refused one is told apart before.
+# What a broken connection raises here. A refused connection is handled before.
 BROKEN = (OSError, asyncio.IncompleteReadError, EOFError)
 
 
 class NotListening(Exception):
-    """Nobody listens at the address: nothing was sent."""
+    """No program listens at the address: nothing was sent."""
 
 
 class Connection:

@@ -1,4 +1,4 @@
-"""How late the driver's own loop is: what it saw late, it cannot hold against anybody."""
+"""How late the driver's own loop is: events that it saw late prove no fault of a program."""
 
 import asyncio
 

@@ -139,7 +139,7 @@ class Traffics(PodCase):
 class Faults(PodCase):
     async def test_an_application_that_runs_too_many_is_found_out(self):
         async with OnePod(concurrency=1) as one:
-            # Past the sidecar, so that nobody holds the second back.
+            # Past the sidecar, so that the second is not queued.
             one.place.doors[0].address = f'127.0.0.1:{one.pod.port.number}'
             await one.crowd(3, 1.0)
             self.assertTrue(any('containerConcurrency' in told for told in one.account().problems))

@@ -1,5 +1,5 @@
-"""Somebody else (protocols.md 9): who writes the revisions and the activators, reads the scale, and
-starts and stops what they say."""
+"""The service manager of protocols.md 9: writes the revisions and the activators, reads the scale, and starts and
+stops pods accordingly."""
 
 import asyncio
 import collections

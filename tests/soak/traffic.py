@@ -84,7 +84,7 @@ class Client:
         self.drop()
 
     async def ask(self):
-        """One request, sent anew for as long as nobody takes it."""
+        """One request, sent again for as long as no program takes it."""
         request = next(self.traffic.requests)
         kind = weighted(self.choice, KINDS[self.revision.spec.protocol])
         leaves = self.choice.uniform(0.01, 0.5) if self.choice.random() < LEAVING else None

@@ -38,7 +38,7 @@ class Visit final : public grpc::ServerGenericBidiReactor {
     const grpc::Status status{static_cast<grpc::StatusCode>(answer.code), answer.text};
     if (!status.ok()) return finish(status);
     out_ = rpc::buffer_of(answer.bytes);
-    // The client may give up at this very moment, which is told on another thread.
+    // The client may give up at this very moment, which is reported on another thread.
     if (!finished_.exchange(true)) StartWriteAndFinish(&out_, {}, status);
   }
 

@@ -7,7 +7,7 @@ START_SECONDS = 60
 
 
 class OpenGate:
-    """Whoever has no gate starts at once."""
+    """A policy without a gate starts jobs at once."""
 
     def admit(self, _key, _claim):
         return True

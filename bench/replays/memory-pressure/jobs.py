@@ -1,4 +1,4 @@
-"""The paper's experiment at 1/64 scale: jobs that fill a small node, and whoever starts them."""
+"""The paper's experiment at 1/64 scale: jobs that fill a small node, and the program that starts them."""
 
 import dataclasses
 import os
@@ -21,7 +21,7 @@ CORES = 0.6
 SHARES = 16384               # a part of a core is little, but that part it gets
 POLL_SECONDS = 0.05
 RUN_SECONDS = 600            # far more than any run takes
-KILLED = (137, 143)          # SIGKILL, and SIGTERM by whoever stops it in order
+KILLED = (137, 143)          # SIGKILL, and SIGTERM of an orderly stop
 
 
 @dataclasses.dataclass

@@ -18,7 +18,7 @@ ENVIRONMENT = {
     'SLUICE_H2C_ADDRESS': '127.0.0.1:0', 'SLUICE_TLS_ADDRESS': '127.0.0.1:0',
     'SLUICE_METRICS_ADDRESS': '127.0.0.1:0', 'SLUICE_DRAIN_QUIET': '0',
     'SLUICE_CERTS_DIR': '/nonexistent',
-    # Nobody listens there; tests that need an autoscaler bring their own.
+    # No program listens there; tests that need an autoscaler start their own.
     'SLUICE_STATS_TARGET': '127.0.0.1:1',
 }
 

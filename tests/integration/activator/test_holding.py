@@ -1,4 +1,5 @@
-"""Requests that wait: at zero, in order, within bounds, until somebody gives up (activator.md 5, 14.3)."""
+"""Requests that wait: at zero, in order, within bounds, until a client or a limit ends the wait (activator.md 5,
+14.3)."""
 
 import threading
 import unittest

@@ -1,4 +1,4 @@
-"""Ignore rules: requests that are served like all others, counted nowhere, and that wake nobody."""
+"""Ignore rules: requests that are served like all others but not counted, and that wake no revision."""
 
 import threading
 import unittest

@@ -72,7 +72,7 @@ class Resolution(ActivatorCase):
             self.assertNotIn(gone, seen)
 
     def original_host(self, revision, *headers):
-        """What the pod was told of the Host, which was foo.example.com and an address then."""
+        """The Host that the pod received, for foo.example.com and then an address."""
         self.door.get(revision=revision, space='foospace', host='foo.example.com', headers=headers)
         seen = requests_of(self.upstream)[-1]
         self.assertEqual(seen.head.lower().count('\nk-original-host:'), 1)

@@ -60,7 +60,7 @@ class Pod:
 
     @property
     def address(self):
-        """Where it would serve: nobody asks there in these tests."""
+        """Where it would serve: no request is sent there in these tests."""
         return f'127.0.0.2:{self.door.port}'
 
     def entry(self):

@@ -158,7 +158,7 @@ class Lab:
 
     def asked(self, name, begin=0):
         """Containers for which the runtime was asked to do `name`, by its own log from `begin` on:
-        evidence that does not depend on whoever asked."""
+        evidence that does not depend on the caller."""
         return re.findall(rf'msg="{name} for \\"(\w+)\\" with', self.log()[begin:])
 
     @property

@@ -70,7 +70,7 @@ class NodeStream:
         self.server.start()
 
     def report(self, requests, context):
-        context.send_initial_metadata(())  # by it the agent knows that somebody is there
+        context.send_initial_metadata(())  # this shows the agent that a server answers
         for data in requests:
             seen = parse_report(data)
             with self.guard:

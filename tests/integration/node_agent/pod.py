@@ -58,7 +58,7 @@ class Pod:
 
     def remove(self):
         """Ends it with its containers. A container that the runtime lists and does not know any more
-        (a ghost, row 69d) keeps its sandbox listed until the runtime starts anew; nothing of it runs."""
+        (a ghost, row 69d) keeps its sandbox listed until the runtime restarts; nothing of it runs."""
         self.lab.cri.call('StopPodSandbox', pod_sandbox_id=self.id)
         try:
             self.lab.cri.call('RemovePodSandbox', pod_sandbox_id=self.id)

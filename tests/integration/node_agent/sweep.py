@@ -1,4 +1,4 @@
-"""Takes away what a laboratory left: processes, control groups, mounts, files; whoever left it.
+"""Removes what a test runtime left: processes, control groups, mounts, files; of any run.
 
 Only ever its own: processes inside the control groups of the laboratory, runtimes and shims that were
 started with a path of its folder, mounts below that folder.
@@ -85,7 +85,7 @@ def unmount():
 
 
 def sweep():
-    """All of it. Nobody may use the laboratory meanwhile: Lab holds its lock."""
+    """All of it. No test may use the runtime meanwhile: Lab holds its lock."""
     if not BASE.exists() and not any(groups()):
         return
     thaw()

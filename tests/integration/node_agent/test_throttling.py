@@ -1,4 +1,4 @@
-"""Whom the agent throttles on a real runtime, and that each gets back exactly what it had."""
+"""Which containers the agent throttles on a real runtime, and that each gets back exactly its quota."""
 
 from node_agent.case import FREE, PRESS, AgentCase
 from node_agent.cri import RUNNING

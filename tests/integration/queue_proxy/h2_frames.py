@@ -47,7 +47,7 @@ def integer(value, prefix):
 
 
 class RawConnection:
-    """Sends what it is told and notes what comes back."""
+    """Sends the given frames and records the answers."""
 
     def __init__(self, address, preface=True):
         self.sock = connect(address)

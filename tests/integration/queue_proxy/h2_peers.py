@@ -33,7 +33,7 @@ class Stream:
 
 
 class Peer:
-    """One connection; a thread reads it, everybody else waits for what it has heard."""
+    """One connection; a thread reads it, the others wait for its results."""
 
     def __init__(self, sock, client, keep_data=True, acknowledge=True, settings=None, mute=False):
         self.sock = sock

@@ -274,10 +274,9 @@ class Container:
 
 class Limit(SidecarCase):
     def test_never_more_than_the_limit_runs_and_nothing_is_lost_or_doubled(self):
-        # Goal: whoever comes, leaves or is refused, the container never sees more than its limit,
-        # each answered id exactly once, and none that was refused.
-        # Method: 24 clients over a limit of 3; a third of the requests are abandoned at once, half
-        # of those by a reset. The container counts between head and answer.
+        # Goal: whichever requests come, leave or are refused, the container never sees more than its limit, each
+        # answered id exactly once, and none that was refused. Method: 24 clients over a limit of 3; a third of the
+        # requests are abandoned at once, half of those by a reset. The container counts between head and answer.
         container = Container()
         proxy = self.sidecar(container, CONTAINER_CONCURRENCY='3', SLUICE_QUEUE_DEPTH='8')
         crowd = Crowd(proxy, seed=5)

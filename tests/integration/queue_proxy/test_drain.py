@@ -201,7 +201,7 @@ class Doors(DrainCase):
     def test_drain_is_for_loopback_only(self):
         address = host_address()
         if address is None:
-            return  # a host without any other address has nobody to refuse
+            return  # on a host without another address no caller can be refused
         proxy = self.sidecar(SLUICE_ADMIN_ADDRESS='0.0.0.0:0')
         port = proxy.admin.rsplit(':', 1)[1]
         self.assert_answer(fetch(f'{address}:{port}', '/drain'), 404, b'404 page not found\n')

@@ -1,5 +1,5 @@
-"""Heads over HTTP/2: large ones pass up to the limit that is announced, refusals are told in the
-client's words, and what is malformed is counted and logged like any other refusal."""
+"""Heads over HTTP/2: large ones pass up to the limit that is announced, refusals answer in the client's protocol, and
+what is malformed is counted and logged like any other refusal."""
 
 import json
 import unittest

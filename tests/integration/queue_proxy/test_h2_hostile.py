@@ -418,7 +418,7 @@ class Floods(HostileCase):
         self.flood(proxy, burst, 100)
 
     def test_refusals_of_a_client_that_never_reads_them(self):
-        # Each stream beyond the limit is refused by a frame; the frames may not pile up for ever.
+        # Each stream beyond the limit is refused by a frame; the frames must not pile up.
         proxy = self.guarded()
         self.container.play = self.held
 

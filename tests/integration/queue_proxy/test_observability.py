@@ -1,4 +1,4 @@
-"""Metrics and the request log: rows 5, 54, 55 and 66 to 69, and who is told to have failed."""
+"""Metrics and the request log: rows 5, 54, 55 and 66 to 69, and which part is reported as failed."""
 
 import json
 import re

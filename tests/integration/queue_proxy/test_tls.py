@@ -342,7 +342,7 @@ class Certificates(TlsCase):
         proxy = self.secured()
         written = len(proxy.errors())
         (self.certs / 'tls.crt').write_text('corrupt')
-        # Something is told about it: from then on it has been looked at.
+        # A log line about it shows that it was checked.
         eventually(lambda: len(proxy.errors()) > written, 'the corrupt file is seen')
         self.assertEqual(self.served(proxy), 'first')
         make_pair(self.certs, 'second')

@@ -74,7 +74,7 @@ class KnativeCase(LabCase):
     # ---- claims ----
 
     def load(self, revision, clients=CLIENTS):
-        """Clients of a revision, at its public Service; nobody of them is lost when the test ends."""
+        """Clients of a revision, at its public Service; no request is lost when the test ends."""
         address = self.knative.public_address(self.space, revision)
         made = Steady(host_of(self.space, revision), address, clients, REQUEST_MS)
         self.addCleanup(made.stop)
@@ -86,7 +86,7 @@ class KnativeCase(LabCase):
                   f'{revision} has {least} to {most} ready pods')
 
     def wait_settled(self, revision):
-        """How many pods are ready, once that is what Knative is told to want."""
+        """How many pods are ready, once Knative wants that number."""
         def settled():
             wanted = self.knative.autoscaler(self.space, revision).get('status', {}).get('desiredScale')
             return wanted if wanted == len(self.knative.pods(self.space, revision)) else None
@@ -134,7 +134,7 @@ class KnativeCase(LabCase):
             self.assertEqual([one.outcome for one in sent if not one.answered], [])
 
     def there_and_back(self, revision):
-        """1 -> N -> 0 -> 1, and nobody is lost."""
+        """1 -> N -> 0 -> 1, and no request is lost."""
         self.wait_pods(revision, 1, 1)
         many = self.load(revision)
         self.wait_pods(revision, 3, 10)

@@ -1,4 +1,4 @@
-"""Ours in the place of Knative's, one part after the other, and back; nobody who asks meanwhile notices."""
+"""Our programs replace Knative's, one part after the other, and back; clients do not notice."""
 
 from wire import eventually, fetch
 

@@ -54,7 +54,7 @@ class Page(KnativeCase):
         self.end_ours()
 
     def end_ours(self):
-        """At once: activators that are told to go serve on for a while."""
+        """At once: activators keep serving for a while after SIGTERM."""
         for space, path in ((SPACE, ACTIVATORS), (chart.NAMESPACE, chart.PODS)):
             self.lab.kubectl('-n', space, 'delete', 'pods', '-l', 'app.kubernetes.io/part-of=sluice', '--force',
                              '--grace-period=0')

@@ -8,7 +8,7 @@ from knative.case import OUR_CLASS, STEP_SECONDS, TARGET, KnativeCase
 
 PLATEAUS = (2, 8, 4, 1)  # clients
 EVALUATIONS = 3
-CALM_SECONDS = 8  # that both numbers stand still: more than two ticks and the rest of a window
+CALM_SECONDS = 8  # for which both numbers stay the same: more than two ticks and the rest of a window
 
 
 class Shadow(KnativeCase):

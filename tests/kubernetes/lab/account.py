@@ -67,6 +67,6 @@ class Account:
 
     @staticmethod
     def write_token(folder, token):
-        """Renamed into place, as a kubelet does: nobody reads half of one."""
+        """Renamed into place, as a kubelet does, so that no half token is read."""
         (folder / 'token.new').write_text(token, encoding='ascii')
         os.replace(folder / 'token.new', folder / 'token')

@@ -6,7 +6,7 @@
     byte     the first byte of the answer is there                       the client's clock
 
 Ours is (scaled - asked) + (byte - listens): what lies between is Kubernetes and the app. All clocks are
-this machine's. Both parts are told larger than they are: by a watch, by the app's own answer.
+this machine's. Both parts are measured slightly too long: by a watch, by the app's own answer.
 """
 
 import dataclasses
@@ -51,7 +51,7 @@ class Replicas(threading.Thread):
                 made = event['object']
                 self.told.setdefault(made['metadata']['name'], []).append((made['spec']['replicas'], now))
         except TimeoutError:
-            pass  # nobody waits for it any more
+            pass  # it is no longer awaited
 
     def risen(self, name, since):
         """When it was first told above zero after `since`; None: not yet."""

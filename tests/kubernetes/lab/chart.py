@@ -1,7 +1,7 @@
 """Sluice in the laboratory as a user installs it: images of this build, and helm with the chart.
 
-The images bear the names that the chart asks for by default, so nothing of it needs to be told where
-they are. They are made once for each build of a program and kept beside the cluster's programs.
+The images have the names that the chart uses by default, so no value has to name them. They are made once for each
+build of a program and kept beside the cluster's programs.
 """
 
 import functools

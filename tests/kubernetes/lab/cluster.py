@@ -239,7 +239,7 @@ class Lab:
             for program in self.programs:
                 program.close()
             self.programs.clear()
-            # Nobody needs an orderly end: what they would leave behind, the keeper takes away.
+            # No orderly end is needed: the keeper removes what is left behind.
             for part in reversed(self.parts):
                 part.kill()
         finally:

@@ -3,7 +3,7 @@
 A request is sent to the address of a Service, as from a pod beside it. It is
 
     answered   200, by the service that was asked, whole;
-    sent anew  where nobody took it: no connection was made, or one that was kept from an earlier answer
+    sent again where no program took it: no connection was made, or one that was kept from an earlier answer
                ended without a byte. So does every client of HTTP, for a GET, and it stays one request;
     broken     anything else. The account tells whether a kill explains it; if none does, it is lost.
 """
@@ -23,7 +23,7 @@ END_SECONDS = PATIENCE + 30
 
 
 class Untaken(Exception):
-    """Nobody has taken the request."""
+    """No program has taken the request."""
 
 
 @dataclasses.dataclass
@@ -191,7 +191,7 @@ class Steady:
 
 
 def account(sent, kills, before=0.5, after=5.0):
-    """(lost, broken by kills, sent anew) of requests; `kills`: [(service or None for all, when)].
+    """(lost, broken by kills, sent again) of requests; `kills`: [(service or None for all, when)].
 
     A request is broken by a kill that happened while it ran, or so shortly before it that the dead were
     still named.

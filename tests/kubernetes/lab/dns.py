@@ -99,7 +99,7 @@ class Names:
     def reply(self, packet, peer):
         try:
             said = answer(packet, self.look)
-        except Exception:  # the API is away; whoever asked asks again
+        except Exception:  # the API is unavailable; the client asks again
             said = packet[:2] + struct.pack('>HHHHH', ANSWER | SERVER_FAILURE, 0, 0, 0, 0)
         try:
             self.socket.sendto(said, peer)

@@ -1,4 +1,4 @@
-"""Nodes and pods that nobody runs: kwok says of each what a kubelet would say, by Stages.
+"""Nodes and pods without a kubelet: kwok writes what a kubelet would report of each, by Stages.
 
 A pod's annotations tell it more: START_DELAY ("300ms": how long until it is Ready) and POD_IP (an
 address of FAKE_POD_RANGE, where a program of the test can listen for it).

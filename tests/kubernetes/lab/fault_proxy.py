@@ -130,7 +130,7 @@ class FaultProxy:
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
         self.run(self.listen())
-        self.kubeconfig = None  # set by whoever knows a token
+        self.kubeconfig = None  # set where a token is available
 
     # ---- what a test says ----
 
@@ -255,7 +255,7 @@ class FaultProxy:
                 fault, when, times = one
                 if times != 0 and when(request):
                     one[2] = None if times is None else times - 1
-                    return copy.copy(fault)  # one that counts counts anew
+                    return copy.copy(fault)  # one that counts starts from zero
         return None
 
     async def exchange(self, request, fault, raw, behind, writer):

@@ -18,7 +18,7 @@ FEW = {'target': 2, 'targetUtilizationPercentage': 100, 'targetBurstCapacity': 0
 
 
 def listens(address):
-    """Whether a connection is taken; it carries nothing, so it wakes nobody."""
+    """Whether a connection is accepted; it carries no request, so it wakes no service."""
     try:
         connect(address, CONNECT_SECONDS).close()
     except OSError:
@@ -56,7 +56,7 @@ class InstalledCase(ScalerCase):
         eventually(met, f'a pod would {"" if wanted else "not "}have a sidecar', LONG)
 
     def forget_scalers(self):
-        """While there is somebody to take their finalizers away."""
+        """While an autoscaler runs that removes their finalizers."""
         path = self.place.path('requestscalers')
         for one in self.api.items(path):
             self.api.ask('DELETE', f'{path}/{one["metadata"]["name"]}')
@@ -81,8 +81,8 @@ class InstalledCase(ScalerCase):
         return f'{found["spec"]["clusterIP"]}:{found["spec"]["ports"][0]["port"]}'
 
     def wait_routed(self, name, seconds=LONG):
-        """Until a connection to the Service leads somewhere: `Ready` is told, and slices are written, before
-        kube-proxy has them."""
+        """Until a connection to the Service reaches a pod: `Ready` is set, and slices are written, before kube-proxy
+        has them."""
         address = self.address(name)
         try:
             eventually(lambda: addresses(self.place.slices(name)), f'the Service {name} leads somewhere', seconds)

@@ -1,4 +1,4 @@
-"""Holds the laboratory for somebody and takes it away when that one ends, however that one ends.
+"""Holds the cluster for another process and removes it when that process ends, however it ends.
 
 Started by Keeper: takes the lock, sweeps, says `ready`, waits for the end of its standard input, sweeps.
 """
@@ -66,7 +66,7 @@ def main():
         sys.stdin.read()
         owner = {int(sys.argv[1])}
         sweep(owner)
-        left = leftovers(owner)  # asked here, while nobody else can begin
+        left = leftovers(owner)  # checked here, while no other run can begin
     if left:
         raise SystemExit(f'left behind: {", ".join(left)}')
 

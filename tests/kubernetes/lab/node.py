@@ -102,7 +102,7 @@ def kubelet(tools, folder, kubeconfig, authority):
         'authorization': {'mode': 'Webhook'}, 'tlsCertFile': crt, 'tlsPrivateKeyFile': key,
         'evictionHard': {'memory.available': '100Mi', 'nodefs.available': '0%',
                          'nodefs.inodesFree': '0%', 'imagefs.available': '0%'},
-        # Nobody could pull a hand-made image again.
+        # A hand-made image could not be pulled again.
         'imageGCHighThresholdPercent': 100}
     path = folder / 'kubelet.json'
     path.write_text(json.dumps(settings, indent=1), encoding='utf-8')

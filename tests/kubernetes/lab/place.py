@@ -1,7 +1,7 @@
 """Where the laboratory lives: one folder, one network namespace, one tree of control groups.
 
-All three have fixed names, so that whoever comes next can take away what was left; one laboratory at a
-time, therefore, which a lock sees to.
+All three have fixed names, so that the next run can remove what was left; a lock therefore permits only one cluster
+at a time.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ NODE_IP = '10.88.0.1'            # the node, the host as pods see it, and where 
 POD_RANGE = '10.88.0.0/24'
 FAKE_POD_RANGE = '10.99.0.0/16'  # every address of it is local: a program can be a fake pod's
 SERVICE_RANGE = '10.96.0.0/16'
-# Where the runtime, its network plugins and the kubelet write whatever they are told.
+# Where the runtime, its network plugins and the kubelet always write, whatever their configuration.
 STUBBORN = ('/run/containerd', '/var/lib/cni', '/var/lib/kubelet', '/var/log/containers',
             '/usr/libexec/kubernetes')
 CLONE_NEWNS = 0x00020000

@@ -1,4 +1,4 @@
-"""What tests on RequestScalers share, whoever scales them: what is told of a scaler, and its target."""
+"""What tests on RequestScalers share, for any autoscaler: a scaler's status, and its target."""
 
 from wire import PATIENCE, eventually
 
@@ -17,7 +17,7 @@ class ScalerCase(LabCase):
     """A RequestScaler has the name of the Deployment that it scales."""
 
     def story(self):
-        """What else a failure should tell; nothing, unless whoever scales has more to say."""
+        """What else a failure should show; nothing by default."""
         return ''
 
     def look(self, name):

@@ -100,7 +100,7 @@ def leftovers(spared=frozenset()):
 
 
 def sweep(spared=frozenset()):
-    """All of it, but for the processes `spared`. Nobody may use the laboratory meanwhile."""
+    """All of it, but for the processes `spared`. No test may use the cluster meanwhile."""
     kill_all(set(spared) | {os.getpid()})
     cgroup.remove(CGROUP, PATIENCE)
     if NETWORK_FILE.exists():

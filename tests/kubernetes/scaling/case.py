@@ -37,7 +37,7 @@ class ScalingCase(ScalerCase):
         self.addCleanup(self.forget_scalers)
 
     def forget_scalers(self):
-        """Namespaces of tier 1 are never emptied: nobody is to scale for a test that has ended."""
+        """Namespaces of tier 1 are never emptied: nothing may scale for a test that has ended."""
         for one in self.api.items(self.place.path('requestscalers')):
             path = self.place.path('requestscalers', one['metadata']['name'])
             if one['metadata'].get('finalizers'):
@@ -64,7 +64,7 @@ class ScalingCase(ScalerCase):
         return made
 
     def workload(self, name, replicas=1, **more):
-        """A Deployment whose pods have a sidecar, as far as anybody can see."""
+        """A Deployment whose pods seem to have a sidecar."""
         return self.place.create('deployments', deployment(
             name, replicas, labels={'sluice.dev/sidecar': 'queue-proxy'},
             containers=[{'name': 'app', 'image': 'any', 'ports': [{'name': 'http', 'containerPort': 8080}]}, SIDECAR],

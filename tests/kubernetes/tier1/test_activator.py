@@ -101,7 +101,7 @@ class ActivatorCase(LabCase):
         eventually(lambda: scraped(activator.addresses['metrics']).get(name) == value, f'{name} is {value}', seconds)
 
     def wait_door(self, activator, port):
-        """Until somebody listens there."""
+        """Until the activator listens there."""
         eventually(lambda: self.listens(activator, port), f'port {port} is open')
         return f'{activator.ip}:{port}'
 

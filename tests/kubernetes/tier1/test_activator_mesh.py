@@ -1,4 +1,4 @@
-"""Pods that a mesh lets nobody at themselves: then their private Service is the way, or the mesh is told."""
+"""Pods that a mesh shields from direct connections: requests use their private Service, or name the pod to the mesh."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""The activator among others on a real API server: whom it talks to, and who counts for nothing."""
+"""The activator among others on a real API server: which peers it talks to, and which requests do not count."""
 
 import unittest
 

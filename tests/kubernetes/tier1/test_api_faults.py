@@ -257,7 +257,7 @@ class Unreachable(FaultedCase):
         self.begin()
         private = self.place.path('services', 'web-private')
         mark = self.proxy.mark()
-        self.api.delete(f'/api/v1/namespaces/{self.place.name}')  # on this tier it ends for ever
+        self.api.delete(f'/api/v1/namespaces/{self.place.name}')  # on this tier it terminates without end
         self.api.delete(private)
 
         def pauses():

@@ -1,4 +1,5 @@
-"""Pods that cannot start: what a request, the RequestScaler and its events are told, on an API server alone."""
+"""Pods that cannot start: the answer to a request, the RequestScaler's status and its events, on an API server
+alone."""
 
 from activator.case import sidecar_play
 from sidecar import Upstream

@@ -1,4 +1,4 @@
-"""Objects that somebody else edits, deletes or pauses, and pods that are not what they say."""
+"""Objects that other programs edit, delete or pause, and pods that are not what they report."""
 
 import contextlib
 import socket
@@ -11,7 +11,7 @@ from scaling.case import SIDECAR
 from tier1.test_activator import ActivatorCase
 
 NOBODY = '10.99.77.77'    # an address of this machine on which nothing listens: refused at once
-DESERT = '10.88.0.77'     # on the bridge, where nobody answers: packets are lost
+DESERT = '10.88.0.77'     # on the bridge, without a host: packets are lost
 OURS = 'endpointslice.kubernetes.io/managed-by'
 
 
@@ -157,7 +157,7 @@ class Services(FaultedCase):
 
 
 class Unreachable(ActivatorCase):
-    """Pods that the API calls ready and that nobody can reach."""
+    """Pods that the API calls ready but that are unreachable."""
 
     def lost(self, name, ip):
         """A pod of `web` at another address."""
@@ -172,7 +172,7 @@ class Unreachable(ActivatorCase):
             'conditions': [{'type': 'Ready', 'status': 'True'}]}})
 
     def avoided(self, ip, port):
-        """It was there before the one that serves, and was told before."""
+        """It existed before the one that serves, and was reported before it."""
         upstream = self.upstream()
         self.scaler('web', port)
         self.lost('web-1', ip)

@@ -17,7 +17,7 @@ LEASE = 6
 RULES = {'lease-duration': f'{LEASE}s', 'renew-deadline': '4s', 'retry-period': '1s'}
 # The retry period is how long a replica that holds some leaves the next to others, which may still be starting.
 PATIENT = {'lease-duration': '60s', 'renew-deadline': '40s', 'retry-period': '10s'}
-THEFT = 30  # seconds, for which nobody scales
+THEFT = 30  # seconds without any scaling
 # More is asked for than is allowed, so that the number is exact: a test that wants more allows more.
 ALLOWED = {'target': 10, 'targetUtilizationPercentage': 100, 'max': 4}
 REQUESTS = 1000
@@ -203,7 +203,7 @@ class Shared(SharingCase):
 
 class Robbed(SharingCase):
     def rob(self):
-        """Somebody else writes his name into the lease."""
+        """Another program writes its name into the lease."""
         now = time.strftime('%Y-%m-%dT%H:%M:%S.000000Z', time.gmtime())
         self.api.patch(self.lease(), {'spec': {'holderIdentity': 'thief_10.99.242.1', 'renewTime': now,
                                                'leaseDurationSeconds': THEFT}})

@@ -164,7 +164,7 @@ class Objects(ScalingCase):
 
 
 class Chosen(ScalingCase):
-    """Somebody sets the number of replicas himself, as `kubectl scale` does."""
+    """A user sets the number of replicas, as `kubectl scale` does."""
 
     def begin(self):
         self.configure()

@@ -41,7 +41,7 @@ class FollowCase(LabCase):
         return f'{verb} {self.place.name}/{name}'
 
     def puts(self, probe, *names):
-        """How often each was told."""
+        """How often each was reported."""
         return [probe.heard.count(self.line('put', name)) for name in names]
 
     def wait_put(self, probe, name, times=1):
@@ -209,7 +209,7 @@ class Refusals(FollowCase):
         self.assertTrue(all(later - earlier >= 2 for earlier, later in zip(at, at[1:])), at)
 
     def spoiled(self, fault):
-        """What was told stays, what comes meanwhile is told when it is over."""
+        """Reported objects stay, changes in between are reported afterwards."""
         self.make('one')
         probe = self.follow().wait_synced()
         self.proxy.fault(fault, lambda request: request.watches)

@@ -12,7 +12,7 @@ from faults.probe import Probe
 from lab.objects import Place, addresses, deployment, fake
 from scaling.case import SIDECAR, ScalingCase, scaler
 
-# With a busy processor leases of nodes come late: that one would call their pods unready for ever.
+# With a busy processor leases of nodes come late: that one would keep their pods unready.
 CLUSTER = {'without': ('node-lifecycle-controller',)}
 
 SERVICES = 50
@@ -44,7 +44,7 @@ class Scale(ScalingCase):
         pass
 
     def begin(self):
-        # Nobody is scraped here, so reports are all there is: half a window without one is silence.
+        # No pod is scraped here, so reports are the only data: half a window without one means no data.
         self.configure(**{'stable-window': '60s'})
         for name in NAMES:
             self.place.create('deployments', deployment(
@@ -67,7 +67,7 @@ class Scale(ScalingCase):
             write(self.place.path('requestscalers', name), {'spec': body['spec']})
 
     def idle(self):
-        """The activator says of every service that nobody comes, and answers pings meanwhile."""
+        """The activator reports zero load for every service, and answers pings meanwhile."""
         if time.monotonic() - self.way.told > 0.5:
             self.way.stream.report(*((name, 0, 0, self.place.name) for name in NAMES[1:]))
         return self.way.hold(NAMES[0], self.place.name)

@@ -11,7 +11,7 @@ LONG = 90  # seconds: two windows, a grace period and controllers
 
 class Life(ScalingCase):
     def begin(self, replicas=0, grace='6s', loads=(), **spec):
-        """`loads`: of the first pods, before anybody asks them; the others have none."""
+        """`loads`: of the first pods, before they are scraped; the others have none."""
         self.configure(**{'scale-to-zero-grace-period': grace})
         self.side = self.sidecars()
         self.workload('web', replicas)
@@ -24,7 +24,7 @@ class Life(ScalingCase):
         self.way.stand_for(self.port)
 
     def idle(self, met, what):
-        """Until then the activator says that nobody comes, and leaves those alone that it is to avoid."""
+        """Until then the activator reports zero load, and sends nothing to the pods in `avoid`."""
         def said():
             self.way.hold('web', self.place.name)
             if self.way.stream.states.get('web', {}).get('avoid'):
@@ -79,7 +79,7 @@ class Life(ScalingCase):
         self.idle(lambda: self.ips() == {busy}, 'the busy one is left')
 
     def apply(self, name):
-        """Confirms the newest state: nobody chooses those that are to be avoided."""
+        """Confirms the newest state: no request goes to the pods in `avoid`."""
         state = self.way.stream.states[name]
         self.way.stream.say(fields(f3=fields(f1=fields(f1=self.place.name, f2=name), f2=state['version'])))
 

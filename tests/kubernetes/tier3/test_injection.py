@@ -36,7 +36,7 @@ class InjectionCase(InstalledCase):
         return log
 
     def assert_drains(self, pod):
-        """A request that runs when the pod is told to go is answered, and only then is the app told."""
+        """A request that runs when the pod is deleted is answered, and only then does the app get SIGTERM."""
         log, answers, text = self.log_of(pod, 'app'), [], []
         address = f'{pod["status"]["podIP"]}:{SERVING}'
         asking = threading.Thread(target=lambda: answers.append(fetch(address, f'/?ms={LONG_MS}', timeout=60)))

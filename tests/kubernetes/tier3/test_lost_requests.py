@@ -41,7 +41,7 @@ class ScaleEvents(threading.Thread):
                 self.count += self.replicas.get(name, now) != now
                 self.replicas[name] = now
         except TimeoutError:
-            pass  # nobody waits for it any more
+            pass  # it is no longer awaited
 
 
 class LostRequests(InstalledCase):
@@ -110,7 +110,7 @@ class LostRequests(InstalledCase):
         self.done['autoscaler'] += 1
 
     def restart_activator(self):
-        """In order: it is told to go, and another one comes. Never both at once."""
+        """In order: it gets SIGTERM, and another one starts. Never both at once."""
         pods = self.chart.pods('activator')
         if len(pods) == 2 and all(is_ready(pod) for pod in pods):
             self.api.delete(f'/api/v1/namespaces/{pods[0]["metadata"]["namespace"]}/pods/{pods[0]["metadata"]["name"]}')

@@ -13,7 +13,7 @@ GET = ('/pod_app', 'get')
 
 class PodCase(LabCase):
     def answer(self, address):
-        """The body, or None while nobody answers there."""
+        """The body, or None while there is no answer."""
         try:
             answer = fetch(address, timeout=2)
         except OSError:

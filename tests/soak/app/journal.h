@@ -34,8 +34,8 @@ class Journal {
 
   void mixed_up(std::string_view id) { write('M', id); }
 
-  /// More are counted than may run. The sidecar may have given some of them up: whoever reads the
-  /// connections looks for that first, then calls crowded().
+  /// More are counted than may run. The sidecar may have given some of them up: the reader of the
+  /// connections checks that first, then calls crowded().
   [[nodiscard]] bool seems_crowded() const { return limit_ > 0 && running_ > limit_; }
 
   void crowded() { write('X', newest_); }

@@ -17,7 +17,7 @@ class NoRoutes final : public Router {
   }
 };
 
-/// An owner of a front who does nothing about what it is told.
+/// An owner of a front that ignores all events.
 class IdleOwner : public FrontOwner {
  public:
   void on_poke(RevisionHandle /*revision*/, const RevisionStat& /*stat*/) override {}

@@ -110,8 +110,8 @@ std::string review_with(const std::string& piece, const std::string& instead) {
   return review.replace(review.find(piece), piece.size(), instead);
 }
 
-// Goal: nobody's 3 MiB hold up the reviews of others. Method: sizes at which a parser that looks at
-// all earlier items for each one takes minutes.
+// Goal: no review of 3 MiB delays the reviews of others. Method: sizes at which a parser that looks
+// at all earlier items for each one takes minutes.
 TEST(Mutation, OfALongListIsAnsweredInTimeThatGrowsWithIt) {
   std::string tolerations = "{}";
   for (int more = 1; more < 150'000; ++more) tolerations += ",{}";

@@ -78,7 +78,7 @@ class Keeper : public testing::Test {
   log::Logger log_{"test", log::Severity::error};
   std::map<std::string, Json> objects_;
   bool broken_ = false;  // it answers 500
-  bool sealed_ = false;  // nobody may change a configuration
+  bool sealed_ = false;  // no configuration may be changed
   FakeApi api_{io_, [this](const Seen& seen) { return answer(seen); }};
   std::unique_ptr<kube::Client> client_ = *kube::Client::make(io_, clock_, log_, api_.access());
   std::size_t served_ = 0;

@@ -79,7 +79,7 @@ class DoorTest : public testing::Test {
     std::jthread loop{[this] {
       io_.run_for(std::chrono::seconds{20});
       if (io_.stopped()) return;
-      door_.stop();  // so that a client that waits in vain is told
+      door_.stop();  // so that a waiting client gets an error
       io_.run_for(std::chrono::seconds{5});
     }};
     clients();

@@ -308,7 +308,7 @@ TEST_F(AutoscalerLinkTest, AWelcomeIsAnsweredByWhoIsHeld) {
   const Stream stream = *link.add();
   link.connected(stream, {});
   (void)drain(stream);
-  link.poke({kApp, 1, 1}, {kApp, 1, {}}, now);  // between Hello and Welcome: nobody to tell
+  link.poke({kApp, 1, 1}, {kApp, 1, {}}, now);  // between Hello and Welcome: no stream to report to
 
   (void)link.received(stream, proto::Welcome{});
 

@@ -70,8 +70,8 @@ TEST(PodSubset, AllPodsWhereThereIsNothingToShare) {
   EXPECT_EQ(used(0, 3, 1), "");
 }
 
-// Goal: with at least as many pods as activators nobody is left out and nobody is used twice.
-// Method: every number of pods and activators up to thirty.
+// Goal: with at least as many pods as activators no pod is left out and none is used twice. Method:
+// every number of pods and activators up to thirty.
 TEST(PodSubset, TogetherActivatorsUseEachPodOnce) {
   for (std::int32_t activators = 1; activators <= 30; ++activators) {
     for (auto pods = static_cast<std::size_t>(activators); pods <= 30; ++pods) {

@@ -44,7 +44,7 @@ TEST(QueueBudget, OneThatTakesAllItCanLeavesAQuarterToTheOthers) {
   EXPECT_TRUE(budget.wait(victim));
 }
 
-// However many take their fill, somebody's first request finds room.
+// However many revisions fill their share, the first request of another finds room.
 TEST(QueueBudget, ManyThatTakeAllTheyCanLeaveEachOtherLess) {
   constexpr std::int64_t kMost = 1'000'000;
   for (const std::size_t count : {2U, 10U, 100U, 1000U}) {

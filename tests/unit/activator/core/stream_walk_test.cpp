@@ -13,11 +13,11 @@
 #include <random>
 #include <set>
 
-// Goal: whatever happens to streams and programs, both ends agree in the end, nobody who is held is
-// forgotten, versions never go back, and a removal that counts as applied is applied.
-// Method: two autoscalers that share the revisions, three activators, and a stream between each two
-// that delays what it carries, is full at times, and breaks at any moment with all that is on its
-// way. Autoscalers are killed and begin anew. Then peace breaks out, and the ends are compared.
+// Goal: whatever happens to streams and programs, both ends agree in the end, no held request is
+// forgotten, versions never go back, and a removal that counts as applied is applied. Method: two
+// autoscalers that share the revisions, three activators, and a stream between each two that delays
+// what it carries, is full at times, and breaks at any moment with all that is on its way.
+// Autoscalers are killed and restarted. Then the faults stop, and the ends are compared.
 namespace sluice {
 namespace {
 

@@ -39,7 +39,7 @@ class Gate {
     return show(admitted);
   }
 
-  /// Whom it admitted, or "not listed".
+  /// The request it admitted, or "not listed".
   std::string remove(const std::string& pod) {
     std::vector<Admission> admitted;
     return throttler.remove_pod({pod}, admitted) ? show(admitted) : "not listed";

@@ -157,7 +157,7 @@ TEST(Throttler, RoundRobinStartsAnewWhenPodsGo) {
   EXPECT_EQ(gate.enter_each({3, 4}), "ab");
 }
 
-// Row 44: the reference sends the loser to the tail; here nobody loses.
+// Row 44: the reference sends the loser to the tail; here no request loses its place.
 TEST(Throttler, FullPodsLetWaitersInInTheirOrder) {
   Gate gate(spec_of(1));
   gate.pods({"a", "b"});

@@ -13,12 +13,12 @@
 
 namespace sluice::activator {
 
-/// A throttler that keeps everything in lists and recomputes everything from them: who may run
-/// where by the words of activator.md 5.4 and 14.2. Pods are names. It is told where a random
-/// policy went and says only whether it could have; every other choice it makes itself.
+/// A throttler that keeps everything in lists and recomputes everything from them: which request
+/// may run where by activator.md 5.4 and 14.2. Pods are names. For a random policy it gets the
+/// choice and only checks whether it was possible; every other choice it makes itself.
 class ThrottlerTwin {
  public:
-  /// A pod of a certain life: one that went and came back, or is trusted anew, has another.
+  /// A pod and its generation: one that was removed and returned, or is trusted again, has another.
   struct Life {
     std::string pod;
     int number = 0;
@@ -126,7 +126,7 @@ class ThrottlerTwin {
     return turns ? choose_in_turn(names, tried) : check_random(names, tried, went);
   }
 
-  /// Whoever is to run next, if anybody can; those who came back first.
+  /// The request to run next, if any can; retries first.
   [[nodiscard]] std::deque<Waiting>::iterator next_waiting(std::deque<Waiting>*& queue) {
     for (std::deque<Waiting>* each : {&returned, &newcomers}) {
       const auto found = std::find_if(each->begin(), each->end(),

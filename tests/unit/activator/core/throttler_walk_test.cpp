@@ -57,7 +57,7 @@ class Walk {
     check();
   }
 
-  // Nothing in flight is lost: with a fresh pod and everybody leaving, the queue runs dry.
+  // Nothing in flight is lost: with a fresh pod and all requests ending, the queue becomes empty.
   void run_dry() {
     std::vector<Admission> admitted;
     for (const std::string& name : twin_.listed()) {
@@ -252,7 +252,7 @@ class Walk {
     }
   }
 
-  // The twin admits the same, to the same pods, in the same order, and nobody else.
+  // The twin admits the same requests, to the same pods, in the same order, and no others.
   void note(const std::vector<Admission>& admitted) {
     for (const Admission& one : admitted) {
       std::deque<ThrottlerTwin::Waiting>* queue = nullptr;
@@ -322,8 +322,8 @@ void walk_all(std::size_t names, const std::vector<std::int32_t>& limits, int st
 }
 
 // Goal: under any order of events every policy chooses as its naive twin does, no pod is above its
-// limit, and nobody is passed, stranded or lost.
-// Method: seeded walks of every policy and limit, each event followed by a look at everything.
+// limit, and no request is overtaken, stranded or lost. Method: seeded walks of every policy and
+// limit, each event followed by a look at everything.
 TEST(ThrottlerWalk, ChoosesAsItsNaiveTwinAmongFewPods) {
   walk_all(6, {0, 1, 2, 5}, 1000, 2);
 }

@@ -20,7 +20,7 @@ Ticket join(WaitQueue& queue, std::uint64_t cookie, const std::vector<PodRef>& t
   return queue.join({.cookie = cookie, .since = kStart, .deadline = deadline}, tried);
 }
 
-// Everybody in order, for whom a pod other than `open` has no room.
+// All waiters in order for which no pod but `open` has room.
 std::string served(WaitQueue& queue, PodRef open) {
   std::string text;
   const auto usable = [&](WaitQueue::Tried tried) {
@@ -84,8 +84,8 @@ TEST(WaitQueue, TicketNamesItsWaiterUntilItLeaves) {
   EXPECT_EQ(queue.at(third).cookie, 3U);
 }
 
-// Goal: deadlines come in their order whoever left before.
-// Method: a thousand scattered deadlines, every third of them gone.
+// Goal: deadlines come in order, whichever waiters left before. Method: a thousand scattered
+// deadlines, every third of them gone.
 TEST(WaitQueue, MostUrgentIsWhoHasTheEarliestDeadline) {
   WaitQueue queue;
   std::vector<Ticket> tickets;

@@ -1,4 +1,4 @@
-// The gateway without a network: exchanges that only note what they are told.
+// The gateway without a network: exchanges that only record their calls.
 
 #include "activator/io/front_gateway.h"
 
@@ -159,7 +159,7 @@ TEST_F(FrontGatewayTest, OtherPodsToAvoidSendNobodyToThoseThatStayAvoided) {
   waiting->answer(200, {});
 }
 
-// Behind a mesh that lets nobody at pods themselves.
+// Behind a mesh that blocks connections to pods.
 class HiddenPodsTest : public FrontGatewayTest {
  protected:
   HiddenPodsTest() {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-// Goal: whoever wrote a wrong value can mend it from the message alone.
-// Method: every path to a rejection, with the whole text: key, value, rule and what is accepted.
+// Goal: the author of an invalid value can correct it from the message alone. Method: every path to
+// a rejection, with the whole text: key, value, rule and what is accepted.
 namespace sluice::autoscaler {
 namespace {
 

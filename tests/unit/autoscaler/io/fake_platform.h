@@ -4,7 +4,7 @@
 
 namespace sluice::autoscaler::testing {
 
-/// A platform that has as many replicas as it was told, or as something else gave it.
+/// A platform that has as many replicas as ordered, or as a test gave it.
 class FakePlatform final : public Platform {
  public:
   [[nodiscard]] std::optional<Problem> open(model::Listener& /*listener*/, TimePoint /*now*/,

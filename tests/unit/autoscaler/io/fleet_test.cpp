@@ -111,7 +111,7 @@ TEST_F(FleetTest, AnotherTargetBeginsWithTheSettingsThatCameWithIt) {
   EXPECT_EQ(order(), "15 without 0 avoiding 0");
 }
 
-// What activators are told of pods that fail to start.
+// The state that activators get for pods that fail to start.
 class FailingStartsTest : public FleetTest {
  protected:
   FailingStartsTest() { platform_.replicas = 2; }

@@ -24,7 +24,7 @@ class Watched {
                },
                pace} {}
 
-  /// Runs until `name` was told; empty: the whole directory.
+  /// Runs until `name` was reported; empty: the whole directory.
   bool hears(const std::string& name) {
     while (!told_.contains(name)) {
       if (io_.run_one_for(kPatience) == 0) return false;

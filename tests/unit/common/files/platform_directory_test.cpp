@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{20};
 
-/// Writes down what it is told, as in "+a(1) -b activators:2".
+/// Records its calls, as in "+a(1) -b activators:2".
 class Diary final : public model::Listener {
  public:
   void on_revision(model::Revision revision) override {
@@ -80,7 +80,7 @@ class PlatformDirectoryTest : public ::testing::Test {
 
   void remove(const std::string& name) { std::filesystem::remove(scratch_.path() / name); }
 
-  /// Runs until `condition` holds; what was told by then.
+  /// Runs until `condition` holds; the calls until then.
   std::string after(const std::function<bool()>& condition) {
     while (!condition()) {
       if (io_.run_one_for(kPatience) == 0) return "nothing came";
@@ -88,7 +88,7 @@ class PlatformDirectoryTest : public ::testing::Test {
     return diary_.take();
   }
 
-  /// Runs until something was told.
+  /// Runs until a call was recorded.
   std::string next() {
     std::string told;
     return after([&] {

@@ -279,7 +279,7 @@ TEST_F(KubeClient, IsSilentOnceItIsDestroyedItself) {
 
 TEST_F(KubeClient, RepeatsOnAFreshConnectionWhatARestedOneSwallowed) {
   serve([&](const Seen& seen) {
-    // The second request of a connection finds nobody.
+    // The second request of a connection gets no answer.
     const bool again = seen.target == "/b" && seen.connection == 0;
     return again ? Reply{.close = true} : json_reply("{}");
   });

@@ -71,7 +71,7 @@ class KubeReflector : public ::testing::Test, public ObjectSink {
     reflector_->start();
   }
 
-  // Everything that was told, in order.
+  // All calls, in order.
   [[nodiscard]] bool told(const std::string& text) {
     const bool came = run_until(io_, [&] { return told_.size() >= text.size(); });
     EXPECT_EQ(told_, text);

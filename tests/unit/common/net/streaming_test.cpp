@@ -156,7 +156,7 @@ TEST_F(StreamingTest, NeverSendsAnUploadToAConnectionThatHasClosedUnseen) {
   client.send(kGet);
   until_seen(client, "hello");
   expect_quiet();
-  upstream_.hang_up(After::close);  // nobody has turned the loop since
+  upstream_.hang_up(After::close);  // the loop has not run since
 
   EXPECT_EQ(pool_.take_idle(user_, true), nullptr);
 }

@@ -146,8 +146,8 @@ TEST_F(RpcCall, MayBeDroppedWithinItsOwnEvent) {
   EXPECT_EQ(caller.closed.front().ending.code, Code::cancelled);
 }
 
-// Goal: a peer that takes nothing costs one message, for a limited time, and learns why it was
-// left. Method: the client's thread stands still while the server fills what the wire can hold.
+// Goal: a peer that takes nothing costs one message, for a limited time, and gets the reason for
+// its end. Method: the client's thread is paused while the server fills the connection's buffers.
 TEST_F(RpcCall, APeerThatReadsNothingIsClosed) {
   boost::asio::io_context still{1};
   server.emplace(io, ServerOptions{.address = {},

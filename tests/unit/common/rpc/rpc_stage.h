@@ -47,7 +47,7 @@ class ServerStage {
   std::unique_ptr<Server> server_;
 };
 
-/// A client that notes what it is told.
+/// A client that records its calls.
 class ClientStage {
  public:
   ClientStage(boost::asio::io_context& io, ClientOptions options);

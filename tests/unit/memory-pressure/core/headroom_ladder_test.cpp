@@ -20,7 +20,7 @@ PolicySettings plain() {
   return settings;
 }
 
-/// Nobody is ever known well enough to be trusted below its limit.
+/// No container is ever known well enough to be trusted below its limit.
 PolicySettings strangers() {
   PolicySettings settings = plain();
   settings.known_after = std::chrono::hours{24};
@@ -278,7 +278,7 @@ TEST(HeadroomLadder, PauseThatLastsTooLongRotates) {
   EXPECT_EQ(story(policy, scene, 125'000), "250[b:100m] 60250[a:100m] 120250[b:100m] ");
 }
 
-// Row 55: nobody said that `holder` has a lock. `waiter` stands behind it and does nothing: its
+// Row 55: no annotation says that `holder` has a lock. `waiter` waits for it and does nothing: its
 // memory neither grows nor falls, so that the test fails for as long as the pause lasts.
 TEST(HeadroomLadder, PausedHolderOfALockIsLetGoAfterTheLongestPause) {
   Scene scene{10'000};

@@ -17,7 +17,7 @@ PolicySettings plain() {
   return settings;
 }
 
-/// Watched for a minute at a standstill: nobody is a stranger any more.
+/// Watched for a minute without a change: every container is known.
 void let_settle(HeadroomPolicy& policy, Scene& scene) {
   for (int i = 0; i < 61; ++i) (void)policy.decide(scene.after(1000).seen);
 }
@@ -164,7 +164,7 @@ TEST(HeadroomPolicy, OptOutWhilePausedReleasesAtTheNextTick) {
   EXPECT_EQ(throttled(policy.decide(scene.after(50).seen)).find("a:"), std::string::npos);
 }
 
-// Row 9: between two samples the node was full, and nobody saw it. A wake-up is one more sample.
+// Row 9: between two samples the node was full, unobserved. A wake-up is one more sample.
 TEST(HeadroomPolicy, SpikeThatNoSampleSawIsNoReason) {
   Scene scene{10'000};
   scene.used(7000).add("a", 1000, 1060);

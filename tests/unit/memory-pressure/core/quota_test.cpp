@@ -39,7 +39,7 @@ TEST(Quota, SystemdsRoundingUpIsStillOurs) {
   EXPECT_TRUE(is_as_sent({10'000, 1'000'000}, signature(1)));
   EXPECT_TRUE(is_as_sent(signature(25), signature(25)));
 
-  EXPECT_FALSE(is_as_sent({2500, 100'000}, signature(25)));  // nobody rounds down
+  EXPECT_FALSE(is_as_sent({2500, 100'000}, signature(25)));  // no driver rounds down
   EXPECT_FALSE(is_as_sent({4000, 100'000}, signature(25)));
   EXPECT_FALSE(is_as_sent(kUnlimited, signature(25)));
   EXPECT_FALSE(is_as_sent(signature(25), CpuQuota{3000, 100'000}));  // a throttle is no release

@@ -22,7 +22,7 @@ std::string shown(const Recovery& recovery) {
   return text;
 }
 
-/// A node on which a life before throttled a to e, which had 300m each.
+/// A node on which an earlier run throttled a to e, which had 300m each.
 struct Crashed {
   Scene scene;
   std::string journal;

@@ -12,7 +12,7 @@
 namespace sluice::node_agent {
 
 /// A runtime and its kernel on a bench: carries out actions in order, as the next outcomes say, and
-/// writes down what it was told in one line. The scene's quotas are the kernel.
+/// records its calls in one line. The scene's quotas are the kernel.
 class RuntimeBench {
  public:
   explicit RuntimeBench(Scene& scene, ReconcilerSettings settings = {.boot_id = "boot"});

@@ -68,7 +68,7 @@ TEST(CriCodec, MissingStatsAreAbsentAndNotZero) {
   wire::ContainerStats& measured = *reply.add_stats();
   measured.mutable_attributes()->set_id("b");
   measured.mutable_memory()->mutable_working_set_bytes()->set_value(0);
-  reply.add_stats();  // of nobody
+  reply.add_stats();  // of no container
 
   const auto stats = read_stats(reply.SerializeAsString());
 

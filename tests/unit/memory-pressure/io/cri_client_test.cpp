@@ -49,7 +49,7 @@ class Cri : public ::testing::Test {
     return result.error().why;
   }
 
-  // A socket file that nobody serves any more.
+  // A socket file without a server.
   std::string dead_socket() const {
     const std::string path = tree.root() + "/dead.sock";
     sockaddr_un address{};
@@ -94,7 +94,7 @@ TEST_F(Cri, AMissingSocketMayCome) {
 TEST_F(Cri, AForbiddenSocketIsFinal) {
   const FakeRuntime runtime{tree};
   ASSERT_EQ(::chmod(runtime.socket().c_str(), 0), 0);
-  // Root may use every socket, so it is somebody else for a moment.
+  // Root may use every socket, so the test is another user for a moment.
   const uid_t self = ::geteuid();
   const bool changed = self == 0 && ::seteuid(kNobody) == 0;
   ASSERT_EQ(changed, self == 0);

@@ -50,7 +50,7 @@ FixtureTree::~FixtureTree() {
 void FixtureTree::put(const std::string& path, const std::string& content) const {
   const std::filesystem::path file{root_ + path};
   std::filesystem::create_directories(file.parent_path());
-  // Cut to size at the end: whoever reads meanwhile never finds it empty, as in the kernel.
+  // Cut to size at the end: a reader never finds it empty, as in the kernel.
   const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
   CHECK(descriptor >= 0);
   const auto size = static_cast<ssize_t>(content.size());

@@ -77,7 +77,7 @@ TEST_F(Pace, TheIntervalIsTheAutoscalersToSay) {
   EXPECT_TRUE(due(calm(), milliseconds{1'101}));
 }
 
-// A replica that nobody is at, and one that takes reports over mutual TLS.
+// An address without a replica, and one that takes reports over mutual TLS.
 class ReportStreamTest : public ::testing::Test {
  protected:
   ReportStreamTest() {

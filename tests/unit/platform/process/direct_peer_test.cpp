@@ -81,7 +81,7 @@ class DirectPeerTest : public ProcessStage {
     return *fleet_.revisions().at({"default", revision});
   }
 
-  /// What the activator was told last.
+  /// The last state that the activator got.
   [[nodiscard]] proto::RevisionState told(const std::string& revision) const {
     const proto::RevisionState* const state = peer_.state({"default", revision});
     return state == nullptr ? proto::RevisionState{} : *state;

@@ -115,7 +115,7 @@ TEST(MultiScaler, RevisionRecreatedUnderItsNameStartsAnew) {
   EXPECT_EQ(scalers.scaler(before), nullptr);
   EXPECT_NE(before, after);
   EXPECT_FALSE(scalers.scaler(after)->evaluate({}, kStart).record.valid);
-  scalers.remove(before);  // neither a stale handle nor an empty one removes anybody
+  scalers.remove(before);  // neither a stale handle nor an empty one removes a revision
   scalers.remove({});
   EXPECT_EQ(scalers.find(kApp), after);
 }

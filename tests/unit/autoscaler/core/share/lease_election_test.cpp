@@ -50,7 +50,7 @@ class LeaseElectionTest : public ::testing::Test {
             .version = std::to_string(++version)};
   }
 
-  /// Takes a lease that nobody has had, at `now`.
+  /// Takes a lease that was never held, at `now`.
   void take(Duration now) {
     election.answered(step(now).id, LeaseAnswer::missing, {}, at(now));
     const LeaseStep create = step(now);
@@ -59,7 +59,7 @@ class LeaseElectionTest : public ::testing::Test {
     election.answered(create.id, LeaseAnswer::done, lease, at(now));
   }
 
-  /// Reads a lease of somebody else, at `now`.
+  /// Reads a lease of another replica, at `now`.
   void find(const LeaseView& found, Duration now) {
     election.answered(step(now).id, LeaseAnswer::done, found, at(now));
   }

@@ -1,8 +1,8 @@
-// Goal: whatever becomes of requests, events and processes, no bucket has two owners at a time, and
-// one whose owner was killed has another within a lease and a retry period.
-// Method: an API server with versions, and replicas whose clocks show other times, in steps of 10
-// ms of true time; requests and events take a while, get lost, or take effect after nobody waits
-// for them any more. Every step asks each replica whether it holds what another holds.
+// Goal: whatever happens to requests, events and processes, no bucket has two owners at a time, and
+// one whose owner was killed has another within a lease and a retry period. Method: an API server
+// with versions, and replicas whose clocks show other times, in steps of 10 ms of true time;
+// requests and events take a while, get lost, or take effect when no replica waits for them. Every
+// step asks each replica whether it holds what another holds.
 
 #include "autoscaler/core/share/lease_election.h"
 
@@ -51,7 +51,7 @@ class World {
 
   void pause(int number, Duration length) { replicas_.at(number)->paused_until = now_ + length; }
 
-  // Somebody edits the lease.
+  // Another program edits the lease.
   void steal(const std::string& bucket) {
     LeaseView lease = leases_.contains(bucket) ? leases_[bucket] : LeaseView{};
     lease.holder = "thief_10.9.9.9";
@@ -181,7 +181,7 @@ class World {
       }
       put(step.bucket, lease);
     }
-    if (now_ >= limit) return;  // nobody waits any more
+    if (now_ >= limit) return;  // no replica waits now
     std::optional<LeaseView> lease;
     if (result == LeaseAnswer::done) lease = leases_[step.bucket];
     const bool lost = chance(100) < lossy_;
@@ -206,7 +206,7 @@ class World {
     for (const std::string& bucket : bucket_names(kRules.buckets)) {
       int owners = 0;
       for (const auto& [number, replica] : replicas_) {
-        // One that stands still does nothing; it asks again before it does something.
+        // A paused replica does nothing; it checks again before it acts.
         if (now_ < replica->paused_until) continue;
         const auto owned = replica->election->owned(local(*replica));
         owners += std::binary_search(owned.begin(), owned.end(), bucket) ? 1 : 0;

@@ -85,7 +85,7 @@ TEST(StatForwarding, StatWithoutHolderIsTriedAgainEveryHalfSecond) {
   EXPECT_EQ(forwarding.waiting(), 0U);
 }
 
-// Row 98, where the reference goes on for ever.
+// Row 98, where the reference retries without end.
 TEST(StatForwarding, StatIsReallyDroppedAfterThirtyRetries) {
   StatForwarding forwarding = of_buckets(1);
   TimePoint now = kNow;

@@ -12,7 +12,7 @@ const RevisionId kId{"shop", "web-00001"};
 
 class ShadowBookTest : public ::testing::Test {
  protected:
-  // Whether a lasting difference was told.
+  // Whether a lasting difference was reported.
   bool at(Duration after, std::int32_t ours, std::optional<std::int32_t> theirs) {
     return book_.compare(kId, ours, theirs, TimePoint{seconds{1000}} + after).has_value();
   }

@@ -83,7 +83,7 @@ class Cluster {
   json serverless = json::object();
   std::map<std::string, json> writes;  // by path, the newest
   std::map<std::string, int> refused;  // by path, how many writes more
-  std::string busy;                    // path whose writes are told to wait
+  std::string busy;                    // path whose writes get a 429
 
  private:
   Reply written(const Seen& seen) {
@@ -99,7 +99,7 @@ class Cluster {
   }
 };
 
-/// Writes down what it is told.
+/// Records its calls.
 class Listener final : public model::Listener {
  public:
   void on_revision(model::Revision revision) override { told.push_back(std::move(revision)); }

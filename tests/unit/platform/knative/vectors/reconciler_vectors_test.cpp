@@ -301,8 +301,8 @@ class Informed {
   DeciderStatus status_{DeciderSpec{}};
 };
 
-// Returns how many answers told the owner and left nothing to write: spare capacity of what has no
-// pods changes nobody's way.
+// Returns how many decisions notified the owner and left nothing to write: spare capacity of a
+// revision without pods changes no route.
 std::size_t play_decider_status(const json& item) {
   Informed revision{item};
   revision.compare(object_of(item, "initial"));

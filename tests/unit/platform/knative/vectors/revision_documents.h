@@ -49,7 +49,7 @@ struct RevisionDocuments {
   [[nodiscard]] std::string mode() const;
   [[nodiscard]] std::int32_t replicas() const;
 
-  /// What whoever scales is told.
+  /// What the scaler receives.
   [[nodiscard]] model::Revision watched() const;
 
   /// As Fleet and KnativePlatform read it: an annotation that is wrong counts as absent.

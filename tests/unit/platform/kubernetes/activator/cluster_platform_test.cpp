@@ -29,7 +29,7 @@ constexpr std::string_view kRevisions = "/apis/serving.knative.dev/v1/revisions"
 constexpr std::string_view kDefinition =
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/revisions.serving.knative.dev";
 
-// Keeps of all that it is told the contract of each revision.
+// Records only the contract of each reported revision.
 class Nobody final : public IdleOwner, public model::Listener {
  public:
   void on_revision(model::Revision revision) override {
@@ -74,7 +74,7 @@ class ClusterPlatformTest : public ::testing::Test {
                       version + R"("}}})");
   }
 
-  // The contract under which a Knative's revision is told once everything was.
+  // The contract of a reported Knative revision once everything was reported.
   [[nodiscard]] KnativeContract contract_told() {
     has_knative_ = true;
     revision_ = R"({"type":"ADDED","object":{"metadata":{"namespace":"n","name":"r",)"

@@ -40,7 +40,7 @@ class Poked final : public IdleOwner {
 
 class ScalerDoorsTest : public ::testing::Test {
  protected:
-  // A port of the range that nobody has now.
+  // A port of the range that is free now.
   std::uint16_t free_port() {
     while (next_port_ <= kScalerPortMost) {
       const std::uint16_t port = next_port_++;

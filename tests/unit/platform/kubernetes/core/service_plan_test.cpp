@@ -285,7 +285,7 @@ TEST_F(ServicePlanTest, DeletionPutsBackWhatWasAdoptedBeforeTheScalerGoes) {
   EXPECT_EQ(plan_service(ending).steps, Steps{Step::remove_finalizer});
 }
 
-// --- somebody else's ---
+// --- another owner's ---
 
 TEST_F(ServicePlanTest, AServiceOfAnotherScalerIsContested) {
   front_.owner = {"RequestScaler", "other", "uid-2"};

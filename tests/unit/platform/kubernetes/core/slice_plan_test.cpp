@@ -10,7 +10,7 @@ namespace {
 
 const kube::StringMap kLabels{{"kubernetes.io/service-name", "web"}};
 
-// The slices of one Service, and an API server that does as it is told.
+// The slices of one Service, and an API server that applies every write.
 class Slices {
  public:
   SlicePlan plan(std::vector<EndpointGroup> groups) const {

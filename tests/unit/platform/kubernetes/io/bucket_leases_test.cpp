@@ -27,7 +27,7 @@ constexpr LeaderElection kRules{.buckets = 1,
                                 .renew_deadline = seconds{1},
                                 .retry_period = milliseconds{100}};
 
-/// Leases as an API server keeps them; collections are forbidden, so nobody is told of changes.
+/// Leases as an API server keeps them; collections are forbidden, so changes are not reported.
 class LeaseStore {
  public:
   Reply answer(const Seen& seen) {

@@ -80,7 +80,7 @@ class ClusterViewTest : public ::testing::Test {
     view_->start();
   }
 
-  // All but the one that is silent have been told.
+  // All kinds but the silent one have been reported.
   [[nodiscard]] bool others_told() {
     return run_until(io_, [this] { return kept_back_.has_value() && view_->wrong().size() == 1; });
   }

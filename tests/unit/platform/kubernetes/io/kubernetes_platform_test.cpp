@@ -67,7 +67,7 @@ class KubernetesPlatformTest : public testing::PlatformStage {
   std::size_t scalers_ = 0;  // the connection of their watch
 };
 
-// Goal: whoever loses its port to a scaler of another replica asks for another one at once.
+// Goal: a scaler that loses its port to a scaler of another replica requests another one at once.
 // Method: the cluster is at rest, so that no other work wakes the platform.
 TEST_F(KubernetesPlatformTest, APortThatIsLostToAScalerOfAnotherReplicaIsReplaced) {
   std::string other = "a";

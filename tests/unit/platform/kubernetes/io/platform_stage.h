@@ -41,7 +41,7 @@ class PlatformStage : public ::testing::Test {
                     api_.address().text() + "'}}]\nusers: [{name: u, user: {}}]\n");
   }
 
-  // The server goes last and runs the loop once more; what is due then would find nobody.
+  // The server is destroyed last and runs the loop once more; due work would then find no owner.
   ~PlatformStage() override { io_.stop(); }
 
   virtual kube::testing::Reply answer(const kube::testing::Seen& seen) = 0;

@@ -125,7 +125,7 @@ class ReconcilerTest : public testing::PlatformStage {
     return run_until(io_, [&] { return settled; });
   }
 
-  // `mark` is told in the status: once it stands there the order has been acted upon.
+  // `mark` is written into the status: once it is there the order has been carried out.
   void order(std::int32_t replicas, std::int32_t mark, bool paused = false) {
     ScaleOrder wanted;
     wanted.replicas = replicas;

@@ -49,7 +49,7 @@ json endpoint_slice(json about, const std::string& address, int port) {
           {"ports", json::array({{{"name", "http"}, {"port", port}}})}};
 }
 
-// On a port that scalers may have; says nothing at all before it is told what.
+// On a port that scalers may have; sends nothing before a test sets its answer.
 class FakeActivator {
  public:
   explicit FakeActivator(boost::asio::io_context& io) : acceptor_{io, tcp::v4()} {

@@ -163,7 +163,7 @@ TEST_F(DoctorKnativeTest, EncryptionAndMeshesAskForCareAndActivatorsHaveNoCertif
   EXPECT_EQ(level(0).grade, Grade::careful);
   EXPECT_EQ(level(1).grade, Grade::safe);
   EXPECT_EQ(level(2).why.size(), 2U);
-  EXPECT_EQ(level(2).grade, Grade::unsafe);  // nobody gives our activators certificates
+  EXPECT_EQ(level(2).grade, Grade::unsafe);  // no program gives our activators certificates
 }
 
 TEST_F(DoctorKnativeTest, RevisionsOfAnotherAutoscalerStayThere) {
