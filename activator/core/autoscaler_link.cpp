@@ -59,7 +59,7 @@ void AutoscalerLink::connected(Stream stream, std::span<const proto::Waiting> wa
     if (bytes > kPartBytesMax) break;  // the rest goes with the first batch
     peer->hello->waiting.push_back(held);
   }
-  // A fresh session knows nothing of what was applied.
+  // A fresh session has no record of what was applied.
   for (auto& [revision, held] : held_) {
     if (held.source == stream && !held.state.avoid.empty()) held.confirmed = false;
   }

@@ -80,7 +80,7 @@ struct Served {
   bool asleep = false;      ///< it matched an ignore rule, and there was no pod
 };
 
-/// Hears what the autoscaler and the platform must know at once.
+/// Gets the events that the autoscaler and the platform need at once.
 class FrontOwner {
  public:
   virtual ~FrontOwner() = default;

@@ -84,7 +84,7 @@ void Client::Inner::forget(const StatePtr& state) {
   state->done = {};
   state->stream = {};
   state->pending = false;
-  // What is on its way goes on, so that its connection can be used again.
+  // A request in flight continues, so that its connection can be used again.
   if (state->waiting || state->is_stream) drop(state);
 }
 

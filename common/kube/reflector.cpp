@@ -226,7 +226,7 @@ void Reflector::Inner::take_piece(std::string_view piece) {
   }
 }
 
-// Returns whether the watch goes on.
+// Returns whether the watch continues.
 bool Reflector::Inner::take_line(std::string_view line) {
   const auto event = read_watch_event(line);
   if (!event) {

@@ -85,8 +85,8 @@ struct Revision {
   /// What runs its pods, where that can change; empty: it cannot, or is not there now. What was
   /// learnt of one says nothing of another.
   std::string target{};
-  /// Replicas of a new revision in the place of its initial scale: as many as the one that it
-  /// replaces has, with one at least for a stable window.
+  /// Replicas of a new revision instead of its initial scale: as many as the one that it replaces
+  /// has, with one at least for a stable window.
   std::optional<std::int32_t> initial{};
   /// Another revision has taken its place: it gets no requests, all of its pods go.
   bool retired = false;

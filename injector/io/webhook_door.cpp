@@ -32,7 +32,7 @@ namespace {
 
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 
-// A peer that goes on past this many requests opens a new connection.
+// After this many requests a peer has to open a new connection.
 constexpr int kRequestsMax = 10'000;
 
 http::response<http::string_body> response_of(const WebhookDoor::Answer& answer, bool keep_alive) {

@@ -1,7 +1,7 @@
 // Injection only adds, but for the grace period. What it adds over an empty or null member, and the
-// former grace period, stand in the annotation sluice.dev/before-injection; everything else can be
-// told from what is there. So restore() gives back the very document, whatever happened meanwhile
-// to the rest of it.
+// former grace period, stand in the annotation sluice.dev/before-injection; everything else follows
+// from what is there. So restore() returns the original document, whatever happened meanwhile to
+// the rest of it.
 
 #include "injector/patch/pod_patch.h"
 

@@ -169,7 +169,7 @@ ReadinessCopy readiness_copy(const PodFacts& facts) {
         {"port", facts.serving.number},
         {"scheme", "HTTP"},
         {"httpHeaders", Json::array({{{"name", "K-Network-Probe"}, {"value", "queue"}}})}}}};
-  // An eager run goes on for up to ten seconds and answers as soon as it succeeds.
+  // An eager run lasts up to ten seconds and answers as soon as it succeeds.
   kubelet["timeoutSeconds"] = eager ? 10 : limit + 1;
   kubelet["periodSeconds"] = own ? integer(probe, "periodSeconds").value_or(10) : 1;
   kubelet["successThreshold"] = own ? integer(probe, "successThreshold").value_or(1) : 1;

@@ -27,8 +27,8 @@ constexpr Duration kStopGrace = std::chrono::seconds{1};
 // Requests taken up in one go before the answers on their way get a turn.
 constexpr int kBurst = 64;
 // An open loop opens at most so many connections at once, and one each kOpenInterval after that.
-// Opening is the dear part on both sides: a server that stumbles for a moment at a high rate would
-// otherwise be met with a new connection for each request due, and never come up again.
+// Opening is the expensive part on both sides: a server that stalls for a moment at a high rate
+// would otherwise get a new connection for each due request, and never recover.
 constexpr int kOpenedAtOnce = 100;
 constexpr Duration kOpenInterval = std::chrono::microseconds{500};
 

@@ -56,7 +56,8 @@ struct Hold {
 [[nodiscard]] bool is_over(const Hold& hold, TimePoint now);
 
 /// Takes note of a value that neither we nor the systemd driver can have made: it is the new
-/// original. Answers whether that has happened so often lately that we should give way.
+/// original. Returns whether that has happened so often lately that we should leave the container
+/// alone.
 [[nodiscard]] bool note_foreign_change(Hold& hold, const CpuQuota& in_kernel, TimePoint now);
 
 }  // namespace sluice::node_agent

@@ -63,8 +63,8 @@ struct ProcessMeans {
 
 class ProcessRevision;
 
-/// Hears what the platform must act on. Never from within a call into the revision but for
-/// on_changed().
+/// Gets the events on which the platform must act. Never from within a call into the revision but
+/// for on_changed().
 class ProcessRevisionOwner {
  public:
   virtual ~ProcessRevisionOwner() = default;

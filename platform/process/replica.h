@@ -59,7 +59,7 @@ struct ReplicaTimes {
 
 enum class OutputSource { app_stdout, app_stderr, sidecar };
 
-/// Hears what happens to replicas. All calls come from the loop, never from within a call into the
+/// Gets the events of replicas. All calls come from the loop, never from within a call into the
 /// replica. The replica may be destroyed only in on_stopped or later.
 class ReplicaOwner {
  public:

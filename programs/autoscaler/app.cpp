@@ -271,7 +271,8 @@ std::string App::holder_of(const RevisionId& revision) const {
   return holder ? holder->pod + " at " + holder->address : std::string{};
 }
 
-// What Knative's own autoscaler scales goes on to it and to no replica of ours. A shadow listens.
+// Stats of revisions that Knative's own autoscaler scales go to it and to none of our replicas. A
+// shadow reads them too.
 void App::on_stats(std::span<const proto::StatMessage> every) {
   std::vector<proto::StatMessage> all{every.begin(), every.end()};
   if (cluster_ != nullptr) {
@@ -328,7 +329,7 @@ void App::leave() {
   share_->leave(kReleaseLimit, [this] { close_doors(); });
 }
 
-// Senders of stats are told to reconnect; there is nothing else to wait for.
+// Senders of stats get a close that makes them reconnect; there is nothing else to wait for.
 void App::close_doors() {
   streams_.close();
   node_streams_.close();

@@ -36,7 +36,7 @@ enum class StatDoor {
 /// belong to their own second.
 [[nodiscard]] TimePoint time_of(std::optional<TimePoint> stamp, StatDoor door, TimePoint now);
 
-/// What became of the stats that came in.
+/// What happened to the received stats.
 struct IntakeCounts {
   std::uint64_t recorded = 0;
   std::uint64_t unknown = 0;    ///< dropped: the revision is not registered

@@ -67,7 +67,7 @@ class Collector {
   /// All four windows.
   [[nodiscard]] SavedCollector saved() const;
 
-  /// Goes on where the other left off, and keeps what was recorded here since.
+  /// Continues where the other left off, and keeps what was recorded here since.
   void restore(const SavedCollector& saved, TimePoint now);
 
  private:

@@ -64,7 +64,7 @@ class Decider {
   /// Panic and delay.
   [[nodiscard]] SavedDecider saved() const;
 
-  /// Goes on where the other left off.
+  /// Continues where the other left off.
   void restore(const SavedDecider& saved);
 
  private:

@@ -71,10 +71,10 @@ void RevisionScaler::scraped(const Stat& all, TimePoint at) {
   collector_.record(counted, at);
 }
 
-// With no pod ready only activators could speak, and one that is connected and says nothing holds
-// nothing. Without this a revision whose pods never become ready would keep its last number for
-// ever after its clients have left. A revision at zero gets no such zeros: they would dilute the
-// first burst that wakes it.
+// With no pod ready only activators could report, and one that is connected but reports nothing
+// holds no requests. Without this rule a revision whose pods never become ready would keep its last
+// number without a limit after its clients have left. A revision at zero gets no such zeros: they
+// would dilute the first burst that wakes it.
 void RevisionScaler::count_silence_as_zero(const ScaleInputs& inputs, TimePoint now) {
   if (!inputs.activator_connected || inputs.ready > 0 || status_.desired() <= 0) return;
   const TimePoint heard = std::max(collector_.newest().value_or(activity_since_), activity_since_);

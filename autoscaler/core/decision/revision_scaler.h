@@ -107,9 +107,10 @@ class RevisionScaler {
   /// All that cannot be read from the spec and the platform.
   [[nodiscard]] SavedScaler saved() const;
 
-  /// Goes on where the one that saved it left off; evaluate() should follow. What was recorded here
-  /// since stays, replicas are those of the platform, and a rise that was decided here meanwhile is
-  /// not taken back. False: there was a stable window of evaluations here, which knows more.
+  /// Continues where the one that saved it left off; evaluate() should follow. What was recorded
+  /// here since stays, replicas are those of the platform, and a rise that was decided here
+  /// meanwhile is not taken back. False: there was a stable window of evaluations here, which knows
+  /// more.
   bool restore(const SavedScaler& saved, TimePoint now);
 
   [[nodiscard]] const ScalingSpec& spec() const { return spec_; }

@@ -98,7 +98,7 @@ bool H1Exchange::take_response_head() {
   return true;
 }
 
-// A 1xx goes on as it came, and the final status stays what the upstream says later.
+// A 1xx is passed on unchanged, and the final status is the one that the upstream sends later.
 bool H1Exchange::relay_interim() {
   upstream_->parser.reset(head_.method == "HEAD");
   expect_due_ = {};
@@ -130,8 +130,8 @@ bool H1Exchange::take_switch() {
   return false;
 }
 
-// The next of a body that goes on with its framing. What stands before an extension, which does
-// not, is kept in out_ and goes out together with what stands behind it.
+// The next part of a body that is passed on with its framing. The bytes before an extension, which
+// is dropped, are kept in out_ and sent together with those behind it.
 http::Fed H1Exchange::next_piece() {
   Upstream& upstream = *upstream_;
   http::Fed fed = upstream.parser.relay_body(upstream.in.data());

@@ -15,9 +15,8 @@ struct bio_method_st;
 namespace sluice::net {
 
 /// The certificate authorities that a program believes, and through them the servers it calls
-/// (activator.md 9). Can be changed while connections are open: handshakes from then on count by
-/// the new ones, and what is open goes on. Belongs to one thread and outlives the clients made of
-/// it.
+/// (activator.md 9). Can be changed while connections are open: later handshakes use the new ones,
+/// and open connections continue. Belongs to one thread and outlives the clients made of it.
 class TlsTrust {
  public:
   /// Trusts no CA yet.

@@ -98,7 +98,7 @@ void KnativePlatform::gone(const RevisionId& id) {
   drop(id, false);
 }
 
-// `released`: another replica of ours goes on with it. Otherwise it is Knative's, or no more.
+// `released`: another one of our replicas continues with it. Otherwise it is Knative's, or deleted.
 void KnativePlatform::drop(const RevisionId& id, bool released) {
   const auto known = governed_.find(id);
   if (known == governed_.end()) return;

@@ -53,7 +53,7 @@ class EnrolmentPace {
     unknown,   ///< the API server has not said
   };
 
-  /// What became of the question of that address.
+  /// The result for that address.
   void settled(const std::string& address, Verdict verdict);
 
   [[nodiscard]] std::size_t peers() const { return peers_.size(); }

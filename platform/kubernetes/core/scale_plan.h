@@ -28,7 +28,7 @@ struct ScalePlan {
 
   std::vector<Cost> costs;
   std::optional<std::int32_t> replicas;  ///< absent: what stands there is right, or not yet wrong
-  bool waits_for_costs = false;          ///< lowering goes on once the costs are in force
+  bool waits_for_costs = false;          ///< lowering continues once the costs are in force
 
   friend bool operator==(const ScalePlan&, const ScalePlan&) = default;
 };

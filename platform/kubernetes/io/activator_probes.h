@@ -38,8 +38,8 @@ class ActivatorProbes {
     return book_.proven(id);
   }
 
-  /// Asks all of `addresses` at once; `done` hears later whether each answered. One question per
-  /// scaler at a time: a newer one takes the place of the one before, whose answer is false.
+  /// Asks all of `addresses` at once; `done` gets later whether each answered. One probe per scaler
+  /// at a time: a newer one replaces the one before, whose answer is false.
   void ask(const RevisionId& id, std::uint16_t port, const std::vector<std::string>& addresses,
            std::function<void(bool ok)> done);
 

@@ -61,7 +61,7 @@ class ClusterPlatforms final : public Platform {
   void write_metrics(std::string& out) const override;
 
   /// The buckets of all replicas, and those that are ours: another replica scales what is in the
-  /// others. The listener hears at once of revisions that are lost, and soon of those that are new.
+  /// others. The listener gets lost revisions at once, and new ones soon.
   void set_owned(std::vector<std::string> all, std::set<std::string> owned);
 
   /// Whether some replica of ours scales that revision.

@@ -349,7 +349,7 @@ void Reconciler::scale(const ScalerSight& sight, GovernedScaler& governed) {
     means_.writer.withdraw(governed.scale_object);
     return;
   }
-  // Its load is not known, so the present number is right, whoever wrote it.
+  // Its load is not known, so the present number is right, whichever program wrote it.
   if (governed.passed_by && !governed.order->report.paused &&
       governed.order->replicas < sight.target->replicas) {
     governed.replicas_seen = sight.target->replicas;

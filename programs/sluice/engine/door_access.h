@@ -39,8 +39,8 @@ struct DoorRequest : api::ChangeFields {
 /// Takes Sluice-Edit, Origin and Sec-Fetch-Site from the fields of a request.
 void take_door_fields(const http::FieldList& fields, DoorRequest& request);
 
-/// With which proof the request goes on to the API, or why it does not. Never Proof::socket. What a
-/// proof opens is up to the routes (autoscaler/io/api_routes.h).
+/// With which proof the request is passed on to the API, or why it is not. Never Proof::socket.
+/// What a proof opens is up to the routes (autoscaler/io/api_routes.h).
 [[nodiscard]] ApiResult<Proof> judge_door(const DoorRules& rules, const DoorRequest& request);
 
 /// Whether an authority names this machine by its loopback: `localhost`, 127.0.0.0/8, [::1] or the
