@@ -33,7 +33,7 @@ Body read(std::string_view bytes, std::size_t step, Fed::State& state) {
   return body;
 }
 
-// What goes on of a body that is relayed, as `step` bytes arrive at a time.
+// The relayed part of a body, with `step` bytes arriving at a time.
 std::string relayed(std::string_view bytes, std::size_t step) {
   ChunkReader reader;
   std::string passed;

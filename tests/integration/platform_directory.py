@@ -7,7 +7,7 @@ import tempfile
 
 
 def replace(path, content):
-    """Puts `content`, a text or something to say in JSON, in the place of `path` at once."""
+    """Replaces the contents of `path` by `content`, a text or a value for JSON, at once."""
     draft = path.with_name(f'.tmp-{path.name}')
     draft.write_text(content if isinstance(content, str) else json.dumps(content), encoding='utf-8')
     os.replace(draft, path)

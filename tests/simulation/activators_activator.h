@@ -30,8 +30,8 @@
 
 namespace sluice::simulation {
 
-/// The world around one life of an activator: it starts what the program runs, reads the files for
-/// it, dials the autoscaler, brings it requests, and books what becomes of them.
+/// The world around one run of an activator: it starts what the program runs, reads the files for
+/// it, dials the autoscaler, sends it requests, and books how they end.
 class ActivatorProgram final : private activator::FrontOwner, private CallOwner {
  public:
   struct Identity {

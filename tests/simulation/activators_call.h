@@ -30,8 +30,8 @@ class CallOwner {
   virtual void gone(Ledger::Request request) = 0;
 };
 
-/// One request of a client at an activator, without a network: it does what the gateway says, meets
-/// simulated pods, and books each step before the gateway hears of what follows.
+/// One request of a client at an activator, without a network: it does what the gateway orders,
+/// goes to simulated pods, and books each step before the gateway gets the next event.
 class SimulatedCall final : public net::Exchange {
  public:
   struct Place {

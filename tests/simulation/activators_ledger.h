@@ -72,7 +72,7 @@ class Ledger {
   /// The pod gave it back untouched, and has room for another one.
   void returned(Request request);
 
-  /// What a pod gave back is tried again: not there, unless the pod was only full.
+  /// A request that a pod refused is tried again, but not there, unless the pod was only full.
   void retried(Request request, bool there_too = false);
 
   /// A pod that was doubted serves: those who tried it may be sent there again.

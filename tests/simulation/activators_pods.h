@@ -30,7 +30,7 @@ class SimulatedAsker final : public activator::PodAsker {
   Platform& platform_;
 };
 
-/// The gateway's pods as the prober sees them: books every change before the gateway hears of it.
+/// The gateway's pods as the prober sees them: books every change before the gateway gets it.
 class NotedPods final : public activator::PodList {
  public:
   using DoorOf = std::function<Ledger::Door(activator::RevisionHandle)>;

@@ -14,8 +14,8 @@
 
 namespace sluice::simulation {
 
-/// Watches what autoscaler and activators agree on, and names the first rule that is broken. It is
-/// told what happens and knows nothing of how the cores decide.
+/// Watches what autoscaler and activators agree on, and names the first rule that is broken. It
+/// records events and is independent of how the cores decide.
 class ScaleWatch {
  public:
   /// From a request that waits at an activator with a sound stream until a pod is started: a second
@@ -31,7 +31,7 @@ class ScaleWatch {
   /// How long a known pod may be out of the list after its probes failed.
   static constexpr Duration kServeMax = std::chrono::seconds{4};
 
-  /// An activator that was not heard for so long holds up no removal (protocols.md 3, rule 5).
+  /// An activator without a message for this long delays no removal (protocols.md 3, rule 5).
   static constexpr Duration kSilence = std::chrono::seconds{5};
 
   explicit ScaleWatch(Duration wake_max) : wake_max_(wake_max) {}

@@ -23,7 +23,7 @@ class Timeline {
  public:
   explicit Timeline(std::uint64_t seed) : random_(seed) {}
 
-  /// True time. What a program believes the time to be is its own affair.
+  /// True time. The time that a program sees may differ.
   [[nodiscard]] TimePoint now() const { return time_.now(); }
 
   [[nodiscard]] Duration since_start() const { return now() - start_; }

@@ -15,10 +15,10 @@ namespace sluice::simulation {
 class ActivatorProgram;
 class AutoscalerProgram;
 
-/// One connection between an activator and the autoscaler, from its opening until both ends know of
-/// its end. As a stream it keeps the order of messages and has room for few of them; a cut loses
-/// what is under way, and each end learns of it in its own time. In the WebSocket form batches may
-/// be lost, doubled, or pass each other while it lives.
+/// One connection between an activator and the autoscaler, from its opening until both ends have
+/// noticed its end. As a stream it keeps the order of messages and has room for few of them; a cut
+/// loses what is under way, and each end notices it at its own time. In the WebSocket form batches
+/// may be lost, doubled, or reordered while it is open.
 class Wire {
  public:
   /// Messages under way in one direction, at most: what flow control lets through.
@@ -28,7 +28,7 @@ class Wire {
   Wire(Scene& scene, ActivatorProgram& activator, AutoscalerProgram& autoscaler)
       : scene_(scene), activator_(activator), autoscaler_(autoscaler) {}
 
-  /// False: the autoscaler takes no more.
+  /// False: the autoscaler is full.
   [[nodiscard]] bool open();
 
   /// Sends what either end says. Only when there is room.
@@ -39,7 +39,7 @@ class Wire {
 
   [[nodiscard]] bool room_down() const { return down_open_ && down_under_way_ < kWindow; }
 
-  /// What the autoscaler's end of the stream hears from now on.
+  /// What the autoscaler's end of the stream receives from now on.
   void listen(autoscaler::ActivatorLine::Events events);
 
   /// A message for the autoscaler's end.
@@ -54,7 +54,7 @@ class Wire {
   /// Nothing arrives for so long.
   void stall(Duration length);
 
-  /// One end closes it, or its program ends: the other learns of it soon.
+  /// One end closes it, or its program ends: the other notices soon.
   void close_by_activator();
   void close_by_autoscaler();
 
@@ -82,8 +82,8 @@ class Wire {
   ActivatorProgram& activator_;
   AutoscalerProgram& autoscaler_;
   std::shared_ptr<const autoscaler::ActivatorLine::Events> events_;  // null: no listener
-  bool up_open_ = true;                                              // as the activator believes
-  bool down_open_ = true;                                            // as the autoscaler believes
+  bool up_open_ = true;                                              // as the activator sees it
+  bool down_open_ = true;                                            // as the autoscaler sees it
   bool cut_ = false;
   TimePoint stalled_until_{};
   TimePoint up_clear_{};  // when the last message sent arrives: later ones come later

@@ -47,7 +47,7 @@ enum class Mutant : std::uint8_t {
   answers_twice,        ///< a pod answers a request again
   retries_begun,        ///< a request that was cut goes to another pod
   sidecar_lets_all_in,  ///< no limit at the sidecar
-  deaf_autoscaler,      ///< what activators say is not heard
+  deaf_autoscaler,      ///< messages of activators are dropped
   versions_restart,     ///< a new autoscaler begins at its first version
   stream_loses_states,  ///< on a stream that lives
 };
@@ -80,7 +80,7 @@ struct ActivatorsWorld {
   Mutant mutant = Mutant::none;
 };
 
-/// What became of a run.
+/// The result of a run.
 struct ActivatorsOutcome {
   std::uint64_t sent = 0;
   std::uint64_t answered = 0;

@@ -36,7 +36,7 @@ struct FleetWorld {
   double stat_loss = 0;      ///< share of per-second stats and scrapes that never arrive
   double failed_starts = 0;  ///< share of starts that end in death
   double deaths = 0;         ///< share of the ready pods that dies each second
-  Duration healed{std::chrono::hours{24 * 365}};  ///< pods crash no more from here on
+  Duration healed{std::chrono::hours{24 * 365}};  ///< no pod crashes from here on
   Range deaf{};                                   ///< no stat arrives in this time
   std::vector<ClockJump> jumps = {};
   /// As on a cluster: requests pass by the activators in serve mode, so the last pod goes only
@@ -49,7 +49,7 @@ struct FleetWorld {
   std::function<void(Duration, const autoscaler::ScaleState&)> watch = {};
 };
 
-/// What became of the run.
+/// The result of the run.
 struct FleetOutcome {
   std::uint64_t evaluations = 0;
   std::uint64_t without_data = 0;  ///< evaluations that could not decide

@@ -8,7 +8,7 @@ FAULTS = {
     # A pod may be stopped before activators have said that they avoid it.
     'RemovesAtOnce': ('return around_.hub.applied(facts_.id, version, now);',
                       'return around_.hub.applied(facts_.id, version, now) || version > 0;'),
-    # Activators do not hear which pods leave.
+    # Activators do not get the leaving pods.
     'KeepsLeaversSecret': ('state.avoid = avoided();', 'state.avoid = {};'),
     # The way to zero does not ask for activators.
     'SleepsUnheard': ('inputs.activator_connected = around_.activator_connected();',
@@ -18,7 +18,7 @@ FAULTS = {
                     'facts_.chosen.value_or(std::max(1, scaler().want()));'),
     # What was decided by one evaluation is published by the next.
     'PublishesLate': ('  announce();\n  if (state.probe) probe();', '  if (state.probe) probe();'),
-    # An activator that has applied some version is believed to have applied every later one.
+    # An activator that has applied some version counts as having applied every later one.
     'BelievesApplied': ('applied != activator.applied.end() && applied->second >= needed',
                         'applied != activator.applied.end() && needed > 0'),
     # The first round of evaluations is the last.
@@ -37,7 +37,7 @@ FAULTS = {
                          'state.pod_ref = admission.pod;\n    if (revision.requests % 8 != 3) send(exchange, now);'),
     # An activator does not list the pods that its probes found.
     'LosesPods': ('if (whole) list(watch, change.dest);', ''),
-    # Of all that there is to say, activators hear what is said first.
+    # Activators get only the first message.
     'TellsOnce': ('    news_posted_ = false;\n', ''),
 }
 

@@ -129,7 +129,7 @@ def broken(attempt, error, connection, door):
 
 
 async def exchange(connection, ask, attempt, door):
-    """One request and its answer. False: the connection is of no more use."""
+    """One request and its answer. False: the connection cannot be used again."""
     try:
         connection.send(request_bytes(ask), door.lateness)
         status, headers = await connection.head()

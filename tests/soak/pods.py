@@ -217,7 +217,7 @@ class Pod:
         self.mending = False
 
     async def fail_readiness(self, seconds):
-        """Its probe fails for a while; what it serves, it goes on to serve."""
+        """Its probe fails for a while; it keeps serving its requests."""
         self.mending = True
         self.app.send(signal.SIGUSR1)
         await self.until_probed(False)

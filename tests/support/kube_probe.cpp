@@ -1,4 +1,4 @@
-// Follows one collection of a real API server and says what it hears, for tests that cut, restart
+// Watches one collection of a real API server and prints its events, for tests that cut, restart
 // and measure: `kube_probe list PATH [LABELS]`. Lines out: `put NAME`, `gone NAME`, `synced N`, and
 // on the line `rss` on standard input `rss KIB objects N lists N events N`, on `state` how the
 // reflector stands. Objects are kept as the values that programs keep. Ends with its standard

@@ -56,8 +56,8 @@ class ManualLoop final : public Loop {
   void post(std::function<void()> action) override;
   [[nodiscard]] std::unique_ptr<Timer> timer() override;
 
-  /// The clock moves. What waits for a time that has come by that runs at once; all else goes on
-  /// waiting for as long as it would have.
+  /// The clock moves. Timers that are due by then run at once; all others keep their remaining
+  /// time.
   void jump(Duration by);
 
  private:

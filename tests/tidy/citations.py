@@ -8,7 +8,7 @@ from pages import without_fences
 
 
 def listed(one):
-    """Pattern of `3, 5.7 and 15.24` or `6 to 9`: numbers, none of which goes on as a word, a time or a share."""
+    """Pattern of `3, 5.7 and 15.24` or `6 to 9`: numbers, none of which continues as a word, a time or a share."""
     one = rf'{one}(?![\w%]|\.\d| %)'
     return rf'{one}(?:(?:, and |, | and | to | or ){one})*'
 

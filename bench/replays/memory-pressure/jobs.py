@@ -107,7 +107,7 @@ class Workflow:
                 try:
                     job.spent = job.container.group.cpu_seconds()
                 except OSError:
-                    continue  # its group has gone: it has ended, and collect() will hear of it
+                    continue  # its group is gone: it has ended, and collect() will find that
 
     def collect(self):
         for job in [job for job in self.placed if job.starting and job.starting.done()]:
@@ -153,7 +153,7 @@ class Workflow:
         try:
             container.remove()
         except grpc.RpcError:
-            pass  # seen once in a few hundred on a busy machine: a ghost (row 69d); its job goes on
+            pass  # seen once in a few hundred on a busy machine: a ghost (row 69d); its job continues
 
     def fill(self):
         while len(self.placed) < self.at_once and self.waiting:

@@ -116,7 +116,7 @@ class Lab:
         return True
 
     def start(self):
-        from node_agent import cri  # only here: a machine without gRPC still hears why it has no lab
+        from node_agent import cri  # only here: a machine without gRPC still gets the reason why it has no lab
         BASE.mkdir(mode=0o700)
         # A folder of its own for each run: a record that the runtime failed to remove stays behind.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix='run-', dir=BASE))

@@ -54,7 +54,7 @@ def parse_report(data):
 
 
 class NodeStream:
-    """Hears reports and acknowledges each with the interval it wants. `heard` is called with every
+    """Receives reports and acknowledges each with the interval it wants. `heard` is called with every
     report, on a thread of gRPC's."""
 
     def __init__(self, interval_ms=250, heard=lambda report: None):

@@ -132,7 +132,7 @@ class Signals(DrainCase):
         self.assertEqual(reader.head()[0], 101)
         proxy.terminate()
         self.until_draining(proxy)
-        # Within the quiet time it goes on as if nothing were.
+        # Within the quiet time the tunnel continues unchanged.
         sock.sendall(frame(TEXT, b'still'))
         self.assertEqual(read_frame(reader), (TEXT, b'still', True))
         got = read_frame(reader)

@@ -18,7 +18,7 @@ GRPC = [('content-type', 'application/grpc+proto'), ('te', 'trailers')]
 
 
 def long_request(fields, stream=1):
-    """A request whose head goes on in as many CONTINUATION frames as it needs."""
+    """A request whose head continues in as many CONTINUATION frames as it needs."""
     rest = block([*REQUEST, *fields])
     parts = [rest[at:at + 16_384] for at in range(0, len(rest), 16_384)]
     made = b''

@@ -1,4 +1,4 @@
-"""tests/support/kube_probe on the laboratory: what our client hears of one collection, line by line."""
+"""tests/support/kube_probe on the cluster: what our client receives of one collection, line by line."""
 
 import re
 import subprocess

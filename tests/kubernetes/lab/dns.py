@@ -4,8 +4,8 @@
                                               those of its endpoints that are ready; of type ExternalName,
                                               a CNAME and what the other name leads to
 
-Any other type of a known name has no answer; any other name is unknown, so that a resolver goes on with
-its list of domains. What the API says is asked for each question; a question is one datagram.
+Any other type of a known name has no answer; any other name is unknown, so that a resolver continues with its list of
+domains. The API is read for each query; a query is one datagram.
 """
 
 import ipaddress

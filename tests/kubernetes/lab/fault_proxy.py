@@ -1,4 +1,4 @@
-"""Stands between a program and the API server, hears everything, and spoils what a test asks it to.
+"""A proxy between a program and the API server that records everything and injects the faults of a test.
 
     proxy = lab.fault_proxy()
     program = lab.spawn([...], {'KUBECONFIG': proxy.kubeconfig})
@@ -50,7 +50,7 @@ class Slow:
 
 
 class Status:
-    """Answers with a status of its own; the server hears nothing."""
+    """Answers with its own status; the server gets nothing."""
 
     def __init__(self, code, retry_after=None):
         self.code = code
@@ -139,7 +139,7 @@ class FaultProxy:
         return f'https://127.0.0.1:{self.port}'
 
     def fault(self, fault, when=lambda request: True, times=None):
-        """From now on, requests with when(request) suffer it; `times` of them, then no more."""
+        """From now on, requests with when(request) suffer it; `times` of them, then none."""
         with self.lock:
             self.faults.append([fault, when, times])
 

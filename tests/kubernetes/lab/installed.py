@@ -42,7 +42,7 @@ class InstalledCase(ScalerCase):
         self.wait_injection(True)
 
     def wait_injection(self, wanted):
-        """Until a pod would have a sidecar, or none: the API server learns labels and addresses a moment later."""
+        """Until a pod would have a sidecar, or none: the API server sees labels and addresses a moment later."""
         body = {'metadata': {'name': 'probe'}, 'spec': {'containers': [container()]}}
 
         def met():
@@ -94,7 +94,7 @@ class InstalledCase(ScalerCase):
         return fetch(self.address(name), path, timeout=seconds, headers=list(headers.items()))
 
     def wait_replicas(self, name, wanted, what, seconds=LONG):
-        """Until wanted(replicas) holds; tells what went on when it never does."""
+        """Until wanted(replicas) holds; reports the state when it never does."""
         try:
             eventually(lambda: wanted(self.replicas(name)), what, seconds)
         except AssertionError as late:

@@ -141,7 +141,7 @@ def processes(uid):
 
 
 def kill_pod(uid):
-    """SIGKILL to every process of a pod, as when its machine fails; none of them learns of it before."""
+    """SIGKILL to every process of a pod, as when its machine fails; without any notice."""
     for pid in processes(uid):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

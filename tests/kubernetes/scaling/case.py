@@ -28,7 +28,7 @@ def scaler(name, target=None, **spec):
 
 
 class ScalingCase(ScalerCase):
-    """`self.place` is also where the autoscaler believes that our programs live."""
+    """`self.place` is also the autoscaler's namespace for our programs."""
 
     def setUp(self):
         super().setUp()

@@ -294,7 +294,7 @@ class Places(ActivatorCase):
 
 
 class Faults(ActivatorCase):
-    """The API server is away, slow or wrong: requests go on, and what changed is learned later."""
+    """The API server is unavailable, slow or faulty: requests continue, and changes arrive later."""
 
     def through_a_proxy(self, port):
         """An activator behind a fault proxy, and one pod that it serves."""

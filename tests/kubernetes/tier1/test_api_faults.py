@@ -1,4 +1,4 @@
-"""An autoscaler whose API server is away, slow or wrong: decisions go on, writes come when they can."""
+"""An autoscaler whose API server is unavailable, slow or faulty: decisions continue, writes follow when possible."""
 
 import time
 

@@ -31,7 +31,7 @@ class LeaseCase(ScalingCase):
             'data': {'lease-duration': '600s', 'renew-deadline': '500s'}})
 
     def replica(self, letter):
-        """One behind a proxy of its own, which hears all that it asks."""
+        """One behind its own proxy, which records its requests."""
         number = ord(letter) - ord('a')
         self.proxies[letter] = self.fault_proxy()
         made = self.autoscaler(POD_NAME=f'autoscaler-{letter}', POD_IP=f'10.99.251.{number + 1}',

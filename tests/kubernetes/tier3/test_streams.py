@@ -1,7 +1,7 @@
 """Streams of the installed Sluice: mutual TLS, and what a pod of the cluster can do that forges them.
 
 The forger is what any tenant has: a pod, in a namespace that is not ours. Its connections are made inside
-its network. What it says is what activators and node agents say, and would be believed in plain text.
+its network. It sends what activators and node agents send, which would count in plain text.
 """
 
 import base64
@@ -180,7 +180,7 @@ class Rotations(StreamCase):
             raise AssertionError(f'{late}{self.story()}') from None
 
     def activators(self):
-        """How many of them the autoscaler hears."""
+        """How many of them the autoscaler counts."""
         said = fetch(self.autoscaler(9090), '/metrics').body.decode()
         return sum(float(line.split()[-1]) for line in said.splitlines()
                    if line.startswith('sluice_autoscaler_activators'))

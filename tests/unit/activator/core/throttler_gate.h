@@ -73,7 +73,7 @@ class Gate {
     return entered.pod;
   }
 
-  /// One after the other; what became of them, joined.
+  /// One after the other; their results, joined.
   std::string enter_each(const std::vector<std::uint64_t>& cookies) {
     std::string text;
     for (const std::uint64_t cookie : cookies) {

@@ -235,7 +235,7 @@ TEST(ActivatorsOnly, EmptyWindowIsZeroOnlyWhileAnActivatorIsConnected) {
 }
 
 TEST(ActivatorsGone, NothingFallsWhileNobodyCouldReportWaitingRequests) {
-  // Pods that never become ready, and an activator that was heard once and is gone.
+  // Pods that never become ready, and an activator that reported once and is gone.
   RevisionScaler app{{.scaling = defaults(), .revision = "app", .replicas = 0}, 0, at(0)};
   ASSERT_TRUE(app.push({.average_concurrency = 1, .request_count = 1}, at(1)));
 
@@ -295,7 +295,7 @@ TEST(NewOwner, KnowsNothingAndWritesNothing) {
 TEST(NewOwner, ReplicasAreNotLoweredBeforeAStableWindowOfValidEvaluations) {
   RevisionScaler app{
       {.scaling = defaults(), .revision = "app", .replicas = 5, .taken_over = true}, 1, at(0)};
-  // Nothing is heard for half a minute: the window begins with the first valid evaluation.
+  // There is no report for half a minute: the window begins with the first valid evaluation.
   EXPECT_EQ(app.evaluate({.ready = 1}, at(30)).want, 5);
 
   std::vector<std::int64_t> lowered;

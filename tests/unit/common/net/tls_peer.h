@@ -55,7 +55,7 @@ class TlsClient {
   TlsClient(const TlsClient&) = delete;
   TlsClient& operator=(const TlsClient&) = delete;
 
-  /// Goes on with the handshake; true once it is done.
+  /// Continues the handshake; true once it is done.
   bool shake();
 
   /// Returns how much was taken.
@@ -64,7 +64,7 @@ class TlsClient {
   /// Reads what is there, at most `limit` bytes.
   void take(std::size_t limit = std::string::npos);
 
-  /// Nothing more will be sent, said inside the session; reading goes on.
+  /// Announces inside the session that nothing more will be sent; reading continues.
   void finish_sending();
 
   /// The same said to the kernel only.

@@ -205,7 +205,8 @@ TEST(HeadroomLadder, BetweenTheThresholdsAllPausedAreReleasedInStagesAndNobodyIs
   HeadroomPolicy policy{plain()};
   EXPECT_EQ(throttled(policy.decide(scene.seen)), "c:100m b:100m");
 
-  // The runner gave back, nothing can grow much: 84.5 % is between L and U less the margin.
+  // The running container freed memory, nothing can grow much: 84.5 % is between L and U less the
+  // margin.
   for (const char* id : {"a", "b", "c"}) scene[id].memory_limit = 1050 * kMiB;
   scene.used(8450);
   EXPECT_EQ(story(policy, scene, 3000),

@@ -144,7 +144,7 @@ TEST_F(Watch, HowAContainerEndedIsTold) {
   EXPECT_EQ(ended[0].reason, "OOMKilled");
 }
 
-// Row 21: what was last heard stays.
+// Row 21: the last answer stays.
 TEST_F(Watch, ARuntimeThatIsAwayLeavesWhatWasLastHeard) {
   runtime.run("c1", {.pid = 41}, {});
   ASSERT_TRUE(look());

@@ -182,7 +182,7 @@ TEST_F(Loop, NothingIsListedThatNobodyVouchesFor) {
   EXPECT_GT(lease->until, here.clock.now());
 }
 
-// The guardian of a frozen agent has given back what was throttled, and is gone.
+// The guardian of a frozen agent has restored the throttled containers, and is gone.
 TEST_F(Loop, WhoStoodStillForLongerThanTheLeaseBeginsAnewAndDoesNotFight) {
   add("a", 10, {.quota = 30'000, .period = 100'000});
   Agent& here = start();

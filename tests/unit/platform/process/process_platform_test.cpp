@@ -1,7 +1,6 @@
 // Goal: services become revisions, and orders replicas, as one-machine.md 5 says; what the platform
-// reports is what there is.
-// Method: virtual time, replicas without processes, a listener that keeps what it hears. The test
-// orders what an autoscaler would.
+// reports is what there is. Method: virtual time, replicas without processes, a listener that
+// records its calls. The test orders what an autoscaler would.
 
 #include "platform/process/process_platform.h"
 

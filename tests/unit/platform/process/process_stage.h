@@ -19,7 +19,7 @@ namespace sluice::local {
 
 inline constexpr const char* kMinScale = "autoscaling.knative.dev/min-scale";
 
-/// A replica without processes: the test says what becomes of it.
+/// A replica without processes: the test decides its state.
 class FakeReplica final : public Replica {
  public:
   using All = std::map<std::string, FakeReplica*>;

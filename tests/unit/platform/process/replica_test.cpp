@@ -15,7 +15,7 @@
 namespace sluice::local {
 namespace {
 
-/// Writes down what it hears, one word per event.
+/// Records its calls, one word per event.
 class Diary : public ReplicaOwner {
  public:
   void on_ready(Replica&) override { events.emplace_back("ready"); }

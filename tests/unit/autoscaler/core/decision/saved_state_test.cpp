@@ -1,6 +1,6 @@
-// Goal: a scaler that is restored decides as the one that was saved would have.
-// Method: two scalers hear the same; one of them is replaced at random moments by another that
-// restores what it saved. Every record must be equal.
+// Goal: a scaler that is restored decides as the one that was saved would have. Method: two scalers
+// get the same input; one of them is replaced at random moments by another that restores what it
+// saved. Every record must be equal.
 
 #include "autoscaler/core/decision/saved_state.h"
 

@@ -92,7 +92,7 @@ TEST(TickWheel, RemovedItemIsNotVisitedAndItsNeighboursAre) {
   std::string seen;
   for (const auto& visit : due(wheel, kStart + seconds{5})) seen += std::to_string(visit.item);
 
-  EXPECT_EQ(seen, "");  // the first call only learns the time
+  EXPECT_EQ(seen, "");  // the first call only sets the time
   for (const auto& visit : due(wheel, kStart + seconds{6})) seen += std::to_string(visit.item);
   EXPECT_EQ(seen, "20");
 }

@@ -6,10 +6,10 @@
 
 namespace sluice::activator::testing {
 
-/// A cluster told in words. Changes read as `shop/cart 10.0.0.1:8012 10.0.0.2:8012?`, a pod that is
-/// not ready with a question mark, one that is terminating with a minus sign, one whose sidecar is
-/// not believed first with an exclamation mark; `by 10.2.0.1:80` for the private service;
-/// `-shop/cart` for what is gone, and `@10.1.0.1:8012` for the activators.
+/// A cluster as text. Changes read as `shop/cart 10.0.0.1:8012 10.0.0.2:8012?`, a pod that is not
+/// ready with a question mark, one that is terminating with a minus sign, one whose sidecar's
+/// answer does not count first with an exclamation mark; `by 10.2.0.1:80` for the private service;
+/// `-shop/cart` for deleted ones, and `@10.1.0.1:8012` for the activators.
 class ClusterStory {
  public:
   ClusterStory& scaler(const std::string& name, ServingSpec spec = {}) {
