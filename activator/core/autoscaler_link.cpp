@@ -327,7 +327,7 @@ AutoscalerLink::Stream AutoscalerLink::owner(const RevisionId& revision) {
   std::uint64_t epoch = 0;
   for (const auto& [stream, peer] : peers_) {
     if (peer.phase != Phase::welcomed || !owns(peer, revision)) continue;
-    // Two that claim a bucket: the one that has heard of the later change is right.
+    // Two that claim a bucket: the one with the later epoch is right.
     if (best != kNobody && peer.buckets.epoch <= epoch) continue;
     best = stream;
     epoch = peer.buckets.epoch;

@@ -49,7 +49,7 @@ class FleetEvents {
   /// An activator has seen a start to its end.
   void cold_start(const Revision& revision, const proto::ColdStart& start);
 
-  /// The last of them as its event; null: none was heard of here.
+  /// The last of them as its event; null: none was reported here.
   [[nodiscard]] nlohmann::json last_cold_start(const Revision& revision) const;
 
   void warn(const model::Revision& facts, const std::string& message, const std::string& fix);

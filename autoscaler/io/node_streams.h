@@ -24,7 +24,7 @@ class NodeStreams {
       std::function<std::optional<std::string>(const std::string& space, const std::string& pod)>;
 
   /// All references outlive this. `changed` is called when the book answers otherwise. `where`: to
-  /// count what agents say of pods that are not theirs, which is believed in no case; or empty.
+  /// count reports about pods of other nodes, which are always refused; or empty.
   NodeStreams(Loop& time, const log::Logger& log, NodeBook& book, Refusals& refusals,
               std::function<void()> changed, Where where = {});
   ~NodeStreams();

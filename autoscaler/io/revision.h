@@ -188,7 +188,7 @@ class Revision final : public ScaledRevision {
   std::optional<ScalerHandle> handle_;
   std::int32_t granted_ = 0;
 
-  // Why not all that is wanted is granted, since when, and when requests hear of it.
+  // Why not all that is wanted is granted, since when, and when requests get that answer.
   struct Shortage {
     std::string text;
     TimePoint since{};

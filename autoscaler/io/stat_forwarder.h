@@ -17,9 +17,9 @@
 
 namespace sluice::autoscaler {
 
-/// Stats of revisions that another replica scales go on to it over WebSocket (autoscaler.md 10.2):
-/// those of Knative's activators, which know one door only, and those of ours that had not heard
-/// yet who owns what. Belongs to one thread.
+/// Forwards stats of revisions that another replica scales to it over WebSocket (autoscaler.md
+/// 10.2): those of Knative's activators, which know one address only, and those of our activators
+/// that do not have the present owners yet. Belongs to one thread.
 class StatForwarder {
  public:
   /// Takes stats of revisions that are ours.

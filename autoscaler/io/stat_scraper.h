@@ -35,10 +35,10 @@ class StatScraper {
   /// `host:port` or `unix:/path`. No result is reported before this returns.
   void start(std::span<const Pod> pods, Duration stable_window, TimePoint now);
 
-  /// Ends the round that is going on, if any, without a word. Not to be called from an event.
+  /// Ends a running round, if any, without a report. Not to be called from an event.
   void give_up();
 
-  /// Whether a round is going on.
+  /// Whether a round is running.
   [[nodiscard]] bool busy() const { return scrape_.has_value(); }
 
  private:

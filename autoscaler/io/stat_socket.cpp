@@ -57,7 +57,7 @@ struct StatSocket::Session {
     parser.body_limit(std::uint64_t{0});
   }
 
-  // Whatever is going on ends with an error soon.
+  // Any pending operation ends with an error soon.
   void cut() {
     error_code ignored;
     stream.next_layer().close(ignored);

@@ -36,7 +36,7 @@ struct EventFilter {
 };
 
 /// The newest events of a program and their readers. Bounded by number and by bytes: a reader that
-/// resumes from before the oldest one kept learns how many it missed. One thread.
+/// resumes from before the oldest one kept gets the number of missed ones. One thread.
 class EventRing {
  public:
   using Listener = std::function<void(const std::shared_ptr<const Event>&)>;
@@ -52,7 +52,7 @@ class EventRing {
   /// What a reader who has seen everything up to `after` gets.
   struct Backlog {
     std::vector<std::shared_ptr<const Event>> events;  ///< oldest first
-    std::uint64_t missed = 0;                          ///< published after `after`, kept no more
+    std::uint64_t missed = 0;                          ///< published after `after`, no longer kept
   };
 
   [[nodiscard]] Backlog after(std::uint64_t id, const EventFilter& filter) const;

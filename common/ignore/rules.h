@@ -31,7 +31,7 @@ class Rules {
   static constexpr std::size_t kAgentBytesMax = 512;  ///< of a user agent that are looked at
 
   /// One rule a line, blanks around it and empty lines passed over. A rule that is wrong or too
-  /// much is left out and listed in problems(); after ten of them no more expressions are read.
+  /// much is left out and listed in problems(); after ten of them further expressions are not read.
   Rules(std::string paths, std::string user_agents);
   ~Rules();
   Rules(const Rules&) = delete;

@@ -75,7 +75,7 @@ struct Pod {
   std::string phase;   ///< "Pending", "Running", "Succeeded", "Failed"
   bool ready = false;  ///< condition Ready
   bool terminating = false;
-  bool fast_ready = true;  ///< the sidecar may be believed before kubelet (activator.md 6.3)
+  bool fast_ready = true;  ///< the sidecar's answer may count before kubelet's (activator.md 6.3)
   std::uint16_t serving_port = 0;  ///< container port named queue-port; 0: it has no sidecar
   std::string scheduling_problem;  ///< message of PodScheduled=False; empty: none
   OwnerReference owner;            ///< its controller

@@ -337,7 +337,7 @@ void Server::Inside::turn_away(net::Socket socket, Refusal why) {
   if (door->turned) door->turned(peer, {why, {Code::unauthenticated, text}});
 }
 
-// Heard on gRPC's threads, for all servers and clients of the program that shake hands.
+// Called on gRPC's threads, for all servers and clients of the program that do a handshake.
 void Server::Inside::hear_handshakes() {
   handshakes = std::make_unique<HandshakeLog>([&loop = io,
                                                weak = std::weak_ptr{door}](const std::string& why) {

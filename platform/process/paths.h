@@ -102,7 +102,7 @@ class EngineLock {
 };
 
 /// An engine that accepts connections on its api.sock. It holds its lock then, so the lock itself
-/// is not touched: probing it could make an engine that starts just now believe it was taken.
+/// is not touched: probing it could make an engine that starts just now find it taken.
 struct RunningEngine {
   std::string name;
   std::filesystem::path api_socket;

@@ -139,7 +139,7 @@ std::optional<Problem> App::open_platform() {
                  BucketShare::Events{.owned = [this](const std::vector<std::string>& all,
                                                      const std::vector<std::string>& owned,
                                                      std::uint64_t epoch) {
-                   // Activators judge what is gone by the buckets, which they hear of first.
+                   // Activators judge what is gone by the buckets, so those are sent first.
                    hub_.set_buckets({.all = all, .owned = owned, .epoch = epoch});
                    stats_.set_owned(owned);
                    cluster_->set_owned(all, {owned.begin(), owned.end()});

@@ -23,8 +23,7 @@ inline constexpr Duration kStatePause = std::chrono::milliseconds{100};
 /// A session says Hello within this time.
 inline constexpr Duration kHelloLimit = std::chrono::seconds{10};
 
-/// Removals wait for an activator that does not answer until it was not heard for so long
-/// (protocols.md 3, rule 5).
+/// Removals wait this long for an activator that sends nothing (protocols.md 3, rule 5).
 inline constexpr Duration kRemovalWait = std::chrono::seconds{5};
 
 /// The first version of an autoscaler that starts now: epoch * 2^32 + n, where the epoch is the
@@ -158,7 +157,7 @@ class ActivatorHub {
   void set_buckets(proto::Buckets buckets);
 
   /// Whether every activator has put this version, or a later one, in force as far as `avoid` goes:
-  /// no new request of theirs goes to a pod that version avoids. Activators not heard for
+  /// no new request of theirs goes to a pod that version avoids. Activators without a message for
   /// kRemovalWait are passed over; in the first kRemovalWait of this autoscaler, one that has not
   /// come back yet may exist. True for a revision that is not ours, or avoids nothing now.
   [[nodiscard]] bool applied(const RevisionId& revision, std::uint64_t version,

@@ -32,7 +32,7 @@ enum class StatDoor {
 
 /// The instant a pushed stat counts for. Without a stamp it is `now` (autoscaler.md 1.3), and so it
 /// is with one from the future, which would make present stats too old for the short windows. On
-/// the stream the sender's clock is believed within 2 s (protocols.md 3); over WebSocket late stats
+/// the stream the sender's clock counts within 2 s (protocols.md 3); over WebSocket late stats
 /// belong to their own second.
 [[nodiscard]] TimePoint time_of(std::optional<TimePoint> stamp, StatDoor door, TimePoint now);
 

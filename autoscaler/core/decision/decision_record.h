@@ -85,7 +85,7 @@ struct DecisionRecord {
   Bounds bounds;
   std::int32_t initial_scale = 1;
   bool breach = false;                     ///< the panic threshold is passed right now
-  bool metrics_missing = false;            ///< pods are ready and nothing is heard of them
+  bool metrics_missing = false;            ///< pods are ready and there is no data of them
   bool in_flight = false;                  ///< the rate is 0, and requests still run or wait
   bool told_to_sleep = false;              ///< by a person, until the next request
   bool woken_by_hand = false;              ///< by a person, and no request has come since

@@ -73,8 +73,9 @@ struct ActivityChange {
 [[nodiscard]] std::int32_t reported_scale(std::int32_t want, std::int32_t reported);
 
 /// Serve only with pods wanted and burst capacity to spare (autoscaler.md 8.1, step 4). From
-/// `present` proxy the spare capacity must reach `hysteresis` requests first; the way back is taken
-/// as soon as there is none. With a hysteresis of 0 `present` does not matter, as in the reference.
+/// `present` proxy the spare capacity must reach `hysteresis` requests first; the way back to proxy
+/// is taken as soon as there is none. With a hysteresis of 0 `present` does not matter, as in the
+/// reference.
 [[nodiscard]] RouteMode route_mode(std::int32_t want, std::int32_t excess_burst_capacity,
                                    RouteMode present, double hysteresis);
 

@@ -87,7 +87,7 @@ bool NodeBook::take_out(const std::string& name, const Node& node) {
   return true;
 }
 
-// Room for a newcomer: of the silent nodes the one that was heard first goes.
+// Room for a newcomer: of the silent nodes the one with the oldest report is dropped.
 bool NodeBook::forget_one() {
   auto oldest = nodes_.end();
   for (auto at = nodes_.begin(); at != nodes_.end(); ++at) {

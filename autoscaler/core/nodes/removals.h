@@ -18,7 +18,7 @@ struct RemovalCandidate {
   bool throttled = false;        ///< held back on its node
   bool terminating = false;      ///< it is already being stopped
   bool failed = false;           ///< it cannot become ready as it is
-  std::optional<double> load{};  ///< requests in flight when last heard; absent: never heard
+  std::optional<double> load{};  ///< requests in flight at the last report; absent: none yet
 };
 
 /// Which pods of a revision leave, and which of them may be stopped (protocols.md 3, rule 5).

@@ -121,7 +121,7 @@ void LeaseElection::see(Slot& slot, const LeaseView& lease, TimePoint now) {
   if (slot.held && !ours(slot)) slot.held = false;
 }
 
-// Who held it still believes so, for as long as it would have without the deletion.
+// The holder still acts on it, for as long as it would have without the deletion.
 void LeaseElection::see_missing(Slot& slot, TimePoint now) {
   if (slot.lease && !slot.lease->holder.empty() && !ours(slot)) {
     slot.guard = slot.changed + duration_of(*slot.lease);

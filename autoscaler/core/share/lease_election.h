@@ -74,8 +74,8 @@ class LeaseElection {
   /// What is to be sent now. Each step wants an answer; its bucket has no other until then.
   [[nodiscard]] std::vector<LeaseStep> steps(TimePoint now);
 
-  /// When steps() will have something, or a bucket is lost if nothing is heard; absent: not before
-  /// something is.
+  /// When steps() will have something, or a bucket is lost unless an answer comes; absent: not
+  /// before one does.
   [[nodiscard]] std::optional<TimePoint> next_due(TimePoint now) const;
 
   /// Gives everything back for others to take at once, and takes nothing more.

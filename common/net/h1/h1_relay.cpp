@@ -35,7 +35,7 @@ void H1Exchange::on_upstream_read(bool /*ended*/) {
   if (phase_ == Phase::tunnel) {
     pump_to_client();
   } else if (response_done_) {
-    finish();  // it reads no more of the request, or speaks out of turn
+    finish();  // it stops reading the request, or sends out of turn
   } else {
     pump_response();
   }
@@ -206,8 +206,8 @@ bool H1Exchange::await_body(std::size_t used) {
   return false;
 }
 
-// The client has the whole response. The upload may still go on: full duplex is the request's right
-// as long as the upstream takes it.
+// The client has the whole response. The upload may still continue: full duplex is the request's
+// right as long as the upstream takes it.
 void H1Exchange::response_complete() {
   const Upstream& upstream = *upstream_;
   const bool client_sends = parser_.done() || (!client_ended_ && !awaits_continue());

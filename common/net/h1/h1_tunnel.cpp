@@ -52,7 +52,7 @@ std::string_view H1Exchange::next_to_client() {
   return bytes.substr(0, tunnel_->frames.advance(bytes));
 }
 
-// Returns whether the pump may go on: the Close is out, or it is not its turn.
+// Returns whether the pump may continue: the Close is out, or it is not its turn.
 bool H1Exchange::put_close_frame() {
   if (!tunnel_->closing || tunnel_->close_sent || !tunnel_->frames.between()) return true;
   if (tunnel_->frames.closed()) {

@@ -10,8 +10,8 @@ struct bio_method_st;
 
 namespace sluice::net {
 
-/// Client sessions that believe any certificate: kubelet's way with a container that it knows by
-/// its address alone (queue-proxy.md 15.6). TLS 1.2 and later, no ALPN. Must outlive its sessions.
+/// Client sessions that accept any certificate, as kubelet does for a container that it knows by
+/// address alone (queue-proxy.md 15.6). TLS 1.2 and later, no ALPN. Must outlive its sessions.
 class TrustingTlsClient final : public TlsSessions {
  public:
   /// `server_name` is sent as SNI; empty for a server known by its address.

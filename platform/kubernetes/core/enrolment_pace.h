@@ -49,7 +49,7 @@ class EnrolmentPace {
 
   enum class Verdict : std::uint8_t {
     agent,     ///< the token was an agent's
-    stranger,  ///< it was not, or its bearer did not wait to hear
+    stranger,  ///< it was not, or its bearer did not wait for the answer
     unknown,   ///< the API server has not said
   };
 

@@ -33,7 +33,7 @@ class ActivatorProbes {
   /// Those that are ready. Returns whether that is news.
   bool set_activators(std::set<std::string> addresses);
 
-  /// Who answered on the scaler's port, or is believed to.
+  /// The activators that answered on the scaler's port, or count as such.
   [[nodiscard]] std::vector<std::string> proven(const RevisionId& id) const {
     return book_.proven(id);
   }

@@ -162,8 +162,8 @@ std::vector<std::string> ClusterPlatforms::wrong() const {
   return all;
 }
 
-// Once everything was known, an API server that is away makes no replica unready: what is known is
-// scaled as soon as the server is back, and activators still hear of it.
+// Once everything was known, an unavailable API server makes no replica unready: what is known is
+// scaled as soon as the server is back, and activators still get decisions.
 std::vector<HealthCheck> ClusterPlatforms::checks() const {
   std::vector<HealthCheck> all{{"platform", kubernetes_ != nullptr && kubernetes_->synced(),
                                 shown_wrong(wrong(), "not followed")}};

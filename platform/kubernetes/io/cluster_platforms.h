@@ -75,7 +75,7 @@ class ClusterPlatforms final : public Platform {
                                                    const std::string& pod) const;
 
   /// Called before anything is written, and calls set_owned() if that is less by now: a program
-  /// that was stopped for a while learns what it has lost before its timers run.
+  /// that was stopped for a while finds what it has lost before its timers run.
   void confirm_by(std::function<void()> confirm) { confirm_ = std::move(confirm); }
 
   /// For leases: the one client of this program; null before open() and when that failed.

@@ -90,7 +90,7 @@ Result<ReviewedToken, Problem> read_token_review(std::string_view json, const st
 struct Enrolment::Asking final : public net::ExchangeState {
   std::string public_key;
   kube::Client::Call question;
-  bool unsettled = false;  // pace_ waits to hear of it
+  bool unsettled = false;  // pace_ waits for the result
 };
 
 // A handshake is the dearest that a stranger can ask for: one that is asked too often is not begun.

@@ -373,7 +373,7 @@ void Reconciler::scale(const ScalerSight& sight, GovernedScaler& governed) {
   const std::string path = workload_path(kind, {sight.id.space, sight.scaler->target.name});
   governed.replicas_written = to;
   const std::string why = governed.order->report.why;
-  // What still waits to be asked of another target is wanted of that one no more.
+  // A pending write for another target is no longer wanted.
   if (governed.scale_object != path + "/scale") means_.writer.withdraw(governed.scale_object);
   governed.scale_object = path + "/scale";
   write(sight.id, governed.scale_object, scale_request(path, sight.target->uid, from, to),

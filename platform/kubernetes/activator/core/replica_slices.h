@@ -10,7 +10,7 @@
 namespace sluice::activator {
 
 /// The addresses of all replicas behind one headless Service, from its EndpointSlices. Whether one
-/// is ready does not matter: who is not yet, or no more, says so on its stream.
+/// is ready does not matter: its stream shows that.
 class ReplicaSlices {
  public:
   /// Reported addresses, at most; the first ones in order.

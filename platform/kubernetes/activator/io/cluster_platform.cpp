@@ -331,7 +331,7 @@ ClusterPlatform::Watches ClusterPlatform::watches() const {
     watches.events += state.events;
   };
   for (const auto& feed : needed_) count(*feed);
-  // A kind that is not installed, or no more, is not waited for.
+  // A kind that is not installed is not waited for.
   if (knative_ != nullptr && !knative_->state().absent) count(*knative_);
   for (const auto& feed : knative_places_) count(*feed);
   return watches;
