@@ -59,7 +59,7 @@ void AutoscalerLink::connected(Stream stream, std::span<const proto::Waiting> wa
     if (bytes > kPartBytesMax) break;  // the rest goes with the first batch
     peer->hello->waiting.push_back(held);
   }
-  // A fresh session knows nothing of what was applied.
+  // A fresh session has no record of what was applied.
   for (auto& [revision, held] : held_) {
     if (held.source == stream && !held.state.avoid.empty()) held.confirmed = false;
   }
@@ -123,7 +123,7 @@ void AutoscalerLink::poke(const RevisionStat& stat, proto::Waiting held, TimePoi
   if (waiting_.size() < proto::kWaitingMax) waiting_.push_back(std::move(held));
   Peer* const peer = find(owner(stat.revision));
   if (peer == nullptr) {
-    ++counts_.unowned;  // as one who waits it is told of with the next batch, or the next Hello
+    ++counts_.unowned;  // the next batch, or the next Hello, reports it as waiting
     return;
   }
   peer->pending.due = true;
@@ -225,7 +225,7 @@ void AutoscalerLink::take_buckets(Peer& peer, proto::Buckets buckets) {
   peer.owned = {buckets.owned.begin(), buckets.owned.end()};
   peer.buckets = std::move(buckets);
   owners_.clear();
-  // Whoever owns a revision from now on has not heard who is held for it.
+  // The new owner of a revision has no report yet of the requests held for it.
   if (waiting_.empty()) return;
   for (auto& [stream, each] : peers_) {
     if (each.phase == Phase::welcomed) each.pending.due = true;
@@ -260,8 +260,8 @@ void AutoscalerLink::take_state(Stream stream, Peer& peer, proto::RevisionState 
   heard.states.push_back(std::move(state));
 }
 
-// What is known already is told again to a stream that has been lost, or by an autoscaler that took
-// over; it is to learn that the state is in force.
+// A known state is sent again by an autoscaler whose stream was lost, or by one that took over; the
+// answer confirms that the state is in force.
 void AutoscalerLink::take_same(Stream stream, Held& held) {
   if (!is_source_of(stream, held)) return;
   if (held.source != stream && !held.state.avoid.empty()) held.confirmed = false;
@@ -327,7 +327,7 @@ AutoscalerLink::Stream AutoscalerLink::owner(const RevisionId& revision) {
   std::uint64_t epoch = 0;
   for (const auto& [stream, peer] : peers_) {
     if (peer.phase != Phase::welcomed || !owns(peer, revision)) continue;
-    // Two that claim a bucket: the one that has heard of the later change is right.
+    // Two that claim a bucket: the one with the later epoch is right.
     if (best != kNobody && peer.buckets.epoch <= epoch) continue;
     best = stream;
     epoch = peer.buckets.epoch;

@@ -26,7 +26,7 @@ class AutoscalerLink {
   /// Replicas of the autoscaler, at most.
   static constexpr std::size_t kStreamsMax = 64;
 
-  /// Revisions whose state is kept, at most; those beyond are not heard of.
+  /// Revisions whose state is kept, at most; those beyond are ignored.
   static constexpr std::size_t kStatesMax = 200'000;
 
   /// A message up is split before it grows beyond this many bytes, so that it always fits.
@@ -62,19 +62,19 @@ class AutoscalerLink {
   /// What a message from an autoscaler has changed.
   struct Heard {
     std::vector<proto::RevisionState> states{};  ///< to be put in force; then call applied()
-    std::vector<RevisionId> gone{};              ///< no state any more: as if never heard of
+    std::vector<RevisionId> gone{};              ///< no state now: as if never received
     bool welcomed = false;                       ///< this stream is up: ready, if it is the first
     /// Close the stream: the peer speaks another protocol, or out of turn. The caller dials again
     /// after the usual pause, since the peer may be upgraded.
     std::optional<std::string> refused{};
   };
 
-  /// A message came down. Of a stream that is not connected, or was refused, nothing is heard.
+  /// A message came down. A stream that is not connected, or was refused, is ignored.
   [[nodiscard]] Heard received(Stream stream, proto::AutoscalerMessage message);
 
-  /// Each second: the figures of the interval (RequestReporter::report) and everybody who is held.
-  /// Each revision's go to the stream that owns it; what was not sent since the last tick is
-  /// replaced. Every welcomed stream gets a batch, if an empty one: it says that we live.
+  /// Each second: the figures of the interval (RequestReporter::report) and all held requests. Each
+  /// revision's go to the stream that owns it; what was not sent since the last tick is replaced.
+  /// Every welcomed stream gets a batch, even an empty one, as a sign of life.
   void tick(std::span<const RevisionStat> stats, std::span<const proto::Waiting> waiting,
             TimePoint now);
 
@@ -93,7 +93,7 @@ class AutoscalerLink {
   /// The next message of a stream that has room for it; absent when there is nothing to say.
   [[nodiscard]] std::optional<proto::ActivatorMessage> next_message(Stream stream);
 
-  /// What is in force for a revision; null when no autoscaler has spoken of it.
+  /// What is in force for a revision; null when no autoscaler has sent one.
   [[nodiscard]] const proto::RevisionState* state(const RevisionId& revision) const;
 
   /// Streams that were welcomed and are connected.
@@ -168,7 +168,7 @@ class AutoscalerLink {
   std::map<Stream, Peer> peers_;
   Stream next_stream_ = 1;
   std::unordered_map<RevisionId, Held> held_;
-  std::vector<proto::Waiting> waiting_;  // everybody who is held, as last told, pokes included
+  std::vector<proto::Waiting> waiting_;  // all held requests, as last reported, pokes included
   std::unordered_map<RevisionId, Stream> owners_;  // as asked for since ownership last changed
   Counts counts_;
 };

@@ -40,7 +40,7 @@ class Balancer {
   /// whatever the policy. Costs tens of nanoseconds among ten thousand pods and allocates nothing.
   [[nodiscard]] std::uint32_t pick(PodRoster& roster);
 
-  /// Whether it may choose at random, which the roster must be told.
+  /// Whether it may choose at random, the roster needs to know.
   [[nodiscard]] bool draws() const {
     return policy_ == BalancingPolicy::random_choice_2 ||
            policy_ == BalancingPolicy::least_in_flight;

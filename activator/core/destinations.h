@@ -108,12 +108,12 @@ using DestinationChanges = std::vector<DestinationChange>;
 ///
 /// A pod whose sidecar the platform itself has asked is in use at once. One in use is never probed,
 /// but when the platform no longer calls it ready or a request failed on it (suspect()): then it
-/// stays in use until its probe has failed. Silence of the last pods in use must repeat
-/// kSilencesOfLast times before they go, so one bad moment of the network empties nothing; a
-/// sidecar that says no is believed at once. The cluster IP comes into question when no pod is in
-/// use and each one speaks for a mesh: by a 502 or 503 that is not a sidecar's, or by as many
-/// silences in a row since the platform called it ready: pods that start are silent, too. Where
-/// none is ready behind it, it takes nothing and is not asked.
+/// stays in use until its probe has failed. The last pods in use leave only after kSilencesOfLast
+/// unanswered probes, so a short network failure does not empty the list; a sidecar's refusal
+/// counts at once. The cluster IP comes into question when no pod is in use and each one indicates
+/// a mesh: by a 502 or 503 that is not a sidecar's, or by as many silences in a row since the
+/// platform called it ready: pods that start are silent, too. Where none is ready behind it, it
+/// takes nothing and is not asked.
 class Destinations {
  public:
   /// Probes under way at once, at most. From half of that on none is held: each pod gets its turn.

@@ -108,7 +108,7 @@ void PodLine::insert_at(std::uint32_t slot, std::size_t at, std::size_t offset) 
     blocks_changed(0);
   }
   if (blocks_[at]->count == kBlock) {
-    // Behind everybody a new block begins, so that pods told in order fill theirs.
+    // Behind the last pod a new block begins, so that pods added in order fill theirs.
     if (offset == kBlock && at + 1 == blocks_.size()) {
       blocks_.push_back(std::make_unique<Block>());
       blocks_changed(at + 1);

@@ -13,8 +13,8 @@ struct QueueBudgetSpec {
   std::int64_t bytes_max = std::int64_t{512} << 20U;  ///< their memory (SLUICE_QUEUE_BYTES)
 };
 
-/// `spec` with no more waiters than leave an eighth of `connections` (at least 1) to others: one
-/// that waits keeps its connection.
+/// `spec` with so many waiters at most that they leave an eighth of `connections` (at least 1) to
+/// others: one that waits keeps its connection.
 [[nodiscard]] inline QueueBudgetSpec within_connections(QueueBudgetSpec spec,
                                                         std::int64_t connections) {
   spec.waiting_max = std::min(spec.waiting_max, connections - connections / 8);

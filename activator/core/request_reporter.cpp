@@ -59,7 +59,7 @@ void RequestReporter::out(Handle handle, TimePoint now) {
   if (slot == nullptr) {
     return;
   }
-  // Somebody in flight keeps the stats, so they are there.
+  // A request in flight keeps the stats, so they exist.
   CHECK(slot->in_flight > 0 && slot->stats.has_value());
   slot->stats->out(now);
   --slot->in_flight;

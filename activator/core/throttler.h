@@ -114,11 +114,11 @@ class Throttler {
   /// One more request. A retry waits ahead of newcomers, and those it tried come into question
   /// again only after they went away and came back, or by renew_pod().
   ///
-  /// Whoever would have to wait is refused when that is of no use: cannot_scale (see set_grant()),
-  /// queue_full when as many wait as may, queue_wait when the deadline has passed or comes before
-  /// the least wait that is known. Known is what QueuePace says of the place in the queue, unless
-  /// more pods are granted than are here and at the other activators: then the past is no guide. It
-  /// never is without ThrottlerSpec::foresees.
+  /// A request that would have to wait is refused when waiting is useless: cannot_scale (see
+  /// set_grant()), queue_full when as many wait as may, queue_wait when the deadline has passed or
+  /// comes before the least wait that is known. Known is what QueuePace says of the place in the
+  /// queue, unless more pods are granted than are here and at the other activators: then the past
+  /// is no guide. It never is without ThrottlerSpec::foresees.
   [[nodiscard]] Entered enter(const Arrival& arrival, TimePoint now);
 
   /// The same for a request that came just now.
@@ -127,8 +127,8 @@ class Throttler {
     return enter({.cookie = cookie, .since = now, .deadline = deadline, .tried = tried}, now);
   }
 
-  /// What a pod without a capacity of its own carries from now on, 0 for no limit. It counts for
-  /// each pod from when that is told next (update_pod). The policy stays what it was.
+  /// The capacity of a pod without its own from now on, 0 for no limit. It applies to each pod from
+  /// its next update_pod() on. The policy stays what it was.
   void set_pod_limit(std::int32_t container_concurrency);
 
   /// A request on `pod` has ended. Appends who runs in its place. Leaving a pod more often than

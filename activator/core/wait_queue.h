@@ -26,7 +26,7 @@ struct PodRef {
 /// The moment of a waiter that has no deadline.
 inline constexpr TimePoint kNever = TimePoint::max();
 
-/// Somebody who waits.
+/// A waiting request.
 struct Waiter {
   std::uint64_t cookie = 0;  ///< the caller's
   TimePoint since;           ///< when it came first

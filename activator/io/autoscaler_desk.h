@@ -32,7 +32,7 @@ class AutoscalerDesk {
   /// Puts a state in force, unless its revision is not known here.
   void apply(const proto::RevisionState& state);
 
-  /// The autoscaler knows nothing of this revision any more.
+  /// The autoscaler no longer has this revision.
   void forget(const RevisionId& revision);
 
   /// The first request of an idle revision.

@@ -28,8 +28,8 @@ struct PeerEvents {
   std::function<std::vector<proto::Waiting>()> held;
 };
 
-/// The activator's way to its autoscaler. What it does not hear while the way is cut is kept or
-/// dropped as each form says; nothing of it touches requests.
+/// The activator's link to its autoscaler. What it misses while the link is down is kept or dropped
+/// as each form says; requests are not affected.
 class AutoscalerPeer {
  public:
   virtual ~AutoscalerPeer() = default;

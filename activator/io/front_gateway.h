@@ -42,8 +42,8 @@ struct FrontGrant {
 struct InternalRoute {
   net::UpstreamPool* pool;  ///< the router's
   std::string target;
-  /// Complete header lines, each with CRLF, of every error that is told in the program's place; a
-  /// text of static lifetime.
+  /// Complete header lines, each with CRLF, of every error that is sent instead of the program's
+  /// response; a text of static lifetime.
   std::string_view fields = {};
 };
 
@@ -55,8 +55,8 @@ class Router {
   virtual ~Router() = default;
   [[nodiscard]] virtual Routed route(net::Exchange& exchange) = 0;
 
-  /// Likewise, of what is told about a request that comes to no route: one that is refused unread,
-  /// or a probe. `target` is as it came, and empty where none was read.
+  /// The same for the response to a request without a route: one that is refused unread, or a
+  /// probe. `target` is as it came, and empty where none was read.
   [[nodiscard]] virtual std::string_view unrouted_fields(std::string_view /*target*/) const {
     return {};
   }
@@ -80,7 +80,7 @@ struct Served {
   bool asleep = false;      ///< it matched an ignore rule, and there was no pod
 };
 
-/// Hears what the autoscaler and the platform must know at once.
+/// Gets the events that the autoscaler and the platform need at once.
 class FrontOwner {
  public:
   virtual ~FrontOwner() = default;

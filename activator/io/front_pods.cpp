@@ -8,7 +8,7 @@ namespace sluice::activator {
 
 namespace {
 
-// Whole seconds, at least one: a fraction is not to be told as nothing.
+// Whole seconds, at least one: a fraction must not become 0.
 int retry_after_s(Duration wait) {
   const auto whole = std::chrono::ceil<std::chrono::seconds>(wait).count();
   return static_cast<int>(std::clamp<std::int64_t>(whole, 1, 24 * 3600));

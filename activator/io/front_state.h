@@ -73,7 +73,7 @@ struct FrontGateway::State final : net::ExchangeState {
   bool cold = false;            // there was no pod when it came
   bool reached = false;         // a pod was chosen
   bool pod_full = false;        // the pod it runs on has said so
-  bool behind_ingress = false;  // its K-Original-Host is believed
+  bool behind_ingress = false;  // its K-Original-Host is honoured
 };
 
 }  // namespace sluice::activator

@@ -44,7 +44,7 @@ struct ProberSpec {
 /// returns is the one to dial.
 using PodDoor = std::function<net::UpstreamTls(RevisionHandle revision, net::Address& address)>;
 
-/// Hears of the steps of a cold start.
+/// Gets the steps of a cold start.
 struct ProberEvents {
   std::function<void(RevisionHandle)> on_pod_seen;    ///< the first pod exists
   std::function<void(RevisionHandle)> on_pod_usable;  ///< and may take requests

@@ -1,4 +1,4 @@
-// The probes: over which connections, when, and what becomes of their answers.
+// The probes: their connections, times and answers.
 
 #include "activator/core/revision_name.h"
 #include "activator/io/prober_state.h"

@@ -57,7 +57,7 @@ void PodTls::look() {
     told_ = false;
     return;
   }
-  // What is believed is given up only for something that can be read.
+  // The trusted certificates are replaced only by readable ones.
   net::TlsTrust trial;
   const auto problems = bundle ? trial.replace(std::span<const std::string>{&**bundle, 1})
                                : std::vector<Problem>{bundle.error()};

@@ -207,7 +207,7 @@ void RevisionBook::on_revision_gone(const RevisionId& id) {
   const RevisionHandle handle = found->second->handle;
   claim(*found->second, {});
   prober_.remove(handle);
-  // Those who wait are told first, while the revision still has its names.
+  // Waiting requests are answered first, while the revision still has its names.
   front_.remove(handle, spec_.gone ? *spec_.gone : vanished());
   if (removed_) removed_(handle);
   by_index_[index_of(handle)] = nullptr;
@@ -224,8 +224,8 @@ void RevisionBook::on_activators(std::vector<net::Address> activators) {
   place();
 }
 
-// Where its requests go to pods directly nobody's place is told: the last one stays in force, as it
-// does where this activator is not among those told.
+// While its requests go to pods directly, no activator's place is reported: the last one stays in
+// force, as it does when this activator is not among those reported.
 void RevisionBook::place(const Entry& entry, const std::vector<std::string>& activators) {
   const bool member =
       std::find(activators.begin(), activators.end(), spec_.pod_ip) != activators.end();

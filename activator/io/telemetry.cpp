@@ -229,7 +229,7 @@ void Telemetry::served(RevisionHandle handle, const RevisionId& id, const Revisi
   const Reason reason = reason_of(served);
   ++reasons_[static_cast<std::size_t>(reason)];
   if (request_log_.enabled()) log_request(id, names, served, status);
-  // Whoever asks a service that sleeps, without waking it, asks all the time.
+  // A client whose requests do not wake a service at zero sends them all the time.
   if (status >= 500 && reason != Reason::none && reason != Reason::asleep)
     tell_failure(id, served, reason, now);
 }

@@ -60,7 +60,7 @@ void ActivatorStreams::take(std::unique_ptr<ActivatorLine> line) {
   watch_hellos();
 }
 
-// A call that says nothing takes a session from somebody who would.
+// A silent call takes a session that another activator could use.
 void ActivatorStreams::watch_hellos() {
   if (lines_.empty() || std::exchange(watching_hellos_, true)) return;
   hello_timer_->after(kHelloLimit, [this] {

@@ -30,7 +30,7 @@ class ActivatorStreams {
   /// The hub may have something to send: it goes out in the loop's next turn.
   void news();
 
-  /// Ends every stream; activators come back to whoever serves next.
+  /// Ends every stream; activators reconnect to the next server.
   void close();
 
  private:

@@ -22,8 +22,8 @@
 namespace sluice::autoscaler {
 
 /// Turns what happens to revisions into events (one-machine.md 7) and history. Compares a revision
-/// with what was last seen of it, and publishes differences only. In a cluster, where mostly nobody
-/// reads events, what many revisions cause at once keeps figures, and JSON is made for a reader.
+/// with what was last seen of it, and publishes differences only. In a cluster, where events mostly
+/// have no reader, what many revisions cause at once keeps figures, and JSON is made for a reader.
 class FleetEvents {
  public:
   /// All outlive this. `front` is null in a cluster; with one, the end of a replica that was not
@@ -51,7 +51,7 @@ class FleetEvents {
   /// An activator has seen a start to its end.
   void cold_start(const Revision& revision, const proto::ColdStart& start);
 
-  /// The last of them as its event; null: none was heard of here.
+  /// The last of them as its event; null: none was reported here.
   [[nodiscard]] nlohmann::json last_cold_start(const Revision& revision) const;
 
   void warn(const model::Revision& facts, const std::string& message, const std::string& fix);

@@ -81,7 +81,7 @@ void write_pods(Exposition& text, const std::vector<Labelled>& all) {
         [](const Revision& r) { return r.counts().starting + r.counts().leaving; });
   gauge(text, all, "kn_revision_pods_pending_count", "Pods that are on their way",
         [](const Revision& r) { return r.counts().starting; });
-  gauge(text, all, "kn_revision_pods_terminating_count", "Pods that were told to go",
+  gauge(text, all, "kn_revision_pods_terminating_count", "Pods that are terminating",
         [](const Revision& r) { return r.counts().terminating; });
 }
 
@@ -118,8 +118,7 @@ void write_totals(Exposition& text, const Fleet& fleet, const FleetTotals& total
   text.family("sluice_autoscaler_platform_errors", MetricType::gauge,
               "Objects of the platform that are wrong now and change nothing");
   text.value("", size(totals.wrong_files));
-  text.family("sluice_autoscaler_stats_total", MetricType::counter,
-              "Stats that came in, by what became of them");
+  text.family("sluice_autoscaler_stats_total", MetricType::counter, "Received stats, by outcome");
   text.count("outcome=\"recorded\"", totals.intake.recorded);
   text.count("outcome=\"unknown_revision\"", totals.intake.unknown);
   text.count("outcome=\"flawed\"", totals.intake.flawed);

@@ -148,7 +148,7 @@ struct HolderSocket::State {
                              });
   }
 
-  // The next address, once round; then it is for whoever holds the stats to try again.
+  // The next address, once round; then the owner of the stats has to try again.
   static void broken(const Shared& self, const One& line) {
     const bool was_open = line->open;
     line->cut();

@@ -125,7 +125,7 @@ void NodeStreams::count_claims(const Line& line, const proto::NodeReport& report
     const auto node = where_(each.space, each.pod);
     if (node && *node == report.node) continue;
     refusals_.add(node ? "pod_of_other_node" : "unknown_pod", line.call->peer(), [&] {
-      return "node " + report.node + " speaks of pod " + each.space + "/" + each.pod +
+      return "node " + report.node + " reports pod " + each.space + "/" + each.pod +
              (node ? ", which is on node " + *node : ", which is not known here");
     });
   }

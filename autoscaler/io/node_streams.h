@@ -24,7 +24,7 @@ class NodeStreams {
       std::function<std::optional<std::string>(const std::string& space, const std::string& pod)>;
 
   /// All references outlive this. `changed` is called when the book answers otherwise. `where`: to
-  /// count what agents say of pods that are not theirs, which is believed in no case; or empty.
+  /// count reports about pods of other nodes, which are always refused; or empty.
   NodeStreams(Loop& time, const log::Logger& log, NodeBook& book, Refusals& refusals,
               std::function<void()> changed, Where where = {});
   ~NodeStreams();
@@ -34,7 +34,7 @@ class NodeStreams {
   /// A new stream.
   void take(std::unique_ptr<rpc::Call> call);
 
-  /// Ends every stream; agents come back to whoever serves next.
+  /// Ends every stream; agents reconnect to the next server.
   void close();
 
   [[nodiscard]] std::size_t open() const { return lines_.size(); }

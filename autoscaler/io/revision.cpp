@@ -293,7 +293,7 @@ std::vector<std::string> Revision::avoided() const {
   return addresses;
 }
 
-// Nobody serves who is reached past the activators when there is to be nobody.
+// A pod reached past the activators does not count as serving when none is wanted.
 RouteMode Revision::route_mode() const {
   return facts_.chosen == 0 ? RouteMode::proxy : scaler().last().route_mode;
 }

@@ -47,7 +47,7 @@ class Revision final : public ScaledRevision {
  public:
   struct PodFacts {
     model::Pod watched;
-    TimePoint seen{};  ///< when it came; of pods that an earlier life knew, the epoch
+    TimePoint seen{};  ///< when it appeared; the epoch for pods from before the start
     std::optional<TimePoint> ready_since{};
     std::optional<double> load{};  ///< requests in flight when it was last scraped
   };
@@ -81,8 +81,8 @@ class Revision final : public ScaledRevision {
   /// False: the loop has no room for another. It is good for nothing then.
   [[nodiscard]] bool registered() const { return handle_.has_value(); }
 
-  /// The platform says something new of it. With another target it begins anew, as one that is
-  /// taken over from somebody else.
+  /// The platform reports a change of it. With another target it starts fresh, like one taken over
+  /// from another replica.
   void update(model::Revision watched, const ScalingSpec& scaling);
 
   /// Changed settings apply live.
@@ -94,7 +94,7 @@ class Revision final : public ScaledRevision {
   /// At least one replica from now on, for a stable window after it is ready.
   void wake();
 
-  /// Whether the next request would be told of, so that it ends a sleep.
+  /// Whether the next request would be reported, so that it ends a sleep.
   [[nodiscard]] bool may_sleep() const { return around_.activator_connected(); }
 
   /// No replicas from now on, until the next request or wake().
@@ -188,7 +188,7 @@ class Revision final : public ScaledRevision {
   std::optional<ScalerHandle> handle_;
   std::int32_t granted_ = 0;
 
-  // Why not all that is wanted is granted, since when, and when requests hear of it.
+  // Why not all that is wanted is granted, since when, and when requests get that answer.
   struct Shortage {
     std::string text;
     TimePoint since{};

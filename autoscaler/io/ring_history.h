@@ -40,7 +40,7 @@ class RingHistory final : public History {
 
   DecisionRing decisions_;
   std::size_t cold_starts_max_;
-  std::deque<ColdStart> cold_starts_;  // as they were told
+  std::deque<ColdStart> cold_starts_;  // in order of arrival
 };
 
 }  // namespace sluice::autoscaler

@@ -15,7 +15,7 @@ class ScaledRevision {
  public:
   virtual ~ScaledRevision() = default;
   virtual void on_due(bool evaluate) = 0;  ///< time to scrape, and every other time to evaluate
-  virtual void on_wanted() = 0;            ///< requests and nobody to serve them: evaluate now
+  virtual void on_wanted() = 0;            ///< requests and no pod that serves: evaluate now
 };
 
 /// The one timer of all revisions (autoscaler.md 16.8): it sleeps until the next of them is due.
@@ -24,8 +24,8 @@ class ScaleLoop {
   /// `time` outlives this.
   explicit ScaleLoop(Loop& time) : time_{time}, timer_{time.timer()} {}
 
-  /// `revision` outlives its registration and is told of nothing before this returns. `ready` are
-  /// its ready pods. Absent: the name is taken, or there are too many.
+  /// `revision` outlives its registration and gets no call before this returns. `ready` are its
+  /// ready pods. Absent: the name is taken, or there are too many.
   [[nodiscard]] std::optional<ScalerHandle> add(const RevisionId& id, RevisionScalerSpec spec,
                                                 std::int32_t ready, ScaledRevision& revision);
 
@@ -39,7 +39,7 @@ class ScaleLoop {
     return scalers_.find(id);
   }
 
-  /// A stat that somebody sent. May call on_wanted().
+  /// A pushed stat. May call on_wanted().
   void push(const RevisionId& revision, const Stat& stat, std::optional<TimePoint> stamp,
             StatDoor door, std::optional<Duration> newest = {});
 

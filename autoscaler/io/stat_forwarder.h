@@ -17,9 +17,9 @@
 
 namespace sluice::autoscaler {
 
-/// Stats of revisions that another replica scales go on to it over WebSocket (autoscaler.md 10.2):
-/// those of Knative's activators, which know one door only, and those of ours that had not heard
-/// yet who owns what. Belongs to one thread.
+/// Forwards stats of revisions that another replica scales to it over WebSocket (autoscaler.md
+/// 10.2): those of Knative's activators, which know one address only, and those of our activators
+/// that do not have the present owners yet. Belongs to one thread.
 class StatForwarder {
  public:
   /// Takes stats of revisions that are ours.
@@ -32,15 +32,15 @@ class StatForwarder {
   };
 
   /// `self`: this replica, to which nothing is sent. `buckets`: all of them. `clock` and `log`
-  /// outlive this. Nobody holds a bucket yet.
+  /// outlive this. No bucket is held yet.
   StatForwarder(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
                 Holder self, std::vector<std::string> buckets, SystemDomain system, Record record);
   ~StatForwarder();
   StatForwarder(const StatForwarder&) = delete;
   StatForwarder& operator=(const StatForwarder&) = delete;
 
-  /// Stats of anybody's. Ours are recorded before this returns; the others leave soon, or wait for
-  /// their holder for up to 15 s.
+  /// Stats of any revisions. Ours are recorded before this returns; the others leave soon, or wait
+  /// for their holder for up to 15 s.
   void take(std::span<const proto::StatMessage> messages);
 
   /// The buckets that are ours now.

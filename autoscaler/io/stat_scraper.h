@@ -31,14 +31,14 @@ class StatScraper {
   /// `source` and `random` outlive this and may be shared.
   StatScraper(StatSource& source, std::mt19937_64& random, Events events);
 
-  /// Begins a round; one that is not over is given up, and ends without a word. Addresses of `pods`
-  /// are `host:port` or `unix:/path`. Nothing is told before this returns.
+  /// Begins a round; an unfinished one is dropped without a report. Addresses of `pods` are
+  /// `host:port` or `unix:/path`. No result is reported before this returns.
   void start(std::span<const Pod> pods, Duration stable_window, TimePoint now);
 
-  /// Ends the round that is going on, if any, without a word. Not to be called from an event.
+  /// Ends a running round, if any, without a report. Not to be called from an event.
   void give_up();
 
-  /// Whether a round is going on.
+  /// Whether a round is running.
   [[nodiscard]] bool busy() const { return scrape_.has_value(); }
 
  private:

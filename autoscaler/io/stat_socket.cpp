@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::string_view kKubeletAgent = "kube-probe/";
 
-// A peer that vanished without a word would keep its place for ever.
+// A peer that vanished without closing would keep its place indefinitely.
 void watch_silence(net::Socket& socket, Duration silence) {
   const int descriptor = socket.native_handle();
   const int on = 1;
@@ -57,7 +57,7 @@ struct StatSocket::Session {
     parser.body_limit(std::uint64_t{0});
   }
 
-  // Whatever is going on ends with an error soon.
+  // Any pending operation ends with an error soon.
   void cut() {
     error_code ignored;
     stream.next_layer().close(ignored);
@@ -200,7 +200,7 @@ struct StatSocket::State {
       }
     }
     session.in.clear();
-    // A single great frame must not keep its memory for ever.
+    // A single large frame must not keep its memory indefinitely.
     if (session.in.capacity() > 256 * 1024) session.in.shrink_to_fit();
   }
 

@@ -32,7 +32,7 @@ struct StatSocketCounts {
   std::uint64_t frames = 0;       ///< binary frames that were read
   std::uint64_t undecodable = 0;  ///< dropped: no WireStatMessages
   std::uint64_t text = 0;         ///< dropped: text frames
-  std::uint64_t refused = 0;      ///< connections: too many, or for a bucket of somebody else
+  std::uint64_t refused = 0;      ///< connections: too many, or for another replica's bucket
 };
 
 /// The door through which Knative's activators, and fellow replicas, push stats: binary WebSocket
@@ -61,8 +61,8 @@ class StatSocket {
   /// on.
   void set_owned(std::vector<std::string> owned);
 
-  /// Tells every client to come back to another replica (1012) and accepts nobody; `closed` is
-  /// called when all have gone, or when the time for it is over.
+  /// Closes every client with 1012, so that it reconnects to another replica, and accepts none;
+  /// `closed` is called when all are gone, or when the time is up.
   void close(std::function<void()> closed);
 
   /// WebSockets that are open.

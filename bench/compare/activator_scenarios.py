@@ -181,7 +181,7 @@ def held(stage, _options):
 
 
 def idle(stage, _options):
-    """What a revision costs that nobody calls, among some that are called."""
+    """The cost of a revision without requests, among some with requests."""
     apps, [port] = stage.apps(1)
     apps.order('open')
     sidecar = stage.sidecar('sidecar', port)

@@ -144,7 +144,7 @@ def stalled_upload(peer, sink):
 
 
 def upload(stage, _):
-    """What back pressure costs: a client sends for as long as it is let, nobody reads."""
+    """The cost of back pressure: a client sends as long as it can, the backend reads nothing."""
     names = [name for name in stage.names() if name != 'nginx'] + [UNBUFFERED]
     grown = {}
     with socket.create_server(('127.0.0.1', 0)) as sink:

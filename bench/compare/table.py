@@ -43,7 +43,7 @@ class Row:
         if self.bar is None:
             return ''
         reached = statistics.median(self.ratios()) if self.against else self.median(OURS)
-        # As printed: a bar of 1.0 is not missed by a thousandth that nobody can measure.
+        # As printed: a bar of 1.0 is not missed by a thousandth, which cannot be measured.
         reached = round(reached, 2) if self.against else reached
         return 'ok' if (reached < self.bar if self.strict else reached <= self.bar) else 'short'
 

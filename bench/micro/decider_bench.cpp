@@ -73,7 +73,7 @@ class Fleet {
     }
   }
 
-  /// Evaluates whoever is due, and returns how many those were.
+  /// Evaluates the revisions that are due, and returns how many those were.
   std::size_t evaluate() {
     std::size_t evaluated = 0;
     scalers_.take_due(now_, due_);

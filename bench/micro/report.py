@@ -15,10 +15,10 @@ import subprocess
 import sys
 import tempfile
 
-# (benchmark, counter or None for its CPU time, unit, relation, bar). The bars: a sweep in a
-# fraction of its two seconds, a stat in tens of nanoseconds, an average in a third of the 150 ns
-# that Knative takes, a second's stats of 50,000 pods in a tenth of a core; a choice among pods, the
-# end of another request included, that nobody sees beside the request itself.
+# (benchmark, counter or None for its CPU time, unit, relation, bar). The bars: a sweep in a fraction of its two
+# seconds, a stat in tens of nanoseconds, an average in a third of the 150 ns that Knative takes, a second's stats of
+# 50,000 pods in a tenth of a core; a choice among pods, the end of another request included, that is negligible
+# beside the request itself.
 BARS = (
     ('decider_sweep/10000', None, 'ms', '<', 50),
     ('decisions_told/revisions:10000/readers:0', None, 'ms', '<', 10),

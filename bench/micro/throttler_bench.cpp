@@ -62,7 +62,7 @@ BENCHMARK_CAPTURE(throttler_pick, random_choice_2, BalancingPolicy::random_choic
 BENCHMARK_CAPTURE(throttler_pick, least_in_flight, BalancingPolicy::least_in_flight)
     ->Apply(each_size);
 
-// One item is one change of one pod among many: to be avoided, or no more.
+// One item is one change of one pod among many: it enters `avoid` or leaves it.
 void throttler_avoid(benchmark::State& state) {
   Throttler throttler({.container_concurrency = 10});
   std::vector<Admission> admitted;

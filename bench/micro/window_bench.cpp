@@ -18,8 +18,8 @@ using sluice::autoscaler::WindowAverage;
 
 constexpr TimePoint kStart{1'700'000'000s};
 
-// One item is one stat into the four windows of a revision, each in a second of its own: the dear
-// case, since every window has to let a bucket go. Stats of one second only add up.
+// One item is one stat into the four windows of a revision, each in a new second: the expensive
+// case, since every window has to drop a bucket. Stats of one second only add up.
 void window_record(benchmark::State& state) {
   Collector collector{DeciderSpec{}};
   Stat stat{.average_concurrency = 7.3, .request_count = 41};

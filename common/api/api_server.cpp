@@ -1,6 +1,6 @@
-// One coroutine per connection. A stream of events holds no queue of its own: it remembers the last
-// id it sent and takes the rest from the ring, so that a slow reader costs no memory and is told
-// what it missed.
+// One coroutine per connection. A stream of events has no queue: it keeps the last id it sent and
+// takes the rest from the ring, so that a slow reader costs no memory and gets a note of what it
+// missed.
 
 #include "common/api/api_server.h"
 
@@ -41,7 +41,7 @@ constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 // whole ring holds no more than one.
 constexpr std::size_t kPieceBytes = 64U << 10U;
 
-// A peer that goes on past this many requests opens a new connection.
+// After this many requests a peer has to open a new connection.
 constexpr int kRequestsMax = 100'000;
 
 std::string_view view_of(beast::string_view text) {

@@ -37,7 +37,7 @@ struct Event : EventKey {
   std::uint64_t id = 0;  ///< grows by 1; the SSE id
 
  private:
-  // Written once, by the first who reads: most events are read by nobody.
+  // Written once, for the first reader: most events have none.
   mutable Body body_;
   mutable std::string data_;
 };
@@ -75,7 +75,7 @@ class EventRing {
   /// What a reader who has seen everything up to `after` gets.
   struct Backlog {
     std::vector<std::shared_ptr<const Event>> events;  ///< oldest first
-    std::uint64_t missed = 0;                          ///< published after `after`, kept no more
+    std::uint64_t missed = 0;                          ///< published after `after`, no longer kept
   };
 
   [[nodiscard]] Backlog after(std::uint64_t id, const EventFilter& filter) const;

@@ -4,9 +4,9 @@
 
 namespace sluice {
 
-/// How a callback that waits learns whether the object that it was made for is still there. The
-/// object has a Lifetime, the callback a Watch of it: asked in the thread of the object, before it
-/// is touched.
+/// How a pending callback checks whether the object that it was made for still exists. The object
+/// has a Lifetime, the callback a Watch of it: asked in the thread of the object, before it is
+/// touched.
 class Lifetime {
  public:
   class Watch {

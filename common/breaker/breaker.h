@@ -16,7 +16,7 @@ struct BreakerSpec {
   std::int32_t queue_depth = 10;  ///< at least 1
 };
 
-/// What became of an attempt to enter.
+/// The result of an attempt to enter.
 enum class Entry {
   admitted,  ///< runs now; owes one leave()
   queued,    ///< waits; owes nothing until its ticket is admitted

@@ -29,7 +29,7 @@ struct Ticket {
 /// leaves in constant time.
 ///
 /// Arrival times never decrease from front to back. A time that steps back is read as the moment of
-/// the waiter before; one who joins at the front came before everybody who waits. So the front is
+/// the waiter before; one that joins at the front arrived before all other waiters. So the front is
 /// always the oldest. The list has no bound of its own: its owner refuses before joining.
 template <class Payload>
 class WaitList {

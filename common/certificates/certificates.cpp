@@ -48,7 +48,7 @@ Owned<X509> read_certificate(const std::string& pem) {
   return read;
 }
 
-// Nobody is asked for a passphrase.
+// No passphrase is prompted for.
 int no_passphrase(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*unused*/) {
   return 0;
 }

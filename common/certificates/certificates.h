@@ -27,7 +27,7 @@ struct Set {
   friend bool operator==(const Set&, const Set&) = default;
 };
 
-/// Whom a certificate is for, and what it may do.
+/// The subject of a certificate, and its permitted uses.
 struct LeafSpec {
   std::string common_name;          ///< of the subject; a CA is called by it, too
   std::vector<std::string> dns{};   ///< names

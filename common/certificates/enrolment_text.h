@@ -13,7 +13,7 @@
 // the limits of a head.
 namespace sluice::certificates {
 
-/// Whom such a token is for.
+/// The audience of such a token.
 inline constexpr const char* kEnrollAudience = "sluice-autoscaler";
 
 inline constexpr std::string_view kEnrollPath = "/v1/enroll";

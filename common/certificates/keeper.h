@@ -24,9 +24,8 @@ struct KeeperSpec {
 };
 
 /// Keeps the certificates of a program: reads the Secret that all its replicas share, takes the
-/// next step of a rotation when one is due, and has the result carried to the programs that trust
-/// it. Two replicas that take a step at once are told apart by the Secret's version; the loser
-/// reads again.
+/// next step of a rotation when one is due, and passes the result to the programs that trust it.
+/// When two replicas take a step at once, the Secret's version decides; the loser reads again.
 ///
 /// A Secret with a certificate and no key of a CA is the user's: it is used as it is.
 class Keeper {

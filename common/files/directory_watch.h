@@ -22,7 +22,7 @@ struct DirectoryChange {
   friend auto operator<=>(const DirectoryChange&, const DirectoryChange&) = default;
 };
 
-/// How often everything is looked through without being told.
+/// How often all files are checked without an event.
 struct WatchPace {
   Duration told = std::chrono::seconds{30};  ///< while the kernel tells of changes
   Duration blind = std::chrono::seconds{1};  ///< while it cannot, or a directory is missing

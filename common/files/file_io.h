@@ -19,8 +19,8 @@ inline constexpr std::size_t kFileBytesMax = 4U << 20U;
 [[nodiscard]] Result<std::optional<std::string>, Problem> read_file(
     const std::filesystem::path& path);
 
-/// Puts `content` in the place of `path` at once: a reader sees the old file or the new one, whole.
-/// It is written beside it under a name of its own (see kTemporaryPrefix) and renamed.
+/// Replaces the contents of `path` by `content` at once: a reader sees the old file or the new one,
+/// whole. It is written beside it under a name of its own (see kTemporaryPrefix) and renamed.
 [[nodiscard]] std::optional<Problem> replace_file(const std::filesystem::path& path,
                                                   std::string_view content);
 

@@ -24,9 +24,9 @@ class ChunkReader {
   /// `decoded`, when given, receives the content without framing.
   Fed feed(std::string_view bytes, std::string* decoded) { return read(bytes, decoded, false); }
 
-  /// The same for a body that goes on as it came, but for chunk extensions: they mean something to
-  /// the sender's neighbour at most (RFC 9112, 7.1.1). `used` ends before one; the next call, which
-  /// begins with it, says how much of it is `dropped`.
+  /// The same for a body that is passed on unchanged except for chunk extensions: they mean
+  /// something to the sender's neighbour at most (RFC 9112, 7.1.1). `used` ends before one; the
+  /// next call, which begins with it, says how much of it is `dropped`.
   Fed relay(std::string_view bytes);
 
   [[nodiscard]] bool done() const { return state_ == State::done; }

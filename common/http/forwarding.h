@@ -8,7 +8,7 @@
 
 namespace sluice::http {
 
-/// What becomes of K-Original-Host, the Host that Knative's ingress and activators save before they
+/// How K-Original-Host is handled, the Host that Knative's ingress and activators save before they
 /// address a pod. From others it would be a second Host, which played no part in routing.
 enum class OriginalHost : std::uint8_t {
   kept,      ///< forwarded like any field

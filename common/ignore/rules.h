@@ -21,8 +21,8 @@ inline constexpr std::string_view kPathsKey = kIgnorePathsKey;
 inline constexpr std::string_view kAgentsKey = kIgnoreAgentsKey;
 
 /// Which requests are not counted and wake no service: those to a path, exact or a prefix that ends
-/// in `*`, and those of a user agent in which an expression of RE2 is found. Whoever writes the
-/// rules of one service shares a program with others: neither reading nor matching is ever long.
+/// in `*`, and those of a user agent in which an expression of RE2 is found. Services of different
+/// authors share a program, so neither parsing nor matching may take long.
 class Rules {
  public:
   static constexpr std::size_t kRulesMax = 100;  ///< of paths, and of user agents
@@ -31,7 +31,7 @@ class Rules {
   static constexpr std::size_t kAgentBytesMax = 512;  ///< of a user agent that are looked at
 
   /// One rule a line, blanks around it and empty lines passed over. A rule that is wrong or too
-  /// much is left out and listed in problems(); after ten of them no more expressions are read.
+  /// much is left out and listed in problems(); after ten of them further expressions are not read.
   Rules(std::string paths, std::string user_agents);
   ~Rules();
   Rules(const Rules&) = delete;

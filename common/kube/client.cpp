@@ -9,7 +9,7 @@
 
 // A request waits in its lane until a connection is free, its bucket has a token and no 429 holds
 // the lane. Of two requests for one object the newer takes the older's place, so that what waits is
-// at most one request for each object. Everything is told from the loop, after send() has returned.
+// at most one request for each object. All callbacks come from the loop, after send() has returned.
 namespace sluice::kube {
 namespace asio = boost::asio;
 
@@ -84,7 +84,7 @@ void Client::Inner::forget(const StatePtr& state) {
   state->done = {};
   state->stream = {};
   state->pending = false;
-  // What is on its way goes on, so that its connection can be used again.
+  // A request in flight continues, so that its connection can be used again.
   if (state->waiting || state->is_stream) drop(state);
 }
 
@@ -116,7 +116,7 @@ void Client::Inner::enqueue(const StatePtr& state) {
 }
 
 void Client::Inner::requeue(const StatePtr& state) {
-  // Nobody waits for it any more.
+  // No caller waits for it now.
   if (!state->pending) return drop(state);
   state->status = 0;
   state->body = {};

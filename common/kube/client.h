@@ -91,8 +91,8 @@ struct ClientOptions {
 };
 
 /// Requests to one API server over a few connections that stay open. A 429 pauses its lane for as
-/// long as the server asks, and the request goes again until its time is over; everything else is
-/// told to the caller, who knows whether to repeat it. Belongs to one thread.
+/// long as the server asks, and the request is retried until its time is over; everything else is
+/// reported to the caller, which decides whether to repeat it. Belongs to one thread.
 class Client {
  public:
   using Done = std::function<void(Answer)>;
@@ -146,8 +146,8 @@ class Client {
   /// The same for who has nothing to keep the call in: `done` must hold nothing that can go.
   void send_and_forget(Request request, Done done);
 
-  /// A GET whose answer never ends: a watch, on a connection of its own. `head` is called once,
-  /// with the status and the text of Retry-After, `body` with each piece, `ended` at last (an empty
+  /// A GET whose answer never ends: a watch, on a separate connection. `head` is called once, with
+  /// the status and the text of Retry-After, `body` with each piece, `ended` at the end (an empty
   /// text: the server finished). `silence`: it ends as broken when nothing at all came for so long.
   struct StreamEvents {
     std::function<void(int status, std::string_view retry_after)> head{};

@@ -22,7 +22,7 @@
 // The inside of the client, for its sources only.
 namespace sluice::kube {
 
-/// A request from send() until its answer has been told, or a stream until it has ended.
+/// A request from send() until its answer has been reported, or a stream until it has ended.
 struct Client::Call::State {
   Client::Inner* inner = nullptr;  // null: over, or the client is gone
   Request request;
@@ -30,7 +30,7 @@ struct Client::Call::State {
   StreamEvents stream;
   bool is_stream = false;
   Duration silence{};    // of a stream
-  bool pending = true;   // something may still be told
+  bool pending = true;   // a callback may still follow
   bool waiting = false;  // it stands in a lane
   bool repeated = false;
   bool reauthorized = false;

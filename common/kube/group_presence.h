@@ -29,7 +29,7 @@ class GroupPresence {
   /// The pause after so many failures in a row, one or more: each is twice the one before.
   [[nodiscard]] static Duration pause_after(std::size_t failures);
 
-  /// Called with each answer; with `true` once, at last.
+  /// Called with each answer; with `true` once, as the last call.
   using Told = std::function<void(bool there)>;
 
   /// `io` and `client` outlive this. `group`: "serving.knative.dev".

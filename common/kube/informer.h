@@ -36,7 +36,7 @@ class Informer final : private ObjectSink {
     hear(std::move(events));
   }
 
-  /// Another reader, which hears of what comes from now on.
+  /// Another reader, which gets the events from now on.
   void hear(Events events) { readers_.push_back(std::move(events)); }
 
   void start() { reflector_.start(); }

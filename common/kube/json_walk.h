@@ -8,8 +8,8 @@
 namespace sluice::kube {
 
 /// Walks over the members of a JSON object, or the items of an array, without building anything: a
-/// list of five hundred pods is cut into pods, and only one of them is ever parsed. Finds where
-/// values end and no more; whether they are JSON inside is left to the reader.
+/// list of five hundred pods is cut into pods, and only one of them is ever parsed. Finds only
+/// where values end; whether they are JSON inside is left to the reader.
 class JsonWalk {
  public:
   struct Step {

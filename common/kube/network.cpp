@@ -21,8 +21,8 @@ EndpointSlice::Endpoint endpoint_of(const json& item) {
     endpoint.address = address;  // the API allows several and takes them for the same place
     break;
   }
-  // The API's own words: who knows nothing of a condition takes an endpoint for ready, and a ready
-  // one for serving.
+  // By the API's definition an endpoint without the condition counts as ready, and a ready one as
+  // serving.
   endpoint.ready = reading::flag(conditions, "ready", true);
   endpoint.serving = reading::flag(conditions, "serving", endpoint.ready);
   endpoint.terminating = reading::flag(conditions, "terminating");

@@ -75,7 +75,7 @@ struct Pod {
   std::string phase;   ///< "Pending", "Running", "Succeeded", "Failed"
   bool ready = false;  ///< condition Ready
   bool terminating = false;
-  bool fast_ready = true;  ///< the sidecar may be believed before kubelet (activator.md 6.3)
+  bool fast_ready = true;  ///< the sidecar's answer may count before kubelet's (activator.md 6.3)
   std::uint16_t serving_port = 0;  ///< container port named queue-port; 0: it has no sidecar
   std::string scheduling_problem;  ///< message of PodScheduled=False; empty: none
   OwnerReference owner;            ///< its controller
@@ -179,7 +179,7 @@ struct EndpointSlice {
 /// data of a ConfigMap.
 [[nodiscard]] std::optional<StringMap> decode_config_map(std::string_view json);
 
-/// Whoever else scales a target: a HorizontalPodAutoscaler or a ScaledObject of KEDA.
+/// Another scaler of a target: a HorizontalPodAutoscaler or a ScaledObject of KEDA.
 struct OtherScaler {
   std::string target_kind;
   std::string target_name;

@@ -17,8 +17,8 @@
 
 // One thing is under way at a time: a chunk of a list, a watch, or a pause before the next of them.
 // An empty version means that everything has to be reported again: by a watch that begins with all
-// there is, or by a list where the server does not know such watches. Objects that are told carry
-// the number of that round; those still of an older round at its end have gone meanwhile.
+// there is, or by a list where the server does not know such watches. Reported objects carry the
+// number of that round; those still of an older round at its end were deleted meanwhile.
 namespace sluice::kube {
 namespace asio = boost::asio;
 using std::chrono::seconds;
@@ -31,7 +31,8 @@ constexpr seconds kWatchTimeout{300};
 constexpr seconds kWatchJitter{60};
 // Bookmarks come about once a minute: a watch on which nothing comes has died unnoticed.
 constexpr Duration kSilence = std::chrono::minutes{10};
-// A server that is too old for streaming lists opens the watch and never says that all was told.
+// A server that is too old for streaming lists opens the watch and never marks the end of the
+// initial events.
 constexpr Duration kInitialSilence = seconds{60};
 constexpr std::size_t kErrorMax = 64 * 1024;
 constexpr int kRefusalsMax = 5;
@@ -199,7 +200,7 @@ void Reflector::Inner::guard_initial() {
   timer.expires_after(kInitialSilence);
   timer.async_wait(
       [this, alive = alive.watch(), mine = ++waits](const boost::system::error_code& ec) {
-        // A wait that was over may be told so although a pause has begun meanwhile.
+        // The end of a wait may be reported although a pause has begun meanwhile.
         if (ec || alive.over() || !initial || mine != waits) return;
         if (clock.now() - last_piece < kInitialSilence) {
           guard_initial();
@@ -223,7 +224,7 @@ void Reflector::Inner::take_piece(std::string_view piece) {
   }
 }
 
-// Returns whether the watch goes on.
+// Returns whether the watch continues.
 bool Reflector::Inner::take_line(std::string_view line) {
   const auto event = read_watch_event(line);
   if (!event) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMessageMax = 1000;
 constexpr std::size_t kQuotedMax = 200;
-// Nobody is made to wait for longer than this by one answer.
+// The longest wait that one response can impose.
 constexpr std::int64_t kRetryAfterMax = 60;
 
 std::string_view method_of(Verb verb) {

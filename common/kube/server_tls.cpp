@@ -38,7 +38,7 @@ std::optional<Problem> believe(SSL_CTX* context, const std::string& ca) {
                    "give the API server's CA as certificate-authority"};
   }
   X509_STORE* const store = SSL_CTX_get_cert_store(context);
-  // An authority in the middle of a chain is believed for itself, as Go does.
+  // An authority in the middle of a chain is trusted by itself, as in Go.
   X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
   const Owned<BIO> text = reader(ca);
   int count = 0;

@@ -11,9 +11,9 @@
 #include <variant>
 #include <vector>
 
-// Twins of the messages between activator and autoscaler (protocols.md 3), for cores and everybody
-// else who must not see generated headers. common/proto/activator_stream_codec.h turns them into
-// bytes and back.
+// The messages between activator and autoscaler (protocols.md 3) as plain structs, for cores and
+// all other code that must not include generated headers. common/proto/activator_stream_codec.h
+// turns them into bytes and back.
 namespace sluice::proto {
 
 /// The protocol both ends speak. A peer with another number is refused.

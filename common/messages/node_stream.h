@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-// Twins of the messages between node agent and autoscaler (protocols.md 4), for cores and everybody
-// else who must not see generated headers. common/proto/node_stream_codec.h turns them into bytes
-// and back.
+// The messages between node agent and autoscaler (protocols.md 4) as plain structs, for cores and
+// all other code that must not include generated headers. common/proto/node_stream_codec.h turns
+// them into bytes and back.
 namespace sluice::proto {
 
 /// The protocol both ends speak. A peer with another number is refused.

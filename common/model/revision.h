@@ -28,7 +28,7 @@ struct Pod {
   bool ready = false;
   bool terminating = false;  ///< it is being deleted, for any reason
   std::string failed{};      ///< why it cannot become ready, or has to go; empty: it may
-  /// Its sidecar may be believed before the platform calls it ready (activator.md 6.3).
+  /// Its sidecar's answer may count before the platform calls it ready (activator.md 6.3).
   bool fast_ready = true;
   /// It is ready because its sidecar has reported so to the platform: used without another probe.
   bool proven = false;
@@ -82,11 +82,11 @@ struct Revision {
   autoscaler::Reachability reachability = autoscaler::Reachability::reachable;
   /// Replicas chosen by hand: they run whatever the load says, until this is absent again.
   std::optional<std::int32_t> chosen{};
-  /// What runs its pods, where that can change; empty: it cannot, or is not there now. What was
-  /// learnt of one says nothing of another.
+  /// What runs its pods, where that can change; empty: it cannot, or is not there now. Data of one
+  /// says nothing about another.
   std::string target{};
-  /// Replicas of a new revision in the place of its initial scale: as many as the one that it
-  /// replaces has, with one at least for a stable window.
+  /// Replicas of a new revision instead of its initial scale: as many as the one that it replaces
+  /// has, with one at least for a stable window.
   std::optional<std::int32_t> initial{};
   /// Another revision has taken its place: it gets no requests, all of its pods go.
   bool retired = false;

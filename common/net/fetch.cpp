@@ -77,7 +77,7 @@ struct Fetch::Run {
     report(result);
   }
 
-  // Tells the result unless one has been told; may destroy the fetch.
+  // Reports the result once; may destroy the fetch.
   void report(const FetchResult& result) {
     if (const Done call = std::exchange(done, {})) call(result);
   }

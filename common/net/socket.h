@@ -44,8 +44,8 @@ void ask_if_alive(int descriptor, std::chrono::seconds silence);
 [[nodiscard]] long read_now(Socket& socket, char* to, std::size_t bytes);
 
 /// After the peer has finished sending: whether it is gone altogether, as far as this host can
-/// know. A Unix peer and a loopback peer are asked for; a remote one cannot be told apart from a
-/// peer that only finished sending, and counts as there.
+/// know. A Unix peer and a loopback peer are looked up; a remote one cannot be distinguished from a
+/// peer that only finished sending, and counts as present.
 enum class Peer : std::uint8_t { there, gone, unknown };
 [[nodiscard]] Peer peer_after_eof(Socket& socket);
 

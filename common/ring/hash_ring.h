@@ -14,9 +14,9 @@ namespace sluice::ring {
 /// Places on the ring, hence the most names it takes.
 inline constexpr std::size_t kNamesMax = 2048;
 
-/// Chooses `count` of `names` for `target` by consistent hashing (autoscaler.md 10.3): the same for
-/// everybody, and little changes when a name comes or goes. All of them when there are no more than
-/// `count`; otherwise there are at most kNamesMax. Repeated names count once. Sorted.
+/// Chooses `count` of `names` for `target` by consistent hashing (autoscaler.md 10.3): the same in
+/// every program, and little changes when a name is added or removed. All of them when there are no
+/// more than `count`; otherwise there are at most kNamesMax. Repeated names count once. Sorted.
 [[nodiscard]] std::vector<std::string> choose_subset(std::vector<std::string> names,
                                                      std::size_t count, std::string_view target);
 

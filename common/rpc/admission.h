@@ -26,8 +26,8 @@ struct Peer {
 
 /// What a server turns away, by the first reason that applies.
 enum class Refusal : std::uint8_t {
-  plain_text,      ///< a connection without TLS where TLS is spoken
-  unexpected_tls,  ///< a connection with TLS where plain text is spoken
+  plain_text,      ///< a connection without TLS at a port with TLS
+  unexpected_tls,  ///< a connection with TLS at a plain-text port
   handshake,       ///< of TLS: it failed, for the most part over a certificate
   wrong_role,
 };

@@ -10,9 +10,9 @@ namespace sluice::rpc {
 /// Calls whose messages are bytes.
 using Stub = grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer>;
 
-/// Of a channel that dials for itself alone and only when it is told to: no connection is shared,
-/// no call is tried twice, no proxy and no service configuration is looked up, and the pauses
-/// between two attempts are the caller's. `dial` bounds one attempt to connect.
+/// Of a channel that dials only for itself and only on request: no connection is shared, no call is
+/// tried twice, no proxy and no service configuration is looked up, and the pauses between two
+/// attempts are the caller's. `dial` bounds one attempt to connect.
 [[nodiscard]] grpc::ChannelArguments channel_arguments(Duration dial);
 
 }  // namespace sluice::rpc

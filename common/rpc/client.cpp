@@ -28,13 +28,13 @@ constexpr int kPingMilliseconds = 10'000;
 constexpr int kPingTimeoutMilliseconds = 5'000;
 constexpr Duration kDial = std::chrono::seconds{5};  // for one attempt to connect
 
-// One attempt as its Client sees it; cleared of the Client when that has no more interest.
+// One attempt as its Client sees it; cleared of the Client when that no longer needs it.
 struct Attempt {
   std::function<void()> on_taken;               // the server has the call
   std::function<void(const Ending&)> on_ended;  // gRPC has let go of it
 };
 
-// A call in gRPC's hands. Held there until finish(); then it goes when gRPC has no more use for it.
+// A call owned by gRPC, until finish(); then it is deleted when gRPC no longer uses it.
 class Outgoing final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                        public CallWire {
  public:
@@ -85,8 +85,8 @@ class Outgoing final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::By
     asio::post(state_->io(), [state = state_, ok] { state->write_done(ok); });
   }
 
-  // Deleted on the io thread: the context holds the channel, and whoever drops the last channel of
-  // a process waits for gRPC's threads, of which this is one.
+  // Deleted on the io thread: the context holds the channel, and the thread that drops the last
+  // channel of a process waits for gRPC's threads, of which this is one.
   void OnDone(const grpc::Status& status) override {
     Ending ending{static_cast<Code>(status.error_code()), status.error_message()};
     const auto calls = calls_;

@@ -45,7 +45,7 @@ std::uint64_t FirstByte::keep(net::Socket socket, std::chrono::seconds limit) {
 }
 
 void FirstByte::accepted(net::Socket socket) {
-  // The one that has said nothing for longest gives way: silence keeps no caller out.
+  // The one that has been silent for longest is closed, so silent peers keep no caller out.
   if (waiting_.size() >= kWaitingMax) waiting_.erase(waiting_.begin());
   net::prepare(socket);
   const std::uint64_t id = keep(std::move(socket), kSilence);

@@ -15,8 +15,8 @@
 
 namespace sluice::rpc {
 
-/// One TCP address for TLS and plain text: each connection goes on by its first byte, which stays
-/// unread. Belongs to one thread.
+/// One TCP address for TLS and plain text: each connection is dispatched by its first byte, which
+/// stays unread. Belongs to one thread.
 class FirstByte {
  public:
   /// A connection that has said nothing for so long is closed. So many may wait; for one more, the

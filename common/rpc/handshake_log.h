@@ -26,9 +26,8 @@ class LinePace {
   std::uint64_t left_out_ = 0;
 };
 
-/// Hears of handshakes of this process that fail, which gRPC tells to its log and nowhere else: who
-/// the peer is it does not say. What else gRPC has to say goes to the standard error, at the pace
-/// of LinePace.
+/// Detects failed handshakes of this process, which gRPC reports only in its log, without the peer.
+/// All other log lines of gRPC go to the standard error, at the pace of LinePace.
 class HandshakeLog {
  public:
   /// Called on gRPC's threads with the TLS library's reason.

@@ -69,8 +69,8 @@ struct Door {
   std::unique_ptr<Uncalled> uncalled;  // with TLS
 };
 
-// A call in gRPC's hands. It is told to go by finish(), once, and goes when gRPC has no more use
-// for it; until then the io thread may use it.
+// A call owned by gRPC. finish() ends it, once, and it is deleted when gRPC no longer uses it;
+// until then the io thread may use it.
 class Incoming final : public grpc::ServerGenericBidiReactor, public CallWire {
  public:
   Incoming(std::shared_ptr<Door> door, std::shared_ptr<CallState> state, Peer peer,
@@ -337,7 +337,7 @@ void Server::Inside::turn_away(net::Socket socket, Refusal why) {
   if (door->turned) door->turned(peer, {why, {Code::unauthenticated, text}});
 }
 
-// Heard on gRPC's threads, for all servers and clients of the program that shake hands.
+// Called on gRPC's threads, for all servers and clients of the program that do a handshake.
 void Server::Inside::hear_handshakes() {
   handshakes = std::make_unique<HandshakeLog>([&loop = io,
                                                weak = std::weak_ptr{door}](const std::string& why) {

@@ -21,7 +21,7 @@ class Uncalled {
  public:
   static constexpr std::size_t kMax = 256;
 
-  /// `ended`: called with the address of each that had to give way, as net::ip_of.
+  /// `ended`: called with the address of each that was closed for another, as net::ip_of.
   Uncalled(boost::asio::io_context& io, std::function<void(const std::string& ip)> ended);
   ~Uncalled();
   Uncalled(const Uncalled&) = delete;

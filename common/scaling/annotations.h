@@ -57,9 +57,8 @@ struct ClassView {
   bool knative_autoscaler_runs = false;
 };
 
-/// Whether an object is ours (autoscaler.md 16.4): it names our class, or it names none, nobody
-/// else runs and the cluster's default is no other autoscaler's. Beside Knative only the name
-/// counts.
+/// Whether an object is ours (autoscaler.md 16.4): it names our class, or it names none, no other
+/// autoscaler runs and the cluster's default is not another's. Beside Knative only the name counts.
 [[nodiscard]] bool owns(const ClassView& view);
 
 }  // namespace sluice::autoscaler

@@ -187,7 +187,7 @@ std::vector<Rule> rules_of_scale(const ClusterConfig& c, const StringMap& data) 
   };
 }
 
-// The first broken one is told, in the order of the reference.
+// The first violation is reported, in the order of the reference.
 std::optional<Problem> first_broken(const std::vector<Rule>& rules, const StringMap& data) {
   for (const Rule& rule : rules) {
     if (rule.broken) return told(quoted(data, rule.key) + " " + rule.complaint, rule.accepted);

@@ -53,8 +53,8 @@ void resolve_target(const ClusterConfig& config, const StringMap& annotations,
   spec.target_value = target < kTargetMin ? kTargetMin : target;
 }
 
-// The rings are as long as the windows: what is out of range counts as absent, so that annotations
-// nobody has checked cannot make them empty or huge.
+// The rings are as long as the windows: a value out of range counts as absent, so that unchecked
+// annotations cannot make them empty or huge.
 Duration stable_window(const ClusterConfig& config, const StringMap& annotations) {
   const auto window = duration_of(annotations, "window");
   return window && *window >= kWindowMin && *window <= kWindowMax ? *window : config.stable_window;

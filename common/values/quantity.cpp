@@ -17,7 +17,7 @@ struct Unit {
   std::int64_t bytes;
 };
 
-// `K` is not Kubernetes', and meant by whoever writes it.
+// `K` is not one of Kubernetes' units; people write it and mean `k`.
 constexpr std::array<Unit, 14> kUnits{{{"", 1},
                                        {"Ki", std::int64_t{1} << 10},
                                        {"Mi", std::int64_t{1} << 20},

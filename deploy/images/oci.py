@@ -53,7 +53,7 @@ class Layout:
         manifest = self.document('manifest.v1+json', {
             'schemaVersion': 2, 'mediaType': MEDIA + 'manifest.v1+json', 'config': config,
             'layers': [self.blob('layer.v1.tar+gzip', gzip.compress(layer, compresslevel=9, mtime=0))]})
-        # The first name is containerd's, the second everybody's.
+        # The first name is containerd's, the second the common one.
         names = {'io.containerd.image.name': reference,
                  'org.opencontainers.image.ref.name': reference.rsplit(':', 1)[1]}
         self.manifests.append({**manifest, 'annotations': names})

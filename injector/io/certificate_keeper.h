@@ -26,7 +26,7 @@ struct CertificateKeeperSpec {
 /// of its CAs.
 class CertificateKeeper {
  public:
-  /// `serve` is told each new pair. All references outlive this.
+  /// `serve` gets each new pair. All references outlive this.
   CertificateKeeper(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
                     kube::Client& client, CertificateKeeperSpec spec,
                     std::function<void(const net::TlsPair&)> serve);

@@ -32,7 +32,7 @@ namespace {
 
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 
-// A peer that goes on past this many requests opens a new connection.
+// After this many requests a peer has to open a new connection.
 constexpr int kRequestsMax = 10'000;
 
 http::response<http::string_body> response_of(const WebhookDoor::Answer& answer, bool keep_alive) {
@@ -112,7 +112,7 @@ struct WebhookDoor::State {
 asio::awaitable<void> WebhookDoor::State::accept_all(std::shared_ptr<State> state) {
   while (!state->stopping) {
     if (state->full()) {
-      // Nobody is sent away before another has come.
+      // No connection is closed before a new one arrives.
       const auto [closed] = co_await state->acceptor.async_wait(Tcp::acceptor::wait_read, kToken);
       if (closed) break;
       if (!state->full()) continue;

@@ -131,9 +131,8 @@ void warn_of(Review& review, const std::vector<Problem>& problems) {
   if (problems.size() > kShownMax) review.warn(the_rest(problems.size()));
 }
 
-// Whether an object that is changed said all that before: it may have come before this check, and
-// whoever changes something else of it, the autoscaler's finalizer for one, is not to be kept from
-// it.
+// Whether a changed object already had these errors: it may be older than this check, and a change
+// of another field, such as the autoscaler's finalizer, must be accepted.
 bool stood_before(const std::vector<Problem>& problems, const Json& before) {
   if (!before.is_object()) return false;
   std::set<std::string> old;

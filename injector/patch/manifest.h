@@ -9,7 +9,7 @@
 
 namespace sluice::injector {
 
-/// What became of the documents of one stream.
+/// The result for the documents of one stream.
 struct ManifestChange {
   std::set<std::size_t> changed;   ///< which documents are other than before
   std::vector<std::string> notes;  ///< what was left alone, and why

@@ -1,7 +1,7 @@
 // Injection only adds, but for the grace period. What it adds over an empty or null member, and the
-// former grace period, stand in the annotation sluice.dev/before-injection; everything else can be
-// told from what is there. So restore() gives back the very document, whatever happened meanwhile
-// to the rest of it.
+// former grace period, stand in the annotation sluice.dev/before-injection; everything else follows
+// from what is there. So restore() returns the original document, whatever happened meanwhile to
+// the rest of it.
 
 #include "injector/patch/pod_patch.h"
 
@@ -72,7 +72,7 @@ bool is_our_hook(const Json& hook) {
   return hook.is_object() && text(member(hook, "httpGet"), "path") == kDrainPath;
 }
 
-// The app is told to go only when the sidecar has drained.
+// The app gets SIGTERM only when the sidecar has drained.
 void hook_containers(Json& spec, const PodFacts& facts, Json& before) {
   Json hooks = Json::array();
   for (Json& container : spec["containers"]) {
@@ -107,7 +107,7 @@ void extend_grace(Json& spec, const PodFacts& facts, Json& before) {
   spec[kGrace] = facts.grace_seconds;
 }
 
-// Whoever has changed it since keeps the change.
+// A later change by another program is kept.
 void reset_grace(Json& spec, const Json& before) {
   const Json& given = member(before, "grace");
   if (given.is_null() || member(spec, kGrace) != given) return;

@@ -46,8 +46,8 @@ void rename(std::string& sentence, const std::string& key, const std::string& pl
   if (at != std::string::npos) sentence.replace(at, key.size(), place);
 }
 
-// The injector does not know config-autoscaler: as much is let through as it could allow. Whatever
-// it forbids is told by the condition Settings.
+// The injector does not know config-autoscaler: everything passes that it could allow. The
+// condition Settings reports what it forbids.
 autoscaler::ClusterConfig most_lenient() {
   autoscaler::ClusterConfig config;
   config.allow_zero_initial_scale = true;

@@ -86,7 +86,7 @@ Json environment(const PodFacts& facts, const PodOwner& owner, const ReadinessCo
   return list;
 }
 
-// The image's user is no root; only a pod that makes root everybody's user has to be told so.
+// The image's user is no root; it is set only for a pod that makes root the user of all containers.
 Json security(const Json& pod) {
   Json context{{"allowPrivilegeEscalation", false},
                {"readOnlyRootFilesystem", true},
@@ -171,7 +171,7 @@ ReadinessCopy readiness_copy(const PodFacts& facts) {
         {"port", facts.serving.number},
         {"scheme", "HTTP"},
         {"httpHeaders", Json::array({{{"name", "K-Network-Probe"}, {"value", "queue"}}})}}}};
-  // An eager run goes on for up to ten seconds and answers as soon as it succeeds.
+  // An eager run lasts up to ten seconds and answers as soon as it succeeds.
   kubelet["timeoutSeconds"] = eager ? 10 : limit + 1;
   kubelet["periodSeconds"] = own ? whole(probe, "periodSeconds").value_or(10) : 1;
   kubelet["successThreshold"] = own ? whole(probe, "successThreshold").value_or(1) : 1;

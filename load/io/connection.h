@@ -32,7 +32,8 @@ class Connection {
   Connection(boost::asio::io_context& loop, const boost::asio::ip::tcp::endpoint& peer,
              Owner& owner);
 
-  /// Sends `head` and `body`; both are borrowed until the end is told. `to_head`: a HEAD request.
+  /// Sends `head` and `body`; both are borrowed until the end is reported. `to_head`: a HEAD
+  /// request.
   void send(std::string_view head, std::string_view body, bool to_head);
 
   /// Closes at once, without an event.

@@ -18,8 +18,8 @@ using Connections = std::list<Connection>;
 
 namespace {
 
-// Servers close idle connections after 5 s and more; a request that meets such a close is lost and
-// nobody's fault. So what was idle for longer than this is opened again.
+// Servers close idle connections after 5 s and more; a request that races with such a close is lost
+// without a fault of either side. So a connection idle for longer than this is opened again.
 constexpr Duration kIdleMax = std::chrono::seconds{4};
 // A closed loop against a dead server would otherwise turn into a busy loop.
 constexpr Duration kRetryPause = std::chrono::milliseconds{100};
@@ -27,8 +27,8 @@ constexpr Duration kStopGrace = std::chrono::seconds{1};
 // Requests taken up in one go before the answers on their way get a turn.
 constexpr int kBurst = 64;
 // An open loop opens at most so many connections at once, and one each kOpenInterval after that.
-// Opening is the dear part on both sides: a server that stumbles for a moment at a high rate would
-// otherwise be met with a new connection for each request due, and never come up again.
+// Opening is the expensive part on both sides: a server that stalls for a moment at a high rate
+// would otherwise get a new connection for each due request, and never recover.
 constexpr int kOpenedAtOnce = 100;
 constexpr Duration kOpenInterval = std::chrono::microseconds{500};
 

@@ -23,7 +23,7 @@ constexpr std::size_t kHeadersMax = 100;
 constexpr std::size_t kConditionsMax = 100;
 constexpr Duration kCountedRunMax = std::chrono::hours{24};
 
-// The command line as text, before anything of it is believed.
+// The command line as text, before any check.
 struct Raw {
   std::string url;
   std::optional<double> rate;

@@ -19,8 +19,8 @@ class Evictions {
   /// Used memory was above the threshold at `now`.
   void short_of_memory(TimePoint now) { short_at_ = now; }
 
-  /// A container has ended. The answer of both: a pod was evicted, said once per pod, whichever of
-  /// the two is heard last.
+  /// A container has ended. The answer of both: a pod was evicted, reported once per pod, whichever
+  /// of the two comes last.
   [[nodiscard]] bool container_ended(const std::string& pod_uid, const Ending& ending,
                                      TimePoint now);
 

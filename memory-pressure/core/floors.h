@@ -23,8 +23,8 @@ class Floors {
 
  private:
   std::int64_t quota_;
-  /// By namespace, pod and container name: survives restarts. Bounded; when full, the floors that
-  /// were learnt are forgotten, and learnt again.
+  /// By namespace, pod and container name: survives restarts. Bounded; when full, the recorded
+  /// floors are dropped, and recorded again.
   std::unordered_map<std::string, std::int64_t> raised_;
 };
 

@@ -5,7 +5,7 @@
 namespace sluice::node_agent {
 namespace {
 
-/// A gap longer than this says that the agent stood still; nothing was watched meanwhile.
+/// A gap longer than this means that the agent was paused; nothing was observed meanwhile.
 constexpr Duration kTickMax = std::chrono::seconds{5};
 
 Pressure pressure_of(const Situation& situation, const Decision& decision) {

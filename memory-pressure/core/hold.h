@@ -45,8 +45,8 @@ struct Hold {
 /// What the kernel should hold now.
 [[nodiscard]] CpuQuota target(const Hold& hold);
 
-/// Whether the runtime has to be told. An error leaves nothing acknowledged, so that the whole pair
-/// goes out again.
+/// Whether the runtime needs an update. An error leaves nothing acknowledged, so the whole pair is
+/// sent again.
 [[nodiscard]] bool needs_sending(const Hold& hold);
 
 /// Whether the kernel shows the original again.
@@ -56,7 +56,8 @@ struct Hold {
 [[nodiscard]] bool is_over(const Hold& hold, TimePoint now);
 
 /// Takes note of a value that neither we nor the systemd driver can have made: it is the new
-/// original. Answers whether that has happened so often lately that we should give way.
+/// original. Returns whether that has happened so often lately that we should leave the container
+/// alone.
 [[nodiscard]] bool note_foreign_change(Hold& hold, const CpuQuota& in_kernel, TimePoint now);
 
 }  // namespace sluice::node_agent

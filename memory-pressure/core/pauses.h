@@ -14,7 +14,7 @@ class Pauses {
  public:
   explicit Pauses(const PolicySettings& settings) : settings_(settings) {}
 
-  /// Goes on with the pauses of `residents`. `situation` follows what they change about the growth
+  /// Continues the pauses of `residents`. `situation` follows what they change about the growth
   /// that is possible.
   void update(Residents& residents, Situation& situation);
 

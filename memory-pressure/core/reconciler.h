@@ -52,8 +52,8 @@ class Reconciler {
   /// Takes over what an earlier run left throttled. The ticks that follow keep or release it.
   void adopt(const Recovery& recovery, const Observation& seen);
 
-  /// Somebody else has given back what was held: all that is known of the kernel is void. To be
-  /// followed by adopt().
+  /// Another process has restored the quotas: all known kernel values are void. To be followed by
+  /// adopt().
   void forget();
 
   /// The actions that bring the node nearer to `wanted`, in order.
@@ -75,8 +75,8 @@ class Reconciler {
 
   void resume() { restoring_ = false; }
 
-  /// Everybody has the original again, or what the pod's own limit leaves of it, and no call of
-  /// this life can change that any more.
+  /// Every container has its original again, or what the pod's own limit leaves of it, and no call
+  /// of this run can change that.
   [[nodiscard]] bool is_restored() const;
 
   /// The runtime was not there when last asked.

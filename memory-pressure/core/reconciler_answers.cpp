@@ -1,4 +1,4 @@
-// The half of the reconciler that learns: what answers and read-backs say about the kernel.
+// The half of the reconciler that evaluates answers and read-backs: what they say about the kernel.
 
 #include "memory-pressure/core/reconciler.h"
 #include <algorithm>

@@ -13,7 +13,7 @@ namespace sluice::node_agent {
 /// A running container that bears one of our quotas although no record says what it had.
 struct Stray {
   std::string id;
-  CpuQuota original;  ///< as far as it can be told: that of its pod
+  CpuQuota original;  ///< as far as known: that of its pod
 };
 
 /// How often a lease is renewed within its length, in the journal and towards the guardian.
@@ -31,8 +31,8 @@ struct Lease {
 struct Recovery {
   std::vector<JournalRecord> ours;  ///< still throttled by us: to be kept or given back
   std::vector<Stray> strays;        ///< to be given back
-  /// Given back already, or changed by another program: nothing to do, but a call that the life
-  /// before had in flight may still take effect. `original` is what the kernel shows.
+  /// Given back already, or changed by another program: nothing to do, but a call that the earlier
+  /// run had in flight may still take effect. `original` is what the kernel shows.
   std::vector<JournalRecord> watched;
   std::vector<std::string> forgotten;   ///< gone
   std::vector<std::string> sacrificed;  ///< stopped by us: their exit 137 is not an OOM

@@ -58,8 +58,9 @@ class Residents {
  public:
   explicit Residents(const PolicySettings& settings) : settings_(settings), floors_(settings) {}
 
-  /// Takes a new list: forgets who is gone, learns who is new, samples growth, and raises the floor
-  /// of who lost readiness or restarted while paused (row 54), which ends that pause.
+  /// Takes a new list: drops containers that are gone, adds new ones, samples growth, and raises
+  /// the floor of those that lost readiness or restarted while paused (row 54), which ends that
+  /// pause.
   void update(const Observation& observation, TimePoint now);
 
   [[nodiscard]] std::map<std::string, Resident>& all() { return all_; }

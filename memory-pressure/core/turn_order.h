@@ -6,8 +6,8 @@
 
 namespace sluice::node_agent {
 
-/// Who may be throttled now, the first to be first: leaks, then by class, then as the settings say,
-/// at last by id. Unknown use goes last in its class (memory-pressure.md 5.2, 5.3; rows 43, 44b).
+/// Containers that may be throttled now, in order: leaks, then by class, then by the settings, last
+/// by id. Unknown use goes last in its class (memory-pressure.md 5.2, 5.3; rows 43, 44b).
 [[nodiscard]] std::vector<Resident*> order_of_restriction(Residents& residents,
                                                           const Situation& situation,
                                                           const PolicySettings& settings);

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-// Twins of the messages of CRI v1 that the node agent uses (memory-pressure.md 6), for everybody
-// who must not see generated headers. memory-pressure/cri/cri_codec.h turns them into bytes and
-// back.
+// The messages of CRI v1 that the node agent uses (memory-pressure.md 6) as plain structs, for all
+// code that must not include generated headers. memory-pressure/cri/cri_codec.h turns them into
+// bytes and back.
 namespace sluice::cri {
 
 /// Most pods, and most containers, of one answer.

@@ -33,8 +33,8 @@ grpc::ChannelArguments arguments(const UnaryOptions& options) {
 }  // namespace
 
 struct UnaryClient::Inside {
-  // One call in gRPC's hands. Made and dropped on the io thread: the stub holds the channel, and
-  // whoever drops the last channel of a process waits for gRPC's threads.
+  // One call owned by gRPC. Created and destroyed on the io thread: the stub holds the channel, and
+  // the thread that drops the last channel of a process waits for gRPC's threads.
   struct Call {
     std::shared_ptr<Stub> stub;
     grpc::ClientContext context;

@@ -12,10 +12,10 @@
 
 namespace sluice::node_agent {
 
-/// Hears from the runtime that containers were made, started, ended or removed (CRI's
-/// GetContainerEvents), so that the next look at them comes at once. A mere wake-up:
-/// what has happened is read from the list. A runtime that has no such stream, containerd
-/// before 1.7, is asked once and left alone. Used on the io thread.
+/// Receives the runtime's events of containers that were made, started, ended or removed (CRI's
+/// GetContainerEvents), so that the next look at them comes at once. A mere wake-up: what has
+/// happened is read from the list. A runtime that has no such stream, containerd before 1.7, is
+/// asked once and left alone. Used on the io thread.
 class ContainerEvents {
  public:
   /// `news` runs for the first event, and once for all that follow within kPause.

@@ -43,8 +43,8 @@ class ContainerWatch {
 
   void on_pod_ended(PodEnded ended) { pod_ended_ = std::move(ended); }
 
-  /// Asks the runtime who runs, unless that is under way; `done` gets whether it answered, once
-  /// everybody new is known as far as possible.
+  /// Lists the running containers, unless a list is under way; `done` gets whether the runtime
+  /// answered, once all new containers are known as far as possible.
   void look(std::function<void(bool answered)> done = {});
 
   /// Reads what containers use, as often as their number allows: all of them at most once per

@@ -151,7 +151,7 @@ void CriClient::connect(std::function<void(Result<cri::Version, RuntimeProblem>)
   });
 }
 
-// The problem that is told is the first that is more than a missing socket.
+// The reported problem is the first that is more than a missing socket.
 void CriClient::try_socket(std::size_t index, std::shared_ptr<RuntimeProblem> first,
                            const std::function<void(Result<cri::Version, RuntimeProblem>)>& done) {
   const auto note = [&first](RuntimeProblem problem) {

@@ -97,7 +97,7 @@ std::optional<Problem> Guardian::spawn() {
   return std::nullopt;
 }
 
-// Ours is the stricter measure: the guardian counts from when it hears what we said before.
+// Ours is the stricter measure: the guardian counts from when it receives what we sent before.
 bool Guardian::lapsed() {
   lapsed_ = lapsed_ || (pid_ != 0 && clock_.now() - renewed_at_ >= options_.lease);
   return lapsed_;

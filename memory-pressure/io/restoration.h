@@ -28,8 +28,8 @@ struct RestorationOptions {
 /// `node-agent --restore`: takes the lock and restores. Returns the exit code.
 [[nodiscard]] int restore_once(const RestorationOptions& options, const log::Logger& log);
 
-/// `node-agent guard`: keeps vigil over the agent at the other end of kGuardLine, and restores when
-/// it is no more. Returns the exit code.
+/// `node-agent guard`: watches the agent at the other end of kGuardLine, and restores the quotas
+/// when it is gone. Returns the exit code.
 [[nodiscard]] int keep_guard(RestorationOptions options, Duration lease, const log::Logger& log);
 
 }  // namespace sluice::node_agent

@@ -17,7 +17,7 @@ namespace sluice::autoscaler {
 
 /// The directory of protocols.md 9 as a platform: what exists is in `PATH/revisions`, the cluster's
 /// configuration in `PATH/config-autoscaler.json`, and orders go to `PATH/scale`, which is made
-/// when it is missing. Versions of orders go on from those that a start before this one wrote.
+/// when it is missing. Versions of orders continue from those that an earlier run wrote.
 class DirectoryPlatform final : public Platform {
  public:
   /// `log` outlives this.

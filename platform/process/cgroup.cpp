@@ -33,8 +33,8 @@ std::vector<pid_t> members(const std::filesystem::path& directory) {
 }
 
 /// The delegated v2 subtree we run in, divided: this process in `engine`, controllers given to its
-/// siblings. Only a group that holds nobody but us is taken, for the kernel lets no group both hold
-/// processes and divide its resources.
+/// siblings. Only a group that holds no other process is taken, since the kernel lets no group both
+/// hold processes and divide its resources.
 std::filesystem::path divide_v2(const std::string& place) {
   std::filesystem::path root = kMount / place.substr(1);
   if (place == "/" || ::access((root / "cgroup.subtree_control").c_str(), W_OK) != 0) return {};

@@ -18,8 +18,8 @@ namespace sluice::local {
 namespace {
 
 constexpr std::size_t kFileBytesMax = 256;
-/// A process may fork while its group is moved; who does so for ever is throttled as far as it was
-/// caught.
+/// A process may fork while its group is moved; one that forks without end is throttled as far as
+/// it was caught.
 constexpr int kRoundsMax = 4;
 
 std::optional<std::int64_t> number_in(const std::filesystem::path& path) {

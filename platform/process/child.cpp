@@ -88,7 +88,7 @@ void mark_close_on_exec() {
 [[noreturn]] void run_child(const ChildPlan& plan) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The parent may have gone before the line above: nobody would ever kill us then.
+  // The parent may have ended before the line above: then no signal would ever kill this process.
   if (::getppid() != plan.parent) give_up(plan, Step::parent);
   for (const UniqueFd& file : plan.cgroup_files) {
     if (::write(file.get(), "0", 1) != 1) give_up(plan, Step::cgroup);
@@ -225,7 +225,7 @@ Result<Child, Problem> spawn(const SpawnSpec& spec) {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (pid < 0)
     return cannot_start(spec, std::strerror(fork_error), "raise the process limit (ulimit -u)");
-  // Set on both sides, so that the group exists for us whoever comes first.
+  // Set on both sides, so that the group exists whichever side runs first.
   ::setpgid(pid, pid);
   failure->second.reset();
   if (const auto failed = wait_for_exec(failure->first.get())) {
@@ -241,7 +241,7 @@ bool become_subreaper() {
 }
 
 bool kill_group(pid_t group, int signal) {
-  // 0 and 1 would mean our own group and everybody.
+  // 0 and 1 would mean our own group and all processes.
   return group > 1 && ::kill(-group, signal) == 0;
 }
 

@@ -67,7 +67,7 @@ struct ExitStatus {
 
 /// Waits for children of this process on SIGCHLD; one per process. What is left of the group of a
 /// watched child is killed before the child is reaped, so the group id cannot have been reused.
-/// Children nobody watches (grandchildren handed to us) are reaped in silence.
+/// Unwatched children (grandchildren reparented to us) are reaped without a report.
 class Reaper {
  public:
   using Callback = std::function<void(ExitStatus)>;

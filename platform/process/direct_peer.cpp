@@ -51,7 +51,7 @@ void DirectPeer::news() {
   });
 }
 
-// What is heard may lead to another message, which goes after it.
+// A received message may lead to another one, which is sent after it.
 void DirectPeer::up() {
   if (!session_ || std::exchange(going_up_, true)) return;
   while (auto message = link_.next_message(*stream_)) {

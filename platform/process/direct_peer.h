@@ -14,8 +14,8 @@
 
 namespace sluice::local {
 
-/// An activator and its autoscaler in one process: the messages of protocols.md 3 as values, in the
-/// place of a stream. What goes up is heard in the same call, so that a first request starts a
+/// An activator and its autoscaler in one process: the messages of protocols.md 3 as values,
+/// instead of a stream. Messages up are handled in the same call, so that a first request starts a
 /// replica in its own turn of the loop; what comes down comes in a turn of its own.
 class DirectPeer final : public activator::AutoscalerPeer {
  public:

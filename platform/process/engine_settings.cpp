@@ -99,7 +99,7 @@ class SettingsReading {
   }
 
   // The keys of `config-autoscaler`. A cluster ignores what it does not know, its "_example" among
-  // them; here a misspelt key is told at once.
+  // them; here a misspelt key is an error.
   void read_autoscaler(const YamlEntry& entry) {
     const std::vector<std::string> known = autoscaler::cluster_config_keys();
     for (const YamlEntry& pair : reader_.any_entries(entry.value, entry.line, entry.key)) {

@@ -22,8 +22,8 @@ struct QueueSettings {
   Duration wait{0};                              ///< longest age of a held request; 0 = no limit
 };
 
-/// Whom the front door answers below `/_sluice/` besides programs of this machine that ask its
-/// loopback by name. With either of them every request there needs the token of the start.
+/// The peers that the front door answers below `/_sluice/` besides programs of this machine that
+/// use its loopback by name. With either of them every request there needs the token of this start.
 struct DashboardSettings {
   bool any_peer = false;           ///< `peers: any`; `loopback` is the default
   std::vector<std::string> hosts;  ///< names that may stand in Host, without ports

@@ -15,7 +15,7 @@ struct Listener {
   std::string name;  ///< short command name
 };
 
-/// Who listens on 127.0.0.1, 0.0.0.0 or [::] at `port`; empty when nobody does.
+/// The processes that listen on 127.0.0.1, 0.0.0.0 or [::] at `port`; may be empty.
 [[nodiscard]] std::optional<Listener> who_listens(std::uint16_t port);
 
 /// Whether a process of `group` listens on `port` (same addresses).

@@ -9,8 +9,8 @@
 
 namespace sluice::local {
 
-/// The memory that an engine and its replicas share with everybody else: the machine's, or that of
-/// a control group above the engine, whichever has less left.
+/// The memory that an engine and its replicas share with all other processes: the machine's, or
+/// that of a control group above the engine, whichever has less left.
 class MachineMemory {
  public:
   /// `source`: `proc`, also when empty; `cgroup:PATH`, a control group that plays the machine; or

@@ -82,8 +82,8 @@ const MemoryRules* MemoryPressure::rules() {
   return &*rules_;
 }
 
-// With replicas there is a look every quarter of a second, and what follows from it must not come
-// in the middle of somebody's question.
+// With replicas there is a sample every quarter of a second, and its actions must not run in the
+// middle of a caller's query.
 void MemoryPressure::look_if_nobody_does() {
   if (subjects_.empty() && rules_->is_stale(clock_.now())) carry_out(observe());
 }
@@ -105,7 +105,7 @@ void MemoryPressure::look() {
   carry_out(std::move(actions));
   tell_throttled();
   for (std::size_t i = 0; i < tenants_.size(); ++i) tenants_[i]->on_room();
-  // Without replicas there is nobody to watch: a start looks for itself.
+  // Without replicas there is nothing to watch: a start takes its own sample.
   if (!subjects_.empty()) arm();
 }
 

@@ -46,8 +46,8 @@ class MemoryTenant {
   /// A replica is slowed down from now on, or has got all back.
   virtual void on_throttled(const std::string& replica, bool throttled, const std::string& why) = 0;
 
-  /// The last resort: this replica shall be stopped. False when that would end requests which
-  /// nobody else could serve.
+  /// The last resort: this replica shall be stopped. False when that would end requests that no
+  /// other replica could serve.
   [[nodiscard]] virtual bool on_sacrifice(const std::string& replica, bool emergency,
                                           const std::string& why) = 0;
 
@@ -143,7 +143,7 @@ class MemoryPressure {
   std::unique_ptr<Timer> timer_;
   MemoryCounts counts_;
   bool armed_ = false;
-  bool warned_ = false;  // that nobody can be throttled
+  bool warned_ = false;  // that no replica can be throttled
 };
 
 }  // namespace sluice::local

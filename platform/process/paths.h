@@ -69,7 +69,7 @@ class EnginePaths {
   std::filesystem::path runtime_;
 };
 
-/// Makes the runtime directory (0700, ours: a directory under /tmp that somebody else made is
+/// Makes the runtime directory (0700, ours: a directory under /tmp made by another user is
 /// refused). The state directory is made apart, since an engine runs without one.
 [[nodiscard]] std::optional<Problem> make_runtime_dir(const EnginePaths& paths);
 
@@ -82,8 +82,8 @@ struct LockFailure {
   int exit_code = 1;
 };
 
-/// The flock that makes an engine the only one of its name; released by destruction or death.
-/// The file keeps the holder's pid for whoever is refused.
+/// The flock that makes an engine the only one of its name; released by destruction or death. The
+/// file keeps the holder's pid for the error message of a refused engine.
 class EngineLock {
  public:
   /// The runtime directory must exist.
@@ -102,7 +102,7 @@ class EngineLock {
 };
 
 /// An engine that accepts connections on its api.sock. It holds its lock then, so the lock itself
-/// is not touched: probing it could make an engine that starts just now believe it was taken.
+/// is not touched: probing it could make an engine that starts just now find it taken.
 struct RunningEngine {
   std::string name;
   std::filesystem::path api_socket;

@@ -28,7 +28,7 @@ bool binds_v4(std::uint16_t port, bool reuse) {
 
 bool binds_v6(std::uint16_t port, bool reuse) {
   const UniqueFd socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket) return true;  // no IPv6 here: nobody can hold the port there
+  if (!socket) return true;  // no IPv6 here, so the port cannot be in use there
   const int on = 1;
   ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
   if (reuse) ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);

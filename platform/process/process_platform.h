@@ -87,7 +87,7 @@ class ProcessPlatform final : public autoscaler::Platform,
 
   [[nodiscard]] const ProcessService* find(const std::string& name) const;
 
-  /// Of that name, whatever becomes of it; null: none.
+  /// Of that name, in any state; null: none.
   [[nodiscard]] ProcessRevision* revision(const RevisionId& id) const;
 
   /// Replicas that exist, those that drain among them.

@@ -63,8 +63,8 @@ struct ProcessMeans {
 
 class ProcessRevision;
 
-/// Hears what the platform must act on. Never from within a call into the revision but for
-/// on_changed().
+/// Gets the events on which the platform must act. Never from within a call into the revision but
+/// for on_changed().
 class ProcessRevisionOwner {
  public:
   virtual ~ProcessRevisionOwner() = default;
@@ -179,7 +179,7 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
     Duration drain_limit{0};  // once it leaves
     std::string why{};        // it leaves, when the load has not led to that
     bool leaving = false;     // gets no new requests, and ends with its last one
-    bool stopping = false;    // was told to stop
+    bool stopping = false;    // its stop has begun
     // Why it is held back; then it takes none while another can, and is no capacity.
     std::optional<std::string> throttled{};
     bool ended = false;  // failed or exited; only its remains are waited for

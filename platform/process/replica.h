@@ -40,7 +40,7 @@ struct ReplicaPlan {
 
 enum class ReplicaState { created, starting, ready, stopping, gone };
 
-/// Why a replica ended that nobody asked to end.
+/// Why a replica ended without having been stopped.
 struct ReplicaEnd {
   std::optional<int> exit_code;          ///< of the app, when it exited
   std::optional<int> signal;             ///< that ended the app
@@ -59,7 +59,7 @@ struct ReplicaTimes {
 
 enum class OutputSource { app_stdout, app_stderr, sidecar };
 
-/// Hears what happens to replicas. All calls come from the loop, never from within a call into the
+/// Gets the events of replicas. All calls come from the loop, never from within a call into the
 /// replica. The replica may be destroyed only in on_stopped or later.
 class ReplicaOwner {
  public:

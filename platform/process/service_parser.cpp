@@ -56,7 +56,8 @@ YamlEntry annotation_entry(const YamlEntry& annotations, const std::string& key)
   return {key, annotations.line, YAML::Node()};
 }
 
-/// Keys under sluice.dev/ are ours, so a misspelt one is an error, not somebody else's annotation.
+/// Keys under sluice.dev/ are ours, so a misspelt one is an error, not another program's
+/// annotation.
 void check_our_keys(YamlReader& reader, const YamlEntry& entry, const Annotations& annotations,
                     const std::vector<std::string>& here, const std::vector<std::string>& elsewhere,
                     const std::string& other_place) {
@@ -76,7 +77,7 @@ void check_our_keys(YamlReader& reader, const YamlEntry& entry, const Annotation
   }
 }
 
-/// A cluster takes any annotation, so a misspelt one is told and not refused.
+/// A cluster takes any annotation, so a misspelt one is reported and not refused.
 void warn_of_unknown_scaling(YamlReader& reader, const YamlEntry& entry,
                              const Annotations& annotations) {
   const std::vector<std::string> known = autoscaler::annotation_keys();

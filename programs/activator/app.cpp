@@ -116,8 +116,8 @@ Result<int, Problem> App::open() {
   return config_.platform_path.empty() ? open_cluster() : serve();
 }
 
-// Nothing listens before the cluster has told what it has: a request would hear that its revision
-// does not exist.
+// Nothing listens before the cluster's objects are known: a request would get the error that its
+// revision does not exist.
 Result<int, Problem> App::open_cluster() {
   auto access = kube::find_access(settings::process_environment());
   if (!access) return settings::named("SLUICE_PLATFORM", access.error());
@@ -241,7 +241,7 @@ PeerEvents App::peer_events() {
 
 int App::run() {
   net::keep_freed_pages();
-  // Whoever reads our log may go away; that ends no request.
+  // The reader of our log may close the pipe; that ends no request.
   std::signal(SIGPIPE, SIG_IGN);
   const auto opened = open();
   if (!opened) {

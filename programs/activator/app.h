@@ -33,8 +33,8 @@
 
 namespace sluice::activator {
 
-/// The activator, put together: the front gateway behind its listeners, the platform it learns
-/// revisions and pods from, the way to the autoscaler, and the way out.
+/// The activator, put together: the front gateway behind its listeners, the platform that reports
+/// revisions and pods, the link to the autoscaler, and the shutdown.
 class App final : private FrontOwner {
  public:
   explicit App(Config config);

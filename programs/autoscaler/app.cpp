@@ -117,8 +117,8 @@ std::unique_ptr<Platform> App::make_platform() {
   return cluster;
 }
 
-// In a cluster nothing is ours before a lease is. A shadow holds none: it decides beside whoever
-// does, and writes nothing.
+// In a cluster nothing is ours before a lease is. A shadow holds no lease: it decides beside the
+// holder, and writes nothing.
 std::optional<Problem> App::open_platform() {
   const bool shared = cluster_ != nullptr && !config_.shadow;
   if (cluster_ != nullptr && !config_.stats_relay.empty()) {
@@ -139,7 +139,7 @@ std::optional<Problem> App::open_platform() {
                  BucketShare::Events{.owned = [this](const std::vector<std::string>& all,
                                                      const std::vector<std::string>& owned,
                                                      std::uint64_t epoch) {
-                   // Activators judge what is gone by the buckets, which they hear of first.
+                   // Activators judge what is gone by the buckets, so those are sent first.
                    hub_.set_buckets({.all = all, .owned = owned, .epoch = epoch});
                    stats_.set_owned(owned);
                    cluster_->set_owned(all, {owned.begin(), owned.end()});
@@ -271,7 +271,8 @@ std::string App::holder_of(const RevisionId& revision) const {
   return holder ? holder->pod + " at " + holder->address : std::string{};
 }
 
-// What Knative's own autoscaler scales goes on to it and to no replica of ours. A shadow listens.
+// Stats of revisions that Knative's own autoscaler scales go to it and to none of our replicas. A
+// shadow reads them too.
 void App::on_stats(std::span<const proto::StatMessage> every) {
   std::vector<proto::StatMessage> all{every.begin(), every.end()};
   if (cluster_ != nullptr) {
@@ -328,7 +329,7 @@ void App::leave() {
   share_->leave(kReleaseLimit, [this] { close_doors(); });
 }
 
-// Senders of stats are told to come back, and that is all there is to wait for.
+// Senders of stats get a close that makes them reconnect; there is nothing else to wait for.
 void App::close_doors() {
   streams_.close();
   node_streams_.close();

@@ -56,8 +56,8 @@ class App {
   App& operator=(const App&) = delete;
 
   /// Reads the platform, binds every listener, says so on the ready descriptor once the platform
-  /// has told what there is, and works until it is told to end. Returns the exit code: 78 for a
-  /// wrong platform, 1 for an address it cannot have.
+  /// has reported what exists, and runs until it gets a signal. Returns the exit code: 78 for an
+  /// invalid platform, 1 for an address it cannot bind.
   [[nodiscard]] int run();
 
  private:

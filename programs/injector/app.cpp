@@ -76,7 +76,7 @@ Result<int, Problem> App::listen() {
 }
 
 int App::run() {
-  // Whoever reads our log may go away; that ends nothing.
+  // The reader of our log may close the pipe; that ends nothing.
   std::signal(SIGPIPE, SIG_IGN);
   const auto opened = open();
   if (!opened) {
@@ -189,7 +189,7 @@ void App::write_metrics(std::string& out) const {
   text.count({}, keeper_->registered() ? 1 : 0);
 }
 
-// Unready at once; API servers that have not heard are served until the quiet time is over.
+// Unready at once; API servers that have not noticed yet are served until the quiet time is over.
 void App::drain() {
   log_.write(log::Severity::info, "draining");
   timer_.expires_after(config_.drain_quiet);

@@ -143,7 +143,7 @@ std::optional<Problem> App::open_doors() {
   return net::tell_ready(config_.ready_fd, bound);
 }
 
-// Whom the kernel kills first when memory is gone must not be who prevents it. Best effort.
+// The kernel must not first kill the process that prevents the shortage. Best effort.
 void App::protect_ourselves() const {
   const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (file < 0) return;

@@ -90,7 +90,7 @@ Result<int, Problem> App::open() {
 
 int App::run() {
   net::keep_freed_pages();
-  // Whoever reads our log may go away; that ends no request.
+  // The reader of our log may close the pipe; that ends no request.
   std::signal(SIGPIPE, SIG_IGN);
   const auto opened = open();
   if (!opened) {

@@ -15,7 +15,7 @@ enum class OriginalHostFrom : std::uint8_t {
   activator,  ///< clients themselves, and at times an activator of ours
 };
 
-/// Decides whose K-Original-Host is believed.
+/// Decides from which peers K-Original-Host is honoured.
 class OriginalHostRule {
  public:
   /// `revision` and `space`: the sidecar's own.

@@ -160,7 +160,7 @@ RequestMetrics::Series& RequestMetrics::series_of(Route& route, const Kind& kind
   return *series_.back();
 }
 
-// The container is spoken to in the client's version of HTTP and never over TLS.
+// Requests reach the container in the client's version of HTTP and never over TLS.
 RequestMetrics::ClientSeries& RequestMetrics::client_of(const Kind& kind) {
   const std::size_t version = kind.protocol / 2;
   std::uint8_t& place = client_places_[(kind.method * kProtocols + version) * kSlots + kind.slot];

@@ -30,7 +30,7 @@ struct InputLimits {
   std::size_t fields_max = 1000;
 
   /// SLUICE_HEADER_MEMORY, SLUICE_MAX_HEADER_BYTES to 1 PiB: header blocks that are being read, of
-  /// all connections, beyond the first 4 KiB of each. The one that began first gives way: 503.
+  /// all connections, beyond the first 4 KiB of each. The oldest is dropped: 503.
   std::size_t header_memory = 64 << 20;
 
   /// SLUICE_MAX_CONNECTIONS, 1 to 1000000: beyond it accepting pauses. Three quarters of the files

@@ -200,8 +200,9 @@ void ProxyGateway::begin(net::Exchange& exchange) {
   }
 }
 
-// A header anyone can send must not open a way past the limits: only this host's network, or the
-// node, is believed, and never what an activator passed on (queue-proxy.md 15.16).
+// A header that any client can send must not open a way past the limits: it counts only from this
+// host's network or the node, and never on a request that an activator passed on (queue-proxy.md
+// 15.16).
 bool ProxyGateway::may_bypass(const net::Exchange& exchange) const {
   const http::RequestHead& head = exchange.request();
   if (head.fields.get(Known::k_kubelet_probe).empty()) return false;

@@ -30,7 +30,7 @@ std::unique_ptr<net::TlsSession> TrustingTlsClient::make_session(int descriptor)
       return nullptr;
     }
     SSL_CTX_set_verify(context_.get(), SSL_VERIFY_NONE, nullptr);
-    // Short keys in a certificate that nobody judges are no reason to call a container unready.
+    // Short keys in a certificate that is not verified are no reason to call a container unready.
     SSL_CTX_set_security_level(context_.get(), 1);
     SSL_CTX_set_min_proto_version(context_.get(), TLS1_2_VERSION);
   }

@@ -10,7 +10,7 @@ struct bio_method_st;
 
 namespace sluice::queue_proxy {
 
-/// Client sessions that believe any certificate: kubelet's way with a container that it knows by
+/// Client sessions that accept any certificate, as kubelet does for a container that it knows by
 /// its address alone (queue-proxy.md 15.6). TLS 1.2 and later, no ALPN. Must outlive its sessions.
 class TrustingTlsClient final : public net::TlsSessions {
  public:

@@ -15,7 +15,7 @@ using boost::system::error_code;
 
 namespace {
 
-// An activator asks five times a second: the same complaint is told again only after this.
+// An activator asks five times a second: the same complaint is logged again only after this.
 constexpr Duration kRepeatAfter = std::chrono::seconds{10};
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""Many requests with unique ids, and the account of what became of them."""
+"""Many requests with unique ids, and a record of how each ended."""
 
 import collections
 import itertools

@@ -108,7 +108,7 @@ class EchoServer final : public Echo::Service {
   void await_cancel(const ServerContext& context) {
     std::unique_lock lock{mutex_};
     ++waiting_;
-    // Nobody notifies: gRPC's synchronous server offers cancellation only as a question.
+    // There is no notification: gRPC's synchronous server can only be polled for cancellation.
     for (auto waited = 0ms; waited < kPatience && !context.IsCancelled(); waited += 2ms) {
       never_.wait_for(lock, 2ms);
     }

@@ -44,7 +44,7 @@ AutoscalerProgram::AutoscalerProgram(Scene& scene, Platform& platform, Choosers 
   engine_->events.begin();
 }
 
-// With a step back goes the age of what was heard; a jump forward ages it.
+// A step back resets the age of messages; a jump forward ages them.
 void AutoscalerProgram::jump(Duration by) {
   engine_->loop.jump(by);
   if (by > Duration{0}) return;

@@ -63,7 +63,7 @@ class AutoscalerProgram {
 
   // --- wires ---
 
-  /// False: it takes no more.
+  /// False: it is full.
   [[nodiscard]] bool opened(Wire& wire);
   void closed(Wire& wire);
   void received(Wire& wire, proto::ActivatorMessage message);

@@ -47,7 +47,7 @@ void SimulatedCall::begin() {
 
 // --- what the gateway decides ---
 
-// The gateway has found another way for a request that a pod gave back.
+// The gateway has found another pod for a request that a pod refused.
 void SimulatedCall::book_retry() {
   if (!std::exchange(refused_, false)) return;
   place_.scene.ledger.retried(request_, std::exchange(only_full_, false));

@@ -15,7 +15,7 @@
 
 namespace sluice::simulation {
 
-/// Whom a request came to.
+/// The pod that got a request.
 class CallOwner {
  public:
   virtual ~CallOwner() = default;
@@ -78,7 +78,7 @@ class SimulatedCall final : public net::Exchange {
   bool body_ = false;
   std::string dest_;           // of the pod that has it; empty: none
   std::uint64_t attempt_ = 0;  // how often it was sent
-  bool refused_ = false;       // the pod has given it back, and the gateway is being told
+  bool refused_ = false;       // the pod has refused it, and the gateway is being informed
   bool only_full_ = false;     // because it was full
   bool over_ = false;
   Lifetime alive_;

@@ -72,7 +72,7 @@ class Ledger {
   /// The pod gave it back untouched, and has room for another one.
   void returned(Request request);
 
-  /// What a pod gave back is tried again: not there, unless the pod was only full.
+  /// A request that a pod refused is tried again, but not there, unless the pod was only full.
   void retried(Request request, bool there_too = false);
 
   /// A pod that was doubted serves: those who tried it may be sent there again.
@@ -96,8 +96,8 @@ class Ledger {
   /// The pods of a door from now on.
   void list(Door door, const std::vector<Listed>& pods);
 
-  /// So many may wait at a door from now on; `hopeless`: nothing runs and nothing may, so whoever
-  /// would wait is refused.
+  /// So many may wait at a door from now on; `hopeless`: nothing runs and nothing may, so a request
+  /// that would wait is refused.
   void set_depth(Door door, std::int32_t depth, bool hopeless);
 
   /// The clock of a door is ahead of true time by so much from now on.

@@ -31,7 +31,7 @@ class ScaleWatch {
   /// How long a known pod may be out of the list after its probes failed.
   static constexpr Duration kServeMax = std::chrono::seconds{4};
 
-  /// An activator that was not heard for so long holds up no removal (protocols.md 3, rule 5).
+  /// An activator without a message for this long delays no removal (protocols.md 3, rule 5).
   static constexpr Duration kSilence = std::chrono::seconds{5};
 
   explicit ScaleWatch(Duration wake_max) : wake_max_(wake_max) {}

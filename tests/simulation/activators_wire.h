@@ -28,7 +28,7 @@ class Wire {
   Wire(Scene& scene, ActivatorProgram& activator, AutoscalerProgram& autoscaler)
       : scene_(scene), activator_(activator), autoscaler_(autoscaler) {}
 
-  /// False: the autoscaler takes no more.
+  /// False: the autoscaler is full.
   [[nodiscard]] bool open();
 
   /// Sends the messages of either end. Only when there is room.

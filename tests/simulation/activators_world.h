@@ -80,7 +80,7 @@ struct ActivatorsWorld {
   Mutant mutant = Mutant::none;
 };
 
-/// What became of a run.
+/// The result of a run.
 struct ActivatorsOutcome {
   std::uint64_t sent = 0;
   std::uint64_t answered = 0;

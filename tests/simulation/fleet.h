@@ -49,7 +49,7 @@ struct FleetWorld {
   std::function<void(Duration, const autoscaler::ScaleState&)> watch = {};
 };
 
-/// What became of the run.
+/// The result of the run.
 struct FleetOutcome {
   std::uint64_t evaluations = 0;
   std::uint64_t without_data = 0;  ///< evaluations that could not decide

@@ -55,7 +55,7 @@ struct World {
   bool print = false;                         ///< keep every decision in Outcome::decisions
 };
 
-/// What became of the run. Every request ends in exactly one of answered, refused and cut.
+/// The result of the run. Every request ends in exactly one of answered, refused and cut.
 struct Outcome {
   std::uint64_t sent = 0;
   std::uint64_t answered = 0;
@@ -159,7 +159,7 @@ class Loop final : private autoscaler::Platform, private autoscaler::StatSource 
   std::map<std::uint64_t, Pod> pods_;
   std::uint64_t next_pod_ = 1;
   Properties properties_;
-  TimePoint last_open_ = start_;       // when the load or a request was last seen going on
+  TimePoint last_open_ = start_;       // when load or a request was last seen
   TimePoint stranded_since_ = start_;  // since when a request waits and no pod exists
   std::optional<autoscaler::ScaleOrder> order_;
   std::int32_t want_ = 0;

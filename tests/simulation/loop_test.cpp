@@ -101,7 +101,7 @@ TEST(Loop, ScalesThroughADayAndReachesZeroAtNight) {
   World day{.seed = 24, .scaling = one_machine()};
   day.length = hours{24};
   day.quiet = kQuiet;
-  // Nobody at night; by day two hills, at most one request a second.
+  // No requests at night; by day two hills, at most one request a second.
   day.rate = [](Duration at) {
     const double turn = to_seconds(at) / to_seconds(hours{24});
     const double hill = std::sin(2 * std::numbers::pi * (turn - 0.25));

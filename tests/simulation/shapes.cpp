@@ -108,7 +108,7 @@ std::function<double(Duration)> load_of(Shape shape, Duration length, double pea
     case Shape::slow_starters:
       return [=](Duration since) { return since % (on + off) < on ? peak : 0.0; };
     case Shape::diurnal:
-      // Nobody at night; by day two hills.
+      // No requests at night; by day two hills.
       return [=](Duration since) {
         const double turn = to_seconds(since) / to_seconds(hours{24});
         const double hill = std::sin(2 * std::numbers::pi * (turn - 0.25));

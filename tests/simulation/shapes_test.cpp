@@ -24,8 +24,7 @@ class Shapes : public testing::TestWithParam<Shape> {
   static std::uint64_t seeds() { return GetParam() == Shape::diurnal ? 4 : 24; }
 };
 
-// Six hours, in the middle of which nothing is heard for one: no scrape works, no activator is
-// connected.
+// Six hours, without any data for one in the middle: no scrape works, no activator is connected.
 FleetWorld deaf_for_an_hour(Shape shape, std::uint64_t seed) {
   FleetWorld world = fleet_of(shape, seed);
   world.length = hours{6};

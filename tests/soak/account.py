@@ -18,7 +18,7 @@ CAUSES = frozenset(('queue-full', 'queue-wait', 'timeout', 'cannot-scale', 'star
 SLACK = 0.25
 # A kill is visible at once to a client with a connection to the pod; this covers a busy machine.
 VISIBLE = 5.0
-# How long a client may still meet a pod that is gone before all have heard of it.
+# How long a client may still reach a pod that is gone, until all activators have the new list.
 HEARD = 3.0
 PROBLEMS_SHOWN = 20
 

@@ -13,7 +13,7 @@ GOING_AWAY = 1001
 # A door that closes may close an idle connection while a request is on its way to it: within this
 # time. What it has held for longer, it had taken.
 RACE_SECONDS = 0.5
-# What a broken connection raises here. A refused one is told apart before.
+# What a broken connection raises here. A refused connection is handled before.
 BROKEN = (OSError, asyncio.IncompleteReadError, EOFError)
 
 
@@ -129,7 +129,7 @@ def broken(attempt, error, connection, door):
 
 
 async def exchange(connection, ask, attempt, door):
-    """One request and its answer. False: the connection is of no more use."""
+    """One request and its answer. False: the connection cannot be used again."""
     try:
         connection.send(request_bytes(ask), door.lateness)
         status, headers = await connection.head()

@@ -1,4 +1,4 @@
-"""The rules of the house. Each is a generator of (line, fix) over one Source, listed in RULES."""
+"""The rules of the source tree. Each is a generator of (line, fix) over one Source, listed in RULES."""
 
 import ast
 import re

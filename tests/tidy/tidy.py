@@ -1,4 +1,4 @@
-"""Checks the source tree against the rules of the house: tidy.py ROOT.
+"""Checks the source tree against its rules: tidy.py ROOT.
 
 Prints `file:line: rule: fix` for each breach; exit status 1 if there is one.
 """

@@ -315,8 +315,8 @@ proto::RevisionState ActivatorHub::take_out(Line& line, TimePoint now) {
   return state;
 }
 
-// When the clock steps back, so does the age of everything that was heard: nobody is waited for
-// until it has caught up.
+// When the clock steps back, so does the age of every message: no activator is waited for until the
+// clock has caught up.
 void ActivatorHub::follow_clock(TimePoint now) {
   if (const Duration back = std::exchange(latest_, now) - now; back > Duration{0}) {
     start_ -= back;

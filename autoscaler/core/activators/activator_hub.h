@@ -23,8 +23,7 @@ inline constexpr Duration kStatePause = std::chrono::milliseconds{100};
 /// A session says Hello within this time.
 inline constexpr Duration kHelloLimit = std::chrono::seconds{10};
 
-/// Removals wait for an activator that does not answer until it was not heard for so long
-/// (protocols.md 3, rule 5).
+/// Removals wait this long for an activator that sends nothing (protocols.md 3, rule 5).
 inline constexpr Duration kRemovalWait = std::chrono::seconds{5};
 
 /// The first version of an autoscaler that starts now: epoch * 2^32 + n, where the epoch is the
@@ -33,9 +32,9 @@ inline constexpr Duration kRemovalWait = std::chrono::seconds{5};
 [[nodiscard]] std::uint64_t first_version(TimePoint start);
 
 /// The autoscaler's side of the streams from all activators (protocols.md 3): the newest state of
-/// every revision, and what each activator has been told, has applied and has said. It neither
-/// listens nor waits: the caller tells it what happened to every session, and sends what
-/// next_message() gives while there is room.
+/// every revision, and what each activator has been sent, has applied and has reported. It neither
+/// listens nor waits: the caller passes it every event of a session, and sends what next_message()
+/// gives while there is room.
 class ActivatorHub {
  public:
   /// Sessions at a time, at most.
@@ -62,8 +61,8 @@ class ActivatorHub {
   /// A call came in; it counts for nothing before its Hello. Absent: there are kSessionsMax.
   [[nodiscard]] std::optional<Session> open(TimePoint now);
 
-  /// The call is gone. For kRemovalWait since it was last heard its activator may still choose
-  /// by what it was told, unless it comes back.
+  /// The call is gone. For kRemovalWait after its last message, its activator may still choose by
+  /// the states it has, unless it comes back.
   void closed(Session session, TimePoint now);
 
   enum class Refusal : std::uint8_t {
@@ -89,7 +88,7 @@ class ActivatorHub {
   struct Heard {
     std::vector<PushedStat> stats{};
 
-    /// Somebody is held although the last answer was 0, and `stats` does not show it: record
+    /// A request is held although the last decision was 0, and `stats` does not show it: record
     /// `concurrency` as a stat of now and evaluate at once.
     struct Poke {
       RevisionId revision;
@@ -148,24 +147,25 @@ class ActivatorHub {
   /// 0: there are kRevisionsMax, and it is not kept.
   std::uint64_t set_state(proto::RevisionState state, TimePoint now);
 
-  /// The revision is no more.
+  /// The revision is deleted.
   void remove(const RevisionId& revision, TimePoint now);
 
   /// What set_state() last said; null for a revision that is not ours.
   [[nodiscard]] const proto::RevisionState* state(const RevisionId& revision) const;
 
-  /// What is ours from now on; versions grow into its epoch. To be told before the revisions of a
-  /// bucket that is lost are removed: activators then know that those live on elsewhere.
+  /// What is ours from now on; versions grow into its epoch. To be sent before the revisions of a
+  /// lost bucket are removed: activators then know that another replica owns them.
   void set_buckets(proto::Buckets buckets);
 
   /// Whether every activator has put this version, or a later one, in force as far as `avoid` goes:
-  /// no new request of theirs goes to a pod that version avoids. Activators not heard for
+  /// no new request of theirs goes to a pod that version avoids. Activators without a message for
   /// kRemovalWait are passed over; in the first kRemovalWait of this autoscaler, one that has not
   /// come back yet may exist. True for a revision that is not ours, or avoids nothing now.
   [[nodiscard]] bool applied(const RevisionId& revision, std::uint64_t version,
                              TimePoint now) const;
 
-  /// When applied() will be true at the latest if nobody is heard any more; absent: it is true now.
+  /// When applied() will be true at the latest if no activator sends another message; absent: it is
+  /// true now.
   [[nodiscard]] std::optional<TimePoint> applied_latest(const RevisionId& revision,
                                                         std::uint64_t version, TimePoint now) const;
 
@@ -231,7 +231,7 @@ class ActivatorHub {
   proto::Buckets buckets_;
   TimePoint start_;
   Duration pause_;
-  TimePoint latest_;  // that we were told of
+  TimePoint latest_;  // of an event
   std::uint64_t next_version_;
   Session next_session_ = 1;
   std::map<Session, Line> lines_;

@@ -11,7 +11,7 @@ namespace sluice::autoscaler {
 
 [[nodiscard]] Stat figures_of(const proto::Stat& stat);
 
-/// Absent: it has none, or one that is no time anybody means.
+/// Absent: it has none, or one that is not a plausible time.
 [[nodiscard]] std::optional<TimePoint> stamp_of(const proto::Stat& stat);
 
 }  // namespace sluice::autoscaler

@@ -12,7 +12,7 @@ namespace sluice::autoscaler {
 /// No pod and no activator has more requests in flight, or per second, than this.
 inline constexpr double kStatValueMax = 1e9;
 
-/// Why the figures of a stat are not believed, whoever sent them.
+/// Why the figures of a stat are rejected, whichever program sent them.
 enum class StatFlaw {
   not_finite,     ///< a NaN or an infinity
   negative,       ///< a figure below 0
@@ -21,7 +21,7 @@ enum class StatFlaw {
 };
 
 /// What is wrong with a stat that a pod or an activator sent; absent when it may be recorded. One
-/// such figure would govern a revision for a whole window, or spoil its sums for ever.
+/// such figure would govern a revision for a whole window, or spoil its sums permanently.
 [[nodiscard]] std::optional<StatFlaw> flaw_of(const Stat& stat);
 
 /// How a pushed stat arrived.
@@ -32,14 +32,14 @@ enum class StatDoor {
 
 /// The instant a pushed stat counts for. Without a stamp it is `now` (autoscaler.md 1.3), and so it
 /// is with one from the future, which would make present stats too old for the short windows. On
-/// the stream the sender's clock is believed within 2 s (protocols.md 3); over WebSocket late stats
+/// the stream the sender's clock counts within 2 s (protocols.md 3); over WebSocket late stats
 /// belong to their own second.
 [[nodiscard]] TimePoint time_of(std::optional<TimePoint> stamp, StatDoor door, TimePoint now);
 
-/// What became of the stats that came in.
+/// What happened to the received stats.
 struct IntakeCounts {
   std::uint64_t recorded = 0;
-  std::uint64_t unknown = 0;    ///< dropped: nobody registered the revision
+  std::uint64_t unknown = 0;    ///< dropped: the revision is not registered
   std::uint64_t flawed = 0;     ///< dropped: see StatFlaw
   std::uint64_t late = 0;       ///< dropped: older than the stable window
   std::uint64_t restamped = 0;  ///< recorded at the time of arrival: the stamp was seconds off

@@ -7,17 +7,17 @@
 
 namespace sluice::autoscaler {
 
-/// What a scaler can claim to know of the time between its evaluations. They come every 2 s; when
-/// the clock jumps or the process stands still, what lies between was not observed and proves
-/// nothing (autoscaler.md 16.2, 16.3).
+/// How much of the time between evaluations a scaler has observed. They run every 2 s; when the
+/// clock jumps or the process is paused, the time between is unobserved and proves nothing
+/// (autoscaler.md 16.2, 16.3).
 class Attention {
  public:
-  /// `settled`: nothing has to be learnt before the first lowering.
+  /// `settled`: no data is needed before the first lowering.
   Attention(TimePoint now, bool settled) : evaluated_(now), settled_(settled) {}
 
   /// Begins an evaluation. Returns how far the clock has moved unobserved since the last one: 0
   /// ordinarily, negative after a step back; ages must be moved by so much to stay what they were.
-  /// A rhythm that is merely slow is soon told from a jump.
+  /// A merely slow rhythm is soon distinguished from a jump.
   Duration evaluate(TimePoint now, bool activator_connected, Duration stable_window);
 
   /// Ends it: whether it had data.
@@ -30,16 +30,16 @@ class Attention {
   /// Of that window, what is still missing.
   [[nodiscard]] Duration missing(Duration stable_window) const { return stable_window - known_; }
 
-  /// For a person's order, which needs no proof.
+  /// For a manual order, which needs no data.
   void settle() { settled_ = true; }
 
-  /// An activator was absent for long, or everybody was, until less than `length` ago: its silence
-  /// says nothing yet.
+  /// An activator, or all of them, were absent for long until less than `length` ago: missing
+  /// reports mean nothing yet.
   [[nodiscard]] bool resumed_within(Duration length, TimePoint now) const {
     return resumed_ && now - *resumed_ < length;
   }
 
-  /// Somebody was there to report waiting requests, at the last evaluation.
+  /// An activator was connected to report waiting requests, at the last evaluation.
   [[nodiscard]] bool activator_connected() const { return !absent_since_; }
 
   /// What was observed.

@@ -31,9 +31,9 @@ struct Stat {
 /// The four windows of a revision: stable and panic, of concurrency and of requests per second
 /// (autoscaler.md 1.5, 2).
 ///
-/// The stable and the panic average look like two readings of one history, yet each keeps a ring of
-/// its own: after a gap longer than the panic window the short ring starts anew and divides by its
-/// new age, while the long one still counts the gap as zeros.
+/// The stable and the panic average look like two readings of one history, yet each has its own
+/// ring: after a gap longer than the panic window the short ring restarts and divides by its new
+/// age, while the long one still counts the gap as zeros.
 class Collector {
  public:
   explicit Collector(const DeciderSpec& spec);
@@ -67,7 +67,7 @@ class Collector {
   /// All four windows.
   [[nodiscard]] SavedCollector saved() const;
 
-  /// Goes on where the other left off, and keeps what was recorded here since.
+  /// Continues where the other left off, and keeps what was recorded here since.
   void restore(const SavedCollector& saved, TimePoint now);
 
  private:

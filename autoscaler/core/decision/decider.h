@@ -64,7 +64,7 @@ class Decider {
   /// Panic and delay.
   [[nodiscard]] SavedDecider saved() const;
 
-  /// Goes on where the other left off.
+  /// Continues where the other left off.
   void restore(const SavedDecider& saved);
 
  private:
@@ -81,7 +81,7 @@ class Decider {
   std::optional<WindowMax> delay_;
 };
 
-/// The last valid answer of a decider and who has to hear of a new one (autoscaler.md 3, end).
+/// The last valid answer of a decider and who has to get a new one (autoscaler.md 3, end).
 class DeciderStatus {
  public:
   /// Nothing decided yet: desired is -1, the burst capacity a guess from the initial scale.

@@ -85,14 +85,14 @@ struct DecisionRecord {
   Bounds bounds;
   std::int32_t initial_scale = 1;
   bool breach = false;                     ///< the panic threshold is passed right now
-  bool metrics_missing = false;            ///< pods are ready and nothing is heard of them
-  bool in_flight = false;                  ///< by rate nobody comes, and requests still run or wait
+  bool metrics_missing = false;            ///< pods are ready and there is no data of them
+  bool in_flight = false;                  ///< the rate is 0, and requests still run or wait
   bool told_to_sleep = false;              ///< by a person, until the next request
   bool woken_by_hand = false;              ///< by a person, and no request has come since
   std::optional<TimePoint> panic_entered;  ///< when this panic began
   std::optional<TimePoint> panic_until;    ///< earliest end of panic without another breach
   std::optional<Duration> hold_left;       ///< of stable_window, grace or retention
-  std::string shortage;                    ///< why granted < bounded, given by whoever granted
+  std::string shortage;                    ///< why granted < bounded, from the part that granted
 };
 
 /// Notes that only `granted` of the `bounded` pods may run, and why ("no memory: 212 MiB free,

@@ -6,7 +6,7 @@
 
 namespace sluice::autoscaler {
 
-/// The last scrape error of one revision, so that the owner hears of changes only: a revision that
+/// The last scrape error of one revision, so that the owner gets only changes: a revision that
 /// fails each second is one status change, not one a second.
 class MetricHealth {
  public:

@@ -24,9 +24,10 @@ struct ScalerHandle {
   friend bool operator==(const ScalerHandle&, const ScalerHandle&) = default;
 };
 
-/// All revisions that an autoscaler replica owns, on one timer (autoscaler.md 16.8): who is due,
-/// and which revision a pushed stat belongs to. The caller gathers ready pods and calls evaluate()
-/// of the scaler it is told of; nothing here calls back. Revisions come and go at any time.
+/// All revisions that an autoscaler replica owns, on one timer (autoscaler.md 16.8): which
+/// revisions are due, and which one a pushed stat belongs to. The caller gathers ready pods and
+/// calls evaluate() of the returned scaler; nothing here calls back. Revisions come and go at any
+/// time.
 class MultiScaler {
  public:
   /// Most revisions of one replica.
@@ -37,8 +38,8 @@ class MultiScaler {
   [[nodiscard]] std::optional<ScalerHandle> add(const RevisionId& revision, RevisionScalerSpec spec,
                                                 std::int32_t ready, TimePoint now);
 
-  /// Forgets a revision; one that comes back under the same name starts anew. Returns its scaler,
-  /// for whoever still asks for its last decision; null when the handle was stale.
+  /// Drops a revision; one that comes back under the same name starts fresh. Returns its scaler,
+  /// for readers of its last decision; null when the handle was stale.
   std::unique_ptr<RevisionScaler> remove(ScalerHandle handle);
 
   [[nodiscard]] std::optional<ScalerHandle> find(const RevisionId& revision) const;
@@ -49,8 +50,8 @@ class MultiScaler {
   [[nodiscard]] std::size_t size() const { return by_revision_.size(); }
 
   /// Records a pushed stat, or drops it and counts why. `newest`: age of its newest request, if the
-  /// activator says so. Returns the revision when it must be evaluated at once: requests, and
-  /// nobody to serve them.
+  /// activator says so. Returns the revision when it must be evaluated at once: there are
+  /// requests, and no pod serves.
   [[nodiscard]] std::optional<ScalerHandle> push(const RevisionId& revision, const Stat& stat,
                                                  std::optional<TimePoint> stamp, StatDoor door,
                                                  TimePoint now,

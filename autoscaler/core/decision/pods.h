@@ -20,7 +20,7 @@ struct Pod {
   std::string address;  ///< where it answers a scrape; kept as given
   PodPhase phase = PodPhase::pending;
   bool ready = false;        ///< its Ready condition is True
-  bool terminating = false;  ///< it was told to go
+  bool terminating = false;  ///< its stop has begun
   bool throttled = false;    ///< its node slows it under memory pressure: no new requests for it
   std::optional<TimePoint> started_at;  ///< absent: not known, as good as just now
 };

@@ -68,17 +68,17 @@ void RevisionScaler::scraped(const Stat& all, TimePoint at) {
   if (told_to_sleep_) return;
   Stat counted = all;
   if (!attention_.activator_connected()) {
-    // Nobody else reports what came through the activators.
+    // Only the activators report what came through them.
     counted.average_proxied_concurrency = 0;
     counted.proxied_request_count = 0;
   }
   collector_.record(counted, at);
 }
 
-// With no pod ready only activators could speak, and one that is connected and says nothing holds
-// nothing. Without this a revision whose pods never become ready would keep its last number for
-// ever after its clients have left. A revision at zero gets no such zeros: they would dilute the
-// first burst that wakes it.
+// With no pod ready only activators could report, and one that is connected but reports nothing
+// holds no requests. Without this rule a revision whose pods never become ready would keep its last
+// number without a limit after its clients have left. A revision at zero gets no such zeros: they
+// would dilute the first burst that wakes it.
 void RevisionScaler::count_silence_as_zero(const ScaleInputs& inputs, TimePoint now) {
   if (!inputs.activator_connected || inputs.ready > 0 || status_.desired() <= 0) return;
   const TimePoint heard = std::max(collector_.newest().value_or(activity_since_), activity_since_);
@@ -86,8 +86,8 @@ void RevisionScaler::count_silence_as_zero(const ScaleInputs& inputs, TimePoint 
   collector_.record(Stat{}, now);
 }
 
-// What was not observed proves nothing: the Active condition and panic keep their age. After a step
-// back the windows start anew, since to them every present stat would be too old.
+// Unobserved time proves nothing: the Active condition and panic keep their age. After a step back
+// the windows restart empty, since every current stat would be too old for them.
 void RevisionScaler::notice_gap(const ScaleInputs& inputs, TimePoint now) {
   const Duration unobserved =
       attention_.evaluate(now, inputs.activator_connected, spec_.decider.stable_window);
@@ -197,9 +197,9 @@ ScalerPlan RevisionScaler::reconcile(const ScaleInputs& inputs, const DecisionRe
   return plan;
 }
 
-// Lowering asks for a stable window of knowledge, and zero for knowledge right now, of which idle
-// pods are only half: somebody has to be there who would tell of waiting requests (protocols.md 3,
-// rule 7). Only pods that never became ready go without a stable window.
+// Lowering needs a stable window of data, and zero needs data of this moment, of which idle pods
+// are only half: an activator has to be connected that would report waiting requests (protocols.md
+// 3, rule 7). Only pods that never became ready go without a stable window.
 void RevisionScaler::hold_unproven(ScalerPlan& plan, const ScaleInputs& inputs,
                                    bool metrics_missing) const {
   const auto keep = [&plan, this](std::int32_t held, Bound bound) {
@@ -338,7 +338,7 @@ void RevisionScaler::wake(TimePoint now) {
   woken_by_hand_ = true;
   if (status_.desired() < 1) status_.set_desired(1);
   if (activity_ == Activity::inactive) set_activity(Activity::activating, now);
-  // An awake one starts its stable window anew: being woken means being wanted now.
+  // For an awake one the stable window restarts: a wake means that it is wanted now.
   if (activity_ == Activity::active) activity_since_ = now;
   replicas_ = std::max(replicas_, std::max(1, spec_.bounds.min));
 }

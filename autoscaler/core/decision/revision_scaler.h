@@ -54,7 +54,7 @@ struct ScaleInputs {
   /// The activator's answer to the probe that a state asked for; absent: not asked yet. True, the
   /// default, fits one machine too.
   std::optional<bool> probe_ok = true;
-  bool activator_connected = true;  ///< somebody would report waiting requests
+  bool activator_connected = true;  ///< an activator would report waiting requests
 };
 
 /// What follows from an evaluation.
@@ -80,7 +80,7 @@ class RevisionScaler {
   RevisionScaler(RevisionScalerSpec spec, std::int32_t ready_at_start, TimePoint now);
 
   /// A stat of an activator, and when its newest request began if the activator says so. True when
-  /// evaluate() must follow at once: requests and nobody to serve them.
+  /// evaluate() must follow at once: there are requests and no pod serves.
   [[nodiscard]] bool push(const Stat& stat, TimePoint at, std::optional<TimePoint> newest = {});
 
   /// What a scrape said of all ready pods.
@@ -107,9 +107,10 @@ class RevisionScaler {
   /// All that cannot be read from the spec and the platform.
   [[nodiscard]] SavedScaler saved() const;
 
-  /// Goes on where the one that saved it left off; evaluate() should follow. What was recorded here
-  /// since stays, replicas are those of the platform, and a rise that was decided here meanwhile is
-  /// not taken back. False: there was a stable window of evaluations here, which knows more.
+  /// Continues where the one that saved it left off; evaluate() should follow. What was recorded
+  /// here since stays, replicas are those of the platform, and a rise that was decided here
+  /// meanwhile is not taken back. False: there was a stable window of evaluations here, which knows
+  /// more.
   bool restore(const SavedScaler& saved, TimePoint now);
 
   [[nodiscard]] const ScalingSpec& spec() const { return spec_; }

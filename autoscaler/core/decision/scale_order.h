@@ -17,7 +17,7 @@ struct ScaleReport {
   std::int32_t ready = 0;
   Activity activity = Activity::activating;
   bool metrics_missing = false;
-  bool paused = false;  ///< somebody chose the number; what the load wants is not followed
+  bool paused = false;  ///< the number was set by hand; the load does not change it
   Bound bound_by = Bound::none;
   std::string cannot_scale{};  ///< why not all are granted; empty: they are
   std::string start_failed{};  ///< why no replica becomes ready; empty: one is, or may

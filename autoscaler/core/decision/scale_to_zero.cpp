@@ -52,7 +52,7 @@ ScalerPlan while_active(const ScalingSpec& spec, const ScalerView& view, ScalerP
 
 ScalerPlan while_inactive(const ScalingSpec& spec, const ScalerView& view, ScalerPlan plan) {
   plan.want = 0;
-  // Unlimited burst capacity keeps the activators in the path for ever: nothing to prove.
+  // Unlimited burst capacity keeps the activators in the path always: no probe is needed.
   if (spec.decider.target_burst_capacity != -1) {
     plan.probe = true;
     if (!view.probe_ok) return plan;

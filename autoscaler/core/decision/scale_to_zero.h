@@ -27,7 +27,7 @@ struct ScalerView {
   Duration activity_for{0};  ///< how long it has been so
   bool initialized = false;  ///< the initial scale was reached once
   RouteMode route_mode = RouteMode::proxy;
-  /// How long traffic has been going through activators; absent: it does not, or nobody has
+  /// How long traffic has been going through activators; absent: it does not, or no probe has
   /// confirmed it. Duration::max() where it always does.
   std::optional<Duration> proxy_for;
   /// The activator's answer to a probe; absent: not asked yet.
@@ -73,8 +73,9 @@ struct ActivityChange {
 [[nodiscard]] std::int32_t reported_scale(std::int32_t want, std::int32_t reported);
 
 /// Serve only with pods wanted and burst capacity to spare (autoscaler.md 8.1, step 4). From
-/// `present` proxy the spare capacity must reach `hysteresis` requests first; the way back is taken
-/// as soon as there is none. With a hysteresis of 0 `present` does not matter, as in the reference.
+/// `present` proxy the spare capacity must reach `hysteresis` requests first; the way back to proxy
+/// is taken as soon as there is none. With a hysteresis of 0 `present` does not matter, as in the
+/// reference.
 [[nodiscard]] RouteMode route_mode(std::int32_t want, std::int32_t excess_burst_capacity,
                                    RouteMode present, double hysteresis);
 

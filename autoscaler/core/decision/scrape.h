@@ -14,8 +14,8 @@
 #include <vector>
 
 // One round of asking the pods of a revision for their stats (autoscaler.md 1.4). The I/O around it
-// asks whom next() names and says what came of it; who is asked, how often, and what the answers
-// amount to is decided here.
+// scrapes the address of next() and reports the result; which pods are scraped, how often, and what
+// the answers amount to is decided here.
 namespace sluice::autoscaler {
 
 /// Why one try, or a whole round, gave no stat.
@@ -26,7 +26,7 @@ enum class ScrapeError {
   bad_status,          ///< any other status that is not 2xx
   wrong_content_type,  ///< not kStatContentType
   undecodable,         ///< the bytes are no stat
-  implausible,         ///< a stat with numbers nobody believes; the caller's check, not ours
+  implausible,         ///< a stat with implausible numbers; the caller's check, not ours
   // Of a round.
   pods_exhausted,        ///< fewer pods answered than the sample needs
   direct_not_available,  ///< every pod's address answered as a mesh does
@@ -36,7 +36,7 @@ enum class ScrapeError {
 [[nodiscard]] std::string_view describe(ScrapeError error);
 
 /// What a round amounts to: the stat of the whole revision, to be recorded even when it is all
-/// zeros; nothing when there was nobody to ask; or why there is none.
+/// zeros; nothing when there was no pod to scrape; or why there is none.
 using ScrapeResult = Result<std::optional<Stat>, ScrapeError>;
 
 inline constexpr std::string_view kStatContentType = "application/protobuf";
@@ -63,7 +63,7 @@ class DirectScrape {
   /// Shuffles, with `random`, the part of the list that is not asked as a whole.
   DirectScrape(ScrapeCandidates candidates, std::mt19937_64& random);
 
-  /// The address to ask now; absent while enough are being asked and when nobody is left.
+  /// The address to ask now; absent while enough are being scraped and when none is left.
   [[nodiscard]] std::optional<std::string> next();
 
   /// What one asked pod did. The caller has made sure that the numbers of `stat` are sane.

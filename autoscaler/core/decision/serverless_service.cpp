@@ -11,7 +11,7 @@ namespace {
 RouteMode effective(const ServerlessView& view) {
   RouteMode mode = view.mode;
   if (view.pods.empty()) mode = RouteMode::proxy;
-  // Last, so that with neither it is serve: an empty public service is what callers are told.
+  // Last, so that with neither it is serve: callers then see an empty public service.
   if (view.all_activators.empty()) mode = RouteMode::serve;
   return mode;
 }
@@ -33,7 +33,7 @@ ServerlessPlan plan_serverless(ServerlessView view, TimePoint now) {
   ServerlessPlan plan;
   plan.mode = effective(view);
   plan.endpoints_populated = !view.pods.empty();
-  // By the mode asked for: the clock of a proxy nobody stands behind runs all the same.
+  // By the requested mode: the proxy clock runs even without an activator.
   if (view.pods.empty() || view.mode == RouteMode::proxy) {
     plan.proxied_since = view.proxied_since.value_or(now);
   }

@@ -32,7 +32,7 @@ class TickWheel {
   };
 
   /// Appends what came due since the last call, each item once however long ago that was. A clock
-  /// that stepped back goes on from there.
+  /// that stepped back continues from there.
   void take_due(TimePoint now, std::vector<Visit>& visits);
 
   /// When take_due() will have something to give; absent while the wheel is empty.

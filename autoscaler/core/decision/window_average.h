@@ -50,7 +50,7 @@ class WindowAverage {
   /// All it holds, for a window of the same granularity.
   [[nodiscard]] SavedWindow saved() const;
 
-  /// Goes on where the other left off. What was recorded here in later buckets stays, and so does
+  /// Continues where the other left off. What was recorded here in later buckets stays, and so does
   /// the length: the history is brought to it as by resize().
   void restore(const SavedWindow& saved, TimePoint now);
 

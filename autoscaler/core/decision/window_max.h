@@ -15,7 +15,7 @@ class WindowMax {
   /// `granularity` is a whole number of seconds, at least one.
   explicit WindowMax(Duration window, Duration granularity = std::chrono::seconds{2});
 
-  /// One that goes on where another left off.
+  /// One that continues where another left off.
   explicit WindowMax(const SavedDelay& saved, Duration granularity = std::chrono::seconds{2});
 
   void record(TimePoint at, std::int32_t value);

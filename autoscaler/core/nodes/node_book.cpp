@@ -87,7 +87,7 @@ bool NodeBook::take_out(const std::string& name, const Node& node) {
   return true;
 }
 
-// Room for a newcomer: of the silent nodes the one that was heard first goes.
+// Room for a newcomer: of the silent nodes the one with the oldest report is dropped.
 bool NodeBook::forget_one() {
   auto oldest = nodes_.end();
   for (auto at = nodes_.begin(); at != nodes_.end(); ++at) {
@@ -152,7 +152,7 @@ NodeBook::Granted NodeBook::grant(const RevisionId& revision, const Demand& dema
       std::min<std::int64_t>(free / demand.claim, std::numeric_limits<std::int32_t>::max() / 2);
   const std::int64_t allowed = std::max<std::int64_t>(demand.ordered, demand.settled + room);
   const auto fitting = static_cast<std::int32_t>(std::min<std::int64_t>(demand.wanted, allowed));
-  // What runs already is no start, whoever ordered it.
+  // A replica that already runs is not a start, whichever replica ordered it.
   const std::int32_t there = std::min(fitting, std::max(demand.ordered, demand.settled));
   const auto starts =
       static_cast<std::int32_t>(std::min<std::int64_t>(fitting - there, starts_left(demand.now)));

@@ -60,7 +60,7 @@ class NodeBook final : public Room {
   /// changes an answer. Call every few seconds.
   [[nodiscard]] bool look(TimePoint now);
 
-  /// Only the agent of the pod's own node is believed; `node` empty: any is.
+  /// Only the agent of the pod's own node counts; `node` empty: any does.
   [[nodiscard]] bool throttled(const std::string& space, const std::string& pod,
                                const std::string& node) const override;
 

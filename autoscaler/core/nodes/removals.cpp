@@ -6,8 +6,7 @@
 namespace sluice::autoscaler {
 namespace {
 
-// A pod that is not even ready serves nobody. One that was never heard is young, and as good as
-// idle.
+// A pod that is not ready serves no request. One without a report is young, and as good as idle.
 double busyness(const RemovalCandidate& pod) {
   if (pod.failed) return -2;
   return pod.ready ? pod.load.value_or(0) : -1;
@@ -45,8 +44,8 @@ bool Removals::forget_gone(std::span<const RemovalCandidate> pods) {
                        [&there](const Leaving& pod) { return !there.contains(pod.id.name); }) > 0;
 }
 
-// Those that nobody may stop yet before those that somebody may be stopping this moment: such a pod
-// drains, and says so to whoever still asks it.
+// Those that may not be stopped yet before those that the platform may be stopping right now: such
+// a pod drains, and refuses requests as draining.
 bool Removals::take_back(std::span<const RemovalCandidate> pods, std::size_t count) {
   std::unordered_set<std::string> terminating;
   for (const RemovalCandidate& pod : pods) {

@@ -16,18 +16,18 @@ struct RemovalCandidate {
   PodId id;
   bool ready = false;
   bool throttled = false;        ///< held back on its node
-  bool terminating = false;      ///< somebody has told it to go already
+  bool terminating = false;      ///< it is already being stopped
   bool failed = false;           ///< it cannot become ready as it is
-  std::optional<double> load{};  ///< requests in flight when last heard; absent: never heard
+  std::optional<double> load{};  ///< requests in flight at the last report; absent: none yet
 };
 
 /// Which pods of a revision leave, and which of them may be stopped (protocols.md 3, rule 5).
 ///
-/// A pod is first chosen: activators are told to avoid it. Only when they all do may it be stopped.
-/// Until somebody does, the choice can be taken back, when more pods are wanted again.
+/// A pod is first chosen and put into `avoid`. Only when all activators avoid it may it be stopped.
+/// Until the platform stops it, the choice can be withdrawn when more pods are wanted again.
 class Removals {
  public:
-  /// Pods that an earlier life said may be stopped.
+  /// Pods that an earlier run released to be stopped.
   explicit Removals(std::span<const PodId> released = {});
 
   /// Compares the pods there are with how many are `wanted` and chooses who leaves, idlest first
@@ -54,7 +54,7 @@ class Removals {
  private:
   struct Leaving {
     PodId id;
-    std::uint64_t version = 0;  // 0: nobody was told yet
+    std::uint64_t version = 0;  // 0: nothing was sent yet
     bool released = false;
   };
 

@@ -37,7 +37,7 @@ struct Holder {
 /// What a holder writes into its lease: "<pod>_<address>".
 [[nodiscard]] std::string identity(const Holder& holder);
 
-/// Reads what somebody wrote into a lease. Whoever gets a problem warns and ignores the change.
+/// Reads the holder written into a lease. On a problem the caller warns and ignores the change.
 [[nodiscard]] Result<Holder, Problem> parse_identity(std::string_view identity);
 
 /// Where the holder of `bucket` takes stats, in the order they are tried: the replica itself, then
@@ -46,8 +46,8 @@ struct Holder {
                                                         const Holder& holder,
                                                         const SystemDomain& system);
 
-/// Whether a connection whose Host header is `host` is taken. One that names a bucket is meant for
-/// its owner; refused, the sender looks for the owner anew. Any other host is taken.
+/// Whether a connection whose Host header is `host` is accepted. One that names a bucket is meant
+/// for its owner; after a refusal the sender looks up the owner again. Any other host is accepted.
 [[nodiscard]] bool accepts_connection(std::string_view host, std::span<const std::string> owned);
 
 /// The keys of `config-leader-election`. The initial values are the documented defaults.

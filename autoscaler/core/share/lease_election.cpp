@@ -22,7 +22,7 @@ constexpr Duration kReleased = seconds{1};
 constexpr Duration kHeirPause = std::chrono::milliseconds{500};
 
 // On a fresh cluster a replica leaves a bucket to others for a retry period per bucket it has, but
-// no longer than so many: somebody has to take them.
+// for at most so many: one replica has to take them.
 constexpr std::int64_t kCourtesyMax = 3;
 
 // Epochs are the upper half of a version. What a person wrote beyond this is no epoch.
@@ -115,7 +115,7 @@ void LeaseElection::see(Slot& slot, const LeaseView& lease, TimePoint now) {
   if (slot.held && !ours(slot)) slot.held = false;
 }
 
-// Who held it still believes so, for as long as it would have without the deletion.
+// The holder still acts on it, for as long as it would have without the deletion.
 void LeaseElection::see_missing(Slot& slot, TimePoint now) {
   if (slot.lease && !slot.lease->holder.empty() && !ours(slot)) {
     slot.guard = slot.changed + duration_of(*slot.lease);
@@ -148,7 +148,7 @@ void LeaseElection::answered(std::uint64_t step, LeaseAnswer answer,
       return;
     case LeaseAnswer::missing:
       if (sent.kind == LeaseStep::Kind::create) break;  // there is no such namespace
-      // Unless somebody was heard of since the question was asked.
+      // Unless a holder was seen since the request was sent.
       if (sent.kind == LeaseStep::Kind::read && !(slot.lease && slot.changed > sent.at)) {
         see_missing(slot, now);
       } else {
@@ -162,12 +162,12 @@ void LeaseElection::answered(std::uint64_t step, LeaseAnswer answer,
   slot.next = std::max(now, sent.at + (releasing_ ? kHeirPause : rules_.retry_period));
 }
 
-// What counts is when the claim was sent: nobody can have seen it earlier.
+// What counts is when the claim was sent: no replica can have seen it earlier.
 void LeaseElection::claimed(Slot& slot, const Sent& sent, TimePoint now) {
   if (releasing_) return;
   slot.next = std::max(now, sent.at + rules_.retry_period);
   if (!ours(slot) || now >= sent.at + rules_.renew_deadline) return;
-  // In an earlier hold of ours that has ended meanwhile nothing may be renewed, only taken anew.
+  // Our earlier hold that has ended meanwhile cannot be renewed, only acquired again.
   if (!slot.held && !sent.acquires) return;
   slot.held = true;
   slot.renewed = sent.at;
@@ -176,7 +176,7 @@ void LeaseElection::claimed(Slot& slot, const Sent& sent, TimePoint now) {
 
 // When we may try to take a bucket that is not ours.
 TimePoint LeaseElection::takes_at(const Slot& slot) const {
-  if (ours(slot)) return slot.next;  // by an earlier life, or by a request whose answer was lost
+  if (ours(slot)) return slot.next;  // by an earlier run, or by a request whose response was lost
   TimePoint free = slot.changed;
   if (slot.lease && !slot.lease->holder.empty()) free += duration_of(*slot.lease);
   if (slot.guard) free = std::max(free, *slot.guard);
@@ -237,7 +237,7 @@ LeaseStep LeaseElection::claim(Slot& slot, bool acquires, TimePoint now) {
     lease.epoch = next_epoch(now);
     if (slot.lease && !ours(slot)) ++lease.transitions;
   } else if (!slot.lease) {
-    lease.epoch = epoch_;  // ours, and somebody deleted it
+    lease.epoch = epoch_;  // ours, and another program deleted it
   }
   lease.holder = self_;
   lease.duration = rules_.lease_duration;

@@ -13,7 +13,7 @@ namespace sluice::autoscaler {
 
 /// A Lease object, as far as it is looked at.
 struct LeaseView {
-  std::string holder;    ///< identity; empty: nobody
+  std::string holder;    ///< identity; empty: none
   std::string acquired;  ///< acquireTime as written
   std::string renewed;   ///< renewTime as written; compared, never read
   Duration duration{0};  ///< of the holder's claim
@@ -42,13 +42,14 @@ enum class LeaseAnswer : std::uint8_t {
   done,
   conflict,  ///< another version is in force, or the object exists
   missing,   ///< there is no such object
-  failed,    ///< or nobody knows; it may have taken effect
+  failed,    ///< or unknown; it may have taken effect
 };
 
 /// Who holds which bucket, by Lease objects that all replicas write (autoscaler.md 10.1). Neither
-/// asks nor waits: the caller sends what steps() gives, and tells what it saw and was answered.
+/// asks nor waits: the caller sends what steps() returns, and passes in what it saw and each
+/// response.
 ///
-/// Clocks of replicas are never compared: a lease is free once nobody has changed it for its whole
+/// Clocks of replicas are never compared: a lease is free once it has not changed for its whole
 /// duration since *we* saw the last change. Its holder gives up earlier, a renew-deadline after it
 /// *sent* the last renewal that went through, so that two never act together however late answers
 /// and events arrive, as long as clocks run equally fast. Every write names the version it follows;
@@ -73,8 +74,8 @@ class LeaseElection {
   /// What is to be sent now. Each step wants an answer; its bucket has no other until then.
   [[nodiscard]] std::vector<LeaseStep> steps(TimePoint now);
 
-  /// When steps() will have something, or a bucket is lost if nothing is heard; absent: not before
-  /// something is.
+  /// When steps() will have something, or a bucket is lost unless an answer comes; absent: not
+  /// before one does.
   [[nodiscard]] std::optional<TimePoint> next_due(TimePoint now) const;
 
   /// Gives everything back for others to take at once, and takes nothing more.
@@ -92,7 +93,7 @@ class LeaseElection {
   /// first bucket.
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
 
-  /// Identity in the lease, dead or alive; empty: nobody, or not known.
+  /// Identity in the lease, whether that replica runs or not; empty: none, or unknown.
   [[nodiscard]] std::string holder(std::string_view bucket) const;
 
   [[nodiscard]] const std::vector<std::string>& buckets() const { return buckets_; }
@@ -113,10 +114,9 @@ class LeaseElection {
     std::uint64_t rank = 0;  // in our own order
     bool known = false;      // was looked at
     std::optional<LeaseView> lease{};
-    TimePoint changed{};  // when we saw that it is as it is
-    std::optional<TimePoint>
-        guard{};       // of a lease that was deleted under somebody: not free before
-    bool look = true;  // it must be read
+    TimePoint changed{};               // when we saw that it is as it is
+    std::optional<TimePoint> guard{};  // of a lease that was deleted while held: not free before
+    bool look = true;                  // it must be read
     bool held = false;
     TimePoint renewed{};  // when the renewal in force was sent
     TimePoint next{};     // nothing is sent before

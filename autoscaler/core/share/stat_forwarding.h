@@ -31,7 +31,7 @@ inline constexpr std::size_t kForwardBacklogMax = 1000;
 /// Longest namespace or name that belongs to a revision.
 inline constexpr std::size_t kRevisionNameMax = 253;
 
-/// A stat of a revision that somebody may own who is not us.
+/// A stat of a revision that another replica may own.
 struct StatToForward {
   RevisionId revision;
   Stat stat;
@@ -45,7 +45,7 @@ struct StatToForward {
 /// As it is sent on, or recorded here: the way back of to_forward().
 [[nodiscard]] proto::StatMessage message_of(const StatToForward& stat);
 
-/// Who holds a bucket: we, another at these addresses, or with neither, nobody we know of.
+/// Who holds a bucket: we, another at these addresses, or with neither, no known replica.
 struct BucketHolder {
   bool ours = false;
   std::vector<std::string> addresses;  ///< in the order they are tried
@@ -63,7 +63,7 @@ enum class StatRoute {
 /// Which replica takes a stat, and which stats wait because none does (autoscaler.md 10.2).
 class StatForwarding {
  public:
-  /// `buckets` are the names of all of them, not empty. Nobody holds one yet.
+  /// `buckets` are the names of all of them, not empty. None is held yet.
   explicit StatForwarding(std::vector<std::string> buckets);
 
   /// True when the holder is another than before: connections to the last one are of no use any

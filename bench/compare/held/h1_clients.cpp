@@ -75,7 +75,7 @@ void H1Clients::dial(Client& client) {
   });
 }
 
-// The next request that `send` was told of.
+// The next request passed to `send`.
 void H1Clients::ask_next(Client& client) {
   --to_send_;
   tally_.sent();

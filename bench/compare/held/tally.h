@@ -26,7 +26,7 @@ class Tally {
     if (--outstanding_ == 0 && quiet_) quiet_();
   }
 
-  /// Text of a response that was no 200; the last one is told.
+  /// Text of the last response other than 200.
   void failed(const std::string& text) {
     sample_.clear();
     for (const char c : text.substr(0, 200)) {
@@ -39,7 +39,7 @@ class Tally {
   /// Called whenever nothing is outstanding any more.
   void on_quiet(std::function<void()> quiet) { quiet_ = std::move(quiet); }
 
-  /// As JSON; what follows is counted anew.
+  /// As JSON; resets the counts.
   [[nodiscard]] std::string take() {
     std::string text = "{\"first_ns\":" + std::to_string(first_ns_) +
                        ",\"last_ns\":" + std::to_string(last_ns_) + ",\"sample\":\"" + sample_ +

@@ -1,4 +1,4 @@
-"""The autoscaler's part in the replay: it hears the agent's reports and starts only what fits."""
+"""The autoscaler's part in the replay: it receives the agent's reports and starts only what fits."""
 
 import time
 
@@ -7,7 +7,7 @@ START_SECONDS = 60
 
 
 class OpenGate:
-    """Whoever has no gate starts at once."""
+    """A policy without a gate starts jobs at once."""
 
     def admit(self, _key, _claim):
         return True
@@ -23,7 +23,7 @@ class Gate:
     """Admits what the newest report lets in, less what was granted since, and one at a time: what many
     would grow by together is seen only once they are there (memory-pressure.md 9, row 69c).
 
-    A claim is given back when its container has run `hold` seconds (protocols.md 4 says 5): by then the
+    A claim is released when its container has run `hold` seconds (protocols.md 4 says 5): by then the
     agent sees the container itself, and what it can still grow by is in its own sum.
     """
 

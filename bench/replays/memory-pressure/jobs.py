@@ -1,4 +1,4 @@
-"""The paper's experiment at 1/64 scale: jobs that fill a small node, and whoever starts them."""
+"""The paper's experiment at 1/64 scale: jobs that fill a small node, and the program that starts them."""
 
 import dataclasses
 import os
@@ -21,7 +21,7 @@ CORES = 0.6
 SHARES = 16384               # a part of a core is little, but that part it gets
 POLL_SECONDS = 0.05
 RUN_SECONDS = 600            # far more than any run takes
-KILLED = (137, 143)          # SIGKILL, and SIGTERM by whoever stops it in order
+KILLED = (137, 143)          # SIGKILL, and SIGTERM of an orderly stop
 
 
 @dataclasses.dataclass
@@ -107,7 +107,7 @@ class Workflow:
                 try:
                     job.spent = job.container.group.cpu_seconds()
                 except OSError:
-                    continue  # its group has gone: it has ended, and collect() will hear of it
+                    continue  # its group is gone: it has ended, and collect() will find that
 
     def collect(self):
         for job in [job for job in self.placed if job.starting and job.starting.done()]:
@@ -153,7 +153,7 @@ class Workflow:
         try:
             container.remove()
         except grpc.RpcError:
-            pass  # seen once in a few hundred on a busy machine: a ghost (row 69d); its job goes on
+            pass  # seen once in a few hundred on a busy machine: a ghost (row 69d); its job continues
 
     def fill(self):
         while len(self.placed) < self.at_once and self.waiting:

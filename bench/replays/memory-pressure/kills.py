@@ -97,7 +97,7 @@ def measured_kills(stage, count):
         if killer.done():
             break
         if killer.kills and killer.kills[-1].free_after is None:
-            killer.kills.pop()  # the run ended under it: nobody was left to be throttled
+            killer.kills.pop()  # the run ended meanwhile: no container was left to throttle
     alone = [one for one in killer.kills if not one.restarted]
     worst = max((one.free_after for one in alone), default=None)
     busy = sum(one.throttled > 0 for one in killer.kills)

@@ -10,7 +10,7 @@ NODE_AGENT, PAPER_AGENT = 'bin/node-agent', 'tests/paper-agent'
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """`gated`: whoever starts the jobs asks first. Without flags there is no agent at all."""
+    """`gated`: a job starts only if the gate admits it. Without flags there is no agent at all."""
     name: str
     flags: dict | None = None
     gated: bool = False

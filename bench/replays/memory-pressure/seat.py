@@ -7,7 +7,7 @@ from policies import SCALED
 
 
 class Seat:
-    """The agent of a policy over a node, with the stream that hears its reports. Empty without flags."""
+    """The agent of a policy over a node, with the stream that receives its reports. Empty without flags."""
 
     def __init__(self, stage, policy, node):
         self.stage = stage

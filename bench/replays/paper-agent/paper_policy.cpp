@@ -83,7 +83,7 @@ void PaperPolicy::forget_gone(const Observation& seen) {
   };
   std::erase_if(restricted_, [&](const Throttle& one) { return gone(one.id); });
   std::erase_if(victims_, gone);
-  // Nobody is left whose rest could bring memory back: there is nothing to wait for (row 11).
+  // No container is left whose pause could free memory: there is nothing to wait for (row 11).
   if (restricted_.empty() && victims_.empty()) waiting_since_.reset();
 }
 
@@ -104,7 +104,7 @@ void PaperPolicy::step(const Observation& seen, const NodeMemory& memory, TimePo
 
 void PaperPolicy::restrict(const Observation& seen, const NodeMemory& memory, TimePoint now) {
   const auto chosen = candidates(seen, restricted_);
-  // Nobody to restrict and nobody restricted: whoever comes is met at the next sample.
+  // No container to restrict and none restricted: new ones are handled at the next sample.
   if (chosen.empty() && restricted_.empty()) return;
   waiting_since_ = now;
   if (chosen.empty()) {

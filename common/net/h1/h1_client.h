@@ -37,7 +37,7 @@ class H1Client {
   struct Events {
     std::function<void(http::ResponseHead&)> head{};  ///< of the answer itself; may be moved from
     std::function<void(std::string_view piece)> body{};
-    std::function<void(const Ending&)> ended{};  ///< once, at last
+    std::function<void(const Ending&)> ended{};  ///< once, as the last call
   };
 
   /// `tls`: null for plain HTTP. Held, since operations may outlast the maker of the client.

@@ -55,7 +55,7 @@ class RequestParser {
   /// Reads on in the body; `decoded`, when given, receives the content without framing.
   Fed feed_body(std::string_view bytes, std::string* decoded) { return body_.feed(bytes, decoded); }
 
-  /// Reads on in a body that goes on with its framing: `used` bytes are relayed unchanged,
+  /// Reads on in a body that is passed on with its framing: `used` bytes are relayed unchanged,
   /// `dropped` ones are not (ChunkReader::relay).
   Fed relay_body(std::string_view bytes) { return body_.relay(bytes); }
 

@@ -235,7 +235,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   bool retried_stale_ = false;
   bool response_begun_ = false;  // a byte of a response went to the client
   bool response_head_done_ = false;
-  bool response_done_ = false;  // all of it is with the client; the upload goes on
+  bool response_done_ = false;  // all of it is with the client; the upload continues
   bool continued_ = false;      // the client got a 100 of ours
   bool unused_unstamped_ = false;
   bool interim_sent_ = false;  // a 1xx went to the client

@@ -21,7 +21,7 @@ class H1Leg final : private UpstreamUser {
   /// do; when it ends unanswered a fresh one is tried.
   enum class Connection : std::uint8_t { fresh, pooled };
 
-  /// `request`: complete head and body. `user` outlives the leg, and hears nothing in this call.
+  /// `request`: complete head and body. `user` outlives the leg, and gets no call during this one.
   H1Leg(UpstreamPool& pool, H2UpstreamUser& user, std::string request, bool to_head,
         Connection wanted);
   ~H1Leg();

@@ -35,7 +35,7 @@ void H1Exchange::on_upstream_read(bool /*ended*/) {
   if (phase_ == Phase::tunnel) {
     pump_to_client();
   } else if (response_done_) {
-    finish();  // it reads no more of the request, or speaks out of turn
+    finish();  // it stops reading the request, or sends out of turn
   } else {
     pump_response();
   }
@@ -85,8 +85,8 @@ bool H1Exchange::take_response_head() {
   } else if (response_.framing == http::Framing::chunked && old_client) {
     response_rewrite_.body = http::ResponseBody::to_close;
   }
-  // A client that was refused without a 100 need not send its body, so nobody could tell what
-  // comes next on its connection.
+  // A client that was refused without a 100 need not send its body, so the next bytes on its
+  // connection would be ambiguous.
   closing_after_ = !head_.keep_alive || server_.ends_connections() || client_ended_ ||
                    awaits_continue() || response_rewrite_.body == http::ResponseBody::to_close;
   response_rewrite_.keep_alive = !closing_after_;
@@ -98,7 +98,7 @@ bool H1Exchange::take_response_head() {
   return true;
 }
 
-// A 1xx goes on as it came, and the final status stays what the upstream says later.
+// A 1xx is passed on unchanged, and the final status is the one that the upstream sends later.
 bool H1Exchange::relay_interim() {
   upstream_->parser.reset(head_.method == "HEAD");
   expect_due_ = {};
@@ -130,8 +130,8 @@ bool H1Exchange::take_switch() {
   return false;
 }
 
-// The next of a body that goes on with its framing. What stands before an extension, which does
-// not, is kept in out_ and goes out together with what stands behind it.
+// The next part of a body that is passed on with its framing. The bytes before an extension, which
+// is dropped, are kept in out_ and sent together with those behind it.
 http::Fed H1Exchange::next_piece() {
   Upstream& upstream = *upstream_;
   http::Fed fed = upstream.parser.relay_body(upstream.in.data());
@@ -182,7 +182,7 @@ bool H1Exchange::relay_body() {
   return false;
 }
 
-// The body is broken. As long as nothing of the response went out, the client can be told so.
+// The body is broken. As long as no byte of the response was sent, the client can get an error.
 void H1Exchange::lose_body(Error error, std::string text) {
   if (response_begun_) {
     abort({Outcome::End::aborted, 0, error, Timer::none});
@@ -206,8 +206,8 @@ bool H1Exchange::await_body(std::size_t used) {
   return false;
 }
 
-// The client has the whole response. The upload may still go on: full duplex is the request's right
-// as long as the upstream takes it.
+// The client has the whole response. The upload may still continue: full duplex is the request's
+// right as long as the upstream takes it.
 void H1Exchange::response_complete() {
   const Upstream& upstream = *upstream_;
   const bool client_sends = parser_.done() || (!client_ended_ && !awaits_continue());

@@ -1,6 +1,6 @@
 // After a 101: bytes both ways until both ends have finished, one of them failed, or a timer fired.
 // Each direction reads only when its last bytes are written, so both are bounded and slow readers
-// slow their senders. A side that has finished sending is told on to the other, which may go on.
+// slow their senders. The end of one side's sending is passed on to the other, which may continue.
 
 #include "common/net/h1/h1_exchange.h"
 #include "common/net/server/proxy_server.h"
@@ -52,7 +52,7 @@ std::string_view H1Exchange::next_to_client() {
   return bytes.substr(0, tunnel_->frames.advance(bytes));
 }
 
-// Returns whether the pump may go on: the Close is out, or it is not its turn.
+// Returns whether the pump may continue: the Close is out, or it is not its turn.
 bool H1Exchange::put_close_frame() {
   if (!tunnel_->closing || tunnel_->close_sent || !tunnel_->frames.between()) return true;
   if (tunnel_->frames.closed()) {

@@ -104,7 +104,7 @@ struct H2Connection::Callbacks {
     } else if (name == ":authority") {
       stream.head_.fields.add("Host", value);
     } else if (!name.starts_with(':')) {
-      // Host repeats what the authority said (RFC 9113, 8.3.1); one of them goes on.
+      // Host repeats what the authority said (RFC 9113, 8.3.1); one of them is passed on.
       if (name == "host" && stream.head_.fields.has(http::Known::host)) return;
       stream.head_.fields.add(name, value);
     }

@@ -67,7 +67,7 @@ class H2Connection final : public Connection, private H2Link {
   [[nodiscard]] std::size_t portion(std::string_view bytes) override;
   void pay_for_frame();
   /// Of a frame that would carry a message, `head` or content: whether its stream is over, or was
-  /// never opened, by the client's own doing; then the client has been told.
+  /// never opened, by the client itself; then the client has got an error.
   [[nodiscard]] bool is_past(std::int32_t stream, bool head);
   void say_farewell();
 

@@ -48,8 +48,8 @@ std::string_view text_of(const std::uint8_t* bytes, std::size_t size) {
 
 }  // namespace
 
-// The library's callbacks only note what came: the outcome is told once it has returned, since
-// telling may destroy everything.
+// The library's callbacks only note what came: the outcome is reported once it has returned, since
+// the report may destroy everything.
 struct H2Fetch::Run {
   Run(asio::io_context& io, H2FetchRequest asked, Done on_done)
       : socket{io}, timer{io}, request{std::move(asked)}, done{std::move(on_done)} {}
@@ -159,7 +159,7 @@ struct H2Fetch::Run {
     report(problem);
   }
 
-  // Tells the outcome unless it has been told; may destroy the fetch.
+  // Reports the outcome once; may destroy the fetch.
   void report(std::optional<Error> problem) {
     const Done call = std::exchange(done, {});
     if (!call) return;
@@ -189,7 +189,7 @@ struct H2Fetch::Run {
     if (run.head_done) {
       run.response.trailers.add(key, text);
     } else if (key == ":status") {
-      // Anew for each interim response and for the final one.
+      // Again for each interim response and for the final one.
       run.response.fields.clear();
       run.response.status = whole_number<int>(text).value_or(0);
     } else {

@@ -1,5 +1,5 @@
-// Frames of a client for streams that are over. nghttp2 remembers none and ignores such frames,
-// DATA without a word to us; what is certainly the client's error is told here (RFC 9113, 5.1).
+// Frames of a client for streams that have ended. nghttp2 keeps none of those and ignores such
+// frames, DATA without a callback; a certain error of the client is detected here (RFC 9113, 5.1).
 
 #include "common/net/h2/h2_connection.h"
 

@@ -19,7 +19,7 @@ constexpr std::size_t kGatherBytes = 64 * 1024;
 constexpr std::size_t kKeptOut = 8 * 1024;
 constexpr std::size_t kFirstBytesKept = 16;
 
-// What the peer is told when the session can read no further.
+// The error sent to the peer when the session can read no further.
 std::uint32_t code_of(ssize_t failure) {
   switch (failure) {
     case NGHTTP2_ERR_FLOODED:

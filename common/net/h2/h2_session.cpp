@@ -33,7 +33,8 @@ nghttp2_option* options_for(std::size_t head_bytes_max) {
   nghttp2_option_set_no_closed_streams(options, 1);
   // What we send is what we read and what our rules add to it; the rules can double a field.
   nghttp2_option_set_max_send_header_block_length(options, 2 * head_bytes_max + kHeadRoom);
-  // Twice the limit can arrive, so that the peer is told of the limit instead of being cut off.
+  // Twice the limit can arrive, so that the peer gets an error for the limit instead of a closed
+  // connection.
   nghttp2_option_set_max_continuations(options,
                                        2 * head_bytes_max / kFrameBytes + kContinuationsAlways);
   return options;

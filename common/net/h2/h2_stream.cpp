@@ -174,7 +174,7 @@ void H2Stream::forward(UpstreamPool& pool, const http::RequestRewrite& rewrite) 
   submit_upstream();
 }
 
-// A body of unknown length is one chunk: all of it comes before the request goes on.
+// A body of unknown length is one chunk: all of it arrives before the request is passed on.
 void H2Stream::forward_h1(const http::RequestRewrite& rewrite) {
   h1_request_.clear();
   http::write_request_head(h1_request_, head_, rewrite);

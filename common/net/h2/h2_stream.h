@@ -115,7 +115,7 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
   std::int32_t upstream_id_ = 0;
   std::size_t window_ = 0;         // of the response, towards the container
   std::size_t claimed_ = 0;        // of the connection's budget, by both windows
-  std::unique_ptr<H1Leg> h1_leg_;  // of a request that goes on, or came, as HTTP/1
+  std::unique_ptr<H1Leg> h1_leg_;  // of a request that is passed on, or came, as HTTP/1
   std::string h1_request_;         // its head, until its body is complete
 
   ExchangeTimers timers_;
@@ -134,7 +134,7 @@ class H2Stream final : public Exchange, private H2UpstreamUser {
   bool client_starved_ = false;     // the client's side waits for more of the response
   bool window_grown_ = false;       // the client's, for the request's body
   bool reading_trailers_ = false;
-  bool crowded_out_ = false;    // its head had to give way to others
+  bool crowded_out_ = false;    // its head was dropped for others
   std::string_view too_large_;  // a refused head: which limit, as "limit=NAME"
 };
 

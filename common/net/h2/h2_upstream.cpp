@@ -23,7 +23,8 @@ constexpr std::string_view kSpeaksH1 =
 constexpr std::string_view kNoH2 =
     "HTTP/2 request for a service that offers no HTTP/2 over TLS; call it over HTTP/1.1\n";
 
-// Some that speak HTTP/1 alone close without a word, too: as long as none was heard, both are told.
+// Some servers that speak only HTTP/1 also close without a byte: as long as none has arrived, both
+// causes are named.
 constexpr std::string_view kSilent =
     "the service closed the connection before it sent anything: it exited, or does not speak "
     "HTTP/2 "

@@ -122,7 +122,7 @@ class Exchange {
   bool body_sent_ = false;
 };
 
-/// Decides what becomes of each request. All calls come on the server's thread; `begin` is answered
+/// Decides how each request is handled. All calls come on the server's thread; `begin` is answered
 /// by exactly one of Exchange::forward, respond or hold, there or later.
 class Gateway {
  public:

@@ -32,7 +32,7 @@ bool answers(const Address& address) {
   return !ec;
 }
 
-// Only a socket that nobody serves is replaced: never a living one, never another kind of file.
+// Only a socket without a server is replaced: never one in use, never another kind of file.
 std::optional<Problem> clear_place(const Address& address) {
   struct stat there {};
 

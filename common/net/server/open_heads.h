@@ -10,8 +10,8 @@ namespace sluice::net {
 
 /// The connections whose request's head has come in part, the one that began first in front, and
 /// what these heads take of memory in all. Nothing here allocates: the places are the connections'.
-/// They are what gives way when memory or connections run out: a head that is complete the moment
-/// it came is never here, and one that stays long is in front. Belongs to one thread.
+/// They are dropped first when memory or connections run out: a head that is complete the moment it
+/// came is never here, and one that stays long is in front. Belongs to one thread.
 class OpenHeads {
  public:
   /// `bytes_max`: of all heads together, beyond the first buffer that each connection has anyway.
@@ -24,9 +24,9 @@ class OpenHeads {
   /// A head has begun at `since`; nothing happens to one that is open already.
   void open(Connection& connection, TimePoint since);
 
-  /// From now on the open head of `connection` takes `bytes`. Where that is too much with all
-  /// others, those that began before the others give way. False: it is more than all heads may
-  /// take, or no other head is left, and nothing has changed.
+  /// From now on the open head of `connection` takes `bytes`. If that is too much with all others,
+  /// the oldest ones are dropped. False: it is more than all heads may take, or no other head is
+  /// left, and nothing has changed.
   [[nodiscard]] bool grow(Connection& connection, std::size_t bytes);
 
   /// The head is complete, refused or gone; nothing happens to one that is not open.
@@ -53,7 +53,7 @@ class OpenHeads {
   Connection* newest_ = nullptr;
 };
 
-/// The answer to a client whose head had to give way.
+/// The response to a client whose head was dropped.
 [[nodiscard]] http::OwnResponse open_heads_full();
 
 }  // namespace sluice::net

@@ -11,8 +11,8 @@
 
 namespace sluice::net {
 
-/// For a program whose buffers of bodies come and go, at its start: giving their pages back each time
-/// costs more than keeping a megabyte.
+/// For a program whose buffers of bodies come and go, at its start: giving their pages back each
+/// time costs more than keeping a megabyte.
 void keep_freed_pages();
 
 /// Gives the pages of freed memory back to the system a moment after much has been freed: the

@@ -45,7 +45,7 @@ struct ServerLimits {
   std::size_t head_bytes_max = 1 << 20;  ///< header block; beyond it 431
   std::size_t fields_max = 1000;         ///< of one head; beyond it 431
   /// Memory of the heads that are being read, beyond the first buffer of each connection. When it
-  /// is used up, the head that began first gives way to a new one: 503.
+  /// is used up, the oldest head is dropped for a new one: 503.
   std::size_t open_heads_bytes_max = 64 << 20;
   std::size_t connections_max = 16'384;  ///< beyond it accepting pauses
   /// Counts instead of connections_max; outlives the servers that share it. Each may have one

@@ -24,7 +24,7 @@ class CertificateWatch {
   [[nodiscard]] Result<bool, Problem> present() const;
 
   /// A pair whose contents differ from those of the last one returned. A problem (a file is gone or
-  /// cannot be read) is told once, until a look succeeds again.
+  /// cannot be read) is reported once, until a check succeeds again.
   [[nodiscard]] Result<News, Problem> look();
 
   [[nodiscard]] const std::string& certificate_path() const { return paths_[0]; }

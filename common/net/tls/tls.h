@@ -29,7 +29,7 @@ class TlsSession {
  public:
   virtual ~TlsSession() = default;
 
-  /// Goes on with the handshake; `done` once.
+  /// Continues the handshake; `done` once.
   [[nodiscard]] virtual TlsStep::State handshake() = 0;
 
   /// Decrypts up to `size` bytes, at least one when `done`.

@@ -37,7 +37,7 @@ class TlsContext final : public TlsSessions {
   TlsContext(const TlsContext&) = delete;
   TlsContext& operator=(const TlsContext&) = delete;
 
-  /// Serves new handshakes with `pair`; connections that are open go on. With a problem nothing has
+  /// Serves new handshakes with `pair`; open connections continue. With a problem nothing has
   /// changed.
   [[nodiscard]] Result<bool, Problem> replace(const TlsPair& pair);
 

@@ -137,7 +137,7 @@ bool TlsHandshake::close_if_idle() {
   return true;
 }
 
-// As an unfinished head does: a client that goes on with neither keeps a place from others.
+// Like an unfinished head: a client that finishes neither takes a place from others.
 bool TlsHandshake::give_way() {
   close();
   return true;

@@ -264,8 +264,8 @@ void use_stream_habits(SSL_CTX* context) {
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                 SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  // One receive brings header and body of a record, and tells when the kernel has no more. The
-  // buffer is given back whenever it is empty.
+  // One receive brings header and body of a record, and shows when the kernel has no more. The
+  // buffer is released whenever it is empty.
   SSL_CTX_set_read_ahead(context, 1);
 }
 

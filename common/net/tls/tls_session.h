@@ -22,7 +22,7 @@ void set_tls_library_up();
 /// renegotiation nor compression nor sessions kept.
 void use_stream_habits(ssl_ctx_st* context);
 
-/// Whom a client session calls. Empty texts: nothing is sent or asked.
+/// The server that a client session expects. Empty texts: nothing is sent or checked.
 struct TlsCallee {
   std::string server_name{};  ///< sent as SNI
   std::string verified{};     ///< a DNS name that the certificate must be for

@@ -20,7 +20,7 @@ struct TlsSettings {
   std::vector<std::string> groups{};      ///< key exchange, in OpenSSL's names, most wanted first
   std::vector<std::string> protocols{"h2", "http/1.1"};  ///< ALPN, most wanted first
 
-  /// Names that were asked for, are known, and are not in this build: to be told once.
+  /// Names that were asked for, are known, and are not in this build: to be reported once.
   std::vector<std::string> missing{};
 
   friend bool operator==(const TlsSettings&, const TlsSettings&) = default;

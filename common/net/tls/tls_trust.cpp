@@ -66,7 +66,7 @@ std::vector<Problem> TlsTrust::replace(std::span<const std::string> bundles) {
   SSL_CTX_set_min_proto_version(next.get(), TLS1_3_VERSION);
   SSL_CTX_set_verify(next.get(), SSL_VERIFY_PEER, nullptr);
   X509_STORE* const store = SSL_CTX_get_cert_store(next.get());
-  // An authority in the middle of a chain is believed for itself, as Go does.
+  // An authority in the middle of a chain is trusted by itself, as in Go.
   X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
   std::vector<Problem> problems;
   size_ = 0;

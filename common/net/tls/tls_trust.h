@@ -14,10 +14,9 @@ struct bio_method_st;
 
 namespace sluice::net {
 
-/// The certificate authorities that a program believes, and through them the servers it calls
-/// (activator.md 9). Can be changed while connections are open: handshakes from then on count by
-/// the new ones, and what is open goes on. Belongs to one thread and outlives the clients made of
-/// it.
+/// The certificate authorities that a program trusts, and through them the servers it calls
+/// (activator.md 9). Can be changed while connections are open: later handshakes use the new ones,
+/// and open connections continue. Belongs to one thread and outlives the clients made of it.
 class TlsTrust {
  public:
   /// Trusts no CA yet.
@@ -26,12 +25,12 @@ class TlsTrust {
   TlsTrust(const TlsTrust&) = delete;
   TlsTrust& operator=(const TlsTrust&) = delete;
 
-  /// Believes the certificates in these PEM texts, and no others, from now on. A text that holds no
-  /// certificate, or something that is none, is left out as a whole; the problems say which by
+  /// Trusts the certificates in these PEM texts, and no others, from now on. A text without a
+  /// certificate, or with anything else in it, is left out as a whole; the problems say which by
   /// their place in `bundles`.
   std::vector<Problem> replace(std::span<const std::string> bundles);
 
-  /// How many certificates are believed.
+  /// How many certificates are trusted.
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
@@ -47,8 +46,8 @@ class TlsTrust {
   std::size_t size_ = 0;
 };
 
-/// Client sessions of TLS 1.3 that believe a server only if its certificate comes from the trust
-/// and lists both names.
+/// Client sessions of TLS 1.3 that accept a server only if its certificate comes from the trust and
+/// lists both names.
 class VerifyingTlsClient final : public TlsSessions {
  public:
   /// `server_name`: sent as SNI, and verified. `also_named`: a DNS name that the certificate must

@@ -40,7 +40,7 @@ class DialPace {
     returns_ = 0;
   }
 
-  /// Nobody waits: the next crowd finds it rested.
+  /// No dial waits: the next burst starts with the full budget.
   void rest() { *this = DialPace{}; }
 
  private:

@@ -11,8 +11,8 @@
 namespace sluice::net {
 
 /// One dial of a pool: the tries of its plan, then the TLS handshake if there is to be one. The
-/// first try goes on beside the later ones: a peer that is merely distant answers it, and costs one
-/// round trip whatever the plan's steps are. The pool's own; its functions are in
+/// first try continues beside the later ones: a peer that is merely distant answers it, and costs
+/// one round trip whatever the plan's steps are. The pool's own; its functions are in
 /// upstream_dial.cpp.
 struct UpstreamPool::Attempt {
   std::uint64_t id;

@@ -88,8 +88,8 @@ struct UpstreamLimits {
   /// To the target and back, as far as it is known before the first connection.
   Duration round_trip{0};
   IdleBudget* shared = nullptr;  ///< besides idle_max; outlives the pools; null: none
-  /// The target speaks HTTP/1.1 alone: the request of a client that speaks HTTP/2 goes on in it
-  /// once its body is complete, of 64 KiB at most.
+  /// The target speaks HTTP/1.1 alone: the request of an HTTP/2 client is passed on in it once its
+  /// body is complete, of 64 KiB at most.
   bool h1_only = false;
 };
 

@@ -28,8 +28,8 @@ struct KnativeTarget {
   friend bool operator==(const KnativeTarget&, const KnativeTarget&) = default;
 };
 
-/// Made by Knative's controller for each revision, under the revision's name; whoever scales it
-/// answers in its status.
+/// Made by Knative's controller for each revision, under the revision's name; its autoscaler writes
+/// the status.
 struct PodAutoscaler {
   /// Absent numbers are unknown.
   struct Status {
@@ -57,8 +57,8 @@ struct PodAutoscaler {
   friend bool operator==(const PodAutoscaler&, const PodAutoscaler&) = default;
 };
 
-/// ServerlessService: where the requests of a revision go. Whoever scales it writes the spec;
-/// Knative's controller makes the Services and says in the status how far that is.
+/// ServerlessService: where the requests of a revision go. The revision's autoscaler writes the
+/// spec; Knative's controller makes the Services and reports progress in the status.
 struct ServerlessObject {
   std::string uid;
   std::int64_t generation = 0;

@@ -140,8 +140,8 @@ bool is_ours(const PodAutoscaler& object, const ClusterConfig& config) {
        .knative_autoscaler_runs = config.pod_autoscaler_class != kOurClass});
 }
 
-// An initial scale of 1 and one that was reached come to the same at every place that asks. Where
-// nobody named a metric, Knative's webhook writes an empty one for a class that is not its own.
+// An initial scale of 1 and one that was reached are equivalent wherever they are used. Without a
+// named metric, Knative's webhook writes an empty one for a class that is not its own.
 StringMap scaling_annotations(const PodAutoscaler& object) {
   StringMap all = object.annotations;
   if (const auto metric = find_annotation(all, "metric"); metric && metric->value.empty()) {

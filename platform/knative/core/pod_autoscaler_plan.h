@@ -14,8 +14,8 @@ namespace sluice::autoscaler {
 /// passes over objects without a class, so the default alone is enough.
 [[nodiscard]] bool is_ours(const PodAutoscaler& object, const ClusterConfig& config);
 
-/// Its annotations as whoever scales reads them. A revision that has reached its initial scale
-/// once, which its status remembers across our restarts, is not brought there again.
+/// Its annotations as the scaler reads them. A revision that has reached its initial scale once,
+/// which its status remembers across our restarts, is not brought there again.
 [[nodiscard]] StringMap scaling_annotations(const PodAutoscaler& object);
 
 /// Everything that one look at a PodAutoscaler sees. All pointers may be null but `object`.
@@ -34,7 +34,7 @@ struct ServerlessWish {
     nothing,
     create,
     correct,
-    not_owned,  ///< somebody else's object has its name: it is left alone
+    not_owned,  ///< another owner's object has its name: it is left alone
   };
 
   Step step = Step::nothing;

@@ -9,8 +9,8 @@
 
 namespace sluice::autoscaler {
 
-/// Compares what we would want of each revision with what is wanted by whoever scales it. The two
-/// look at different moments, so a difference counts as one worth telling when it has lasted.
+/// Compares our decision for each revision with that of its autoscaler. The two evaluate at
+/// different moments, so a difference is reported only when it has lasted.
 class ShadowBook {
  public:
   /// Ticks are two seconds apart and a change passes through a status: what is gone after this was

@@ -129,8 +129,9 @@ std::string serverless_path(const RevisionId& id) {
   return path_in(kServerlessGroup, id, "serverlessservices/") + id.name;
 }
 
-// Of Knative's class whatever its owner is of: its autoscaler hears of no other once the revision
-// is its own, and corrects no annotation. What it hears before, it leaves to the owner's class.
+// Of Knative's class whatever its owner's class is: Knative's autoscaler watches only that class
+// once the revision is its own, and corrects no annotation. Before that, it leaves the object to
+// the owner's class.
 kube::Request create_serverless_request(const RevisionId& id, const PodAutoscaler& owner,
                                         const ServerlessWish& wish) {
   kube::StringMap annotations = owner.annotations;

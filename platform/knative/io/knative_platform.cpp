@@ -20,7 +20,7 @@ std::string shown(const RevisionId& id) {
   return id.space + "/" + id.name;
 }
 
-// As whoever scales reads them: a wrong annotation counts as absent.
+// As the scaler reads them: an invalid annotation counts as absent.
 ScalingSpec scaling_of(const PodAutoscaler& object, const ClusterConfig& config) {
   StringMap annotations = scaling_annotations(object);
   for (const AnnotationProblem& wrong : check_annotations(annotations, config)) {
@@ -98,7 +98,7 @@ void KnativePlatform::gone(const RevisionId& id) {
   drop(id, false);
 }
 
-// `released`: another replica of ours goes on with it. Otherwise it is Knative's, or no more.
+// `released`: another one of our replicas continues with it. Otherwise it is Knative's, or deleted.
 void KnativePlatform::drop(const RevisionId& id, bool released) {
   const auto known = governed_.find(id);
   if (known == governed_.end()) return;
@@ -159,7 +159,7 @@ void KnativePlatform::reconcile(const RevisionId& id, const PodAutoscalerSight& 
   write_serverless(id, sight, governed);
   write_scale(id, sight, governed);
   write_status(id, sight, governed);
-  // What nobody writes any more has not failed either.
+  // A write that is no longer wanted has not failed either.
   const auto forgotten = std::erase_if(
       governed.failing, [&](const auto& each) { return !governed.planned.contains(each); });
   if (forgotten > 0 && governed.failing.empty()) loop_.succeeded(id);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kServiceLabel = "serving.knative.dev/service";
 
-// Of the sidecar (autoscaler.md 9); a pod that names its port is believed first.
+// Of the sidecar (autoscaler.md 9); a port named by the pod comes first.
 constexpr std::uint16_t kHttpPort = 8012;
 constexpr std::uint16_t kH2cPort = 8013;
 

@@ -20,7 +20,7 @@ class KnativeView {
  public:
   struct Events {
     std::function<void(const RevisionId&)> touched;     ///< something of this revision is new
-    std::function<void(const RevisionId&)> gone;        ///< its PodAutoscaler is no more
+    std::function<void(const RevisionId&)> gone;        ///< its PodAutoscaler is deleted
     std::function<void(const std::string& path)> seen;  ///< an object that we write has changed
     std::function<void()> synced;                       ///< once: everything there is is known
   };
@@ -48,7 +48,7 @@ class KnativeView {
   /// Of its public Service; empty: not known.
   [[nodiscard]] std::string cluster_ip(const RevisionId& id) const;
 
-  /// The revision as whoever scales knows it. `id` has a PodAutoscaler.
+  /// The revision as the scaler uses it. `id` has a PodAutoscaler.
   [[nodiscard]] model::Revision watched(const RevisionId& id) const;
 
   [[nodiscard]] std::int32_t ready_pods(const RevisionId& id) const;

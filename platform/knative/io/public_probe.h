@@ -27,9 +27,9 @@ class PublicProbe {
 
   explicit PublicProbe(boost::asio::io_context& io) : io_{io} {}
 
-  /// `done` hears later, unless the revision is forgotten first; false where there is no IP. One
-  /// question for each at a time: a newer one takes the place of the one before, which hears
-  /// nothing any more.
+  /// `done` gets the result later, unless the revision is forgotten first; false where there is no
+  /// IP. One probe for each at a time: a newer one replaces the one before, whose `done` is not
+  /// called.
   void ask(const RevisionId& id, const Where& where, std::function<void(bool ok)> done);
 
   void forget(const RevisionId& id) { open_.erase(id); }

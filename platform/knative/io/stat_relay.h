@@ -14,9 +14,9 @@
 
 namespace sluice::autoscaler {
 
-/// Knative's activators know one Service for all stats. Where we stand behind it, those of
-/// revisions that Knative's own autoscaler scales go on to it. What it cannot take now is dropped:
-/// the next second's stat says more. Belongs to one thread.
+/// Knative's activators know one Service for all stats. When we are behind it, stats of revisions
+/// that Knative's own autoscaler scales are relayed to it. What it cannot take now is dropped: the
+/// next second's stat replaces it. Belongs to one thread.
 class StatRelay {
  public:
   struct Counts {

@@ -21,7 +21,7 @@ class ActivatorPorts {
   /// it, if one does.
   std::optional<RevisionId> told(const RevisionId& id, std::uint16_t in_status);
 
-  /// The port of a scaler, chosen now if it has none; all that are known were told before. Absent:
+  /// The port of a scaler, chosen now if it has none; all known ports were reported before. Absent:
   /// every port is taken.
   [[nodiscard]] std::optional<std::uint16_t> port_of(const RevisionId& id);
 

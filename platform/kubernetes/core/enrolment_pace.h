@@ -49,11 +49,11 @@ class EnrolmentPace {
 
   enum class Verdict : std::uint8_t {
     agent,     ///< the token was an agent's
-    stranger,  ///< it was not, or its bearer did not wait to hear
+    stranger,  ///< it was not, or its bearer did not wait for the answer
     unknown,   ///< the API server has not said
   };
 
-  /// What became of the question of that address.
+  /// The result for that address.
   void settled(const std::string& address, Verdict verdict);
 
   [[nodiscard]] std::size_t peers() const { return peers_.size(); }

@@ -13,8 +13,8 @@ namespace sluice::autoscaler {
 /// does not name, or name any more.
 class OwnershipIndex {
  public:
-  /// `scaler`: the one that `object` names now; empty: none. Whom that concerns, the one before
-  /// among them.
+  /// `scaler`: the one that `object` names now; empty: none. Returns the scalers concerned,
+  /// including the previous one.
   std::set<RevisionId> set(const kube::ObjectName& object, const std::string& scaler);
 
   [[nodiscard]] std::set<kube::ObjectName> of(const RevisionId& scaler) const;

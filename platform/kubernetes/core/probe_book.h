@@ -16,10 +16,10 @@
 namespace sluice::autoscaler {
 
 /// Which activators have answered on the port of which scaler. Traffic is sent to those only: an
-/// activator opens a port when its own watch tells of it, and that may be later than ours. Who has
-/// answered is believed as long as it is there and ready, and the port stays. Whoever takes traffic
-/// already when a scaler is first looked at is believed until its first answer: a start of ours is
-/// no reason to take a service away from its callers.
+/// activator opens a port when its own watch reports it, which may be later than ours. An answer
+/// counts as long as the activator exists and is ready, and the port stays. An activator that
+/// already takes traffic when a scaler is first reconciled counts until its first answer: our start
+/// is no reason to remove a service from its callers.
 class ProbeBook {
  public:
   static constexpr Duration kWaitLeast = std::chrono::milliseconds{100};

@@ -38,7 +38,7 @@ ScalePlan plan_replicas(const kube::Workload& workload, const std::vector<ScaleP
     if (!ours(pod.deletion_cost)) plan.costs.push_back({pod.name, cost_of(place->second)});
   }
 
-  // All of them go: there is nobody to be cheaper than.
+  // All pods leave: none has to be cheaper than another.
   const bool all_go = order.replicas == 0 && may_go == living;
   if (all_go) plan.costs.clear();
   if (order.replicas > workload.replicas) {

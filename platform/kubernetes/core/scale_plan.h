@@ -28,20 +28,19 @@ struct ScalePlan {
 
   std::vector<Cost> costs;
   std::optional<std::int32_t> replicas;  ///< absent: what stands there is right, or not yet wrong
-  bool waits_for_costs = false;          ///< lowering goes on once the costs are in force
+  bool waits_for_costs = false;          ///< lowering continues once the costs are in force
 
   friend bool operator==(const ScalePlan&, const ScalePlan&) = default;
 };
 
-/// Costs that are ours: nobody else's scale reaches so low, so a cost that a user set himself is
-/// never taken for ours.
+/// Our costs: no other scale reaches so low, so a cost that a user set is never taken for ours.
 inline constexpr std::int32_t kCostLeast = -1'000'000'000;
 inline constexpr std::int32_t kCostMost = kCostLeast + 100'000;
 
 /// The steps from what a workload has to what was ordered. Up: at once. Down: only by pods that the
-/// order lets go, which are made the cheapest first, so that whoever removes one takes them; and by
-/// replicas that have no pod at all. Pods outside `pods` have no sidecar, so nothing is known of
-/// their load: they are never lowered away.
+/// order releases, which are made the cheapest first, so that the controller removes those; and by
+/// replicas that have no pod at all. Pods outside `pods` have no sidecar, so their load is unknown:
+/// they are never removed by lowering.
 [[nodiscard]] ScalePlan plan_replicas(const kube::Workload& workload,
                                       const std::vector<ScalePod>& pods, const ScaleOrder& order);
 

@@ -19,7 +19,7 @@ struct ConditionView {
   std::optional<Trouble> conflict;
   std::optional<Trouble> service;
   std::optional<Trouble> sidecar;
-  std::optional<Trouble> settings;  ///< scaling goes on without the wrong ones
+  std::optional<Trouble> settings;  ///< scaling continues without the invalid ones
   bool paused = false;              ///< roll-outs of the target are
   bool pods = false;                ///< there are any
   std::optional<ScaleReport> report;

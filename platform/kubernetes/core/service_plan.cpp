@@ -251,7 +251,7 @@ ServicePlan plan_service(const ServiceView& view) {
   // One that we make may get the port by being corrected.
   if (plan.passed_by &&
       !(made_by_us && !lacks_port(view, front_ports(*view.scaler, *view.workload)))) {
-    // Slices go on naming pods, or a port that was renamed would lead nowhere.
+    // Slices keep naming pods, or a renamed port would lead nowhere.
     plan.routes = view.front->selector.empty() || view.has_slices;
     plan.trouble = port_missing(view);
     return plan;

@@ -22,7 +22,7 @@ class WorkQueue {
   /// To be looked at `at` that time, or before if it is due before.
   void add(const RevisionId& key, TimePoint at);
 
-  /// Its work failed at `now`: not before the wait is over, unless somebody adds it.
+  /// Its work failed at `now`: not before the wait is over, unless it is added again.
   void failed(const RevisionId& key, TimePoint now);
 
   /// The next failure is the first again.

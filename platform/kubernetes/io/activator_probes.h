@@ -33,13 +33,13 @@ class ActivatorProbes {
   /// Those that are ready. Returns whether that is news.
   bool set_activators(std::set<std::string> addresses);
 
-  /// Who answered on the scaler's port, or is believed to.
+  /// The activators that answered on the scaler's port, or count as such.
   [[nodiscard]] std::vector<std::string> proven(const RevisionId& id) const {
     return book_.proven(id);
   }
 
-  /// Asks all of `addresses` at once; `done` hears later whether each answered. One question per
-  /// scaler at a time: a newer one takes the place of the one before, whose answer is false.
+  /// Asks all of `addresses` at once; `done` gets later whether each answered. One probe per scaler
+  /// at a time: a newer one replaces the one before, whose answer is false.
   void ask(const RevisionId& id, std::uint16_t port, const std::vector<std::string>& addresses,
            std::function<void(bool ok)> done);
 

@@ -69,7 +69,7 @@ void BucketLeases::observed(const kube::ObjectName& name, const std::optional<Le
   pump();
 }
 
-// Losses are told before anything is sent: whoever acts for a bucket has stopped by then.
+// Losses are reported before anything is sent: all work for a lost bucket has stopped by then.
 void BucketLeases::pump() {
   const std::vector<LeaseStep> steps = election_.steps(clock_.now());
   tell();

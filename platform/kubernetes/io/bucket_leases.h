@@ -37,10 +37,10 @@ class BucketLeases {
   /// Called on the loop, never from within a method but start(), confirm() and
   /// release().
   struct Events {
-    /// Which buckets are ours now, sorted, and the epoch they are held under. Whoever is told of
-    /// fewer has stopped acting for the others when it returns.
+    /// Which buckets are ours now, sorted, and the epoch they are held under. When the call
+    /// returns, all work for buckets that are no longer listed has stopped.
     std::function<void(const std::vector<std::string>& owned, std::uint64_t epoch)> owned;
-    /// A bucket's holder is another now; absent: nobody, or nobody that can be read.
+    /// A bucket's holder is another now; absent: none, or one that cannot be read.
     std::function<void(const std::string& bucket, const std::optional<Holder>& holder)> holder;
   };
 
@@ -59,8 +59,8 @@ class BucketLeases {
 
   void start();
 
-  /// Tells of what time alone has taken by now. For whoever is about to act: the whole program may
-  /// have stood still since the last event.
+  /// Reports the leases that have expired by now. To be called before acting: the whole program may
+  /// have been paused since the last event.
   void confirm() { pump(); }
 
   /// Gives every bucket back, at once as far as events.owned goes; holders are followed on. `done`

@@ -31,14 +31,14 @@ struct BucketShareSpec {
 };
 
 /// The part of the revisions that this replica scales, among several (autoscaler.md 10): leases say
-/// which buckets are ours, and stats of others go on to whoever holds theirs. A bucket that becomes
-/// ours comes without what its last holder knew: nothing in it is lowered for one stable window.
-/// Belongs to one thread.
+/// which buckets are ours, and stats of other buckets are forwarded to their holders. A bucket that
+/// becomes ours comes without its last holder's data: nothing in it is lowered for one stable
+/// window. Belongs to one thread.
 class BucketShare {
  public:
   struct Events {
-    /// Which of `all` buckets are ours now. Whoever is told of fewer has stopped acting for the
-    /// others when it returns.
+    /// Which of `all` buckets are ours now. When the call returns, all work for buckets that are no
+    /// longer listed has stopped.
     std::function<void(const std::vector<std::string>& all, const std::vector<std::string>& owned,
                        std::uint64_t epoch)>
         owned;
@@ -53,12 +53,12 @@ class BucketShare {
   /// events.owned says so.
   void start();
 
-  /// Before anything is written: events.owned is told at once of what time alone has taken.
+  /// Before anything is written: events.owned is called at once if leases have expired.
   void confirm() {
     if (leases_ != nullptr) leases_->confirm();
   }
 
-  /// Stats that somebody pushed, of whichever revisions.
+  /// Pushed stats, of any revisions.
   void pushed(std::span<const proto::StatMessage> messages);
 
   /// Gives everything back; `done` when that is over, or after `limit`.

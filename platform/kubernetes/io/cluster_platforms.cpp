@@ -71,9 +71,9 @@ ClusterGround ClusterPlatforms::ground(std::function<bool(const RevisionId&)> ow
           .confirm = [this] { confirm_(); }};
 }
 
-// Until everything is known: the start goes on without it, and the scalers that are known say what
-// is in the way, most often a missing rule. Others that scale the same targets are waited for no
-// longer than that.
+// Until everything is known: the start continues without it, and the scalers that are known say
+// what is in the way, most often a missing rule. Others that scale the same targets are waited for
+// no longer than that.
 void ClusterPlatforms::wait_until_known() {
   start_timer_->after(kStartPatience, [this] {
     const std::string missing = shown_wrong(wrong(), "not followed");
@@ -162,8 +162,8 @@ std::vector<std::string> ClusterPlatforms::wrong() const {
   return all;
 }
 
-// Once everything was known, an API server that is away makes no replica unready: what is known is
-// scaled as soon as the server is back, and activators still hear of it.
+// Once everything was known, an unavailable API server makes no replica unready: what is known is
+// scaled as soon as the server is back, and activators still get decisions.
 std::vector<HealthCheck> ClusterPlatforms::checks() const {
   std::vector<HealthCheck> all{{"platform", kubernetes_ != nullptr && kubernetes_->synced(),
                                 shown_wrong(wrong(), "not followed")}};

@@ -61,7 +61,7 @@ class ClusterPlatforms final : public Platform {
   void write_metrics(std::string& out) const override;
 
   /// The buckets of all replicas, and those that are ours: another replica scales what is in the
-  /// others. The listener hears at once of revisions that are lost, and soon of those that are new.
+  /// others. The listener gets lost revisions at once, and new ones soon.
   void set_owned(std::vector<std::string> all, std::set<std::string> owned);
 
   /// Whether some replica of ours scales that revision.
@@ -75,7 +75,7 @@ class ClusterPlatforms final : public Platform {
                                                    const std::string& pod) const;
 
   /// Called before anything is written, and calls set_owned() if that is less by now: a program
-  /// that was stopped for a while learns what it has lost before its timers run.
+  /// that was stopped for a while finds what it has lost before its timers run.
   void confirm_by(std::function<void()> confirm) { confirm_ = std::move(confirm); }
 
   /// For leases: the one client of this program; null before open() and when that failed.

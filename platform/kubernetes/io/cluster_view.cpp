@@ -117,8 +117,8 @@ FollowedStates ClusterView::needed() const {
           {"activators", &activators_.state()},      {"configmaps", &config_.state()}};
 }
 
-// Whoever else may scale our targets, as far as he is not told of yet. A kind that is not installed
-// has no objects.
+// Kinds of other scalers of our targets that are not listed yet. A kind that is not installed has
+// no objects.
 FollowedStates ClusterView::others_awaited() const {
   FollowedStates all;
   if (!hpas_.state().synced) all.emplace_back("horizontalpodautoscalers", &hpas_.state());
@@ -128,7 +128,7 @@ FollowedStates ClusterView::others_awaited() const {
   return all;
 }
 
-// KEDA's kind is none of them: where it is not installed nobody gave us a rule for it.
+// KEDA's kind is none of them: where it is not installed we have no permission for it.
 std::optional<Trouble> ClusterView::trouble() const {
   auto all = needed();
   all.emplace_back("horizontalpodautoscalers", &hpas_.state());
@@ -159,7 +159,7 @@ void ClusterView::do_without_others() {
   on_synced();
 }
 
-// The first time only: from then on every event is told as it comes.
+// The first time only: from then on every event is reported as it arrives.
 void ClusterView::on_synced() {
   if (synced_ || !all_known(needed()) || (others_wanted_ && !others_awaited().empty())) return;
   synced_ = true;
@@ -215,7 +215,8 @@ void ClusterView::on_scaler(const kube::ObjectName& name, const kube::RequestSca
   follow_selector(id);
   events_.seen(scaler_path(id));
   events_.seen(scaler_path(id) + "/status");
-  // Whoever shares its target or Service, or did, may be first, or first no more.
+  // A scaler that shares its target or Service, or did, may now be the first by name, or no longer
+  // be it.
   touch_sharers(links_.at(id));
   touch_sharers(before);
 }
@@ -309,8 +310,8 @@ void ClusterView::on_service(const kube::ObjectName& name, const kube::Service* 
   touch_all(concerned);
 }
 
-// A scaler takes over the slices of the one that had its Service before. Somebody may take our
-// label away: then a slice is not followed any more, and counts as gone.
+// A scaler takes over the slices of the one that had its Service before. If our label is removed
+// from a slice, it is no longer watched and counts as deleted.
 void ClusterView::on_slice(const kube::ObjectName& name, const kube::EndpointSlice* slice) {
   std::string scaler;
   if (slice != nullptr) {

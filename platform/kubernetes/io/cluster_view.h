@@ -26,7 +26,7 @@ class ClusterView {
  public:
   struct Events {
     std::function<void(const RevisionId&)> touched;     ///< something of this scaler is new
-    std::function<void(const RevisionId&)> gone;        ///< the scaler is no more
+    std::function<void(const RevisionId&)> gone;        ///< the scaler is deleted
     std::function<void(const std::string& path)> seen;  ///< an object that we write has changed
     std::function<void()> activators;                   ///< others are ready now
     std::function<void(const StringMap&)> config;
@@ -46,7 +46,8 @@ class ClusterView {
 
   [[nodiscard]] bool synced() const { return synced_; }
 
-  /// If nothing but whoever else scales is not known yet, goes without: a start has waited enough.
+  /// If only the list of other scalers is still missing, continues without it: a start has waited
+  /// enough.
   void do_without_others();
 
   /// What the API server refuses to tell, or does not have.
@@ -76,7 +77,7 @@ class ClusterView {
   /// IPs of activators that are ready.
   [[nodiscard]] std::set<std::string> activators() const;
 
-  /// Whoever else scales the same target: in words; absent: nobody.
+  /// Another scaler of the same target, as text; absent: none.
   [[nodiscard]] std::optional<std::string> other_scaler(const RevisionId& id) const;
 
   /// The scaler that has the same public Service, or target, and whose name comes before.
@@ -122,7 +123,7 @@ class ClusterView {
   ClusterObjects& objects_;
   Events events_;
   bool synced_ = false;
-  bool others_wanted_ = true;  // or a target that somebody else scales could be written
+  bool others_wanted_ = true;  // or a target that another scaler owns could be written
   std::map<RevisionId, Links> links_;
   std::map<TargetKey, std::set<RevisionId>> by_target_;
   std::map<kube::ObjectName, std::set<RevisionId>> by_service_;

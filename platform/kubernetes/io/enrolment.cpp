@@ -88,7 +88,7 @@ Result<ReviewedToken, Problem> read_token_review(std::string_view json, const st
 struct Enrolment::Asking final : public net::ExchangeState {
   std::string public_key;
   kube::Client::Call question;
-  bool unsettled = false;  // pace_ waits to hear of it
+  bool unsettled = false;  // pace_ waits for the result
 };
 
 // A handshake is the dearest that a stranger can ask for: one that is asked too often is not begun.
@@ -172,7 +172,7 @@ void Enrolment::begin(net::Exchange& exchange) {
       [this, &exchange](const kube::Answer& answer) { reviewed(exchange, answer); });
 }
 
-// Whoever leaves before the API server has said whose token it is, is no agent by that.
+// A client that leaves before the API server has verified its token does not count as an agent.
 void Enrolment::end(net::Exchange& exchange, const net::Outcome& outcome) {
   auto& asking = static_cast<Asking&>(exchange.state());
   asking.question = {};

@@ -66,7 +66,7 @@ class Enrolment final : public net::OwnGateway {
   [[nodiscard]] Result<net::Address, Problem> serve(const net::Address& address,
                                                     const net::TlsPair& pair);
 
-  /// Ends every connection, and takes no more.
+  /// Ends every connection, and accepts no new one.
   void close();
 
   /// Certificates that were given.

@@ -14,7 +14,7 @@ namespace sluice::autoscaler {
 
 /// What this replica knows of a scaler that it governs, beyond what the API server says.
 struct GovernedScaler {
-  bool told = false;   ///< whoever scales knows it
+  bool told = false;   ///< the scaler has it
   bool news = true;    ///< and does not know the newest
   TimePoint looked{};  ///< at it, last
   bool large = false;  ///< then it had many pods

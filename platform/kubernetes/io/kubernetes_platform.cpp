@@ -9,8 +9,8 @@
 namespace sluice::autoscaler {
 namespace {
 
-// A look costs what its pods cost. Past this many they are looked at together: a roll-out of
-// thousands makes news faster than anybody could act on them.
+// A reconcile costs as much as its pods. Beyond this many, changes are handled together: a roll-out
+// of thousands changes faster than reconciles could run.
 constexpr std::size_t kManyPods = 100;
 constexpr Duration kManyPodsPause = std::chrono::milliseconds{200};
 

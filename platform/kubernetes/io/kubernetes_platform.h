@@ -13,8 +13,8 @@
 namespace sluice::autoscaler {
 
 /// Deployments and StatefulSets of a cluster, each named by a RequestScaler, as a platform: what
-/// runs comes from watches, orders become writes (protocols.md 8). An API server that is away or
-/// slow delays writes and news; everything else goes on with what is known.
+/// runs comes from watches, orders become writes (protocols.md 8). An API server that is
+/// unavailable or slow delays writes and events; everything else continues with the last state.
 class KubernetesPlatform final : public Platform {
  public:
   struct Self {
@@ -53,8 +53,8 @@ class KubernetesPlatform final : public Platform {
   /// Looks at each scaler of ours. While not everything is known, its status says why.
   void look_at_all();
 
-  /// ClusterGround::owns answers otherwise now. The listener hears at once of those that are lost,
-  /// and soon of those that are new.
+  /// ClusterGround::owns answers otherwise now. The listener gets lost revisions at once, and new
+  /// ones soon.
   void owners_changed();
 
   void config_changed();

@@ -24,7 +24,7 @@ bool ObjectWriter::write(const std::string& object, kube::Request request,
         ledger_.answered(object, answer.has_value(), clock_.now());
         done(std::move(answer));
       });
-  // The older one gave its place in the queue to this; nobody is told of its end.
+  // This one replaced the older one in the queue; the older one's end is not reported.
   calls_.insert_or_assign(object, std::move(call));
   return true;
 }

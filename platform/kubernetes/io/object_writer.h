@@ -23,16 +23,16 @@ class ObjectWriter {
   /// Both outlive the writer.
   ObjectWriter(kube::Client& client, const Clock& clock) : client_{client}, clock_{clock} {}
 
-  /// Sends `request`, unless one for `object` is on its way or too many wait: false then, and it is
-  /// to be planned anew later. `done` is called from the loop, unless the writer is gone or a newer
-  /// write took the place of this one before it was sent.
+  /// Sends `request`, unless one for `object` is on its way or too many wait: false then, and it
+  /// has to be planned again later. `done` is called from the loop, unless the writer is gone or a
+  /// newer write took the place of this one before it was sent.
   bool write(const std::string& object, kube::Request request, kube::Client::Done done);
 
-  /// What is asked for stands already: a write of `object` that still waits is never sent, and
-  /// nobody is told of it.
+  /// The wanted state exists already: a write of `object` that still waits is never sent, and its
+  /// end is not reported.
   void withdraw(const std::string& object);
 
-  /// Writes that were not sent yet never are, and nobody is told how the others end.
+  /// Unsent writes are dropped, and the end of the others is not reported.
   void abandon();
 
   /// A write of `object` is under way, or has not shown yet.

@@ -86,7 +86,7 @@ void Reconciler::landed(const RevisionId& id, const std::string& object, const k
   means_.loop.failed(id);
 }
 
-// What nobody writes any more, a pod that has gone or is to stay after all, stands in no way.
+// A write that is no longer wanted, of a pod that is gone or stays after all, blocks nothing.
 void Reconciler::forget_unplanned(const RevisionId& id, GovernedScaler& governed) {
   std::erase_if(governed.refused,
                 [&](const auto& each) { return !governed.planned.contains(each.first); });
@@ -158,8 +158,8 @@ Route Reconciler::route_of(const ScalerSight& sight, const GovernedScaler& gover
   return {.mode = plan.mode, .addresses = std::move(plan.addresses), .activator_port = port};
 }
 
-// Since when its requests go through activators, as far as that is proven: the slices that say so
-// stand, and somebody is in them.
+// Since when its requests go through activators, as far as that is proven: the slices exist, and an
+// activator is in them.
 void Reconciler::follow_proxy(GovernedScaler& governed, bool wanted, bool stands) {
   if (!wanted) {
     governed.news = governed.news || governed.proxied_since.has_value();
@@ -296,7 +296,7 @@ void Reconciler::step(ServiceStep step, const ScalerSight& sight, GovernedScaler
   }
 }
 
-// Not while a Service may still turn out to be taken over: nobody would give it back.
+// Not while a Service may still prove to be adopted: it would not be restored.
 void Reconciler::remove_finalizer(const ScalerSight& sight, const GovernedScaler& governed) {
   means_.writer.withdraw(governed.adopting);
   if (means_.writer.unseen(governed.adopting)) {
@@ -349,7 +349,7 @@ void Reconciler::scale(const ScalerSight& sight, GovernedScaler& governed) {
     means_.writer.withdraw(governed.scale_object);
     return;
   }
-  // Its load is not known, so what stands there is right, whoever wrote it.
+  // Its load is not known, so the present number is right, whichever program wrote it.
   if (governed.passed_by && !governed.order->report.paused &&
       governed.order->replicas < sight.target->replicas) {
     governed.replicas_seen = sight.target->replicas;
@@ -373,7 +373,7 @@ void Reconciler::scale(const ScalerSight& sight, GovernedScaler& governed) {
   const std::string path = workload_path(kind, {sight.id.space, sight.scaler->target.name});
   governed.replicas_written = to;
   const std::string why = governed.order->report.why;
-  // What still waits to be asked of another target is wanted of that one no more.
+  // A pending write for another target is no longer wanted.
   if (governed.scale_object != path + "/scale") means_.writer.withdraw(governed.scale_object);
   governed.scale_object = path + "/scale";
   write(sight.id, governed.scale_object, scale_request(path, sight.target->uid, from, to),

@@ -19,9 +19,9 @@
 
 namespace sluice::autoscaler {
 
-/// Makes the API server say of a scaler what was decided: where requests go, how many replicas
-/// there should be, and what people read in its status. Looks at everything anew each time and
-/// writes what differs, so it does not matter what was missed before. How: gather, plan, write.
+/// Brings the objects of a scaler to the decided state: where requests go, how many replicas there
+/// should be, and its status. Compares everything each time and writes what differs, so missed
+/// events do not matter. Steps: gather, plan, write.
 class Reconciler {
  public:
   /// All of it outlives the reconciler.

@@ -43,7 +43,7 @@ struct ScalerSight {
 [[nodiscard]] ScalerSight look_at(const ClusterView& view, const RevisionId& id,
                                   const kube::RequestScaler& scaler);
 
-/// The same as whoever scales knows a revision.
+/// The same, as the scaler uses a revision.
 [[nodiscard]] model::Revision watched(const ScalerSight& sight);
 
 [[nodiscard]] std::vector<ScalePod> scale_pods(const ScalerSight& sight);

@@ -95,7 +95,7 @@ KnativeLevel sidecar_level(const KnativeFacts& facts, const std::string& version
   return level;
 }
 
-// What of level B is in force, and the way back from there.
+// What of level B is in force, and how to revert it.
 void tell_classes(const KnativeFacts& facts, KnativeLevel& level) {
   const std::string present = value_of(facts.autoscaler, "pod-autoscaler-class");
   const bool none = present.empty() || present == autoscaler::kOurClass;

@@ -11,7 +11,7 @@ namespace {
 using Lines = std::vector<std::string_view>;
 
 constexpr std::ptrdiff_t kContext = 3;
-// Texts that are further apart than this are told as one replaced block.
+// Texts that are further apart than this are shown as one replaced block.
 constexpr std::ptrdiff_t kEditsMax = 1500;
 
 struct Step {

@@ -169,7 +169,7 @@ bool is_plain(std::string_view text) {
   if (text.empty() || resolved(text) || text.ends_with(' ') || text.ends_with(':')) return false;
   const char first = text.front();
   if (is_digit(first)) {
-    // A quantity or a duration; everything else that begins so may be a date or a time to somebody.
+    // A quantity or a duration; anything else that begins so may be read as a date or a time.
     const auto letters = static_cast<std::size_t>(
         std::find_if_not(text.begin(), text.end(), is_digit) - text.begin());
     return text.size() - letters <= 2 &&

@@ -58,8 +58,8 @@ bool is_kind(const YAML::Node& object, std::string_view kind) {
   return object["kind"].as<std::string>("") == kind;
 }
 
-// Who deletes a thing that others still lean on strands them: webhooks would refuse pods that
-// nobody answers for, and a namespace takes everything in it.
+// Objects that others depend on are deleted last: webhooks without a server would refuse pods, and
+// a namespace takes everything in it.
 int turn(const YAML::Node& object) {
   const auto kind = object["kind"].as<std::string>("");
   if (kind.ends_with("WebhookConfiguration")) return 0;

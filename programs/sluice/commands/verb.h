@@ -34,7 +34,7 @@ struct Surroundings {
   const Clock& clock;
   local::PathRoots roots;
   bool terminal = false;                ///< standard input and output are one
-  std::optional<ApiPlace> server = {};  ///< --server: asked in the place of engines here
+  std::optional<ApiPlace> server = {};  ///< --server: used instead of engines here
 };
 
 /// A verb that did not work out: the exit code and what to print.

@@ -17,14 +17,14 @@ using api::door_lines;
 using api::DoorField;
 using api::equal_secretly;
 
-/// Whom the front door answers below `/_sluice/`.
+/// The peers that the front door answers below `/_sluice/`.
 struct DoorRules {
   bool allow_edit = false;         ///< `sluice up --allow-edit`
   bool any_peer = false;           ///< `dashboard: {peers: any}`
   std::vector<std::string> hosts;  ///< `dashboard: {hosts: [...]}`, without ports
   std::string token;               ///< of this start; not empty
 
-  /// Whether others than programs of this machine may come in, which asks the token of everybody.
+  /// Whether others than programs of this machine are admitted, which requires the token from all.
   [[nodiscard]] bool opened() const { return any_peer || !hosts.empty(); }
 };
 
@@ -39,8 +39,8 @@ struct DoorRequest : api::ChangeFields {
 /// Takes Sluice-Edit, Origin and Sec-Fetch-Site from the fields of a request.
 void take_door_fields(const http::FieldList& fields, DoorRequest& request);
 
-/// With which proof the request goes on to the API, or why it does not. Never Proof::socket. What a
-/// proof opens is up to the routes (autoscaler/io/api_routes.h).
+/// With which proof the request is passed on to the API, or why it is not. Never Proof::socket.
+/// What a proof opens is up to the routes (autoscaler/io/api_routes.h).
 [[nodiscard]] ApiResult<Proof> judge_door(const DoorRules& rules, const DoorRequest& request);
 
 /// Whether an authority names this machine by its loopback: `localhost`, 127.0.0.0/8, [::1] or the

@@ -72,7 +72,7 @@ class FrontFigures final : public autoscaler::FrontFacts {
     Callers callers;
     LatencyWindow latency;
     std::optional<nlohmann::json> last_cold_start;
-    TimePoint cold_start_told{};  // creation of the replica whose cold start was told last
+    TimePoint cold_start_told{};  // creation of the replica whose cold start was reported last
   };
 
   [[nodiscard]] const Service* find(const std::string& service) const;

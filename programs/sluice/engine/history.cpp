@@ -166,7 +166,7 @@ class History::Writer {
     constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     db_ = open_database(options_.file, kFlags);
     if (db_ && !execute(db_.get(), kSchema) && looks_broken(db_.get())) {
-      // A file that is no database is kept aside for whoever wants to look, and begun anew.
+      // A file that is not a database is renamed and kept, and a new one is begun.
       db_.reset();
       std::error_code ignored;
       std::filesystem::rename(options_.file, options_.file.string() + ".broken", ignored);

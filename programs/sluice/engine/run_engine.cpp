@@ -78,7 +78,7 @@ Result<std::vector<net::Address>, Problem> doors_of(const UpOptions& options,
   const auto address = net::parse_address(text);
   if (!address) return address.error();
   std::vector<net::Address> doors{*address};
-  // The default door moves on when somebody else has it; a door that was asked for does not.
+  // The default port moves on when another program has it; a requested port does not.
   for (std::uint16_t port = kFirstDoor + 1; !given && port <= kLastDoor; ++port) {
     doors.push_back(*address);
     doors.back().port = port;
@@ -145,7 +145,7 @@ std::string banner_of(const UpOptions& options, const Engine& engine, const fs::
   return view::banner_text(facts);
 }
 
-// What is wrong, for the person who starts an engine that nobody watches afterwards.
+// Problems, for a user who starts a detached engine.
 std::string warnings_of(const EventRing& events) {
   EventFilter wrong;
   wrong.types = {"warning", "error"};
@@ -175,7 +175,7 @@ void announce(const UpOptions& options, Engine& engine, const fs::path& token_fi
   commands::announce_ready(options, banner, warnings_of(events));
 }
 
-// The live view of a text-mode engine in front of a person; null for everybody else.
+// The live view of a text-mode engine on a terminal; null otherwise.
 std::unique_ptr<view::LiveSession> open_live_view(const UpOptions& options, Engine& engine) {
   if (options.output != OutputFormat::text || options.detach) return nullptr;
   auto terminal = view::Terminal::open();
@@ -194,7 +194,8 @@ std::unique_ptr<view::LiveSession> open_live_view(const UpOptions& options, Engi
 
 // The engine's last words are for the screen that stays.
 bool is_last(const Event& event) {
-  return event.type == "engine" && reading::text(reading::parsed(event.data()), "event") == "stopped";
+  return event.type == "engine" &&
+         reading::text(reading::parsed(event.data()), "event") == "stopped";
 }
 
 int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
@@ -274,7 +275,7 @@ int run_engine(const UpOptions& options) {
   }
   SpecSources sources{files, fixed_services(options), settings->defaults};
   setup.settings = std::move(*settings);
-  // Everything a person may have written wrong is told before anything is touched.
+  // All errors in the user's input are reported before anything is changed.
   if (const auto reading = sources.read(); !reading) return fail_all(reading.error());
   if (const auto problem = make_runtime_dir(paths)) return fail(*problem, kFailed);
   const auto lock = EngineLock::take(paths);

@@ -8,7 +8,7 @@
 namespace sluice::view {
 namespace {
 
-// 1.0.0 is told as 1.0.
+// 1.0.0 is shown as 1.0.
 std::string_view short_version(std::string_view version) {
   return version.ends_with(".0") && version.find('.') != version.rfind('.')
              ? version.substr(0, version.size() - 2)

@@ -222,7 +222,7 @@ std::string EventLines::service(const json& event) {
     // line() itself names the service when there are several; the scaling's why is not this one's.
     text += line(event, (seen_.size() > 1 ? "" : "service " + name + " ") + change, "");
   }
-  // What starts, drains and gets ready is told replica by replica.
+  // Replicas that start, drain and become ready are shown one by one.
   const bool telling = state == "asleep" || state == "failing" || state == "paused";
   if (telling && state != before.state && !before.state.empty()) {
     text += line(event, state, why);

@@ -49,7 +49,7 @@ class EventLines {
 
   std::optional<TimePoint> first_;
   TimePoint last_;
-  // At most kServicesMax: beyond it changes of further services are told without memory.
+  // At most kServicesMax: beyond it changes of further services are shown without comparison.
   std::map<std::string, Seen> seen_;
   Seen overflow_;
 };

@@ -22,7 +22,7 @@ class Ignore(ActivatorCase):
         return door
 
     def told(self):
-        """Requests of app that the autoscaler has heard of."""
+        """Requests of app that were reported to the autoscaler."""
         return sum(stat.get(4, 0.0) for stats, _ in list(self.autoscaler.batches)
                    for _, name, stat in stats if name == 'app')
 

@@ -71,7 +71,7 @@ class Streams(AutoscalerTest):
         order = self.platform.wait_for_scale('app', lambda o: o['remove'])
 
         self.assertEqual(order['remove'], ['pod-2', 'pod-3'])
-        # What has gone is named no more.
+        # A pod that is gone is no longer named.
         self.platform.revision('app', [pods[0].entry(), pods[2].entry()],
                                annotations={'autoscaling.knative.dev/max-scale': '1'})
         self.platform.wait_for_scale('app', lambda o: o['remove'] == ['pod-3'])

@@ -134,7 +134,7 @@ class Switches(AgentCase):
 
         self.assertEqual(agent.verb('off').returncode, 0)
         self.wait_quota(held, FREE)
-        eventually(lambda: agent.throttled() == [], 'all of it is free')  # another may be given back last
+        eventually(lambda: agent.throttled() == [], 'all of it is free')  # another may be restored last
 
         self.assertEqual(agent.verb('on').returncode, 0)
         self.wait_throttled(held)

@@ -15,7 +15,7 @@ from wire import PATIENCE, connect
 
 
 class Stream:
-    """What one side has heard on a stream so far."""
+    """What one side has received on a stream so far."""
 
     def __init__(self, number):
         self.number = number

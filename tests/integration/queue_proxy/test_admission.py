@@ -248,7 +248,7 @@ def cut(sock):
 
 class Container:
     """Counts what runs at once, and how often each id came. A request that the sidecar has given up
-    runs no more, though the thread that serves it may learn of it later."""
+    no longer runs, though the thread that serves it may notice later."""
 
     def __init__(self):
         self.lock = threading.Lock()

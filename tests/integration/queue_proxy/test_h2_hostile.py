@@ -309,7 +309,7 @@ class Floods(HostileCase):
                 if not connection.send(data(turn) if callable(data) else data):
                     break
         except TimeoutError:
-            pass  # it reads no more: as good as closed
+            pass  # it no longer reads: as good as closed
         self.assert_serves_h2(proxy)
         self.assertLess(proxy.memory() - before, GROWTH_MAX * 2)
         return connection

@@ -31,14 +31,14 @@ class FaultedCase(ScalingCase):
                    'nothing is on its way', SECONDS)
 
     def learns_of(self, name):
-        """What is made now is known, to the activator too, which has then heard all that was said before."""
+        """Waits until a new object is known, to the activator too, which has then received all earlier states."""
         self.workload(name, 0)
         self.scale(name)
         self.wait_condition(name, 'Ready', 'True Sleeping', SECONDS)
         self.way.stream.wait(lambda a: name in a.states, f'the state of {name}')
 
     def ask_for(self, name):
-        """A request for it waits at the activator; returns when the activator has heard the answer."""
+        """A request for it waits at the activator; returns when the activator has received the answer."""
         self.way.stream.report((name, 1, 1, self.place.name))
         self.way.stream.wait(lambda a: a.states[name]['desired'] == 1, f'one {name} is wanted')
 

@@ -1,4 +1,4 @@
-"""Clients that come in bursts and are silent in between, and an account of what became of each request.
+"""Clients that come in bursts and are silent in between, and a record of how each request ended.
 
 A request is sent to the address of a Service, as from a pod beside it. It is
 

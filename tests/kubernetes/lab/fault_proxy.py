@@ -139,7 +139,7 @@ class FaultProxy:
         return f'https://127.0.0.1:{self.port}'
 
     def fault(self, fault, when=lambda request: True, times=None):
-        """From now on, requests with when(request) suffer it; `times` of them, then no more."""
+        """From now on, requests with when(request) suffer it; `times` of them, then none."""
         with self.lock:
             self.faults.append([fault, when, times])
 

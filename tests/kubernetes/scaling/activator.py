@@ -46,7 +46,7 @@ class Probed(Quiet):
 
 
 class Activator:
-    """Ready at `ip` in the namespace where our programs live, and on a stream to the autoscaler, always heard."""
+    """Ready at `ip` in the namespace of our programs, with a stream to the autoscaler that is always read."""
 
     def __init__(self, api, system, stream, ip='10.99.250.1'):
         self.api = api

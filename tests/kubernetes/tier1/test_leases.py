@@ -43,7 +43,7 @@ class LeaseCase(ScalingCase):
         return self.api.find(self.place.path('leases', BUCKET))
 
     def holder(self):
-        """The letter in the lease; empty: nobody's."""
+        """The holder's letter in the lease; empty: none."""
         found = self.lease()
         identity = (found or {}).get('spec', {}).get('holderIdentity') or ''
         return identity.partition('_')[0].removeprefix('autoscaler-')

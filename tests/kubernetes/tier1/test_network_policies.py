@@ -1,4 +1,4 @@
-"""Whom the chart's NetworkPolicies let in and out, as the API server has taken them."""
+"""Which connections the chart's NetworkPolicies permit, as stored in the API server."""
 
 import json
 import pathlib

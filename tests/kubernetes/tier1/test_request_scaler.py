@@ -226,7 +226,7 @@ class Chosen(ScalingCase):
         self.assertEqual(watching.stream.states['web']['granted'], 0)
         self.wait_condition('web', 'Active', 'False Paused')
         door = f'10.99.1.1:{self.wait_port("web")}'
-        # Before the activator has heard of it, a request would be held for longer than a test waits.
+        # Before the activator gets that state, a request would be held for longer than a test waits.
         answer = eventually(lambda: self.refusal(door), 'it is refused')
         self.assertIn('cannot-scale; reason=paused', answer.headers['sluice-error'])
         self.assertEqual(self.replicas('web'), 0)

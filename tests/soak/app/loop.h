@@ -50,7 +50,7 @@ struct Room {
 class Protocol {
  public:
   virtual ~Protocol() = default;
-  /// False: the connection is of no more use.
+  /// False: the connection cannot be used again.
   virtual bool feed(std::string_view bytes) = 0;
 };
 

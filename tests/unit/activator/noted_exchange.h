@@ -68,7 +68,7 @@ class Noted final : public net::Exchange {
     if (on_respond) on_respond();
   }
 
-  std::string where;  // the pod, or what else became of it
+  std::string where;  // the pod, or another result
   std::size_t bytes = 1000;
   std::function<void()> on_respond;
 

@@ -12,7 +12,7 @@ namespace sluice::activator {
 template <class T>
 class ByRevision {
  public:
-  /// Whom that concerns is added to `changed`.
+  /// The revisions concerned are added to `changed`.
   void set(const ClusterName& name, T object, std::set<RevisionId>& changed) {
     const auto [found, is_new] = objects_.try_emplace(name);
     if (!is_new) {

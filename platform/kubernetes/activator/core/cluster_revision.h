@@ -50,7 +50,8 @@ struct ClusterPod {
   std::uint16_t port = 0;  ///< where its sidecar serves; 0: it has none
   bool ready = false;
   bool terminating = false;  ///< or ended
-  bool fast_ready = true;    ///< its sidecar may be believed before the platform (activator.md 6.3)
+  bool fast_ready =
+      true;  ///< its sidecar's answer may count before the platform's (activator.md 6.3)
 
   friend bool operator==(const ClusterPod&, const ClusterPod&) = default;
 };
@@ -83,7 +84,7 @@ struct SliceEndpoint {
 
 /// An EndpointSlice.
 struct ClusterSlice {
-  RevisionId revision;  ///< whose; nobody's for those of the activators
+  RevisionId revision;  ///< its revision; none for those of the activators
   std::vector<SlicePort> ports;
   std::vector<SliceEndpoint> endpoints;
 

@@ -129,7 +129,7 @@ std::vector<ReachablePod> ClusterView::knative_pods(const RevisionId& id,
   return sorted;
 }
 
-// That of a RequestScaler has one name for its port, whatever is spoken there.
+// That of a RequestScaler has one name for its port, whatever its protocol.
 std::optional<ServiceAddress> ClusterView::service(const RevisionId& id, bool h2c) const {
   for (const PrivateService* service : private_services_.of(id)) {
     std::uint16_t port = port_called(service->ports, port_name(h2c));

@@ -17,7 +17,7 @@ namespace sluice::activator {
 ///     RequestScaler ── private Service ── selector ──▶ pods with a sidecar
 ///     Knative's Revision ── private EndpointSlices ──▶ addresses
 ///
-/// A pod is told as soon as it has an address: an EndpointSlice says the same one controller later,
+/// A pod is reported as soon as it has an address: an EndpointSlice shows it one controller later,
 /// and there a cold start would wait for it.
 class ClusterView {
  public:
@@ -37,7 +37,7 @@ class ClusterView {
   void set_private_slice(const ClusterName& name, ClusterSlice slice);
   void drop_private_slice(const ClusterName& name);
 
-  /// Where mesh or network lets nobody at the pods themselves, requests go there.
+  /// Where a mesh or the network blocks connections to pods, requests go there.
   void set_private_service(const ClusterName& name, PrivateService service);
   void drop_private_service(const ClusterName& name);
 

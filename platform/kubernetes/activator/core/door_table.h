@@ -18,9 +18,9 @@ inline constexpr std::uint16_t kScalerPortMost = 29'999;
   return port >= kScalerPortLeast && port <= kScalerPortMost;
 }
 
-/// Which ports are to be listened on, and for whom. Two that want one port: whoever has it keeps
-/// it, else the first by namespace and name gets it; the controller will give the other a port of
-/// its own.
+/// The ports to listen on, and their revisions. If two want one port, the one that has it keeps it,
+/// else the first by namespace and name gets it; the controller will give the other a port of its
+/// own.
 class DoorTable {
  public:
   /// The port that this revision wants from now on; absent: none.
@@ -47,7 +47,7 @@ class DoorTable {
 
   [[nodiscard]] std::size_t open() const { return open_; }
 
-  /// Ports that somebody wants and cannot have now: taken by another scaler or another program.
+  /// Ports that are wanted but unavailable now: taken by another scaler or another program.
   [[nodiscard]] std::size_t missing() const { return wanted_.size() - open_; }
 
  private:

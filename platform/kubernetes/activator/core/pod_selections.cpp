@@ -50,7 +50,7 @@ void PodSelections::set_pod(const ClusterName& name, ClusterPod pod) {
   const bool moved = is_new || seen.pod.labels != pod.labels;
   seen.pod = std::move(pod);
   changed_.insert(seen.of.begin(), seen.of.end());
-  // A stale index is of no use, and its pods are placed anew anyhow.
+  // A stale index is of no use, and its pods are placed again anyway.
   if (moved && !space.stale) place(found->first, seen, revisions_of(space, seen.pod.labels));
 }
 

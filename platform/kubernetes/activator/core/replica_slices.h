@@ -10,10 +10,10 @@
 namespace sluice::activator {
 
 /// The addresses of all replicas behind one headless Service, from its EndpointSlices. Whether one
-/// is ready does not matter: who is not yet, or no more, says so on its stream.
+/// is ready does not matter: its stream shows that.
 class ReplicaSlices {
  public:
-  /// Addresses that are told, at most; the first ones in order.
+  /// Reported addresses, at most; the first ones in order.
   static constexpr std::size_t kAddressesMax = 32;
 
   void set(const ClusterName& name, ClusterSlice slice);

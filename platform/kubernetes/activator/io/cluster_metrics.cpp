@@ -29,7 +29,7 @@ void write_cluster_metrics(metrics::Exposition& text, const ClusterPlatform& clu
   text.family("sluice_kubernetes_lists_total", MetricType::counter,
               "Times a kind was read from its beginning.");
   text.count({}, watches.lists);
-  text.family("sluice_kubernetes_events_total", MetricType::counter, "Changes that were told.");
+  text.family("sluice_kubernetes_events_total", MetricType::counter, "Changes that were reported.");
   text.count({}, watches.events);
 }
 

@@ -63,7 +63,7 @@ ServingSpec spec_of(const kube::ObjectName& name, const kube::RequestScaler& sca
   return spec;
 }
 
-// A pod that has ended may keep its address for a while; nobody answers there.
+// A pod that has ended may keep its address for a while, but does not answer.
 ClusterPod pod_of(kube::Pod pod) {
   const bool ended = pod.phase == "Succeeded" || pod.phase == "Failed";
   return {.labels = std::move(pod.labels),
@@ -105,7 +105,7 @@ ClusterSlice slice_of(const kube::ObjectName& name, const kube::EndpointSlice& s
   for (const kube::EndpointSlice::Port& port : slice.ports) {
     kept.ports.push_back({port.name, port.port});
   }
-  // FQDN slices name hosts, which nobody here resolves.
+  // FQDN slices name hosts, which this program does not resolve.
   if (slice.address_type == "FQDN") return kept;
   kept.endpoints.reserve(slice.endpoints.size());
   for (const kube::EndpointSlice::Endpoint& endpoint : slice.endpoints) {

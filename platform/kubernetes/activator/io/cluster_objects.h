@@ -30,12 +30,11 @@ inline constexpr std::string_view kActivatorLabels =
 
 [[nodiscard]] ClusterPod pod_of(kube::Pod pod);
 
-/// A private Service, of a RequestScaler or of Knative's; absent: it has no address, or is
-/// nobody's.
+/// A private Service, of a RequestScaler or of Knative's; absent: it has no address, or no owner.
 [[nodiscard]] std::optional<PrivateService> private_service_of(const kube::ObjectName& name,
                                                                const kube::Service& service);
 
-/// Absent: it is nobody's.
+/// Absent: it has no owner.
 [[nodiscard]] std::optional<PodSelection> selection_of(const kube::ObjectName& name,
                                                        const kube::Service& service);
 

@@ -191,8 +191,8 @@ void ClusterPlatform::follow_knative() {
   knative_->start();
 }
 
-// Without revisions of Knative's nobody's slices and Services are of use: they are asked for once
-// the kind is there.
+// Without Knative's revisions their slices and Services are useless: they are watched once the kind
+// exists.
 void ClusterPlatform::follow_knative_places() {
   knative_places_.push_back(feed(
       {.path = std::string{kSlices} + "/endpointslices",
@@ -243,7 +243,7 @@ void ClusterPlatform::synced(const Feed& feed) {
   begin_when_told();
 }
 
-// Later: whoever calls is inside a reflector, whose state may lag behind, and is to be left first.
+// Later: the caller is inside a reflector, whose state may lag behind, and has to return first.
 void ClusterPlatform::begin_when_told() {
   if (begun_once_) return;
   boost::asio::post(io_, [this, alive = alive_.watch()] {
@@ -272,7 +272,7 @@ void ClusterPlatform::begin() {
   if (begun_) begun_();
 }
 
-// What one read of a watch brings is told together, at the next turn of the loop.
+// The events of one read of a watch are reported together, at the next turn of the loop.
 void ClusterPlatform::changed() {
   if (!begun_once_ || flushing_) return;
   flushing_ = true;
@@ -331,7 +331,7 @@ ClusterPlatform::Watches ClusterPlatform::watches() const {
     watches.events += state.events;
   };
   for (const auto& feed : needed_) count(*feed);
-  // A kind that is not installed, or no more, is not waited for.
+  // A kind that is not installed is not waited for.
   if (knative_ != nullptr && !knative_->state().absent) count(*knative_);
   for (const auto& feed : knative_places_) count(*feed);
   return watches;

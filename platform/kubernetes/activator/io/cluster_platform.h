@@ -33,16 +33,16 @@ struct ClusterSpec {
   /// Of Knative's revisions; absent: that of the release which is installed.
   std::optional<settings::KnativeContract> contract = {};
   std::uint64_t seed = 1;  ///< of the jitter
-  /// How long a start waits for all that there is to be told.
+  /// How long a start waits for the first complete report.
   Duration patience = std::chrono::seconds{10};
 };
 
-/// The revisions of a cluster and their pods, from watches of our own, so that the activator works
-/// on while the autoscaler, or the API server itself, is away: what was told stays in force.
-/// Belongs to one thread.
+/// The revisions of a cluster and their pods, from watches of our own, so that the activator keeps
+/// working while the autoscaler, or the API server itself, is unavailable: the last state stays in
+/// force. Belongs to one thread.
 class ClusterPlatform {
  public:
-  /// `begun`: everything there is has been told, or `patience` is over; called once, later.
+  /// `begun`: everything that exists was reported, or `patience` is over; called once, later.
   using Begun = std::function<void()>;
 
   /// All references outlive the platform.
@@ -68,7 +68,7 @@ class ClusterPlatform {
   /// What a start still waits for, and why; empty once it has begun.
   [[nodiscard]] std::string waiting() const;
 
-  /// Kinds that are followed, of which these are told of right now.
+  /// Watched kinds, and those of them with an open watch right now.
   struct Watches {
     std::size_t all = 0;
     std::size_t open = 0;

@@ -22,10 +22,10 @@ namespace sluice::activator {
 /// text is no object of an API server.
 [[nodiscard]] std::optional<std::string> release_label(std::string_view document);
 
-/// Learns which contract the installed Knative has (queue-proxy.md 15.19), from the version that
-/// its CustomResourceDefinition of revisions is labelled with, and again each minute, since a
-/// Knative may be upgraded. Where that may not be read, or names no release, the current contract
-/// holds and the log says how to name the release. Belongs to one thread.
+/// Finds which contract the installed Knative has (queue-proxy.md 15.19), from the version that its
+/// CustomResourceDefinition of revisions is labelled with, and again each minute, since a Knative
+/// may be upgraded. Where that may not be read, or names no release, the current contract holds and
+/// the log says how to name the release. Belongs to one thread.
 class KnativeRelease {
  public:
   /// Between two looks at a release that is known, or that we may not read.

@@ -113,8 +113,8 @@ void ScalerDoors::open(const DoorTable::Step& step) {
   doors_.insert_or_assign(step.port, std::move(door));
 }
 
-// Who is connected goes on with this revision, or hears that it is gone: the port may be somebody
-// else's a moment later.
+// Connected clients continue with this revision, or get an error that it is gone: the port may
+// belong to another scaler a moment later.
 void ScalerDoors::close(const DoorTable::Step& step) {
   const auto found = doors_.find(step.port);
   CHECK(found != doors_.end());

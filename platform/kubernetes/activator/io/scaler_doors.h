@@ -21,7 +21,7 @@ namespace sluice::activator {
 struct DoorsSpec {
   std::string host;          ///< to listen on; empty: all interfaces
   net::ServerLimits limits;  ///< of each door; `shared` counts the connections of all
-  /// How long the connections of a door that was closed may go on.
+  /// How long the connections of a closed door may continue.
   Duration farewell = std::chrono::minutes{10};
 };
 

@@ -143,7 +143,7 @@ TEST(RequestReporter, AnExpectedRequestPokesWhateverIsInFlight) {
   EXPECT_EQ(story.tick(3s), "3.0,0");
 }
 
-TEST(RequestReporter, EveryReportSaysWhenTheNewestRequestBegan) {
+TEST(RequestReporter, EveryReportHasTheAgeOfTheNewestRequest) {
   RequestReporter reporter;
   const auto app = reporter.open({.space = "default", .name = "app-00001"});
   std::vector<RevisionStat> stats;

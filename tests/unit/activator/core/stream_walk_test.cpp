@@ -68,7 +68,7 @@ class World {
     for (int i = 0; i < steps && !::testing::Test::HasFailure(); ++i) step();
   }
 
-  // No more trouble, for long enough that every pause is over.
+  // No more faults, for long enough that every pause is over.
   void rest() {
     for (int i = 0; i < 60 && !::testing::Test::HasFailure(); ++i) {
       now_ += milliseconds{200};
@@ -337,7 +337,7 @@ class World {
     activators_[a].link->tick({}, waiting, now_);
   }
 
-  // What the hub calls applied, every activator it has heard lately has put in force.
+  // What the hub calls applied is in force at every activator with a recent message.
   void expect_removals_hold() {
     for (const auto& [revision, truth] : truth_) {
       const std::size_t s = owner(revision);

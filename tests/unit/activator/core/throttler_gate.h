@@ -39,7 +39,7 @@ class Gate {
     return show(admitted);
   }
 
-  /// Whom it admitted, or "not listed".
+  /// The request it admitted, or "not listed".
   std::string remove(const std::string& pod) {
     std::vector<Admission> admitted;
     return throttler.remove_pod({pod}, admitted) ? show(admitted) : "not listed";
@@ -73,7 +73,7 @@ class Gate {
     return entered.pod;
   }
 
-  /// One after the other; what became of them, joined.
+  /// One after the other; their results, joined.
   std::string enter_each(const std::vector<std::uint64_t>& cookies) {
     std::string text;
     for (const std::uint64_t cookie : cookies) {

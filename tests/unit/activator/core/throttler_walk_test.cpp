@@ -199,7 +199,7 @@ class Walk {
     }
   }
 
-  // By value: the record of it goes on the way.
+  // By value: the record is erased in between.
   void leave_one(Running one) {
     EXPECT_EQ(throttler_.pod_id(one.pod).name, one.incarnation.pod);
     twin_.pod(one.incarnation.pod).paused_until.reset();

@@ -77,7 +77,7 @@ class FrontGatewayTest : public ::testing::Test {
       {.id = {"shop", "web"}, .throttler = {.container_concurrency = 1}, .timeouts = {}});
 };
 
-TEST_F(FrontGatewayTest, TheFirstRequestAfterAnOrderForNoReplicasIsToldAtOnceThoughOthersWait) {
+TEST_F(FrontGatewayTest, TheFirstRequestAfterAnOrderForNoReplicasIsReportedAtOnceWhileOthersWait) {
   std::vector<std::unique_ptr<Noted>> held;
   held.push_back(request());
   held.push_back(request());

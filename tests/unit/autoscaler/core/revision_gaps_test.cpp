@@ -295,7 +295,7 @@ TEST(NewOwner, WritesNothingWithoutData) {
 TEST(NewOwner, ReplicasAreNotLoweredBeforeAStableWindowOfValidEvaluations) {
   RevisionScaler app{
       {.scaling = defaults(), .revision = "app", .replicas = 5, .taken_over = true}, 1, at(0)};
-  // Nothing is heard for half a minute: the window begins with the first valid evaluation.
+  // There is no report for half a minute: the window begins with the first valid evaluation.
   EXPECT_EQ(app.evaluate({.ready = 1}, at(30)).want, 5);
 
   std::vector<std::int64_t> lowered;

@@ -23,7 +23,7 @@ class RevisionWorld {
   /// Plays whole seconds up to and including `second`.
   RevisionWorld& until(std::int64_t second);
 
-  /// Nobody reports anything while muted.
+  /// There are no reports while muted.
   RevisionWorld& mute(bool muted);
 
   /// No replica becomes ready any more.

@@ -80,7 +80,7 @@ TEST_F(ActivatorStreamsTest, AMessageThatBecomesDueWhileOthersAreSentIsSent) {
   streams_.news();
   ASSERT_TRUE(told(*first, 5));
 
-  // Its Hello is heard, and nothing is sent yet.
+  // Its Hello is received, and nothing is sent yet.
   greet(*second, "second");
   while (hub_.connected() < 2) io_.run_one();
   set_desired(3);

@@ -138,7 +138,7 @@ TEST_F(FleetEventsTest, ARevisionHidesNoServiceOfItsNameAndIsFoundByItsOwn) {
 }
 
 // What nobody read when it happened says later what was true then, though all of it has changed.
-TEST_F(FleetEventsTest, AnEventThatIsReadLateSaysWhatWasTrueThen) {
+TEST_F(FleetEventsTest, AnEventThatIsReadLateHasTheValuesOfItsTime) {
   events_.begin();
   platform_.replicas = 1;
   pods({"starting"});

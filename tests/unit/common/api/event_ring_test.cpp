@@ -17,7 +17,7 @@ TEST(EventRing, ResumesAfterAnIdAndCountsMissedEvents) {
   EXPECT_EQ(backlog.events[0]->id, 3U);
 }
 
-TEST(EventRing, ABodyIsMadeForTheFirstReaderAndForNobodyElse) {
+TEST(EventRing, ABodyIsMadeOnceForTheFirstReader) {
   EventRing ring;
   int made = 0;
   for (const char* service : {"one", "two"}) {

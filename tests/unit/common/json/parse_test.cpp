@@ -45,7 +45,7 @@ TEST(JsonParse, BracketsAndColonsInsideOfTextCountForNothing) {
   EXPECT_EQ(kind_of(R"({"a:b:c\\":"::::"})", {.keys_max = 1}), std::nullopt);
 }
 
-TEST(JsonParse, TellsWhereATextEndsToBeJson) {
+TEST(JsonParse, NamesThePlaceWhereATextStopsBeingJson) {
   nlohmann::json document;
   const auto flaw = parse(R"({"a": nul})", Bounds{}, document);
   ASSERT_TRUE(flaw);

@@ -170,7 +170,7 @@ TEST_F(KubeClient, SendsOnlyTheNewestRequestForAnObject) {
   EXPECT_EQ(told_.front(), "old: replaced by a newer request for the same object");
   EXPECT_EQ(api_->count("GET", "/2"), 0U);
   ASSERT_EQ(api_->seen().size(), 3U);
-  EXPECT_EQ(api_->seen()[1].target, "/4");  // in the place of the older
+  EXPECT_EQ(api_->seen()[1].target, "/4");  // instead of the older
 }
 
 TEST_F(KubeClient, SendsUrgentRequestsOfALaneFirstAndInTheirOrder) {

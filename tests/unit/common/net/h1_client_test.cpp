@@ -50,7 +50,7 @@ class H1ClientTest : public Stage {
   std::optional<H1Client::Ending> ending_;
 };
 
-TEST_F(H1ClientTest, TellsAnAnswerPieceByPiece) {
+TEST_F(H1ClientTest, ReportsAResponsePieceByPiece) {
   upstream_.play(
       {{"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"
         "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"}});
@@ -88,7 +88,7 @@ TEST_F(H1ClientTest, FindsAServerByItsName) {
             Kind::whole);
 }
 
-TEST_F(H1ClientTest, TellsHowAnAnswerWentWrong) {
+TEST_F(H1ClientTest, ReportsTheFaultOfAResponse) {
   const auto ending_after = [this](std::string bytes, After after) {
     client_ = std::make_shared<H1Client>(io_);
     upstream_.play({{std::move(bytes), after}});
@@ -106,7 +106,7 @@ TEST_F(H1ClientTest, TellsHowAnAnswerWentWrong) {
   EXPECT_FALSE(client_->reusable());
 }
 
-TEST_F(H1ClientTest, TellsWhyThereIsNoConnection) {
+TEST_F(H1ClientTest, ReportsWhyThereIsNoConnection) {
   EXPECT_EQ(end_of(port_without_a_listener()).why, "cannot connect: Connection refused");
   EXPECT_EQ(ending_->kind, Kind::unreachable);
   EXPECT_TRUE(ending_->untouched);
@@ -140,7 +140,7 @@ TEST_F(H1ClientTest, ReadsWhatARefusingServerSaidBeforeItClosed) {
   ::close(listener);
 }
 
-TEST_F(H1ClientTest, TellsNothingAfterItIsClosed) {
+TEST_F(H1ClientTest, ReportsNothingAfterItIsClosed) {
   upstream_.play({{kAnswer}});
   ask(upstream_.address());
   client_->close();
@@ -169,7 +169,7 @@ class FetchTest : public Stage {
   bool ends_with_answer_ = true;  // the caller destroys the fetch when it is done
 };
 
-TEST_F(FetchTest, TellsTheWholeAnswer) {
+TEST_F(FetchTest, ReportsTheWholeResponse) {
   upstream_.play({{kAnswer}});
   const FetchResult& result = fetch({});
 
@@ -190,7 +190,7 @@ TEST_F(FetchTest, EndsAtItsLimits) {
   EXPECT_TRUE(fetch({.body_max = 2}).has_value());
 }
 
-TEST_F(FetchTest, TellsWhatItsCallersTellApart) {
+TEST_F(FetchTest, ReportsTheErrorsThatItsCallersDistinguish) {
   upstream_.play({{"", After::close}});
   EXPECT_EQ(fetch({}).error().error, Error::upstream_reset);
   upstream_.play({{"nonsense\r\n\r\n"}});

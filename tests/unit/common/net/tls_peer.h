@@ -55,7 +55,7 @@ class TlsClient {
   TlsClient(const TlsClient&) = delete;
   TlsClient& operator=(const TlsClient&) = delete;
 
-  /// Goes on with the handshake; true once it is done.
+  /// Continues the handshake; true once it is done.
   bool shake();
 
   /// Returns how much was taken.

@@ -18,7 +18,7 @@ inline constexpr const char* kMethod = "/test.Stream/Talk";
 /// Runs handlers until `done`; false when that takes longer than any test may.
 [[nodiscard]] bool run_until(boost::asio::io_context& io, const std::function<bool()>& done);
 
-/// A call that a server took, and what became of it.
+/// A call that a server accepted, and its result.
 struct TakenCall {
   std::unique_ptr<Call> call;
   std::vector<std::string> messages;

@@ -58,7 +58,7 @@ std::string judged(std::string_view text, Days days = Days::refused) {
   return "";
 }
 
-TEST(Duration, SaysHowARangeIsLeft) {
+TEST(Duration, ReportsWhichEndOfTheRangeIsPassed) {
   EXPECT_EQ(judged("24h"), "24h");
   EXPECT_EQ(judged("24h1ns"), "too large");
   EXPECT_EQ(judged("-1ns"), "too small");

@@ -29,7 +29,7 @@ TEST(Quantity, WholeSizesAreExact) {
   EXPECT_EQ(*read_size("9007199254740993"), 9007199254740993) << "no double counts so far";
 }
 
-TEST(Quantity, TellsWhatIsNoSizeFromWhatIsTooLarge) {
+TEST(Quantity, DistinguishesAMalformedSizeFromOneTooLarge) {
   for (const std::string text : {"", ".", "Mi", "-1", "+1", "1Qi", "1e9", "1..5", "1.2.3", "64 Mi",
                                  " 1", "64MiB", "1m", "0x10"}) {
     const auto size = read_size(text);

@@ -20,7 +20,7 @@ PolicySettings plain() {
   return settings;
 }
 
-/// Nobody is ever known well enough to be trusted below its limit.
+/// No container is ever known well enough to be trusted below its limit.
 PolicySettings strangers() {
   PolicySettings settings = plain();
   settings.known_after = std::chrono::hours{24};
@@ -205,7 +205,8 @@ TEST(HeadroomLadder, BetweenTheThresholdsAllPausedAreReleasedInStagesAndNoneIsKi
   HeadroomPolicy policy{plain()};
   EXPECT_EQ(throttled(policy.decide(scene.seen)), "c:100m b:100m");
 
-  // The runner gave back, nothing can grow much: 84.5 % is between L and U less the margin.
+  // The running container freed memory, nothing can grow much: 84.5 % is between L and U less the
+  // margin.
   for (const char* id : {"a", "b", "c"}) scene[id].memory_limit = 1050 * kMiB;
   scene.used(8450);
   EXPECT_EQ(story(policy, scene, 3000),

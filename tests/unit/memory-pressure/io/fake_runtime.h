@@ -49,7 +49,7 @@ class FakeRuntime {
   void end(const std::string& id, int exit_code, const std::string& reason);
   void end_sandbox(const std::string& id);
 
-  /// Lists its sandbox no more.
+  /// No longer lists its sandbox.
   void forget_sandbox(const std::string& id);
   void remove(const std::string& id);
   void annotate(const std::string& id, const std::string& key, const std::string& value);

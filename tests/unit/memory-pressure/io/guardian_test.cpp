@@ -84,7 +84,7 @@ TEST_F(Lease, OfAnAgentThatHasExitedCanBeCutShort) {
   EXPECT_EQ(end, Vigil::End::lapsed);
 }
 
-// With a program in the place of the guardian that takes any words and does nothing.
+// With a program instead of the guardian that accepts any arguments and does nothing.
 class Guarded : public ::testing::Test {
  protected:
   Guarded() {

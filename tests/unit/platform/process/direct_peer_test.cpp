@@ -1,5 +1,5 @@
-// Goal: an activator and an autoscaler in one process speak as over a stream, and what goes up is
-// heard in its own turn: a first request starts a replica before the loop turns.
+// Goal: an activator and an autoscaler in one process exchange messages as over a stream, and
+// messages up are handled in the same turn: a first request starts a replica before the loop turns.
 // Method: the real Fleet, hub and peer over the real platform, replicas without processes, virtual
 // time. The test is the front door.
 

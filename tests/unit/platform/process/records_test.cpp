@@ -122,8 +122,8 @@ TEST(ServiceLog, RotatesAndReadsAcrossFiles) {
   EXPECT_LE(tail_log(log.file(), {.lines = 60, .bytes_max = 100}).size(), 4U);
 }
 
-// Goal: a disk that takes no more costs lines and one warning, never a halt.
-// Method: the file-size limit of the process stands in for the full disk.
+// Goal: a full disk costs lines and one warning, never a stop. Method: the file-size limit of the
+// process stands in for the full disk.
 TEST(ServiceLog, AFullDiskCostsLinesAndOneWarning) {
   const TemporaryDirectory directory;
   std::vector<std::string> warnings;

@@ -299,7 +299,7 @@ TEST_F(ActivatorHubTest, AnOverflowingTimestampIsStillANumber) {
   EXPECT_LT(*heard.stats[1].stamp, now);
 }
 
-TEST_F(ActivatorHubTest, TheAgeOfTheNewestRequestIsHeardIfItIsSaid) {
+TEST_F(ActivatorHubTest, TheAgeOfTheNewestRequestReachesTheScalerIfReported) {
   const auto speaker = activator("a");
   const proto::StatBatch batch{1, {{kApp, {}, std::chrono::milliseconds{7}}, {kWeb, {}}}, {}};
 

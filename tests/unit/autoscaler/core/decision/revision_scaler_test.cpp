@@ -403,8 +403,8 @@ TEST(RevisionScaler, ServesDirectlyWithBurstCapacityToSpare) {
   EXPECT_EQ(scaler.evaluate({.ready = 1}, at(2)).route_mode, RouteMode::serve);
 }
 
-// Goal: whatever the load does, requests in flight never meet a want of zero once the poke is
-// heard, and an idle revision ends at zero. Method: random load for ten minutes, checked every
+// Goal: whatever the load does, with requests in flight zero is never wanted once the poke was
+// recorded, and an idle revision ends at zero. Method: random load for ten minutes, checked every
 // second; then silence for the window and its ticks.
 TEST(RevisionScaler, IsNeverAtZeroUnderLoadAndAlwaysReachesItAfterwards) {
   for (std::uint32_t seed = 1; seed <= 200; ++seed) {

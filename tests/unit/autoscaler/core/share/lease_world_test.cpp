@@ -51,7 +51,7 @@ class World {
 
   void pause(int number, Duration length) { replicas_.at(number)->paused_until = now_ + length; }
 
-  // Somebody edits the lease.
+  // Another program edits the lease.
   void steal(const std::string& bucket) {
     LeaseView lease = leases_.contains(bucket) ? leases_[bucket] : LeaseView{};
     lease.holder = "thief_10.9.9.9";

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr TimePoint kStart{1'700'000'000s};
 
-// `+a` and `-a` for pods that may be used from now on, or no more.
+// `+a` and `-a` for pods that may be used from now on, or no longer.
 std::string show(const DestinationChanges& changes) {
   std::string text;
   for (const DestinationChange& one : changes) {

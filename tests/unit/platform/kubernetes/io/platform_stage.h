@@ -17,7 +17,7 @@ inline constexpr const char* kDeployments = "/apis/apps/v1/deployments";
 inline constexpr const char* kServices = "/api/v1/services";
 inline constexpr const char* kPods = "/api/v1/pods";
 
-/// Hears of revisions and does nothing about them.
+/// Gets revisions and ignores them.
 class NoListener final : public model::Listener {
  public:
   void on_revision(model::Revision /*revision*/) override {}
