@@ -28,7 +28,7 @@ Problem named(const char* setting, const Problem& problem) {
 
 Environment process_environment() {
   return [](const char* name) -> std::optional<std::string> {
-    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no thread sets any
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): set by no thread
     if (value == nullptr) return std::nullopt;
     return value;
   };
