@@ -376,7 +376,8 @@ std::optional<std::string> event_data(const Event& event, Proof proof) {
   // By name: a kind of event that is new is for the engine's user alone until it stands here.
   constexpr std::array<std::string_view, 5> kForAll{"engine", "service", "replica", "decision",
                                                     "cold_start"};
-  if (std::find(kForAll.begin(), kForAll.end(), event.type) == kForAll.end()) return std::nullopt;
+  if (std::find(kForAll.begin(), kForAll.end(), event.key.type) == kForAll.end())
+    return std::nullopt;
   json body = reading::parsed(event.data());
   if (!body.is_object()) return std::nullopt;
   return hide_failures(body) ? body.dump(-1, ' ', false, json::error_handler_t::replace)
@@ -386,7 +387,8 @@ std::optional<std::string> event_data(const Event& event, Proof proof) {
 std::string sse_text(const Event& event, Proof proof) {
   const auto data = event_data(event, proof);
   if (!data) return {};
-  return "id: " + std::to_string(event.id) + "\nevent: " + event.type + "\ndata: " + *data + "\n\n";
+  return "id: " + std::to_string(event.id) + "\nevent: " + event.key.type + "\ndata: " + *data +
+         "\n\n";
 }
 
 std::string log_line_of(const Event& event) {

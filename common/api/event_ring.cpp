@@ -48,17 +48,17 @@ std::uint64_t EventRing::publish(const nlohmann::json& event) {
       text_of(event, key.type == "service" && !event.contains("service") ? "name" : "service");
   // A replica event names the replica "id", the others "replica".
   key.replica = text_of(event, key.type == "replica" ? "id" : "replica");
-  auto kept = std::make_shared<Event>(std::move(key), printed(event));
-  const std::size_t bytes = kept->data().size();
-  return keep(std::move(kept), bytes);
+  std::string data = printed(event);
+  const std::size_t bytes = data.size();
+  return keep(std::make_shared<const Event>(++last_id_, std::move(key), std::move(data)), bytes);
 }
 
 std::uint64_t EventRing::publish(EventKey key, Event::Body body) {
-  return keep(std::make_shared<Event>(std::move(key), std::move(body)), kBodyBytes);
+  return keep(std::make_shared<const Event>(++last_id_, std::move(key), std::move(body)),
+              kBodyBytes);
 }
 
-std::uint64_t EventRing::keep(std::shared_ptr<Event> event, std::size_t bytes) {
-  event->id = ++last_id_;
+std::uint64_t EventRing::keep(std::shared_ptr<const Event> event, std::size_t bytes) {
   bytes_ += bytes;
   events_.push_back({std::move(event), bytes});
   while (events_.size() > events_max_ || (bytes_ > bytes_max_ && events_.size() > 1)) {
@@ -78,7 +78,7 @@ EventRing::Backlog EventRing::after(std::uint64_t id, const EventFilter& filter)
   // Ids grow by one, so the place of the first unseen event is known.
   const std::uint64_t skip = seen >= oldest ? seen - oldest + 1 : 0;
   for (std::size_t i = skip; i < events_.size(); ++i) {
-    if (filter.matches(*events_[i].event)) {
+    if (filter.matches(events_[i].event->key)) {
       backlog.events.push_back(events_[i].event);
     }
   }
@@ -90,7 +90,7 @@ void EventRing::tell(const std::shared_ptr<const Event>& event) {
   // Listeners added meanwhile stand at the end and have not asked for this event.
   const std::uint64_t last_key = last_key_;
   for (Entry& entry : entries_) {
-    if (entry.key <= last_key && !entry.gone && entry.filter.matches(*event)) {
+    if (entry.key <= last_key && !entry.gone && entry.filter.matches(event->key)) {
       entry.listener(event);
     }
   }

@@ -22,24 +22,27 @@ struct EventKey {
   std::string replica = {};  ///< empty when the event belongs to no replica
 };
 
-/// One published event.
-struct Event : EventKey {
-  /// Makes the JSON object of an event from what it owns.
+/// One published event. Its JSON object is made for the first reader: most events have none.
+class Event {
+ public:
+  /// Makes the object from what it owns.
   using Body = std::function<nlohmann::json()>;
 
-  Event(EventKey key, Body body) : EventKey(std::move(key)), body_(std::move(body)) {}
+  Event(std::uint64_t number, EventKey of, Body body)
+      : id{number}, key{std::move(of)}, body_{std::move(body)} {}
 
-  Event(EventKey key, std::string data) : EventKey(std::move(key)), data_(std::move(data)) {}
+  Event(std::uint64_t number, EventKey of, std::string data)
+      : id{number}, key{std::move(of)}, data_{std::move(data)} {}
 
-  /// The JSON object as the JSON output mode prints it.
+  /// The object as the JSON output mode prints it.
   [[nodiscard]] const std::string& data() const;
 
-  std::uint64_t id = 0;  ///< grows by 1; the SSE id
+  const std::uint64_t id;  ///< grows by 1; the SSE id
+  const EventKey key;
 
  private:
-  // Written once, for the first reader: most events have none.
-  mutable Body body_;
-  mutable std::string data_;
+  mutable Body body_;         // until data() is asked for
+  mutable std::string data_;  // since then
 };
 
 /// Which events a reader wants: any of `types`, of `service`, of `replica`, of namespace `space`;
@@ -55,7 +58,7 @@ struct EventFilter {
 
 /// The newest events of a program and their readers. Bounded by number and by bytes: a reader that
 /// resumes from before the oldest one kept learns how many it missed. An event published with its
-/// Body counts kBodyBytes, which is what it is about, read or not. One thread.
+/// Body counts kBodyBytes, read or not. One thread.
 class EventRing {
  public:
   using Listener = std::function<void(const std::shared_ptr<const Event>&)>;
@@ -119,7 +122,7 @@ class EventRing {
     std::size_t bytes;
   };
 
-  std::uint64_t keep(std::shared_ptr<Event> event, std::size_t bytes);
+  std::uint64_t keep(std::shared_ptr<const Event> event, std::size_t bytes);
   void tell(const std::shared_ptr<const Event>& event);
   void unsubscribe(std::uint64_t key);
   void sweep();

@@ -153,7 +153,7 @@ std::string warnings_of(const EventRing& events) {
   for (const auto& event : events.after(0, wrong).events) {
     const json body = reading::parsed(event->data());
     const std::string fix = view::text_field(body, "fix");
-    text += event->type + ": " + view::text_field(body, "message");
+    text += event->key.type + ": " + view::text_field(body, "message");
     text += fix.empty() ? "\n" : "; " + fix + "\n";
   }
   return text;
@@ -194,7 +194,7 @@ std::unique_ptr<view::LiveSession> open_live_view(const UpOptions& options, Engi
 
 // The engine's last words are for the screen that stays.
 bool is_last(const Event& event) {
-  return event.type == "engine" &&
+  return event.key.type == "engine" &&
          reading::text(reading::parsed(event.data()), "event") == "stopped";
 }
 
@@ -226,7 +226,7 @@ int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
   if (options.output == OutputFormat::text) early.types = {"warning", "error"};
   auto backlog = events.after(0, early).events;
   std::stable_partition(backlog.begin(), backlog.end(),
-                        [](const auto& event) { return event->type == "engine"; });
+                        [](const auto& event) { return event->key.type == "engine"; });
   for (const auto& event : backlog) printer.on_event(reading::parsed(event->data()));
   const auto screen = open_live_view(options, engine);
   live = screen != nullptr;
