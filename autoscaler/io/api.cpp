@@ -163,7 +163,7 @@ ApiResult<json> Api::explain(const ServiceName& name, std::optional<TimePoint> a
     (*kept)["last_cold_start"] = parts_.history.cold_start_at(facts, *at).value_or(nullptr);
     return std::move(*kept);
   }
-  json answer = explained_json(revision->last(), facts);
+  json answer = explained_json(revision->last(), about(facts));
   answer["last_cold_start"] = parts_.seen.last_cold_start(*revision);
   answer["keeps_awake"] =
       parts_.front != nullptr ? parts_.front->callers(*revision) : keeps_awake(*revision);

@@ -369,25 +369,27 @@ ApiAnswer ApiRoutes::answer(const ApiRequest& request) {
 }
 
 std::optional<std::string> event_data(const Event& event, Proof proof) {
-  if (proof != Proof::none) return event.data;
+  if (proof != Proof::none) return event.data();
   // By name: a kind of event that is new is for the engine's user alone until it stands here.
   constexpr std::array<std::string_view, 5> kForAll{"engine", "service", "replica", "decision",
                                                     "cold_start"};
-  if (std::find(kForAll.begin(), kForAll.end(), event.type) == kForAll.end()) return std::nullopt;
-  json body = json::parse(event.data, nullptr, false);
+  if (std::find(kForAll.begin(), kForAll.end(), event.key.type) == kForAll.end())
+    return std::nullopt;
+  json body = json::parse(event.data(), nullptr, false);
   if (!body.is_object()) return std::nullopt;
   return hide_failures(body) ? body.dump(-1, ' ', false, json::error_handler_t::replace)
-                             : event.data;
+                             : event.data();
 }
 
 std::string sse_text(const Event& event, Proof proof) {
   const auto data = event_data(event, proof);
   if (!data) return {};
-  return "id: " + std::to_string(event.id) + "\nevent: " + event.type + "\ndata: " + *data + "\n\n";
+  return "id: " + std::to_string(event.id) + "\nevent: " + event.key.type + "\ndata: " + *data +
+         "\n\n";
 }
 
 std::string log_line_of(const Event& event) {
-  const json body = json::parse(event.data, nullptr, false);
+  const json body = json::parse(event.data(), nullptr, false);
   if (!body.is_object()) return {};
   return body.value("replica", std::string{"?"}) + " | " + body.value("text", std::string{}) + "\n";
 }

@@ -1,5 +1,6 @@
 #include "autoscaler/io/cold_start_json.h"
 
+#include "autoscaler/io/decision_json.h"
 #include "autoscaler/io/fleet_events.h"
 
 #include <nlohmann/json.hpp>
@@ -15,7 +16,7 @@ double rounded_ms(Duration duration) {
 
 nlohmann::json cold_start_json(const model::Revision& of, const proto::ColdStart& start,
                                TimePoint at) {
-  nlohmann::json event = event_json("cold_start", at, of);
+  nlohmann::json event = event_json("cold_start", at, about(of));
   if (!start.pod.empty()) event["replica"] = start.pod;
   event["total_ms"] = rounded_ms(start.total());
   event["phases_ms"] = {

@@ -27,7 +27,7 @@ nlohmann::json inputs_of(const DecisionRecord& record) {
 
 }  // namespace
 
-nlohmann::json decision_json(const DecisionRecord& record, const model::Revision& of) {
+nlohmann::json decision_json(const DecisionRecord& record, const About& of) {
   return {{"time", format_time(record.time)},
           {"namespace", of.id.space},
           {"service", of.service},
@@ -59,7 +59,7 @@ nlohmann::json mode_for_s(const DecisionRecord& record) {
                               : nlohmann::json{};
 }
 
-nlohmann::json explained_json(const DecisionRecord& record, const model::Revision& of) {
+nlohmann::json explained_json(const DecisionRecord& record, const About& of) {
   nlohmann::json decision = decision_json(record, of);
   decision["inputs"] = inputs_of(record);
   return decision;

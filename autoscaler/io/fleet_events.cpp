@@ -1,7 +1,6 @@
 #include "autoscaler/io/fleet_events.h"
 
 #include "autoscaler/io/cold_start_json.h"
-#include "autoscaler/io/decision_json.h"
 #include "autoscaler/io/revision.h"
 #include "autoscaler/io/status_json.h"
 #include "autoscaler/io/time_text.h"
@@ -19,7 +18,7 @@ json event_json(const char* type, TimePoint now) {
   return {{"type", type}, {"time", format_time(now)}};
 }
 
-json event_json(const char* type, TimePoint now, const model::Revision& of) {
+json event_json(const char* type, TimePoint now, const About& of) {
   return {{"type", type},
           {"time", format_time(now)},
           {"namespace", of.id.space},
@@ -35,14 +34,17 @@ FleetEvents::~FleetEvents() = default;
 
 void FleetEvents::decided(const model::Revision& facts, const DecisionRecord& record) {
   history_.record(facts, record);
-  json event = decision_json(record, facts);
-  event["type"] = "decision";
-  events_.publish(event);
+  events_.publish({.type = "decision", .space = facts.id.space, .service = facts.service},
+                  [of = about(facts), record] {
+                    json event = decision_json(record, of);
+                    event["type"] = "decision";
+                    return event;
+                  });
 }
 
 void FleetEvents::warn(const model::Revision& facts, const std::string& message,
                        const std::string& fix) {
-  json event = event_json("warning", clock_.now(), facts);
+  json event = event_json("warning", clock_.now(), about(facts));
   event["message"] = message;
   if (!fix.empty()) event["fix"] = fix;
   events_.publish(event);
@@ -128,23 +130,53 @@ void FleetEvents::compare_pods(const Revision& revision, const std::vector<SeenP
 
 void FleetEvents::publish_pod(const Revision& revision, const SeenPod& pod, std::string_view state,
                               const SeenPod* before) {
-  json event = event_json("replica", clock_.now(), revision.facts());
-  event["id"] = pod.name;
-  event["state"] = state;
-  if (pod.throttled || (before != nullptr && before->throttled)) event["throttled"] = pod.throttled;
-  if (!pod.failed.empty()) event["why"] = pod.failed;
-  if (front_ != nullptr) front_->complete_replica(revision, {pod.name}, event);
+  const model::Revision& facts = revision.facts();
+  const bool says_throttled = pod.throttled || (before != nullptr && before->throttled);
+  api::Event::Body body = [of = about(facts), at = clock_.now(), pod, state, says_throttled] {
+    json event = event_json("replica", at, of);
+    event["id"] = pod.name;
+    event["state"] = state;
+    if (says_throttled) event["throttled"] = pod.throttled;
+    if (!pod.failed.empty()) event["why"] = pod.failed;
+    return event;
+  };
+  if (front_ == nullptr) {
+    events_.publish({"replica", facts.id.space, facts.service, pod.name}, std::move(body));
+    return;
+  }
+  json event = body();
+  front_->complete_replica(revision, {pod.name}, event);
   events_.publish(event);
 }
 
+std::optional<double> FleetEvents::last_cold_start_ms(const Revision& revision) const {
+  if (front_ != nullptr) {
+    const json last = front_->last_cold_start(revision);
+    return last.is_null() ? std::nullopt : std::optional{last.at("total_ms").get<double>()};
+  }
+  const auto found = seen_.find(revision.facts().id);
+  if (found == seen_.end() || !found->second.cold_start) return std::nullopt;
+  return rounded_ms(found->second.cold_start->took.total());
+}
+
 void FleetEvents::publish_service(const Revision& revision, std::string_view what) {
-  json event = status_json(revision, last_cold_start(revision));
-  if (front_ != nullptr) front_->complete(revision, event);
-  event.erase("replicas");
-  event["type"] = "service";
-  event["time"] = format_time(clock_.now());
-  event["service"] = revision.facts().service;
-  if (!what.empty()) event["event"] = what;
+  const model::Revision& facts = revision.facts();
+  api::Event::Body body = [status = status_of(revision, last_cold_start_ms(revision)),
+                           at = clock_.now(), what = std::string{what}] {
+    json event = status_json(status);
+    event["type"] = "service";
+    event["time"] = format_time(at);
+    event["service"] = status.of.service;
+    if (!what.empty()) event["event"] = what;
+    return event;
+  };
+  if (front_ == nullptr) {
+    events_.publish({.type = "service", .space = facts.id.space, .service = facts.service},
+                    std::move(body));
+    return;
+  }
+  json event = body();
+  front_->complete(revision, event);
   events_.publish(event);
 }
 

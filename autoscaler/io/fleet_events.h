@@ -1,6 +1,7 @@
 #pragma once
 
 #include "autoscaler/core/decision/decision_record.h"
+#include "autoscaler/io/decision_json.h"
 #include "autoscaler/io/front_facts.h"
 #include "autoscaler/io/history.h"
 #include "common/api/event_ring.h"
@@ -21,7 +22,8 @@
 namespace sluice::autoscaler {
 
 /// Turns what happens to revisions into events (one-machine.md 7) and history. Compares a revision
-/// with what was last seen of it, and publishes differences only.
+/// with what was last seen of it, and publishes differences only. In a cluster, where mostly nobody
+/// reads events, what many revisions cause at once keeps figures, and JSON is made for a reader.
 class FleetEvents {
  public:
   /// All outlive this. `front` is null in a cluster; with one, the end of a replica that was not
@@ -81,6 +83,7 @@ class FleetEvents {
                     const std::vector<SeenPod>& now);
   void publish_pod(const Revision& revision, const SeenPod& pod, std::string_view state,
                    const SeenPod* before);
+  [[nodiscard]] std::optional<double> last_cold_start_ms(const Revision& revision) const;
 
   const Loop& clock_;
   api::EventRing& events_;
@@ -91,7 +94,7 @@ class FleetEvents {
 };
 
 /// An event object of a revision, with its type and time.
-[[nodiscard]] nlohmann::json event_json(const char* type, TimePoint now, const model::Revision& of);
+[[nodiscard]] nlohmann::json event_json(const char* type, TimePoint now, const About& of);
 
 /// The same of no revision.
 [[nodiscard]] nlohmann::json event_json(const char* type, TimePoint now);

@@ -18,7 +18,7 @@ void RingHistory::record_cold_start(const model::Revision& of, TimePoint at, con
 std::vector<json> RingHistory::decisions(const model::Revision& of, TimePoint since) const {
   std::vector<json> list;
   for (const DecisionRecord& record : decisions_.since(of.id, since)) {
-    list.push_back(decision_json(record, of));
+    list.push_back(decision_json(record, about(of)));
   }
   return list;
 }
@@ -26,7 +26,7 @@ std::vector<json> RingHistory::decisions(const model::Revision& of, TimePoint si
 std::optional<json> RingHistory::decision_at(const model::Revision& of, TimePoint at) const {
   const auto record = decisions_.at(of.id, at);
   if (!record) return std::nullopt;
-  return explained_json(*record, of);
+  return explained_json(*record, about(of));
 }
 
 std::optional<json> RingHistory::cold_start_at(const model::Revision& of, TimePoint at) const {

@@ -2,7 +2,6 @@
 
 #include "autoscaler/io/status_json.h"
 
-#include "autoscaler/io/decision_json.h"
 #include "autoscaler/io/time_text.h"
 
 #include <nlohmann/json.hpp>
@@ -49,42 +48,63 @@ std::string_view state_of(const Revision& revision, const Revision::PodFacts& po
   return pod.watched.ready ? "ready" : "starting";
 }
 
-json status_json(const Revision& revision, const json& last_cold_start) {
-  const DecisionRecord decision = revision.last();
-  const Revision::Counts counts = revision.counts();
+RevisionStatus status_of(const Revision& revision, std::optional<double> last_cold_start_ms) {
   const auto& hosts = revision.facts().hosts;
-  const std::optional<Stat>& scraped = revision.scraped();
-  json replicas = json::array();
-  for (const Revision::PodFacts& pod : revision.pods()) {
-    replicas.push_back(replica_json(revision, pod));
+  RevisionStatus status{.of = about(revision.facts()),
+                        .state = state_of(revision),
+                        .counts = revision.counts(),
+                        .desired = revision.want(),
+                        .granted = revision.granted(),
+                        .decision = revision.last(),
+                        .last_cold_start_ms = last_cold_start_ms,
+                        .start_failure = revision.start_failure()};
+  if (!hosts.empty()) status.url = "http://" + hosts.front().host + hosts.front().path_prefix;
+  if (revision.scraped() && status.counts.ready > 0) {
+    status.rps = revision.scraped()->request_count;
+    status.in_flight = revision.scraped()->average_concurrency;
   }
+  return status;
+}
+
+json status_json(const RevisionStatus& status) {
+  const DecisionRecord& decision = status.decision;
+  const bool failing = !status.start_failure.empty();
   return {
-      {"namespace", revision.facts().id.space},
-      {"name", revision.facts().service},
-      {"url",
-       hosts.empty() ? json{} : json("http://" + hosts.front().host + hosts.front().path_prefix)},
-      {"state", state_of(revision)},
-      {"revision", revision.facts().id.name},
-      {"ready", counts.ready},
-      {"starting", counts.starting},
-      {"draining", counts.leaving},
-      {"desired", revision.want()},
-      {"granted", revision.granted()},
+      {"namespace", status.of.id.space},
+      {"name", status.of.service},
+      {"url", status.url.empty() ? json{} : json(status.url)},
+      {"state", status.state},
+      {"revision", status.of.id.name},
+      {"ready", status.counts.ready},
+      {"starting", status.counts.starting},
+      {"draining", status.counts.leaving},
+      {"desired", status.desired},
+      {"granted", status.granted},
       {"mode", name(decision.mode)},
       {"mode_for_s", mode_for_s(decision)},
       {"route_mode", name(decision.route_mode)},
       {"stable", decision.stable},
       {"panic", decision.panic},
       {"target", decision.target},
-      {"rps", scraped && counts.ready > 0 ? scraped->request_count : 0.0},
+      {"rps", status.rps},
       {"queued", nullptr},
-      {"in_flight", scraped && counts.ready > 0 ? scraped->average_concurrency : 0.0},
+      {"in_flight", status.in_flight},
       {"p50_ms", nullptr},
       {"p99_ms", nullptr},
-      {"last_cold_start_ms", last_cold_start.is_null() ? json{} : last_cold_start.at("total_ms")},
-      {"failing", !revision.start_failure().empty()},
-      {"why", revision.start_failure().empty() ? why(decision) : revision.start_failure()},
-      {"replicas", std::move(replicas)}};
+      {"last_cold_start_ms", status.last_cold_start_ms ? json(*status.last_cold_start_ms) : json{}},
+      {"failing", failing},
+      {"why", failing ? status.start_failure : why(decision)}};
+}
+
+json status_json(const Revision& revision, const json& last_cold_start) {
+  std::optional<double> ms;
+  if (!last_cold_start.is_null()) ms = last_cold_start.at("total_ms").get<double>();
+  json status = status_json(status_of(revision, ms));
+  json& replicas = status["replicas"] = json::array();
+  for (const Revision::PodFacts& pod : revision.pods()) {
+    replicas.push_back(replica_json(revision, pod));
+  }
+  return status;
 }
 
 json node_json(const std::string& name, const NodeBook::Node& node) {

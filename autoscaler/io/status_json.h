@@ -1,11 +1,14 @@
 #pragma once
 
 #include "autoscaler/core/nodes/node_book.h"
+#include "autoscaler/io/decision_json.h"
 #include "autoscaler/io/revision.h"
 #include "common/scaling/cluster_config.h"
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,8 +20,28 @@ namespace sluice::autoscaler {
 /// `starting`, `ready` or `draining`. A text of static lifetime.
 [[nodiscard]] std::string_view state_of(const Revision& revision, const Revision::PodFacts& pod);
 
-/// The status object of protocols.md 5, of a revision with this last cold_start event (null: none).
-/// Null in it: what only activators know.
+/// What is shown of a revision, without its replicas, as it is at one time.
+struct RevisionStatus {
+  About of;
+  std::string url{};  ///< empty: it has none
+  std::string_view state{};
+  Revision::Counts counts{};
+  std::int32_t desired = 0;
+  std::int32_t granted = 0;
+  DecisionRecord decision{};
+  double rps = 0;
+  double in_flight = 0;
+  std::optional<double> last_cold_start_ms{};
+  std::string start_failure{};  ///< empty: none
+};
+
+[[nodiscard]] RevisionStatus status_of(const Revision& revision,
+                                       std::optional<double> last_cold_start_ms);
+
+/// The status object of protocols.md 5 without "replicas". Null in it: what only activators know.
+[[nodiscard]] nlohmann::json status_json(const RevisionStatus& status);
+
+/// All of it, of a revision with this last cold_start event (null: none).
 [[nodiscard]] nlohmann::json status_json(const Revision& revision,
                                          const nlohmann::json& last_cold_start);
 

@@ -21,6 +21,8 @@ import tempfile
 # end of another request included, that nobody sees beside the request itself.
 BARS = (
     ('decider_sweep/10000', None, 'ms', '<', 50),
+    ('decisions_told/revisions:10000/readers:0', None, 'ms', '<', 10),
+    ('decisions_told/revisions:10000/readers:1', None, 'ms', None, None),
     ('decider_sweep/10000', 'bytes_per_revision', 'B', '<=', 8192),
     ('decider_sweep/10000', 'bytes_after_a_day', 'B', '<=', 8192),
     ('decider_sweep/10000', 'bytes_per_idle_revision', 'B', None, None),

@@ -15,9 +15,18 @@ std::string text_of(const nlohmann::json& event, const char* key) {
   return found != event.end() && found->is_string() ? found->get<std::string>() : std::string{};
 }
 
+std::string printed(const nlohmann::json& event) {
+  return event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 }  // namespace
 
-bool EventFilter::matches(const Event& event) const {
+const std::string& Event::data() const {
+  if (body_) data_ = printed(std::exchange(body_, nullptr)());
+  return data_;
+}
+
+bool EventFilter::matches(const EventKey& event) const {
   if ((!space.empty() && !event.space.empty() && event.space != space) ||
       (!service.empty() && event.service != service) ||
       (!replica.empty() && event.replica != replica)) {
@@ -33,23 +42,30 @@ EventRing::EventRing(std::size_t events_max, std::size_t bytes_max)
 
 std::uint64_t EventRing::publish(const nlohmann::json& event) {
   CHECK(event.is_object());
-  auto kept = std::make_shared<Event>();
-  kept->id = ++last_id_;
-  kept->type = text_of(event, "type");
-  kept->space = text_of(event, "namespace");
+  EventKey key{.type = text_of(event, "type"), .space = text_of(event, "namespace")};
   // A status object names its service "name".
-  kept->service =
-      text_of(event, kept->type == "service" && !event.contains("service") ? "name" : "service");
+  key.service =
+      text_of(event, key.type == "service" && !event.contains("service") ? "name" : "service");
   // A replica event names the replica "id", the others "replica".
-  kept->replica = text_of(event, kept->type == "replica" ? "id" : "replica");
-  kept->data = event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  bytes_ += kept->data.size();
-  events_.push_back(std::move(kept));
+  key.replica = text_of(event, key.type == "replica" ? "id" : "replica");
+  std::string data = printed(event);
+  const std::size_t bytes = data.size();
+  return keep(std::make_shared<const Event>(++last_id_, std::move(key), std::move(data)), bytes);
+}
+
+std::uint64_t EventRing::publish(EventKey key, Event::Body body) {
+  return keep(std::make_shared<const Event>(++last_id_, std::move(key), std::move(body)),
+              kBodyBytes);
+}
+
+std::uint64_t EventRing::keep(std::shared_ptr<const Event> event, std::size_t bytes) {
+  bytes_ += bytes;
+  events_.push_back({std::move(event), bytes});
   while (events_.size() > events_max_ || (bytes_ > bytes_max_ && events_.size() > 1)) {
-    bytes_ -= events_.front()->data.size();
+    bytes_ -= events_.front().bytes;
     events_.pop_front();
   }
-  tell(std::shared_ptr<const Event>(events_.back()));
+  tell(std::shared_ptr<const Event>(events_.back().event));
   return last_id_;
 }
 
@@ -57,13 +73,13 @@ EventRing::Backlog EventRing::after(std::uint64_t id, const EventFilter& filter)
   Backlog backlog;
   // An id from the future belongs to an earlier engine of that name: start from the oldest.
   const std::uint64_t seen = id > last_id_ ? 0 : id;
-  const std::uint64_t oldest = events_.empty() ? last_id_ + 1 : events_.front()->id;
+  const std::uint64_t oldest = events_.empty() ? last_id_ + 1 : events_.front().event->id;
   backlog.missed = oldest > seen + 1 ? oldest - seen - 1 : 0;
   // Ids grow by one, so the place of the first unseen event is known.
   const std::uint64_t skip = seen >= oldest ? seen - oldest + 1 : 0;
   for (std::size_t i = skip; i < events_.size(); ++i) {
-    if (filter.matches(*events_[i])) {
-      backlog.events.push_back(events_[i]);
+    if (filter.matches(events_[i].event->key)) {
+      backlog.events.push_back(events_[i].event);
     }
   }
   return backlog;
@@ -74,7 +90,7 @@ void EventRing::tell(const std::shared_ptr<const Event>& event) {
   // Listeners added meanwhile stand at the end and have not asked for this event.
   const std::uint64_t last_key = last_key_;
   for (Entry& entry : entries_) {
-    if (entry.key <= last_key && !entry.gone && entry.filter.matches(*event)) {
+    if (entry.key <= last_key && !entry.gone && entry.filter.matches(event->key)) {
       entry.listener(event);
     }
   }

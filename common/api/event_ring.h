@@ -9,19 +9,41 @@
 #include <list>
 #include <memory>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sluice::api {
 
-/// One published event; `data` is the JSON object as the JSON output mode prints it.
-struct Event {
-  std::uint64_t id = 0;  ///< grows by 1; the SSE id
+/// By which readers choose an event.
+struct EventKey {
   std::string type;
-  std::string space;    ///< empty when the event names no namespace
-  std::string service;  ///< empty when the event belongs to no service
-  std::string replica;  ///< empty when the event belongs to no replica
-  std::string data;
+  std::string space = {};    ///< empty when the event names no namespace
+  std::string service = {};  ///< empty when the event belongs to no service
+  std::string replica = {};  ///< empty when the event belongs to no replica
+};
+
+/// One published event. Its JSON object is made for the first who reads it: most are read by
+/// nobody.
+class Event {
+ public:
+  /// Makes the object from what it owns.
+  using Body = std::function<nlohmann::json()>;
+
+  Event(std::uint64_t number, EventKey of, Body body)
+      : id{number}, key{std::move(of)}, body_{std::move(body)} {}
+
+  Event(std::uint64_t number, EventKey of, std::string data)
+      : id{number}, key{std::move(of)}, data_{std::move(data)} {}
+
+  /// The object as the JSON output mode prints it.
+  [[nodiscard]] const std::string& data() const;
+
+  const std::uint64_t id;  ///< grows by 1; the SSE id
+  const EventKey key;
+
+ private:
+  mutable Body body_;         // until data() is asked for
+  mutable std::string data_;  // since then
 };
 
 /// Which events a reader wants: any of `types`, of `service`, of `replica`, of namespace `space`;
@@ -32,22 +54,27 @@ struct EventFilter {
   std::string replica = {};
   std::string space = {};
 
-  [[nodiscard]] bool matches(const Event& event) const;
+  [[nodiscard]] bool matches(const EventKey& event) const;
 };
 
 /// The newest events of a program and their readers. Bounded by number and by bytes: a reader that
-/// resumes from before the oldest one kept learns how many it missed. One thread.
+/// resumes from before the oldest one kept learns how many it missed. An event published with its
+/// Body counts kBodyBytes, read or not. One thread.
 class EventRing {
  public:
   using Listener = std::function<void(const std::shared_ptr<const Event>&)>;
 
   static constexpr std::size_t kEventsMax = 4096;
   static constexpr std::size_t kBytesMax = 4U << 20U;
+  static constexpr std::size_t kBodyBytes = 1U << 10U;
 
   explicit EventRing(std::size_t events_max = kEventsMax, std::size_t bytes_max = kBytesMax);
 
   /// Keeps `event` (an object with a string "type") and tells the listeners. Returns its id.
   std::uint64_t publish(const nlohmann::json& event);
+
+  /// The same of an object that is made when the first reader wants it.
+  std::uint64_t publish(EventKey key, Event::Body body);
 
   /// What a reader who has seen everything up to `after` gets.
   struct Backlog {
@@ -91,6 +118,12 @@ class EventRing {
     bool gone = false;
   };
 
+  struct Kept {
+    std::shared_ptr<const Event> event;
+    std::size_t bytes;
+  };
+
+  std::uint64_t keep(std::shared_ptr<const Event> event, std::size_t bytes);
   void tell(const std::shared_ptr<const Event>& event);
   void unsubscribe(std::uint64_t key);
   void sweep();
@@ -102,7 +135,7 @@ class EventRing {
   std::uint64_t last_key_ = 0;
   // How many tell() calls are on the stack: entries are only marked gone while it is not 0.
   int telling_ = 0;
-  std::deque<std::shared_ptr<const Event>> events_;
+  std::deque<Kept> events_;
   std::list<Entry> entries_;
 };
 

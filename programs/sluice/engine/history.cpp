@@ -336,7 +336,8 @@ std::string line_of(const nlohmann::json& object) {
 }  // namespace
 
 void History::record(const model::Revision& of, const autoscaler::DecisionRecord& record) {
-  record_decision(of.service, record.time, autoscaler::explained_json(record, of));
+  record_decision(of.service, record.time,
+                  autoscaler::explained_json(record, autoscaler::about(of)));
 }
 
 void History::record_cold_start(const model::Revision& of, TimePoint at,

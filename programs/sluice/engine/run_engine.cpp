@@ -149,9 +149,9 @@ std::string warnings_of(const EventRing& events) {
   wrong.types = {"warning", "error"};
   std::string text;
   for (const auto& event : events.after(0, wrong).events) {
-    const json body = json::parse(event->data, nullptr, false);
+    const json body = json::parse(event->data(), nullptr, false);
     const std::string fix = view::text_field(body, "fix");
-    text += event->type + ": " + view::text_field(body, "message");
+    text += event->key.type + ": " + view::text_field(body, "message");
     text += fix.empty() ? "\n" : "; " + fix + "\n";
   }
   return text;
@@ -192,8 +192,8 @@ std::unique_ptr<view::LiveSession> open_live_view(const UpOptions& options, Engi
 
 // The engine's last words are for the screen that stays.
 bool is_last(const Event& event) {
-  return event.type == "engine" &&
-         json::parse(event.data, nullptr, false).value("event", std::string{}) == "stopped";
+  return event.key.type == "engine" &&
+         json::parse(event.data(), nullptr, false).value("event", std::string{}) == "stopped";
 }
 
 int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
@@ -224,12 +224,12 @@ int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
   if (options.output == OutputFormat::text) early.types = {"warning", "error"};
   auto backlog = events.after(0, early).events;
   std::stable_partition(backlog.begin(), backlog.end(),
-                        [](const auto& event) { return event->type == "engine"; });
-  for (const auto& event : backlog) printer.on_event(json::parse(event->data, nullptr, false));
+                        [](const auto& event) { return event->key.type == "engine"; });
+  for (const auto& event : backlog) printer.on_event(json::parse(event->data(), nullptr, false));
   const auto screen = open_live_view(options, engine);
   live = screen != nullptr;
   const auto subscription = events.subscribe({}, [&](const std::shared_ptr<const Event>& event) {
-    const json body = json::parse(event->data, nullptr, false);
+    const json body = json::parse(event->data(), nullptr, false);
     if (live && is_last(*event)) {
       screen->stop();
       live = false;

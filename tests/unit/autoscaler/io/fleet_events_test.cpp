@@ -1,6 +1,7 @@
 // What the events and the API say of a fleet.
 
 #include "autoscaler/io/api.h"
+#include "autoscaler/io/time_text.h"
 #include "tests/unit/autoscaler/io/fleet_stage.h"
 
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 namespace sluice::autoscaler {
 namespace {
 
+using namespace std::chrono_literals;
 using nlohmann::json;
 
 class FleetEventsTest : public FleetTest {
@@ -28,7 +30,7 @@ class FleetEventsTest : public FleetTest {
   std::vector<json> events(const std::vector<std::string>& types) {
     std::vector<json> all;
     for (const auto& event : ring_.after(seen_, {.types = types}).events) {
-      all.push_back(json::parse(event->data));
+      all.push_back(json::parse(event->data()));
     }
     seen_ = ring_.last_id();
     return all;
@@ -115,6 +117,26 @@ TEST_F(FleetEventsTest, AServiceIsToldOfWhenItsStateChanges) {
   EXPECT_FALSE(awake.contains("event"));
   fleet_.on_revision_gone(kShop);
   EXPECT_EQ(events({"service"}).at(0)["event"], "removed");
+}
+
+// What nobody read when it happened says later what was true then, though all of it has changed.
+TEST_F(FleetEventsTest, AnEventThatIsReadLateSaysWhatWasTrueThen) {
+  events_.begin();
+  platform_.replicas = 1;
+  pods({"starting"});
+  const std::string then = format_time(clock_.now());
+  time_.run_for(10s);
+  pods({"ready"});
+  load(100);
+  fleet_.on_revision_gone(kShop);
+
+  const auto services = events({"service"});
+  ASSERT_EQ(services.size(), 3U);
+  EXPECT_EQ(services[0]["state"], "starting");
+  EXPECT_EQ(services[0]["starting"], 1);
+  EXPECT_EQ(services[0]["time"], then);
+  EXPECT_EQ(services[1]["state"], "awake");
+  EXPECT_EQ(services[2]["event"], "removed");
 }
 
 TEST_F(FleetEventsTest, ADecisionIsPublishedAndKept) {

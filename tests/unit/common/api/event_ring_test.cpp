@@ -17,6 +17,40 @@ TEST(EventRing, ResumesAfterAnIdAndCountsWhatIsGone) {
   EXPECT_EQ(backlog.events[0]->id, 3U);
 }
 
+TEST(EventRing, ABodyIsMadeForTheFirstReaderAndForNobodyElse) {
+  EventRing ring;
+  int made = 0;
+  for (const char* service : {"one", "two"}) {
+    ring.publish({.type = "decision", .service = service}, [&made, service] {
+      ++made;
+      return nlohmann::json{{"service", service}};
+    });
+  }
+  std::string seen;
+  const auto mine =
+      ring.subscribe({.service = "two"}, [&](const auto& each) { seen = each->data(); });
+  EXPECT_EQ(made, 0);
+
+  const auto backlog = ring.after(0, {.service = "two"});
+  ASSERT_EQ(backlog.events.size(), 1U);
+  EXPECT_EQ(made, 0);
+  EXPECT_EQ(backlog.events[0]->data(), R"({"service":"two"})");
+  EXPECT_EQ(backlog.events[0]->data(), R"({"service":"two"})");
+  EXPECT_EQ(made, 1);
+
+  ring.publish({.type = "decision", .service = "two"}, [] { return nlohmann::json{{"n", 3}}; });
+  EXPECT_EQ(seen, R"({"n":3})");
+}
+
+TEST(EventRing, BodiesCountWhetherTheyAreReadOrNot) {
+  EventRing ring(100, 3 * EventRing::kBodyBytes);
+  for (int i = 0; i < 5; ++i) {
+    ring.publish({.type = "decision"}, [] { return nlohmann::json::object(); });
+    (void)ring.after(ring.last_id() - 1, {}).events.at(0)->data();
+  }
+  EXPECT_EQ(ring.after(0, {}).missed, 2U);
+}
+
 TEST(EventRing, AListenerMayEndItselfWhileCalled) {
   EventRing ring;
   int calls = 0;
