@@ -104,12 +104,10 @@ json Api::version() {
   return version;
 }
 
-// By the revision's own name, else by that of its service; of several revisions of one service the
-// one that most is wanted of. One that only drains is no service.
+// By the name of its service, else by its own: no revision hides a service. Of several revisions of
+// one service the one that most is wanted of. One that only drains is no service.
 Revision* Api::find(const ServiceName& name) const {
   const auto& all = parts_.fleet.revisions();
-  const auto exact = all.find({name.space, name.name});
-  if (exact != all.end()) return exact->second.get();
   Revision* best = nullptr;
   for (const auto& [id, revision] : all) {
     const model::Revision& facts = revision->facts();
@@ -118,7 +116,9 @@ Revision* Api::find(const ServiceName& name) const {
                         (revision->facts().in_service && revision->want() >= best->want());
     if (better) best = revision.get();
   }
-  return best;
+  if (best != nullptr) return best;
+  const auto own = all.find({name.space, name.name});
+  return own == all.end() ? nullptr : own->second.get();
 }
 
 ApiProblem Api::no_such_service(const ServiceName& name) const {

@@ -18,7 +18,8 @@ namespace sluice::autoscaler {
 template <class T>
 using ApiResult = Result<T, http::ApiProblem>;
 
-/// A service, or a revision by its own name, as a path of the API names it.
+/// A service, or where no service has that name a revision by its own, as a path of the API names
+/// it.
 struct ServiceName {
   std::string space;
   std::string name;

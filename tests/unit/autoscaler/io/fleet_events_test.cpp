@@ -119,6 +119,24 @@ TEST_F(FleetEventsTest, AServiceIsToldOfWhenItsStateChanges) {
   EXPECT_EQ(events({"service"}).at(0)["event"], "removed");
 }
 
+TEST_F(FleetEventsTest, ARevisionHidesNoServiceOfItsNameAndIsFoundByItsOwn) {
+  model::Revision first;
+  first.id = {"shop", "app-00001"};
+  first.service = "app";
+  model::Revision hidden;
+  hidden.id = {"shop", "app-00001-00001"};
+  hidden.service = "app-00001";
+  fleet_.on_revision(std::move(first));
+  fleet_.on_revision(std::move(hidden));
+
+  const auto found = [this](const char* name) { return api_.service({"shop", name})->at("name"); };
+  EXPECT_EQ(found("app-00001"), "app-00001");
+  EXPECT_EQ(found("app-00001-00001"), "app-00001");
+  EXPECT_EQ(found("app"), "app");
+  fleet_.on_revision_gone({"shop", "app-00001-00001"});
+  EXPECT_EQ(found("app-00001"), "app");
+}
+
 // What nobody read when it happened says later what was true then, though all of it has changed.
 TEST_F(FleetEventsTest, AnEventThatIsReadLateSaysWhatWasTrueThen) {
   events_.begin();
