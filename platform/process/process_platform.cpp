@@ -143,6 +143,8 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
 }
 
 // With as many replicas as the one that serves has ready, so that it can take all of its requests.
+// Two of one fixed port cannot run together: the new one takes over at once, and its requests are
+// held until the old one has drained.
 void ProcessPlatform::begin_next(ProcessService& service, bool keeps_some,
                                  std::filesystem::path program) {
   if (service.next) retire_next(service);
@@ -151,7 +153,8 @@ void ProcessPlatform::begin_next(ProcessService& service, bool keeps_some,
   service.next =
       make_revision(service, keeps_some, std::move(program), awake ? std::max(1, now.ready) : 0);
   report(service, *service.next);
-  if (!awake) take_over(service);
+  const auto& port = service.spec.fixed_port;
+  if (!awake || (port && port == service.current->spec().fixed_port)) take_over(service);
 }
 
 void ProcessPlatform::retire_next(ProcessService& service) {
@@ -220,6 +223,16 @@ void ProcessPlatform::on_failing(ProcessRevision& revision) {
   retire_next(service);
 }
 
+bool ProcessPlatform::waits_for_port(const ProcessRevision& revision) const {
+  const auto& port = revision.spec().fixed_port;
+  if (!port) return false;
+  return std::any_of(revisions_.begin(), revisions_.end(), [&](const auto& each) {
+    const ProcessRevision& other = *each.second.revision;
+    const bool replaced = &other != &revision && each.second.service == &service_of(revision);
+    return other.spec().fixed_port == port && (other.drains() || (replaced && !other.empty()));
+  });
+}
+
 void ProcessPlatform::report_soon(const std::string& revision) {
   changed_.insert(revision);
   if (std::exchange(flush_posted_, true)) return;
@@ -231,12 +244,19 @@ void ProcessPlatform::report_soon(const std::string& revision) {
 }
 
 void ProcessPlatform::flush() {
+  bool fixed_port = false;
   for (const std::string& name : std::exchange(changed_, {})) {
     const auto found = revisions_.find(name);
     if (found == revisions_.end()) continue;
     const auto [revision, service] = found->second;
+    fixed_port = fixed_port || revision->spec().fixed_port;
     report(*service, *revision);
     if (revision->retired() && revision->empty()) bury(*service);
+  }
+  if (!fixed_port) return;
+  // One may have waited for the port of another.
+  for (const auto& [name, known] : revisions_) {
+    if (known.revision->spec().fixed_port) known.revision->demand();
   }
 }
 

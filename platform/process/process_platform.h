@@ -127,6 +127,7 @@ class ProcessPlatform final : public autoscaler::Platform,
   void on_changed(ProcessRevision& revision) override;
   void on_ready(ProcessRevision& revision) override;
   void on_failing(ProcessRevision& revision) override;
+  [[nodiscard]] bool waits_for_port(const ProcessRevision& revision) const override;
 
  private:
   struct Checked {

@@ -137,9 +137,15 @@ bool ProcessRevision::for_requests_only() const {
   return backoff_.failing() && means_.requests.waiting(id()) == 0 && !facts_.keeps_some;
 }
 
+bool ProcessRevision::drains() const {
+  return std::any_of(instances_.begin(), instances_.end(),
+                     [this](const auto& each) { return retired_ || !each->lives(); });
+}
+
 // None during a wait, one after a failure, and of a service that fails one for a request only.
 std::int32_t ProcessRevision::tries(std::int32_t missing) const {
   if (!backoff_.may_start(means_.loop.now()) || for_requests_only()) return 0;
+  if (owner_.waits_for_port(*this)) return 0;
   return backoff_.failures() > 0 ? std::min(missing, 1) : missing;
 }
 

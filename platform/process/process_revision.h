@@ -71,6 +71,9 @@ class ProcessRevisionOwner {
   virtual void on_changed(ProcessRevision& revision) = 0;  ///< model() says something else
   virtual void on_ready(ProcessRevision& revision) = 0;    ///< a replica of it is ready
   virtual void on_failing(ProcessRevision& revision) = 0;  ///< StartBackoff::kFailingAfter failed
+
+  /// Its fixed port is another replica's, which ends: the next one starts after that.
+  [[nodiscard]] virtual bool waits_for_port(const ProcessRevision& revision) const = 0;
 };
 
 /// One revision of a service as processes: makes what is ordered of it true, one replica after the
@@ -142,6 +145,9 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   [[nodiscard]] bool empty() const { return instances_.empty(); }
 
   [[nodiscard]] bool retired() const { return retired_; }
+
+  /// A replica of it exists that is to go, or has ended.
+  [[nodiscard]] bool drains() const;
 
   [[nodiscard]] bool failing() const { return backoff_.failing(); }
 

@@ -137,6 +137,35 @@ class Removed(EngineCase):
         self.assertEqual(self.home.run('delete', 'ghost').returncode, 0)
 
 
+    def test_a_fixed_port_rolls_over_and_no_request_is_lost(self):
+        engine = self.up_app()
+        with socket.create_server(('127.0.0.1', 0)) as free:
+            port = free.getsockname()[1]
+        first = GHOST.format(app=APP).replace('        autoscaling', f'        sluice.dev/port: "{port}"\n        autoscaling', 1)
+        second = first + '          env: [{name: VERSION, value: "2"}]\n'
+        self.assertEqual(self.home.run('apply', '-f', self.write('first.yaml', first)).returncode, 0)
+        self.assertEqual(engine.get(host='ghost.localhost').status, 200)
+        mark = engine.mark()
+
+        def ask(path):
+            sock = connect(engine.http)
+            self.addCleanup(sock.close)
+            sock.sendall(request_bytes('GET', path, 'ghost.localhost'))
+            return sock
+
+        slow = ask('/?id=slow&ms=2000')
+        engine.wait_status(lambda status: status['in_flight'] == 1, service='ghost')
+        self.assertEqual(self.home.run('apply', '-f', self.write('second.yaml', second)).returncode, 0)
+        held = ask('/?id=held')
+
+        for sock, name in ((slow, b'slow'), (held, b'held')):
+            answer = Reader(sock).answer()
+            self.assertEqual((answer.status, answer.body.split()[0]), (200, name))
+        self.assertEqual(engine.status('ghost')['revision'], 'ghost-00002')
+        self.assertEqual([event for event in engine.events[mark:engine.mark()] if event['type'] in ('warning', 'error')], [])
+        self.assertEqual(self.home.run('delete', 'ghost').returncode, 0)
+
+
 class Engines(EngineCase):
     def test_sleep_holds_until_the_next_request(self):
         engine = self.up_app()

@@ -255,6 +255,28 @@ TEST_F(DirectPeerTest, ARollOverStartsAsManyAsWereReadyAndStopsTheOldOnesAfterwa
   EXPECT_EQ(fleet_.revisions().size(), 1U);
 }
 
+TEST_F(DirectPeerTest, AFixedPortRollsOverByTheEndOfTheOldReplica) {
+  ServiceSpec fixed = spec();
+  fixed.fixed_port = 3000;
+  put(fixed);
+  serve("app-00001");
+  requests_.on_pods["app-00001-1"] = 1;
+  fixed.args = {"b"};
+  put(fixed);
+  time_.run_for(100s);
+  EXPECT_EQ(said("app-00001"), "retired 0 ready 0 starting 1 leaving");
+  EXPECT_EQ(there(), "app-00001-1");
+  EXPECT_EQ(replica("app-00001-1").stopped, 0);
+
+  requests_.on_pods.clear();
+  platform_.revision({"default", "app-00001"})->on_pod_drained("unix:/run/app-00001-1/http");
+  replica("app-00001-1").is_gone();
+  turn();
+  EXPECT_EQ(there(), "app-00002-1");
+  ready({"app-00002-1"});
+  EXPECT_EQ(said("app-00002"), "serves 1 ready 0 starting 0 leaving");
+}
+
 TEST_F(DirectPeerTest, AFailingServiceRefusesWithTheWaitAndTriesForTheRequestAfterIt) {
   put(spec());
   request("app-00001");

@@ -254,6 +254,77 @@ TEST_F(ProcessPlatformTest, TheSpecThatStillServesGivenAgainAfterAFailedOneBegin
   EXPECT_EQ(platform_.find("app")->spec, spec());
 }
 
+ServiceSpec on_port(ServiceSpec spec, std::uint16_t port) {
+  spec.fixed_port = port;
+  return spec;
+}
+
+TEST_F(ProcessPlatformTest,
+       ANewTemplateOnTheSameFixedPortServesAtOnceAndStartsWhenTheOldReplicaIsGone) {
+  put(on_port(spec(), 3000));
+  order("app-00001", 1);
+  ready({"app-00001-1"});
+  requests_.on_pods["app-00001-1"] = 1;
+  put(on_port(changed("b"), 3000));
+  EXPECT_EQ(said("app-00002"), "serves 0 ready 0 starting 0 leaving");
+  EXPECT_EQ(listener_.revisions.at("app-00002").initial, 1);
+  EXPECT_EQ(listener_.revisions.at("app-00002").replaces, "app-00001");
+  requests_.held["app-00002"] = 1;
+  order("app-00002", 1);
+  order("app-00001", 0, {{"app-00001-1"}});
+  time_.run_for(60s);
+  EXPECT_EQ(there(), "app-00001-1");
+  EXPECT_EQ(replica("app-00001-1").stopped, 0);
+
+  requests_.on_pods.clear();
+  platform_.revision({"default", "app-00001"})->on_pod_drained("unix:/run/app-00001-1/http");
+  EXPECT_EQ(replica("app-00001-1").stopped, 1);
+  time_.run_for(5s);
+  EXPECT_EQ(there(), "app-00001-1");
+  replica("app-00001-1").is_gone();
+  turn();
+  EXPECT_EQ(there(), "app-00002-1");
+  EXPECT_EQ(events("warning") + events("error"), 0U);
+}
+
+TEST_F(ProcessPlatformTest, ANewTemplateOnAnotherPortTakesOverWhenItIsReady) {
+  put(on_port(spec(), 3000));
+  order("app-00001", 1);
+  ready({"app-00001-1"});
+  put(on_port(changed("b"), 3001));
+  order("app-00002", 1);
+  EXPECT_EQ(said("app-00001"), "serves 1 ready 0 starting 0 leaving");
+  EXPECT_EQ(there(), "app-00001-1 app-00002-1");
+}
+
+TEST_F(ProcessPlatformTest, AReplicaOfAFixedPortWaitsForTheOneThatDrains) {
+  put(on_port(spec(), 3000));
+  order("app-00001", 1);
+  ready({"app-00001-1"});
+  requests_.on_pods["app-00001-1"] = 1;
+  order("app-00001", 0, {{"app-00001-1"}});
+  order("app-00001", 1);
+  turn();
+  EXPECT_EQ(there(), "app-00001-1");
+  replica("app-00001-1").is_gone();
+  turn();
+  EXPECT_EQ(there(), "app-00001-2");
+}
+
+TEST_F(ProcessPlatformTest, AServiceThatComesAgainWaitsForTheFixedPortOfItsForerunner) {
+  put(on_port(spec(), 3000));
+  order("app-00001", 1);
+  ready({"app-00001-1"});
+  platform_.remove("app");
+  put(on_port(spec(), 3000));
+  order("app-00002", 1);
+  turn();
+  EXPECT_EQ(there(), "app-00001-1");
+  replica("app-00001-1").is_gone();
+  turn();
+  EXPECT_EQ(there(), "app-00002-1");
+}
+
 TEST_F(ProcessPlatformTest, AnotherTemplateDuringARollOverReplacesTheOneThatWasToCome) {
   serve_by_one();
   put(changed("b"));
