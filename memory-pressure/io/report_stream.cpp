@@ -39,72 +39,37 @@ void ReportPace::sent(const proto::NodeReport& report, TimePoint now) {
   regular_ = now + from_seconds(to_seconds(interval_) * scatter(random_));
 }
 
-ReportStream::ReportStream(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
-                           Options options, Tell tell)
-    : io_{io},
-      clock_{clock},
-      log_{log},
-      options_{std::move(options)},
-      tell_{std::move(tell)},
-      pace_{options_.seed},
-      timer_{io},
-      redial_{io} {}
-
-std::optional<Problem> ReportStream::start() {
-  return options_.addresses.empty() ? std::nullopt : dial();
+Result<std::unique_ptr<ReportStream>, Problem> ReportStream::make(
+    boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
+    rpc::ClientOptions client, const TellReport& tell, std::function<void()> lost) {
+  std::unique_ptr<ReportStream> made{new ReportStream{io, clock, log, tell, client.seed}};
+  ReportStream& stream = *made;
+  stream.lost_ = std::move(lost);
+  client.method = proto::kNodeStreamMethod;
+  auto called = rpc::Client::make(
+      io, std::move(client),
+      {.on_connected =
+           [&stream] {
+             stream.sequence_ = 0;
+             stream.pace_.restart();
+             stream.send_when_due();
+           },
+       .on_message = [&stream](const std::string& bytes) { stream.heard(bytes); },
+       .on_writable = [&stream] { stream.send_when_due(); },
+       .on_closed = [&stream](const rpc::Client::Closed& closed) { stream.closed(closed); }});
+  if (!called) return called.error();
+  stream.client_ = std::move(*called);
+  return made;
 }
 
-std::optional<Problem> ReportStream::dial() {
-  client_.reset();
-  auto client =
-      rpc::Client::make(io_,
-                        {.target = options_.addresses[at_],
-                         .method = proto::kNodeStreamMethod,
-                         .tls_dir = options_.tls_dir,
-                         .seed = options_.seed + failures_},
-                        {.on_connected =
-                             [this] {
-                               sequence_ = 0;
-                               pace_.restart();
-                               send_when_due();
-                             },
-                         .on_message = [this](const std::string& bytes) { heard(bytes); },
-                         .on_writable = [this] { send_when_due(); },
-                         .on_closed = [this](const rpc::Client::Closed& closed) { lost(closed); }});
-  if (!client) return client.error();
-  client_ = std::move(*client);
-  client_->start();
-  return std::nullopt;
-}
-
-// A replica that does not hold the first bucket answers UNAVAILABLE: the next may.
-void ReportStream::lost(const rpc::Client::Closed& closed) {
+void ReportStream::closed(const rpc::Client::Closed& closed) {
   timer_.cancel();
-  const std::string trouble = options_.addresses[at_] + ": " + closed.ending.show();
+  const std::string trouble = client_->target() + ": " + closed.ending.show();
   if (trouble != last_trouble_) {
     log_.write(log::Severity::warning, "cannot report to the autoscaler", {{"why", trouble}});
   }
   last_trouble_ = trouble;
-  if (options_.addresses.size() < 2) return;  // the client tries again by itself
-  client_->stop();
-  at_ = (at_ + 1) % options_.addresses.size();
-  failures_ = closed.connected ? 1 : failures_ + 1;
-  redial();
-}
-
-void ReportStream::redial() {
-  const auto rounds = static_cast<std::uint32_t>(failures_ / options_.addresses.size()) + 1;
-  redial_.expires_after(rpc::retry_pause(rounds, 0.5));
-  redial_.async_wait([this, alive = alive_.watch()](auto error) {
-    if (error || alive.over()) return;
-    const auto problem = dial();
-    if (!problem) return;
-    // A file of tls_dir is missing or half written: it is being replaced.
-    if (problem->text() != last_trouble_) log_.write(log::Severity::error, problem->text());
-    last_trouble_ = problem->text();
-    ++failures_;
-    redial();
-  });
+  lost_();
 }
 
 void ReportStream::heard(const std::string& bytes) {
@@ -115,19 +80,14 @@ void ReportStream::heard(const std::string& bytes) {
   }
   if (ack->sequence == 1) {
     log_.write(log::Severity::info, "reporting to the autoscaler",
-               {{"address", options_.addresses[at_]}});
+               {{"address", client_->target()}});
     last_trouble_.clear();
   }
-  failures_ = 0;
   pace_.set_interval(ack->report_interval);
 }
 
-void ReportStream::news() {
-  if (connected()) send_when_due();
-}
-
 void ReportStream::send_when_due() {
-  if (!client_ || !client_->writable()) return;
+  if (!client_->writable()) return;
   proto::NodeReport report = tell_();
   const TimePoint now = clock_.now();
   const TimePoint due = pace_.due(report);
@@ -142,12 +102,6 @@ void ReportStream::send_when_due() {
   client_->write(proto::encode(report));
   pace_.sent(report, now);
   ++reports_;
-}
-
-void ReportStream::stop() {
-  timer_.cancel();
-  redial_.cancel();
-  if (client_) client_->stop();
 }
 
 }  // namespace sluice::node_agent

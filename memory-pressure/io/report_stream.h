@@ -48,57 +48,52 @@ class ReportPace {
   TimePoint regular_;  // the next report when nothing happens
 };
 
-/// Reports the state of this node to the autoscaler. One stream to one of its replicas at a time:
-/// a server that does not take it is left for the next address.
+/// The state now, but for `sequence`.
+using TellReport = std::function<proto::NodeReport()>;
+
+/// Reports the state of this node to one replica of the autoscaler, which is called again whenever
+/// the call ends.
 class ReportStream {
  public:
-  struct Options {
-    std::vector<std::string> addresses;  ///< `host:port` or `unix:/path`; none: nothing is reported
-    std::string tls_dir;                 ///< as rpc::ClientOptions
-    std::uint64_t seed = 0;
-  };
+  /// `clock`, `log` and `tell` outlive this. `lost` is called when a call has ended or failed.
+  /// Problem: a file of client.tls_dir. `client.method` is set here.
+  [[nodiscard]] static Result<std::unique_ptr<ReportStream>, Problem> make(
+      boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
+      rpc::ClientOptions client, const TellReport& tell, std::function<void()> lost);
 
-  /// The state now, but for `sequence`.
-  using Tell = std::function<proto::NodeReport()>;
+  ReportStream(const ReportStream&) = delete;
+  ReportStream& operator=(const ReportStream&) = delete;
+  ~ReportStream() = default;
 
-  /// `clock` and `log` outlive this.
-  ReportStream(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
-               Options options, Tell tell);
-
-  /// The problem names a file of tls_dir.
-  [[nodiscard]] std::optional<Problem> start();
+  /// Once.
+  void start() { client_->start(); }
 
   /// Something may have changed.
-  void news();
+  void news() { send_when_due(); }
 
-  /// Sends what is due and ends the stream.
-  void stop();
-
-  [[nodiscard]] bool connected() const { return client_ && client_->connected(); }
+  [[nodiscard]] bool connected() const { return client_->connected(); }
 
   /// Reports sent so far.
   [[nodiscard]] std::uint64_t reports() const { return reports_; }
 
  private:
-  [[nodiscard]] std::optional<Problem> dial();
-  void lost(const rpc::Client::Closed& closed);
-  void redial();
+  ReportStream(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
+               const TellReport& tell, std::uint64_t seed)
+      : clock_{clock}, log_{log}, tell_{tell}, pace_{seed}, timer_{io} {}
+
+  void closed(const rpc::Client::Closed& closed);
   void heard(const std::string& bytes);
   void send_when_due();
 
-  boost::asio::io_context& io_;  // of App
-  const Clock& clock_;           // of App
-  const log::Logger& log_;       // of App
-  Options options_;
-  Tell tell_;
+  const Clock& clock_;      // of App
+  const log::Logger& log_;  // of App
+  const TellReport& tell_;  // of Reports
+  std::function<void()> lost_;
   ReportPace pace_;
   std::unique_ptr<rpc::Client> client_;
   boost::asio::steady_timer timer_;
-  boost::asio::steady_timer redial_;
-  std::size_t at_ = 0;  // in options_.addresses
   std::uint64_t sequence_ = 0;
   std::uint64_t reports_ = 0;
-  std::uint32_t failures_ = 0;
   std::string last_trouble_;
   Lifetime alive_;
 };

@@ -17,7 +17,7 @@
 #include "memory-pressure/io/journal_file.h"
 #include "memory-pressure/io/memory_sense.h"
 #include "memory-pressure/io/psi_trigger.h"
-#include "memory-pressure/io/report_stream.h"
+#include "memory-pressure/io/reports.h"
 #include "memory-pressure/io/state_lock.h"
 #include "programs/node-agent/config.h"
 #include <optional>
@@ -69,7 +69,7 @@ class App {
   ContainerEvents events_;
   bool hears_events_ = false;
   std::optional<Guardian> guardian_;
-  ReportStream reports_;
+  Reports reports_;
   std::optional<Enrolment> enrolment_;  // with SLUICE_TOKEN_FILE
   AgentPage page_;
   AgentPage own_page_;

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "memory-pressure/io/report_stream.h"
+#include "memory-pressure/io/reports.h"
 #include <filesystem>
 
 namespace sluice::node_agent {
@@ -77,51 +77,74 @@ TEST_F(Pace, TheIntervalIsTheAutoscalersToSay) {
   EXPECT_TRUE(due(calm(), milliseconds{1'101}));
 }
 
-// A replica that nobody is at, and one that takes reports over mutual TLS.
-class ReportStreamTest : public ::testing::Test {
+// Replicas that take reports over mutual TLS.
+class ReportsTest : public ::testing::Test {
  protected:
-  ReportStreamTest() {
+  ReportsTest() {
     folder.write("ca.crt", authority.pem());
     folder.write("tls.key", pair.key);
     folder.write("tls.crt", pair.certificate);
-    server.emplace(
-        io, rpc::ServerOptions{
-                .address = {}, .methods = {proto::kNodeStreamMethod}, .tls_dir = folder.path()});
+    for (auto* server : {&one, &other}) {
+      server->emplace(
+          io, rpc::ServerOptions{
+                  .address = {}, .methods = {proto::kNodeStreamMethod}, .tls_dir = folder.path()});
+    }
   }
 
-  void turn_for(Duration time) {
-    const TimePoint end = clock.now() + time;
-    boost::asio::steady_timer timer{io, time};
-    timer.async_wait([](auto) {});
-    ASSERT_TRUE(rpc::testing::run_until(io, [&] { return clock.now() >= end; }));
+  // The server under the name of this machine.
+  static std::string named(const rpc::testing::ServerStage& server) {
+    const std::string address = server.address();
+    return "localhost" + address.substr(address.rfind(':'));
+  }
+
+  Reports::Options to(std::vector<std::string> addresses) {
+    return {.addresses = std::move(addresses), .tls_dir = folder.path()};
   }
 
   boost::asio::io_context io;
   Clock clock;
   log::Logger log{"test", log::Severity::error};
   net::testing::TlsAuthority authority{"authority"};
-  net::TlsPair pair = authority.issue("IP:127.0.0.1");
+  net::TlsPair pair = authority.issue("IP:127.0.0.1,DNS:localhost");
   rpc::testing::TestFolder folder;
-  std::optional<rpc::testing::ServerStage> server;
+  std::optional<rpc::testing::ServerStage> one;
+  std::optional<rpc::testing::ServerStage> other;
 };
 
-// Goal: a certificate that is being replaced while the next replica is called costs no reports.
-// Method: the file is away for several pauses between two calls, and then back.
-TEST_F(ReportStreamTest, ACertificateThatIsAwayForAMomentIsAskedForAgain) {
+TEST_F(ReportsTest, EveryReplicaIsReportedToThoughOneCannotBeReached) {
   const std::string nobody = "unix:" + folder.path() + "/nobody";
-  ReportStream stream{
-      io, clock, log, {.addresses = {nobody, server->address()}, .tls_dir = folder.path()}, [] {
-        return calm();
-      }};
-  ASSERT_FALSE(stream.start().has_value());
+  Reports reports{io, clock, log, to({nobody, one->address(), named(*other)}),
+                  [] { return calm(); }};
+  ASSERT_FALSE(reports.start().has_value());
+
+  EXPECT_TRUE(rpc::testing::run_until(io, [&] { return reports.reports() == 2; }));
+  EXPECT_TRUE(reports.connected());
+  reports.stop();
+}
+
+// Goal: a certificate that is being replaced while a replica is looked up costs no reports.
+// Method: the file is away when the answer comes, and then back.
+TEST_F(ReportsTest, ACertificateThatIsAwayForAMomentIsAskedForAgain) {
+  Reports reports{io, clock, log, to({named(*one)}), [] { return calm(); }};
+  ASSERT_FALSE(reports.start().has_value());
   std::filesystem::remove(folder.path() + "/tls.crt");
-  turn_for(4 * rpc::retry_pause(1, 0.5));
-  ASSERT_FALSE(stream.connected());
+  const TimePoint end = clock.now() + std::chrono::milliseconds{300};
+  boost::asio::steady_timer timer{io, std::chrono::milliseconds{300}};
+  timer.async_wait([](auto) {});
+  ASSERT_TRUE(rpc::testing::run_until(io, [&] { return clock.now() >= end; }));
+  ASSERT_FALSE(reports.connected());
 
   folder.write("tls.crt", pair.certificate);
 
-  EXPECT_TRUE(rpc::testing::run_until(io, [&] { return stream.reports() == 1; }));
-  stream.stop();
+  EXPECT_TRUE(rpc::testing::run_until(io, [&] { return reports.reports() == 1; }));
+  reports.stop();
+}
+
+TEST_F(ReportsTest, AMissingCertificateIsSaidAtTheStart) {
+  std::filesystem::remove(folder.path() + "/tls.crt");
+  Reports reports{io, clock, log, to({named(*one)}), [] { return calm(); }};
+
+  EXPECT_TRUE(reports.start().has_value());
 }
 
 }  // namespace
