@@ -1,5 +1,6 @@
 #include "activator/io/telemetry.h"
 
+#include "activator/io/front_metrics.h"
 #include "common/base/version.h"
 #include "common/net/server/process_facts.h"
 
@@ -9,10 +10,10 @@
 
 namespace sluice::activator {
 
-using metrics::Exposition;
+using metrics::Families;
 using metrics::kBytes;
 using metrics::kSeconds;
-using metrics::label_text;
+using metrics::Labels;
 using metrics::MetricType;
 
 namespace {
@@ -59,11 +60,11 @@ int recorded_status(const net::Outcome& outcome) {
   return outcome.status;
 }
 
-std::string revision_labels(const RevisionId& id, const RevisionNames& names) {
-  return label_text({{"kn_service_name", names.service},
-                     {"kn_configuration_name", names.configuration},
-                     {"kn_revision_name", id.name},
-                     {"k8s_namespace_name", id.space}});
+Labels revision_labels(const RevisionId& id, const RevisionNames& names) {
+  return {{"kn_service_name", names.service},
+          {"kn_configuration_name", names.configuration},
+          {"kn_revision_name", id.name},
+          {"k8s_namespace_name", id.space}};
 }
 
 bool is_older(const RevisionNames& names) {
@@ -71,18 +72,18 @@ bool is_older(const RevisionNames& names) {
 }
 
 // As an activator of that time names what it measures (activator.md 11).
-std::string older_labels(const RevisionId& id, const RevisionNames& names, const std::string& pod,
-                         int status) {
+Labels older_labels(const RevisionId& id, const RevisionNames& names, const std::string& pod,
+                    int status) {
   const std::string code = status == 0 ? std::string{} : std::to_string(status);
   const std::string code_class = status == 0 ? std::string{} : std::to_string(status / 100) + "xx";
-  return label_text({{"configuration_name", names.configuration},
-                     {"container_name", "activator"},
-                     {"namespace_name", id.space},
-                     {"pod_name", pod},
-                     {"response_code", code},
-                     {"response_code_class", code_class},
-                     {"revision_name", id.name},
-                     {"service_name", names.service}});
+  return {{"configuration_name", names.configuration},
+          {"container_name", "activator"},
+          {"namespace_name", id.space},
+          {"pod_name", pod},
+          {"response_code", code},
+          {"response_code_class", code_class},
+          {"revision_name", id.name},
+          {"service_name", names.service}};
 }
 
 std::string milliseconds(Duration duration) {
@@ -180,14 +181,14 @@ Telemetry::Series& Telemetry::series_of(Revision& revision, const Served& served
   return added;
 }
 
-std::string Telemetry::labels_of(std::uint32_t key) {
-  if (key == kOverflow) return label_text({{"http_request_method", "_OTHER"}});
+Labels Telemetry::labels_of(std::uint32_t key) {
+  if (key == kOverflow) return {{"http_request_method", "_OTHER"}};
   const std::string status = std::to_string(key % 1024U);
-  return label_text({{"http_request_method", kMethods[key >> 16U]},
-                     {"url_scheme", (key >> 13U & 1U) != 0 ? "https" : "http"},
-                     {"network_protocol_name", "http"},
-                     {"network_protocol_version", (key >> 14U & 3U) == 2 ? "2" : "1.1"},
-                     {"http_response_status_code", status}});
+  return {{"http_request_method", kMethods[key >> 16U]},
+          {"url_scheme", (key >> 13U & 1U) != 0 ? "https" : "http"},
+          {"network_protocol_name", "http"},
+          {"network_protocol_version", (key >> 14U & 3U) == 2 ? "2" : "1.1"},
+          {"http_response_status_code", status}};
 }
 
 void Telemetry::count(Series& series, const Served& served) {
@@ -287,49 +288,40 @@ void Telemetry::forget(RevisionHandle revision) {
   if (index < revisions_.size()) revisions_[index].reset();
 }
 
-void Telemetry::write(std::string& out, const FrontGateway& front, const NamesOf& names_of) const {
-  Exposition text{out};
-  text.family("sluice_build_info", MetricType::gauge, "The version of this program.");
-  text.count(label_text({{"version", kVersion}}), 1);
-  write_revisions(text, front, names_of);
-  write_older(text, front, names_of);
-  write_server(text, front, names_of);
-  write_queues(text, front);
-  text.family("http_client_request_duration_seconds", MetricType::histogram,
-              "Time from choosing a pod to the end of its response.");
-  text.histogram({}, upstream_.view(kSeconds));
-  text.family("sluice_request_log_dropped_total", MetricType::counter,
-              "Request log lines dropped because standard output was not read.");
-  text.count({}, sink_.dropped());
-  metrics::write_process_facts(text, started_);
+void Telemetry::write(Families& families, const FrontGateway& front,
+                      const NamesOf& names_of) const {
+  families.family("sluice_build_info", MetricType::gauge, "The version of this program.");
+  families.value({{"version", kVersion}}, 1);
+  write_revisions(families, front, names_of);
+  write_older(families, front, names_of);
+  write_server(families, front, names_of);
+  write_queues(families, front);
+  families.family("http_client_request_duration_seconds", MetricType::histogram,
+                  "Time from choosing a pod to the end of its response.");
+  families.histogram({}, upstream_.view(kSeconds));
+  families.counter("sluice_request_log_dropped_total",
+                   "Request log lines dropped because standard output was not read.",
+                   sink_.dropped());
+  metrics::write_process_facts(families, started_);
 }
 
-void Telemetry::write_revisions(Exposition& text, const FrontGateway& front,
+void Telemetry::write_revisions(Families& families, const FrontGateway& front,
                                 const NamesOf& names_of) const {
-  text.family("kn_revision_request_concurrency", MetricType::gauge,
-              "Average concurrency as reported to the autoscaler.");
+  std::vector<NamedRevision> counted;
+  families.family("kn_revision_request_concurrency", MetricType::gauge,
+                  "Average concurrency as reported to the autoscaler.");
   for (const auto& revision : revisions_) {
     if (!revision || is_older(names_of(revision->handle))) continue;
     const RevisionId& id = front.id_of(revision->handle);
-    text.value(revision_labels(id, names_of(revision->handle)), revision->concurrency);
+    families.value(revision_labels(id, names_of(revision->handle)), revision->concurrency);
+    counted.push_back(
+        {revision->handle, {{"k8s_namespace_name", id.space}, {"kn_revision_name", id.name}}});
   }
-  const auto gauge = [&](std::string_view name, std::string_view help, auto value) {
-    text.family(name, MetricType::gauge, help);
-    for (const auto& revision : revisions_) {
-      if (!revision || is_older(names_of(revision->handle))) continue;
-      const RevisionId& id = front.id_of(revision->handle);
-      text.value(label_text({{"k8s_namespace_name", id.space}, {"kn_revision_name", id.name}}),
-                 static_cast<double>(value(revision->handle)));
-    }
-  };
-  gauge("kn_revision_request_queued", "Requests waiting for a pod.",
-        [&](RevisionHandle handle) { return front.waiting(handle); });
-  gauge("kn_revision_request_active", "Requests in progress on pods.",
-        [&](RevisionHandle handle) { return front.in_flight(handle); });
+  write_request_gauges(families, front, counted);
 }
 
 // Nothing at all where no revision is an older Knative's.
-void Telemetry::write_older(Exposition& text, const FrontGateway& front,
+void Telemetry::write_older(Families& families, const FrontGateway& front,
                             const NamesOf& names_of) const {
   std::vector<const Revision*> older;
   for (const auto& revision : revisions_) {
@@ -339,90 +331,88 @@ void Telemetry::write_older(Exposition& text, const FrontGateway& front,
   const auto labels = [&](const Revision& revision, int status) {
     return older_labels(front.id_of(revision.handle), names_of(revision.handle), pod_, status);
   };
-  text.family("activator_request_concurrency", MetricType::gauge,
-              "Average concurrency as reported to the autoscaler.");
-  for (const Revision* revision : older) text.value(labels(*revision, 0), revision->concurrency);
-  text.family("activator_request_count", MetricType::counter, "Completed requests.");
+  families.family("activator_request_concurrency", MetricType::gauge,
+                  "Average concurrency as reported to the autoscaler.");
+  for (const Revision* revision : older)
+    families.value(labels(*revision, 0), revision->concurrency);
+  families.family("activator_request_count", MetricType::counter, "Completed requests.");
   for (const Revision* revision : older) {
     for (const OlderSeries& series : revision->older) {
-      text.count(labels(*revision, series.status), series.latency.count());
+      families.value(labels(*revision, series.status), series.latency.count());
     }
   }
-  text.family("activator_request_latencies", MetricType::histogram,
-              "Request latency in milliseconds, including the wait for a pod.");
+  families.family("activator_request_latencies", MetricType::histogram,
+                  "Request latency in milliseconds, including the wait for a pod.");
   for (const Revision* revision : older) {
     for (const OlderSeries& series : revision->older) {
-      text.histogram(labels(*revision, series.status), series.latency.view());
+      families.histogram(labels(*revision, series.status), series.latency.view());
     }
   }
 }
 
-void Telemetry::write_server(Exposition& text, const FrontGateway& front,
+void Telemetry::write_server(Families& families, const FrontGateway& front,
                              const NamesOf& names_of) const {
   const auto each = [&](auto histogram) {
     for (const auto& revision : revisions_) {
       if (!revision) continue;
-      const std::string owner =
+      const Labels owner =
           revision_labels(front.id_of(revision->handle), names_of(revision->handle));
       for (const Series& series : revision->series) {
-        text.histogram(labels_of(series.key) + "," + owner, histogram(series));
+        families.histogram(labels_of(series.key).with(owner), histogram(series));
       }
     }
   };
-  text.family("http_server_request_duration_seconds", MetricType::histogram,
-              "Duration of requests, including the wait for a pod.");
+  families.family("http_server_request_duration_seconds", MetricType::histogram,
+                  "Duration of requests, including the wait for a pod.");
   each([](const Series& series) { return series.duration.view(kSeconds); });
-  text.family("http_server_request_body_size_bytes", MetricType::histogram,
-              "Size of request bodies sent to the pod.");
+  families.family("http_server_request_body_size_bytes", MetricType::histogram,
+                  "Size of request bodies sent to the pod.");
   each([](const Series& series) { return series.request_size.view(kBytes); });
-  text.family("http_server_response_body_size_bytes", MetricType::histogram,
-              "Size of response bodies sent to the client.");
+  families.family("http_server_response_body_size_bytes", MetricType::histogram,
+                  "Size of response bodies sent to the client.");
   each([](const Series& series) { return series.response_size.view(kBytes); });
 }
 
-void Telemetry::write_queues(Exposition& text, const FrontGateway& front) const {
+void Telemetry::write_queues(Families& families, const FrontGateway& front) const {
   const FrontCounts& counts = front.counts();
-  text.family("sluice_activator_requests", MetricType::gauge, "Requests in progress.");
-  text.value({}, static_cast<double>(front.in_flight()));
-  text.family("sluice_activator_queue_waiting", MetricType::gauge,
-              "Requests waiting for a pod, of all revisions.");
-  text.value({}, static_cast<double>(front.queued().waiting()));
-  text.family("sluice_activator_queue_bytes", MetricType::gauge,
-              "Memory held by waiting requests.");
-  text.value({}, static_cast<double>(front.queued().bytes()));
-  text.family("sluice_activator_queue_wait_seconds", MetricType::histogram,
-              "Time waited for a pod; 0 for requests that got one at once.");
+  families.gauge("sluice_activator_requests", "Requests in progress.", front.in_flight());
+  families.gauge("sluice_activator_queue_waiting", "Requests waiting for a pod, of all revisions.",
+                 front.queued().waiting());
+  families.gauge("sluice_activator_queue_bytes", "Memory held by waiting requests.",
+                 front.queued().bytes());
+  families.family("sluice_activator_queue_wait_seconds", MetricType::histogram,
+                  "Time waited for a pod; 0 for requests that got one at once.");
   for (std::size_t start = 0; start < FrontCounts::kStarts; ++start) {
-    text.histogram(label_text({{"start", kStarts[start]}}), counts.wait[start].view(kSeconds));
+    families.histogram({{"start", kStarts[start]}}, counts.wait[start].view(kSeconds));
   }
-  text.family("sluice_activator_queue_depth", MetricType::histogram,
-              "Requests already waiting when one joins a revision's queue.");
+  families.family("sluice_activator_queue_depth", MetricType::histogram,
+                  "Requests already waiting when one joins a revision's queue.");
   for (std::size_t start = 0; start < FrontCounts::kStarts; ++start) {
-    text.histogram(label_text({{"start", kStarts[start]}}), counts.depth[start].view(kDepths));
+    families.histogram({{"start", kStarts[start]}}, counts.depth[start].view(kDepths));
   }
-  text.family("sluice_activator_choices_total", MetricType::counter, "Pods chosen.");
+  families.family("sluice_activator_choices_total", MetricType::counter, "Pods chosen.");
   for (std::size_t policy = 0; policy < kPolicies.size(); ++policy) {
-    text.count(label_text({{"policy", kPolicies[policy]}}), counts.choices[policy]);
+    families.value({{"policy", kPolicies[policy]}}, counts.choices[policy]);
   }
-  text.family("sluice_activator_retries_total", MetricType::counter,
-              "Requests sent to another pod after the first did not take them.");
+  families.family("sluice_activator_retries_total", MetricType::counter,
+                  "Requests sent to another pod after the first did not take them.");
   for (std::size_t refusal = 0; refusal < kRefusals.size(); ++refusal) {
-    text.count(label_text({{"reason", kRefusals[refusal]}}), counts.retries[refusal]);
+    families.value({{"reason", kRefusals[refusal]}}, counts.retries[refusal]);
   }
-  text.family("sluice_activator_refused_total", MetricType::counter,
-              "Requests that no pod answered.");
+  families.family("sluice_activator_refused_total", MetricType::counter,
+                  "Requests that no pod answered.");
   for (std::size_t reason = 1; reason < kReasons.size(); ++reason) {
     std::uint64_t count = reasons_[reason];
     if (reason == static_cast<std::size_t>(Reason::no_route)) count += counts.unrouted;
     if (reason == static_cast<std::size_t>(Reason::other)) count += counts.unread;
-    text.count(label_text({{"reason", kReasons[reason]}}), count);
+    families.value({{"reason", kReasons[reason]}}, count);
   }
-  text.family("sluice_activator_ignored_total", MetricType::counter,
-              "Requests that match an ignore rule: not counted, and no pod is started for them.");
-  text.count({}, counts.ignored);
-  text.family("sluice_activator_probes_answered_total", MetricType::counter,
-              "Probes answered by the activator itself.");
-  text.count({}, counts.probes);
+  families.counter(
+      "sluice_activator_ignored_total",
+      "Requests that match an ignore rule: not counted, and no pod is started for them.",
+      counts.ignored);
+  families.counter("sluice_activator_probes_answered_total",
+                   "Probes answered by the activator itself.", counts.probes);
 }
 
 }  // namespace sluice::activator

@@ -5,7 +5,7 @@
 #include "common/log/log.h"
 #include "common/log/request_log.h"
 #include "common/log/request_log_sink.h"
-#include "common/metrics/exposition.h"
+#include "common/metrics/families.h"
 #include "common/metrics/histogram.h"
 #include "common/metrics/millisecond_histogram.h"
 #include "common/settings/observability.h"
@@ -41,8 +41,8 @@ class Telemetry {
   /// The revision is about to go.
   void forget(RevisionHandle revision);
 
-  /// Everything about requests as text, for one scrape.
-  void write(std::string& out, const FrontGateway& front, const NamesOf& names_of) const;
+  /// Everything about requests, for one scrape.
+  void write(metrics::Families& families, const FrontGateway& front, const NamesOf& names_of) const;
 
   /// Writes what is left of the request log, at exit.
   void flush() { sink_.flush(); }
@@ -85,21 +85,21 @@ class Telemetry {
   };
 
   [[nodiscard]] static Reason reason_of(const Served& served);
-  [[nodiscard]] static std::string labels_of(std::uint32_t key);
+  [[nodiscard]] static metrics::Labels labels_of(std::uint32_t key);
   [[nodiscard]] Revision& revision_of(RevisionHandle handle);
   [[nodiscard]] static Series& series_of(Revision& revision, const Served& served, int status);
   static void count(Series& series, const Served& served);
   static void count_older(Revision& revision, int status, Duration took);
-  void write_older(metrics::Exposition& text, const FrontGateway& front,
+  void write_older(metrics::Families& families, const FrontGateway& front,
                    const NamesOf& names_of) const;
   void log_request(const RevisionId& id, const RevisionNames& names, const Served& served,
                    int status);
   void tell_failure(const RevisionId& id, const Served& served, Reason reason, TimePoint now);
-  void write_revisions(metrics::Exposition& text, const FrontGateway& front,
+  void write_revisions(metrics::Families& families, const FrontGateway& front,
                        const NamesOf& names_of) const;
-  void write_server(metrics::Exposition& text, const FrontGateway& front,
+  void write_server(metrics::Families& families, const FrontGateway& front,
                     const NamesOf& names_of) const;
-  void write_queues(metrics::Exposition& text, const FrontGateway& front) const;
+  void write_queues(metrics::Families& families, const FrontGateway& front) const;
 
   const log::Logger& log_;
   std::string pod_;

@@ -104,18 +104,16 @@ std::string cold_start_lines(const proto::ColdStart& took) {
   return lines;
 }
 
-void WakeWatch::write(metrics::Exposition& text) const {
+void WakeWatch::write(metrics::Families& families) const {
   constexpr std::array<std::string_view, kPhases> kNames{"queued", "started", "probed",
                                                          "first_byte"};
-  text.family("sluice_activator_cold_start_seconds", metrics::MetricType::histogram,
-              "Duration of cold start phases, per request that waited.");
+  families.family("sluice_activator_cold_start_seconds", metrics::MetricType::histogram,
+                  "Duration of cold start phases, per request that waited.");
   for (std::size_t phase = 0; phase < kPhases; ++phase) {
-    text.histogram(metrics::label_text({{"phase", kNames[phase]}}),
-                   phases_[phase].view(metrics::kSeconds));
+    families.histogram({{"phase", kNames[phase]}}, phases_[phase].view(metrics::kSeconds));
   }
-  text.family("sluice_activator_cold_requests_total", metrics::MetricType::counter,
-              "Requests that arrived while no pod was available, and were answered.");
-  text.count({}, starts_);
+  families.counter("sluice_activator_cold_requests_total",
+                   "Requests that arrived while no pod was available, and were answered.", starts_);
 }
 
 }  // namespace sluice::activator

@@ -2,7 +2,7 @@
 
 #include "activator/io/front_gateway.h"
 #include "common/messages/activator_stream.h"
-#include "common/metrics/exposition.h"
+#include "common/metrics/families.h"
 #include "common/metrics/histogram.h"
 
 #include <array>
@@ -44,7 +44,7 @@ class WakeWatch {
   [[nodiscard]] std::optional<Phases> first_byte(RevisionHandle revision, TimePoint arrived,
                                                  TimePoint dispatched, TimePoint now);
 
-  void write(metrics::Exposition& text) const;
+  void write(metrics::Families& families) const;
 
  private:
   // When each step of the present, or the last, start was seen; TimePoint{} while it was not.

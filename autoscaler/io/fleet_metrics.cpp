@@ -1,8 +1,5 @@
 #include "autoscaler/io/fleet_metrics.h"
 
-#include "common/metrics/exposition.h"
-#include "common/net/server/process_facts.h"
-
 #include <functional>
 #include <map>
 #include <utility>
@@ -11,148 +8,123 @@
 namespace sluice::autoscaler {
 namespace {
 
-using metrics::Exposition;
-using metrics::label_text;
+using metrics::Families;
+using metrics::Labels;
 using metrics::MetricType;
 
 struct Labelled {
   const Revision* revision;
-  std::string labels;
+  Revision::Counts counts;
+  Labels labels;
 };
 
-using Number = std::function<double(const Revision&)>;
-using Chosen = std::function<bool(const Revision&)>;
+using Number = std::function<double(const Labelled&)>;
+using Said = std::function<double(const Revision::Gauges&)>;
+using Chosen = std::function<bool(const Revision::Gauges&)>;
 
 std::vector<Labelled> labelled(const Fleet& fleet) {
   std::vector<Labelled> list;
   list.reserve(fleet.revisions().size());
   for (const auto& [id, revision] : fleet.revisions()) {
-    list.push_back({revision.get(), label_text({{"k8s_namespace_name", id.space},
-                                                {"kn_service_name", revision->facts().service},
-                                                {"kn_revision_name", id.name}})});
+    if (!revision->facts().in_service) continue;
+    list.push_back({revision.get(), revision->counts(), labels_of(*revision)});
   }
   return list;
 }
 
-void gauge(Exposition& text, const std::vector<Labelled>& revisions, std::string_view name,
-           std::string_view help, const Number& number, const Chosen& chosen = {}) {
-  text.family(name, MetricType::gauge, help);
+void gauge(Families& families, const std::vector<Labelled>& revisions, std::string_view name,
+           std::string_view help, const Number& number) {
+  families.family(name, MetricType::gauge, help);
+  for (const Labelled& each : revisions) families.value(each.labels, number(each));
+}
+
+// Of those whose last evaluation that had data is among the chosen.
+void gauge(Families& families, const std::vector<Labelled>& revisions, std::string_view name,
+           std::string_view help, const Chosen& chosen, const Said& said) {
+  families.family(name, MetricType::gauge, help);
   for (const Labelled& each : revisions) {
-    if (!chosen || chosen(*each.revision)) text.value(each.labels, number(*each.revision));
+    const Revision::Gauges& gauges = each.revision->gauges();
+    if (gauges.known && chosen(gauges)) families.value(each.labels, said(gauges));
   }
 }
 
-void write_decisions(Exposition& text, const std::vector<Labelled>& all) {
-  const Chosen known = [](const Revision& r) { return r.gauges().known; };
-  gauge(
-      text, all, "kn_revision_pods_desired", "Pods the decider wants, before bounds",
-      [](const Revision& r) { return r.gauges().desired; }, known);
-  gauge(text, all, "kn_revision_pods_requested", "Pods asked of the platform",
-        [](const Revision& r) { return r.want(); });
-  gauge(
-      text, all, "kn_revision_capacity_excess", "Excess burst capacity, in requests",
-      [](const Revision& r) { return r.gauges().excess_burst_capacity; }, known);
-  gauge(
-      text, all, "kn_revision_panic_mode", "1 while in panic mode",
-      [](const Revision& r) { return r.gauges().panic ? 1.0 : 0.0; }, known);
-  const Chosen concurrency = [](const Revision& r) {
-    return r.gauges().known && r.gauges().metric == ScalingMetric::concurrency;
+void write_decisions(Families& families, const std::vector<Labelled>& all) {
+  using Gauges = Revision::Gauges;
+  const Chosen any = [](const Gauges&) { return true; };
+  gauge(families, all, "kn_revision_pods_desired", "Pods the load asks for, before bounds.", any,
+        [](const Gauges& gauges) { return gauges.desired; });
+  gauge(families, all, "kn_revision_pods_requested",
+        "Pods asked of the platform, after every rule.",
+        [](const Labelled& each) { return each.revision->want(); });
+  gauge(families, all, "kn_revision_pods_granted", "Pods requested that there is room for.",
+        [](const Labelled& each) { return each.revision->granted(); });
+  gauge(families, all, "kn_revision_capacity_excess", "Excess burst capacity, in requests.", any,
+        [](const Gauges& gauges) { return gauges.excess_burst_capacity; });
+  gauge(families, all, "kn_revision_panic_mode", "1 while in panic mode.", any,
+        [](const Gauges& gauges) { return gauges.panic ? 1.0 : 0.0; });
+  const Chosen concurrency = [](const Gauges& gauges) {
+    return gauges.metric == ScalingMetric::concurrency;
   };
-  const Chosen rps = [](const Revision& r) {
-    return r.gauges().known && r.gauges().metric == ScalingMetric::rps;
-  };
-  const Number stable = [](const Revision& r) { return r.gauges().stable; };
-  const Number panic = [](const Revision& r) { return r.gauges().window_panic; };
-  const Number target = [](const Revision& r) { return r.gauges().target; };
-  gauge(text, all, "kn_revision_concurrency_stable", "Average over the stable window", stable,
-        concurrency);
-  gauge(text, all, "kn_revision_concurrency_panic", "Average over the panic window", panic,
-        concurrency);
-  gauge(text, all, "kn_revision_concurrency_target", "Wanted of each pod", target, concurrency);
-  gauge(text, all, "kn_revision_rps_stable", "Average over the stable window", stable, rps);
-  gauge(text, all, "kn_revision_rps_panic", "Average over the panic window", panic, rps);
-  gauge(text, all, "kn_revision_rps_target", "Wanted of each pod", target, rps);
+  const Chosen rps = [](const Gauges& gauges) { return gauges.metric == ScalingMetric::rps; };
+  const Said stable = [](const Gauges& gauges) { return gauges.stable; };
+  const Said panic = [](const Gauges& gauges) { return gauges.window_panic; };
+  const Said target = [](const Gauges& gauges) { return gauges.target; };
+  constexpr const char* kStable = "Average over the stable window.";
+  constexpr const char* kPanic = "Average over the panic window.";
+  constexpr const char* kTarget = "Wanted of each pod.";
+  gauge(families, all, "kn_revision_concurrency_stable", kStable, concurrency, stable);
+  gauge(families, all, "kn_revision_concurrency_panic", kPanic, concurrency, panic);
+  gauge(families, all, "kn_revision_concurrency_target", kTarget, concurrency, target);
+  gauge(families, all, "kn_revision_rps_stable", kStable, rps, stable);
+  gauge(families, all, "kn_revision_rps_panic", kPanic, rps, panic);
+  gauge(families, all, "kn_revision_rps_target", kTarget, rps, target);
 }
 
-void write_pods(Exposition& text, const std::vector<Labelled>& all) {
-  gauge(text, all, "kn_revision_pods_count", "Pods that are ready and stay",
-        [](const Revision& r) { return r.counts().ready; });
-  gauge(text, all, "kn_revision_pods_not_ready_count", "Pods that are not ready, or leave",
-        [](const Revision& r) { return r.counts().starting + r.counts().leaving; });
-  gauge(text, all, "kn_revision_pods_pending_count", "Pods that are on their way",
-        [](const Revision& r) { return r.counts().starting; });
-  gauge(text, all, "kn_revision_pods_terminating_count", "Pods that are terminating",
-        [](const Revision& r) { return r.counts().terminating; });
+void write_pods(Families& families, const std::vector<Labelled>& all) {
+  gauge(families, all, "kn_revision_pods_count", "Pods that are ready and stay.",
+        [](const Labelled& each) { return each.counts.ready; });
+  gauge(families, all, "kn_revision_pods_not_ready_count", "Pods that are not ready, or leave.",
+        [](const Labelled& each) { return each.counts.starting + each.counts.leaving; });
+  gauge(families, all, "kn_revision_pods_pending_count", "Pods that are starting.",
+        [](const Labelled& each) { return each.counts.starting; });
+  gauge(families, all, "kn_revision_pods_terminating_count", "Pods that are draining.",
+        [](const Labelled& each) { return each.counts.terminating; });
+  gauge(families, all, "kn_revision_pods_throttled", "Pods throttled while memory is short.",
+        [](const Labelled& each) { return each.counts.throttled; });
 }
 
 // Without the revision's name, as the reference has it: those of one service add up.
-void write_scrapes(Exposition& text, const Fleet& fleet) {
-  std::map<std::string, metrics::Histogram<14>> by_service;
+void write_scrapes(Families& families, const Fleet& fleet) {
+  std::map<std::pair<std::string, std::string>, metrics::Histogram<14>> by_service;
   for (const auto& [id, revision] : fleet.revisions()) {
     const metrics::Histogram<14>& part = revision->scrape_seconds();
     if (part.sum == 0) continue;
-    metrics::Histogram<14>& sum = by_service[label_text(
-        {{"k8s_namespace_name", id.space}, {"kn_service_name", revision->facts().service}})];
+    metrics::Histogram<14>& sum = by_service[{id.space, revision->facts().service}];
     for (std::size_t i = 0; i < part.counts.size(); ++i) sum.counts[i] += part.counts[i];
     sum.sum += part.sum;
   }
-  text.family("kn_autoscaler_scrape_duration_seconds", MetricType::histogram,
-              "How long a round of scrapes took");
-  for (const auto& [labels, histogram] : by_service) {
-    text.histogram(labels, histogram.view(metrics::kSeconds));
+  families.family("kn_autoscaler_scrape_duration_seconds", MetricType::histogram,
+                  "How long a round of scrapes took.");
+  for (const auto& [service, histogram] : by_service) {
+    families.histogram({{"k8s_namespace_name", service.first}, {"kn_service_name", service.second}},
+                       histogram.view(metrics::kSeconds));
   }
-}
-
-void write_totals(Exposition& text, const Fleet& fleet, const FleetTotals& totals) {
-  const auto size = [](std::size_t number) { return static_cast<double>(number); };
-  text.family("sluice_autoscaler_revisions", MetricType::gauge, "Revisions governed");
-  text.value("", size(fleet.revisions().size()));
-  text.family("sluice_autoscaler_activators", MetricType::gauge, "Who reports requests, by door");
-  text.value("door=\"stream\"", size(totals.activators));
-  text.value("door=\"websocket\"", size(totals.senders));
-  text.family("sluice_autoscaler_nodes", MetricType::gauge, "Nodes whose agents report and act");
-  text.value("", size(totals.nodes_reporting));
-  text.family("sluice_autoscaler_throttled_pods", MetricType::gauge,
-              "Pods that an agent holds back: they get no new requests");
-  text.value("", size(totals.throttled_pods));
-  text.family("sluice_autoscaler_platform_errors", MetricType::gauge,
-              "Objects of the platform that are wrong now and change nothing");
-  text.value("", size(totals.wrong_files));
-  text.family("sluice_autoscaler_stats_total", MetricType::counter, "Received stats, by outcome");
-  text.count("outcome=\"recorded\"", totals.intake.recorded);
-  text.count("outcome=\"unknown_revision\"", totals.intake.unknown);
-  text.count("outcome=\"flawed\"", totals.intake.flawed);
-  text.count("outcome=\"late\"", totals.intake.late);
-  text.family("sluice_autoscaler_stats_restamped_total", MetricType::counter,
-              "Stats recorded at their arrival, their clock being off");
-  text.count("", totals.intake.restamped);
-  text.family("sluice_autoscaler_stream_batches_total", MetricType::counter,
-              "Batches that activators sent");
-  text.count("", totals.streams.batches);
-  text.family("sluice_autoscaler_stream_gaps_total", MetricType::counter,
-              "Batches that were lost, by their sequence");
-  text.count("", totals.streams.gaps);
-  text.family("sluice_autoscaler_stream_states_total", MetricType::counter,
-              "States sent to activators");
-  text.count("", totals.streams.sent);
-  text.family("sluice_autoscaler_stream_refused_total", MetricType::counter, "Streams refused");
-  text.count("", totals.streams.refused);
-  text.family("sluice_autoscaler_frames_total", MetricType::counter, "WebSocket frames, by kind");
-  text.count("kind=\"stats\"", totals.socket.frames - totals.socket.undecodable);
-  text.count("kind=\"undecodable\"", totals.socket.undecodable);
-  text.count("kind=\"text\"", totals.socket.text);
 }
 
 }  // namespace
 
-void write_metrics(std::string& out, const Fleet& fleet, const FleetTotals& totals) {
-  Exposition text{out};
+Labels labels_of(const Revision& revision) {
+  const model::Revision& facts = revision.facts();
+  return {{"k8s_namespace_name", facts.id.space},
+          {"kn_service_name", facts.service},
+          {"kn_revision_name", facts.id.name}};
+}
+
+void write_fleet_metrics(Families& families, const Fleet& fleet) {
   const std::vector<Labelled> all = labelled(fleet);
-  write_decisions(text, all);
-  write_pods(text, all);
-  write_scrapes(text, fleet);
-  write_totals(text, fleet, totals);
-  metrics::write_process_facts(text, totals.started);
+  write_decisions(families, all);
+  write_pods(families, all);
+  write_scrapes(families, fleet);
 }
 
 }  // namespace sluice::autoscaler

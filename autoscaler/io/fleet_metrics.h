@@ -1,28 +1,15 @@
 #pragma once
 
 #include "autoscaler/io/fleet.h"
-#include "autoscaler/io/stat_socket.h"
-
-#include <cstdint>
-#include <string>
+#include "common/metrics/families.h"
 
 namespace sluice::autoscaler {
 
-/// What metrics are made of beside the revisions.
-struct FleetTotals {
-  IntakeCounts intake;
-  ActivatorHub::Counts streams;
-  StatSocketCounts socket;
-  std::size_t activators = 0;  ///< on a stream
-  std::size_t senders = 0;     ///< on a WebSocket
-  std::size_t nodes_reporting = 0;
-  std::size_t throttled_pods = 0;
-  std::size_t wrong_files = 0;
-  double started = 0;  ///< Unix seconds
-};
+/// What names the series of a revision, here and in what a front door in the same process knows.
+[[nodiscard]] metrics::Labels labels_of(const Revision& revision);
 
-/// Appends all metrics in Prometheus' text format: those of autoscaler.md 12 under Knative's names,
-/// ours under `sluice_autoscaler_`.
-void write_metrics(std::string& out, const Fleet& fleet, const FleetTotals& totals);
+/// What each revision was decided from and what it has, under Knative's names (autoscaler.md 12).
+/// Those that another has taken the place of are left out.
+void write_fleet_metrics(metrics::Families& families, const Fleet& fleet);
 
 }  // namespace sluice::autoscaler

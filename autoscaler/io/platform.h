@@ -4,6 +4,7 @@
 #include "autoscaler/io/health_check.h"
 #include "common/base/ids.h"
 #include "common/base/result.h"
+#include "common/metrics/families.h"
 #include "common/model/revision.h"
 #include "common/time/time_point.h"
 
@@ -47,7 +48,9 @@ class Platform {
   [[nodiscard]] virtual std::vector<std::string> wrong() const = 0;
 
   [[nodiscard]] virtual std::vector<HealthCheck> checks() const = 0;
-  virtual void write_metrics(std::string& out) const = 0;
+
+  /// What it counts.
+  virtual void write_metrics(metrics::Families& /*families*/) const {}
 };
 
 }  // namespace sluice::autoscaler

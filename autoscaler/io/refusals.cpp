@@ -1,7 +1,5 @@
 #include "autoscaler/io/refusals.h"
 
-#include "common/metrics/exposition.h"
-
 namespace sluice::autoscaler {
 namespace {
 
@@ -32,12 +30,11 @@ void Refusals::tell(std::string_view reason, const std::string& peer, std::uint6
               {"why", why}});
 }
 
-void Refusals::write_metrics(std::string& out) const {
-  metrics::Exposition text{out};
-  text.family("sluice_autoscaler_refused_total", metrics::MetricType::counter,
-              "Connections, calls and claims refused for want of proof, by reason");
+void Refusals::write_metrics(metrics::Families& families) const {
+  families.family("sluice_autoscaler_refused_total", metrics::MetricType::counter,
+                  "Connections, calls and claims refused for want of proof, by reason");
   for (const auto& [reason, count] : counts_) {
-    text.count("reason=\"" + reason + "\"", count);
+    families.value({{"reason", reason}}, count);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "autoscaler/core/nodes/refusal_notes.h"
 #include "common/log/log.h"
+#include "common/metrics/families.h"
 #include "common/time/clock.h"
 
 #include <cstdint>
@@ -33,7 +34,7 @@ class Refusals {
     if (const auto count = noted(reason, peer)) tell(reason, peer, *count, why());
   }
 
-  void write_metrics(std::string& out) const;
+  void write_metrics(metrics::Families& families) const;
 
  private:
   [[nodiscard]] std::optional<std::uint64_t> noted(std::string_view reason,

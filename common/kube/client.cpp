@@ -287,6 +287,19 @@ const Client::Counts& Client::counts() const {
   return inner_->counts;
 }
 
+void Client::write_metrics(metrics::Families& families) const {
+  const Counts& counts = inner_->counts;
+  families.family("sluice_kubernetes_requests_total", metrics::MetricType::counter,
+                  "Requests to the API server.");
+  families.value({{"kind", "read"}}, counts.requests - counts.writes - counts.renewals);
+  families.value({{"kind", "write"}}, counts.writes);
+  families.value({{"kind", "lease"}}, counts.renewals);
+  families.counter("sluice_kubernetes_throttled_total",
+                   "Requests that the API server answered with 429.", counts.throttled);
+  families.counter("sluice_kubernetes_failures_total", "Requests to the API server that failed.",
+                   counts.failures);
+}
+
 const Access& Client::access() const {
   return inner_->access;
 }

@@ -3,6 +3,7 @@
 #include "common/base/result.h"
 #include "common/kube/access.h"
 #include "common/log/log.h"
+#include "common/metrics/families.h"
 #include "common/time/clock.h"
 #include "common/time/time_point.h"
 
@@ -161,6 +162,9 @@ class Client {
   [[nodiscard]] std::size_t waiting(Lane lane) const;
 
   [[nodiscard]] const Counts& counts() const;
+
+  /// The counts as `sluice_kubernetes_*`.
+  void write_metrics(metrics::Families& families) const;
   [[nodiscard]] const Access& access() const;
 
  private:

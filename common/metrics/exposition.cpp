@@ -6,6 +6,9 @@
 namespace sluice::metrics {
 namespace {
 
+// Significant ones of a number, as prometheus-cpp has them.
+constexpr int kDigits = 16;
+
 void append_escaped(std::string& out, std::string_view text, bool quotes) {
   for (const char c : text) {
     if (c == '\\' || (quotes && c == '"')) {
@@ -31,12 +34,10 @@ std::string_view type_name(MetricType type) {
   return "untyped";
 }
 
-}  // namespace
-
-std::string label_text(std::initializer_list<Label> labels) {
+// As they stand between the braces.
+std::string label_text(const Labels& labels) {
   std::string text;
-  for (const Label& label : labels) {
-    if (label.value.empty()) continue;
+  for (const Labels::Pair& label : labels.pairs()) {
     if (!text.empty()) text += ',';
     text.append(label.name).append("=\"");
     append_escaped(text, label.value, true);
@@ -45,6 +46,8 @@ std::string label_text(std::initializer_list<Label> labels) {
   return text;
 }
 
+}  // namespace
+
 void Exposition::family(std::string_view name, MetricType type, std::string_view help) {
   name_ = name;
   out_.append("# HELP ").append(name).append(" ");
@@ -52,17 +55,13 @@ void Exposition::family(std::string_view name, MetricType type, std::string_view
   out_.append("\n# TYPE ").append(name).append(" ").append(type_name(type)).append("\n");
 }
 
-void Exposition::value(std::string_view labels, double number) {
-  begin({}, labels);
+void Exposition::add(const Labels& labels, double number) {
+  begin({}, label_text(labels));
   append(number);
 }
 
-void Exposition::count(std::string_view labels, std::uint64_t number) {
-  begin({}, labels);
-  append(number);
-}
-
-void Exposition::histogram(std::string_view labels, const HistogramView& histogram) {
+void Exposition::histogram(const Labels& labelled, const HistogramView& histogram) {
+  const std::string labels = label_text(labelled);
   std::uint64_t total = 0;
   for (const std::uint64_t count : histogram.counts) total += count;
   begin("_count", labels);
@@ -101,7 +100,9 @@ void Exposition::append(double number) {
     return;
   }
   char digits[40];
-  out_.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr).append("\n");
+  const auto end =
+      std::to_chars(digits, digits + sizeof digits, number, std::chars_format::general, kDigits);
+  out_.append(digits, end.ptr).append("\n");
 }
 
 void Exposition::append(std::uint64_t number) {

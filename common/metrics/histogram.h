@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/metrics/exposition.h"
+#include "common/metrics/families.h"
 
 #include <array>
 #include <bit>

@@ -1,8 +1,9 @@
 #pragma once
 
+#include "common/metrics/families.h"
+
 #include "memory-pressure/io/control_loop.h"
 #include <cstdint>
-#include <string>
 
 namespace sluice::node_agent {
 
@@ -15,8 +16,9 @@ struct AgentFacts {
   double started = 0;              ///< Unix seconds
 };
 
-/// Appends everything in Prometheus' text format: `node_agent_*` and `process_*`; no label has
+/// Everything: `node_agent_*` and `process_*`; no label has
 /// unbounded values (README.md lists them).
-void write_agent_metrics(std::string& out, const ControlLoop& loop, const AgentFacts& facts);
+void write_agent_metrics(metrics::Families& families, const ControlLoop& loop,
+                         const AgentFacts& facts);
 
 }  // namespace sluice::node_agent

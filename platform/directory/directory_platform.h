@@ -36,8 +36,6 @@ class DirectoryPlatform final : public Platform {
   [[nodiscard]] std::vector<std::string> wrong() const override;
   [[nodiscard]] std::vector<HealthCheck> checks() const override;
 
-  void write_metrics(std::string& /*out*/) const override {}
-
  private:
   [[nodiscard]] std::optional<Problem> open_orders(TimePoint now);
   [[nodiscard]] std::filesystem::path path_of(const RevisionId& revision) const;

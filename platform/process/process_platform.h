@@ -114,8 +114,6 @@ class ProcessPlatform final : public autoscaler::Platform,
 
   [[nodiscard]] std::vector<autoscaler::HealthCheck> checks() const override { return {}; }
 
-  void write_metrics(std::string& /*out*/) const override {}
-
   // --- room ---
 
   [[nodiscard]] Granted grant(const RevisionId& revision, const Demand& demand) override;

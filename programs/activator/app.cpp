@@ -5,6 +5,7 @@
 #include "common/base/version.h"
 #include "common/kube/access.h"
 #include "common/kube/client.h"
+#include "common/metrics/page.h"
 #include "common/net/server/open_files.h"
 #include "common/net/server/page_return.h"
 #include "common/net/server/ready_line.h"
@@ -84,7 +85,8 @@ App::App(Config config)
           io_,    clock_,
           front_, [this](const RevisionId& id) { return book_.find(id); },
           log_,   {.host = config_.http.host, .limits = door_limits(config_.limits, connections_)}},
-      status_{[this](std::string& out) { write_metrics(out); }, [this] { return checks(); }},
+      status_{metrics::Page{[this](metrics::Families& families) { write_metrics(families); }},
+              [this] { return checks(); }},
       serving_tls_{config_.certs_dir, config_.tls_settings, log_},
       serving_{io_, clock_, front_, serving_limits(config_.limits, connections_)},
       metrics_{io_, clock_, status_, net::side_limits()},
@@ -309,33 +311,30 @@ std::vector<Check> App::checks() const {
   return checks;
 }
 
-void App::write_metrics(std::string& out) const {
-  telemetry_.write(out, front_, [this](RevisionHandle handle) -> const RevisionNames& {
+void App::write_metrics(metrics::Families& families) const {
+  telemetry_.write(families, front_, [this](RevisionHandle handle) -> const RevisionNames& {
     return *book_.names(handle);
   });
-  metrics::Exposition text{out};
-  wakes_.write(text);
+  wakes_.write(families);
   using metrics::MetricType;
-  const std::string peer = metrics::label_text({{"peer", "autoscaler"}});
-  text.family("kn_activator_stats_conn_reachable", MetricType::gauge,
-              "Whether the autoscaler is connected.");
-  text.count(peer, peer_->reachable() ? 1 : 0);
-  text.family("kn_activator_stats_conn_errors_total", MetricType::counter,
-              "Connections to the autoscaler that failed or ended.");
-  text.count(peer, peer_->errors());
-  text.family("sluice_activator_pod_probes_total", MetricType::counter, "Probes sent to pods.");
-  text.count(metrics::label_text({{"result", "passed"}}), prober_.counts().passed);
-  text.count(metrics::label_text({{"result", "silent"}}), prober_.counts().silent);
-  text.count(metrics::label_text({{"result", "not-ready"}}), prober_.counts().not_ready);
-  text.family("sluice_activator_revisions", MetricType::gauge, "Number of revisions.");
-  text.count({}, book_.size());
-  text.family("sluice_activator_listed_pods", MetricType::gauge,
-              "Pods this activator may choose, of all revisions.");
-  text.count({}, prober_.listed());
-  text.family("sluice_activator_index", MetricType::gauge,
-              "Position of this activator among all of them, -1 until it is listed.");
-  text.value({}, prober_.place().index);
-  if (cluster_) write_cluster_metrics(text, *cluster_, doors_);
+  const metrics::Labels peer{{"peer", "autoscaler"}};
+  families.family("kn_activator_stats_conn_reachable", MetricType::gauge,
+                  "Whether the autoscaler is connected.");
+  families.value(peer, peer_->reachable() ? 1 : 0);
+  families.family("kn_activator_stats_conn_errors_total", MetricType::counter,
+                  "Connections to the autoscaler that failed or ended.");
+  families.value(peer, peer_->errors());
+  families.family("sluice_activator_pod_probes_total", MetricType::counter, "Probes sent to pods.");
+  families.value({{"result", "passed"}}, prober_.counts().passed);
+  families.value({{"result", "silent"}}, prober_.counts().silent);
+  families.value({{"result", "not-ready"}}, prober_.counts().not_ready);
+  families.gauge("sluice_activator_revisions", "Number of revisions.", book_.size());
+  families.gauge("sluice_activator_listed_pods",
+                 "Pods this activator may choose, of all revisions.", prober_.listed());
+  families.gauge("sluice_activator_index",
+                 "Position of this activator among all of them, -1 until it is listed.",
+                 prober_.place().index);
+  if (cluster_) write_cluster_metrics(families, *cluster_, doors_);
 }
 
 // Unready at once; clients that do not see it yet are served as before until the quiet period is

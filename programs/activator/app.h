@@ -13,6 +13,7 @@
 #include "common/files/platform_directory.h"
 #include "common/log/log.h"
 #include "common/loop/asio_loop.h"
+#include "common/metrics/families.h"
 #include "common/net/server/proxy_server.h"
 #include "common/net/tls/serving_tls.h"
 #include "common/program/end_signals.h"
@@ -66,7 +67,7 @@ class App final : private FrontOwner {
   void apply(const proto::RevisionState& state);
   [[nodiscard]] std::size_t in_flight() const;
   [[nodiscard]] std::vector<Check> checks() const;
-  void write_metrics(std::string& out) const;
+  void write_metrics(metrics::Families& families) const;
 
   void on_poke(RevisionHandle revision, const RevisionStat& stat) override;
   void on_held(RevisionHandle revision) override;

@@ -1,10 +1,12 @@
 #include "programs/autoscaler/app.h"
 
 #include "autoscaler/core/share/buckets.h"
+#include "autoscaler/io/fleet_metrics.h"
 #include "common/base/version.h"
 #include "common/messages/activator_stream.h"
 #include "common/messages/node_stream.h"
-#include "common/metrics/exposition.h"
+#include "common/metrics/page.h"
+#include "common/net/server/process_facts.h"
 #include "common/net/server/ready_line.h"
 #include "common/net/server/side_limits.h"
 
@@ -87,14 +89,7 @@ App::App(Config config)
             .elsewhere = [this](const RevisionId& id) { return holder_of(id); }}},
       routes_{clock_, api_, nullptr, change_rule(config_.api_token_file)},
       health_{[this] { return checks(); },
-              [this](std::string& out) {
-                write_metrics(out, fleet_, totals());
-                platform_->write_metrics(out);
-                if (share_) share_->write_metrics(out);
-                if (relay_) relay_->write_metrics(out);
-                refusals_.write_metrics(out);
-                write_certificate_metrics(out);
-              }},
+              metrics::Page{[this](metrics::Families& families) { write_metrics(families); }}},
       api_server_{io_, routes_, api_limits()},
       health_server_{io_, clock_, health_, net::side_limits()},
       signals_{io_} {}
@@ -169,15 +164,24 @@ void App::keep_certificates() {
   certificates_->start();
 }
 
-void App::write_certificate_metrics(std::string& out) const {
+void App::write_metrics(metrics::Families& families) const {
+  write_fleet_metrics(families, fleet_);
+  write_totals(families);
+  metrics::write_process_facts(families, to_seconds(started_.time_since_epoch()));
+  platform_->write_metrics(families);
+  if (share_) share_->write_metrics(families);
+  if (relay_) relay_->write_metrics(families);
+  refusals_.write_metrics(families);
+  write_certificate_metrics(families);
+}
+
+void App::write_certificate_metrics(metrics::Families& families) const {
   if (!certificates_) return;
-  metrics::Exposition text{out};
-  text.family("sluice_autoscaler_certificate_expires_seconds", metrics::MetricType::gauge,
-              "Unix time until when the certificate of the streams is good");
-  text.value({}, to_seconds(certificates_->keeper().good_until().time_since_epoch()));
-  text.family("sluice_autoscaler_enrolled_total", metrics::MetricType::counter,
-              "Certificates given to node agents");
-  text.count({}, enrolment_->given());
+  families.gauge("sluice_autoscaler_certificate_expires_seconds",
+                 "Unix time until when the certificate of the streams is good",
+                 to_seconds(certificates_->keeper().good_until().time_since_epoch()));
+  families.counter("sluice_autoscaler_enrolled_total", "Certificates given to node agents",
+                   enrolment_->given());
 }
 
 void App::certificates_ready() {
@@ -351,16 +355,45 @@ std::vector<HealthCheck> App::checks() const {
   return all;
 }
 
-FleetTotals App::totals() const {
-  return {.intake = loop_.counts(),
-          .streams = hub_.counts(),
-          .socket = stats_.counts(),
-          .activators = hub_.connected(),
-          .senders = stats_.connected(),
-          .nodes_reporting = nodes_.reporting(),
-          .throttled_pods = nodes_.throttled_pods(),
-          .wrong_files = platform_->wrong().size(),
-          .started = to_seconds(started_.time_since_epoch())};
+// What came in through the doors, and from whom.
+void App::write_totals(metrics::Families& families) const {
+  using metrics::MetricType;
+  const IntakeCounts& intake = loop_.counts();
+  const ActivatorHub::Counts& streams = hub_.counts();
+  const StatSocketCounts& socket = stats_.counts();
+  families.gauge("sluice_autoscaler_revisions", "Revisions governed", fleet_.revisions().size());
+  families.family("sluice_autoscaler_activators", MetricType::gauge,
+                  "Who reports requests, by door");
+  families.value({{"door", "stream"}}, hub_.connected());
+  families.value({{"door", "websocket"}}, stats_.connected());
+  families.gauge("sluice_autoscaler_nodes", "Nodes whose agents report and act",
+                 nodes_.reporting());
+  families.gauge("sluice_autoscaler_throttled_pods",
+                 "Pods that an agent holds back: they get no new requests",
+                 nodes_.throttled_pods());
+  families.gauge("sluice_autoscaler_platform_errors",
+                 "Objects of the platform that are wrong now and change nothing",
+                 platform_->wrong().size());
+  families.family("sluice_autoscaler_stats_total", MetricType::counter,
+                  "Stats that came in, by what became of them");
+  families.value({{"outcome", "recorded"}}, intake.recorded);
+  families.value({{"outcome", "unknown_revision"}}, intake.unknown);
+  families.value({{"outcome", "flawed"}}, intake.flawed);
+  families.value({{"outcome", "late"}}, intake.late);
+  families.counter("sluice_autoscaler_stats_restamped_total",
+                   "Stats recorded at their arrival, their clock being off", intake.restamped);
+  families.counter("sluice_autoscaler_stream_batches_total", "Batches that activators sent",
+                   streams.batches);
+  families.counter("sluice_autoscaler_stream_gaps_total",
+                   "Batches that were lost, by their sequence", streams.gaps);
+  families.counter("sluice_autoscaler_stream_states_total", "States sent to activators",
+                   streams.sent);
+  families.counter("sluice_autoscaler_stream_refused_total", "Streams refused", streams.refused);
+  families.family("sluice_autoscaler_frames_total", MetricType::counter,
+                  "WebSocket frames, by kind");
+  families.value({{"kind", "stats"}}, socket.frames - socket.undecodable);
+  families.value({{"kind", "undecodable"}}, socket.undecodable);
+  families.value({{"kind", "text"}}, socket.text);
 }
 
 }  // namespace sluice::autoscaler

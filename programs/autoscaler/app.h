@@ -7,7 +7,6 @@
 #include "autoscaler/io/api_routes.h"
 #include "autoscaler/io/fleet.h"
 #include "autoscaler/io/fleet_events.h"
-#include "autoscaler/io/fleet_metrics.h"
 #include "autoscaler/io/health_page.h"
 #include "autoscaler/io/http_stat_source.h"
 #include "autoscaler/io/node_streams.h"
@@ -21,6 +20,7 @@
 #include "common/base/result.h"
 #include "common/log/log.h"
 #include "common/loop/asio_loop.h"
+#include "common/metrics/families.h"
 #include "common/net/server/proxy_server.h"
 #include "common/net/server/ready_line.h"
 #include "common/program/end_signals.h"
@@ -67,7 +67,7 @@ class App {
   [[nodiscard]] std::optional<Problem> open_doors();
   [[nodiscard]] std::optional<Problem> open_grpc();
   void certificates_ready();
-  void write_certificate_metrics(std::string& out) const;
+  void write_certificate_metrics(metrics::Families& families) const;
   void tell_ready();
   void on_call(std::unique_ptr<rpc::Call> call);
   void on_stats(std::span<const proto::StatMessage> all);
@@ -78,7 +78,8 @@ class App {
   void close_doors();
   void give_up();
   [[nodiscard]] std::vector<HealthCheck> checks() const;
-  [[nodiscard]] FleetTotals totals() const;
+  void write_metrics(metrics::Families& families) const;
+  void write_totals(metrics::Families& families) const;
 
   Config config_;
   Clock clock_;

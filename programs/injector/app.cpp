@@ -1,7 +1,7 @@
 #include "programs/injector/app.h"
 
 #include "common/kube/access.h"
-#include "common/metrics/exposition.h"
+#include "common/metrics/page.h"
 #include "common/net/server/ready_line.h"
 #include "common/net/server/side_limits.h"
 
@@ -32,7 +32,8 @@ App::App(Config config)
       door_{io_,
             {},
             [this](std::string_view path, const std::string& body) { return respond(path, body); }},
-      page_{[this](std::string& out) { write_metrics(out); }, [this] { return unready(); }},
+      page_{metrics::Page{[this](metrics::Families& families) { write_metrics(families); }},
+            [this] { return unready(); }},
       metrics_{io_, clock_, page_, net::side_limits()},
       signals_{io_},
       timer_{io_},
@@ -160,33 +161,29 @@ std::string App::unready() const {
   return {};
 }
 
-void App::write_metrics(std::string& out) const {
-  metrics::Exposition text{out};
+void App::write_metrics(metrics::Families& families) const {
   using metrics::MetricType;
-  text.family("sluice_injector_admissions_total", MetricType::counter,
-              "Admission reviews answered, by outcome.");
+  families.family("sluice_injector_admissions_total", MetricType::counter,
+                  "Admission reviews answered, by outcome.");
   for (std::size_t at = 0; at < kResults.size(); ++at) {
-    text.count(metrics::label_text({{"result", kResults.at(at)}}), answers_.at(at));
+    families.value({{"result", kResults.at(at)}}, answers_.at(at));
   }
-  text.family("sluice_injector_request_scalers", MetricType::gauge, "Number of RequestScalers.");
-  text.count({}, scalers_->size());
-  text.family("sluice_injector_connections", MetricType::gauge, "Connections from API servers.");
-  text.count({}, door_.connections());
-  text.family("sluice_injector_api_requests_total", MetricType::counter,
-              "Requests to the API server.");
-  text.count({}, client_->counts().requests);
-  text.family("sluice_injector_api_failures_total", MetricType::counter,
-              "Requests to the API server that failed.");
-  text.count({}, client_->counts().failures);
+  families.gauge("sluice_injector_request_scalers", "Number of RequestScalers.", scalers_->size());
+  families.gauge("sluice_injector_connections", "Connections from API servers.",
+                 door_.connections());
+  families.counter("sluice_injector_api_requests_total", "Requests to the API server.",
+                   client_->counts().requests);
+  families.counter("sluice_injector_api_failures_total", "Requests to the API server that failed.",
+                   client_->counts().failures);
   if (!keeper_) return;
-  text.family("sluice_injector_certificate_expires_seconds", MetricType::gauge,
-              "Expiry of the serving certificate in Unix time; 0: none.");
-  text.count({}, static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(
+  families.gauge("sluice_injector_certificate_expires_seconds",
+                 "Expiry of the serving certificate in Unix time; 0: none.",
+                 static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(
                                                 keeper_->good_until().time_since_epoch())
                                                 .count()));
-  text.family("sluice_injector_registered", MetricType::gauge,
-              "Whether the webhook configurations hold the CA bundle.");
-  text.count({}, keeper_->registered() ? 1 : 0);
+  families.gauge("sluice_injector_registered",
+                 "Whether the webhook configurations hold the CA bundle.",
+                 keeper_->registered() ? 1 : 0);
 }
 
 // Unready at once; API servers that have not noticed yet are served until the quiet time is over.

@@ -2,6 +2,7 @@
 
 #include "common/kube/client.h"
 #include "common/log/log.h"
+#include "common/metrics/families.h"
 #include "common/net/server/proxy_server.h"
 #include "common/net/tls/certificate_watch.h"
 #include "common/program/end_signals.h"
@@ -51,7 +52,7 @@ class App {
   void leave_soon(int steps_left);
   void leave(int code);
   [[nodiscard]] std::string unready() const;
-  void write_metrics(std::string& out) const;
+  void write_metrics(metrics::Families& families) const;
 
   Config config_;
   boost::asio::io_context io_{1};

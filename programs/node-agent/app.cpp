@@ -1,6 +1,7 @@
 #include "programs/node-agent/app.h"
 
 #include "common/base/version.h"
+#include "common/metrics/page.h"
 #include "common/net/server/open_files.h"
 #include "common/net/server/ready_line.h"
 #include "common/net/server/side_limits.h"
@@ -104,11 +105,14 @@ App::App(Config config, Belongings belongings, MakePolicy make_policy)
                 .tls_dir = config_.tls_dir,
                 .seed = static_cast<std::uint64_t>(started_.time_since_epoch().count())},
                [this] { return report(); }},
-      page_{{.metrics = [this](std::string& out) { write_metrics(out); },
+      page_{{.metrics =
+                 metrics::Page{[this](metrics::Families& families) { write_metrics(families); }},
              .trouble = [this] { return loop_.trouble(); },
              .status = [this] { return status(); },
              .switch_on = {}}},
-      own_page_{{.metrics = [this](std::string& out) { write_metrics(out); },
+      own_page_{{.metrics = metrics::Page{[this](metrics::Families& families) {
+                   write_metrics(families);
+                 }},
                  .trouble = [this] { return loop_.trouble(); },
                  .status = [this] { return status(); },
                  .switch_on = [this](bool on) { loop_.switch_on(on); }}},
@@ -303,8 +307,8 @@ std::string App::status() const {
                       .now = clock_.now()});
 }
 
-void App::write_metrics(std::string& out) const {
-  write_agent_metrics(out, loop_,
+void App::write_metrics(metrics::Families& families) const {
+  write_agent_metrics(families, loop_,
                       {.dry_run = config_.dry_run,
                        .guarded = guardian_ && guardian_->pid() > 0,
                        .reports = reports_.reports(),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "common/log/log.h"
+#include "common/metrics/families.h"
 #include "common/net/server/proxy_server.h"
 #include "common/program/end_signals.h"
 #include "common/time/clock.h"
@@ -52,7 +53,7 @@ class App {
   void fail(const Problem& problem);
   [[nodiscard]] proto::NodeReport report() const;
   [[nodiscard]] std::string status() const;
-  void write_metrics(std::string& out) const;
+  void write_metrics(metrics::Families& families) const;
   [[nodiscard]] bool acts() const;
 
   Config config_;

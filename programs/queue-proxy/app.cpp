@@ -1,5 +1,6 @@
 #include "programs/queue-proxy/app.h"
 
+#include "common/metrics/exposition.h"
 #include "common/net/fetch.h"
 #include "common/net/server/open_files.h"
 #include "common/net/server/page_return.h"
@@ -42,7 +43,10 @@ App::App(Config config)
       gateway_{io_, clock_, config_, probe_, drain_, telemetry_},
       stat_server_{config_.pod},
       metrics_server_{"queue-proxy",
-                      [this](std::string& out) { telemetry_.write(out, gateway_.queue_load()); }},
+                      [this](std::string& out) {
+                        metrics::Exposition text{out};
+                        telemetry_.write(text, gateway_.queue_load());
+                      }},
       admin_server_{config_.drain_callers, [this](DrainCall call) { on_drain_call(call); }},
       serving_tls_{config_.certs_dir, config_.tls, log_},
       serving_{io_, clock_, gateway_, serving_limits(config_)},

@@ -4,8 +4,7 @@
 
 namespace sluice::queue_proxy {
 
-using metrics::Exposition;
-using metrics::label_text;
+using metrics::Families;
 using metrics::MetricType;
 
 namespace {
@@ -39,37 +38,35 @@ OlderMetrics::Series& OlderMetrics::series_of(Family& family, std::string_view r
   return family.emplace_back(Series{std::string{route}, status, labels_of(route, status), {}});
 }
 
-std::string OlderMetrics::labels_of(std::string_view route, int status) const {
+metrics::Labels OlderMetrics::labels_of(std::string_view route, int status) const {
   const std::string code = status == 0 ? std::string{} : std::to_string(status);
   const std::string code_class = status == 0 ? std::string{} : std::to_string(status / 100) + "xx";
-  return label_text({{"configuration_name", identity_.configuration},
-                     {"container_name", "queue-proxy"},
-                     {"namespace_name", identity_.space},
-                     {"pod_name", identity_.pod},
-                     {"response_code", code},
-                     {"response_code_class", code_class},
-                     {"revision_name", identity_.revision},
-                     {"route_tag", route},
-                     {"service_name", identity_.service}});
+  return {{"configuration_name", identity_.configuration},
+          {"container_name", "queue-proxy"},
+          {"namespace_name", identity_.space},
+          {"pod_name", identity_.pod},
+          {"response_code", code},
+          {"response_code_class", code_class},
+          {"revision_name", identity_.revision},
+          {"route_tag", route},
+          {"service_name", identity_.service}};
 }
 
-void OlderMetrics::write(std::string& out, const std::optional<QueueLoad>& queue) const {
-  write_family(out, requests_, "revision_request_count", "revision_request_latencies");
-  write_family(out, app_, "revision_app_request_count", "revision_app_request_latencies");
+void OlderMetrics::write(Families& families, const std::optional<QueueLoad>& queue) const {
+  write_family(families, requests_, "revision_request_count", "revision_request_latencies");
+  write_family(families, app_, "revision_app_request_count", "revision_app_request_latencies");
   if (!queue) return;
-  Exposition text{out};
-  text.family("revision_queue_depth", MetricType::gauge,
-              "Requests in the container or waiting for a slot.");
-  text.value(labels_of({}, 0), static_cast<double>(queue->running + queue->waiting));
+  families.family("revision_queue_depth", MetricType::gauge,
+                  "Requests in the container or waiting for a slot.");
+  families.value(labels_of({}, 0), static_cast<double>(queue->running + queue->waiting));
 }
 
-void OlderMetrics::write_family(std::string& out, const Family& family, std::string_view counter,
+void OlderMetrics::write_family(Families& families, const Family& family, std::string_view counter,
                                 std::string_view histogram) {
-  Exposition text{out};
-  text.family(counter, MetricType::counter, "Completed requests.");
-  for (const Series& series : family) text.count(series.labels, series.latency.count());
-  text.family(histogram, MetricType::histogram, "Request latency in milliseconds.");
-  for (const Series& series : family) text.histogram(series.labels, series.latency.view());
+  families.family(counter, MetricType::counter, "Completed requests.");
+  for (const Series& series : family) families.value(series.labels, series.latency.count());
+  families.family(histogram, MetricType::histogram, "Request latency in milliseconds.");
+  for (const Series& series : family) families.histogram(series.labels, series.latency.view());
 }
 
 }  // namespace sluice::queue_proxy

@@ -24,23 +24,23 @@ class OlderMetrics {
   /// A request that is no probe has ended. Only the first of its kind allocates.
   void leave(const RequestRecord& record);
 
-  /// All families as text. `queue`: absent without a breaker.
-  void write(std::string& out, const std::optional<QueueLoad>& queue) const;
+  /// All families. `queue`: absent without a breaker.
+  void write(metrics::Families& families, const std::optional<QueueLoad>& queue) const;
 
  private:
   struct Series {
     std::string route;  // empty where routes are not told apart
     int status = 0;     // 0: what lies beyond the bound
-    std::string labels;
+    metrics::Labels labels;
     metrics::MillisecondHistogram latency;
   };
 
   using Family = std::vector<Series>;
 
   [[nodiscard]] Series& series_of(Family& family, std::string_view route, int status);
-  [[nodiscard]] std::string labels_of(std::string_view route, int status) const;
-  static void write_family(std::string& out, const Family& family, std::string_view counter,
-                           std::string_view histogram);
+  [[nodiscard]] metrics::Labels labels_of(std::string_view route, int status) const;
+  static void write_family(metrics::Families& families, const Family& family,
+                           std::string_view counter, std::string_view histogram);
 
   MetricsIdentity identity_;
   Family requests_;

@@ -5,12 +5,12 @@
 
 namespace sluice::queue_proxy {
 
-using metrics::Exposition;
+using metrics::Families;
 using metrics::Histogram;
 using metrics::HistogramView;
 using metrics::kBytes;
 using metrics::kSeconds;
-using metrics::label_text;
+using metrics::Labels;
 using metrics::MetricType;
 
 namespace {
@@ -21,7 +21,6 @@ constexpr std::array<std::string_view, 3> kVersions{"1.0", "1.1", "2"};
 constexpr std::string_view kNoRoute = "kn:disabled";
 constexpr std::size_t kPlainRoute = 0;
 constexpr std::size_t kOtherRoute = 1;
-constexpr std::string_view kOverflow = R"(otel_metric_overflow="true")";
 // A tag is a DNS label.
 constexpr std::size_t kRouteNameMax = 63;
 
@@ -49,18 +48,23 @@ bool seen(const HistogramView& histogram) {
                      [](std::uint64_t count) { return count > 0; });
 }
 
+// Of a series that takes what lies beyond the bounds.
+Labels overflow() {
+  return {{"otel_metric_overflow", "true"}};
+}
+
 constexpr std::array<Cause, 2> kSheds{Cause::queue_full, Cause::queue_wait};
 
 }  // namespace
 
 struct RequestMetrics::ClientSeries {
-  std::string labels;
+  Labels labels;
   Histogram<14> duration;
   Histogram<20> request_size;
 };
 
 struct RequestMetrics::Series {
-  std::string labels;
+  Labels labels;
   Histogram<14> duration;
   Histogram<20> request_size;
   Histogram<20> response_size;
@@ -81,9 +85,9 @@ RequestMetrics::RequestMetrics(MetricsIdentity identity)
     routes_.back()->name = name;
   }
   series_.push_back(std::make_unique<Series>());
-  series_.back()->labels = kOverflow;
+  series_.back()->labels = overflow();
   clients_.push_back(std::make_unique<ClientSeries>());
-  clients_.back()->labels = kOverflow;
+  clients_.back()->labels = overflow();
   series_.back()->client = clients_.back().get();
 }
 
@@ -151,12 +155,12 @@ RequestMetrics::Series& RequestMetrics::series_of(Route& route, const Kind& kind
   place = static_cast<std::uint8_t>(series_.size());
   series_.push_back(std::make_unique<Series>());
   const std::string status = status_text(kind.slot);
-  series_.back()->labels = label_text({{"http_request_method", kMethodNames[kind.method]},
-                                       {"http_response_status_code", status},
-                                       {"kn_route_tag", route.name},
-                                       {"network_protocol_name", "http"},
-                                       {"network_protocol_version", kVersions[kind.protocol / 2]},
-                                       {"url_scheme", kind.protocol % 2 == 0 ? "http" : "https"}});
+  series_.back()->labels = {{"http_request_method", kMethodNames[kind.method]},
+                            {"http_response_status_code", status},
+                            {"kn_route_tag", route.name},
+                            {"network_protocol_name", "http"},
+                            {"network_protocol_version", kVersions[kind.protocol / 2]},
+                            {"url_scheme", kind.protocol % 2 == 0 ? "http" : "https"}};
   return *series_.back();
 }
 
@@ -168,13 +172,13 @@ RequestMetrics::ClientSeries& RequestMetrics::client_of(const Kind& kind) {
   place = static_cast<std::uint8_t>(clients_.size());
   clients_.push_back(std::make_unique<ClientSeries>());
   const std::string status = status_text(kind.slot);
-  clients_.back()->labels = label_text({{"http_request_method", kMethodNames[kind.method]},
-                                        {"http_response_status_code", status},
-                                        {"network_protocol_name", "http"},
-                                        {"network_protocol_version", kVersions[version]},
-                                        {"server_address", "127.0.0.1"},
-                                        {"server_port", identity_.user_port},
-                                        {"url_scheme", "http"}});
+  clients_.back()->labels = {{"http_request_method", kMethodNames[kind.method]},
+                             {"http_response_status_code", status},
+                             {"network_protocol_name", "http"},
+                             {"network_protocol_version", kVersions[version]},
+                             {"server_address", "127.0.0.1"},
+                             {"server_port", identity_.user_port},
+                             {"url_scheme", "http"}};
   return *clients_.back();
 }
 
@@ -182,136 +186,130 @@ std::string RequestMetrics::status_text(std::size_t slot) const {
   return slot == 0 ? std::string{"_OTHER"} : std::to_string(statuses_[slot]);
 }
 
-void RequestMetrics::write(std::string& out, const std::optional<QueueLoad>& queue) const {
-  Exposition text{out};
-  write_identity(text);
-  write_app(text);
+void RequestMetrics::write(Families& families, const std::optional<QueueLoad>& queue) const {
+  write_identity(families);
+  write_app(families);
   if (queue) {
-    text.family("kn_serving_queue_depth", MetricType::gauge,
-                "Requests in the container or waiting for a slot.");
-    text.value({}, static_cast<double>(queue->running + queue->waiting));
+    families.gauge("kn_serving_queue_depth", "Requests in the container or waiting for a slot.",
+                   queue->running + queue->waiting);
   }
-  write_server(text);
-  write_client(text);
-  write_own(out, queue);
+  write_server(families);
+  write_client(families);
+  write_own(families, queue);
 }
 
-void RequestMetrics::write_own(std::string& out, const std::optional<QueueLoad>& queue) const {
-  Exposition text{out};
-  write_build(text);
-  write_queue(text, queue);
-  write_responses(text);
+void RequestMetrics::write_own(Families& families, const std::optional<QueueLoad>& queue) const {
+  write_build(families);
+  write_queue(families, queue);
+  write_responses(families);
 }
 
-void RequestMetrics::write_identity(Exposition& text) const {
-  text.family("target_info", MetricType::gauge, "Target metadata");
-  text.count(label_text({{"k8s_container_name", "queue-proxy"},
-                         {"k8s_namespace_name", identity_.space},
-                         {"k8s_pod_name", identity_.pod},
-                         {"kn_configuration_name", identity_.configuration},
-                         {"kn_revision_name", identity_.revision},
-                         {"kn_service_name", identity_.service},
-                         {"service_instance_id", identity_.pod},
-                         {"service_name", identity_.service_name},
-                         {"service_version", identity_.version}}),
-             1);
+void RequestMetrics::write_identity(Families& families) const {
+  families.family("target_info", MetricType::gauge, "Target metadata");
+  families.value({{"k8s_container_name", "queue-proxy"},
+                  {"k8s_namespace_name", identity_.space},
+                  {"k8s_pod_name", identity_.pod},
+                  {"kn_configuration_name", identity_.configuration},
+                  {"kn_revision_name", identity_.revision},
+                  {"kn_service_name", identity_.service},
+                  {"service_instance_id", identity_.pod},
+                  {"service_name", identity_.service_name},
+                  {"service_version", identity_.version}},
+                 1);
 }
 
-void RequestMetrics::write_build(Exposition& text) const {
-  text.family("sluice_build_info", MetricType::gauge,
-              "Version of this program and the revision it serves.");
-  text.count(label_text({{"version", identity_.version}, {"revision", identity_.revision}}), 1);
+void RequestMetrics::write_build(Families& families) const {
+  families.family("sluice_build_info", MetricType::gauge,
+                  "Version of this program and the revision it serves.");
+  families.value({{"version", identity_.version}, {"revision", identity_.revision}}, 1);
 }
 
-void RequestMetrics::write_app(Exposition& text) const {
-  text.family("kn_serving_invocation_duration_seconds", MetricType::histogram,
-              "Time from forwarding a request to the end of the container's response.");
+void RequestMetrics::write_app(Families& families) const {
+  families.family("kn_serving_invocation_duration_seconds", MetricType::histogram,
+                  "Time from forwarding a request to the end of the container's response.");
   for (std::size_t slot = 0; slot < kSlots; ++slot) {
     const HistogramView view = app_[slot].view(kSeconds);
     if (!seen(view)) continue;
-    text.histogram(slot == 0 ? std::string{kOverflow}
-                             : label_text({{"http_response_status_code", status_text(slot)}}),
-                   view);
+    families.histogram(
+        slot == 0 ? overflow() : Labels{{"http_response_status_code", status_text(slot)}}, view);
   }
 }
 
-void RequestMetrics::write_queue(Exposition& text, const std::optional<QueueLoad>& queue) const {
+void RequestMetrics::write_queue(Families& families, const std::optional<QueueLoad>& queue) const {
   if (!queue) return;
-  text.family("sluice_queue_waiting", MetricType::gauge, "Requests waiting for a slot.");
-  text.value({}, static_cast<double>(queue->waiting));
-  text.family("sluice_queue_capacity", MetricType::gauge,
-              "Requests the container handles at once.");
-  text.value({}, static_cast<double>(queue->capacity));
-  text.family("sluice_request_queue_wait_seconds", MetricType::histogram,
-              "Time requests waited for a slot, without those refused at once.");
-  text.histogram({}, queue_wait_.view(kSeconds));
-  text.family("sluice_shed_total", MetricType::counter,
-              "Requests refused because no slot was free.");
+  families.gauge("sluice_queue_waiting", "Requests waiting for a slot.", queue->waiting);
+  families.gauge("sluice_queue_capacity", "Requests the container handles at once.",
+                 queue->capacity);
+  families.family("sluice_request_queue_wait_seconds", MetricType::histogram,
+                  "Time requests waited for a slot, without those refused at once.");
+  families.histogram({}, queue_wait_.view(kSeconds));
+  families.family("sluice_shed_total", MetricType::counter,
+                  "Requests refused because no slot was free.");
   for (const Cause cause : kSheds) {
     std::uint64_t sum = 0;
     for (const std::uint64_t count : responses_[static_cast<std::size_t>(cause)]) sum += count;
-    text.count(label_text({{"reason", name_of(cause)}}), sum);
+    families.value({{"reason", name_of(cause)}}, sum);
   }
 }
 
-void RequestMetrics::write_server(Exposition& text) const {
-  text.family("http_server_active_requests", MetricType::gauge, "Requests in progress.");
+void RequestMetrics::write_server(Families& families) const {
+  families.family("http_server_active_requests", MetricType::gauge, "Requests in progress.");
   for (std::size_t method = 0; method < kMethods; ++method) {
     for (const std::size_t secure : {0U, 1U}) {
       const Active& active = active_[method][secure];
       if (!active.seen) continue;
-      text.value(label_text({{"http_request_method", kMethodNames[method]},
-                             {"url_scheme", secure == 0 ? "http" : "https"}}),
-                 static_cast<double>(active.now));
+      families.value({{"http_request_method", kMethodNames[method]},
+                      {"url_scheme", secure == 0 ? "http" : "https"}},
+                     static_cast<double>(active.now));
     }
   }
   // The first series is written only once something did not fit the others.
   const auto begin =
       seen(series_[0]->duration.view(kSeconds)) ? series_.begin() : std::next(series_.begin());
-  text.family("http_server_request_duration_seconds", MetricType::histogram,
-              "Duration of HTTP server requests, including the wait for a slot.");
+  families.family("http_server_request_duration_seconds", MetricType::histogram,
+                  "Duration of HTTP server requests, including the wait for a slot.");
   for (auto it = begin; it != series_.end(); ++it) {
-    text.histogram((*it)->labels, (*it)->duration.view(kSeconds));
+    families.histogram((*it)->labels, (*it)->duration.view(kSeconds));
   }
-  text.family("http_server_request_body_size_bytes", MetricType::histogram,
-              "Size of HTTP server request bodies.");
+  families.family("http_server_request_body_size_bytes", MetricType::histogram,
+                  "Size of HTTP server request bodies.");
   for (auto it = begin; it != series_.end(); ++it) {
-    text.histogram((*it)->labels, (*it)->request_size.view(kBytes));
+    families.histogram((*it)->labels, (*it)->request_size.view(kBytes));
   }
-  text.family("http_server_response_body_size_bytes", MetricType::histogram,
-              "Size of HTTP server response bodies.");
+  families.family("http_server_response_body_size_bytes", MetricType::histogram,
+                  "Size of HTTP server response bodies.");
   for (auto it = begin; it != series_.end(); ++it) {
-    text.histogram((*it)->labels, (*it)->response_size.view(kBytes));
+    families.histogram((*it)->labels, (*it)->response_size.view(kBytes));
   }
 }
 
-void RequestMetrics::write_client(Exposition& text) const {
+void RequestMetrics::write_client(Families& families) const {
   const auto begin =
       seen(clients_[0]->duration.view(kSeconds)) ? clients_.begin() : std::next(clients_.begin());
-  text.family("http_client_request_duration_seconds", MetricType::histogram,
-              "Duration of requests to the container.");
+  families.family("http_client_request_duration_seconds", MetricType::histogram,
+                  "Duration of requests to the container.");
   for (auto it = begin; it != clients_.end(); ++it) {
-    text.histogram((*it)->labels, (*it)->duration.view(kSeconds));
+    families.histogram((*it)->labels, (*it)->duration.view(kSeconds));
   }
-  text.family("http_client_request_body_size_bytes", MetricType::histogram,
-              "Size of request bodies sent to the container.");
+  families.family("http_client_request_body_size_bytes", MetricType::histogram,
+                  "Size of request bodies sent to the container.");
   for (auto it = begin; it != clients_.end(); ++it) {
-    text.histogram((*it)->labels, (*it)->request_size.view(kBytes));
+    families.histogram((*it)->labels, (*it)->request_size.view(kBytes));
   }
 }
 
-void RequestMetrics::write_responses(Exposition& text) const {
-  text.family("sluice_responses_total", MetricType::counter,
-              "Completed requests by status, source of the response and cause.");
+void RequestMetrics::write_responses(Families& families) const {
+  families.family("sluice_responses_total", MetricType::counter,
+                  "Completed requests by status, source of the response and cause.");
   for (std::size_t i = 0; i < kCauses; ++i) {
     const auto cause = static_cast<Cause>(i);
     for (std::size_t slot = 0; slot < kSlots; ++slot) {
       if (responses_[i][slot] == 0) continue;
       const std::string status = status_text(slot);
-      text.count(label_text({{"http_response_status_code", status},
-                             {"source", source_of(cause)},
-                             {"cause", name_of(cause)}}),
-                 responses_[i][slot]);
+      families.value({{"http_response_status_code", status},
+                      {"source", source_of(cause)},
+                      {"cause", name_of(cause)}},
+                     responses_[i][slot]);
     }
   }
 }

@@ -55,11 +55,11 @@ class RequestMetrics {
   /// It has ended.
   void leave(const RequestRecord& record);
 
-  /// All families as text. `queue`: absent without a breaker.
-  void write(std::string& out, const std::optional<QueueLoad>& queue) const;
+  /// All families. `queue`: absent without a breaker.
+  void write(metrics::Families& families, const std::optional<QueueLoad>& queue) const;
 
   /// Only those named sluice_*, where others stand for the reference's (OlderMetrics).
-  void write_own(std::string& out, const std::optional<QueueLoad>& queue) const;
+  void write_own(metrics::Families& families, const std::optional<QueueLoad>& queue) const;
 
  private:
   struct ClientSeries;
@@ -86,13 +86,13 @@ class RequestMetrics {
   [[nodiscard]] Series& series_of(Route& route, const Kind& kind);
   [[nodiscard]] ClientSeries& client_of(const Kind& kind);
   [[nodiscard]] std::string status_text(std::size_t slot) const;
-  void write_server(metrics::Exposition& text) const;
-  void write_client(metrics::Exposition& text) const;
-  void write_app(metrics::Exposition& text) const;
-  void write_queue(metrics::Exposition& text, const std::optional<QueueLoad>& queue) const;
-  void write_responses(metrics::Exposition& text) const;
-  void write_identity(metrics::Exposition& text) const;
-  void write_build(metrics::Exposition& text) const;
+  void write_server(metrics::Families& families) const;
+  void write_client(metrics::Families& families) const;
+  void write_app(metrics::Families& families) const;
+  void write_queue(metrics::Families& families, const std::optional<QueueLoad>& queue) const;
+  void write_responses(metrics::Families& families) const;
+  void write_identity(metrics::Families& families) const;
+  void write_build(metrics::Families& families) const;
 
   MetricsIdentity identity_;
   std::array<std::uint8_t, 600> slots_{};         // by status; 0 = not seen

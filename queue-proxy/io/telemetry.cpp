@@ -131,19 +131,18 @@ void Telemetry::tell_failure(const RequestRecord& record, TimePoint now) {
   }
 }
 
-void Telemetry::write(std::string& out, const std::optional<QueueLoad>& queue) const {
+void Telemetry::write(metrics::Families& families, const std::optional<QueueLoad>& queue) const {
   if (!metrics_) return;
   if (older_metrics_) {
-    older_metrics_->write(out, queue);
-    metrics_->write_own(out, queue);
+    older_metrics_->write(families, queue);
+    metrics_->write_own(families, queue);
   } else {
-    metrics_->write(out, queue);
+    metrics_->write(families, queue);
   }
-  metrics::Exposition text{out};
-  text.family("sluice_request_log_dropped_total", metrics::MetricType::counter,
-              "Request log lines dropped because standard output was not read.");
-  text.count({}, sink_.dropped());
-  metrics::write_process_facts(text, started_);
+  families.counter("sluice_request_log_dropped_total",
+                   "Request log lines dropped because standard output was not read.",
+                   sink_.dropped());
+  metrics::write_process_facts(families, started_);
 }
 
 void Telemetry::flush() {

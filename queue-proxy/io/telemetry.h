@@ -28,8 +28,8 @@ class Telemetry {
   /// A probe (P2 of queue-proxy.md 4) has been answered: never measured, logged when asked for.
   void probed(const RequestRecord& record);
 
-  /// All metrics as text, for one scrape.
-  void write(std::string& out, const std::optional<QueueLoad>& queue) const;
+  /// All metrics, for one scrape.
+  void write(metrics::Families& families, const std::optional<QueueLoad>& queue) const;
 
   /// Writes what is left of the request log, at exit.
   void flush();

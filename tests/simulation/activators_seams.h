@@ -44,8 +44,6 @@ class SimulatedPlatform final : public autoscaler::Platform {
 
   [[nodiscard]] std::vector<autoscaler::HealthCheck> checks() const override { return {}; }
 
-  void write_metrics(std::string& /*out*/) const override {}
-
  private:
   simulation::Platform& files_;
   Ordered ordered_;

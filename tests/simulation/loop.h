@@ -109,8 +109,6 @@ class Loop final : private autoscaler::Platform, private autoscaler::StatSource 
 
   [[nodiscard]] std::vector<autoscaler::HealthCheck> checks() const override { return {}; }
 
-  void write_metrics(std::string& /*out*/) const override {}
-
   // As its source of stats.
   [[nodiscard]] std::unique_ptr<Question> ask(const std::string& address,
                                               Answered answered) override;

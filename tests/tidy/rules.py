@@ -16,7 +16,7 @@ ROOT_CMAKE_LINES_MAX = 150
 
 EMPTY_NAMES = 'utils?|helpers?|managers?|handlers?|processors?|misc'
 CORE_ROOMS = ('base', 'values', 'time', 'load', 'breaker', 'http', 'ring', 'messages', 'metrics', 'scaling')
-NOT_CORE = re.compile(r'^common/time/clock\.')
+NOT_CORE = re.compile(r'^common/(time/clock|metrics/page)\.')
 # Cores in rooms of common that are io otherwise.
 CORE_VALUES = re.compile(r'^common/(kube/(object_name|objects|request_scaler|time_text|token_bucket)\.h$'
                          r'|(model/host_rule|settings/knative_contract|certificates/(identity|plan|enrolment_text)|log/(request_log|go_text))\.)')

@@ -47,33 +47,28 @@ double seconds(const timeval& time) {
 
 }  // namespace
 
-void write_process_facts(Exposition& text, double started) {
+void write_process_facts(Families& families, double started) {
   rusage usage{};
   if (::getrusage(RUSAGE_SELF, &usage) == 0) {
-    text.family("process_cpu_seconds_total", MetricType::counter,
-                "User and system CPU time in seconds.");
-    text.value({}, seconds(usage.ru_utime) + seconds(usage.ru_stime));
+    families.counter("process_cpu_seconds_total", "User and system CPU time in seconds.",
+                     seconds(usage.ru_utime) + seconds(usage.ru_stime));
   }
   if (const auto memory = pages()) {
     const auto page = static_cast<double>(::sysconf(_SC_PAGESIZE));
-    text.family("process_resident_memory_bytes", MetricType::gauge,
-                "Resident memory size in bytes.");
-    text.value({}, static_cast<double>(memory->resident) * page);
-    text.family("process_virtual_memory_bytes", MetricType::gauge, "Virtual memory size in bytes.");
-    text.value({}, static_cast<double>(memory->total) * page);
+    families.gauge("process_resident_memory_bytes", "Resident memory size in bytes.",
+                   static_cast<double>(memory->resident) * page);
+    families.gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.",
+                   static_cast<double>(memory->total) * page);
   }
   if (const auto open = open_descriptors()) {
-    text.family("process_open_fds", MetricType::gauge, "Number of open file descriptors.");
-    text.count({}, *open);
+    families.gauge("process_open_fds", "Number of open file descriptors.", *open);
   }
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    text.family("process_max_fds", MetricType::gauge, "Limit on open file descriptors.");
-    text.value({}, static_cast<double>(limit.rlim_cur));
+    families.gauge("process_max_fds", "Limit on open file descriptors.", limit.rlim_cur);
   }
-  text.family("process_start_time_seconds", MetricType::gauge,
-              "Start time of the process, Unix time in seconds.");
-  text.value({}, started);
+  families.gauge("process_start_time_seconds", "Start time of the process, Unix time in seconds.",
+                 started);
 }
 
 std::string socket_counts() {

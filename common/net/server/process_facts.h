@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/metrics/exposition.h"
+#include "common/metrics/families.h"
 
 #include <string>
 
@@ -8,7 +8,7 @@ namespace sluice::metrics {
 
 /// Writes what the kernel knows of this process, as Prometheus' own clients name it: `process_*`.
 /// `started`: Unix time of its start in seconds. Reads /proc; what cannot be read is left out.
-void write_process_facts(Exposition& text, double started);
+void write_process_facts(Families& families, double started);
 
 /// Socket counts of this network namespace in one line (/proc/net/sockstat), for the log of an
 /// upstream that fails; empty when they cannot be read.

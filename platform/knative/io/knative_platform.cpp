@@ -1,6 +1,5 @@
 #include "platform/knative/io/knative_platform.h"
 
-#include "common/metrics/exposition.h"
 #include "common/scaling/annotations.h"
 
 #include <boost/asio/post.hpp>
@@ -307,20 +306,17 @@ std::vector<std::string> KnativePlatform::wrong() const {
   return presence_.there() ? view_.wrong() : std::vector<std::string>{};
 }
 
-void KnativePlatform::write_metrics(std::string& out) const {
+void KnativePlatform::write_metrics(metrics::Families& families) const {
   if (!presence_.there()) return;
   using metrics::MetricType;
-  metrics::Exposition text{out};
-  text.family("sluice_knative_revisions", MetricType::gauge,
-              "Revisions of Knative that are scaled, or shadowed, here");
-  text.count("", governed_.size());
+  families.gauge("sluice_knative_revisions",
+                 "Revisions of Knative that are scaled, or shadowed, here", governed_.size());
   if (!rules_.shadow) return;
-  text.family("sluice_shadow_agreements_total", MetricType::counter,
-              "Decisions of the shadow that equalled what Knative wanted");
-  text.count("", shadow_.counts().agreements);
-  text.family("sluice_shadow_differences_total", MetricType::counter,
-              "Decisions of the shadow that did not");
-  text.count("", shadow_.counts().differences);
+  families.counter("sluice_shadow_agreements_total",
+                   "Decisions of the shadow that equalled what Knative wanted",
+                   shadow_.counts().agreements);
+  families.counter("sluice_shadow_differences_total", "Decisions of the shadow that did not",
+                   shadow_.counts().differences);
 }
 
 }  // namespace sluice::autoscaler

@@ -46,7 +46,7 @@ class KnativePlatform final : public Platform {
   /// None: what Knative lacks makes no replica of ours unready.
   [[nodiscard]] std::vector<HealthCheck> checks() const override { return {}; }
 
-  void write_metrics(std::string& out) const override;
+  void write_metrics(metrics::Families& families) const override;
 
   /// ClusterGround::owns answers otherwise now.
   void owners_changed() { touch_all(); }

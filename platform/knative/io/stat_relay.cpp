@@ -1,7 +1,6 @@
 #include "platform/knative/io/stat_relay.h"
 
 #include "autoscaler/core/share/stat_forwarding.h"
-#include "common/metrics/exposition.h"
 
 #include <utility>
 
@@ -37,15 +36,12 @@ void StatRelay::take(std::span<const proto::StatMessage> messages,
   if (!stats.empty()) socket_.send(std::move(stats));
 }
 
-void StatRelay::write_metrics(std::string& out) const {
+void StatRelay::write_metrics(metrics::Families& families) const {
   using metrics::MetricType;
-  metrics::Exposition text{out};
-  text.family("sluice_autoscaler_stats_relayed_total", MetricType::counter,
-              "Stats that went on to Knative's autoscaler");
-  text.count("", counts_.relayed);
-  text.family("sluice_autoscaler_stats_relay_dropped_total", MetricType::counter,
-              "Stats that Knative's autoscaler could not take");
-  text.count("", counts_.dropped);
+  families.counter("sluice_autoscaler_stats_relayed_total",
+                   "Stats that went on to Knative's autoscaler", counts_.relayed);
+  families.counter("sluice_autoscaler_stats_relay_dropped_total",
+                   "Stats that Knative's autoscaler could not take", counts_.dropped);
 }
 
 }  // namespace sluice::autoscaler

@@ -3,6 +3,7 @@
 #include "autoscaler/io/holder_socket.h"
 #include "common/log/log.h"
 #include "common/messages/stat.h"
+#include "common/metrics/families.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
@@ -34,7 +35,7 @@ class StatRelay {
 
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
-  void write_metrics(std::string& out) const;
+  void write_metrics(metrics::Families& families) const;
 
  private:
   const Clock& clock_;

@@ -1,7 +1,6 @@
 #include "platform/kubernetes/io/bucket_share.h"
 
 #include "common/kube/objects.h"
-#include "common/metrics/exposition.h"
 #include "common/ring/hash_ring.h"
 
 #include <chrono>
@@ -110,28 +109,23 @@ HealthCheck BucketShare::check() const {
   return {"leases", true, problem.empty() ? held : held + "; " + problem};
 }
 
-void BucketShare::write_metrics(std::string& out) const {
+void BucketShare::write_metrics(metrics::Families& families) const {
   using metrics::MetricType;
-  metrics::Exposition text{out};
-  text.family("sluice_autoscaler_buckets_held", MetricType::gauge,
-              "Buckets of revisions that this replica holds.");
-  text.count("", owned_.size());
+  families.gauge("sluice_autoscaler_buckets_held", "Buckets of revisions that this replica holds.",
+                 owned_.size());
   if (leases_ != nullptr) {
-    text.family("sluice_autoscaler_lease_failures_total", MetricType::counter,
-                "Requests about leases that ended in nothing.");
-    text.count("", leases_->counts().failures);
-    text.family("sluice_autoscaler_buckets_lost_total", MetricType::counter,
-                "Buckets that were lost otherwise than by giving them back.");
-    text.count("", leases_->counts().lost);
+    families.counter("sluice_autoscaler_lease_failures_total",
+                     "Requests about leases that ended in nothing.", leases_->counts().failures);
+    families.counter("sluice_autoscaler_buckets_lost_total",
+                     "Buckets that were lost otherwise than by giving them back.",
+                     leases_->counts().lost);
   }
   if (!forwarder_) return;
   const auto counts = forwarder_->counts();
-  text.family("sluice_autoscaler_stats_forwarded_total", MetricType::counter,
-              "Stats that went on to the holder of their bucket.");
-  text.count("", counts.forwarded);
-  text.family("sluice_autoscaler_stats_dropped_total", MetricType::counter,
-              "Stats that no holder of their bucket took in time.");
-  text.count("", counts.dropped);
+  families.counter("sluice_autoscaler_stats_forwarded_total",
+                   "Stats that went on to the holder of their bucket.", counts.forwarded);
+  families.counter("sluice_autoscaler_stats_dropped_total",
+                   "Stats that no holder of their bucket took in time.", counts.dropped);
 }
 
 }  // namespace sluice::autoscaler

@@ -7,6 +7,7 @@
 #include "common/kube/client.h"
 #include "common/log/log.h"
 #include "common/messages/stat.h"
+#include "common/metrics/families.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
@@ -69,7 +70,7 @@ class BucketShare {
   [[nodiscard]] std::optional<Holder> elsewhere(const RevisionId& revision) const;
 
   [[nodiscard]] HealthCheck check() const;
-  void write_metrics(std::string& out) const;
+  void write_metrics(metrics::Families& families) const;
 
  private:
   void read_rules();

@@ -3,7 +3,6 @@
 #include "autoscaler/core/share/buckets.h"
 #include "autoscaler/io/health_page.h"
 #include "common/kube/access.h"
-#include "common/metrics/exposition.h"
 #include "common/ring/hash_ring.h"
 
 #include <utility>
@@ -172,24 +171,11 @@ std::vector<HealthCheck> ClusterPlatforms::checks() const {
   return all;
 }
 
-void ClusterPlatforms::write_metrics(std::string& out) const {
+void ClusterPlatforms::write_metrics(metrics::Families& families) const {
   if (client_ == nullptr) return;
-  metrics::Exposition text{out};
-  using metrics::MetricType;
-  const kube::Client::Counts& counts = client_->counts();
-  text.family("sluice_kubernetes_requests_total", MetricType::counter,
-              "Requests sent to the API server, by kind");
-  text.count("kind=\"read\"", counts.requests - counts.writes - counts.renewals);
-  text.count("kind=\"write\"", counts.writes);
-  text.count("kind=\"lease\"", counts.renewals);
-  text.family("sluice_kubernetes_throttled_total", MetricType::counter,
-              "Requests that the API server answered with 429");
-  text.count("", counts.throttled);
-  text.family("sluice_kubernetes_failures_total", MetricType::counter,
-              "Requests to the API server that failed");
-  text.count("", counts.failures);
-  kubernetes_->write_metrics(out);
-  knative_->write_metrics(out);
+  client_->write_metrics(families);
+  kubernetes_->write_metrics(families);
+  knative_->write_metrics(families);
 }
 
 }  // namespace sluice::autoscaler

@@ -58,7 +58,7 @@ class ClusterPlatforms final : public Platform {
 
   [[nodiscard]] std::vector<std::string> wrong() const override;
   [[nodiscard]] std::vector<HealthCheck> checks() const override;
-  void write_metrics(std::string& out) const override;
+  void write_metrics(metrics::Families& families) const override;
 
   /// The buckets of all replicas, and those that are ours: another replica scales what is in the
   /// others. The listener gets lost revisions at once, and new ones soon.

@@ -1,7 +1,6 @@
 #include "platform/kubernetes/io/kubernetes_platform.h"
 
 #include "autoscaler/io/health_page.h"
-#include "common/metrics/exposition.h"
 
 #include <algorithm>
 #include <utility>
@@ -222,11 +221,9 @@ std::vector<HealthCheck> KubernetesPlatform::checks() const {
            failing == 0 ? "" : std::to_string(failing) + " scalers wait for a write that failed"}};
 }
 
-void KubernetesPlatform::write_metrics(std::string& out) const {
-  metrics::Exposition text{out};
-  text.family("sluice_kubernetes_waiting_scalers", metrics::MetricType::gauge,
-              "Scalers that are to be looked at");
-  text.value("", static_cast<double>(loop_.waiting()));
+void KubernetesPlatform::write_metrics(metrics::Families& families) const {
+  families.gauge("sluice_kubernetes_waiting_scalers", "Scalers that are to be looked at",
+                 loop_.waiting());
 }
 
 }  // namespace sluice::autoscaler

@@ -42,7 +42,7 @@ class KubernetesPlatform final : public Platform {
   [[nodiscard]] std::vector<std::string> wrong() const override { return view_.wrong(); }
 
   [[nodiscard]] std::vector<HealthCheck> checks() const override;
-  void write_metrics(std::string& out) const override;
+  void write_metrics(metrics::Families& families) const override;
 
   /// Everything is known.
   [[nodiscard]] bool synced() const { return view_.synced(); }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/metrics/exposition.h"
+#include "common/metrics/families.h"
 
 #include "platform/kubernetes/activator/io/cluster_platform.h"
 #include "platform/kubernetes/activator/io/scaler_doors.h"
@@ -8,7 +8,7 @@
 namespace sluice::activator {
 
 /// The figures of the watches and of the ports of RequestScalers (METRICS.md).
-void write_cluster_metrics(metrics::Exposition& text, const ClusterPlatform& cluster,
+void write_cluster_metrics(metrics::Families& families, const ClusterPlatform& cluster,
                            const ScalerDoors& doors);
 
 }  // namespace sluice::activator

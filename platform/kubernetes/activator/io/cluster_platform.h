@@ -78,7 +78,7 @@ class ClusterPlatform {
 
   [[nodiscard]] Watches watches() const;
 
-  [[nodiscard]] const kube::Client::Counts& requests() const { return client_->counts(); }
+  [[nodiscard]] const kube::Client& client() const { return *client_; }
 
  private:
   class Feed;

@@ -27,8 +27,6 @@ class FakePlatform final : public Platform {
 
   [[nodiscard]] std::vector<HealthCheck> checks() const override { return {}; }
 
-  void write_metrics(std::string& /*out*/) const override {}
-
   std::optional<std::int32_t> replicas = 0;  ///< absent: nothing was ever ordered
   ScaleOrder applied;
 };

@@ -32,14 +32,15 @@ TEST(Exposition, WritesCountersAsPrometheusDoes) {
   std::string out;
   Exposition text{out};
   text.family("a_total", MetricType::counter, "What it says.");
-  text.count(label_text({{"code", "200"}, {"source", kAwkward}}), 7);
+  text.value({{"code", "200"}, {"source", kAwkward}}, 7);
 
   EXPECT_EQ(out, theirs(expected));
 }
 
 TEST(Exposition, WritesGaugesAsPrometheusDoes) {
   MetricFamily expected = family("load", prometheus::MetricType::Gauge);
-  for (const double value : {0.0, -3.0, 0.25, 1048576.0}) {
+  for (const double value :
+       {0.0, -3.0, 0.25, 1e6, 1048576.0, 1764108000.123456, 1e17, 1.0 / 3, 0.1 + 0.2}) {
     ClientMetric metric;
     metric.gauge.value = value;
     expected.metric.push_back(metric);
@@ -48,7 +49,9 @@ TEST(Exposition, WritesGaugesAsPrometheusDoes) {
   std::string out;
   Exposition text{out};
   text.family("load", MetricType::gauge, "What it says.");
-  for (const double value : {0.0, -3.0, 0.25, 1048576.0}) text.value({}, value);
+  for (const double value :
+       {0.0, -3.0, 0.25, 1e6, 1048576.0, 1764108000.123456, 1e17, 1.0 / 3, 0.1 + 0.2})
+    text.value({}, value);
 
   EXPECT_EQ(out, theirs(expected));
 }
@@ -67,14 +70,18 @@ TEST(Exposition, WritesHistogramsAsPrometheusDoes) {
   text.family("wait_seconds", MetricType::histogram, "What it says.");
   const std::array<std::string_view, 2> bounds{"0.5", "1"};
   const std::array<std::uint64_t, 3> counts{1, 2, 3};
-  text.histogram(label_text({{"method", "GET"}}), {bounds, counts, 2.5});
+  text.histogram({{"method", "GET"}}, {bounds, counts, 2.5});
 
   EXPECT_EQ(out, theirs(expected));
 }
 
 TEST(Exposition, LeavesOutLabelsWithoutValue) {
-  EXPECT_EQ(label_text({{"a", ""}, {"b", "x"}, {"c", ""}}), "b=\"x\"");
-  EXPECT_EQ(label_text({{"a", ""}}), "");
+  std::string out;
+  Exposition text{out};
+  text.value({{"a", ""}, {"b", "x"}, {"c", ""}}, 1);
+  text.value({{"a", ""}}, 2);
+
+  EXPECT_EQ(out, "{b=\"x\"} 1\n 2\n");
 }
 
 TEST(Buckets, FindTheFirstBoundThatIsNotBelow) {

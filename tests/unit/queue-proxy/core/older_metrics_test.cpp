@@ -2,6 +2,8 @@
 
 #include "queue-proxy/core/older_metrics.h"
 
+#include "common/metrics/exposition.h"
+
 #include <gtest/gtest.h>
 
 namespace sluice::queue_proxy {
@@ -19,7 +21,8 @@ class OlderMetricsTest : public ::testing::Test {
   [[nodiscard]] std::string value(const std::string& name, const std::string& labels,
                                   std::optional<QueueLoad> queue = std::nullopt) const {
     std::string text = "\n";
-    metrics_.write(text, queue);
+    metrics::Exposition page{text};
+    metrics_.write(page, queue);
     const std::string series = "\n" + name + "{" + kIdentity + labels + "} ";
     const std::size_t at = text.find(series);
     if (at == std::string::npos) return "absent";
@@ -88,7 +91,8 @@ TEST_F(OlderMetricsTest, BoundsTheLabelsOfAClient) {
   metrics_.leave(get(200, std::string(64, 'x')));
 
   std::string text;
-  metrics_.write(text, std::nullopt);
+  metrics::Exposition page{text};
+  metrics_.write(page, std::nullopt);
   std::size_t series = 0;
   for (std::size_t at = text.find("revision_request_count{"); at != std::string::npos;
        at = text.find("revision_request_count{", at + 1)) {

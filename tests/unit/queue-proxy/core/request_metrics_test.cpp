@@ -1,5 +1,6 @@
 #include "queue-proxy/core/request_metrics.h"
 
+#include "common/metrics/exposition.h"
 #include "queue-proxy/core/route_tag.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,8 @@ using namespace std::chrono_literals;
 class Scrape {
  public:
   explicit Scrape(const RequestMetrics& metrics, std::optional<QueueLoad> queue = std::nullopt) {
-    metrics.write(text_, queue);
+    metrics::Exposition text{text_};
+    metrics.write(text, queue);
   }
 
   // The value behind `series` (name and labels), or "absent".
@@ -226,7 +228,8 @@ TEST_F(RequestMetricsTest, LosesNoRequestToItsBounds) {
     serve(record);
   }
   std::string text;
-  metrics_.write(text, std::nullopt);
+  metrics::Exposition page{text};
+  metrics_.write(page, std::nullopt);
 
   std::uint64_t sum = 0;
   const std::string name = "http_server_request_duration_seconds_count{";

@@ -1,6 +1,7 @@
 #include "platform/knative/io/knative_platform.h"
 
 #include "common/loop/asio_loop.h"
+#include "common/metrics/exposition.h"
 #include "tests/unit/common/kube/fake_api.h"
 
 #include <boost/asio/post.hpp>
@@ -357,9 +358,10 @@ TEST_F(KnativePlatformTest, AShadowReportsEveryClassComparesAndWritesNothing) {
   EXPECT_EQ(platform->shadow().counts().differences, 1U);
   io.poll();
   EXPECT_TRUE(cluster.writes.empty());
-  std::string metrics;
-  platform->write_metrics(metrics);
-  EXPECT_NE(metrics.find("sluice_shadow_differences_total 1\n"), std::string::npos) << metrics;
+  std::string text;
+  metrics::Exposition page{text};
+  platform->write_metrics(page);
+  EXPECT_NE(text.find("sluice_shadow_differences_total 1\n"), std::string::npos) << text;
 }
 
 TEST_F(KnativePlatformTest, WithoutAPublicServiceAProbeFails) {

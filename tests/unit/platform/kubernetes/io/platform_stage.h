@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/metrics/exposition.h"
 #include "tests/unit/common/files/scratch_directory.h"
 #include "tests/unit/common/kube/fake_api.h"
 
@@ -50,7 +51,8 @@ class PlatformStage : public ::testing::Test {
   void rest() {
     const auto busy = [this] {
       std::string text;
-      platform_.write_metrics(text);
+      metrics::Exposition page{text};
+      platform_.write_metrics(page);
       return text.find("sluice_kubernetes_waiting_scalers 0\n") == std::string::npos;
     };
     while (io_.run_one_for(std::chrono::milliseconds{100}) > 0 || busy()) {
