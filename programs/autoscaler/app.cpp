@@ -355,7 +355,7 @@ std::vector<HealthCheck> App::checks() const {
   return all;
 }
 
-// What came in through the doors, and from whom.
+// What arrived through each door.
 void App::write_totals(metrics::Families& families) const {
   using metrics::MetricType;
   const IntakeCounts& intake = loop_.counts();
@@ -375,7 +375,7 @@ void App::write_totals(metrics::Families& families) const {
                  "Objects of the platform that are wrong now and change nothing",
                  platform_->wrong().size());
   families.family("sluice_autoscaler_stats_total", MetricType::counter,
-                  "Stats that came in, by what became of them");
+                  "Received stats, by outcome");
   families.value({{"outcome", "recorded"}}, intake.recorded);
   families.value({{"outcome", "unknown_revision"}}, intake.unknown);
   families.value({{"outcome", "flawed"}}, intake.flawed);
