@@ -178,6 +178,24 @@ class Engines(EngineCase):
         self.assertEqual(engine.status()['state'], 'asleep')
         self.assertEqual(engine.get().status, 200)
 
+    def test_metrics_of_a_revision_are_those_of_a_cluster(self):
+        engine = self.up_app()
+        owner = '{k8s_namespace_name="default",kn_service_name="app",kn_revision_name="app-00001"}'
+
+        def page():
+            return engine.get('/_sluice/metrics', host='localhost').body.decode()
+
+        self.assertIn(f'kn_revision_pods_count{owner} 0\n', page())
+        self.assertNotIn(f'kn_revision_pods_desired{owner}', page())
+        self.assertEqual(engine.get().status, 200)
+        wait_until(lambda: 'kn_autoscaler_scrape_duration_seconds_count' in page(), 15, 'a scrape')
+        text = page()
+        for series in ('pods_count', 'pods_desired', 'pods_requested', 'pods_granted'):
+            self.assertIn(f'kn_revision_{series}{owner} 1\n', text)
+        for series in ('pods_not_ready_count', 'request_queued', 'request_active', 'panic_mode'):
+            self.assertIn(f'kn_revision_{series}{owner} 0\n', text)
+        self.assertEqual(text.count('# TYPE kn_revision_pods_count gauge\n'), 1)
+
     def test_verbs_find_the_engine_by_themselves(self):
         engine = self.up_app('--name', 'shop')
         self.assertIn('shop', self.home.run('get').stdout)
