@@ -1,6 +1,6 @@
 #include "common/kube/server_tls.h"
 
-#include "common/net/address.h"
+#include "common/net/ip_text.h"
 #include "common/net/tls/tls_session.h"
 
 #include <openssl/err.h>

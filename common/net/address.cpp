@@ -1,8 +1,8 @@
 #include "common/net/address.h"
 
+#include "common/net/ip_text.h"
 #include "common/values/whole_number.h"
 
-#include <arpa/inet.h>
 #include <sys/un.h>
 
 namespace sluice::net {
@@ -16,12 +16,6 @@ Problem bad_address(std::string_view text, std::string_view reason) {
 }
 
 }  // namespace
-
-bool is_ip(const std::string& host) {
-  unsigned char bytes[16];
-  return inet_pton(AF_INET, host.c_str(), bytes) == 1 ||
-         inet_pton(AF_INET6, host.c_str(), bytes) == 1;
-}
 
 std::string Address::text() const {
   if (is_unix()) return "unix:" + path;

@@ -22,9 +22,6 @@ struct Address {
   friend bool operator==(const Address&, const Address&) = default;
 };
 
-/// Whether `host` is a literal IP address, not a name.
-[[nodiscard]] bool is_ip(const std::string& host);
-
 /// Parses one of the three forms. `localhost` stands for 127.0.0.1; other host names are refused,
 /// since an address setting must not depend on a resolver.
 [[nodiscard]] Result<Address, Problem> parse_address(std::string_view text);

@@ -12,8 +12,8 @@
 namespace sluice::net {
 
 struct FetchRequest {
-  Address target;
-  std::string text;  ///< the request as it is sent: head, empty line, body
+  Address target{};
+  std::string text{};  ///< the request as it is sent: head, empty line, body
   std::chrono::milliseconds timeout{3000};
   std::size_t body_max = 64 * 1024;
 

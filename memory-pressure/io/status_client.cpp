@@ -26,7 +26,7 @@ int ask_agent(const std::string& state_dir, const std::string& verb, bool json) 
   const std::string path = agent_socket(state_dir);
   const std::string method = verb == "status" ? "GET" : "POST";
   const auto answer = net::fetch_now(
-      {.target = {.path = path},
+      {.target = {.host = {}, .port = 0, .path = path},
        .text = method + " /" + verb +
                " HTTP/1.1\r\nHost: node-agent\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
        .timeout = kPatience,

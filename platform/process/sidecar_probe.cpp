@@ -22,7 +22,7 @@ SidecarProbe::SidecarProbe(boost::asio::io_context& io, std::filesystem::path so
 
 void SidecarProbe::ask(std::function<void(ProbeAnswer)> callback) {
   fetch_.emplace(io_,
-                 net::FetchRequest{.target = {.path = socket_.string()},
+                 net::FetchRequest{.target = {.host = {}, .port = 0, .path = socket_.string()},
                                    .text = "GET /healthz HTTP/1.1\r\nHost: x\r\n"
                                            "User-Agent: Knative-Activator-Probe\r\n"
                                            "K-Network-Probe: queue\r\nConnection: close\r\n\r\n",

@@ -1,12 +1,13 @@
 #include "common/net/h1/h1_client.h"
 
+#include "common/net/ip_text.h"
+
 #include <sys/un.h>
 #include <utility>
 
 namespace sluice::net {
 namespace asio = boost::asio;
 using boost::system::error_code;
-using Kind = H1Client::Ending::Kind;
 
 namespace {
 

@@ -66,6 +66,7 @@ class H1Client {
 
  private:
   using Self = std::shared_ptr<H1Client>;
+  using Kind = Ending::Kind;
 
   static void find(const Self& self, const Address& address);
   static void connect(const Self& self, std::size_t place);

@@ -50,7 +50,8 @@ std::vector<ApiPlace> places(const Surroundings& with) {
   if (with.server) return {*with.server};
   std::vector<ApiPlace> found;
   for (const local::RunningEngine& engine : local::running_engines(with.roots.runtime)) {
-    found.push_back({.name = engine.name, .at = {.path = engine.api_socket.string()}});
+    found.push_back(
+        {.name = engine.name, .at = {.host = {}, .port = 0, .path = engine.api_socket.string()}});
   }
   return found;
 }

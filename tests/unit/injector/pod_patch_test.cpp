@@ -41,7 +41,7 @@ TEST(Injection, NamesItsPorts) {
   std::string ports;
   const Json after = injected(plain_pod());
   for (const Json& port : sidecar_of(after)["ports"]) {
-    ports += text(port, "name") + "=" + std::to_string(*integer(port, "containerPort")) + " ";
+    ports += text(port, "name") + "=" + std::to_string(*whole(port, "containerPort")) + " ";
   }
   EXPECT_EQ(ports, "queue-port=8012 queue-admin=8022 queue-stats=9090 queue-metrics=9091 ");
 }

@@ -110,8 +110,9 @@ TEST_F(H1ClientTest, ReportsWhyThereIsNoConnection) {
   EXPECT_EQ(end_of(port_without_a_listener()).why, "cannot connect: Connection refused");
   EXPECT_EQ(ending_->kind, Kind::unreachable);
   EXPECT_TRUE(ending_->untouched);
-  EXPECT_EQ(end_of({.path = "/nowhere/a.sock"}).why, "cannot connect: No such file or directory");
-  EXPECT_EQ(end_of({.path = "/" + std::string(200, 'a')}).why,
+  EXPECT_EQ(end_of({.host = {}, .port = 0, .path = "/nowhere/a.sock"}).why,
+            "cannot connect: No such file or directory");
+  EXPECT_EQ(end_of({.host = {}, .port = 0, .path = "/" + std::string(200, 'a')}).why,
             "cannot connect: the path of the socket is too long");
 }
 
@@ -119,7 +120,7 @@ TEST_F(H1ClientTest, ReportsWhyThereIsNoConnection) {
 // sent. Method: the server has answered and closed before the loop turns for the first time.
 TEST_F(H1ClientTest, ReadsWhatARefusingServerSaidBeforeItClosed) {
   const files::ScratchDirectory directory;
-  const Address address{.path = (directory.path() / "a.sock").string()};
+  const Address address{.host = {}, .port = 0, .path = (directory.path() / "a.sock").string()};
   const Endpoint endpoint = endpoint_of(address);
   const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
   ASSERT_EQ(::bind(listener, static_cast<const sockaddr*>(endpoint.data()),

@@ -159,8 +159,8 @@ TEST(PublicProbe, MatchesTheProbeOfKnativesAutoscaler) {
                                              .cluster_ip = "10.96.0.9",
                                              .h2c = true});
   EXPECT_EQ(request.target.text(), "10.96.0.9:81");
-  EXPECT_NE(request.head.find("Host: web-00001.shop.svc.cluster.local\r\n"), std::string::npos);
-  EXPECT_NE(request.head.find("K-Network-Probe: activator\r\n"), std::string::npos);
+  EXPECT_NE(request.text.find("Host: web-00001.shop.svc.cluster.local\r\n"), std::string::npos);
+  EXPECT_NE(request.text.find("K-Network-Probe: activator\r\n"), std::string::npos);
 }
 
 }  // namespace
