@@ -3,6 +3,7 @@
 #include "autoscaler/io/time_text.h"
 #include "common/json/parse.h"
 #include "common/json/read.h"
+#include "common/json/write.h"
 #include "common/values/whole_number.h"
 
 #include <nlohmann/json.hpp>
@@ -380,8 +381,7 @@ std::optional<std::string> event_data(const Event& event, Proof proof) {
     return std::nullopt;
   json body = reading::parsed(event.data());
   if (!body.is_object()) return std::nullopt;
-  return hide_failures(body) ? body.dump(-1, ' ', false, json::error_handler_t::replace)
-                             : event.data();
+  return hide_failures(body) ? json_line(body) : event.data();
 }
 
 std::string sse_text(const Event& event, Proof proof) {

@@ -1,5 +1,6 @@
 #include "common/api/api_text.h"
 
+#include "common/json/write.h"
 #include "common/values/whole_number.h"
 
 #include <nlohmann/json.hpp>
@@ -36,7 +37,7 @@ ApiProblem unreadable(std::string_view what) {
 }
 
 std::string printed(const json& body) {
-  return body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  return json_line(body) + "\n";
 }
 
 }  // namespace

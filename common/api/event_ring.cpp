@@ -1,6 +1,7 @@
 #include "common/api/event_ring.h"
 
 #include "common/base/check.h"
+#include "common/json/write.h"
 
 #include <nlohmann/json.hpp>
 
@@ -16,7 +17,7 @@ std::string text_of(const nlohmann::json& event, const char* key) {
 }
 
 std::string printed(const nlohmann::json& event) {
-  return event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_line(event);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "common/json/fields.h"
 
 #include "common/base/clean_text.h"
+#include "common/json/write.h"
 
 #include <nlohmann/json.hpp>
 
@@ -27,7 +28,7 @@ std::string shown(std::string_view text, std::size_t bytes_max) {
 }
 
 std::string shown_value(const json& value) {
-  return shown(value.dump(-1, ' ', false, json::error_handler_t::replace), 40);
+  return shown(json_line(value), 40);
 }
 
 bool is_printable(std::string_view text, std::size_t bytes_max) {

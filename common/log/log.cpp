@@ -2,6 +2,7 @@
 
 #include "common/base/clean_text.h"
 #include "common/base/utf8.h"
+#include "common/json/write.h"
 #include "common/values/rfc3339.h"
 
 #include <nlohmann/json.hpp>
@@ -69,7 +70,7 @@ void Logger::write(Severity severity, std::string_view message,
                                  {"logger", name_},
                                  {"message", message}};
     for (const auto& [key, value] : fields) entry[std::string{key}] = value;
-    line = escaped(entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    line = escaped(json_line(entry));
   } else {
     line = timestamp() + " " + name_of(severity) + " " + clean_text(message);
     for (const auto& [key, value] : fields) {

@@ -1,5 +1,6 @@
 #include "injector/patch/admission.h"
 
+#include "common/json/write.h"
 #include "common/kube/base64.h"
 
 #include <nlohmann/json.hpp>
@@ -21,10 +22,6 @@ constexpr int kUnprocessable = 422;
 constexpr std::size_t kShownMax = 5;
 constexpr std::size_t kSentenceMax = 400;
 constexpr std::size_t kWarningMax = 240;
-
-std::string dumped(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 AdmissionAnswer garbled(const std::string& why) {
   return {.status = 400, .body = why + "\n", .result = Outcome::garbled, .about = why};
@@ -74,7 +71,7 @@ class Review {
                       {"kind", "AdmissionReview"},
                       {"response", response_}};
     return {.status = 200,
-            .body = dumped(review),
+            .body = json_line(review),
             .result = result,
             .about = space() + "/" + name + (why.empty() ? "" : ": " + why)};
   }

@@ -5,6 +5,8 @@
 
 #include "injector/patch/pod_patch.h"
 
+#include "common/json/write.h"
+
 #include <nlohmann/json.hpp>
 
 #include "injector/patch/names.h"
@@ -22,10 +24,6 @@ constexpr const char* kCurrent = "it already has the sidecar of this version";
 
 Verdict skipped(std::string why) {
   return {Verdict::Kind::skipped, {std::move(why), ""}};
-}
-
-std::string dumped(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 const Json& annotations_of(const Json& pod) {
@@ -136,7 +134,7 @@ Verdict put_in(Json& pod, const PodFacts& facts, const PodOwner& owner,
   opened(spec, list, Json::array(), before, list).push_back(sidecar);
   Json& annotations = pod["metadata"]["annotations"];
   annotations[std::string{kInjected}] = settings.version;
-  if (!before.empty()) annotations[std::string{kBefore}] = dumped(before);
+  if (!before.empty()) annotations[std::string{kBefore}] = json_line(before);
   return {};
 }
 
@@ -220,7 +218,7 @@ bool restore(Json& pod) {
 }
 
 std::string json_patch(const Json& before, const Json& after) {
-  return dumped(Json::diff(before, after));
+  return json_line(Json::diff(before, after));
 }
 
 OwnerName owner_of(const Json& pod) {

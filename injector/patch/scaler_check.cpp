@@ -1,5 +1,6 @@
 #include "injector/patch/scaler_check.h"
 
+#include "common/json/write.h"
 #include "common/kube/request_scaler.h"
 #include "common/scaling/annotations.h"
 
@@ -20,8 +21,7 @@ kube::StringMap merged(const Json& annotations, const Json& autoscaling) {
   scaler["metadata"]["name"] = "any";
   scaler["metadata"]["annotations"] = annotations;
   scaler["spec"]["autoscaling"] = autoscaling;
-  auto read =
-      kube::decode_request_scaler(scaler.dump(-1, ' ', false, Json::error_handler_t::replace));
+  auto read = kube::decode_request_scaler(json_line(scaler));
   return read ? std::move(read->scaling) : kube::StringMap{};
 }
 

@@ -1,5 +1,6 @@
 #include "injector/patch/sidecar_container.h"
 
+#include "common/json/write.h"
 #include "common/values/whole_number.h"
 
 #include "injector/patch/names.h"
@@ -176,7 +177,7 @@ ReadinessCopy readiness_copy(const PodFacts& facts) {
   kubelet["periodSeconds"] = own ? whole(probe, "periodSeconds").value_or(10) : 1;
   kubelet["successThreshold"] = own ? whole(probe, "successThreshold").value_or(1) : 1;
   kubelet["failureThreshold"] = own ? whole(probe, "failureThreshold").value_or(3) : 3;
-  return {copy.dump(-1, ' ', false, Json::error_handler_t::replace), std::move(kubelet)};
+  return {json_line(copy), std::move(kubelet)};
 }
 
 Json sidecar_container(const Json& pod, const PodFacts& facts, const PodOwner& owner,

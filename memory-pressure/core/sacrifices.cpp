@@ -7,7 +7,7 @@ namespace sluice::node_agent {
 namespace {
 
 /// A victim that has not gone this long after its grace was not ended: another may be chosen.
-constexpr Duration kGoneWithin = std::chrono::seconds{20};
+constexpr Duration kNextAfter = std::chrono::seconds{20};
 
 bool may_be_sacrificed(const Resident& resident) {
   const Marks& marks = resident.seen.marks;
@@ -43,7 +43,7 @@ bool Sacrifices::is_under_way(Residents& residents, TimePoint now) {
     last_ = now;
     return false;
   }
-  if (now - *last_ < settings_.sacrifice_grace + kGoneWithin) return true;
+  if (now - *last_ < settings_.sacrifice_grace + kNextAfter) return true;
   found->second.leaving = false;
   victim_.clear();
   return false;

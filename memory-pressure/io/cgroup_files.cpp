@@ -8,8 +8,6 @@
 namespace sluice::node_agent {
 namespace {
 
-constexpr auto kAtOnce = KernelFile::Made::at_once;
-
 bool lists(std::string_view controllers, std::string_view wanted) {
   std::size_t at = 0;
   while (at <= controllers.size()) {
@@ -90,11 +88,13 @@ CgroupFiles::CgroupFiles(const CgroupPaths& paths, const CgroupMounts& mounts)
   const std::string cpu = directory_of(mounts.cpu, paths.cpu);
   // The top group has no parent.
   const std::string parent = cpu.size() > mounts.cpu.point.size() ? parent_of(cpu) : std::string{};
-  quota_ = KernelFile{in(cpu, cpu_v2_ ? "/cpu.max" : "/cpu.cfs_quota_us"), kAtOnce};
-  parent_quota_ = KernelFile{in(parent, cpu_v2_ ? "/cpu.max" : "/cpu.cfs_quota_us"), kAtOnce};
+  quota_ =
+      KernelFile{in(cpu, cpu_v2_ ? "/cpu.max" : "/cpu.cfs_quota_us"), KernelFile::Made::at_once};
+  parent_quota_ =
+      KernelFile{in(parent, cpu_v2_ ? "/cpu.max" : "/cpu.cfs_quota_us"), KernelFile::Made::at_once};
   if (!cpu_v2_) {
-    period_ = KernelFile{in(cpu, "/cpu.cfs_period_us"), kAtOnce};
-    parent_period_ = KernelFile{in(parent, "/cpu.cfs_period_us"), kAtOnce};
+    period_ = KernelFile{in(cpu, "/cpu.cfs_period_us"), KernelFile::Made::at_once};
+    parent_period_ = KernelFile{in(parent, "/cpu.cfs_period_us"), KernelFile::Made::at_once};
   }
   const std::string memory = directory_of(mounts.memory, paths.memory);
   if (mounts.memory.v2) reclaim_path_ = in(memory, "/memory.reclaim");

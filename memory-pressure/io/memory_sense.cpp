@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::string_view kGroup = "cgroup:";
 constexpr std::int64_t kKibibyte = 1024;
-constexpr auto kAtOnce = KernelFile::Made::at_once;
 
 // v1 shows "no limit" as the largest multiple of a page.
 constexpr std::int64_t kNoLimit =
@@ -69,10 +68,12 @@ std::optional<Found> find_group(const std::string& path, const CgroupMounts& mou
 
 MemoryGroup::MemoryGroup(const std::string& directory, bool v2)
     : v2_{v2},
-      usage_{directory + (v2 ? "/memory.current" : "/memory.usage_in_bytes"), kAtOnce},
-      stat_{directory + "/memory.stat", kAtOnce},
-      limit_{directory + (v2 ? "/memory.max" : "/memory.limit_in_bytes"), kAtOnce},
-      swap_{v2 ? directory + "/memory.swap.current" : std::string{}, kAtOnce} {}
+      usage_{directory + (v2 ? "/memory.current" : "/memory.usage_in_bytes"),
+             KernelFile::Made::at_once},
+      stat_{directory + "/memory.stat", KernelFile::Made::at_once},
+      limit_{directory + (v2 ? "/memory.max" : "/memory.limit_in_bytes"),
+             KernelFile::Made::at_once},
+      swap_{v2 ? directory + "/memory.swap.current" : std::string{}, KernelFile::Made::at_once} {}
 
 std::optional<std::int64_t> MemoryGroup::working_set() {
   const auto usage_text = usage_.read(buffer_);

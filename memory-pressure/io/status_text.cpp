@@ -1,5 +1,6 @@
 #include "memory-pressure/io/status_text.h"
 
+#include "common/json/write.h"
 #include "common/values/rfc3339.h"
 
 #include <nlohmann/json.hpp>
@@ -248,7 +249,7 @@ std::string status_json(const StatusFacts& facts) {
                     {"containers", loop.controller().seen().containers.size()},
                     {"exempt", exempt_json(loop.controller().seen().containers)},
                     {"throttled", throttled}};
-  return status.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_line(status) + "\n";
 }
 
 std::string status_table(std::string_view json) {

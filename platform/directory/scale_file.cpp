@@ -3,6 +3,7 @@
 #include "common/files/json_file.h"
 #include "common/files/revision_file.h"
 #include "common/json/fields.h"
+#include "common/json/write.h"
 
 #include <nlohmann/json.hpp>
 
@@ -50,7 +51,7 @@ std::string write_scale_file(const ScaleFile& file) {
   for (const PodId& pod : file.remove) remove.push_back(pod.name);
   const json document = {
       {"version", file.version}, {"replicas", file.replicas}, {"remove", std::move(remove)}};
-  return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  return json_line(document) + "\n";
 }
 
 }  // namespace sluice::files

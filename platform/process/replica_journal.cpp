@@ -2,6 +2,7 @@
 
 #include "common/json/parse.h"
 #include "common/json/read.h"
+#include "common/json/write.h"
 
 #include <nlohmann/json.hpp>
 
@@ -89,7 +90,7 @@ void ReplicaJournal::write() const {
     json["groups"].push_back(
         {{"replica", replica}, {"group", group.id}, {"started", group.started}});
   }
-  const std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string text = json_line(json);
   auto next = file_;
   next += ".next";
   const UniqueFd fd(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));

@@ -1,6 +1,7 @@
 #include "platform/process/sidecar.h"
 
 #include "common/ignore/rules.h"
+#include "common/json/write.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -104,7 +105,7 @@ std::string readiness_probe_json(const ReadinessProbe& probe, std::uint16_t port
   json["timeoutSeconds"] = probe.timeout_seconds;
   json["successThreshold"] = probe.success_threshold;
   // Text of a spec may hold bytes that are not UTF-8; dumping them must not throw.
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_line(json);
 }
 
 std::vector<std::string> sidecar_environment(const SidecarFacts& facts,

@@ -1,5 +1,6 @@
 #include "platform/knative/io/knative_json.h"
 
+#include "common/json/write.h"
 #include "common/kube/json_read.h"
 #include "common/scaling/cluster_config.h"
 #include "common/values/rfc3339.h"
@@ -60,7 +61,7 @@ kube::Request make(kube::Verb verb, std::string path, const json& body) {
   kube::Request request;
   request.verb = verb;
   request.path = std::move(path);
-  request.body = body.dump(-1, ' ', false, json::error_handler_t::replace);
+  request.body = json_line(body);
   return request;
 }
 

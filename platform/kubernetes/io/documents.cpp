@@ -2,6 +2,7 @@
 
 #include "common/json/parse.h"
 #include "common/json/read.h"
+#include "common/json/write.h"
 #include "common/values/rfc3339.h"
 #include "common/values/whole_number.h"
 
@@ -30,7 +31,7 @@ kube::Request make(kube::Verb verb, std::string path, const json& body) {
   kube::Request request;
   request.verb = verb;
   request.path = std::move(path);
-  if (!body.is_null()) request.body = body.dump(-1, ' ', false, json::error_handler_t::replace);
+  if (!body.is_null()) request.body = json_line(body);
   return request;
 }
 

@@ -3,6 +3,7 @@
 #include "common/certificates/enrolment_text.h"
 #include "common/certificates/identity.h"
 #include "common/http/own_response.h"
+#include "common/json/write.h"
 #include "common/kube/json_read.h"
 #include "common/kube/objects.h"
 
@@ -60,7 +61,7 @@ std::string token_review(const std::string& token) {
       {"apiVersion", "authentication.k8s.io/v1"},
       {"kind", "TokenReview"},
       {"spec", {{"token", token}, {"audiences", {certificates::kEnrollAudience}}}}};
-  return review.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_line(review);
 }
 
 Result<ReviewedToken, Problem> read_token_review(std::string_view json, const std::string& space) {

@@ -1,5 +1,7 @@
 #include "programs/sluice/commands/inject_yaml.h"
 
+#include "common/json/write.h"
+
 #include <nlohmann/json.hpp>
 
 #include "platform/process/yaml_reader.h"
@@ -183,7 +185,7 @@ bool is_plain(std::string_view text) {
 }
 
 std::string quoted(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_line(Json(text));
 }
 
 // Whether `text` may stand as a block of lines.

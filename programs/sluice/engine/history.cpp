@@ -2,6 +2,7 @@
 
 #include "autoscaler/io/decision_json.h"
 #include "common/json/parse.h"
+#include "common/json/write.h"
 
 #include <nlohmann/json.hpp>
 #include <sqlite3.h>
@@ -327,13 +328,7 @@ History::History(const HistoryOptions& options, Warn warn)
 
 History::~History() = default;
 
-namespace {
-
-std::string line_of(const nlohmann::json& object) {
-  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 void History::record(const model::Revision& of, const autoscaler::DecisionRecord& record) {
   record_decision(of.service, record.time,
@@ -363,7 +358,7 @@ void History::record_decision(std::string_view service, TimePoint at,
   writer_->push({.kind = Kind::decision,
                  .service = std::string(service),
                  .at = nanoseconds(at),
-                 .body = line_of(decision)});
+                 .body = json_line(decision)});
 }
 
 void History::record_cold_start(std::string_view service, TimePoint at,
@@ -371,7 +366,7 @@ void History::record_cold_start(std::string_view service, TimePoint at,
   writer_->push({.kind = Kind::cold_start,
                  .service = std::string(service),
                  .at = nanoseconds(at),
-                 .body = line_of(cold_start)});
+                 .body = json_line(cold_start)});
 }
 
 std::vector<nlohmann::json> History::decisions(std::string_view service, TimePoint since,

@@ -1,6 +1,7 @@
 #include "programs/sluice/view/event_printer.h"
 
 #include "common/json/read.h"
+#include "common/json/write.h"
 #include "common/values/rfc3339.h"
 
 #include <fmt/format.h>
@@ -257,9 +258,7 @@ std::string EventLines::engine(const json& event) {
 EventPrinter::EventPrinter(PrintMode mode, Write write) : mode_(mode), write_(std::move(write)) {}
 
 void EventPrinter::on_event(const json& event) {
-  const std::string text = mode_ == PrintMode::json
-                               ? event.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"
-                               : lines_.lines(event);
+  const std::string text = mode_ == PrintMode::json ? json_line(event) + "\n" : lines_.lines(event);
   if (!text.empty()) {
     write_(text);
   }

@@ -43,7 +43,7 @@ TEST_F(FleetMetrics, CountPodsByWhatTheyAre) {
   EXPECT_EQ(value("kn_revision_pods_throttled"), "0");
 }
 
-TEST_F(FleetMetrics, SayNothingOfADecisionThatHadNoData) {
+TEST_F(FleetMetrics, OmitDecisionsWithoutData) {
   has({"ready"});
   evaluate();
   for (const char* family : {"kn_revision_pods_desired", "kn_revision_capacity_excess",

@@ -42,7 +42,7 @@ TEST(SettingsReader, DurationsAreReadAsAnnotationsAre) {
   }
 }
 
-TEST(SettingsReader, ANeededTextMustExistAndSaySomething) {
+TEST(SettingsReader, ARequiredTextMustExistAndHaveAValue) {
   const auto read = [](Reader& reader) { return reader.needed("NAME", "this pod's name"); };
   EXPECT_EQ(outcome({{"NAME", "a"}}, read), "a");
   EXPECT_EQ(outcome({}, read), "required variable NAME is not set; set it");

@@ -56,7 +56,7 @@ class ApiClientTest : public ::testing::Test {
   std::thread server_;
 };
 
-TEST_F(ApiClientTest, SendsACallAndTellsTheWholeAnswer) {
+TEST_F(ApiClientTest, ReturnsTheWholeResponse) {
   serve("HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\nok");
   const auto reply =
       ApiClient{place_}.send({.method = "PUT", .target = "/api/v1/services/a", .body = "{}"});
@@ -85,7 +85,7 @@ TEST_F(ApiClientTest, ShowsATokenWithAChange) {
   EXPECT_NE(request().find("\r\nAuthorization: Bearer secret\r\n"), std::string::npos);
 }
 
-TEST_F(ApiClientTest, SaysWhichEngineDoesNotAnswerAndWhy) {
+TEST_F(ApiClientTest, NamesTheEngineThatDoesNotAnswerAndTheReason) {
   const auto reply = ApiClient{place_}.send({.target = "/"});
 
   ASSERT_FALSE(reply.has_value());
@@ -129,7 +129,7 @@ TEST_F(ApiClientTest, FollowsUntilTheReaderHasEnough) {
   EXPECT_EQ(pieces, 1);
 }
 
-TEST_F(ApiClientTest, SaysThatNothingCanBeFollowed) {
+TEST_F(ApiClientTest, ReportsAStreamThatCannotBeFollowed) {
   serve("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
   const auto problem = ApiClient{place_}.follow("/logs", [](std::string_view) { return true; });
 
