@@ -35,6 +35,8 @@ function(sluice_library name)
     add_library(sluice_${name} STATIC ${ARG_SOURCES})
     set(scope PUBLIC)
     target_link_libraries(sluice_${name} PRIVATE sluice::warnings ${ARG_PRIVATE_DEPS})
+    # For the linker, which drops what a program does not reach.
+    target_compile_options(sluice_${name} PRIVATE $<$<CONFIG:Release>:-ffunction-sections -fdata-sections>)
   else()
     add_library(sluice_${name} INTERFACE)
     set(scope INTERFACE)
