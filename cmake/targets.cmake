@@ -22,11 +22,12 @@ target_link_libraries(sluice_precompiled_tests PRIVATE sluice::warnings Boost::h
 target_compile_options(sluice_precompiled_tests PRIVATE ${test_options})
 target_precompile_headers(sluice_precompiled_tests PRIVATE ${precompiled} <gtest/gtest.h>)
 
-# sluice_library(NAME [CORE] SOURCES ... HEADERS ... [DEPS public...] [PRIVATE_DEPS ...]
+# sluice_library(NAME [CORE] [ALONE] SOURCES ... [APART ...] HEADERS ... [DEPS public...] [PRIVATE_DEPS ...]
 #                [PRECOMPILED <header>...])
 # Makes sluice_NAME, alias sluice::NAME. A header beside a source of the same name belongs to it; HEADERS
 # lists those that have no source. A CORE library decides and does no I/O: configuration fails when it
-# links anything that is not itself CORE. PRECOMPILED: headers of its own instead of those above.
+# links anything that is not itself CORE. PRECOMPILED: headers of its own instead of those above. Where sources
+# are compiled in groups (common/DECISIONS.md 15), those of APART, or with ALONE all, are not.
 function(sluice_library name)
   cmake_parse_arguments(ARG "CORE;ALONE" "" "SOURCES;APART;HEADERS;DEPS;PRIVATE_DEPS;PRECOMPILED" ${ARGN})
   set_source_files_properties(${ARG_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
@@ -103,7 +104,7 @@ function(sluice_program name)
   target_link_libraries(${name} PRIVATE sluice::warnings ${ARG_DEPS})
 endfunction()
 
-# sluice_test(NAME SOURCES ... DEPS ... [LABEL unit]): a GoogleTest binary in tests/, known to ctest.
+# sluice_test(NAME [ALONE] SOURCES ... [APART ...] DEPS ... [LABEL unit]): a GoogleTest binary in tests/, known to ctest.
 # Not of cores alone under ThreadSanitizer: they start no thread and link nothing that could.
 function(sluice_test name)
   cmake_parse_arguments(ARG "ALONE" "LABEL" "SOURCES;APART;DEPS" ${ARGN})

@@ -80,11 +80,12 @@ void RequestReporter::report(TimePoint now, std::vector<RevisionStat>& stats) {
     if (slot.stats) {
       const load::LoadReport seen = slot.stats->report(now);
       const double told = std::exchange(slot.told, 0.0);
+      slot.newest = std::min(slot.newest, now);  // the clock may have stepped back
       const double average = std::max(seen.average_concurrency - told, 0.0);
       stats.push_back({.revision = slot.revision,
                        .average_concurrent_requests = average,
                        .request_count = std::max(seen.request_count - told, 0.0),
-                       .newest = std::max(Duration{0}, now - slot.newest)});
+                       .newest = now - slot.newest});
       if (seen.average_concurrency == 0 && slot.in_flight == 0) {
         slot.stats.reset();
       }

@@ -36,6 +36,7 @@ struct FrontGrant {
   Error error = Error::cannot_scale;  ///< or start_failed
   std::string reason = {};            ///< in Sluice-Error, as in no-capacity
   std::string detail = {};            ///< for people; empty: the usual text
+  bool none_wanted = false;  ///< the autoscaler wants no replicas; `desired` 0 may be unknown
 };
 
 /// A request that is for the program itself: forwarded with another target.

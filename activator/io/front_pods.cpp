@@ -188,7 +188,7 @@ void FrontGateway::set_grant(RevisionHandle handle, const FrontGrant& grant) {
   } else {
     revision.grant = std::make_unique<FrontGrant>(grant);
   }
-  if (grant.grant.desired == 0) reporter_.expect(revision.reporter);
+  if (grant.none_wanted) reporter_.expect(revision.reporter);
   std::vector<Dismissal> dismissed;
   revision.throttler.set_grant(grant.grant, dismissed);
   if (!dismissed.empty()) {

@@ -13,6 +13,7 @@ Duration age_of(std::optional<TimePoint> oldest, TimePoint now) {
 
 FrontGrant grant_of(const proto::RevisionState& state) {
   FrontGrant grant;
+  grant.none_wanted = state.desired == 0;
   grant.grant.desired = std::max(0, state.desired);
   grant.grant.granted = state.granted < 0 ? grant.grant.desired : state.granted;
   grant.grant.activators = std::max(1, state.activators);

@@ -87,7 +87,8 @@ void write_pods(Families& families, const std::vector<Labelled>& all) {
         [](const Labelled& each) { return each.counts.starting + each.counts.leaving; });
   gauge(families, all, "kn_revision_pods_pending_count", "Pods that are starting.",
         [](const Labelled& each) { return each.counts.starting; });
-  gauge(families, all, "kn_revision_pods_terminating_count", "Pods that are draining.",
+  gauge(families, all, "kn_revision_pods_terminating_count",
+        "Pods that the platform has asked to end.",
         [](const Labelled& each) { return each.counts.terminating; });
   gauge(families, all, "kn_revision_pods_throttled", "Pods throttled while memory is short.",
         [](const Labelled& each) { return each.counts.throttled; });

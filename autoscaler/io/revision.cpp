@@ -138,8 +138,10 @@ void Revision::sleep() {
 }
 
 void Revision::heed_held(Duration oldest) {
+  const TimePoint now = around_.clock.now();
+  scaler().note_time(now);
   const std::optional<TimePoint> slept_at = scaler().slept_at();
-  if (!slept_at || around_.clock.now() - oldest <= *slept_at) return;
+  if (!slept_at || now - oldest <= *slept_at) return;
   around_.loop.push(facts_.id, {.average_concurrency = 1, .request_count = 1}, std::nullopt,
                     StatDoor::stream);
 }

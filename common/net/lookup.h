@@ -4,6 +4,7 @@
 #include "common/net/socket.h"
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace sluice::net {
@@ -12,10 +13,13 @@ namespace sluice::net {
 /// from the connections, so that the static sidecar, which calls addresses alone, links no
 /// resolver.
 using Found = std::function<void(const boost::system::error_code&, std::vector<Endpoint>)>;
-using Lookup = void (*)(boost::asio::io_context& io, const Address& address, Found found);
+using Lookup = std::shared_ptr<void> (*)(boost::asio::io_context& io, const Address& address,
+                                         Found found);
 
 /// Asks the resolver of the machine; `found` is called once, later. Some of the first endpoints are
-/// enough: no more than four come.
-void look_up(boost::asio::io_context& io, const Address& address, Found found);
+/// enough: no more than four come. Releasing what it returns cancels the look-up: one that has not
+/// begun then costs the resolver's thread nothing.
+[[nodiscard]] std::shared_ptr<void> look_up(boost::asio::io_context& io, const Address& address,
+                                            Found found);
 
 }  // namespace sluice::net

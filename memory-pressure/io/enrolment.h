@@ -25,7 +25,7 @@ namespace sluice::node_agent {
 [[nodiscard]] TimePoint renewal_of(const certificates::Span& span);
 
 /// Gets this node a certificate from the autoscaler (protocols.md 4) by the token of its service
-/// account, keeps it and the CAs in the directory that ReportStream reads, and renews it in time,
+/// account, keeps it and the CAs in the directory that Reports reads, and renews it in time,
 /// or as soon as no CA there has signed it. The key is made here and goes nowhere else. Belongs to
 /// one thread.
 class Enrolment {

@@ -1,5 +1,9 @@
 #include "memory-pressure/io/reports.h"
 
+#include "common/net/address.h"
+#include "common/net/host_and_port.h"
+#include "common/net/ip_text.h"
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -11,19 +15,12 @@ namespace asio = boost::asio;
 
 // Replicas come and go seldom, and every node asks.
 constexpr Duration kLookUp = std::chrono::seconds{30};
-// After a replica was lost, or could not be looked up.
+// After a replica was lost.
 constexpr Duration kLookUpSoon = std::chrono::seconds{1};
 
-bool is_name(const std::string& host) {
-  boost::system::error_code none;
-  (void)asio::ip::make_address(host, none);
-  return static_cast<bool>(none) && !host.empty() && host.front() != '[';
-}
-
 std::string target_of(const asio::ip::tcp::endpoint& endpoint) {
-  const std::string host = endpoint.address().to_string();
-  return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" +
-         std::to_string(endpoint.port());
+  return net::Address{.host = endpoint.address().to_string(), .port = endpoint.port(), .path = {}}
+      .text();
 }
 
 }  // namespace
@@ -35,16 +32,15 @@ Reports::Reports(asio::io_context& io, const Clock& clock, const log::Logger& lo
       log_{log},
       options_{std::move(options)},
       tell_{std::move(tell)},
-      timer_{io} {}
+      timer_{io},
+      random_{options_.seed} {}
 
 std::optional<Problem> Reports::start() {
   for (const std::string& address : options_.addresses) {
-    const std::size_t colon = address.rfind(':');
-    const std::string host = address.substr(0, colon);
-    const bool named = !address.starts_with("unix:") && is_name(host);
+    const auto parts = net::host_and_port(address);
+    const bool named = parts && !net::is_ip(parts->host);
     if (named) {
-      names_.push_back(
-          std::make_unique<Name>(Name{host, address.substr(colon + 1), Tcp::resolver{io_}}));
+      names_.push_back(std::make_unique<Name>(Name{parts->host, parts->port, Tcp::resolver{io_}}));
     }
     // For a name only to see whether the files of tls_dir are there.
     if (auto problem = add(address, nullptr)) return problem;
@@ -56,7 +52,14 @@ std::optional<Problem> Reports::start() {
 }
 
 std::optional<Problem> Reports::add(const std::string& target, const Name* name) {
-  if (lines_.contains(target) || lines_.size() >= kReplicasMax) return std::nullopt;
+  if (lines_.contains(target)) return std::nullopt;
+  if (lines_.size() >= kReplicasMax) {
+    if (!std::exchange(full_, true)) {
+      log_.write(log::Severity::warning, "some replicas of the autoscaler get no reports",
+                 {{"replica", target}, {"limit", std::to_string(kReplicasMax)}});
+    }
+    return std::nullopt;
+  }
   auto stream = ReportStream::make(io_, clock_, log_,
                                    {.target = target,
                                     .method = {},
@@ -71,10 +74,16 @@ std::optional<Problem> Reports::add(const std::string& target, const Name* name)
   return std::nullopt;
 }
 
+// A look-up that is due sooner stays.
 void Reports::look_up_within(Duration pause) {
+  const TimePoint at = clock_.now() + pause;
+  if (due_ && *due_ <= at) return;
+  due_ = at;
   timer_.expires_after(pause);
   timer_.async_wait([this, alive = alive_.watch()](const auto& ec) {
-    if (!ec && !alive.over()) look_up();
+    if (ec || alive.over()) return;
+    due_.reset();
+    look_up();
   });
 }
 
@@ -82,25 +91,26 @@ void Reports::look_up() {
   if (names_.empty()) return;
   look_up_within(kLookUp);
   for (const auto& name : names_) {
+    if (std::exchange(name->asked, true)) continue;
     name->resolver.async_resolve(
         name->host, name->port,
         [this, &name = *name, alive = alive_.watch()](const auto& ec, const auto& found) {
-          if (alive.over() || ec == asio::error::operation_aborted) return;
-          if (ec) return trouble("cannot look up " + name.host + ": " + ec.message());
-          last_trouble_.clear();
-          settle(name, found);
+          if (alive.over()) return;
+          name.asked = false;
+          if (ec) return failed(name, "cannot look up " + name.host + ": " + ec.message());
+          if (const auto problem = settle(name, found)) return failed(name, problem->text());
+          name.failures = 0;
+          name.trouble.clear();
         });
   }
 }
 
-// One whose call is open is kept though its address is gone: it ends by itself.
-void Reports::settle(const Name& name, const Tcp::resolver::results_type& found) {
-  // Of two families each would be a second stream to the same replica.
-  const auto family = found.begin()->endpoint().protocol();
+// One whose call is open is kept though its address is gone: it ends by itself. A replica that the
+// name has by two addresses gets each report twice: a report is the full state. Problem: a file of
+// tls_dir is missing or half written, since it is being replaced.
+std::optional<Problem> Reports::settle(const Name& name, const Tcp::resolver::results_type& found) {
   std::set<std::string> targets;
-  for (const auto& each : found) {
-    if (each.endpoint().protocol() == family) targets.insert(target_of(each.endpoint()));
-  }
+  for (const auto& each : found) targets.insert(target_of(each.endpoint()));
   std::erase_if(lines_, [&](const auto& each) {
     const auto& [target, line] = each;
     if (line.name != &name || targets.contains(target) || line.stream->connected()) return false;
@@ -109,18 +119,20 @@ void Reports::settle(const Name& name, const Tcp::resolver::results_type& found)
   });
   for (const std::string& target : targets) {
     if (lines_.contains(target)) continue;
-    // A file of tls_dir is missing or half written: it is being replaced.
-    if (const auto problem = add(target, &name)) return trouble(problem->text());
+    if (auto problem = add(target, &name)) return problem;
     if (const auto line = lines_.find(target); line != lines_.end()) line->second.stream->start();
   }
+  return std::nullopt;
 }
 
-void Reports::trouble(const std::string& what) {
-  if (what != last_trouble_) {
-    log_.write(log::Severity::warning, "cannot report to the autoscaler", {{"why", what}});
+void Reports::failed(Name& name, const std::string& why) {
+  if (why != name.trouble) {
+    log_.write(log::Severity::warning, "cannot report to the autoscaler", {{"why", why}});
   }
-  last_trouble_ = what;
-  look_up_within(kLookUpSoon);
+  name.trouble = why;
+  ++name.failures;
+  std::uniform_real_distribution<double> dice{0, 1};
+  look_up_within(std::max(kLookUpSoon, rpc::retry_pause(name.failures, dice(random_))));
 }
 
 void Reports::news() {
@@ -128,8 +140,10 @@ void Reports::news() {
 }
 
 void Reports::stop() {
+  alive_.end();  // an answer of the resolver may still come
   timer_.cancel();
   for (const auto& name : names_) name->resolver.cancel();
+  reports_before_ = reports();
   lines_.clear();
 }
 

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,9 @@ class Reports {
     std::string host;
     std::string port;
     Tcp::resolver resolver;
+    bool asked = false;          // an answer of the resolver is awaited
+    std::uint32_t failures = 0;  // in a row
+    std::string trouble = {};    // reported last
   };
 
   struct Line {
@@ -70,8 +74,9 @@ class Reports {
   [[nodiscard]] std::optional<Problem> add(const std::string& target, const Name* name);
   void look_up();
   void look_up_within(Duration pause);
-  void settle(const Name& name, const Tcp::resolver::results_type& found);
-  void trouble(const std::string& what);
+  [[nodiscard]] std::optional<Problem> settle(const Name& name,
+                                              const Tcp::resolver::results_type& found);
+  void failed(Name& name, const std::string& why);
 
   boost::asio::io_context& io_;  // of App
   const Clock& clock_;           // of App
@@ -81,9 +86,11 @@ class Reports {
   std::vector<std::unique_ptr<Name>> names_;
   std::map<std::string, Line> lines_;  // by target
   boost::asio::steady_timer timer_;
+  std::optional<TimePoint> due_;      // of the next look-up
+  std::mt19937_64 random_;            // scatters look-ups of many nodes
   std::uint64_t reports_before_ = 0;  // of lines that are gone
   std::uint64_t made_ = 0;            // lines, for their seeds
-  std::string last_trouble_;
+  bool full_ = false;                 // replicas beyond the limit were reported
   Lifetime alive_;
 };
 

@@ -235,6 +235,10 @@ bool ProcessPlatform::waits_for_port(const ProcessRevision& revision) const {
 
 void ProcessPlatform::report_soon(const std::string& revision) {
   changed_.insert(revision);
+  const auto known = revisions_.find(revision);
+  if (known != revisions_.end() && known->second.revision->spec().fixed_port) {
+    fixed_port_changed_ = true;
+  }
   if (std::exchange(flush_posted_, true)) return;
   means_.loop.post([this, alive = alive_.watch()] {
     if (alive.over()) return;
@@ -244,16 +248,14 @@ void ProcessPlatform::report_soon(const std::string& revision) {
 }
 
 void ProcessPlatform::flush() {
-  bool fixed_port = false;
   for (const std::string& name : std::exchange(changed_, {})) {
     const auto found = revisions_.find(name);
     if (found == revisions_.end()) continue;
     const auto [revision, service] = found->second;
-    fixed_port = fixed_port || revision->spec().fixed_port;
     report(*service, *revision);
     if (revision->retired() && revision->empty()) bury(*service);
   }
-  if (!fixed_port) return;
+  if (!std::exchange(fixed_port_changed_, false)) return;
   // One may have waited for the port of another.
   for (const auto& [name, known] : revisions_) {
     if (known.revision->spec().fixed_port) known.revision->demand();

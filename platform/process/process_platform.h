@@ -163,6 +163,7 @@ class ProcessPlatform final : public autoscaler::Platform,
   std::map<std::string, Known> revisions_;  // by name
   std::set<std::string> changed_;           // revisions to be reported
   bool flush_posted_ = false;
+  bool fixed_port_changed_ = false;  // since the last flush, in a revision with a fixed port
   Lifetime alive_;
 };
 

@@ -43,7 +43,11 @@ void read_addresses(Reader& reader, Config& config) {
 void read_link(Reader& reader, Config& config) {
   const char* const name = "SLUICE_AUTOSCALER_ADDRESS";
   config.autoscalers = reader.list(name);
+  const bool listed = !config.autoscalers.empty();
   std::erase(config.autoscalers, "");
+  if (listed && config.autoscalers.empty()) {
+    reader.refuse(name, reader.find(name).value_or(""), "host:port or unix:/path");
+  }
   for (const std::string& each : config.autoscalers) {
     if (!net::is_dialable(each)) {
       reader.refuse(name, each, "host:port or unix:/path, or several of them with commas");

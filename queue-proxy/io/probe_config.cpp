@@ -41,7 +41,9 @@ std::uint16_t read_port(Fields& action) {
   if (number >= 1 && number <= std::numeric_limits<std::uint16_t>::max()) {
     return static_cast<std::uint16_t>(number);
   }
-  action.refuse("port", "the probe has no port", "a number from 1 to 65535");
+  action.refuse("port",
+                value == nullptr ? "is missing" : reading::shown_value(*value) + " is not a port",
+                "a number from 1 to 65535");
   return 0;
 }
 
@@ -50,7 +52,7 @@ std::string read_host(Fields& action) {
   std::string host = action.any_text("host");
   if (host.empty()) host = "127.0.0.1";
   if (host.find('\0') != std::string::npos || !net::parse_address(host + ":1")) {
-    action.refuse("host", "it is not an IP address", "127.0.0.1");
+    action.refuse("host", reading::shown(host) + " is not an IP address", "127.0.0.1");
   }
   return host;
 }

@@ -9,7 +9,7 @@ find_library(SLUICE_ABSL_MUTEX absl_synchronization)  # in the headers that are 
 function(sluice_peer name)
   add_executable(${name} ${ARGN})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  target_compile_options(${name} PRIVATE -fno-sanitize=all)
+  target_compile_options(${name} PRIVATE -fno-sanitize=all ${test_options})
   target_link_options(${name} PRIVATE -fno-sanitize=all)
   target_link_libraries(${name} PRIVATE Threads::Threads)
 endfunction()

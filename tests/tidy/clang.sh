@@ -19,7 +19,7 @@ tidy() {
   (( $# == 0 )) || die "tidy takes --changed [COMMIT] or nothing, not '$*'" 2
   need_debian
   need "$BUILD_PACKAGES" "$TIDY_PACKAGES"
-  say "the rules of the house"
+  say "the rules of the source tree"
   python3 tests/tidy/tidy.py .
   say "headers that compile alone"
   build debug --target all_verify_interface_header_sets

@@ -72,6 +72,7 @@ std::optional<ScalerHandle> MultiScaler::push(const RevisionId& revision, const 
   }
   ++counts_.recorded;
   if (stamp && (*stamp > now + kSecond || at > *stamp + kSecond)) ++counts_.restamped;
+  known.note_time(now);
   const auto began = newest ? std::optional{now - *newest} : std::nullopt;
   return known.push(stat, at, began) ? handle : std::nullopt;
 }

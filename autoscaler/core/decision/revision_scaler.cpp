@@ -96,7 +96,7 @@ void RevisionScaler::notice_gap(const ScaleInputs& inputs, TimePoint now) {
   decider_.shift(unobserved, now);
   if (unobserved >= Duration{0}) return;
   collector_ = Collector{spec_.decider};
-  slept_at_ = std::min(slept_at_, now);
+  note_time(now);
 }
 
 // Silence never means zero (autoscaler.md 16.2): scraped pods always have something to say, and an

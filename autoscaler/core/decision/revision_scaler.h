@@ -9,6 +9,7 @@
 #include "common/scaling/scaling_spec.h"
 #include "common/time/time_point.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -103,6 +104,10 @@ class RevisionScaler {
 
   /// When it was put to sleep by hand; absent: it was not, or a request has come since.
   [[nodiscard]] std::optional<TimePoint> slept_at() const;
+
+  /// The clock shows `now`, before what follows from it: after a step back no order to sleep lies
+  /// in the future, where it would outlast requests that come after it.
+  void note_time(TimePoint now) { slept_at_ = std::min(slept_at_, now); }
 
   /// All that cannot be read from the spec and the platform.
   [[nodiscard]] SavedScaler saved() const;

@@ -43,6 +43,7 @@ void H1Client::close() {
   events_.reset();
   lost_ = {};
   reusable_ = false;
+  looking_.reset();
   stream_.close();
 }
 
@@ -71,9 +72,11 @@ void H1Client::find(const Self& self, const Address& address) {
     connect(self, 0);
     return;
   }
-  self->lookup_(
+  self->looking_ = self->lookup_(
       self->io_, address,
       [self, host = address.host](const error_code& ec, std::vector<Endpoint> found) {
+        self->looking_.reset();
+        if (!self->events_) return;
         if (ec || found.empty()) {
           self->finish({Kind::unreachable, "cannot look up " + host + ": " + ec.message(), true});
           return;
@@ -158,6 +161,7 @@ void H1Client::receive(const Self& self) {
                                   if (!self->events_) return;
                                   self->in_.filled(ec ? 0 : bytes);
                                   self->heard_ = self->heard_ || (!ec && bytes > 0);
+                                  self->broken_ = ec && ec != asio::error::eof;
                                   if (self->take(static_cast<bool>(ec))) receive(self);
                                 });
 }
@@ -211,7 +215,8 @@ bool H1Client::take_body(bool ended) {
     if (!piece_.empty() && told->body) told->body(piece_);
     if (events_ != told) return false;
   }
-  if (parser_.done() || (ended && parser_.finish_at_close())) {
+  // Only a proper close ends a body whose length the head does not give.
+  if (parser_.done() || (ended && !broken_ && parser_.finish_at_close())) {
     // An end that the session has read already is one that the socket may never tell.
     const bool is_over = stream_.encrypted() && stream_.tls()->may_have_more();
     reusable_ = !ended && !is_over && keeps_alive_ && in_.empty();

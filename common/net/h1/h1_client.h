@@ -82,6 +82,8 @@ class H1Client {
   boost::asio::io_context& io_;       // the program's; outlives every client
   std::shared_ptr<TlsSessions> tls_;  // before the sessions that are made of it
   Lookup lookup_;
+  bool broken_ = false;            // the connection, while an answer was read
+  std::shared_ptr<void> looking_;  // while the host is looked up
   Stream stream_;
   std::unique_ptr<TlsSession> session_;  // while hands are shaken
   std::vector<Endpoint> places_;

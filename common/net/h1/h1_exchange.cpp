@@ -17,8 +17,6 @@ namespace {
 constexpr std::size_t kFirstBuffer = 4 * 1024;
 constexpr std::size_t kKeptBuffer = 16 * 1024;
 constexpr std::size_t kMuchMemory = 64 * 1024;
-constexpr std::size_t kLingerBytesMax = 256 * 1024;
-constexpr Duration kLingerTime = std::chrono::seconds{2};
 // A loopback peer that closes is an orphan a moment after its FIN is seen, so the first look may
 // come too early; later looks find a peer that half-closed and left afterwards.
 constexpr Duration kPeerCheckFirst = std::chrono::milliseconds{1};

@@ -248,7 +248,8 @@ void H2Connection::start() {
 }
 
 bool H2Connection::close_if_idle() {
-  if (!streams_.empty() || link_closed()) return false;
+  if (!streams_.empty() || lingering() || link_closed()) return false;
+  gives_place_ = true;
   nghttp2_session_terminate_session(session(), NGHTTP2_NO_ERROR);
   flush_soon();
   watch_writing();
@@ -289,7 +290,7 @@ void H2Connection::watch_writing() {
 }
 
 void H2Connection::drain() {
-  if (draining_ || link_closed()) return;
+  if (draining_ || lingering() || link_closed()) return;
   draining_ = true;
   nghttp2_submit_shutdown_notice(session());
   flush_soon();
@@ -310,6 +311,18 @@ void H2Connection::abandon() {
   server_.heads_.close(*this);
   on_link_end();
   close_link();
+}
+
+// One that drains sent its notice a second ago; the place of another is needed.
+void H2Connection::on_link_done() {
+  if (draining_ || gives_place_) {
+    end();
+    return;
+  }
+  linger();
+  head_due_ = idle_due_ = unused_due_ = farewell_due_ = stuck_due_ = {};
+  linger_due_ = server_.clock_.now() + kLingerTime;
+  arm_timer(linger_due_);
 }
 
 void H2Connection::on_link_end() {

@@ -45,7 +45,7 @@ class H2Connection final : public Connection, private H2Link {
   friend class H2Stream;
   struct Callbacks;
 
-  enum class Wake : std::uint8_t { none, head, idle, unused, farewell, stuck, stream };
+  enum class Wake : std::uint8_t { none, head, idle, unused, farewell, stuck, linger, stream };
 
   struct Due {
     TimePoint at = TimePoint::max();
@@ -58,6 +58,8 @@ class H2Connection final : public Connection, private H2Link {
   void on_link_released() override;
 
   void on_link_blocked() override { watch_writing(); }
+
+  void on_link_done() override;
 
   [[nodiscard]] H2Stream* find(std::int32_t id) const;
   void add_stream(std::unique_ptr<H2Stream> stream);
@@ -111,6 +113,7 @@ class H2Connection final : public Connection, private H2Link {
   TimePoint idle_due_{};
   TimePoint unused_due_{};
   TimePoint farewell_due_{};
+  TimePoint linger_due_{};
   TimePoint stuck_due_{};       // by when the client must have taken something
   std::uint64_t stuck_at_ = 0;  // bytes sent when that began
   TimePoint timer_at_{};
@@ -120,6 +123,7 @@ class H2Connection final : public Connection, private H2Link {
   bool peer_local_ = false;
   bool timer_set_ = false;
   bool draining_ = false;
+  bool gives_place_ = false;  // idle, and its end was ordered
   bool released_ = false;
   bool retired_ = false;
 };

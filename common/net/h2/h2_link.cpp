@@ -1,6 +1,7 @@
 #include "common/net/h2/h2_link.h"
 
 #include "common/base/check.h"
+#include "common/net/server/connection.h"
 
 #include <boost/asio/post.hpp>
 
@@ -64,6 +65,15 @@ void H2Link::read() {
                               end();
                               return;
                             }
+                            if (lingering_) {
+                              lingered_ += bytes;
+                              if (lingered_ > kLingerBytesMax) {
+                                close_link();
+                              } else {
+                                read();
+                              }
+                              return;
+                            }
                             in_.filled(bytes);
                             const bool full = in_.room() == 0;
                             feed(in_.data());
@@ -94,14 +104,14 @@ void H2Link::feed(std::string_view bytes) {
   if (used < 0) {
     nghttp2_session_terminate_session(session_, code_of(used));
     flush();
-    if (!closed_) end();
+    if (!closed_ && !lingering_) end();
     return;
   }
   flush_soon();
 }
 
 void H2Link::flush_soon() {
-  if (flushing_ || writing_ || closed_ || !started_) return;
+  if (flushing_ || writing_ || lingering_ || closed_ || !started_) return;
   flushing_ = true;
   ++operations_;
   asio::post(io_, [this] {
@@ -116,7 +126,7 @@ void H2Link::flush_soon() {
 }
 
 void H2Link::flush() {
-  if (writing_) return;
+  if (writing_ || lingering_) return;
   ++operations_;
   bool more = true;
   while (more && !closed_) {
@@ -154,7 +164,7 @@ void H2Link::flush() {
   }
   if (!writing_ && nghttp2_session_want_read(session_) == 0 &&
       nghttp2_session_want_write(session_) == 0) {
-    end();
+    on_link_done();
   }
 }
 
@@ -188,10 +198,21 @@ void H2Link::write_rest() {
 
 void H2Link::end() {
   if (closed_) return;
+  if (!lingering_) {
+    ++operations_;
+    on_link_end();
+    --operations_;
+  }
+  close_link();
+}
+
+void H2Link::linger() {
+  if (closed_ || lingering_) return;
+  lingering_ = true;
   ++operations_;
   on_link_end();
   --operations_;
-  close_link();
+  stream_.shutdown_send();
 }
 
 void H2Link::trim_link() {

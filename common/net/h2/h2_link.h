@@ -58,6 +58,16 @@ class H2Link {
   /// Something was submitted to the session.
   void flush_soon();
 
+  /// Calls on_link_end and closes the socket.
+  void end();
+
+  /// Calls on_link_end, sends nothing more, and drops what still arrives until the peer closes: a
+  /// socket that is closed with unread bytes resets the connection, and what was sent last is lost
+  /// with it. Bounded by kLingerBytesMax; the derived class bounds the time, by close_link().
+  void linger();
+
+  [[nodiscard]] bool lingering() const { return lingering_; }
+
   /// Closes the socket. on_link_end is not called; on_link_released is, once nothing points here.
   void close_link();
 
@@ -81,6 +91,9 @@ class H2Link {
   /// How many of the bytes that came, 1 at least, the session reads next.
   [[nodiscard]] virtual std::size_t portion(std::string_view bytes) { return bytes.size(); }
 
+  /// The session has nothing more to send and expects nothing more: end(), or linger().
+  virtual void on_link_done() { end(); }
+
   /// The peer has closed, or the session is beyond use. Called once, before the socket closes.
   virtual void on_link_end() = 0;
 
@@ -95,7 +108,6 @@ class H2Link {
   void feed(std::string_view bytes);
   void flush();
   void write_rest();
-  void end();
   void release_if_done();
 
   boost::asio::io_context& io_;  // outlives the link
@@ -111,6 +123,8 @@ class H2Link {
   bool started_ = false;
   bool flushing_ = false;  // a flush is posted
   bool writing_ = false;
+  bool lingering_ = false;
+  std::size_t lingered_ = 0;  // bytes dropped since
   bool closed_ = false;
   bool released_ = false;
 };

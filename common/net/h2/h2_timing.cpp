@@ -19,6 +19,7 @@ H2Connection::Due H2Connection::next_due() const {
   consider(unused_due_, Wake::unused);
   consider(farewell_due_, Wake::farewell);
   consider(stuck_due_, Wake::stuck);
+  consider(linger_due_, Wake::linger);
   for (const auto& stream : streams_) {
     const ExchangeTimers::Due of_stream = stream->next_due();
     if (of_stream.at < due.at) due = {of_stream.at, Wake::stream, stream.get(), of_stream.timer};
@@ -88,6 +89,10 @@ void H2Connection::wake(const Due& due) {
       } else {
         watch_writing();
       }
+      return;
+    case Wake::linger:
+      linger_due_ = {};
+      close_link();
       return;
     case Wake::stream:
       due.stream->on_timeout(due.timer);

@@ -2,11 +2,18 @@
 
 #include "common/time/time_point.h"
 
+#include <chrono>
 #include <cstddef>
 #include <list>
 #include <memory>
 
 namespace sluice::net {
+
+/// How long, and for how many bytes, a connection that has sent its last bytes drops what the
+/// client still sends. A socket that is closed with unread bytes resets the connection, and those
+/// last bytes may be lost with it.
+inline constexpr Duration kLingerTime = std::chrono::seconds{2};
+inline constexpr std::size_t kLingerBytesMax = 256 * 1024;
 
 /// A client's connection as its server sees it: one HTTP/1 exchange after the other, or the streams
 /// of HTTP/2.

@@ -11,9 +11,6 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr Duration kLingerTime = std::chrono::seconds{2};
-constexpr std::size_t kLingerBytesMax = 256 * 1024;
-
 // Go's words, which people search for.
 constexpr std::string_view kPlainHttpAnswer =
     "HTTP/1.0 400 Bad Request\r\nSluice-Error: bad-request; reason=http-on-tls-port\r\n\r\n"

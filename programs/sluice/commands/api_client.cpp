@@ -2,8 +2,10 @@
 
 #include "common/net/fetch.h"
 #include "common/net/h1/h1_client.h"
+#include "common/net/host_and_port.h"
+#include "common/values/whole_number.h"
 
-#include <charconv>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -43,19 +45,12 @@ Result<ApiPlace, Problem> parse_server(std::string_view url) {
   while (authority.ends_with('/')) authority.remove_suffix(1);
   const std::size_t bracket = authority.find(']');
   const std::size_t colon = authority.find(':', bracket == std::string_view::npos ? 0 : bracket);
-  const std::string_view port =
-      colon == std::string_view::npos ? "8082" : authority.substr(colon + 1);
-  ApiPlace place{.name = std::string{authority}};
-  std::string& host = place.at.host;
-  host = authority.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  const char* const end = port.data() + port.size();
-  const auto parsed = std::from_chars(port.data(), end, place.at.port);
-  if (host.empty() || parsed.ec != std::errc{} || parsed.ptr != end ||
-      authority.find_first_of("/?#@ ") != std::string_view::npos) {
-    return wrong;
-  }
-  return place;
+  const auto parts =
+      net::host_and_port(std::string{authority} + (colon == std::string_view::npos ? ":8082" : ""));
+  const auto port = parts ? whole_number<std::uint16_t>(parts->port) : std::nullopt;
+  if (!port || authority.find_first_of("?#@") != std::string_view::npos) return wrong;
+  return ApiPlace{.name = std::string{authority},
+                  .at = {.host = parts->host, .port = *port, .path = {}}};
 }
 
 ApiClient::ApiClient(ApiPlace place) : place_(std::move(place)) {}

@@ -2,6 +2,7 @@
 
 #include "autoscaler/io/ring_history.h"
 #include "common/base/version.h"
+#include "common/json/write.h"
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
@@ -354,7 +355,7 @@ void Engine::on_signal() {
     if (number == SIGHUP) {
       reload(true);
     } else if (number == SIGUSR1) {
-      log_.write(log::Severity::info, api_.service_list(0, api_.service_count()).dump());
+      log_.write(log::Severity::info, json_line(api_.service_list(0, api_.service_count())));
     } else if (++signals_seen_ == 1) {
       begin_shutdown([](const ShutdownResult&) {});
     } else {

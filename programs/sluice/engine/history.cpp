@@ -328,8 +328,6 @@ History::History(const HistoryOptions& options, Warn warn)
 
 History::~History() = default;
 
-namespace {}  // namespace
-
 void History::record(const model::Revision& of, const autoscaler::DecisionRecord& record) {
   record_decision(of.service, record.time,
                   autoscaler::explained_json(record, autoscaler::about(of)));

@@ -39,11 +39,11 @@ class FakeActivator(GrpcStream):
         return fields(f1=revision_key(name), f2=requests, f3=oldest_ms)
 
     @staticmethod
-    def stat(name, concurrency, count, newest_ms=None):
-        return wire_stat(name, concurrency, count) + (b'' if newest_ms is None else fields(f4=newest_ms))
+    def stat(name, concurrency, count, space='default', newest_ms=None):
+        return wire_stat(name, concurrency, count, space) + (b'' if newest_ms is None else fields(f4=newest_ms))
 
     def report(self, *stats, waiting=()):
-        """One batch; each stat is (revision, concurrency, count), and the age of its newest request in ms."""
+        """One batch; each stat is (revision, concurrency, count[, namespace[, newest_ms]])."""
         self.sequence += 1
         self.say(fields(f2=fields(f1=self.sequence, f2=[self.stat(*each) for each in stats],
                                   f3=[self.waiting(*each) for each in waiting])))

@@ -188,14 +188,14 @@ class Changes(AutoscalerTest):
         self.platform.revision('app', annotations=ASLEEP)
         running = self.opened()
         activator = self.activator(running)
-        activator.report(('app', 3, 3, 0), waiting=[('app', 3)])
+        activator.report(('app', 3, 3, 'default', 0), waiting=[('app', 3)])
         self.platform.wait_for_scale('app', lambda order: order['replicas'] > 0)
         self.assertEqual(self.allowed(running, 'sleep')['desired'], 0)
         self.platform.wait_for_scale('app', lambda order: order['replicas'] == 0)
 
-        activator.report(('app', 1, 1, 60_000), waiting=[('app', 3, 60_000)])
+        activator.report(('app', 1, 1, 'default', 60_000), waiting=[('app', 3, 60_000)])
         self.assertEqual(self.platform.scale('app')['replicas'], 0)
-        activator.report(('app', 3.5, 1, 0), waiting=[('app', 4, 60_000)])
+        activator.report(('app', 3.5, 1, 'default', 0), waiting=[('app', 4, 60_000)])
         self.platform.wait_for_scale('app', lambda order: order['replicas'] > 0)
 
     def test_a_sleep_that_no_request_could_end_is_refused(self):

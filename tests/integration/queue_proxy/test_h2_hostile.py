@@ -192,6 +192,20 @@ class Malformed(HostileCase):
         connection.send(late)
         return connection.ending()
 
+    def test_frames_behind_the_last_words_of_a_connection_do_not_reset_it(self):
+        for what, last in (('a goaway of the client', frame(GOAWAY, 0, 0, b'\0' * 8)),
+                           ('an error of the connection', frame(DATA, 0, 0, b'x'))):
+            with self.subTest(what):
+                connection = self.raw(self.guarded())
+                connection.send(last)
+                connection.until(lambda one: False)
+                self.assertTrue(connection.send(frame(PING, 0, 0, b'12345678')))
+                # The kernel has handled what was sent once it has an answer to the half-close.
+                connection.sock.shutdown(socket.SHUT_WR)
+                self.assertEqual(connection.sock.recv(1), b'')
+                self.assertEqual(connection.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), 0)
+                connection.close()
+
     def test_a_frame_behind_the_end_of_its_stream_ends_the_connection(self):
         for late in (frame(DATA, END_STREAM, 1, b'late'),
                      frame(HEADERS, END_HEADERS | END_STREAM, 1, block(REQUEST))):

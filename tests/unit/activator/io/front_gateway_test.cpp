@@ -80,10 +80,10 @@ class FrontGatewayTest : public ::testing::Test {
 TEST_F(FrontGatewayTest, TheFirstRequestAfterAnOrderForNoReplicasIsReportedAtOnceWhileOthersWait) {
   std::vector<std::unique_ptr<Noted>> held;
   held.push_back(request());
+  front_.set_grant(revision_, {});  // what is wanted is unknown
   held.push_back(request());
   EXPECT_EQ(nobody_.pokes, 1);
-
-  front_.set_grant(revision_, {});
+  front_.set_grant(revision_, {.grant = {}, .none_wanted = true});
   held.push_back(request());
   held.push_back(request());
   EXPECT_EQ(nobody_.pokes, 2);

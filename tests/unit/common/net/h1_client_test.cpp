@@ -102,6 +102,7 @@ TEST_F(H1ClientTest, ReportsTheFaultOfAResponse) {
   EXPECT_EQ(ending_after("SSH-2.0\r\n\r\n", After::keep), Kind::garbled);
   EXPECT_EQ(ending_after("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", After::keep),
             Kind::garbled);
+  EXPECT_EQ(ending_after("HTTP/1.1 200 OK\r\n\r\nok", After::reset), Kind::cut);
   EXPECT_EQ(ending_after("HTTP/1.1 200 OK\r\n\r\nok", After::close), Kind::whole);
   EXPECT_FALSE(client_->reusable());
 }

@@ -186,6 +186,14 @@ TEST(RevisionScaler, WhereItIsSaidWhenTheNewestRequestBeganThatAloneEndsASleep) 
   EXPECT_EQ(scaler.evaluate({.trigger = Trigger::poke, .ready = 0}, at(9)).want, 1);
 }
 
+TEST(RevisionScaler, ARequestAfterASmallStepBackOfTheClockEndsTheSleep) {
+  RevisionScaler scaler{{.scaling = command_form(), .revision = "app", .replicas = 1}, 1, at(0)};
+  scaler.sleep(at(3));
+
+  scaler.note_time(at(2));
+  EXPECT_TRUE(scaler.push({.average_concurrency = 1, .request_count = 1}, at(2), at(2)));
+}
+
 TEST(RevisionScaler, AClockThatStepsBackLeavesNoOrderToSleepInTheFuture) {
   RevisionScaler scaler{{.scaling = command_form(), .revision = "app", .replicas = 1}, 1, at(0)};
   (void)scaler.evaluate({.ready = 1}, at(3600));
