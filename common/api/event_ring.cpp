@@ -1,6 +1,7 @@
 #include "common/api/event_ring.h"
 
 #include "common/base/check.h"
+#include "common/json/read.h"
 #include "common/json/write.h"
 
 #include <nlohmann/json.hpp>
@@ -9,21 +10,9 @@
 #include <utility>
 
 namespace sluice::api {
-namespace {
-
-std::string text_of(const nlohmann::json& event, const char* key) {
-  const auto found = event.find(key);
-  return found != event.end() && found->is_string() ? found->get<std::string>() : std::string{};
-}
-
-std::string printed(const nlohmann::json& event) {
-  return json_line(event);
-}
-
-}  // namespace
 
 const std::string& Event::data() const {
-  if (body_) data_ = printed(std::exchange(body_, nullptr)());
+  if (body_) data_ = json_line(std::exchange(body_, nullptr)());
   return data_;
 }
 
@@ -43,13 +32,13 @@ EventRing::EventRing(std::size_t events_max, std::size_t bytes_max)
 
 std::uint64_t EventRing::publish(const nlohmann::json& event) {
   CHECK(event.is_object());
-  EventKey key{.type = text_of(event, "type"), .space = text_of(event, "namespace")};
+  EventKey key{.type = reading::text(event, "type"), .space = reading::text(event, "namespace")};
   // A status object names its service "name".
-  key.service =
-      text_of(event, key.type == "service" && !event.contains("service") ? "name" : "service");
+  key.service = reading::text(
+      event, key.type == "service" && !event.contains("service") ? "name" : "service");
   // A replica event names the replica "id", the others "replica".
-  key.replica = text_of(event, key.type == "replica" ? "id" : "replica");
-  std::string data = printed(event);
+  key.replica = reading::text(event, key.type == "replica" ? "id" : "replica");
+  std::string data = json_line(event);
   const std::size_t bytes = data.size();
   return keep(std::make_shared<const Event>(++last_id_, std::move(key), std::move(data)), bytes);
 }

@@ -24,18 +24,18 @@ concept Document = std::same_as<Json, nlohmann::json> || std::same_as<Json, nloh
 /// The member of that name; null when there is none, or `object` is no object.
 template <Document Json>
 [[nodiscard]] const Json& member(const Json& object, std::string_view key) {
-  static const Json nothing;
-  if (!object.is_object()) return nothing;
+  static const Json kNothing;
+  if (!object.is_object()) return kNothing;
   const auto found = object.find(key);
-  return found == object.end() ? nothing : *found;
+  return found == object.end() ? kNothing : *found;
 }
 
 /// The array of that name; an empty one when there is none.
 template <Document Json>
 [[nodiscard]] const Json& array(const Json& object, std::string_view key) {
-  static const Json none = Json::array();
+  static const Json kNone = Json::array();
   const Json& value = member(object, key);
-  return value.is_array() ? value : none;
+  return value.is_array() ? value : kNone;
 }
 
 /// Empty unless it is a string.

@@ -1,5 +1,7 @@
 #include "load/core/expression.h"
 
+#include "common/http/text.h"
+
 #include "load/core/quantity.h"
 #include <array>
 #include <utility>
@@ -17,12 +19,6 @@ constexpr std::array<std::pair<std::string_view, Comparison>, 6> kComparisons{
      {"!=", Comparison::not_equal},
      {"<", Comparison::less},
      {">", Comparison::greater}}};
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
 
 Problem bad(std::string_view text, const std::string& why, std::string fix) {
   return Problem{"--fail-if '" + std::string{text.substr(0, kTextBytesMax)} + "': " + why,
@@ -79,7 +75,7 @@ std::optional<double> parse_value(std::string_view text, Metric metric) {
     return to_seconds(*duration);
   }
   if (metric == Metric::error_rate && text.ends_with('%')) {
-    const auto percent = parse_number(trimmed(text.substr(0, text.size() - 1)));
+    const auto percent = parse_number(http::trimmed(text.substr(0, text.size() - 1)));
     if (!percent) return std::nullopt;
     return *percent / 100;
   }
@@ -94,9 +90,9 @@ Result<Expression, Problem> parse_expression(std::string_view text) {
   const std::size_t at = text.find_first_of("<>=!");
   if (at == std::string_view::npos) return bad(text, "no comparison in it", fix);
   Expression out;
-  out.text = trimmed(text);
-  if (!parse_metric(trimmed(text.substr(0, at)), out)) {
-    return bad(text, "unknown figure '" + std::string{trimmed(text.substr(0, at))} + "'",
+  out.text = http::trimmed(text);
+  if (!parse_metric(http::trimmed(text.substr(0, at)), out)) {
+    return bad(text, "unknown figure '" + std::string{http::trimmed(text.substr(0, at))} + "'",
                "use p50 to p99.99, max, errors, error_rate, cold_start.p95, replicas.max and "
                "time_to_zero");
   }
@@ -104,7 +100,7 @@ Result<Expression, Problem> parse_expression(std::string_view text) {
   for (const auto& [sign, comparison] : kComparisons) {
     if (!rest.starts_with(sign)) continue;
     out.comparison = comparison;
-    const std::string_view value = trimmed(rest.substr(sign.size()));
+    const std::string_view value = http::trimmed(rest.substr(sign.size()));
     const auto parsed = parse_value(value, out.metric);
     if (!parsed) {
       return bad(text, "cannot compare with '" + std::string{value} + "'",

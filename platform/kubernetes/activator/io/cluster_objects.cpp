@@ -14,8 +14,6 @@ namespace {
 constexpr std::string_view kScalerLabel = "sluice.dev/scaler";
 constexpr std::string_view kRevisionLabel = "serving.knative.dev/revision";
 constexpr std::int32_t kTimeoutSecondsLeast = 1;
-constexpr std::int32_t kTimeoutSecondsMost = 7 * 86'400;
-constexpr std::int32_t kConcurrencyMost = 1'000'000;
 
 std::string label(const kube::StringMap& labels, std::string_view key) {
   const auto found = labels.find(key);

@@ -5,6 +5,7 @@
 #include "common/kube/request_scaler.h"
 
 #include "platform/kubernetes/activator/core/cluster_revision.h"
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,10 @@ inline constexpr std::string_view kKnativePrivateLabels =
 /// The slices of the activators: ours, and as a drop-in Knative's.
 inline constexpr std::string_view kActivatorLabels =
     "kubernetes.io/service-name in (activator,activator-service)";
+
+/// Limits of a revision, whatever its object asks for.
+inline constexpr std::int32_t kTimeoutSecondsMost = 7 * 86'400;
+inline constexpr std::int32_t kConcurrencyMost = 1'000'000;
 
 [[nodiscard]] ServingSpec spec_of(const kube::ObjectName& name, const kube::RequestScaler& scaler);
 

@@ -11,9 +11,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kConcurrencyMost = 1'000'000;
-constexpr std::int64_t kTimeoutSecondsMost = 7 * 86'400;
-
 std::int64_t whole(const json& object, const char* key, std::int64_t otherwise, std::int64_t most) {
   return std::clamp<std::int64_t>(reading::whole(object, key).value_or(otherwise), 0, most);
 }
