@@ -1,5 +1,6 @@
 #include "autoscaler/core/decision/collector.h"
 #include "autoscaler/core/decision/decider.h"
+#include "tests/unit/autoscaler/core/fixtures.h"
 
 #include <gtest/gtest.h>
 
@@ -10,12 +11,6 @@
 // Method: a constant load per second, evaluations at chosen instants, the answers as one line each.
 namespace sluice::autoscaler {
 namespace {
-
-using std::chrono::seconds;
-
-TimePoint at(double second) {
-  return TimePoint{seconds{1'700'000'000}} + from_seconds(second);
-}
 
 class Measured {
  public:
@@ -55,12 +50,6 @@ class Measured {
   Decider decider_;
   std::int32_t ready_;
 };
-
-DeciderSpec target(double value) {
-  DeciderSpec spec;
-  spec.target_value = value;
-  return spec;
-}
 
 TEST(MeasuredDecider, DataThatStopsHoldsAPlateauThenFallsOnceAndPanicsOnItsReturn) {
   Measured revision{target(10), 18};

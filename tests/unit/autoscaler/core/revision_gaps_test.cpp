@@ -2,6 +2,7 @@
 // governed it before.
 
 #include "autoscaler/core/decision/revision_scaler.h"
+#include "tests/unit/autoscaler/core/fixtures.h"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +12,7 @@
 namespace sluice::autoscaler {
 namespace {
 
-using std::chrono::hours;
 using std::chrono::seconds;
-
-constexpr TimePoint at(std::int64_t second) {
-  return TimePoint{seconds{1'700'000'000 + second}};
-}
 
 ScalingSpec defaults() {
   ScalingSpec spec;

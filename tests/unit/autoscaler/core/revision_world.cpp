@@ -11,10 +11,6 @@ RevisionWorld::RevisionWorld(const ScalingSpec& spec, std::int64_t start_time)
   follow(scaler_.want());
 }
 
-TimePoint RevisionWorld::at(std::int64_t second) {
-  return TimePoint{std::chrono::seconds{1'700'000'000 + second}};
-}
-
 RevisionWorld& RevisionWorld::load(double concurrency) {
   const bool first = concurrency > 0 && !known_to_front_door_;
   load_ = concurrency;

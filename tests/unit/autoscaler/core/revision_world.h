@@ -1,6 +1,7 @@
 #pragma once
 
 #include "autoscaler/core/decision/revision_scaler.h"
+#include "tests/unit/autoscaler/core/fixtures.h"
 
 #include <cstdint>
 #include <string>
@@ -37,7 +38,6 @@ class RevisionWorld {
   std::string lines();
 
  private:
-  [[nodiscard]] static TimePoint at(std::int64_t second);
   void play_second();
   void evaluate(Trigger trigger);
   void follow(std::int32_t want);

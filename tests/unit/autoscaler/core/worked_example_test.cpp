@@ -2,6 +2,7 @@
 #include "autoscaler/core/decision/decider.h"
 #include "autoscaler/core/decision/scale_to_zero.h"
 #include "common/scaling/annotations.h"
+#include "tests/unit/autoscaler/core/fixtures.h"
 
 #include <gtest/gtest.h>
 
@@ -15,10 +16,6 @@
 // Method: play it, print each evaluation as the README prints it, and look for the line there.
 namespace sluice::autoscaler {
 namespace {
-
-TimePoint at(int second) {
-  return TimePoint{std::chrono::seconds{1'700'000'000 + second}};
-}
 
 double load_in(int second) {
   const std::map<int, double> busy{{11, 40}, {12, 44}, {13, 21}, {14, 21}};

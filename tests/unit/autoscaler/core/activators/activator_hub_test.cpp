@@ -1,5 +1,7 @@
 #include "autoscaler/core/activators/activator_hub.h"
 
+#include "tests/unit/autoscaler/core/fixtures.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,7 +12,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-const RevisionId kApp{"default", "app-00001"};
 const RevisionId kWeb{"default", "web-00001"};
 
 // One word per message: what the activator would read.

@@ -1,5 +1,7 @@
 #include "autoscaler/core/activators/stat_intake.h"
 
+#include "tests/unit/autoscaler/core/fixtures.h"
+
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -9,8 +11,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-constexpr TimePoint kNow{seconds{1'700'000'000}};
 
 TEST(StatFlaw, StatsOfABrokenOrHostilePodAreRejected) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -34,27 +34,27 @@ TEST(StatFlaw, OrdinaryAndBusyStatsAreAccepted) {
 }
 
 TEST(StatTime, WithoutAStampItIsTheTimeOfArrival) {
-  EXPECT_EQ(time_of(std::nullopt, StatDoor::websocket, kNow), kNow);
-  EXPECT_EQ(time_of(std::nullopt, StatDoor::stream, kNow), kNow);
+  EXPECT_EQ(time_of(std::nullopt, StatDoor::websocket, kStart), kStart);
+  EXPECT_EQ(time_of(std::nullopt, StatDoor::stream, kStart), kStart);
 }
 
 TEST(StatTime, StreamAcceptsTimestampsUpToTwoSecondsOld) {
-  EXPECT_EQ(time_of(kNow - seconds{2}, StatDoor::stream, kNow), kNow - seconds{2});
-  EXPECT_EQ(time_of(kNow - milliseconds{2001}, StatDoor::stream, kNow), kNow);
+  EXPECT_EQ(time_of(kStart - seconds{2}, StatDoor::stream, kStart), kStart - seconds{2});
+  EXPECT_EQ(time_of(kStart - milliseconds{2001}, StatDoor::stream, kStart), kStart);
 }
 
 TEST(StatTime, WebSocketStatsKeepTheirSecond) {
-  EXPECT_EQ(time_of(kNow - seconds{50}, StatDoor::websocket, kNow), kNow - seconds{50});
+  EXPECT_EQ(time_of(kStart - seconds{50}, StatDoor::websocket, kStart), kStart - seconds{50});
 }
 
 TEST(StatTime, TimestampsInTheFutureBecomeTheTimeOfArrival) {
   for (const StatDoor door : {StatDoor::stream, StatDoor::websocket}) {
-    EXPECT_EQ(time_of(kNow + milliseconds{1}, door, kNow), kNow);
-    EXPECT_EQ(time_of(kNow + seconds{9}, door, kNow), kNow);
-    EXPECT_EQ(time_of(TimePoint::max(), door, kNow), kNow);
+    EXPECT_EQ(time_of(kStart + milliseconds{1}, door, kStart), kStart);
+    EXPECT_EQ(time_of(kStart + seconds{9}, door, kStart), kStart);
+    EXPECT_EQ(time_of(TimePoint::max(), door, kStart), kStart);
   }
-  EXPECT_EQ(time_of(TimePoint::min(), StatDoor::stream, kNow), kNow);
-  EXPECT_EQ(time_of(TimePoint::min(), StatDoor::websocket, kNow), TimePoint::min());
+  EXPECT_EQ(time_of(TimePoint::min(), StatDoor::stream, kStart), kStart);
+  EXPECT_EQ(time_of(TimePoint::min(), StatDoor::websocket, kStart), TimePoint::min());
 }
 
 }  // namespace

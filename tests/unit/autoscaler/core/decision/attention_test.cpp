@@ -1,5 +1,7 @@
 #include "autoscaler/core/decision/attention.h"
 
+#include "tests/unit/autoscaler/core/fixtures.h"
+
 #include <gtest/gtest.h>
 
 namespace sluice::autoscaler {
@@ -10,10 +12,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Duration kWindow = seconds{60};
-
-constexpr TimePoint at(std::int64_t second) {
-  return TimePoint{seconds{1'700'000'000 + second}};
-}
 
 // Evaluations with data every `step` seconds, up to and including `to`.
 void attend(Attention& attention, std::int64_t from, std::int64_t to, std::int64_t step = 2) {

@@ -1,6 +1,7 @@
 #include "autoscaler/core/decision/collector.h"
 
 #include "common/ring/hash_ring.h"
+#include "tests/unit/autoscaler/core/fixtures.h"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +12,6 @@ namespace sluice::autoscaler {
 namespace {
 
 using std::chrono::seconds;
-
-TimePoint at(double second) {
-  return TimePoint{seconds{1'700'000'000}} + from_seconds(second);
-}
 
 TEST(Collector, LeavesOutLoadThatTheActivatorReportsToo) {
   Collector collector{DeciderSpec{}};

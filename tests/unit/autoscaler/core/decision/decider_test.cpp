@@ -1,5 +1,7 @@
 #include "autoscaler/core/decision/decider.h"
 
+#include "tests/unit/autoscaler/core/fixtures.h"
+
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -10,10 +12,6 @@ namespace sluice::autoscaler {
 namespace {
 
 using std::chrono::seconds;
-
-TimePoint at(double second) {
-  return TimePoint{seconds{1'700'000'000}} + from_seconds(second);
-}
 
 // Feeds a decider what it would see and prints what it answers:
 //   "30s panic 5 of 2..2 in 2..5000 ebc -161 bound:panic_hold"
@@ -55,12 +53,6 @@ class Timeline {
   Decider decider_;
   std::optional<std::int32_t> ready_ = 1;
 };
-
-DeciderSpec target(double value) {
-  DeciderSpec spec;
-  spec.target_value = value;
-  return spec;
-}
 
 TEST(Decider, SteadyLoadKeepsItsPods) {
   EXPECT_EQ(Timeline{}.ready(3).see(0, 190, 200),

@@ -1,5 +1,7 @@
 #include "autoscaler/core/decision/multi_scaler.h"
 
+#include "tests/unit/autoscaler/core/fixtures.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,9 +14,6 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-constexpr TimePoint kStart{seconds{1'700'000'000}};
-const RevisionId kApp{"default", "app-00001"};
 
 RevisionScalerSpec asleep() {
   RevisionScalerSpec spec;

@@ -1,5 +1,7 @@
 #include "autoscaler/core/decision/pods.h"
 
+#include "tests/unit/autoscaler/core/fixtures.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -10,18 +12,16 @@ namespace {
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-constexpr TimePoint kNow{seconds{1'700'000'000}};
-
 Pod ready_pod(std::string name = "a", Duration age = seconds{100}) {
   return {.id = {name},
           .address = name + ":9090",
           .phase = PodPhase::running,
           .ready = true,
-          .started_at = kNow - age};
+          .started_at = kStart - age};
 }
 
 bool is_candidate(const Pod& pod) {
-  return scrape_candidates(std::array{pod}, seconds{60}, kNow) != ScrapeCandidates{};
+  return scrape_candidates(std::array{pod}, seconds{60}, kStart) != ScrapeCandidates{};
 }
 
 TEST(ScrapeCandidates, RunningAndReadyIsScraped) {
@@ -72,17 +72,17 @@ TEST(ScrapeCandidates, OldFromTheStableWindowOn) {
   const std::array pods{ready_pod("young", seconds{60} - nanoseconds{1}),
                         ready_pod("old", seconds{60}), ready_pod("older", seconds{3600})};
 
-  EXPECT_EQ(scrape_candidates(pods, seconds{60}, kNow),
+  EXPECT_EQ(scrape_candidates(pods, seconds{60}, kStart),
             (ScrapeCandidates{.old = {"old:9090", "older:9090"}, .young = {"young:9090"}}));
 }
 
 TEST(ScrapeCandidates, PodOfUnknownAgeIsYoung) {
   Pod pod = ready_pod("a");
   pod.started_at.reset();
-  EXPECT_EQ(scrape_candidates(std::array{pod}, seconds{60}, kNow).young.size(), 1U);
+  EXPECT_EQ(scrape_candidates(std::array{pod}, seconds{60}, kStart).young.size(), 1U);
 
-  pod.started_at = kNow + seconds{5};
-  EXPECT_EQ(scrape_candidates(std::array{pod}, seconds{60}, kNow).young.size(), 1U)
+  pod.started_at = kStart + seconds{5};
+  EXPECT_EQ(scrape_candidates(std::array{pod}, seconds{60}, kStart).young.size(), 1U)
       << "started in the future, by the clock of its node";
 }
 

@@ -1,5 +1,6 @@
 #include "autoscaler/core/decision/revision_scaler.h"
 
+#include "tests/unit/autoscaler/core/fixtures.h"
 #include "tests/unit/autoscaler/core/revision_world.h"
 
 #include <gtest/gtest.h>
@@ -10,10 +11,6 @@ namespace sluice::autoscaler {
 namespace {
 
 using std::chrono::seconds;
-
-TimePoint at(std::int64_t second) {
-  return TimePoint{seconds{1'700'000'000 + second}};
-}
 
 // As `sluice up -- COMMAND` makes it: asleep at first, ten requests at a time, seven aimed at.
 ScalingSpec command_form() {

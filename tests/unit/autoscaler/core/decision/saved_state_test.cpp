@@ -5,6 +5,7 @@
 #include "autoscaler/core/decision/saved_state.h"
 
 #include "autoscaler/core/decision/revision_scaler.h"
+#include "tests/unit/autoscaler/core/fixtures.h"
 
 #include <gtest/gtest.h>
 
@@ -17,10 +18,6 @@ namespace sluice::autoscaler {
 namespace {
 
 using std::chrono::seconds;
-
-constexpr TimePoint at(std::int64_t second) {
-  return TimePoint{seconds{1'700'000'000 + second}};
-}
 
 ScalingSpec spec_of(std::mt19937_64& random) {
   const auto one_of = [&random](auto... values) {

@@ -1,6 +1,7 @@
 #include "autoscaler/core/decision/serverless_service.h"
 
 #include "common/ring/hash_ring.h"
+#include "tests/unit/autoscaler/core/fixtures.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +11,6 @@ namespace sluice::autoscaler {
 namespace {
 
 using std::chrono::seconds;
-
-constexpr TimePoint kNow{seconds{1'700'000'000}};
 
 std::vector<std::string> activators(int count) {
   std::vector<std::string> list;
@@ -31,7 +30,7 @@ ServerlessView view(RouteMode mode, std::vector<std::string> pods,
 
 // "proxy to act0 act1"
 std::string routed(const ServerlessView& seen) {
-  const ServerlessPlan plan = plan_serverless(seen, kNow);
+  const ServerlessPlan plan = plan_serverless(seen, kStart);
   std::string text{name(plan.mode)};
   text += " to";
   for (const std::string& address : plan.addresses) text += " " + address;
@@ -71,42 +70,43 @@ TEST(ServerlessService, ZeroActivatorsMeansAll) {
 TEST(ServerlessService, ActivatorsAreChosenByItsName) {
   const ServerlessView seen = view(RouteMode::proxy, {}, activators(20), 4);
 
-  EXPECT_EQ(plan_serverless(seen, kNow).addresses,
+  EXPECT_EQ(plan_serverless(seen, kStart).addresses,
             ring::choose_subset(activators(20), 4, "app-00001"));
 }
 
 TEST(ServerlessService, RepeatedAndManyActivatorsAreAccepted) {
   std::vector<std::string> twice = activators(3);
   for (const std::string& address : activators(3)) twice.push_back(address);
-  EXPECT_EQ(plan_serverless(view(RouteMode::proxy, {}, twice, 5), kNow).addresses.size(), 3U);
+  EXPECT_EQ(plan_serverless(view(RouteMode::proxy, {}, twice, 5), kStart).addresses.size(), 3U);
 
-  EXPECT_EQ(plan_serverless(view(RouteMode::proxy, {}, activators(3000), 5), kNow).addresses.size(),
-            5U);
+  EXPECT_EQ(
+      plan_serverless(view(RouteMode::proxy, {}, activators(3000), 5), kStart).addresses.size(),
+      5U);
 }
 
 TEST(ServerlessService, IsReadyOnlyWithAReadyPod) {
-  EXPECT_TRUE(plan_serverless(view(RouteMode::proxy, {"pod0"}, {}), kNow).endpoints_populated);
+  EXPECT_TRUE(plan_serverless(view(RouteMode::proxy, {"pod0"}, {}), kStart).endpoints_populated);
   EXPECT_FALSE(
-      plan_serverless(view(RouteMode::serve, {}, activators(2)), kNow).endpoints_populated);
+      plan_serverless(view(RouteMode::serve, {}, activators(2)), kStart).endpoints_populated);
 }
 
 TEST(ServerlessService, ProxyClockRunsInProxyOrWithoutPods) {
   const auto since = [](const ServerlessView& seen) {
-    return plan_serverless(seen, kNow).proxied_since;
+    return plan_serverless(seen, kStart).proxied_since;
   };
 
-  EXPECT_EQ(since(view(RouteMode::proxy, {"pod0"}, {})), kNow) << "what the spec asks for counts";
-  EXPECT_EQ(since(view(RouteMode::serve, {}, activators(2))), kNow);
+  EXPECT_EQ(since(view(RouteMode::proxy, {"pod0"}, {})), kStart) << "what the spec asks for counts";
+  EXPECT_EQ(since(view(RouteMode::serve, {}, activators(2))), kStart);
   EXPECT_EQ(since(view(RouteMode::serve, {"pod0"}, activators(2))), std::nullopt);
 }
 
 TEST(ServerlessService, ProxyClockContinuesUntilTrafficLeavesTheActivators) {
   ServerlessView seen = view(RouteMode::proxy, {"pod0"}, activators(2));
-  seen.proxied_since = kNow - seconds{20};
-  EXPECT_EQ(plan_serverless(seen, kNow).proxied_since, kNow - seconds{20});
+  seen.proxied_since = kStart - seconds{20};
+  EXPECT_EQ(plan_serverless(seen, kStart).proxied_since, kStart - seconds{20});
 
   seen.mode = RouteMode::serve;
-  EXPECT_EQ(plan_serverless(seen, kNow).proxied_since, std::nullopt);
+  EXPECT_EQ(plan_serverless(seen, kStart).proxied_since, std::nullopt);
 }
 
 }  // namespace

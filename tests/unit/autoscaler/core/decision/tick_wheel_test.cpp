@@ -1,6 +1,7 @@
 #include "autoscaler/core/decision/tick_wheel.h"
 
 #include "common/ring/hash_ring.h"
+#include "tests/unit/autoscaler/core/fixtures.h"
 
 #include <gtest/gtest.h>
 
@@ -14,8 +15,6 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-constexpr TimePoint kStart{seconds{1'700'000'000}};
 
 TickWheel wheel_of(std::uint32_t items) {
   TickWheel wheel;

@@ -1,5 +1,7 @@
 #include "autoscaler/core/decision/window_average.h"
 
+#include "tests/unit/autoscaler/core/fixtures.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,10 +14,6 @@ namespace sluice::autoscaler {
 namespace {
 
 using std::chrono::seconds;
-
-TimePoint at(double second) {
-  return TimePoint{seconds{1'700'000'000}} + from_seconds(second);
-}
 
 WindowAverage filled(std::initializer_list<double> values, double from = 0) {
   WindowAverage window{seconds{5}};

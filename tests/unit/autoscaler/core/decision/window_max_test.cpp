@@ -1,5 +1,7 @@
 #include "autoscaler/core/decision/window_max.h"
 
+#include "tests/unit/autoscaler/core/fixtures.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,10 +13,6 @@ namespace sluice::autoscaler {
 namespace {
 
 using std::chrono::seconds;
-
-TimePoint at(std::int64_t second) {
-  return TimePoint{seconds{1'700'000'000 + second}};
-}
 
 TEST(WindowMax, KeepsTheLargerOfOneSlot) {
   WindowMax window{seconds{10}};

@@ -1,5 +1,7 @@
 #include "autoscaler/core/nodes/node_book.h"
 
+#include "tests/unit/autoscaler/core/fixtures.h"
+
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -11,8 +13,6 @@ namespace {
 using std::chrono::seconds;
 
 constexpr std::int64_t kMiB = 1 << 20;
-const TimePoint kStart{seconds{1'700'000'000}};
-const RevisionId kApp{"default", "app"};
 const RevisionId kOther{"default", "other"};
 
 proto::NodeReport report(const std::string& node, std::int64_t admit) {

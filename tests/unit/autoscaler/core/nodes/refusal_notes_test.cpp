@@ -1,14 +1,13 @@
 #include "autoscaler/core/nodes/refusal_notes.h"
 
+#include "tests/unit/autoscaler/core/fixtures.h"
+
 #include <gtest/gtest.h>
 
 namespace sluice::autoscaler {
 namespace {
 
-using std::chrono::hours;
 using std::chrono::minutes;
-
-constexpr TimePoint kStart{hours{1000}};
 
 class Notes : public testing::Test {
  protected:

@@ -2,6 +2,7 @@
 
 #include "autoscaler/core/share/buckets.h"
 #include "common/ring/hash_ring.h"
+#include "tests/unit/autoscaler/core/fixtures.h"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +12,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr TimePoint kNow{seconds{1'700'000'000}};
-const RevisionId kApp{.space = "default", .name = "app-00001"};
-
 StatToForward stat_of(RevisionId revision, double concurrency = 1) {
   return {
-      .revision = std::move(revision), .stat = {.average_concurrency = concurrency}, .at = kNow};
+      .revision = std::move(revision), .stat = {.average_concurrency = concurrency}, .at = kStart};
 }
 
 StatForwarding of_buckets(std::int32_t count) {
@@ -73,22 +71,22 @@ TEST(StatForwarding, StatWithoutHolderIsTriedAgainEveryHalfSecond) {
   EXPECT_EQ(routed(forwarding, kApp), "wait");
   EXPECT_EQ(forwarding.next_due(), std::nullopt);
 
-  forwarding.postpone(stat_of(kApp, 7), kNow);
+  forwarding.postpone(stat_of(kApp, 7), kStart);
 
-  EXPECT_EQ(forwarding.next_due(), kNow + milliseconds{500});
-  EXPECT_TRUE(forwarding.due(kNow + milliseconds{499}).empty());
-  const auto stats = forwarding.due(kNow + milliseconds{500});
+  EXPECT_EQ(forwarding.next_due(), kStart + milliseconds{500});
+  EXPECT_TRUE(forwarding.due(kStart + milliseconds{499}).empty());
+  const auto stats = forwarding.due(kStart + milliseconds{500});
   ASSERT_EQ(stats.size(), 1U);
   EXPECT_EQ(stats[0].revision, kApp);
   EXPECT_EQ(stats[0].stat.average_concurrency, 7);
-  EXPECT_EQ(stats[0].at, kNow) << "the stamp stays the same";
+  EXPECT_EQ(stats[0].at, kStart) << "the stamp stays the same";
   EXPECT_EQ(forwarding.waiting(), 0U);
 }
 
 // Row 98, where the reference retries without end.
 TEST(StatForwarding, StatIsDroppedAfterThirtyRetries) {
   StatForwarding forwarding = of_buckets(1);
-  TimePoint now = kNow;
+  TimePoint now = kStart;
   forwarding.postpone(stat_of(kApp), now);
 
   int retries = 0;
@@ -101,25 +99,25 @@ TEST(StatForwarding, StatIsDroppedAfterThirtyRetries) {
   }
 
   EXPECT_EQ(retries, 30);
-  EXPECT_EQ(now - kNow, seconds{15});
+  EXPECT_EQ(now - kStart, seconds{15});
   EXPECT_EQ(forwarding.dropped(), 1U);
 }
 
 TEST(StatForwarding, FullBacklogDropsAndCountsTheOldest) {
   StatForwarding forwarding = of_buckets(1);
 
-  for (int i = 0; i < 1003; ++i) forwarding.postpone(stat_of(kApp, i), kNow);
+  for (int i = 0; i < 1003; ++i) forwarding.postpone(stat_of(kApp, i), kStart);
 
   EXPECT_EQ(forwarding.waiting(), 1000U);
   EXPECT_EQ(forwarding.dropped(), 3U);
-  EXPECT_EQ(forwarding.due(kNow + seconds{1}).front().stat.average_concurrency, 3);
+  EXPECT_EQ(forwarding.due(kStart + seconds{1}).front().stat.average_concurrency, 3);
 }
 
 TEST(StatForwarding, NameThatNoRevisionCanHaveIsDroppedAndCounted) {
   StatForwarding forwarding = of_buckets(1);
 
-  forwarding.postpone(stat_of({.space = "default", .name = std::string(254, 'a')}), kNow);
-  forwarding.postpone(stat_of({.space = std::string(254, 'a'), .name = "app"}), kNow);
+  forwarding.postpone(stat_of({.space = "default", .name = std::string(254, 'a')}), kStart);
+  forwarding.postpone(stat_of({.space = std::string(254, 'a'), .name = "app"}), kStart);
 
   EXPECT_EQ(forwarding.waiting(), 0U);
   EXPECT_EQ(forwarding.dropped(), 2U);
@@ -127,9 +125,9 @@ TEST(StatForwarding, NameThatNoRevisionCanHaveIsDroppedAndCounted) {
 
 TEST(StatForwarding, ClockThatStepsBackDelaysNothing) {
   StatForwarding forwarding = of_buckets(1);
-  forwarding.postpone(stat_of(kApp), kNow);
+  forwarding.postpone(stat_of(kApp), kStart);
 
-  EXPECT_EQ(forwarding.due(kNow - seconds{3600}).size(), 1U);
+  EXPECT_EQ(forwarding.due(kStart - seconds{3600}).size(), 1U);
 }
 
 }  // namespace
