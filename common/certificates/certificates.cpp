@@ -1,62 +1,42 @@
 #include "common/certificates/certificates.h"
 
+#include "common/net/tls/pem.h"
+
 #include <algorithm>
 #include <array>
 #include <ctime>
 #include <memory>
-#include <openssl/bio.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
-#include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
-#include <openssl/x509v3.h>
 #include <string_view>
 
 namespace sluice::certificates {
 namespace {
 
-struct Release {
-  void operator()(BIO* bio) const { BIO_free(bio); }
-
-  void operator()(X509* certificate) const { X509_free(certificate); }
-
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-
-  void operator()(X509_EXTENSION* extension) const { X509_EXTENSION_free(extension); }
-
-  void operator()(BIGNUM* number) const { BN_free(number); }
-
-  void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
-};
-
-template <class T>
-using Owned = std::unique_ptr<T, Release>;
+using net::Owned;
 
 constexpr std::size_t kPemMax = 64 * 1024;
 constexpr Duration kClocksDiffer = std::chrono::minutes{5};
 
-Owned<BIO> reader(const std::string& pem) {
+Owned<BIO> bounded(const std::string& pem) {
   if (pem.empty() || pem.size() > kPemMax) return nullptr;
-  return Owned<BIO>{BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()))};
+  return net::reader(pem);
 }
 
 Owned<X509> read_certificate(const std::string& pem) {
-  const auto bio = reader(pem);
-  Owned<X509> read{bio ? PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr) : nullptr};
+  const auto bio = bounded(pem);
+  Owned<X509> read{bio ? PEM_read_bio_X509(bio.get(), nullptr, net::no_passphrase, nullptr)
+                       : nullptr};
   ERR_clear_error();
   return read;
 }
 
-// No passphrase is prompted for.
-int no_passphrase(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*unused*/) {
-  return 0;
-}
-
 Owned<EVP_PKEY> read_key(const std::string& pem) {
-  const auto bio = reader(pem);
-  Owned<EVP_PKEY> read{bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr)
-                           : nullptr};
+  const auto bio = bounded(pem);
+  Owned<EVP_PKEY> read{
+      bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, net::no_passphrase, nullptr) : nullptr};
   ERR_clear_error();
   return read;
 }
@@ -288,7 +268,7 @@ Result<KeyPair, Problem> make_key() {
 
 Result<Signed, Problem> sign(const Set& set, const std::string& public_key, const LeafSpec& spec,
                              Duration life, TimePoint now) {
-  const auto bio = reader(public_key);
+  const auto bio = bounded(public_key);
   const Owned<EVP_PKEY> key{bio ? PEM_read_bio_PUBKEY(bio.get(), nullptr, nullptr, nullptr)
                                 : nullptr};
   std::array<char, 32> group{};
@@ -312,10 +292,10 @@ std::optional<Span> span_of(const std::string& pem) {
 
 bool is_signed_by_one_of(const std::string& pem, const std::string& bundle) {
   const auto certificate = read_certificate(pem);
-  const auto bio = reader(bundle);
+  const auto bio = bounded(bundle);
   bool found = false;
   while (certificate && bio && !found) {
-    const Owned<X509> ca{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)};
+    const Owned<X509> ca{PEM_read_bio_X509(bio.get(), nullptr, net::no_passphrase, nullptr)};
     if (!ca) break;
     found = signed_by(*certificate, ca.get());
   }

@@ -129,9 +129,9 @@ Failure refusal(int status, std::string_view retry_after, std::string_view body)
   if (kube::parse_document(body, document) && reading::text(document, "kind") == "Status") {
     failure.reason = printable(reading::text(document, "reason"), kQuotedMax);
     failure.message = printable(reading::text(document, "message"), kMessageMax);
-    const std::int64_t seconds =
+    const std::int64_t wait_s =
         reading::whole(reading::member(document, "details"), "retryAfterSeconds").value_or(0);
-    if (seconds > 0) failure.retry_after = std::chrono::seconds{std::min(seconds, kRetryAfterMax)};
+    if (wait_s > 0) failure.retry_after = std::chrono::seconds{std::min(wait_s, kRetryAfterMax)};
   } else {
     failure.message = printable(body, kQuotedMax);
   }

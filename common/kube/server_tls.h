@@ -3,12 +3,10 @@
 #include "common/base/result.h"
 #include "common/kube/access.h"
 #include "common/net/tls/tls.h"
+#include "common/net/tls/tls_session.h"
 
 #include <memory>
 #include <string>
-
-struct ssl_ctx_st;
-struct bio_method_st;
 
 namespace sluice::kube {
 
@@ -26,16 +24,11 @@ class ServerTls final : public net::TlsSessions {
   [[nodiscard]] std::unique_ptr<net::TlsSession> make_session(int descriptor) override;
 
  private:
-  struct Release {
-    void operator()(ssl_ctx_st* context) const;
-    void operator()(bio_method_st* method) const;
-  };
-
   explicit ServerTls(std::string server_name);
 
   std::string server_name_;
-  std::unique_ptr<bio_method_st, Release> socket_method_;
-  std::unique_ptr<ssl_ctx_st, Release> context_;
+  net::SocketMethod socket_method_;
+  net::SslContext context_;
 };
 
 }  // namespace sluice::kube

@@ -12,18 +12,10 @@ TrustingTlsClient::TrustingTlsClient(std::string server_name)
 
 TrustingTlsClient::~TrustingTlsClient() = default;
 
-void TrustingTlsClient::Release::operator()(SSL_CTX* context) const {
-  SSL_CTX_free(context);
-}
-
-void TrustingTlsClient::Release::operator()(BIO_METHOD* method) const {
-  BIO_meth_free(method);
-}
-
 std::unique_ptr<net::TlsSession> TrustingTlsClient::make_session(int descriptor) {
   if (!context_) {
     ERR_clear_error();
-    socket_method_.reset(net::make_socket_method());
+    socket_method_ = net::make_socket_method();
     context_.reset(SSL_CTX_new(TLS_client_method()));
     if (!context_ || !socket_method_) {
       context_.reset();

@@ -1,12 +1,10 @@
 #pragma once
 
 #include "common/net/tls/tls.h"
+#include "common/net/tls/tls_session.h"
 
 #include <memory>
 #include <string>
-
-struct ssl_ctx_st;
-struct bio_method_st;
 
 namespace sluice::queue_proxy {
 
@@ -24,14 +22,9 @@ class TrustingTlsClient final : public net::TlsSessions {
   [[nodiscard]] std::unique_ptr<net::TlsSession> make_session(int descriptor) override;
 
  private:
-  struct Release {
-    void operator()(ssl_ctx_st* context) const;
-    void operator()(bio_method_st* method) const;
-  };
-
   std::string server_name_;
-  std::unique_ptr<bio_method_st, Release> socket_method_;
-  std::unique_ptr<ssl_ctx_st, Release> context_;
+  net::SocketMethod socket_method_;
+  net::SslContext context_;
 };
 
 }  // namespace sluice::queue_proxy

@@ -1,87 +1,20 @@
 #include "common/net/tls/tls_context.h"
 
-#include "common/net/tls/tls_session.h"
+#include "common/net/tls/pem.h"
 
 #include <openssl/err.h>
 #include <openssl/evp.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <string_view>
 
 namespace sluice::net {
 namespace {
 
-constexpr int kChainMax = 32;
-
 // Go's own choice for 1.2: forward secrecy always, authenticated encryption first.
 constexpr const char* kSuites12 = "ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES+SHA1";
 
-struct FreeOpenSsl {
-  void operator()(BIO* bio) const { BIO_free(bio); }
-
-  void operator()(X509* certificate) const { X509_free(certificate); }
-
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-
-  void operator()(EVP_MD_CTX* digest) const { EVP_MD_CTX_free(digest); }
-};
-
-template <class T>
-using Owned = std::unique_ptr<T, FreeOpenSsl>;
-
-std::string last_error() {
-  const unsigned long code = ERR_peek_last_error();
-  const char* const reason = code == 0 ? nullptr : ERR_reason_error_string(code);
-  ERR_clear_error();
-  return reason == nullptr ? "no reason given" : reason;
-}
-
 int version_number(TlsVersion version) {
   return version == TlsVersion::v1_2 ? TLS1_2_VERSION : TLS1_3_VERSION;
-}
-
-Owned<BIO> reader(const std::string& text) {
-  return Owned<BIO>{BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))};
-}
-
-// Keys under a passphrase are refused, not asked for on a terminal.
-int no_passphrase(char* /*to*/, int /*size*/, int /*writing*/, void* /*user*/) {
-  return -1;
-}
-
-Result<bool, Problem> use_pair(SSL_CTX* context, const TlsPair& pair) {
-  const std::string fix =
-      "give a PEM certificate chain and the unencrypted PEM key that belongs to it";
-  ERR_clear_error();
-  const Owned<BIO> chain = reader(pair.certificate);
-  const Owned<X509> own{PEM_read_bio_X509(chain.get(), nullptr, no_passphrase, nullptr)};
-  if (!own) return Problem{"the certificate cannot be read: " + last_error(), fix};
-  const Owned<BIO> key_text = reader(pair.key);
-  const Owned<EVP_PKEY> key{
-      PEM_read_bio_PrivateKey(key_text.get(), nullptr, no_passphrase, nullptr)};
-  if (!key) return Problem{"the private key cannot be read: " + last_error(), fix};
-  if (SSL_CTX_use_certificate(context, own.get()) != 1) {
-    return Problem{"the certificate cannot be used: " + last_error(), fix};
-  }
-  if (SSL_CTX_use_PrivateKey(context, key.get()) != 1 || SSL_CTX_check_private_key(context) != 1) {
-    return Problem{"certificate and private key do not match: " + last_error(), fix};
-  }
-  for (int count = 0; count < kChainMax; ++count) {
-    const Owned<X509> next{PEM_read_bio_X509(chain.get(), nullptr, no_passphrase, nullptr)};
-    if (!next) {
-      const unsigned long code = ERR_peek_last_error();
-      if (ERR_GET_REASON(code) != PEM_R_NO_START_LINE) {
-        return Problem{"the certificate chain cannot be read: " + last_error(), fix};
-      }
-      ERR_clear_error();
-      return true;
-    }
-    if (SSL_CTX_add1_chain_cert(context, next.get()) != 1) {
-      return Problem{"the certificate chain cannot be used: " + last_error(), fix};
-    }
-  }
-  return Problem{"the certificate chain has more than " + std::to_string(kChainMax) + " links",
-                 fix};
 }
 
 Result<bool, Problem> use_settings(SSL_CTX* context, const TlsSettings& settings) {
@@ -147,14 +80,6 @@ TlsDigest digest_of(const TlsPair& pair) {
   return digest;
 }
 
-void TlsContext::Release::operator()(SSL_CTX* context) const {
-  SSL_CTX_free(context);
-}
-
-void TlsContext::Release::operator()(BIO_METHOD* method) const {
-  BIO_meth_free(method);
-}
-
 TlsContext::TlsContext(TlsSettings settings) : settings_{std::move(settings)} {
   for (const std::string& protocol : settings_.protocols) {
     protocols_ += static_cast<char>(protocol.size());
@@ -167,7 +92,7 @@ TlsContext::~TlsContext() = default;
 Result<std::unique_ptr<TlsContext>, Problem> TlsContext::make(TlsSettings settings,
                                                               const TlsPair& pair) {
   std::unique_ptr<TlsContext> made{new TlsContext{std::move(settings)}};
-  made->socket_method_.reset(make_socket_method());
+  made->socket_method_ = make_socket_method();
   if (!made->socket_method_) return Problem{"out of memory", ""};
   const auto usable = made->replace(pair);
   if (!usable) return usable.error();
@@ -175,7 +100,7 @@ Result<std::unique_ptr<TlsContext>, Problem> TlsContext::make(TlsSettings settin
 }
 
 Result<bool, Problem> TlsContext::replace(const TlsPair& pair) {
-  std::unique_ptr<SSL_CTX, Release> next{SSL_CTX_new(TLS_server_method())};
+  SslContext next{SSL_CTX_new(TLS_server_method())};
   if (!next) return Problem{"cannot set up TLS: " + last_error(), ""};
   use_habits(next.get());
   if (auto usable = use_settings(next.get(), settings_); !usable) return usable.error();

@@ -2,22 +2,15 @@
 
 #include "common/base/result.h"
 #include "common/net/tls/tls.h"
+#include "common/net/tls/tls_pair.h"
+#include "common/net/tls/tls_session.h"
 #include "common/net/tls/tls_settings.h"
 
 #include <array>
 #include <memory>
 #include <string>
 
-struct ssl_ctx_st;
-struct bio_method_st;
-
 namespace sluice::net {
-
-/// A certificate chain, own certificate first, and its private key, both as PEM.
-struct TlsPair {
-  std::string certificate;
-  std::string key;
-};
 
 using TlsDigest = std::array<unsigned char, 32>;
 
@@ -44,17 +37,12 @@ class TlsContext final : public TlsSessions {
   [[nodiscard]] std::unique_ptr<TlsSession> make_session(int descriptor) override;
 
  private:
-  struct Release {
-    void operator()(ssl_ctx_st* context) const;
-    void operator()(bio_method_st* method) const;
-  };
-
   explicit TlsContext(TlsSettings settings);
 
   TlsSettings settings_;
   std::string protocols_;  // ALPN as it stands on the wire; the SSL_CTX points to it
-  std::unique_ptr<bio_method_st, Release> socket_method_;
-  std::unique_ptr<ssl_ctx_st, Release> context_;
+  SocketMethod socket_method_;
+  SslContext context_;
 };
 
 }  // namespace sluice::net

@@ -249,13 +249,21 @@ void set_tls_library_up() {
   OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
 }
 
-BIO_METHOD* make_socket_method() {
+void FreeTls::operator()(SSL_CTX* context) const {
+  SSL_CTX_free(context);
+}
+
+void FreeTls::operator()(BIO_METHOD* method) const {
+  BIO_meth_free(method);
+}
+
+SocketMethod make_socket_method() {
   set_tls_library_up();
-  BIO_METHOD* const method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "socket");
-  if (method == nullptr) return nullptr;
-  BIO_meth_set_read(method, wire_read);
-  BIO_meth_set_write(method, wire_write);
-  BIO_meth_set_ctrl(method, wire_control);
+  SocketMethod method{BIO_meth_new(BIO_TYPE_SOURCE_SINK, "socket")};
+  if (!method) return nullptr;
+  BIO_meth_set_read(method.get(), wire_read);
+  BIO_meth_set_write(method.get(), wire_write);
+  BIO_meth_set_ctrl(method.get(), wire_control);
   return method;
 }
 

@@ -14,9 +14,18 @@ namespace sluice::net {
 /// may name modules to load, which a static program cannot. Every function here sees to it itself.
 void set_tls_library_up();
 
+/// Frees what sessions are made of.
+struct FreeTls {
+  void operator()(ssl_ctx_st* context) const;
+  void operator()(bio_method_st* method) const;
+};
+
+using SslContext = std::unique_ptr<ssl_ctx_st, FreeTls>;
+using SocketMethod = std::unique_ptr<bio_method_st, FreeTls>;
+
 /// How sessions reach their sockets: like OpenSSL's own socket BIO, but without SIGPIPE, and noting
-/// whether the kernel may hold more. To be freed with BIO_meth_free; null when memory ran out.
-[[nodiscard]] bio_method_st* make_socket_method();
+/// whether the kernel may hold more. Null when memory ran out.
+[[nodiscard]] SocketMethod make_socket_method();
 
 /// What every context of ours has, server or client: partial writes, no buffers while idle, neither
 /// renegotiation nor compression nor sessions kept.

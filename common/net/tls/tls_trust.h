@@ -2,15 +2,13 @@
 
 #include "common/base/result.h"
 #include "common/net/tls/tls.h"
+#include "common/net/tls/tls_session.h"
 
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
-
-struct ssl_ctx_st;
-struct bio_method_st;
 
 namespace sluice::net {
 
@@ -36,13 +34,8 @@ class TlsTrust {
  private:
   friend class VerifyingTlsClient;
 
-  struct Release {
-    void operator()(ssl_ctx_st* context) const;
-    void operator()(bio_method_st* method) const;
-  };
-
-  std::unique_ptr<bio_method_st, Release> socket_method_;
-  std::unique_ptr<ssl_ctx_st, Release> context_;  // sessions hold the one they were made from
+  SocketMethod socket_method_;
+  SslContext context_;  // sessions hold the one they were made from
   std::size_t size_ = 0;
 };
 
