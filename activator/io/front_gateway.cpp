@@ -224,6 +224,7 @@ void FrontGateway::send(net::Exchange& exchange, TimePoint now) {
   state.dispatched = now;
   http::RequestRewrite rewrite;
   rewrite.peer_ip = exchange.peer_ip();
+  if (spec_.entrance) rewrite.proto = exchange.secure() ? "https" : "http";
   rewrite.host = pod.host;
   rewrite.as_activator = true;
   rewrite.original_host =

@@ -111,6 +111,7 @@ struct FrontSpec {
   QueueBudgetSpec queues;
   net::UpstreamLimits pods = {.idle_max = 100, .repeat_repeatable = false};
   std::size_t idle_max = 1000;      ///< connections kept idle to all pods together
+  bool entrance = false;            ///< clients enter here: X-Forwarded-Proto is set
   bool pod_addressability = false;  ///< requests say so that a mesh leads them to the pod dialled
 };
 

@@ -229,6 +229,9 @@ void add_request_fields(Sink& sink, const RequestHead& head, const RequestRewrit
     add_field(sink, field);
   }
   if (any_line_contains(fields, Known::te, "trailers")) sink.add("Te", "trailers");
+  if (!rewrite.proto.empty() && !fields.has(Known::x_forwarded_proto)) {
+    sink.add("X-Forwarded-Proto", rewrite.proto);
+  }
   if (rewrite.derive_forwarded && fields.get(Known::forwarded).empty()) {
     const ForwardedElders elders{fields.get(Known::x_forwarded_for),
                                  fields.get(Known::x_forwarded_host),

@@ -20,6 +20,8 @@ enum class OriginalHost : std::uint8_t {
 struct RequestRewrite {
   /// Text of the client's address, appended to X-Forwarded-For; empty for a Unix socket peer.
   std::string_view peer_ip;
+  /// Where clients enter: sent as X-Forwarded-Proto when the request has none. Empty: not sent.
+  std::string_view proto;
   /// Host sent instead of the inbound one; empty keeps the inbound Host.
   std::string_view host;
   /// Host sent when neither `host` nor the client says one: where it goes (HTTP/1.0 has no need of

@@ -146,11 +146,8 @@ void read_resources(YamlReader& reader, const YamlEntry& entry, ServiceSpec& spe
       if (!text) continue;
       if (limit.key == "cpu") {
         if (const auto cores = reader.checked(limit, parse_cpu(*text))) spec.cpu_limit = *cores;
-      } else if (const auto bytes = reader.checked(limit, parse_size(*text))) {
-        if (*bytes > 0)
-          spec.memory_limit = *bytes;
-        else
-          reader.fail(limit.line, "`memory` must be more than 0", "write it like 64Mi");
+      } else if (const auto bytes = reader.checked(limit, parse_memory(*text))) {
+        spec.memory_limit = *bytes;
       }
     }
   }

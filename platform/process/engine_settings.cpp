@@ -116,6 +116,11 @@ class SettingsReading {
       settings_.autoscaler[pair.key] = *text;
       came_from("autoscaler." + pair.key, pair);
     }
+    // Where 0 is no longer allowed, our own default of it is not either.
+    if (settings_.autoscaler.at("allow-zero-initial-scale") != "true" &&
+        !settings_.origins.contains("autoscaler.initial-scale")) {
+      settings_.autoscaler.erase("initial-scale");
+    }
   }
 
   void read_defaults(const YamlEntry& entry) {

@@ -45,8 +45,10 @@ struct EngineSettings {
   std::string log_level = "info";   ///< debug, info, warn, error
   std::string log_format = "auto";  ///< text, json, or auto: text on a terminal
   bool cold_start_header = true;
-  /// Keys of `config-autoscaler` as text, judged by the autoscaler's own rules.
-  std::map<std::string, std::string> autoscaler = {{"allow-zero-initial-scale", "true"}};
+  /// Keys of `config-autoscaler` as text, judged by the autoscaler's own rules. Two defaults differ
+  /// from a cluster's: a service starts at its first request.
+  std::map<std::string, std::string> autoscaler = {{"allow-zero-initial-scale", "true"},
+                                                   {"initial-scale", "0"}};
   SpecDefaults defaults;
   std::string groups_yaml;  ///< the sequence `groups` as a YAML document; empty = none
   QueueSettings queue;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr Duration kLongestDuration = std::chrono::hours{10 * 365 * 24};
 constexpr double kCoresMax = 4096;
+constexpr std::int64_t kMemoryMin = 64 * 1024;
 constexpr std::size_t kShownMax = 64;
 
 std::string_view shown(std::string_view text) {
@@ -42,6 +43,14 @@ Result<std::int64_t, Problem> parse_size(std::string_view text) {
     return Problem{fmt::format("`{}` is too large", shown(text)), "use less than 8Ei"};
   }
   return not_a("a size", text, "64Mi, 1Gi or 500M");
+}
+
+Result<std::int64_t, Problem> parse_memory(std::string_view text) {
+  const auto bytes = parse_size(text);
+  if (!bytes || *bytes >= kMemoryMin) return bytes;
+  if (*bytes == 0) return Problem{"`memory` must be more than 0", "write it like 64Mi"};
+  return Problem{fmt::format("`{}` is only {} bytes of memory", shown(text), *bytes),
+                 fmt::format("did you mean {}Mi?", *bytes)};
 }
 
 Result<double, Problem> parse_cpu(std::string_view text) {

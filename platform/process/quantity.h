@@ -15,6 +15,10 @@ namespace sluice::local {
 /// Bytes as Kubernetes writes them.
 [[nodiscard]] Result<std::int64_t, Problem> parse_size(std::string_view text);
 
+/// Memory of a replica: a size of at least 64 KiB. Fewer bytes are a number whose unit was left
+/// out.
+[[nodiscard]] Result<std::int64_t, Problem> parse_memory(std::string_view text);
+
 /// CPU cores as Kubernetes writes them: more than 0 and at most 4096.
 [[nodiscard]] Result<double, Problem> parse_cpu(std::string_view text);
 

@@ -87,7 +87,7 @@ App::App(Config config)
           log_,   {.host = config_.http.host, .limits = door_limits(config_.limits, connections_)}},
       status_{metrics::Page{[this](metrics::Families& families) { write_metrics(families); }},
               [this] { return checks(); }},
-      serving_tls_{config_.certs_dir, config_.tls_settings, log_},
+      serving_tls_{net::TlsFiles::in(config_.certs_dir), config_.tls_settings, log_},
       serving_{io_, clock_, front_, serving_limits(config_.limits, connections_)},
       metrics_{io_, clock_, status_, net::side_limits()},
       signals_{io_},

@@ -58,7 +58,7 @@ Result<int, Problem> App::open() {
         [this](const net::TlsPair& pair) { serve_with(pair); });
     keeper_->start();
   } else {
-    files_.emplace(config_.certs_dir);
+    files_.emplace(net::TlsFiles::in(config_.certs_dir));
     look_at_files();
   }
   if (auto problem = net::tell_ready(config_.ready_fd, addresses_)) return std::move(*problem);

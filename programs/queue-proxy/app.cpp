@@ -48,7 +48,7 @@ App::App(Config config)
                         telemetry_.write(text, gateway_.queue_load());
                       }},
       admin_server_{config_.drain_callers, [this](DrainCall call) { on_drain_call(call); }},
-      serving_tls_{config_.certs_dir, config_.tls, log_},
+      serving_tls_{net::TlsFiles::in(config_.certs_dir), config_.tls, log_},
       serving_{io_, clock_, gateway_, serving_limits(config_)},
       admin_{io_, clock_, admin_server_, net::side_limits()},
       stats_{io_, clock_, stat_server_, net::side_limits()},

@@ -41,30 +41,44 @@ ProxyServer::~ProxyServer() {
   std::erase(count_.paused_, this);
 }
 
-Result<Address, Problem> ProxyServer::listen(const Address& address) {
-  auto listener =
-      std::make_unique<Listener>(io_, [this](Socket socket) { accepted(std::move(socket)); });
-  auto bound = listener->open(address);
+std::unique_ptr<Listener> ProxyServer::listener_for(TlsSessions* sessions) {
+  if (sessions == nullptr) {
+    return std::make_unique<Listener>(io_, [this](Socket socket) { accepted(std::move(socket)); });
+  }
+  return std::make_unique<Listener>(io_, [this, sessions](Socket socket) {
+    prepare(socket);
+    add(std::make_unique<TlsHandshake>(*this, *sessions, std::move(socket)));
+  });
+}
+
+Result<Address, Problem> ProxyServer::keep(std::unique_ptr<Listener> listener,
+                                           Result<Address, Problem> bound) {
   if (bound) listeners_.push_back(std::move(listener));
   return bound;
+}
+
+Result<Address, Problem> ProxyServer::listen(const Address& address) {
+  auto listener = listener_for(nullptr);
+  auto bound = listener->open(address);
+  return keep(std::move(listener), std::move(bound));
 }
 
 Result<Address, Problem> ProxyServer::adopt(int descriptor) {
-  auto listener =
-      std::make_unique<Listener>(io_, [this](Socket socket) { accepted(std::move(socket)); });
+  auto listener = listener_for(nullptr);
   auto bound = listener->adopt(descriptor);
-  if (bound) listeners_.push_back(std::move(listener));
-  return bound;
+  return keep(std::move(listener), std::move(bound));
 }
 
 Result<Address, Problem> ProxyServer::listen_tls(const Address& address, TlsSessions& sessions) {
-  auto listener = std::make_unique<Listener>(io_, [this, &sessions](Socket socket) {
-    prepare(socket);
-    add(std::make_unique<TlsHandshake>(*this, sessions, std::move(socket)));
-  });
+  auto listener = listener_for(&sessions);
   auto bound = listener->open(address);
-  if (bound) listeners_.push_back(std::move(listener));
-  return bound;
+  return keep(std::move(listener), std::move(bound));
+}
+
+Result<Address, Problem> ProxyServer::adopt_tls(int descriptor, TlsSessions& sessions) {
+  auto listener = listener_for(&sessions);
+  auto bound = listener->adopt(descriptor);
+  return keep(std::move(listener), std::move(bound));
 }
 
 void ProxyServer::secured(Stream stream, bool h2, TimePoint accepted) {

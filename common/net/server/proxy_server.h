@@ -80,8 +80,9 @@ class ProxyServer {
   [[nodiscard]] Result<Address, Problem> listen(const Address& address);
   [[nodiscard]] Result<Address, Problem> adopt(int descriptor);
 
-  /// Starts to listen for TLS connections. `sessions` outlives the server.
+  /// The same for TLS connections. `sessions` outlives the server.
   [[nodiscard]] Result<Address, Problem> listen_tls(const Address& address, TlsSessions& sessions);
+  [[nodiscard]] Result<Address, Problem> adopt_tls(int descriptor, TlsSessions& sessions);
 
   /// From now on every response says so and closes its connection. Idle connections stay, since
   /// their next request may be on its way; it is answered like any other.
@@ -113,6 +114,9 @@ class ProxyServer {
   friend class H2Stream;
   friend class TlsHandshake;
 
+  [[nodiscard]] std::unique_ptr<Listener> listener_for(TlsSessions* sessions);
+  [[nodiscard]] Result<Address, Problem> keep(std::unique_ptr<Listener> listener,
+                                              Result<Address, Problem> bound);
   void accepted(Socket socket);
   void secured(Stream stream, bool h2, TimePoint accepted);
   void add(std::unique_ptr<Connection> connection);

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sys/stat.h>
 #include <system_error>
+#include <utility>
 
 namespace sluice::net {
 namespace {
@@ -25,8 +26,8 @@ std::optional<std::string> contents_of(const std::string& path) {
 
 }  // namespace
 
-CertificateWatch::CertificateWatch(const std::string& directory)
-    : paths_{directory + "/tls.crt", directory + "/tls.key"} {}
+CertificateWatch::CertificateWatch(TlsFiles files)
+    : paths_{std::move(files.certificate), std::move(files.key)} {}
 
 Result<bool, Problem> CertificateWatch::present() const {
   for (const std::string& path : paths_) {

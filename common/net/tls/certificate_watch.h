@@ -10,12 +10,25 @@
 
 namespace sluice::net {
 
-/// Looks after `tls.crt` and `tls.key` in one directory. A look costs two stat calls; the files are
+/// Where a pair stands.
+struct TlsFiles {
+  std::string certificate;
+  std::string key;
+
+  /// `tls.crt` and `tls.key`, as Kubernetes mounts a Secret.
+  [[nodiscard]] static TlsFiles in(const std::string& directory) {
+    return {.certificate = directory + "/tls.crt", .key = directory + "/tls.key"};
+  }
+
+  friend bool operator==(const TlsFiles&, const TlsFiles&) = default;
+};
+
+/// Looks after the two files of a pair. A look costs two stat calls; the files are
 /// read when one of them is another file, has another size or was written, and once a minute in any
 /// case, for file systems whose times cannot be relied on.
 class CertificateWatch {
  public:
-  explicit CertificateWatch(const std::string& directory);
+  explicit CertificateWatch(TlsFiles files);
 
   /// What a look brings: a pair that was not there before, or nothing new.
   using News = std::optional<TlsPair>;

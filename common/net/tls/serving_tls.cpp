@@ -7,14 +7,13 @@ constexpr int kLooksAtStart = 10;  // for files that are swapped at that moment
 
 }  // namespace
 
-ServingTls::ServingTls(const std::string& directory, TlsSettings settings, const log::Logger& log)
-    : log_{log}, settings_{std::move(settings)}, watch_{directory} {}
+ServingTls::ServingTls(TlsFiles files, TlsSettings settings, const log::Logger& log)
+    : log_{log}, settings_{std::move(settings)}, watch_{std::move(files)} {}
 
-Result<std::optional<Address>, Problem> ServingTls::open(ProxyServer& server,
-                                                         const Address& address) {
+Result<TlsContext*, Problem> ServingTls::load() {
   const auto present = watch_.present();
   if (!present) return present.error();
-  if (!*present) return std::optional<Address>{};
+  if (!*present) return static_cast<TlsContext*>(nullptr);
   auto pair = watch_.look();
   for (int again = 0; again < kLooksAtStart && pair && !*pair; ++again) pair = watch_.look();
   if (!pair) return pair.error();
@@ -31,7 +30,15 @@ Result<std::optional<Address>, Problem> ServingTls::open(ProxyServer& server,
     log_.write(log::Severity::warning, "a TLS curve is not supported by this build and is ignored",
                {{"curve", curve}});
   }
-  const auto bound = server.listen_tls(address, *context_);
+  return context_.get();
+}
+
+Result<std::optional<Address>, Problem> ServingTls::open(ProxyServer& server,
+                                                         const Address& address) {
+  const auto sessions = load();
+  if (!sessions) return sessions.error();
+  if (*sessions == nullptr) return std::optional<Address>{};
+  const auto bound = server.listen_tls(address, **sessions);
   if (!bound) return bound.error();
   return std::optional<Address>{*bound};
 }

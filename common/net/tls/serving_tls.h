@@ -11,12 +11,16 @@
 
 namespace sluice::net {
 
-/// The TLS listener of the serving port: there when certificates are there at start, with a pair
-/// that follows the files afterwards. Outlives the server it opens a listener on.
+/// The pair of a TLS listener: there when its files are there at start, and follows them
+/// afterwards. Outlives the server that listens with it.
 class ServingTls {
  public:
   /// `log` outlives this.
-  ServingTls(const std::string& directory, TlsSettings settings, const log::Logger& log);
+  ServingTls(TlsFiles files, TlsSettings settings, const log::Logger& log);
+
+  /// The sessions of a listener, or null when a file is missing. A pair that cannot be used is a
+  /// problem.
+  [[nodiscard]] Result<TlsContext*, Problem> load();
 
   /// Listens when both files are there; the address in force, or nothing without them. A pair that
   /// cannot be used is a problem.

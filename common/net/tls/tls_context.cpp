@@ -41,19 +41,6 @@ Result<bool, Problem> use_settings(SSL_CTX* context, const TlsSettings& settings
   return true;
 }
 
-// RFC 7301: the server's most wanted protocol that the client named too, else an alert.
-int choose_protocol(SSL* /*ssl*/, const unsigned char** chosen, unsigned char* chosen_size,
-                    const unsigned char* offered, unsigned offered_size, void* wanted) {
-  const auto& ours = *static_cast<const std::string*>(wanted);
-  unsigned char* found = nullptr;
-  const int result = SSL_select_next_proto(
-      &found, chosen_size, reinterpret_cast<const unsigned char*>(ours.data()),
-      static_cast<unsigned>(ours.size()), offered, offered_size);
-  if (result != OPENSSL_NPN_NEGOTIATED) return SSL_TLSEXT_ERR_ALERT_FATAL;
-  *chosen = found;
-  return SSL_TLSEXT_ERR_OK;
-}
-
 void use_habits(SSL_CTX* context) {
   use_stream_habits(context);
   // A peer that closes without saying so inside the session has finished sending: requests tell
@@ -82,8 +69,9 @@ TlsDigest digest_of(const TlsPair& pair) {
 
 TlsContext::TlsContext(TlsSettings settings) : settings_{std::move(settings)} {
   for (const std::string& protocol : settings_.protocols) {
-    protocols_ += static_cast<char>(protocol.size());
-    protocols_ += protocol;
+    const std::string entry = static_cast<char>(protocol.size()) + protocol;
+    protocols_ += entry;
+    if (protocol != "h2") protocols_not_h2_ += entry;
   }
 }
 
@@ -105,10 +93,29 @@ Result<bool, Problem> TlsContext::replace(const TlsPair& pair) {
   use_habits(next.get());
   if (auto usable = use_settings(next.get(), settings_); !usable) return usable.error();
   if (auto usable = use_pair(next.get(), pair); !usable) return usable.error();
-  SSL_CTX_set_alpn_select_cb(next.get(), choose_protocol, &protocols_);
+  SSL_CTX_set_alpn_select_cb(next.get(), choose_protocol, this);
   // Sessions hold the context they were made from.
   context_ = std::move(next);
   return true;
+}
+
+const std::string& TlsContext::protocols_for(SSL* ssl) const {
+  if (!h2_allowed_) return protocols_;
+  const char* const name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+  return h2_allowed_(name == nullptr ? "" : name) ? protocols_ : protocols_not_h2_;
+}
+
+// The server's most wanted protocol that the client named too, else an alert.
+int TlsContext::choose_protocol(SSL* ssl, const unsigned char** chosen, unsigned char* chosen_size,
+                                const unsigned char* offered, unsigned offered_size, void* self) {
+  const std::string& ours = static_cast<const TlsContext*>(self)->protocols_for(ssl);
+  unsigned char* found = nullptr;
+  const int result = SSL_select_next_proto(
+      &found, chosen_size, reinterpret_cast<const unsigned char*>(ours.data()),
+      static_cast<unsigned>(ours.size()), offered, offered_size);
+  if (result != OPENSSL_NPN_NEGOTIATED) return SSL_TLSEXT_ERR_ALERT_FATAL;
+  *chosen = found;
+  return SSL_TLSEXT_ERR_OK;
 }
 
 std::unique_ptr<TlsSession> TlsContext::make_session(int descriptor) {

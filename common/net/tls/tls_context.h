@@ -7,8 +7,12 @@
 #include "common/net/tls/tls_settings.h"
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+
+struct ssl_st;
 
 namespace sluice::net {
 
@@ -26,6 +30,13 @@ class TlsContext final : public TlsSessions {
   /// suite. `settings` is not judged beyond what the library says.
   [[nodiscard]] static Result<std::unique_ptr<TlsContext>, Problem> make(TlsSettings settings,
                                                                          const TlsPair& pair);
+
+  /// From now on `h2` is offered only to clients that name (SNI) a server of which `allowed` is
+  /// true; the name is empty where a client sends none.
+  void offer_h2_to(std::function<bool(std::string_view server_name)> allowed) {
+    h2_allowed_ = std::move(allowed);
+  }
+
   ~TlsContext() override;
   TlsContext(const TlsContext&) = delete;
   TlsContext& operator=(const TlsContext&) = delete;
@@ -40,7 +51,14 @@ class TlsContext final : public TlsSessions {
   explicit TlsContext(TlsSettings settings);
 
   TlsSettings settings_;
-  std::string protocols_;  // ALPN as it stands on the wire; the SSL_CTX points to it
+  // RFC 7301: what the server offers to the client of `ssl`, on the wire.
+  [[nodiscard]] const std::string& protocols_for(ssl_st* ssl) const;
+  static int choose_protocol(ssl_st* ssl, const unsigned char** chosen, unsigned char* chosen_size,
+                             const unsigned char* offered, unsigned offered_size, void* self);
+
+  std::string protocols_;         // ALPN as it stands on the wire
+  std::string protocols_not_h2_;  // the same without h2
+  std::function<bool(std::string_view)> h2_allowed_;
   SocketMethod socket_method_;
   SslContext context_;
 };

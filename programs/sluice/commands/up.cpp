@@ -32,6 +32,7 @@ struct RawFlags {
   std::string cpu;
   std::string memory;
   std::string output = "text";
+  std::vector<std::string> tls;
 };
 
 using Trouble = std::optional<std::string>;
@@ -50,6 +51,11 @@ void add_flags(CLI::App& app, RawFlags& raw) {
       ->type_name("N");
   app.add_option("--http", options.http, "front door (127.0.0.1:8080, else the next free port)")
       ->type_name("HOST:PORT");
+  app.add_option("--tls", raw.tls,
+                 "the front door takes TLS: a PEM certificate chain and its key, followed when the "
+                 "files change")
+      ->type_name("CERT KEY")
+      ->expected(2);
   app.add_option("--target", options.target, "target of concurrent requests per replica (10)")
       ->type_name("N");
   app.add_option("--concurrency", options.concurrency, "hard limit per replica (0 = none)")
@@ -183,9 +189,9 @@ Trouble judge_quantities(RawFlags& raw) {
     options.cpu = *cpu;
   }
   if (!raw.memory.empty()) {
-    const auto memory = local::parse_size(raw.memory);
-    if (!memory || *memory == 0) {
-      return "--memory: " + raw.memory + " is not a size such as 256Mi";
+    const auto memory = local::parse_memory(raw.memory);
+    if (!memory) {
+      return "--memory: " + memory.error().text();
     }
     options.memory_bytes = *memory;
   }
@@ -203,6 +209,12 @@ Trouble judge_words(RawFlags& raw) {
       return "--env: " + pair + " is not K=V";
     }
     options.env.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
+  }
+  if (!raw.tls.empty()) {
+    const auto whole = [](const std::string& path) {
+      return std::filesystem::absolute(path).string();
+    };
+    options.tls.emplace(whole(raw.tls.at(0)), whole(raw.tls.at(1)));
   }
   if (raw.output != "text" && raw.output != "json") {
     return "-o: " + raw.output + " is neither text nor json";

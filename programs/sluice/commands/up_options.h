@@ -22,6 +22,7 @@ struct UpOptions {
   std::string name;  ///< engine name, a DNS label; defaults applied
   std::optional<std::uint16_t> port;
   std::string http = "127.0.0.1:8080";
+  std::optional<std::pair<std::string, std::string>> tls;  ///< certificate and key, absolute paths
   bool http_given = false;  ///< a given door that is taken is an error; the default one moves on
 
   /// Command form and --demo: shorthand for keys of the spec. Absent ones keep the defaults below.

@@ -109,7 +109,11 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
       platform_{means_, setup_.cluster, paths.logs_dir()},
       door_pool_{io_, socket_at(paths.door_socket()), api_limits()},
       own_pool_{io_, socket_at(paths.own_door_socket()), api_limits()},
-      front_{io_, loop_, *this, *this, {.queues = budget_of(setup_.settings, files_)}},
+      front_{io_,
+             loop_,
+             *this,
+             *this,
+             {.queues = budget_of(setup_.settings, files_), .entrance = true}},
       prober_{io_, loop_, front_, asker_, {}, {}},
       book_{front_, prober_, log, book_spec(setup_.settings)},
       server_{io_, clock_, front_, limits_of(setup_.settings, files_)},
@@ -143,10 +147,14 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
   book_.on_added([this](const RevisionId& id, activator::RevisionHandle handle) {
     if (const ProcessRevision* const revision = platform_.revision(id)) {
       figures_.entered(handle, revision->spec().name);
+      speaks_h2_.enter(handle, std::make_shared<const bool>(revision->spec().h2c));
     }
     if (const proto::RevisionState* const state = peer_.state(id)) desk_.apply(*state);
   });
-  book_.on_removed([this](activator::RevisionHandle handle) { figures_.left(handle); });
+  book_.on_removed([this](activator::RevisionHandle handle) {
+    figures_.left(handle);
+    speaks_h2_.leave(handle);
+  });
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) signals_.add(number);
   std::signal(SIGPIPE, SIG_IGN);
 }
@@ -230,16 +238,33 @@ std::optional<Problem> Engine::keep_token() {
 }
 
 std::optional<Problem> Engine::open_door() {
+  net::TlsSessions* sessions = nullptr;
+  if (setup_.tls) {
+    door_tls_.emplace(*setup_.tls, net::TlsSettings{.min = net::TlsVersion::v1_2}, log_);
+    const auto loaded = door_tls_->load();
+    if (!loaded) return loaded.error();
+    if (*loaded == nullptr) {
+      return Problem{"--tls: no such file: " + setup_.tls->certificate + " or " + setup_.tls->key,
+                     "give a PEM certificate chain and its PEM key"};
+    }
+    (*loaded)->offer_h2_to([this](std::string_view name) {
+      const auto revision = revision_at(name, "/");
+      return revision && speaks_h2(*revision);
+    });
+    sessions = *loaded;
+  }
   const std::vector<int> passed = passed_sockets();
   if (!passed.empty()) {
-    auto bound = server_.adopt(passed.front());
+    auto bound = sessions == nullptr ? server_.adopt(passed.front())
+                                     : server_.adopt_tls(passed.front(), *sessions);
     if (!bound) return bound.error();
     door_ = *bound;
     return std::nullopt;
   }
   std::optional<Problem> last;
   for (const net::Address& address : setup_.doors) {
-    auto bound = server_.listen(address);
+    auto bound =
+        sessions == nullptr ? server_.listen(address) : server_.listen_tls(address, *sessions);
     if (bound) {
       door_ = *bound;
       return std::nullopt;
@@ -346,6 +371,7 @@ int Engine::run() {
 void Engine::on_second() {
   platform_.tick();
   reload(false);
+  if (door_tls_) door_tls_->look();
   notify_init("WATCHDOG=1");
 }
 

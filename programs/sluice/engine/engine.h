@@ -18,6 +18,7 @@
 #include "common/loop/asio_loop.h"
 #include "common/net/server/open_files.h"
 #include "common/net/server/proxy_server.h"
+#include "common/net/tls/serving_tls.h"
 #include "common/scaling/cluster_config.h"
 #include "common/time/clock.h"
 
@@ -36,6 +37,7 @@
 #include "platform/process/replica_events.h"
 #include "platform/process/replica_journal.h"
 #include "programs/sluice/engine/api_names.h"
+#include "programs/sluice/engine/by_handle.h"
 #include "programs/sluice/engine/door_access.h"
 #include "programs/sluice/engine/front_figures.h"
 #include "programs/sluice/engine/spec_sources.h"
@@ -57,9 +59,10 @@ struct EngineSetup {
   std::string name;
   EngineSettings settings;
   autoscaler::ClusterConfig cluster;
-  std::vector<net::Address> doors;  ///< tried in order until one is free
-  DoorRules rules = {};             ///< without a token: open() makes one where it is needed
-  std::string memory_source = {};   ///< as MachineMemory::open reads it; empty: the machine's
+  std::vector<net::Address> doors;        ///< tried in order until one is free
+  std::optional<net::TlsFiles> tls = {};  ///< the front door takes TLS connections only
+  DoorRules rules = {};                   ///< without a token: open() makes one where it is needed
+  std::string memory_source = {};         ///< as MachineMemory::open reads it; empty: the machine's
 };
 
 /// One running `sluice up`: an activator behind the front door, an autoscaler, and processes as the
@@ -84,6 +87,14 @@ class Engine final : public autoscaler::MachineApi,
   [[nodiscard]] int run();
 
   [[nodiscard]] const net::Address& door() const { return door_; }
+
+  /// Whether another program had the first of the front doors that were to be tried.
+  [[nodiscard]] bool door_moved() const {
+    return setup_.doors.size() > 1 && door_.port != setup_.doors.front().port;
+  }
+
+  /// What URLs of the front door begin with.
+  [[nodiscard]] const char* scheme() const { return door_tls_ ? "https" : "http"; }
 
   /// The token of this start; empty where nothing needs one. It stands in paths.edit_token() too.
   [[nodiscard]] const std::string& token() const { return setup_.rules.token; }
@@ -168,6 +179,9 @@ class Engine final : public autoscaler::MachineApi,
   void stop_replicas();
   void finish_shutdown();
   [[nodiscard]] activator::Routed route_internal(net::Exchange& exchange);
+  [[nodiscard]] std::optional<activator::RevisionHandle> revision_at(std::string_view authority,
+                                                                     std::string_view path) const;
+  [[nodiscard]] bool speaks_h2(activator::RevisionHandle handle) const;
   [[nodiscard]] http::OwnResponse no_route(std::string_view host) const;
 
   EngineSetup setup_;
@@ -201,8 +215,10 @@ class Engine final : public autoscaler::MachineApi,
   activator::PodProber prober_;
   activator::RevisionBook book_;
   activator::AutoscalerDesk desk_{loop_, front_, prober_, book_};
+  std::optional<net::ServingTls> door_tls_;
   net::ProxyServer server_;
   std::optional<activator::RevisionHandle> only_;  // of the service that is alone
+  ByHandle<const bool> speaks_h2_;                 // whether its program speaks HTTP/2
 
   // The autoscaler.
   log::Logger decisions_log_;

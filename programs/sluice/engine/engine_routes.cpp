@@ -14,6 +14,10 @@ namespace {
 
 constexpr std::string_view kInternal = "/_sluice";
 
+constexpr std::string_view kSpeaksH1 =
+    "the service does not speak HTTP/2; ask over HTTP/1.1, or let it serve h2c and name its port "
+    "h2c\n";
+
 // In the answer to a request for a host that is none of them.
 constexpr std::size_t kHostsShown = 20;
 
@@ -58,10 +62,25 @@ activator::Routed Engine::route(net::Exchange& exchange) {
   if (internal && (names_loopback(authority) || !book_.hosts().knows(authority))) {
     return route_internal(exchange);
   }
-  if (const auto revision = book_.find(authority, head.path())) return *revision;
-  const std::string_view host = activator::host_of(authority);
-  if (only_ && names_machine(host)) return *only_;
-  return no_route(host);
+  const auto revision = revision_at(authority, head.path());
+  if (!revision) return no_route(activator::host_of(authority));
+  // RFC 9110, 15.5.20: a browser uses a connection for every host of its certificate, and asks
+  // again over one of its own.
+  if (exchange.secure() && head.version_major == 2 && !speaks_h2(*revision)) {
+    return http::plain_response(421, std::string{kSpeaksH1});
+  }
+  return *revision;
+}
+
+std::optional<activator::RevisionHandle> Engine::revision_at(std::string_view authority,
+                                                             std::string_view path) const {
+  if (const auto revision = book_.find(authority, path)) return revision;
+  return only_ && names_machine(activator::host_of(authority)) ? only_ : std::nullopt;
+}
+
+bool Engine::speaks_h2(activator::RevisionHandle handle) const {
+  const bool* const found = speaks_h2_.find(handle);
+  return found != nullptr && *found;
 }
 
 // Whose host was asked is not settled yet, so that the path alone decides.

@@ -112,7 +112,8 @@ std::vector<ServiceSpec> fixed_services(const UpOptions& options) {
 // Where the token stands and not what it is: output may be kept, and all may read a command line.
 void add_token(view::BannerFacts& facts, const Engine& engine, const fs::path& token_file) {
   if (engine.token().empty()) return;
-  facts.api_url = fmt::format("http://localhost:{}/_sluice/api/v1", engine.door().port);
+  facts.api_url =
+      fmt::format("{}://localhost:{}/_sluice/api/v1", engine.scheme(), engine.door().port);
   facts.allows_edit = engine.rules().allow_edit;
   facts.token_file = token_file.string();
 }
@@ -129,7 +130,7 @@ std::string banner_of(const UpOptions& options, const Engine& engine, const fs::
     if (!checked) continue;
     const autoscaler::ScalingSpec& scaling = *checked;
     view::BannerService line;
-    line.url = "http://" + name + ".localhost:" + std::to_string(engine.door().port);
+    line.url = fmt::format("{}://{}.localhost:{}", engine.scheme(), name, engine.door().port);
     line.min = scaling.bounds.min;
     line.max = scaling.bounds.max;
     line.target = scaling.decider.total_value;
@@ -137,9 +138,9 @@ std::string banner_of(const UpOptions& options, const Engine& engine, const fs::
     line.utilization = scaling.decider.target_value / scaling.decider.total_value;
     facts.services.push_back(line);
   }
-  if (!options.http_given && engine.door().port != kFirstDoor) {
-    facts.notes.push_back("port " + std::to_string(kFirstDoor) + " is taken; using " +
-                          std::to_string(engine.door().port));
+  if (engine.door_moved()) {
+    facts.notes.push_back(
+        fmt::format("port {} is taken; using {}", kFirstDoor, engine.door().port));
   }
   add_token(facts, engine, token_file);
   return view::banner_text(facts);
@@ -261,6 +262,9 @@ int run_engine(const UpOptions& options) {
   const auto doors = doors_of(options, *settings);
   if (!doors) return fail(doors.error(), kBadConfig);
   setup.doors = *doors;
+  if (options.tls) {
+    setup.tls = net::TlsFiles{.certificate = options.tls->first, .key = options.tls->second};
+  }
   setup.rules.allow_edit = options.allow_edit;
   setup.rules.any_peer = settings->dashboard.any_peer;
   setup.rules.hosts = settings->dashboard.hosts;

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 #include <string_view>
 
 namespace sluice::view {
 namespace {
+
+constexpr std::size_t kServicesShown = 10;
 
 // 1.0.0 is shown as 1.0.
 std::string_view short_version(std::string_view version) {
@@ -21,11 +25,11 @@ std::string plain_number(double value) {
 
 // How the token is used.
 std::string token_line(const BannerFacts& facts) {
-  constexpr std::string_view kScheme = "http://";
   std::string name = "NAME";
   if (!facts.services.empty()) {
     const std::string& url = facts.services.front().url;
-    name = url.substr(kScheme.size(), url.find('.') - kScheme.size());
+    const std::size_t host = url.find("://") + 3;
+    name = url.substr(host, url.find('.') - host);
   }
   const std::string services = facts.api_url + "/services";
   return facts.allows_edit
@@ -39,17 +43,23 @@ std::string token_line(const BannerFacts& facts) {
 std::string banner_text(const BannerFacts& facts) {
   std::string text =
       fmt::format("sluice {} · engine {}\n", short_version(facts.version), facts.engine);
-  for (const BannerService& service : facts.services) {
+  const std::size_t shown = std::min(facts.services.size(), kServicesShown);
+  for (const BannerService& service : std::span{facts.services}.first(shown)) {
     const std::string max = service.max > 0 ? std::to_string(service.max) : "any number of";
     text += fmt::format("  service    {}   {}..{} replicas, target {} {} ({:.0f} %)\n", service.url,
                         service.min, max, plain_number(service.target), service.metric,
                         service.utilization * 100);
   }
+  if (const std::size_t more = facts.services.size() - shown; more > 0) {
+    text += fmt::format("  service    and {} more: sluice get\n", more);
+  }
   for (const std::string& note : facts.notes) {
     text += "  note       " + note + "\n";
   }
   if (!facts.api_url.empty()) text += token_line(facts);
-  if (!facts.services.empty()) {
+  if (!facts.services.empty() && facts.services.front().url.starts_with("https:")) {
+    text += fmt::format("  next       curl --cacert CERT {}\n", facts.services.front().url);
+  } else if (!facts.services.empty()) {
     text += fmt::format("  next       sluice load {} --rate 200 --duration 60s\n",
                         facts.services.front().url);
   } else {

@@ -63,7 +63,7 @@ class CertificateWatchTest : public ::testing::Test {
 };
 
 TEST_F(CertificateWatchTest, ReportsWhetherBothFilesExist) {
-  const CertificateWatch watch{directory_.string()};
+  const CertificateWatch watch{TlsFiles::in(directory_.string())};
   EXPECT_FALSE(*watch.present());
 
   write("tls.crt", "x");
@@ -71,18 +71,18 @@ TEST_F(CertificateWatchTest, ReportsWhetherBothFilesExist) {
 
   write("tls.key", "x");
   EXPECT_TRUE(*watch.present());
-  EXPECT_FALSE(*CertificateWatch{(directory_ / "none").string()}.present());
+  EXPECT_FALSE(*CertificateWatch{TlsFiles::in((directory_ / "none").string())}.present());
 }
 
 TEST_F(CertificateWatchTest, ReportsAFileSystemThatDoesNotAnswer) {
   write("file", "x");
 
-  EXPECT_FALSE(CertificateWatch{(directory_ / "file").string()}.present());
+  EXPECT_FALSE(CertificateWatch{TlsFiles::in((directory_ / "file").string())}.present());
 }
 
 TEST_F(CertificateWatchTest, ReturnsAPairOnce) {
   write_pair("first");
-  CertificateWatch watch{directory_.string()};
+  CertificateWatch watch{TlsFiles::in(directory_.string())};
 
   EXPECT_EQ(certificate_in(watch.look()), "first certificate");
   EXPECT_EQ(certificate_in(watch.look()), "nothing");
@@ -90,7 +90,7 @@ TEST_F(CertificateWatchTest, ReturnsAPairOnce) {
 
 TEST_F(CertificateWatchTest, ReturnsAPairThatWasWrittenInPlace) {
   write_pair("first");
-  CertificateWatch watch{directory_.string()};
+  CertificateWatch watch{TlsFiles::in(directory_.string())};
   EXPECT_EQ(certificate_in(watch.look()), "first certificate");
 
   write_pair("second longer");
@@ -100,7 +100,7 @@ TEST_F(CertificateWatchTest, ReturnsAPairThatWasWrittenInPlace) {
 
 TEST_F(CertificateWatchTest, ReturnsAPairWhoseLinkWasSwapped) {
   mount("v1");
-  CertificateWatch watch{directory_.string()};
+  CertificateWatch watch{TlsFiles::in(directory_.string())};
   EXPECT_EQ(certificate_in(watch.look()), "v1 certificate");
 
   mount("v2");
@@ -111,7 +111,7 @@ TEST_F(CertificateWatchTest, ReturnsAPairWhoseLinkWasSwapped) {
 
 TEST_F(CertificateWatchTest, ReturnsAPairOfWhichOnlyTheKeyChanged) {
   write_pair("first");
-  CertificateWatch watch{directory_.string()};
+  CertificateWatch watch{TlsFiles::in(directory_.string())};
   EXPECT_EQ(certificate_in(watch.look()), "first certificate");
 
   write("tls.key", "another key");
@@ -123,7 +123,7 @@ TEST_F(CertificateWatchTest, ReturnsAPairOfWhichOnlyTheKeyChanged) {
 
 TEST_F(CertificateWatchTest, ReturnsNothingForFilesThatWereOnlyTouched) {
   write_pair("first");
-  CertificateWatch watch{directory_.string()};
+  CertificateWatch watch{TlsFiles::in(directory_.string())};
   EXPECT_EQ(certificate_in(watch.look()), "first certificate");
 
   fs::last_write_time(directory_ / "tls.crt", fs::file_time_type::min() + std::chrono::hours{24});
@@ -133,7 +133,7 @@ TEST_F(CertificateWatchTest, ReturnsNothingForFilesThatWereOnlyTouched) {
 
 TEST_F(CertificateWatchTest, FindsAChangeWithoutANewFileTimeWithinAMinute) {
   write_pair("first");
-  CertificateWatch watch{directory_.string()};
+  CertificateWatch watch{TlsFiles::in(directory_.string())};
   EXPECT_EQ(certificate_in(watch.look()), "first certificate");
   const auto written = fs::last_write_time(directory_ / "tls.key");
 
@@ -147,7 +147,7 @@ TEST_F(CertificateWatchTest, FindsAChangeWithoutANewFileTimeWithinAMinute) {
 
 TEST_F(CertificateWatchTest, ReportsMissingFilesOnceAndContinues) {
   write_pair("first");
-  CertificateWatch watch{directory_.string()};
+  CertificateWatch watch{TlsFiles::in(directory_.string())};
   EXPECT_EQ(certificate_in(watch.look()), "first certificate");
 
   fs::remove(directory_ / "tls.key");
@@ -161,7 +161,7 @@ TEST_F(CertificateWatchTest, ReportsMissingFilesOnceAndContinues) {
 TEST_F(CertificateWatchTest, RefusesAFileTooLargeToBeACertificate) {
   write("tls.crt", std::string((1 << 20) + 1, 'x'));
   write("tls.key", "key");
-  CertificateWatch watch{directory_.string()};
+  CertificateWatch watch{TlsFiles::in(directory_.string())};
 
   EXPECT_FALSE(watch.look());
 }

@@ -40,7 +40,8 @@ class PlayedAutoscaler final : public net::OwnGateway {
     if (tls_) {
       ASSERT_TRUE(tls_->replace(set.pair()));
     } else {
-      tls_ = std::move(*net::TlsContext::make({}, set.pair()));
+      auto made = net::TlsContext::make({}, set.pair());
+      tls_ = std::move(*made);
     }
   }
 

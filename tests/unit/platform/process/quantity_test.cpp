@@ -34,6 +34,14 @@ TEST(Quantity, RefusesMalformedSizes) {
     EXPECT_FALSE(parse_size(text).has_value()) << text;
 }
 
+TEST(Quantity, MemoryWithoutAUnitIsRefusedWithTheSizeThatWasProbablyMeant) {
+  EXPECT_EQ(*parse_memory("256Mi"), 256 << 20);
+  EXPECT_EQ(*parse_memory("134217728"), 128 << 20);
+  EXPECT_EQ(parse_memory("12").error().text(),
+            "`12` is only 12 bytes of memory; did you mean 12Mi?");
+  EXPECT_EQ(parse_memory("0").error().text(), "`memory` must be more than 0; write it like 64Mi");
+}
+
 TEST(Quantity, ReadsCpus) {
   EXPECT_DOUBLE_EQ(*parse_cpu("0.5"), 0.5);
   EXPECT_DOUBLE_EQ(*parse_cpu("250m"), 0.25);

@@ -302,6 +302,7 @@ limits: {header-bytes: 1Mi, connections: 7, write-timeout: 5s}
   EXPECT_FALSE(settings->cold_start_header);
   EXPECT_EQ(settings->autoscaler.at("stable-window"), "30s");
   EXPECT_EQ(settings->autoscaler.at("allow-zero-initial-scale"), "false");
+  EXPECT_FALSE(settings->autoscaler.contains("initial-scale"));
   EXPECT_EQ(settings->defaults.timeout.count(), 60);
   EXPECT_FALSE(settings->groups_yaml.empty());
   EXPECT_EQ(settings->queue.bytes, 3 << 20);
@@ -345,6 +346,7 @@ TEST(EngineSettings, OpenTheDashboardByName) {
 TEST(EngineSettings, AbsentFilesMeanDefaultsUnlessNamed) {
   EXPECT_EQ(load_engine_settings({}, {"/nowhere/c.yaml"})->max_replicas, 200);
   EXPECT_EQ(load_engine_settings({}, {})->autoscaler.at("allow-zero-initial-scale"), "true");
+  EXPECT_EQ(load_engine_settings({}, {})->autoscaler.at("initial-scale"), "0");
   EXPECT_FALSE(load_engine_settings("/nowhere/c.yaml", {}).has_value());
 }
 
