@@ -30,10 +30,11 @@ class Page:
 
     numbers: `5`, `5.7`: a heading `## 5. …` or `### 5.7 …`, a first cell `| 5.3.1 |` with a dot, item `7.` of a list
     below heading 5, or an item `- **5.7**`. rows: (section, row) of each table whose first cell is a number, `47` or `L8`.
+    headings: the anchor of each heading, in their order.
     """
 
     def __init__(self, text):
-        self.numbers, self.anchors, self.rows = set(), set(), set()
+        self.numbers, self.anchors, self.rows, self.headings = set(), set(), set(), []
         section = ''
         for line in without_fences(text).split('\n'):
             if heading := HEADING.match(line):
@@ -49,7 +50,8 @@ class Page:
 
     def add_anchor(self, anchor):
         count = sum(1 for known in self.anchors if re.fullmatch(rf'{re.escape(anchor)}(-\d+)?', known))
-        self.anchors.add(f'{anchor}-{count}' if anchor in self.anchors else anchor)
+        self.headings.append(f'{anchor}-{count}' if anchor in self.anchors else anchor)
+        self.anchors.add(self.headings[-1])
 
     def has_row(self, section, row):
         """Whether a table of `section`, or of a section of it, has this row; empty: any table."""

@@ -11,6 +11,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from features import unknown_feature_test  # noqa: E402
+from manual import unknown_message, unlisted_page  # noqa: E402
 from pages import Pages  # noqa: E402
 from rules import RULES  # noqa: E402
 from source import Source  # noqa: E402
@@ -56,7 +57,7 @@ def breaches(files):
 
 def tree_breaches(files):
     """The same for the rules over all `files` of a tree together."""
-    for rule in (*UNUSED_RULES, unknown_feature_test):
+    for rule in (*UNUSED_RULES, unknown_feature_test, unknown_message, unlisted_page):
         for path, line, fix in rule(files):
             yield path, line, name_of(rule), fix
 

@@ -225,6 +225,21 @@ class TidyTest(unittest.TestCase):
                 found = check_tree(there | {'docs/features.md': table.format(name)})
                 self.assertEqual(found, {'unknown-feature-test'} if missing else set())
 
+    def test_a_quoted_message_that_no_program_has_is_found(self):
+        there = {'platform/process/a.cpp': 'auto text = fmt::format("{} listens on {}, "\n    "not on $PORT; \\"x\\"", a, b);\n'}
+        page = '# Troubleshooting\n\n| you see | do |\n|---|---|\n| `{}` | run `gone` |\n\n`gone`\n'
+        for message, missing in (('… listens on …, not on $PORT', False), ('not on $PORT; "x"', False),
+                                 ('… listens at …', True), ('… listens on …, nor on $PORT', True)):
+            with self.subTest(message=message):
+                found = check_tree(there | {'docs/manual/troubleshooting' + '.md': page.format(message)})
+                self.assertEqual(found, {'unknown-message'} if missing else set())
+
+    def test_a_page_that_no_index_links_to_is_found(self):
+        index = {'docs/README' + '.md': '[a](a' + '.md) [m](manual/index' + '.md#b)\n', 'docs/a' + '.md': '',
+                 'docs/manual/index' + '.md': '[b](b' + '.md)\n', 'docs/manual/b' + '.md': ''}
+        self.assertEqual(check_tree(index), set())
+        self.assertEqual(check_tree(index | {'docs/manual/c' + '.md': ''}), {'unlisted-page'})
+
     def test_code_that_a_program_uses_is_not_found(self):
         self.assertEqual(check_tree(USED), set())
 

@@ -1,0 +1,123 @@
+"""How the tables of the manual follow the code: a name that is new there, or gone, fails."""
+
+import pathlib
+import stat
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'docs' / 'site'))
+
+import meanings  # noqa: E402
+import reference  # noqa: E402
+import settings_in_code as code  # noqa: E402
+
+SETTINGS = '''
+  void read(const YAML::Node& document) {
+    const YamlKeys keys{{"http", "queue", "autoscaler"}};
+    for (const YamlEntry& entry : reader_.entries(document, 1, "config", keys)) {
+  void read_queue(const YamlEntry& entry) {
+    const YamlKeys keys{{"depth",
+                         "wait"}};
+    for (const YamlEntry& field : reader_.entries(entry.value, entry.line, entry.key, keys)) {
+'''
+ANNOTATIONS = '''
+constexpr std::array<std::string_view, 2> kAliased{"min-scale",
+                                                   "scale-down-delay"};
+constexpr std::array<std::string_view, 1> kPlain{"class"};
+constexpr const char* kDeadline = "serving.knative.dev/progress-deadline";
+'''
+PARSER = '''
+  const YamlKeys keys{{"name"}, {"namespace"}, {"labels", "uid"}};
+  for (const YamlEntry& field : reader.entries(entry.value, entry.line, "metadata", keys)) {
+  for (const YamlEntry& part :
+       reader.entries(field.value, field.line, "tcpSocket", {{"port"}, {"host"}}))
+'''
+HELP = '''Examples:
+  sluice up
+
+Usage: sluice up [OPTIONS]
+
+Positionals:
+  SERVICE TEXT REQUIRED       SERVICE or ENGINE/SERVICE
+
+Options:
+  -h,--help                   Print this help message and exit
+  -f,--file FILE ... REQUIRED a file
+  --tail INT:INT in [0 - 10000]
+                              number of lines
+  -o,--output TEXT:{text,json}
+                              text or
+                              json
+  --seed UINT=1               the seed
+
+'''
+
+
+class NamesTest(unittest.TestCase):
+    def test_keys_below_a_key_have_its_name_in_front(self):
+        self.assertEqual(code.config_keys({code.SETTINGS: SETTINGS}), ['http', 'queue.depth', 'queue.wait'])
+
+    def test_annotations_have_their_other_spelling(self):
+        found = dict(code.annotations({code.ANNOTATIONS: ANNOTATIONS, 'platform/process/a.cpp': '"sluice.dev/port"'}))
+        self.assertEqual(found, {'autoscaling.knative.dev/class': '', 'autoscaling.knative.dev/min-scale': 'minScale',
+                                 'autoscaling.knative.dev/scale-down-delay': 'scaleDownDelay', 'sluice.dev/port': '',
+                                 'serving.knative.dev/progress-deadline': ''})
+
+    def test_variables_are_those_that_are_read(self):
+        text = 'std::getenv("HOME"); absolute_env(env, "XDG_STATE_HOME"); set("SLUICE_SET", 1);'
+        self.assertEqual(code.variables({'programs/sluice/a.cpp': text}), ['HOME', 'XDG_STATE_HOME'])
+
+    def test_fields_have_their_three_lists(self):
+        sources = dict.fromkeys(code.PARSERS, '') | {code.PARSERS[0]: PARSER}
+        self.assertEqual(code.fields(sources), [('metadata', ['name'], ['namespace'], ['labels', 'uid']),
+                                                ('tcpSocket', ['port'], ['host'], [])])
+
+    def test_flags_are_read_out_of_the_help(self):
+        rows = [code.plain_flag(*row) for row in code.rows_of_help(HELP)]
+        self.assertEqual(rows, [('SERVICE', 'SERVICE or ENGINE/SERVICE'), ('-h, --help', 'Print this help message and exit'),
+                                ('-f, --file FILE ...', 'a file'), ('--tail N', 'number of lines; 0 to 10000'),
+                                ('-o, --output text|json', 'text or json'), ('--seed UINT', 'the seed (`1`)')])
+
+    def test_a_table_that_has_moved_is_an_error(self):
+        for read in (code.config_keys, code.scaling_keys, code.annotations, code.given_variables, code.fields):
+            with self.subTest(read=read.__name__), self.assertRaises(code.Missing):
+                read(dict.fromkeys((code.SETTINGS, code.SCALING_KEYS, code.ANNOTATIONS, code.SIDECAR, *code.PARSERS), ''))
+
+
+class TablesTest(unittest.TestCase):
+    def setUp(self):
+        self.sources = reference.sources(ROOT)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.program = pathlib.Path(folder.name, 'sluice')
+        self.program.write_text('#!/bin/sh\n[ $# = 1 ] && printf "\\nVerbs:\\n  up  start\\n\\n" && exit\n'
+                                'printf "Options:\\n  --demo                      the app\\n"\n')
+        self.program.chmod(self.program.stat().st_mode | stat.S_IXUSR)
+
+    def test_every_table_stands_in_the_manual(self):
+        made = reference.tables(self.sources, self.program)
+        self.assertEqual(made['flags'], '| verb | flag | meaning |\n| --- | --- | --- |\n| `up` | `--demo` | the app |\n')
+        pages = ''.join((ROOT / page).read_text() for page in reference.PAGES)
+        for name in ('annotations', 'given', 'fields'):
+            self.assertIn(made[name], pages)
+
+    def test_a_new_name_fails_until_it_has_a_meaning(self):
+        path = code.ANNOTATIONS
+        self.sources[path] = self.sources[path].replace('kPlain{', 'kPlain{"new-key", ')
+        with self.assertRaisesRegex(code.Missing, 'autoscaling.knative.dev/new-key has no meaning'):
+            reference.tables(self.sources, self.program)
+
+    def test_a_name_that_left_the_code_fails(self):
+        with self.assertRaisesRegex(code.Missing, 'HOME is not in the code'):
+            reference.explained(['PATH'], {'PATH': 'a', 'HOME': 'b'}, 'VARIABLES')
+
+    def test_every_key_has_a_default_and_a_meaning(self):
+        for texts in (meanings.CONFIG, meanings.AUTOSCALER, meanings.ANNOTATIONS):
+            for name, text in texts.items():
+                self.assertTrue(len(text) == 2 and all(text), name)
+
+
+if __name__ == '__main__':
+    unittest.main()
