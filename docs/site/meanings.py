@@ -50,7 +50,7 @@ AUTOSCALER = {
                                             'machine, where it never is in it alone'),
     'scale-to-zero-pod-retention-period': ('`0s`', 'the last replica stays at least so long after the decision'),
     'scale-down-delay': ('`0s`', 'a lower number takes effect after so long, whole seconds'),
-    'initial-scale': ('`1`', 'replicas of a new revision'),
+    'initial-scale': ('`0`', 'replicas of a new revision'),
     'min-scale': ('`0`', 'fewest replicas of services that set none'),
     'max-scale': ('`0`', 'most replicas of services that set none; 0: no bound'),
     'max-scale-limit': ('`0`', 'highest `max-scale` that a service may set; 0: any'),

@@ -32,7 +32,7 @@ struct RawFlags {
   std::string cpu;
   std::string memory;
   std::string output = "text";
-  std::vector<std::string> tls;
+  std::pair<std::string, std::string> tls;
 };
 
 using Trouble = std::optional<std::string>;
@@ -54,8 +54,7 @@ void add_flags(CLI::App& app, RawFlags& raw) {
   app.add_option("--tls", raw.tls,
                  "the front door takes TLS: a PEM certificate chain and its key, followed when the "
                  "files change")
-      ->type_name("CERT KEY")
-      ->expected(2);
+      ->type_name("CERT KEY");
   app.add_option("--target", options.target, "target of concurrent requests per replica (10)")
       ->type_name("N");
   app.add_option("--concurrency", options.concurrency, "hard limit per replica (0 = none)")
@@ -210,11 +209,11 @@ Trouble judge_words(RawFlags& raw) {
     }
     options.env.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
   }
-  if (!raw.tls.empty()) {
+  if (!raw.tls.first.empty()) {
     const auto whole = [](const std::string& path) {
       return std::filesystem::absolute(path).string();
     };
-    options.tls.emplace(whole(raw.tls.at(0)), whole(raw.tls.at(1)));
+    options.tls.emplace(whole(raw.tls.first), whole(raw.tls.second));
   }
   if (raw.output != "text" && raw.output != "json") {
     return "-o: " + raw.output + " is neither text nor json";
