@@ -210,7 +210,9 @@ Whole spec_answer(const Asked& asked, const std::string& name) {
     if (asked.request.proof != Proof::socket) {
       return socket_only("a new spec", "sluice apply -f FILE");
     }
-    const auto planned = machine.apply(asked.request.body, true);
+    ApplyMode mode{
+        .dry_run = true, .write = asked.target.flag("write"), .base = asked.target.text("base")};
+    const auto planned = machine.apply(asked.request.body, mode);
     if (!planned) return answer_of(planned);
     const std::string named = planned->value("service", name);
     if (named != name) {
@@ -218,8 +220,9 @@ Whole spec_answer(const Asked& asked, const std::string& name) {
           invalid_document("the document is for service " + named + ", not " + name,
                            "send it to .../" + named + "/spec"));
     }
+    mode.dry_run = false;
     return answer_of(asked.target.flag("dry_run") ? planned
-                                                  : machine.apply(asked.request.body, false));
+                                                  : machine.apply(asked.request.body, mode));
   }
   if (!asked.is_read()) return method_not_allowed(asked, "GET, PUT");
   if (!asked.shows_all()) {
@@ -314,6 +317,33 @@ ApiAnswer shutdown_answer(const Asked& asked) {
   return answer;
 }
 
+// The lines of a session are its answer, then the events of its services and of the engine.
+ApiAnswer session_answer(const Asked& asked) {
+  if (asked.request.method != "POST") return whole(method_not_allowed(asked, "POST"));
+  if (asked.request.proof != Proof::socket) {
+    return whole(socket_only("a session", "sluice up -- COMMAND"));
+  }
+  const std::uint64_t before = asked.services.events().last_id();
+  auto begun = asked.machine->begin_session(reading::parsed(asked.request.body));
+  if (!begun) return whole(problem_answer(begun.error()));
+  ApiAnswer answer;
+  answer.content_type = "application/json";
+  answer.body = begun->answer + "\n";
+  if (begun->hold == nullptr) return answer;
+  answer.content_type = "application/x-ndjson";
+  answer.stream = api::ApiStream{.filter = {},
+                                 .after = before,
+                                 .sse = false,
+                                 .text_of =
+                                     [covers = std::move(begun->covers)](const Event& event) {
+                                       const bool shown =
+                                           event.key.type == "engine" || covers(event.key.service);
+                                       return shown ? event.data() + "\n" : std::string{};
+                                     },
+                                 .hold = std::move(begun->hold)};
+  return answer;
+}
+
 // What stands alone below /api/v1.
 std::optional<Whole> single_answer(const Asked& asked, const std::string& word) {
   if (word == "services") return services_answer(asked);
@@ -348,7 +378,10 @@ ApiAnswer route(const Asked& asked) {
   const bool api_path = path.size() >= 3 && path[0] == "api" && path[1] == "v1";
   if (api_path && path.size() >= 5 && path[2] == "services") return service_answer(asked);
   const bool single = api_path && path.size() == 3;
-  if (single && path[2] == "shutdown" && asked.machine != nullptr) return shutdown_answer(asked);
+  if (single && asked.machine != nullptr) {
+    if (path[2] == "shutdown") return shutdown_answer(asked);
+    if (path[2] == "sessions") return session_answer(asked);
+  }
   const bool events = single && path[2] == "events";
   std::optional<Whole> found;
   if (single && !events) found = single_answer(asked, path[2]);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -101,6 +102,22 @@ struct ShutdownResult {
   std::int64_t cut = 0;      ///< requests that did not get their whole answer
 };
 
+/// How a document is applied.
+struct ApplyMode {
+  bool dry_run = false;  ///< nothing changes
+  bool write = false;    ///< into the watched file in which the service stands
+  std::string base;      ///< directory of the document; empty: the engine's own
+};
+
+/// What a session adds to an engine: a command's service, or files.
+struct MachineSession {
+  std::string answer;  ///< the first line, a JSON object without a newline
+  /// Whether an event is of the session's services.
+  std::function<bool(const std::string& service)> covers;
+  /// Its destruction ends the session, and with it what it added; null: that stays.
+  std::shared_ptr<void> hold = {};
+};
+
 /// What only an engine that owns specs and replicas answers besides: `sluice up`.
 class MachineApi {
  public:
@@ -115,9 +132,13 @@ class MachineApi {
                                                          Values values) = 0;
 
   /// Adds or changes the one service of `yaml`. Answers {"service","result","revision",
-  /// "difference":[{"key","old","new"}]}, result one of created, configured, unchanged;
-  /// with `dry_run` nothing changes.
-  [[nodiscard]] virtual ApiResult<nlohmann::json> apply(const std::string& yaml, bool dry_run) = 0;
+  /// "difference":[{"key","old","new"}]}, result one of created, configured, unchanged. A service
+  /// that stands in a watched file is changed there only: 409 without `write`.
+  [[nodiscard]] virtual ApiResult<nlohmann::json> apply(const std::string& yaml,
+                                                        const ApplyMode& mode) = 0;
+
+  /// Adds what a second `up` has asked for (protocols.md 5, POST /sessions).
+  [[nodiscard]] virtual ApiResult<MachineSession> begin_session(const nlohmann::json& asked) = 0;
 
   /// Removes the service; its replicas drain. Answers the last status.
   [[nodiscard]] virtual ApiResult<nlohmann::json> remove(const std::string& name) = 0;

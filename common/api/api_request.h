@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -36,6 +37,8 @@ struct ApiStream {
   bool sse = true;          ///< server-sent events, with comments for gaps and silence
   /// The text of one event; empty for one that the client does not get.
   std::function<std::string(const Event&)> text_of = {};
+  /// Let go when the stream ends, or could not begin.
+  std::shared_ptr<void> hold = {};
 };
 
 /// An answer, and what follows it.

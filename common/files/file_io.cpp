@@ -88,12 +88,15 @@ Result<std::optional<std::string>, Problem> read_file(const std::filesystem::pat
   }
 }
 
-std::optional<Problem> replace_file(const std::filesystem::path& path, std::string_view content) {
+std::optional<Problem> replace_file(const std::filesystem::path& path, std::string_view content,
+                                    std::optional<mode_t> mode) {
   const std::filesystem::path temporary = temporary_beside(path);
-  Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)};
+  Descriptor file{
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode ? 0600 : 0666)};
   if (!file.is_open()) return unwritable(path, errno_text(errno));
   std::string failed;
-  if (!write_all(file.number(), content)) failed = errno_text(errno);
+  if (mode && ::fchmod(file.number(), *mode) != 0) failed = errno_text(errno);
+  if (failed.empty() && !write_all(file.number(), content)) failed = errno_text(errno);
   if (!file.close() && failed.empty()) failed = errno_text(errno);
   if (failed.empty() && ::rename(temporary.c_str(), path.c_str()) != 0) failed = errno_text(errno);
   if (failed.empty()) return std::nullopt;

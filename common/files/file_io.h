@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 
 namespace sluice::files {
 
@@ -20,9 +21,11 @@ inline constexpr std::size_t kFileBytesMax = 4U << 20U;
     const std::filesystem::path& path);
 
 /// Replaces the contents of `path` by `content` at once: a reader sees the old file or the new one,
-/// whole. It is written beside it under a name of its own (see kTemporaryPrefix) and renamed.
+/// whole. It is written beside it under a name of its own (see kTemporaryPrefix) and renamed. With
+/// `mode` the file has those permissions, whatever the umask.
 [[nodiscard]] std::optional<Problem> replace_file(const std::filesystem::path& path,
-                                                  std::string_view content);
+                                                  std::string_view content,
+                                                  std::optional<mode_t> mode = std::nullopt);
 
 /// Begins the name of files that are being written. Readers of a directory pass over them.
 inline constexpr std::string_view kTemporaryPrefix = ".tmp-";

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
 #include <pwd.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -116,6 +117,13 @@ std::string pid_in(int fd) {
   return pid.empty() ? "unknown" : pid;
 }
 
+// 0, or errno.
+int try_lock(int fd, int kind) {
+  return ::flock(fd, kind | LOCK_NB) == 0 ? 0 : errno;
+}
+
+constexpr std::chrono::milliseconds kLook{5};
+
 }  // namespace
 
 std::optional<std::string> process_env(std::string_view name) {
@@ -166,7 +174,8 @@ std::optional<Problem> make_runtime_dir(const EnginePaths& paths) {
 }
 
 std::optional<Problem> make_state_dir(const EnginePaths& paths) {
-  for (const fs::path& path : {paths.state_dir(), paths.logs_dir(), paths.specs_dir()}) {
+  for (const fs::path& path : {paths.state_dir(), paths.logs_dir(), paths.specs_dir(),
+                               paths.ran_dir(), paths.revisions_dir()}) {
     if (auto problem = make_private_dir(path)) {
       return problem;
     }
@@ -181,17 +190,21 @@ Result<EngineLock, LockFailure> EngineLock::take(const EnginePaths& paths) {
     return LockFailure{.problem = cannot("cannot open", file, errno), .exit_code = 1};
   }
   EngineLock lock(fd);
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) {
-      return LockFailure{.problem = cannot("cannot lock", file, errno), .exit_code = 1};
-    }
+  int error = 0;
+  for (auto left = kLooksPatience;
+       (error = try_lock(fd, LOCK_EX)) == EWOULDBLOCK && left.count() > 0; left -= kLook) {
+    ::poll(nullptr, 0, static_cast<int>(kLook.count()));
+  }
+  if (error == EWOULDBLOCK) {
     return LockFailure{
         .problem = {.what =
                         "engine " + paths.name() + " is already running (pid " + pid_in(fd) + ")",
-                    .fix =
-                        "give this one another name with --name, or stop that one: sluice down " +
-                        paths.name()},
-        .exit_code = 69};
+                    .fix = "start another one with --engine NAME, or stop that one: sluice down " +
+                           paths.name()},
+        .exit_code = 75};
+  }
+  if (error != 0) {
+    return LockFailure{.problem = cannot("cannot lock", file, error), .exit_code = 1};
   }
   const std::string pid = std::to_string(::getpid()) + "\n";
   if (::ftruncate(fd, 0) != 0 ||
@@ -212,6 +225,28 @@ EngineLock::~EngineLock() {
   if (fd_ >= 0) {
     ::close(fd_);
   }
+}
+
+std::optional<std::string> name_holder(const EnginePaths& paths) {
+  const int fd = ::open(paths.lock_file().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) {
+    return std::nullopt;
+  }
+  const bool held = try_lock(fd, LOCK_SH) == EWOULDBLOCK;
+  auto holder = held ? std::optional(pid_in(fd)) : std::nullopt;
+  ::close(fd);
+  return holder;
+}
+
+std::vector<std::string> held_names(const PathRoots& roots) {
+  std::vector<std::string> names;
+  for (const fs::path& dir : engine_dirs(roots.runtime)) {
+    std::string name = dir.filename().string();
+    if (name_holder(EnginePaths(roots, name))) {
+      names.push_back(std::move(name));
+    }
+  }
+  return names;
 }
 
 std::vector<RunningEngine> running_engines(const fs::path& runtime_root) {

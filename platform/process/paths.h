@@ -2,6 +2,7 @@
 
 #include "common/base/result.h"
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -44,6 +45,15 @@ class EnginePaths {
 
   [[nodiscard]] std::filesystem::path specs_dir() const { return state_ / "specs"; }
 
+  /// Services of commands, and of a stream on standard input, for a start that resumes them.
+  [[nodiscard]] std::filesystem::path ran_dir() const { return state_ / "ran"; }
+
+  /// The last revision of each service.
+  [[nodiscard]] std::filesystem::path revisions_dir() const { return state_ / "revisions"; }
+
+  /// The files and flags of the last start.
+  [[nodiscard]] std::filesystem::path start_json() const { return state_ / "start.json"; }
+
   [[nodiscard]] std::filesystem::path engine_log() const { return state_ / "engine.log"; }
 
   [[nodiscard]] std::filesystem::path api_socket() const { return runtime_ / "api.sock"; }
@@ -73,19 +83,22 @@ class EnginePaths {
 /// refused). The state directory is made apart, since an engine runs without one.
 [[nodiscard]] std::optional<Problem> make_runtime_dir(const EnginePaths& paths);
 
-/// Makes the state directory with logs/ and specs/ (0700).
+/// Makes the state directory with logs/, specs/, ran/ and revisions/ (0700).
 [[nodiscard]] std::optional<Problem> make_state_dir(const EnginePaths& paths);
 
-/// Why a lock was not taken, with the exit code for it: 69 when another engine holds it.
+/// Why a lock was not taken, with the exit code for it: 75 when another engine holds it.
 struct LockFailure {
   Problem problem;
   int exit_code = 1;
 };
 
 /// The flock that makes an engine the only one of its name; released by destruction or death. The
-/// file keeps the holder's pid for the error message of a refused engine.
+/// file keeps the holder's pid for the error message of a refused engine. A look at the lock
+/// (name_holder) holds it for a moment, so that taking it is tried again for kLooksPatience.
 class EngineLock {
  public:
+  static constexpr std::chrono::milliseconds kLooksPatience{200};
+
   /// The runtime directory must exist.
   [[nodiscard]] static Result<EngineLock, LockFailure> take(const EnginePaths& paths);
 
@@ -101,8 +114,14 @@ class EngineLock {
   int fd_ = -1;
 };
 
-/// An engine that accepts connections on its api.sock. It holds its lock then, so the lock itself
-/// is not touched: probing it could make an engine that starts just now find it taken.
+/// The pid of the engine that holds the lock of that name, or "unknown"; nothing when it is free.
+/// An engine that starts or ends holds it too.
+[[nodiscard]] std::optional<std::string> name_holder(const EnginePaths& paths);
+
+/// The names that are held, ordered.
+[[nodiscard]] std::vector<std::string> held_names(const PathRoots& roots);
+
+/// An engine that accepts connections on its api.sock.
 struct RunningEngine {
   std::string name;
   std::filesystem::path api_socket;

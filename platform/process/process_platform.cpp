@@ -26,6 +26,10 @@ autoscaler::StringMap annotations_of(const ServiceSpec& spec) {
   return annotations;
 }
 
+std::string revision_name(const std::string& service, int number) {
+  return fmt::format("{}-{:05}", service, number);
+}
+
 }  // namespace
 
 const char* name(Applied applied) {
@@ -41,8 +45,8 @@ const char* name(Applied applied) {
 }
 
 ProcessPlatform::ProcessPlatform(ProcessMeans& means, const autoscaler::ClusterConfig& cluster,
-                                 std::filesystem::path logs)
-    : means_{means}, cluster_{cluster}, logs_{std::move(logs)} {}
+                                 std::filesystem::path logs, RevisionNumbers numbers)
+    : means_{means}, cluster_{cluster}, logs_{std::move(logs)}, numbers_{std::move(numbers)} {}
 
 ProcessPlatform::~ProcessPlatform() {
   alive_.end();
@@ -85,26 +89,21 @@ ProcessRevision* ProcessPlatform::revision(const RevisionId& id) const {
   return found == revisions_.end() ? nullptr : found->second.revision;
 }
 
-// A removed service of the same name drains under its revisions' names.
-int ProcessPlatform::revisions_before(const std::string& name) const {
-  int last = 0;
-  for (const auto& service : removed_) {
-    if (service->spec.name == name) last = std::max(last, service->revisions);
-  }
-  return last;
-}
-
 std::unique_ptr<ProcessRevision> ProcessPlatform::make_revision(
-    ProcessService& service, bool keeps_some, std::filesystem::path program,
+    ProcessService& service, int number, bool keeps_some, std::filesystem::path program,
     std::optional<std::int32_t> initial) {
+  // Of a service that was removed and forgotten some may still drain.
+  while (revisions_.contains(revision_name(service.spec.name, number))) {
+    number = numbers_.next(service.spec.name, template_hash(service.spec));
+  }
   auto made = std::make_unique<ProcessRevision>(
       means_, *this, *service.log,
-      ProcessRevision::Facts{
-          .name = fmt::format("{}-{:05}", service.spec.name, ++service.revisions),
-          .spec = service.spec,
-          .program = std::move(program),
-          .initial = initial,
-          .keeps_some = keeps_some});
+      ProcessRevision::Facts{.name = revision_name(service.spec.name, number),
+                             .number = number,
+                             .spec = service.spec,
+                             .program = std::move(program),
+                             .initial = initial,
+                             .keeps_some = keeps_some});
   revisions_.emplace(made->name(), Known{made.get(), &service});
   return made;
 }
@@ -117,13 +116,12 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
   if (!service) {
     service = std::make_unique<ProcessService>();
     service->spec = spec;
-    service->revisions = revisions_before(spec.name);
     service->log = std::make_unique<ServiceLog>(logs_, spec.name,
                                                 [this, name = spec.name](const std::string& text) {
                                                   means_.events.problem("warning", name, text, "");
                                                 });
-    service->current =
-        make_revision(*service, keeps_some, std::move(checked->program), std::nullopt);
+    service->current = make_revision(*service, numbers_.first(spec.name, template_hash(spec)),
+                                     keeps_some, std::move(checked->program), std::nullopt);
     report(*service, *service->current);
     return Applied::created;
   }
@@ -132,6 +130,7 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
   if (same_template && spec == service->spec) return Applied::unchanged;
   service->spec = spec;
   if (same_template) {
+    numbers_.again(spec.name, service->newest().number(), template_hash(spec));
     service->current->update(spec, keeps_some);
     if (service->next) service->next->update(spec, keeps_some);
     report(*service, *service->current);
@@ -151,7 +150,8 @@ void ProcessPlatform::begin_next(ProcessService& service, bool keeps_some,
   const ProcessRevision::Counts now = service.current->counts();
   const bool awake = now.ready + now.starting > 0;
   service.next =
-      make_revision(service, keeps_some, std::move(program), awake ? std::max(1, now.ready) : 0);
+      make_revision(service, numbers_.next(service.spec.name, template_hash(service.spec)),
+                    keeps_some, std::move(program), awake ? std::max(1, now.ready) : 0);
   report(service, *service.next);
   const auto& port = service.spec.fixed_port;
   if (!awake || (port && port == service.current->spec().fixed_port)) take_over(service);
@@ -176,6 +176,7 @@ bool ProcessPlatform::remove(const std::string& name) {
   if (found == services_.end()) return false;
   ProcessService& service = *found->second;
   service.removed = true;
+  numbers_.removed(name);
   removed_.push_back(std::move(found->second));
   services_.erase(found);
   if (service.next) retire_next(service);

@@ -10,6 +10,7 @@
 #include "common/scaling/scaling_spec.h"
 
 #include "platform/process/process_revision.h"
+#include "platform/process/revision_numbers.h"
 #include "platform/process/service_log.h"
 #include "platform/process/service_spec.h"
 #include <cstdint>
@@ -35,7 +36,6 @@ enum class Applied { created, configured, unchanged };
 /// that drain.
 struct ProcessService {
   ServiceSpec spec;
-  int revisions = 0;  ///< the number of its last revision
   bool removed = false;
   std::unique_ptr<ServiceLog> log{};
   std::unique_ptr<ProcessRevision> current{};
@@ -63,7 +63,7 @@ class ProcessPlatform final : public autoscaler::Platform,
  public:
   /// All of `means` and `cluster` outlive this. Logs are kept in `logs`.
   ProcessPlatform(ProcessMeans& means, const autoscaler::ClusterConfig& cluster,
-                  std::filesystem::path logs);
+                  std::filesystem::path logs, RevisionNumbers numbers = {});
   ~ProcessPlatform() override;
   ProcessPlatform(const ProcessPlatform&) = delete;
   ProcessPlatform& operator=(const ProcessPlatform&) = delete;
@@ -73,8 +73,9 @@ class ProcessPlatform final : public autoscaler::Platform,
   /// What put() would say of the spec, without doing anything.
   [[nodiscard]] Result<autoscaler::ScalingSpec, Problem> check(const ServiceSpec& spec) const;
 
-  /// Accepts a spec: the first makes revision 1; the same template changes what is live; another
-  /// template begins a new revision (one-machine.md 5.7). Nothing changes on a problem.
+  /// Accepts a spec: the first makes a revision (RevisionNumbers); the same template changes what
+  /// is live; another template begins a new revision (one-machine.md 5.7). Nothing changes on a
+  /// problem.
   [[nodiscard]] Result<Applied, Problem> put(const ServiceSpec& spec);
 
   /// The service gets no requests from now on, and its replicas drain. False: there is none.
@@ -134,7 +135,7 @@ class ProcessPlatform final : public autoscaler::Platform,
   };
 
   [[nodiscard]] Result<Checked, Problem> judge(const ServiceSpec& spec) const;
-  [[nodiscard]] std::unique_ptr<ProcessRevision> make_revision(ProcessService& service,
+  [[nodiscard]] std::unique_ptr<ProcessRevision> make_revision(ProcessService& service, int number,
                                                                bool keeps_some,
                                                                std::filesystem::path program,
                                                                std::optional<std::int32_t> initial);
@@ -146,11 +147,11 @@ class ProcessPlatform final : public autoscaler::Platform,
   void report_soon(const std::string& revision);
   void flush();
   void bury(ProcessService& service);
-  [[nodiscard]] int revisions_before(const std::string& name) const;
 
   ProcessMeans& means_;
   const autoscaler::ClusterConfig& cluster_;
   std::filesystem::path logs_;
+  RevisionNumbers numbers_;
   model::Listener* listener_ = nullptr;  // of open()
   std::map<std::string, std::unique_ptr<ProcessService>> services_;
   std::vector<std::unique_ptr<ProcessService>> removed_;  // and still draining

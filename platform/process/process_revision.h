@@ -82,6 +82,7 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
  public:
   struct Facts {
     std::string name;  ///< app-00001
+    int number = 1;    ///< at the end of the name
     ServiceSpec spec;
     std::filesystem::path program;
     std::optional<std::int32_t> initial;  ///< as model::Revision::initial
@@ -105,6 +106,8 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   [[nodiscard]] const ServiceSpec& spec() const override { return facts_.spec; }
 
   [[nodiscard]] RevisionId id() const { return {"default", facts_.name}; }
+
+  [[nodiscard]] int number() const { return facts_.number; }
 
   /// What exists of it. Its hosts, its annotations and whether it is in service are the platform's
   /// to add.

@@ -43,9 +43,9 @@ class CommandLine(EngineCase):
             self.assert_refuses(1, address,
                                 arguments=['up', '--http', address, '--', 'sleep', '60'])
 
-    def test_a_second_engine_of_one_name_is_69_naming_pid_and_flag(self):
+    def test_a_second_front_door_of_one_engine_is_2_naming_both_and_the_flag(self):
         engine = self.up_app('--name', 'twin')
-        self.up_refuses(69, str(engine.pid), '--name',
+        self.up_refuses(2, engine.http, '127.0.0.1:0', '--engine NAME',
                         arguments=['--name', 'twin', '--', 'sleep', '60'])
 
 

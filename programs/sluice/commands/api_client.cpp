@@ -5,6 +5,9 @@
 #include "common/net/host_and_port.h"
 #include "common/values/whole_number.h"
 
+#include <boost/asio/signal_set.hpp>
+
+#include <csignal>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -64,6 +67,44 @@ Result<ApiReply, Problem> ApiClient::send(const ApiCall& call) const {
        .lookup = net::look_up});
   if (!answer) return no_answer(place_, answer.error().why);
   return ApiReply{.status = answer->head.status, .body = std::move(answer->body)};
+}
+
+Result<ApiReply, Problem> ApiClient::hold(const ApiCall& call,
+                                          const std::function<bool(std::string_view)>& on_text,
+                                          const std::function<void(int)>& on_signal) const {
+  using Kind = net::H1Client::Ending::Kind;
+  boost::asio::io_context loop{1};
+  boost::asio::signal_set signals{loop, SIGINT, SIGTERM, SIGHUP};
+  const auto client = std::make_shared<net::H1Client>(loop, nullptr, net::look_up);
+  ApiReply reply;
+  std::optional<Problem> problem;
+  const auto end = [&] {
+    boost::system::error_code ignored;
+    signals.cancel(ignored);
+    client->close();
+  };
+  signals.async_wait([&](const boost::system::error_code& ec, int number) {
+    if (ec) return;
+    on_signal(number);
+    end();
+  });
+  const auto on_head = [&](const http::ResponseHead& head) { reply.status = head.status; };
+  const auto on_body = [&](std::string_view piece) {
+    if (reply.status != 200) {
+      reply.body.append(piece.substr(0, kReplyBytesMax - reply.body.size()));
+    } else if (!on_text(piece)) {
+      end();
+    }
+  };
+  const auto on_end = [&](const net::H1Client::Ending& ending) {
+    if (ending.kind == Kind::garbled || reply.status == 0) problem = no_answer(place_, ending.why);
+    end();
+  };
+  net::H1Client::ask(client, place_.at, text_of(place_, call),
+                     {.head = on_head, .body = on_body, .ended = on_end});
+  loop.run();
+  if (problem) return *problem;
+  return reply;
 }
 
 std::optional<Problem> ApiClient::follow(

@@ -43,6 +43,13 @@ class ApiClient {
   /// The whole answer, whatever its status. A problem: no connection, no answer in time.
   [[nodiscard]] Result<ApiReply, Problem> send(const ApiCall& call) const;
 
+  /// Hands each piece of an endless answer to `on_text` until the engine ends it, `on_text` returns
+  /// false, or a signal that ends programs comes, whose number `on_signal` gets. An answer with
+  /// another status than 200 is returned whole. A problem: no answer.
+  [[nodiscard]] Result<ApiReply, Problem> hold(const ApiCall& call,
+                                               const std::function<bool(std::string_view)>& on_text,
+                                               const std::function<void(int)>& on_signal) const;
+
   /// Hands each piece of an endless answer to `on_text` until the engine ends it or `on_text`
   /// returns false. Waits without bound between pieces: the reader ends it with Ctrl-C.
   [[nodiscard]] std::optional<Problem> follow(

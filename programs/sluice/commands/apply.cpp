@@ -3,11 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
-#include <yaml-cpp/yaml.h>
 
+#include "platform/process/spec_documents.h"
 #include "programs/sluice/commands/verbs.h"
 #include "programs/sluice/view/fields.h"
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -36,42 +37,26 @@ Result<std::vector<char>, Failure> read_file(const std::string& path) {
   return bytes;
 }
 
-// The documents of a stream as they are written, each behind as many empty lines as stood before
-// it, so that the engine's messages name the lines of the file.
+// Each behind as many empty lines as stand before it, so that the engine's messages name the lines
+// of the file.
 std::vector<std::string> documents_in(std::string_view text) {
-  std::vector<std::string> documents(1);
-  std::size_t lines = 0;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
-    const std::string_view line = text.substr(0, end);
-    const bool mark = line.starts_with("---") &&
-                      (line.size() == 3 || line[3] == '\n' || line[3] == ' ' || line[3] == '\r');
-    ++lines;
-    if (mark) {
-      documents.emplace_back(lines, '\n');
-    } else {
-      documents.back() += line;
-    }
-    text.remove_prefix(end);
+  std::vector<std::string> documents;
+  for (const local::SpecDocument& each : local::split_documents(text)) {
+    if (!each.blank()) documents.push_back(std::string(each.before, '\n').append(each.text));
   }
-  std::erase_if(documents, [](const std::string& document) {
-    return document.find_first_not_of(" \t\r\n") == std::string::npos;
-  });
   return documents;
 }
 
-Result<std::vector<char>, Failure> name_in(const std::string& document, const std::string& path) {
-  try {
-    const YAML::Node name = YAML::Load(document)["metadata"]["name"];
-    if (name && name.IsScalar()) {
-      const auto text = name.as<std::string>();
-      return std::vector<char>(text.begin(), text.end());
-    }
-  } catch (const YAML::Exception& wrong) {
-    return Failure{kExitConfig, path + ": " + wrong.what() + "; fix the YAML"};
-  }
-  return Failure{kExitConfig, path + ": metadata.name is missing; give the service a name"};
+// Of a relative working directory in the file, as for `up -f`.
+std::string base_of(const std::string& path) {
+  namespace fs = std::filesystem;
+  return path == "-" ? fs::current_path().string() : fs::absolute(path).parent_path().string();
 }
+
+struct ApplyFlags {
+  bool dry_run = false;
+  bool write = false;
+};
 
 // The engine does not know the file: its messages begin with `the document:LINE:`.
 std::string in_file(std::string text, const std::string& path) {
@@ -88,11 +73,13 @@ void print_warnings(const Surroundings& with, const json& result, const std::str
   }
 }
 
-void print_result(const Surroundings& with, const json& result, bool dry_run) {
+void print_result(const Surroundings& with, const json& result, const ApplyFlags& flags) {
   with.out << view::text_field(result, "service") << " " << view::text_field(result, "result");
   const std::string revision = view::text_field(result, "revision");
   with.out << (revision.empty() ? "" : ", revision " + revision)
-           << (dry_run ? " (dry run: nothing was changed)\n" : "\n");
+           << (flags.write && result.contains("file") ? ", in " + view::text_field(result, "file")
+                                                      : std::string{})
+           << (flags.dry_run ? " (dry run: nothing was changed)\n" : "\n");
   const auto value = [](const json& change, const char* key) {
     const json& found = reading::member(change, key);
     if (found.is_null()) return std::string("nothing");
@@ -105,7 +92,7 @@ void print_result(const Surroundings& with, const json& result, bool dry_run) {
 }
 
 int apply_file(const Surroundings& with, const ApiPlace& engine, const std::string& path,
-               bool dry_run) {
+               const ApplyFlags& flags) {
   const auto bytes = read_file(path);
   if (!bytes) {
     return report(with, bytes.error());
@@ -114,21 +101,23 @@ int apply_file(const Surroundings& with, const ApiPlace& engine, const std::stri
   if (documents.empty()) {
     return report(with, {kExitConfig, path + " has no document; write a Service into it"});
   }
+  const std::string base = url_encoded(base_of(path));
   for (const std::string& document : documents) {
-    const auto name = name_in(document, path);
+    const auto name = local::service_name_in(document);
     if (!name) {
-      return report(with, name.error());
+      return report(with, {kExitConfig, path + ": " + name.error().text()});
     }
-    const FoundService target{.engine = engine, .service = std::string(name->begin(), name->end())};
-    const auto body =
-        fetch(engine, {.method = "PUT",
-                       .target = target.path() + "/spec" + (dry_run ? "?dry_run=1" : ""),
-                       .body = document});
+    const FoundService target{.engine = engine, .service = *name};
+    const auto body = fetch(
+        engine, {.method = "PUT",
+                 .target = target.path() + "/spec?base=" + base +
+                           (flags.dry_run ? "&dry_run=1" : "") + (flags.write ? "&write=1" : ""),
+                 .body = document});
     if (!body) {
       return report(with, {body.error().exit_code, in_file(body.error().text, path)});
     }
     const json result = reading::parsed(*body);
-    print_result(with, result, dry_run);
+    print_result(with, result, flags);
     print_warnings(with, result, path);
   }
   return kExitOk;
@@ -139,24 +128,24 @@ int apply_file(const Surroundings& with, const ApiPlace& engine, const std::stri
 int run_apply(const Surroundings& with, const Arguments& args) {
   CLI::App app("Adds or changes services of a running engine.");
   std::vector<std::string> files;
-  std::string name;
-  bool dry_run = false;
+  ApplyFlags flags;
   app.add_option("-f,--file", files, "a file of Services, or -; repeatable")
       ->type_name("FILE")
       ->required()
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--engine", name, "the engine, when several run")->type_name("NAME");
-  app.add_flag("--dry-run", dry_run, "print the difference, change nothing");
+  app.add_flag("--dry-run", flags.dry_run, "print the difference, change nothing");
+  app.add_flag("--write", flags.write,
+               "write a service that stands in a watched file into that file");
   if (const auto code = ends_early(with, app, "apply", args)) {
     return *code;
   }
-  const auto engine = find_engine(with, name);
+  const auto engine = find_engine(with, "");
   if (!engine) {
     return report(with, engine.error());
   }
   for (const std::string& path : files) {
-    const int code = apply_file(with, *engine, path, dry_run);
+    const int code = apply_file(with, *engine, path, flags);
     if (code != kExitOk) {
       return code;
     }

@@ -7,6 +7,8 @@
 
 #include "programs/sluice/commands/detach.h"
 #include "programs/sluice/commands/up.h"
+#include "programs/sluice/commands/up_session.h"
+#include "programs/sluice/commands/up_target.h"
 #include "programs/sluice/commands/usage.h"
 #include "programs/sluice/commands/verbs.h"
 #include <algorithm>
@@ -80,19 +82,69 @@ std::optional<Problem> take_server(Arguments& args, std::optional<ApiPlace>& ser
                  "with --server: explain, get, history, scale, sleep, top, wake"};
 }
 
+// The engine may end, or another `up` start it, between the look and the deed.
+constexpr int kTries = 100;
+
 int run_up(const Surroundings& with, const Arguments& args, const UpRunner& up) {
-  auto options = parse_up(args);
-  if (!options) {
-    (options.error().help ? with.out : with.err) << options.error().text << "\n";
-    return options.error().help ? kExitOk : kExitUsage;
+  auto parsed = parse_up(args);
+  if (!parsed) {
+    (parsed.error().help ? with.out : with.err) << parsed.error().text << "\n";
+    return parsed.error().help ? kExitOk : kExitUsage;
   }
-  return options->detach ? run_detached(with, std::move(*options), up) : up(*options);
+  int code = kNameHeld;
+  for (int tries = 0; code == kNameHeld && tries < kTries; ++tries) {
+    const auto target = find_up_target(with, *parsed);
+    if (!target) return report(with, target.error());
+    UpOptions options = *parsed;
+    options.engine = target->engine;
+    if (target->running) {
+      code = run_session(with, options, *target->running);
+      continue;
+    }
+    if (options.demo || !options.command.empty()) options.service = command_service(options);
+    code = options.detach ? run_detached(with, std::move(options), up) : up(options);
+  }
+  if (code != kNameHeld) return code;
+  return report(with, {kExitUnavailable, "the engine ends and starts again and again; try again"});
+}
+
+// Verbs that find an engine by themselves.
+constexpr std::string_view kEngineVerbs[] = {"apply", "delete",  "down", "explain",
+                                             "get",   "history", "logs", "scale",
+                                             "sleep", "top",     "wake"};
+
+bool finds_engine(std::string_view verb) {
+  return std::find(std::begin(kEngineVerbs), std::end(kEngineVerbs), verb) !=
+         std::end(kEngineVerbs);
+}
+
+// Takes `--engine NAME` from the flags of a verb, which are alike in all of them.
+std::optional<Problem> take_engine(Arguments& flags, std::string& engine) {
+  constexpr std::string_view kFlag = "--engine";
+  for (auto at = flags.begin(); at != flags.end();) {
+    if (at->starts_with("--engine=")) {
+      engine = at->substr(kFlag.size() + 1);
+      at = flags.erase(at);
+    } else if (*at == kFlag) {
+      if (at + 1 == flags.end())
+        return Problem{"--engine: the name is missing", "give --engine NAME"};
+      engine = *(at + 1);
+      at = flags.erase(at, at + 2);
+    } else {
+      ++at;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 std::optional<int> ends_early(const Surroundings& with, CLI::App& app, std::string_view verb,
                               const Arguments& args) {
+  std::string taken;  // by take_engine; here for the help
+  if (finds_engine(verb)) {
+    app.add_option("--engine", taken, "the engine, when several run")->type_name("NAME");
+  }
   const auto wrong = parse_flags(app, verb, args);
   if (!wrong) {
     return std::nullopt;
@@ -114,7 +166,12 @@ int run_verb(const Surroundings& here, const Arguments& given,
     return kExitUsage;
   }
   const std::string& word = args.front();
-  const Arguments rest(args.begin() + 1, args.end());
+  Arguments rest(args.begin() + 1, args.end());
+  if (finds_engine(word)) {
+    if (const auto wrong = take_engine(rest, with.engine)) {
+      return report(with, {kExitUsage, wrong->text()});
+    }
+  }
   if (word == "--help" || word == "-h" || word == "help") {
     with.out << general_help();
     return kExitOk;

@@ -88,6 +88,9 @@ int await_child(const Surroundings& with, pid_t child, int ready_fd,
     with.err << "the engine (pid " << child << ") is not ready; see " << log.string() << "\n";
     return kExitNotReady;
   }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNameHeld) {
+    return kNameHeld;  // and the child has written nothing
+  }
   with.err << tail_since(log, begin);
   return WIFEXITED(status) ? WEXITSTATUS(status) : kExitFailure;
 }
@@ -95,7 +98,7 @@ int await_child(const Surroundings& with, pid_t child, int ready_fd,
 }  // namespace
 
 int run_detached(const Surroundings& with, UpOptions options, const UpRunner& up) {
-  const local::EnginePaths paths(with.roots, options.name);
+  const local::EnginePaths paths(with.roots, options.engine);
   if (const auto problem = local::make_state_dir(paths)) {
     return report(with, {kExitFailure, problem->text()});
   }
@@ -116,7 +119,9 @@ int run_detached(const Surroundings& with, UpOptions options, const UpRunner& up
   const pid_t child = ::fork();
   if (child == 0) {
     ::close(ends[0]);
-    return run_child(std::move(options), up, log, ends[1]);
+    const int code = run_child(std::move(options), up, log, ends[1]);
+    if (code == kNameHeld) ::_exit(code);  // the parent continues
+    return code;
   }
   const int fork_error = errno;
   ::close(log);

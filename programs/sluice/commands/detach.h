@@ -8,7 +8,8 @@ namespace sluice::commands {
 /// `up --detach`: forks before anything has started a thread. The child becomes a session of its
 /// own with its output in engine.log and runs `up`; the parent waits until the child has announced
 /// itself (announce_ready), prints the banner and, to the errors, the warnings and returns 0, or
-/// what the child left in the log and its exit code. Returns in both processes.
+/// what the child left in the log and its exit code; without a word kNameHeld. Returns in both
+/// processes.
 [[nodiscard]] int run_detached(const Surroundings& with, UpOptions options, const UpRunner& up);
 
 }  // namespace sluice::commands

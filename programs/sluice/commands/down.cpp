@@ -3,29 +3,15 @@
 
 #include <CLI/CLI.hpp>
 
+#include "programs/sluice/commands/up_target.h"
 #include "programs/sluice/commands/verbs.h"
-#include <algorithm>
 #include <ostream>
-#include <poll.h>
 
 namespace sluice::commands {
 namespace {
 
-constexpr Duration kGonePatience = std::chrono::seconds{5};
-constexpr int kLookMilliseconds = 10;
-
-// The engine answers before it ends: its name is free for the next `up` only afterwards.
-void wait_until_gone(const Surroundings& with, const std::string& engine) {
-  const TimePoint deadline = with.clock.now() + kGonePatience;
-  while (with.clock.now() < deadline) {
-    const auto running = local::running_engines(with.roots.runtime);
-    const auto named = [&](const local::RunningEngine& one) { return one.name == engine; };
-    if (std::none_of(running.begin(), running.end(), named)) {
-      return;
-    }
-    ::poll(nullptr, 0, kLookMilliseconds);
-  }
-}
+// From its answer to its end an engine only closes files.
+constexpr Duration kGonePatience = std::chrono::seconds{20};
 
 }  // namespace
 
@@ -40,14 +26,17 @@ int run_down(const Surroundings& with, const Arguments& args) {
   if (!engine) {
     return report(with, engine.error());
   }
-  // Drain and stop times of a service are its own; the engine ends within a minute and a half.
   const auto body =
-      fetch(*engine,
-            {.method = "POST", .target = "/api/v1/shutdown", .timeout = std::chrono::seconds{90}});
+      fetch(*engine, {.method = "POST", .target = "/api/v1/shutdown", .timeout = kEngineEnds});
   if (!body) {
     return report(with, body.error());
   }
-  wait_until_gone(with, engine->name);
+  if (const auto pid = wait_until_free(with, engine->name, kGonePatience)) {
+    return report(with, {kExitFailure, "engine " + engine->name + " (pid " + *pid +
+                                           ") has stopped its services and does not end; end it: "
+                                           "kill -9 " +
+                                           *pid});
+  }
   const auto result = reading::parsed(*body);
   const auto count = [&](const char* key) { return reading::whole(result, key).value_or(0); };
   with.out << "engine " << engine->name << ": stopped " << count("stopped")

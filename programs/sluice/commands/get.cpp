@@ -36,9 +36,14 @@ Result<std::vector<Shown>, Failure> chosen_services(const Surroundings& with,
     chosen.push_back({*one, reading::parsed(*body)});
     return chosen;
   }
-  const auto engines = places(with);
+  auto engines = places(with);
   if (engines.empty()) {
     return find_engine(with, "").error();
+  }
+  if (!with.engine.empty()) {
+    const auto named = find_engine(with, "");
+    if (!named) return named.error();
+    engines = {*named};
   }
   for (const ApiPlace& engine : engines) {
     const auto services = fetch_services(engine);
@@ -56,16 +61,21 @@ Result<std::vector<Shown>, Failure> chosen_services(const Surroundings& with,
   return chosen;
 }
 
-// A table tells services of one name apart by their engines, or at a server by their namespaces, as
-// the verbs take them.
+// A table has a column for the engines when there are several. At a server services of one name
+// have their namespaces in front, as the verbs take them.
 json rows_of(const std::vector<Shown>& chosen) {
   json rows = json::array();
+  const auto other = [&](const Shown& one) {
+    return one.at.engine.name != chosen.front().at.engine.name;
+  };
+  const bool several = std::any_of(chosen.begin(), chosen.end(), other);
   for (const Shown& one : chosen) {
-    const auto same = [&](const Shown& other) { return other.at.service == one.at.service; };
+    const auto same = [&](const Shown& with) { return with.at.service == one.at.service; };
     rows.push_back(one.status);
-    if (std::count_if(chosen.begin(), chosen.end(), same) > 1) {
-      const ApiPlace& place = one.at.engine;
-      rows.back()["name"] = (place.is_server() ? one.at.space : place.name) + "/" + one.at.service;
+    if (several) {
+      rows.back()["engine"] = one.at.engine.name;
+    } else if (one.at.engine.is_server() && std::count_if(chosen.begin(), chosen.end(), same) > 1) {
+      rows.back()["name"] = one.at.space + "/" + one.at.service;
     }
   }
   return rows;

@@ -59,38 +59,59 @@ class StopSignals {
   local::UniqueFd fd_;
 };
 
+// The services of all `engines`, each with its engine when there are several.
+Result<json, Failure> services_of(const std::vector<ApiPlace>& engines) {
+  json all = json::array();
+  for (const ApiPlace& engine : engines) {
+    auto services = fetch_services(engine);
+    if (!services) return services.error();
+    for (json& service : *services) {
+      if (engines.size() > 1) service["engine"] = engine.name;
+      all.push_back(std::move(service));
+    }
+  }
+  return all;
+}
+
 // What the chosen pane shows about the chosen service.
-void fill_pane(view::LiveView& live, const ApiPlace& engine) {
-  if (live.selected().empty()) {
+void fill_pane(view::LiveView& live, const std::vector<ApiPlace>& engines) {
+  const std::string selected = live.selected();
+  if (selected.empty()) {
     return;
   }
-  const FoundService chosen{.engine = engine, .service = live.selected()};
+  FoundService chosen{.engine = engines.front(), .service = selected};
+  if (const std::size_t slash = selected.find('/'); slash != std::string::npos) {
+    chosen.service = selected.substr(slash + 1);
+    for (const ApiPlace& engine : engines) {
+      if (engine.name == selected.substr(0, slash)) chosen.engine = engine;
+    }
+  }
   if (live.pane() == view::Pane::explain) {
-    const auto body = fetch(engine, {.target = chosen.path() + "/explain"});
+    const auto body = fetch(chosen.engine, {.target = chosen.path() + "/explain"});
     live.set_explanation(body ? view::explain_text(reading::parsed(*body)) : body.error().text);
     return;
   }
   const auto body =
-      fetch(engine, {.target = chosen.path() + "/logs?tail=" + std::to_string(kLogLines)});
+      fetch(chosen.engine, {.target = chosen.path() + "/logs?tail=" + std::to_string(kLogLines)});
   if (body && live.pane() == view::Pane::logs) {
     live.set_logs(*body);
   }
 }
 
-int watch(const Surroundings& with, const ApiPlace& engine,
+int watch(const Surroundings& with, const std::vector<ApiPlace>& engines,
           std::unique_ptr<view::Terminal> terminal) {
   view::LiveView live;
   const StopSignals signals;
   std::array<pollfd, 2> inputs{{{.fd = terminal->key_fd(), .events = POLLIN, .revents = 0},
                                 {.fd = signals.fd(), .events = POLLIN, .revents = 0}}};
   while (true) {
-    const auto services = fetch_services(engine);
+    const auto services = services_of(engines);
     if (!services) {
       terminal.reset();
       return report(with, services.error());
     }
     live.set_services(*services);
-    fill_pane(live, engine);
+    fill_pane(live, engines);
     terminal->write(live.paint(terminal->size()));
     ::poll(inputs.data(), inputs.size(), kFrameMilliseconds);
     if (const int number = signals.take(); number != 0) {
@@ -112,15 +133,20 @@ int run_top(const Surroundings& with, const Arguments& args) {
   if (const auto code = ends_early(with, app, "top", args)) {
     return *code;
   }
-  const auto engine = find_engine(with, name);
-  if (!engine) {
-    return report(with, engine.error());
+  auto engines = places(with);
+  const bool all = engines.size() > 1 && name.empty() && with.engine.empty();
+  if (!all) {
+    const auto engine = find_engine(with, name);
+    if (!engine) {
+      return report(with, engine.error());
+    }
+    engines = {*engine};
   }
   auto terminal = with.terminal ? view::Terminal::open() : nullptr;
   if (terminal) {
-    return watch(with, *engine, std::move(terminal));
+    return watch(with, engines, std::move(terminal));
   }
-  const auto services = fetch_services(*engine);
+  const auto services = services_of(engines);
   if (!services) {
     return report(with, services.error());
   }

@@ -45,7 +45,10 @@ void add_flags(CLI::App& app, RawFlags& raw) {
   repeated(app.add_option("-f,--file", options.files, "a file, a directory of *.yaml, or -")
                ->type_name("PATH"));
   app.add_flag("--demo", options.demo, "run the built-in app: / /sleep?ms= /burn?ms= /hold?mb=");
-  app.add_option("--name", options.name, "engine name; in command form also the service's")
+  app.add_option("--name", options.name,
+                 "the service's name; the first one, and one alone, name the engine too")
+      ->type_name("NAME");
+  app.add_option("--engine", options.engine, "start this engine, or add to it when it runs")
       ->type_name("NAME");
   app.add_option("--port", raw.port, "the app listens on exactly N and ignores $PORT")
       ->type_name("N");
@@ -79,7 +82,7 @@ void add_flags(CLI::App& app, RawFlags& raw) {
 Trouble judge_forms(const CLI::App& app, const UpOptions& options) {
   const int forms = static_cast<int>(!options.files.empty()) + static_cast<int>(options.demo) +
                     static_cast<int>(!options.command.empty());
-  if (forms == 0) {
+  if (forms == 0 && !options.resume) {
     return kUpHelpLines;
   }
   if (forms > 1) {
@@ -91,21 +94,30 @@ Trouble judge_forms(const CLI::App& app, const UpOptions& options) {
   if (!options.command.empty() && options.command.front().empty()) {
     return "the command is empty; give a program after --";
   }
-  if (!options.files.empty()) {
+  if (!options.files.empty() || options.resume) {
     for (const char* flag : {"--port", "--target", "--concurrency", "--min", "--max", "--window",
                              "--env", "--cpu", "--memory"}) {
       if (app.count(flag) > 0) {
-        return std::string(flag) + " belongs to the command form and --demo; with -f write it " +
-               "into the file";
+        return std::string(flag) + " belongs to the command form and --demo; " +
+               (options.resume ? "give a command after --" : "with -f write it into the file");
       }
     }
   }
   return std::nullopt;
 }
 
+Trouble no_label(const char* flag, const std::string& name) {
+  return std::string(flag) + ": " + name +
+         " is not a DNS label; use 1 to 63 of a-z, 0-9 and -, no - at the ends";
+}
+
 Trouble judge_name(UpOptions& options) {
+  if (!options.engine.empty() && !local::is_dns_label(options.engine)) {
+    return no_label("--engine", options.engine);
+  }
   if (options.name.empty()) {
-    const bool named_file = !options.files.empty() && options.files.front() != "-";
+    const bool named_file =
+        !options.files.empty() && options.files.front() != "-" && options.engine.empty();
     if (!named_file) {
       options.name = "app";
       return std::nullopt;
@@ -113,21 +125,19 @@ Trouble judge_name(UpOptions& options) {
     const std::filesystem::path file = options.files.front();
     const auto base = file.has_filename() ? file : file.parent_path();
     options.name = base.stem().string();
-    if (!is_dns_label(options.name)) {
+    if (!local::is_dns_label(options.name)) {
       return "the file's name " + options.name + " cannot name an engine; give --name NAME";
     }
     return std::nullopt;
   }
+  options.name_given = true;
   // A file's services have names of their own.
-  if (options.files.empty() && options.name == local::kReservedService) {
+  if (options.files.empty() && !options.resume && options.name == local::kReservedService) {
     return "--name: " + options.name +
            " cannot name a service: " + std::string(local::kEngineHost) +
            " is the engine's own host; give another";
   }
-  return is_dns_label(options.name)
-             ? std::nullopt
-             : Trouble("--name: " + options.name +
-                       " is not a DNS label; use 1 to 63 of a-z, 0-9 and -, no - at the ends");
+  return local::is_dns_label(options.name) ? std::nullopt : no_label("--name", options.name);
 }
 
 Trouble judge_door(UpOptions& options, bool given) {
@@ -233,12 +243,6 @@ Trouble judge_words(RawFlags& raw) {
 
 }  // namespace
 
-bool is_dns_label(std::string_view text) {
-  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  return !text.empty() && text.size() <= 63 && plain(text.front()) && plain(text.back()) &&
-         std::all_of(text.begin(), text.end(), [&](char c) { return plain(c) || c == '-'; });
-}
-
 Result<UpOptions, UsageProblem> parse_up(const std::vector<std::string>& args) {
   RawFlags raw;
   // What follows `--` is the app's own, whatever it looks like.
@@ -251,6 +255,9 @@ Result<UpOptions, UsageProblem> parse_up(const std::vector<std::string>& args) {
   if (auto wrong = parse_flags(app, "up", {args.begin(), dashes})) {
     return std::move(*wrong);
   }
+  UpOptions& options = raw.options;
+  const bool nothing = options.files.empty() && !options.demo && options.command.empty();
+  options.resume = nothing && !(options.name.empty() && options.engine.empty());
   const Trouble troubles[] = {judge_forms(app, raw.options),
                               judge_name(raw.options),
                               judge_door(raw.options, app.count("--http") > 0),
@@ -263,6 +270,27 @@ Result<UpOptions, UsageProblem> parse_up(const std::vector<std::string>& args) {
     }
   }
   return std::move(raw.options);
+}
+
+local::ServiceSpec command_service(const UpOptions& options) {
+  local::CommandForm form;
+  form.name = options.name;
+  form.command = options.command;
+  if (options.demo) {
+    std::error_code ignored;
+    form.command = {std::filesystem::read_symlink("/proc/self/exe", ignored).string(), "demo-app"};
+  }
+  form.port = options.port;
+  form.target = options.target;
+  form.concurrency = static_cast<std::int32_t>(options.concurrency);
+  form.min = options.min;
+  form.max = options.max;
+  form.window = options.window;
+  for (const auto& [name, value] : options.env) form.env.push_back({name, value});
+  form.cpu = options.cpu;
+  form.memory = options.memory_bytes;
+  form.cwd = std::filesystem::current_path();
+  return local::command_spec(form);
 }
 
 void announce_ready(const UpOptions& options, const std::string& banner,

@@ -26,7 +26,7 @@ struct UsageProblem {
 /// Reads the arguments after `up`.
 [[nodiscard]] Result<UpOptions, UsageProblem> parse_up(const std::vector<std::string>& args);
 
-/// Whether `text` may name an engine or a service: a DNS label.
-[[nodiscard]] bool is_dns_label(std::string_view text);
+/// The service of the command form and of --demo.
+[[nodiscard]] local::ServiceSpec command_service(const UpOptions& options);
 
 }  // namespace sluice::commands

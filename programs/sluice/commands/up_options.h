@@ -2,6 +2,7 @@
 
 #include "common/time/time_point.h"
 
+#include "platform/process/service_spec.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,14 +13,24 @@ namespace sluice::commands {
 
 enum class OutputFormat { text, json };
 
+/// What an `up` returns to its caller when another engine holds the name (EX_TEMPFAIL): by then
+/// that one may take the service. Never the exit code of the program.
+inline constexpr int kNameHeld = 75;
+
 /// The flags of `sluice up`, parsed and checked one by one (one-machine.md 1). Exactly one of
-/// `files`, `demo`, `command` is set.
+/// `files`, `demo`, `command`, `resume` is set.
 struct UpOptions {
   std::vector<std::string> files;    ///< -f: file, directory or "-"
   bool demo = false;                 ///< --demo
   std::vector<std::string> command;  ///< after `--`; never empty strings in front
 
-  std::string name;  ///< engine name, a DNS label; defaults applied
+  bool resume = false;  ///< none of them, but a name: what ran under it
+
+  std::string name;         ///< of the service or, for the first `up`, the engine; defaults applied
+  bool name_given = false;  ///< --name
+  std::string engine;       ///< --engine; else the one that choose_engine() has found
+  /// The service of the command form and of --demo; set by `up` itself.
+  std::optional<local::ServiceSpec> service = {};
   std::optional<std::uint16_t> port;
   std::string http = "127.0.0.1:8080";
   std::optional<std::pair<std::string, std::string>> tls;  ///< certificate and key, absolute paths

@@ -27,18 +27,6 @@ std::string names_of(const std::vector<ApiPlace>& engines) {
   return list;
 }
 
-Failure failure_of(const ApiReply& reply) {
-  const json problem = reading::parsed(reply.body);
-  std::string text = reading::text(problem, "detail");
-  if (text.empty()) text = "the engine answered with status " + std::to_string(reply.status);
-  const std::string fix = reading::text(problem, "fix");
-  text += fix.empty() ? "" : "; " + fix;
-  if (reply.status == 400) {
-    return {kExitUsage, text};
-  }
-  return {reply.status == 422 ? kExitConfig : kExitFailure, text};
-}
-
 }  // namespace
 
 int report(const Surroundings& with, const Failure& failure) {
@@ -56,7 +44,8 @@ std::vector<ApiPlace> places(const Surroundings& with) {
   return found;
 }
 
-Result<ApiPlace, Failure> find_engine(const Surroundings& with, const std::string& name) {
+Result<ApiPlace, Failure> find_engine(const Surroundings& with, const std::string& given) {
+  const std::string& name = given.empty() ? with.engine : given;
   auto engines = places(with);
   if (engines.empty()) {
     return no_engine();
@@ -65,7 +54,8 @@ Result<ApiPlace, Failure> find_engine(const Surroundings& with, const std::strin
     if (engines.size() == 1) {
       return std::move(engines.front());
     }
-    return Failure{kExitUsage, "several engines are running: " + names_of(engines) + "; name one"};
+    return Failure{kExitUsage, "several engines are running: " + names_of(engines) +
+                                   "; choose one with --engine NAME"};
   }
   for (ApiPlace& engine : engines) {
     if (engine.name == name) {
@@ -82,7 +72,9 @@ std::string FoundService::path() const {
 
 Result<FoundService, Failure> find_service(const Surroundings& with, const std::string& name) {
   const std::size_t slash = name.find('/');
-  const std::string wanted_engine = slash == std::string::npos ? "" : name.substr(0, slash);
+  const std::string wanted_engine = slash != std::string::npos ? name.substr(0, slash)
+                                    : with.server              ? ""
+                                                               : with.engine;
   const std::string wanted = slash == std::string::npos ? name : name.substr(slash + 1);
   if (with.server) {
     return FoundService{.engine = *with.server,
@@ -128,9 +120,22 @@ Result<FoundService, Failure> find_service(const Surroundings& with, const std::
   }
   std::string list;
   for (const FoundService& one : found) {
-    list += (list.empty() ? "" : ", ") + one.engine.name + "/" + one.service;
+    list += (list.empty() ? "" : " or ") + one.engine.name + "/" + one.service;
   }
-  return Failure{kExitUsage, "several engines have a service " + wanted + "; choose one: " + list};
+  return Failure{kExitUsage, "several engines have a service " + wanted +
+                                 "; choose one with --engine NAME, or name it " + list};
+}
+
+Failure failure_of(const ApiReply& reply) {
+  const json problem = reading::parsed(reply.body);
+  std::string text = reading::text(problem, "detail");
+  if (text.empty()) text = "the engine answered with status " + std::to_string(reply.status);
+  const std::string fix = reading::text(problem, "fix");
+  text += fix.empty() ? "" : "; " + fix;
+  if (reply.status == 400) {
+    return {kExitUsage, text};
+  }
+  return {reply.status == 422 ? kExitConfig : kExitFailure, text};
 }
 
 Result<std::string, Failure> fetch(const ApiPlace& engine, const ApiCall& call) {

@@ -35,6 +35,7 @@ struct Surroundings {
   local::PathRoots roots;
   bool terminal = false;                ///< standard input and output are one
   std::optional<ApiPlace> server = {};  ///< --server: used instead of engines here
+  std::string engine = {};              ///< --engine: the only one that is looked at
 };
 
 /// A verb that did not work out: the exit code and what to print.
@@ -54,7 +55,7 @@ int report(const Surroundings& with, const Failure& failure);
 /// The engines that run here, or the server in their place.
 [[nodiscard]] std::vector<ApiPlace> places(const Surroundings& with);
 
-/// The one engine named `name`, or the only one when `name` is empty; the server in their place.
+/// The one engine named `name`, or by --engine, or the only one; the server in their place.
 [[nodiscard]] Result<ApiPlace, Failure> find_engine(const Surroundings& with,
                                                     const std::string& name);
 
@@ -71,6 +72,9 @@ struct FoundService {
 /// server it is `SERVICE` or `NAMESPACE/SERVICE`, and not looked for.
 [[nodiscard]] Result<FoundService, Failure> find_service(const Surroundings& with,
                                                          const std::string& name);
+
+/// What the problem+json of an answer that is not good comes to.
+[[nodiscard]] Failure failure_of(const ApiReply& reply);
 
 /// The body of a good answer; anything else is a failure told by its problem+json.
 [[nodiscard]] Result<std::string, Failure> fetch(const ApiPlace& engine, const ApiCall& call);

@@ -22,10 +22,6 @@ extern char** environ;
 namespace sluice::local {
 namespace {
 
-// Each has two revisions that scale at most, so the scale loop has room for all of them.
-constexpr std::size_t kServicesMax = 10'000;
-static_assert(2 * kServicesMax <= autoscaler::MultiScaler::kRevisionsMax);
-
 constexpr Duration kSecond = std::chrono::seconds{1};
 constexpr Duration kClosingStep = std::chrono::milliseconds{20};
 // The caller of `down` still has to read its answer.
@@ -106,7 +102,8 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
       replica_events_{events, loop_},
       environment_{own_environment()},
       means_{means()},
-      platform_{means_, setup_.cluster, paths.logs_dir()},
+      platform_{means_, setup_.cluster, paths.logs_dir(),
+                has_state ? RevisionNumbers{paths.revisions_dir()} : RevisionNumbers{}},
       door_pool_{io_, socket_at(paths.door_socket()), api_limits()},
       own_pool_{io_, socket_at(paths.own_door_socket()), api_limits()},
       front_{io_,
@@ -143,7 +140,8 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
             .events = events,
             .front = &figures_}},
       signals_{io_},
-      closing_timer_{io_} {
+      closing_timer_{io_},
+      kept_{paths} {
   book_.on_added([this](const RevisionId& id, activator::RevisionHandle handle) {
     if (const ProcessRevision* const revision = platform_.revision(id)) {
       figures_.entered(handle, revision->spec().name);
@@ -196,7 +194,7 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
               [this](std::span<const activator::RevisionStat> /*stats*/) { on_second(); });
   fleet_events_.begin();
   for (const std::string& warning : reading->warnings) publish_text("warning", warning, "");
-  if (auto problem = add_all(reading->services)) return problem;
+  if (auto problem = add_services(*reading)) return problem;
   if (auto problem = open_api()) return problem;
   open_ = true;
   return std::nullopt;
@@ -272,93 +270,6 @@ std::optional<Problem> Engine::open_door() {
     last = bound.error();
   }
   return last;
-}
-
-std::optional<Problem> Engine::add_all(const std::vector<ServiceSpec>& specs) {
-  for (const ServiceSpec& spec : specs) {
-    if (auto result = put(spec); !result) return result.error();
-  }
-  return std::nullopt;
-}
-
-std::optional<Problem> Engine::check_room(const ServiceSpec& spec) const {
-  if (platform_.services().size() < kServicesMax || find(spec.name) != nullptr) return std::nullopt;
-  return Problem{fmt::format("service {}: engine {} runs {} services already, and more than that "
-                             "are not taken",
-                             spec.name, setup_.name, kServicesMax),
-                 "delete services that are no longer needed, or run the rest in a second engine: "
-                 "sluice up --name"};
-}
-
-// A host and path of a service is no other's.
-std::optional<Problem> Engine::check_hosts(const ServiceSpec& spec) const {
-  std::vector<HostRule> rules{{.host = spec.name + ".localhost", .path_prefix = {}}};
-  rules.insert(rules.end(), spec.hosts.begin(), spec.hosts.end());
-  for (auto rule = rules.begin(); rule != rules.end(); ++rule) {
-    const RevisionId* const holder = book_.hosts().holder(*rule);
-    const ProcessRevision* const other = holder == nullptr ? nullptr : platform_.revision(*holder);
-    const bool taken = other != nullptr && other->spec().name != spec.name;
-    if (!taken && std::find(rules.begin(), rule, *rule) == rule) continue;
-    return Problem{"host " + rule->host + rule->path_prefix + " is claimed twice",
-                   "remove one of the two, or give it a path prefix of its own"};
-  }
-  return std::nullopt;
-}
-
-Result<Applied, Problem> Engine::put(const ServiceSpec& spec) {
-  if (auto problem = check_room(spec)) return *problem;
-  if (auto problem = check_hosts(spec)) return *problem;
-  auto result = platform_.put(spec);
-  if (!result) return result;
-  if (*result == Applied::configured) publish_service(spec.name, "changed");
-  if (*result != Applied::unchanged && spec.is_limited() &&
-      !(cgroups_.can_limit_cpu() && cgroups_.can_limit_memory())) {
-    publish_text("warning",
-                 "service " + spec.name +
-                     ": its cpu and memory limits are only accounted, no writable cgroup was found",
-                 "see `sluice doctor`");
-  }
-  return result;
-}
-
-void Engine::publish_service(const std::string& name, const char* what) {
-  const ProcessService* const service = find(name);
-  if (service == nullptr) return;
-  const auto revision = fleet_.revisions().find(service->current->id());
-  if (revision != fleet_.revisions().end()) {
-    fleet_events_.publish_service(*revision->second, what);
-  }
-}
-
-void Engine::drop(const std::string& name) {
-  publish_service(name, "removed");
-  platform_.remove(name);
-  figures_.forget(name);
-}
-
-// Files are read again as a whole; what is wrong with any of them leaves everything as it was.
-void Engine::reload(bool always) {
-  if (sources_ == nullptr || closing_ || (!always && !sources_->changed())) return;
-  auto reading = sources_->read();
-  if (!reading) {
-    for (const Problem& problem : reading.error()) {
-      publish_text("error", problem.what, problem.fix);
-    }
-    return;
-  }
-  for (const ServiceSpec& spec : reading->services) {
-    if (auto result = put(spec); !result) {
-      publish_text("error", result.error().what, result.error().fix);
-    }
-  }
-  std::vector<std::string> names;
-  for (const auto& [name, service] : platform_.services()) names.push_back(name);
-  for (const std::string& name : names) {
-    const bool kept = std::any_of(reading->services.begin(), reading->services.end(),
-                                  [&name](const ServiceSpec& spec) { return spec.name == name; });
-    const bool applied = std::filesystem::exists(paths_.specs_dir() / (name + ".yaml"));
-    if (!kept && !applied) drop(name);
-  }
 }
 
 int Engine::run() {

@@ -40,6 +40,7 @@
 #include "programs/sluice/engine/by_handle.h"
 #include "programs/sluice/engine/door_access.h"
 #include "programs/sluice/engine/front_figures.h"
+#include "programs/sluice/engine/kept_services.h"
 #include "programs/sluice/engine/spec_sources.h"
 #include <cstdint>
 #include <filesystem>
@@ -63,6 +64,18 @@ struct EngineSetup {
   std::optional<net::TlsFiles> tls = {};  ///< the front door takes TLS connections only
   DoorRules rules = {};                   ///< without a token: open() makes one where it is needed
   std::string memory_source = {};         ///< as MachineMemory::open reads it; empty: the machine's
+  std::string config = {};  ///< the file of the settings, absolute; empty: there is none
+  std::optional<ServiceSpec> command = {};  ///< the service of the command line
+  StartRecord start = {};                   ///< is kept for the next start
+  bool resume = false;                      ///< what commands brought runs again
+};
+
+/// What a further `up` has added, for as long as it runs.
+struct UpSession {
+  std::set<std::string> services = {};  ///< that are in the engine
+  std::set<std::string> shown = {};     ///< and those that were
+  std::vector<std::string> files = {};  ///< watched for it
+  std::vector<std::string> warnings = {};
 };
 
 /// One running `sluice up`: an activator behind the front door, an autoscaler, and processes as the
@@ -108,13 +121,18 @@ class Engine final : public autoscaler::MachineApi,
     return platform_.check(spec);
   }
 
+  /// What state and files have brought together, in lines for the banner.
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+
   /// The API's answers, for the live view.
   [[nodiscard]] autoscaler::ServicesApi& services() { return api_; }
 
   [[nodiscard]] boost::asio::io_context& io() { return io_; }
 
   ApiResult<std::string> spec_yaml(const std::string& name, Values values) override;
-  ApiResult<nlohmann::json> apply(const std::string& yaml, bool dry_run) override;
+  ApiResult<nlohmann::json> apply(const std::string& yaml,
+                                  const autoscaler::ApplyMode& mode) override;
+  ApiResult<autoscaler::MachineSession> begin_session(const nlohmann::json& asked) override;
   ApiResult<nlohmann::json> remove(const std::string& name) override;
   ApiResult<std::string> logs(const std::string& name, const LogQuery& query) override;
 
@@ -151,7 +169,10 @@ class Engine final : public autoscaler::MachineApi,
   [[nodiscard]] std::optional<Problem> open_door();
   [[nodiscard]] std::optional<Problem> open_api();
   [[nodiscard]] std::optional<Problem> keep_token();
-  [[nodiscard]] std::optional<Problem> add_all(const std::vector<ServiceSpec>& specs);
+  [[nodiscard]] std::optional<Problem> add_services(const SpecSources::Reading& reading);
+  void take_up(const KeptServices::Service& kept);
+  void leave_to_file(const std::string& name, const std::filesystem::path& file);
+  void keep(const ServiceSpec& spec, BroughtBy by);
   [[nodiscard]] Result<Applied, Problem> put(const ServiceSpec& spec);
   [[nodiscard]] std::optional<Problem> check_room(const ServiceSpec& spec) const;
   [[nodiscard]] std::optional<Problem> check_hosts(const ServiceSpec& spec) const;
@@ -172,6 +193,20 @@ class Engine final : public autoscaler::MachineApi,
   void drop(const std::string& name);
   void publish_service(const std::string& name, const char* what);
   void reload(bool always);
+  [[nodiscard]] std::vector<Problem> take(const SpecSources::Reading& reading);
+  [[nodiscard]] const std::filesystem::path* watched_file(const std::string& name) const;
+  [[nodiscard]] std::optional<ApiProblem> check(const ServiceSpec& spec) const;
+  [[nodiscard]] std::optional<ApiProblem> write_to_file(const ServiceSpec& spec,
+                                                        const std::string& yaml);
+  [[nodiscard]] std::optional<ApiProblem> add_command(const nlohmann::json& asked,
+                                                      UpSession& session);
+  [[nodiscard]] std::optional<ApiProblem> add_files(const nlohmann::json& asked,
+                                                    UpSession& session);
+  [[nodiscard]] std::string free_name(const std::string& base) const;
+  [[nodiscard]] bool is_taken(const std::string& name) const;
+  [[nodiscard]] nlohmann::json session_answer(const std::set<std::string>& names,
+                                              const std::vector<std::string>& warnings) const;
+  void end_session(std::uint64_t id);
   void on_second();
   void on_signal();
   void publish_text(const char* type, const std::string& message, const std::string& fix);
@@ -241,7 +276,12 @@ class Engine final : public autoscaler::MachineApi,
   boost::asio::signal_set signals_;
   boost::asio::steady_timer closing_timer_;
   SpecSources* sources_ = nullptr;  // the caller's; outlives the engine
-  std::set<RevisionId> wanted_;     // requests wait for them, and no pod is there
+  KeptServices kept_;
+  std::vector<std::string> notes_;
+  std::map<std::string, std::vector<std::string>> session_environments_;  // by service
+  std::map<std::uint64_t, UpSession> sessions_;
+  std::uint64_t last_session_ = 0;
+  std::set<RevisionId> wanted_;  // requests wait for them, and no pod is there
   std::vector<std::function<void(const ShutdownResult&)>> shutdown_done_;
   ShutdownResult shutdown_;
   TimePoint closing_due_{};

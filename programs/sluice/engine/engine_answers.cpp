@@ -4,27 +4,20 @@
 
 #include "programs/sluice/engine/engine.h"
 #include "programs/sluice/engine/spec_difference.h"
+#include "programs/sluice/engine/spec_file_edit.h"
 #include <algorithm>
-#include <fstream>
 
 namespace sluice::local {
 using nlohmann::json;
 
 namespace {
 
-// Applied specs survive the engine; a disk that refuses them costs that and nothing else.
-bool keep_spec(const std::filesystem::path& file, const std::string& yaml) {
-  const std::filesystem::path draft = file.string() + ".new";
-  std::ofstream out{draft, std::ios::trunc};
-  out << yaml;
-  out.close();
-  std::error_code failed;
-  if (!out) {
-    std::filesystem::remove(draft, failed);
-    return false;
+json changes_of(const ServiceSpec& before, const ServiceSpec& after) {
+  json changes = json::array();
+  for (const SpecChange& change : difference(before, after)) {
+    changes.push_back({{"key", change.key}, {"old", change.before}, {"new", change.after}});
   }
-  std::filesystem::rename(draft, file, failed);
-  return !failed;
+  return changes;
 }
 
 }  // namespace
@@ -45,12 +38,32 @@ ApiResult<std::string> Engine::spec_yaml(const std::string& name, Values values)
   return values == Values::shown ? to_yaml(service->spec) : to_yaml_without_values(service->spec);
 }
 
-ApiResult<json> Engine::apply(const std::string& yaml, bool dry_run) {
+// What put() would refuse.
+std::optional<ApiProblem> Engine::check(const ServiceSpec& spec) const {
+  const auto checked = platform_.check(spec);
+  auto problem = checked ? check_room(spec) : std::optional{checked.error()};
+  if (!problem) problem = check_hosts(spec);
+  if (!problem) return std::nullopt;
+  return autoscaler::invalid_document(problem->what, problem->fix);
+}
+
+std::optional<ApiProblem> Engine::write_to_file(const ServiceSpec& spec, const std::string& yaml) {
+  const std::filesystem::path file = *watched_file(spec.name);
+  if (const auto problem = write_into_file(file, spec, yaml, setup_.settings.defaults)) {
+    return ApiProblem{409, "not-written", "The file was not written", problem->what, problem->fix};
+  }
+  reload(true);
+  return std::nullopt;
+}
+
+ApiResult<json> Engine::apply(const std::string& yaml, const autoscaler::ApplyMode& mode) {
   if (closing_) {
     return ApiProblem{503, "stopping", "the engine stops", "the engine is stopping", ""};
   }
-  auto parsed = parse_services(yaml, "the document", std::filesystem::current_path(),
-                               setup_.settings.defaults);
+  auto parsed = parse_services(
+      yaml, "the document",
+      mode.base.empty() ? std::filesystem::current_path() : std::filesystem::path{mode.base},
+      setup_.settings.defaults);
   if (!parsed) {
     std::string detail;
     for (const Problem& problem : parsed.error()) {
@@ -64,46 +77,54 @@ ApiResult<json> Engine::apply(const std::string& yaml, bool dry_run) {
         "send one service at a time");
   }
   const ServiceSpec& spec = parsed->services.front();
+  // The file may have been edited just now, to what the document holds.
+  if (watched_file(spec.name) != nullptr) reload(true);
+  const std::filesystem::path* const watched = watched_file(spec.name);
+  const auto file = watched == nullptr ? std::string{} : watched->string();
   const ProcessService* present = find(spec.name);
-  json changes = json::array();
-  if (present != nullptr) {
-    for (const SpecChange& change : difference(present->spec, spec)) {
-      changes.push_back({{"key", change.key}, {"old", change.before}, {"new", change.after}});
-    }
-  }
+  const json changes = present == nullptr ? json::array() : changes_of(present->spec, spec);
   std::string result = present == nullptr ? "created"
                        : changes.empty()  ? "unchanged"
                                           : "configured";
-  if (dry_run) {
-    if (const auto checked = platform_.check(spec); !checked) {
-      return autoscaler::invalid_document(checked.error().what, checked.error().fix);
+  if (const auto refused = check(spec)) return *refused;
+  if (!file.empty() && !changes.empty()) {
+    if (!mode.write) {
+      return ApiProblem{409, "in-watched-file", "The service stands in a watched file",
+                        "service " + spec.name + " stands in " + file +
+                            ", which is watched, and is changed there",
+                        "edit that file, or write the document into it: sluice apply --write"};
     }
-    auto problem = check_room(spec);
-    if (!problem) problem = check_hosts(spec);
-    if (problem) return autoscaler::invalid_document(problem->what, problem->fix);
-  } else {
+    if (!mode.dry_run) {
+      if (const auto refused = write_to_file(spec, yaml)) return *refused;
+    }
+  } else if (file.empty() && !mode.dry_run) {
     const auto applied = put(spec);
     if (!applied) return autoscaler::invalid_document(applied.error().what, applied.error().fix);
     result = local::name(*applied);
-    if (!keep_spec(paths_.specs_dir() / (spec.name + ".yaml"), to_yaml(spec))) {
-      publish_text("warning", "the spec of " + spec.name + " could not be written",
-                   "free space in " + paths_.specs_dir().string());
-    }
+    sources_->disown(spec.name);  // of standard input, which does not change
+    keep(spec, BroughtBy::apply);
   }
   present = find(spec.name);
-  return json{{"service", spec.name},
-              {"result", result},
-              {"revision", present == nullptr ? json{} : json(present->newest().name())},
-              {"difference", changes},
-              {"warnings", parsed->warnings}};
+  json answer = {{"service", spec.name},
+                 {"result", result},
+                 {"revision", present == nullptr ? json{} : json(present->newest().name())},
+                 {"difference", changes},
+                 {"warnings", parsed->warnings}};
+  if (!file.empty()) answer["file"] = file;
+  return answer;
 }
 
 ApiResult<json> Engine::remove(const std::string& name) {
   const ProcessService* const service = find(name);
   if (service == nullptr) return no_such_service(name);
+  if (const std::filesystem::path* const file = watched_file(name)) {
+    return ApiProblem{409, "in-watched-file", "The service stands in a watched file",
+                      "service " + name + " stands in " + file->string() + ", which is watched",
+                      "remove it there"};
+  }
   auto last = api_.service({"default", name});
-  std::error_code ignored;
-  std::filesystem::remove(paths_.specs_dir() / (name + ".yaml"), ignored);
+  kept_.forget(name);
+  sources_->disown(name);
   drop(name);
   return last;
 }

@@ -52,6 +52,8 @@ FrontFigures::Parts Engine::figures() {
               [this](nlohmann::json& version) {
                 version["pid"] = ::getpid();
                 version["http"] = door_.text();
+                version["config"] = setup_.config;
+                version["allow_edit"] = setup_.rules.allow_edit;
               },
           .port = [this] { return door_.port; },
           .requests = *this};
@@ -64,7 +66,8 @@ Result<std::unique_ptr<Replica>, Problem> Engine::make_replica(ReplicaOwner& own
   plan.port = std::move(*lease);
   plan.sidecar = sidecar_;
   plan.directory = paths_.replica_dir(plan.id);
-  plan.environment = environment_;
+  const auto session = session_environments_.find(plan.spec.name);
+  plan.environment = session == session_environments_.end() ? environment_ : session->second;
   plan.open_files = files_.before;
   plan.write_timeout = setup_.settings.limits.write_timeout;
   plan.cgroups = &cgroups_;

@@ -71,6 +71,44 @@ std::vector<fs::path> settings_files() {
   return files;
 }
 
+// The file that load_engine_settings reads; empty: there is none.
+std::string settings_in_force(const std::optional<fs::path>& given) {
+  if (given) return fs::absolute(*given).lexically_normal().string();
+  std::error_code ignored;
+  for (const fs::path& file : settings_files()) {
+    if (fs::exists(file, ignored)) return file.string();
+  }
+  return {};
+}
+
+// What a start of that name had, unless this one has something of its own. A file that is gone
+// blocks no start.
+void take_up(UpOptions& options, const StartRecord& record) {
+  for (const std::string& file : record.files) {
+    std::error_code ignored;
+    if (fs::exists(file, ignored)) {
+      options.files.push_back(file);
+    } else {
+      std::fprintf(stderr, "warning: %s is gone; its services are not resumed\n", file.c_str());
+    }
+  }
+  if (!options.http_given && !record.http.empty()) {
+    options.http = record.http;
+    options.http_given = true;
+  }
+  if (options.config_file.empty()) options.config_file = record.config;
+}
+
+StartRecord start_record(const UpOptions& options) {
+  StartRecord record;
+  for (const std::string& file : options.files) {
+    if (file != "-") record.files.push_back(fs::absolute(file).lexically_normal().string());
+  }
+  if (options.http_given) record.http = options.http;
+  if (!options.config_file.empty()) record.config = fs::absolute(options.config_file).string();
+  return record;
+}
+
 Result<std::vector<net::Address>, Problem> doors_of(const UpOptions& options,
                                                     const EngineSettings& settings) {
   const bool given = options.http_given || settings.http != EngineSettings{}.http;
@@ -86,29 +124,6 @@ Result<std::vector<net::Address>, Problem> doors_of(const UpOptions& options,
   return doors;
 }
 
-// The service of the command form and of --demo.
-std::vector<ServiceSpec> fixed_services(const UpOptions& options) {
-  if (options.command.empty() && !options.demo) return {};
-  CommandForm form;
-  form.name = options.name;
-  form.command = options.command;
-  if (options.demo) {
-    std::error_code ignored;
-    form.command = {fs::read_symlink("/proc/self/exe", ignored).string(), "demo-app"};
-  }
-  form.port = options.port;
-  form.target = options.target;
-  form.concurrency = static_cast<std::int32_t>(options.concurrency);
-  form.min = options.min;
-  form.max = options.max;
-  form.window = options.window;
-  for (const auto& [name, value] : options.env) form.env.push_back({name, value});
-  form.cpu = options.cpu;
-  form.memory = options.memory_bytes;
-  form.cwd = fs::current_path();
-  return {command_spec(form)};
-}
-
 // Where the token stands and not what it is: output may be kept, and all may read a command line.
 void add_token(view::BannerFacts& facts, const Engine& engine, const fs::path& token_file) {
   if (engine.token().empty()) return;
@@ -122,7 +137,7 @@ std::string banner_of(const UpOptions& options, const Engine& engine, const fs::
                       std::int64_t ready_ms) {
   view::BannerFacts facts;
   facts.version = kVersion;
-  facts.engine = options.name;
+  facts.engine = options.engine;
   facts.ready_ms = ready_ms;
   facts.replicas = engine.platform().replicas();
   for (const auto& [name, service] : engine.platform().services()) {
@@ -142,6 +157,7 @@ std::string banner_of(const UpOptions& options, const Engine& engine, const fs::
     facts.notes.push_back(
         fmt::format("port {} is taken; using {}", kFirstDoor, engine.door().port));
   }
+  facts.notes.insert(facts.notes.end(), engine.notes().begin(), engine.notes().end());
   add_token(facts, engine, token_file);
   return view::banner_text(facts);
 }
@@ -169,7 +185,7 @@ void announce(const UpOptions& options, Engine& engine, const fs::path& token_fi
   if (options.output == OutputFormat::text) write_out(banner);
   json event = autoscaler::event_json("engine", now);
   event["event"] = "ready";
-  event["name"] = options.name;
+  event["name"] = options.engine;
   event["http"] = engine.door().text();
   event["pid"] = ::getpid();
   events.publish(event);
@@ -245,16 +261,25 @@ int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
 
 }  // namespace
 
-int run_engine(const UpOptions& options) {
+int run_engine(const UpOptions& given) {
   log::Logger log{"sluice"};
-  std::optional<fs::path> given;
-  if (!options.config_file.empty()) given = options.config_file;
-  auto settings = load_engine_settings(given, settings_files());
+  const auto roots = path_roots(process_env, ::getuid());
+  if (!roots) return fail(roots.error(), kFailed);
+  const EnginePaths paths{*roots, given.engine};
+  UpOptions options = given;
+  StartRecord before;
+  if (options.resume) {
+    before = KeptServices{paths}.start();
+    take_up(options, before);
+  }
+  std::optional<fs::path> config;
+  if (!options.config_file.empty()) config = options.config_file;
+  auto settings = load_engine_settings(config, settings_files());
   if (!settings) return fail_all(settings.error());
   log.set_least(severity_of(options.log_level.empty() ? settings->log_level : options.log_level));
   if (settings->log_format != "auto") log.set_json(settings->log_format == "json");
   EngineSetup setup;
-  setup.name = options.name;
+  setup.name = options.engine;
   const autoscaler::StringMap keys{settings->autoscaler.begin(), settings->autoscaler.end()};
   const auto cluster = autoscaler::parse_cluster_config(keys);
   if (!cluster) return fail(cluster.error(), kBadConfig);
@@ -269,21 +294,21 @@ int run_engine(const UpOptions& options) {
   setup.rules.any_peer = settings->dashboard.any_peer;
   setup.rules.hosts = settings->dashboard.hosts;
   if (const char* source = std::getenv("SLUICE_MEMORY_SOURCE")) setup.memory_source = source;
-  const auto roots = path_roots(process_env, ::getuid());
-  if (!roots) return fail(roots.error(), kFailed);
-  const EnginePaths paths{*roots, options.name};
-  std::vector<std::string> files = options.files;
-  std::error_code ignored;
-  if (options.detach && fs::is_directory(paths.specs_dir(), ignored)) {
-    files.push_back(paths.specs_dir().string());
-  }
-  SpecSources sources{files, fixed_services(options), settings->defaults};
+  setup.config = settings_in_force(config);
+  setup.command = options.service;
+  setup.start = start_record(options);
+  if (options.resume) setup.start.files = before.files;  // one that is gone may come back
+  setup.resume = options.resume;
+  SpecSources sources{options.files, settings->defaults};
   setup.settings = std::move(*settings);
   // All errors in the user's input are reported before anything is changed.
   if (const auto reading = sources.read(); !reading) return fail_all(reading.error());
   if (const auto problem = make_runtime_dir(paths)) return fail(*problem, kFailed);
   const auto lock = EngineLock::take(paths);
-  if (!lock) return fail(lock.error().problem, lock.error().exit_code);
+  if (!lock) {
+    if (lock.error().exit_code == commands::kNameHeld) return commands::kNameHeld;
+    return fail(lock.error().problem, lock.error().exit_code);
+  }
   return serve(options, std::move(setup), paths, log, sources);
 }
 

@@ -11,9 +11,21 @@ constexpr std::size_t kFilesMax = 1000;
 
 }  // namespace
 
-SpecSources::SpecSources(std::vector<std::string> files, std::vector<ServiceSpec> fixed,
-                         SpecDefaults defaults)
-    : files_{std::move(files)}, fixed_{std::move(fixed)}, defaults_{defaults} {}
+SpecSources::SpecSources(std::vector<std::string> files, SpecDefaults defaults)
+    : files_{std::move(files)}, defaults_{defaults} {}
+
+const fs::path* SpecSources::file_of(const std::string& service) const {
+  const auto found = owners_.find(service);
+  return found == owners_.end() ? nullptr : &found->second;
+}
+
+void SpecSources::watch(const std::string& file) {
+  files_.push_back(file);
+}
+
+void SpecSources::unwatch(const std::string& file) {
+  std::erase(files_, file);
+}
 
 std::map<fs::path, SpecSources::Seen> SpecSources::look() const {
   std::map<fs::path, Seen> found;
@@ -46,9 +58,7 @@ bool SpecSources::changed() const {
 
 Result<SpecSources::Reading, std::vector<Problem>> SpecSources::read() {
   Reading reading;
-  reading.services = fixed_;
   std::vector<Problem> problems;
-  std::map<std::string, std::string> origin;
   const auto take = [&](const std::string& text, const std::string& name, const fs::path& base) {
     auto parsed = parse_services(text, name, base, defaults_);
     if (!parsed) {
@@ -56,11 +66,12 @@ Result<SpecSources::Reading, std::vector<Problem>> SpecSources::read() {
       problems.insert(problems.end(), wrong.begin(), wrong.end());
       return;
     }
+    const fs::path file = name == "-" ? fs::path{name} : fs::absolute(name);
     for (ServiceSpec& spec : parsed->services) {
-      const auto [first, fresh] = origin.emplace(spec.name, name);
+      const auto [first, fresh] = reading.files.emplace(spec.name, file);
       if (!fresh) {
         problems.push_back(
-            {"service " + spec.name + " stands in " + first->second + " and in " + name,
+            {"service " + spec.name + " stands in " + first->second.string() + " and in " + name,
              "rename one of them"});
       }
       reading.services.push_back(std::move(spec));
@@ -86,6 +97,7 @@ Result<SpecSources::Reading, std::vector<Problem>> SpecSources::read() {
     take(*standard_input_, "-", fs::current_path());
   }
   if (!problems.empty()) return problems;
+  owners_ = reading.files;
   return reading;
 }
 

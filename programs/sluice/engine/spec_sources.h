@@ -12,15 +12,15 @@
 
 namespace sluice::local {
 
-/// Where the services of an engine come from: the command form, files, watched directories, and
-/// what `apply` added. Reading is all or nothing, so that a broken file changes nothing.
+/// The files and directories that an engine watches, and which service stands in which of them.
+/// Reading is all or nothing, so that a broken file changes nothing.
 class SpecSources {
  public:
-  SpecSources(std::vector<std::string> files, std::vector<ServiceSpec> fixed,
-              SpecDefaults defaults);
+  SpecSources(std::vector<std::string> files, SpecDefaults defaults);
 
   struct Reading {
     std::vector<ServiceSpec> services;
+    std::map<std::string, std::filesystem::path> files;  ///< by service; absolute, or `-`
     std::vector<std::string> warnings;
   };
 
@@ -29,6 +29,22 @@ class SpecSources {
 
   /// Whether a file has changed, come or gone since the last read. Looks at sizes and times only.
   [[nodiscard]] bool changed() const;
+
+  /// The file in which the last good reading found the service; null: in none.
+  [[nodiscard]] const std::filesystem::path* file_of(const std::string& service) const;
+
+  /// The same of all services.
+  [[nodiscard]] const std::map<std::string, std::filesystem::path>& owners() const {
+    return owners_;
+  }
+
+  /// The service runs from elsewhere, whatever stands in the file.
+  void disown(const std::string& service) { owners_.erase(service); }
+
+  [[nodiscard]] const std::vector<std::string>& files() const { return files_; }
+
+  void watch(const std::string& file);
+  void unwatch(const std::string& file);
 
  private:
   struct Seen {
@@ -41,10 +57,10 @@ class SpecSources {
   [[nodiscard]] std::map<std::filesystem::path, Seen> look() const;
 
   std::vector<std::string> files_;
-  std::vector<ServiceSpec> fixed_;
   SpecDefaults defaults_;
   std::optional<std::string> standard_input_;  // read once
   std::map<std::filesystem::path, Seen> seen_;
+  std::map<std::string, std::filesystem::path> owners_;  // of the last good reading
 };
 
 }  // namespace sluice::local

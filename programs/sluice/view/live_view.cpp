@@ -48,7 +48,8 @@ void LiveView::set_services(nlohmann::json services) {
   const std::string before = selected();
   names_.clear();
   for (const nlohmann::json& service : services) {
-    names_.push_back(text_field(service, "name"));
+    const std::string engine = text_field(service, "engine");
+    names_.push_back((engine.empty() ? "" : engine + "/") + text_field(service, "name"));
   }
   const auto found = std::find(names_.begin(), names_.end(), before);
   chosen_ = found == names_.end() ? 0 : static_cast<std::size_t>(found - names_.begin());

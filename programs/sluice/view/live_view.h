@@ -40,7 +40,8 @@ class LiveView {
 
   [[nodiscard]] Pane pane() const { return pane_; }
 
-  /// The chosen service; empty when there is none.
+  /// The chosen service, as ENGINE/SERVICE where the services name engines; empty when there is
+  /// none.
   [[nodiscard]] std::string selected() const;
 
   /// The lines of a frame, none wider than the screen and at most its rows; without escape codes

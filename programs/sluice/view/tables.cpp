@@ -55,6 +55,16 @@ Row replica_row(const json& replica) {
           memory ? fmt::format("{:.1f} MiB", *memory / (1024.0 * 1024.0)) : "-"};
 }
 
+// Rows of several engines name theirs.
+bool have_engines(const json& services) {
+  return std::any_of(services.begin(), services.end(),
+                     [](const json& service) { return service.contains("engine"); });
+}
+
+void put_engine(Row& row, const std::string& engine) {
+  row.insert(row.begin(), engine);
+}
+
 }  // namespace
 
 std::string table_text(const std::vector<Row>& rows) {
@@ -86,6 +96,8 @@ std::string get_text(const json& services, bool wide) {
     head.insert(head.end(), {"STARTING", "DRAINING", "CONC stable/panic/target", "RPS", "QUEUE",
                              "p50/p99 ms", "LAST COLD", "WHY"});
   }
+  const bool engines = have_engines(services);
+  if (engines) put_engine(head, "ENGINE");
   std::vector<Row> rows = {head};
   std::vector<Row> replicas;
   for (const json& service : services) {
@@ -104,6 +116,7 @@ std::string get_text(const json& services, bool wide) {
         }
       }
     }
+    if (engines) put_engine(row, text_field(service, "engine"));
     rows.push_back(std::move(row));
   }
   return table_text(rows) + (replicas.empty() ? "" : "replicas\n" + table_text(replicas));
@@ -112,11 +125,14 @@ std::string get_text(const json& services, bool wide) {
 std::string top_text(const json& services) {
   std::vector<Row> rows = {{"SERVICE", "READY/WANT", "CONC stable/panic/target", "RPS", "QUEUE",
                             "p50/p99 ms", "LAST COLD", "STATE", "WHY"}};
+  const bool engines = have_engines(services);
+  if (engines) put_engine(rows.front(), "ENGINE");
   for (const json& service : services) {
     rows.push_back({text_field(service, "name"), ready_of_wanted(service), concurrency(service),
                     rounded(reading::number(service, "rps")),
                     std::to_string(integer_field(service, "queued")), percentiles(service),
                     cold_text(service), state_text(service), text_field(service, "why")});
+    if (engines) put_engine(rows.back(), text_field(service, "engine"));
   }
   return table_text(rows);
 }

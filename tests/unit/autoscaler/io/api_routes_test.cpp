@@ -236,6 +236,31 @@ TEST_F(ApiOnItsSocket, AStreamEndsWhenItsPeerDisconnects) {
   publish("log", 1);
 }
 
+TEST_F(ApiOnItsSocket, ASessionShowsItsServicesUntilItsPeerDisconnects) {
+  serve();
+  const std::string body = R"({"spec":"x"})";
+  const auto peer = connect();
+  peer->send("POST /api/v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+             std::to_string(body.size()) + "\r\n\r\n" + body);
+  ASSERT_TRUE(until([&] { return peer->has("{\"engine\":\"fake\"}\n"); }));
+  EXPECT_EQ(engine_.session.use_count(), 2);
+  engine_.ring.publish({{"type", "log"}, {"service", "b"}, {"text", "no"}});
+  engine_.ring.publish({{"type", "log"}, {"service", "app"}, {"text", "more"}});
+  engine_.ring.publish({{"type", "engine"}, {"event", "stopping"}});
+  ASSERT_TRUE(until([&] { return peer->has("stopping"); }));
+  EXPECT_TRUE(peer->has("more") && !peer->has("no\""));
+  peer->leave();
+  EXPECT_TRUE(until([&] { return engine_.session.use_count() == 1; }));
+}
+
+TEST_F(ApiOnItsSocket, ADetachedSessionIsAnsweredAtOnce) {
+  serve();
+  const auto peer = ask("POST", "/api/v1/sessions", R"({"spec":"x","detach":true})");
+  EXPECT_EQ(peer->status(), 200);
+  EXPECT_EQ(peer->body(), "{\"engine\":\"fake\"}\n");
+  EXPECT_EQ(engine_.session.use_count(), 1);
+}
+
 TEST_F(ApiOnItsSocket, RefusesConnectionsBeyondItsLimit) {
   serve({.connections_max = 2});
   const auto first = open("/api/v1/events");

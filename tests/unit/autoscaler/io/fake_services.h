@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,10 +35,17 @@ class FakeServices final : public ServicesApi, public MachineApi {
     return std::string{values == Values::shown ? "kind: Service\nvalues\n" : "kind: Service\n"};
   }
 
-  ApiResult<Json> apply(const std::string& yaml, bool dry_run) override {
-    calls.push_back((dry_run ? "plan " : "apply ") + yaml);
+  ApiResult<Json> apply(const std::string& yaml, const ApplyMode& mode) override {
+    calls.push_back((mode.dry_run ? "plan " : mode.write ? "write " : "apply ") + yaml);
     if (yaml == "bad") return invalid_document("no kind", "write kind: Service");
     return Json{{"service", "app"}, {"result", "configured"}};
+  }
+
+  ApiResult<MachineSession> begin_session(const Json& asked) override {
+    if (!asked.contains("spec")) return invalid_document("no spec", "send one");
+    return MachineSession{.answer = R"({"engine":"fake"})",
+                          .covers = [](const std::string& service) { return service == "app"; },
+                          .hold = asked.contains("detach") ? nullptr : session};
   }
 
   ApiResult<Json> remove(const std::string& name) override { return status({"default", name}); }
@@ -93,6 +101,7 @@ class FakeServices final : public ServicesApi, public MachineApi {
   ScaleBounds asked_bounds;
   std::function<void(const ShutdownResult&)> shutdown_done;
   api::EventRing ring{4};
+  std::shared_ptr<int> session = std::make_shared<int>(0);  ///< held by sessions that have an end
 
  private:
   static http::ApiProblem missing(const std::string& name) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "programs/sluice/commands/up_target.h"
 #include "programs/sluice/commands/usage.h"
 #include "programs/sluice/commands/verbs.h"
 #include <cstdlib>
@@ -66,6 +67,51 @@ TEST(Up, NamesTheEngineAfterItsFirstFile) {
 
 TEST(Up, WithNothingToRunPrintsTheThreeLines) {
   EXPECT_EQ(refusal({}), kUpHelpLines);
+}
+
+TEST(Up, WithANameAloneResumes) {
+  EXPECT_TRUE(parse_up({"--name", "shop"})->resume);
+  EXPECT_TRUE(parse_up({"--engine", "shop", "-d"})->resume);
+  EXPECT_FALSE(parse_up({"--name", "shop", "--", "prog"})->resume);
+  EXPECT_EQ(refusal({"--name", "shop", "--min", "1"}),
+            "--min belongs to the command form and --demo; give a command after --");
+}
+
+// The engine of `args` among `running`; "shop" has run before.
+std::string chosen(const Arguments& args, const std::vector<std::string>& running) {
+  const auto has_state = [](const std::string& name) { return name == "shop"; };
+  const auto engine = choose_engine(*parse_up(args), running, has_state);
+  return engine ? *engine : engine.error().text;
+}
+
+TEST(Up, TheFirstOneNamesItsEngine) {
+  EXPECT_EQ(chosen({"--demo"}, {}), "app");
+  EXPECT_EQ(chosen({"--name", "web", "--demo"}, {}), "web");
+  EXPECT_EQ(chosen({"-f", "x/web.yaml"}, {}), "web");
+  EXPECT_EQ(chosen({"--name", "web", "--engine", "e", "--demo"}, {}), "e");
+}
+
+TEST(Up, AFurtherOneAddsToTheEngineThatRuns) {
+  EXPECT_EQ(chosen({"--demo"}, {"web"}), "web");
+  EXPECT_EQ(chosen({"--name", "api", "--demo"}, {"web"}), "web");
+  EXPECT_EQ(chosen({"-f", "x/shop.yaml"}, {"web"}), "web");
+  EXPECT_EQ(chosen({"--name", "api", "--demo"}, {"api", "web"}), "api");
+  EXPECT_EQ(chosen({"--demo"}, {"app", "web"}), "app");
+  EXPECT_EQ(chosen({"--demo"}, {"api", "web"}),
+            "several engines are running: api, web; choose one with --engine NAME");
+}
+
+TEST(Up, AnEngineThatHasRunIsStartedByItsName) {
+  EXPECT_EQ(chosen({"--name", "shop", "--demo"}, {"web"}), "shop");
+  EXPECT_EQ(chosen({"--name", "api"}, {"web"}), "api");
+  EXPECT_EQ(chosen({"--engine", "e", "--demo"}, {"web"}), "e");
+}
+
+TEST(Up, AProgramsNameBecomesALabel) {
+  EXPECT_EQ(label_of("/usr/bin/python3.11"), "python3-11");
+  EXPECT_EQ(label_of("./Server__A.py"), "server-a-py");
+  EXPECT_EQ(label_of("--"), "program");
+  EXPECT_EQ(label_of(std::string(100, 'x')), std::string(63, 'x'));
 }
 
 TEST(Up, RefusesWrongFlagsWithTheFix) {

@@ -6,9 +6,11 @@
 #include "platform/process/paths.h"
 #include "platform/process/time_text.h"
 #include "programs/sluice/engine/history.h"
+#include "programs/sluice/engine/kept_services.h"
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <unistd.h>
 
 namespace sluice::local {
@@ -105,13 +107,82 @@ TEST_F(State, OneEngineHoldsANameAndTheSecondGetsTheHolder) {
     ASSERT_TRUE(first.has_value());
     const auto second = EngineLock::take(paths);
     ASSERT_FALSE(second.has_value());
-    EXPECT_EQ(second.error().exit_code, 69);
+    EXPECT_EQ(second.error().exit_code, 75);
+    EXPECT_EQ(name_holder(paths), std::to_string(::getpid()));
+    EXPECT_EQ(held_names({.state = dir_ / "s", .runtime = dir_ / "r"}),
+              std::vector<std::string>{"app"});
     EXPECT_NE(second.error().problem.text().find("pid " + std::to_string(::getpid())),
               std::string::npos);
     EXPECT_NE(second.error().problem.text().find("--name"), std::string::npos);
   }
   EXPECT_TRUE(EngineLock::take(paths).has_value());
   EXPECT_TRUE(running_engines(dir_ / "r").empty());
+}
+
+ServiceSpec service(const std::string& name, const std::string& argument = "x") {
+  ServiceSpec spec;
+  spec.name = name;
+  spec.command = {"prog", argument};
+  spec.working_dir = "/";
+  return spec;
+}
+
+class Kept : public State {
+ protected:
+  Kept() { EXPECT_FALSE(make_state_dir(paths_)); }
+
+  // The names that a new start finds, those of commands in brackets.
+  std::string found() {
+    KeptServices kept(paths_);
+    const auto reading = kept.read({});
+    std::string list;
+    for (const auto& each : reading.services) {
+      const bool applied = each.by == BroughtBy::apply;
+      list += (list.empty() ? "" : " ") + (applied ? each.spec.name : "(" + each.spec.name + ")");
+    }
+    for (const Problem& problem : reading.problems) list += "\n" + problem.text();
+    return list;
+  }
+
+  const EnginePaths paths_{{.state = dir_ / "s", .runtime = dir_ / "r"}, "app"};
+};
+
+TEST_F(Kept, ServicesAreFoundAgainWithWhatBroughtThem) {
+  EXPECT_FALSE(KeptServices::any(paths_));
+  KeptServices kept(paths_);
+  EXPECT_TRUE(kept.keep(service("b"), BroughtBy::apply));
+  EXPECT_TRUE(kept.keep(service("a"), BroughtBy::command));
+  EXPECT_TRUE(KeptServices::any(paths_));
+  EXPECT_EQ(found(), "b (a)");
+  KeptServices again(paths_);
+  EXPECT_EQ(again.read({}).services.front().spec, service("b"));
+}
+
+TEST_F(Kept, AServiceIsKeptOnceWhateverBringsIt) {
+  KeptServices kept(paths_);
+  EXPECT_TRUE(kept.keep(service("a"), BroughtBy::command));
+  EXPECT_TRUE(kept.keep(service("a", "y"), BroughtBy::apply));
+  EXPECT_EQ(found(), "a");
+  EXPECT_EQ(kept.brought_by("a"), BroughtBy::apply);
+  kept.forget("a");
+  EXPECT_EQ(found(), "");
+  EXPECT_FALSE(kept.brought_by("a"));
+}
+
+TEST_F(Kept, AFileThatCannotBeReadIsNamedBesideTheOthers) {
+  KeptServices kept(paths_);
+  EXPECT_TRUE(kept.keep(service("good"), BroughtBy::apply));
+  std::ofstream(paths_.specs_dir() / "bad.yaml") << "kind: Nothing\n";
+  EXPECT_TRUE(found().starts_with("good\n" + (paths_.specs_dir() / "bad.yaml").string()))
+      << found();
+}
+
+TEST_F(Kept, TheRecordOfAStartIsReadBack) {
+  const StartRecord record{.files = {"/srv/a.yaml"}, .http = "127.0.0.1:9000", .config = "/c"};
+  EXPECT_EQ(KeptServices(paths_).start(), StartRecord{});
+  KeptServices(paths_).keep_start(record);
+  EXPECT_EQ(KeptServices(paths_).start(), record);
+  EXPECT_TRUE(KeptServices::any(paths_));
 }
 
 TEST(Paths, FollowTheXdgRules) {

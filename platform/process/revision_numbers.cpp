@@ -1,0 +1,98 @@
+#include "platform/process/revision_numbers.h"
+
+#include "common/files/file_io.h"
+#include "common/json/parse.h"
+#include "common/json/read.h"
+#include "common/json/write.h"
+
+#include <nlohmann/json.hpp>
+
+#include "platform/process/proc_files.h"
+#include <algorithm>
+#include <utility>
+
+namespace sluice::local {
+namespace {
+
+constexpr std::size_t kRecordBytesMax = 4096;
+
+}  // namespace
+
+RevisionNumbers::RevisionNumbers(std::filesystem::path directory)
+    : directory_(std::move(directory)) {
+  std::error_code failed;
+  for (std::filesystem::directory_iterator entry{*directory_, failed}, end; !failed && entry != end;
+       entry.increment(failed)) {
+    if (entry->path().extension() != ".json") continue;
+    std::error_code ignored;
+    if (records_.size() >= kServicesMax) {
+      std::filesystem::remove(entry->path(), ignored);
+      continue;
+    }
+    const auto text = read_small_file(entry->path(), kRecordBytesMax);
+    const auto json = reading::parsed(text.value_or(""));
+    Record record;
+    record.last = reading::integer32(json, "last", 0);
+    record.newest = reading::integer32(json, "newest", 0);
+    record.hash = reading::text(json, "template");
+    if (record.last > 0 && record.newest <= record.last) {
+      records_.emplace(entry->path().stem().string(), std::move(record));
+    }
+  }
+}
+
+int RevisionNumbers::first(const std::string& service, const std::string& hash) {
+  const auto known = records_.find(service);
+  if (known != records_.end() && known->second.hash == hash && known->second.newest > 0) {
+    return known->second.newest;
+  }
+  return next(service, hash);
+}
+
+int RevisionNumbers::next(const std::string& service, const std::string& hash) {
+  const auto known = records_.find(service);
+  const int number = known == records_.end() ? 1 : known->second.last + 1;
+  return take(service, {.last = number, .newest = number, .hash = hash});
+}
+
+void RevisionNumbers::again(const std::string& service, int number, const std::string& hash) {
+  const auto known = records_.find(service);
+  if (known == records_.end() || number > known->second.last) return;
+  take(service, {.last = known->second.last, .newest = number, .hash = hash});
+}
+
+void RevisionNumbers::removed(const std::string& service) {
+  const auto known = records_.find(service);
+  if (known == records_.end()) return;
+  Record record = known->second;
+  record.hash.clear();
+  take(service, std::move(record));
+}
+
+void RevisionNumbers::make_room() {
+  if (records_.size() < kServicesMax) return;
+  const auto old = std::find_if(records_.begin(), records_.end(),
+                                [](const auto& each) { return each.second.hash.empty(); });
+  if (old == records_.end()) return;
+  std::error_code ignored;
+  if (directory_) std::filesystem::remove(*directory_ / (old->first + ".json"), ignored);
+  records_.erase(old);
+}
+
+int RevisionNumbers::take(const std::string& service, Record record) {
+  const int number = record.newest;
+  if (!records_.contains(service)) make_room();
+  Record& kept = records_[service];
+  if (kept == record) return number;
+  kept = std::move(record);
+  if (directory_) {
+    (void)files::replace_file(
+        *directory_ / (service + ".json"),
+        json_line(
+            nlohmann::json{{"last", kept.last}, {"newest", kept.newest}, {"template", kept.hash}}) +
+            "\n");
+  }
+  return number;
+}
+
+}  // namespace sluice::local

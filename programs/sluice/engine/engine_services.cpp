@@ -1,0 +1,214 @@
+// Which services an engine has, and who owns each: a watched file, or the state directory with what
+// `apply` and commands brought (one-machine.md 7).
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "programs/sluice/engine/engine.h"
+#include <algorithm>
+
+namespace sluice::local {
+namespace {
+
+// Each has two revisions that scale at most, so the scale loop has room for all of them.
+static_assert(2 * KeptServices::kServicesMax <= autoscaler::MultiScaler::kRevisionsMax);
+
+constexpr const char* kStandardInput = "-";
+
+bool is_within(const std::filesystem::path& file, const std::vector<std::string>& sources) {
+  return std::any_of(sources.begin(), sources.end(), [&file](const std::string& source) {
+    return file == source || file.parent_path() == source;
+  });
+}
+
+}  // namespace
+
+// Watched files first, then the command line: what is kept is taken after both, and blocks no
+// start.
+std::optional<Problem> Engine::add_services(const SpecSources::Reading& reading) {
+  const KeptServices::Reading kept = kept_.read(setup_.settings.defaults);
+  for (const ServiceSpec& spec : reading.services) {
+    if (auto result = put(spec); !result) return result.error();
+  }
+  if (setup_.command) {
+    if (auto result = put(*setup_.command); !result) return result.error();
+  }
+  for (const Problem& problem : kept.problems) publish_text("warning", problem.what, problem.fix);
+  const std::size_t before = platform_.services().size();
+  for (const KeptServices::Service& each : kept.services) take_up(each);
+  if (const std::size_t resumed = platform_.services().size() - before; resumed > 0) {
+    notes_.push_back(fmt::format("resumed {} {} of {}", resumed,
+                                 resumed == 1 ? "service" : "services",
+                                 paths_.state_dir().string()));
+  }
+  for (const ServiceSpec& spec : reading.services) {
+    if (*sources_->file_of(spec.name) == kStandardInput) keep(spec, BroughtBy::command);
+  }
+  if (setup_.command) keep(*setup_.command, BroughtBy::command);
+  kept_.keep_start(setup_.start);
+  return std::nullopt;
+}
+
+void Engine::take_up(const KeptServices::Service& kept) {
+  const std::string& name = kept.spec.name;
+  const bool of_apply = kept.by == BroughtBy::apply;
+  if (!of_apply && !setup_.resume) {
+    kept_.forget(name);
+    return;
+  }
+  if (const std::filesystem::path* const file = watched_file(name)) {
+    if (find(name)->spec == kept.spec) {
+      kept_.forget(name);
+    } else {
+      leave_to_file(name, *file);
+    }
+    return;
+  }
+  if (sources_->file_of(name) != nullptr) return;  // of standard input, which is kept instead
+  if (setup_.command && setup_.command->name == name) {
+    if (of_apply && kept.spec != *setup_.command) {
+      publish_text(
+          "warning",
+          "service " + name +
+              " is the command of this start; the spec kept from `sluice apply` is dropped",
+          "");
+    }
+    return;
+  }
+  if (const auto result = put(kept.spec); !result) {
+    publish_text("warning", "service " + name + " is not resumed: " + result.error().what,
+                 result.error().fix + ", or apply it again");
+  }
+}
+
+void Engine::leave_to_file(const std::string& name, const std::filesystem::path& file) {
+  const auto by = kept_.brought_by(name);
+  kept_.forget(name);
+  if (!by) return;
+  publish_text("warning",
+               "service " + name + " is taken from " + file.string() + ", which is watched; the " +
+                   (*by == BroughtBy::apply ? "spec kept from `sluice apply` is dropped"
+                                            : "command that ran as " + name + " is not resumed"),
+               "");
+}
+
+void Engine::keep(const ServiceSpec& spec, BroughtBy by) {
+  if (kept_.keep(spec, by)) return;
+  publish_text("warning", "the spec of " + spec.name + " could not be written",
+               "free space in " + paths_.state_dir().string());
+}
+
+const std::filesystem::path* Engine::watched_file(const std::string& name) const {
+  const std::filesystem::path* const file = sources_ == nullptr ? nullptr : sources_->file_of(name);
+  return file == nullptr || *file == kStandardInput ? nullptr : file;
+}
+
+std::optional<Problem> Engine::check_room(const ServiceSpec& spec) const {
+  if (platform_.services().size() < KeptServices::kServicesMax || find(spec.name) != nullptr)
+    return std::nullopt;
+  return Problem{fmt::format("service {}: engine {} runs {} services already, and more than that "
+                             "are not taken",
+                             spec.name, setup_.name, KeptServices::kServicesMax),
+                 "delete services that are no longer needed, or run the rest in a second engine: "
+                 "sluice up --engine NAME"};
+}
+
+// A host and path of a service is no other's.
+std::optional<Problem> Engine::check_hosts(const ServiceSpec& spec) const {
+  std::vector<HostRule> rules{{.host = spec.name + ".localhost", .path_prefix = {}}};
+  rules.insert(rules.end(), spec.hosts.begin(), spec.hosts.end());
+  for (auto rule = rules.begin(); rule != rules.end(); ++rule) {
+    const RevisionId* const holder = book_.hosts().holder(*rule);
+    const ProcessRevision* const other = holder == nullptr ? nullptr : platform_.revision(*holder);
+    const bool taken = other != nullptr && other->spec().name != spec.name;
+    if (!taken && std::find(rules.begin(), rule, *rule) == rule) continue;
+    return Problem{"host " + rule->host + rule->path_prefix + " is claimed twice",
+                   "remove one of the two, or give it a path prefix of its own"};
+  }
+  return std::nullopt;
+}
+
+Result<Applied, Problem> Engine::put(const ServiceSpec& spec) {
+  if (auto problem = check_room(spec)) return *problem;
+  if (auto problem = check_hosts(spec)) return *problem;
+  auto result = platform_.put(spec);
+  if (!result) return result;
+  if (*result == Applied::configured) publish_service(spec.name, "changed");
+  if (*result != Applied::unchanged && spec.is_limited() &&
+      !(cgroups_.can_limit_cpu() && cgroups_.can_limit_memory())) {
+    publish_text("warning",
+                 "service " + spec.name +
+                     ": its cpu and memory limits are only accounted, no writable cgroup was found",
+                 "see `sluice doctor`");
+  }
+  return result;
+}
+
+void Engine::publish_service(const std::string& name, const char* what) {
+  const ProcessService* const service = find(name);
+  if (service == nullptr) return;
+  const auto revision = fleet_.revisions().find(service->current->id());
+  if (revision != fleet_.revisions().end()) {
+    fleet_events_.publish_service(*revision->second, what);
+  }
+}
+
+void Engine::drop(const std::string& name) {
+  publish_service(name, "removed");
+  platform_.remove(name);
+  figures_.forget(name);
+  session_environments_.erase(name);
+  for (auto& [id, session] : sessions_) session.services.erase(name);
+}
+
+// Files are read again as a whole; what is wrong with any of them leaves everything as it was.
+void Engine::reload(bool always) {
+  if (sources_ == nullptr || closing_ || (!always && !sources_->changed())) return;
+  const auto before = sources_->owners();
+  auto reading = sources_->read();
+  if (!reading) {
+    for (const Problem& problem : reading.error()) {
+      publish_text("error", problem.what, problem.fix);
+    }
+    return;
+  }
+  for (const Problem& problem : take(*reading)) publish_text("error", problem.what, problem.fix);
+  for (const auto& [name, file] : before) {
+    if (!reading->files.contains(name) && find(name) != nullptr && !kept_.brought_by(name)) {
+      drop(name);
+    }
+  }
+}
+
+// The file wins over what `apply` said, and over no command that runs.
+std::vector<Problem> Engine::take(const SpecSources::Reading& reading) {
+  std::vector<Problem> problems;
+  for (const ServiceSpec& spec : reading.services) {
+    const std::filesystem::path& file = reading.files.at(spec.name);
+    const bool watched = file != kStandardInput;
+    if (watched && kept_.brought_by(spec.name) == BroughtBy::command) {
+      problems.push_back(
+          {"service " + spec.name + " of " + file.string() + " runs from a command already",
+           "rename it in the file, or remove the command's: sluice delete " + spec.name});
+      sources_->disown(spec.name);
+      continue;
+    }
+    if (!watched && kept_.brought_by(spec.name) == BroughtBy::apply) {
+      sources_->disown(spec.name);  // what was read once is older
+      continue;
+    }
+    if (auto result = put(spec); !result) {
+      problems.push_back(result.error());
+      continue;
+    }
+    if (watched) leave_to_file(spec.name, file);
+    for (auto& [id, session] : sessions_) {
+      if (!is_within(file, session.files)) continue;
+      session.services.insert(spec.name);
+      session.shown.insert(spec.name);
+    }
+  }
+  return problems;
+}
+
+}  // namespace sluice::local

@@ -1,0 +1,190 @@
+// What a further `sluice up` adds to an engine that runs (one-machine.md 1), and takes along when
+// it ends.
+
+#include "common/json/read.h"
+#include "common/json/write.h"
+
+#include <nlohmann/json.hpp>
+
+#include "platform/process/engine_host.h"
+#include "programs/sluice/engine/engine.h"
+#include <algorithm>
+#include <unistd.h>
+
+namespace sluice::local {
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t kFilesMax = 1000;
+constexpr std::size_t kLabelMax = 63;
+
+ApiProblem refused(const Problem& problem) {
+  return autoscaler::invalid_document(problem.what, problem.fix);
+}
+
+ApiProblem refused(const std::vector<Problem>& problems) {
+  std::string detail;
+  for (const Problem& problem : problems) detail += (detail.empty() ? "" : "\n") + problem.text();
+  return autoscaler::invalid_document(std::move(detail), "");
+}
+
+}  // namespace
+
+bool Engine::is_taken(const std::string& name) const {
+  return name == kReservedService || find(name) != nullptr || kept_.brought_by(name) ||
+         sources_->file_of(name) != nullptr;
+}
+
+// `app`, else the program's name, else that with the first number that is free.
+std::string Engine::free_name(const std::string& base) const {
+  for (const std::string& name : {std::string{"app"}, base}) {
+    if (!is_taken(name)) return name;
+  }
+  for (std::size_t number = 2;; ++number) {  // as many as there are services at most
+    const std::string suffix = "-" + std::to_string(number);
+    std::string name = base.substr(0, kLabelMax - suffix.size()) + suffix;
+    if (!is_taken(name)) return name;
+  }
+}
+
+std::optional<ApiProblem> Engine::add_command(const json& asked, UpSession& session) {
+  auto parsed = parse_services(reading::text(asked, "spec"), "the document",
+                               std::filesystem::current_path(), setup_.settings.defaults);
+  if (!parsed) return refused(parsed.error());
+  if (parsed->services.size() != 1) {
+    return autoscaler::invalid_document("a session adds one service", "send one document");
+  }
+  ServiceSpec spec = std::move(parsed->services.front());
+  if (const std::string base = reading::text(asked, "base"); is_dns_label(base)) {
+    spec.name = free_name(base);
+  } else if (is_taken(spec.name)) {
+    return ApiProblem{409, "name-taken", "The name is taken",
+                      "service " + spec.name + " is in engine " + setup_.name + " already",
+                      "give another --name, or remove it first: sluice delete " + spec.name};
+  }
+  if (auto environment = reading::strings(asked, "environment"); !environment.empty()) {
+    session_environments_[spec.name] = std::move(environment);
+  }
+  if (const auto result = put(spec); !result) {
+    session_environments_.erase(spec.name);
+    return refused(result.error());
+  }
+  keep(spec, reading::flag(asked, "detach") ? BroughtBy::apply : BroughtBy::command);
+  session.services.insert(spec.name);
+  session.warnings = std::move(parsed->warnings);
+  return std::nullopt;
+}
+
+std::optional<ApiProblem> Engine::add_files(const json& asked, UpSession& session) {
+  const auto files = reading::strings(asked, "files");
+  if (files.empty() || files.size() + sources_->files().size() > kFilesMax) {
+    return autoscaler::invalid_document("a session has a spec or 1 to 1000 files", "send one");
+  }
+  for (const std::string& file : files) {
+    const auto& watched = sources_->files();
+    const bool there = std::any_of(watched.begin(), watched.end(), [&](const std::string& each) {
+      return each == file || (each != "-" && std::filesystem::absolute(each) == file);
+    });
+    if (!there) continue;
+    return ApiProblem{409, "file-watched", "The file is watched already",
+                      "engine " + setup_.name + " watches " + file + " already",
+                      "edit the file: its changes take effect within a second"};
+  }
+  const auto before = sources_->owners();
+  for (const std::string& file : files) sources_->watch(file);
+  std::vector<Problem> problems;
+  if (auto reading = sources_->read(); !reading) {
+    problems = reading.error();
+  } else {
+    problems = take(*reading);
+    for (const auto& [name, file] : reading->files) {
+      if (!before.contains(name)) session.services.insert(name);
+    }
+    session.warnings = std::move(reading->warnings);
+  }
+  if (problems.empty()) {
+    session.files = files;
+    setup_.start.files.insert(setup_.start.files.end(), files.begin(), files.end());
+    kept_.keep_start(setup_.start);
+    return std::nullopt;
+  }
+  for (const std::string& file : files) sources_->unwatch(file);
+  reload(true);
+  return refused(problems);
+}
+
+json Engine::session_answer(const std::set<std::string>& names,
+                            const std::vector<std::string>& warnings) const {
+  json services = json::array();
+  for (const std::string& name : names) {
+    const ProcessService* const service = find(name);
+    if (service == nullptr) continue;
+    json facts = {{"name", name},
+                  {"url", "http://" + name + ".localhost:" + std::to_string(door_.port)},
+                  {"revision", service->newest().name()}};
+    if (const auto scaling = platform_.check(service->spec)) {
+      facts["min"] = scaling->bounds.min;
+      facts["max"] = scaling->bounds.max;
+      facts["target"] = scaling->decider.total_value;
+      facts["utilization"] = scaling->decider.target_value / scaling->decider.total_value;
+      facts["metric"] =
+          scaling->decider.metric == autoscaler::ScalingMetric::rps ? "rps" : "concurrency";
+    }
+    services.push_back(std::move(facts));
+  }
+  return {{"engine", setup_.name},
+          {"http", door_.text()},
+          {"pid", ::getpid()},
+          {"services", std::move(services)},
+          {"warnings", warnings}};
+}
+
+ApiResult<autoscaler::MachineSession> Engine::begin_session(const json& asked) {
+  if (closing_) {
+    return ApiProblem{503, "stopping", "the engine stops", "the engine is stopping", ""};
+  }
+  UpSession session;
+  const bool command = !reading::text(asked, "spec").empty();
+  if (auto problem = command ? add_command(asked, session) : add_files(asked, session)) {
+    return *problem;
+  }
+  session.shown = session.services;
+  autoscaler::MachineSession begun;
+  begun.answer = json_line(session_answer(session.services, session.warnings));
+  if (reading::flag(asked, "detach")) return begun;
+  const std::uint64_t id = ++last_session_;
+  sessions_.emplace(id, std::move(session));
+  begun.covers = [this, alive = alive_.watch(), id](const std::string& service) {
+    if (alive.over()) return false;
+    const auto found = sessions_.find(id);
+    return found != sessions_.end() && found->second.shown.contains(service);
+  };
+  begun.hold = std::shared_ptr<void>(this, [this, alive = alive_.watch(), id](void*) {
+    if (!alive.over()) end_session(id);
+  });
+  return begun;
+}
+
+// When the engine ends, its sessions end with it, and what they added is there for the next start.
+void Engine::end_session(std::uint64_t id) {
+  const auto found = sessions_.find(id);
+  if (found == sessions_.end() || closing_) return;
+  const UpSession session = std::move(found->second);
+  sessions_.erase(found);
+  if (session.files.empty()) {
+    for (const std::string& name : session.services) {
+      kept_.forget(name);
+      drop(name);
+    }
+    return;
+  }
+  for (const std::string& file : session.files) {
+    sources_->unwatch(file);
+    std::erase(setup_.start.files, file);
+  }
+  kept_.keep_start(setup_.start);
+  reload(true);
+}
+
+}  // namespace sluice::local

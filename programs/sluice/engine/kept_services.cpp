@@ -1,0 +1,117 @@
+#include "programs/sluice/engine/kept_services.h"
+
+#include "common/files/file_io.h"
+#include "common/json/parse.h"
+#include "common/json/read.h"
+#include "common/json/write.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::local {
+namespace fs = std::filesystem;
+
+namespace {
+
+// In the order of their names; at most as many as an engine runs.
+std::vector<fs::path> documents_of(const fs::path& directory) {
+  std::vector<fs::path> files;
+  std::error_code failed;
+  for (fs::directory_iterator entry{directory, failed}, end; !failed && entry != end;
+       entry.increment(failed)) {
+    const std::string extension = entry->path().extension().string();
+    if (extension != ".yaml" && extension != ".yml") continue;
+    files.push_back(entry->path());
+    if (files.size() >= KeptServices::kServicesMax) break;
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+KeptServices::KeptServices(const EnginePaths& paths)
+    : applied_{paths.specs_dir()}, ran_{paths.ran_dir()}, start_{paths.start_json()} {}
+
+const fs::path& KeptServices::directory(BroughtBy by) const {
+  return by == BroughtBy::apply ? applied_ : ran_;
+}
+
+void KeptServices::read_directory(BroughtBy by, const SpecDefaults& defaults, Reading& reading) {
+  for (const fs::path& file : documents_of(directory(by))) {
+    const auto text = read_spec_file(file);
+    if (!text) {
+      reading.problems.push_back(text.error());
+      continue;
+    }
+    auto parsed = parse_services(*text, file.string(), file.parent_path(), defaults);
+    if (!parsed) {
+      const std::vector<Problem> wrong = parsed.error();
+      reading.problems.insert(reading.problems.end(), wrong.begin(), wrong.end());
+      continue;
+    }
+    for (ServiceSpec& spec : parsed->services) {
+      if (!files_.try_emplace(spec.name, Kept{file, by}).second) continue;
+      reading.services.push_back({std::move(spec), by});
+    }
+  }
+}
+
+KeptServices::Reading KeptServices::read(const SpecDefaults& defaults) {
+  Reading reading;
+  files_.clear();
+  read_directory(BroughtBy::apply, defaults, reading);
+  read_directory(BroughtBy::command, defaults, reading);
+  return reading;
+}
+
+bool KeptServices::keep(const ServiceSpec& spec, BroughtBy by) {
+  const fs::path file = directory(by) / (spec.name + ".yaml");
+  const bool written = !files::replace_file(file, to_yaml(spec), 0600);
+  const auto before = files_.find(spec.name);
+  if (written && before != files_.end() && before->second.file != file) {
+    std::error_code ignored;
+    fs::remove(before->second.file, ignored);
+  }
+  files_[spec.name] = {file, by};
+  return written;
+}
+
+void KeptServices::forget(const std::string& service) {
+  const auto kept = files_.find(service);
+  if (kept == files_.end()) return;
+  std::error_code ignored;
+  fs::remove(kept->second.file, ignored);
+  files_.erase(kept);
+}
+
+std::optional<BroughtBy> KeptServices::brought_by(const std::string& service) const {
+  const auto kept = files_.find(service);
+  return kept == files_.end() ? std::nullopt : std::optional{kept->second.by};
+}
+
+StartRecord KeptServices::start() const {
+  const auto text = files::read_file(start_);
+  const auto json = reading::parsed(text && *text ? **text : "");
+  return {.files = reading::strings(json, "files"),
+          .http = reading::text(json, "http"),
+          .config = reading::text(json, "config")};
+}
+
+void KeptServices::keep_start(const StartRecord& record) const {
+  (void)files::replace_file(
+      start_,
+      json_line(nlohmann::json{
+          {"files", record.files}, {"http", record.http}, {"config", record.config}}) +
+          "\n",
+      0600);
+}
+
+bool KeptServices::any(const EnginePaths& paths) {
+  return !KeptServices(paths).start().files.empty() || !documents_of(paths.specs_dir()).empty() ||
+         !documents_of(paths.ran_dir()).empty();
+}
+
+}  // namespace sluice::local

@@ -1,0 +1,49 @@
+#include "platform/process/spec_documents.h"
+
+#include <gtest/gtest.h>
+
+namespace sluice::local {
+namespace {
+
+constexpr const char* kStream =
+    "# Two services.\n"
+    "metadata: {name: a}\n"
+    "--- # the second\n"
+    "metadata:\n  name: b\n"
+    "---\n"
+    "\n";
+
+TEST(SpecDocuments, JoinedAreTheStreamAgain) {
+  for (const std::string stream : {kStream, "", "---\n", "a: 1", "---\na: 1\n---", "\n\n---x\n"}) {
+    std::string joined;
+    for (const SpecDocument& each : split_documents(stream))
+      joined.append(each.mark).append(each.text);
+    EXPECT_EQ(joined, stream);
+  }
+}
+
+TEST(SpecDocuments, CountTheLinesBeforeEach) {
+  const auto documents = split_documents(kStream);
+  ASSERT_EQ(documents.size(), 3U);
+  EXPECT_EQ(documents[0].before, 0U);
+  EXPECT_EQ(documents[1].before, 3U);
+  EXPECT_EQ(documents[1].mark, "--- # the second\n");
+  EXPECT_TRUE(documents[2].blank());
+}
+
+TEST(SpecDocuments, NameTheirService) {
+  EXPECT_EQ(*service_name_in("metadata: {name: shop}"), "shop");
+  for (const char* wrong : {"", "a", "[]", "metadata: 1", "metadata: {name: []}", "a: ["}) {
+    EXPECT_FALSE(service_name_in(wrong)) << wrong;
+  }
+}
+
+TEST(SpecDocuments, OneIsReplacedAndNothingElse) {
+  EXPECT_EQ(
+      with_document(kStream, "b", "metadata: {name: b, x: 1}\n"),
+      "# Two services.\nmetadata: {name: a}\n--- # the second\nmetadata: {name: b, x: 1}\n---\n\n");
+  EXPECT_FALSE(with_document(kStream, "c", ""));
+}
+
+}  // namespace
+}  // namespace sluice::local

@@ -1,0 +1,74 @@
+#include "programs/sluice/engine/spec_file_edit.h"
+
+#include "tests/unit/platform/process/temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+namespace sluice::local {
+namespace {
+
+std::string document(const std::string& name, const std::string& container) {
+  return "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: " + name +
+         "}\nspec:\n  template:\n    spec:\n      # " + name + "\n      containers:\n        - " +
+         container + "\n";
+}
+
+class SpecFileEdit : public testing::Test {
+ protected:
+  void write(const std::string& text) { std::ofstream(file_) << text; }
+
+  std::string text() {
+    std::ostringstream out;
+    out << std::ifstream(file_).rdbuf();
+    return out.str();
+  }
+
+  // Applies `yaml` as from `base`; empty when it was written.
+  std::string edit(const std::string& yaml, const std::filesystem::path& base) {
+    const auto parsed = parse_services(yaml, "the document", base);
+    const auto problem = write_into_file(file_, parsed->services.at(0), yaml, {});
+    return problem ? problem->text() : "";
+  }
+
+  TemporaryDirectory directory_;
+  std::filesystem::path file_ = directory_.path() / "all.yaml";
+};
+
+TEST_F(SpecFileEdit, ReplacesOneDocumentAsItWasWritten) {
+  const std::string one = document("one", "command: [a]");
+  const std::string two = document("two", "command: [b]");
+  write("# all\n" + one + "---\n" + two);
+  const std::string next = document("one", "{command: [a], args: [x]}  # more");
+  EXPECT_EQ(edit("\n\n" + next, directory_.path()), "");
+  EXPECT_EQ(text(), next + "---\n" + two);
+}
+
+TEST_F(SpecFileEdit, WritesInFullWhatWouldMeanAnotherDirectoryInTheFile) {
+  write(document("one", "command: [a]"));
+  EXPECT_EQ(edit(document("one", "{command: [a], workingDir: sub}"), "/srv"), "");
+  EXPECT_NE(text().find("workingDir: \"/srv/sub\""), std::string::npos) << text();
+}
+
+TEST_F(SpecFileEdit, FollowsALinkAndKeepsPermissions) {
+  write(document("one", "command: [a]"));
+  std::filesystem::permissions(file_, std::filesystem::perms{0640});
+  const auto target = std::exchange(file_, directory_.path() / "link.yaml");
+  std::filesystem::create_symlink(target, file_);
+  EXPECT_EQ(edit(document("one", "command: [b]"), directory_.path()), "");
+  EXPECT_TRUE(std::filesystem::is_symlink(file_));
+  EXPECT_EQ(std::filesystem::status(target).permissions(), std::filesystem::perms{0640});
+}
+
+TEST_F(SpecFileEdit, NamesAFileThatCannotBeWritten) {
+  EXPECT_TRUE(
+      edit(document("one", "command: [b]"), "/").starts_with("cannot write " + file_.string()));
+  write(document("two", "command: [a]"));
+  EXPECT_TRUE(edit(document("one", "command: [b]"), "/").starts_with("the document of one in "));
+}
+
+}  // namespace
+}  // namespace sluice::local
