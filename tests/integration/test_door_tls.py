@@ -76,6 +76,19 @@ class OverTls(EngineCase):
                    'another certificate is shown')
         self.assertEqual(answered(self.secured()).status, 200)
 
+    def test_urls_are_shown_with_https(self):
+        self.assertIn('https://app.localhost:', self.home.run('get').stdout)
+
+    def test_a_further_up_with_another_certificate_is_refused(self):
+        refused = self.home.run('up', '--tls', 'a.crt', 'a.key', '--', 'sleep', '9')
+        self.assertEqual(refused.returncode, 2, refused.stderr)
+        self.assertIn('drop --tls', refused.stderr)
+
+    def test_what_is_resumed_takes_tls_again(self):
+        self.assertEqual(self.engine.stop(), 0)
+        self.engine = self.up('--name', 'app')
+        self.assertEqual(answered(self.secured()).body, b'https')
+
     def test_a_request_in_clear_text_is_refused(self):
         with connect(self.engine.http) as sock:
             self.assertEqual(answered(sock).status, 400)

@@ -42,6 +42,11 @@ std::optional<std::string> unlike(const UpOptions& options, const json& version)
   if (options.http_given && (!wanted || wanted->text() != http)) {
     return other("has its front door at " + http + ", not at " + options.http, "--http");
   }
+  if (const std::string tls = reading::text(version, "tls");
+      options.tls && options.tls->first != tls) {
+    return other(tls.empty() ? "has a front door without TLS" : "shows the certificate " + tls,
+                 "--tls");
+  }
   if (!options.config_file.empty()) {
     const std::string config = reading::text(version, "config");
     const auto given = std::filesystem::absolute(options.config_file).lexically_normal().string();

@@ -235,6 +235,10 @@ std::optional<Problem> Engine::keep_token() {
   return std::nullopt;
 }
 
+std::string Engine::url_of(std::string_view host) const {
+  return fmt::format("{}://{}:{}", door_tls_ ? "https" : "http", host, door_.port);
+}
+
 std::optional<Problem> Engine::open_door() {
   net::TlsSessions* sessions = nullptr;
   if (setup_.tls) {

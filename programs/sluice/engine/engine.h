@@ -106,8 +106,8 @@ class Engine final : public autoscaler::MachineApi,
     return setup_.doors.size() > 1 && door_.port != setup_.doors.front().port;
   }
 
-  /// What URLs of the front door begin with.
-  [[nodiscard]] const char* scheme() const { return door_tls_ ? "https" : "http"; }
+  /// Where the front door answers for `host`, as a URL without a path.
+  [[nodiscard]] std::string url_of(std::string_view host) const;
 
   /// The token of this start; empty where nothing needs one. It stands in paths.edit_token() too.
   [[nodiscard]] const std::string& token() const { return setup_.rules.token; }

@@ -52,10 +52,11 @@ FrontFigures::Parts Engine::figures() {
               [this](nlohmann::json& version) {
                 version["pid"] = ::getpid();
                 version["http"] = door_.text();
+                if (setup_.tls) version["tls"] = setup_.tls->certificate;
                 version["config"] = setup_.config;
                 version["allow_edit"] = setup_.rules.allow_edit;
               },
-          .port = [this] { return door_.port; },
+          .url = [this](const std::string& service) { return url_of(service + ".localhost"); },
           .requests = *this};
 }
 

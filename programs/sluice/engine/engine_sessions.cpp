@@ -121,7 +121,7 @@ json Engine::session_answer(const std::set<std::string>& names,
     const ProcessService* const service = find(name);
     if (service == nullptr) continue;
     json facts = {{"name", name},
-                  {"url", "http://" + name + ".localhost:" + std::to_string(door_.port)},
+                  {"url", url_of(name + ".localhost")},
                   {"revision", service->newest().name()}};
     if (const auto scaling = platform_.check(service->spec)) {
       facts["min"] = scaling->bounds.min;

@@ -60,7 +60,7 @@ std::string FrontFigures::cold_start(activator::RevisionHandle handle, TimePoint
 
 void FrontFigures::complete(const Revision& revision, json& status) const {
   const model::Revision& facts = revision.facts();
-  status["url"] = fmt::format("http://{}.localhost:{}", facts.service, parts_.port());
+  status["url"] = parts_.url(facts.service);
   const auto handle = parts_.book.find(facts.id);
   status["queued"] = parts_.requests.waiting(facts.id);
   status["in_flight"] = handle ? parts_.front.in_flight(*handle) : 0;

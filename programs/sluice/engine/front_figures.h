@@ -35,7 +35,7 @@ class FrontFigures final : public autoscaler::FrontFacts {
     autoscaler::History& history;
     api::EventRing& events;
     std::function<void(nlohmann::json&)> version;  ///< adds what is known of the process
-    std::function<std::uint16_t()> port;           ///< of the front door
+    std::function<std::string(const std::string& service)> url;  ///< at the front door
     const RequestsNow& requests;
   };
 

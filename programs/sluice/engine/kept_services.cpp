@@ -97,16 +97,18 @@ StartRecord KeptServices::start() const {
   const auto json = reading::parsed(text && *text ? **text : "");
   return {.files = reading::strings(json, "files"),
           .http = reading::text(json, "http"),
+          .tls = reading::strings(json, "tls"),
           .config = reading::text(json, "config")};
 }
 
 void KeptServices::keep_start(const StartRecord& record) const {
-  (void)files::replace_file(
-      start_,
-      json_line(nlohmann::json{
-          {"files", record.files}, {"http", record.http}, {"config", record.config}}) +
-          "\n",
-      0600);
+  (void)files::replace_file(start_,
+                            json_line(nlohmann::json{{"files", record.files},
+                                                     {"http", record.http},
+                                                     {"tls", record.tls},
+                                                     {"config", record.config}}) +
+                                "\n",
+                            0600);
 }
 
 bool KeptServices::any(const EnginePaths& paths) {

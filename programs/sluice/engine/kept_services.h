@@ -23,6 +23,7 @@ enum class BroughtBy : std::uint8_t {
 struct StartRecord {
   std::vector<std::string> files = {};  ///< watched, absolute
   std::string http = {};                ///< as given; empty: it was not
+  std::vector<std::string> tls = {};    ///< certificate and key, absolute; empty: not given
   std::string config = {};              ///< as given, absolute; empty: it was not
 
   friend bool operator==(const StartRecord&, const StartRecord&) = default;

@@ -96,6 +96,7 @@ void take_up(UpOptions& options, const StartRecord& record) {
     options.http = record.http;
     options.http_given = true;
   }
+  if (!options.tls && record.tls.size() == 2) options.tls.emplace(record.tls[0], record.tls[1]);
   if (options.config_file.empty()) options.config_file = record.config;
 }
 
@@ -105,6 +106,7 @@ StartRecord start_record(const UpOptions& options) {
     if (file != "-") record.files.push_back(fs::absolute(file).lexically_normal().string());
   }
   if (options.http_given) record.http = options.http;
+  if (options.tls) record.tls = {options.tls->first, options.tls->second};
   if (!options.config_file.empty()) record.config = fs::absolute(options.config_file).string();
   return record;
 }
@@ -127,8 +129,7 @@ Result<std::vector<net::Address>, Problem> doors_of(const UpOptions& options,
 // Where the token stands and not what it is: output may be kept, and all may read a command line.
 void add_token(view::BannerFacts& facts, const Engine& engine, const fs::path& token_file) {
   if (engine.token().empty()) return;
-  facts.api_url =
-      fmt::format("{}://localhost:{}/_sluice/api/v1", engine.scheme(), engine.door().port);
+  facts.api_url = engine.url_of("localhost") + "/_sluice/api/v1";
   facts.allows_edit = engine.rules().allow_edit;
   facts.token_file = token_file.string();
 }
@@ -145,7 +146,7 @@ std::string banner_of(const UpOptions& options, const Engine& engine, const fs::
     if (!checked) continue;
     const autoscaler::ScalingSpec& scaling = *checked;
     view::BannerService line;
-    line.url = fmt::format("{}://{}.localhost:{}", engine.scheme(), name, engine.door().port);
+    line.url = engine.url_of(name + ".localhost");
     line.min = scaling.bounds.min;
     line.max = scaling.bounds.max;
     line.target = scaling.decider.total_value;
