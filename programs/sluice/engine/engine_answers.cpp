@@ -1,5 +1,7 @@
 // The engine's answers to its API.
 
+#include "autoscaler/io/status_json.h"
+
 #include <nlohmann/json.hpp>
 
 #include "programs/sluice/engine/engine.h"
@@ -91,11 +93,18 @@ ApiResult<json> Engine::apply(const std::string& yaml, bool dry_run) {
     }
   }
   present = find(spec.name);
-  return json{{"service", spec.name},
+  json answer{{"service", spec.name},
               {"result", result},
               {"revision", present == nullptr ? json{} : json(present->newest().name())},
               {"difference", changes},
               {"warnings", parsed->warnings}};
+  if (present == nullptr) return answer;
+  const auto newest = fleet_.revisions().find(present->newest().id());
+  if (newest != fleet_.revisions().end()) {
+    answer["state"] = autoscaler::state_of(*newest->second);
+  }
+  answer["serving"] = present->current->name();
+  return answer;
 }
 
 ApiResult<json> Engine::remove(const std::string& name) {
