@@ -91,6 +91,14 @@ std::optional<ProcessStat> process_stat(pid_t pid) {
 // Each thread has children of its own.
 std::vector<pid_t> children_of(pid_t process) {
   std::vector<pid_t> children;
+  if (!lists_children()) {
+    for_each_process([&](pid_t each) {
+      const auto stat = process_stat(each);
+      if (stat && stat->parent == process) children.push_back(each);
+      return children.size() < kDescendantsMax;
+    });
+    return children;
+  }
   const std::string tasks = "/proc/" + std::to_string(process) + "/task";
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(tasks.c_str()), ::closedir);
   if (!directory) return children;

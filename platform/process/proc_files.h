@@ -32,7 +32,8 @@ struct ProcessStat {
 
 [[nodiscard]] std::optional<ProcessStat> process_stat(pid_t pid);
 
-/// The children of a process, of all of its threads; empty where the kernel lists none.
+/// The children of a process, of all of its threads. Where the kernel lists none, all processes of
+/// the machine are looked at.
 [[nodiscard]] std::vector<pid_t> children_of(pid_t process);
 
 /// Whether the kernel lists children.

@@ -13,13 +13,15 @@ from wire import eventually
 SERVE = ('import http.server, os\n'
          'http.server.test(http.server.SimpleHTTPRequestHandler, port=int(os.environ["{port}"]), '
          'bind="127.0.0.1")\n')
+# The parent ends once the child runs its program, which closes the pipe.
 DAEMON = ('import os, sys\n'
-          'if os.fork(): sys.exit(0)\n'
-          'os.setsid()\n'
+          'end, kept = os.pipe()\n'
+          'if os.fork():\n'
+          ' os.close(kept)\n'
+          ' os.read(end, 1)\n'
+          ' sys.exit(0)\n'
+          '{session}'
           'os.execvp("sleep", ["daemon-of-mine", "600"])\n')
-LEAVES_A_WORKER = ('import os, sys\n'
-                   'if os.fork(): sys.exit(0)\n'
-                   'os.execvp("sleep", ["sleep", "600"])\n')
 EAT = ('held = []\n'
        'while True: held.append(bytearray(1 << 20))\n')
 SLOW = ('import os, sys, threading\n'
@@ -161,13 +163,13 @@ class Starts(Case):
         self.assertIn('invalid int value', engine.wait_event('replica', state='exited')['why'])
 
     def test_a_daemon_is_named_and_ended(self):
-        engine = self.python(DAEMON)
+        engine = self.python(DAEMON.format(session='os.setsid()\n'))
         self.fails_with(engine, 'it put itself into the background: the started process ended with '
                         'exit code 0 while sleep ran on; start it in the foreground', 'background')
         eventually(lambda: not running('daemon-of-mine'), 'the daemons are gone')
 
     def test_a_process_left_in_the_group_is_a_daemon_too(self):
-        engine = self.python(LEAVES_A_WORKER)
+        engine = self.python(DAEMON.format(session=''))
         self.fails_with(engine, 'it put itself into the background: the started process ended with '
                         'exit code 0 while sleep ran on; start it in the foreground', 'background')
 
@@ -186,7 +188,7 @@ class Starts(Case):
 
     def test_memory_is_the_cause_only_where_its_limit_is_enforced(self):
         doctor, = [line for line in self.output('doctor').splitlines() if ' cgroup ' in line]
-        enforced = doctor.startswith('ok') and ' memory' in doctor.split(':', 1)[1]
+        enforced = doctor.startswith('ok') and 'memory' in doctor.rsplit(':', 1)[1]
         source = EAT if enforced else 'import os\nos.kill(os.getpid(), 9)'
         engine = self.python(source, '--memory', '40Mi')
         self.fails_with(engine, *(('killed: out of memory (limit 40Mi)', 'out_of_memory') if enforced
