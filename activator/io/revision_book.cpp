@@ -164,13 +164,15 @@ void RevisionBook::ignore(Entry& entry, const model::Revision& file) {
 // Terminating pods take no new requests, and one without an address cannot be reached yet.
 void RevisionBook::tell_pods(RevisionHandle handle, const model::Revision& file) {
   std::vector<PlatformPod> pods;
-  pods.reserve(file.pods.size());
-  for (const model::Pod& pod : file.pods) {
-    if (!pod.address || pod.terminating) continue;
-    pods.push_back({.dest = pod.address->text(),
-                    .name = pod.id.name,
-                    .address = *pod.address,
-                    .word = {pod.ready, pod.fast_ready, pod.proven}});
+  pods.reserve(file.pods.size() + file.shared.size());
+  for (const auto* list : {&file.pods, &file.shared}) {
+    for (const model::Pod& pod : *list) {
+      if (!pod.address || pod.terminating) continue;
+      pods.push_back({.dest = pod.address->text(),
+                      .name = pod.id.name,
+                      .address = *pod.address,
+                      .word = {pod.ready, pod.fast_ready, pod.proven}});
+    }
   }
   // Two pods at one address are one that was replaced: the last in the file is there now.
   std::stable_sort(pods.begin(), pods.end(),

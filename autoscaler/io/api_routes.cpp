@@ -69,7 +69,12 @@ bool hide_failures(json& body) {
   if (failing) body["why"] = "replicas fail to start; the user who runs the engine sees why";
   const bool ended = body.erase("stderr_tail") > 0;
   if (ended) body.erase("why");
-  return failing || ended;
+  const auto others = body.find("not_ready");
+  const bool listed = others != body.end() && others->is_array() && !others->empty();
+  if (listed) {
+    for (json& one : *others) one.erase("why");
+  }
+  return failing || ended || listed;
 }
 
 ApiResult<json> shown_to(const Asked& asked, ApiResult<json> status) {
@@ -151,7 +156,10 @@ Whole explain_answer(const Asked& asked, const ServiceName& name) {
     }
   }
   auto explained = asked.services.explain(name, at);
-  if (explained && !asked.shows_all()) explained->erase("keeps_awake");
+  if (explained && !asked.shows_all()) {
+    explained->erase("keeps_awake");
+    hide_failures(*explained);
+  }
   return answer_of(explained);
 }
 

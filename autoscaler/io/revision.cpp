@@ -235,7 +235,8 @@ void Revision::probe() {
 }
 
 void Revision::evaluate(Trigger trigger, std::optional<bool> probe_ok) {
-  if (facts_.retired) return;
+  // What another revision has taken over from only gives its replicas up.
+  if (facts_.retired || (facts_.chosen && !facts_.in_service)) return;
   ScaleInputs inputs;
   inputs.trigger = trigger;
   inputs.ready = counts().ready;

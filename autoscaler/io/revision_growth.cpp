@@ -124,7 +124,9 @@ std::optional<proto::CannotScale> Revision::cannot_scale() const {
                               .retry_after = kPausedRetry};
   }
   if (refuses_starts()) {
-    std::string detail = "the service fails to start: " + start_failure_;
+    const bool told = facts_.start_failure && !facts_.start_failure->for_clients.empty();
+    std::string detail = "the service fails to start: " +
+                         (told ? facts_.start_failure->for_clients : start_failure_);
     detail.resize(std::min(detail.size(), proto::kDetailBytesMax));
     return proto::CannotScale{.reason = Reason::start_failed,
                               .detail = std::move(detail),

@@ -42,6 +42,8 @@ struct StartFailure {
   /// Requests that would have to wait are refused until then; one that comes later makes the next
   /// try.
   TimePoint retry_at{};
+  /// `why` as strangers may read it; empty: all of it.
+  std::string for_clients{};
 
   friend bool operator==(const StartFailure&, const StartFailure&) = default;
 };
@@ -61,6 +63,9 @@ struct Revision {
   /// The name of the revision in the same namespace whose place it takes from when it first has
   /// hosts: they are no longer that one's, and what waits for that one waits for it. Empty: none.
   std::string replaces{};
+  /// Pods of the revisions that it replaces which share its requests, while it has too few of its
+  /// own. Of no count for its scaling.
+  std::vector<Pod> shared{};
 
   // For requests.
   AppProtocol protocol = AppProtocol::http1;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "memory-pressure/io/cgroup_files.h"
+#include "platform/process/cause.h"
 #include "platform/process/proc_files.h"
 #include <cerrno>
 #include <charconv>
@@ -196,6 +197,13 @@ std::optional<std::int64_t> CgroupTree::memory_bytes(const std::string& replica)
   if (!text || std::from_chars(text->data(), text->data() + text->size(), bytes).ec != std::errc{})
     return std::nullopt;
   return bytes;
+}
+
+std::int64_t CgroupTree::oom_kills(const std::string& replica) const {
+  if (memory_root_.empty()) return 0;
+  const char* const file = kind_ == CgroupKind::v2 ? "memory.events" : "memory.oom_control";
+  const auto text = read_small_file(memory_root_ / replica / file, kSmallFileMax);
+  return text ? oom_kills_in(*text).value_or(0) : 0;
 }
 
 std::filesystem::path CgroupTree::cpu_directory(const std::string& replica) const {

@@ -56,6 +56,9 @@ class CgroupTree {
   /// Memory charged to the group, in bytes.
   [[nodiscard]] std::optional<std::int64_t> memory_bytes(const std::string& replica) const;
 
+  /// How many processes of the group the kernel has killed at its memory limit.
+  [[nodiscard]] std::int64_t oom_kills(const std::string& replica) const;
+
   /// The directory of a replica's group where CPU is limited; empty when it cannot be.
   [[nodiscard]] std::filesystem::path cpu_directory(const std::string& replica) const;
 

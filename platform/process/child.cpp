@@ -28,6 +28,7 @@ namespace {
 /// A program that has not begun to run by then is taken for stuck (a dead network file system).
 constexpr int kExecMilliseconds = 5000;
 constexpr int kFirstFreeFd = 3;
+constexpr std::size_t kEnvironBytesMax = std::size_t{256} << 10;
 
 enum class Step : int { directory, cgroup, limit, program, parent };
 
@@ -256,6 +257,26 @@ std::size_t kill_strays(const std::vector<pid_t>& known) {
     return true;
   });
   return killed;
+}
+
+std::string kill_stray_with(const std::string& variable, const std::vector<pid_t>& known) {
+  const std::string wanted = std::string{'\0'} + variable + '\0';
+  std::string found;
+  for (const pid_t child : children_of(::getpid())) {
+    if (std::find(known.begin(), known.end(), child) != known.end()) continue;
+    const auto stat = process_stat(child);
+    if (!stat || stat->zombie) continue;
+    auto environment =
+        read_small_file("/proc/" + std::to_string(child) + "/environ", kEnvironBytesMax);
+    if (!environment) continue;
+    environment->insert(environment->begin(), '\0');
+    if (environment->find(wanted) == std::string::npos) continue;
+    if (found.empty()) found = stat->name;
+    // A group of its own ends with it; one that it shares may be a stranger's.
+    if (stat->group != ::getpgrp()) kill_group(stat->group, SIGKILL);
+    ::kill(child, SIGKILL);
+  }
+  return found;
 }
 
 std::string ExitStatus::text() const {

@@ -51,6 +51,11 @@ bool kill_group(pid_t group, int signal);
 /// became ours. Returns how many.
 std::size_t kill_strays(const std::vector<pid_t>& known);
 
+/// Kills the direct children that are not in `known` and were started with `variable`,
+/// `NAME=value`, in their environment, with their groups: what a program of ours left behind in a
+/// session of its own. Returns the name of the first; empty: there was none.
+std::string kill_stray_with(const std::string& variable, const std::vector<pid_t>& known);
+
 /// A pipe, both ends close-on-exec and above the standard three; `first` reads.
 [[nodiscard]] Result<std::pair<UniqueFd, UniqueFd>, Problem> make_pipe();
 
@@ -58,6 +63,8 @@ std::size_t kill_strays(const std::vector<pid_t>& known);
 struct ExitStatus {
   std::optional<int> exit_code;
   std::optional<int> signal;
+  /// The name of a process of its group that ran on when it ended with exit code 0; empty: none.
+  std::string survivor{};
 
   /// `exit code 1` or `signal 9 (Killed)`.
   [[nodiscard]] std::string text() const;

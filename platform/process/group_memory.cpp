@@ -1,44 +1,12 @@
 #include "platform/process/group_memory.h"
 
 #include "platform/process/proc_files.h"
-#include <dirent.h>
-#include <memory>
-#include <sstream>
-#include <string>
 #include <unistd.h>
 
 namespace sluice::local {
 namespace {
 
 constexpr std::size_t kMembersMax = 4096;  // of one group
-constexpr std::size_t kChildrenBytesMax = std::size_t{64} << 10;
-constexpr int kThreadsMax = 4096;
-
-std::string directory_of(pid_t process) {
-  return "/proc/" + std::to_string(process);
-}
-
-/// Each thread has children of its own.
-std::vector<pid_t> children_of(pid_t process) {
-  std::vector<pid_t> children;
-  const std::string tasks = directory_of(process) + "/task";
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(tasks.c_str()), ::closedir);
-  if (!directory) return children;
-  int threads = 0;
-  while (const dirent* entry = ::readdir(directory.get())) {
-    if (entry->d_name[0] == '.') continue;
-    if (++threads > kThreadsMax) break;
-    const auto text = read_small_file(tasks + "/" + entry->d_name + "/children", kChildrenBytesMax);
-    if (!text) continue;
-    std::istringstream numbers(*text);
-    for (pid_t child = 0; numbers >> child;) children.push_back(child);
-  }
-  return children;
-}
-
-bool lists_children() {
-  return ::access("/proc/thread-self/children", R_OK) == 0;
-}
 
 }  // namespace
 

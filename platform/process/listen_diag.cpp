@@ -41,7 +41,7 @@ bool ask(int netlink, std::uint8_t family) {
 }
 
 // Reads one dump to its end; false when it does not come to one.
-bool collect(int netlink, std::uint16_t port, std::set<std::uint64_t>& inodes) {
+bool collect(int netlink, const std::function<void(const ListenSocket&)>& visit) {
   alignas(nlmsghdr) std::array<char, 32768> reply{};
   for (int messages = 0; messages < kMessagesMax; ++messages) {
     const ssize_t got = ::recv(netlink, reply.data(), reply.size(), MSG_DONTWAIT);
@@ -58,9 +58,9 @@ bool collect(int netlink, std::uint16_t port, std::set<std::uint64_t>& inodes) {
         return false;
       }
       std::memcpy(&found, reply.data() + offset + NLMSG_HDRLEN, sizeof found);
-      if (ntohs(found.id.idiag_sport) == port && reaches_loopback(found)) {
-        inodes.insert(found.idiag_inode);
-      }
+      visit({.inode = found.idiag_inode,
+             .port = ntohs(found.id.idiag_sport),
+             .reaches_loopback = reaches_loopback(found)});
       offset += NLMSG_ALIGN(header.nlmsg_len);
     }
   }
@@ -69,15 +69,14 @@ bool collect(int netlink, std::uint16_t port, std::set<std::uint64_t>& inodes) {
 
 }  // namespace
 
-std::optional<std::set<std::uint64_t>> loopback_listeners(std::uint16_t port) {
-  std::set<std::uint64_t> inodes;
+bool for_each_listen_socket(const std::function<void(const ListenSocket&)>& visit) {
   for (const std::uint8_t family : {std::uint8_t{AF_INET}, std::uint8_t{AF_INET6}}) {
     const UniqueFd netlink(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
-    if (!netlink || !ask(netlink.get(), family) || !collect(netlink.get(), port, inodes)) {
-      return std::nullopt;
+    if (!netlink || !ask(netlink.get(), family) || !collect(netlink.get(), visit)) {
+      return false;
     }
   }
-  return inodes;
+  return true;
 }
 
 }  // namespace sluice::local

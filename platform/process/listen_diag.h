@@ -1,14 +1,19 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <set>
+#include <functional>
 
 namespace sluice::local {
 
-/// Inodes of the sockets that listen on `port` where a connection to 127.0.0.1 reaches them, asked
-/// of the kernel directly: its text tables list every connection of the machine and take
-/// milliseconds. Nothing when the kernel does not answer.
-[[nodiscard]] std::optional<std::set<std::uint64_t>> loopback_listeners(std::uint16_t port);
+/// A TCP socket that listens.
+struct ListenSocket {
+  std::uint64_t inode = 0;
+  std::uint16_t port = 0;
+  bool reaches_loopback = false;  ///< a connection to 127.0.0.1 reaches it
+};
+
+/// Calls `visit` with each of this network, asked of the kernel directly: its text tables list
+/// every connection of the machine and take milliseconds. False when the kernel does not answer.
+[[nodiscard]] bool for_each_listen_socket(const std::function<void(const ListenSocket&)>& visit);
 
 }  // namespace sluice::local

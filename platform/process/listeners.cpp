@@ -26,15 +26,20 @@ constexpr std::size_t kGroupMax = 4096;
 constexpr std::size_t kPortsMax = 64;
 constexpr int kDescriptorsMax = 65'536;
 
-/// A row of /proc/net/tcp or tcp6 that is in state LISTEN.
-struct ListenRow {
-  std::string_view address;  // hex, as the kernel prints it
-  std::uint16_t port = 0;
-  std::uint64_t inode = 0;
-};
+/// 127.0.0.1, 0.0.0.0, [::] or [::ffff:127.0.0.1], in the kernel's notation on this machine: 32-bit
+/// words in host order. A connection to 127.0.0.1 can reach only these.
+bool answers_loopback(std::string_view address) {
+  constexpr std::array<std::string_view, 6> kLittleEndian{"0100007F",
+                                                          "00000000",
+                                                          "00000000000000000000000000000000",
+                                                          "0000000000000000FFFF00000100007F",
+                                                          "7F000001",
+                                                          "00000000000000000000FFFF7F000001"};
+  return std::find(kLittleEndian.begin(), kLittleEndian.end(), address) != kLittleEndian.end();
+}
 
 /// `  0: 0100007F:4E20 00000000:0000 0A 00000000:00000000 00:00000000 00000000  0  0 12345 …`
-std::optional<ListenRow> parse_row(std::string_view line) {
+std::optional<ListenSocket> parse_row(std::string_view line) {
   std::array<std::string_view, 10> fields;
   std::size_t count = 0;
   while (count < fields.size()) {
@@ -45,19 +50,19 @@ std::optional<ListenRow> parse_row(std::string_view line) {
     fields[count++] = line.substr(0, end);
     line.remove_prefix(end);
   }
-  constexpr std::string_view kListen = "0A";
-  if (fields[3] != kListen) return std::nullopt;
+  constexpr std::string_view kListenState = "0A";
+  if (fields[3] != kListenState) return std::nullopt;
   const auto colon = fields[1].find(':');
   if (colon == std::string_view::npos) return std::nullopt;
   const auto port = hex_number<std::uint16_t>(fields[1].substr(colon + 1));
   const auto inode = whole_number<std::uint64_t>(fields[9]);
   if (!port || !inode) return std::nullopt;
-  return ListenRow{fields[1].substr(0, colon), *port, *inode};
+  return ListenSocket{*inode, *port, answers_loopback(fields[1].substr(0, colon))};
 }
 
 /// Visits the listening rows of one table. The kernel lists listening sockets before all others, so
 /// a chunk without one ends the reading: a busy machine has a hundred thousand connections there.
-void for_each_listen_row(const char* path, const std::function<void(const ListenRow&)>& visit) {
+void for_each_listen_row(const char* path, const std::function<void(const ListenSocket&)>& visit) {
   const UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
   if (!fd) return;
   std::string text;
@@ -84,30 +89,18 @@ void for_each_listen_row(const char* path, const std::function<void(const Listen
   }
 }
 
-void for_each_listener(const std::function<void(const ListenRow&)>& visit) {
+void for_each_listener(const std::function<void(const ListenSocket&)>& visit) {
+  if (for_each_listen_socket(visit)) return;
   for_each_listen_row("/proc/net/tcp", visit);
   for_each_listen_row("/proc/net/tcp6", visit);
-}
-
-/// 127.0.0.1, 0.0.0.0, [::] or [::ffff:127.0.0.1], in the kernel's notation on this machine: 32-bit
-/// words in host order. A connection to 127.0.0.1 can reach only these.
-bool answers_loopback(std::string_view address) {
-  constexpr std::array<std::string_view, 6> kLittleEndian{"0100007F",
-                                                          "00000000",
-                                                          "00000000000000000000000000000000",
-                                                          "0000000000000000FFFF00000100007F",
-                                                          "7F000001",
-                                                          "00000000000000000000FFFF7F000001"};
-  return std::find(kLittleEndian.begin(), kLittleEndian.end(), address) != kLittleEndian.end();
 }
 
 using Inodes = std::set<std::uint64_t>;
 
 Inodes listening_inodes(std::uint16_t port) {
-  if (auto asked = loopback_listeners(port)) return std::move(*asked);
   Inodes inodes;
-  for_each_listener([&](const ListenRow& row) {
-    if (row.port == port && answers_loopback(row.address)) inodes.insert(row.inode);
+  for_each_listener([&](const ListenSocket& socket) {
+    if (socket.port == port && socket.reaches_loopback) inodes.insert(socket.inode);
   });
   return inodes;
 }
@@ -169,19 +162,25 @@ bool group_listens(pid_t group, std::uint16_t port) {
                      [&](pid_t pid) { return holds_one_of(pid, inodes); });
 }
 
-std::vector<std::uint16_t> ports_of_group(pid_t group) {
+Listening listening_of(pid_t leader, std::uint16_t port) {
   Inodes open;
-  for (const pid_t pid : processes_of_group(group)) {
+  Listening listening;
+  for (const pid_t pid : descendants_of(leader)) {
+    if (const auto stat = process_stat(pid)) listening.cpu_ticks += stat->cpu_ticks;
     for_each_socket(pid, [&](std::uint64_t inode) {
       open.insert(inode);
       return open.size() < static_cast<std::size_t>(kDescriptorsMax);
     });
   }
+  if (open.empty()) return listening;
   std::set<std::uint16_t> ports;
-  for_each_listener([&](const ListenRow& row) {
-    if (ports.size() < kPortsMax && open.count(row.inode) != 0) ports.insert(row.port);
+  for_each_listener([&](const ListenSocket& socket) {
+    if (open.count(socket.inode) == 0) return;
+    if (ports.size() < kPortsMax) ports.insert(socket.port);
+    listening.reachable |= socket.port == port && socket.reaches_loopback;
   });
-  return {ports.begin(), ports.end()};
+  listening.ports.assign(ports.begin(), ports.end());
+  return listening;
 }
 
 std::vector<pid_t> processes_of_group(pid_t group) {

@@ -21,8 +21,16 @@ struct Listener {
 /// Whether a process of `group` listens on `port` (same addresses).
 [[nodiscard]] bool group_listens(pid_t group, std::uint16_t port);
 
-/// The ports on which processes of `group` listen on any address, ascending, at most 64.
-[[nodiscard]] std::vector<std::uint16_t> ports_of_group(pid_t group);
+/// Where a program listens.
+struct Listening {
+  std::vector<std::uint16_t> ports;  ///< on any address, ascending, at most 64
+  bool reachable = false;            ///< on the port that was asked for, at 127.0.0.1
+  std::int64_t cpu_ticks = 0;        ///< of processor time that its processes have used
+};
+
+/// Where `leader` and its descendants listen, and whether a connection to 127.0.0.1 at `port`
+/// reaches one of them.
+[[nodiscard]] Listening listening_of(pid_t leader, std::uint16_t port);
 
 /// The processes of `group`, ascending, at most 4096.
 [[nodiscard]] std::vector<pid_t> processes_of_group(pid_t group);

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <memory>
+#include <sstream>
 #include <string_view>
 #include <unistd.h>
 
@@ -19,6 +20,9 @@ namespace {
 constexpr std::size_t kStatBytesMax = 4096;
 constexpr std::size_t kStatmBytesMax = 256;
 constexpr int kProcessesMax = 65'536;
+constexpr std::size_t kDescendantsMax = 4096;
+constexpr std::size_t kChildrenBytesMax = std::size_t{64} << 10;
+constexpr int kThreadsMax = 4096;
 
 /// The number at field `index` (from 0) of `text`, fields separated by one space.
 std::int64_t number_at(std::string_view text, int index) {
@@ -79,8 +83,56 @@ std::optional<ProcessStat> process_stat(pid_t pid) {
   stat.zombie = rest.front() == 'Z' || rest.front() == 'X';
   stat.parent = static_cast<pid_t>(number_at(rest, 1));
   stat.group = static_cast<pid_t>(number_at(rest, 2));
+  stat.cpu_ticks = number_at(rest, 11) + number_at(rest, 12);
   stat.start_ticks = static_cast<std::uint64_t>(number_at(rest, 19));
   return stat;
+}
+
+// Each thread has children of its own.
+std::vector<pid_t> children_of(pid_t process) {
+  std::vector<pid_t> children;
+  if (!lists_children()) {
+    for_each_process([&](pid_t each) {
+      const auto stat = process_stat(each);
+      if (stat && stat->parent == process) children.push_back(each);
+      return children.size() < kDescendantsMax;
+    });
+    return children;
+  }
+  const std::string tasks = "/proc/" + std::to_string(process) + "/task";
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(tasks.c_str()), ::closedir);
+  if (!directory) return children;
+  int threads = 0;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    if (entry->d_name[0] == '.') continue;
+    if (++threads > kThreadsMax) break;
+    const auto text = read_small_file(tasks + "/" + entry->d_name + "/children", kChildrenBytesMax);
+    if (!text) continue;
+    std::istringstream numbers(*text);
+    for (pid_t child = 0; numbers >> child;) children.push_back(child);
+  }
+  return children;
+}
+
+bool lists_children() {
+  return ::access("/proc/thread-self/children", R_OK) == 0;
+}
+
+std::vector<pid_t> descendants_of(pid_t root) {
+  std::vector<pid_t> all{root};
+  if (!lists_children()) {
+    for_each_process([&](pid_t process) {
+      const auto stat = process_stat(process);
+      if (process != root && stat && stat->group == root) all.push_back(process);
+      return all.size() < kDescendantsMax;
+    });
+    return all;
+  }
+  for (std::size_t next = 0; next < all.size() && all.size() < kDescendantsMax; ++next) {
+    const std::vector<pid_t> children = children_of(all[next]);
+    all.insert(all.end(), children.begin(), children.end());
+  }
+  return all;
 }
 
 std::int64_t resident_bytes(pid_t pid) {

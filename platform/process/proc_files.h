@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <sys/types.h>
+#include <vector>
 
 namespace sluice::local {
 
@@ -25,10 +26,22 @@ struct ProcessStat {
   pid_t parent = -1;
   pid_t group = -1;
   std::uint64_t start_ticks = 0;  ///< since boot
+  std::int64_t cpu_ticks = 0;     ///< of processor time that it has used
   bool zombie = false;
 };
 
 [[nodiscard]] std::optional<ProcessStat> process_stat(pid_t pid);
+
+/// The children of a process, of all of its threads. Where the kernel lists none, all processes of
+/// the machine are looked at.
+[[nodiscard]] std::vector<pid_t> children_of(pid_t process);
+
+/// Whether the kernel lists children.
+[[nodiscard]] bool lists_children();
+
+/// `root` and what descends from it, at most 4096 processes. Where the kernel lists no children:
+/// the processes of the group that it leads.
+[[nodiscard]] std::vector<pid_t> descendants_of(pid_t root);
 
 /// Memory of a process that is in RAM, in bytes; 0: there is no such process.
 [[nodiscard]] std::int64_t resident_bytes(pid_t pid);

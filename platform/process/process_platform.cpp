@@ -44,6 +44,21 @@ const char* name(Applied applied) {
   return "unchanged";
 }
 
+std::vector<NotReady> ProcessService::not_ready() const {
+  std::vector<NotReady> all;
+  if (given_up) all.push_back(*given_up);
+  for (const ProcessRevision* revision : {next.get(), current.get()}) {
+    if (revision == nullptr) continue;
+    auto cause = revision->not_ready();
+    // One that is to take over is not asleep, even before its first replica is ordered.
+    if (!cause && revision == next.get()) cause = Cause{.what = "its first replica is not started"};
+    if (!cause) continue;
+    const bool failed = revision->failing() || revision->last_failure() == cause;
+    all.push_back({revision->name(), failed ? "failing" : "starting", std::move(*cause)});
+  }
+  return all;
+}
+
 ProcessPlatform::ProcessPlatform(ProcessMeans& means, const autoscaler::ClusterConfig& cluster,
                                  std::filesystem::path logs, RevisionNumbers numbers)
     : means_{means}, cluster_{cluster}, logs_{std::move(logs)}, numbers_{std::move(numbers)} {}
@@ -89,6 +104,11 @@ ProcessRevision* ProcessPlatform::revision(const RevisionId& id) const {
   return found == revisions_.end() ? nullptr : found->second.revision;
 }
 
+const ProcessService* ProcessPlatform::service_of(const RevisionId& id) const {
+  const auto found = revisions_.find(id.name);
+  return found == revisions_.end() ? nullptr : found->second.service;
+}
+
 std::unique_ptr<ProcessRevision> ProcessPlatform::make_revision(
     ProcessService& service, int number, bool keeps_some, std::filesystem::path program,
     std::optional<std::int32_t> initial) {
@@ -129,6 +149,7 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
   const bool same_template = template_hash(spec) == template_hash(service->newest().spec());
   if (same_template && spec == service->spec) return Applied::unchanged;
   service->spec = spec;
+  service->given_up.reset();
   if (same_template) {
     numbers_.again(spec.name, service->newest().number(), template_hash(spec));
     service->current->update(spec, keeps_some);
@@ -147,7 +168,8 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
 void ProcessPlatform::begin_next(ProcessService& service, bool keeps_some,
                                  std::filesystem::path program) {
   if (service.next) retire_next(service);
-  const ProcessRevision::Counts now = service.current->counts();
+  ProcessRevision::Counts now = service.current->counts();
+  for (const auto& old : service.retiring) now.ready += old->counts().ready;
   const bool awake = now.ready + now.starting > 0;
   service.next =
       make_revision(service, numbers_.next(service.spec.name, template_hash(service.spec)),
@@ -168,7 +190,21 @@ void ProcessPlatform::take_over(ProcessService& service) {
   service.retiring.push_back(std::move(service.current));
   service.current = std::move(service.next);
   report(service, *service.current);
-  service.retiring.back()->retire();
+  share_out(service);
+}
+
+// One old replica goes for each new one that is ready; those that stay share the requests. What the
+// new revision no longer wants for want of load, no old one has to make good.
+void ProcessPlatform::share_out(ProcessService& service) {
+  const ProcessRevision& next = *service.current;
+  const bool alone = service.removed || next.spec().fixed_port || next.retired();
+  std::int32_t missing = alone ? 0 : std::max(0, next.ordered() - next.counts().ready);
+  for (auto old = service.retiring.rbegin(); old != service.retiring.rend(); ++old) {
+    if ((*old)->retired()) continue;
+    const std::int32_t kept = std::min(missing, (*old)->counts().ready);
+    missing -= kept;
+    (*old)->hand_over(kept);
+  }
 }
 
 bool ProcessPlatform::remove(const std::string& name) {
@@ -181,6 +217,7 @@ bool ProcessPlatform::remove(const std::string& name) {
   services_.erase(found);
   if (service.next) retire_next(service);
   service.current->retire();
+  share_out(service);
   report(service, *service.current);
   return true;
 }
@@ -195,7 +232,7 @@ void ProcessPlatform::stop_all(bool kill) {
 
 // --- what revisions say ---
 
-ProcessService& ProcessPlatform::service_of(const ProcessRevision& revision) const {
+ProcessService& ProcessPlatform::owner_of(const ProcessRevision& revision) const {
   return *revisions_.at(revision.name()).service;
 }
 
@@ -204,22 +241,25 @@ void ProcessPlatform::on_changed(ProcessRevision& revision) {
 }
 
 void ProcessPlatform::on_ready(ProcessRevision& revision) {
-  ProcessService& service = service_of(revision);
+  ProcessService& service = owner_of(revision);
   // In the same turn, so that a request that was held for it is sent on at once.
   if (service.next.get() == &revision) {
     take_over(service);
   } else {
     report(service, revision);
+    if (service.current.get() == &revision) share_out(service);
   }
 }
 
 void ProcessPlatform::on_failing(ProcessRevision& revision) {
-  ProcessService& service = service_of(revision);
+  ProcessService& service = owner_of(revision);
   if (service.next.get() != &revision) return;
+  const Cause cause = revision.last_failure().value_or(Cause{});
+  service.given_up = NotReady{revision.name(), "given_up", cause};
   means_.events.problem(
       "error", service.spec.name,
-      "revision " + revision.name() + " does not start; " + service.current->name() +
-          " keeps serving",
+      "revision " + revision.name() + " does not start: " + cause.sentence() + "; " +
+          service.current->name() + " keeps serving",
       "see `sluice logs " + service.spec.name + "`, correct the spec and apply it again");
   retire_next(service);
 }
@@ -229,7 +269,7 @@ bool ProcessPlatform::waits_for_port(const ProcessRevision& revision) const {
   if (!port) return false;
   return std::any_of(revisions_.begin(), revisions_.end(), [&](const auto& each) {
     const ProcessRevision& other = *each.second.revision;
-    const bool replaced = &other != &revision && each.second.service == &service_of(revision);
+    const bool replaced = &other != &revision && each.second.service == &owner_of(revision);
     return other.spec().fixed_port == port && (other.drains() || (replaced && !other.empty()));
   });
 }
@@ -253,6 +293,7 @@ void ProcessPlatform::flush() {
     const auto found = revisions_.find(name);
     if (found == revisions_.end()) continue;
     const auto [revision, service] = found->second;
+    if (service->current) share_out(*service);
     report(*service, *revision);
     if (revision->retired() && revision->empty()) bury(*service);
   }
@@ -263,7 +304,17 @@ void ProcessPlatform::flush() {
   }
 }
 
+// One that shares the requests of its successor is no pod of that one any more before it is
+// stopped.
 void ProcessPlatform::report(ProcessService& service, ProcessRevision& revision) {
+  revision.begin_report();
+  const bool shares = &revision != service.current.get() && &revision != service.next.get();
+  if (shares && service.current && !service.removed) tell(service, *service.current);
+  tell(service, revision);
+  revision.reported();
+}
+
+void ProcessPlatform::tell(ProcessService& service, const ProcessRevision& revision) {
   model::Revision model = revision.model();
   model.annotations = annotations_of(revision.spec());
   model.in_service = service.current.get() == &revision && !service.removed;
@@ -271,9 +322,12 @@ void ProcessPlatform::report(ProcessService& service, ProcessRevision& revision)
     model.hosts.push_back({.host = service.spec.name + ".localhost", .path_prefix = {}});
     model.hosts.insert(model.hosts.end(), service.spec.hosts.begin(), service.spec.hosts.end());
     model.replaces = service.took_place_of;
+    for (const auto& old : service.retiring) {
+      if (old->retired()) continue;
+      for (model::Pod& pod : old->serving()) model.shared.push_back(std::move(pod));
+    }
   }
   if (listener_ != nullptr) listener_->on_revision(std::move(model));
-  revision.reported();
 }
 
 void ProcessPlatform::bury(ProcessService& service) {

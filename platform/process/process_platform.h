@@ -32,6 +32,13 @@ enum class Applied { created, configured, unchanged };
 /// The word of the API for it.
 [[nodiscard]] const char* name(Applied applied);
 
+/// A revision that should serve, or share in it, and has no replica that is ready.
+struct NotReady {
+  std::string revision;
+  std::string_view state;  ///< `starting`, `failing` or `given_up`; of static lifetime
+  Cause cause;
+};
+
 /// One service: its spec, the revision that serves, the one that is to take its place, and those
 /// that drain.
 struct ProcessService {
@@ -41,7 +48,11 @@ struct ProcessService {
   std::unique_ptr<ProcessRevision> current{};
   std::string took_place_of{};  ///< the revision whose place `current` took; empty: none
   std::unique_ptr<ProcessRevision> next{};
-  std::vector<std::unique_ptr<ProcessRevision>> retiring{};
+  std::vector<std::unique_ptr<ProcessRevision>> retiring{};  ///< the newest last
+  std::optional<NotReady> given_up{};  ///< the revision of `spec`, until a spec is given again
+
+  /// The revisions that are amiss, the newest first; at most two.
+  [[nodiscard]] std::vector<NotReady> not_ready() const;
 
   /// The revision of the present spec: the current one, or the one about to take its place.
   [[nodiscard]] const ProcessRevision& newest() const { return next ? *next : *current; }
@@ -91,6 +102,9 @@ class ProcessPlatform final : public autoscaler::Platform,
   /// Of that name, in any state; null: none.
   [[nodiscard]] ProcessRevision* revision(const RevisionId& id) const;
 
+  /// The service that the revision is of; null: it is not known.
+  [[nodiscard]] const ProcessService* service_of(const RevisionId& id) const;
+
   /// Replicas that exist, those that drain among them.
   [[nodiscard]] std::int32_t replicas() const { return means_.replicas; }
 
@@ -139,11 +153,13 @@ class ProcessPlatform final : public autoscaler::Platform,
                                                                bool keeps_some,
                                                                std::filesystem::path program,
                                                                std::optional<std::int32_t> initial);
-  [[nodiscard]] ProcessService& service_of(const ProcessRevision& revision) const;
+  [[nodiscard]] ProcessService& owner_of(const ProcessRevision& revision) const;
   void begin_next(ProcessService& service, bool keeps_some, std::filesystem::path program);
   void retire_next(ProcessService& service);
   void take_over(ProcessService& service);
+  void share_out(ProcessService& service);
   void report(ProcessService& service, ProcessRevision& revision);
+  void tell(ProcessService& service, const ProcessRevision& revision);
   void report_soon(const std::string& revision);
   void flush();
   void bury(ProcessService& service);

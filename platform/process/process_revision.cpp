@@ -49,23 +49,66 @@ model::Revision ProcessRevision::model() const {
   model.response_start_timeout = facts_.spec.response_start_timeout;
   model.idle_timeout = facts_.spec.idle_timeout;
   model.initial = facts_.initial;
-  model.retired = retired_;
-  if (backoff_.failing()) {
-    model.start_failure = {.why = last_failure_, .retry_at = backoff_.retry_at()};
-  }
+  model.retired = retired();
+  if (kept_.value_or(0) > 0) model.chosen = kept_;
+  model.start_failure = start_failure();
   for (const auto& instance : instances_) {
-    if (instance->ended) continue;
-    model::Pod& pod = model.pods.emplace_back();
-    pod.id = {instance->replica->id()};
-    pod.terminating = instance->leaving;
-    pod.failed = instance->why;
-    if (!instance->ready_at) continue;
-    pod.ready = true;
-    pod.proven = true;
-    pod.address = socket_at(instance->replica->serving_socket());
-    pod.stats = socket_at(instance->replica->stats_socket());
+    if (!instance->ended) model.pods.push_back(pod_of(*instance));
   }
   return model;
+}
+
+// Of starts that have failed, or of one that will, unless its program moves.
+std::optional<model::StartFailure> ProcessRevision::start_failure() const {
+  const auto failure = [](const Cause& cause, TimePoint until) {
+    return model::StartFailure{
+        .why = cause.sentence(), .retry_at = until, .for_clients = cause.without_output()};
+  };
+  if (backoff_.failing() && last_failure_) return failure(*last_failure_, backoff_.retry_at());
+  if (counts().ready > 0) return std::nullopt;
+  for (const auto& instance : instances_) {
+    if (!instance->lives() || !instance->settled) continue;
+    const TimePoint begun = instance->replica->times().executed.value_or(means_.loop.now());
+    return failure(*instance->settled, begun + facts_.spec.start_timeout);
+  }
+  return std::nullopt;
+}
+
+model::Pod ProcessRevision::pod_of(const Instance& instance) const {
+  model::Pod pod;
+  pod.id = {instance.replica->id()};
+  pod.terminating = instance.leaving;
+  pod.failed = instance.why;
+  if (!instance.ready_at) return pod;
+  pod.ready = true;
+  pod.proven = true;
+  pod.address = socket_at(instance.replica->serving_socket());
+  pod.stats = socket_at(instance.replica->stats_socket());
+  return pod;
+}
+
+std::vector<model::Pod> ProcessRevision::serving() const {
+  std::vector<model::Pod> pods;
+  for (const auto& instance : instances_) {
+    if (instance->lives() && instance->ready_at) pods.push_back(pod_of(*instance));
+  }
+  return pods;
+}
+
+// What the last try came to stands until one is ready; the present try may show more than that.
+std::optional<Cause> ProcessRevision::not_ready() const {
+  const std::int32_t ready = counts().ready;
+  if (retired() || (ready > 0 && (!last_failure_ || ready >= ordered_))) return std::nullopt;
+  std::optional<Cause> seen;
+  for (const auto& instance : instances_) {
+    if (!instance->lives() || instance->ready_at) continue;
+    seen = instance->replica->waits_for();
+    break;
+  }
+  const bool tells_more = seen && (!last_failure_ || is_wrong_place(seen->kind));
+  if (ready == 0 && tells_more) return seen;
+  const bool wanted = backoff_.failing() || ordered_ > 0;
+  return wanted ? last_failure_ : std::nullopt;
 }
 
 ProcessRevision::Instance* ProcessRevision::find(const std::string& replica) const {
@@ -128,7 +171,7 @@ void ProcessRevision::notice_start() {
 // Makes what is missing. Orders name the replicas that are too many, once the activator avoids
 // them.
 void ProcessRevision::reconcile() {
-  if (stopped_ || retired_) return;
+  if (starts_nothing()) return;
   const std::int32_t missing = ordered_ - live();
   if (missing > 0) start_some(missing);
 }
@@ -139,7 +182,7 @@ bool ProcessRevision::for_requests_only() const {
 
 bool ProcessRevision::drains() const {
   return std::any_of(instances_.begin(), instances_.end(),
-                     [this](const auto& each) { return retired_ || !each->lives(); });
+                     [this](const auto& each) { return retired() || !each->lives(); });
 }
 
 // None during a wait, one after a failure, and of a service that fails one for a request only.
@@ -210,7 +253,7 @@ bool ProcessRevision::start_one() {
 
 void ProcessRevision::start_refused(const Problem& problem) {
   backoff_.failed(means_.loop.now());
-  last_failure_ = problem.text();
+  last_failure_ = {.kind = CauseKind::cannot_start, .what = problem.what, .fix = problem.fix};
   means_.events.problem("warning", facts_.spec.name, problem.what, problem.fix);
   owner_.on_changed(*this);
   retry_at(backoff_.retry_at());
@@ -232,11 +275,15 @@ void ProcessRevision::leave(Instance& instance, Duration longest, const std::str
   owner_.on_changed(*this);
 }
 
+void ProcessRevision::begin_report() {
+  for (const auto& instance : instances_) instance->told = instance->leaving;
+}
+
 void ProcessRevision::reported() {
   gone_numbers_.clear();
   for (std::size_t i = 0; i < instances_.size(); ++i) {
     Instance& instance = *instances_[i];
-    if (!instance.leaving || instance.stopping || instance.drain_timer) continue;
+    if (!instance.told || instance.stopping || instance.drain_timer) continue;
     const PodId pod{instance.replica->id()};
     if (!instance.ready_at || means_.requests.on_pod(id(), pod) == 0) {
       stop(instance);
@@ -252,7 +299,10 @@ void ProcessRevision::reported() {
 void ProcessRevision::on_pod_drained(const std::string& address) {
   for (const auto& instance : instances_) {
     if (!instance->drain_timer) continue;
-    if (socket_at(instance->replica->serving_socket()).text() == address) return stop(*instance);
+    if (socket_at(instance->replica->serving_socket()).text() != address) continue;
+    // It may have shared the requests of two revisions.
+    if (means_.requests.on_pod(id(), {instance->replica->id()}) == 0) stop(*instance);
+    return;
   }
 }
 
@@ -263,8 +313,9 @@ void ProcessRevision::stop(Instance& instance) {
   instance.replica->stop();
 }
 
-void ProcessRevision::retire() {
-  retired_ = true;
+void ProcessRevision::hand_over(std::int32_t replicas) {
+  if (kept_ && *kept_ <= replicas) return;
+  kept_ = replicas;
   retry_->cancel();
   owner_.on_changed(*this);
 }
@@ -297,19 +348,21 @@ void ProcessRevision::on_ready(Replica& replica) {
   if (!instance.lives()) return;
   const TimePoint now = means_.loop.now();
   instance.ready_at = now;
+  instance.settled.reset();
   backoff_.became_ready(now);
+  last_failure_.reset();
   owner_.on_ready(*this);
 }
 
 void ProcessRevision::on_start_failed(Replica& replica, const ReplicaEnd& end) {
   Instance& instance = instance_of(replica);
   instance.ended = true;
-  if (instance.leaving || stopped_ || retired_) return;
+  if (instance.leaving || starts_nothing()) return;
   const TimePoint now = means_.loop.now();
   backoff_.failed(now);
-  last_failure_ = end.reason;
+  last_failure_ = end.cause;
   means_.events.exited(facts_.spec.name, replica, end, backoff_.wait_left(now));
-  log_.append(now, replica.id(), "did not start: " + end.reason);
+  log_.append(now, replica.id(), "did not start: " + end.cause.sentence());
   owner_.on_changed(*this);
   if (backoff_.failing()) owner_.on_failing(*this);
   reconcile();
@@ -324,6 +377,7 @@ void ProcessRevision::on_exited_after_ready(Replica& replica, const ReplicaEnd& 
   owner_.on_changed(*this);
   if (expected) return;
   means_.events.exited(facts_.spec.name, replica, end, std::nullopt);
+  log_.append(now, replica.id(), "ended: " + end.cause.sentence());
   if (counts().ready == 0) backoff_.no_longer_ready();
   if (!steady) backoff_.failed(now, false);
   reconcile();
@@ -352,8 +406,15 @@ void ProcessRevision::on_output(Replica& replica, OutputSource source, std::stri
   means_.events.output(facts_.spec.name, replica, source == OutputSource::app_stderr, line);
 }
 
-void ProcessRevision::on_warning(Replica& /*replica*/, const std::string& text) {
-  means_.events.problem("warning", facts_.spec.name, text, "");
+void ProcessRevision::on_waiting(Replica& replica, const Cause& cause) {
+  if (!instance_of(replica).lives()) return;
+  log_.append(means_.loop.now(), replica.id(), "is not ready: " + cause.sentence());
+  means_.events.waiting(facts_.spec.name, replica, cause);
+}
+
+void ProcessRevision::on_settled_elsewhere(Replica& replica, const Cause& cause) {
+  instance_of(replica).settled = cause;
+  owner_.on_changed(*this);
 }
 
 }  // namespace sluice::local

@@ -119,7 +119,11 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   /// A request waits: what is worth a try only for a request is tried now.
   void demand();
 
-  /// What model() said last is in force at the activator: no new request comes to those that leave.
+  /// model() goes to the activator now.
+  void begin_report();
+
+  /// What model() said since begin_report() is in force at the activator: no new request comes to
+  /// those that left by then.
   void reported();
 
   /// The last request on the pod at `address` has ended, which leaves.
@@ -128,8 +132,12 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   /// What makes no new revision is that of `spec` from now on.
   void update(const ServiceSpec& spec, bool keeps_some);
 
-  /// It starts nothing any more.
-  void retire();
+  /// Another revision serves from now on: this one starts nothing any more, and keeps `replicas`
+  /// that share the requests of its successor until that one has as many. 0: all of it goes.
+  void hand_over(std::int32_t replicas);
+
+  /// It starts nothing any more, and all of its replicas go.
+  void retire() { hand_over(0); }
 
   /// Stops (or with `kill` kills) every replica now, whatever it serves.
   void stop_all(bool kill);
@@ -147,7 +155,20 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
 
   [[nodiscard]] bool empty() const { return instances_.empty(); }
 
-  [[nodiscard]] bool retired() const { return retired_; }
+  [[nodiscard]] bool retired() const { return kept_ == 0; }
+
+  /// How many replicas it should have.
+  [[nodiscard]] std::int32_t ordered() const { return ordered_; }
+
+  /// Why no replica of it is ready, or why one more that is wanted is not; absent: nothing of it is
+  /// amiss, or it is asleep.
+  [[nodiscard]] std::optional<Cause> not_ready() const;
+
+  /// Why the last start of it failed.
+  [[nodiscard]] const std::optional<Cause>& last_failure() const { return last_failure_; }
+
+  /// Those that are ready and take requests, as model() has them.
+  [[nodiscard]] std::vector<model::Pod> serving() const;
 
   /// A replica of it exists that is to go, or has ended.
   [[nodiscard]] bool drains() const;
@@ -171,7 +192,8 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   void on_exited_after_ready(Replica& replica, const ReplicaEnd& end) override;
   void on_stopped(Replica& replica) override;
   void on_output(Replica& replica, OutputSource source, std::string_view line) override;
-  void on_warning(Replica& replica, const std::string& text) override;
+  void on_waiting(Replica& replica, const Cause& cause) override;
+  void on_settled_elsewhere(Replica& replica, const Cause& cause) override;
 
  private:
   struct Instance {
@@ -179,10 +201,12 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
     std::int32_t number = 0;
     std::optional<TimePoint> ready_at;
     std::unique_ptr<Timer> drain_timer;
-    Duration drain_limit{0};  // once it leaves
-    std::string why{};        // it leaves, when the load has not led to that
-    bool leaving = false;     // gets no new requests, and ends with its last one
-    bool stopping = false;    // its stop has begun
+    Duration drain_limit{0};         // once it leaves
+    std::string why{};               // it leaves, when the load has not led to that
+    bool leaving = false;            // gets no new requests, and ends with its last one
+    bool told = false;               // that it leaves
+    bool stopping = false;           // its stop has begun
+    std::optional<Cause> settled{};  // it listens in the wrong place, and waits for requests there
     // Why it is held back; then it takes none while another can, and is no capacity.
     std::optional<std::string> throttled{};
     bool ended = false;  // failed or exited; only its remains are waited for
@@ -197,6 +221,11 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   void on_room() override;
   [[nodiscard]] Instance& instance_of(const Replica& replica);
   [[nodiscard]] Instance* find(const std::string& replica) const;
+  [[nodiscard]] std::optional<model::StartFailure> start_failure() const;
+  [[nodiscard]] model::Pod pod_of(const Instance& instance) const;
+
+  [[nodiscard]] bool starts_nothing() const { return stopped_ || kept_.has_value(); }
+
   [[nodiscard]] std::int32_t live() const;
   [[nodiscard]] std::int32_t needed(const autoscaler::Room::Demand& demand) const;
   [[nodiscard]] std::vector<std::int32_t> free_numbers(std::int32_t count) const;
@@ -222,12 +251,12 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   std::vector<std::int32_t> gone_numbers_;
   std::unique_ptr<Timer> retry_;
   std::int32_t ordered_ = 0;
-  std::string last_failure_;
-  std::optional<TimePoint> noticed_;  // when the present start from nothing was ordered
-  bool short_of_room_ = false;        // at the last grant
-  bool trimmed_ = false;              // at the last grant, replicas without load were to go
-  bool retired_ = false;
-  bool stopped_ = false;  // all of it
+  std::optional<Cause> last_failure_;   // since then none became ready
+  std::optional<TimePoint> noticed_;    // when the present start from nothing was ordered
+  bool short_of_room_ = false;          // at the last grant
+  bool trimmed_ = false;                // at the last grant, replicas without load were to go
+  std::optional<std::int32_t> kept_{};  // once another revision serves: how many stay
+  bool stopped_ = false;                // all of it
   Lifetime alive_;
 };
 

@@ -91,7 +91,7 @@ std::optional<std::string> ProcessRevision::throttled(const PodId& pod) const {
 }
 
 void ProcessRevision::on_room() {
-  if (retired_ || stopped_) return;
+  if (starts_nothing()) return;
   const bool trims = means_.memory.trims();
   if (short_of_room_ || trims || trims != trimmed_) owner_.on_changed(*this);
 }

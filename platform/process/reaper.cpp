@@ -2,10 +2,13 @@
 #include <boost/asio/signal_set.hpp>
 
 #include "platform/process/child.h"
+#include "platform/process/proc_files.h"
 #include <cerrno>
 #include <csignal>
 #include <map>
+#include <string>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace sluice::local {
 namespace asio = boost::asio;
@@ -26,6 +29,16 @@ struct Reaper::Impl {
     });
   }
 
+  // The leader is a zombie, and what it left behind has become ours.
+  [[nodiscard]] std::string survivor_of(pid_t group) const {
+    for (const pid_t child : children_of(::getpid())) {
+      if (callbacks.count(child) != 0) continue;
+      const auto stat = process_stat(child);
+      if (stat && stat->group == group && !stat->zombie) return stat->name;
+    }
+    return {};
+  }
+
   void reap_all() {
     for (;;) {
       siginfo_t info{};
@@ -34,13 +47,16 @@ struct Reaper::Impl {
       if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
       const pid_t pid = info.si_pid;
       const auto found = callbacks.find(pid);
-      if (found != callbacks.end()) kill_group(pid, SIGKILL);
+      ExitStatus end;
+      if (found != callbacks.end()) {
+        if (info.si_code == CLD_EXITED && info.si_status == 0) end.survivor = survivor_of(pid);
+        kill_group(pid, SIGKILL);
+      }
       int status = 0;
       if (::waitpid(pid, &status, WNOHANG) != pid) return;
       if (found == callbacks.end()) continue;
       const Callback callback = std::move(found->second);
       callbacks.erase(found);
-      ExitStatus end;
       if (WIFEXITED(status))
         end.exit_code = WEXITSTATUS(status);
       else

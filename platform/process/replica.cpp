@@ -10,10 +10,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "platform/process/output_reader.h"
 #include "platform/process/sidecar.h"
+#include "platform/process/start_watch.h"
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -51,7 +51,9 @@ struct ChildReplica::Impl {
         plan(std::move(plan_in)),
         ready_pipe(io),
         start_timer(loop.timer()),
-        silence_timer(loop.timer()),
+        watch(
+            loop, [this](const Cause& cause) { owner.on_waiting(self, cause); },
+            [this](const Cause& cause) { owner.on_settled_elsewhere(self, cause); }),
         ask_timer(loop.timer()),
         stop_timer(loop.timer()) {}
 
@@ -79,7 +81,7 @@ struct ChildReplica::Impl {
   std::string ready_text;
   std::optional<SidecarProbe> probe;
   std::unique_ptr<Timer> start_timer;
-  std::unique_ptr<Timer> silence_timer;
+  StartWatch watch;
   std::unique_ptr<Timer> ask_timer;
   std::unique_ptr<Timer> stop_timer;
   Lifetime token;
@@ -103,12 +105,15 @@ struct ChildReplica::Impl {
     state = ReplicaState::starting;
     times.created = loop.now();
     if (const auto problem = launch()) {
-      later([this, reason = problem->text()] { fail({{}, {}, reason, {}}); });
+      later([this, why = *problem] {
+        fail_with({.kind = CauseKind::cannot_start, .what = why.what, .fix = why.fix});
+      });
       return;
     }
     times.executed = loop.now();
     start_timer->after(plan.spec.start_timeout, [this] { start_timed_out(); });
-    silence_timer->after(plan.silence_warning, [this] { warn_of_silence(); });
+    watch.begin(app, {.port = plan.port.port(), .fixed_port = plan.spec.fixed_port.has_value()},
+                plan.look_interval);
   }
 
   std::optional<Problem> launch() {
@@ -258,10 +263,9 @@ struct ChildReplica::Impl {
       const std::string name = holder->pid > 0
                                    ? fmt::format("{} (pid {})", holder->name, holder->pid)
                                    : std::string("a process that cannot be seen");
-      fail({{},
-            {},
-            fmt::format("port {} is held by {}, not by {}; stop it", port, name, plan.id),
-            {}});
+      fail_with({.kind = CauseKind::port_taken,
+                 .what = fmt::format("port {} is held by {}", port, name),
+                 .fix = "stop it, or use another port"});
       return;
     }
     times.listening = times.ready = loop.now();
@@ -270,30 +274,7 @@ struct ChildReplica::Impl {
     owner.on_ready(self);
   }
 
-  void start_timed_out() {
-    fail({{},
-          {},
-          fmt::format("{} was not ready within {} s; raise sluice.dev/start-timeout or "
-                      "see its output",
-                      plan.id, to_seconds(plan.spec.start_timeout)),
-          {}});
-  }
-
-  void warn_of_silence() {
-    if (state != ReplicaState::starting) return;
-    const std::uint16_t port = plan.port.port();
-    const auto ports = ports_of_group(app);
-    if (std::find(ports.begin(), ports.end(), port) != ports.end()) return;
-    if (ports.empty()) {
-      owner.on_warning(
-          self,
-          fmt::format("{} listens on no port yet; it should listen on $PORT ({})", plan.id, port));
-      return;
-    }
-    owner.on_warning(self, fmt::format("{} listens on {}, not on $PORT ({}); use --port {} or read "
-                                       "PORT",
-                                       plan.id, fmt::join(ports, ", "), port, ports.front()));
-  }
+  void start_timed_out() { fail_with(watch.timed_out(plan.spec.start_timeout)); }
 
   // End.
 
@@ -306,6 +287,12 @@ struct ChildReplica::Impl {
     terminate();
   }
 
+  void fail_with(Cause cause) {
+    ReplicaEnd end;
+    end.cause = std::move(cause);
+    fail(std::move(end));
+  }
+
   void left_after_ready(ReplicaEnd end) {
     state = ReplicaState::stopping;
     end.stderr_tail = {tail.begin(), tail.end()};
@@ -316,30 +303,46 @@ struct ChildReplica::Impl {
   void app_ended(const ExitStatus& status) {
     app_alive = false;
     drain([](OutputSource source) { return source != OutputSource::sidecar; });
-    const auto told = [&](std::string_view when) {
-      return ReplicaEnd{status.exit_code,
-                        status.signal,
-                        fmt::format("{} ended {} with {}", plan.id, when, status.text()),
-                        {}};
-    };
-    if (state == ReplicaState::starting) return fail(told("before it was ready"));
-    if (state == ReplicaState::ready) return left_after_ready(told("by itself"));
-    stop_sidecar();
+    if (state != ReplicaState::starting && state != ReplicaState::ready) return stop_sidecar();
+    ReplicaEnd end;
+    end.exit_code = status.exit_code;
+    end.signal = status.signal;
+    end.cause = cause_of_end(sight_of(status));
+    if (state == ReplicaState::starting) return fail(std::move(end));
+    left_after_ready(std::move(end));
+  }
+
+  [[nodiscard]] EndSight sight_of(const ExitStatus& status) const {
+    EndSight seen;
+    seen.exit_code = status.exit_code;
+    seen.signal = status.signal;
+    seen.survivor = status.survivor;
+    // In a session of its own it has outlived its group.
+    if (status.exit_code == 0 && seen.survivor.empty()) {
+      seen.survivor = kill_stray_with(fmt::format("PORT={}", plan.port.port()), reaper.watched());
+    }
+    seen.last_error = last_words({tail.begin(), tail.end()});
+    seen.memory_limit = plan.spec.memory_limit.value_or(0);
+    if (plan.cgroups != nullptr && plan.spec.is_limited()) {
+      seen.oom_kills = plan.cgroups->oom_kills(plan.id);
+      seen.limit_is_enforced = plan.cgroups->can_limit_memory();
+    }
+    std::vector<std::string> words = plan.spec.command;
+    words.insert(words.end(), plan.spec.args.begin(), plan.spec.args.end());
+    seen.port_is_lost = lost_port(words);
+    return seen;
   }
 
   void sidecar_ended(const ExitStatus& status) {
     sidecar_alive = false;
     drain([](OutputSource source) { return source == OutputSource::sidecar; });
-    const auto told = [&] {
-      return ReplicaEnd{{},
-                        {},
-                        fmt::format("queue-proxy of {} ended with {}{}{}", plan.id, status.text(),
-                                    sidecar_line.empty() ? "" : ": ", sidecar_line),
-                        {}};
-    };
-    if (state == ReplicaState::starting) return fail(told());
-    if (state == ReplicaState::ready) return left_after_ready(told());
-    finish();
+    if (state != ReplicaState::starting && state != ReplicaState::ready) return finish();
+    ReplicaEnd end;
+    end.cause = {.kind = CauseKind::sidecar,
+                 .what = "its queue-proxy ended with " + status.text(),
+                 .output = sidecar_line};
+    if (state == ReplicaState::starting) return fail(std::move(end));
+    left_after_ready(std::move(end));
   }
 
   void stop() {
@@ -372,7 +375,8 @@ struct ChildReplica::Impl {
   }
 
   void cancel_start() {
-    for (Timer* timer : {start_timer.get(), silence_timer.get(), ask_timer.get()}) timer->cancel();
+    for (Timer* timer : {start_timer.get(), ask_timer.get()}) timer->cancel();
+    watch.end();
     close_ready_pipe();
     probe.reset();
   }
@@ -454,6 +458,10 @@ std::filesystem::path ChildReplica::serving_socket() const {
 
 std::filesystem::path ChildReplica::stats_socket() const {
   return impl_->sockets.stats;
+}
+
+Cause ChildReplica::waits_for() const {
+  return impl_->watch.waits_for();
 }
 
 std::int64_t ChildReplica::memory_bytes() const {

@@ -3,6 +3,7 @@
 #include "common/base/result.h"
 #include "common/loop/loop.h"
 
+#include "platform/process/cause.h"
 #include "platform/process/cgroup.h"
 #include "platform/process/child.h"
 #include "platform/process/listeners.h"
@@ -34,17 +35,17 @@ struct ReplicaPlan {
       {};                         ///< soft limit given to both: ours before we raised it
   Duration write_timeout{0};      ///< of the sidecar; 0 = off
   CgroupTree* cgroups = nullptr;  ///< outlives the replica; null = no limits
-  /// When to warn, once, that the app does not listen on its port (5.3).
-  Duration silence_warning = std::chrono::seconds{10};
+  /// How often is looked where it listens, until it is ready (5.3).
+  Duration look_interval = std::chrono::milliseconds{900};
 };
 
 enum class ReplicaState { created, starting, ready, stopping, gone };
 
 /// Why a replica ended without having been stopped.
 struct ReplicaEnd {
-  std::optional<int> exit_code;          ///< of the app, when it exited
-  std::optional<int> signal;             ///< that ended the app
-  std::string reason;                    ///< one sentence, with the fix where there is one
+  std::optional<int> exit_code;  ///< of the app, when it exited
+  std::optional<int> signal;     ///< that ended the app
+  Cause cause{};
   std::vector<std::string> stderr_tail;  ///< the app's last error lines, at most five
 };
 
@@ -77,7 +78,12 @@ class ReplicaOwner {
   virtual void on_stopped(Replica& replica) = 0;
   /// One line of output without its line end, at most 16 KiB.
   virtual void on_output(Replica& replica, OutputSource source, std::string_view line) = 0;
-  virtual void on_warning(Replica& replica, const std::string& text) = 0;
+  /// It is not ready, and why is worth a line: it listens in the wrong place, or has been silent
+  /// for ten seconds. Once for each cause.
+  virtual void on_waiting(Replica& replica, const Cause& cause) = 0;
+  /// It has settled in the wrong place (Settling): nothing that waits for it is likely to be
+  /// served.
+  virtual void on_settled_elsewhere(Replica& replica, const Cause& cause) = 0;
 };
 
 /// One app process with its sidecar, from start to end (one-machine.md 5.1 to 5.6). When to start
@@ -106,6 +112,9 @@ class Replica {
   [[nodiscard]] virtual const ReplicaTimes& times() const = 0;
   [[nodiscard]] virtual std::filesystem::path serving_socket() const = 0;
   [[nodiscard]] virtual std::filesystem::path stats_socket() const = 0;
+  /// Why it is not ready yet, as it is seen now.
+  [[nodiscard]] virtual Cause waits_for() const = 0;
+
   /// Memory of the app: its cgroup's, else the resident sizes of its group.
   [[nodiscard]] virtual std::int64_t memory_bytes() const = 0;
 };
@@ -131,6 +140,7 @@ class ChildReplica final : public Replica {
   [[nodiscard]] const ReplicaTimes& times() const override;
   [[nodiscard]] std::filesystem::path serving_socket() const override;
   [[nodiscard]] std::filesystem::path stats_socket() const override;
+  [[nodiscard]] Cause waits_for() const override;
   [[nodiscard]] std::int64_t memory_bytes() const override;
 
  private:

@@ -21,9 +21,20 @@ void ReplicaEvents::exited(const std::string& service, const Replica& replica,
     exited["retry_in_ms"] =
         std::chrono::duration_cast<std::chrono::milliseconds>(*retry_in).count();
   }
-  exited["why"] = end.reason;
+  exited["cause"] = name(end.cause.kind);
+  exited["why"] = end.cause.sentence();
   exited["stderr_tail"] = end.stderr_tail;
   ring_.publish(exited);
+}
+
+void ReplicaEvents::waiting(const std::string& service, const Replica& replica,
+                            const Cause& cause) {
+  json warning = event_json("warning", loop_.now());
+  warning["service"] = service;
+  warning["replica"] = replica.id();
+  warning["cause"] = name(cause.kind);
+  warning["message"] = replica.id() + " is not ready: " + cause.sentence();
+  ring_.publish(warning);
 }
 
 void ReplicaEvents::output(const std::string& service, const Replica& replica, bool is_stderr,

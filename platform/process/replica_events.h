@@ -22,6 +22,9 @@ class ReplicaEvents {
   void exited(const std::string& service, const Replica& replica, const ReplicaEnd& end,
               std::optional<Duration> retry_in);
 
+  /// It is not ready, for `cause`.
+  void waiting(const std::string& service, const Replica& replica, const Cause& cause);
+
   /// One line of the app's output.
   void output(const std::string& service, const Replica& replica, bool is_stderr,
               std::string_view line);

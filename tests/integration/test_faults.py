@@ -44,11 +44,9 @@ class Programs(EngineCase):
 
     def test_a_program_on_another_port_is_reported_with_that_port(self):
         engine = self.python(LISTEN_ELSEWHERE)
-        with self.assertRaises(TimeoutError):
-            engine.get(timeout=11)
+        self.assertEqual(engine.get(timeout=60).status, 503)
         warning = str(engine.wait_event('warning', 20))
         self.assertIn('--port', warning)
-        self.assertIn('PORT', warning)
 
     def test_a_program_that_ignores_sigterm_is_killed(self):
         engine = self.python(IGNORE_TERM)

@@ -73,13 +73,23 @@ void print_warnings(const Surroundings& with, const json& result, const std::str
   }
 }
 
+// What is true of the revision at this moment, which is seldom that it runs.
+std::string state_text(const json& result) {
+  const std::string state = view::text_field(result, "state");
+  if (state == "asleep") return ", asleep: the next request starts it";
+  const std::string serving = view::text_field(result, "serving");
+  const bool waits = !serving.empty() && serving != view::text_field(result, "revision");
+  return (state.empty() ? "" : ", " + state) +
+         (waits ? "; " + serving + " serves until it is ready" : "");
+}
+
 void print_result(const Surroundings& with, const json& result, const ApplyFlags& flags) {
   with.out << view::text_field(result, "service") << " " << view::text_field(result, "result");
   const std::string revision = view::text_field(result, "revision");
   with.out << (revision.empty() ? "" : ", revision " + revision)
            << (flags.write && result.contains("file") ? ", in " + view::text_field(result, "file")
                                                       : std::string{})
-           << (flags.dry_run ? " (dry run: nothing was changed)\n" : "\n");
+           << (flags.dry_run ? " (dry run: nothing was changed)" : state_text(result)) << "\n";
   const auto value = [](const json& change, const char* key) {
     const json& found = reading::member(change, key);
     if (found.is_null()) return std::string("nothing");

@@ -1,5 +1,6 @@
 #include "programs/sluice/commands/detach.h"
 
+#include "programs/sluice/commands/await_ready.h"
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -70,8 +71,23 @@ int run_child(UpOptions options, const UpRunner& up, int log, int ready_fd) {
   return up(options);
 }
 
+// The engine runs; whether what it is to start becomes ready shows later.
+int await_services(const Surroundings& with, const std::string& name) {
+  with.out.flush();
+  with.err.flush();
+  const auto engine = find_engine(with, name);
+  if (!engine) {
+    return report(with, engine.error());
+  }
+  const int code = await_ready(with, *engine, std::chrono::milliseconds{kReadyMilliseconds});
+  if (code == kExitNotReady) {
+    with.err << "engine " << name << " keeps running; end it: sluice down " << name << "\n";
+  }
+  return code;
+}
+
 int await_child(const Surroundings& with, pid_t child, int ready_fd,
-                const std::filesystem::path& log, std::uintmax_t begin) {
+                const std::filesystem::path& log, std::uintmax_t begin, const std::string& name) {
   const auto announced = read_announcement(ready_fd);
   ::close(ready_fd);
   if (announced && !announced->empty()) {
@@ -79,7 +95,7 @@ int await_child(const Surroundings& with, pid_t child, int ready_fd,
     const std::size_t end = std::min(announced->find('\0'), announced->size());
     with.out << announced->substr(0, end);
     with.err << announced->substr(std::min(end + 1, announced->size()));
-    return kExitOk;
+    return await_services(with, name);
   }
   // A pipe closed without a word is closed by the child's end: waiting for it does not last.
   int status = 0;
@@ -102,6 +118,7 @@ int run_detached(const Surroundings& with, UpOptions options, const UpRunner& up
   if (const auto problem = local::make_state_dir(paths)) {
     return report(with, {kExitFailure, problem->text()});
   }
+  const std::string name = options.name;
   const auto log_path = paths.engine_log();
   const int log = ::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (log < 0) {
@@ -130,7 +147,7 @@ int run_detached(const Surroundings& with, UpOptions options, const UpRunner& up
     ::close(ends[0]);
     return report(with, {kExitFailure, cannot_detach("fork", fork_error).text()});
   }
-  return await_child(with, child, ends[0], log_path, begin);
+  return await_child(with, child, ends[0], log_path, begin, name);
 }
 
 }  // namespace sluice::commands

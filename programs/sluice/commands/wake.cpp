@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "platform/process/time_text.h"
+#include "programs/sluice/commands/await_ready.h"
 #include "programs/sluice/commands/verbs.h"
 #include "programs/sluice/view/fields.h"
 #include <ostream>
@@ -51,11 +52,7 @@ int run_wake(const Surroundings& with, const Arguments& args) {
     }
     const std::string state = view::text_field(status, "state");
     if (waited >= *patience || state == "failing") {
-      // Why it is wanted does not tell why it fails.
-      const std::string why = state == "failing" ? "" : view::text_field(status, "why");
-      return report(with, {kExitNotReady, "service " + found->service + " is not ready (" + state +
-                                              (why.empty() ? "" : ": " + why) +
-                                              "); see: sluice logs " + found->service});
+      return report(with, {kExitNotReady, not_ready_text(status)});
     }
     ::poll(nullptr, 0, kLookMilliseconds);
     body = fetch(found->engine, {.target = found->path()});

@@ -1,5 +1,7 @@
 // The engine's answers to its API.
 
+#include "autoscaler/io/status_json.h"
+
 #include <nlohmann/json.hpp>
 
 #include "programs/sluice/engine/engine.h"
@@ -111,6 +113,12 @@ ApiResult<json> Engine::apply(const std::string& yaml, const autoscaler::ApplyMo
                  {"difference", changes},
                  {"warnings", parsed->warnings}};
   if (!file.empty()) answer["file"] = file;
+  if (present == nullptr) return answer;
+  const auto newest = fleet_.revisions().find(present->newest().id());
+  if (newest != fleet_.revisions().end()) {
+    answer["state"] = autoscaler::state_of(*newest->second);
+  }
+  answer["serving"] = present->current->name();
   return answer;
 }
 

@@ -168,8 +168,10 @@ void Engine::heed_demand() {
 }
 
 void Engine::on_pod_drained(activator::RevisionHandle handle, const PodId& pod) {
-  ProcessRevision* const revision = platform_.revision(front_.id_of(handle));
-  if (revision != nullptr) revision->on_pod_drained(pod.name);
+  // It may be a pod of the revision whose place this one takes.
+  const ProcessService* const service = platform_.service_of(front_.id_of(handle));
+  if (service == nullptr) return;
+  service->each([&pod](ProcessRevision& revision) { revision.on_pod_drained(pod.name); });
 }
 
 void Engine::on_pod_refused(activator::RevisionHandle handle, const PodId& pod,
@@ -185,12 +187,17 @@ std::string Engine::cold_start(activator::RevisionHandle handle, const PodId& /*
 }
 
 std::int64_t Engine::on_pod(const RevisionId& id, const PodId& pod) const {
-  const auto handle = book_.find(id);
   const ProcessRevision* const revision = platform_.revision(id);
   const Replica* const replica = revision == nullptr ? nullptr : revision->replica(pod);
-  if (!handle || replica == nullptr) return 0;
-  // The front door knows a pod by its address.
-  return front_.in_flight(*handle, {socket_at(replica->serving_socket()).text()});
+  if (replica == nullptr) return 0;
+  // The front door knows a pod by its address, and one that shares the requests of another revision
+  // as a pod of both.
+  const PodId at{socket_at(replica->serving_socket()).text()};
+  std::int64_t sum = 0;
+  platform_.service_of(id)->each([&](const ProcessRevision& each) {
+    if (const auto handle = book_.find(each.id())) sum += front_.in_flight(*handle, at);
+  });
+  return sum;
 }
 
 std::int64_t Engine::waiting(const RevisionId& id) const {

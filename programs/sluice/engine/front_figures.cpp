@@ -62,6 +62,8 @@ void FrontFigures::complete(const Revision& revision, json& status) const {
   const model::Revision& facts = revision.facts();
   status["url"] = parts_.url(facts.service);
   const auto handle = parts_.book.find(facts.id);
+  status["min"] = revision.bounds().min;
+  status["not_ready"] = not_ready(revision);
   status["queued"] = parts_.requests.waiting(facts.id);
   status["in_flight"] = handle ? parts_.front.in_flight(*handle) : 0;
   const TimePoint now = parts_.clock.now();
@@ -69,6 +71,19 @@ void FrontFigures::complete(const Revision& revision, json& status) const {
   status["rps"] = service == nullptr ? 0.0 : service->latency.rate(now);
   status["p50_ms"] = service == nullptr ? 0.0 : service->latency.quantile_ms(0.5, now);
   status["p99_ms"] = service == nullptr ? 0.0 : service->latency.quantile_ms(0.99, now);
+}
+
+json FrontFigures::not_ready(const Revision& revision) const {
+  json list = json::array();
+  const ProcessService* const service = parts_.platform.find(revision.facts().service);
+  if (service == nullptr) return list;
+  for (const NotReady& one : service->not_ready()) {
+    list.push_back({{"revision", one.revision},
+                    {"state", one.state},
+                    {"cause", name(one.cause.kind)},
+                    {"why", one.cause.sentence()}});
+  }
+  return list;
 }
 
 json FrontFigures::last_cold_start(const Revision& revision) const {

@@ -65,6 +65,8 @@ class FrontFigures final : public autoscaler::FrontFacts {
   [[nodiscard]] nlohmann::json last_cold_start(const autoscaler::Revision& revision) const override;
   [[nodiscard]] nlohmann::json callers(const autoscaler::Revision& revision) const override;
 
+  [[nodiscard]] nlohmann::json not_ready(const autoscaler::Revision& revision) const override;
+
   void complete_version(nlohmann::json& version) const override { parts_.version(version); }
 
  private:

@@ -65,8 +65,10 @@ std::string banner_text(const BannerFacts& facts) {
   } else {
     text += "  next       sluice apply -f FILE\n";
   }
-  text += fmt::format("ready in {} ms; {} {} running\n", facts.ready_ms, facts.replicas,
-                      facts.replicas == 1 ? "replica" : "replicas");
+  // What was begun when the engine opened cannot be ready yet.
+  text += fmt::format("ready in {} ms; {} {} {}\n", facts.ready_ms, facts.replicas,
+                      facts.replicas == 1 ? "replica" : "replicas",
+                      facts.replicas == 0 ? "running" : "starting");
   return text;
 }
 

@@ -182,17 +182,13 @@ std::string EventLines::replica(const json& event) {
     const bool tells_pid = state == "starting" && pid > 0;
     return line(event, id + " " + state + (tells_pid ? fmt::format(", pid {}", pid) : ""), why);
   }
-  std::string what = id + " " + end_of(event);
-  const auto early = event.find("before_ready");
-  if (early != event.end() && early->is_boolean() && early->get<bool>()) {
-    what += " before it was ready";
-  }
+  // How it ended stands in its cause, where there is one.
+  const bool early = reading::flag(event, "before_ready");
+  std::string what = id + (why.empty() ? " " + end_of(event) + (early ? " before it was ready" : "")
+                           : early     ? " did not start"
+                                       : " ended");
   if (const auto retry = reading::number(event, "retry_in_ms")) {
     what += fmt::format("; next try in {:.1f} s", *retry / 1000);
-  }
-  // A reason that only tells the same end again is left out.
-  if (why.find(id + " ended") != std::string::npos) {
-    why.clear();
   }
   std::string text = line(event, what, why);
   const auto tail = event.find("stderr_tail");

@@ -8,6 +8,7 @@
 
 #include "platform/process/time_text.h"
 #include "programs/sluice/view/fields.h"
+#include "programs/sluice/view/not_ready.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -161,6 +162,9 @@ std::string explain_text(const json& explained) {
   if (!rows_tell_all) {
     const std::string why = text_field(explained, "why");
     text += why.empty() ? "" : "  why            " + why + "\n";
+  }
+  for (const std::string& line : not_ready_lines(explained)) {
+    text += "  not ready      " + line + "\n";
   }
   return text + next_row(explained, inputs) + awake_row(member(explained, "keeps_awake", none));
 }

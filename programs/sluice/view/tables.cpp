@@ -8,6 +8,7 @@
 
 #include "platform/process/time_text.h"
 #include "programs/sluice/view/fields.h"
+#include "programs/sluice/view/not_ready.h"
 #include <algorithm>
 
 namespace sluice::view {
@@ -108,7 +109,7 @@ std::string get_text(const json& services, bool wide) {
                              std::to_string(integer_field(service, "draining")),
                              concurrency(service), rounded(reading::number(service, "rps")),
                              std::to_string(integer_field(service, "queued")), percentiles(service),
-                             cold_text(service), text_field(service, "why")});
+                             cold_text(service), why_text(service)});
       const auto own = service.find("replicas");
       if (own != service.end() && own->is_array()) {
         for (const json& replica : *own) {
@@ -119,7 +120,11 @@ std::string get_text(const json& services, bool wide) {
     if (engines) put_engine(row, text_field(service, "engine"));
     rows.push_back(std::move(row));
   }
-  return table_text(rows) + (replicas.empty() ? "" : "replicas\n" + table_text(replicas));
+  std::string text = table_text(rows);
+  for (const json& service : services) {
+    for (const std::string& line : not_ready_lines(service)) text += line + "\n";
+  }
+  return text + (replicas.empty() ? "" : "replicas\n" + table_text(replicas));
 }
 
 std::string top_text(const json& services) {
@@ -131,7 +136,7 @@ std::string top_text(const json& services) {
     rows.push_back({text_field(service, "name"), ready_of_wanted(service), concurrency(service),
                     rounded(reading::number(service, "rps")),
                     std::to_string(integer_field(service, "queued")), percentiles(service),
-                    cold_text(service), state_text(service), text_field(service, "why")});
+                    cold_text(service), state_text(service), why_text(service)});
     if (engines) put_engine(rows.back(), text_field(service, "engine"));
   }
   return table_text(rows);

@@ -105,6 +105,27 @@ TEST_F(RevisionBookTest, ARequestIsForTheRevisionOfItsHostAndLongestPrefix) {
   EXPECT_EQ(waits_for("other", "/shop"), "404");
 }
 
+TEST_F(RevisionBookTest, PodsOfAReplacedRevisionTakeRequestsOfItsSuccessorWhileTheyAreShared) {
+  model::Revision next = revision("app", {{"app.localhost"}});
+  next.container_concurrency = 1;
+  next.pods = {pod("new")};
+  next.shared = {pod("old")};
+  book_.on_revision(next);
+  const auto first = ask();
+  const auto second = ask();
+  EXPECT_EQ(front_.in_flight(app(), {dest("new")}), 1U);
+  EXPECT_EQ(front_.in_flight(app(), {dest("old")}), 1U);
+
+  next.shared.clear();
+  book_.on_revision(next);
+  EXPECT_EQ(front_.in_flight(app(), {dest("old")}), 1U) << "it finishes what it has";
+  const auto third = ask();
+  EXPECT_EQ(third->where, "held");
+  third->respond(http::response_for(Error::draining));
+  second->respond(http::response_for(Error::draining));
+  first->respond(http::response_for(Error::draining));
+}
+
 TEST_F(RevisionBookTest, WaitingRequestsFollowTheHostsToTheReplacingRevision) {
   const std::vector<model::HostRule> hosts{{"app.localhost"}, {"localhost", "/app"}};
   book_.on_revision(revision("app-1", hosts));

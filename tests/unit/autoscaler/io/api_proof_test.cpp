@@ -94,6 +94,8 @@ TEST_F(ApiOnItsSocket, ShowsTheReasonOfAFailedStartToTheEnginesUserOnly) {
   serve();
   engine_.told["failing"] = true;
   engine_.told["why"] = "cannot start /srv/secret: Permission denied";
+  engine_.told["not_ready"] =
+      nlohmann::json::array({{{"revision", "app-00001"}, {"why", "secret"}}});
   engine_.ring.publish({{"type", "service"}, {"failing", true}, {"why", "secret"}});
   engine_.ring.publish({{"type", "replica"}, {"why", "secret"}, {"stderr_tail", {""}}});
   engine_.ring.publish({{"type", "replica"}, {"why", "kept"}});

@@ -159,6 +159,17 @@ TEST_F(FailingStartsTest, NothingIsGrantedWhileEveryPodFailsAndTheReplicasStayOr
   EXPECT_EQ(platform_.applied.report.granted, 2);
 }
 
+TEST_F(FailingStartsTest, ClientsGetTheFailureAsItIsMeantForThem) {
+  model::Revision revision;
+  revision.id = kShop;
+  revision.start_failure = {.why = "it ended with exit code 1: a secret",
+                            .retry_at = clock_.now() + seconds{4},
+                            .for_clients = "it ended with exit code 1"};
+  fleet_.on_revision(std::move(revision));
+  EXPECT_EQ(told(), "0 of 2, failed: the service fails to start: it ended with exit code 1");
+  EXPECT_EQ(fleet_.revisions().at(kShop)->start_failure(), "it ended with exit code 1: a secret");
+}
+
 TEST_F(FailingStartsTest, OnePodThatIsReadyOrMayBecomeReadyKeepsTheGrant) {
   pods({"exit status 1", "starting"});
   EXPECT_EQ(told(), "2 of 2");

@@ -237,7 +237,7 @@ TEST_F(DirectPeerTest, BoundsByHandBeyondAFixedPortStartOneReplica) {
   EXPECT_EQ(there(), "app-00001-1");
 }
 
-TEST_F(DirectPeerTest, ARollOverStartsAsManyAsWereReadyAndStopsTheOldOnesAfterwards) {
+TEST_F(DirectPeerTest, ARollOverStartsAsManyAsWereReadyAndStopsTheOldOnesOneForOne) {
   put(spec());
   serve("app-00001");
   scaled("app-00001").set_bounds(2, 2);
@@ -245,11 +245,18 @@ TEST_F(DirectPeerTest, ARollOverStartsAsManyAsWereReadyAndStopsTheOldOnesAfterwa
   put(changed("b"));
   time_.run_for(5s);
   EXPECT_EQ(said("app-00001"), "serves 2 ready 0 starting 0 leaving");
+
   ready({"app-00002-1"});
   time_.run_for(1s);
   EXPECT_EQ(said("app-00002"), "serves 1 ready 1 starting 0 leaving");
+  EXPECT_EQ(said("app-00001"), "waits 1 ready 0 starting 1 leaving");
+  EXPECT_EQ(replica("app-00001-1").stopped + replica("app-00001-2").stopped, 1);
+  time_.run_for(30s);
+  EXPECT_EQ(said("app-00001"), "waits 1 ready 0 starting 1 leaving");
+
+  ready({"app-00002-2"});
+  time_.run_for(1s);
   EXPECT_EQ(said("app-00001"), "retired 0 ready 0 starting 2 leaving");
-  EXPECT_EQ(replica("app-00001-1").stopped, 1);
   for (const char* id : {"app-00001-1", "app-00001-2"}) replica(id).is_gone();
   turn();
   EXPECT_EQ(fleet_.revisions().size(), 1U);

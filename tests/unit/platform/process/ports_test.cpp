@@ -122,7 +122,10 @@ TEST(Listeners, BelongToTheGroupOfTheirProcess) {
   ASSERT_TRUE(child.has_value());
 
   EXPECT_TRUE(eventually([&] { return group_listens(child->pid, lease->port()); }));
-  EXPECT_EQ(ports_of_group(child->pid), (std::vector<std::uint16_t>{lease->port()}));
+  const Listening there = listening_of(child->pid, lease->port());
+  EXPECT_EQ(there.ports, (std::vector<std::uint16_t>{lease->port()}));
+  EXPECT_TRUE(there.reachable);
+  EXPECT_FALSE(listening_of(child->pid, 1).reachable);
   EXPECT_FALSE(group_listens(::getpgrp(), lease->port()));
   EXPECT_GT(resident_bytes_of_group(child->pid), 0);
 

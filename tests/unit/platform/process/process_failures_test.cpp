@@ -129,6 +129,54 @@ TEST_F(ProcessFailuresTest, TheStartOfAReplicaIsReportedBeforeItsFailureCanBe) {
   ASSERT_EQ(listener_.diary.size(), 2U);
 }
 
+// --- what is not ready ---
+
+TEST_F(ProcessFailuresTest, AServiceThatSleepsOrServesHasNothingThatIsNotReady) {
+  put(spec());
+  EXPECT_EQ(amiss(), "");
+  order("app-00001", 1);
+  EXPECT_EQ(amiss(), "app-00001 starting: still starting");
+  ready({"app-00001-1"});
+  EXPECT_EQ(amiss(), "");
+}
+
+TEST_F(ProcessFailuresTest, WhyTheLastStartFailedStandsUntilOneIsReady) {
+  put(spec());
+  order("app-00001", 1);
+  fail_start("app-00001", 1);
+  EXPECT_EQ(amiss(), "app-00001 failing: exit status 3");
+  time_.run_for(500ms);
+  EXPECT_EQ(amiss(), "app-00001 failing: exit status 3");
+  replica("app-00001-1").waiting = {.kind = CauseKind::other_port, .what = "it listens on 8000"};
+  EXPECT_EQ(amiss(), "app-00001 starting: it listens on 8000");
+  ready({"app-00001-1"});
+  EXPECT_EQ(amiss(), "");
+}
+
+TEST_F(ProcessFailuresTest, ARevisionThatDoesNotStartStandsBesideTheOneThatServes) {
+  serve_by_one();
+  put(changed("b"));
+  order("app-00002", 1);
+  EXPECT_EQ(amiss(), "app-00002 starting: still starting");
+  fail_start("app-00002", 3);
+  EXPECT_EQ(amiss(), "app-00002 given_up: exit status 3");
+  put(spec());
+  EXPECT_EQ(amiss(), "");
+}
+
+TEST_F(ProcessFailuresTest, AProgramThatHasSettledElsewhereFailsTheServiceUntilItIsReady) {
+  put(spec());
+  order("app-00001", 1);
+  replica("app-00001-1").settles({.kind = CauseKind::other_port, .what = "it listens on 8000"});
+  turn();
+  const auto failure = listener_.revisions.at("app-00001").start_failure;
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->why, "it listens on 8000");
+  EXPECT_EQ(failure->retry_at, loop_.now() + 60s);
+  ready({"app-00001-1"});
+  EXPECT_FALSE(listener_.revisions.at("app-00001").start_failure);
+}
+
 // --- memory ---
 
 TEST_F(ProcessFailuresTest, ASacrificedReplicaIsReportedWithItsReasonAndMayFinishForTwoSeconds) {

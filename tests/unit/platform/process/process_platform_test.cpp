@@ -67,6 +67,7 @@ TEST_F(ProcessPlatformTest, ADrainingReplicaWaitsForItsLastRequest) {
   order("app-00001", 0, {{"app-00001-1"}});
   turn();
   EXPECT_EQ(replica("app-00001-1").stopped, 0);
+  requests_.on_pods.clear();
   platform_.revision({"default", "app-00001"})->on_pod_drained("unix:/run/app-00001-1/http");
   EXPECT_EQ(replica("app-00001-1").stopped, 1);
 }
@@ -193,7 +194,8 @@ TEST_F(ProcessPlatformTest, ANewTemplateStartsAsManyAsAreReadyAndServesWithTheFi
   EXPECT_EQ(said("app-00002"), "serves 1 ready 1 starting 0 leaving");
   EXPECT_EQ(listener_.revisions.at("app-00002").replaces, "app-00001");
   turn();
-  EXPECT_EQ(said("app-00001"), "retired 2 ready 1 starting 0 leaving");
+  EXPECT_EQ(said("app-00001"), "waits 2 ready 1 starting 0 leaving");
+  EXPECT_EQ(listener_.revisions.at("app-00001").chosen, 1);
 }
 
 TEST_F(ProcessPlatformTest, ANewTemplateOfAServiceThatOnlyStartsStartsOne) {

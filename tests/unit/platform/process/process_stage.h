@@ -56,9 +56,14 @@ class FakeReplica final : public Replica {
     return "/run/" + plan.id + "/stats";
   }
 
+  [[nodiscard]] Cause waits_for() const override { return waiting; }
+
   [[nodiscard]] std::int64_t memory_bytes() const override { return 0; }
 
   void becomes_ready() { owner_.on_ready(*this); }
+
+  /// It has settled on another port.
+  void settles(const Cause& cause) { owner_.on_settled_elsewhere(*this, cause); }
 
   /// It ends before it was ready; not gone yet.
   void fails() { owner_.on_start_failed(*this, end("exit status 3")); }
@@ -70,6 +75,7 @@ class FakeReplica final : public Replica {
   void is_gone() { owner_.on_stopped(*this); }
 
   ReplicaPlan plan;
+  Cause waiting{.what = "still starting"};
   int started = 0;
   int stopped = 0;
   int killed = 0;
@@ -77,7 +83,7 @@ class FakeReplica final : public Replica {
  private:
   [[nodiscard]] static ReplicaEnd end(const std::string& reason) {
     ReplicaEnd end;
-    end.reason = reason;
+    end.cause = {.kind = CauseKind::exited, .what = reason};
     return end;
   }
 
@@ -211,6 +217,25 @@ class ProcessStage : public ::testing::Test {
                        : model.in_service ? "serves"
                                           : "waits",
                        ready, starting, leaving);
+  }
+
+  /// The pods of old revisions that share the requests of the one that serves app.
+  [[nodiscard]] std::string shared() const {
+    std::string all;
+    for (const auto& [name, model] : listener_.revisions) {
+      for (const model::Pod& pod : model.shared) all += (all.empty() ? "" : " ") + pod.id.name;
+    }
+    return all;
+  }
+
+  /// The revisions of app that are not ready: `app-00002 starting: it listens on 8000`.
+  [[nodiscard]] std::string amiss() const {
+    std::string all;
+    for (const NotReady& one : platform_.find("app")->not_ready()) {
+      all += fmt::format("{}{} {}: {}", all.empty() ? "" : ", ", one.revision, one.state,
+                         one.cause.sentence());
+    }
+    return all;
   }
 
   /// Fails the one replica of a revision, all of it, `times` in a row, each when its wait is over.

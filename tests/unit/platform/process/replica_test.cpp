@@ -36,7 +36,9 @@ class Diary : public ReplicaOwner {
     if (source == OutputSource::app_stdout) output.emplace_back(line);
   }
 
-  void on_warning(Replica&, const std::string& text) override { warnings.push_back(text); }
+  void on_waiting(Replica&, const Cause& cause) override { waits.push_back(cause.sentence()); }
+
+  void on_settled_elsewhere(Replica&, const Cause&) override {}
 
   [[nodiscard]] bool saw(const std::string& event) const {
     return std::find(events.begin(), events.end(), event) != events.end();
@@ -44,7 +46,7 @@ class Diary : public ReplicaOwner {
 
   std::vector<std::string> events;
   std::vector<std::string> output;
-  std::vector<std::string> warnings;
+  std::vector<std::string> waits;
   ReplicaEnd end;
 };
 
@@ -72,7 +74,7 @@ class ReplicaTest : public testing::Test {
     plan.program = program_;
     plan.sidecar = sidecar_;
     plan.directory = runtime_;
-    plan.silence_warning = silence_;
+    plan.look_interval = look_;
     replica_ = std::make_unique<ChildReplica>(io_, loop_, reaper_, diary_, std::move(plan));
     return *replica_;
   }
@@ -93,7 +95,7 @@ class ReplicaTest : public testing::Test {
   std::filesystem::path runtime_ = directory_.path() / "r" / "app-00001-1";
   std::filesystem::path program_ = SLUICE_TEST_ACTOR;
   std::filesystem::path sidecar_ = SLUICE_TEST_ACTOR;
-  Duration silence_ = std::chrono::seconds{10};
+  Duration look_ = std::chrono::milliseconds{900};
   Clock clock_;
   AsioLoop loop_{io_, clock_};
   boost::asio::io_context io_;
@@ -106,7 +108,7 @@ class ReplicaTest : public testing::Test {
 TEST_F(ReplicaTest, BecomesReadyAndStopsWhenAsked) {
   Replica& one = replica({"listen", "$PORT"});
   one.start();
-  ASSERT_TRUE(until("ready")) << diary_.end.reason;
+  ASSERT_TRUE(until("ready")) << diary_.end.cause.sentence();
   // What a program writes has a pipe of its own and may come later than the news that it listens.
   EXPECT_TRUE(until([&] { return !diary_.output.empty(); }));
   EXPECT_EQ(diary_.output, Events{"listening on " + std::to_string(one.port())});
@@ -126,7 +128,7 @@ TEST_F(ReplicaTest, BecomesReadyAndStopsWhenAsked) {
 
 TEST_F(ReplicaTest, ListeningWorkersBelongToTheApp) {
   replica({"forking", "$PORT"}).start();
-  EXPECT_TRUE(until("ready")) << diary_.end.reason;
+  EXPECT_TRUE(until("ready")) << diary_.end.cause.sentence();
   replica_->kill();
   EXPECT_TRUE(until("stopped"));
 }
@@ -138,7 +140,7 @@ TEST_F(ReplicaTest, ExitBeforeReadyIsAFailedStartWithItsLastLines) {
 
   EXPECT_EQ(diary_.events, (Events{"start_failed", "stopped"}));
   EXPECT_EQ(diary_.end.exit_code, 0);
-  EXPECT_EQ(diary_.end.reason, "app-00001-1 ended before it was ready with exit code 0");
+  EXPECT_EQ(diary_.end.cause.sentence(), "it ended with exit code 0: 6");
   EXPECT_EQ(diary_.end.stderr_tail, (Events{"2", "3", "4", "5", "6"}));
 }
 
@@ -148,7 +150,8 @@ TEST_F(ReplicaTest, NotReadyInTimeIsAFailedStart) {
   ASSERT_TRUE(until("stopped"));
 
   EXPECT_EQ(diary_.events, (Events{"start_failed", "stopped"}));
-  EXPECT_EQ(diary_.end.reason.substr(0, 38), "app-00001-1 was not ready within 0.1 s");
+  EXPECT_EQ(diary_.end.cause.what,
+            "nothing listened on " + std::to_string(replica_->port()) + " within 100ms");
 }
 
 TEST_F(ReplicaTest, APortOfAnotherProcessIsAFailedStartNamingThePid) {
@@ -163,8 +166,9 @@ TEST_F(ReplicaTest, APortOfAnotherProcessIsAFailedStartNamingThePid) {
 
   ASSERT_TRUE(until("stopped"));
   EXPECT_EQ(diary_.events, (Events{"start_failed", "stopped"}));
-  EXPECT_NE(diary_.end.reason.find("(pid " + std::to_string(child->pid) + ")"), std::string::npos)
-      << diary_.end.reason;
+  EXPECT_NE(diary_.end.cause.what.find("(pid " + std::to_string(child->pid) + ")"),
+            std::string::npos)
+      << diary_.end.cause.sentence();
   kill_group(child->pid, SIGKILL);
 }
 
@@ -172,18 +176,17 @@ TEST_F(ReplicaTest, AnotherPortThanGivenIsWarnedOfWithTheFix) {
   const auto other = ports_.allocate();
   ASSERT_TRUE(other.has_value());
   const std::string wrong = std::to_string(other->port());
-  silence_ = std::chrono::milliseconds{300};
+  look_ = std::chrono::milliseconds{20};
   Replica& one = replica({"listen", wrong});
   one.start();
 
-  ASSERT_TRUE(eventually([&] { return !diary_.warnings.empty(); },
+  ASSERT_TRUE(eventually([&] { return !diary_.waits.empty(); },
                          [&] { io_.run_one_for(std::chrono::milliseconds{50}); }));
   one.kill();
   ASSERT_TRUE(until("stopped"));
 
-  EXPECT_EQ(diary_.warnings,
-            Events{"app-00001-1 listens on " + wrong + ", not on $PORT (" +
-                   std::to_string(one.port()) + "); use --port " + wrong + " or read PORT"});
+  EXPECT_EQ(diary_.waits, Events{"it listens on " + wrong + ", not on $PORT (" +
+                                 std::to_string(one.port()) + "); use --port " + wrong});
 }
 
 TEST_F(ReplicaTest, ExitAfterReadyIsReportedAtOnceAndTheSidecarEnds) {
@@ -207,7 +210,7 @@ TEST_F(ReplicaTest, ExitOfTheSidecarEndsTheReplica) {
 
   ASSERT_TRUE(until("stopped"));
   EXPECT_EQ(diary_.events, (Events{"ready", "exited", "stopped"}));
-  EXPECT_EQ(diary_.end.reason, "queue-proxy of app-00001-1 ended with signal 9 (Killed)");
+  EXPECT_EQ(diary_.end.cause.sentence(), "its queue-proxy ended with signal 9 (Killed)");
   EXPECT_FALSE(diary_.end.exit_code.has_value());
 }
 
@@ -245,7 +248,7 @@ TEST_F(ReplicaTest, ProgramsThatCannotRunAreFailedStarts) {
   replica({"wait"}).start();
   ASSERT_TRUE(until("stopped"));
   EXPECT_EQ(diary_.events, (Events{"start_failed", "stopped"}));
-  EXPECT_EQ(diary_.end.reason.substr(0, 38), "cannot start /nowhere/queue-proxy: No ");
+  EXPECT_EQ(diary_.end.cause.what.substr(0, 38), "cannot start /nowhere/queue-proxy: No ");
 }
 
 TEST_F(ReplicaTest, LongSocketPathsAreRefusedWithAFix) {
@@ -253,7 +256,7 @@ TEST_F(ReplicaTest, LongSocketPathsAreRefusedWithAFix) {
   replica({"wait"}).start();
 
   ASSERT_TRUE(until("stopped"));
-  EXPECT_NE(diary_.end.reason.find("longer than 107 bytes"), std::string::npos);
+  EXPECT_NE(diary_.end.cause.what.find("longer than 107 bytes"), std::string::npos);
 }
 
 TEST_F(ReplicaTest, DestructionLeavesNoProcess) {

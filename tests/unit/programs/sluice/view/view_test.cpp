@@ -5,6 +5,7 @@
 #include "programs/sluice/view/event_printer.h"
 #include "programs/sluice/view/explain_text.h"
 #include "programs/sluice/view/live_view.h"
+#include "programs/sluice/view/not_ready.h"
 #include "programs/sluice/view/tables.h"
 #include <cstdlib>
 
@@ -34,6 +35,11 @@ TEST(Banner, NamesTheAddressAndTheNextSteps) {
             "  service    http://app.localhost:8080   0..8 replicas, target 10 concurrent (70 %)\n"
             "  next       sluice load http://app.localhost:8080 --rate 200 --duration 60s\n"
             "ready in 18 ms; 0 replicas running\n");
+}
+
+TEST(Banner, CallsReplicasOfAnEngineThatJustOpenedStarting) {
+  const std::string text = banner_text({.version = "1.0.0", .engine = "app", .replicas = 2});
+  EXPECT_NE(text.find("; 2 replicas starting\n"), std::string::npos) << text;
 }
 
 TEST(Banner, ShowsHowTheTokenIsUsed) {
@@ -133,6 +139,48 @@ TEST(EventLines, ShowEachChangeWithItsReason) {
             "+10.0  s  app-00001-2 exited with status 1 before it was ready; next try in 0.5 s\n"
             "  app-00001-2 | Trace?[2J\n"
             "stopped 3 replicas, 0 requests cut\n");
+}
+
+TEST(EventLines, ShowTheCauseOfAnEndInPlaceOfItsStatus) {
+  EventLines lines;
+  EXPECT_EQ(
+      lines.lines(json::parse(
+          R"({"type":"replica","service":"app","id":"app-00001-1","state":"exited",
+                    "exit_code":3,"before_ready":true,"retry_in_ms":500,"cause":"exited",
+                    "why":"it ended with exit code 3: no database",
+                    "time":"2026-11-20T14:03:00Z"})")),
+      "+0.000 s  app-00001-1 did not start; next try in 0.5 s    why: it ended with exit code 3: "
+      "no database\n");
+  EXPECT_EQ(
+      lines.lines(json::parse(
+          R"js({"type":"replica","service":"app","id":"app-00001-1","state":"exited","signal":9,
+                    "before_ready":false,"why":"killed by signal 9 (Killed)",
+                    "time":"2026-11-20T14:03:00Z"})js")),
+      "+0.000 s  app-00001-1 ended                               why: killed by signal 9 "
+      "(Killed)\n");
+}
+
+TEST(NotReady, ARevisionThatWasGivenUpStandsBesideTheOneThatServes) {
+  const json service = json::parse(
+      R"({"name":"app","revision":"app-00001","ready":1,"why":"load","not_ready":[
+          {"revision":"app-00002","state":"given_up","why":"it ended with exit code 3"}]})");
+  const std::string line = "app-00002 did not start: it ended with exit code 3; app-00001 serves";
+  EXPECT_EQ(not_ready_lines(service), std::vector<std::string>{line});
+  EXPECT_EQ(why_text(service), line);
+}
+
+TEST(NotReady, TheOnlyRevisionHasItsCauseAsTheReason) {
+  json service = json::parse(
+      R"({"name":"app","revision":"app-00001","ready":0,"why":"load","not_ready":[
+          {"revision":"app-00001","state":"starting","why":"it listens on 8000"}]})");
+  EXPECT_EQ(not_ready_lines(service),
+            std::vector<std::string>{"app-00001 is not ready: it listens on 8000"});
+  EXPECT_EQ(why_text(service), "it listens on 8000");
+  service["not_ready"][0]["state"] = "failing";
+  service["not_ready"][0].erase("why");
+  EXPECT_EQ(not_ready_lines(service), std::vector<std::string>{"app-00001 does not start"});
+  service["not_ready"].clear();
+  EXPECT_EQ(why_text(service), "load");
 }
 
 TEST(EventLines, ShowARefusedStartOnceAndThrottledReplicas) {

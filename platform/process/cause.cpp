@@ -1,0 +1,216 @@
+#include "platform/process/cause.h"
+
+#include "common/base/clean_text.h"
+#include "common/values/whole_number.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "platform/process/quantity.h"
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+namespace sluice::local {
+namespace {
+
+constexpr std::size_t kOutputMax = 200;
+constexpr std::size_t kPortsShown = 4;
+constexpr Duration kSettledAfter = std::chrono::seconds{10};
+// A twentieth of a processor is work; a server that waits for requests uses less.
+constexpr int kWorkShare = 20;
+
+std::string seconds_text(Duration duration) {
+  return fmt::format("{} s", std::chrono::floor<std::chrono::seconds>(duration).count());
+}
+
+// `$PORT (20002)`, or the number that the spec gives.
+std::string port_text(const StartSight& seen) {
+  return seen.fixed_port ? fmt::format("{}", seen.port) : fmt::format("$PORT ({})", seen.port);
+}
+
+std::string ports_text(const std::vector<std::uint16_t>& ports) {
+  const std::size_t shown = std::min(ports.size(), kPortsShown);
+  return fmt::format("{}{}", fmt::join(ports.begin(), ports.begin() + std::ptrdiff_t(shown), ", "),
+                     shown < ports.size() ? " and more" : "");
+}
+
+// What does not change with time; absent: nothing is wrong with where it listens.
+std::optional<Cause> wrong_place(const StartSight& seen) {
+  if (seen.listens.empty() || seen.reachable) return std::nullopt;
+  if (std::find(seen.listens.begin(), seen.listens.end(), seen.port) != seen.listens.end()) {
+    return Cause{.kind = CauseKind::other_address,
+                 .what = fmt::format("it listens on {}, and not on 127.0.0.1", seen.port),
+                 .fix = "let it listen on 127.0.0.1 or 0.0.0.0"};
+  }
+  return Cause{
+      .kind = CauseKind::other_port,
+      .what = fmt::format("it listens on {}, not on {}", ports_text(seen.listens), port_text(seen)),
+      .fix = fmt::format("use --port {}", seen.listens.front())};
+}
+
+std::string signal_text(int signal) {
+  const char* const text = ::strsignal(signal);
+  return fmt::format("signal {} ({})", signal, text == nullptr ? "unknown" : text);
+}
+
+Cause cause_of_signal(const EndSight& seen) {
+  Cause cause{.kind = CauseKind::signalled,
+              .what = "killed by " + signal_text(*seen.signal),
+              .output = seen.last_error};
+  if (*seen.signal == SIGKILL && seen.memory_limit > 0 && !seen.limit_is_enforced) {
+    cause.fix = fmt::format("its memory limit of {} is only accounted here, and ended nothing",
+                            format_size(seen.memory_limit));
+  }
+  return cause;
+}
+
+std::string joined(const std::string& what, const std::string& output, const std::string& fix) {
+  return what + (output.empty() ? "" : ": " + output) + (fix.empty() ? "" : "; " + fix);
+}
+
+}  // namespace
+
+std::string_view name(CauseKind kind) {
+  switch (kind) {
+    case CauseKind::starting:
+      return "starting";
+    case CauseKind::probe:
+      return "probe";
+    case CauseKind::other_port:
+      return "other_port";
+    case CauseKind::other_address:
+      return "other_address";
+    case CauseKind::background:
+      return "background";
+    case CauseKind::exited:
+      return "exited";
+    case CauseKind::signalled:
+      return "signalled";
+    case CauseKind::out_of_memory:
+      return "out_of_memory";
+    case CauseKind::cannot_start:
+      return "cannot_start";
+    case CauseKind::port_taken:
+      return "port_taken";
+    case CauseKind::sidecar:
+      return "sidecar";
+  }
+  return "starting";
+}
+
+bool is_wrong_place(CauseKind kind) {
+  return kind == CauseKind::other_port || kind == CauseKind::other_address;
+}
+
+std::string Cause::sentence() const {
+  return joined(what, output, fix);
+}
+
+std::string Cause::without_output() const {
+  return joined(what, {}, fix);
+}
+
+void Settling::note(CauseKind kind, Duration used, TimePoint now) {
+  const Duration worked = used - std::exchange(used_, used);
+  const Duration passed = now - std::exchange(last_, now);
+  const bool idle = is_wrong_place(kind) && worked * kWorkShare < passed;
+  if (!idle) {
+    idle_since_.reset();
+    settled_ = false;
+    return;
+  }
+  idle_since_ = idle_since_.value_or(now);
+  settled_ = now - *idle_since_ >= kSettledAfter;
+}
+
+Cause cause_of_wait(const StartSight& seen, Duration lasting) {
+  if (auto wrong = wrong_place(seen)) return *wrong;
+  if (seen.reachable) {
+    return {.kind = CauseKind::probe,
+            .what = fmt::format("it listens on {}, and its readiness probe does not pass yet ({})",
+                                seen.port, seconds_text(lasting))};
+  }
+  return {.kind = CauseKind::starting,
+          .what = fmt::format("still starting, nothing listens on {} yet ({})", seen.port,
+                              seconds_text(lasting))};
+}
+
+Cause cause_of_timeout(const StartSight& seen, Duration limit) {
+  if (auto wrong = wrong_place(seen)) return *wrong;
+  const std::string within = format_duration(limit);
+  if (seen.reachable) {
+    return {.kind = CauseKind::probe,
+            .what = fmt::format("it listens on {}, and its readiness probe did not pass within {}",
+                                seen.port, within),
+            .fix = "check the path and the port of the probe"};
+  }
+  return {.kind = CauseKind::starting,
+          .what = fmt::format("nothing listened on {} within {}", seen.port, within),
+          .fix = "raise sluice.dev/start-timeout if it needs longer"};
+}
+
+Cause cause_of_end(const EndSight& seen) {
+  const bool killed = seen.oom_kills > 0 && seen.exit_code.value_or(1) != 0;
+  if (killed && seen.memory_limit > 0) {
+    return {.kind = CauseKind::out_of_memory,
+            .what = fmt::format("killed: out of memory (limit {})", format_size(seen.memory_limit)),
+            .fix = {}};
+  }
+  if (seen.signal) return cause_of_signal(seen);
+  const int code = seen.exit_code.value_or(0);
+  if (code == 0 && !seen.survivor.empty()) {
+    return {.kind = CauseKind::background,
+            .what = fmt::format("it put itself into the background: the started process ended with "
+                                "exit code 0 while {} ran on",
+                                seen.survivor),
+            .fix = "start it in the foreground"};
+  }
+  return {.kind = CauseKind::exited,
+          .what = fmt::format("it ended with exit code {}", code),
+          .output = seen.last_error,
+          .fix = seen.port_is_lost
+                     ? "a word of its command is empty: write '$PORT' in single quotes, so that no "
+                       "shell expands it"
+                     : ""};
+}
+
+bool lost_port(const std::vector<std::string>& words) {
+  const auto names_port = [](const std::string& word) {
+    return word.find("PORT") != std::string::npos;
+  };
+  if (std::any_of(words.begin(), words.end(), names_port)) return false;
+  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word.empty() || word.back() == '=' || word.back() == ':';
+  });
+}
+
+std::string last_words(const std::vector<std::string>& lines) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    const auto begin = line->find_first_not_of(kBlank);
+    if (begin == std::string::npos) continue;
+    const auto end = line->find_last_not_of(kBlank);
+    std::string text = clean_text(std::string_view(*line).substr(begin, end + 1 - begin));
+    if (text.size() <= kOutputMax) return text;
+    // Not in the middle of a character.
+    std::size_t cut = kOutputMax;
+    while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) --cut;
+    return text.substr(0, cut) + "…";
+  }
+  return {};
+}
+
+std::optional<std::int64_t> oom_kills_in(std::string_view text) {
+  constexpr std::string_view kKey = "oom_kill ";
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    if (line.starts_with(kKey)) return whole_number<std::int64_t>(line.substr(kKey.size()));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return std::nullopt;
+}
+
+}  // namespace sluice::local

@@ -1,0 +1,69 @@
+#include "platform/process/start_watch.h"
+
+#include "platform/process/listeners.h"
+#include <unistd.h>
+#include <utility>
+
+namespace sluice::local {
+namespace {
+
+/// A start that takes longer without a sign is worth a line.
+constexpr std::chrono::seconds kSilence{10};
+
+}  // namespace
+
+StartWatch::StartWatch(Loop& loop, std::function<void(const Cause&)> worth_a_line,
+                       std::function<void(const Cause&)> settled)
+    : loop_{loop},
+      worth_a_line_{std::move(worth_a_line)},
+      on_settled_{std::move(settled)},
+      timer_{loop.timer()},
+      begun_{loop.now()} {}
+
+void StartWatch::begin(pid_t leader, const StartSight& wanted, Duration interval) {
+  leader_ = leader;
+  sight_ = wanted;
+  interval_ = interval;
+  begun_ = loop_.now();
+  timer_->after(interval_, [this] { look(); });
+}
+
+// What a program opens beside its port, it mostly opens a moment before it: only what is seen twice
+// counts.
+void StartWatch::look() {
+  const StartSight before = sight_;
+  see();
+  timer_->after(interval_, [this] { look(); });
+  if (sight_ == before) tell();
+}
+
+void StartWatch::see() {
+  Listening listening = listening_of(leader_, sight_.port);
+  sight_.listens = std::move(listening.ports);
+  sight_.reachable = listening.reachable;
+  static const auto kTicksPerSecond = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const std::chrono::duration<double> used{static_cast<double>(listening.cpu_ticks) /
+                                           kTicksPerSecond};
+  const bool before = settling_.settled();
+  settling_.note(waits_for().kind, std::chrono::duration_cast<Duration>(used), loop_.now());
+  if (!before && settling_.settled()) on_settled_(waits_for());
+}
+
+void StartWatch::tell() {
+  const Cause cause = waits_for();
+  const bool silent = loop_.now() - begun_ >= kSilence;
+  if (told_ == cause.kind || !(silent || is_wrong_place(cause.kind))) return;
+  told_ = cause.kind;
+  worth_a_line_(cause);
+}
+
+Cause StartWatch::waits_for() const {
+  return cause_of_wait(sight_, loop_.now() - begun_);
+}
+
+Cause StartWatch::timed_out(Duration limit) {
+  see();
+  return cause_of_timeout(sight_, limit);
+}
+
+}  // namespace sluice::local

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "common/loop/loop.h"
+
+#include "platform/process/cause.h"
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <sys/types.h>
+
+namespace sluice::local {
+
+/// Looks where a program listens for as long as it starts, and finds why it is not ready.
+class StartWatch {
+ public:
+  /// `worth_a_line` gets a cause, once for each kind: the program listens in the wrong place, or
+  /// has been silent for ten seconds. `settled` gets it once the program has settled in the wrong
+  /// place. Both are called from the loop, which outlives the watch.
+  StartWatch(Loop& loop, std::function<void(const Cause&)> worth_a_line,
+             std::function<void(const Cause&)> settled);
+
+  /// The program `leader` runs since now and should listen on `port`; looks each `interval`.
+  void begin(pid_t leader, const StartSight& wanted, Duration interval);
+
+  /// It is ready, or has ended.
+  void end() { timer_->cancel(); }
+
+  /// Why it is not ready yet, by the last look.
+  [[nodiscard]] Cause waits_for() const;
+
+  /// Why it was not ready within `limit`: looks once more.
+  [[nodiscard]] Cause timed_out(Duration limit);
+
+ private:
+  void look();
+  void see();
+  void tell();
+
+  Loop& loop_;
+  std::function<void(const Cause&)> worth_a_line_;
+  std::function<void(const Cause&)> on_settled_;
+  std::unique_ptr<Timer> timer_;
+  pid_t leader_ = -1;
+  Duration interval_{0};
+  TimePoint begun_{};
+  StartSight sight_;
+  Settling settling_;
+  std::optional<CauseKind> told_;
+};
+
+}  // namespace sluice::local

@@ -1,0 +1,103 @@
+#include "programs/sluice/commands/await_ready.h"
+
+#include "common/json/read.h"
+
+#include <nlohmann/json.hpp>
+
+#include "programs/sluice/view/fields.h"
+#include "programs/sluice/view/not_ready.h"
+#include <algorithm>
+#include <ostream>
+#include <poll.h>
+
+namespace sluice::commands {
+namespace {
+
+using nlohmann::json;
+
+constexpr Duration kWrongPlace = std::chrono::seconds{10};
+constexpr int kFirstLook = 50;  // milliseconds
+constexpr int kLastLook = 1000;
+constexpr std::size_t kShown = 20;
+
+bool is_wrong_place(const std::string& cause) {
+  return cause == "other_port" || cause == "other_address";
+}
+
+struct Tally {
+  std::size_t ready = 0;
+  std::size_t waiting = 0;
+  std::vector<json> not_ready{};  // waiting or failed
+};
+
+Tally count(const json& services, Duration waited) {
+  Tally tally;
+  for (const json& service : services) {
+    const Readiness found = readiness_of(service, waited);
+    if (found == Readiness::asleep) continue;
+    if (found == Readiness::ready) {
+      ++tally.ready;
+      continue;
+    }
+    if (found == Readiness::waiting) ++tally.waiting;
+    tally.not_ready.push_back(service);
+  }
+  return tally;
+}
+
+}  // namespace
+
+Readiness readiness_of(const json& status, Duration waited) {
+  const std::string serving = view::text_field(status, "revision");
+  const bool is_ready = view::integer_field(status, "ready") > 0;
+  for (const json& one : reading::array(status, "not_ready")) {
+    const std::string state = view::text_field(one, "state");
+    if (is_ready && view::text_field(one, "revision") == serving) continue;
+    if (state == "given_up") return Readiness::failed;
+    if (is_wrong_place(view::text_field(one, "cause")) && waited >= kWrongPlace) {
+      return Readiness::failed;
+    }
+    if (!is_ready && view::text_field(status, "state") == "failing") return Readiness::failed;
+    return Readiness::waiting;
+  }
+  if (is_ready) return Readiness::ready;
+  // A minimum is ordered by the first evaluation, up to two seconds after the start.
+  const bool wanted =
+      view::integer_field(status, "desired") > 0 || view::integer_field(status, "min") > 0;
+  return wanted ? Readiness::waiting : Readiness::asleep;
+}
+
+std::string not_ready_text(const json& status) {
+  const std::string name = view::text_field(status, "name");
+  const std::vector<std::string> lines = view::not_ready_lines(status);
+  const std::string why = lines.empty() ? view::text_field(status, "why") : lines.front();
+  return "service " + name + " is not ready" + (why.empty() ? "" : ": " + why) +
+         "; see: sluice logs " + name;
+}
+
+int await_ready(const Surroundings& with, const ApiPlace& engine, Duration patience) {
+  const TimePoint begin = with.clock.now();
+  Tally tally;
+  for (int pause = kFirstLook;; pause = std::min(2 * pause, kLastLook)) {
+    const auto services = fetch_services(engine);
+    if (!services) return report(with, services.error());
+    const Duration waited = with.clock.now() - begin;
+    tally = count(*services, waited);
+    if (tally.waiting == 0 || waited >= patience) break;
+    ::poll(nullptr, 0, pause);
+  }
+  for (std::size_t i = 0; i < std::min(tally.not_ready.size(), kShown); ++i) {
+    with.err << not_ready_text(tally.not_ready[i]) << "\n";
+  }
+  if (tally.not_ready.size() > kShown) {
+    with.err << "and " << tally.not_ready.size() - kShown << " more are not ready\n";
+  }
+  const std::size_t all = tally.ready + tally.not_ready.size();
+  if (all > 0) {
+    with.out << tally.ready << " of " << all << (all == 1 ? " service is" : " services are")
+             << " ready\n";
+  }
+  return all > 0 && tally.ready == 0 ? kExitNotReady : kExitOk;
+}
+
+}  // namespace sluice::commands

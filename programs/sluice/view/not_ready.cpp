@@ -1,0 +1,50 @@
+#include "programs/sluice/view/not_ready.h"
+
+#include "common/json/read.h"
+
+#include <nlohmann/json.hpp>
+
+#include "programs/sluice/view/fields.h"
+
+namespace sluice::view {
+namespace {
+
+using nlohmann::json;
+
+std::string line_of(const json& one, const std::string& served_by) {
+  const std::string revision = text_field(one, "revision");
+  const std::string state = text_field(one, "state");
+  const std::string why = text_field(one, "why");
+  std::string line = revision;
+  line += state == "failing"    ? " does not start"
+          : state == "given_up" ? " did not start"
+                                : " is not ready";
+  if (!why.empty()) line += ": " + why;
+  const bool other = !served_by.empty() && served_by != revision;
+  return line + (other ? "; " + served_by + " serves" : "");
+}
+
+}  // namespace
+
+std::vector<std::string> not_ready_lines(const json& service) {
+  std::vector<std::string> lines;
+  const std::string served_by =
+      integer_field(service, "ready") > 0 ? text_field(service, "revision") : "";
+  for (const json& one : reading::array(service, "not_ready")) {
+    lines.push_back(line_of(one, served_by));
+  }
+  return lines;
+}
+
+std::string why_text(const json& service) {
+  const json& all = reading::array(service, "not_ready");
+  if (all.empty()) return text_field(service, "why");
+  const json& newest = all.front();
+  const std::string why = text_field(newest, "why");
+  if (text_field(newest, "revision") != text_field(service, "revision")) {
+    return not_ready_lines(service).front();
+  }
+  return why.empty() ? text_field(service, "why") : why;
+}
+
+}  // namespace sluice::view

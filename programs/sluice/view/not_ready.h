@@ -1,0 +1,18 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <vector>
+
+namespace sluice::view {
+
+/// A line for each revision of "not_ready" of a status object or of an explanation:
+/// `app-00002 does not start: it ended with exit code 3; app-00001 serves`.
+[[nodiscard]] std::vector<std::string> not_ready_lines(const nlohmann::json& service);
+
+/// Why a service has its replicas, in a column: why one of its revisions is not ready, else the
+/// last decision's why.
+[[nodiscard]] std::string why_text(const nlohmann::json& service);
+
+}  // namespace sluice::view

@@ -1,0 +1,151 @@
+// Goal: each way to fail has one sentence that names what was seen and, where there is one, the
+// fix.
+
+#include "platform/process/cause.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace sluice::local {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string wait(const StartSight& seen, Duration lasting = 12s) {
+  const Cause cause = cause_of_wait(seen, lasting);
+  return std::string{name(cause.kind)} + ": " + cause.sentence();
+}
+
+std::string end(const EndSight& seen) {
+  const Cause cause = cause_of_end(seen);
+  return std::string{name(cause.kind)} + ": " + cause.sentence();
+}
+
+TEST(Cause, OfAProgramThatListensNowhereNamesThePortAndTheTime) {
+  EXPECT_EQ(wait({.port = 20009}), "starting: still starting, nothing listens on 20009 yet (12 s)");
+}
+
+TEST(Cause, OfAProgramOnAnotherPortNamesBothAndTheFlag) {
+  EXPECT_EQ(wait({.port = 20002, .listens = {8000}}),
+            "other_port: it listens on 8000, not on $PORT (20002); use --port 8000");
+  EXPECT_EQ(wait({.port = 3000, .fixed_port = true, .listens = {8000}}),
+            "other_port: it listens on 8000, not on 3000; use --port 8000");
+}
+
+TEST(Cause, OfAProgramOnManyPortsNamesTheFirstFour) {
+  EXPECT_EQ(wait({.port = 20002, .listens = {1, 2, 3, 4, 5}}),
+            "other_port: it listens on 1, 2, 3, 4 and more, not on $PORT (20002); use --port 1");
+}
+
+TEST(Cause, OfAnAddressThatLoopbackDoesNotReachIsNotAnotherPort) {
+  EXPECT_EQ(wait({.port = 20002, .listens = {20002}}),
+            "other_address: it listens on 20002, and not on 127.0.0.1; let it listen on 127.0.0.1 "
+            "or 0.0.0.0");
+}
+
+TEST(Cause, OfAProgramThatListensIsItsProbe) {
+  EXPECT_EQ(wait({.port = 20002, .listens = {9000, 20002}, .reachable = true}),
+            "probe: it listens on 20002, and its readiness probe does not pass yet (12 s)");
+}
+
+// Looks a second apart, of a program that uses so much of a processor; the second in which it has
+// settled, 0: it has not.
+int settles(CauseKind kind, double share) {
+  Settling settling;
+  TimePoint now{100s};
+  for (int second = 0; second <= 30; ++second, now += 1s) {
+    const std::chrono::duration<double> used{share * second};
+    settling.note(kind, std::chrono::duration_cast<Duration>(used), now);
+    if (settling.settled()) return second;
+  }
+  return 0;
+}
+
+TEST(Settling, AProgramThatIdlesInTheWrongPlaceHasSettledAfterTenSeconds) {
+  EXPECT_EQ(settles(CauseKind::other_port, 0), 10);
+  EXPECT_EQ(settles(CauseKind::other_address, 0.01), 10);
+}
+
+TEST(Settling, AProgramThatWorksOrListensNowhereHasNotSettled) {
+  EXPECT_EQ(settles(CauseKind::other_port, 0.5), 0);
+  EXPECT_EQ(settles(CauseKind::starting, 0), 0);
+}
+
+TEST(Cause, OfATimeoutIsTheWrongPlaceOrTheLimit) {
+  EXPECT_EQ(cause_of_timeout({.port = 20002, .listens = {8000}}, 60s).sentence(),
+            "it listens on 8000, not on $PORT (20002); use --port 8000");
+  EXPECT_EQ(cause_of_timeout({.port = 20002}, 60s).sentence(),
+            "nothing listened on 20002 within 60s; raise sluice.dev/start-timeout if it needs "
+            "longer");
+  EXPECT_EQ(cause_of_timeout({.port = 20002, .listens = {20002}, .reachable = true}, 60s).what,
+            "it listens on 20002, and its readiness probe did not pass within 60s");
+}
+
+TEST(Cause, OfAnExitIsItsCodeWithTheLastLineOfItsErrors) {
+  EXPECT_EQ(end({.exit_code = 3}), "exited: it ended with exit code 3");
+  EXPECT_EQ(end({.exit_code = 3, .last_error = "no database"}),
+            "exited: it ended with exit code 3: no database");
+}
+
+TEST(Cause, WithoutOutputKeepsTheFix) {
+  const Cause cause =
+      cause_of_end({.exit_code = 2, .last_error = "a secret", .port_is_lost = true});
+  EXPECT_EQ(cause.sentence(),
+            "it ended with exit code 2: a secret; a word of its command is empty: write '$PORT' in "
+            "single quotes, so that no shell expands it");
+  EXPECT_EQ(cause.without_output(),
+            "it ended with exit code 2; a word of its command is empty: write '$PORT' in single "
+            "quotes, so that no shell expands it");
+}
+
+TEST(Cause, OfASignalIsItsNumberAndName) {
+  EXPECT_EQ(end({.signal = SIGSEGV}), "signalled: killed by signal 11 (Segmentation fault)");
+}
+
+TEST(Cause, OfAProcessThatTheKernelKilledForMemoryNamesTheLimit) {
+  const EndSight killed{
+      .signal = SIGKILL, .oom_kills = 1, .memory_limit = 40 << 20, .limit_is_enforced = true};
+  EXPECT_EQ(end(killed), "out_of_memory: killed: out of memory (limit 40Mi)");
+}
+
+TEST(Cause, OfAShellWhoseProgramWasKilledForMemoryIsMemoryToo) {
+  EXPECT_EQ(end({.exit_code = 137, .oom_kills = 1, .memory_limit = 40 << 20}),
+            "out_of_memory: killed: out of memory (limit 40Mi)");
+}
+
+TEST(Cause, OfAKillUnderALimitThatIsOnlyAccountedIsNotTheLimit) {
+  EXPECT_EQ(end({.signal = SIGKILL, .memory_limit = 40 << 20}),
+            "signalled: killed by signal 9 (Killed); its memory limit of 40Mi is only accounted "
+            "here, and ended nothing");
+}
+
+TEST(Cause, OfADaemonNamesTheProcessThatRanOn) {
+  EXPECT_EQ(end({.exit_code = 0, .survivor = "nginx"}),
+            "background: it put itself into the background: the started process ended with exit "
+            "code 0 while nginx ran on; start it in the foreground");
+  EXPECT_EQ(end({.exit_code = 1, .survivor = "nginx"}), "exited: it ended with exit code 1");
+}
+
+TEST(Cause, AnEmptyWordIsALostPort) {
+  EXPECT_TRUE(lost_port({"python3", "-m", "http.server", ""}));
+  EXPECT_TRUE(lost_port({"serve", "--port="}));
+  EXPECT_TRUE(lost_port({"serve", "0.0.0.0:"}));
+  EXPECT_FALSE(lost_port({"serve", "--port=$PORT", ""}));
+  EXPECT_FALSE(lost_port({"serve"}));
+}
+
+TEST(Cause, TheLastLineThatIsNotBlankCountsTrimmedAndCut) {
+  EXPECT_EQ(last_words({"first", "  ValueError: x\r", "", "  "}), "ValueError: x");
+  EXPECT_EQ(last_words({}), "");
+  EXPECT_EQ(last_words({std::string(300, 'x')}), std::string(200, 'x') + "…");
+}
+
+TEST(Cause, KillsAreReadFromBothVersionsOfControlGroups) {
+  EXPECT_EQ(oom_kills_in("low 0\nhigh 0\nmax 12\noom 1\noom_kill 2\n"), 2);
+  EXPECT_EQ(oom_kills_in("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"), 1);
+  EXPECT_EQ(oom_kills_in("oom_kill_disable 0\n"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace sluice::local

@@ -1,0 +1,78 @@
+// Goal: a roll-over keeps the capacity of a service: old replicas share the requests of the new
+// revision, and one goes for each new one that is ready (one-machine.md 5.7).
+// Method: as in process_platform_test.cpp.
+
+#include "tests/unit/platform/process/process_stage.h"
+
+namespace sluice::local {
+namespace {
+
+using RollOverTest = ProcessStage;
+
+TEST_F(RollOverTest, OldReplicasShareTheRequestsOfTheNewRevisionAndGoOneForOne) {
+  put(spec());
+  order("app-00001", 3);
+  ready({"app-00001-1", "app-00001-2", "app-00001-3"});
+  put(changed("b"));
+  order("app-00002", 3);
+  ready({"app-00002-1"});
+  EXPECT_EQ(shared(), "app-00001-1 app-00001-2 app-00001-3");
+  EXPECT_EQ(listener_.revisions.at("app-00001").chosen, 2);
+
+  order("app-00001", 2, {{"app-00001-1"}});
+  turn();
+  EXPECT_EQ(shared(), "app-00001-2 app-00001-3");
+  EXPECT_EQ(replica("app-00001-1").stopped, 1);
+  ready({"app-00002-2"});
+  EXPECT_EQ(listener_.revisions.at("app-00001").chosen, 1);
+  ready({"app-00002-3"});
+  EXPECT_EQ(shared(), "");
+  EXPECT_EQ(said("app-00001"), "retired 2 ready 0 starting 1 leaving");
+}
+
+TEST_F(RollOverTest, AnOldReplicaThatGoesIsNoPodOfTheNewRevisionBeforeItIsStopped) {
+  put(spec());
+  order("app-00001", 2);
+  ready({"app-00001-1", "app-00001-2"});
+  put(changed("b"));
+  order("app-00002", 2);
+  ready({"app-00002-1"});
+  order("app-00001", 1, {{"app-00001-1"}});
+  EXPECT_EQ(replica("app-00001-1").stopped, 0);
+  listener_.diary.clear();
+  turn();
+  EXPECT_EQ(listener_.diary, (std::vector<std::string>{"app-00002", "app-00001"}));
+  EXPECT_EQ(replica("app-00001-1").stopped, 1);
+}
+
+TEST_F(RollOverTest, OldReplicasGoWhenTheLoadOfTheNewRevisionNeedsFewer) {
+  put(spec());
+  order("app-00001", 3);
+  ready({"app-00001-1", "app-00001-2", "app-00001-3"});
+  put(changed("b"));
+  order("app-00002", 3);
+  ready({"app-00002-1"});
+  order("app-00002", 1, {{"app-00002-2"}, {"app-00002-3"}});
+  turn();
+  turn();
+  EXPECT_EQ(said("app-00001"), "retired 3 ready 0 starting 0 leaving");
+  EXPECT_EQ(shared(), "");
+}
+
+TEST_F(RollOverTest, ARollOverDuringARollOverKeepsTheNewestOfTheOldReplicas) {
+  put(spec());
+  order("app-00001", 2);
+  ready({"app-00001-1", "app-00001-2"});
+  put(changed("b"));
+  order("app-00002", 2);
+  ready({"app-00002-1"});
+  put(changed("c"));
+  EXPECT_EQ(listener_.revisions.at("app-00003").initial, 3);
+  order("app-00003", 2);
+  ready({"app-00003-1"});
+  EXPECT_EQ(listener_.revisions.at("app-00002").chosen, 1);
+  EXPECT_TRUE(listener_.revisions.at("app-00001").retired);
+}
+
+}  // namespace
+}  // namespace sluice::local
