@@ -52,8 +52,6 @@ FrontFigures::Parts Engine::figures() {
               [this](nlohmann::json& version) {
                 version["pid"] = ::getpid();
                 version["http"] = door_.text();
-                version["config"] = setup_.config;
-                version["allow_edit"] = setup_.rules.allow_edit;
               },
           .port = [this] { return door_.port; },
           .requests = *this};
