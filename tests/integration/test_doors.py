@@ -153,8 +153,9 @@ class Names(DoorCase):
                             arguments=['up', '--name', 'sluice', '--demo'])
         document = SERVICE.format(name='sluice', app=APP)
         path = self.write('sluice.yaml', document)
-        self.assert_refuses(78, 'sluice.yaml:3', "the engine's own host",
-                            arguments=['up', '--http', '127.0.0.1:0', '-f', path])
+        for place in (['--engine', 'other', '--http', '127.0.0.1:0'], []):
+            self.assert_refuses(78, 'sluice.yaml:3', "the engine's own host",
+                                arguments=['up', *place, '-f', path])
         applied = self.home.run('apply', '-f', path)
         self.assertNotEqual(applied.returncode, 0)
         self.assertIn("the engine's own host", applied.stderr)
@@ -165,8 +166,10 @@ class Names(DoorCase):
         specs.mkdir(parents=True)
         specs.joinpath('sluice.yaml').write_text(SERVICE.format(name='sluice', app=APP))
         path = self.write('shop.yaml', SERVICE.format(name='shop', app=APP))
-        self.assert_refuses(78, str(specs / 'sluice.yaml'), 'give the service another name',
-                            arguments=['up', '-d', '--http', '127.0.0.1:0', '-f', path])
+        self.addCleanup(self.home.run, 'down')
+        done = self.assert_refuses(0, f'warning: {specs / "sluice.yaml"}:3', 'give the service another name',
+                                   arguments=['up', '-d', '--http', '127.0.0.1:0', '-f', path])
+        self.assertNotIn('//sluice.localhost', done.stdout)
 
 
 class Fields(DoorCase):

@@ -3,7 +3,6 @@
 #include "common/json/parse.h"
 #include "common/json/read.h"
 #include "common/json/write.h"
-#include "common/net/address.h"
 
 #include <nlohmann/json.hpp>
 
@@ -30,39 +29,17 @@ constexpr int kStopping = 503;
 constexpr Duration kGonePatience = std::chrono::seconds{5};
 constexpr int kRemovalLookMilliseconds = 10;
 
-// What belongs to the start of an engine, and is another one's here.
-std::optional<std::string> unlike(const UpOptions& options, const json& version) {
-  const std::string engine = reading::text(version, "name");
-  const auto other = [&engine](const std::string& has, const std::string& flag) {
-    return "engine " + engine + " " + has + "; drop " + flag +
-           ", or start another engine: --engine NAME";
-  };
-  const std::string http = reading::text(version, "http");
-  const auto wanted = net::parse_address(options.http);
-  if (options.http_given && (!wanted || wanted->text() != http)) {
-    return other("has its front door at " + http + ", not at " + options.http, "--http");
-  }
-  if (const std::string tls = reading::text(version, "tls");
-      options.tls && options.tls->first != tls) {
-    return other(tls.empty() ? "has a front door without TLS" : "shows the certificate " + tls,
-                 "--tls");
-  }
+// What belongs to the start of an engine, where it was given: the one that runs must have the same.
+json start_flags(const UpOptions& options) {
+  json flags = json::object();
+  if (options.http_given) flags["http"] = options.http;
+  if (options.tls) flags["tls"] = options.tls->first;
   if (!options.config_file.empty()) {
-    const std::string config = reading::text(version, "config");
-    const auto given = std::filesystem::absolute(options.config_file).lexically_normal().string();
-    if (given != config) {
-      return other(
-          config.empty() ? "runs without a settings file" : "runs with the settings of " + config,
-          "--config");
-    }
+    flags["config"] = std::filesystem::absolute(options.config_file).lexically_normal().string();
   }
-  if (options.allow_edit && !reading::flag(version, "allow_edit")) {
-    return other("was started without --allow-edit", "--allow-edit");
-  }
-  if (!options.log_level.empty()) {
-    return other("has a log level already", "--log-level");
-  }
-  return std::nullopt;
+  if (options.allow_edit) flags["allow_edit"] = true;
+  if (!options.log_level.empty()) flags["log_level"] = options.log_level;
+  return flags;
 }
 
 // The program is found with this terminal's PATH and runs with its environment.
@@ -97,9 +74,9 @@ Result<json, Failure> request_of(const UpOptions& options) {
   return {boost::system::in_place_value, json{{"files", std::move(files)}}};
 }
 
-std::string banner_of(const json& answer, const std::string& version, std::int64_t ready_ms) {
+std::string banner_of(const json& answer, std::int64_t ready_ms) {
   view::BannerFacts facts;
-  facts.version = version;
+  facts.version = reading::text(answer, "version");
   facts.engine = reading::text(answer, "engine");
   facts.ready_ms = ready_ms;
   for (const json& service : reading::array(answer, "services")) {
@@ -119,10 +96,9 @@ std::string banner_of(const json& answer, const std::string& version, std::int64
 // The lines of a session, as they come.
 class SessionOutput {
  public:
-  SessionOutput(const Surroundings& with, const UpOptions& options, std::string version)
+  SessionOutput(const Surroundings& with, const UpOptions& options)
       : with_{with},
         options_{options},
-        version_{std::move(version)},
         begun_{with.clock.now()},
         printer_{
             options.output == OutputFormat::json ? view::PrintMode::json : view::PrintMode::plain,
@@ -157,7 +133,7 @@ class SessionOutput {
       with_.out << json_line(event) << "\n" << std::flush;
     } else {
       const Duration waited = with_.clock.now() - begun_;
-      with_.out << banner_of(answer, version_,
+      with_.out << banner_of(answer,
                              std::chrono::duration_cast<std::chrono::milliseconds>(waited).count())
                 << std::flush;
     }
@@ -204,7 +180,6 @@ class SessionOutput {
 
   const Surroundings& with_;
   const UpOptions& options_;
-  std::string version_;
   TimePoint begun_;
   view::EventPrinter printer_;
   std::string rest_;
@@ -262,18 +237,15 @@ int follow(const Surroundings& with, SessionOutput& output, const ApiPlace& engi
 }  // namespace
 
 int run_session(const Surroundings& with, const UpOptions& options, const ApiPlace& engine) {
-  const auto version = fetch(engine, {.target = "/api/v1/version"});
-  if (!version) return kNameHeld;
-  const json facts = reading::parsed(*version);
-  if (const auto wrong = unlike(options, facts)) return report(with, {kExitUsage, *wrong});
   auto request = request_of(options);
   if (!request) return report(with, request.error());
+  (*request)["start"] = start_flags(options);
   if (options.detach) (*request)["detach"] = true;
   const ApiCall call{.method = "POST",
                      .target = "/api/v1/sessions",
                      .body = json_line(*request),
                      .timeout = std::chrono::seconds{60}};
-  SessionOutput output{with, options, reading::text(facts, "version")};
+  SessionOutput output{with, options};
   return options.detach ? add_detached(with, output, engine, call)
                         : follow(with, output, engine, call);
 }

@@ -198,6 +198,7 @@ class Engine final : public autoscaler::MachineApi,
   [[nodiscard]] std::optional<ApiProblem> check(const ServiceSpec& spec) const;
   [[nodiscard]] std::optional<ApiProblem> write_to_file(const ServiceSpec& spec,
                                                         const std::string& yaml);
+  [[nodiscard]] std::optional<ApiProblem> unlike(const nlohmann::json& start) const;
   [[nodiscard]] std::optional<ApiProblem> add_command(const nlohmann::json& asked,
                                                       UpSession& session);
   [[nodiscard]] std::optional<ApiProblem> add_files(const nlohmann::json& asked,

@@ -62,10 +62,11 @@ ApiResult<json> Engine::apply(const std::string& yaml, const autoscaler::ApplyMo
   if (closing_) {
     return ApiProblem{503, "stopping", "the engine stops", "the engine is stopping", ""};
   }
-  auto parsed = parse_services(
-      yaml, "the document",
-      mode.base.empty() ? std::filesystem::current_path() : std::filesystem::path{mode.base},
-      setup_.settings.defaults);
+  const auto read = [&](const std::filesystem::path& base) {
+    return parse_services(yaml, "the document", base, setup_.settings.defaults);
+  };
+  auto parsed =
+      read(mode.base.empty() ? std::filesystem::current_path() : std::filesystem::path{mode.base});
   if (!parsed) {
     std::string detail;
     for (const Problem& problem : parsed.error()) {
@@ -78,11 +79,16 @@ ApiResult<json> Engine::apply(const std::string& yaml, const autoscaler::ApplyMo
         "the document holds " + std::to_string(parsed->services.size()) + " services",
         "send one service at a time");
   }
+  std::string file;
+  if (watched_file(parsed->services.front().name) != nullptr) {
+    // The file may have been edited just now, to what the document holds.
+    reload(true);
+    if (const auto* const watched = watched_file(parsed->services.front().name)) {
+      file = watched->string();
+      parsed = read(watched->parent_path());  // a document means what it means in the file
+    }
+  }
   const ServiceSpec& spec = parsed->services.front();
-  // The file may have been edited just now, to what the document holds.
-  if (watched_file(spec.name) != nullptr) reload(true);
-  const std::filesystem::path* const watched = watched_file(spec.name);
-  const auto file = watched == nullptr ? std::string{} : watched->string();
   const ProcessService* present = find(spec.name);
   const json changes = present == nullptr ? json::array() : changes_of(present->spec, spec);
   std::string result = present == nullptr ? "created"

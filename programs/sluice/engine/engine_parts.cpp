@@ -52,9 +52,6 @@ FrontFigures::Parts Engine::figures() {
               [this](nlohmann::json& version) {
                 version["pid"] = ::getpid();
                 version["http"] = door_.text();
-                if (setup_.tls) version["tls"] = setup_.tls->certificate;
-                version["config"] = setup_.config;
-                version["allow_edit"] = setup_.rules.allow_edit;
               },
           .url = [this](const std::string& service) { return url_of(service + ".localhost"); },
           .requests = *this};

@@ -37,7 +37,7 @@ std::optional<Problem> Engine::add_services(const SpecSources::Reading& reading)
   const std::size_t before = platform_.services().size();
   for (const KeptServices::Service& each : kept.services) take_up(each);
   if (const std::size_t resumed = platform_.services().size() - before; resumed > 0) {
-    notes_.push_back(fmt::format("resumed {} {} of {}", resumed,
+    notes_.push_back(fmt::format("resumed {} {} that {} keeps", resumed,
                                  resumed == 1 ? "service" : "services",
                                  paths_.state_dir().string()));
   }

@@ -1,6 +1,7 @@
 // What a further `sluice up` adds to an engine that runs (one-machine.md 1), and takes along when
 // it ends.
 
+#include "common/base/version.h"
 #include "common/json/read.h"
 #include "common/json/write.h"
 
@@ -30,6 +31,38 @@ ApiProblem refused(const std::vector<Problem>& problems) {
 }
 
 }  // namespace
+
+// What a start would have set, and this engine's was another.
+std::optional<ApiProblem> Engine::unlike(const json& start) const {
+  const auto other = [this](const std::string& has, const std::string& flag) {
+    return ApiProblem{400, "other-start", "Another start", "engine " + setup_.name + " " + has,
+                      "drop " + flag + ", or start another engine: --engine NAME"};
+  };
+  if (const std::string http = reading::text(start, "http"); !http.empty()) {
+    const auto wanted = net::parse_address(http);
+    if (!wanted || wanted->text() != door_.text()) {
+      return other("has its front door at " + door_.text() + ", not at " + http, "--http");
+    }
+  }
+  const std::string tls = reading::text(start, "tls");
+  if (!tls.empty() && !setup_.tls) return other("has a front door without TLS", "--tls");
+  if (!tls.empty() && setup_.tls->certificate != tls) {
+    return other("shows the certificate " + setup_.tls->certificate, "--tls");
+  }
+  const std::string config = reading::text(start, "config");
+  if (!config.empty() && config != setup_.config) {
+    return other(setup_.config.empty() ? "runs without a settings file"
+                                       : "runs with the settings of " + setup_.config,
+                 "--config");
+  }
+  if (reading::flag(start, "allow_edit") && !setup_.rules.allow_edit) {
+    return other("was started without --allow-edit", "--allow-edit");
+  }
+  if (!reading::text(start, "log_level").empty()) {
+    return other("has its log level since its start", "--log-level");
+  }
+  return std::nullopt;
+}
 
 bool Engine::is_taken(const std::string& name) const {
   return name == kReservedService || find(name) != nullptr || kept_.brought_by(name) ||
@@ -134,6 +167,7 @@ json Engine::session_answer(const std::set<std::string>& names,
     services.push_back(std::move(facts));
   }
   return {{"engine", setup_.name},
+          {"version", std::string{kVersion}},
           {"http", door_.text()},
           {"pid", ::getpid()},
           {"services", std::move(services)},
@@ -144,6 +178,7 @@ ApiResult<autoscaler::MachineSession> Engine::begin_session(const json& asked) {
   if (closing_) {
     return ApiProblem{503, "stopping", "the engine stops", "the engine is stopping", ""};
   }
+  if (auto problem = unlike(reading::member(asked, "start"))) return *problem;
   UpSession session;
   const bool command = !reading::text(asked, "spec").empty();
   if (auto problem = command ? add_command(asked, session) : add_files(asked, session)) {
