@@ -9,7 +9,8 @@ ANNOTATIONS = 'common/scaling/annotations.cpp'
 ANNOTATION_ROOMS = ('common/scaling', 'platform/process')
 VARIABLE_ROOMS = ('platform/process', 'programs/sluice', 'common/kube/access.cpp')
 SIDECAR = 'platform/process/sidecar.cpp'
-PARSERS = ('platform/process/service_parser.cpp', 'platform/process/container_parser.cpp')
+PARSERS = tuple(f'platform/process/{room}_parser.cpp'
+                for room in ('service', 'container', 'probe', 'volume', 'config'))
 # The built-in program is started like any other: what it reads is what every program gets.
 NOT_THE_ENGINE = 'programs/sluice/engine/demo_app.cpp'
 

@@ -36,6 +36,14 @@ std::string ports_text(const std::vector<std::uint16_t>& ports) {
                      shown < ports.size() ? " and more" : "");
 }
 
+CauseKind probe_kind(const StartSight& seen) {
+  return seen.in_startup ? CauseKind::startup_probe : CauseKind::probe;
+}
+
+std::string_view probe_text(const StartSight& seen) {
+  return seen.in_startup ? "startup" : "readiness";
+}
+
 // What does not change with time; absent: nothing is wrong with where it listens.
 std::optional<Cause> wrong_place(const StartSight& seen) {
   if (seen.listens.empty() || seen.reachable) return std::nullopt;
@@ -96,6 +104,12 @@ std::string_view name(CauseKind kind) {
       return "port_taken";
     case CauseKind::sidecar:
       return "sidecar";
+    case CauseKind::init:
+      return "init";
+    case CauseKind::startup_probe:
+      return "startup_probe";
+    case CauseKind::liveness_probe:
+      return "liveness_probe";
   }
   return "starting";
 }
@@ -128,9 +142,9 @@ void Settling::note(CauseKind kind, Duration used, TimePoint now) {
 Cause cause_of_wait(const StartSight& seen, Duration lasting) {
   if (auto wrong = wrong_place(seen)) return *wrong;
   if (seen.reachable) {
-    return {.kind = CauseKind::probe,
-            .what = fmt::format("it listens on {}, and its readiness probe does not pass yet ({})",
-                                seen.port, seconds_text(lasting))};
+    return {.kind = probe_kind(seen),
+            .what = fmt::format("it listens on {}, and its {} probe does not pass yet ({})",
+                                seen.port, probe_text(seen), seconds_text(lasting))};
   }
   return {.kind = CauseKind::starting,
           .what = fmt::format("still starting, nothing listens on {} yet ({})", seen.port,
@@ -141,9 +155,9 @@ Cause cause_of_timeout(const StartSight& seen, Duration limit) {
   if (auto wrong = wrong_place(seen)) return *wrong;
   const std::string within = format_duration(limit);
   if (seen.reachable) {
-    return {.kind = CauseKind::probe,
-            .what = fmt::format("it listens on {}, and its readiness probe did not pass within {}",
-                                seen.port, within),
+    return {.kind = probe_kind(seen),
+            .what = fmt::format("it listens on {}, and its {} probe did not pass within {}",
+                                seen.port, probe_text(seen), within),
             .fix = "check the path and the port of the probe"};
   }
   return {.kind = CauseKind::starting,
@@ -174,6 +188,27 @@ Cause cause_of_end(const EndSight& seen) {
                      ? "a word of its command is empty: write '$PORT' in single quotes, so that no "
                        "shell expands it"
                      : ""};
+}
+
+Cause cause_of_init(const std::string& name, std::optional<Duration> limit) {
+  if (!limit) return {.kind = CauseKind::init, .what = fmt::format("init container {} runs", name)};
+  return {
+      .kind = CauseKind::init,
+      .what = fmt::format("init container {} did not end within {}", name, format_duration(*limit)),
+      .fix = "raise sluice.dev/start-timeout if it needs longer"};
+}
+
+Cause cause_of_init_end(const std::string& name, const EndSight& seen) {
+  Cause cause = cause_of_end(seen);
+  const std::string which = "init container " + name;
+  if (seen.exit_code && cause.kind != CauseKind::out_of_memory) {
+    return {.kind = CauseKind::init,
+            .what = fmt::format("{} ended with exit code {}", which, *seen.exit_code),
+            .output = seen.last_error};
+  }
+  cause.kind = cause.kind == CauseKind::signalled ? CauseKind::init : cause.kind;
+  cause.what = which + " was " + cause.what;
+  return cause;
 }
 
 bool lost_port(const std::vector<std::string>& words) {

@@ -20,10 +20,13 @@ enum class CauseKind : std::uint8_t {
   background,     ///< it put itself into the background
   exited,
   signalled,
-  out_of_memory,  ///< the kernel killed it at its memory limit
-  cannot_start,   ///< its program could not be run, or not be prepared to run
-  port_taken,     ///< another process listens on its port
-  sidecar,        ///< its queue-proxy ended
+  out_of_memory,   ///< the kernel killed it at its memory limit
+  cannot_start,    ///< its program could not be run, or not be prepared to run
+  port_taken,      ///< another process listens on its port
+  sidecar,         ///< its queue-proxy ended
+  init,            ///< an init container runs, or did not succeed
+  startup_probe,   ///< its startup probe does not pass, or did not in its time
+  liveness_probe,  ///< it was ready, and its liveness probe failed
 };
 
 /// The word of the API for it. A text of static lifetime.
@@ -54,6 +57,7 @@ struct StartSight {
   bool fixed_port = false;               ///< the port was given by its spec, and not as $PORT
   std::vector<std::uint16_t> listens{};  ///< the ports of its processes, ascending
   bool reachable = false;                ///< one of them is `port`, on an address of loopback
+  bool in_startup = false;               ///< its startup probe has not passed
 
   friend bool operator==(const StartSight&, const StartSight&) = default;
 };
@@ -80,6 +84,10 @@ class Settling {
 /// Why it was not ready within its start-timeout, which is `limit`.
 [[nodiscard]] Cause cause_of_timeout(const StartSight& seen, Duration limit);
 
+/// Why a replica is not ready while its init container `name` runs; `limit`: why it was not within
+/// that time.
+[[nodiscard]] Cause cause_of_init(const std::string& name, std::optional<Duration> limit);
+
 /// What is seen of a program that has ended.
 struct EndSight {
   std::optional<int> exit_code{};
@@ -93,6 +101,9 @@ struct EndSight {
 };
 
 [[nodiscard]] Cause cause_of_end(const EndSight& seen);
+
+/// The same of the init container `name`, which did not succeed.
+[[nodiscard]] Cause cause_of_init_end(const std::string& name, const EndSight& seen);
 
 /// The words of a command have a place where `$PORT` was expanded to nothing, by a shell most
 /// likely: an empty word, or one that ends in `=` or `:`, and none that contains PORT.

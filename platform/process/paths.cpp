@@ -155,7 +155,7 @@ EnginePaths::EnginePaths(const PathRoots& roots, std::string name)
     : name_(std::move(name)), state_(roots.state / name_), runtime_(roots.runtime / name_) {}
 
 fs::path EnginePaths::replica_dir(std::string_view replica) const {
-  return runtime_ / "r" / fs::path(replica);
+  return replicas_dir() / fs::path(replica);
 }
 
 std::optional<Problem> make_runtime_dir(const EnginePaths& paths) {

@@ -70,6 +70,9 @@ class EnginePaths {
 
   [[nodiscard]] std::filesystem::path replicas_json() const { return runtime_ / "replicas.json"; }
 
+  /// Holds the directories of replicas.
+  [[nodiscard]] std::filesystem::path replicas_dir() const { return runtime_ / "r"; }
+
   /// Holds serving.sock, admin.sock and stats.sock of one replica.
   [[nodiscard]] std::filesystem::path replica_dir(std::string_view replica) const;
 

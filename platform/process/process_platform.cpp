@@ -88,6 +88,11 @@ Result<ProcessPlatform::Checked, Problem> ProcessPlatform::judge(const ServiceSp
   auto program =
       find_program(spec.command.front(), search == nullptr ? "" : search, spec.working_dir);
   if (!program) return program.error();
+  for (const ProgramSpec& init : spec.init) {
+    const auto found =
+        find_program(init.command.front(), search == nullptr ? "" : search, init.working_dir);
+    if (!found) return found.error();
+  }
   return Checked{
       .scaling = autoscaler::resolve(cluster_, annotations_of(spec), spec.container_concurrency,
                                      autoscaler::Reachability::reachable),

@@ -406,6 +406,10 @@ void ProcessRevision::on_output(Replica& replica, OutputSource source, std::stri
   means_.events.output(facts_.spec.name, replica, source == OutputSource::app_stderr, line);
 }
 
+void ProcessRevision::on_launched(Replica& replica) {
+  if (means_.started) means_.started(replica);
+}
+
 void ProcessRevision::on_waiting(Replica& replica, const Cause& cause) {
   if (!instance_of(replica).lives()) return;
   log_.append(means_.loop.now(), replica.id(), "is not ready: " + cause.sentence());

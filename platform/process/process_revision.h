@@ -192,6 +192,7 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   void on_exited_after_ready(Replica& replica, const ReplicaEnd& end) override;
   void on_stopped(Replica& replica) override;
   void on_output(Replica& replica, OutputSource source, std::string_view line) override;
+  void on_launched(Replica& replica) override;
   void on_waiting(Replica& replica, const Cause& cause) override;
   void on_settled_elsewhere(Replica& replica, const Cause& cause) override;
 

@@ -11,12 +11,15 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <fmt/format.h>
 
+#include "platform/process/health_watch.h"
 #include "platform/process/output_reader.h"
 #include "platform/process/sidecar.h"
 #include "platform/process/start_watch.h"
+#include "platform/process/volumes.h"
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <sys/stat.h>
@@ -55,6 +58,7 @@ struct ChildReplica::Impl {
             loop, [this](const Cause& cause) { owner.on_waiting(self, cause); },
             [this](const Cause& cause) { owner.on_settled_elsewhere(self, cause); }),
         ask_timer(loop.timer()),
+        health(io, loop),
         stop_timer(loop.timer()) {}
 
   asio::io_context& io;  // these four outlive the replica (replica.h)
@@ -83,8 +87,15 @@ struct ChildReplica::Impl {
   std::unique_ptr<Timer> start_timer;
   StartWatch watch;
   std::unique_ptr<Timer> ask_timer;
+  HealthWatch health;
   std::unique_ptr<Timer> stop_timer;
+  std::size_t init_done = 0;     // of plan.spec.init; until then `app` is one of them
+  std::optional<TimePoint> run;  // since when the app itself runs
   Lifetime token;
+
+  [[nodiscard]] std::filesystem::path volumes_dir() const { return plan.directory / "v"; }
+
+  [[nodiscard]] bool in_init() const { return init_done < plan.spec.init.size(); }
 
   [[nodiscard]] Variables variables() const {
     return {plan.port.port(), plan.spec.name, plan.revision};
@@ -110,10 +121,7 @@ struct ChildReplica::Impl {
       });
       return;
     }
-    times.executed = loop.now();
     start_timer->after(plan.spec.start_timeout, [this] { start_timed_out(); });
-    watch.begin(app, {.port = plan.port.port(), .fixed_port = plan.spec.fixed_port.has_value()},
-                plan.look_interval);
   }
 
   std::optional<Problem> launch() {
@@ -129,21 +137,46 @@ struct ChildReplica::Impl {
     }
     for (const auto& socket : {sockets.serving, sockets.admin, sockets.stats})
       std::filesystem::remove(socket, failed);
+    if (!plan.spec.volumes.empty()) {
+      if (auto problem = write_volumes(plan.spec, volumes_dir())) return problem;
+    }
     // The sidecar first: with an app that is quick to listen, it is the one waited for.
     if (auto problem = launch_sidecar()) return problem;
-    return launch_app();
+    return launch_next();
   }
 
-  std::optional<Problem> launch_app() {
-    const ServiceSpec& spec = plan.spec;
-    SpawnSpec app_spec;
-    app_spec.program = plan.program;
-    for (const auto* words : {&spec.command, &spec.args}) {
-      for (const std::string& word : *words)
-        app_spec.argv.push_back(expand_variables(word, variables()));
+  // The next init container, or the app once all have ended.
+  std::optional<Problem> launch_next() {
+    if (in_init()) {
+      const ProgramSpec& init = plan.spec.init[init_done];
+      const char* const search = std::getenv("PATH");
+      const auto program =
+          find_program(init.command.front(), search == nullptr ? "" : search, init.working_dir);
+      return program ? launch_program(init, *program) : program.error();
     }
-    app_spec.env = app_environment(spec, variables(), plan.environment);
-    app_spec.cwd = spec.working_dir;
+    if (auto problem = launch_program(plan.spec.app(), plan.program)) return problem;
+    times.executed = run = loop.now();
+    watch.begin(app,
+                {.port = plan.port.port(),
+                 .fixed_port = plan.spec.fixed_port.has_value(),
+                 .in_startup = plan.spec.startup.has_value()},
+                plan.look_interval);
+    ask_startup();
+    return std::nullopt;
+  }
+
+  std::optional<Problem> launch_program(const ProgramSpec& program,
+                                        const std::filesystem::path& file) {
+    const ServiceSpec& spec = plan.spec;
+    const auto places = places_of(program.mounts, volumes_dir());
+    SpawnSpec app_spec;
+    app_spec.program = file;
+    for (const auto* words : {&program.command, &program.args}) {
+      for (const std::string& word : *words)
+        app_spec.argv.push_back(at_places(expand_variables(word, variables()), places));
+    }
+    app_spec.env = program_environment(program, spec.config, variables(), places, plan.environment);
+    app_spec.cwd = program.working_dir;
     app_spec.open_files = plan.open_files;
     // Joining a group costs the kernel some 10 ms, which only limits are worth.
     if (plan.cgroups != nullptr && spec.is_limited()) {
@@ -229,7 +262,7 @@ struct ChildReplica::Impl {
           if (ready_text.find('\n') != std::string::npos) {
             close_ready_pipe();
             times.sidecar_up = loop.now();
-            ask();
+            ask_startup();
           } else if (ready_text.size() < kReadyLineMax) {
             await_ready_line();
           }
@@ -239,6 +272,31 @@ struct ChildReplica::Impl {
   void close_ready_pipe() {
     boost::system::error_code ignored;
     ready_pipe.close(ignored);
+  }
+
+  // The sidecar is asked once it is there, the app runs and its startup probe has passed.
+  void ask_startup() {
+    if (state != ReplicaState::starting || !run || !times.sidecar_up) return;
+    if (!plan.spec.startup) return ask();
+    health.until_yes(
+        *plan.spec.startup, plan.port.port(), *run,
+        [this] {
+          watch.started();
+          ask();
+        },
+        [this](const std::string& why) {
+          fail_with({.kind = CauseKind::startup_probe, .what = "startup probe failed: " + why});
+        });
+  }
+
+  void ask_liveness() {
+    if (!plan.spec.liveness) return;
+    health.while_yes(*plan.spec.liveness, plan.port.port(), *run, [this](const std::string& why) {
+      if (state != ReplicaState::ready) return;
+      ReplicaEnd end;
+      end.cause = {.kind = CauseKind::liveness_probe, .what = "liveness probe failed: " + why};
+      left_after_ready(std::move(end));
+    });
   }
 
   void ask() {
@@ -271,10 +329,20 @@ struct ChildReplica::Impl {
     times.listening = times.ready = loop.now();
     state = ReplicaState::ready;
     cancel_start();
+    ask_liveness();
     owner.on_ready(self);
   }
 
-  void start_timed_out() { fail_with(watch.timed_out(plan.spec.start_timeout)); }
+  void start_timed_out() {
+    const Duration limit = plan.spec.start_timeout;
+    fail_with(in_init() ? cause_of_init(plan.spec.init[init_done].name, limit)
+                        : watch.timed_out(limit));
+  }
+
+  [[nodiscard]] Cause waits_for() const {
+    return in_init() ? cause_of_init(plan.spec.init[init_done].name, std::nullopt)
+                     : watch.waits_for();
+  }
 
   // End.
 
@@ -304,12 +372,25 @@ struct ChildReplica::Impl {
     app_alive = false;
     drain([](OutputSource source) { return source != OutputSource::sidecar; });
     if (state != ReplicaState::starting && state != ReplicaState::ready) return stop_sidecar();
+    if (in_init() && status.exit_code == 0) return init_succeeded();
     ReplicaEnd end;
     end.exit_code = status.exit_code;
     end.signal = status.signal;
-    end.cause = cause_of_end(sight_of(status));
+    end.cause = in_init() ? cause_of_init_end(plan.spec.init[init_done].name, sight_of(status))
+                          : cause_of_end(sight_of(status));
     if (state == ReplicaState::starting) return fail(std::move(end));
     left_after_ready(std::move(end));
+  }
+
+  void init_succeeded() {
+    std::erase_if(pipes, [](const Pipe& pipe) { return pipe.source != OutputSource::sidecar; });
+    tail.clear();
+    ++init_done;
+    if (const auto problem = launch_next()) {
+      return fail_with(
+          {.kind = CauseKind::cannot_start, .what = problem->what, .fix = problem->fix});
+    }
+    owner.on_launched(self);
   }
 
   [[nodiscard]] EndSight sight_of(const ExitStatus& status) const {
@@ -354,6 +435,7 @@ struct ChildReplica::Impl {
   }
 
   void terminate() {
+    health.end();
     if (!app_alive) return stop_sidecar();
     kill_group(app, SIGTERM);
     stop_timer->after(plan.spec.stop_grace, [this] { kill_group(app, SIGKILL); });
@@ -369,6 +451,7 @@ struct ChildReplica::Impl {
     if (state == ReplicaState::created || state == ReplicaState::gone) return stop();
     state = ReplicaState::stopping;
     cancel_start();
+    health.end();
     if (app_alive) kill_group(app, SIGKILL);
     if (sidecar_alive) kill_group(sidecar, SIGKILL);
     finish();
@@ -377,6 +460,7 @@ struct ChildReplica::Impl {
   void cancel_start() {
     for (Timer* timer : {start_timer.get(), ask_timer.get()}) timer->cancel();
     watch.end();
+    health.end();
     close_ready_pipe();
     probe.reset();
   }
@@ -400,6 +484,7 @@ struct ChildReplica::Impl {
     std::error_code ignored;
     for (const auto& socket : {sockets.serving, sockets.admin, sockets.stats})
       if (!socket.empty()) std::filesystem::remove(socket, ignored);
+    if (!plan.spec.volumes.empty()) remove_volumes(volumes_dir());
     std::filesystem::remove(plan.directory, ignored);
     if (plan.cgroups != nullptr) plan.cgroups->remove(plan.id);
   }
@@ -461,7 +546,7 @@ std::filesystem::path ChildReplica::stats_socket() const {
 }
 
 Cause ChildReplica::waits_for() const {
-  return impl_->watch.waits_for();
+  return impl_->waits_for();
 }
 
 std::int64_t ChildReplica::memory_bytes() const {

@@ -70,6 +70,8 @@ class ReplicaOwner {
   virtual ~ReplicaOwner() = default;
 
   virtual void on_ready(Replica& replica) = 0;
+  /// Another program of it runs: an init container has ended. Its journal has to have it.
+  virtual void on_launched(Replica& replica) = 0;
   /// It ended, or ran out of time, before it was ready. on_stopped follows when all of it is gone.
   virtual void on_start_failed(Replica& replica, const ReplicaEnd& end) = 0;
   /// The app or its sidecar ended by itself after being ready. on_stopped follows.
@@ -107,7 +109,8 @@ class Replica {
 
   [[nodiscard]] virtual const std::string& id() const = 0;
   [[nodiscard]] virtual std::uint16_t port() const = 0;
-  [[nodiscard]] virtual pid_t app_pid() const = 0;      ///< -1 before the start; also the group id
+  /// -1 before the start, at first of its init containers; also the group id.
+  [[nodiscard]] virtual pid_t app_pid() const = 0;
   [[nodiscard]] virtual pid_t sidecar_pid() const = 0;  ///< -1 before the start
   [[nodiscard]] virtual const ReplicaTimes& times() const = 0;
   [[nodiscard]] virtual std::filesystem::path serving_socket() const = 0;

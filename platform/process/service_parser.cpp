@@ -37,6 +37,7 @@ struct Parsing {
   YamlReader& reader;
   const std::filesystem::path& base_dir;
   const SpecDefaults& defaults;
+  ConfigFile& config;
 };
 
 Annotations read_annotations(YamlReader& reader, const YamlEntry& entry) {
@@ -253,39 +254,33 @@ void read_template_metadata(YamlReader& reader, const YamlEntry& entry, ServiceS
 void read_template_spec(const Parsing& parsing, const YamlEntry& entry, ServiceSpec& spec) {
   YamlReader& reader = parsing.reader;
   bool seen = false;
-  const YamlKeys keys{{"containers", "containerConcurrency", "timeoutSeconds",
-                       "responseStartTimeoutSeconds", "idleTimeoutSeconds"},
-                      {"volumes",
-                       "serviceAccountName",
-                       "imagePullSecrets",
-                       "securityContext",
-                       "nodeSelector",
-                       "affinity",
-                       "tolerations",
-                       "topologySpreadConstraints",
-                       "runtimeClassName",
-                       "schedulerName",
-                       "priorityClassName",
-                       "automountServiceAccountToken",
-                       "dnsPolicy",
-                       "dnsConfig",
-                       "hostAliases",
-                       "initContainers",
-                       "shareProcessNamespace",
-                       "hostIPC",
-                       "hostPID",
-                       "hostNetwork"},
-                      {"enableServiceLinks"}};
-  for (const YamlEntry& field :
-       reader.entries(entry.value, entry.line, "spec.template.spec", keys)) {
-    if (field.key == "containers") {
+  const YamlKeys keys{
+      {"containers", "containerConcurrency", "timeoutSeconds", "responseStartTimeoutSeconds",
+       "idleTimeoutSeconds", "volumes", "initContainers"},
+      {"serviceAccountName", "imagePullSecrets", "securityContext", "nodeSelector", "affinity",
+       "tolerations", "topologySpreadConstraints", "runtimeClassName", "schedulerName",
+       "priorityClassName", "automountServiceAccountToken", "dnsPolicy", "dnsConfig", "hostAliases",
+       "shareProcessNamespace", "hostIPC", "hostPID", "hostNetwork"},
+      {"enableServiceLinks"}};
+  const auto fields = reader.entries(entry.value, entry.line, "spec.template.spec", keys);
+  // Containers refer to volumes, wherever those stand.
+  PassedVolumes passed;
+  for (const YamlEntry& field : fields) {
+    if (field.key == "volumes") passed = read_volumes(reader, parsing.config, field, spec);
+  }
+  const ContainerContext context{reader, parsing.base_dir, parsing.config, passed};
+  for (const YamlEntry& field : fields) {
+    if (field.key == "volumes") continue;
+    if (field.key == "initContainers") {
+      read_init_containers(context, field, spec);
+    } else if (field.key == "containers") {
       const auto containers = reader.items(field, kListMax);
       if (containers.size() != 1) {
         reader.fail(field.line, fmt::format("`containers` has {} items", containers.size()),
                     "write exactly one container per service");
       }
       seen = true;
-      if (!containers.empty()) read_container(reader, parsing.base_dir, containers.front(), spec);
+      if (!containers.empty()) read_container(context, containers.front(), spec);
     } else if (field.key == "containerConcurrency") {
       if (const auto number = reader.integer(field, 0, kContainerConcurrencyMax))
         spec.container_concurrency = static_cast<std::int32_t>(*number);
@@ -356,7 +351,9 @@ bool is_service(YamlReader& reader, const std::vector<YamlEntry>& top, int line)
     if (auto text = reader.text(field)) (field.key == "kind" ? kind : version) = std::move(*text);
   }
   if (kind == "Service" && version == "serving.knative.dev/v1") return true;
-  const std::string fix = "only `apiVersion: serving.knative.dev/v1`, `kind: Service` can be used";
+  const std::string fix =
+      "only `apiVersion: serving.knative.dev/v1`, `kind: Service` can be used, and ConfigMap and "
+      "Secret of `v1` beside it";
   if (kind.empty() || version.empty())
     reader.fail(line, "`apiVersion` or `kind` is missing", fix);
   else
@@ -400,31 +397,51 @@ void read_document(const Parsing& parsing, const YAML::Node& document, ParsedFil
 
 }  // namespace
 
-Result<ParsedFile, std::vector<Problem>> parse_services(std::string_view yaml,
-                                                        const std::string& file_name,
-                                                        const std::filesystem::path& base_dir,
-                                                        const SpecDefaults& defaults) {
+Result<ParsedFile, RefusedFile> parse_services(std::string_view yaml, const std::string& file_name,
+                                               const std::filesystem::path& base_dir,
+                                               const SpecDefaults& defaults) {
   YamlReader reader(file_name);
   std::error_code failed;
   const auto base = std::filesystem::absolute(base_dir.empty() ? "." : base_dir, failed);
-  const Parsing parsing{reader, base, defaults};
+  ConfigFile config;
+  const Parsing parsing{reader, base, defaults, config};
   ParsedFile parsed;
   try {
     const auto documents = reader.documents(yaml, kSpecFileBytesMax);
     if (documents.size() > kServicesMax)
       reader.fail(1, "more than 1000 documents", "split the file and the engine");
+    std::vector<YAML::Node> others;
     for (const YAML::Node& document : documents) {
+      if (!document.IsNull() && !config.take(reader, document)) others.push_back(document);
+    }
+    for (const YAML::Node& document : others) {
       if (reader.failed() && parsed.services.size() >= kServicesMax) break;
-      if (!document.IsNull()) read_document(parsing, document, parsed);
+      read_document(parsing, document, parsed);
     }
     if (!reader.failed() && parsed.services.empty())
-      reader.fail(1, "no service in it", "write a serving.knative.dev/v1 Service");
+      reader.fail(1, "no service in it",
+                  config.empty() ? "write a serving.knative.dev/v1 Service"
+                                 : "write the Service that uses its documents into the same file");
+    if (!parsed.services.empty()) config.warn_of_unused(reader);
   } catch (const YAML::Exception& problem) {
     reader.fail(problem.mark.line + 1, problem.msg, "correct the YAML there");
   }
-  if (reader.failed()) return reader.take_problems();
+  if (reader.failed()) return RefusedFile{reader.take_problems(), reader.take_warnings()};
   parsed.warnings = reader.take_warnings();
   return parsed;
+}
+
+std::string RefusedFile::text() const {
+  std::string text;
+  for (const Problem& problem : problems) text += (text.empty() ? "" : "\n") + problem.text();
+  for (const std::string& warning : warnings)
+    text += (text.empty() ? "warning: " : "\nwarning: ") + warning;
+  return text;
+}
+
+void RefusedFile::add(RefusedFile other) {
+  std::move(other.problems.begin(), other.problems.end(), std::back_inserter(problems));
+  std::move(other.warnings.begin(), other.warnings.end(), std::back_inserter(warnings));
 }
 
 }  // namespace sluice::local

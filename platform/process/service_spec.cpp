@@ -38,6 +38,80 @@ class FieldHash {
   std::uint64_t hash_ = 0xcbf29ce484222325U;
 };
 
+/// Strings, each after its length: equal texts mean equal lists.
+class FieldText {
+ public:
+  FieldText& add(std::string_view field) {
+    text_ += fmt::format("{}:{}", field.size(), field);
+    return *this;
+  }
+
+  FieldText& add(std::int64_t value) { return add(fmt::format("{}", value)); }
+
+  FieldText& add(const std::vector<std::string>& words) {
+    add(std::ssize(words));
+    for (const std::string& word : words) add(word);
+    return *this;
+  }
+
+  FieldText& add(const ConfigName& name) { return add(name.text()); }
+
+  FieldText& add(const std::optional<HealthProbe>& probe) {
+    add(std::int64_t{probe.has_value()});
+    if (!probe) return *this;
+    const ReadinessProbe& asked = probe->question;
+    add(std::int64_t{asked.kind == ProbeKind::http}).add(asked.path);
+    add(std::ssize(asked.headers));
+    for (const auto& [name, value] : asked.headers) add(name).add(value);
+    add(asked.period_seconds).add(asked.timeout_seconds);
+    return add(probe->initial_delay_seconds).add(probe->failure_threshold);
+  }
+
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+/// The variables that come from elsewhere, and the mounts.
+void add_sources(FieldText& text, const ProgramSpec& program) {
+  text.add(std::ssize(program.env_from));
+  for (const EnvFrom& all : program.env_from) text.add(all.source).add(all.prefix);
+  for (const EnvVar& variable : program.env) {
+    if (variable.from) text.add(variable.name).add(variable.from->source).add(variable.from->key);
+  }
+  text.add(std::ssize(program.mounts));
+  for (const VolumeMount& mount : program.mounts)
+    text.add(mount.volume).add(mount.path).add(mount.sub_path);
+}
+
+std::string further_fields(const ServiceSpec& spec) {
+  FieldText text;
+  text.add(std::ssize(spec.config));
+  for (const auto& [name, data] : spec.config) {
+    text.add(name).add(std::ssize(data));
+    for (const auto& [key, value] : data) text.add(key).add(value);
+  }
+  text.add(std::ssize(spec.volumes));
+  for (const Volume& volume : spec.volumes) {
+    text.add(volume.name).add(volume.mode ? std::int64_t{*volume.mode} : -1);
+    text.add(std::ssize(volume.sources));
+    for (const VolumeSource& source : volume.sources) {
+      text.add(source.source).add(std::ssize(source.items));
+      for (const auto& [key, path] : source.items) text.add(key).add(path);
+    }
+  }
+  add_sources(text, spec.app());
+  text.add(std::ssize(spec.init));
+  for (const ProgramSpec& program : spec.init) {
+    text.add(program.name).add(program.command).add(program.args);
+    text.add(program.working_dir.native()).add(std::ssize(program.env));
+    for (const EnvVar& variable : program.env) text.add(variable.name).add(variable.value);
+    add_sources(text, program);
+  }
+  return text.add(spec.liveness).add(spec.startup).text();
+}
+
 bool is_executable_file(const std::filesystem::path& path) {
   struct stat info {};
 
@@ -111,6 +185,11 @@ std::string template_hash(const ServiceSpec& spec) {
   const auto policy = spec.template_annotations.find(std::string{kLoadBalancingKey});
   hash.add(policy == spec.template_annotations.end() ? "" : policy->second);
   hash.number(std::int64_t{spec.h2c});
+  // A spec without what follows keeps the hash that older releases gave it.
+  if (!spec.volumes.empty() || !spec.config.empty() || !spec.init.empty() || spec.liveness ||
+      spec.startup || !spec.env_from.empty()) {
+    hash.add(further_fields(spec));
+  }
   return fmt::format("{:016x}", hash.value());
 }
 

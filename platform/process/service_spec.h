@@ -4,6 +4,7 @@
 #include "common/model/host_rule.h"
 #include "common/time/time_point.h"
 
+#include "platform/process/config_documents.h"
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -20,14 +21,6 @@ inline constexpr std::size_t kSpecFileBytesMax = std::size_t{4} << 20;
 
 using model::HostRule;
 
-/// One variable of the app's environment; `value` before expansion.
-struct EnvVar {
-  std::string name;
-  std::string value;
-
-  friend bool operator==(const EnvVar&, const EnvVar&) = default;
-};
-
 enum class ProbeKind { tcp, http };
 
 /// How the sidecar asks the app whether it is ready (queue-proxy.md 10). Always on $PORT.
@@ -42,6 +35,55 @@ struct ReadinessProbe {
   friend bool operator==(const ReadinessProbe&, const ReadinessProbe&) = default;
 };
 
+/// When the engine asks the app whether it is well, and how often the answer may be no.
+struct HealthProbe {
+  ReadinessProbe question{ProbeKind::tcp, "/", {}, 10, 1, 1};  ///< its success threshold is 1
+  std::int32_t initial_delay_seconds = 0;                      ///< from the start of the program
+  std::int32_t failure_threshold = 3;                          ///< failures in a row
+
+  friend bool operator==(const HealthProbe&, const HealthProbe&) = default;
+};
+
+/// One ConfigMap or Secret of a volume. `items`: keys and the paths of their files; none: all keys.
+struct VolumeSource {
+  ConfigName source;
+  bool optional = false;
+  std::map<std::string, std::string> items;
+
+  friend bool operator==(const VolumeSource&, const VolumeSource&) = default;
+};
+
+/// A directory that each replica has for itself; without sources it is empty at first.
+struct Volume {
+  std::string name;
+  std::vector<VolumeSource> sources;
+  std::optional<std::uint32_t> mode;  ///< of its files; absent: only to be read by their owner
+
+  friend bool operator==(const Volume&, const Volume&) = default;
+};
+
+/// Under which path a program has a volume.
+struct VolumeMount {
+  std::string volume;
+  std::string path;      ///< absolute, normal
+  std::string sub_path;  ///< of the volume; empty: all of it
+
+  friend bool operator==(const VolumeMount&, const VolumeMount&) = default;
+};
+
+/// One program of a service as its container has it.
+struct ProgramSpec {
+  std::string name;                  ///< of an init container
+  std::vector<std::string> command;  ///< never empty
+  std::vector<std::string> args;
+  std::vector<EnvVar> env;
+  std::vector<EnvFrom> env_from;  ///< weaker than `env`
+  std::filesystem::path working_dir;
+  std::vector<VolumeMount> mounts;
+
+  friend bool operator==(const ProgramSpec&, const ProgramSpec&) = default;
+};
+
 /// What a person asks for: one service as written in a file or made from the command form
 /// (one-machine.md 3). Parsed and checked, except for the autoscaling annotations: those are kept
 /// as text and judged by the autoscaler's own rules.
@@ -53,7 +95,12 @@ struct ServiceSpec {
   std::vector<std::string> command;                         ///< never empty
   std::vector<std::string> args;
   std::vector<EnvVar> env;
-  std::filesystem::path working_dir;        ///< absolute
+  std::vector<EnvFrom> env_from;      ///< weaker than `env`
+  std::filesystem::path working_dir;  ///< absolute
+  std::vector<VolumeMount> mounts;
+  std::vector<Volume> volumes;
+  std::vector<ProgramSpec> init;            ///< run in this order before the app
+  ConfigDocuments config;                   ///< the ConfigMaps and Secrets that it uses
   std::optional<std::uint16_t> fixed_port;  ///< then one replica at most
   bool h2c = false;                         ///< the app speaks HTTP/2 in clear text
   std::int32_t container_concurrency = 0;   ///< 0 = no limit
@@ -61,6 +108,8 @@ struct ServiceSpec {
   std::chrono::seconds response_start_timeout{0};  ///< 0 = off
   std::chrono::seconds idle_timeout{0};            ///< 0 = off
   ReadinessProbe probe;
+  std::optional<HealthProbe> liveness;
+  std::optional<HealthProbe> startup;
   std::optional<double> cpu_limit;           ///< cores
   std::optional<std::int64_t> memory_limit;  ///< bytes
   Duration stop_grace = std::chrono::seconds{10};
@@ -68,6 +117,11 @@ struct ServiceSpec {
 
   /// Whether its replicas are started in a cgroup of their own.
   [[nodiscard]] bool is_limited() const { return cpu_limit || memory_limit; }
+
+  /// The program that serves.
+  [[nodiscard]] ProgramSpec app() const {
+    return {{}, command, args, env, env_from, working_dir, mounts};
+  }
 
   friend bool operator==(const ServiceSpec&, const ServiceSpec&) = default;
 };
@@ -83,22 +137,36 @@ struct ParsedFile {
   std::vector<std::string> warnings;  ///< one per key that one machine cannot honour
 };
 
-/// Reads a stream of Knative Services. `file_name` is what messages call it; a relative
-/// `workingDir` is relative to `base_dir`, which is also the default. All problems of the text are
-/// returned, at most 20, each naming file, line and fix.
-[[nodiscard]] Result<ParsedFile, std::vector<Problem>> parse_services(
-    std::string_view yaml, const std::string& file_name, const std::filesystem::path& base_dir,
-    const SpecDefaults& defaults = {});
+/// A file of which nothing is used.
+struct RefusedFile {
+  std::vector<Problem> problems;      ///< never empty; at most 20 of each file
+  std::vector<std::string> warnings;  ///< what else there is to say of it
+
+  /// One line for each problem, then one for each warning.
+  [[nodiscard]] std::string text() const;
+
+  /// Adds what is wrong with another file.
+  void add(RefusedFile other);
+};
+
+/// Reads a stream of Knative Services and of the ConfigMaps and Secrets that they use. `file_name`
+/// is what messages call it; a relative `workingDir` is relative to `base_dir`, which is also the
+/// default. All problems and warnings of the text are returned, each naming file, line and fix.
+[[nodiscard]] Result<ParsedFile, RefusedFile> parse_services(std::string_view yaml,
+                                                             const std::string& file_name,
+                                                             const std::filesystem::path& base_dir,
+                                                             const SpecDefaults& defaults = {});
 
 /// The bytes of a file of services; `-` is standard input. Refused beyond kSpecFileBytesMax without
 /// reading the rest.
 [[nodiscard]] Result<std::string, Problem> read_spec_file(const std::filesystem::path& path);
 
-/// The document that parse_services turns into `spec` again.
+/// The stream that parse_services turns into `spec` again: what it uses of ConfigMaps and Secrets,
+/// then the Service.
 [[nodiscard]] std::string to_yaml(const ServiceSpec& spec);
 
-/// The same without the values of its environment and of its probe's headers, which a first line
-/// says. For those who may see what a service is and not what it knows.
+/// The same without the values of its environment, of its ConfigMaps and Secrets and of its probes'
+/// headers, as a first line says. For those who may see what a service is and not what it knows.
 [[nodiscard]] std::string to_yaml_without_values(const ServiceSpec& spec);
 
 /// The command form of `sluice up` (one-machine.md 1).
@@ -124,7 +192,8 @@ struct CommandForm {
 [[nodiscard]] bool is_dns_label(std::string_view name);
 
 /// 16 hex digits over exactly the fields that make a new revision (one-machine.md 5.7): command,
-/// args, env, workingDir, port, protocol, probe, resources, concurrency, timeouts.
+/// args, env, workingDir, port, protocol, probes, resources, concurrency, timeouts, volumes and
+/// mounts, init containers, and the ConfigMaps and Secrets that are used.
 [[nodiscard]] std::string template_hash(const ServiceSpec& spec);
 
 /// Takes from `other` what makes no new revision: all that is not in template_hash().

@@ -154,14 +154,35 @@ std::vector<std::string> sidecar_environment(const SidecarFacts& facts,
   return result;
 }
 
-std::vector<std::string> app_environment(const ServiceSpec& spec, const Variables& variables,
-                                         const std::vector<std::string>& base) {
+std::vector<std::string> program_environment(const ProgramSpec& program,
+                                             const ConfigDocuments& config,
+                                             const Variables& variables,
+                                             const std::vector<MountPlace>& mounts,
+                                             const std::vector<std::string>& base) {
   std::vector<std::string> result;
   for (const std::string& variable : base) {
     if (!from_manager(variable)) result.push_back(variable);
   }
-  for (const EnvVar& variable : spec.env)
-    result.push_back(variable.name + "=" + expand_variables(variable.value, variables));
+  // A Secret is no path, whatever it looks like.
+  const auto from = [&](const ConfigName& source, const std::string& value) {
+    return source.kind == ConfigKind::secret ? value : at_places(value, mounts);
+  };
+  for (const EnvFrom& all : program.env_from) {
+    const auto document = config.find(all.source);
+    if (document == config.end()) continue;  // optional
+    for (const auto& [key, value] : document->second) {
+      if (value.find('\0') != std::string::npos) continue;  // no variable can hold it
+      result.push_back(all.prefix + key + "=" + from(all.source, value));
+    }
+  }
+  for (const EnvVar& variable : program.env) {
+    const std::string name = variable.name + "=";
+    if (!variable.from) {
+      result.push_back(name + at_places(expand_variables(variable.value, variables), mounts));
+    } else if (const std::string* const value = value_of(config, *variable.from)) {
+      result.push_back(name + from(variable.from->source, *value));
+    }
+  }
   result.push_back(fmt::format("PORT={}", variables.port));
   result.push_back("K_SERVICE=" + variables.service);
   result.push_back("K_CONFIGURATION=" + variables.service);

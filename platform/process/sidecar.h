@@ -4,6 +4,7 @@
 #include "common/net/fetch.h"
 
 #include "platform/process/service_spec.h"
+#include "platform/process/volumes.h"
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -47,11 +48,15 @@ struct SidecarFacts {
 /// The JSON of SERVING_READINESS_PROBE for a probe on `port`.
 [[nodiscard]] std::string readiness_probe_json(const ReadinessProbe& probe, std::uint16_t port);
 
-/// The app's environment (one-machine.md 3): `base`, then the spec's variables expanded, then PORT,
-/// K_SERVICE, K_CONFIGURATION and K_REVISION. Later ones replace earlier ones of the same name.
-[[nodiscard]] std::vector<std::string> app_environment(const ServiceSpec& spec,
-                                                       const Variables& variables,
-                                                       const std::vector<std::string>& base);
+/// The environment of a program of a service (one-machine.md 3): `base`, then its own variables,
+/// expanded unless they come from a ConfigMap or Secret of `config`, then PORT, K_SERVICE,
+/// K_CONFIGURATION and K_REVISION. Later ones replace earlier ones of the same name. The paths of
+/// `mounts` are replaced in all but the values of Secrets.
+[[nodiscard]] std::vector<std::string> program_environment(const ProgramSpec& program,
+                                                           const ConfigDocuments& config,
+                                                           const Variables& variables,
+                                                           const std::vector<MountPlace>& mounts,
+                                                           const std::vector<std::string>& base);
 
 enum class ProbeAnswer {
   ready,        ///< 200 `queue`

@@ -3,13 +3,55 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace sluice::local {
 namespace {
 
+constexpr int kNestingMax = 64;
+
 bool is_mark(std::string_view line) {
   return line.starts_with("---") &&
          (line.size() == 3 || line[3] == '\n' || line[3] == ' ' || line[3] == '\r');
+}
+
+/// A document as far as it is looked at here.
+struct ReadDocument {
+  DocumentName name;            ///< its name may be empty
+  std::set<std::string> words;  ///< every value in it: what it names is among them
+};
+
+void add_words(const YAML::Node& node, int depth, std::set<std::string>& words) {
+  if (depth == 0) return;
+  if (node.IsScalar()) words.insert(node.Scalar());
+  if (node.IsSequence()) {
+    for (const auto& each : node) add_words(each, depth - 1, words);
+  }
+  if (node.IsMap()) {
+    for (const auto& each : node) add_words(each.second, depth - 1, words);
+  }
+}
+
+std::string text_of(const YAML::Node& map, const char* key) {
+  const YAML::Node value = map.IsMap() ? map[key] : YAML::Node();
+  return value && value.IsScalar() ? value.Scalar() : std::string{};
+}
+
+Result<ReadDocument, Problem> read_document(std::string_view document) {
+  try {
+    const YAML::Node root = YAML::Load(std::string(document));
+    ReadDocument read;
+    if (!root.IsMap()) return read;
+    const std::string kind = text_of(root, "kind");
+    read.name.config =
+        text_of(root, "apiVersion") == "v1" && (kind == "ConfigMap" || kind == "Secret");
+    read.name.name = text_of(root["metadata"], "name");
+    if (!read.name.config) add_words(root, kNestingMax, read.words);
+    return read;
+  } catch (const YAML::Exception& wrong) {
+    return Problem{wrong.what(), "fix the YAML"};
+  }
 }
 
 }  // namespace
@@ -37,18 +79,54 @@ std::vector<SpecDocument> split_documents(std::string_view stream) {
   return documents;
 }
 
-Result<std::string, Problem> service_name_in(std::string_view document) {
-  try {
-    const YAML::Node root = YAML::Load(std::string(document));
-    const YAML::Node name =
-        root.IsMap() && root["metadata"].IsMap() ? root["metadata"]["name"] : YAML::Node();
-    if (name && name.IsScalar()) {
-      return {boost::system::in_place_value, name.as<std::string>()};
-    }
-  } catch (const YAML::Exception& wrong) {
-    return Problem{wrong.what(), "fix the YAML"};
+Result<DocumentName, Problem> name_in(std::string_view document) {
+  const auto read = read_document(document);
+  if (!read) return read.error();
+  if (read->name.name.empty())
+    return Problem{"metadata.name is missing", "give the service a name"};
+  return read->name;
+}
+
+Result<std::vector<ServiceDocument>, Problem> service_documents(std::string_view stream) {
+  std::vector<std::pair<SpecDocument, ReadDocument>> documents;
+  bool service = false;
+  for (const SpecDocument& each : split_documents(stream)) {
+    if (each.blank()) continue;
+    auto read = read_document(each.text);
+    if (!read) return read.error();
+    if (read->name.name.empty())
+      return Problem{"metadata.name is missing", "give the document a name"};
+    service = service || !read->name.config;
+    documents.emplace_back(each, std::move(*read));
   }
-  return Problem{"metadata.name is missing", "give the service a name"};
+  if (!service) return Problem{"it has no Service", "write one into it"};
+  std::vector<ServiceDocument> services;
+  for (const auto& [document, read] : documents) {
+    if (read.name.config) continue;
+    ServiceDocument one{read.name.name, {}};
+    std::size_t lines = 0;
+    for (const auto& [other, about] : documents) {
+      const bool used = about.name.config && read.words.contains(about.name.name);
+      if (&other != &document && !used) continue;
+      if (other.before > 0) {
+        one.text.append(other.before - 1 - lines, '\n').append("---\n");
+      }
+      one.text += other.text;
+      if (!one.text.ends_with('\n')) one.text += '\n';
+      lines = static_cast<std::size_t>(std::count(one.text.begin(), one.text.end(), '\n'));
+    }
+    services.push_back(std::move(one));
+  }
+  return services;
+}
+
+std::string_view service_document_in(std::string_view stream) {
+  for (const SpecDocument& each : split_documents(stream)) {
+    if (each.blank()) continue;
+    const auto name = name_in(each.text);
+    if (name && !name->config) return each.text;
+  }
+  return {};
 }
 
 std::optional<std::string> with_document(std::string_view stream, const std::string& name,
@@ -57,9 +135,9 @@ std::optional<std::string> with_document(std::string_view stream, const std::str
   bool found = false;
   for (const SpecDocument& each : split_documents(stream)) {
     text += each.mark;
-    const auto here = found || each.blank() ? Result<std::string, Problem>(Problem{})
-                                            : service_name_in(each.text);
-    if (here && *here == name) {
+    const auto here =
+        found || each.blank() ? Result<DocumentName, Problem>(Problem{}) : name_in(each.text);
+    if (here && !here->config && here->name == name) {
       found = true;
       text += document;
     } else {

@@ -23,8 +23,27 @@ struct SpecDocument {
 /// The documents of `stream`, blank ones among them; joined they are the stream again.
 [[nodiscard]] std::vector<SpecDocument> split_documents(std::string_view stream);
 
-/// `metadata.name` of a document. The problem begins with what is wrong, without a file's name.
-[[nodiscard]] Result<std::string, Problem> service_name_in(std::string_view document);
+/// What a document is called.
+struct DocumentName {
+  std::string name;     ///< `metadata.name`
+  bool config = false;  ///< it is a ConfigMap or a Secret
+};
+
+/// The problem begins with what is wrong, without a file's name.
+[[nodiscard]] Result<DocumentName, Problem> name_in(std::string_view document);
+
+/// A Service of a stream with the ConfigMaps and Secrets that it names.
+struct ServiceDocument {
+  std::string service;
+  std::string text;  ///< a stream in which each line has the number that it has in the whole one
+};
+
+/// Each Service of `stream`. A stream without one is a problem.
+[[nodiscard]] Result<std::vector<ServiceDocument>, Problem> service_documents(
+    std::string_view stream);
+
+/// The first document of `stream` that is no ConfigMap and no Secret; empty: there is none.
+[[nodiscard]] std::string_view service_document_in(std::string_view stream);
 
 /// `stream` with the document of the service `name` replaced by `document`, and nothing else
 /// changed; nothing when there is no such document.

@@ -23,6 +23,9 @@ class StartWatch {
   /// The program `leader` runs since now and should listen on `port`; looks each `interval`.
   void begin(pid_t leader, const StartSight& wanted, Duration interval);
 
+  /// Its startup probe has passed.
+  void started() { sight_.in_startup = false; }
+
   /// It is ready, or has ended.
   void end() { timer_->cancel(); }
 

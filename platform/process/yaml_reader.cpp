@@ -37,27 +37,6 @@ int line_of(const YAML::Mark& mark, int otherwise) {
   return mark.is_null() ? otherwise : mark.line + 1;
 }
 
-/// Where `text` stops being UTF-8; its size when it never does. Overlong forms pass: nothing here
-/// decides by them.
-std::size_t end_of_utf8(std::string_view text) {
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const auto lead = static_cast<unsigned char>(text[at]);
-    const std::size_t length = lead < 0x80   ? 1
-                               : lead < 0xC2 ? 0
-                               : lead < 0xE0 ? 2
-                               : lead < 0xF0 ? 3
-                               : lead < 0xF5 ? 4
-                                             : 0;
-    if (length == 0 || at + length > text.size()) return at;
-    for (std::size_t next = at + 1; next < at + length; ++next) {
-      if ((static_cast<unsigned char>(text[next]) & 0xC0U) != 0x80U) return at;
-    }
-    at += length;
-  }
-  return at;
-}
-
 /// Walks the events of a stream and throws when it is larger than we are willing to build. The
 /// builder shares aliased nodes, so an alias counts as one node, however much it stands for.
 class SizeGuard : public YAML::EventHandler {
@@ -104,6 +83,25 @@ class SizeGuard : public YAML::EventHandler {
 };
 
 }  // namespace
+
+std::size_t end_of_utf8(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const auto lead = static_cast<unsigned char>(text[at]);
+    const std::size_t length = lead < 0x80   ? 1
+                               : lead < 0xC2 ? 0
+                               : lead < 0xE0 ? 2
+                               : lead < 0xF0 ? 3
+                               : lead < 0xF5 ? 4
+                                             : 0;
+    if (length == 0 || at + length > text.size()) return at;
+    for (std::size_t next = at + 1; next < at + length; ++next) {
+      if ((static_cast<unsigned char>(text[next]) & 0xC0U) != 0x80U) return at;
+    }
+    at += length;
+  }
+  return at;
+}
 
 std::optional<std::string> closest_name(std::string_view word,
                                         const std::vector<std::string>& candidates) {

@@ -37,16 +37,6 @@ Result<std::vector<char>, Failure> read_file(const std::string& path) {
   return bytes;
 }
 
-// Each behind as many empty lines as stand before it, so that the engine's messages name the lines
-// of the file.
-std::vector<std::string> documents_in(std::string_view text) {
-  std::vector<std::string> documents;
-  for (const local::SpecDocument& each : local::split_documents(text)) {
-    if (!each.blank()) documents.push_back(std::string(each.before, '\n').append(each.text));
-  }
-  return documents;
-}
-
 // Of a relative working directory in the file, as for `up -f`.
 std::string base_of(const std::string& path) {
   namespace fs = std::filesystem;
@@ -58,13 +48,24 @@ struct ApplyFlags {
   bool write = false;
 };
 
-// The engine does not know the file: its messages begin with `the document:LINE:`.
+// The engine does not know the file: it calls it `the document:LINE:`, at the beginning of its
+// message and of each further line.
 std::string in_file(std::string text, const std::string& path) {
   constexpr std::string_view kNoFile = "the document:";
-  if (text.starts_with(kNoFile)) {
-    return path + ":" + text.substr(kNoFile.size());
+  bool named = false;
+  for (std::size_t at = 0; (at = text.find(kNoFile, at)) != std::string::npos;) {
+    const std::string_view before = std::string_view(text).substr(0, at);
+    const std::size_t line = before.rfind('\n') + 1;  // 0 without one
+    const std::string_view lead = before.substr(line);
+    if (!lead.empty() && lead != "warning: ") {
+      at += kNoFile.size();
+      continue;
+    }
+    named = true;
+    text.replace(at, kNoFile.size(), path + ":");
+    at += path.size() + 1;
   }
-  return path + ": " + text;
+  return named ? text : path + ": " + text;
 }
 
 void print_warnings(const Surroundings& with, const json& result, const std::string& path) {
@@ -107,22 +108,18 @@ int apply_file(const Surroundings& with, const ApiPlace& engine, const std::stri
   if (!bytes) {
     return report(with, bytes.error());
   }
-  const auto documents = documents_in({bytes->data(), bytes->size()});
-  if (documents.empty()) {
-    return report(with, {kExitConfig, path + " has no document; write a Service into it"});
+  const auto documents = local::service_documents({bytes->data(), bytes->size()});
+  if (!documents) {
+    return report(with, {kExitConfig, path + ": " + documents.error().text()});
   }
   const std::string base = url_encoded(base_of(path));
-  for (const std::string& document : documents) {
-    const auto name = local::service_name_in(document);
-    if (!name) {
-      return report(with, {kExitConfig, path + ": " + name.error().text()});
-    }
-    const FoundService target{.engine = engine, .service = *name};
+  for (const local::ServiceDocument& document : *documents) {
+    const FoundService target{.engine = engine, .service = document.service};
     const auto body = fetch(
         engine, {.method = "PUT",
                  .target = target.path() + "/spec?base=" + base +
                            (flags.dry_run ? "&dry_run=1" : "") + (flags.write ? "&write=1" : ""),
-                 .body = document});
+                 .body = document.text});
     if (!body) {
       return report(with, {body.error().exit_code, in_file(body.error().text, path)});
     }

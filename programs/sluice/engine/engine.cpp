@@ -10,6 +10,7 @@
 
 #include "platform/process/sidecar.h"
 #include "platform/process/unique_fd.h"
+#include "platform/process/volumes.h"
 #include "programs/sluice/engine/history.h"
 #include "programs/sluice/engine/init_notify.h"
 #include <algorithm>
@@ -174,6 +175,7 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
   for (const std::string& id : journal_.kill_leftovers()) {
     publish_text("warning", "killed " + id + ", left behind by an engine that crashed", "");
   }
+  remove_volumes(paths_.replicas_dir());  // of those that crashed with it
   cgroups_ = CgroupTree::detect(setup_.name);
   if (cgroups_.kind() == CgroupKind::v1) cgroups_.clear();
   if (auto problem = memory_.open(setup_.memory_source,
@@ -183,7 +185,7 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
     return problem;
   }
   auto reading = sources.read();
-  if (!reading) return reading.error().front();
+  if (!reading) return reading.error().problems.front();
   if (auto problem = open_door()) return problem;
   if (auto problem = platform_.open(*this, started_, [](const std::optional<Problem>&) {})) {
     return problem;
@@ -193,7 +195,7 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
   desk_.start(peer_, std::chrono::floor<std::chrono::seconds>(started_) + kSecond,
               [this](std::span<const activator::RevisionStat> /*stats*/) { on_second(); });
   fleet_events_.begin();
-  for (const std::string& warning : reading->warnings) publish_text("warning", warning, "");
+  publish_warnings(reading->warnings);
   if (auto problem = add_services(*reading)) return problem;
   if (auto problem = open_api()) return problem;
   open_ = true;

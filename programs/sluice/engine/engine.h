@@ -193,6 +193,7 @@ class Engine final : public autoscaler::MachineApi,
   void drop(const std::string& name);
   void publish_service(const std::string& name, const char* what);
   void reload(bool always);
+  void publish_warnings(const std::vector<std::string>& warnings);
   [[nodiscard]] std::vector<Problem> take(const SpecSources::Reading& reading);
   [[nodiscard]] const std::filesystem::path* watched_file(const std::string& name) const;
   [[nodiscard]] std::optional<ApiProblem> check(const ServiceSpec& spec) const;
@@ -230,6 +231,7 @@ class Engine final : public autoscaler::MachineApi,
   AsioLoop loop_{io_, clock_};
   TimePoint started_;
   std::unique_ptr<autoscaler::History> history_;
+  std::set<std::string> warned_;  // of the last reading of the watched files
 
   // Replicas.
   Reaper reaper_;

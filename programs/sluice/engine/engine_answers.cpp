@@ -68,11 +68,7 @@ ApiResult<json> Engine::apply(const std::string& yaml, const autoscaler::ApplyMo
   auto parsed =
       read(mode.base.empty() ? std::filesystem::current_path() : std::filesystem::path{mode.base});
   if (!parsed) {
-    std::string detail;
-    for (const Problem& problem : parsed.error()) {
-      detail += (detail.empty() ? "" : "\n") + problem.text();
-    }
-    return autoscaler::invalid_document(std::move(detail), "");
+    return autoscaler::invalid_document(parsed.error().text(), "");
   }
   if (parsed->services.size() != 1) {
     return autoscaler::invalid_document(

@@ -161,13 +161,22 @@ void Engine::drop(const std::string& name) {
   for (auto& [id, session] : sessions_) session.services.erase(name);
 }
 
+// What a file has said already is not said at each of its changes.
+void Engine::publish_warnings(const std::vector<std::string>& warnings) {
+  const std::set<std::string> before = std::exchange(warned_, {warnings.begin(), warnings.end()});
+  for (const std::string& warning : warnings) {
+    if (!before.contains(warning)) publish_text("warning", warning, "");
+  }
+}
+
 // Files are read again as a whole; what is wrong with any of them leaves everything as it was.
 void Engine::reload(bool always) {
   if (sources_ == nullptr || closing_ || (!always && !sources_->changed())) return;
   const auto before = sources_->owners();
   auto reading = sources_->read();
+  publish_warnings(reading ? reading->warnings : reading.error().warnings);
   if (!reading) {
-    for (const Problem& problem : reading.error()) {
+    for (const Problem& problem : reading.error().problems) {
       publish_text("error", problem.what, problem.fix);
     }
     return;

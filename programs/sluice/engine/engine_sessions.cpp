@@ -24,10 +24,8 @@ ApiProblem refused(const Problem& problem) {
   return autoscaler::invalid_document(problem.what, problem.fix);
 }
 
-ApiProblem refused(const std::vector<Problem>& problems) {
-  std::string detail;
-  for (const Problem& problem : problems) detail += (detail.empty() ? "" : "\n") + problem.text();
-  return autoscaler::invalid_document(std::move(detail), "");
+ApiProblem refused(const RefusedFile& files) {
+  return autoscaler::invalid_document(files.text(), "");
 }
 
 }  // namespace
@@ -126,17 +124,17 @@ std::optional<ApiProblem> Engine::add_files(const json& asked, UpSession& sessio
   }
   const auto before = sources_->owners();
   for (const std::string& file : files) sources_->watch(file);
-  std::vector<Problem> problems;
+  RefusedFile wrong;
   if (auto reading = sources_->read(); !reading) {
-    problems = reading.error();
+    wrong = reading.error();
   } else {
-    problems = take(*reading);
+    wrong.problems = take(*reading);
     for (const auto& [name, file] : reading->files) {
       if (!before.contains(name)) session.services.insert(name);
     }
     session.warnings = std::move(reading->warnings);
   }
-  if (problems.empty()) {
+  if (wrong.problems.empty()) {
     session.files = files;
     setup_.start.files.insert(setup_.start.files.end(), files.begin(), files.end());
     kept_.keep_start(setup_.start);
@@ -144,7 +142,7 @@ std::optional<ApiProblem> Engine::add_files(const json& asked, UpSession& sessio
   }
   for (const std::string& file : files) sources_->unwatch(file);
   reload(true);
-  return refused(problems);
+  return refused(wrong);
 }
 
 json Engine::session_answer(const std::set<std::string>& names,
@@ -166,12 +164,8 @@ json Engine::session_answer(const std::set<std::string>& names,
     }
     services.push_back(std::move(facts));
   }
-  return {{"engine", setup_.name},
-          {"version", std::string{kVersion}},
-          {"http", door_.text()},
-          {"pid", ::getpid()},
-          {"services", std::move(services)},
-          {"warnings", warnings}};
+  return {{"engine", setup_.name}, {"version", std::string{kVersion}}, {"http", door_.text()},
+          {"pid", ::getpid()},     {"services", std::move(services)},  {"warnings", warnings}};
 }
 
 ApiResult<autoscaler::MachineSession> Engine::begin_session(const json& asked) {

@@ -48,7 +48,7 @@ void KeptServices::read_directory(BroughtBy by, const SpecDefaults& defaults, Re
     }
     auto parsed = parse_services(*text, file.string(), file.parent_path(), defaults);
     if (!parsed) {
-      const std::vector<Problem> wrong = parsed.error();
+      const std::vector<Problem> wrong = parsed.error().problems;
       reading.problems.insert(reading.problems.end(), wrong.begin(), wrong.end());
       continue;
     }

@@ -303,7 +303,12 @@ int run_engine(const UpOptions& given) {
   SpecSources sources{options.files, settings->defaults};
   setup.settings = std::move(*settings);
   // All errors in the user's input are reported before anything is changed.
-  if (const auto reading = sources.read(); !reading) return fail_all(reading.error());
+  if (const auto reading = sources.read(); !reading) {
+    for (const std::string& warning : reading.error().warnings) {
+      std::fprintf(stderr, "sluice: warning: %s\n", warning.c_str());
+    }
+    return fail_all(reading.error().problems);
+  }
   if (const auto problem = make_runtime_dir(paths)) return fail(*problem, kFailed);
   const auto lock = EngineLock::take(paths);
   if (!lock) {

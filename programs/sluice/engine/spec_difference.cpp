@@ -15,26 +15,62 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+// Enough to see that it changed, too little to see what it is.
+std::string mark_of(const std::string& value) {
+  return fmt::format("({:08x})", std::hash<std::string>{}(value)&0xFFFFFFFFU);
+}
+
+std::string probe_text(const ReadinessProbe& probe) {
+  return probe.kind == ProbeKind::http ? "httpGet " + probe.path : "tcpSocket";
+}
+
+void add_health(Keys& keys, const char* key, const std::optional<HealthProbe>& probe) {
+  if (!probe) return;
+  keys[key] = fmt::format("{} every {} s, {} failures", probe_text(probe->question),
+                          probe->question.period_seconds, probe->failure_threshold);
+}
+
+void add_program(Keys& keys, const std::string& prefix, const ProgramSpec& program) {
+  keys[prefix + "command"] = joined(program.command);
+  keys[prefix + "args"] = joined(program.args);
+  for (const EnvVar& variable : program.env) {
+    keys[prefix + "env " + variable.name] =
+        variable.from ? variable.from->source.text() + " " + variable.from->key
+                      : mark_of(variable.value);
+  }
+  for (const EnvFrom& all : program.env_from)
+    keys[prefix + "envFrom " + all.source.text()] = all.prefix + "*";
+  keys[prefix + "workingDir"] = program.working_dir.string();
+  for (const VolumeMount& mount : program.mounts)
+    keys[prefix + "mount " + mount.path] =
+        mount.volume + (mount.sub_path.empty() ? "" : "/" + mount.sub_path);
+}
+
 Keys keys_of(const ServiceSpec& spec) {
   Keys keys;
   for (const HostRule& rule : spec.hosts) keys["hosts " + rule.host + rule.path_prefix] = "routed";
   for (const auto& [key, value] : spec.template_annotations) keys[key] = value;
-  keys["command"] = joined(spec.command);
-  keys["args"] = joined(spec.args);
-  for (const EnvVar& variable : spec.env) {
-    // Enough to see that it changed, too little to see what it is.
-    keys["env " + variable.name] =
-        fmt::format("({:08x})", std::hash<std::string>{}(variable.value) & 0xFFFFFFFFU);
+  add_program(keys, "", spec.app());
+  for (const ProgramSpec& program : spec.init)
+    add_program(keys, "init " + program.name + " ", program);
+  for (const auto& [name, data] : spec.config) {
+    for (const auto& [key, value] : data) keys[name.text() + " " + key] = mark_of(value);
   }
-  keys["workingDir"] = spec.working_dir.string();
+  for (const Volume& volume : spec.volumes) {
+    std::string text = volume.sources.empty() ? "empty" : "";
+    for (const VolumeSource& source : volume.sources)
+      text += (text.empty() ? "" : ", ") + source.source.text();
+    keys["volume " + volume.name] = text;
+  }
   if (spec.fixed_port) keys["port"] = std::to_string(*spec.fixed_port);
   if (spec.h2c) keys["ports"] = "h2c";
   keys["containerConcurrency"] = std::to_string(spec.container_concurrency);
   keys["timeoutSeconds"] = std::to_string(spec.timeout.count());
   keys["responseStartTimeoutSeconds"] = std::to_string(spec.response_start_timeout.count());
   keys["idleTimeoutSeconds"] = std::to_string(spec.idle_timeout.count());
-  keys["readinessProbe"] =
-      spec.probe.kind == ProbeKind::http ? "httpGet " + spec.probe.path : "tcpSocket";
+  keys["readinessProbe"] = probe_text(spec.probe);
+  add_health(keys, "livenessProbe", spec.liveness);
+  add_health(keys, "startupProbe", spec.startup);
   if (spec.cpu_limit) keys["limits.cpu"] = fmt::format("{}", *spec.cpu_limit);
   if (spec.memory_limit) keys["limits.memory"] = std::to_string(*spec.memory_limit);
   keys["stop-grace"] = fmt::format("{}s", to_seconds(spec.stop_grace));

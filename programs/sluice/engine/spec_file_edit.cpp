@@ -65,7 +65,8 @@ std::optional<Problem> write_into_file(const std::filesystem::path& file, const 
   if (::access(place.c_str(), W_OK) != 0 || ::stat(place.c_str(), &info) != 0) {
     return cannot(std::strerror(errno));
   }
-  const std::string changed = changed_text(*text, file, spec, trimmed(document), defaults);
+  const std::string changed =
+      changed_text(*text, file, spec, trimmed(service_document_in(document)), defaults);
   if (changed.empty()) {
     return Problem{
         "the document of " + spec.name + " in " + file.string() + " cannot be replaced alone",

@@ -56,21 +56,20 @@ bool SpecSources::changed() const {
   return look() != seen_;
 }
 
-Result<SpecSources::Reading, std::vector<Problem>> SpecSources::read() {
+Result<SpecSources::Reading, RefusedFile> SpecSources::read() {
   Reading reading;
-  std::vector<Problem> problems;
+  RefusedFile wrong;
   const auto take = [&](const std::string& text, const std::string& name, const fs::path& base) {
     auto parsed = parse_services(text, name, base, defaults_);
     if (!parsed) {
-      const std::vector<Problem> wrong = parsed.error();
-      problems.insert(problems.end(), wrong.begin(), wrong.end());
+      wrong.add(parsed.error());
       return;
     }
     const fs::path file = name == "-" ? fs::path{name} : fs::absolute(name);
     for (ServiceSpec& spec : parsed->services) {
       const auto [first, fresh] = reading.files.emplace(spec.name, file);
       if (!fresh) {
-        problems.push_back(
+        wrong.problems.push_back(
             {"service " + spec.name + " stands in " + first->second.string() + " and in " + name,
              "rename one of them"});
       }
@@ -83,7 +82,7 @@ Result<SpecSources::Reading, std::vector<Problem>> SpecSources::read() {
   for (const auto& [file, seen] : seen_) {
     const auto text = read_spec_file(file);
     if (!text) {
-      problems.push_back(text.error());
+      wrong.problems.push_back(text.error());
     } else {
       take(*text, file.string(), fs::absolute(file).parent_path());
     }
@@ -91,12 +90,15 @@ Result<SpecSources::Reading, std::vector<Problem>> SpecSources::read() {
   if (std::find(files_.begin(), files_.end(), "-") != files_.end()) {
     if (!standard_input_) {
       const auto text = read_spec_file("-");
-      if (!text) return std::vector<Problem>{text.error()};
+      if (!text) return RefusedFile{{text.error()}, {}};
       standard_input_ = *text;
     }
     take(*standard_input_, "-", fs::current_path());
   }
-  if (!problems.empty()) return problems;
+  if (!wrong.problems.empty()) {
+    wrong.add({{}, std::move(reading.warnings)});
+    return wrong;
+  }
   owners_ = reading.files;
   return reading;
 }

@@ -25,7 +25,7 @@ class SpecSources {
   };
 
   /// Everything there is now. Two services of one name are a problem that names both files.
-  [[nodiscard]] Result<Reading, std::vector<Problem>> read();
+  [[nodiscard]] Result<Reading, RefusedFile> read();
 
   /// Whether a file has changed, come or gone since the last read. Looks at sizes and times only.
   [[nodiscard]] bool changed() const;

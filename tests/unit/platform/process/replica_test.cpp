@@ -36,6 +36,8 @@ class Diary : public ReplicaOwner {
     if (source == OutputSource::app_stdout) output.emplace_back(line);
   }
 
+  void on_launched(Replica&) override { events.emplace_back("launched"); }
+
   void on_waiting(Replica&, const Cause& cause) override { waits.push_back(cause.sentence()); }
 
   void on_settled_elsewhere(Replica&, const Cause&) override {}
@@ -330,12 +332,13 @@ TEST(SidecarEnvironment, AnHttp2AppIsProbedOverHttp2) {
             "ENABLE_HTTP2_AUTO_DETECTION=true");
 }
 
-TEST(AppEnvironment, LaterVariablesWin) {
+TEST(ProgramEnvironment, LaterVariablesWin) {
   ServiceSpec spec;
   spec.env = {{"A", "$PORT"}, {"PORT", "1"}};
   const Variables variables{20000, "app", "app-00001"};
 
-  EXPECT_EQ(app_environment(spec, variables, {"A=0", "B=2", "PORT=8080", "NOTIFY_SOCKET=/x"}),
+  EXPECT_EQ(program_environment(spec.app(), spec.config, variables, {},
+                                {"A=0", "B=2", "PORT=8080", "NOTIFY_SOCKET=/x"}),
             (Events{"B=2", "A=20000", "PORT=20000", "K_SERVICE=app", "K_CONFIGURATION=app",
                     "K_REVISION=app-00001"}));
 }

@@ -31,7 +31,7 @@ std::string with_container(const std::string& text) {
 /// The first problem on one line, or `accepted`.
 std::string verdict(const std::string& yaml) {
   const auto parsed = parse_services(yaml, "f.yaml", "/srv");
-  return parsed ? "accepted" : parsed.error().front().text();
+  return parsed ? "accepted" : parsed.error().problems.front().text();
 }
 
 TEST(ServiceParser, ReadsAWholeService) {
@@ -68,7 +68,7 @@ spec:
 )",
                                      "f.yaml", "/srv");
 
-  ASSERT_TRUE(parsed.has_value()) << parsed.error().front().text();
+  ASSERT_TRUE(parsed.has_value()) << parsed.error().problems.front().text();
   const ServiceSpec& spec = parsed->services.at(0);
   EXPECT_EQ(spec.hosts, (std::vector<HostRule>{{"shop.example.com", ""}, {"localhost", "/shop"}}));
   EXPECT_EQ(spec.template_annotations.at("autoscaling.knative.dev/min-scale"), "1");
@@ -137,7 +137,7 @@ TEST(ServiceParser, ThePortsNameSetsTheProtocolOfTheApp) {
                                    {"[{name: http1, containerPort: 8080}]", false},
                                    {"[{containerPort: 8080}]", false}}) {
     const auto parsed = parse_services(with_container("ports: " + ports), "f.yaml", "/srv");
-    ASSERT_TRUE(parsed.has_value()) << parsed.error().front().text();
+    ASSERT_TRUE(parsed.has_value()) << parsed.error().problems.front().text();
     EXPECT_EQ(parsed->services.front().h2c, h2c) << ports;
     EXPECT_TRUE(parsed->warnings.empty()) << ports;
   }
@@ -148,8 +148,7 @@ TEST(ServiceParser, AnUnsupportedFieldThatMattersIsAnError) {
             "f.yaml:8: `image` without `command`: no container runtime here; add `command` with "
             "the program to run on this machine");
   EXPECT_EQ(verdict(with_container("env: [{name: A, valueFrom: {secretKeyRef: {}}}]")),
-            "f.yaml:8: `valueFrom` cannot be resolved: there is no cluster here; write the value "
-            "with `value`, or set it in the engine's environment");
+            "f.yaml:8: a ConfigMap or Secret is used without `name`; name the document");
   EXPECT_EQ(verdict(with_container("readinessProbe: {exec: {command: [true]}}")),
             "f.yaml:8: an `exec` probe cannot be asked by the sidecar; use httpGet or tcpSocket");
   EXPECT_EQ(verdict(with_container("ports: [{name: grpc}]")),
@@ -162,24 +161,26 @@ TEST(ServiceParser, AnUnsupportedFieldThatMattersIsAnError) {
 }
 
 TEST(ServiceParser, EachFieldWithoutAMeaningHereIsOneWarning) {
-  const auto parsed = parse_services(
-      with_spec("      serviceAccountName: me\n      volumes: []\n"
-                "      containers: [{image: nginx, command: [a], volumeMounts: []}]\n"),
-      "f.yaml", "/srv");
+  const auto parsed =
+      parse_services(with_spec("      serviceAccountName: me\n      dnsPolicy: x\n"
+                               "      containers: [{image: nginx, command: [a], lifecycle: {}}]\n"),
+                     "f.yaml", "/srv");
 
-  ASSERT_TRUE(parsed.has_value()) << parsed.error().front().text();
+  ASSERT_TRUE(parsed.has_value()) << parsed.error().problems.front().text();
   EXPECT_EQ(parsed->warnings,
             (std::vector<std::string>{
                 "f.yaml:8: `serviceAccountName` has no effect on one machine",
-                "f.yaml:9: `volumes` has no effect on one machine",
-                "f.yaml:10: `volumeMounts` has no effect on one machine",
+                "f.yaml:9: `dnsPolicy` has no effect on one machine",
+                "f.yaml:10: `lifecycle` has no effect on one machine",
                 "f.yaml:10: `image` has no effect on one machine; `command` is run"}));
 }
 
 TEST(ServiceParser, OtherKindsAreNamed) {
-  EXPECT_EQ(verdict("apiVersion: apps/v1\nkind: Deployment\n"),
-            "f.yaml:2: Deployment of apps/v1 cannot be run here; only `apiVersion: "
-            "serving.knative.dev/v1`, `kind: Service` can be used");
+  EXPECT_EQ(
+      verdict("apiVersion: apps/v1\nkind: Deployment\n"),
+      "f.yaml:2: Deployment of apps/v1 cannot be run here; only `apiVersion: "
+      "serving.knative.dev/v1`, `kind: Service` can be used, and ConfigMap and Secret of `v1` "
+      "beside it");
   EXPECT_EQ(verdict("kind: Service\n").substr(0, 45),
             "f.yaml:1: `apiVersion` or `kind` is missing; ");
 }
@@ -276,7 +277,7 @@ TEST(ServiceParser, ReportsAtMostTwentyProblems) {
   std::string yaml = with_spec("      containers: [{command: [a]}]\n");
   for (int i = 0; i < 50; ++i) yaml += "      unknown" + std::to_string(i) + ": x\n";
 
-  EXPECT_EQ(parse_services(yaml, "f.yaml", "/").error().size(), 20U);
+  EXPECT_EQ(parse_services(yaml, "f.yaml", "/").error().problems.size(), 20U);
 }
 
 TEST(EngineSettings, ReadsEveryKey) {

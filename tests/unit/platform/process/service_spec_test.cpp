@@ -110,7 +110,7 @@ TEST(ToYaml, ReadsBackTheSame) {
   const std::string yaml = to_yaml(spec);
   const auto parsed = parse_services(yaml, "x.yaml", "/elsewhere");
 
-  ASSERT_TRUE(parsed.has_value()) << parsed.error().front().text() << "\n" << yaml;
+  ASSERT_TRUE(parsed.has_value()) << parsed.error().problems.front().text() << "\n" << yaml;
   ASSERT_EQ(parsed->services.size(), 1U);
   EXPECT_EQ(parsed->services.front(), spec) << yaml;
   EXPECT_EQ(to_yaml(parsed->services.front()), yaml);

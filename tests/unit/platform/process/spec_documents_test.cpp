@@ -32,10 +32,30 @@ TEST(SpecDocuments, CountTheLinesBeforeEach) {
 }
 
 TEST(SpecDocuments, NameTheirService) {
-  EXPECT_EQ(*service_name_in("metadata: {name: shop}"), "shop");
+  EXPECT_EQ(name_in("metadata: {name: shop}")->name, "shop");
   for (const char* wrong : {"", "a", "[]", "metadata: 1", "metadata: {name: []}", "a: ["}) {
-    EXPECT_FALSE(service_name_in(wrong)) << wrong;
+    EXPECT_FALSE(name_in(wrong)) << wrong;
   }
+}
+
+TEST(SpecDocuments, AServiceComesWithWhatItNamesOnTheSameLines) {
+  const std::string config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: used}\n";
+  const std::string stream =
+      config + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: not}\n" +
+      "---\nmetadata: {name: a}\nx: {y: [used]}\n---\nmetadata: {name: used}\n";
+
+  const auto services = service_documents(stream);
+
+  ASSERT_TRUE(services);
+  ASSERT_EQ(services->size(), 2U);
+  EXPECT_EQ((*services)[0].service, "a");
+  EXPECT_EQ((*services)[0].text, config + "\n\n\n\n---\nmetadata: {name: a}\nx: {y: [used]}\n");
+  EXPECT_EQ((*services)[1].service, "used");
+  EXPECT_EQ(service_document_in((*services)[0].text), "metadata: {name: a}\nx: {y: [used]}\n");
+  EXPECT_EQ(service_documents(config).error().what, "it has no Service");
+  EXPECT_EQ(service_documents("").error().what, "it has no Service");
+  EXPECT_EQ(*with_document(stream, "used", "b: 1\n"),
+            stream.substr(0, stream.size() - 23) + "b: 1\n");
 }
 
 TEST(SpecDocuments, OneIsReplacedAndNothingElse) {

@@ -1,0 +1,81 @@
+#pragma once
+
+#include "common/loop/loop.h"
+#include "common/net/fetch.h"
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include "platform/process/service_spec.h"
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace sluice::local {
+
+/// When a program that answers no has failed its probe.
+class HealthRule {
+ public:
+  /// `failures` in a row, the last of them no earlier than `not_before`.
+  HealthRule(std::int32_t failures, TimePoint not_before)
+      : failures_{failures}, not_before_{not_before} {}
+
+  /// Takes one answer; true when the program has failed with it.
+  [[nodiscard]] bool failed_with(bool yes, TimePoint now) {
+    in_a_row_ = yes ? 0 : in_a_row_ + 1;
+    return in_a_row_ >= failures_ && now >= not_before_;
+  }
+
+  [[nodiscard]] std::int32_t in_a_row() const { return in_a_row_; }
+
+ private:
+  std::int32_t failures_;
+  TimePoint not_before_;
+  std::int32_t in_a_row_ = 0;
+};
+
+/// Asks one program on a port of loopback whether it is well, again and again.
+class HealthWatch {
+ public:
+  using Failed = std::function<void(const std::string& why)>;
+
+  /// Both outlive this.
+  HealthWatch(boost::asio::io_context& io, Loop& loop);
+  ~HealthWatch();
+  HealthWatch(const HealthWatch&) = delete;
+  HealthWatch& operator=(const HealthWatch&) = delete;
+
+  /// Asks often until the first yes, which ends it with `passed`; `failed` when there was none
+  /// within the time that the probe gives a program that began at `begun`.
+  void until_yes(const HealthProbe& probe, std::uint16_t port, TimePoint begun,
+                 std::function<void()> passed, Failed failed);
+
+  /// Asks in each period until the probe's failure threshold is reached, which ends it.
+  void while_yes(const HealthProbe& probe, std::uint16_t port, TimePoint begun, Failed failed);
+
+  void end();
+
+ private:
+  void begin(const HealthProbe& probe, std::uint16_t port, TimePoint begun, HealthRule rule,
+             Duration period);
+  void ask();
+  void ask_http();
+  void ask_tcp();
+  void answered(bool yes, const std::string& why);
+
+  boost::asio::io_context& io_;
+  Loop& loop_;
+  std::unique_ptr<Timer> timer_;  // of the next question
+  std::unique_ptr<Timer> limit_;  // of the one that is open
+  HealthProbe probe_;
+  std::uint16_t port_ = 0;
+  Duration period_{0};
+  HealthRule rule_{1, {}};
+  std::function<void()> passed_;  // empty: it goes on after a yes
+  Failed failed_;
+  std::optional<net::Fetch> fetch_;
+  std::shared_ptr<boost::asio::ip::tcp::socket> socket_;  // with the handler of its connect
+};
+
+}  // namespace sluice::local

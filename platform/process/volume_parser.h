@@ -1,0 +1,21 @@
+#pragma once
+
+#include "platform/process/config_parser.h"
+#include "platform/process/service_spec.h"
+#include "platform/process/yaml_reader.h"
+#include <set>
+
+namespace sluice::local {
+
+/// The volumes of a service that have no effect on one machine, by name.
+using PassedVolumes = std::set<std::string>;
+
+/// Reads `volumes` into `spec`; those without effect are returned.
+[[nodiscard]] PassedVolumes read_volumes(YamlReader& reader, ConfigFile& config,
+                                         const YamlEntry& entry, ServiceSpec& spec);
+
+/// Reads `volumeMounts` of a container of `spec`, whose volumes are known, into `mounts`.
+void read_mounts(YamlReader& reader, const YamlEntry& entry, const ServiceSpec& spec,
+                 const PassedVolumes& passed, std::vector<VolumeMount>& mounts);
+
+}  // namespace sluice::local
