@@ -52,6 +52,13 @@ std::optional<Cause> wrong_place(const StartSight& seen) {
                  .what = fmt::format("it listens on {}, and not on 127.0.0.1", seen.port),
                  .fix = "let it listen on 127.0.0.1 or 0.0.0.0"};
   }
+  if (seen.container_port != 0 && std::find(seen.listens.begin(), seen.listens.end(),
+                                            seen.container_port) != seen.listens.end()) {
+    return Cause{.kind = CauseKind::container_port,
+                 .what = fmt::format("it listens on its containerPort {}, not on {}",
+                                     seen.container_port, port_text(seen)),
+                 .fix = "it is started again and served there"};
+  }
   return Cause{
       .kind = CauseKind::other_port,
       .what = fmt::format("it listens on {}, not on {}", ports_text(seen.listens), port_text(seen)),
@@ -88,6 +95,8 @@ std::string_view name(CauseKind kind) {
       return "probe";
     case CauseKind::other_port:
       return "other_port";
+    case CauseKind::container_port:
+      return "container_port";
     case CauseKind::other_address:
       return "other_address";
     case CauseKind::background:

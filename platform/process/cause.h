@@ -13,11 +13,12 @@ namespace sluice::local {
 
 /// Why a replica is not ready, or has ended without having been stopped.
 enum class CauseKind : std::uint8_t {
-  starting,       ///< nothing listens yet
-  probe,          ///< it listens, and its readiness probe does not pass yet
-  other_port,     ///< it listens, and not on its port
-  other_address,  ///< it listens on its port, where a connection to 127.0.0.1 does not reach it
-  background,     ///< it put itself into the background
+  starting,        ///< nothing listens yet
+  probe,           ///< it listens, and its readiness probe does not pass yet
+  other_port,      ///< it listens, and not on its port
+  container_port,  ///< it listens on its containerPort, where it is served from its next start on
+  other_address,   ///< it listens on its port, where a connection to 127.0.0.1 does not reach it
+  background,      ///< it put itself into the background
   exited,
   signalled,
   out_of_memory,   ///< the kernel killed it at its memory limit
@@ -55,6 +56,7 @@ struct Cause {
 struct StartSight {
   std::uint16_t port = 0;                ///< where it should listen
   bool fixed_port = false;               ///< the port was given by its spec, and not as $PORT
+  std::uint16_t container_port = 0;      ///< of its spec, when it has no fixed port; 0: none
   std::vector<std::uint16_t> listens{};  ///< the ports of its processes, ascending
   bool reachable = false;                ///< one of them is `port`, on an address of loopback
   bool in_startup = false;               ///< its startup probe has not passed

@@ -97,7 +97,7 @@ std::optional<ConfigKey> read_value_from(YamlReader& reader, const YamlEntry& en
     }
     const auto kind = field.key == "secretKeyRef" ? ConfigKind::secret : ConfigKind::config_map;
     key = reference_of(reader,
-                       reader.entries(field.value, field.line, "configMapKeyRef, secretKeyRef",
+                       reader.entries(field.value, field.line, "configMapKeyRef or secretKeyRef",
                                       {{"name", "key", "optional"}}),
                        field.line, kind);
     if (key->key.empty()) {
@@ -126,7 +126,7 @@ bool ConfigFile::take(YamlReader& reader, const YAML::Node& document) {
   const YamlKeys keys{{"apiVersion", "kind", "metadata", "data", "stringData", "binaryData"},
                       {},
                       {"type", "immutable"}};
-  for (const YamlEntry& field : reader.entries(document, line, "ConfigMap, Secret", keys)) {
+  for (const YamlEntry& field : reader.entries(document, line, "ConfigMap or Secret", keys)) {
     if (field.key == "metadata") {
       name.name = read_name(reader, field);
     } else if (field.key == (secret ? "binaryData" : "stringData")) {
@@ -250,7 +250,7 @@ void read_env_from(YamlReader& reader, ConfigFile& config, const YamlEntry& entr
       const auto kind = field.key == "secretRef" ? ConfigKind::secret : ConfigKind::config_map;
       ConfigKey read =
           reference_of(reader,
-                       reader.entries(field.value, field.line, "configMapRef, secretRef",
+                       reader.entries(field.value, field.line, "configMapRef or secretRef",
                                       {{"name", "optional"}}),
                        field.line, kind);
       all.source = std::move(read.source);

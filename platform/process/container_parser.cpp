@@ -22,7 +22,12 @@ void read_ports(YamlReader& reader, const YamlEntry& entry, ServiceSpec& spec, s
     const YamlKeys keys{{"name", "containerPort", "protocol"}, {"hostPort", "hostIP"}};
     for (const YamlEntry& field : reader.entries(item.value, item.line, "ports", keys)) {
       const auto value = reader.text(field);
-      if (field.key == "containerPort" && value && !value->empty()) port = *value;
+      if (field.key == "containerPort" && value && !value->empty() && *value != "0") {
+        if (const auto number = reader.integer(field, 1, 65535)) {
+          spec.container_port = static_cast<std::uint16_t>(*number);
+          port = *value;
+        }
+      }
       if (field.key != "name" || !value || value->empty() || *value == "http1") continue;
       if (*value == "h2c") {
         spec.h2c = true;

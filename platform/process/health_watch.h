@@ -72,7 +72,7 @@ class HealthWatch {
   std::uint16_t port_ = 0;
   Duration period_{0};
   HealthRule rule_{1, {}};
-  std::function<void()> passed_;  // empty: it goes on after a yes
+  std::function<void()> passed_;  // empty: a yes ends nothing
   Failed failed_;
   std::optional<net::Fetch> fetch_;
   std::shared_ptr<boost::asio::ip::tcp::socket> socket_;  // with the handler of its connect

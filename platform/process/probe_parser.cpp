@@ -128,7 +128,7 @@ std::optional<HealthProbe> read_health(YamlReader& reader, const YamlEntry& entr
                       {"terminationGracePeriodSeconds"},
                       {"successThreshold"}};
   for (const YamlEntry& field :
-       reader.entries(entry.value, entry.line, "livenessProbe, startupProbe", keys)) {
+       reader.entries(entry.value, entry.line, "livenessProbe or startupProbe", keys)) {
     if (read_question(reader, field, question)) continue;
     if (field.key == "exec" || field.key == "grpc") {
       usable = false;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "platform/process/replica_programs.h"
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
@@ -89,9 +90,7 @@ Result<ProcessPlatform::Checked, Problem> ProcessPlatform::judge(const ServiceSp
       find_program(spec.command.front(), search == nullptr ? "" : search, spec.working_dir);
   if (!program) return program.error();
   for (const ProgramSpec& init : spec.init) {
-    const auto found =
-        find_program(init.command.front(), search == nullptr ? "" : search, init.working_dir);
-    if (!found) return found.error();
+    if (const auto found = find_init_program(init); !found) return found.error();
   }
   return Checked{
       .scaling = autoscaler::resolve(cluster_, annotations_of(spec), spec.container_concurrency,
@@ -121,14 +120,21 @@ std::unique_ptr<ProcessRevision> ProcessPlatform::make_revision(
   while (revisions_.contains(revision_name(service.spec.name, number))) {
     number = numbers_.next(service.spec.name, template_hash(service.spec));
   }
-  auto made = std::make_unique<ProcessRevision>(
-      means_, *this, *service.log,
-      ProcessRevision::Facts{.name = revision_name(service.spec.name, number),
-                             .number = number,
-                             .spec = service.spec,
-                             .program = std::move(program),
-                             .initial = initial,
-                             .keeps_some = keeps_some});
+  ProcessRevision::Facts facts{.name = revision_name(service.spec.name, number),
+                               .number = number,
+                               .spec = service.spec,
+                               .program = std::move(program),
+                               .initial = initial,
+                               .keeps_some = keeps_some};
+  // Its program will most likely listen where the one before it does.
+  const bool found = service.current && service.current->port_was_found() &&
+                     !service.spec.fixed_port &&
+                     service.spec.container_port == service.current->spec().fixed_port;
+  if (found) {
+    facts.spec.fixed_port = facts.spec.container_port;
+    facts.port_was_found = true;
+  }
+  auto made = std::make_unique<ProcessRevision>(means_, *this, *service.log, std::move(facts));
   revisions_.emplace(made->name(), Known{made.get(), &service});
   return made;
 }
@@ -151,7 +157,7 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
     return Applied::created;
   }
   // A revision that was given up is tried again when its spec is given again.
-  const bool same_template = template_hash(spec) == template_hash(service->newest().spec());
+  const bool same_template = template_hash(spec) == service->newest().written_hash();
   if (same_template && spec == service->spec) return Applied::unchanged;
   service->spec = spec;
   service->given_up.reset();
@@ -180,7 +186,7 @@ void ProcessPlatform::begin_next(ProcessService& service, bool keeps_some,
       make_revision(service, numbers_.next(service.spec.name, template_hash(service.spec)),
                     keeps_some, std::move(program), awake ? std::max(1, now.ready) : 0);
   report(service, *service.next);
-  const auto& port = service.spec.fixed_port;
+  const auto& port = service.next->spec().fixed_port;
   if (!awake || (port && port == service.current->spec().fixed_port)) take_over(service);
 }
 

@@ -414,6 +414,32 @@ void ProcessRevision::on_waiting(Replica& replica, const Cause& cause) {
   if (!instance_of(replica).lives()) return;
   log_.append(means_.loop.now(), replica.id(), "is not ready: " + cause.sentence());
   means_.events.waiting(facts_.spec.name, replica, cause);
+  if (cause.kind == CauseKind::container_port && !facts_.spec.fixed_port) serve_at_container_port();
+}
+
+// One program at a time can listen there: what runs ends first, and the next one waits for the
+// port (waits_for_port()).
+void ProcessRevision::serve_at_container_port() {
+  facts_.spec.fixed_port = facts_.spec.container_port;
+  facts_.port_was_found = true;
+  means_.events.problem(
+      "warning", facts_.spec.name,
+      fmt::format("{} listens on its containerPort {}, not on $PORT: it is served there, by one "
+                  "replica at most",
+                  facts_.name, *facts_.spec.fixed_port),
+      "let it listen on $PORT for more");
+  ordered_ = std::min(ordered_, 1);
+  for (const auto& instance : instances_) {
+    if (instance->lives()) leave(*instance, facts_.spec.timeout, {});
+  }
+  owner_.on_changed(*this);
+}
+
+std::string ProcessRevision::written_hash() const {
+  if (!facts_.port_was_found) return template_hash(facts_.spec);
+  ServiceSpec written = facts_.spec;
+  written.fixed_port.reset();
+  return template_hash(written);
 }
 
 void ProcessRevision::on_settled_elsewhere(Replica& replica, const Cause& cause) {

@@ -87,6 +87,8 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
     std::filesystem::path program;
     std::optional<std::int32_t> initial;  ///< as model::Revision::initial
     bool keeps_some = false;              ///< its minimum is above 0
+    /// The fixed port of `spec` is its containerPort: its program was found there.
+    bool port_was_found = false;
   };
 
   struct Counts {
@@ -104,6 +106,11 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   [[nodiscard]] const std::string& name() const override { return facts_.name; }
 
   [[nodiscard]] const ServiceSpec& spec() const override { return facts_.spec; }
+
+  [[nodiscard]] bool port_was_found() const { return facts_.port_was_found; }
+
+  /// template_hash() of the spec as it was given.
+  [[nodiscard]] std::string written_hash() const;
 
   [[nodiscard]] RevisionId id() const { return {"default", facts_.name}; }
 
@@ -197,6 +204,8 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   void on_settled_elsewhere(Replica& replica, const Cause& cause) override;
 
  private:
+  void serve_at_container_port();
+
   struct Instance {
     std::unique_ptr<Replica> replica;
     std::int32_t number = 0;

@@ -13,16 +13,13 @@
 
 #include "platform/process/health_watch.h"
 #include "platform/process/output_reader.h"
+#include "platform/process/replica_programs.h"
 #include "platform/process/sidecar.h"
 #include "platform/process/start_watch.h"
-#include "platform/process/volumes.h"
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <cstdlib>
-#include <cstring>
 #include <deque>
-#include <sys/stat.h>
 
 namespace sluice::local {
 namespace asio = boost::asio;
@@ -93,8 +90,6 @@ struct ChildReplica::Impl {
   std::optional<TimePoint> run;  // since when the app itself runs
   Lifetime token;
 
-  [[nodiscard]] std::filesystem::path volumes_dir() const { return plan.directory / "v"; }
-
   [[nodiscard]] bool in_init() const { return init_done < plan.spec.init.size(); }
 
   [[nodiscard]] Variables variables() const {
@@ -128,18 +123,7 @@ struct ChildReplica::Impl {
     const auto names = sidecar_sockets(plan.directory);
     if (!names) return names.error();
     sockets = *names;
-    std::error_code failed;
-    std::filesystem::create_directories(plan.directory, failed);
-    if (failed || ::chmod(plan.directory.c_str(), 0700) != 0) {
-      return Problem{fmt::format("cannot make {}: {}", plan.directory.string(),
-                                 failed ? failed.message() : std::strerror(errno)),
-                     "make the runtime directory writable"};
-    }
-    for (const auto& socket : {sockets.serving, sockets.admin, sockets.stats})
-      std::filesystem::remove(socket, failed);
-    if (!plan.spec.volumes.empty()) {
-      if (auto problem = write_volumes(plan.spec, volumes_dir())) return problem;
-    }
+    if (auto problem = make_directory_of(plan, sockets)) return problem;
     // The sidecar first: with an app that is quick to listen, it is the one waited for.
     if (auto problem = launch_sidecar()) return problem;
     return launch_next();
@@ -149,9 +133,7 @@ struct ChildReplica::Impl {
   std::optional<Problem> launch_next() {
     if (in_init()) {
       const ProgramSpec& init = plan.spec.init[init_done];
-      const char* const search = std::getenv("PATH");
-      const auto program =
-          find_program(init.command.front(), search == nullptr ? "" : search, init.working_dir);
+      const auto program = find_init_program(init);
       return program ? launch_program(init, *program) : program.error();
     }
     if (auto problem = launch_program(plan.spec.app(), plan.program)) return problem;
@@ -159,6 +141,8 @@ struct ChildReplica::Impl {
     watch.begin(app,
                 {.port = plan.port.port(),
                  .fixed_port = plan.spec.fixed_port.has_value(),
+                 .container_port =
+                     plan.spec.fixed_port ? std::uint16_t{0} : plan.spec.container_port.value_or(0),
                  .in_startup = plan.spec.startup.has_value()},
                 plan.look_interval);
     ask_startup();
@@ -167,24 +151,9 @@ struct ChildReplica::Impl {
 
   std::optional<Problem> launch_program(const ProgramSpec& program,
                                         const std::filesystem::path& file) {
-    const ServiceSpec& spec = plan.spec;
-    const auto places = places_of(program.mounts, volumes_dir());
-    SpawnSpec app_spec;
-    app_spec.program = file;
-    for (const auto* words : {&program.command, &program.args}) {
-      for (const std::string& word : *words)
-        app_spec.argv.push_back(at_places(expand_variables(word, variables()), places));
-    }
-    app_spec.env = program_environment(program, spec.config, variables(), places, plan.environment);
-    app_spec.cwd = program.working_dir;
-    app_spec.open_files = plan.open_files;
-    // Joining a group costs the kernel some 10 ms, which only limits are worth.
-    if (plan.cgroups != nullptr && spec.is_limited()) {
-      const auto directories = plan.cgroups->create(plan.id, {spec.cpu_limit, spec.memory_limit});
-      if (!directories) return directories.error();
-      app_spec.cgroup_dirs = *directories;
-    }
-    auto child = spawn(app_spec);
+    const auto wanted = program_spawn(plan, program, file, variables());
+    if (!wanted) return wanted.error();
+    auto child = spawn(*wanted);
     if (!child) return child.error();
     app = child->pid;
     app_alive = true;
@@ -199,20 +168,7 @@ struct ChildReplica::Impl {
   std::optional<Problem> launch_sidecar() {
     auto pipe = make_pipe();
     if (!pipe) return pipe.error();
-    SpawnSpec side;
-    side.program = plan.sidecar;
-    side.argv = {plan.sidecar.string()};
-    side.kept_fds = {pipe->second.get()};
-    side.env = sidecar_environment({.spec = plan.spec,
-                                    .revision = plan.revision,
-                                    .replica = plan.id,
-                                    .port = plan.port.port(),
-                                    .sockets = sockets,
-                                    .write_timeout = plan.write_timeout,
-                                    .ready_fd = pipe->second.get()},
-                                   plan.environment);
-    side.open_files = plan.open_files;
-    auto child = spawn(side);
+    auto child = spawn(sidecar_spawn(plan, sockets, pipe->second.get()));
     if (!child) return child.error();
     sidecar = child->pid;
     sidecar_alive = true;
@@ -394,24 +350,7 @@ struct ChildReplica::Impl {
   }
 
   [[nodiscard]] EndSight sight_of(const ExitStatus& status) const {
-    EndSight seen;
-    seen.exit_code = status.exit_code;
-    seen.signal = status.signal;
-    seen.survivor = status.survivor;
-    // In a session of its own it has outlived its group.
-    if (status.exit_code == 0 && seen.survivor.empty()) {
-      seen.survivor = kill_stray_with(fmt::format("PORT={}", plan.port.port()), reaper.watched());
-    }
-    seen.last_error = last_words({tail.begin(), tail.end()});
-    seen.memory_limit = plan.spec.memory_limit.value_or(0);
-    if (plan.cgroups != nullptr && plan.spec.is_limited()) {
-      seen.oom_kills = plan.cgroups->oom_kills(plan.id);
-      seen.limit_is_enforced = plan.cgroups->can_limit_memory();
-    }
-    std::vector<std::string> words = plan.spec.command;
-    words.insert(words.end(), plan.spec.args.begin(), plan.spec.args.end());
-    seen.port_is_lost = lost_port(words);
-    return seen;
+    return sight_of_end(plan, status, {tail.begin(), tail.end()}, reaper.watched());
   }
 
   void sidecar_ended(const ExitStatus& status) {
@@ -481,11 +420,7 @@ struct ChildReplica::Impl {
   void release() {
     if (std::exchange(released, true)) return;
     pipes.clear();
-    std::error_code ignored;
-    for (const auto& socket : {sockets.serving, sockets.admin, sockets.stats})
-      if (!socket.empty()) std::filesystem::remove(socket, ignored);
-    if (!plan.spec.volumes.empty()) remove_volumes(volumes_dir());
-    std::filesystem::remove(plan.directory, ignored);
+    remove_directory_of(plan, sockets);
     if (plan.cgroups != nullptr) plan.cgroups->remove(plan.id);
   }
 };

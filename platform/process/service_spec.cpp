@@ -200,6 +200,7 @@ void take_live(ServiceSpec& spec, const ServiceSpec& other) {
   if (policy) spec.template_annotations.insert(std::move(policy));
   spec.annotations = other.annotations;
   spec.hosts = other.hosts;
+  spec.container_port = other.container_port;
   spec.stop_grace = other.stop_grace;
   spec.start_timeout = other.start_timeout;
 }

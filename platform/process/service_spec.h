@@ -99,11 +99,12 @@ struct ServiceSpec {
   std::filesystem::path working_dir;  ///< absolute
   std::vector<VolumeMount> mounts;
   std::vector<Volume> volumes;
-  std::vector<ProgramSpec> init;            ///< run in this order before the app
-  ConfigDocuments config;                   ///< the ConfigMaps and Secrets that it uses
-  std::optional<std::uint16_t> fixed_port;  ///< then one replica at most
-  bool h2c = false;                         ///< the app speaks HTTP/2 in clear text
-  std::int32_t container_concurrency = 0;   ///< 0 = no limit
+  std::vector<ProgramSpec> init;                ///< run in this order before the app
+  ConfigDocuments config;                       ///< the ConfigMaps and Secrets that it uses
+  std::optional<std::uint16_t> fixed_port;      ///< then one replica at most
+  std::optional<std::uint16_t> container_port;  ///< where it is looked for beside $PORT
+  bool h2c = false;                             ///< the app speaks HTTP/2 in clear text
+  std::int32_t container_concurrency = 0;       ///< 0 = no limit
   std::chrono::seconds timeout{300};
   std::chrono::seconds response_start_timeout{0};  ///< 0 = off
   std::chrono::seconds idle_timeout{0};            ///< 0 = off

@@ -224,9 +224,12 @@ void put_program(YAML::Emitter& out, const ProgramSpec& program, bool with_value
 void put_container(YAML::Emitter& out, const ServiceSpec& spec, bool with_values) {
   out << YAML::BeginMap;
   put_program(out, spec.app(), with_values);
-  if (spec.h2c) {
-    out << YAML::Key << "ports" << YAML::Value << YAML::Flow << YAML::BeginSeq << YAML::BeginMap
-        << YAML::Key << "name" << YAML::Value << "h2c" << YAML::EndMap << YAML::EndSeq;
+  if (spec.h2c || spec.container_port) {
+    out << YAML::Key << "ports" << YAML::Value << YAML::Flow << YAML::BeginSeq << YAML::BeginMap;
+    if (spec.h2c) put_text(out, "name", "h2c");
+    if (spec.container_port)
+      out << YAML::Key << "containerPort" << YAML::Value << *spec.container_port;
+    out << YAML::EndMap << YAML::EndSeq;
   }
   put_probe(out, spec.probe, with_values);
   put_health(out, "livenessProbe", spec.liveness, with_values);

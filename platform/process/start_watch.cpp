@@ -52,7 +52,8 @@ void StartWatch::see() {
 void StartWatch::tell() {
   const Cause cause = waits_for();
   const bool silent = loop_.now() - begun_ >= kSilence;
-  if (told_ == cause.kind || !(silent || is_wrong_place(cause.kind))) return;
+  const bool found = is_wrong_place(cause.kind) || cause.kind == CauseKind::container_port;
+  if (told_ == cause.kind || !(silent || found)) return;
   told_ = cause.kind;
   worth_a_line_(cause);
 }

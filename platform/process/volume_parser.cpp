@@ -67,7 +67,7 @@ void read_source(YamlReader& reader, ConfigFile& config, const YamlEntry& entry,
   VolumeSource source{{kind, {}}, false, {}};
   const YamlKeys keys{{"name", "secretName", "items", "defaultMode", "optional"}};
   for (const YamlEntry& field :
-       reader.entries(entry.value, entry.line, "configMap, secret", keys)) {
+       reader.entries(entry.value, entry.line, "configMap or secret", keys)) {
     if (field.key == "items") {
       read_items(reader, field, source.items);
     } else if (field.key == "defaultMode") {

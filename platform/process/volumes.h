@@ -32,8 +32,8 @@ struct MountPlace {
 [[nodiscard]] std::optional<Problem> write_volumes(const ServiceSpec& spec,
                                                    const std::filesystem::path& directory);
 
-/// Removes `directory`. When programs have written a lot into it, another process does the work
-/// while the caller goes on.
+/// Removes `directory`. When programs have written a lot into it, another process does the
+/// work and the caller does not wait.
 void remove_volumes(const std::filesystem::path& directory);
 
 }  // namespace sluice::local

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import socket
 import stat
 import sys
 import unittest
@@ -226,6 +227,29 @@ containers:
         ended = engine.wait_event('replica', state='exited')
         self.assertTrue(ended['before_ready'])
         self.assertIn('startup probe failed: GET /started gave 503', ended['why'])
+
+
+class ContainerPort(Documents):
+    def test_a_program_that_listens_there_is_found_and_served_there_by_one_replica(self):
+        with socket.socket() as taken:
+            taken.bind(('127.0.0.1', 0))
+            port = taken.getsockname()[1]
+        engine = self.up_documents(service(f'''
+containers:
+  - command: [sh, -c, 'PORT={port} exec {sys.executable} -B {HERE / "config_app.py"}']
+    ports: [{{containerPort: {port}}}]
+'''))
+        self.assertEqual(engine.get().status, 200)
+        warning = engine.wait_event('warning', message=f'app-00001 listens on its containerPort {port}, not on '
+                                    '$PORT: it is served there, by one replica at most')
+        self.assertIn('$PORT', warning['fix'])
+        ready = engine.wait_event('replica', state='ready')
+        self.assertEqual(ready['port'], port)
+        engine.wait_status(lambda status: status['state'] == 'asleep')
+        again = engine.mark()
+        self.assertEqual(engine.get().status, 200)
+        ready = engine.wait_event('replica', after=again, state='ready')
+        self.assertEqual((ready['port'], engine.status()['revision']), (port, 'app-00001'))
 
 
 if __name__ == '__main__':

@@ -63,6 +63,7 @@ Keys keys_of(const ServiceSpec& spec) {
     keys["volume " + volume.name] = text;
   }
   if (spec.fixed_port) keys["port"] = std::to_string(*spec.fixed_port);
+  if (spec.container_port) keys["containerPort"] = std::to_string(*spec.container_port);
   if (spec.h2c) keys["ports"] = "h2c";
   keys["containerConcurrency"] = std::to_string(spec.container_concurrency);
   keys["timeoutSeconds"] = std::to_string(spec.timeout.count());

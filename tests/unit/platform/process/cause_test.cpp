@@ -33,6 +33,32 @@ TEST(Cause, OfAProgramOnAnotherPortNamesBothAndTheFlag) {
             "other_port: it listens on 8000, not on 3000; use --port 8000");
 }
 
+TEST(Cause, OfAProgramOnItsContainerPortNamesWhatComes) {
+  EXPECT_EQ(wait({.port = 20002, .container_port = 8080, .listens = {8080, 9000}}),
+            "container_port: it listens on its containerPort 8080, not on $PORT (20002); it is "
+            "started again and served there");
+}
+
+TEST(Cause, OfAnInitContainerNamesIt) {
+  const auto ended = [](const EndSight& seen) {
+    const Cause cause = cause_of_init_end("migrate", seen);
+    return std::string{name(cause.kind)} + ": " + cause.sentence();
+  };
+  EXPECT_EQ(ended({.exit_code = 3, .last_error = "no database"}),
+            "init: init container migrate ended with exit code 3: no database");
+  EXPECT_EQ(ended({.signal = 11}),
+            "init: init container migrate was killed by signal 11 (Segmentation fault)");
+  EXPECT_EQ(ended({.signal = 9, .oom_kills = 1, .memory_limit = 40 << 20}),
+            "out_of_memory: init container migrate was killed: out of memory (limit 40Mi)");
+  EXPECT_EQ(cause_of_init("migrate", Duration{std::chrono::seconds{60}}).what,
+            "init container migrate did not end within 60s");
+}
+
+TEST(Cause, OfAStartupProbeIsNotItsReadiness) {
+  EXPECT_EQ(wait({.port = 20002, .listens = {20002}, .reachable = true, .in_startup = true}),
+            "startup_probe: it listens on 20002, and its startup probe does not pass yet (12 s)");
+}
+
 TEST(Cause, OfAProgramOnManyPortsNamesTheFirstFour) {
   EXPECT_EQ(wait({.port = 20002, .listens = {1, 2, 3, 4, 5}}),
             "other_port: it listens on 1, 2, 3, 4 and more, not on $PORT (20002); use --port 1");

@@ -13,6 +13,38 @@ using namespace std::chrono_literals;
 
 using ProcessFailuresTest = ProcessStage;
 
+// --- containerPort ---
+
+TEST_F(ProcessFailuresTest, AProgramOnItsContainerPortIsServedThereByOneReplica) {
+  ServiceSpec written = spec();
+  written.container_port = 8080;
+  put(written);
+  order("app-00001", 2);
+  replica("app-00001-1").waits({.kind = CauseKind::container_port, .what = "it listens on 8080"});
+  turn();
+  EXPECT_EQ(replica("app-00001-1").stopped, 1);
+  EXPECT_EQ(replica("app-00001-2").stopped, 1);
+  replica("app-00001-1").is_gone();
+  turn();
+  EXPECT_EQ(there(), "app-00001-2") << "it may still have the port";
+
+  replica("app-00001-2").is_gone();
+  turn();
+
+  ASSERT_EQ(replicas_.size(), 1U);
+  EXPECT_EQ(replicas_.begin()->second->plan.spec.fixed_port, 8080);
+  replicas_.begin()->second->becomes_ready();
+  turn();
+  EXPECT_EQ(said("app-00001"), "serves 1 ready 0 starting 0 leaving");
+
+  const auto again = platform_.put(written);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*again, Applied::unchanged);
+  written.args = {"other"};
+  put(written);
+  EXPECT_EQ(platform_.find("app")->newest().spec().fixed_port, 8080);
+}
+
 // --- failing ---
 
 TEST_F(ProcessFailuresTest, AFailedStartIsTriedAgainAfterItsWait) {

@@ -62,6 +62,9 @@ class FakeReplica final : public Replica {
 
   void becomes_ready() { owner_.on_ready(*this); }
 
+  /// It is not ready, which is worth a line.
+  void waits(const Cause& cause) { owner_.on_waiting(*this, cause); }
+
   /// It has settled on another port.
   void settles(const Cause& cause) { owner_.on_settled_elsewhere(*this, cause); }
 

@@ -101,6 +101,7 @@ TEST(ToYaml, ReadsBackTheSame) {
   spec.hosts = {{"shop.example.com", ""}, {"localhost", "/shop"}};
   spec.args = {"", "- x", "null", "\xC3\xA4"};
   spec.h2c = true;
+  spec.container_port = 8080;
   spec.probe.kind = ProbeKind::http;
   spec.probe.path = "/healthz?full=1";
   spec.probe.headers = {{"X-A", "b: c"}};

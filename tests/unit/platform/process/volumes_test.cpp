@@ -32,8 +32,8 @@ ServiceSpec spec_with_volumes() {
   spec.volumes = {
       {"all", {{kSettings, false, {{"b", "deep/b"}}}, {kKeys, false, {}}}, std::nullopt},
       {"shown", {{kSettings, false, {}}}, 0440},
-      {"work", {}, std::nullopt}};
-  spec.mounts = {{"all", "/etc/app", ""}, {"work", "/etc/app/work", "cache"}};
+      {"scratch", {}, std::nullopt}};
+  spec.mounts = {{"all", "/etc/app", ""}, {"scratch", "/etc/app/temp", "cache"}};
   return spec;
 }
 
@@ -49,7 +49,7 @@ TEST(Volumes, HaveTheirFilesOnlyForTheirOwner) {
   EXPECT_EQ(mode_of(directory / "all/token"), 0400U);
   EXPECT_FALSE(std::filesystem::exists(directory / "all/a"));
   EXPECT_EQ(mode_of(directory / "shown/a"), 0440U);
-  EXPECT_TRUE(std::filesystem::is_directory(directory / "work/cache"));
+  EXPECT_TRUE(std::filesystem::is_directory(directory / "scratch/cache"));
   remove_volumes(directory);
   EXPECT_FALSE(std::filesystem::exists(directory));
 }
@@ -60,7 +60,7 @@ TEST(Volumes, TakeThePlaceOfTheirPaths) {
 
   EXPECT_EQ(at("--config=/etc/app/app.yaml"), "--config=/run/v/all/app.yaml");
   EXPECT_EQ(at("/etc/app"), "/run/v/all");
-  EXPECT_EQ(at("/etc/app:/etc/app/work/x"), "/run/v/all:/run/v/work/cache/x");
+  EXPECT_EQ(at("/etc/app:/etc/app/temp/x"), "/run/v/all:/run/v/scratch/cache/x");
   EXPECT_EQ(at("file:///etc/app/x"), "file:///run/v/all/x");
   for (const char* other : {"/etc/apple", "/srv/etc/app", "a/etc/app", "/etc", ""})
     EXPECT_EQ(at(other), other);

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "common/base/result.h"
+
+#include "platform/process/cause.h"
+#include "platform/process/child.h"
+#include "platform/process/replica.h"
+#include "platform/process/sidecar.h"
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+// What the programs of one replica are started with, and what is left of them.
+
+namespace sluice::local {
+
+/// Makes the directory of a replica, its volumes in it, and room for its sockets.
+[[nodiscard]] std::optional<Problem> make_directory_of(const ReplicaPlan& plan,
+                                                       const SidecarSockets& sockets);
+
+void remove_directory_of(const ReplicaPlan& plan, const SidecarSockets& sockets);
+
+/// How `program`, which is `file`, is started; makes its control group when it needs one.
+[[nodiscard]] Result<SpawnSpec, Problem> program_spawn(const ReplicaPlan& plan,
+                                                       const ProgramSpec& program,
+                                                       const std::filesystem::path& file,
+                                                       const Variables& variables);
+
+[[nodiscard]] SpawnSpec sidecar_spawn(const ReplicaPlan& plan, const SidecarSockets& sockets,
+                                      int ready_fd);
+
+/// The program of an init container, found in the engine's PATH.
+[[nodiscard]] Result<std::filesystem::path, Problem> find_init_program(const ProgramSpec& init);
+
+/// What is seen of a program that ended with `status`. `tail`: its last error lines; `watched`: the
+/// children that are known, none of which it can have left behind.
+[[nodiscard]] EndSight sight_of_end(const ReplicaPlan& plan, const ExitStatus& status,
+                                    const std::vector<std::string>& tail,
+                                    const std::vector<pid_t>& watched);
+
+}  // namespace sluice::local
