@@ -45,8 +45,8 @@ std::optional<ListenRow> parse_row(std::string_view line) {
     fields[count++] = line.substr(0, end);
     line.remove_prefix(end);
   }
-  constexpr std::string_view kListen = "0A";
-  if (fields[3] != kListen) return std::nullopt;
+  constexpr std::string_view kListening = "0A";
+  if (fields[3] != kListening) return std::nullopt;
   const auto colon = fields[1].find(':');
   if (colon == std::string_view::npos) return std::nullopt;
   const auto port = hex_number<std::uint16_t>(fields[1].substr(colon + 1));

@@ -152,6 +152,7 @@ class ProcessPlatform final : public autoscaler::Platform,
   const autoscaler::ClusterConfig& cluster_;
   std::filesystem::path logs_;
   model::Listener* listener_ = nullptr;  // of open()
+  FailureNotice full_disk_;              // shared by the logs
   std::map<std::string, std::unique_ptr<ProcessService>> services_;
   std::vector<std::unique_ptr<ProcessService>> removed_;  // and still draining
 

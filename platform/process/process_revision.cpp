@@ -86,6 +86,11 @@ const Replica* ProcessRevision::replica(const PodId& pod) const {
   return found == nullptr ? nullptr : found->replica.get();
 }
 
+std::int64_t ProcessRevision::start_of(const std::string& replica) const {
+  const Instance* const found = find(replica);
+  return found == nullptr ? 0 : found->start;
+}
+
 ProcessRevision::Counts ProcessRevision::counts() const {
   Counts counts;
   for (const auto& instance : instances_) {
@@ -197,6 +202,7 @@ bool ProcessRevision::start_one() {
   }
   auto instance = std::make_unique<Instance>();
   instance->number = number;
+  instance->start = log_.begin_start();
   instance->replica = std::move(*made);
   Replica& replica = *instance->replica;
   instances_.push_back(std::move(instance));
@@ -309,7 +315,7 @@ void ProcessRevision::on_start_failed(Replica& replica, const ReplicaEnd& end) {
   backoff_.failed(now);
   last_failure_ = end.reason;
   means_.events.exited(facts_.spec.name, replica, end, backoff_.wait_left(now));
-  log_.append(now, replica.id(), "did not start: " + end.reason);
+  log_.append(now, {replica.id(), instance.start}, "did not start: " + end.reason);
   owner_.on_changed(*this);
   if (backoff_.failing()) owner_.on_failing(*this);
   reconcile();
@@ -347,9 +353,11 @@ void ProcessRevision::on_stopped(Replica& replica) {
 }
 
 void ProcessRevision::on_output(Replica& replica, OutputSource source, std::string_view line) {
-  log_.append(means_.loop.now(), replica.id(), line);
+  const std::int64_t start = start_of(replica.id());
+  log_.append(means_.loop.now(), {replica.id(), start}, line);
   if (source == OutputSource::sidecar) return;
-  means_.events.output(facts_.spec.name, replica, source == OutputSource::app_stderr, line);
+  means_.events.output(facts_.spec.name, {replica.id(), start}, source == OutputSource::app_stderr,
+                       line);
 }
 
 void ProcessRevision::on_warning(Replica& /*replica*/, const std::string& text) {

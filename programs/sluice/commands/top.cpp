@@ -1,4 +1,5 @@
 #include "common/json/parse.h"
+#include "common/json/read.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -77,9 +78,20 @@ void fill_pane(view::LiveView& live, const ApiPlace& engine) {
   }
 }
 
+std::string whose(const ApiPlace& engine) {
+  return (engine.is_server() ? "autoscaler " : "engine ") + engine.name;
+}
+
+// Of its front door; empty when it has none.
+std::string address_of(const ApiPlace& engine) {
+  const auto version = fetch(engine, {.target = "/api/v1/version"});
+  const std::string door = version ? reading::text(reading::parsed(*version), "http") : "";
+  return door.empty() ? "" : "http://" + door;
+}
+
 int watch(const Surroundings& with, const ApiPlace& engine,
           std::unique_ptr<view::Terminal> terminal) {
-  view::LiveView live;
+  view::LiveView live(view::Quit::leaves, whose(engine), address_of(engine));
   const StopSignals signals;
   std::array<pollfd, 2> inputs{{{.fd = terminal->key_fd(), .events = POLLIN, .revents = 0},
                                 {.fd = signals.fd(), .events = POLLIN, .revents = 0}}};
@@ -124,7 +136,7 @@ int run_top(const Surroundings& with, const Arguments& args) {
   if (!services) {
     return report(with, services.error());
   }
-  with.out << view::top_text(*services);
+  with.out << view::top_text(view::top_rows(*services));
   return kExitOk;
 }
 
