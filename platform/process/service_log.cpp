@@ -61,6 +61,10 @@ std::string read_end(const std::filesystem::path& file, std::size_t bytes_max) {
   return text;
 }
 
+std::string lines_text(std::int64_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "line" : "lines");
+}
+
 // A line about the log itself concerns every replica.
 bool chosen(const LogLine& line, const TailQuery& query) {
   const bool of_replica =
@@ -96,10 +100,11 @@ void ServiceLog::append(TimePoint now, const LogSource& source, std::string_view
 }
 
 void ServiceLog::write_line(TimePoint now, const LogSource& source, std::string_view text) {
+  if (gap_.count > 0) name_loss(now);
   const int error = file_.append(written(now, source, text));
   if (error != 0) return fail(now, error);
+  own_notice_.worked(now);
   if (full_disk_ != nullptr) full_disk_->worked(now);
-  if (gap_.count > 0) worked(now);
 }
 
 FailureNotice& ServiceLog::notice_of(int error) {
@@ -115,23 +120,22 @@ void ServiceLog::fail(TimePoint now, int error) {
                     means_full(error) ? "what services print is" : "what this service prints is"));
 }
 
-// Lines that came while some were lost are kept, too: what was lost stands in one line once no more
-// is.
-void ServiceLog::worked(TimePoint now) {
-  own_notice_.worked(now);
+// One line for what was lost, once no more has been for a while: lines that came between are kept.
+void ServiceLog::name_loss(TimePoint now) {
   if (now - gap_.to < FailureNotice::kSettled) return;
-  const std::string text = fmt::format(
-      "{} {} of the {} from here were not kept: {}", gap_.count, gap_.count == 1 ? "line" : "lines",
-      show_duration(std::chrono::ceil<std::chrono::seconds>(gap_.to - gap_.from)), gap_.reason);
+  const auto lasted = std::chrono::ceil<std::chrono::seconds>(gap_.to - gap_.from);
+  const std::string text =
+      fmt::format("{} in the next {} not kept: {}", lines_text(gap_.count),
+                  show_duration(std::max<Duration>(lasted, std::chrono::seconds{1})), gap_.reason);
   if (file_.append(written(gap_.from, {kNoReplica}, text)) == 0) gap_ = {};
 }
 
 std::optional<LogLine> ServiceLog::loss() const {
   if (gap_.count == 0) return std::nullopt;
-  return LogLine{.time = gap_.from,
-                 .replica = std::string(kNoReplica),
-                 .text = fmt::format("{} {} since then not kept: {}", gap_.count,
-                                     gap_.count == 1 ? "line" : "lines", gap_.reason)};
+  return LogLine{
+      .time = gap_.from,
+      .replica = std::string(kNoReplica),
+      .text = fmt::format("{} since then not kept: {}", lines_text(gap_.count), gap_.reason)};
 }
 
 std::vector<LogLine> tail_log(const std::filesystem::path& file, const TailQuery& query) {

@@ -72,7 +72,7 @@ class ServiceLog {
   void write_line(TimePoint now, const LogSource& source, std::string_view text);
   [[nodiscard]] FailureNotice& notice_of(int error);
   void fail(TimePoint now, int error);
-  void worked(TimePoint now);
+  void name_loss(TimePoint now);
 
   BoundedFile file_;
   Warn warn_;

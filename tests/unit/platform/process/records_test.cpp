@@ -211,8 +211,8 @@ TEST(ServiceLog, AFileThatCannotGrowCostsLinesAndOneWarning) {
   EXPECT_FALSE(log.loss());
   const auto lines = tail_log(log.file(), {.replica = "r"});
   ASSERT_EQ(lines.size(), 5U);
-  EXPECT_EQ(lines[4].text, "9 lines of the 9s from here were not kept: file too large");
-  EXPECT_EQ(lines[4].time, kTime + 2s);
+  EXPECT_EQ(lines[3].text, "9 lines in the next 9s not kept: file too large");
+  EXPECT_EQ(lines[3].time, kTime + 2s);
   {
     const SmallFiles limit;
     log.append(kTime + 60s, {"r"}, "lost");
