@@ -21,11 +21,17 @@ BoundedFile::BoundedFile(std::filesystem::path file, FileLimits limits)
 
 int BoundedFile::append(std::string_view line) {
   if (const int error = tend(static_cast<std::int64_t>(line.size())); error != 0) return error;
-  const auto written = ::write(fd_.get(), line.data(), line.size());
-  if (written == static_cast<ssize_t>(line.size())) return 0;
-  const int error = written < 0 ? errno : ENOSPC;
+  // A disk that fills up takes a part of it; the error is that of the rest.
+  std::size_t done = 0;
+  while (done < line.size()) {
+    const auto written = ::write(fd_.get(), line.data() + done, line.size() - done);
+    if (written <= 0) break;
+    done += static_cast<std::size_t>(written);
+  }
+  if (done == line.size()) return 0;
+  const int error = errno;
   // Half a line would spoil the next one.
-  if (written > 0) (void)::ftruncate(fd_.get(), size_);
+  [[maybe_unused]] const int cut = done > 0 ? ::ftruncate(fd_.get(), size_) : 0;
   fd_.reset();
   return error;
 }

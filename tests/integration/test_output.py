@@ -166,6 +166,8 @@ class FullDisk(OutputCase):
         self.assertNotIn('lost', told.replace('not kept', ''))
 
         self.limit(engine, resource.RLIM_INFINITY)
+        wait_until(lambda: 'were not kept' in self.home.run('history', 'app').stdout, 20,
+                   'the loss in the history, without another decision')
         self.print_text(engine, 'there is space')
         self.wait_text('there is space', 'app')
         self.assertEqual(self.home.run('sleep', 'app').returncode, 0)

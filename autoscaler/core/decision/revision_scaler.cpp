@@ -41,6 +41,9 @@ RevisionScaler::RevisionScaler(RevisionScalerSpec spec, std::int32_t ready_at_st
   initialized_ = spec_.decider.initial_scale == 0;
   last_.bounded = replicas_;
   last_.desired = status_.desired();
+  last_.metric = spec_.decider.metric;
+  last_.target = spec_.decider.target_value;
+  last_.total = spec_.decider.total_value;
   last_.no_request_yet = !requested_;
   told_activity_ = activity_;
 }

@@ -32,6 +32,9 @@ constexpr std::size_t kGapsMax = 10'000;
 // The newest of one service.
 constexpr std::size_t kGapsShown = 100;
 
+// Until what was lost is written, when there is nothing else to write.
+constexpr auto kRetry = std::chrono::seconds{2};
+
 constexpr const char* kTooMany = "more decisions at once than the disk takes";
 
 // Rows between two looks at age and size, and rows of one transaction at most.
@@ -183,8 +186,11 @@ class History::Writer {
         opened_ = true;
         writing_ = false;
         changed_.notify_all();
-        changed_.wait(hold, stop, [this] { return !queue_.empty(); });
-        if (queue_.empty()) {
+        const auto has_rows = [this] { return !queue_.empty(); };
+        // What is lost is written even if nothing is decided any more.
+        const bool came = gaps_.empty() ? changed_.wait(hold, stop, has_rows)
+                                        : changed_.wait_for(hold, stop, kRetry, has_rows);
+        if (!came && stop.stop_requested()) {
           return;
         }
         const auto end =
@@ -198,14 +204,14 @@ class History::Writer {
   }
 
   void keep(const std::vector<Row>& batch) {
-    const TimePoint at{Duration{batch.back().at}};
+    last_try_ = batch.empty() ? last_try_ + kRetry : TimePoint{Duration{batch.back().at}};
     std::map<std::string, Gap, std::less<>> gaps;
     {
       const std::scoped_lock hold(mutex_);
       gaps = gaps_;
     }
     if (write(batch, gaps)) {
-      notice_.worked(at);
+      notice_.worked(last_try_);
       const std::scoped_lock hold(mutex_);
       for (const auto& [service, gap] : gaps) {
         // What was lost meanwhile begins a gap of its own.
@@ -217,7 +223,8 @@ class History::Writer {
       return;
     }
     const std::string reason = std::exchange(failure_, {});
-    if (notice_.failed(at) && warn_) warn_(warning(reason));
+    if (batch.empty()) return;
+    if (notice_.failed(last_try_) && warn_) warn_(warning(reason));
     const std::scoped_lock hold(mutex_);
     for (const Row& row : batch) lose(row, reason);
   }
@@ -344,6 +351,7 @@ class History::Writer {
   std::size_t since_prune_ = 0;
   bool first_ = true;
   FailureNotice notice_;
+  TimePoint last_try_;   // of a write, as far as the times of rows show
   std::string failure_;  // why the last write failed
   // Last, so that it has ended before anything it uses goes.
   std::jthread thread_;

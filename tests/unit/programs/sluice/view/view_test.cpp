@@ -106,7 +106,7 @@ json awake_service() {
 
 TEST(Top, PrintsOneLinePerService) {
   EXPECT_EQ(top_text(top_rows(json::array({awake_service()}))),
-            "SERVICE  READY/WANT  CONC stable/panic  TARGET           RPS  QUEUE  p50/p99 ms  "
+            "SERVICE  READY/WANT  CONC stable/panic  TARGET            RPS  QUEUE  p50/p99 ms  "
             "LAST COLD  STATE        WHY\n"
             "app      7/7         14.1 / 46.0        7.0 (70 % of 10)  312  0      4 / 23      "
             "63 ms      panic 00:12  ceil(46.0 / 7.0)\n");
@@ -117,7 +117,7 @@ TEST(Top, LeavesTheLessImportantColumnsOutOfANarrowTable) {
   asleep.update({{"mode", "stable"}, {"state", "asleep"}, {"why", "no requests for 60 s"}});
   EXPECT_EQ(top_text(top_rows(json::array({asleep})), 60),
             "SERVICE  READY/WANT  RPS  QUEUE  STATE   WHY\n"
-            "app      7/7         312  0      asleep  no requests for 60 s\n");
+            "app      7/7         312  0      asleep  no requests for 60…\n");
   EXPECT_EQ(top_text(top_rows(json::array({asleep})), 34),
             "SERVICE  READY/WANT  RPS  STATE\n"
             "app      7/7         312  asleep\n");
