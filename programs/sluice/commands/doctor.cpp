@@ -22,6 +22,9 @@
 namespace sluice::commands {
 namespace {
 
+// Less than this is full: a few lines of a log more.
+constexpr std::uintmax_t kStateBytesMin = std::uintmax_t{256} << 10U;
+
 enum class Grade { ok, warn, fail };
 
 struct Check {
@@ -135,6 +138,12 @@ Check state(const Surroundings& with) {
     return {
         Grade::fail, "state",
         with.roots.state.string() + " is not writable; fix its permissions or set XDG_STATE_HOME"};
+  }
+  const auto space = std::filesystem::space(with.roots.state, failed);
+  if (!failed && space.available < kStateBytesMin) {
+    return {Grade::fail, "state",
+            with.roots.state.string() + " has " + std::to_string(space.available >> 10U) +
+                " KiB free; logs, history and applied specs are not kept: free space there"};
   }
   return {Grade::ok, "state", with.roots.state.string() + " is writable"};
 }

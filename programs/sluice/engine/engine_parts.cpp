@@ -52,6 +52,7 @@ FrontFigures::Parts Engine::figures() {
               [this](nlohmann::json& version) {
                 version["pid"] = ::getpid();
                 version["http"] = door_.text();
+                version["url"] = std::string{door_tls_ ? "https://" : "http://"} + door_.text();
               },
           .url = [this](const std::string& service) { return url_of(service + ".localhost"); },
           .requests = *this};

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "programs/sluice/engine/engine.h"
+#include "programs/sluice/engine/engine_log.h"
 #include "programs/sluice/engine/spec_sources.h"
 #include "programs/sluice/view/banner.h"
 #include "programs/sluice/view/event_printer.h"
@@ -199,6 +200,8 @@ std::unique_ptr<view::LiveSession> open_live_view(const UpOptions& options, Engi
   auto terminal = view::Terminal::open();
   if (!terminal) return nullptr;
   view::LiveSource source;
+  source.who = "engine " + options.name;
+  source.address = "http://" + engine.door().text();
   source.services = [&engine] {
     return engine.services().service_list(0, engine.services().service_count());
   };
@@ -216,6 +219,19 @@ bool is_last(const Event& event) {
          reading::text(reading::parsed(event.data()), "event") == "stopped";
 }
 
+// Of a detached engine; null otherwise.
+std::unique_ptr<EngineLog> open_engine_log(const UpOptions& options, Engine& engine,
+                                           const EnginePaths& paths, const Clock& clock,
+                                           EventRing& events) {
+  if (!options.detach) return nullptr;
+  return std::make_unique<EngineLog>(engine.io(), paths.engine_log(),
+                                     [&clock, &events](const std::string& what) {
+                                       json event = autoscaler::event_json("warning", clock.now());
+                                       event["message"] = what;
+                                       events.publish(event);
+                                     });
+}
+
 int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
           const log::Logger& log, SpecSources& sources) {
   const Clock clock;
@@ -227,10 +243,15 @@ int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
   }
   EventRing events;
   bool live = false;
+  EngineLog* own_log = nullptr;
   view::EventPrinter printer{
       options.output == OutputFormat::json ? view::PrintMode::json : view::PrintMode::plain,
-      [&live](std::string_view text) {
-        if (!live) write_out(text);
+      [&](std::string_view text) {
+        if (own_log) {
+          own_log->print(clock.now(), text);
+        } else if (!live) {
+          write_out(text);
+        }
       }};
   Engine engine{std::move(setup), paths, log, has_state, events};
   if (const auto problem = engine.open(sources)) {
@@ -238,6 +259,8 @@ int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
     return fail(*problem, door ? kFailed : kBadConfig);
   }
   announce(options, engine, paths.edit_token(), events, started, clock);
+  const auto detached_log = open_engine_log(options, engine, paths, clock, events);
+  own_log = detached_log.get();
   // What happened while the engine opened comes after the banner: all of it for a program, what is
   // wrong for a person.
   EventFilter early;
