@@ -150,8 +150,9 @@ TEST_F(State, OneEngineHoldsANameAndTheSecondGetsTheHolder) {
               std::vector<std::string>{"app"});
     EXPECT_NE(second.error().problem.text().find("pid " + std::to_string(::getpid())),
               std::string::npos);
-    EXPECT_NE(second.error().problem.text().find("--name"), std::string::npos);
+    EXPECT_NE(second.error().problem.text().find("--engine NAME"), std::string::npos);
   }
+  EXPECT_FALSE(name_holder(paths));
   EXPECT_TRUE(EngineLock::take(paths).has_value());
   EXPECT_TRUE(running_engines(dir_ / "r").empty());
 }
