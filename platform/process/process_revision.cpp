@@ -416,7 +416,8 @@ void ProcessRevision::on_output(Replica& replica, OutputSource source, std::stri
 
 void ProcessRevision::on_waiting(Replica& replica, const Cause& cause) {
   if (!instance_of(replica).lives()) return;
-  log_.append(means_.loop.now(), {replica.id(), start_of(replica.id())}, "is not ready: " + cause.sentence());
+  log_.append(means_.loop.now(), {replica.id(), start_of(replica.id())},
+              "is not ready: " + cause.sentence());
   means_.events.waiting(facts_.spec.name, replica, cause);
 }
 

@@ -201,7 +201,7 @@ class Starts(Case):
         os.kill(engine.wait_event('replica', state='ready')['pid'], signal.SIGKILL)
         event = engine.wait_event('replica', state='exited')
         self.assertEqual((event['why'], event['cause']), ('killed by signal 9 (Killed)', 'signalled'))
-        self.assertIn('app-00001-1 | ended: killed by signal 9 (Killed)', self.output('logs', 'app'))
+        self.assertIn('app-00001-1#1 | ended: killed by signal 9 (Killed)', self.output('logs', 'app'))
 
 
 def running(name):

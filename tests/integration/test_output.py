@@ -91,7 +91,9 @@ class Logs(OutputCase):
         self.assert_refuses(1, 'no service is named other', arguments=['logs', 'other'])
 
     def test_output_of_a_deleted_service_is_read(self):
-        engine = self.up('-f', self.write('shop.yaml', SERVICE.format(app=APP)))
+        engine = self.up('--', 'sleep', '600')
+        path = self.write('shop.yaml', SERVICE.format(app=APP))
+        self.assertEqual(self.home.run('apply', '-f', path).returncode, 0)
         self.print_text(engine, 'one', host='shop.localhost')
         self.wait_text('one', 'shop')
         self.assertEqual(self.home.run('delete', 'shop').returncode, 0)

@@ -15,7 +15,8 @@ Result<KeptLog, Failure> find_kept_log(const Surroundings& with, const std::stri
   const Failure none{kExitUnavailable,
                      "no log of " + name + " is kept in " + with.roots.state.string()};
   // Both become parts of a path.
-  if (!local::is_dns_label(service) || (!engine.empty() && !local::is_dns_label(engine))) return none;
+  if (!local::is_dns_label(service) || (!engine.empty() && !local::is_dns_label(engine)))
+    return none;
   std::vector<KeptLog> found;
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator(with.roots.state, failed)) {
