@@ -34,6 +34,9 @@ struct RawFlags {
   std::string output = "text";
 };
 
+constexpr const char* kAbout =
+    "Runs an engine: programs that sleep at zero and wake on their first request.";
+
 using Trouble = std::optional<std::string>;
 
 void add_flags(CLI::App& app, RawFlags& raw) {
@@ -222,6 +225,13 @@ Trouble judge_words(RawFlags& raw) {
 
 }  // namespace
 
+void show_up_flags(const FlagSink& see) {
+  RawFlags raw;
+  CLI::App app(kAbout);
+  add_flags(app, raw);
+  see(app);
+}
+
 bool is_dns_label(std::string_view text) {
   const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   return !text.empty() && text.size() <= 63 && plain(text.front()) && plain(text.back()) &&
@@ -235,7 +245,7 @@ Result<UpOptions, UsageProblem> parse_up(const std::vector<std::string>& args) {
   if (dashes != args.end()) {
     raw.options.command.assign(dashes + 1, args.end());
   }
-  CLI::App app("Runs an engine: programs that sleep at zero and wake on their first request.");
+  CLI::App app(kAbout);
   add_flags(app, raw);
   if (auto wrong = parse_flags(app, "up", {args.begin(), dashes})) {
     return std::move(*wrong);

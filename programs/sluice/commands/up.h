@@ -26,6 +26,9 @@ struct UsageProblem {
 /// Reads the arguments after `up`.
 [[nodiscard]] Result<UpOptions, UsageProblem> parse_up(const std::vector<std::string>& args);
 
+/// Shows the flags of `up`.
+void show_up_flags(const FlagSink& see);
+
 /// Whether `text` may name an engine or a service: a DNS label.
 [[nodiscard]] bool is_dns_label(std::string_view text);
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "platform/process/engine_variables.h"
 #include "programs/sluice/engine/engine.h"
 #include "programs/sluice/engine/spec_sources.h"
 #include "programs/sluice/view/banner.h"
@@ -56,19 +57,6 @@ log::Severity severity_of(const std::string& level) {
   if (level == "warn" || level == "warning") return log::Severity::warning;
   if (level == "error") return log::Severity::error;
   return log::Severity::info;
-}
-
-std::vector<fs::path> settings_files() {
-  std::vector<fs::path> files;
-  const char* config = std::getenv("XDG_CONFIG_HOME");
-  const char* home = std::getenv("HOME");
-  if (config != nullptr && config[0] == '/') {
-    files.emplace_back(fs::path{config} / "sluice/config.yaml");
-  } else if (home != nullptr) {
-    files.emplace_back(fs::path{home} / ".config/sluice/config.yaml");
-  }
-  files.emplace_back("/etc/sluice/config.yaml");
-  return files;
 }
 
 Result<std::vector<net::Address>, Problem> doors_of(const UpOptions& options,
@@ -248,7 +236,7 @@ int run_engine(const UpOptions& options) {
   log::Logger log{"sluice"};
   std::optional<fs::path> given;
   if (!options.config_file.empty()) given = options.config_file;
-  auto settings = load_engine_settings(given, settings_files());
+  auto settings = load_engine_settings(given, settings_files(process_env));
   if (!settings) return fail_all(settings.error());
   log.set_least(severity_of(options.log_level.empty() ? settings->log_level : options.log_level));
   if (settings->log_format != "auto") log.set_json(settings->log_format == "json");
@@ -262,9 +250,9 @@ int run_engine(const UpOptions& options) {
   if (!doors) return fail(doors.error(), kBadConfig);
   setup.doors = *doors;
   setup.rules.allow_edit = options.allow_edit;
-  setup.rules.any_peer = settings->dashboard.any_peer;
+  setup.rules.any_peer = settings->dashboard.any_peer();
   setup.rules.hosts = settings->dashboard.hosts;
-  if (const char* source = std::getenv("SLUICE_MEMORY_SOURCE")) setup.memory_source = source;
+  if (const char* source = std::getenv(kMemorySourceVariable.name)) setup.memory_source = source;
   const auto roots = path_roots(process_env, ::getuid());
   if (!roots) return fail(roots.error(), kFailed);
   const EnginePaths paths{*roots, options.name};
