@@ -174,7 +174,7 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
   sources_ = &sources;
   auto sidecar = find_sidecar();
   if (!sidecar) return sidecar.error();
-  sidecar_ = *sidecar;
+  sidecar_ = HeldProgram{*sidecar};
   become_subreaper();
   for (const std::string& id : journal_.kill_leftovers()) {
     publish_text("warning", "killed " + id + ", left behind by an engine that crashed", "");

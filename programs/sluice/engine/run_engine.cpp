@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "platform/process/engine_variables.h"
 #include "programs/sluice/engine/engine.h"
 #include "programs/sluice/engine/engine_log.h"
 #include "programs/sluice/engine/spec_sources.h"
@@ -59,24 +60,11 @@ log::Severity severity_of(const std::string& level) {
   return log::Severity::info;
 }
 
-std::vector<fs::path> settings_files() {
-  std::vector<fs::path> files;
-  const char* config = std::getenv("XDG_CONFIG_HOME");
-  const char* home = std::getenv("HOME");
-  if (config != nullptr && config[0] == '/') {
-    files.emplace_back(fs::path{config} / "sluice/config.yaml");
-  } else if (home != nullptr) {
-    files.emplace_back(fs::path{home} / ".config/sluice/config.yaml");
-  }
-  files.emplace_back("/etc/sluice/config.yaml");
-  return files;
-}
-
 // The file that load_engine_settings reads; empty: there is none.
 std::string settings_in_force(const std::optional<fs::path>& given) {
   if (given) return fs::absolute(*given).lexically_normal().string();
   std::error_code ignored;
-  for (const fs::path& file : settings_files()) {
+  for (const fs::path& file : settings_files(process_env)) {
     if (fs::exists(file, ignored)) return file.string();
   }
   return {};
@@ -298,7 +286,7 @@ int run_engine(const UpOptions& given) {
   }
   std::optional<fs::path> config;
   if (!options.config_file.empty()) config = options.config_file;
-  auto settings = load_engine_settings(config, settings_files());
+  auto settings = load_engine_settings(config, settings_files(process_env));
   if (!settings) return fail_all(settings.error());
   log.set_least(severity_of(options.log_level.empty() ? settings->log_level : options.log_level));
   if (settings->log_format != "auto") log.set_json(settings->log_format == "json");
@@ -315,9 +303,9 @@ int run_engine(const UpOptions& given) {
     setup.tls = net::TlsFiles{.certificate = options.tls->first, .key = options.tls->second};
   }
   setup.rules.allow_edit = options.allow_edit;
-  setup.rules.any_peer = settings->dashboard.any_peer;
+  setup.rules.any_peer = settings->dashboard.any_peer();
   setup.rules.hosts = settings->dashboard.hosts;
-  if (const char* source = std::getenv("SLUICE_MEMORY_SOURCE")) setup.memory_source = source;
+  if (const char* source = std::getenv(kMemorySourceVariable.name)) setup.memory_source = source;
   setup.config = settings_in_force(config);
   setup.command = options.service;
   setup.start = start_record(options);

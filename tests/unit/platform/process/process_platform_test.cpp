@@ -424,7 +424,8 @@ TEST_F(ProcessPlatformTest, AServiceOfTheSameNameWhileTheOldOneDrainsContinuesIt
   EXPECT_EQ(said("app-00002"), "serves 0 ready 0 starting 0 leaving");
 }
 
-TEST_F(ProcessPlatformTest, ARemovedServiceThatSleepsIsGoneInTheNextTurnAndItsNumberIsNotUsedAgain) {
+TEST_F(ProcessPlatformTest,
+       ARemovedServiceThatSleepsIsGoneInTheNextTurnAndItsNumberIsNotUsedAgain) {
   put(spec());
   platform_.remove("app");
   turn();
