@@ -149,6 +149,12 @@ ApiResult<json> Api::history(const ServiceName& name, TimePoint since) {
   return json(parts_.history.decisions(revision->facts(), since));
 }
 
+json Api::not_kept(const ServiceName& name, TimePoint since) {
+  const Revision* const revision = find(name);
+  if (revision == nullptr) return json::array();
+  return json(parts_.history.not_kept(revision->facts(), since));
+}
+
 ApiResult<json> Api::explain(const ServiceName& name, std::optional<TimePoint> at) {
   const Revision* const revision = find(name);
   if (revision == nullptr) return no_such_service(name);

@@ -50,6 +50,7 @@ class Api final : public ServicesApi {
   ApiResult<nlohmann::json> service(const ServiceName& name) override;
   ApiResult<nlohmann::json> explain(const ServiceName& name, std::optional<TimePoint> at) override;
   ApiResult<nlohmann::json> history(const ServiceName& name, TimePoint since) override;
+  nlohmann::json not_kept(const ServiceName& name, TimePoint since) override;
   ApiResult<nlohmann::json> wake(const ServiceName& name) override;
   ApiResult<nlohmann::json> sleep(const ServiceName& name) override;
   ApiResult<nlohmann::json> scale(const ServiceName& name, const ScaleBounds& bounds) override;

@@ -1,6 +1,7 @@
 #include "autoscaler/io/api_routes.h"
 
 #include "autoscaler/io/time_text.h"
+#include "common/base/clean_text.h"
 #include "common/json/parse.h"
 #include "common/json/read.h"
 #include "common/json/write.h"
@@ -114,13 +115,13 @@ Whole method_not_allowed(const Asked& asked, const std::string& allow) {
           (asked.machine == nullptr ? "; changes are made on the objects of the platform" : ""));
 }
 
-// A page of `items`, which start at place `next`.
-Whole list_answer(const json& items, const ApiTarget& target) {
+// A page of `items`, which start at place `next`; `more` stands beside them.
+Whole list_answer(const json& items, const ApiTarget& target, const json& more = json::object()) {
   const auto page = http::page_of(target, items.size());
   if (!page) return problem_answer(page.error());
   json shown = json::array();
   for (std::size_t i = page->begin; i < page->end; ++i) shown.push_back(items[i]);
-  return http::page_answer(shown, *page, items.size());
+  return http::page_answer(shown, *page, items.size(), more);
 }
 
 Whole services_answer(const Asked& asked) {
@@ -134,15 +135,23 @@ Whole services_answer(const Asked& asked) {
   return http::page_answer(shown, *page, count);
 }
 
+Whole bad_since(const std::string& since) {
+  return bad_parameter("since", since, "give an age such as 10m, or a time in RFC 3339");
+}
+
 Whole history_answer(const Asked& asked, const ServiceName& name) {
   const std::string since =
       asked.target.query.contains("since") ? asked.target.text("since") : "10m";
   const auto from = parse_moment(since, asked.now);
   if (!from) {
-    return bad_parameter("since", since, "give an age such as 10m, or a time in RFC 3339");
+    return bad_since(since);
   }
   const auto decisions = asked.services.history(name, *from);
-  return decisions ? list_answer(*decisions, asked.target) : problem_answer(decisions.error());
+  if (!decisions) return problem_answer(decisions.error());
+  json more = json::object();
+  json not_kept = asked.services.not_kept(name, *from);
+  if (!not_kept.empty()) more["not_kept"] = std::move(not_kept);
+  return list_answer(*decisions, asked.target, more);
 }
 
 Whole explain_answer(const Asked& asked, const ServiceName& name) {
@@ -171,9 +180,15 @@ ApiAnswer logs_answer(const Asked& asked, const std::string& name) {
   if (!tail || *tail > kTailMax) {
     return whole(bad_parameter("tail", asked.target.text("tail"), "give a number from 0 to 10000"));
   }
-  const LogQuery wanted{.tail = *tail,
-                        .replica = asked.target.text("replica"),
-                        .previous = asked.target.flag("previous")};
+  LogQuery wanted{.tail = *tail,
+                  .replica = asked.target.text("replica"),
+                  .previous = asked.target.flag("previous"),
+                  .times = asked.target.flag("times"),
+                  .since = std::nullopt};
+  if (asked.target.query.contains("since")) {
+    wanted.since = parse_moment(asked.target.text("since"), asked.now);
+    if (!wanted.since) return whole(bad_since(asked.target.text("since")));
+  }
   const auto lines = asked.machine->logs(name, wanted);
   if (!lines) return whole(problem_answer(lines.error()));
   ApiAnswer answer = whole(text_answer(*lines));
@@ -182,7 +197,9 @@ ApiAnswer logs_answer(const Asked& asked, const std::string& name) {
         api::ApiStream{.filter = {.types = {"log"}, .service = name, .replica = wanted.replica},
                        .after = asked.services.events().last_id(),
                        .sse = false,
-                       .text_of = log_line_of};
+                       .text_of = [times = wanted.times](const Event& event) {
+                         return log_line_of(event, times);
+                       }};
   }
   return answer;
 }
@@ -432,11 +449,23 @@ std::string sse_text(const Event& event, Proof proof) {
          "\n\n";
 }
 
-std::string log_line_of(const Event& event) {
+std::string output_text(const OutputLine& line, bool times) {
+  std::string text;
+  if (times) text += line.time + " ";
+  text += line.replica;
+  if (times && line.start > 0) text += "#" + std::to_string(line.start);
+  return text + " | " + clean_text(line.text) + "\n";
+}
+
+std::string log_line_of(const Event& event, bool times) {
   const json body = reading::parsed(event.data());
   if (!body.is_object()) return {};
-  const std::string replica = reading::text(body, "replica");
-  return (replica.empty() ? "?" : replica) + " | " + reading::text(body, "text") + "\n";
+  OutputLine line{.time = reading::text(body, "time"),
+                  .replica = reading::text(body, "replica"),
+                  .start = reading::whole(body, "start").value_or(0),
+                  .text = reading::text(body, "text")};
+  if (line.replica.empty()) line.replica = "?";
+  return output_text(line, times);
 }
 
 }  // namespace sluice::autoscaler

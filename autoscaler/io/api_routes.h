@@ -40,7 +40,7 @@ class ApiRoutes final : public api::ApiSource {
 /// An event as server-sent events carry it; empty when a stream of that proof does not.
 [[nodiscard]] std::string sse_text(const api::Event& event, api::Proof proof);
 
-/// One log event as `logs` prints it: `app-00001-1 | text`, ended by a newline.
-[[nodiscard]] std::string log_line_of(const api::Event& event);
+/// One log event as `logs` answers it (output_text()).
+[[nodiscard]] std::string log_line_of(const api::Event& event, bool times);
 
 }  // namespace sluice::autoscaler

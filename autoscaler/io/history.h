@@ -30,6 +30,11 @@ class History {
   [[nodiscard]] virtual std::vector<nlohmann::json> decisions(const model::Revision& of,
                                                               TimePoint since) const = 0;
 
+  /// Decisions since `since` that were to be kept and are not: {"from","to","count","reason",
+  /// "lasts"} each, with `lasts` for what continues.
+  [[nodiscard]] virtual std::vector<nlohmann::json> not_kept(const model::Revision& of,
+                                                             TimePoint since) const = 0;
+
   /// The decision in force at `at`, with its "inputs"; absent when it was before what is kept.
   [[nodiscard]] virtual std::optional<nlohmann::json> decision_at(const model::Revision& of,
                                                                   TimePoint at) const = 0;

@@ -26,6 +26,13 @@ class RingHistory final : public History {
                          const nlohmann::json& event) override;
   [[nodiscard]] std::vector<nlohmann::json> decisions(const model::Revision& of,
                                                       TimePoint since) const override;
+
+  /// What is forgotten is older than all that is kept.
+  [[nodiscard]] std::vector<nlohmann::json> not_kept(const model::Revision& /*of*/,
+                                                     TimePoint /*since*/) const override {
+    return {};
+  }
+
   [[nodiscard]] std::optional<nlohmann::json> decision_at(const model::Revision& of,
                                                           TimePoint at) const override;
   [[nodiscard]] std::optional<nlohmann::json> cold_start_at(const model::Revision& of,

@@ -63,6 +63,10 @@ class ServicesApi {
   [[nodiscard]] virtual ApiResult<nlohmann::json> history(const ServiceName& name,
                                                           TimePoint since) = 0;
 
+  /// What history() lacks since `since`: an array of {"from","to","count","reason","lasts"}, empty
+  /// when nothing is missing.
+  [[nodiscard]] virtual nlohmann::json not_kept(const ServiceName& name, TimePoint since) = 0;
+
   /// At least one replica now. Answers the status; readiness comes later.
   [[nodiscard]] virtual ApiResult<nlohmann::json> wake(const ServiceName& name) = 0;
 
@@ -91,10 +95,24 @@ enum class Values : std::uint8_t { shown, hidden };
 
 /// Which lines `logs` wants.
 struct LogQuery {
-  std::size_t tail = 100;  ///< newest lines, 0..10000
-  std::string replica;     ///< only this replica id; empty: all
-  bool previous = false;   ///< only replicas that are gone
+  std::size_t tail = 100;          ///< newest lines, 0..10000
+  std::string replica;             ///< only this replica id; empty: all
+  bool previous = false;           ///< only replicas that are gone
+  bool times = false;              ///< each line with its time and the number of the start
+  std::optional<TimePoint> since;  ///< only lines of then and later
 };
+
+/// One line of a replica's output.
+struct OutputLine {
+  std::string time;        ///< RFC 3339
+  std::string replica;     ///< its id
+  std::int64_t start = 0;  ///< which start of a replica of the service it is; 0: not recorded
+  std::string text;
+};
+
+/// `line` as `logs` answers it, ended by a newline: `app-00001-1 | text`, and with `times`
+/// `2026-11-20T14:03:12.061Z app-00001-1#3 | text`.
+[[nodiscard]] std::string output_text(const OutputLine& line, bool times);
 
 /// What the end of an engine came to: `stopped N replicas, M requests cut`.
 struct ShutdownResult {
@@ -143,7 +161,7 @@ class MachineApi {
   /// Removes the service; its replicas drain. Answers the last status.
   [[nodiscard]] virtual ApiResult<nlohmann::json> remove(const std::string& name) = 0;
 
-  /// Output lines of replicas, oldest first, each `app-00001-1 | text` and ended by a newline.
+  /// Output lines of replicas, oldest first, as output_text() has them.
   [[nodiscard]] virtual ApiResult<std::string> logs(const std::string& name,
                                                     const LogQuery& query) = 0;
 

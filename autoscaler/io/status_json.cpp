@@ -86,6 +86,7 @@ json status_json(const RevisionStatus& status) {
       {"stable", decision.stable},
       {"panic", decision.panic},
       {"target", decision.target},
+      {"total", decision.total},
       {"rps", status.rps},
       {"queued", nullptr},
       {"in_flight", status.in_flight},

@@ -4,6 +4,7 @@
 #include "common/values/rfc3339.h"
 
 #include <array>
+#include <cstdio>
 #include <ctime>
 
 namespace sluice::autoscaler {
@@ -82,6 +83,19 @@ std::string format_clock(TimePoint at) {
   std::array<char, 16> text{};
   std::strftime(text.data(), text.size(), "%H:%M:%S", &parts);
   return text.data();
+}
+
+std::string format_moment(TimePoint at, TimePoint now) {
+  const std::tm then = local_time(at);
+  const std::tm today = local_time(now);
+  const bool same_day = then.tm_year == today.tm_year && then.tm_yday == today.tm_yday;
+  std::array<char, 16> date{};
+  if (!same_day) std::strftime(date.data(), date.size(), "%Y-%m-%d ", &then);
+  const auto within = at - std::chrono::floor<std::chrono::seconds>(at);
+  std::array<char, 8> fraction{};
+  std::snprintf(fraction.data(), fraction.size(), ".%03d",
+                static_cast<int>(within / std::chrono::milliseconds{1}));
+  return date.data() + format_clock(at) + fraction.data();
 }
 
 }  // namespace sluice::autoscaler

@@ -25,4 +25,8 @@ namespace sluice::autoscaler {
 /// `14:03:12` in local time.
 [[nodiscard]] std::string format_clock(TimePoint at);
 
+/// `14:03:12.061` in local time, on another day than that of `now` with the date before it:
+/// `2026-11-20 14:03:12.061`.
+[[nodiscard]] std::string format_moment(TimePoint at, TimePoint now);
+
 }  // namespace sluice::autoscaler

@@ -144,7 +144,12 @@ Result<ApiPage, ApiProblem> page_of(const ApiTarget& target, std::size_t size) {
 }
 
 ApiAnswer page_answer(const json& items, const ApiPage& page, std::size_t size) {
-  json body = {{"items", items}};
+  return page_answer(items, page, size, json::object());
+}
+
+ApiAnswer page_answer(const json& items, const ApiPage& page, std::size_t size, const json& more) {
+  json body = more;
+  body["items"] = items;
   if (page.end < size) body["next"] = std::to_string(page.end);
   return json_answer(body);
 }

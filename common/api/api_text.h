@@ -92,4 +92,8 @@ struct ApiPage {
 [[nodiscard]] ApiAnswer page_answer(const nlohmann::json& items, const ApiPage& page,
                                     std::size_t size);
 
+/// The same with the members of `more`, an object, beside the items.
+[[nodiscard]] ApiAnswer page_answer(const nlohmann::json& items, const ApiPage& page,
+                                    std::size_t size, const nlohmann::json& more);
+
 }  // namespace sluice::http

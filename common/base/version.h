@@ -4,7 +4,8 @@
 
 namespace sluice {
 
-/// The version of this build, of every program alike. CMakeLists.txt reads it from this line.
-inline constexpr std::string_view kVersion = "1.0.0";
+/// The version of this build, of every program alike: the newest of CHANGELOG.md, or the one that
+/// CMake is given as SLUICE_VERSION.
+extern const std::string_view kVersion;
 
 }  // namespace sluice

@@ -4,9 +4,14 @@
 #include "common/values/duration.h"
 #include "common/values/go_syntax.h"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace sluice::autoscaler {
@@ -43,87 +48,143 @@ Problem told(const std::string& what, const std::string& accepted) {
   return {what, "accepted: " + accepted};
 }
 
-// Reads keys into fields and remembers the first that is malformed. Absent keys leave the default.
-class Reader {
- public:
-  explicit Reader(const StringMap& data) : data_(data) {}
+using Field =
+    std::variant<std::string ClusterConfig::*, bool ClusterConfig::*, double ClusterConfig::*,
+                 Duration ClusterConfig::*, std::int32_t ClusterConfig::*>;
 
-  void text(std::string_view key, std::string& field) {
-    const std::string* raw = find(key);
-    if (raw != nullptr) field = trim_go_space(*raw);
-  }
-
-  void number(std::string_view key, double& field, const char* accepted) {
-    take(key, field, "is not a number", accepted, read_go_float);
-  }
-
-  void count(std::string_view key, std::int32_t& field, const char* accepted) {
-    take(key, field, "is not a whole number of 32 bits", accepted,
-         [](std::string_view raw) { return read_go_int(raw, 32); });
-  }
-
-  void flag(std::string_view key, bool& field) {
-    take(key, field, "is not a boolean", kFlag, read_go_bool);
-  }
-
-  void duration(std::string_view key, Duration& field, const char* accepted) {
-    take(key, field, "is not a duration like 30s or 1m30s", accepted, read_go_duration);
-  }
-
-  [[nodiscard]] const std::optional<Problem>& problem() const { return problem_; }
-
-  /// What was asked for, whether it was there or not.
-  [[nodiscard]] const std::vector<std::string>& keys() const { return keys_; }
-
- private:
-  [[nodiscard]] const std::string* find(std::string_view key) {
-    keys_.emplace_back(key);
-    const auto at = data_.find(key);
-    return at == data_.end() ? nullptr : &at->second;
-  }
-
-  template <class Field, class Read>
-  void take(std::string_view key, Field& field, const char* complaint, const char* accepted,
-            Read read) {
-    const std::string* raw = find(key);
-    if (raw == nullptr) return;
-    if (const auto value = read(*raw)) {
-      field = static_cast<Field>(*value);
-    } else if (!problem_) {
-      problem_ = told(quoted(data_, key) + " " + complaint, accepted);
-    }
-  }
-
-  const StringMap& data_;  // borrowed for one call of parse_cluster_config
-  std::optional<Problem> problem_;
-  std::vector<std::string> keys_;
+struct Key {
+  std::string_view name;
+  Field field;
+  const char* accepted;
+  const char* meaning;
 };
 
-void read_all(Reader& read, ClusterConfig& config) {
-  read.text("pod-autoscaler-class", config.pod_autoscaler_class);
-  read.flag("enable-scale-to-zero", config.enable_scale_to_zero);
-  read.flag("allow-zero-initial-scale", config.allow_zero_initial_scale);
-  double fraction = config.container_concurrency_target_fraction;
-  read.number("container-concurrency-target-percentage", fraction, kPercentage);
-  config.container_concurrency_target_fraction = fraction > 1 ? fraction / 100 : fraction;
-  read.number("container-concurrency-target-default", config.container_concurrency_target_default,
-              kCombinedTarget);
-  read.number("requests-per-second-target-default", config.rps_target_default, kTarget);
-  read.number("target-burst-capacity", config.target_burst_capacity, kBurst);
-  read.number("activator-capacity", config.activator_capacity, kCapacity);
-  read.number("max-scale-up-rate", config.max_scale_up_rate, kRate);
-  read.number("max-scale-down-rate", config.max_scale_down_rate, kRate);
-  read.duration("stable-window", config.stable_window, kWindow);
-  read.number("panic-window-percentage", config.panic_window_percentage, kShare);
-  read.number("panic-threshold-percentage", config.panic_threshold_percentage, kThreshold);
-  read.duration("scale-to-zero-grace-period", config.scale_to_zero_grace_period, kGrace);
-  read.duration("scale-to-zero-pod-retention-period", config.scale_to_zero_pod_retention_period,
-                kRetention);
-  read.duration("scale-down-delay", config.scale_down_delay, kDelay);
-  read.count("initial-scale", config.initial_scale, kInitial);
-  read.count("min-scale", config.min_scale, kCount);
-  read.count("max-scale", config.max_scale, kCount);
-  read.count("max-scale-limit", config.max_scale_limit, kCount);
+using Config = ClusterConfig;
+
+constexpr std::array kKeys{
+    Key{"pod-autoscaler-class", &Config::pod_autoscaler_class, "the name of a class",
+        "autoscaler of revisions that name none"},
+    Key{"enable-scale-to-zero", &Config::enable_scale_to_zero, kFlag,
+        "whether an idle revision loses its last replica"},
+    Key{"allow-zero-initial-scale", &Config::allow_zero_initial_scale, kFlag,
+        "whether a new revision may begin without a replica"},
+    Key{"container-concurrency-target-percentage", &Config::container_concurrency_target_fraction,
+        kPercentage, "how full a replica is to be, of its target"},
+    Key{"container-concurrency-target-default", &Config::container_concurrency_target_default,
+        kCombinedTarget, "requests in flight that one replica is to carry"},
+    Key{"requests-per-second-target-default", &Config::rps_target_default, kTarget,
+        "requests per second that one replica is to carry, with the metric rps"},
+    Key{"target-burst-capacity", &Config::target_burst_capacity, kBurst,
+        "sudden requests in flight to have room for; beyond it the activator stays in the path"},
+    Key{"activator-capacity", &Config::activator_capacity, kCapacity,
+        "requests in flight that one activator carries"},
+    Key{"max-scale-up-rate", &Config::max_scale_up_rate, kRate,
+        "times as many replicas as are ready that one decision may ask for"},
+    Key{"max-scale-down-rate", &Config::max_scale_down_rate, kRate,
+        "by what one decision may at most divide the ready replicas"},
+    Key{"stable-window", &Config::stable_window, kWindow,
+        "time over which load is averaged, and without load before zero"},
+    Key{"panic-window-percentage", &Config::panic_window_percentage, kShare,
+        "length of the panic window, of the stable one"},
+    Key{"panic-threshold-percentage", &Config::panic_threshold_percentage, kThreshold,
+        "load in the panic window, of what the ready replicas are to carry, that begins panic"},
+    Key{"scale-to-zero-grace-period", &Config::scale_to_zero_grace_period, kGrace,
+        "how long the last replica stays until the activator is in the path"},
+    Key{"scale-to-zero-pod-retention-period", &Config::scale_to_zero_pod_retention_period,
+        kRetention, "how long the last replica stays at least"},
+    Key{"scale-down-delay", &Config::scale_down_delay, kDelay,
+        "how long the load must have been lower before replicas go"},
+    Key{"initial-scale", &Config::initial_scale, kInitial, "replicas of a new revision"},
+    Key{"min-scale", &Config::min_scale, kCount, "least replicas of a revision"},
+    Key{"max-scale", &Config::max_scale, kCount, "most replicas of a revision; 0 = no bound"},
+    Key{"max-scale-limit", &Config::max_scale_limit, kCount,
+        "bound on max-scale, also on that of annotations; 0 = no bound"},
+};
+
+// One notation of a value for each type of a field, and what is said of text in none.
+std::optional<std::string> read(std::string_view raw, const std::string&) {
+  return std::string{trim_go_space(raw)};
+}
+
+std::optional<bool> read(std::string_view raw, bool) {
+  return read_go_bool(raw);
+}
+
+std::optional<double> read(std::string_view raw, double) {
+  return read_go_float(raw);
+}
+
+std::optional<Duration> read(std::string_view raw, Duration) {
+  return read_go_duration(raw);
+}
+
+auto read(std::string_view raw, std::int32_t) {
+  return read_go_int(raw, 32);
+}
+
+const char* complaint(const std::string&) {
+  return "is not text";
+}
+
+const char* complaint(bool) {
+  return "is not a boolean";
+}
+
+const char* complaint(double) {
+  return "is not a number";
+}
+
+const char* complaint(Duration) {
+  return "is not a duration like 30s or 1m30s";
+}
+
+const char* complaint(std::int32_t) {
+  return "is not a whole number of 32 bits";
+}
+
+std::string shown(const std::string& value) {
+  return value;
+}
+
+std::string shown(bool value) {
+  return value ? "true" : "false";
+}
+
+std::string shown(std::int32_t value) {
+  return std::to_string(value);
+}
+
+std::string shown(Duration value) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(value).count()) + "s";
+}
+
+std::string shown(double value) {
+  char digits[40];
+  return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
+}
+
+// Reads each key into its field. Absent and malformed keys leave the default; the malformed are
+// returned.
+std::vector<ClusterKeyProblem> read_all(const StringMap& data, ClusterConfig& config) {
+  std::vector<ClusterKeyProblem> wrong;
+  for (const Key& key : kKeys) {
+    const auto given = data.find(key.name);
+    if (given == data.end()) continue;
+    const auto take = [&](auto field) {
+      using Value = std::decay_t<decltype(config.*field)>;
+      if (const auto value = read(given->second, config.*field)) {
+        config.*field = static_cast<Value>(*value);
+      } else {
+        wrong.push_back(
+            {std::string{key.name},
+             told(quoted(data, key.name) + " " + complaint(config.*field), key.accepted)});
+      }
+    };
+    std::visit(take, key.field);
+  }
+  double& fraction = config.container_concurrency_target_fraction;
+  fraction = fraction > 1 ? fraction / 100 : fraction;
+  return wrong;
 }
 
 struct Rule {
@@ -187,32 +248,51 @@ std::vector<Rule> rules_of_scale(const ClusterConfig& c, const StringMap& data) 
   };
 }
 
-// The first violation is reported, in the order of the reference.
-std::optional<Problem> first_broken(const std::vector<Rule>& rules, const StringMap& data) {
+void add_broken(const std::vector<Rule>& rules, const StringMap& data,
+                std::vector<ClusterKeyProblem>& problems) {
   for (const Rule& rule : rules) {
-    if (rule.broken) return told(quoted(data, rule.key) + " " + rule.complaint, rule.accepted);
+    const auto same = [&](const ClusterKeyProblem& known) { return known.key == rule.key; };
+    if (!rule.broken || std::any_of(problems.begin(), problems.end(), same)) continue;
+    problems.push_back({std::string{rule.key},
+                        told(quoted(data, rule.key) + " " + rule.complaint, rule.accepted)});
   }
-  return std::nullopt;
+}
+
+// The violations in the order of the reference: malformed values, then those that break a rule.
+std::vector<ClusterKeyProblem> judge(const StringMap& data, ClusterConfig& config) {
+  auto problems = read_all(data, config);
+  add_broken(rules_of_load(config, data), data, problems);
+  add_broken(rules_of_scale(config, data), data, problems);
+  return problems;
 }
 
 }  // namespace
 
-std::vector<std::string> cluster_config_keys() {
-  const StringMap nothing;
+std::vector<ClusterKey> cluster_config_keys() {
+  const ClusterConfig defaults;
+  std::vector<ClusterKey> keys;
+  for (const Key& key : kKeys) {
+    std::string fallback =
+        std::visit([&](auto field) { return shown(defaults.*field); }, key.field);
+    // The field is a fraction, the key a percentage.
+    if (key.name == "container-concurrency-target-percentage") {
+      fallback = shown(defaults.container_concurrency_target_fraction * 100);
+    }
+    keys.push_back({std::string{key.name}, key.accepted, std::move(fallback), key.meaning});
+  }
+  return keys;
+}
+
+std::vector<ClusterKeyProblem> cluster_config_problems(const StringMap& data) {
   ClusterConfig ignored;
-  Reader read{nothing};
-  read_all(read, ignored);
-  return read.keys();
+  return judge(data, ignored);
 }
 
 Result<ClusterConfig, Problem> parse_cluster_config(const StringMap& data,
                                                     const ClusterConfig& defaults) {
   ClusterConfig config = defaults;
-  Reader read{data};
-  read_all(read, config);
-  if (read.problem()) return *read.problem();
-  if (auto problem = first_broken(rules_of_load(config, data), data)) return std::move(*problem);
-  if (auto problem = first_broken(rules_of_scale(config, data), data)) return std::move(*problem);
+  auto problems = judge(data, config);
+  if (!problems.empty()) return std::move(problems.front().problem);
   return config;
 }
 

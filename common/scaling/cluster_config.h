@@ -48,8 +48,25 @@ struct ClusterConfig {
   friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;
 };
 
-/// Every key that parse_cluster_config reads.
-[[nodiscard]] std::vector<std::string> cluster_config_keys();
+/// One key of the map, as a page about it has it.
+struct ClusterKey {
+  std::string name;
+  std::string accepted;  ///< in words: `a number above 1`
+  std::string fallback;  ///< its value where the map has none, in the notation of the map
+  std::string meaning;
+};
+
+/// Every key that parse_cluster_config reads, in the order of autoscaler.md 5.
+[[nodiscard]] std::vector<ClusterKey> cluster_config_keys();
+
+/// What is wrong with the value of one key.
+struct ClusterKeyProblem {
+  std::string key;
+  Problem problem;
+};
+
+/// Every violation in `data`, the first of each key, in the order of autoscaler.md 5.
+[[nodiscard]] std::vector<ClusterKeyProblem> cluster_config_problems(const StringMap& data);
 
 /// Reads `data` over `defaults`. Unknown keys are ignored. The first violation wins, in the order
 /// of autoscaler.md 5; the problem names the key, its value, the rule and what is accepted.

@@ -45,9 +45,17 @@ def explained(names, texts, place):
     return [(name, texts[name]) for name in names]
 
 
-def keys_table(names, texts, place, head='key'):
-    rows = explained(names, texts, place)
-    return table([head, 'default', 'meaning'], [[f'`{name}`', *text] for name, text in rows])
+def settings_table(settings, head, prefix):
+    """The settings whose names begin with `prefix`, which is left out."""
+    return table([head, 'accepted', 'default', 'meaning'],
+                 [[f'`{one["key"][len(prefix):]}`', one['type'], f'`{one["default"]}`' if one['default'] else 'none',
+                   one['meaning']] for one in settings if one['key'].startswith(prefix)])
+
+
+def read_variables_table(names, listed):
+    """What `sluice` reads: with the texts of the program, where it has them."""
+    texts = {one['key']: f'{one["meaning"]}; otherwise {one["default"]}' for one in listed}
+    return variables_table(names, meanings.VARIABLES | texts, 'VARIABLES')
 
 
 def annotations_table(found):
@@ -72,11 +80,13 @@ def fields_table(rows):
 
 def tables(texts, program):
     """Name -> table, each from the code."""
+    settings, listed = code.shown_settings(program)
+    engine = [one for one in settings if not one['key'].startswith('autoscaler.')]
     return {
-        'config': keys_table(code.config_keys(texts), meanings.CONFIG, 'CONFIG'),
-        'autoscaler': keys_table(code.scaling_keys(texts), meanings.AUTOSCALER, 'AUTOSCALER', 'key below `autoscaler`'),
+        'config': settings_table(engine, 'key', ''),
+        'autoscaler': settings_table(settings, 'key below `autoscaler`', 'autoscaler.'),
         'annotations': annotations_table(code.annotations(texts)),
-        'variables': variables_table(code.variables(texts), meanings.VARIABLES, 'VARIABLES'),
+        'variables': read_variables_table(code.variables(texts), listed),
         'given': variables_table(code.given_variables(texts), meanings.GIVEN, 'GIVEN'),
         'fields': fields_table(code.fields(texts)),
         'verbs': table(['verb', 'does'], [[f'`{verb}`', meaning] for verb, meaning in code.verbs(program)]),

@@ -1,10 +1,9 @@
-"""What can be set on one machine, as the code has it: names read out of the sources, flags out of the programs' help."""
+"""What can be set on one machine, as the code has it: names read out of the sources, the rest out of the program."""
 
+import json
 import re
 import subprocess
 
-SETTINGS = 'platform/process/engine_settings.cpp'
-SCALING_KEYS = 'common/scaling/cluster_config.cpp'
 ANNOTATIONS = 'common/scaling/annotations.cpp'
 ANNOTATION_ROOMS = ('common/scaling', 'platform/process')
 VARIABLE_ROOMS = ('platform/process', 'programs/sluice', 'common/kube/access.cpp')
@@ -17,7 +16,7 @@ NOT_THE_ENGINE = 'programs/sluice/engine/demo_app.cpp'
 LITERAL = re.compile(r'"([^"\n]*)"')
 ANNOTATION = re.compile(r'"((?:autoscaling\.knative|serving\.knative|autoscaling\.sluice|sluice)\.dev/[a-z][a-z-]*)"')
 READ_VARIABLE = re.compile(r'(?:getenv|process_env|absolute_env|value_of|\benv)\((?:\w+, )?"([A-Z][A-Z0-9_]+)"'
-                           r'|\bkVariable = "([A-Z][A-Z0-9_]+)"'
+                           r'|\bEngineVariable \w+\{\s*"([A-Z][A-Z0-9_]+)"'
                            r'|const name : \{"([A-Z_]+)", "([A-Z_]+)"\}')
 GIVEN_VARIABLE = re.compile(r'result\.push_back\((?:fmt::format\()?"([A-Z_]+)=')
 ENTRIES = re.compile(r'\bentries\(\s*[^,;]+,\s*[^,;]+,\s*([^,;]+?),\s*')
@@ -70,27 +69,6 @@ def mappings(text):
             yield where, key_groups(text, text.index('{', declared))
 
 
-def config_keys(sources):
-    """Keys of config.yaml, those below another as `limits.connections`; `autoscaler` is a table of its own."""
-    text = sources[SETTINGS]
-    top, below = [], {}
-    for part in re.split(r'\n  void read', text):
-        section = re.match(r'_(\w+)\(', part)
-        for where, groups in mappings(part):
-            if where == 'config':
-                top = groups[0]
-            elif section:
-                below[section[1]] = groups[0]
-    keys = [full for key in some(top, SETTINGS) for full in
-            ([f'{key}.{one}' for one in below[key]] if key in below else [key])]
-    return [key for key in keys if key != 'autoscaler']
-
-
-def scaling_keys(sources):
-    text = sources[SCALING_KEYS]
-    return some(re.findall(r'read\.(?:text|flag|number|count|duration)\("([a-z-]+)"', text), SCALING_KEYS)
-
-
 def annotations(sources):
     """(key, other spelling or '') of each annotation that means something."""
     text = sources[ANNOTATIONS]
@@ -135,6 +113,15 @@ def verbs(program):
     """The verbs of `sluice --help`, with what each does."""
     listed = help_of(program).partition('\nVerbs:\n')[2].partition('\n\n')[0]
     return some([tuple(line.split(None, 1)) for line in listed.splitlines()], 'sluice --help')
+
+
+def shown_settings(program):
+    """`sluice config -o json` without a file and with nothing set: (settings, variables of the environment)."""
+    nothing = {'HOME': '/nonexistent', 'PATH': '/usr/bin:/bin'}
+    text = subprocess.run([program, 'config', '-o', 'json'], capture_output=True, text=True, check=True, timeout=30,
+                          env=nothing).stdout
+    shown = json.loads(text)
+    return some(shown['settings'], 'sluice config'), some(shown['environment'], 'sluice config')
 
 
 def flags(program):

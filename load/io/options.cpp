@@ -19,6 +19,9 @@ constexpr const char* kExamples =
     "250ms'\n"
     "\n";
 
+constexpr const char* kAbout =
+    "Sends HTTP requests at a rate, measures latency from the planned send time.";
+
 constexpr std::size_t kHeadersMax = 100;
 constexpr std::size_t kConditionsMax = 100;
 constexpr Duration kCountedRunMax = std::chrono::hours{24};
@@ -213,9 +216,15 @@ Result<Parsed, Problem> settle(const Raw& raw) {
 
 }  // namespace
 
+void show_flags(const std::function<void(const CLI::App&)>& see) {
+  CLI::App app{kAbout};
+  Raw raw;
+  declare(app, raw);
+  see(app);
+}
+
 Result<Parsed, Problem> parse_options(std::vector<std::string> arguments) {
-  CLI::App app{"Sends HTTP requests at a rate, measures latency from the planned send time.",
-               "sluice load"};
+  CLI::App app{kAbout, "sluice load"};
   Raw raw;
   declare(app, raw);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back

@@ -3,9 +3,14 @@
 #include "common/base/result.h"
 
 #include "load/core/load_plan.h"
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace sluice::loadgen {
 
@@ -30,5 +35,8 @@ struct Parsed {
 /// Reads the arguments after `sluice load` (one-machine.md 9). Opens a file only for `--body
 /// @FILE`.
 [[nodiscard]] Result<Parsed, Problem> parse_options(std::vector<std::string> arguments);
+
+/// Shows the flags that parse_options takes.
+void show_flags(const std::function<void(const CLI::App&)>& see);
 
 }  // namespace sluice::loadgen

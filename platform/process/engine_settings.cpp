@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "platform/process/quantity.h"
+#include "platform/process/setting_table.h"
 #include "platform/process/yaml_reader.h"
 #include <algorithm>
 
@@ -12,13 +12,28 @@ namespace sluice::local {
 namespace {
 
 constexpr std::size_t kSettingsBytesMax = std::size_t{1} << 20;
-constexpr std::int64_t kReplicasMax = 10'000;  // one port each
-constexpr std::size_t kDashboardHostsMax = 100;
-constexpr std::size_t kHostBytesMax = 253;
-constexpr std::int64_t kQueueMax = 10'000'000;
-constexpr std::int64_t kConnectionsMax = 1'000'000;
-constexpr std::int64_t kHeaderBytesLeast = 1024;
-constexpr std::int64_t kHeaderBytesMost = 16 << 20;
+constexpr const char* kAutoscaler = "autoscaler";
+
+/// The keys of the document, or of one section of it; sections once each.
+std::vector<std::string> keys_of(std::string_view section) {
+  std::vector<std::string> keys;
+  for (const Setting& setting : setting_table()) {
+    std::string key{setting.section == section ? setting.key : setting.section};
+    const bool here = setting.section == section || section.empty();
+    if (here && std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      keys.push_back(std::move(key));
+    }
+  }
+  if (section.empty()) keys.emplace_back(kAutoscaler);
+  return keys;
+}
+
+const Setting* setting_named(std::string_view section, std::string_view key) {
+  for (const Setting& setting : setting_table()) {
+    if (setting.section == section && setting.key == key) return &setting;
+  }
+  return nullptr;
+}
 
 /// Reads one settings file into settings that hold the defaults.
 class SettingsReading {
@@ -27,26 +42,13 @@ class SettingsReading {
       : reader_(reader), settings_(settings) {}
 
   void read(const YAML::Node& document) {
-    const YamlKeys keys{{"http", "max-replicas", "stop-timeout", "log-level", "log-format",
-                         "cold-start-header", "autoscaler", "defaults", "groups", "queue", "limits",
-                         "dashboard"}};
-    for (const YamlEntry& entry : reader_.entries(document, 1, "config", keys)) {
-      if (entry.key == "autoscaler") {
+    for (const YamlEntry& entry : reader_.known_entries(document, 1, "config", keys_of(""))) {
+      if (entry.key == kAutoscaler) {
         read_autoscaler(entry);
-      } else if (entry.key == "defaults") {
-        read_defaults(entry);
-      } else if (entry.key == "queue") {
-        read_queue(entry);
-      } else if (entry.key == "dashboard") {
-        read_dashboard(entry);
-      } else if (entry.key == "limits") {
-        read_limits(entry);
-      } else if (entry.key == "groups") {
-        if (reader_.items(entry, 1000).empty()) continue;
-        settings_.groups_yaml = YAML::Dump(entry.value);
-        came_from(entry.key, entry);
+      } else if (const Setting* plain = setting_named("", entry.key)) {
+        read_one(*plain, entry);
       } else {
-        read_plain(entry);
+        read_section(entry);
       }
     }
   }
@@ -56,52 +58,24 @@ class SettingsReading {
     settings_.origins[key] = reader_.place(entry.line);
   }
 
-  void word(const YamlEntry& entry, std::initializer_list<const char*> allowed,
-            std::string& target) {
-    const auto text = reader_.text(entry);
-    if (!text) return;
-    if (std::none_of(allowed.begin(), allowed.end(),
-                     [&](const char* one) { return *text == one; })) {
-      reader_.fail(entry.line, fmt::format("`{}` is `{}`", entry.key, text->substr(0, 80)),
-                   fmt::format("use one of {}", fmt::join(allowed, ", ")));
-      return;
-    }
-    target = *text;
+  void read_one(const Setting& setting, const YamlEntry& entry) {
+    came_from(setting.name(), entry);
+    setting.read(reader_, entry, settings_);
   }
 
-  void read_plain(const YamlEntry& entry) {
-    came_from(entry.key, entry);
-    if (entry.key == "http") {
-      if (const auto text = reader_.text(entry)) {
-        if (text->find(':') == std::string::npos)
-          reader_.fail(entry.line, "`http` is not an address", "write it like 127.0.0.1:8080");
-        else
-          settings_.http = *text;
-      }
-    } else if (entry.key == "max-replicas") {
-      if (const auto number = reader_.integer(entry, 1, kReplicasMax))
-        settings_.max_replicas = static_cast<std::int32_t>(*number);
-    } else if (entry.key == "stop-timeout") {
-      duration(entry, settings_.stop_timeout);
-    } else if (entry.key == "log-level") {
-      word(entry, {"debug", "info", "warn", "error"}, settings_.log_level);
-    } else if (entry.key == "log-format") {
-      word(entry, {"auto", "text", "json"}, settings_.log_format);
-    } else if (const auto flag = reader_.boolean(entry)) {
-      settings_.cold_start_header = *flag;
+  void read_section(const YamlEntry& entry) {
+    for (const YamlEntry& field :
+         reader_.known_entries(entry.value, entry.line, entry.key, keys_of(entry.key))) {
+      if (const Setting* setting = setting_named(entry.key, field.key)) read_one(*setting, field);
     }
-  }
-
-  void duration(const YamlEntry& entry, Duration& target) {
-    const auto text = reader_.text(entry);
-    if (!text) return;
-    if (const auto value = reader_.checked(entry, parse_duration(*text))) target = *value;
   }
 
   // The keys of `config-autoscaler`. A cluster ignores what it does not know, its "_example" among
   // them; here a misspelt key is an error.
   void read_autoscaler(const YamlEntry& entry) {
-    const std::vector<std::string> known = autoscaler::cluster_config_keys();
+    std::vector<std::string> known;
+    for (const auto& key : autoscaler::cluster_config_keys()) known.push_back(key.name);
+    std::map<std::string, int> lines;
     for (const YamlEntry& pair : reader_.any_entries(entry.value, entry.line, entry.key)) {
       if (pair.key == "_example") continue;
       if (std::find(known.begin(), known.end(), pair.key) == known.end()) {
@@ -114,6 +88,7 @@ class SettingsReading {
       const auto text = reader_.text(pair);
       if (!text) continue;
       settings_.autoscaler[pair.key] = *text;
+      lines[pair.key] = pair.line;
       came_from("autoscaler." + pair.key, pair);
     }
     // Where 0 is no longer allowed, our own default of it is not either.
@@ -121,86 +96,16 @@ class SettingsReading {
         !settings_.origins.contains("autoscaler.initial-scale")) {
       settings_.autoscaler.erase("initial-scale");
     }
+    judge_autoscaler(entry.line, lines);
   }
 
-  void read_defaults(const YamlEntry& entry) {
-    const YamlKeys keys{{"timeout-seconds", "container-concurrency"}};
-    for (const YamlEntry& field : reader_.entries(entry.value, entry.line, entry.key, keys)) {
-      came_from("defaults." + field.key, field);
-      if (field.key == "timeout-seconds") {
-        if (const auto number = reader_.integer(field, 1, 7 * 24 * 3600))
-          settings_.defaults.timeout = std::chrono::seconds{*number};
-      } else if (const auto number = reader_.integer(field, 0, 1000)) {
-        settings_.defaults.container_concurrency = static_cast<std::int32_t>(*number);
-      }
-    }
-  }
-
-  void read_queue(const YamlEntry& entry) {
-    const YamlKeys keys{{"depth", "total", "bytes", "wait"}};
-    for (const YamlEntry& field : reader_.entries(entry.value, entry.line, entry.key, keys)) {
-      came_from("queue." + field.key, field);
-      if (field.key == "wait") {
-        duration(field, settings_.queue.wait);
-      } else if (field.key == "bytes") {
-        const auto text = reader_.text(field);
-        if (!text) continue;
-        if (const auto bytes = reader_.checked(field, parse_size(*text)))
-          settings_.queue.bytes = *bytes;
-      } else if (const auto number = reader_.integer(field, 0, kQueueMax)) {
-        (field.key == "depth" ? settings_.queue.depth : settings_.queue.total) = *number;
-      }
-    }
-  }
-
-  void read_dashboard(const YamlEntry& entry) {
-    const YamlKeys keys{{"peers", "hosts"}};
-    for (const YamlEntry& field : reader_.entries(entry.value, entry.line, entry.key, keys)) {
-      came_from("dashboard." + field.key, field);
-      if (field.key == "hosts") {
-        read_dashboard_hosts(field);
-        continue;
-      }
-      std::string peers = "loopback";
-      word(field, {"loopback", "any"}, peers);
-      settings_.dashboard.any_peer = peers == "any";
-    }
-  }
-
-  void read_dashboard_hosts(const YamlEntry& entry) {
-    for (const YamlEntry& item : reader_.items(entry, kDashboardHostsMax)) {
-      const auto text = reader_.text(item);
-      if (!text) continue;
-      const bool bare = !text->empty() && text->size() <= kHostBytesMax &&
-                        text->find_first_of(" /:@?#*") == std::string::npos;
-      if (bare) {
-        settings_.dashboard.hosts.push_back(*text);
-      } else {
-        reader_.fail(item.line, fmt::format("`{}` is not a host", text->substr(0, 80)),
-                     "write a bare name such as box.example.com, without scheme and port");
-      }
-    }
-  }
-
-  void read_limits(const YamlEntry& entry) {
-    LimitSettings& limits = settings_.limits;
-    const YamlKeys keys{{"header-bytes", "connections", "write-timeout"}};
-    for (const YamlEntry& field : reader_.entries(entry.value, entry.line, entry.key, keys)) {
-      came_from("limits." + field.key, field);
-      if (field.key == "write-timeout") {
-        duration(field, limits.write_timeout);
-      } else if (field.key == "connections") {
-        if (const auto number = reader_.integer(field, 1, kConnectionsMax))
-          limits.connections = *number;
-      } else if (const auto text = reader_.text(field)) {
-        const auto bytes = reader_.checked(field, parse_size(*text));
-        if (!bytes) continue;
-        limits.header_bytes = *bytes;
-        if (*bytes < kHeaderBytesLeast || *bytes > kHeaderBytesMost) {
-          reader_.fail(field.line, fmt::format("`header-bytes` is `{}`", text->substr(0, 80)),
-                       "use 1Ki to 16Mi");
-        }
-      }
+  // By the autoscaler's own rules; a rule between two keys may name one that is not in the file.
+  void judge_autoscaler(int section, const std::map<std::string, int>& lines) {
+    const autoscaler::StringMap keys{settings_.autoscaler.begin(), settings_.autoscaler.end()};
+    for (auto& wrong : autoscaler::cluster_config_problems(keys)) {
+      const auto line = lines.find(wrong.key);
+      reader_.fail(line == lines.end() ? section : line->second, std::move(wrong.problem.what),
+                   std::move(wrong.problem.fix));
     }
   }
 
@@ -208,7 +113,40 @@ class SettingsReading {
   EngineSettings& settings_;
 };
 
+std::string origin_of(const EngineSettings& settings, const std::string& key) {
+  const auto found = settings.origins.find(key);
+  return found == settings.origins.end() ? std::string{} : found->second;
+}
+
 }  // namespace
+
+std::vector<SettingLine> setting_lines(const EngineSettings& settings) {
+  const EngineSettings defaults;
+  std::vector<SettingLine> lines;
+  for (const Setting& setting : setting_table()) {
+    std::string name = setting.name();
+    std::string origin = origin_of(settings, name);
+    lines.push_back({.key = std::move(name),
+                     .type = setting.type(),
+                     .fallback = setting.shown(defaults),
+                     .value = setting.shown(settings),
+                     .origin = std::move(origin),
+                     .meaning = std::string{setting.meaning}});
+  }
+  for (auto& key : autoscaler::cluster_config_keys()) {
+    const auto ours = defaults.autoscaler.find(key.name);
+    const auto now = settings.autoscaler.find(key.name);
+    if (ours != defaults.autoscaler.end()) key.fallback = ours->second;
+    const std::string name = fmt::format("{}.{}", kAutoscaler, key.name);
+    lines.push_back({.key = name,
+                     .type = key.accepted,
+                     .fallback = key.fallback,
+                     .value = now == settings.autoscaler.end() ? key.fallback : now->second,
+                     .origin = origin_of(settings, name),
+                     .meaning = key.meaning});
+  }
+  return lines;
+}
 
 Result<EngineSettings, std::vector<Problem>> parse_engine_settings(std::string_view yaml,
                                                                    const std::string& file_name) {
@@ -225,14 +163,21 @@ Result<EngineSettings, std::vector<Problem>> parse_engine_settings(std::string_v
   return settings;
 }
 
+std::optional<std::filesystem::path> chosen_settings_file(
+    const std::optional<std::filesystem::path>& given,
+    const std::vector<std::filesystem::path>& search) {
+  if (given) return given;
+  for (const auto& path : search) {
+    std::error_code missing;
+    if (std::filesystem::exists(path, missing)) return path;
+  }
+  return std::nullopt;
+}
+
 Result<EngineSettings, std::vector<Problem>> load_engine_settings(
     const std::optional<std::filesystem::path>& given,
     const std::vector<std::filesystem::path>& search) {
-  std::optional<std::filesystem::path> chosen = given;
-  for (const auto& path : search) {
-    std::error_code missing;
-    if (!chosen && std::filesystem::exists(path, missing)) chosen = path;
-  }
+  const auto chosen = chosen_settings_file(given, search);
   if (!chosen) return EngineSettings{};
   const auto text = read_spec_file(*chosen);
   if (!text) return std::vector<Problem>{text.error()};

@@ -25,8 +25,10 @@ struct QueueSettings {
 /// The peers that the front door answers below `/_sluice/` besides programs of this machine that
 /// use its loopback by name. With either of them every request there needs the token of this start.
 struct DashboardSettings {
-  bool any_peer = false;           ///< `peers: any`; `loopback` is the default
+  std::string peers = "loopback";  ///< or `any`
   std::vector<std::string> hosts;  ///< names that may stand in Host, without ports
+
+  [[nodiscard]] bool any_peer() const { return peers == "any"; }
 };
 
 /// What a client of the front door may take.
@@ -58,9 +60,27 @@ struct EngineSettings {
   std::map<std::string, std::string> origins;
 };
 
+/// One key of `config.yaml` as a page about it has it, and as it stands in some settings.
+struct SettingLine {
+  std::string key;       ///< `queue.depth`
+  std::string type;      ///< in words: `whole number from 0 to 10000000`
+  std::string fallback;  ///< its value where the file has none
+  std::string value;
+  std::string origin;  ///< `/etc/sluice/config.yaml:7`; empty: the default
+  std::string meaning;
+};
+
+/// Every key that the parser takes, in its own order.
+[[nodiscard]] std::vector<SettingLine> setting_lines(const EngineSettings& settings);
+
 /// Reads the text of one settings file. An unknown key is a problem with a suggestion.
 [[nodiscard]] Result<EngineSettings, std::vector<Problem>> parse_engine_settings(
     std::string_view yaml, const std::string& file_name);
+
+/// The file that load_engine_settings reads; nothing: the defaults hold.
+[[nodiscard]] std::optional<std::filesystem::path> chosen_settings_file(
+    const std::optional<std::filesystem::path>& given,
+    const std::vector<std::filesystem::path>& search);
 
 /// The settings of `given` (--config; it must exist), else of the first file of `search` that
 /// exists, else the defaults.

@@ -4,6 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
+#include "platform/process/escape_sequences.h"
 #include "platform/process/service_log.h"
 #include <array>
 #include <cerrno>
@@ -27,6 +28,8 @@ struct OutputReader::State {
   asio::posix::stream_descriptor pipe;
   OnLine on_line;  // empty once the reader is gone
   std::string line;
+  std::string plain;  // of the piece that is taken
+  EscapeSequences escapes;
   std::array<char, kTurnBytes> chunk{};
 
   static void read(const std::shared_ptr<State>& state) {
@@ -40,7 +43,14 @@ struct OutputReader::State {
         });
   }
 
+  // Sequences go before lines are cut, so that none is cut in two.
   void take(std::string_view bytes) {
+    plain.clear();
+    escapes.append_without(plain, bytes);
+    take_plain(plain);
+  }
+
+  void take_plain(std::string_view bytes) {
     while (!bytes.empty()) {
       const auto newline = bytes.find('\n');
       const bool ends = newline != std::string_view::npos;
@@ -67,6 +77,9 @@ struct OutputReader::State {
   }
 
   void end() {
+    plain.clear();
+    escapes.end(plain);
+    take_plain(plain);
     if (!line.empty()) emit();
   }
 };

@@ -11,7 +11,8 @@ class io_context;
 
 namespace sluice::local {
 
-/// Reads lines from the pipe of a child, split at 16 KiB, until its end. At most 64 KiB are taken
+/// Reads lines from the pipe of a child, without escape sequences and split at 16 KiB, until its
+/// end. At most 64 KiB are taken
 /// in one turn of the loop, so that a chatty child does not starve it.
 class OutputReader {
  public:

@@ -1,5 +1,6 @@
 #include "platform/process/paths.h"
 
+#include "platform/process/engine_variables.h"
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -131,9 +132,20 @@ std::optional<std::string> process_env(std::string_view name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+std::vector<fs::path> settings_files(const EnvLookup& env) {
+  std::vector<fs::path> files;
+  if (const auto config = absolute_env(env, kConfigHomeVariable.name)) {
+    files.push_back(*config / "sluice/config.yaml");
+  } else if (const auto home = env("HOME")) {
+    files.push_back(fs::path{*home} / ".config/sluice/config.yaml");
+  }
+  files.emplace_back("/etc/sluice/config.yaml");
+  return files;
+}
+
 Result<PathRoots, Problem> path_roots(const EnvLookup& env, uid_t uid) {
   PathRoots roots;
-  if (const auto state = absolute_env(env, "XDG_STATE_HOME")) {
+  if (const auto state = absolute_env(env, kStateHomeVariable.name)) {
     roots.state = *state / "sluice";
   } else {
     auto home = absolute_env(env, "HOME");
@@ -146,7 +158,7 @@ Result<PathRoots, Problem> path_roots(const EnvLookup& env, uid_t uid) {
     }
     roots.state = *home / ".local" / "state" / "sluice";
   }
-  const auto runtime = absolute_env(env, "XDG_RUNTIME_DIR");
+  const auto runtime = absolute_env(env, kRuntimeDirVariable.name);
   roots.runtime = runtime ? *runtime / "sluice" : fs::path("/tmp/sluice-" + std::to_string(uid));
   return roots;
 }

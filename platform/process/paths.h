@@ -28,6 +28,9 @@ struct PathRoots {
 /// Relative XDG values are ignored, as the XDG rules say. Fails when no home directory is known.
 [[nodiscard]] Result<PathRoots, Problem> path_roots(const EnvLookup& env, uid_t uid);
 
+/// Where an engine looks for its config.yaml, first place first (one-machine.md 8).
+[[nodiscard]] std::vector<std::filesystem::path> settings_files(const EnvLookup& env);
+
 /// The files of one engine.
 class EnginePaths {
  public:

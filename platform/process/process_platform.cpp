@@ -147,10 +147,12 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
   if (!service) {
     service = std::make_unique<ProcessService>();
     service->spec = spec;
-    service->log = std::make_unique<ServiceLog>(logs_, spec.name,
-                                                [this, name = spec.name](const std::string& text) {
-                                                  means_.events.problem("warning", name, text, "");
-                                                });
+    service->log = std::make_unique<ServiceLog>(
+        logs_, spec.name,
+        [this, name = spec.name](const std::string& text) {
+          means_.events.problem("warning", name, text, "");
+        },
+        FileLimits{}, &full_disk_);
     service->current = make_revision(*service, numbers_.first(spec.name, template_hash(spec)),
                                      keeps_some, std::move(checked->program), std::nullopt);
     report(*service, *service->current);

@@ -169,6 +169,7 @@ class ProcessPlatform final : public autoscaler::Platform,
   std::filesystem::path logs_;
   RevisionNumbers numbers_;
   model::Listener* listener_ = nullptr;  // of open()
+  FailureNotice full_disk_;              // shared by the logs
   std::map<std::string, std::unique_ptr<ProcessService>> services_;
   std::vector<std::unique_ptr<ProcessService>> removed_;  // and still draining
 

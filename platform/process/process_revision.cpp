@@ -129,6 +129,11 @@ const Replica* ProcessRevision::replica(const PodId& pod) const {
   return found == nullptr ? nullptr : found->replica.get();
 }
 
+std::int64_t ProcessRevision::start_of(const std::string& replica) const {
+  const Instance* const found = find(replica);
+  return found == nullptr ? 0 : found->start;
+}
+
 ProcessRevision::Counts ProcessRevision::counts() const {
   Counts counts;
   for (const auto& instance : instances_) {
@@ -240,6 +245,7 @@ bool ProcessRevision::start_one() {
   }
   auto instance = std::make_unique<Instance>();
   instance->number = number;
+  instance->start = log_.begin_start();
   instance->replica = std::move(*made);
   Replica& replica = *instance->replica;
   instances_.push_back(std::move(instance));
@@ -362,7 +368,7 @@ void ProcessRevision::on_start_failed(Replica& replica, const ReplicaEnd& end) {
   backoff_.failed(now);
   last_failure_ = end.cause;
   means_.events.exited(facts_.spec.name, replica, end, backoff_.wait_left(now));
-  log_.append(now, replica.id(), "did not start: " + end.cause.sentence());
+  log_.append(now, {replica.id(), instance.start}, "did not start: " + end.cause.sentence());
   owner_.on_changed(*this);
   if (backoff_.failing()) owner_.on_failing(*this);
   reconcile();
@@ -377,7 +383,7 @@ void ProcessRevision::on_exited_after_ready(Replica& replica, const ReplicaEnd& 
   owner_.on_changed(*this);
   if (expected) return;
   means_.events.exited(facts_.spec.name, replica, end, std::nullopt);
-  log_.append(now, replica.id(), "ended: " + end.cause.sentence());
+  log_.append(now, {replica.id(), instance.start}, "ended: " + end.cause.sentence());
   if (counts().ready == 0) backoff_.no_longer_ready();
   if (!steady) backoff_.failed(now, false);
   reconcile();
@@ -401,9 +407,11 @@ void ProcessRevision::on_stopped(Replica& replica) {
 }
 
 void ProcessRevision::on_output(Replica& replica, OutputSource source, std::string_view line) {
-  log_.append(means_.loop.now(), replica.id(), line);
+  const std::int64_t start = start_of(replica.id());
+  log_.append(means_.loop.now(), {replica.id(), start}, line);
   if (source == OutputSource::sidecar) return;
-  means_.events.output(facts_.spec.name, replica, source == OutputSource::app_stderr, line);
+  means_.events.output(facts_.spec.name, {replica.id(), start}, source == OutputSource::app_stderr,
+                       line);
 }
 
 void ProcessRevision::on_launched(Replica& replica) {
@@ -412,7 +420,8 @@ void ProcessRevision::on_launched(Replica& replica) {
 
 void ProcessRevision::on_waiting(Replica& replica, const Cause& cause) {
   if (!instance_of(replica).lives()) return;
-  log_.append(means_.loop.now(), replica.id(), "is not ready: " + cause.sentence());
+  log_.append(means_.loop.now(), {replica.id(), start_of(replica.id())},
+              "is not ready: " + cause.sentence());
   means_.events.waiting(facts_.spec.name, replica, cause);
   if (cause.kind == CauseKind::container_port && !facts_.spec.fixed_port) serve_at_container_port();
 }

@@ -194,6 +194,9 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   /// Null when there is none of that name.
   [[nodiscard]] const Replica* replica(const PodId& pod) const;
 
+  /// Which start of a replica of the service it is, as its log counts them; 0: it does not exist.
+  [[nodiscard]] std::int64_t start_of(const std::string& replica) const;
+
   void on_ready(Replica& replica) override;
   void on_start_failed(Replica& replica, const ReplicaEnd& end) override;
   void on_exited_after_ready(Replica& replica, const ReplicaEnd& end) override;
@@ -209,6 +212,7 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   struct Instance {
     std::unique_ptr<Replica> replica;
     std::int32_t number = 0;
+    std::int64_t start = 0;  // counted over all replicas of the service
     std::optional<TimePoint> ready_at;
     std::unique_ptr<Timer> drain_timer;
     Duration drain_limit{0};         // once it leaves

@@ -28,7 +28,7 @@ struct ReplicaPlan {
   std::string id;        ///< `app-00001-1`
   PortLease port;
   std::filesystem::path program;         ///< of the app, from find_program
-  std::filesystem::path sidecar;         ///< from find_sidecar
+  std::filesystem::path sidecar;         ///< of a HeldProgram
   std::filesystem::path directory;       ///< r/<id> in the runtime directory; made, removed
   std::vector<std::string> environment;  ///< of the engine, `NAME=value`
   std::optional<std::uint64_t> open_files =

@@ -37,11 +37,12 @@ void ReplicaEvents::waiting(const std::string& service, const Replica& replica,
   ring_.publish(warning);
 }
 
-void ReplicaEvents::output(const std::string& service, const Replica& replica, bool is_stderr,
+void ReplicaEvents::output(const std::string& service, const LogSource& source, bool is_stderr,
                            std::string_view line) {
   json log = event_json("log", loop_.now());
   log["service"] = service;
-  log["replica"] = replica.id();
+  log["replica"] = source.replica;
+  log["start"] = source.start;
   log["stream"] = is_stderr ? "stderr" : "stdout";
   log["text"] = line;
   ring_.publish(log);

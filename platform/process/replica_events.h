@@ -4,6 +4,7 @@
 #include "common/loop/loop.h"
 
 #include "platform/process/replica.h"
+#include "platform/process/service_log.h"
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,7 +27,7 @@ class ReplicaEvents {
   void waiting(const std::string& service, const Replica& replica, const Cause& cause);
 
   /// One line of the app's output.
-  void output(const std::string& service, const Replica& replica, bool is_stderr,
+  void output(const std::string& service, const LogSource& source, bool is_stderr,
               std::string_view line);
 
   /// `service` empty: of the engine itself. `type` is warning or error.

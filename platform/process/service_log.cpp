@@ -1,15 +1,15 @@
 #include "platform/process/service_log.h"
 
 #include "common/base/clean_text.h"
+#include "common/values/duration.h"
 #include "common/values/rfc3339.h"
+#include "common/values/whole_number.h"
 
 #include <fmt/format.h>
 
 #include "platform/process/proc_files.h"
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,20 +18,31 @@ namespace sluice::local {
 namespace {
 
 constexpr std::size_t kTailLinesMax = 10'000;
-constexpr int kOlderFilesMax = 9;
 
+// Of the end of a log, in which the number of its last start is looked for.
+constexpr std::size_t kStartBytesMax = std::size_t{64} << 10;
+
+// `2026-11-20T14:03:12.061Z app-00001-1#3 text`; without `#3` in logs of earlier versions.
 std::optional<LogLine> parse_line(std::string_view line) {
   const auto first = line.find(' ');
   const auto second = first == std::string_view::npos ? first : line.find(' ', first + 1);
   if (second == std::string_view::npos) return std::nullopt;
   const auto time = parse_rfc3339(line.substr(0, first));
   if (!time) return std::nullopt;
-  return LogLine{*time, std::string(line.substr(first + 1, second - first - 1)),
-                 std::string(line.substr(second + 1))};
+  LogLine read{.time = *time, .replica = {}, .text = std::string(line.substr(second + 1))};
+  const std::string_view source = line.substr(first + 1, second - first - 1);
+  const auto mark = std::min(source.find('#'), source.size());
+  read.replica = source.substr(0, mark);
+  if (mark < source.size()) {
+    read.start = whole_number<std::int64_t>(source.substr(mark + 1)).value_or(0);
+  }
+  return read;
 }
 
-std::filesystem::path older(const std::filesystem::path& file, int age) {
-  return age == 0 ? file : std::filesystem::path(fmt::format("{}.{}", file.string(), age));
+std::string written(TimePoint time, const LogSource& source, std::string_view text) {
+  // A line stays one line, and a terminal that shows the file is not steered by it.
+  return fmt::format("{} {}{} {}\n", rfc3339(time, Fraction::milliseconds), source.replica,
+                     source.start > 0 ? fmt::format("#{}", source.start) : "", clean_text(text));
 }
 
 /// The last `bytes_max` bytes of a file, without a line that begins before them.
@@ -50,67 +61,81 @@ std::string read_end(const std::filesystem::path& file, std::size_t bytes_max) {
   return text;
 }
 
+std::string lines_text(std::int64_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "line" : "lines");
+}
+
+// A line about the log itself concerns every replica.
+bool chosen(const LogLine& line, const TailQuery& query) {
+  const bool of_replica =
+      query.replica.empty() || line.replica == query.replica || line.replica == kNoReplica;
+  return of_replica && (!query.since || line.time >= *query.since);
+}
+
 }  // namespace
 
 ServiceLog::ServiceLog(const std::filesystem::path& directory, const std::string& service,
-                       std::function<void(const std::string&)> warn, Limits limits)
-    : file_(directory / (service + ".log")), warn_(std::move(warn)), limits_(limits) {
-  std::error_code ignored;  // open() tells
-  std::filesystem::create_directories(directory, ignored);
-  open();
+                       Warn warn, Limits limits, FailureNotice* full_disk)
+    : file_(directory / (service + ".log"), limits),
+      warn_(std::move(warn)),
+      full_disk_(full_disk) {}
+
+std::int64_t ServiceLog::begin_start() {
+  if (!last_start_) {
+    last_start_ = 0;
+    const TailQuery end{.lines = kTailLinesMax, .bytes_max = kStartBytesMax};
+    for (const LogLine& line : tail_log(file(), end)) {
+      last_start_ = std::max(*last_start_, line.start);
+    }
+  }
+  return ++*last_start_;
 }
 
-void ServiceLog::append(TimePoint now, const std::string& replica, std::string_view text) {
+void ServiceLog::append(TimePoint now, const LogSource& source, std::string_view text) {
   do {
     const std::string_view part = text.substr(0, kLogLineBytesMax);
     text.remove_prefix(part.size());
-    write_line(now, replica, part);
+    write_line(now, source, part);
   } while (!text.empty());
 }
 
-void ServiceLog::write_line(TimePoint now, const std::string& replica, std::string_view text) {
-  // A line stays one line, and a terminal that shows the file is not steered by it.
-  const std::string line =
-      fmt::format("{} {} {}\n", rfc3339(now, Fraction::milliseconds), replica, clean_text(text));
-
-  if (size_ > 0 && size_ + static_cast<std::int64_t>(line.size()) > limits_.file_bytes_max)
-    rotate();
-  if (!fd_) open();
-  if (!fd_) return;
-  const auto written = ::write(fd_.get(), line.data(), line.size());
-  if (written == static_cast<ssize_t>(line.size())) {
-    size_ += written;
-    failing_ = false;
-    return;
-  }
-  const int error = written < 0 ? errno : ENOSPC;
-  // Half a line would spoil the next one.
-  if (written > 0 && ::ftruncate(fd_.get(), size_) != 0) fd_.reset();
-  fail(error);
+void ServiceLog::write_line(TimePoint now, const LogSource& source, std::string_view text) {
+  if (gap_.count > 0) name_loss(now);
+  const int error = file_.append(written(now, source, text));
+  if (error != 0) return fail(now, error);
+  own_notice_.worked(now);
+  if (full_disk_ != nullptr) full_disk_->worked(now);
 }
 
-void ServiceLog::open() {
-  fd_.reset(::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600));
-
-  struct stat info {};
-
-  if (!fd_) return fail(errno);
-  size_ = ::fstat(fd_.get(), &info) == 0 ? info.st_size : 0;
+FailureNotice& ServiceLog::notice_of(int error) {
+  return means_full(error) && full_disk_ != nullptr ? *full_disk_ : own_notice_;
 }
 
-void ServiceLog::rotate() {
-  std::error_code ignored;  // a failed rename only makes one file longer
-  const int oldest = std::clamp(limits_.files_max - 1, 0, kOlderFilesMax);
-  for (int age = oldest; age > 0; --age)
-    std::filesystem::rename(older(file_, age - 1), older(file_, age), ignored);
-  if (oldest == 0) std::filesystem::remove(file_, ignored);
-  open();
+void ServiceLog::fail(TimePoint now, int error) {
+  gap_.lose(now, error_text(error));
+  const bool due = notice_of(error).failed(now);
+  if (!due || !warn_) return;
+  warn_(fmt::format("cannot write {}: {}; {} not kept until it works again", file().string(),
+                    gap_.reason,
+                    means_full(error) ? "what services print is" : "what this service prints is"));
 }
 
-void ServiceLog::fail(int error) {
-  if (std::exchange(failing_, true) || !warn_) return;
-  warn_(fmt::format("cannot write {}: {}; output is not kept until it works again", file_.string(),
-                    std::strerror(error)));
+// One line for what was lost, once no more has been for a while: lines that came between are kept.
+void ServiceLog::name_loss(TimePoint now) {
+  if (now - gap_.to < FailureNotice::kSettled) return;
+  const auto lasted = std::chrono::ceil<std::chrono::seconds>(gap_.to - gap_.from);
+  const std::string text =
+      fmt::format("{} in the next {} not kept: {}", lines_text(gap_.count),
+                  show_duration(std::max<Duration>(lasted, std::chrono::seconds{1})), gap_.reason);
+  if (file_.append(written(gap_.from, {kNoReplica}, text)) == 0) gap_ = {};
+}
+
+std::optional<LogLine> ServiceLog::loss() const {
+  if (gap_.count == 0) return std::nullopt;
+  return LogLine{
+      .time = gap_.from,
+      .replica = std::string(kNoReplica),
+      .text = fmt::format("{} since then not kept: {}", lines_text(gap_.count), gap_.reason)};
 }
 
 std::vector<LogLine> tail_log(const std::filesystem::path& file, const TailQuery& query) {
@@ -118,7 +143,7 @@ std::vector<LogLine> tail_log(const std::filesystem::path& file, const TailQuery
   std::size_t bytes_left = query.bytes_max;
   std::vector<LogLine> newest_first;
   for (int age = 0; age <= kOlderFilesMax && bytes_left > 0; ++age) {
-    std::string text = read_end(older(file, age), bytes_left);
+    std::string text = read_end(older_file(file, age), bytes_left);
     if (text.empty() && age > 0) break;
     bytes_left -= std::min(bytes_left, text.size());
     std::string_view rest = text;
@@ -127,8 +152,7 @@ std::vector<LogLine> tail_log(const std::filesystem::path& file, const TailQuery
       const auto before = rest.rfind('\n');
       const auto begin = before == std::string_view::npos ? 0 : before + 1;
       auto line = parse_line(rest.substr(begin));
-      if (line && (query.replica.empty() || line->replica == query.replica))
-        newest_first.push_back(std::move(*line));
+      if (line && chosen(*line, query)) newest_first.push_back(std::move(*line));
       rest = rest.substr(0, begin);
     }
     if (newest_first.size() >= wanted) break;

@@ -6,11 +6,16 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "platform/process/engine_variables.h"
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <fcntl.h>
 #include <set>
+#include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
+#include <utility>
 
 namespace sluice::local {
 namespace {
@@ -56,7 +61,8 @@ Result<std::filesystem::path, Problem> find_sidecar() {
   };
   std::error_code failed;
   const auto cwd = std::filesystem::current_path(failed);
-  if (const char* given = std::getenv("SLUICE_QUEUE_PROXY"); given != nullptr && *given != '\0') {
+  if (const char* given = std::getenv(kQueueProxyVariable.name);
+      given != nullptr && *given != '\0') {
     auto found = find_program(std::string(given), "", cwd);
     if (found) return found;
     return Problem{fmt::format("SLUICE_QUEUE_PROXY names {}, which cannot be run", given),
@@ -75,6 +81,22 @@ Result<std::filesystem::path, Problem> find_sidecar() {
   if (found) return found;
   return Problem{"queue-proxy not found beside sluice, in ../libexec/sluice/ or on PATH",
                  "install all of sluice, or set SLUICE_QUEUE_PROXY to the program"};
+}
+
+HeldProgram::HeldProgram(std::filesystem::path path)
+    : path_(std::move(path)), file_(::open(path_.c_str(), O_PATH | O_CLOEXEC)) {}
+
+std::filesystem::path HeldProgram::program() const {
+  struct stat now {};
+
+  struct stat held {};
+
+  if (!file_ || ::fstat(file_.get(), &held) != 0) return path_;
+  const bool same =
+      ::stat(path_.c_str(), &now) == 0 && now.st_dev == held.st_dev && now.st_ino == held.st_ino;
+  if (same) return path_;
+  // By our own id: a script's interpreter opens it after the descriptors of the child are closed.
+  return fmt::format("/proc/{}/fd/{}", ::getpid(), file_.get());
 }
 
 Result<SidecarSockets, Problem> sidecar_sockets(const std::filesystem::path& directory) {

@@ -4,6 +4,7 @@
 #include "common/net/fetch.h"
 
 #include "platform/process/service_spec.h"
+#include "platform/process/unique_fd.h"
 #include "platform/process/volumes.h"
 #include <cstdint>
 #include <filesystem>
@@ -17,6 +18,25 @@ namespace sluice::local {
 /// Where queue-proxy is: SLUICE_QUEUE_PROXY, beside our own executable, in ../libexec/sluice/ from
 /// it, on PATH (one-machine.md 5.1).
 [[nodiscard]] Result<std::filesystem::path, Problem> find_sidecar();
+
+/// A program that stays the one it was when it was found: its file is held open, so that an upgrade
+/// or a removal of the package changes nothing for a running engine.
+class HeldProgram {
+ public:
+  HeldProgram() = default;
+  /// Without a file to hold, `path` is all there is.
+  explicit HeldProgram(std::filesystem::path path);
+
+  /// What to start: the path while it still leads to the same file, else the file that is held.
+  [[nodiscard]] std::filesystem::path program() const;
+
+  /// Where it was found.
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  UniqueFd file_;
+};
 
 /// The Unix sockets of one replica, all in its own directory.
 struct SidecarSockets {

@@ -5,6 +5,7 @@
 namespace sluice::local {
 
 using autoscaler::format_clock;
+using autoscaler::format_moment;
 using autoscaler::format_time;
 using autoscaler::parse_age;
 using autoscaler::parse_moment;

@@ -205,16 +205,36 @@ std::vector<YamlEntry> YamlReader::entries(const YAML::Node& node, int line,
     } else if (among(entry.key, keys.without_effect)) {
       warn(entry.line, fmt::format("`{}` has no effect on one machine", entry.key));
     } else if (!among(entry.key, keys.silent)) {
-      std::vector<std::string> names(keys.known.begin(), keys.known.end());
-      names.insert(names.end(), keys.without_effect.begin(), keys.without_effect.end());
-      const auto meant = closest_name(entry.key, names);
-      fail(entry.line,
-           fmt::format("unknown key `{}` in `{}`", entry.key.substr(0, kQuotedMax), where),
-           meant ? fmt::format("did you mean `{}`?", *meant)
-                 : fmt::format("remove it; known are {}", fmt::join(keys.known, ", ")));
+      const std::vector<std::string> known(keys.known.begin(), keys.known.end());
+      std::vector<std::string> accepted = known;
+      accepted.insert(accepted.end(), keys.without_effect.begin(), keys.without_effect.end());
+      fail_unknown(entry, where, known, accepted);
     }
   }
   return kept;
+}
+
+std::vector<YamlEntry> YamlReader::known_entries(const YAML::Node& node, int line,
+                                                 const std::string& where,
+                                                 const std::vector<std::string>& known) {
+  std::vector<YamlEntry> kept;
+  for (YamlEntry& entry : any_entries(node, line, where)) {
+    if (std::find(known.begin(), known.end(), entry.key) != known.end()) {
+      kept.push_back(std::move(entry));
+    } else {
+      fail_unknown(entry, where, known, known);
+    }
+  }
+  return kept;
+}
+
+void YamlReader::fail_unknown(const YamlEntry& entry, const std::string& where,
+                              const std::vector<std::string>& known,
+                              const std::vector<std::string>& accepted) {
+  const auto meant = closest_name(entry.key, accepted);
+  fail(entry.line, fmt::format("unknown key `{}` in `{}`", entry.key.substr(0, kQuotedMax), where),
+       meant ? fmt::format("did you mean `{}`?", *meant)
+             : fmt::format("remove it; known are {}", fmt::join(known, ", ")));
 }
 
 std::optional<std::string> YamlReader::text(const YamlEntry& entry) {

@@ -53,6 +53,10 @@ class YamlReader {
   /// The entries of a mapping; unknown and double keys are problems. `where` names it: `spec`.
   [[nodiscard]] std::vector<YamlEntry> entries(const YAML::Node& node, int line,
                                                const std::string& where, const YamlKeys& keys);
+  /// The same where the keys come from a table; all have effect.
+  [[nodiscard]] std::vector<YamlEntry> known_entries(const YAML::Node& node, int line,
+                                                     const std::string& where,
+                                                     const std::vector<std::string>& known);
   /// The entries of a mapping with free keys.
   [[nodiscard]] std::vector<YamlEntry> any_entries(const YAML::Node& node, int line,
                                                    const std::string& where);
@@ -83,6 +87,10 @@ class YamlReader {
   [[nodiscard]] std::vector<std::string> take_warnings() { return std::move(warnings_); }
 
  private:
+  void fail_unknown(const YamlEntry& entry, const std::string& where,
+                    const std::vector<std::string>& known,
+                    const std::vector<std::string>& accepted);
+
   std::string file_;
   std::vector<Problem> problems_;
   std::vector<std::string> warnings_;

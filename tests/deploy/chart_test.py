@@ -71,7 +71,7 @@ class Chart(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, ''))
 
     def test_it_has_the_version_of_the_project(self):
-        version = re.search(r'kVersion = "([0-9.]+)"', (tree.ROOT / 'common/base/version.h').read_text()).group(1)
+        version = re.search(r'^## ([0-9.]+)', (tree.ROOT / 'CHANGELOG.md').read_text(), re.MULTILINE).group(1)
         chart = (tree.DEPLOY / 'helm/Chart.yaml').read_text()
 
         self.assertIn(f'\nversion: {version}\n', chart)

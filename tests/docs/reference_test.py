@@ -1,5 +1,6 @@
 """How the tables of the manual follow the code: a name that is new there, or gone, fails."""
 
+import json
 import pathlib
 import stat
 import sys
@@ -13,15 +14,6 @@ import meanings  # noqa: E402
 import reference  # noqa: E402
 import settings_in_code as code  # noqa: E402
 
-SETTINGS = '''
-  void read(const YAML::Node& document) {
-    const YamlKeys keys{{"http", "queue", "autoscaler"}};
-    for (const YamlEntry& entry : reader_.entries(document, 1, "config", keys)) {
-  void read_queue(const YamlEntry& entry) {
-    const YamlKeys keys{{"depth",
-                         "wait"}};
-    for (const YamlEntry& field : reader_.entries(entry.value, entry.line, entry.key, keys)) {
-'''
 ANNOTATIONS = '''
 constexpr std::array<std::string_view, 2> kAliased{"min-scale",
                                                    "scale-down-delay"};
@@ -56,9 +48,6 @@ Options:
 
 
 class NamesTest(unittest.TestCase):
-    def test_keys_below_a_key_have_its_name_in_front(self):
-        self.assertEqual(code.config_keys({code.SETTINGS: SETTINGS}), ['http', 'queue.depth', 'queue.wait'])
-
     def test_annotations_have_their_other_spelling(self):
         found = dict(code.annotations({code.ANNOTATIONS: ANNOTATIONS, 'platform/process/a.cpp': '"sluice.dev/port"'}))
         self.assertEqual(found, {'autoscaling.knative.dev/class': '', 'autoscaling.knative.dev/min-scale': 'minScale',
@@ -81,9 +70,9 @@ class NamesTest(unittest.TestCase):
                                 ('-o, --output text|json', 'text or json'), ('--seed UINT', 'the seed (`1`)')])
 
     def test_a_table_that_has_moved_is_an_error(self):
-        for read in (code.config_keys, code.scaling_keys, code.annotations, code.given_variables, code.fields):
+        for read in (code.annotations, code.given_variables, code.fields):
             with self.subTest(read=read.__name__), self.assertRaises(code.Missing):
-                read(dict.fromkeys((code.SETTINGS, code.SCALING_KEYS, code.ANNOTATIONS, code.SIDECAR, *code.PARSERS), ''))
+                read(dict.fromkeys((code.ANNOTATIONS, code.SIDECAR, *code.PARSERS), ''))
 
 
 class TablesTest(unittest.TestCase):
@@ -92,13 +81,21 @@ class TablesTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.program = pathlib.Path(folder.name, 'sluice')
-        self.program.write_text('#!/bin/sh\n[ $# = 1 ] && printf "\\nVerbs:\\n  up  start\\n\\n" && exit\n'
+        shown = {'settings': [{'key': 'http', 'type': 'address', 'default': ':1', 'meaning': 'the door'},
+                              {'key': 'autoscaler.window', 'type': 'time', 'default': '', 'meaning': 'long'}],
+                 'environment': [{'key': name, 'default': 'none', 'meaning': 'listed'}
+                                 for name in sorted(set(code.variables(self.sources)) - set(meanings.VARIABLES))]}
+        self.program.write_text(f'#!/bin/sh\n[ "$1" = config ] && echo \'{json.dumps(shown)}\' && exit\n'
+                                '[ $# = 1 ] && printf "\\nVerbs:\\n  up  start\\n\\n" && exit\n'
                                 'printf "Options:\\n  --demo                      the app\\n"\n')
         self.program.chmod(self.program.stat().st_mode | stat.S_IXUSR)
 
     def test_every_table_stands_in_the_manual(self):
         made = reference.tables(self.sources, self.program)
         self.assertEqual(made['flags'], '| verb | flag | meaning |\n| --- | --- | --- |\n| `up` | `--demo` | the app |\n')
+        self.assertIn('| `http` | address | `:1` | the door |\n', made['config'])
+        self.assertIn('| `window` | time | none | long |\n', made['autoscaler'])
+        self.assertIn('| `XDG_STATE_HOME` | listed; otherwise none |\n', made['variables'])
         pages = ''.join((ROOT / page).read_text() for page in reference.PAGES)
         for name in ('annotations', 'given', 'fields'):
             self.assertIn(made[name], pages)
@@ -113,10 +110,9 @@ class TablesTest(unittest.TestCase):
         with self.assertRaisesRegex(code.Missing, 'HOME is not in the code'):
             reference.explained(['PATH'], {'PATH': 'a', 'HOME': 'b'}, 'VARIABLES')
 
-    def test_every_key_has_a_default_and_a_meaning(self):
-        for texts in (meanings.CONFIG, meanings.AUTOSCALER, meanings.ANNOTATIONS):
-            for name, text in texts.items():
-                self.assertTrue(len(text) == 2 and all(text), name)
+    def test_every_annotation_has_a_default_and_a_meaning(self):
+        for name, text in meanings.ANNOTATIONS.items():
+            self.assertTrue(len(text) == 2 and all(text), name)
 
 
 if __name__ == '__main__':

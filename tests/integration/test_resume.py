@@ -210,7 +210,8 @@ class DownAndUp(ResumeCase):
         with_request = threading.Thread(target=engine.get, args=('/?ms=1500',))
         with_request.start()
         engine.wait_status(lambda status: status['in_flight'] == 1)
-        down = threading.Thread(target=self.home.run, args=('down',))
+        done = []
+        down = threading.Thread(target=lambda: done.append(self.home.run('down')))
         down.start()
         engine.wait_event('engine', event='stopping')
         again = self.up_app()
@@ -218,6 +219,7 @@ class DownAndUp(ResumeCase):
         self.assertEqual(again.get().status, 200)
         with_request.join()
         down.join()
+        self.assertEqual(done[0].returncode, 0, done[0].stderr)
 
     def test_two_that_start_at_once_share_an_engine(self):
         done = []

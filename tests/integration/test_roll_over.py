@@ -49,7 +49,7 @@ class RollOver(EngineCase):
             'value: "2"}]', f'value: "2"}}, {{name: APP, value: "{APP}"}}, '
             f'{{name: GATE, value: "{gate}"}}, {{name: FIRST, value: "{first}"}}]')
         clients = Clients(engine, 6, 20)
-        done = self.home.run('apply', '-f', self.write('next.yaml', text))
+        done = self.home.run('apply', '--write', '-f', self.write('next.yaml', text))
         self.assertEqual(done.returncode, 0, done.stderr)
         eventually(lambda: self.replicas(engine) == [2, 1], 'one new replica in the place of an old one')
 
@@ -66,7 +66,7 @@ class RollOver(EngineCase):
         gate.touch()
         eventually(lambda: self.replicas(engine) == [0, 3], 'three new replicas alone')
         clients.stop()
-        self.assertEqual(clients.lost, {})
+        self.assertEqual((clients.lost, clients.refused), ({}, set()))
         self.assertEqual(engine.stop(), 0)
 
     def test_many_roll_overs_under_load_lose_no_request_and_never_have_fewer_replicas(self):
@@ -75,7 +75,7 @@ class RollOver(EngineCase):
         clients = Clients(engine, 6, 10)
         fewest = 3
         for version in range(2, 6):
-            done = self.home.run('apply', '-f', self.document(str(version)))
+            done = self.home.run('apply', '--write', '-f', self.document(str(version)))
             self.assertEqual(done.returncode, 0, done.stderr)
             current = f'app-{version:05}'
 
@@ -87,7 +87,7 @@ class RollOver(EngineCase):
 
             eventually(rolled, f'{current} alone', 60)
         clients.stop()
-        self.assertEqual(clients.lost, {})
+        self.assertEqual((clients.lost, clients.refused), ({}, set()))
         self.assertEqual(fewest, 3)
         self.assertEqual(engine.stop(), 0)
 

@@ -12,7 +12,9 @@ namespace {
 // Loads with one decimal, as a person compares them; only tiny ones need more.
 std::string load(double value) {
   std::array<char, 64> text{};
-  const bool tiny = value != 0 && std::abs(value) < 0.1;
+  // Averages of zeros may come out below zero, or as -0.
+  value = std::max(0.0, value);
+  const bool tiny = value != 0 && value < 0.1;
   const int length = tiny ? std::snprintf(text.data(), text.size(), "%.2g", value)
                           : std::snprintf(text.data(), text.size(), "%.1f", value);
   return {text.data(), static_cast<std::size_t>(std::max(length, 0))};
@@ -45,6 +47,11 @@ std::string division(const DecisionRecord& record, bool by_panic) {
   return "ceil(" + load(seen) + " / " + load(record.target) + ") = " + count(wanted);
 }
 
+std::string without_requests(const DecisionRecord& record) {
+  return record.no_request_yet ? "no requests yet"
+                               : "no requests for " + seconds(record.stable_window);
+}
+
 // The part the decider is responsible for, up to the rule that changed its number.
 std::string decided(const DecisionRecord& record, bool with_rule) {
   const bool panicking = record.mode == Mode::panic;
@@ -61,8 +68,7 @@ std::string decided(const DecisionRecord& record, bool with_rule) {
               " >= " + ratio(record.panic_threshold);
     }
   } else if (record.wanted_stable == 0) {
-    text =
-        record.woken_by_hand ? "woken by hand" : "no requests for " + seconds(record.stable_window);
+    text = record.woken_by_hand ? "woken by hand" : without_requests(record);
   }
   if (!with_rule) return text;
   switch (record.decider_bound) {
@@ -127,7 +133,7 @@ std::string bounded(const DecisionRecord& record) {
 std::string without_data(const DecisionRecord& record, bool limited) {
   if (record.woken_by_hand) return "woken by hand";
   if (record.desired == 0 && record.bounded == 0) {
-    return "no requests for " + seconds(record.stable_window);
+    return without_requests(record);
   }
   const std::string kept = limited ? "" : "; " + count(record.bounded) + " kept";
   if (record.metrics_missing) return "replicas report no metrics" + kept;

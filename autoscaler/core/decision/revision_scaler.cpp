@@ -28,6 +28,7 @@ RevisionScaler::RevisionScaler(RevisionScalerSpec spec, std::int32_t ready_at_st
       decider_(spec_.decider, ready_at_start, now),
       status_(spec_.decider),
       activity_since_(now),
+      requested_(spec.taken_over),
       replicas_(spec.replicas.value_or(spec_.decider.initial_scale)),
       replicas_at_start_(replicas_),
       attention_(now, !spec.taken_over) {
@@ -39,6 +40,11 @@ RevisionScaler::RevisionScaler(RevisionScalerSpec spec, std::int32_t ready_at_st
   // An initial scale of zero is reached by definition, whatever runs.
   initialized_ = spec_.decider.initial_scale == 0;
   last_.bounded = replicas_;
+  last_.desired = status_.desired();
+  last_.metric = spec_.decider.metric;
+  last_.target = spec_.decider.target_value;
+  last_.total = spec_.decider.total_value;
+  last_.no_request_yet = !requested_;
   told_activity_ = activity_;
 }
 
@@ -55,7 +61,12 @@ bool RevisionScaler::ends_sleep(const Stat& stat, TimePoint at,
   return stat.request_count > 0 && (at >= slept_at_ + kReported || is_poke(stat));
 }
 
+void RevisionScaler::note_requests(const Stat& stat) {
+  requested_ = requested_ || stat.request_count > 0 || stat.average_concurrency > 0;
+}
+
 bool RevisionScaler::push(const Stat& stat, TimePoint at, std::optional<TimePoint> newest) {
+  note_requests(stat);
   if (told_to_sleep_ && !ends_sleep(stat, at, newest)) return false;
   told_to_sleep_ = false;
   if (stat.request_count > 0) woken_by_hand_ = false;
@@ -65,6 +76,7 @@ bool RevisionScaler::push(const Stat& stat, TimePoint at, std::optional<TimePoin
 }
 
 void RevisionScaler::scraped(const Stat& all, TimePoint at) {
+  note_requests(all);
   if (told_to_sleep_) return;
   Stat counted = all;
   if (!attention_.activator_connected()) {
@@ -136,6 +148,7 @@ DecisionRecord RevisionScaler::gather(const ScaleInputs& inputs,
   record.bounds = spec_.bounds;
   record.initial_scale = decider.initial_scale;
   record.told_to_sleep = told_to_sleep_;
+  record.no_request_yet = !requested_;
   record.metrics_missing = metrics_missing(inputs, now);
   record.stable = averages.stable;
   record.panic = averages.panic;
@@ -320,6 +333,7 @@ bool RevisionScaler::restore(const SavedScaler& saved, TimePoint now) {
   initialized_ = initialized_ || saved.initialized;
   told_to_sleep_ = saved.told_to_sleep && !risen;
   woken_by_hand_ = saved.woken_by_hand;
+  requested_ = true;
   attention_.restore(saved.attention);
   told_activity_ = activity_;
   last_.bounded = replicas_;

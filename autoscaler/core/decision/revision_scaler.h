@@ -128,6 +128,7 @@ class RevisionScaler {
   [[nodiscard]] const DecisionRecord& last() const { return last_; }
 
  private:
+  void note_requests(const Stat& stat);
   [[nodiscard]] bool ends_sleep(const Stat& stat, TimePoint at,
                                 std::optional<TimePoint> newest) const;
   void notice_gap(const ScaleInputs& inputs, TimePoint now);
@@ -156,6 +157,7 @@ class RevisionScaler {
   bool told_to_sleep_ = false;
   TimePoint slept_at_{};
   bool woken_by_hand_ = false;
+  bool requested_;  // a request was reported, here or where it was governed before
   std::int32_t replicas_;
   std::int32_t replicas_at_start_;
   Attention attention_;

@@ -69,8 +69,7 @@ Readiness readiness_of(const json& status, Duration waited) {
 
 std::string not_ready_text(const json& status) {
   const std::string name = view::text_field(status, "name");
-  const std::vector<std::string> lines = view::not_ready_lines(status);
-  const std::string why = lines.empty() ? view::text_field(status, "why") : lines.front();
+  const std::string why = view::why_text(status);
   return "service " + name + " is not ready" + (why.empty() ? "" : ": " + why) +
          "; see: sluice logs " + name;
 }

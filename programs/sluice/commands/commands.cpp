@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "programs/sluice/commands/completion_text.h"
 #include "programs/sluice/commands/detach.h"
 #include "programs/sluice/commands/up.h"
 #include "programs/sluice/commands/up_session.h"
@@ -23,15 +24,32 @@ namespace {
 using Verb = int (*)(const Surroundings&, const Arguments&);
 
 constexpr std::pair<std::string_view, Verb> kVerbs[] = {
-    {"apply", run_apply},     {"delete", run_delete},     {"doctor", run_doctor},
-    {"down", run_down},       {"explain", run_explain},   {"get", run_get},
-    {"history", run_history}, {"inject", run_inject},     {"install", run_install},
-    {"logs", run_logs},       {"scale", run_scale},       {"sleep", run_sleep},
-    {"top", run_top},         {"uninject", run_uninject}, {"uninstall", run_uninstall},
-    {"version", run_version}, {"wake", run_wake},
+    {"apply", run_apply},
+    {"completion", run_completion},
+    {"config", run_config},
+    {"delete", run_delete},
+    {"doctor", run_doctor},
+    {"down", run_down},
+    {"explain", run_explain},
+    {"get", run_get},
+    {"history", run_history},
+    {"inject", run_inject},
+    {"install", run_install},
+    {"logs", run_logs},
+    {"scale", run_scale},
+    {"sleep", run_sleep},
+    {"top", run_top},
+    {"uninject", run_uninject},
+    {"uninstall", run_uninstall},
+    {"version", run_version},
+    {"wake", run_wake},
+    {kNamesVerb, run_complete_names},
 };
 
 int unknown_verb(const Surroundings& with, const std::string& word) {
+  if (const std::string use = use_instead(word); !use.empty()) {
+    return report(with, {kExitUsage, use});
+  }
   std::vector<std::string> known;
   for (const VerbLine& line : verb_lines()) {
     known.emplace_back(line.name);
@@ -145,12 +163,37 @@ std::optional<int> ends_early(const Surroundings& with, CLI::App& app, std::stri
   if (finds_engine(verb)) {
     app.add_option("--engine", taken, "the engine, when several run")->type_name("NAME");
   }
+  if (with.see_flags) {
+    with.see_flags(app);
+    return kExitOk;
+  }
   const auto wrong = parse_flags(app, verb, args);
   if (!wrong) {
     return std::nullopt;
   }
   (wrong->help ? with.out : with.err) << wrong->text << "\n";
   return wrong->help ? kExitOk : kExitUsage;
+}
+
+std::vector<VerbTable> verb_tables(const Surroundings& here) {
+  VerbTable table;
+  Surroundings with = here;
+  with.see_flags = [&table](const CLI::App& app) { table = table_of(app); };
+  std::vector<VerbTable> tables;
+  for (const VerbLine& line : verb_lines()) {
+    table = {};
+    if (line.name == "up") show_up_flags(with.see_flags);
+    if (line.name == "load" && with.show_load_flags) with.show_load_flags(with.see_flags);
+    if (line.name == "help") (void)run_help(with, {}, {});
+    for (const auto& [name, verb] : kVerbs) {
+      if (name == line.name) (void)verb(with, {});
+    }
+    table.name = line.name;
+    table.summary = line.summary;
+    table.examples = line.examples;
+    tables.push_back(std::move(table));
+  }
+  return tables;
 }
 
 int run_verb(const Surroundings& here, const Arguments& given,
@@ -172,11 +215,15 @@ int run_verb(const Surroundings& here, const Arguments& given,
       return report(with, {kExitUsage, wrong->text()});
     }
   }
-  if (word == "--help" || word == "-h" || word == "help") {
+  if (word == "--help" || word == "-h") {
     with.out << general_help();
     return kExitOk;
   }
-  if (word == "--version") {
+  if (word == "help") {
+    return run_help(with, rest,
+                    [&](const Arguments& line) { return run_verb(with, line, up, load); });
+  }
+  if (word == "--version" || word == "-v" || word == "-V") {
     return run_version(with, rest);
   }
   if (word == "up") {
@@ -193,7 +240,7 @@ int run_verb(const Surroundings& here, const Arguments& given,
   return unknown_verb(with, word);
 }
 
-int run(int argc, char** argv, const UpRunner& up, const LoadRunner& load) {
+int run(int argc, char** argv, const UpRunner& up, const LoadVerb& load) {
   try {
     const Arguments args(argv + (argc > 0 ? 1 : 0), argv + argc);
     const auto roots = local::path_roots(local::process_env, ::geteuid());
@@ -202,14 +249,14 @@ int run(int argc, char** argv, const UpRunner& up, const LoadRunner& load) {
       return kExitConfig;
     }
     const Clock clock;
-    const Surroundings with{
-        .out = std::cout,
-        .err = std::cerr,
-        .clock = clock,
-        .roots = *roots,
-        .terminal = ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0};
+    const Surroundings with{.out = std::cout,
+                            .err = std::cerr,
+                            .clock = clock,
+                            .roots = *roots,
+                            .terminal = ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0,
+                            .show_load_flags = load.show_flags};
     return run_verb(
-        with, args, [&](const Arguments& rest) { return run_up(with, rest, up); }, load);
+        with, args, [&](const Arguments& rest) { return run_up(with, rest, up); }, load.run);
   } catch (const std::exception& failed) {
     std::cerr << "sluice failed: " << failed.what() << "\n";
     return kExitFailure;

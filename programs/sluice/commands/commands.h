@@ -1,6 +1,7 @@
 #pragma once
 
 #include "programs/sluice/commands/up_options.h"
+#include "programs/sluice/commands/verb.h"
 #include <functional>
 #include <string>
 #include <vector>
@@ -10,11 +11,14 @@ namespace sluice::commands {
 /// Runs an engine until it ends; returns the exit code.
 using UpRunner = std::function<int(const UpOptions&)>;
 
-/// Runs `sluice load` with the arguments after `load`; its help is its own.
-using LoadRunner = std::function<int(std::vector<std::string>)>;
+/// `sluice load`, which is not of this room.
+struct LoadVerb {
+  std::function<int(std::vector<std::string>)> run;  ///< with the arguments after `load`
+  std::function<void(const FlagSink&)> show_flags;
+};
 
 /// The command line of `sluice`: chooses the verb, runs it, returns the exit code of
 /// ecosystem.md 3.5. Exceptions do not leave it.
-[[nodiscard]] int run(int argc, char** argv, const UpRunner& up, const LoadRunner& load);
+[[nodiscard]] int run(int argc, char** argv, const UpRunner& up, const LoadVerb& load);
 
 }  // namespace sluice::commands

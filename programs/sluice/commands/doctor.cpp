@@ -5,22 +5,28 @@
 
 #include "memory-pressure/core/settings.h"
 #include "platform/process/cgroup.h"
+#include "platform/process/engine_variables.h"
 #include "platform/process/machine_memory.h"
 #include "platform/process/sidecar.h"
 #include "programs/sluice/commands/doctor_knative.h"
 #include "programs/sluice/commands/verbs.h"
 #include <arpa/inet.h>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
-#include <netdb.h>
 #include <ostream>
+#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace sluice::commands {
 namespace {
+
+// Less than this is full: a few lines of a log more.
+constexpr std::uintmax_t kStateBytesMin = std::uintmax_t{256} << 10U;
 
 enum class Grade { ok, warn, fail };
 
@@ -91,7 +97,7 @@ Check pressure() {
 
 // As an engine started from here would see it.
 Check memory() {
-  const char* const variable = std::getenv("SLUICE_MEMORY_SOURCE");
+  const char* const variable = std::getenv(local::kMemorySourceVariable.name);
   auto machine = local::MachineMemory::open(variable == nullptr ? "" : variable);
   if (!machine) {
     return {Grade::warn, "memory", machine.error().text()};
@@ -114,13 +120,19 @@ Check memory() {
 }
 
 Check resolution() {
-  addrinfo wanted{};
-  wanted.ai_family = AF_INET;
-  wanted.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const bool known = ::getaddrinfo("app.localhost", nullptr, &wanted, &found) == 0;
-  if (known) {
-    ::freeaddrinfo(found);
+  // As other programs of this machine resolve names, which this one file does not (main.cpp).
+  std::string words[] = {"getent", "ahosts", "app.localhost"};
+  char* argv[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+  posix_spawn_file_actions_t quiet{};
+  ::posix_spawn_file_actions_init(&quiet);
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    ::posix_spawn_file_actions_addopen(&quiet, fd, "/dev/null", O_WRONLY, 0);
+  }
+  pid_t child = -1;
+  int status = 1;
+  const int failed = ::posix_spawnp(&child, argv[0], &quiet, nullptr, argv, environ);
+  ::posix_spawn_file_actions_destroy(&quiet);
+  if (failed == 0 && ::waitpid(child, &status, 0) == child && status == 0) {
     return {Grade::ok, "localhost", "*.localhost resolves"};
   }
   return {Grade::warn, "localhost",
@@ -135,6 +147,12 @@ Check state(const Surroundings& with) {
     return {
         Grade::fail, "state",
         with.roots.state.string() + " is not writable; fix its permissions or set XDG_STATE_HOME"};
+  }
+  const auto space = std::filesystem::space(with.roots.state, failed);
+  if (!failed && space.available < kStateBytesMin) {
+    return {Grade::fail, "state",
+            with.roots.state.string() + " has " + std::to_string(space.available >> 10U) +
+                " KiB free; logs, history and applied specs are not kept: free space there"};
   }
   return {Grade::ok, "state", with.roots.state.string() + " is writable"};
 }

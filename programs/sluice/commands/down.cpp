@@ -26,16 +26,19 @@ int run_down(const Surroundings& with, const Arguments& args) {
   if (!engine) {
     return report(with, engine.error());
   }
+  // By its pid: another engine may take the name at once.
+  const std::string holder =
+      local::name_holder(local::EnginePaths(with.roots, engine->name)).value_or("");
   const auto body =
       fetch(*engine, {.method = "POST", .target = "/api/v1/shutdown", .timeout = kEngineEnds});
   if (!body) {
     return report(with, body.error());
   }
-  if (const auto pid = wait_until_free(with, engine->name, kGonePatience)) {
-    return report(with, {kExitFailure, "engine " + engine->name + " (pid " + *pid +
+  if (!wait_until_released(with, engine->name, holder, kGonePatience)) {
+    return report(with, {kExitFailure, "engine " + engine->name + " (pid " + holder +
                                            ") has stopped its services and does not end; end it: "
                                            "kill -9 " +
-                                           *pid});
+                                           holder});
   }
   const auto result = reading::parsed(*body);
   const auto count = [&](const char* key) { return reading::whole(result, key).value_or(0); };

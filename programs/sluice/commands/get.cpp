@@ -46,6 +46,7 @@ Result<std::vector<Shown>, Failure> chosen_services(const Surroundings& with,
     engines = {*named};
   }
   for (const ApiPlace& engine : engines) {
+    note_version(with, engine);
     const auto services = fetch_services(engine);
     if (!services) {
       return services.error();

@@ -32,7 +32,13 @@ int run_history(const Surroundings& with, const Arguments& args) {
   }
   const auto page = reading::parsed(*body);
   const auto& items = reading::array(page, "items");
-  with.out << (output == "json" ? items.dump(2) + "\n" : view::history_text(items));
+  const auto& gaps = reading::array(page, "not_kept");
+  if (output == "json") {
+    with.out << items.dump(2) << "\n";
+    with.err << view::gaps_text(gaps);
+  } else {
+    with.out << view::history_text(items, gaps);
+  }
   return kExitOk;
 }
 

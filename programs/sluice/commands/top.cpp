@@ -1,4 +1,5 @@
 #include "common/json/parse.h"
+#include "common/json/read.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -98,9 +99,21 @@ void fill_pane(view::LiveView& live, const std::vector<ApiPlace>& engines) {
   }
 }
 
+std::string whose(const std::vector<ApiPlace>& engines) {
+  if (engines.size() > 1) return std::to_string(engines.size()) + " engines";
+  return (engines.front().is_server() ? "autoscaler " : "engine ") + engines.front().name;
+}
+
+// Of the front door; empty when there is none, or several.
+std::string address_of(const std::vector<ApiPlace>& engines) {
+  if (engines.size() > 1) return {};
+  const auto version = fetch(engines.front(), {.target = "/api/v1/version"});
+  return version ? reading::text(reading::parsed(*version), "url") : "";
+}
+
 int watch(const Surroundings& with, const std::vector<ApiPlace>& engines,
           std::unique_ptr<view::Terminal> terminal) {
-  view::LiveView live;
+  view::LiveView live(view::Quit::leaves, whose(engines), address_of(engines));
   const StopSignals signals;
   std::array<pollfd, 2> inputs{{{.fd = terminal->key_fd(), .events = POLLIN, .revents = 0},
                                 {.fd = signals.fd(), .events = POLLIN, .revents = 0}}};
@@ -150,7 +163,7 @@ int run_top(const Surroundings& with, const Arguments& args) {
   if (!services) {
     return report(with, services.error());
   }
-  with.out << view::top_text(*services);
+  with.out << view::top_text(view::top_rows(*services));
   return kExitOk;
 }
 

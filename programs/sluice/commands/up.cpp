@@ -35,6 +35,9 @@ struct RawFlags {
   std::pair<std::string, std::string> tls;
 };
 
+constexpr const char* kAbout =
+    "Runs an engine: programs that sleep at zero and wake on their first request.";
+
 using Trouble = std::optional<std::string>;
 
 void add_flags(CLI::App& app, RawFlags& raw) {
@@ -243,6 +246,13 @@ Trouble judge_words(RawFlags& raw) {
 
 }  // namespace
 
+void show_up_flags(const FlagSink& see) {
+  RawFlags raw;
+  CLI::App app(kAbout);
+  add_flags(app, raw);
+  see(app);
+}
+
 Result<UpOptions, UsageProblem> parse_up(const std::vector<std::string>& args) {
   RawFlags raw;
   // What follows `--` is the app's own, whatever it looks like.
@@ -250,7 +260,7 @@ Result<UpOptions, UsageProblem> parse_up(const std::vector<std::string>& args) {
   if (dashes != args.end()) {
     raw.options.command.assign(dashes + 1, args.end());
   }
-  CLI::App app("Runs an engine: programs that sleep at zero and wake on their first request.");
+  CLI::App app(kAbout);
   add_flags(app, raw);
   if (auto wrong = parse_flags(app, "up", {args.begin(), dashes})) {
     return std::move(*wrong);

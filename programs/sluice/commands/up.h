@@ -29,4 +29,7 @@ struct UsageProblem {
 /// The service of the command form and of --demo.
 [[nodiscard]] local::ServiceSpec command_service(const UpOptions& options);
 
+/// Shows the flags of `up`.
+void show_up_flags(const FlagSink& see);
+
 }  // namespace sluice::commands

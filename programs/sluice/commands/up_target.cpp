@@ -97,16 +97,15 @@ Result<UpTarget, Failure> find_up_target(const Surroundings& with, const UpOptio
   }
 }
 
-std::optional<std::string> wait_until_free(const Surroundings& with, const std::string& engine,
-                                           Duration patience) {
+bool wait_until_released(const Surroundings& with, const std::string& engine,
+                         const std::string& holder, Duration patience) {
   const local::EnginePaths paths(with.roots, engine);
   const TimePoint deadline = with.clock.now() + patience;
-  auto holder = local::name_holder(paths);
-  while (holder && with.clock.now() < deadline) {
+  while (local::name_holder(paths) == holder) {
+    if (with.clock.now() >= deadline) return false;
     ::poll(nullptr, 0, kLookMilliseconds);
-    holder = local::name_holder(paths);
   }
-  return holder;
+  return true;
 }
 
 std::string label_of(std::string_view program) {

@@ -33,10 +33,10 @@ struct UpTarget {
 [[nodiscard]] Result<UpTarget, Failure> find_up_target(const Surroundings& with,
                                                        const UpOptions& options);
 
-/// Waits until the name is free, at most `patience`; the pid of the engine that still holds it.
-[[nodiscard]] std::optional<std::string> wait_until_free(const Surroundings& with,
-                                                         const std::string& engine,
-                                                         Duration patience);
+/// Waits until the engine whose pid is `holder` (name_holder) holds the name no more, at most
+/// `patience`. False: it still does.
+[[nodiscard]] bool wait_until_released(const Surroundings& with, const std::string& engine,
+                                       const std::string& holder, Duration patience);
 
 /// A DNS label for a service that runs `program`: `server-py` for `./Server.py`.
 [[nodiscard]] std::string label_of(std::string_view program);

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace sluice::commands {
@@ -104,9 +105,93 @@ const std::vector<VerbLine>& verb_lines() {
       {"uninject", "remove the sidecar from them",
        "  sluice uninject -f app.yaml | kubectl apply -f -\n"
        "  kubectl get deploy app -o yaml | sluice uninject -f - --dry-run\n"},
-      {"version", "print the version", "  sluice version\n  sluice version -o json\n"},
+      {"config", "print the engine's settings and where each comes from",
+       "  sluice config\n  sluice config --check config.yaml\n"},
+      {"completion", "print a script by which a shell completes",
+       "  source <(sluice completion bash)\n"
+       "  sluice completion fish > ~/.config/fish/completions/sluice.fish\n"},
+      {"help", "print the help of a verb", "  sluice help up\n  sluice help -o json\n"},
+      {"version", "print the version, and those of running engines",
+       "  sluice version\n  sluice version -o json\n"},
   };
   return kVerbs;
+}
+
+std::span<const OtherWord> other_words() {
+  static constexpr std::array kWords{
+      OtherWord{"ps", "sluice get lists services; sluice top shows them live"},
+      OtherWord{"ls", "sluice get lists services"},
+      OtherWord{"list", "sluice get lists services"},
+      OtherWord{"status", "sluice get lists services; sluice explain SERVICE says why"},
+      OtherWord{"show", "sluice get SERVICE; its spec: sluice get SERVICE -o yaml"},
+      OtherWord{"describe", "sluice explain SERVICE; its spec: sluice get SERVICE -o yaml"},
+      OtherWord{"inspect", "sluice explain SERVICE; its spec: sluice get SERVICE -o yaml"},
+      OtherWord{"run", "sluice up -- COMMAND"},
+      OtherWord{"start", "sluice up -- COMMAND starts an engine; sluice wake SERVICE a replica"},
+      OtherWord{"serve", "sluice up -- COMMAND"},
+      OtherWord{"exec", "sluice up -- COMMAND"},
+      OtherWord{"stop", "sluice down stops an engine; sluice sleep SERVICE drains one service"},
+      OtherWord{"kill", "sluice down stops an engine; sluice sleep SERVICE drains one service"},
+      OtherWord{"quit", "sluice down"},
+      OtherWord{"restart", "sluice down, then sluice up with the same arguments"},
+      OtherWord{"reload", "files given to sluice up -f are watched; others: sluice apply -f FILE"},
+      OtherWord{"rm", "sluice delete SERVICE"},
+      OtherWord{"remove", "sluice delete SERVICE"},
+      OtherWord{"create", "sluice apply -f FILE, or sluice up -- COMMAND"},
+      OtherWord{"add", "sluice apply -f FILE, or sluice up -- COMMAND"},
+      OtherWord{"deploy", "sluice apply -f FILE"},
+      OtherWord{"update", "sluice apply -f FILE"},
+      OtherWord{"set", "sluice scale SERVICE --min N --max N, or sluice apply -f FILE"},
+      OtherWord{"log", "sluice logs SERVICE"},
+      OtherWord{"tail", "sluice logs SERVICE -f"},
+      OtherWord{"events", "sluice history SERVICE"},
+      OtherWord{"watch", "sluice top"},
+      OtherWord{"monitor", "sluice top"},
+      OtherWord{"bench", "sluice load URL"},
+      OtherWord{"check", "sluice doctor; a settings file: sluice config --check FILE"},
+      OtherWord{"settings", "sluice config"},
+      OtherWord{"info", "sluice version, sluice get and sluice config"},
+  };
+  return kWords;
+}
+
+std::string use_instead(std::string_view typed) {
+  for (const OtherWord& other : other_words()) {
+    if (other.word == typed) {
+      return "unknown verb " + std::string(typed) + "; use: " + std::string(other.use);
+    }
+  }
+  return {};
+}
+
+std::span<const ExitLine> exit_lines() {
+  static constexpr std::array kLines{
+      ExitLine{0, "success"},
+      ExitLine{1, "failure"},
+      ExitLine{2, "wrong usage"},
+      ExitLine{3, "not ready in time"},
+      ExitLine{4, "a --fail-if of sluice load is true"},
+      ExitLine{69, "no engine runs, or it does not answer"},
+      ExitLine{78, "wrong configuration: a file, a setting, a program that is not there"},
+      ExitLine{128, "128 + n: ended by signal n"},
+  };
+  return kLines;
+}
+
+std::span<const FlagLine> flags_before_verb() {
+  static const std::vector<FlagLine> kFlags = {
+      {.names = {"--server"},
+       .value = "URL",
+       .kind = ValueKind::text,
+       .about = "use an autoscaler's API in place of engines here"},
+      {.names = {"--token-file"},
+       .value = "FILE",
+       .kind = ValueKind::file,
+       .about = "the token that opens changes at the server"},
+      {.names = {"-v", "--version"}, .about = "print the version"},
+      {.names = {"-h", "--help"}, .about = "list the verbs"},
+  };
+  return kFlags;
 }
 
 std::string general_help() {
@@ -119,7 +204,8 @@ std::string general_help() {
     text += "  " + name + std::string(line.summary) + "\n";
   }
   return text +
-         "\nEach verb has --help. With --server an autoscaler of a cluster is asked: explain, get, "
+         "\nEach verb has --help, like: sluice help VERB. With --server an autoscaler of a cluster "
+         "is asked: explain, get, "
          "history,\nscale, sleep, top, wake; services are SERVICE or NAMESPACE/SERVICE.\n";
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include "programs/sluice/commands/flag_table.h"
 #include "programs/sluice/commands/up.h"
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +22,27 @@ struct VerbLine {
 };
 
 [[nodiscard]] const std::vector<VerbLine>& verb_lines();
+
+/// A word of other tools that people try as a verb, and what to use here.
+struct OtherWord {
+  std::string_view word;
+  std::string_view use;
+};
+
+[[nodiscard]] std::span<const OtherWord> other_words();
+
+/// What `typed` means here, as one line; empty for a word that is in no table.
+[[nodiscard]] std::string use_instead(std::string_view typed);
+
+struct ExitLine {
+  int status;
+  std::string_view meaning;
+};
+
+[[nodiscard]] std::span<const ExitLine> exit_lines();
+
+/// The flags that stand before the verb.
+[[nodiscard]] std::span<const FlagLine> flags_before_verb();
 
 /// `sluice --help`.
 [[nodiscard]] std::string general_help();

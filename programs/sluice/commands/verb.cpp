@@ -1,10 +1,12 @@
 #include "programs/sluice/commands/verb.h"
 
+#include "common/base/version.h"
 #include "common/json/parse.h"
 #include "common/json/read.h"
 
 #include <nlohmann/json.hpp>
 
+#include <charconv>
 #include <ostream>
 #include <utility>
 
@@ -14,6 +16,26 @@ namespace {
 using nlohmann::json;
 
 constexpr int kPagesMax = 1000;
+// A line beside the answer, which must not keep it.
+constexpr Duration kVersionPatience = std::chrono::seconds{1};
+
+// The next number of a version, which is taken from its front; what is no number counts as 0.
+int take_number(std::string_view& version) {
+  int number = 0;
+  const auto read = std::from_chars(version.data(), version.data() + version.size(), number);
+  version.remove_prefix(static_cast<std::size_t>(read.ptr - version.data()));
+  if (!version.empty()) version.remove_prefix(1);
+  return number;
+}
+
+bool is_older(std::string_view version, std::string_view than) {
+  while (!version.empty() || !than.empty()) {
+    const int one = take_number(version);
+    const int other = take_number(than);
+    if (one != other) return one < other;
+  }
+  return false;
+}
 
 Failure no_engine() {
   return {kExitUnavailable, "no engine is running; start one: sluice up -- COMMAND"};
@@ -44,7 +66,9 @@ std::vector<ApiPlace> places(const Surroundings& with) {
   return found;
 }
 
-Result<ApiPlace, Failure> find_engine(const Surroundings& with, const std::string& given) {
+namespace {
+
+Result<ApiPlace, Failure> chosen_engine(const Surroundings& with, const std::string& given) {
   const std::string& name = given.empty() ? with.engine : given;
   auto engines = places(with);
   if (engines.empty()) {
@@ -64,6 +88,31 @@ Result<ApiPlace, Failure> find_engine(const Surroundings& with, const std::strin
   }
   return Failure{kExitUnavailable,
                  "no engine named " + name + " is running; running: " + names_of(engines)};
+}
+
+}  // namespace
+
+Result<ApiPlace, Failure> find_engine(const Surroundings& with, const std::string& name) {
+  auto engine = chosen_engine(with, name);
+  if (engine) note_version(with, *engine);
+  return engine;
+}
+
+json program_of(const ApiPlace& engine) {
+  const auto body = fetch(engine, {.target = "/api/v1/version", .timeout = kVersionPatience});
+  return body ? reading::parsed(*body) : json{};
+}
+
+void note_version(const Surroundings& with, const ApiPlace& engine) {
+  if (!engine.is_server()) note_version(with, engine, program_of(engine));
+}
+
+void note_version(const Surroundings& with, const ApiPlace& engine, const json& program) {
+  const std::string version = reading::text(program, "version");
+  if (version.empty() || version == kVersion) return;
+  with.err << "engine " << engine.name << " runs sluice " << version
+           << (is_older(version, kVersion) ? ", older than this " : ", newer than this ")
+           << kVersion << "; it becomes " << kVersion << " when it is stopped and started again\n";
 }
 
 std::string FoundService::path() const {
@@ -86,7 +135,7 @@ Result<FoundService, Failure> find_service(const Surroundings& with, const std::
     return no_engine();
   }
   if (!wanted_engine.empty()) {
-    if (const auto named = find_engine(with, wanted_engine); !named) {
+    if (const auto named = chosen_engine(with, wanted_engine); !named) {
       return named.error();
     }
   }
@@ -111,6 +160,7 @@ Result<FoundService, Failure> find_service(const Surroundings& with, const std::
     }
   }
   if (found.size() == 1) {
+    note_version(with, found.front().engine);
     return std::move(found.front());
   }
   if (found.empty()) {

@@ -20,6 +20,9 @@ class App;
 
 namespace sluice::commands {
 
+/// Sees the flags of a verb.
+using FlagSink = std::function<void(const CLI::App&)>;
+
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
@@ -36,6 +39,9 @@ struct Surroundings {
   bool terminal = false;                ///< standard input and output are one
   std::optional<ApiPlace> server = {};  ///< --server: used instead of engines here
   std::string engine = {};              ///< --engine: the only one that is looked at
+  FlagSink see_flags = {};              ///< a verb shows its flags to it and does nothing else
+  /// Shows those of `load`, which is not of this room.
+  std::function<void(const FlagSink&)> show_load_flags = {};
 };
 
 /// A verb that did not work out: the exit code and what to print.
@@ -58,6 +64,14 @@ int report(const Surroundings& with, const Failure& failure);
 /// The one engine named `name`, or by --engine, or the only one; the server in their place.
 [[nodiscard]] Result<ApiPlace, Failure> find_engine(const Surroundings& with,
                                                     const std::string& name);
+
+/// What an engine of this machine answers of its own program: version, pid and more; null when it
+/// does not answer within a second.
+[[nodiscard]] nlohmann::json program_of(const ApiPlace& engine);
+
+/// Prints one line to the errors when `program`, of an engine, is of another version than this one.
+void note_version(const Surroundings& with, const ApiPlace& engine, const nlohmann::json& program);
+void note_version(const Surroundings& with, const ApiPlace& engine);
 
 struct FoundService {
   ApiPlace engine;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "programs/sluice/commands/flag_table.h"
 #include "programs/sluice/commands/verb.h"
 #include <functional>
 #include <optional>
@@ -13,6 +14,8 @@ namespace sluice::commands {
 using Arguments = std::vector<std::string>;
 
 [[nodiscard]] int run_apply(const Surroundings& with, const Arguments& args);
+[[nodiscard]] int run_completion(const Surroundings& with, const Arguments& args);
+[[nodiscard]] int run_config(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_delete(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_doctor(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_down(const Surroundings& with, const Arguments& args);
@@ -29,6 +32,16 @@ using Arguments = std::vector<std::string>;
 [[nodiscard]] int run_uninstall(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_version(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_wake(const Surroundings& with, const Arguments& args);
+
+/// Prints names for the scripts of `completion`; not listed among the verbs.
+[[nodiscard]] int run_complete_names(const Surroundings& with, const Arguments& args);
+
+/// `again` runs another command line.
+[[nodiscard]] int run_help(const Surroundings& with, const Arguments& args,
+                           const std::function<int(const Arguments&)>& again);
+
+/// The command line of every verb that help lists, in the same order.
+[[nodiscard]] std::vector<VerbTable> verb_tables(const Surroundings& with);
 
 /// Parses `args`; the exit code when the verb is to end here (help, or a wrong flag).
 [[nodiscard]] std::optional<int> ends_early(const Surroundings& with, CLI::App& app,

@@ -14,7 +14,7 @@ namespace sluice::commands {
 namespace {
 
 // One look at the service every 20 ms: a cold start is seldom shorter.
-constexpr int kLookMilliseconds = 20;
+constexpr int kWakeLookMilliseconds = 20;
 
 }  // namespace
 
@@ -54,7 +54,7 @@ int run_wake(const Surroundings& with, const Arguments& args) {
     if (waited >= *patience || state == "failing") {
       return report(with, {kExitNotReady, not_ready_text(status)});
     }
-    ::poll(nullptr, 0, kLookMilliseconds);
+    ::poll(nullptr, 0, kWakeLookMilliseconds);
     body = fetch(found->engine, {.target = found->path()});
   }
 }

@@ -60,14 +60,13 @@ net::UpstreamLimits api_limits() {
   return limits;
 }
 
+// `warn` is called from another thread.
 std::unique_ptr<autoscaler::History> open_history(const EnginePaths& paths, bool has_state,
-                                                  const log::Logger& log) {
+                                                  History::Warn warn) {
   if (!has_state) return std::make_unique<autoscaler::RingHistory>();
   HistoryOptions options;
   options.file = paths.history_db();
-  return std::make_unique<History>(options, [&log](const Problem& problem) {
-    log.write(log::Severity::warning, problem.text());
-  });
+  return std::make_unique<History>(options, std::move(warn));
 }
 
 // Decisions are events here, which a terminal shows in its own words.
@@ -95,7 +94,12 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
       log_{log},
       events_{events},
       started_{clock_.now()},
-      history_{open_history(paths, has_state, log)},
+      history_{open_history(paths, has_state,
+                            [this](const Problem& problem) {
+                              boost::asio::post(io_, [this, problem] {
+                                publish_text("warning", problem.what, problem.fix);
+                              });
+                            })},
       reaper_{io_},
       ports_{paths.runtime_dir().parent_path() / "ports", clock_},
       journal_{paths.replicas_json()},
@@ -155,7 +159,8 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
     speaks_h2_.leave(handle);
   });
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) signals_.add(number);
-  std::signal(SIGPIPE, SIG_IGN);
+  // A file that may not grow is a disk that is full, and no reason to end.
+  for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
 }
 
 Engine::~Engine() {
@@ -170,7 +175,7 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
   sources_ = &sources;
   auto sidecar = find_sidecar();
   if (!sidecar) return sidecar.error();
-  sidecar_ = *sidecar;
+  sidecar_ = HeldProgram{*sidecar};
   become_subreaper();
   for (const std::string& id : journal_.kill_leftovers()) {
     publish_text("warning", "killed " + id + ", left behind by an engine that crashed", "");

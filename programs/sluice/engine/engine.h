@@ -36,6 +36,7 @@
 #include "platform/process/process_platform.h"
 #include "platform/process/replica_events.h"
 #include "platform/process/replica_journal.h"
+#include "platform/process/sidecar.h"
 #include "programs/sluice/engine/api_names.h"
 #include "programs/sluice/engine/by_handle.h"
 #include "programs/sluice/engine/door_access.h"
@@ -240,7 +241,7 @@ class Engine final : public autoscaler::MachineApi,
   CgroupTree cgroups_;
   MemoryPressure memory_;
   ReplicaEvents replica_events_;
-  std::filesystem::path sidecar_;
+  HeldProgram sidecar_;
   std::vector<std::string> environment_;
   ProcessMeans means_;
   ProcessPlatform platform_;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "programs/sluice/engine/engine.h"
+#include "programs/sluice/engine/log_lines.h"
 #include "programs/sluice/engine/spec_difference.h"
 #include "programs/sluice/engine/spec_file_edit.h"
 #include <algorithm>
@@ -20,6 +21,17 @@ json changes_of(const ServiceSpec& before, const ServiceSpec& after) {
     changes.push_back({{"key", change.key}, {"old", change.before}, {"new", change.after}});
   }
   return changes;
+}
+
+// Whether the replica that printed the line is there. Its name alone is also that of an earlier
+// one.
+bool runs(const ProcessService& service, const LogLine& line) {
+  bool there = false;
+  service.each([&](const ProcessRevision& revision) {
+    const std::int64_t start = revision.start_of(line.replica);
+    there = there || (start != 0 && (line.start == 0 || line.start == start));
+  });
+  return there;
 }
 
 }  // namespace
@@ -145,22 +157,16 @@ ApiResult<std::string> Engine::logs(const std::string& name, const LogQuery& que
   TailQuery tail;
   tail.lines = query.previous ? 10'000 : query.tail;
   tail.replica = query.replica;
+  tail.since = query.since;
   std::vector<LogLine> lines = tail_log(paths_.logs_dir() / (name + ".log"), tail);
   if (query.previous) {
-    std::erase_if(lines, [service](const LogLine& line) {
-      bool there = false;
-      service->each([&](const ProcessRevision& revision) {
-        there = there || revision.replica({line.replica}) != nullptr;
-      });
-      return there;
-    });
+    std::erase_if(lines, [service](const LogLine& line) { return runs(*service, line); });
     if (lines.size() > query.tail) {
       lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(query.tail));
     }
   }
-  std::string text;
-  for (const LogLine& line : lines) text += line.replica + " | " + line.text + "\n";
-  return text;
+  if (const auto loss = service->log->loss()) lines.push_back(*loss);
+  return log_text(lines, query.times);
 }
 
 }  // namespace sluice::local

@@ -52,6 +52,7 @@ FrontFigures::Parts Engine::figures() {
               [this](nlohmann::json& version) {
                 version["pid"] = ::getpid();
                 version["http"] = door_.text();
+                version["url"] = std::string{door_tls_ ? "https://" : "http://"} + door_.text();
               },
           .url = [this](const std::string& service) { return url_of(service + ".localhost"); },
           .requests = *this};
@@ -62,7 +63,7 @@ Result<std::unique_ptr<Replica>, Problem> Engine::make_replica(ReplicaOwner& own
   auto lease = plan.spec.fixed_port ? ports_.reserve(*plan.spec.fixed_port) : ports_.allocate();
   if (!lease) return lease.error();
   plan.port = std::move(*lease);
-  plan.sidecar = sidecar_;
+  plan.sidecar = sidecar_.program();
   plan.directory = paths_.replica_dir(plan.id);
   const auto session = session_environments_.find(plan.spec.name);
   plan.environment = session == session_environments_.end() ? environment_ : session->second;

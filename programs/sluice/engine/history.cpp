@@ -7,9 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <sqlite3.h>
 
+#include "platform/process/time_text.h"
+#include "platform/process/write_failures.h"
 #include <algorithm>
+#include <cerrno>
 #include <condition_variable>
 #include <deque>
+#include <functional>
+#include <map>
 #include <mutex>
 #include <stop_token>
 #include <system_error>
@@ -19,7 +24,18 @@
 namespace sluice::local {
 namespace {
 
-enum class Kind : int { decision = 1, cold_start = 2 };
+enum class Kind : int { decision = 1, cold_start = 2, gap = 3 };
+
+// Services of which it is remembered what was lost.
+constexpr std::size_t kGapsMax = 10'000;
+
+// The newest of one service.
+constexpr std::size_t kGapsShown = 100;
+
+// Until what was lost is written, when there is nothing else to write.
+constexpr auto kRetry = std::chrono::seconds{2};
+
+constexpr const char* kTooMany = "more decisions at once than the disk takes";
 
 // Rows between two looks at age and size, and rows of one transaction at most.
 constexpr std::size_t kPruneEvery = 512;
@@ -44,11 +60,23 @@ struct FinishStatement {
 using Database = std::unique_ptr<sqlite3, CloseDatabase>;
 using Statement = std::unique_ptr<sqlite3_stmt, FinishStatement>;
 
-Database open_database(const std::filesystem::path& file, int flags) {
+// Why the step failed that has just failed. SQLite keeps no number of the system's error for a
+// commit; errno still has it.
+std::string reason_of(sqlite3* db) {
+  const int of_system = errno != 0 ? errno : sqlite3_system_errno(db);
+  const int code = sqlite3_errcode(db) & 0xff;
+  if (code == SQLITE_FULL) return error_text(ENOSPC);
+  const bool concerns_system = code == SQLITE_IOERR || code == SQLITE_CANTOPEN;
+  return concerns_system && of_system != 0 ? error_text(of_system) : sqlite3_errmsg(db);
+}
+
+// Null when it cannot be opened, and then `reason` is why.
+Database open_database(const std::filesystem::path& file, int flags, std::string& reason) {
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(file.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   Database db(raw);
   if (code != SQLITE_OK) {
+    reason = raw == nullptr ? error_text(ENOMEM) : reason_of(raw);
     db.reset();
   } else {
     sqlite3_busy_timeout(raw, kBusyMilliseconds);
@@ -92,6 +120,14 @@ bool looks_broken(sqlite3* db) {
   return code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
 }
 
+nlohmann::json gap_json(const Gap& gap, bool lasts) {
+  return {{"from", format_time(gap.from)},
+          {"to", format_time(gap.to)},
+          {"count", gap.count},
+          {"reason", gap.reason},
+          {"lasts", lasts}};
+}
+
 std::int64_t pragma_number(sqlite3* db, const char* sql) {
   const Statement statement = prepare(db, sql);
   return statement && sqlite3_step(statement.get()) == SQLITE_ROW
@@ -117,10 +153,7 @@ class History::Writer {
 
   void push(Row row) {
     const std::scoped_lock hold(mutex_);
-    if (queue_.size() >= options_.queue_max) {
-      ++dropped_;
-      return;
-    }
+    if (queue_.size() >= options_.queue_max) return lose(row, kTooMany);
     queue_.push_back(std::move(row));
     changed_.notify_all();
   }
@@ -128,6 +161,13 @@ class History::Writer {
   [[nodiscard]] std::uint64_t dropped() const {
     const std::scoped_lock hold(mutex_);
     return dropped_;
+  }
+
+  // What of `service` is lost and not in the file yet.
+  [[nodiscard]] std::optional<Gap> gap(std::string_view service) const {
+    const std::scoped_lock hold(mutex_);
+    const auto found = gaps_.find(service);
+    return found == gaps_.end() ? std::nullopt : std::optional{found->second};
   }
 
   [[nodiscard]] bool flush(Duration timeout) const {
@@ -146,8 +186,11 @@ class History::Writer {
         opened_ = true;
         writing_ = false;
         changed_.notify_all();
-        changed_.wait(hold, stop, [this] { return !queue_.empty(); });
-        if (queue_.empty()) {
+        const auto has_rows = [this] { return !queue_.empty(); };
+        // What is lost is written even if nothing is decided any more.
+        const bool came = gaps_.empty() ? changed_.wait(hold, stop, has_rows)
+                                        : changed_.wait_for(hold, stop, kRetry, has_rows);
+        if (!came && stop.stop_requested()) {
           return;
         }
         const auto end =
@@ -156,55 +199,113 @@ class History::Writer {
         queue_.erase(queue_.begin(), end);
         writing_ = true;
       }
-      if (!write(batch)) {
-        const std::scoped_lock hold(mutex_);
-        dropped_ += batch.size();
-      }
+      keep(batch);
     }
+  }
+
+  void keep(const std::vector<Row>& batch) {
+    last_try_ = batch.empty() ? last_try_ + kRetry : TimePoint{Duration{batch.back().at}};
+    std::map<std::string, Gap, std::less<>> gaps;
+    {
+      const std::scoped_lock hold(mutex_);
+      gaps = gaps_;
+    }
+    if (write(batch, gaps)) {
+      notice_.worked(last_try_);
+      const std::scoped_lock hold(mutex_);
+      for (const auto& [service, gap] : gaps) {
+        // What was lost meanwhile begins a gap of its own.
+        Gap& now = gaps_[service];
+        now.count -= gap.count;
+        now.from = gap.to;
+      }
+      std::erase_if(gaps_, [](const auto& each) { return each.second.count == 0; });
+      return;
+    }
+    const std::string reason = std::exchange(failure_, {});
+    if (batch.empty()) return;
+    if (notice_.failed(last_try_) && warn_) warn_(warning(reason));
+    const std::scoped_lock hold(mutex_);
+    for (const Row& row : batch) lose(row, reason);
+  }
+
+  // With mutex_ held.
+  void lose(const Row& row, const std::string& reason) {
+    ++dropped_;
+    if (row.kind != Kind::decision) return;
+    if (gaps_.size() >= kGapsMax && !gaps_.contains(row.service)) return;
+    gaps_[row.service].lose(TimePoint{Duration{row.at}}, reason);
+  }
+
+  [[nodiscard]] Problem warning(const std::string& reason) const {
+    return {.what = "history is not kept: " + options_.file.string() + ": " + reason,
+            .fix = "free space there or make it writable; it is then kept again by itself"};
+  }
+
+  // What was deleted is made again.
+  void reopen_if_gone() {
+    std::error_code failed;
+    if (insert_ && std::filesystem::exists(options_.file, failed)) return;
+    for (Statement* statement : {&insert_, &forget_old_, &forget_some_}) statement->reset();
+    db_.reset();
+    std::filesystem::create_directories(options_.file.parent_path(), failed);
+    open();
   }
 
   void open() {
     constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    db_ = open_database(options_.file, kFlags);
-    if (db_ && !execute(db_.get(), kSchema) && looks_broken(db_.get())) {
+    db_ = open_database(options_.file, kFlags, failure_);
+    if (db_ && !make_tables() && looks_broken(db_.get())) {
       // A file that is not a database is renamed and kept, and a new one is begun.
       db_.reset();
       std::error_code ignored;
       std::filesystem::rename(options_.file, options_.file.string() + ".broken", ignored);
-      db_ = open_database(options_.file, kFlags);
-      if (db_) {
-        execute(db_.get(), kSchema);
-      }
+      db_ = open_database(options_.file, kFlags, failure_);
+      if (db_) (void)make_tables();
     }
     insert_ = prepare(db_.get(), "INSERT INTO rows(kind, service, at, body) VALUES(?,?,?,?)");
     forget_old_ = prepare(db_.get(), "DELETE FROM rows WHERE at < ?");
     forget_some_ = prepare(db_.get(),
                            "DELETE FROM rows WHERE id IN (SELECT id FROM rows ORDER BY at LIMIT "
                            "(SELECT max(1, count(*) / 10) FROM rows))");
-    if (!insert_) {
-      complain();
-    }
   }
 
-  bool write(const std::vector<Row>& batch) {
-    if (!insert_ || !execute(db_.get(), "BEGIN IMMEDIATE")) {
-      complain();
+  [[nodiscard]] bool make_tables() {
+    const bool made = execute(db_.get(), kSchema);
+    if (!made) failure_ = reason_of(db_.get());
+    return made;
+  }
+
+  [[nodiscard]] bool insert(const Row& row) {
+    sqlite3_bind_int(insert_.get(), 1, static_cast<int>(row.kind));
+    bind_text(insert_.get(), 2, row.service);
+    sqlite3_bind_int64(insert_.get(), 3, row.at);
+    bind_text(insert_.get(), 4, row.body);
+    return step_done(insert_.get());
+  }
+
+  // All of them or none; the reason of a failure is what the database names last.
+  bool write(const std::vector<Row>& batch, const std::map<std::string, Gap, std::less<>>& gaps) {
+    reopen_if_gone();
+    if (!insert_) return false;
+    errno = 0;
+    if (!execute(db_.get(), "BEGIN IMMEDIATE")) {
+      failure_ = reason_of(db_.get());
       return false;
     }
+    bool whole = true;
     for (const Row& row : batch) {
-      sqlite3_bind_int(insert_.get(), 1, static_cast<int>(row.kind));
-      bind_text(insert_.get(), 2, row.service);
-      sqlite3_bind_int64(insert_.get(), 3, row.at);
-      bind_text(insert_.get(), 4, row.body);
       newest_ = std::max(newest_, row.at);
-      if (!step_done(insert_.get())) {
-        complain();
-        execute(db_.get(), "ROLLBACK");
-        return false;
-      }
+      whole = whole && insert(row);
     }
-    if (!execute(db_.get(), "COMMIT")) {
-      complain();
+    for (const auto& [service, gap] : gaps) {
+      whole = whole && insert({.kind = Kind::gap,
+                               .service = service,
+                               .at = nanoseconds(gap.to),
+                               .body = json_line(gap_json(gap, false))});
+    }
+    if (!whole || !execute(db_.get(), "COMMIT")) {
+      failure_ = reason_of(db_.get());
       execute(db_.get(), "ROLLBACK");
       return false;
     }
@@ -231,24 +332,15 @@ class History::Writer {
     }
   }
 
-  void complain() {
-    if (std::exchange(complained_, true) || !warn_) {
-      return;
-    }
-    const std::string reason = db_ ? sqlite3_errmsg(db_.get()) : "cannot be opened";
-    warn_(
-        {.what = "history " + options_.file.string() + ": " + reason + "; going on without history",
-         .fix = "free space there or make it writable, or set XDG_STATE_HOME"});
-  }
-
   HistoryOptions options_;
   Warn warn_;
   mutable std::mutex mutex_;
   mutable std::condition_variable_any changed_;
-  std::deque<Row> queue_;      // guarded by mutex_
-  std::uint64_t dropped_ = 0;  // guarded by mutex_
-  bool opened_ = false;        // guarded by mutex_
-  bool writing_ = false;       // guarded by mutex_
+  std::deque<Row> queue_;                         // guarded by mutex_
+  std::uint64_t dropped_ = 0;                     // guarded by mutex_
+  std::map<std::string, Gap, std::less<>> gaps_;  // by service; guarded by mutex_
+  bool opened_ = false;                           // guarded by mutex_
+  bool writing_ = false;                          // guarded by mutex_
 
   // Below: the thread's own.
   Database db_;
@@ -258,7 +350,9 @@ class History::Writer {
   std::int64_t newest_ = 0;
   std::size_t since_prune_ = 0;
   bool first_ = true;
-  bool complained_ = false;
+  FailureNotice notice_;
+  TimePoint last_try_;   // of a write, as far as the times of rows show
+  std::string failure_;  // why the last write failed
   // Last, so that it has ended before anything it uses goes.
   std::jthread thread_;
 };
@@ -294,12 +388,12 @@ class History::Reader {
     std::size_t limit;
   };
 
+  // Opened each time: the file may be another one by now.
   std::vector<nlohmann::json> rows(const char* sql, const Bounds& bounds) {
     std::vector<nlohmann::json> found;
-    if (!db_) {
-      db_ = open_database(file_, SQLITE_OPEN_READONLY);
-    }
-    const Statement statement = prepare(db_.get(), sql);
+    std::string ignored;
+    const Database db = open_database(file_, SQLITE_OPEN_READONLY, ignored);
+    const Statement statement = prepare(db.get(), sql);
     if (!statement) {
       return found;
     }
@@ -319,7 +413,6 @@ class History::Reader {
   }
 
   std::filesystem::path file_;
-  Database db_;
 };
 
 History::History(const HistoryOptions& options, Warn warn)
@@ -340,6 +433,10 @@ void History::record_cold_start(const model::Revision& of, TimePoint at,
 
 std::vector<nlohmann::json> History::decisions(const model::Revision& of, TimePoint since) const {
   return decisions(std::string_view{of.service}, since);
+}
+
+std::vector<nlohmann::json> History::not_kept(const model::Revision& of, TimePoint since) const {
+  return not_kept(std::string_view{of.service}, since);
 }
 
 std::optional<nlohmann::json> History::decision_at(const model::Revision& of, TimePoint at) const {
@@ -370,6 +467,13 @@ void History::record_cold_start(std::string_view service, TimePoint at,
 std::vector<nlohmann::json> History::decisions(std::string_view service, TimePoint since,
                                                std::size_t limit) const {
   return reader_->since(Kind::decision, service, since, limit);
+}
+
+std::vector<nlohmann::json> History::not_kept(std::string_view service, TimePoint since) const {
+  auto gaps = reader_->since(Kind::gap, service, since, kGapsShown);
+  const auto open = writer_->gap(service);
+  if (open && open->to >= since) gaps.push_back(gap_json(*open, true));
+  return gaps;
 }
 
 std::optional<nlohmann::json> History::decision_at(std::string_view service, TimePoint at) const {

@@ -29,11 +29,13 @@ struct HistoryOptions {
 /// What an engine decided and how its cold starts went, in a SQLite file that keeps the newest.
 ///
 /// Writing never waits: rows go through a bounded queue to one thread. A disk that is full or
-/// read-only costs one warning and the rows, nothing else. Reading happens on the caller's thread
-/// over a connection of its own and sees rows once they are written (a few milliseconds later).
+/// read-only costs one warning and the rows, nothing else; what was lost is remembered, in the file
+/// once that works again. Reading happens on the caller's thread over a connection of its own and
+/// sees rows once they are written (a few milliseconds later).
 class History final : public autoscaler::History {
  public:
-  /// `warn` is called on the writer's thread, at most once: post it to the loop.
+  /// `warn` is called on the writer's thread, once until writing has worked again: post it to the
+  /// loop.
   using Warn = std::function<void(const Problem&)>;
 
   History(const HistoryOptions& options, Warn warn);
@@ -48,6 +50,8 @@ class History final : public autoscaler::History {
                          const nlohmann::json& event) override;
   [[nodiscard]] std::vector<nlohmann::json> decisions(const model::Revision& of,
                                                       TimePoint since) const override;
+  [[nodiscard]] std::vector<nlohmann::json> not_kept(const model::Revision& of,
+                                                     TimePoint since) const override;
   [[nodiscard]] std::optional<nlohmann::json> decision_at(const model::Revision& of,
                                                           TimePoint at) const override;
   [[nodiscard]] std::optional<nlohmann::json> cold_start_at(const model::Revision& of,
@@ -62,6 +66,11 @@ class History final : public autoscaler::History {
   /// Decisions of `service` from `since` on, oldest first; the newest `limit` of them.
   [[nodiscard]] std::vector<nlohmann::json> decisions(std::string_view service, TimePoint since,
                                                       std::size_t limit = 1000) const;
+
+  /// Decisions of `service` from `since` on that were lost, as autoscaler::History::not_kept has
+  /// them.
+  [[nodiscard]] std::vector<nlohmann::json> not_kept(std::string_view service,
+                                                     TimePoint since) const;
 
   /// The newest decision not after `at`.
   [[nodiscard]] std::optional<nlohmann::json> decision_at(std::string_view service,

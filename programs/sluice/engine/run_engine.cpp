@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "platform/process/engine_variables.h"
 #include "programs/sluice/engine/engine.h"
+#include "programs/sluice/engine/engine_log.h"
 #include "programs/sluice/engine/spec_sources.h"
 #include "programs/sluice/view/banner.h"
 #include "programs/sluice/view/event_printer.h"
@@ -58,24 +60,11 @@ log::Severity severity_of(const std::string& level) {
   return log::Severity::info;
 }
 
-std::vector<fs::path> settings_files() {
-  std::vector<fs::path> files;
-  const char* config = std::getenv("XDG_CONFIG_HOME");
-  const char* home = std::getenv("HOME");
-  if (config != nullptr && config[0] == '/') {
-    files.emplace_back(fs::path{config} / "sluice/config.yaml");
-  } else if (home != nullptr) {
-    files.emplace_back(fs::path{home} / ".config/sluice/config.yaml");
-  }
-  files.emplace_back("/etc/sluice/config.yaml");
-  return files;
-}
-
 // The file that load_engine_settings reads; empty: there is none.
 std::string settings_in_force(const std::optional<fs::path>& given) {
   if (given) return fs::absolute(*given).lexically_normal().string();
   std::error_code ignored;
-  for (const fs::path& file : settings_files()) {
+  for (const fs::path& file : settings_files(process_env)) {
     if (fs::exists(file, ignored)) return file.string();
   }
   return {};
@@ -199,6 +188,8 @@ std::unique_ptr<view::LiveSession> open_live_view(const UpOptions& options, Engi
   auto terminal = view::Terminal::open();
   if (!terminal) return nullptr;
   view::LiveSource source;
+  source.who = "engine " + options.name;
+  source.address = "http://" + engine.door().text();
   source.services = [&engine] {
     return engine.services().service_list(0, engine.services().service_count());
   };
@@ -216,6 +207,19 @@ bool is_last(const Event& event) {
          reading::text(reading::parsed(event.data()), "event") == "stopped";
 }
 
+// Of a detached engine; null otherwise.
+std::unique_ptr<EngineLog> open_engine_log(const UpOptions& options, Engine& engine,
+                                           const EnginePaths& paths, const Clock& clock,
+                                           EventRing& events) {
+  if (!options.detach) return nullptr;
+  return std::make_unique<EngineLog>(engine.io(), paths.engine_log(),
+                                     [&clock, &events](const std::string& what) {
+                                       json event = autoscaler::event_json("warning", clock.now());
+                                       event["message"] = what;
+                                       events.publish(event);
+                                     });
+}
+
 int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
           const log::Logger& log, SpecSources& sources) {
   const Clock clock;
@@ -227,10 +231,15 @@ int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
   }
   EventRing events;
   bool live = false;
+  EngineLog* own_log = nullptr;
   view::EventPrinter printer{
       options.output == OutputFormat::json ? view::PrintMode::json : view::PrintMode::plain,
-      [&live](std::string_view text) {
-        if (!live) write_out(text);
+      [&](std::string_view text) {
+        if (own_log) {
+          own_log->print(clock.now(), text);
+        } else if (!live) {
+          write_out(text);
+        }
       }};
   Engine engine{std::move(setup), paths, log, has_state, events};
   if (const auto problem = engine.open(sources)) {
@@ -238,6 +247,8 @@ int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
     return fail(*problem, door ? kFailed : kBadConfig);
   }
   announce(options, engine, paths.edit_token(), events, started, clock);
+  const auto detached_log = open_engine_log(options, engine, paths, clock, events);
+  own_log = detached_log.get();
   // What happened while the engine opened comes after the banner: all of it for a program, what is
   // wrong for a person.
   EventFilter early;
@@ -275,7 +286,7 @@ int run_engine(const UpOptions& given) {
   }
   std::optional<fs::path> config;
   if (!options.config_file.empty()) config = options.config_file;
-  auto settings = load_engine_settings(config, settings_files());
+  auto settings = load_engine_settings(config, settings_files(process_env));
   if (!settings) return fail_all(settings.error());
   log.set_least(severity_of(options.log_level.empty() ? settings->log_level : options.log_level));
   if (settings->log_format != "auto") log.set_json(settings->log_format == "json");
@@ -292,9 +303,9 @@ int run_engine(const UpOptions& given) {
     setup.tls = net::TlsFiles{.certificate = options.tls->first, .key = options.tls->second};
   }
   setup.rules.allow_edit = options.allow_edit;
-  setup.rules.any_peer = settings->dashboard.any_peer;
+  setup.rules.any_peer = settings->dashboard.any_peer();
   setup.rules.hosts = settings->dashboard.hosts;
-  if (const char* source = std::getenv("SLUICE_MEMORY_SOURCE")) setup.memory_source = source;
+  if (const char* source = std::getenv(kMemorySourceVariable.name)) setup.memory_source = source;
   setup.config = settings_in_force(config);
   setup.command = options.service;
   setup.start = start_record(options);

@@ -145,7 +145,7 @@ std::string EventLines::decision(const json& event) {
   std::string what;
   if (panic_changed) {
     what = mode == "panic" ? "PANIC on: panic " + one_decimal(reading::number(event, "panic")) +
-                                 ", target " + one_decimal(reading::number(event, "target"))
+                                 ", target " + target_text(event)
                            : "PANIC off";
   }
   if (count_changed) {

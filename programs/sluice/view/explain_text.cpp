@@ -51,10 +51,10 @@ std::string window_row(const json& decision, const json& inputs, bool panic) {
     label += " (" + plain(*window) + " s)";
   }
   const bool rps = text_field(decision, "metric") == "rps";
-  const std::string formula =
-      value ? fmt::format("{:.1f} {} / {} per replica", *value, rps ? "requests/s" : "concurrent",
-                          one_decimal(reading::number(decision, "target")))
-            : "no data";
+  const std::string formula = value ? fmt::format("{} {} / {} per replica", one_decimal(value),
+                                                  rps ? "requests/s" : "concurrent",
+                                                  one_decimal(reading::number(decision, "target")))
+                                    : "no data";
   const std::int64_t wanted = integer_field(decision, panic ? "wanted_panic" : "wanted_stable");
   std::string remark;
   if (panic) {

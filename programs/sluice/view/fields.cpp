@@ -9,6 +9,14 @@
 #include <cmath>
 
 namespace sluice::view {
+namespace {
+
+// 0 for what rounds to it, since -0.0 is printed with its sign.
+double without_sign(double value, double half) {
+  return std::abs(value) < half ? 0.0 : value;
+}
+
+}  // namespace
 
 std::string text_field(const nlohmann::json& object, std::string_view key) {
   return printable(reading::text(object, key));
@@ -27,11 +35,31 @@ std::string printable(std::string_view text) {
 }
 
 std::string one_decimal(std::optional<double> value) {
-  return value ? fmt::format("{:.1f}", *value) : "-";
+  return value ? fmt::format("{:.1f}", without_sign(*value, 0.05)) : "-";
 }
 
 std::string rounded(std::optional<double> value) {
-  return value ? fmt::format("{:.0f}", *value) : "-";
+  return value ? fmt::format("{:.0f}", without_sign(*value, 0.5)) : "-";
+}
+
+std::string target_text(const nlohmann::json& object) {
+  const auto target = reading::number(object, "target");
+  const auto total = reading::number(object, "total");
+  std::string text = one_decimal(target);
+  if (target && total && *total > 0) {
+    text += fmt::format(" ({:.0f} % of {:g})", 100 * *target / *total, *total);
+  }
+  return text;
+}
+
+std::string shortened(std::string_view text, std::size_t columns) {
+  if (width_of(text) <= columns) return std::string(text);
+  std::size_t at = 0;
+  for (std::size_t used = 0; at < text.size(); ++at) {
+    const bool begins = (static_cast<unsigned char>(text[at]) & 0xC0U) != 0x80U;
+    if (begins && ++used >= columns) break;
+  }
+  return std::string(text.substr(0, at)) + (columns > 0 ? "…" : "");
 }
 
 std::size_t width_of(std::string_view text) {

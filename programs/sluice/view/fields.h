@@ -18,11 +18,18 @@ namespace sluice::view {
 /// clean_text of `text`, with a space for a tab: what comes from outside and is shown.
 [[nodiscard]] std::string printable(std::string_view text);
 
-/// `14.1`; `-` when there is none.
+/// `14.1`; `-` when there is none. What rounds to nothing has no sign.
 [[nodiscard]] std::string one_decimal(std::optional<double> value);
 
 /// `312`; `-` when there is none.
 [[nodiscard]] std::string rounded(std::optional<double> value);
+
+/// The target of a decision or a status: `7.0 (70 % of 10)`, what is aimed at per replica and what
+/// it is of what one takes.
+[[nodiscard]] std::string target_text(const nlohmann::json& object);
+
+/// The first `columns` columns of `text`; the last of them is `…` where text is left off.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t columns);
 
 /// Columns that `text` fills on a terminal: its code points.
 [[nodiscard]] std::size_t width_of(std::string_view text);

@@ -18,7 +18,10 @@ constexpr auto kFrame = std::chrono::milliseconds{250};
 // that the loop has to know.
 struct LiveSession::State {
   State(boost::asio::io_context& loop, std::unique_ptr<Terminal> screen, LiveSource from)
-      : timer(loop), terminal(std::move(screen)), source(std::move(from)) {}
+      : timer(loop),
+        terminal(std::move(screen)),
+        source(std::move(from)),
+        view(Quit::ends, source.who, source.address) {}
 
   void draw(const std::shared_ptr<State>& self) {
     if (!terminal) {
@@ -64,9 +67,10 @@ LiveSession::~LiveSession() {
 void LiveSession::on_event(const nlohmann::json& event) {
   const std::string text = state_->lines.lines(event);
   if (text_field(event, "type") == "log") {
-    state_->view.add_log(text);
+    state_->view.add_log(text_field(event, "service"), text);
+  } else {
+    state_->view.add_line(text);
   }
-  state_->view.add_line(text);
 }
 
 void LiveSession::stop() {

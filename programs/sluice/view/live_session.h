@@ -14,9 +14,11 @@ namespace sluice::view {
 
 /// Where the live view of `up` gets what it shows; all called on the loop.
 struct LiveSource {
+  std::string who;                                                 ///< such as `engine app`
+  std::string address;                                             ///< of the front door
   std::function<nlohmann::json()> services;                        ///< status objects
   std::function<std::string(const std::string& service)> explain;  ///< explain_text of one
-  std::function<void()> quit;                                      ///< the key q
+  std::function<void()> quit;                                      ///< the key q, and yes
 };
 
 /// The live view inside an engine: draws 4 times a second and takes keys on the engine's loop.

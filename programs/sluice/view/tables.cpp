@@ -10,6 +10,7 @@
 #include "programs/sluice/view/fields.h"
 #include "programs/sluice/view/not_ready.h"
 #include <algorithm>
+#include <array>
 
 namespace sluice::view {
 namespace {
@@ -34,14 +35,88 @@ std::string percentiles(const json& service) {
 
 std::string concurrency(const json& service) {
   return one_decimal(reading::number(service, "stable")) + " / " +
-         one_decimal(reading::number(service, "panic")) + " / " +
-         one_decimal(reading::number(service, "target"));
+         one_decimal(reading::number(service, "panic"));
 }
 
 std::string state_text(const json& service) {
   if (text_field(service, "mode") != "panic") return text_field(service, "state");
   const auto lasting = reading::number(service, "mode_for_s");
   return lasting ? "panic " + minutes_text(*lasting) : "panic";
+}
+
+std::string clock_text(const std::string& time) {
+  const auto at = parse_rfc3339(time);
+  return at ? local::format_clock(*at) : time;
+}
+
+// Of `top`, in the order of the screen. The columns of rank 0 always stay.
+struct TopColumn {
+  const char* head;
+  int rank;
+};
+
+constexpr std::array<TopColumn, 11> kTopColumns = {{{"ENGINE", 1},
+                                                    {"SERVICE", 0},
+                                                    {"READY/WANT", 0},
+                                                    {"CONC stable/panic", 4},
+                                                    {"TARGET", 6},
+                                                    {"RPS", 1},
+                                                    {"QUEUE", 2},
+                                                    {"p50/p99 ms", 5},
+                                                    {"LAST COLD", 7},
+                                                    {"STATE", 0},
+                                                    {"WHY", 3}}};
+constexpr int kLastRank = 7;
+constexpr std::size_t kName = 1;
+constexpr std::size_t kWhy = kTopColumns.size() - 1;
+constexpr std::size_t kNameMin = 8;
+constexpr std::size_t kWhyMin = 12;
+constexpr std::size_t kBetween = 2;
+
+std::vector<std::size_t> widths_of(const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths;
+  for (const Row& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], width_of(row[i]));
+    }
+  }
+  return widths;
+}
+
+// The rows of `top` within `columns`.
+std::vector<Row> fitted(std::vector<Row> rows, std::size_t columns) {
+  const std::vector<std::size_t> widths = widths_of(rows);
+  std::array<bool, kTopColumns.size()> kept{};
+  std::size_t used = 0;
+  int dropped_from = kLastRank + 1;  // the first rank that does not fit
+  for (int rank = 0; rank <= kLastRank; ++rank) {
+    for (std::size_t i = 0; i < kTopColumns.size(); ++i) {
+      if (kTopColumns[i].rank != rank || widths[i] == 0) continue;
+      const std::size_t least = i == kWhy ? std::min(widths[i], kWhyMin) : widths[i];
+      const std::size_t added = least + (used > 0 ? kBetween : 0);
+      if (rank > 0 && (rank > dropped_from || used + added > columns)) {
+        dropped_from = std::min(dropped_from, rank);
+        continue;
+      }
+      kept[i] = true;
+      used += added;
+    }
+  }
+  const std::size_t free = columns > used ? columns - used : 0;
+  const std::size_t over = used > columns ? used - columns : 0;
+  const std::size_t name = std::max(kNameMin, widths[kName] - std::min(widths[kName], over));
+  const std::size_t why = std::min(widths[kWhy], std::min(widths[kWhy], kWhyMin) + free);
+  for (Row& row : rows) {
+    row[kName] = shortened(row[kName], name);
+    row[kWhy] = shortened(row[kWhy], why);
+    Row shown;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (kept[i]) shown.push_back(std::move(row[i]));
+    }
+    row = std::move(shown);
+  }
+  return rows;
 }
 
 Row replica_row(const json& replica) {
@@ -69,13 +144,7 @@ void put_engine(Row& row, const std::string& engine) {
 }  // namespace
 
 std::string table_text(const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths;
-  for (const Row& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      widths[i] = std::max(widths[i], width_of(row[i]));
-    }
-  }
+  const std::vector<std::size_t> widths = widths_of(rows);
   std::string text;
   for (const Row& row : rows) {
     std::string line;
@@ -94,7 +163,7 @@ std::string get_text(const json& services, bool wide) {
   }
   Row head = {"NAME", "URL", "READY/WANT", "STATE", "REVISION"};
   if (wide) {
-    head.insert(head.end(), {"STARTING", "DRAINING", "CONC stable/panic/target", "RPS", "QUEUE",
+    head.insert(head.end(), {"STARTING", "DRAINING", "CONC stable/panic", "TARGET", "RPS", "QUEUE",
                              "p50/p99 ms", "LAST COLD", "WHY"});
   }
   const bool engines = have_engines(services);
@@ -105,11 +174,12 @@ std::string get_text(const json& services, bool wide) {
     Row row = {text_field(service, "name"), text_field(service, "url"), ready_of_wanted(service),
                state_text(service), text_field(service, "revision")};
     if (wide) {
-      row.insert(row.end(), {std::to_string(integer_field(service, "starting")),
-                             std::to_string(integer_field(service, "draining")),
-                             concurrency(service), rounded(reading::number(service, "rps")),
-                             std::to_string(integer_field(service, "queued")), percentiles(service),
-                             cold_text(service), why_text(service)});
+      row.insert(row.end(),
+                 {std::to_string(integer_field(service, "starting")),
+                  std::to_string(integer_field(service, "draining")), concurrency(service),
+                  target_text(service), rounded(reading::number(service, "rps")),
+                  std::to_string(integer_field(service, "queued")), percentiles(service),
+                  cold_text(service), why_text(service)});
       const auto own = service.find("replicas");
       if (own != service.end() && own->is_array()) {
         for (const json& replica : *own) {
@@ -127,38 +197,53 @@ std::string get_text(const json& services, bool wide) {
   return text + (replicas.empty() ? "" : "replicas\n" + table_text(replicas));
 }
 
-std::string top_text(const json& services) {
-  std::vector<Row> rows = {{"SERVICE", "READY/WANT", "CONC stable/panic/target", "RPS", "QUEUE",
-                            "p50/p99 ms", "LAST COLD", "STATE", "WHY"}};
-  const bool engines = have_engines(services);
-  if (engines) put_engine(rows.front(), "ENGINE");
+std::vector<Row> top_rows(const json& services) {
+  std::vector<Row> rows(1);
+  for (const TopColumn& column : kTopColumns) rows.front().emplace_back(column.head);
+  // An empty column is not shown.
+  if (!have_engines(services)) rows.front().front().clear();
   for (const json& service : services) {
-    rows.push_back({text_field(service, "name"), ready_of_wanted(service), concurrency(service),
+    rows.push_back({text_field(service, "engine"), text_field(service, "name"),
+                    ready_of_wanted(service), concurrency(service), target_text(service),
                     rounded(reading::number(service, "rps")),
                     std::to_string(integer_field(service, "queued")), percentiles(service),
                     cold_text(service), state_text(service), why_text(service)});
-    if (engines) put_engine(rows.back(), text_field(service, "engine"));
   }
-  return table_text(rows);
+  return rows;
 }
 
-std::string history_text(const json& decisions) {
+std::string top_text(std::vector<Row> rows, std::size_t columns) {
+  return table_text(fitted(std::move(rows), columns));
+}
+
+std::string gaps_text(const json& gaps) {
+  std::string text;
+  for (const json& gap : gaps) {
+    const std::string from = clock_text(text_field(gap, "from"));
+    const std::string reason = text_field(gap, "reason");
+    text += reading::flag(gap, "lasts")
+                ? fmt::format("decisions since {} are not kept: {}\n", from, reason)
+                : fmt::format("decisions from {} to {} were not kept: {}\n", from,
+                              clock_text(text_field(gap, "to")), reason);
+  }
+  return text;
+}
+
+std::string history_text(const json& decisions, const json& gaps) {
   if (decisions.empty()) {
-    return "nothing changed in that time\n";
+    return gaps.empty() ? "nothing changed in that time\n" : gaps_text(gaps);
   }
   std::vector<Row> rows = {
       {"TIME", "REVISION", "READY", "WANTED", "GRANTED", "MODE", "BOUND BY", "WHY"}};
   for (const json& decision : decisions) {
-    const std::string time = text_field(decision, "time");
-    const auto at = parse_rfc3339(time);
-    rows.push_back({at ? local::format_clock(*at) : time, text_field(decision, "revision"),
+    rows.push_back({clock_text(text_field(decision, "time")), text_field(decision, "revision"),
                     std::to_string(integer_field(decision, "ready")),
                     std::to_string(integer_field(decision, "bounded")),
                     std::to_string(integer_field(decision, "granted")),
                     text_field(decision, "mode"), text_field(decision, "bound_by"),
                     text_field(decision, "why")});
   }
-  return table_text(rows);
+  return table_text(rows) + gaps_text(gaps);
 }
 
 }  // namespace sluice::view

@@ -13,10 +13,18 @@ namespace sluice::view {
 /// `sluice get`: an array of status objects (protocols.md 5); `wide` adds figures and replicas.
 [[nodiscard]] std::string get_text(const nlohmann::json& services, bool wide);
 
-/// `sluice top`: one line per service. A panic is shown with its age.
-[[nodiscard]] std::string top_text(const nlohmann::json& services);
+/// The rows of `sluice top`: a head, and one per service. A panic is shown with its age.
+[[nodiscard]] std::vector<std::vector<std::string>> top_rows(const nlohmann::json& services);
 
-/// `sluice history`: an array of decisions, one line each.
-[[nodiscard]] std::string history_text(const nlohmann::json& decisions);
+/// top_rows() as a table. Where `columns` are too few its less important columns are left out, and
+/// a reason and a long name are cut.
+[[nodiscard]] std::string top_text(std::vector<std::vector<std::string>> rows,
+                                   std::size_t columns = std::string::npos);
+
+/// `sluice history`: an array of decisions, one line each, and what gaps_text() makes of `gaps`.
+[[nodiscard]] std::string history_text(const nlohmann::json& decisions, const nlohmann::json& gaps);
+
+/// What was not kept of a history, one line for each `not_kept` of protocols.md 5.
+[[nodiscard]] std::string gaps_text(const nlohmann::json& gaps);
 
 }  // namespace sluice::view

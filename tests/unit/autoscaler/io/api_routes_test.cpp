@@ -46,6 +46,7 @@ TEST_F(ApiOnItsSocket, AnswersEveryRouteWithItsStatus) {
       {"GET", "/api/v1/services/default/%zz", "", 400},
       {"GET", "/api/v1/services/default/app/logs?tail=5", "", 200},
       {"GET", "/api/v1/services/default/app/logs?tail=10001", "", 400},
+      {"GET", "/api/v1/services/default/app/logs?since=soon", "", 400},
       {"POST", "/api/v1/services/default/app/wake", "", 202},
       {"POST", "/api/v1/services/default/app/sleep", "", 202},
       {"POST", "/api/v1/services/default/app/scale", R"({"min":1,"max":4})", 202},
@@ -132,6 +133,11 @@ TEST_F(ApiOnItsSocket, PassesParametersToTheEngine) {
   EXPECT_EQ(engine_.asked_logs.tail, 7U);
   EXPECT_EQ(engine_.asked_logs.replica, "app-00001-1");
   EXPECT_TRUE(engine_.asked_logs.previous);
+  EXPECT_FALSE(engine_.asked_logs.times);
+  EXPECT_FALSE(engine_.asked_logs.since);
+  ask("GET", "/api/v1/services/default/app/logs?times=1&since=2026-11-20T14:03:12Z");
+  EXPECT_TRUE(engine_.asked_logs.times);
+  EXPECT_EQ(engine_.asked_logs.since, parse_rfc3339("2026-11-20T14:03:12Z"));
   ask("POST", "/api/v1/services/default/app/scale", R"({"max":4})");
   EXPECT_FALSE(engine_.asked_bounds.min);
   EXPECT_EQ(engine_.asked_bounds.max, 4);
@@ -225,6 +231,30 @@ TEST_F(ApiOnItsSocket, FollowsTheOutputOfOneService) {
       {{"type", "log"}, {"service", "app"}, {"replica", "app-00001-1"}, {"text", "more"}});
   ASSERT_TRUE(until([&] { return peer->has("app-00001-1 | more\n"); }));
   EXPECT_FALSE(peer->has("no\n"));
+}
+
+TEST_F(ApiOnItsSocket, ShowsTimeAndStartOfEachLineWhenAsked) {
+  serve();
+  const auto peer = open("/api/v1/services/default/app/logs?follow=1&times=1");
+  ASSERT_TRUE(until([&] { return peer->has(" | before\n"); }));
+  engine_.ring.publish({{"type", "log"},
+                        {"time", "2026-11-20T14:03:12.061Z"},
+                        {"service", "app"},
+                        {"replica", "app-00001-1"},
+                        {"start", 3},
+                        {"text", "more\a"}});
+  EXPECT_TRUE(until([&] { return peer->has("2026-11-20T14:03:12.061Z app-00001-1#3 | more?\n"); }));
+}
+
+TEST_F(ApiOnItsSocket, NamesWhatIsMissingInTheHistory) {
+  serve();
+  const auto page = [&] {
+    return json::parse(ask("GET", "/api/v1/services/default/app/history")->body());
+  };
+  EXPECT_FALSE(page().contains("not_kept"));
+  engine_.lost = json::array({{{"reason", "no space left on device"}}});
+  EXPECT_EQ(page()["not_kept"], engine_.lost);
+  EXPECT_EQ(page()["items"].size(), 1U);
 }
 
 TEST_F(ApiOnItsSocket, AStreamEndsWhenItsPeerDisconnects) {

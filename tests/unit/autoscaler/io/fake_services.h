@@ -61,6 +61,8 @@ class FakeServices final : public ServicesApi, public MachineApi {
     return service_list(0, 1);
   }
 
+  Json not_kept(const ServiceName& /*name*/, TimePoint /*since*/) override { return lost; }
+
   ApiResult<std::string> logs(const std::string& name, const LogQuery& query) override {
     if (name != "app") return missing(name);
     asked_logs = query;
@@ -98,6 +100,7 @@ class FakeServices final : public ServicesApi, public MachineApi {
   std::vector<std::string> calls;
   std::optional<TimePoint> explained_at;
   LogQuery asked_logs;
+  Json lost = Json::array();
   ScaleBounds asked_bounds;
   std::function<void(const ShutdownResult&)> shutdown_done;
   api::EventRing ring{4};

@@ -21,6 +21,31 @@ TEST(ClusterConfig, EmptyMapGivesTheDefaults) {
   EXPECT_EQ(*config, ClusterConfig{});
 }
 
+TEST(ClusterConfig, FallbacksOfItsKeysAreTheDefaultsInTheNotationOfTheMap) {
+  StringMap all;
+  for (const ClusterKey& key : cluster_config_keys()) {
+    EXPECT_FALSE(key.meaning.empty() || key.accepted.empty()) << key.name;
+    all[key.name] = key.fallback;
+  }
+  const auto config = parse_cluster_config(all);
+
+  ASSERT_TRUE(config.has_value()) << config.error().text();
+  EXPECT_EQ(*config, ClusterConfig{});
+  EXPECT_EQ(all.size(), 20U);
+}
+
+TEST(ClusterConfig, EveryViolationIsFoundOnceForEachKey) {
+  std::string found;
+  for (const auto& wrong : cluster_config_problems({{"stable-window", "1500ms"},
+                                                    {"max-scale-up-rate", "fast"},
+                                                    {"initial-scale", "0"},
+                                                    {"min-scale", "3"}})) {
+    found += wrong.key + " ";
+  }
+
+  EXPECT_EQ(found, "max-scale-up-rate stable-window initial-scale ");
+}
+
 TEST(ClusterConfig, EveryKeyIsRead) {
   const auto config = parse_cluster_config({{"pod-autoscaler-class", "  mine  "},
                                             {"enable-scale-to-zero", "F"},

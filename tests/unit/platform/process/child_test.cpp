@@ -194,5 +194,24 @@ TEST(OutputReader, SplitsLongLinesAndKeepsTheLastWithoutEnd) {
   EXPECT_EQ(sizes, (std::vector<std::size_t>{3, 0, 16384, 3616, 4}));
 }
 
+// Goal: no sequence is cut where a long line is. Method: one begins just before 16 KiB.
+TEST(OutputReader, RemovesEscapeSequencesBeforeLinesAreSplit) {
+  boost::asio::io_context io;
+  auto pipe = make_pipe();
+  ASSERT_TRUE(pipe.has_value());
+  const std::string text =
+      std::string(16'382, 'x') + "\x1b[1;31mred\x1b[0m\n\x1b]0;title\x07shown\x1b[";
+  ASSERT_EQ(::write(pipe->second.get(), text.data(), text.size()),
+            static_cast<ssize_t>(text.size()));
+  pipe->second.reset();
+  std::vector<std::string> lines;
+
+  OutputReader reader(io, std::move(pipe->first),
+                      [&](std::string_view line) { lines.emplace_back(line); });
+  io.run();
+
+  EXPECT_EQ(lines, (std::vector<std::string>{std::string(16'382, 'x') + "re", "d", "shown"}));
+}
+
 }  // namespace
 }  // namespace sluice::local

@@ -424,13 +424,14 @@ TEST_F(ProcessPlatformTest, AServiceOfTheSameNameWhileTheOldOneDrainsContinuesIt
   EXPECT_EQ(said("app-00002"), "serves 0 ready 0 starting 0 leaving");
 }
 
-TEST_F(ProcessPlatformTest, ARemovedServiceThatSleepsIsGoneInTheNextTurn) {
+TEST_F(ProcessPlatformTest,
+       ARemovedServiceThatSleepsIsGoneInTheNextTurnAndItsNumberIsNotUsedAgain) {
   put(spec());
   platform_.remove("app");
   turn();
   EXPECT_EQ(said("app-00001"), "unknown");
   put(spec());
-  EXPECT_EQ(said("app-00001"), "serves 0 ready 0 starting 0 leaving");
+  EXPECT_EQ(said("app-00002"), "serves 0 ready 0 starting 0 leaving");
 }
 
 TEST_F(ProcessPlatformTest, RemovalDuringARollOverRetiresBothRevisions) {

@@ -81,12 +81,12 @@ TEST(ReplicaJournal, ForgetsEndedReplicasAndSurvivesABrokenFile) {
 TEST(ServiceLog, KeepsLinesWithTimeAndReplica) {
   const TemporaryDirectory directory;
   ServiceLog log(directory.path() / "logs", "app", nullptr);
-  log.append(kTime, "app-00001-1", "hello\tworld \x1b[31m");
-  log.append(kTime + 1s, "app-00001-2", "");
+  log.append(kTime, {"app-00001-1", 1}, "hello\tworld \x1b[31m");
+  log.append(kTime + 1s, {"app-00001-2", 2}, "");
 
   EXPECT_EQ(tail_log(log.file(), {}),
-            (std::vector<LogLine>{{kTime, "app-00001-1", "hello\tworld ?[31m"},
-                                  {kTime + 1s, "app-00001-2", ""}}));
+            (std::vector<LogLine>{{kTime, "app-00001-1", "hello\tworld ?[31m", 1},
+                                  {kTime + 1s, "app-00001-2", "", 2}}));
   EXPECT_EQ(tail_log(log.file(), {.lines = 1})[0].replica, "app-00001-2");
   EXPECT_EQ(tail_log(log.file(), {.replica = "app-00001-1"}).size(), 1U);
   EXPECT_TRUE(tail_log(directory.path() / "none.log", {}).empty());
@@ -95,7 +95,7 @@ TEST(ServiceLog, KeepsLinesWithTimeAndReplica) {
 TEST(ServiceLog, SplitsLongLines) {
   const TemporaryDirectory directory;
   ServiceLog log(directory.path(), "app", nullptr);
-  log.append(kTime, "r", std::string(40'000, 'x'));
+  log.append(kTime, {"r"}, std::string(40'000, 'x'));
 
   const auto lines = tail_log(log.file(), {});
 
@@ -107,7 +107,7 @@ TEST(ServiceLog, SplitsLongLines) {
 TEST(ServiceLog, RotatesAndReadsAcrossFiles) {
   const TemporaryDirectory directory;
   ServiceLog log(directory.path(), "app", nullptr, {.file_bytes_max = 1000, .files_max = 3});
-  for (int i = 0; i < 200; ++i) log.append(kTime, "r", std::to_string(i));
+  for (int i = 0; i < 200; ++i) log.append(kTime, {"r"}, std::to_string(i));
 
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
@@ -122,27 +122,127 @@ TEST(ServiceLog, RotatesAndReadsAcrossFiles) {
   EXPECT_LE(tail_log(log.file(), {.lines = 60, .bytes_max = 100}).size(), 4U);
 }
 
-// Goal: a full disk costs lines and one warning, never a stop. Method: the file-size limit of the
-// process stands in for the full disk.
-TEST(ServiceLog, AFullDiskCostsLinesAndOneWarning) {
+TEST(ServiceLog, ReturnsLinesSinceATime) {
+  const TemporaryDirectory directory;
+  ServiceLog log(directory.path(), "app", nullptr);
+  for (int i = 0; i < 5; ++i) log.append(kTime + i * 1s, {"r", 1}, std::to_string(i));
+
+  const auto lines = tail_log(log.file(), {.since = kTime + 3s});
+
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines.front().text, "3");
+}
+
+TEST(ServiceLog, NumbersOfStartsGoOnAfterAnEngineHasEnded) {
+  const TemporaryDirectory directory;
+  {
+    ServiceLog log(directory.path(), "app", nullptr);
+    EXPECT_EQ(log.begin_start(), 1);
+    EXPECT_EQ(log.begin_start(), 2);
+    log.append(kTime, {"app-00001-2", 2}, "text");
+    log.append(kTime, {"app-00001-1", 1}, "text");
+  }
+  ServiceLog later(directory.path(), "app", nullptr);
+  EXPECT_EQ(later.begin_start(), 3);
+  // As an earlier version wrote it.
+  std::ofstream(directory.path() / "old.log") << "2026-11-20T14:03:12.061Z old-00001-1 text\n";
+  EXPECT_EQ(ServiceLog(directory.path(), "old", nullptr).begin_start(), 1);
+  EXPECT_EQ(tail_log(directory.path() / "old.log", {}).at(0).replica, "old-00001-1");
+}
+
+TEST(ServiceLog, AFileThatWasDeletedIsMadeAgain) {
+  const TemporaryDirectory directory;
+  ServiceLog log(directory.path() / "logs", "app", nullptr);
+  log.append(kTime, {"r"}, "one");
+  std::filesystem::remove_all(directory.path() / "logs");
+  log.append(kTime, {"r"}, "two");
+
+  const auto lines = tail_log(log.file(), {});
+
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].text, "two");
+}
+
+/// A disk of this process that is full while it exists: its files may not grow past 100 bytes.
+class SmallFiles {
+ public:
+  SmallFiles() {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, SIG_IGN);
+    rlimit small = before_;
+    small.rlim_cur = 100;
+    ::setrlimit(RLIMIT_FSIZE, &small);
+  }
+
+  SmallFiles(const SmallFiles&) = delete;
+  SmallFiles& operator=(const SmallFiles&) = delete;
+
+  ~SmallFiles() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, SIG_DFL);
+  }
+
+ private:
+  rlimit before_{};
+};
+
+// Goal: what cannot be written costs lines and one warning, never a stop, and the log names the
+// loss.
+TEST(ServiceLog, AFileThatCannotGrowCostsLinesAndOneWarning) {
   const TemporaryDirectory directory;
   std::vector<std::string> warnings;
   ServiceLog log(directory.path(), "app",
                  [&](const std::string& text) { warnings.push_back(text); });
-  rlimit before{};
-  ::getrlimit(RLIMIT_FSIZE, &before);
-  ::signal(SIGXFSZ, SIG_IGN);
-  rlimit full = before;
-  full.rlim_cur = 100;
-  ::setrlimit(RLIMIT_FSIZE, &full);
-
-  for (int i = 0; i < 10; ++i) log.append(kTime, "r", "some text");
-  ::setrlimit(RLIMIT_FSIZE, &before);
-  log.append(kTime, "r", "again");
-  ::signal(SIGXFSZ, SIG_DFL);
-
+  {
+    const SmallFiles limit;
+    for (int i = 0; i < 10; ++i) log.append(kTime + i * 1s, {"r"}, "some text");
+    EXPECT_EQ(log.loss()->text, "8 lines since then not kept: file too large");
+    EXPECT_EQ(log.loss()->time, kTime + 2s);
+  }
+  // Short lines fit where long ones do not: it has not worked for a while yet.
+  log.append(kTime + 10s, {"r"}, "again");
+  {
+    const SmallFiles limit;
+    log.append(kTime + 11s, {"r"}, "lost");
+  }
   EXPECT_EQ(warnings.size(), 1U);
-  EXPECT_EQ(tail_log(log.file(), {}).size(), 3U);
+  log.append(kTime + 30s, {"r"}, "later");
+
+  EXPECT_FALSE(log.loss());
+  const auto lines = tail_log(log.file(), {.replica = "r"});
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_EQ(lines[3].text, "9 lines in the next 9s not kept: file too large");
+  EXPECT_EQ(lines[3].time, kTime + 2s);
+  {
+    const SmallFiles limit;
+    log.append(kTime + 60s, {"r"}, "lost");
+  }
+  EXPECT_EQ(warnings.size(), 2U);
+}
+
+// Goal: a full disk is one warning, however many logs are on it. Method: /dev/full.
+TEST(ServiceLog, AFullDiskIsOneWarningForAllLogs) {
+  const TemporaryDirectory directory;
+  std::vector<std::string> warnings;
+  const auto warn = [&](const std::string& text) { warnings.push_back(text); };
+  FailureNotice full_disk;
+  for (const char* name : {"a", "b", "c"}) {
+    std::filesystem::create_symlink("/dev/full", directory.path() / (std::string(name) + ".log"));
+  }
+  ServiceLog a(directory.path(), "a", warn, {}, &full_disk);
+  ServiceLog b(directory.path(), "b", warn, {}, &full_disk);
+  for (int i = 0; i < 5; ++i) {
+    a.append(kTime, {"r"}, "text");
+    b.append(kTime, {"r"}, "text");
+  }
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0], "cannot write " + a.file().string() +
+                             ": no space left on device; what services print is not kept until it "
+                             "works again");
+  std::filesystem::remove(b.file());
+  b.append(kTime + 20s, {"r"}, "there is space");
+  ServiceLog(directory.path(), "c", warn, {}, &full_disk).append(kTime + 21s, {"r"}, "text");
+  EXPECT_EQ(warnings.size(), 2U);
 }
 
 TEST(CgroupTree, WithoutATreeNothingIsLimited) {

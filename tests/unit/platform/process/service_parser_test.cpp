@@ -328,10 +328,10 @@ TEST(EngineSettings, UnknownAndWrongKeysAreNamed) {
 
 TEST(EngineSettings, OpenTheDashboardByName) {
   const auto read = [](const std::string& text) { return parse_engine_settings(text, "c.yaml"); };
-  EXPECT_FALSE(read("http: 127.0.0.1:1\n")->dashboard.any_peer);
-  EXPECT_FALSE(read("dashboard: {peers: loopback}\n")->dashboard.any_peer);
+  EXPECT_FALSE(read("http: 127.0.0.1:1\n")->dashboard.any_peer());
+  EXPECT_FALSE(read("dashboard: {peers: loopback}\n")->dashboard.any_peer());
   const auto opened = read("dashboard:\n  peers: any\n  hosts: [box.example.com, box]\n");
-  EXPECT_TRUE(opened->dashboard.any_peer);
+  EXPECT_TRUE(opened->dashboard.any_peer());
   EXPECT_EQ(opened->dashboard.hosts, (std::vector<std::string>{"box.example.com", "box"}));
   EXPECT_EQ(opened->origins.at("dashboard.hosts"), "c.yaml:3");
   const auto first = [&](const std::string& text) { return read(text).error().front().text(); };
@@ -373,6 +373,46 @@ spec:
                 "effect on one machine; services are scaled by concurrency or rps",
                 "f.yaml:8: `autoscaling.knative.dev/targt` is no key of the autoscaler and has no "
                 "effect; did you mean `autoscaling.knative.dev/target`?"}));
+}
+
+// Each key of the table, set to another value than its default, is read back by the parser.
+TEST(EngineSettings, EveryKeyOfTheTableIsTakenByTheParser) {
+  const std::map<std::string, std::string> others{
+      {"http", "127.0.0.1:1"},
+      {"log-level", "warn"},
+      {"log-format", "json"},
+      {"cold-start-header", "false"},
+      {"groups", "[a]"},
+      {"dashboard.peers", "any"},
+      {"dashboard.hosts", "[box]"},
+      {"autoscaler.pod-autoscaler-class", "kpa.sluice.dev"},
+      {"autoscaler.enable-scale-to-zero", "'false'"},
+      {"autoscaler.allow-zero-initial-scale", "'false'"},
+      {"autoscaler.stable-window", "30s"},
+      {"autoscaler.scale-to-zero-grace-period", "7s"},
+      {"autoscaler.scale-to-zero-pod-retention-period", "7s"},
+      {"autoscaler.scale-down-delay", "7s"}};
+  const auto lines = setting_lines(EngineSettings{});
+  EXPECT_GE(lines.size(), 38U);
+  for (const SettingLine& line : lines) {
+    EXPECT_EQ(line.value, line.fallback) << line.key;
+    EXPECT_TRUE(line.origin.empty() && !line.type.empty() && !line.meaning.empty()) << line.key;
+    if (line.key == "autoscaler.max-scale-limit") continue;  // not without max-scale
+    const auto given = others.find(line.key);
+    std::string value = given == others.end() ? "77" : given->second;
+    if (line.type.starts_with("size")) value = "8Ki";
+    if (line.type.starts_with("duration")) value = "7s";
+    const std::size_t dot = line.key.find('.');
+    const std::string text = dot == std::string::npos ? line.key + ": " + value
+                                                      : line.key.substr(0, dot) + ":\n  " +
+                                                            line.key.substr(dot + 1) + ": " + value;
+    const auto read = parse_engine_settings(text, "c.yaml");
+    ASSERT_TRUE(read.has_value()) << read.error().front().text();
+    for (const SettingLine& now : setting_lines(*read)) {
+      EXPECT_EQ(now.value == now.fallback, now.key != line.key) << text << " " << now.key;
+      EXPECT_EQ(now.origin.empty(), now.key != line.key) << text << " " << now.key;
+    }
+  }
 }
 
 TEST(EngineSettings, MisspeltAutoscalerKeyIsRefusedAndTheExampleOfAConfigMapPasses) {

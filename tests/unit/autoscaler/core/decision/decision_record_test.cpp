@@ -99,6 +99,19 @@ TEST(Why, NamesTheBounds) {
   EXPECT_EQ(why(first), "ceil(1.0 / 7.0) = 1; at least initial-scale 3");
 }
 
+TEST(Why, NoRequestYetIsNotNoneForAWindow) {
+  DecisionRecord record = calm(0, 0);
+  record.no_request_yet = true;
+  EXPECT_EQ(why(record), "no requests yet");
+  record.valid = false;
+  EXPECT_EQ(why(record), "no requests yet");
+}
+
+TEST(Why, ShowsNoLoadBelowZero) {
+  EXPECT_EQ(why(calm(-0.0, 1)), "ceil(0.0 / 7.0) = 1");
+  EXPECT_EQ(why(calm(-1e-17, 1)), "ceil(0.0 / 7.0) = 1");
+}
+
 TEST(Why, ShowsTheStepsToZero) {
   DecisionRecord record = calm(0, 0);
   EXPECT_EQ(why(record), "no requests for 60 s");

@@ -64,7 +64,7 @@ TEST(AwaitReady, TheNewestRevisionCountsThoughAnOlderOneServes) {
 
 TEST(AwaitReady, TheTextNamesTheCauseAndWhereTheOutputIs) {
   EXPECT_EQ(not_ready_text(amiss(status(0, 1, "failing"), "app-00001", "failing", "exited")),
-            "service app is not ready: app-00001 does not start: it ended; see: sluice logs app");
+            "service app is not ready: it ended; see: sluice logs app");
 }
 
 }  // namespace

@@ -56,6 +56,20 @@ TEST_F(SpecFileEdit, RefusesADocumentThatMeansAnotherSpecInTheFile) {
   EXPECT_EQ(edit(moved, directory_.path()), "");
 }
 
+TEST_F(SpecFileEdit, WritesAServiceWithoutTheConfigMapThatCameWithIt) {
+  const std::string config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: b}\n";
+  const std::string uses = "command: [a], envFrom: [{configMapRef: {name: c}}]";
+  const std::string next = document("one", "{" + uses + ", args: [x]}");
+  write(config + "---\n" + document("one", "{" + uses + "}"));
+  EXPECT_EQ(edit(config + "---\n" + next, directory_.path()), "");
+  EXPECT_EQ(text(), config + "---\n" + next);
+
+  std::string other = config;
+  other.replace(other.find("a: b"), 4, "a: c");
+  EXPECT_TRUE(edit(other + "---\n" + next, directory_.path()).starts_with("the document of one"));
+  EXPECT_EQ(text(), config + "---\n" + next);
+}
+
 TEST_F(SpecFileEdit, FollowsALinkAndKeepsPermissions) {
   write(document("one", "command: [a]"));
   std::filesystem::permissions(file_, std::filesystem::perms{0640});

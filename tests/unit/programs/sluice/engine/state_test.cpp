@@ -52,6 +52,13 @@ TEST(TimeText, ATimeLastsAsLongAsTheUnitItIsWrittenIn) {
   EXPECT_FALSE(parse_moment_end("soon", at));
 }
 
+TEST(TimeText, AMomentOfAnotherDayHasItsDate) {
+  ::setenv("TZ", "UTC", 1);
+  const TimePoint at = *parse_rfc3339("2026-11-20T14:03:12.061Z");
+  EXPECT_EQ(format_moment(at, at + hours{9}), "14:03:12.061");
+  EXPECT_EQ(format_moment(at, at + hours{10}), "2026-11-20 14:03:12.061");
+}
+
 TEST_F(State, HistoryAnswersByServiceAndTime) {
   History history({.file = dir_ / "history.db"}, {});
   const TimePoint begin{hours{1000}};
@@ -78,16 +85,46 @@ TEST_F(State, HistoryDropsOldAndExcessEntries) {
   EXPECT_LT(history.decisions("app", begin, 5000).size(), 1500U);
 }
 
-TEST_F(State, HistoryWithoutADiskWarnsOnceAndContinues) {
+// Goal: what is lost is named, and no more is lost once the disk is there. Method: a directory
+// stands where the history's directory is to be, and then does not.
+TEST_F(State, HistoryThatCannotBeKeptWarnsOnceAndNamesWhatIsMissing) {
+  const TimePoint begin{hours{1000}};
   std::atomic<int> warnings = 0;
-  History history({.file = dir_ / "missing" / "history.db"}, [&](const Problem&) { ++warnings; });
+  std::ofstream(dir_ / "disk") << "no directory";
+  History history({.file = dir_ / "disk" / "history.db"}, [&](const Problem&) { ++warnings; });
   for (int i = 0; i < 3; ++i) {
-    history.record_decision("app", TimePoint{}, {{"n", i}});
+    history.record_decision("app", begin + seconds{i}, {{"n", i}});
     ASSERT_TRUE(history.flush(seconds{20}));
   }
   EXPECT_EQ(warnings, 1);
   EXPECT_EQ(history.dropped(), 3U);
   EXPECT_TRUE(history.decisions("app", TimePoint{}).empty());
+  EXPECT_TRUE(history.not_kept("other", begin).empty());
+  EXPECT_TRUE(history.not_kept("app", begin + hours{1}).empty());
+  const auto lost = history.not_kept("app", begin);
+  ASSERT_EQ(lost.size(), 1U);
+  EXPECT_EQ(lost[0].dump(), R"({"count":3,"from":"1970-02-11T16:00:00Z","lasts":true,)"
+                            R"("reason":"not a directory","to":"1970-02-11T16:00:02Z"})");
+
+  std::filesystem::remove(dir_ / "disk");
+  history.record_decision("app", begin + hours{1}, {{"n", 3}});
+  ASSERT_TRUE(history.flush(seconds{20}));
+
+  EXPECT_EQ(history.decisions("app", begin).size(), 1U);
+  ASSERT_EQ(history.not_kept("app", begin).size(), 1U);
+  EXPECT_EQ(history.not_kept("app", begin)[0]["lasts"], false);
+  EXPECT_EQ(warnings, 1);
+}
+
+TEST_F(State, AHistoryThatWasDeletedIsMadeAgain) {
+  const TimePoint begin{hours{1000}};
+  History history({.file = dir_ / "state" / "history.db"}, {});
+  history.record_decision("app", begin, {{"n", 0}});
+  ASSERT_TRUE(history.flush(seconds{20}));
+  std::filesystem::remove_all(dir_ / "state");
+  history.record_decision("app", begin, {{"n", 1}});
+  ASSERT_TRUE(history.flush(seconds{20}));
+  EXPECT_EQ(json(history.decisions("app", begin)).dump(), R"([{"n":1}])");
 }
 
 TEST_F(State, ABrokenHistoryIsSetAsideAndReplaced) {
@@ -113,8 +150,9 @@ TEST_F(State, OneEngineHoldsANameAndTheSecondGetsTheHolder) {
               std::vector<std::string>{"app"});
     EXPECT_NE(second.error().problem.text().find("pid " + std::to_string(::getpid())),
               std::string::npos);
-    EXPECT_NE(second.error().problem.text().find("--name"), std::string::npos);
+    EXPECT_NE(second.error().problem.text().find("--engine NAME"), std::string::npos);
   }
+  EXPECT_FALSE(name_holder(paths));
   EXPECT_TRUE(EngineLock::take(paths).has_value());
   EXPECT_TRUE(running_engines(dir_ / "r").empty());
 }

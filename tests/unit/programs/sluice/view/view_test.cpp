@@ -1,10 +1,14 @@
+#include "common/values/rfc3339.h"
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "programs/sluice/view/banner.h"
 #include "programs/sluice/view/event_printer.h"
 #include "programs/sluice/view/explain_text.h"
+#include "programs/sluice/view/fields.h"
 #include "programs/sluice/view/live_view.h"
+#include "programs/sluice/view/log_text.h"
 #include "programs/sluice/view/not_ready.h"
 #include "programs/sluice/view/tables.h"
 #include <cstdlib>
@@ -99,16 +103,78 @@ TEST(Explain, OmitsAnUnknownRule) {
   EXPECT_EQ(limits_remark(kept), "-> 5");
 }
 
+json awake_service() {
+  return json::parse(
+      R"js({"name":"app","ready":7,"desired":7,"stable":14.1,"panic":46.0,"target":7.0,"total":10,
+      "rps":312,"queued":0,"p50_ms":4.1,"p99_ms":22.8,"last_cold_start_ms":63,"state":"awake",
+      "mode":"panic","mode_for_s":12,"why":"ceil(46.0 / 7.0)"})js");
+}
+
 TEST(Top, PrintsOneLinePerService) {
-  const json services = json::parse(
-      R"js([{"name":"app","ready":7,"desired":7,"stable":14.1,"panic":46.0,"target":7.0,"rps":312,
-      "queued":0,"p50_ms":4.1,"p99_ms":22.8,"last_cold_start_ms":63,"state":"awake","mode":"panic",
-      "mode_for_s":12,"why":"ceil(46.0 / 7.0)"}])js");
-  EXPECT_EQ(top_text(services),
-            "SERVICE  READY/WANT  CONC stable/panic/target  RPS  QUEUE  p50/p99 ms  LAST COLD  "
-            "STATE        WHY\n"
-            "app      7/7         14.1 / 46.0 / 7.0         312  0      4 / 23      63 ms      "
-            "panic 00:12  ceil(46.0 / 7.0)\n");
+  EXPECT_EQ(top_text(top_rows(json::array({awake_service()}))),
+            "SERVICE  READY/WANT  CONC stable/panic  TARGET            RPS  QUEUE  p50/p99 ms  "
+            "LAST COLD  STATE        WHY\n"
+            "app      7/7         14.1 / 46.0        7.0 (70 % of 10)  312  0      4 / 23      "
+            "63 ms      panic 00:12  ceil(46.0 / 7.0)\n");
+}
+
+TEST(Top, LeavesTheLessImportantColumnsOutOfANarrowTable) {
+  json asleep = awake_service();
+  asleep.update({{"mode", "stable"}, {"state", "asleep"}, {"why", "no requests for 60 s"}});
+  EXPECT_EQ(top_text(top_rows(json::array({asleep})), 60),
+            "SERVICE  READY/WANT  RPS  QUEUE  STATE   WHY\n"
+            "app      7/7         312  0      asleep  no requests for 60…\n");
+  EXPECT_EQ(top_text(top_rows(json::array({asleep})), 34),
+            "SERVICE  READY/WANT  RPS  STATE\n"
+            "app      7/7         312  asleep\n");
+  asleep["name"] = "a-service-with-a-long-name";
+  EXPECT_EQ(top_text(top_rows(json::array({asleep})), 34),
+            "SERVICE         READY/WANT  STATE\n"
+            "a-service-wit…  7/7         asleep\n");
+  asleep["why"] = "no memory: 212 MiB free, needs 256 MiB";
+  asleep["name"] = "app";
+  for (std::size_t columns = 27; columns < 140; ++columns) {
+    const std::string text = top_text(top_rows(json::array({asleep})), columns);
+    EXPECT_LE(width_of(text.substr(0, text.find('\n'))), columns);
+    EXPECT_LE(width_of(text.substr(text.find('\n') + 1)), columns + 1);
+  }
+}
+
+TEST(Fields, WhatRoundsToNothingHasNoSign) {
+  EXPECT_EQ(one_decimal(-0.0), "0.0");
+  EXPECT_EQ(one_decimal(-0.04), "0.0");
+  EXPECT_EQ(one_decimal(-1e-17), "0.0");
+  EXPECT_EQ(rounded(-0.4), "0");
+  EXPECT_EQ(one_decimal(0.06), "0.1");
+}
+
+TEST(Fields, ATargetIsShownWithItsShare) {
+  EXPECT_EQ(target_text({{"target", 7.0}, {"total", 10.0}}), "7.0 (70 % of 10)");
+  EXPECT_EQ(target_text({{"target", 1.4}, {"total", 2.0}}), "1.4 (70 % of 2)");
+  EXPECT_EQ(target_text({{"target", 7.0}}), "7.0");
+  EXPECT_EQ(target_text(json::object()), "-");
+}
+
+TEST(History, NamesWhatWasNotKept) {
+  ::setenv("TZ", "UTC", 1);
+  const json gaps = json::parse(
+      R"([{"from":"2026-11-20T14:03:00Z","to":"2026-11-20T14:20:00Z","count":7,"lasts":false,
+           "reason":"no space left on device"},
+          {"from":"2026-11-20T15:00:00Z","to":"2026-11-20T15:01:00Z","count":2,"lasts":true,
+           "reason":"no space left on device"}])");
+  EXPECT_EQ(history_text(json::array(), gaps),
+            "decisions from 14:03:00 to 14:20:00 were not kept: no space left on device\n"
+            "decisions since 15:00:00 are not kept: no space left on device\n");
+  EXPECT_EQ(history_text(json::array(), json::array()), "nothing changed in that time\n");
+}
+
+TEST(LogText, ShowsLocalTimesOfLinesThatComeInPieces) {
+  ::setenv("TZ", "UTC", 1);
+  const TimePoint now = *parse_rfc3339("2026-11-20T20:00:00Z");
+  LogText text;
+  EXPECT_EQ(text.lines("2026-11-20T14:03:12.061Z app-0", now), "");
+  EXPECT_EQ(text.lines("0001-1#3 | a\n2026-11-19T14:03:12.061Z app-00001-1#2 | b\nold | c\n2", now),
+            "14:03:12.061 app-00001-1#3 | a\n2026-11-19 14:03:12.061 app-00001-1#2 | b\nold | c\n");
 }
 
 TEST(EventLines, ShowEachChangeWithItsReason) {
@@ -215,9 +281,15 @@ TEST(EventPrinter, JsonModePrintsOneObjectPerLine) {
   EXPECT_EQ(text, "{\"text\":\"a\\nb\",\"type\":\"log\"}\n");
 }
 
+LiveView live_of(Quit quit) {
+  LiveView live(quit, "engine app", "http://127.0.0.1:8080");
+  live.set_services(json::parse(
+      R"([{"name":"a","url":"http://a.localhost:8080","ready":1},{"name":"b","starting":1}])"));
+  return live;
+}
+
 TEST(LiveView, FitsTheScreenAndFollowsKeys) {
-  LiveView live;
-  live.set_services(json::parse(R"([{"name":"a"},{"name":"b"}])"));
+  LiveView live = live_of(Quit::leaves);
   for (int i = 0; i < 50; ++i) {
     live.add_line("line " + std::to_string(i) + "\n");
   }
@@ -227,6 +299,39 @@ TEST(LiveView, FitsTheScreenAndFollowsKeys) {
   EXPECT_EQ(frame.size(), 10U);
   EXPECT_EQ(frame[8], "line 49");
   EXPECT_TRUE(live.on_keys("q"));
+}
+
+TEST(LiveView, ShowsTheAddressOfTheChosenServiceAndTheEngine) {
+  LiveView live = live_of(Quit::leaves);
+  EXPECT_EQ(live.frame({})[0], "http://a.localhost:8080 · engine app");
+  EXPECT_FALSE(live.on_keys("\x1b[B"));
+  EXPECT_EQ(live.frame({})[0], "http://127.0.0.1:8080 · engine app");
+  const auto narrow = live.frame({.columns = 30, .rows = 10});
+  EXPECT_EQ(narrow[0], "http://127.0.0.1:8080");
+  EXPECT_EQ(narrow[1], "engine app");
+}
+
+TEST(LiveView, KeepsEventsApartFromOutput) {
+  LiveView live = live_of(Quit::ends);
+  live.add_line("+1.0 s an event\n");
+  for (int i = 0; i < 50; ++i) live.add_log("a", "a-00001-1 | " + std::to_string(i) + "\n");
+  live.add_log("b", "b-00001-1 | other\n");
+  const auto frame = live.frame({.columns = 80, .rows = 12});
+  const std::vector<std::string> below(frame.begin() + 5, frame.end());
+  EXPECT_EQ(below, (std::vector<std::string>{"events", "+1.0 s an event", "output of a",
+                                             "a-00001-1 | 47", "a-00001-1 | 48", "a-00001-1 | 49",
+                                             "q quit   e explain   l output   arrows choose"}));
+}
+
+TEST(LiveView, AsksBeforeItEndsServices) {
+  LiveView live = live_of(Quit::ends);
+  EXPECT_FALSE(live.on_keys("q"));
+  EXPECT_EQ(live.frame({}).back(), "end engine app, with 2 services and 2 replicas? y/n");
+  EXPECT_EQ(live.frame({.columns = 34}).back(), "end all services? y/n");
+  EXPECT_FALSE(live.on_keys("q"));
+  EXPECT_EQ(live.frame({}).back(), "q quit   e explain   l output   arrows choose");
+  EXPECT_FALSE(live.on_keys("y"));
+  EXPECT_TRUE(live.on_keys("qy"));
 }
 
 }  // namespace
