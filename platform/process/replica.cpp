@@ -308,7 +308,12 @@ struct ChildReplica::Impl {
     end.exit_code = status.exit_code;
     end.signal = status.signal;
     end.cause = cause_of_end(sight_of(status));
-    if (state == ReplicaState::starting) return fail(std::move(end));
+    if (state == ReplicaState::starting) {
+      // It cannot listen where another program does.
+      const bool failed = status.exit_code.value_or(0) != 0;
+      if (failed && who_listens(plan.port.port())) end.cause.kind = CauseKind::port_taken;
+      return fail(std::move(end));
+    }
     left_after_ready(std::move(end));
   }
 
