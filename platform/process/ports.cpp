@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include "platform/process/listeners.h"
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
-#include <fcntl.h>
 #include <netinet/in.h>
-#include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 namespace sluice::local {
@@ -78,24 +79,27 @@ void PortLease::release() {
   lock_.reset();
 }
 
-PortAllocator::PortAllocator(std::filesystem::path directory, const Clock& clock,
-                             std::uint16_t first, std::uint16_t last)
-    : directory_(std::move(directory)), clock_(clock), first_(first), last_(last) {}
+PortAllocator::PortAllocator(const Clock& clock, std::uint16_t first, std::uint16_t last)
+    : clock_(clock), first_(first), last_(last) {}
 
+// An abstract name belongs to the network namespace, as the port does: it is the same for engines
+// of all users and runtime directories, and is free when its holder ends, however that is.
 Result<UniqueFd, Problem> PortAllocator::lock(std::uint16_t port) const {
-  std::error_code failed;
-  std::filesystem::create_directories(directory_, failed);
-  const auto file = directory_ / fmt::format("{}", port);
-  // The file stays when the lease ends: removing it would let two engines lock two files of one
-  // name.
-  UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd)
-    return Problem{fmt::format("cannot open {}: {}", file.string(), std::strerror(errno)),
-                   "make the directory writable for you"};
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
+  UniqueFd held(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = fmt::format("sluice-port-{}", port);
+  std::copy(name.begin(), name.end(), address.sun_path + 1);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (held && ::bind(held.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0) {
+    return held;
+  }
+  if (held && errno == EADDRINUSE) {
     return Problem{fmt::format("port {} is reserved by another replica", port),
                    "stop the other one or use another port"};
-  return fd;
+  }
+  return Problem{fmt::format("cannot reserve port {}: {}", port, std::strerror(errno)),
+                 "raise the limit of open files"};
 }
 
 Result<PortLease, Problem> PortAllocator::allocate() {

@@ -5,7 +5,6 @@
 
 #include "platform/process/unique_fd.h"
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,7 +22,7 @@ inline constexpr Duration kPortRest = std::chrono::seconds{10};
 
 class PortAllocator;
 
-/// A port held for one replica: no other engine of this user takes it while this lives.
+/// A port held for one replica: no other engine takes it while this lives.
 class PortLease {
  public:
   PortLease() = default;
@@ -46,13 +45,13 @@ class PortLease {
   UniqueFd lock_;
 };
 
-/// Hands out ports that bind, were not freed a moment ago and that no other engine of this user has
-/// reserved (a lock file per port in `directory`, shared by all engines; one-machine.md 5.1).
+/// Hands out ports that bind, were not freed a moment ago and that no other engine of this machine
+/// has reserved (one-machine.md 5.1).
 class PortAllocator {
  public:
-  /// `directory` is made when missing, e.g. $XDG_RUNTIME_DIR/sluice/ports. `clock` outlives this.
-  PortAllocator(std::filesystem::path directory, const Clock& clock,
-                std::uint16_t first = kFirstPort, std::uint16_t last = kLastPort);
+  /// `clock` outlives this.
+  explicit PortAllocator(const Clock& clock, std::uint16_t first = kFirstPort,
+                         std::uint16_t last = kLastPort);
   ~PortAllocator() = default;
   PortAllocator(const PortAllocator&) = delete;
   PortAllocator& operator=(const PortAllocator&) = delete;
@@ -68,7 +67,6 @@ class PortAllocator {
   friend class PortLease;
   [[nodiscard]] Result<UniqueFd, Problem> lock(std::uint16_t port) const;
 
-  std::filesystem::path directory_;
   const Clock& clock_;
   std::uint16_t first_;
   std::uint16_t last_;

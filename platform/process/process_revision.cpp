@@ -14,6 +14,9 @@ namespace {
 // waits its turn like a failed start.
 constexpr Duration kSteadyLife = std::chrono::seconds{1};
 
+// In a row; beyond it something takes each port that is free, which is a cause.
+constexpr int kTakenPortsMax = 3;
+
 }  // namespace
 
 // What replica_id() makes.
@@ -356,6 +359,7 @@ void ProcessRevision::on_ready(Replica& replica) {
   instance.ready_at = now;
   instance.settled.reset();
   backoff_.became_ready(now);
+  taken_ports_ = 0;
   last_failure_.reset();
   owner_.on_ready(*this);
 }
@@ -365,6 +369,12 @@ void ProcessRevision::on_start_failed(Replica& replica, const ReplicaEnd& end) {
   instance.ended = true;
   if (instance.leaving || starts_nothing()) return;
   const TimePoint now = means_.loop.now();
+  // Another program was faster to take a port that was free; the next replica gets another one.
+  const bool unlucky = end.cause.kind == CauseKind::port_taken && !facts_.spec.fixed_port;
+  if (unlucky && ++taken_ports_ <= kTakenPortsMax) {
+    owner_.on_changed(*this);
+    return reconcile();
+  }
   backoff_.failed(now);
   last_failure_ = end.cause;
   means_.events.exited(facts_.spec.name, replica, end, backoff_.wait_left(now));

@@ -266,6 +266,7 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   std::unique_ptr<Timer> retry_;
   std::int32_t ordered_ = 0;
   std::optional<Cause> last_failure_;   // since then none became ready
+  int taken_ports_ = 0;                 // starts in a row whose port another program took
   std::optional<TimePoint> noticed_;    // when the present start from nothing was ordered
   bool short_of_room_ = false;          // at the last grant
   bool trimmed_ = false;                // at the last grant, replicas without load were to go

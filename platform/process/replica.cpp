@@ -33,6 +33,10 @@ constexpr std::chrono::seconds kSidecarGrace{2};
 /// Between questions that the sidecar did not hold: a probe with a period is answered at once.
 constexpr std::chrono::milliseconds kAskAgain{50};
 
+Cause cannot_start(const Problem& problem) {
+  return {.kind = CauseKind::cannot_start, .what = problem.what, .fix = problem.fix};
+}
+
 }  // namespace
 
 struct ChildReplica::Impl {
@@ -111,9 +115,7 @@ struct ChildReplica::Impl {
     state = ReplicaState::starting;
     times.created = loop.now();
     if (const auto problem = launch()) {
-      later([this, why = *problem] {
-        fail_with({.kind = CauseKind::cannot_start, .what = why.what, .fix = why.fix});
-      });
+      later([this, why = cannot_start(*problem)] { fail_with(why); });
       return;
     }
     start_timer->after(plan.spec.start_timeout, [this] { start_timed_out(); });
@@ -334,7 +336,12 @@ struct ChildReplica::Impl {
     end.signal = status.signal;
     end.cause = in_init() ? cause_of_init_end(plan.spec.init[init_done].name, sight_of(status))
                           : cause_of_end(sight_of(status));
-    if (state == ReplicaState::starting) return fail(std::move(end));
+    if (state == ReplicaState::starting) {
+      // It cannot listen where another program does.
+      const bool failed = run && status.exit_code.value_or(0) != 0;
+      if (failed && who_listens(plan.port.port())) end.cause.kind = CauseKind::port_taken;
+      return fail(std::move(end));
+    }
     left_after_ready(std::move(end));
   }
 
@@ -342,10 +349,7 @@ struct ChildReplica::Impl {
     std::erase_if(pipes, [](const Pipe& pipe) { return pipe.source != OutputSource::sidecar; });
     tail.clear();
     ++init_done;
-    if (const auto problem = launch_next()) {
-      return fail_with(
-          {.kind = CauseKind::cannot_start, .what = problem->what, .fix = problem->fix});
-    }
+    if (const auto problem = launch_next()) return fail_with(cannot_start(*problem));
     owner.on_launched(self);
   }
 

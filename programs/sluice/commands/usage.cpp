@@ -200,7 +200,7 @@ std::string general_help() {
       "Usage: sluice [--server URL [--token-file FILE]] VERB [FLAGS]\n\nVerbs:\n";
   for (const VerbLine& line : verb_lines()) {
     std::string name(line.name);
-    name.resize(10, ' ');
+    name.resize(11, ' ');
     text += "  " + name + std::string(line.summary) + "\n";
   }
   return text +

@@ -101,7 +101,7 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
                               });
                             })},
       reaper_{io_},
-      ports_{paths.runtime_dir().parent_path() / "ports", clock_},
+      ports_{clock_},
       journal_{paths.replicas_json()},
       memory_{loop_, log, cgroups_},
       replica_events_{events, loop_},

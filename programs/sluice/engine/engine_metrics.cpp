@@ -3,7 +3,7 @@
 
 #include "activator/io/front_metrics.h"
 #include "autoscaler/io/fleet_metrics.h"
-#include "common/metrics/page.h"
+#include "common/metrics/static_page.h"
 
 #include "programs/sluice/engine/engine.h"
 
@@ -54,7 +54,7 @@ std::string Engine::metrics_text() {
     }
   }
   std::string text;
-  metrics::Page{[&](metrics::Families& families) {
+  metrics::StaticPage{[&](metrics::Families& families) {
     autoscaler::write_fleet_metrics(families, fleet_);
     activator::write_request_gauges(families, front_, in_front);
     write_stats(families, scale_loop_.counts());

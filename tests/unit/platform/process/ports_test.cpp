@@ -1,7 +1,6 @@
 #include "platform/process/ports.h"
 
 #include "tests/unit/platform/process/eventually.h"
-#include "tests/unit/platform/process/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -35,12 +34,11 @@ struct OpenPort {
 
 class Ports : public testing::Test {
  protected:
-  TemporaryDirectory directory_;
   Clock clock_;
 };
 
 TEST_F(Ports, LowestFirstAndNeverTwice) {
-  PortAllocator ports(directory_.path() / "ports", clock_, 27000, 27100);
+  PortAllocator ports(clock_, 27000, 27100);
 
   const auto one = ports.allocate();
   const auto two = ports.allocate();
@@ -51,7 +49,7 @@ TEST_F(Ports, LowestFirstAndNeverTwice) {
 }
 
 TEST_F(Ports, AFreedPortIsNotReusedAtOnce) {
-  PortAllocator ports(directory_.path(), clock_, 27000, 27100);
+  PortAllocator ports(clock_, 27000, 27100);
   std::uint16_t before = 0;
   {
     const auto lease = ports.allocate();
@@ -63,8 +61,8 @@ TEST_F(Ports, AFreedPortIsNotReusedAtOnce) {
 }
 
 TEST_F(Ports, TwoEnginesShareNoPort) {
-  PortAllocator mine(directory_.path(), clock_, 27000, 27100);
-  PortAllocator theirs(directory_.path(), clock_, 27000, 27100);
+  PortAllocator mine(clock_, 27000, 27100);
+  PortAllocator theirs(clock_, 27000, 27100);
 
   const auto one = mine.allocate();
   const auto two = theirs.allocate();
@@ -78,7 +76,7 @@ TEST_F(Ports, APortInUseIsPassedOver) {
   for (const bool v6 : {false, true}) {
     const OpenPort taken(v6);
     if (taken.port == 0) continue;  // a machine without IPv6
-    PortAllocator ports(directory_.path(), clock_, taken.port, taken.port);
+    PortAllocator ports(clock_, taken.port, taken.port);
 
     const auto lease = ports.allocate();
 
@@ -89,7 +87,7 @@ TEST_F(Ports, APortInUseIsPassedOver) {
 
 TEST_F(Ports, ATakenFixedPortNamesItsHolder) {
   const OpenPort taken;
-  PortAllocator ports(directory_.path(), clock_);
+  PortAllocator ports(clock_);
 
   const auto lease = ports.reserve(taken.port);
 
@@ -110,9 +108,8 @@ TEST(Listeners, FindListeningProcesses) {
 
 // Goal: a listener in a forked worker counts as its group's.
 TEST(Listeners, BelongToTheGroupOfTheirProcess) {
-  const TemporaryDirectory directory;
   const Clock clock;
-  PortAllocator ports(directory.path(), clock, 27200, 27300);
+  PortAllocator ports(clock, 27200, 27300);
   const auto lease = ports.allocate();
   ASSERT_TRUE(lease.has_value());
   SpawnSpec spec;

@@ -58,6 +58,35 @@ TEST_F(ProcessFailuresTest, AFailedStartIsTriedAgainAfterItsWait) {
   EXPECT_EQ(there(), "app-00001-1");
 }
 
+TEST_F(ProcessFailuresTest, AReplicaWhoseDynamicPortIsTakenIsReplacedAtOnceThreeTimesInARow) {
+  put(spec());
+  order("app-00001", 1);
+  for (const char* next : {"app-00001-2", "app-00001-1", "app-00001-2"}) {
+    const std::string lost = there();
+    replica(lost).loses_its_port();
+    EXPECT_EQ(amiss(), "app-00001 starting: still starting");
+    replica(lost).is_gone();
+    turn();
+    EXPECT_EQ(there(), next);
+  }
+  replica("app-00001-2").loses_its_port();
+  replica("app-00001-2").is_gone();
+  turn();
+  EXPECT_EQ(there(), "");
+  EXPECT_EQ(amiss(), "app-00001 failing: port 20000 is held by nc (pid 7)");
+}
+
+TEST_F(ProcessFailuresTest, AReplicaWhoseFixedPortIsTakenWaitsAsAnyFailedStart) {
+  ServiceSpec fixed = spec();
+  fixed.fixed_port = 8000;
+  put(fixed);
+  order("app-00001", 1);
+  replica("app-00001-1").loses_its_port();
+  replica("app-00001-1").is_gone();
+  turn();
+  EXPECT_EQ(there(), "");
+}
+
 TEST_F(ProcessFailuresTest, TheThirdFailureIsReportedWithTheTimeOfTheNextTry) {
   put(spec());
   requests_.held["app-00001"] = 1;

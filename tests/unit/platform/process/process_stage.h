@@ -71,6 +71,13 @@ class FakeReplica final : public Replica {
   /// It ends before it was ready; not gone yet.
   void fails() { owner_.on_start_failed(*this, end("exit status 3")); }
 
+  /// Another program has taken its port; not gone yet.
+  void loses_its_port() {
+    ReplicaEnd lost = end("port 20000 is held by nc (pid 7)");
+    lost.cause.kind = CauseKind::port_taken;
+    owner_.on_start_failed(*this, lost);
+  }
+
   /// It ends by itself after it was ready; not gone yet.
   void exits() { owner_.on_exited_after_ready(*this, end("exit status 1")); }
 

@@ -56,9 +56,7 @@ using Events = std::vector<std::string>;
 
 class ReplicaTest : public testing::Test {
  protected:
-  ReplicaTest() : reaper_(io_), ports_(directory_.path() / "ports", clock_, 27400, 27900) {
-    become_subreaper();
-  }
+  ReplicaTest() : reaper_(io_), ports_(clock_, 27400, 27900) { become_subreaper(); }
 
   Replica& replica(std::vector<std::string> arguments, Duration start_timeout, Duration grace) {
     ReplicaPlan plan;
