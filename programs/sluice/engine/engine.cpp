@@ -179,7 +179,7 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
   for (const std::string& id : journal_.kill_leftovers()) {
     publish_text("warning", "killed " + id + ", left behind by an engine that crashed", "");
   }
-  cgroups_ = CgroupTree::detect(setup_.name);
+  cgroups_ = CgroupTree::detect(setup_.name, paths_.runtime_dir().native());
   if (cgroups_.kind() == CgroupKind::v1) cgroups_.clear();
   if (auto problem = memory_.open(setup_.memory_source,
                                   [this](const std::string& what, const std::string& fix) {
