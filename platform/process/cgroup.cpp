@@ -1,5 +1,7 @@
 #include "platform/process/cgroup.h"
 
+#include "common/ring/hash_ring.h"
+
 #include <fmt/format.h>
 
 #include "memory-pressure/io/cgroup_files.h"
@@ -75,14 +77,16 @@ CgroupTree::CgroupTree(CgroupKind kind, std::filesystem::path memory_root,
                        std::filesystem::path cpu_root)
     : kind_(kind), memory_root_(std::move(memory_root)), cpu_root_(std::move(cpu_root)) {}
 
-CgroupTree CgroupTree::detect(const std::string& engine) {
+CgroupTree CgroupTree::detect(const std::string& engine, std::string_view runtime_dir) {
   // As the kernel lists them, wherever the hierarchies are mounted.
   const auto places = node_agent::own_cgroup_paths({}).value_or(node_agent::CgroupPaths{});
   if (!places.unified.empty()) {
     const auto root = divide_v2(places.unified);
     if (!root.empty()) return CgroupTree(CgroupKind::v2, root, root);
   }
-  const std::string name = "sluice-" + engine;
+  // An engine of the same name in another runtime directory is another one.
+  const std::string name =
+      fmt::format("sluice-{}-{:08x}", engine, ring::hash_of(runtime_dir) & 0xFFFFFFFFU);
   auto memory = make_v1("memory", places.memory, name);
   auto cpu = make_v1("cpu", places.cpu, name);
   if (memory.empty() && cpu.empty()) return {};

@@ -27,8 +27,9 @@ class CgroupTree {
   CgroupTree() = default;
 
   /// Looks at where this process is and prepares the subtree; in v2 that moves this process into a
-  /// leaf of its own. Groups of replicas live under a group named after `engine`.
-  [[nodiscard]] static CgroupTree detect(const std::string& engine);
+  /// leaf of its own. Groups of replicas live under a group named after `engine`
+  /// and where it runs.
+  [[nodiscard]] static CgroupTree detect(const std::string& engine, std::string_view runtime_dir);
 
   /// A v1 or v2 tree at given places (v2: one directory; v1: memory, then cpu; empty = absent).
   CgroupTree(CgroupKind kind, std::filesystem::path memory_root, std::filesystem::path cpu_root);

@@ -80,8 +80,9 @@ Check limits() {
           low ? text + "; few for many requests: ulimit -n 65536, ulimit -u 4096" : text};
 }
 
-Check cgroup(const std::string& engine) {
-  const auto tree = local::CgroupTree::detect(engine);
+Check cgroup(const Surroundings& with, const std::string& engine) {
+  const local::EnginePaths paths{with.roots, engine};
+  const auto tree = local::CgroupTree::detect(engine, paths.runtime_dir().native());
   return {tree.kind() == local::CgroupKind::none ? Grade::warn : Grade::ok, "cgroup",
           tree.description()};
 }
@@ -204,8 +205,9 @@ int run_doctor(const Surroundings& with, const Arguments& args) {
     return run_doctor_knative(with, space);
   }
   bool failed = false;
-  for (const Check& check : {programs(), front_door(), limits(), cgroup(name), memory(), pressure(),
-                             resolution(), state(with), leftovers(with), engines(with)}) {
+  for (const Check& check :
+       {programs(), front_door(), limits(), cgroup(with, name), memory(), pressure(), resolution(),
+        state(with), leftovers(with), engines(with)}) {
     const char* grade = check.grade == Grade::ok     ? "ok    "
                         : check.grade == Grade::warn ? "warn  "
                                                      : "FAIL  ";

@@ -181,7 +181,7 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
     publish_text("warning", "killed " + id + ", left behind by an engine that crashed", "");
   }
   remove_volumes(paths_.replicas_dir());  // of those that crashed with it
-  cgroups_ = CgroupTree::detect(setup_.name);
+  cgroups_ = CgroupTree::detect(setup_.name, paths_.runtime_dir().native());
   if (cgroups_.kind() == CgroupKind::v1) cgroups_.clear();
   if (auto problem = memory_.open(setup_.memory_source,
                                   [this](const std::string& what, const std::string& fix) {

@@ -290,7 +290,7 @@ TEST(CgroupTree, WithoutTheControllerNothingIsWritten) {
 }
 
 TEST(CgroupTree, LimitsWhereTheMachineAllows) {
-  const CgroupTree tree = CgroupTree::detect("sluice-unit-test");
+  const CgroupTree tree = CgroupTree::detect("sluice-unit-test", "/run/sluice");
   if (!tree.can_limit_memory()) {
     EXPECT_EQ(tree.create("r1", {.cpu = 0.5, .memory = 64 << 20}).has_value(), true);
     return;
