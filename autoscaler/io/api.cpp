@@ -39,7 +39,9 @@ json Api::status(const Revision& revision) const {
   for (; at != parts_.fleet.revisions().end(); ++at) {
     const auto& [id, other] = *at;
     if (id.space != facts.id.space || !id.name.starts_with(facts.service)) break;
-    if (other->facts().in_service || other->facts().service != facts.service) continue;
+    if (other.get() == &revision || other->facts().service != facts.service) continue;
+    // The one that is replaced is in service too until its platform has reported it.
+    if (other->facts().in_service && !facts.in_service) continue;
     json drained = status_json(*other, {});
     complete_replicas(*other, drained["replicas"]);
     for (json& replica : drained["replicas"]) status["replicas"].push_back(std::move(replica));

@@ -59,9 +59,13 @@ class RollOver(EngineCase):
         for each in status['replicas']:
             if each['state'] == 'ready':
                 pids[each['id'].rsplit('-', 1)[0]].add(str(each['pid']).encode())
-        served = {engine.get(f'/?id={n}').body.split()[1] for n in range(30)}
-        for revision, own in pids.items():
-            self.assertTrue(served & own, f'{revision} serves')
+        served = set()
+
+        def all_serve():
+            served.add(engine.get('/?id=1').body.split()[1])
+            return all(served & own for own in pids.values())
+
+        eventually(all_serve, 'requests reach replicas of both revisions')
 
         gate.touch()
         eventually(lambda: self.replicas(engine) == [0, 3], 'three new replicas alone')
