@@ -77,11 +77,16 @@ json FrontFigures::not_ready(const Revision& revision) const {
   json list = json::array();
   const ProcessService* const service = parts_.platform.find(revision.facts().service);
   if (service == nullptr) return list;
+  const bool serves = service->current->counts().ready > 0;
   for (const NotReady& one : service->not_ready()) {
-    list.push_back({{"revision", one.revision},
-                    {"state", one.state},
-                    {"cause", name(one.cause.kind)},
-                    {"why", one.cause.sentence()}});
+    json entry{{"revision", one.revision},
+               {"state", one.state},
+               {"cause", name(one.cause.kind)},
+               {"why", one.cause.sentence()}};
+    if (serves && service->current->name() != one.revision) {
+      entry["serving"] = service->current->name();
+    }
+    list.push_back(std::move(entry));
   }
   return list;
 }

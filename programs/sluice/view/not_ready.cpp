@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string line_of(const json& one, const std::string& served_by) {
+std::string line_of(const json& one) {
   const std::string revision = text_field(one, "revision");
   const std::string state = text_field(one, "state");
   const std::string why = text_field(one, "why");
@@ -20,19 +20,15 @@ std::string line_of(const json& one, const std::string& served_by) {
           : state == "given_up" ? " did not start"
                                 : " is not ready";
   if (!why.empty()) line += ": " + why;
-  const bool other = !served_by.empty() && served_by != revision;
-  return line + (other ? "; " + served_by + " serves" : "");
+  const std::string serving = text_field(one, "serving");
+  return line + (serving.empty() ? "" : "; " + serving + " serves");
 }
 
 }  // namespace
 
 std::vector<std::string> not_ready_lines(const json& service) {
   std::vector<std::string> lines;
-  const std::string served_by =
-      integer_field(service, "ready") > 0 ? text_field(service, "revision") : "";
-  for (const json& one : reading::array(service, "not_ready")) {
-    lines.push_back(line_of(one, served_by));
-  }
+  for (const json& one : reading::array(service, "not_ready")) lines.push_back(line_of(one));
   return lines;
 }
 

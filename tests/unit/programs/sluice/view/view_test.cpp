@@ -229,7 +229,8 @@ TEST(EventLines, ShowTheCauseOfAnEndInPlaceOfItsStatus) {
 TEST(NotReady, ARevisionThatWasGivenUpStandsBesideTheOneThatServes) {
   const json service = json::parse(
       R"({"name":"app","revision":"app-00001","ready":1,"why":"load","not_ready":[
-          {"revision":"app-00002","state":"given_up","why":"it ended with exit code 3"}]})");
+          {"revision":"app-00002","state":"given_up","why":"it ended with exit code 3",
+           "serving":"app-00001"}]})");
   const std::string line = "app-00002 did not start: it ended with exit code 3; app-00001 serves";
   EXPECT_EQ(not_ready_lines(service), std::vector<std::string>{line});
   EXPECT_EQ(why_text(service), line);
