@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t kOutputMax = 200;
 constexpr std::size_t kPortsShown = 4;
-constexpr Duration kSettledAfter = std::chrono::seconds{10};
 // A twentieth of a processor is work; a server that waits for requests uses less.
 constexpr int kWorkShare = 20;
 

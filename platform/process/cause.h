@@ -36,6 +36,9 @@ enum class CauseKind : std::uint8_t {
 /// Nothing but a change of its command, its settings or its program makes such a start succeed.
 [[nodiscard]] bool is_wrong_place(CauseKind kind);
 
+/// A program that has listened in a wrong place so long is not expected to listen in the right one.
+inline constexpr Duration kSettledAfter = std::chrono::seconds{10};
+
 /// One cause as every verb, event and log line prints it: made here and nowhere else.
 struct Cause {
   CauseKind kind = CauseKind::starting;

@@ -269,6 +269,21 @@ Result<std::filesystem::path, Problem> find_program(const std::string& command,
                  "fix the name or give a full path"};
 }
 
+std::vector<std::filesystem::path> spec_files_in(const std::filesystem::path& directory,
+                                                 std::size_t most) {
+  std::vector<std::filesystem::path> files;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator entry{directory, failed}, end; !failed && entry != end;
+       entry.increment(failed)) {
+    const std::string extension = entry->path().extension().string();
+    if (extension != ".yaml" && extension != ".yml") continue;
+    files.push_back(entry->path());
+    if (files.size() >= most) break;
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 Result<std::string, Problem> read_spec_file(const std::filesystem::path& path) {
   const bool standard_input = path == "-";
   const std::string name = standard_input ? "standard input" : path.string();

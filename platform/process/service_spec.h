@@ -158,6 +158,10 @@ struct RefusedFile {
                                                              const std::filesystem::path& base_dir,
                                                              const SpecDefaults& defaults = {});
 
+/// The `*.yaml` and `*.yml` of a directory, at most `most`, in the order of their names.
+[[nodiscard]] std::vector<std::filesystem::path> spec_files_in(
+    const std::filesystem::path& directory, std::size_t most);
+
 /// The bytes of a file of services; `-` is standard input. Refused beyond kSpecFileBytesMax without
 /// reading the rest.
 [[nodiscard]] Result<std::string, Problem> read_spec_file(const std::filesystem::path& path);

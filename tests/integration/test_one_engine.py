@@ -6,24 +6,7 @@ import subprocess
 import unittest
 
 from engine import APP, SLUICE, EngineCase, wait_until
-
-SERVICE = '''apiVersion: serving.knative.dev/v1
-kind: Service
-metadata:
-  name: {name}
-spec:
-  template:
-    metadata:
-      annotations:
-        autoscaling.knative.dev/initial-scale: "0"
-    spec:
-      containers:
-        - command: ["python3", "{app}"]
-'''
-
-
-def service(name):
-    return SERVICE.format(name=name, app=APP)
+from test_resume import service
 
 
 class Session:

@@ -194,8 +194,8 @@ class FullDisk(OutputCase):
         for file in (*self.state().glob('engine.log*'), *self.state().glob('logs/*')):
             self.assertLessEqual(file.stat().st_size, 10 * MIB, file)
         log.unlink()
-        fetch(f'127.0.0.1:{door}', '/?print=anew', host='app.localhost')
-        wait_until(lambda: log.exists() and 'anew' in log.read_text(), 20, 'the file made again')
+        fetch(f'127.0.0.1:{door}', '/?print=again', host='app.localhost')
+        wait_until(lambda: log.exists() and 'again' in log.read_text(), 20, 'the file made again')
 
 
 if __name__ == '__main__':

@@ -57,26 +57,14 @@ Result<Address, Problem> ProxyServer::keep(std::unique_ptr<Listener> listener,
   return bound;
 }
 
-Result<Address, Problem> ProxyServer::listen(const Address& address) {
-  auto listener = listener_for(nullptr);
+Result<Address, Problem> ProxyServer::listen(const Address& address, TlsSessions* sessions) {
+  auto listener = listener_for(sessions);
   auto bound = listener->open(address);
   return keep(std::move(listener), std::move(bound));
 }
 
-Result<Address, Problem> ProxyServer::adopt(int descriptor) {
-  auto listener = listener_for(nullptr);
-  auto bound = listener->adopt(descriptor);
-  return keep(std::move(listener), std::move(bound));
-}
-
-Result<Address, Problem> ProxyServer::listen_tls(const Address& address, TlsSessions& sessions) {
-  auto listener = listener_for(&sessions);
-  auto bound = listener->open(address);
-  return keep(std::move(listener), std::move(bound));
-}
-
-Result<Address, Problem> ProxyServer::adopt_tls(int descriptor, TlsSessions& sessions) {
-  auto listener = listener_for(&sessions);
+Result<Address, Problem> ProxyServer::adopt(int descriptor, TlsSessions* sessions) {
+  auto listener = listener_for(sessions);
   auto bound = listener->adopt(descriptor);
   return keep(std::move(listener), std::move(bound));
 }

@@ -76,13 +76,11 @@ class ProxyServer {
   ProxyServer(const ProxyServer&) = delete;
   ProxyServer& operator=(const ProxyServer&) = delete;
 
-  /// Starts to listen; returns the address in force.
-  [[nodiscard]] Result<Address, Problem> listen(const Address& address);
-  [[nodiscard]] Result<Address, Problem> adopt(int descriptor);
-
-  /// The same for TLS connections. `sessions` outlives the server.
-  [[nodiscard]] Result<Address, Problem> listen_tls(const Address& address, TlsSessions& sessions);
-  [[nodiscard]] Result<Address, Problem> adopt_tls(int descriptor, TlsSessions& sessions);
+  /// Starts to listen; returns the address in force. With `sessions`, which outlive the server, for
+  /// TLS connections.
+  [[nodiscard]] Result<Address, Problem> listen(const Address& address,
+                                                TlsSessions* sessions = nullptr);
+  [[nodiscard]] Result<Address, Problem> adopt(int descriptor, TlsSessions* sessions = nullptr);
 
   /// From now on every response says so and closes its connection. Idle connections stay, since
   /// their next request may be on its way; it is answered like any other.

@@ -38,7 +38,7 @@ Result<std::optional<Address>, Problem> ServingTls::open(ProxyServer& server,
   const auto sessions = load();
   if (!sessions) return sessions.error();
   if (*sessions == nullptr) return std::optional<Address>{};
-  const auto bound = server.listen_tls(address, **sessions);
+  const auto bound = server.listen(address, *sessions);
   if (!bound) return bound.error();
   return std::optional<Address>{*bound};
 }

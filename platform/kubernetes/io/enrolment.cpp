@@ -138,7 +138,7 @@ Result<net::Address, Problem> Enrolment::serve(const net::Address& address,
   auto made = net::TlsContext::make({.protocols = {"http/1.1"}}, pair);
   if (!made) return made.error();
   tls_ = std::make_unique<PacedSessions>(*this, std::move(*made));
-  auto bound = server_.listen_tls(address, *tls_);
+  auto bound = server_.listen(address, tls_.get());
   if (bound) bound_ = *bound;
   return bound;
 }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "platform/process/cause.h"
 #include "programs/sluice/view/fields.h"
 #include "programs/sluice/view/not_ready.h"
 #include <algorithm>
@@ -15,13 +16,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr Duration kWrongPlace = std::chrono::seconds{10};
 constexpr int kFirstLook = 50;  // milliseconds
 constexpr int kLastLook = 1000;
 constexpr std::size_t kShown = 20;
 
 bool is_wrong_place(const std::string& cause) {
-  return cause == "other_port" || cause == "other_address";
+  using local::CauseKind;
+  return cause == local::name(CauseKind::other_port) ||
+         cause == local::name(CauseKind::other_address);
 }
 
 struct Tally {
@@ -54,7 +56,7 @@ Readiness readiness_of(const json& status, Duration waited) {
     const std::string state = view::text_field(one, "state");
     if (is_ready && view::text_field(one, "revision") == serving) continue;
     if (state == "given_up") return Readiness::failed;
-    if (is_wrong_place(view::text_field(one, "cause")) && waited >= kWrongPlace) {
+    if (is_wrong_place(view::text_field(one, "cause")) && waited >= local::kSettledAfter) {
       return Readiness::failed;
     }
     if (!is_ready && view::text_field(status, "state") == "failing") return Readiness::failed;

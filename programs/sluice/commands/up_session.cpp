@@ -80,14 +80,7 @@ std::string banner_of(const json& answer, std::int64_t ready_ms) {
   facts.engine = reading::text(answer, "engine");
   facts.ready_ms = ready_ms;
   for (const json& service : reading::array(answer, "services")) {
-    view::BannerService line;
-    line.url = reading::text(service, "url");
-    line.min = reading::integer32(service, "min", 0);
-    line.max = reading::integer32(service, "max", 0);
-    line.target = reading::number(service, "target").value_or(line.target);
-    line.utilization = reading::number(service, "utilization").value_or(line.utilization);
-    if (reading::text(service, "metric") == "rps") line.metric = "requests/s";
-    facts.services.push_back(std::move(line));
+    facts.services.push_back(view::banner_service(service));
   }
   facts.notes.push_back("added to engine " + facts.engine + ", which was running already");
   return view::banner_text(facts);

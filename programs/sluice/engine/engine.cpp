@@ -264,16 +264,14 @@ std::optional<Problem> Engine::open_door() {
   }
   const std::vector<int> passed = passed_sockets();
   if (!passed.empty()) {
-    auto bound = sessions == nullptr ? server_.adopt(passed.front())
-                                     : server_.adopt_tls(passed.front(), *sessions);
+    auto bound = server_.adopt(passed.front(), sessions);
     if (!bound) return bound.error();
     door_ = *bound;
     return std::nullopt;
   }
   std::optional<Problem> last;
   for (const net::Address& address : setup_.doors) {
-    auto bound =
-        sessions == nullptr ? server_.listen(address) : server_.listen_tls(address, *sessions);
+    auto bound = server_.listen(address, sessions);
     if (bound) {
       door_ = *bound;
       return std::nullopt;

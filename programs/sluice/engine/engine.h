@@ -117,10 +117,8 @@ class Engine final : public autoscaler::MachineApi,
 
   [[nodiscard]] const ProcessPlatform& platform() const { return platform_; }
 
-  /// How the service of `spec` scales.
-  [[nodiscard]] Result<autoscaler::ScalingSpec, Problem> scaling_of(const ServiceSpec& spec) const {
-    return platform_.check(spec);
-  }
+  /// A service as the banner of an `up` shows it (protocols.md 5, POST /sessions).
+  [[nodiscard]] nlohmann::json service_facts(const ProcessService& service) const;
 
   /// What state and files have brought together, in lines for the banner.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }

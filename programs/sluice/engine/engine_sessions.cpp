@@ -145,24 +145,28 @@ std::optional<ApiProblem> Engine::add_files(const json& asked, UpSession& sessio
   return refused(wrong);
 }
 
+json Engine::service_facts(const ProcessService& service) const {
+  const std::string& name = service.spec.name;
+  json facts = {
+      {"name", name}, {"url", url_of(name + ".localhost")}, {"revision", service.newest().name()}};
+  if (const auto scaling = platform_.check(service.spec)) {
+    facts["min"] = scaling->bounds.min;
+    facts["max"] = scaling->bounds.max;
+    facts["target"] = scaling->decider.total_value;
+    facts["utilization"] = scaling->decider.target_value / scaling->decider.total_value;
+    facts["metric"] =
+        scaling->decider.metric == autoscaler::ScalingMetric::rps ? "rps" : "concurrency";
+  }
+  return facts;
+}
+
 json Engine::session_answer(const std::set<std::string>& names,
                             const std::vector<std::string>& warnings) const {
   json services = json::array();
   for (const std::string& name : names) {
-    const ProcessService* const service = find(name);
-    if (service == nullptr) continue;
-    json facts = {{"name", name},
-                  {"url", url_of(name + ".localhost")},
-                  {"revision", service->newest().name()}};
-    if (const auto scaling = platform_.check(service->spec)) {
-      facts["min"] = scaling->bounds.min;
-      facts["max"] = scaling->bounds.max;
-      facts["target"] = scaling->decider.total_value;
-      facts["utilization"] = scaling->decider.target_value / scaling->decider.total_value;
-      facts["metric"] =
-          scaling->decider.metric == autoscaler::ScalingMetric::rps ? "rps" : "concurrency";
+    if (const ProcessService* const service = find(name)) {
+      services.push_back(service_facts(*service));
     }
-    services.push_back(std::move(facts));
   }
   return {{"engine", setup_.name}, {"version", std::string{kVersion}}, {"http", door_.text()},
           {"pid", ::getpid()},     {"services", std::move(services)},  {"warnings", warnings}};

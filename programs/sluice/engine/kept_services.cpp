@@ -16,20 +16,6 @@ namespace fs = std::filesystem;
 namespace {
 
 // In the order of their names; at most as many as an engine runs.
-std::vector<fs::path> documents_of(const fs::path& directory) {
-  std::vector<fs::path> files;
-  std::error_code failed;
-  for (fs::directory_iterator entry{directory, failed}, end; !failed && entry != end;
-       entry.increment(failed)) {
-    const std::string extension = entry->path().extension().string();
-    if (extension != ".yaml" && extension != ".yml") continue;
-    files.push_back(entry->path());
-    if (files.size() >= KeptServices::kServicesMax) break;
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
 }  // namespace
 
 KeptServices::KeptServices(const EnginePaths& paths)
@@ -40,7 +26,7 @@ const fs::path& KeptServices::directory(BroughtBy by) const {
 }
 
 void KeptServices::read_directory(BroughtBy by, const SpecDefaults& defaults, Reading& reading) {
-  for (const fs::path& file : documents_of(directory(by))) {
+  for (const fs::path& file : spec_files_in(directory(by), kServicesMax)) {
     const auto text = read_spec_file(file);
     if (!text) {
       reading.problems.push_back(text.error());
@@ -112,8 +98,9 @@ void KeptServices::keep_start(const StartRecord& record) const {
 }
 
 bool KeptServices::any(const EnginePaths& paths) {
-  return !KeptServices(paths).start().files.empty() || !documents_of(paths.specs_dir()).empty() ||
-         !documents_of(paths.ran_dir()).empty();
+  return !KeptServices(paths).start().files.empty() ||
+         !spec_files_in(paths.specs_dir(), kServicesMax).empty() ||
+         !spec_files_in(paths.ran_dir(), kServicesMax).empty();
 }
 
 }  // namespace sluice::local

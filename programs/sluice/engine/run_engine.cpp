@@ -131,17 +131,7 @@ std::string banner_of(const UpOptions& options, const Engine& engine, const fs::
   facts.ready_ms = ready_ms;
   facts.replicas = engine.platform().replicas();
   for (const auto& [name, service] : engine.platform().services()) {
-    const auto checked = engine.scaling_of(service->spec);
-    if (!checked) continue;
-    const autoscaler::ScalingSpec& scaling = *checked;
-    view::BannerService line;
-    line.url = engine.url_of(name + ".localhost");
-    line.min = scaling.bounds.min;
-    line.max = scaling.bounds.max;
-    line.target = scaling.decider.total_value;
-    if (scaling.decider.metric == autoscaler::ScalingMetric::rps) line.metric = "requests/s";
-    line.utilization = scaling.decider.target_value / scaling.decider.total_value;
-    facts.services.push_back(line);
+    facts.services.push_back(view::banner_service(engine.service_facts(*service)));
   }
   if (engine.door_moved()) {
     facts.notes.push_back(

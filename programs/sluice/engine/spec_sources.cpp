@@ -43,11 +43,7 @@ std::map<fs::path, SpecSources::Seen> SpecSources::look() const {
       add(name);
       continue;
     }
-    for (fs::directory_iterator entry{name, failed}, end; !failed && entry != end;
-         entry.increment(failed)) {
-      const std::string extension = entry->path().extension().string();
-      if (extension == ".yaml" || extension == ".yml") add(entry->path());
-    }
+    for (const fs::path& file : spec_files_in(name, kFilesMax)) add(file);
   }
   return found;
 }

@@ -1,6 +1,9 @@
 #include "programs/sluice/view/banner.h"
 
+#include "common/json/read.h"
+
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -39,6 +42,17 @@ std::string token_line(const BannerFacts& facts) {
 }
 
 }  // namespace
+
+BannerService banner_service(const nlohmann::json& service) {
+  BannerService line;
+  line.url = reading::text(service, "url");
+  line.min = reading::integer32(service, "min", 0);
+  line.max = reading::integer32(service, "max", 0);
+  line.target = reading::number(service, "target").value_or(line.target);
+  line.utilization = reading::number(service, "utilization").value_or(line.utilization);
+  if (reading::text(service, "metric") == "rps") line.metric = "requests/s";
+  return line;
+}
 
 std::string banner_text(const BannerFacts& facts) {
   std::string text =

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,6 +29,9 @@ struct BannerFacts {
   std::int64_t ready_ms = 0;
   std::int64_t replicas = 0;  ///< running now
 };
+
+/// As the engine describes a service to an `up`: url, min, max, target, utilization, metric.
+[[nodiscard]] BannerService banner_service(const nlohmann::json& service);
 
 /// What `up` says first (one-machine.md 1), ended by a newline.
 [[nodiscard]] std::string banner_text(const BannerFacts& facts);

@@ -23,7 +23,7 @@ struct TlsOfServer {
 class TlsServerTest : protected TlsOfServer, public Stage {
  protected:
   TlsServerTest() {
-    const auto bound = server_.listen_tls(*parse_address("127.0.0.1:0"), *context);
+    const auto bound = server_.listen(*parse_address("127.0.0.1:0"), context.get());
     if (bound) tls_address_ = *bound;
   }
 
@@ -184,7 +184,7 @@ TEST_F(TlsServerTest, ForgetsAClientThatLeavesInTheHandshake) {
 TEST_F(TlsServerTest, EndsAHandshakeThatTakesTooLong) {
   ProxyServer hasty{io_, clock_, gateway_,
                     ServerLimits{.head_timeout = std::chrono::milliseconds{30}}};
-  const auto bound = hasty.listen_tls(*parse_address("127.0.0.1:0"), *context);
+  const auto bound = hasty.listen(*parse_address("127.0.0.1:0"), context.get());
   ASSERT_TRUE(bound);
   Client silent{*bound};
   Client halfway{*bound};
@@ -199,7 +199,7 @@ TEST_F(TlsServerTest, EndsAHandshakeThatTakesTooLong) {
 TEST_F(TlsServerTest, CountsTheHandshakeIntoTheTimeOfTheFirstHead) {
   ProxyServer hasty{io_, clock_, gateway_,
                     ServerLimits{.head_timeout = std::chrono::milliseconds{500}}};
-  const auto bound = hasty.listen_tls(*parse_address("127.0.0.1:0"), *context);
+  const auto bound = hasty.listen(*parse_address("127.0.0.1:0"), context.get());
   ASSERT_TRUE(bound);
   TlsClient client{connected_to(*bound)};
   until([&] { return client.shake() || client.failed(); });

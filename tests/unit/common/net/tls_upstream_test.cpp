@@ -47,7 +47,7 @@ class TlsUpstreamTest : protected Authorities, public Stage {
       version_ = exchange.request().version_major;
       forward(exchange);
     };
-    const auto bound = pod_.listen_tls(*parse_address("127.0.0.1:0"), *pod_context);
+    const auto bound = pod_.listen(*parse_address("127.0.0.1:0"), pod_context.get());
     ASSERT_TRUE(bound);
     dial(*bound);
   }

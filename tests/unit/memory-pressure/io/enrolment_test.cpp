@@ -32,7 +32,7 @@ class PlayedAutoscaler final : public net::OwnGateway {
   PlayedAutoscaler(boost::asio::io_context& io, const Clock& clock, const Set& set)
       : OwnGateway{"autoscaler"}, clock_{clock}, server_{io, clock, *this, net::side_limits()} {
     serve_with(set);
-    port = server_.listen_tls({.host = "127.0.0.1", .port = 0, .path = {}}, *tls_)->port;
+    port = server_.listen({.host = "127.0.0.1", .port = 0, .path = {}}, tls_.get())->port;
   }
 
   void serve_with(const Set& set) {
