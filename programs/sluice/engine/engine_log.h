@@ -21,6 +21,7 @@ class EngineLog {
   /// `warn` gets one warning when the file cannot be written. The loop outlives this.
   EngineLog(boost::asio::io_context& loop, std::filesystem::path file,
             std::function<void(const std::string&)> warn, FileLimits limits = {});
+  ~EngineLog() = default;
   EngineLog(const EngineLog&) = delete;
   EngineLog& operator=(const EngineLog&) = delete;
 
