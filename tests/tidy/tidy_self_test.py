@@ -1,5 +1,6 @@
 """Shows that each rule bites: one planted breach per rule, in a tree of its own."""
 
+import os
 import pathlib
 import sys
 import tempfile
@@ -7,6 +8,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+from clang_outdated import passed_since  # noqa: E402
 from rules import RULES  # noqa: E402
 from source import Source  # noqa: E402
 from tidy import breaches, name_of, sources, tree_breaches  # noqa: E402
@@ -242,6 +244,19 @@ class TidyTest(unittest.TestCase):
 
     def test_code_that_a_program_uses_is_not_found(self):
         self.assertEqual(check_tree(USED), set())
+
+    def test_a_source_is_read_again_when_what_it_includes_changed_since_it_passed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            stamp, source, header = (os.path.join(folder, name) for name in ('stamp', 'a.cpp', 'a.h'))
+            self.assertFalse(passed_since(stamp, [source, header], {}))
+            for path, second in ((source, 1), (header, 2), (stamp, 3)):
+                pathlib.Path(path).touch()
+                os.utime(path, (second, second))
+            self.assertTrue(passed_since(stamp, [source, header], {}))
+            os.utime(header, (3, 3))
+            self.assertFalse(passed_since(stamp, [source, header], {}))
+            os.unlink(header)
+            self.assertFalse(passed_since(stamp, [source, header], {}))
 
     def test_clean_tree_passes(self):
         self.assertEqual(check(CLEAN), set())
