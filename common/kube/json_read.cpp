@@ -72,8 +72,8 @@ const json& condition(const json& status, std::string_view type) {
   for (const json& item : reading::array(status, "conditions")) {
     if (reading::text(item, "type") == type) return item;
   }
-  static const json none;
-  return none;
+  static const json kNone;
+  return kNone;
 }
 
 std::vector<Condition> conditions(const json& status) {

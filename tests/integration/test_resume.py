@@ -207,18 +207,21 @@ class DownAndUp(ResumeCase):
 
     def test_up_waits_for_an_engine_that_ends(self):
         engine = self.up_app()
-        with_request = threading.Thread(target=engine.get, args=('/?ms=1500',))
+        held, done = [], []
+        with_request = threading.Thread(target=lambda: held.append(engine.get('/?ms=1500')))
         with_request.start()
         engine.wait_status(lambda status: status['in_flight'] == 1)
-        done = []
         down = threading.Thread(target=lambda: done.append(self.home.run('down')))
         down.start()
         engine.wait_event('engine', event='stopping')
         again = self.up_app()
-        self.assertFalse(alive(engine.pid))
+        self.assertNotEqual(again.pid, engine.pid)
         self.assertEqual(again.get().status, 200)
         with_request.join()
+        self.assertEqual(held[0].status, 200)
         down.join()
+        # The name is free before the process is gone: a sanitizer looks for leaks in between.
+        wait_until(lambda: not alive(engine.pid), 30, 'the engine that was ended is gone')
         self.assertEqual(done[0].returncode, 0, done[0].stderr)
 
     def test_two_that_start_at_once_share_an_engine(self):
