@@ -25,8 +25,8 @@ struct Listeners {
 
 // gRPC's threads may still log when the program ends.
 Listeners& listeners() {
-  static auto* const made = new Listeners;
-  return *made;
+  static auto* const kMade = new Listeners;
+  return *kMade;
 }
 
 // `... SSL_ERROR_SSL: error:0A000086:SSL routines::certificate verify failed.`: its last part.

@@ -28,7 +28,7 @@ std::string request_text(const ReadinessProbe& probe, std::uint16_t port) {
   if (!has_header(probe, "host")) text += fmt::format("Host: 127.0.0.1:{}\r\n", port);
   if (!has_header(probe, "user-agent")) text += "User-Agent: kube-probe/sluice\r\n";
   if (!has_header(probe, "accept")) text += "Accept: */*\r\n";
-  for (const auto& [name, value] : probe.headers) text += name + ": " + value + "\r\n";
+  for (const auto& [name, value] : probe.headers) text += fmt::format("{}: {}\r\n", name, value);
   return text + "Connection: close\r\n\r\n";
 }
 

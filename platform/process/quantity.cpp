@@ -46,7 +46,7 @@ Result<std::int64_t, Problem> parse_size(std::string_view text) {
 }
 
 Result<std::int64_t, Problem> parse_memory(std::string_view text) {
-  const auto bytes = parse_size(text);
+  auto bytes = parse_size(text);
   if (!bytes || *bytes >= kMemoryMin) return bytes;
   if (*bytes == 0) return Problem{"`memory` must be more than 0", "write it like 64Mi"};
   return Problem{fmt::format("`{}` is only {} bytes of memory", shown(text), *bytes),
