@@ -7,6 +7,7 @@
 #include "programs/sluice/commands/completion_text.h"
 #include "programs/sluice/commands/verbs.h"
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 #include <ostream>
 
@@ -34,9 +35,13 @@ std::vector<std::string> service_names(const Surroundings& with) {
   }
   std::vector<std::string> names;
   for (const auto& [service, engines] : engines_of) {
-    if (engines.size() == 1) names.push_back(service);
-    if (engines.size() == 1) continue;
-    for (const std::string& engine : engines) names.push_back(engine + "/" + service);
+    if (engines.size() == 1) {
+      names.push_back(service);
+      continue;
+    }
+    for (const std::string& engine : engines) {
+      names.push_back(fmt::format("{}/{}", engine, service));
+    }
   }
   return names;
 }

@@ -1,6 +1,7 @@
 #include "programs/sluice/commands/completion_text.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <string_view>
 
 namespace sluice::commands {
@@ -178,7 +179,7 @@ std::string zsh_flag(const FlagLine& flag) {
   std::string text;
   for (const std::string& name : flag.names) {
     const std::string others = flag.repeated ? "*" : "(" + joined(flag.names, " ") + ")";
-    text += " \\\n        '" + others + name + tail + "'";
+    text += fmt::format(" \\\n        '{}{}{}'", others, name, tail);
   }
   return text;
 }
