@@ -6,9 +6,9 @@ namespace sluice::queue_proxy {
 namespace {
 
 const http::OwnResponse& not_found() {
-  static const http::OwnResponse response =
+  static const http::OwnResponse kResponse =
       http::response_for(Error::no_route, "404 page not found\n");
-  return response;
+  return kResponse;
 }
 
 }  // namespace

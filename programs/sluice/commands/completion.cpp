@@ -2,12 +2,12 @@
 #include "common/json/read.h"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "programs/sluice/commands/completion_text.h"
 #include "programs/sluice/commands/verbs.h"
 #include <algorithm>
-#include <fmt/format.h>
 #include <map>
 #include <ostream>
 

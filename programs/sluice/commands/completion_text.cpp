@@ -1,7 +1,8 @@
 #include "programs/sluice/commands/completion_text.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 #include <string_view>
 
 namespace sluice::commands {
