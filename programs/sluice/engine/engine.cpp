@@ -256,10 +256,7 @@ std::optional<Problem> Engine::open_door() {
       return Problem{"--tls: no such file: " + setup_.tls->certificate + " or " + setup_.tls->key,
                      "give a PEM certificate chain and its PEM key"};
     }
-    (*loaded)->offer_h2_to([this](std::string_view name) {
-      const auto revision = revision_at(name, "/");
-      return revision && speaks_h2(*revision);
-    });
+    (*loaded)->offer_h2_to([this](std::string_view name) { return host_speaks_h2(name); });
     sessions = *loaded;
   }
   const std::vector<int> passed = passed_sockets();

@@ -216,7 +216,8 @@ class Engine final : public autoscaler::MachineApi,
   void finish_shutdown();
   [[nodiscard]] activator::Routed route_internal(net::Exchange& exchange);
   [[nodiscard]] std::optional<activator::RevisionHandle> revision_at(std::string_view authority,
-                                                                     std::string_view path) const;
+                                                                     std::string_view path);
+  [[nodiscard]] bool host_speaks_h2(std::string_view host) const;
   [[nodiscard]] bool speaks_h2(activator::RevisionHandle handle) const;
   [[nodiscard]] http::OwnResponse no_route(std::string_view host) const;
 
@@ -254,8 +255,8 @@ class Engine final : public autoscaler::MachineApi,
   activator::AutoscalerDesk desk_{loop_, front_, prober_, book_};
   std::optional<net::ServingTls> door_tls_;
   net::ProxyServer server_;
-  std::optional<activator::RevisionHandle> only_;  // of the service that is alone
-  ByHandle<const bool> speaks_h2_;                 // whether its program speaks HTTP/2
+  std::string only_;                // host of the service that is alone; empty: there is none
+  ByHandle<const bool> speaks_h2_;  // whether its program speaks HTTP/2
 
   // The autoscaler.
   log::Logger decisions_log_;
