@@ -128,6 +128,9 @@ http::OwnResponse Engine::no_route(std::string_view host) const {
 // The activator first, so that what is ordered of a revision finds it there.
 void Engine::on_revision(model::Revision revision) {
   book_.on_revision(revision);
+  const auto handle = book_.find(revision.id);
+  // One that drains keeps the figures that it has served under.
+  if (handle && revision.in_service) figures_.entered(*handle, revision.service);
   find_only();
   fleet_.on_revision(std::move(revision));
 }
@@ -135,6 +138,7 @@ void Engine::on_revision(model::Revision revision) {
 void Engine::on_revision_gone(const RevisionId& id) {
   fleet_.on_revision_gone(id);
   book_.on_revision_gone(id);
+  if (find(id.name) == nullptr) figures_.forget(id.name);
   find_only();
 }
 
