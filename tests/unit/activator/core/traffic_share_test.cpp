@@ -11,6 +11,7 @@ namespace {
 
 std::vector<TrafficShare> shares_of(const std::vector<std::int32_t>& weights) {
   std::vector<TrafficShare> shares;
+  shares.reserve(weights.size());
   for (const std::int32_t weight : weights) shares.push_back({.weight = weight, .credit = 0});
   return shares;
 }
