@@ -49,20 +49,34 @@ bool HostTable::SameHost::operator()(std::string_view a, std::string_view b) con
                     [](char x, char y) { return lower(x) == lower(y); });
 }
 
-std::size_t HostTable::add(const model::HostRule& rule, const RevisionId& who,
-                           std::uint64_t target) {
+// A request counts from the beginning wherever the claims have changed.
+void HostTable::divide(Way& way) {
+  way.shares.clear();
+  const bool divided = std::any_of(way.claims.begin(), way.claims.end(),
+                                   [](const Claim& claim) { return claim.percent.has_value(); });
+  if (!divided) return;
+  for (const Claim& claim : way.claims) {
+    way.shares.push_back({.weight = claim.percent.value_or(0), .credit = 0});
+  }
+}
+
+std::size_t HostTable::add(const model::HostRule& rule, const RevisionId& who, std::uint64_t target,
+                           std::optional<std::int32_t> percent) {
   if (rules_ == kRulesMax) return 0;
   const auto [host, is_new] = hosts_.try_emplace(rule.host);
   if (is_new) names_.insert(host->first);
-  Claims& claims = host->second[rule.path_prefix];
+  Way& way = host->second[rule.path_prefix];
   const auto place =
-      std::lower_bound(claims.begin(), claims.end(), who,
+      std::lower_bound(way.claims.begin(), way.claims.end(), who,
                        [](const Claim& claim, const RevisionId& id) { return *claim.who < id; });
-  if (place == claims.end() || *place->who != who) {
-    claims.insert(place, {.who = &who, .target = target});
+  if (place == way.claims.end() || *place->who != who) {
+    way.claims.insert(place, {.who = &who, .target = target, .percent = percent});
     ++rules_;
+  } else {
+    place->percent = percent;
   }
-  return claims.size();
+  divide(way);
+  return way.claims.size();
 }
 
 void HostTable::remove(const model::HostRule& rule, const RevisionId& who) {
@@ -70,8 +84,11 @@ void HostTable::remove(const model::HostRule& rule, const RevisionId& who) {
   if (host == hosts_.end()) return;
   const auto way = host->second.find(rule.path_prefix);
   if (way == host->second.end()) return;
-  rules_ -= std::erase_if(way->second, [&who](const Claim& claim) { return *claim.who == who; });
-  if (way->second.empty()) host->second.erase(way);
+  const std::size_t removed =
+      std::erase_if(way->second.claims, [&who](const Claim& claim) { return *claim.who == who; });
+  rules_ -= removed;
+  if (removed > 0) divide(way->second);
+  if (way->second.claims.empty()) host->second.erase(way);
   if (!host->second.empty()) return;
   names_.erase(host->first);
   hosts_.erase(host);
@@ -82,18 +99,23 @@ const HostTable::Ways* HostTable::ways_of(std::string_view authority) const {
   return host == hosts_.end() ? nullptr : &host->second;
 }
 
-std::optional<std::uint64_t> HostTable::find(std::string_view authority,
-                                             std::string_view path) const {
+const HostTable::Way* HostTable::way_of(std::string_view authority, std::string_view path) const {
   const Ways* ways = ways_of(authority);
-  if (ways == nullptr) return std::nullopt;
+  if (ways == nullptr) return nullptr;
   std::string_view prefix = longest_prefix(path);
   while (true) {
-    if (const auto way = ways->find(prefix); way != ways->end()) {
-      return way->second.front().target;
-    }
-    if (prefix.empty()) return std::nullopt;
+    if (const auto way = ways->find(prefix); way != ways->end()) return &way->second;
+    if (prefix.empty()) return nullptr;
     prefix = without_last_segment(prefix);
   }
+}
+
+std::optional<std::uint64_t> HostTable::choose(std::string_view authority, std::string_view path) {
+  // The ways are this object's own, which is not const here.
+  auto* const way = const_cast<Way*>(way_of(authority, path));
+  if (way == nullptr) return std::nullopt;
+  const std::size_t place = way->shares.empty() ? 0 : next_share(way->shares);
+  return way->claims[place].target;
 }
 
 bool HostTable::knows(std::string_view authority) const {
@@ -104,7 +126,7 @@ const RevisionId* HostTable::holder(const model::HostRule& rule) const {
   const auto host = hosts_.find(rule.host);
   if (host == hosts_.end()) return nullptr;
   const auto way = host->second.find(rule.path_prefix);
-  return way == host->second.end() ? nullptr : way->second.front().who;
+  return way == host->second.end() ? nullptr : way->second.claims.front().who;
 }
 
 std::vector<std::string_view> HostTable::hosts(std::size_t most) const {

@@ -50,9 +50,9 @@ std::optional<RevisionHandle> RevisionBook::find(const RevisionId& id) const {
   return found->second->handle;
 }
 
-std::optional<RevisionHandle> RevisionBook::find(std::string_view authority,
-                                                 std::string_view path) const {
-  const std::optional<std::uint64_t> found = hosts_.find(authority, path);
+std::optional<RevisionHandle> RevisionBook::choose(std::string_view authority,
+                                                   std::string_view path) {
+  const std::optional<std::uint64_t> found = hosts_.choose(authority, path);
   if (!found) return std::nullopt;
   return RevisionHandle{*found};
 }
@@ -77,7 +77,7 @@ Routed RevisionBook::route(net::Exchange& exchange) {
                     fields.get(Known::knative_serving_revision), authority, spec_.cluster_domain);
   if (!name.space.empty() && !name.name.empty()) {
     if (const Entry* entry = named(name)) return entry->handle;
-  } else if (const auto found = find(authority, exchange.request().path())) {
+  } else if (const auto found = choose(authority, exchange.request().path())) {
     return *found;
   }
   return http::response_for(Error::no_route, not_found_text(name.name));
@@ -127,7 +127,7 @@ void RevisionBook::on_revision(model::Revision file) {
   ignore(*entry, file);
   Entry* const replaced = takes_over(*entry, file);
   if (replaced != nullptr) claim(*replaced, {});
-  claim(*entry, file.hosts);
+  claim(*entry, claims_of(file));
   place(*entry, file.activators);
   if (is_new && added_) added_(file.id, handle);
   prober_.set_service(handle, file.private_service, file.private_service_tls_port);
@@ -138,7 +138,10 @@ void RevisionBook::on_revision(model::Revision file) {
 
 // The one whose place it takes now; null: none.
 RevisionBook::Entry* RevisionBook::takes_over(Entry& entry, const model::Revision& file) {
-  if (file.hosts.empty() || file.replaces == entry.replaced) return nullptr;
+  // It may replace the same one again later, when that has served in between.
+  if (file.replaces.empty()) entry.replaced.clear();
+  const bool answers = !file.hosts.empty() || !file.own_hosts.empty();
+  if (!answers || file.replaces == entry.replaced) return nullptr;
   const auto found = by_id_.find(Name{file.id.space, file.replaces});
   if (found == by_id_.end() || found->second.get() == &entry) return nullptr;
   entry.replaced = file.replaces;
@@ -183,19 +186,27 @@ void RevisionBook::tell_pods(RevisionHandle handle, const model::Revision& file)
   prober_.set_pods(handle, pods);
 }
 
-void RevisionBook::claim(Entry& entry, std::vector<model::HostRule> hosts) {
-  if (hosts == entry.hosts) return;
-  for (const model::HostRule& rule : entry.hosts) hosts_.remove(rule, *entry.id);
-  entry.hosts = std::move(hosts);
-  for (const model::HostRule& rule : entry.hosts) {
-    const std::size_t claims =
-        hosts_.add(rule, *entry.id, static_cast<std::uint64_t>(entry.handle));
-    if (claims == 1) continue;
+std::vector<RevisionBook::Claim> RevisionBook::claims_of(const model::Revision& file) {
+  std::vector<Claim> claims;
+  claims.reserve(file.hosts.size() + file.own_hosts.size());
+  for (const model::HostRule& rule : file.hosts) claims.push_back({rule, file.percent});
+  for (const model::HostRule& rule : file.own_hosts) claims.push_back({rule, std::nullopt});
+  return claims;
+}
+
+void RevisionBook::claim(Entry& entry, std::vector<Claim> claims) {
+  if (claims == entry.claims) return;
+  for (const Claim& old : entry.claims) hosts_.remove(old.rule, *entry.id);
+  entry.claims = std::move(claims);
+  for (const auto& [rule, percent] : entry.claims) {
+    const std::size_t claimed =
+        hosts_.add(rule, *entry.id, static_cast<std::uint64_t>(entry.handle), percent);
+    if (claimed == 1) continue;
     const std::string host = rule.host + rule.path_prefix;
-    if (claims == 0) {
+    if (claimed == 0) {
       log_.write(log::Severity::warning, "host skipped: the revisions have too many hosts",
                  {{"host", host}, {"most", std::to_string(HostTable::kRulesMax)}});
-    } else if (claims == 2) {
+    } else if (claimed == 2 && !percent) {
       const RevisionId& first = *hosts_.holder(rule);
       log_.write(log::Severity::warning, "a host is claimed by more than one revision",
                  {{"host", host}, {"first", first.space + "/" + first.name}});

@@ -49,9 +49,10 @@ class RevisionBook final : public Router, public model::Listener {
 
   [[nodiscard]] std::optional<RevisionHandle> find(const RevisionId& id) const;
 
-  /// The one whose host and path prefix a Host header and the path of a target follow.
-  [[nodiscard]] std::optional<RevisionHandle> find(std::string_view authority,
-                                                   std::string_view path) const;
+  /// The one whose host and path prefix a Host header and the path of a target follow, for one
+  /// request: of several that share the host, the one whose turn it is.
+  [[nodiscard]] std::optional<RevisionHandle> choose(std::string_view authority,
+                                                     std::string_view path);
 
   /// By which hosts and paths revisions are found.
   [[nodiscard]] const HostTable& hosts() const { return hosts_; }
@@ -71,11 +72,19 @@ class RevisionBook final : public Router, public model::Listener {
   void on_activators(std::vector<net::Address> activators) override;
 
  private:
+  // A host, and which part of its requests; absent: all.
+  struct Claim {
+    model::HostRule rule;
+    std::optional<std::int32_t> percent;
+
+    friend bool operator==(const Claim&, const Claim&) = default;
+  };
+
   struct Entry {
     const RevisionId* id = nullptr;  // the key in by_id_
     RevisionHandle handle{};
     std::int32_t container_concurrency = 0;
-    std::vector<model::HostRule> hosts;
+    std::vector<Claim> claims;
     std::string replaced;  // whose place it has taken; empty: none
     RevisionNames names;
     std::shared_ptr<const ignore::Rules> ignore;
@@ -109,7 +118,8 @@ class RevisionBook final : public Router, public model::Listener {
 
   [[nodiscard]] Entry* takes_over(Entry& entry, const model::Revision& file);
   [[nodiscard]] const Entry* named(const RevisionName& name) const;
-  void claim(Entry& entry, std::vector<model::HostRule> hosts);
+  [[nodiscard]] static std::vector<Claim> claims_of(const model::Revision& file);
+  void claim(Entry& entry, std::vector<Claim> claims);
   void tell_pods(RevisionHandle handle, const model::Revision& file);
   void ignore(Entry& entry, const model::Revision& file);
   void place(const Entry& entry, const std::vector<std::string>& activators);

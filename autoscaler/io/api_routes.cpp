@@ -258,6 +258,21 @@ Whole spec_answer(const Asked& asked, const std::string& name) {
   return yaml ? text_answer(*yaml, "application/yaml") : problem_answer(yaml.error());
 }
 
+Whole revisions_answer(const Asked& asked, const std::string& name) {
+  if (!asked.is_read()) return method_not_allowed(asked, "GET");
+  const auto revisions = asked.machine->revisions(name);
+  return revisions ? list_answer(*revisions, asked.target) : problem_answer(revisions.error());
+}
+
+Whole traffic_answer(const Asked& asked, const std::string& name) {
+  if (asked.request.method != "POST") return method_not_allowed(asked, "POST");
+  if (asked.request.proof != Proof::socket) {
+    return socket_only("a change of traffic", "sluice traffic " + name + " REVISION=PERCENT");
+  }
+  return answer_of(asked.machine->set_traffic(name, reading::parsed(asked.request.body),
+                                              asked.target.flag("write")));
+}
+
 // Of /api/v1/services/{ns}/{name} itself.
 Whole status_answer(const Asked& asked, const ServiceName& name) {
   if (asked.machine != nullptr && asked.request.method == "DELETE") {
@@ -292,6 +307,8 @@ ApiAnswer service_answer(const Asked& asked) {
   const std::string_view verb = path[5];
   const bool own = asked.machine != nullptr;
   if (verb == "spec" && own) return whole(spec_answer(asked, name.name));
+  if (verb == "revisions" && own) return whole(revisions_answer(asked, name.name));
+  if (verb == "traffic" && own) return whole(traffic_answer(asked, name.name));
   if (verb == "explain" || verb == "history" || (verb == "logs" && own)) {
     if (!asked.is_read()) return whole(method_not_allowed(asked, "GET"));
     if (verb == "logs") return logs_answer(asked, name.name);

@@ -158,6 +158,18 @@ class MachineApi {
   /// Adds what a second `up` has asked for (protocols.md 5, POST /sessions).
   [[nodiscard]] virtual ApiResult<MachineSession> begin_session(const nlohmann::json& asked) = 0;
 
+  /// The revisions of a service, the newest first: an array of
+  /// {"revision","latest","state","ready", "starting","draining","percent","tags","url","created"}.
+  /// `state` is `kept` for one of which only the spec is there.
+  [[nodiscard]] virtual ApiResult<nlohmann::json> revisions(const std::string& name) = 0;
+
+  /// Divides the service's requests as {"percents":[{"revision","percent"}],"tags":[{"revision",
+  /// "tag"}],"untags":[]} says. Answers as revisions(). A service whose traffic stands in a watched
+  /// file is changed there only: 409 without `write`.
+  [[nodiscard]] virtual ApiResult<nlohmann::json> set_traffic(const std::string& name,
+                                                              const nlohmann::json& change,
+                                                              bool write) = 0;
+
   /// Removes the service; its replicas drain. Answers the last status.
   [[nodiscard]] virtual ApiResult<nlohmann::json> remove(const std::string& name) = 0;
 

@@ -59,7 +59,11 @@ struct Revision {
   StringMap annotations{};
   std::int32_t container_concurrency = 0;  ///< 0: no limit
   std::vector<HostRule> hosts{};           ///< it answers to
-  std::vector<Pod> pods{};                 ///< names are unique
+  /// Of the requests for `hosts`, which it shares with other revisions that have the same hosts and
+  /// a percentage of their own. Absent: all of them.
+  std::optional<std::int32_t> percent{};
+  std::vector<HostRule> own_hosts{};  ///< it answers to besides, alone
+  std::vector<Pod> pods{};            ///< names are unique
   /// The name of the revision in the same namespace whose place it takes from when it first has
   /// hosts: they are no longer that one's, and what waits for that one waits for it. Empty: none.
   std::string replaces{};

@@ -186,8 +186,9 @@ std::optional<Problem> make_runtime_dir(const EnginePaths& paths) {
 }
 
 std::optional<Problem> make_state_dir(const EnginePaths& paths) {
-  for (const fs::path& path : {paths.state_dir(), paths.logs_dir(), paths.specs_dir(),
-                               paths.ran_dir(), paths.revisions_dir()}) {
+  for (const fs::path& path :
+       {paths.state_dir(), paths.logs_dir(), paths.specs_dir(), paths.ran_dir(),
+        paths.revisions_dir(), paths.kept_revisions_dir()}) {
     if (auto problem = make_private_dir(path)) {
       return problem;
     }

@@ -54,6 +54,11 @@ class EnginePaths {
   /// The last revision of each service.
   [[nodiscard]] std::filesystem::path revisions_dir() const { return state_ / "revisions"; }
 
+  /// The specs of revisions, and the traffic that was chosen.
+  [[nodiscard]] std::filesystem::path kept_revisions_dir() const {
+    return state_ / "revisions" / "kept";
+  }
+
   /// The files and flags of the last start.
   [[nodiscard]] std::filesystem::path start_json() const { return state_ / "start.json"; }
 
@@ -89,7 +94,7 @@ class EnginePaths {
 /// refused). The state directory is made apart, since an engine runs without one.
 [[nodiscard]] std::optional<Problem> make_runtime_dir(const EnginePaths& paths);
 
-/// Makes the state directory with logs/, specs/, ran/ and revisions/ (0700).
+/// Makes the state directory with logs/, specs/, ran/, revisions/ and revisions/kept/ (0700).
 [[nodiscard]] std::optional<Problem> make_state_dir(const EnginePaths& paths);
 
 /// Why a lock was not taken, with the exit code for it: 75 when another engine holds it.

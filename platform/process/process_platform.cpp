@@ -27,10 +27,6 @@ autoscaler::StringMap annotations_of(const ServiceSpec& spec) {
   return annotations;
 }
 
-std::string revision_name(const std::string& service, int number) {
-  return fmt::format("{}-{:05}", service, number);
-}
-
 }  // namespace
 
 const char* name(Applied applied) {
@@ -48,7 +44,9 @@ const char* name(Applied applied) {
 std::vector<NotReady> ProcessService::not_ready() const {
   std::vector<NotReady> all;
   if (given_up) all.push_back(*given_up);
-  for (const ProcessRevision* revision : {next.get(), current.get()}) {
+  std::vector<const ProcessRevision*> looked_at{next.get(), current.get()};
+  for (const auto& each : pinned) looked_at.push_back(each.get());
+  for (const ProcessRevision* revision : looked_at) {
     if (revision == nullptr) continue;
     auto cause = revision->not_ready();
     // One that is to take over is not asleep, even before its first replica is ordered.
@@ -60,9 +58,19 @@ std::vector<NotReady> ProcessService::not_ready() const {
   return all;
 }
 
+bool ProcessService::is_pinned(std::string_view revision) const {
+  return std::any_of(pinned.begin(), pinned.end(),
+                     [revision](const auto& each) { return each->name() == revision; });
+}
+
 ProcessPlatform::ProcessPlatform(ProcessMeans& means, const autoscaler::ClusterConfig& cluster,
-                                 std::filesystem::path logs, RevisionNumbers numbers)
-    : means_{means}, cluster_{cluster}, logs_{std::move(logs)}, numbers_{std::move(numbers)} {}
+                                 std::filesystem::path logs, RevisionNumbers numbers,
+                                 KeptRevisions kept)
+    : means_{means},
+      cluster_{cluster},
+      logs_{std::move(logs)},
+      numbers_{std::move(numbers)},
+      kept_{std::move(kept)} {}
 
 ProcessPlatform::~ProcessPlatform() {
   alive_.end();
@@ -92,6 +100,7 @@ Result<ProcessPlatform::Checked, Problem> ProcessPlatform::judge(const ServiceSp
   for (const ProgramSpec& init : spec.init) {
     if (const auto found = find_init_program(init); !found) return found.error();
   }
+  if (auto problem = check_targets(spec, spec.traffic)) return *problem;
   return Checked{
       .scaling = autoscaler::resolve(cluster_, annotations_of(spec), spec.container_concurrency,
                                      autoscaler::Reachability::reachable),
@@ -114,7 +123,7 @@ const ProcessService* ProcessPlatform::service_of(const RevisionId& id) const {
 }
 
 std::unique_ptr<ProcessRevision> ProcessPlatform::make_revision(
-    ProcessService& service, int number, bool keeps_some, std::filesystem::path program,
+    ProcessService& service, int number, const Checked& checked,
     std::optional<std::int32_t> initial) {
   // Of a service that was removed and forgotten some may still drain.
   while (revisions_.contains(revision_name(service.spec.name, number))) {
@@ -123,9 +132,9 @@ std::unique_ptr<ProcessRevision> ProcessPlatform::make_revision(
   ProcessRevision::Facts facts{.name = revision_name(service.spec.name, number),
                                .number = number,
                                .spec = service.spec,
-                               .program = std::move(program),
+                               .program = checked.program,
                                .initial = initial,
-                               .keeps_some = keeps_some};
+                               .keeps_some = checked.scaling.bounds.min > 0};
   // Its program will most likely listen where the one before it does.
   const bool found = service.current && service.current->port_was_found() &&
                      !service.spec.fixed_port &&
@@ -140,10 +149,10 @@ std::unique_ptr<ProcessRevision> ProcessPlatform::make_revision(
 }
 
 Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
-  auto checked = judge(spec);
+  const auto checked = judge(spec);
   if (!checked) return checked.error();
-  const bool keeps_some = checked->scaling.bounds.min > 0;
   auto& service = services_[spec.name];
+  if (!spec.traffic.empty()) kept_.choose(spec.name, {});
   if (!service) {
     service = std::make_unique<ProcessService>();
     service->spec = spec;
@@ -153,43 +162,59 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
           means_.events.problem("warning", name, text, "");
         },
         FileLimits{}, &full_disk_);
+    const int following = numbers_.following(spec.name);
     service->current = make_revision(*service, numbers_.first(spec.name, template_hash(spec)),
-                                     keeps_some, std::move(checked->program), std::nullopt);
-    report(*service, *service->current);
+                                     *checked, std::nullopt);
+    const int number = service->current->number();
+    if (number >= following || !kept_.has(spec.name, number)) {
+      kept_.keep(number, spec, means_.loop.now());
+    }
+    settle(*service);
     return Applied::created;
   }
   // A revision that was given up is tried again when its spec is given again.
   const bool same_template = template_hash(spec) == service->newest().written_hash();
   if (same_template && spec == service->spec) return Applied::unchanged;
-  service->spec = spec;
+  const ServiceSpec before = std::exchange(service->spec, spec);
   service->given_up.reset();
   if (same_template) {
     numbers_.again(spec.name, service->newest().number(), template_hash(spec));
+    const bool keeps_some = checked->scaling.bounds.min > 0;
     service->current->update(spec, keeps_some);
     if (service->next) service->next->update(spec, keeps_some);
-    report(*service, *service->current);
-    if (service->next) report(*service, *service->next);
   } else {
-    begin_next(*service, keeps_some, std::move(checked->program));
+    // With what was changed live since it was made.
+    if (template_hash(before) == service->newest().written_hash()) {
+      kept_.keep(service->newest().number(), before, means_.loop.now());
+    }
+    begin_next(*service, *checked);
+    return Applied::configured;
   }
+  settle(*service);
   return Applied::configured;
 }
 
-// With as many replicas as the one that serves has ready, so that it can take all of its requests.
-// Two of one fixed port cannot run together: the new one takes over at once, and its requests are
-// held until the old one has drained.
-void ProcessPlatform::begin_next(ProcessService& service, bool keeps_some,
-                                 std::filesystem::path program) {
+// With as many replicas as the one that serves has ready, so that it can take all of its requests;
+// with its initial scale where requests do not follow the latest revision. Two of one fixed port
+// cannot run together: the new one takes over at once, and its requests are held until the old one
+// has drained.
+void ProcessPlatform::begin_next(ProcessService& service, const Checked& checked) {
   if (service.next) retire_next(service);
   ProcessRevision::Counts now = service.current->counts();
   for (const auto& old : service.retiring) now.ready += old->counts().ready;
   const bool awake = now.ready + now.starting > 0;
-  service.next =
-      make_revision(service, numbers_.next(service.spec.name, template_hash(service.spec)),
-                    keeps_some, std::move(program), awake ? std::max(1, now.ready) : 0);
-  report(service, *service.next);
+  const int number = numbers_.next(service.spec.name, template_hash(service.spec));
+  const bool follows =
+      follows_latest(wanted_traffic(service.spec), revision_name(service.spec.name, number));
+  std::optional<std::int32_t> initial;
+  if (follows) initial = awake ? std::max(1, now.ready) : 0;
+  const bool starts = follows ? awake : checked.scaling.decider.initial_scale > 0;
+  service.next = make_revision(service, number, checked, initial);
+  kept_.keep(service.next->number(), service.spec, means_.loop.now());
   const auto& port = service.next->spec().fixed_port;
-  if (!awake || (port && port == service.current->spec().fixed_port)) take_over(service);
+  if (starts && !(port && port == service.current->spec().fixed_port)) return settle(service);
+  report(service, *service.next);
+  take_over(service);
 }
 
 void ProcessPlatform::retire_next(ProcessService& service) {
@@ -202,7 +227,7 @@ void ProcessPlatform::take_over(ProcessService& service) {
   service.took_place_of = service.current->name();
   service.retiring.push_back(std::move(service.current));
   service.current = std::move(service.next);
-  report(service, *service.current);
+  settle(service);
   share_out(service);
 }
 
@@ -210,7 +235,8 @@ void ProcessPlatform::take_over(ProcessService& service) {
 // new revision no longer wants for want of load, no old one has to make good.
 void ProcessPlatform::share_out(ProcessService& service) {
   const ProcessRevision& next = *service.current;
-  const bool alone = service.removed || next.spec().fixed_port || next.retired();
+  const bool alone =
+      service.removed || next.spec().fixed_port || next.retired() || service.percent_of(next) == 0;
   std::int32_t missing = alone ? 0 : std::max(0, next.ordered() - next.counts().ready);
   for (auto old = service.retiring.rbegin(); old != service.retiring.rend(); ++old) {
     if ((*old)->retired()) continue;
@@ -228,10 +254,17 @@ bool ProcessPlatform::remove(const std::string& name) {
   numbers_.removed(name);
   removed_.push_back(std::move(found->second));
   services_.erase(found);
+  kept_.forget(name);
   if (service.next) retire_next(service);
+  service.shares.clear();
   service.current->retire();
   share_out(service);
   report(service, *service.current);
+  for (auto& each : std::exchange(service.pinned, {})) {
+    each->retire();
+    service.retiring.push_back(std::move(each));
+    report(service, *service.retiring.back());
+  }
   return true;
 }
 
@@ -321,20 +354,25 @@ void ProcessPlatform::flush() {
 // stopped.
 void ProcessPlatform::report(ProcessService& service, ProcessRevision& revision) {
   revision.begin_report();
-  const bool shares = &revision != service.current.get() && &revision != service.next.get();
+  const bool shares = &revision != service.current.get() && &revision != service.next.get() &&
+                      !service.is_pinned(revision);
   if (shares && service.current && !service.removed) tell(service, *service.current);
   tell(service, revision);
   revision.reported();
 }
 
-void ProcessPlatform::tell(ProcessService& service, const ProcessRevision& revision) {
+void ProcessPlatform::tell(ProcessService& service, const ProcessRevision& revision,
+                           const std::string& replaces) {
   model::Revision model = revision.model();
   model.annotations = annotations_of(revision.spec());
-  model.in_service = service.current.get() == &revision && !service.removed;
+  const bool is_current = service.current.get() == &revision;
+  model.in_service = (is_current || service.is_pinned(revision)) && !service.removed;
   if (model.in_service) {
-    model.hosts.push_back({.host = service.spec.name + ".localhost", .path_prefix = {}});
-    model.hosts.insert(model.hosts.end(), service.spec.hosts.begin(), service.spec.hosts.end());
-    model.replaces = service.took_place_of;
+    if (!is_current) model.service = revision.name();
+    take_share(service, revision, model);
+    model.replaces = !replaces.empty() ? replaces : is_current ? service.took_place_of : "";
+  }
+  if (model.in_service && is_current) {
     for (const auto& old : service.retiring) {
       if (old->retired()) continue;
       for (model::Pod& pod : old->serving()) model.shared.push_back(std::move(pod));
@@ -354,7 +392,8 @@ void ProcessPlatform::bury(ProcessService& service) {
   };
   std::erase_if(service.retiring, bury_one);
   bury_one(service.current);
-  const bool empty = !service.current && !service.next && service.retiring.empty();
+  const bool empty =
+      !service.current && !service.next && service.pinned.empty() && service.retiring.empty();
   if (!empty) return;
   std::erase_if(removed_, [&service](const auto& each) { return each.get() == &service; });
 }

@@ -9,10 +9,12 @@
 #include "common/scaling/cluster_config.h"
 #include "common/scaling/scaling_spec.h"
 
+#include "platform/process/kept_revisions.h"
 #include "platform/process/process_revision.h"
 #include "platform/process/revision_numbers.h"
 #include "platform/process/service_log.h"
 #include "platform/process/service_spec.h"
+#include "platform/process/traffic.h"
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -39,29 +41,46 @@ struct NotReady {
   Cause cause;
 };
 
-/// One service: its spec, the revision that serves, the one that is to take its place, and those
-/// that drain.
+/// One service: its spec, the latest revision that is ready, the one that is to take its place,
+/// others that get requests, and those that drain.
 struct ProcessService {
   ServiceSpec spec;
   bool removed = false;
   std::unique_ptr<ServiceLog> log{};
   std::unique_ptr<ProcessRevision> current{};
-  std::string took_place_of{};  ///< the revision whose place `current` took; empty: none
+  /// The revision whose place `current` took; empty: none, or it has a share itself.
+  std::string took_place_of{};
   std::unique_ptr<ProcessRevision> next{};
   std::vector<std::unique_ptr<ProcessRevision>> retiring{};  ///< the newest last
+  std::vector<std::unique_ptr<ProcessRevision>> pinned{};    ///< beside `current`, with a share
+  Traffic traffic{};                   ///< in force; empty: all of it to `current`
+  RevisionShares shares{};             ///< what that comes to
   std::optional<NotReady> given_up{};  ///< the revision of `spec`, until a spec is given again
 
-  /// The revisions that are amiss, the newest first; at most two.
+  /// The revisions that are amiss: the latest ones first, then those that are pinned.
   [[nodiscard]] std::vector<NotReady> not_ready() const;
 
   /// The revision of the present spec: the current one, or the one about to take its place.
   [[nodiscard]] const ProcessRevision& newest() const { return next ? *next : *current; }
+
+  /// Of the requests, in percent.
+  [[nodiscard]] std::int32_t percent_of(const ProcessRevision& revision) const {
+    const auto share = shares.find(revision.name());
+    return share == shares.end() ? 0 : share->second.percent;
+  }
+
+  [[nodiscard]] bool is_pinned(const ProcessRevision& revision) const {
+    return is_pinned(revision.name());
+  }
+
+  [[nodiscard]] bool is_pinned(std::string_view revision) const;
 
   /// Calls `visit` for each of its revisions, the current one first.
   template <class Visit>
   void each(Visit visit) const {
     if (current) visit(*current);
     if (next) visit(*next);
+    for (const auto& revision : pinned) visit(*revision);
     for (const auto& revision : retiring) visit(*revision);
   }
 };
@@ -74,7 +93,8 @@ class ProcessPlatform final : public autoscaler::Platform,
  public:
   /// All of `means` and `cluster` outlive this. Logs are kept in `logs`.
   ProcessPlatform(ProcessMeans& means, const autoscaler::ClusterConfig& cluster,
-                  std::filesystem::path logs, RevisionNumbers numbers = {});
+                  std::filesystem::path logs, RevisionNumbers numbers = {},
+                  KeptRevisions kept = {});
   ~ProcessPlatform() override;
   ProcessPlatform(const ProcessPlatform&) = delete;
   ProcessPlatform& operator=(const ProcessPlatform&) = delete;
@@ -88,6 +108,21 @@ class ProcessPlatform final : public autoscaler::Platform,
   /// is live; another template begins a new revision (one-machine.md 5.7). Nothing changes on a
   /// problem.
   [[nodiscard]] Result<Applied, Problem> put(const ServiceSpec& spec);
+
+  /// What choose_traffic() would say, without doing anything.
+  [[nodiscard]] std::optional<Problem> check_traffic_of(const std::string& name,
+                                                        const Traffic& traffic) const;
+
+  /// Divides the requests of a service whose spec says nothing of it, until a spec does. Nothing
+  /// changes on a problem.
+  [[nodiscard]] std::optional<Problem> choose_traffic(const std::string& name, Traffic traffic);
+
+  /// What divides the requests of a service of that spec once its revisions are ready: the spec,
+  /// else what was chosen; empty: nothing.
+  [[nodiscard]] const Traffic& wanted_traffic(const ServiceSpec& spec) const;
+
+  /// Of revisions that are kept, the specs and when they were made.
+  [[nodiscard]] const KeptRevisions& kept() const { return kept_; }
 
   /// The service gets no requests from now on, and its replicas drain. False: there is none.
   bool remove(const std::string& name);
@@ -150,16 +185,27 @@ class ProcessPlatform final : public autoscaler::Platform,
 
   [[nodiscard]] Result<Checked, Problem> judge(const ServiceSpec& spec) const;
   [[nodiscard]] std::unique_ptr<ProcessRevision> make_revision(ProcessService& service, int number,
-                                                               bool keeps_some,
-                                                               std::filesystem::path program,
+                                                               const Checked& checked,
                                                                std::optional<std::int32_t> initial);
+  [[nodiscard]] std::unique_ptr<ProcessRevision> revive(ProcessService& service,
+                                                        const std::string& revision);
+  [[nodiscard]] std::optional<Problem> check_targets(const ServiceSpec& spec,
+                                                     const Traffic& traffic) const;
   [[nodiscard]] ProcessService& owner_of(const ProcessRevision& revision) const;
-  void begin_next(ProcessService& service, bool keeps_some, std::filesystem::path program);
+  void begin_next(ProcessService& service, const Checked& checked);
+  void settle(ProcessService& service);
+  [[nodiscard]] bool pin(ProcessService& service, const std::string& revision);
+  void unpin(ProcessService& service);
+  void forget_unused(const ProcessService& service);
+  [[nodiscard]] ProcessRevision& heir(const ProcessService& service) const;
   void retire_next(ProcessService& service);
   void take_over(ProcessService& service);
   void share_out(ProcessService& service);
+  static void take_share(const ProcessService& service, const ProcessRevision& revision,
+                         model::Revision& model);
   void report(ProcessService& service, ProcessRevision& revision);
-  void tell(ProcessService& service, const ProcessRevision& revision);
+  void tell(ProcessService& service, const ProcessRevision& revision,
+            const std::string& replaces = {});
   void report_soon(const std::string& revision);
   void flush();
   void bury(ProcessService& service);
@@ -168,6 +214,7 @@ class ProcessPlatform final : public autoscaler::Platform,
   const autoscaler::ClusterConfig& cluster_;
   std::filesystem::path logs_;
   RevisionNumbers numbers_;
+  KeptRevisions kept_;
   model::Listener* listener_ = nullptr;  // of open()
   FailureNotice full_disk_;              // shared by the logs
   std::map<std::string, std::unique_ptr<ProcessService>> services_;

@@ -329,6 +329,13 @@ void ProcessRevision::hand_over(std::int32_t replicas) {
   owner_.on_changed(*this);
 }
 
+void ProcessRevision::take_back() {
+  if (!kept_) return;
+  kept_.reset();
+  owner_.on_changed(*this);
+  reconcile();
+}
+
 void ProcessRevision::stop_all(bool kill) {
   stopped_ = true;
   retry_->cancel();

@@ -146,6 +146,9 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   /// It starts nothing any more, and all of its replicas go.
   void retire() { hand_over(0); }
 
+  /// It gets requests of its own again, and starts what is ordered.
+  void take_back();
+
   /// Stops (or with `kill` kills) every replica now, whatever it serves.
   void stop_all(bool kill);
 

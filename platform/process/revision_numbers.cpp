@@ -42,16 +42,24 @@ RevisionNumbers::RevisionNumbers(std::filesystem::path directory)
 }
 
 int RevisionNumbers::first(const std::string& service, const std::string& hash) {
+  const int number = expected(service, hash);
+  return number < following(service) ? number : next(service, hash);
+}
+
+int RevisionNumbers::expected(const std::string& service, const std::string& hash) const {
   const auto known = records_.find(service);
-  if (known != records_.end() && known->second.hash == hash && known->second.newest > 0) {
-    return known->second.newest;
-  }
-  return next(service, hash);
+  const bool again =
+      known != records_.end() && known->second.hash == hash && known->second.newest > 0;
+  return again ? known->second.newest : following(service);
+}
+
+int RevisionNumbers::following(const std::string& service) const {
+  const auto known = records_.find(service);
+  return known == records_.end() ? 1 : known->second.last + 1;
 }
 
 int RevisionNumbers::next(const std::string& service, const std::string& hash) {
-  const auto known = records_.find(service);
-  const int number = known == records_.end() ? 1 : known->second.last + 1;
+  const int number = following(service);
   return take(service, {.last = number, .newest = number, .hash = hash});
 }
 

@@ -28,6 +28,12 @@ class RevisionNumbers {
   /// template, else the next one.
   [[nodiscard]] int first(const std::string& service, const std::string& hash);
 
+  /// What first() would return, without taking it.
+  [[nodiscard]] int expected(const std::string& service, const std::string& hash) const;
+
+  /// What next() would return, without taking it.
+  [[nodiscard]] int following(const std::string& service) const;
+
   /// For a further revision: always the next one.
   [[nodiscard]] int next(const std::string& service, const std::string& hash);
 

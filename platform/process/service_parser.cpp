@@ -298,25 +298,46 @@ void read_template_spec(const Parsing& parsing, const YamlEntry& entry, ServiceS
     reader.fail(entry.line, "`spec.template.spec.containers` is missing", "add one container");
 }
 
-/// Only the default split can be written: revisions of a file do not exist before it is applied.
-void read_traffic(YamlReader& reader, const YamlEntry& entry) {
-  const auto items = reader.items(entry, 100);
-  bool simple = items.size() <= 1;
-  for (const YamlEntry& item : items) {
-    const YamlKeys keys{{"latestRevision", "percent", "revisionName", "tag", "configurationName"}};
-    for (const YamlEntry& field : reader.entries(item.value, item.line, "spec.traffic", keys)) {
-      if (field.key == "latestRevision")
-        simple = simple && reader.boolean(field) == std::optional<bool>(true);
-      else if (field.key == "percent")
-        simple = simple && reader.integer(field, 0, 100) == std::optional<std::int64_t>(100);
-      else
-        simple = false;
+/// Nothing when it is wrong.
+std::optional<TrafficTarget> read_traffic_target(YamlReader& reader, const YamlEntry& item) {
+  TrafficTarget target{.place = reader.place(item.line)};
+  bool wrong = false;
+  std::optional<bool> latest;
+  const YamlKeys keys{
+      {"latestRevision", "percent", "revisionName", "tag", "configurationName"}, {}, {"url"}};
+  for (const YamlEntry& field : reader.entries(item.value, item.line, "spec.traffic", keys)) {
+    if (field.key == "latestRevision") {
+      latest = reader.boolean(field);
+    } else if (field.key == "percent") {
+      const auto percent = reader.integer(field, 0, 100);
+      wrong = wrong || !percent;
+      target.percent = static_cast<std::int32_t>(percent.value_or(0));
+    } else if (field.key == "configurationName") {
+      reader.fail(field.line, "`configurationName` is for Routes of Knative",
+                  "name a revision, or the latest one with latestRevision: true");
+    } else if (auto text = reader.text(field)) {
+      (field.key == "tag" ? target.tag : target.revision) = std::move(*text);
     }
   }
-  if (!simple) {
-    reader.fail(entry.line, "`spec.traffic` may only send 100 percent to the latest revision",
-                "remove it; all traffic goes to the latest revision");
+  const bool named = !target.revision.empty();
+  if (latest.value_or(!named) == named) {
+    wrong = true;
+    reader.fail(item.line,
+                named ? "an entry of `spec.traffic` has `revisionName` and `latestRevision: true`"
+                      : "an entry of `spec.traffic` names no revision",
+                "write either revisionName: NAME or latestRevision: true");
   }
+  return wrong ? std::nullopt : std::optional{std::move(target)};
+}
+
+void read_traffic(YamlReader& reader, const YamlEntry& entry, ServiceSpec& spec) {
+  bool wrong = false;
+  for (const YamlEntry& item : reader.items(entry, kTrafficTargetsMax)) {
+    auto target = read_traffic_target(reader, item);
+    wrong = wrong || !target;
+    if (target) spec.traffic.push_back(std::move(*target));
+  }
+  if (wrong) spec.traffic.clear();  // the sum of the rest would mislead
 }
 
 void read_spec(const Parsing& parsing, const YamlEntry& entry, ServiceSpec& spec) {
@@ -325,7 +346,7 @@ void read_spec(const Parsing& parsing, const YamlEntry& entry, ServiceSpec& spec
   for (const YamlEntry& field :
        reader.entries(entry.value, entry.line, "spec", {{"template", "traffic"}})) {
     if (field.key == "traffic") {
-      read_traffic(reader, field);
+      read_traffic(reader, field, spec);
       continue;
     }
     for (const YamlEntry& part :
@@ -387,6 +408,7 @@ void read_document(const Parsing& parsing, const YAML::Node& document, ParsedFil
   if (!document.IsMap()) return;
   if (spec.name.empty())
     reader.fail(name_line, "`metadata.name` is missing", "give the service a name");
+  if (auto problem = check_traffic(spec.traffic, spec.name)) reader.fail(std::move(*problem));
   if (!seen) reader.fail(line, "`spec` is missing", "add `spec.template.spec.containers`");
   const bool twice = std::any_of(parsed.services.begin(), parsed.services.end(),
                                  [&](const ServiceSpec& other) { return other.name == spec.name; });

@@ -203,6 +203,7 @@ void take_live(ServiceSpec& spec, const ServiceSpec& other) {
   spec.container_port = other.container_port;
   spec.stop_grace = other.stop_grace;
   spec.start_timeout = other.start_timeout;
+  spec.traffic = other.traffic;
 }
 
 std::string expand_variables(std::string_view text, const Variables& variables) {

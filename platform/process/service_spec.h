@@ -5,6 +5,7 @@
 #include "common/time/time_point.h"
 
 #include "platform/process/config_documents.h"
+#include "platform/process/traffic.h"
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -115,6 +116,7 @@ struct ServiceSpec {
   std::optional<std::int64_t> memory_limit;  ///< bytes
   Duration stop_grace = std::chrono::seconds{10};
   Duration start_timeout = std::chrono::seconds{60};
+  Traffic traffic;  ///< of the service; empty: its document says nothing of it
 
   /// Whether its replicas are started in a cgroup of their own.
   [[nodiscard]] bool is_limited() const { return cpu_limit || memory_limit; }

@@ -288,6 +288,23 @@ std::string config_document(const ConfigName& name, const ConfigData& data, bool
   return std::string(out.c_str(), out.size()) + "\n---\n";
 }
 
+void put_traffic(YAML::Emitter& out, const Traffic& traffic) {
+  if (traffic.empty()) return;
+  out << YAML::Key << "traffic" << YAML::Value << YAML::BeginSeq;
+  for (const TrafficTarget& target : traffic) {
+    out << YAML::BeginMap;
+    if (target.revision.empty()) {
+      out << YAML::Key << "latestRevision" << YAML::Value << true;
+    } else {
+      put_text(out, "revisionName", target.revision);
+    }
+    out << YAML::Key << "percent" << YAML::Value << target.percent;
+    if (!target.tag.empty()) put_text(out, "tag", target.tag);
+    out << YAML::EndMap;
+  }
+  out << YAML::EndSeq;
+}
+
 std::string document_of(const ServiceSpec& spec, bool with_values) {
   std::string config;
   for (const auto& [name, data] : spec.config) config += config_document(name, data, with_values);
@@ -328,7 +345,9 @@ std::string document_of(const ServiceSpec& spec, bool with_values) {
   }
   out << YAML::Key << "containers" << YAML::Value << YAML::BeginSeq;
   put_container(out, spec, with_values);
-  out << YAML::EndSeq << YAML::EndMap << YAML::EndMap << YAML::EndMap << YAML::EndMap;
+  out << YAML::EndSeq << YAML::EndMap << YAML::EndMap;
+  put_traffic(out, spec.traffic);
+  out << YAML::EndMap << YAML::EndMap;
   return config + std::string(out.c_str(), out.size()) + "\n";
 }
 

@@ -123,8 +123,11 @@ std::string YamlReader::place(int line) const {
 }
 
 void YamlReader::fail(int line, std::string what, std::string fix) {
-  if (problems_.size() >= kProblemsMax) return;
-  problems_.push_back({fmt::format("{}: {}", place(line), what), std::move(fix)});
+  fail({fmt::format("{}: {}", place(line), what), std::move(fix)});
+}
+
+void YamlReader::fail(Problem problem) {
+  if (problems_.size() < kProblemsMax) problems_.push_back(std::move(problem));
 }
 
 void YamlReader::warn(int line, const std::string& what) {

@@ -47,6 +47,8 @@ class YamlReader {
   [[nodiscard]] std::vector<YAML::Node> documents(std::string_view text, std::size_t bytes_max);
 
   void fail(int line, std::string what, std::string fix);
+  /// One that names its place itself.
+  void fail(Problem problem);
   /// Warns once per distinct text.
   void warn(int line, const std::string& what);
 

@@ -77,6 +77,9 @@ void print_warnings(const Surroundings& with, const json& result, const std::str
 // What is true of the revision at this moment, which is seldom that it runs.
 std::string state_text(const json& result) {
   const std::string state = view::text_field(result, "state");
+  if (const std::string elsewhere = view::text_field(result, "elsewhere"); !elsewhere.empty()) {
+    return (state.empty() ? "" : ", " + state) + ", without requests: the traffic is " + elsewhere;
+  }
   if (state == "asleep") return ", asleep: the next request starts it";
   const std::string serving = view::text_field(result, "serving");
   const bool waits = !serving.empty() && serving != view::text_field(result, "revision");

@@ -85,6 +85,8 @@ json rows_of(const std::vector<Shown>& chosen) {
 int print_specs(const Surroundings& with, const std::vector<Shown>& chosen) {
   bool first = true;
   for (const Shown& one : chosen) {
+    // A revision that has a row of its own is a part of its service.
+    if (chosen.size() > 1 && one.at.service == reading::text(one.status, "revision")) continue;
     const auto yaml = fetch(one.at.engine, {.target = one.at.path() + "/spec"});
     if (!yaml) {
       return report(with, yaml.error());

@@ -89,6 +89,11 @@ const std::vector<VerbLine>& verb_lines() {
       {"sleep", "drain to zero now", "  sluice sleep app\n  sluice sleep shop/cart\n"},
       {"scale", "set live bounds",
        "  sluice scale app --min 1\n  sluice scale app --min 0 --max 4\n"},
+      {"revisions", "list the revisions of a service",
+       "  sluice revisions app\n  sluice revisions app -o json\n"},
+      {"traffic", "divide requests among revisions, or go back to an older one",
+       "  sluice traffic app app-00001=90,@latest=10\n"
+       "  sluice traffic app --tag app-00001=stable --untag old\n"},
       {"load", "generate load",
        "  sluice load http://app.localhost:8080\n"
        "  sluice load http://app.localhost:8080 --rate 200 --duration 60s\n"},
@@ -139,6 +144,11 @@ std::span<const OtherWord> other_words() {
       OtherWord{"remove", "sluice delete SERVICE"},
       OtherWord{"create", "sluice apply -f FILE, or sluice up -- COMMAND"},
       OtherWord{"add", "sluice apply -f FILE, or sluice up -- COMMAND"},
+      OtherWord{"rollback",
+                "sluice traffic SERVICE REVISION=100; sluice revisions SERVICE lists them"},
+      OtherWord{"undo", "sluice traffic SERVICE REVISION=100; sluice revisions SERVICE lists them"},
+      OtherWord{"rollout", "sluice revisions SERVICE, sluice traffic SERVICE REVISION=PERCENT,…"},
+      OtherWord{"revision", "sluice revisions SERVICE"},
       OtherWord{"deploy", "sluice apply -f FILE"},
       OtherWord{"update", "sluice apply -f FILE"},
       OtherWord{"set", "sluice scale SERVICE --min N --max N, or sluice apply -f FILE"},

@@ -108,7 +108,8 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
       environment_{own_environment()},
       means_{means()},
       platform_{means_, setup_.cluster, paths.logs_dir(),
-                has_state ? RevisionNumbers{paths.revisions_dir()} : RevisionNumbers{}},
+                has_state ? RevisionNumbers{paths.revisions_dir()} : RevisionNumbers{},
+                has_state ? KeptRevisions{paths.kept_revisions_dir()} : KeptRevisions{}},
       door_pool_{io_, socket_at(paths.door_socket()), api_limits()},
       own_pool_{io_, socket_at(paths.own_door_socket()), api_limits()},
       front_{io_,
@@ -149,7 +150,6 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
       kept_{paths} {
   book_.on_added([this](const RevisionId& id, activator::RevisionHandle handle) {
     if (const ProcessRevision* const revision = platform_.revision(id)) {
-      figures_.entered(handle, revision->spec().name);
       speaks_h2_.enter(handle, std::make_shared<const bool>(revision->spec().h2c));
     }
     if (const proto::RevisionState* const state = peer_.state(id)) desk_.apply(*state);
@@ -256,10 +256,7 @@ std::optional<Problem> Engine::open_door() {
       return Problem{"--tls: no such file: " + setup_.tls->certificate + " or " + setup_.tls->key,
                      "give a PEM certificate chain and its PEM key"};
     }
-    (*loaded)->offer_h2_to([this](std::string_view name) {
-      const auto revision = revision_at(name, "/");
-      return revision && speaks_h2(*revision);
-    });
+    (*loaded)->offer_h2_to([this](std::string_view name) { return host_speaks_h2(name); });
     sessions = *loaded;
   }
   const std::vector<int> passed = passed_sockets();

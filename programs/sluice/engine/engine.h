@@ -132,6 +132,9 @@ class Engine final : public autoscaler::MachineApi,
   ApiResult<nlohmann::json> apply(const std::string& yaml,
                                   const autoscaler::ApplyMode& mode) override;
   ApiResult<autoscaler::MachineSession> begin_session(const nlohmann::json& asked) override;
+  ApiResult<nlohmann::json> revisions(const std::string& name) override;
+  ApiResult<nlohmann::json> set_traffic(const std::string& name, const nlohmann::json& change,
+                                        bool write) override;
   ApiResult<nlohmann::json> remove(const std::string& name) override;
   ApiResult<std::string> logs(const std::string& name, const LogQuery& query) override;
 
@@ -198,6 +201,11 @@ class Engine final : public autoscaler::MachineApi,
   [[nodiscard]] std::optional<ApiProblem> check(const ServiceSpec& spec) const;
   [[nodiscard]] std::optional<ApiProblem> write_to_file(const ServiceSpec& spec,
                                                         const std::string& yaml);
+  /// The traffic of a service whose newest revision gets none of the requests; else empty.
+  [[nodiscard]] std::string traffic_elsewhere(const ProcessService& service) const;
+  [[nodiscard]] nlohmann::json revision_facts(const ProcessService& service, int number) const;
+  [[nodiscard]] std::optional<ApiProblem> divide(const ProcessService& service, Traffic traffic,
+                                                 bool write);
   [[nodiscard]] std::optional<ApiProblem> unlike(const nlohmann::json& start) const;
   [[nodiscard]] std::optional<ApiProblem> add_command(const nlohmann::json& asked,
                                                       UpSession& session);
@@ -216,7 +224,8 @@ class Engine final : public autoscaler::MachineApi,
   void finish_shutdown();
   [[nodiscard]] activator::Routed route_internal(net::Exchange& exchange);
   [[nodiscard]] std::optional<activator::RevisionHandle> revision_at(std::string_view authority,
-                                                                     std::string_view path) const;
+                                                                     std::string_view path);
+  [[nodiscard]] bool host_speaks_h2(std::string_view host) const;
   [[nodiscard]] bool speaks_h2(activator::RevisionHandle handle) const;
   [[nodiscard]] http::OwnResponse no_route(std::string_view host) const;
 
@@ -254,8 +263,8 @@ class Engine final : public autoscaler::MachineApi,
   activator::AutoscalerDesk desk_{loop_, front_, prober_, book_};
   std::optional<net::ServingTls> door_tls_;
   net::ProxyServer server_;
-  std::optional<activator::RevisionHandle> only_;  // of the service that is alone
-  ByHandle<const bool> speaks_h2_;                 // whether its program speaks HTTP/2
+  std::string only_;                // host of the service that is alone; empty: there is none
+  ByHandle<const bool> speaks_h2_;  // whether its program speaks HTTP/2
 
   // The autoscaler.
   log::Logger decisions_log_;

@@ -48,8 +48,10 @@ ApiProblem Engine::no_such_service(const std::string& name) const {
 
 ApiResult<std::string> Engine::spec_yaml(const std::string& name, Values values) {
   const ProcessService* const service = find(name);
-  if (service == nullptr) return no_such_service(name);
-  return values == Values::shown ? to_yaml(service->spec) : to_yaml_without_values(service->spec);
+  const ProcessRevision* const revision = platform_.revision({"default", name});
+  if (service == nullptr && revision == nullptr) return no_such_service(name);
+  const ServiceSpec& spec = service == nullptr ? revision->spec() : service->spec;
+  return values == Values::shown ? to_yaml(spec) : to_yaml_without_values(spec);
 }
 
 // What put() would refuse.
@@ -133,6 +135,7 @@ ApiResult<json> Engine::apply(const std::string& yaml, const autoscaler::ApplyMo
     answer["state"] = autoscaler::state_of(*newest->second);
   }
   answer["serving"] = present->current->name();
+  answer["elsewhere"] = traffic_elsewhere(*present);
   return answer;
 }
 
@@ -152,15 +155,23 @@ ApiResult<json> Engine::remove(const std::string& name) {
 }
 
 ApiResult<std::string> Engine::logs(const std::string& name, const LogQuery& query) {
-  const ProcessService* const service = find(name);
-  if (service == nullptr) return no_such_service(name);
+  const ProcessService* service = find(name);
+  const bool of_revision = service == nullptr;  // one of several revisions of its service
+  if (of_revision) service = platform_.service_of({"default", name});
+  if (service == nullptr || service->removed) return no_such_service(name);
   TailQuery tail;
-  tail.lines = query.previous ? 10'000 : query.tail;
+  tail.lines = query.previous || of_revision ? 10'000 : query.tail;
   tail.replica = query.replica;
   tail.since = query.since;
-  std::vector<LogLine> lines = tail_log(paths_.logs_dir() / (name + ".log"), tail);
+  std::vector<LogLine> lines = tail_log(paths_.logs_dir() / (service->spec.name + ".log"), tail);
+  if (of_revision) {
+    std::erase_if(lines,
+                  [&name](const LogLine& line) { return revision_of({line.replica}) != name; });
+  }
   if (query.previous) {
     std::erase_if(lines, [service](const LogLine& line) { return runs(*service, line); });
+  }
+  if (query.previous || of_revision) {
     if (lines.size() > query.tail) {
       lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(query.tail));
     }

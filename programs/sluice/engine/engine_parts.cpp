@@ -54,7 +54,7 @@ FrontFigures::Parts Engine::figures() {
                 version["http"] = door_.text();
                 version["url"] = std::string{door_tls_ ? "https://" : "http://"} + door_.text();
               },
-          .url = [this](const std::string& service) { return url_of(service + ".localhost"); },
+          .url = [this](const std::string& host) { return url_of(host); },
           .requests = *this};
 }
 

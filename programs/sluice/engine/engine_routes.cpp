@@ -73,9 +73,19 @@ activator::Routed Engine::route(net::Exchange& exchange) {
 }
 
 std::optional<activator::RevisionHandle> Engine::revision_at(std::string_view authority,
-                                                             std::string_view path) const {
-  if (const auto revision = book_.find(authority, path)) return revision;
-  return only_ && names_machine(activator::host_of(authority)) ? only_ : std::nullopt;
+                                                             std::string_view path) {
+  if (const auto revision = book_.choose(authority, path)) return revision;
+  const bool machine = !only_.empty() && names_machine(activator::host_of(authority));
+  return machine ? book_.choose(only_, path) : std::nullopt;
+}
+
+// Of a host that several revisions share every one has to.
+bool Engine::host_speaks_h2(std::string_view host) const {
+  const auto speaks = [this](std::uint64_t revision) {
+    return speaks_h2(activator::RevisionHandle{revision});
+  };
+  if (book_.hosts().all_of(host, "/", speaks)) return true;
+  return !only_.empty() && names_machine(host) && book_.hosts().all_of(only_, "/", speaks);
 }
 
 bool Engine::speaks_h2(activator::RevisionHandle handle) const {
@@ -118,6 +128,9 @@ http::OwnResponse Engine::no_route(std::string_view host) const {
 // The activator first, so that what is ordered of a revision finds it there.
 void Engine::on_revision(model::Revision revision) {
   book_.on_revision(revision);
+  const auto handle = book_.find(revision.id);
+  // One that drains keeps the figures that it has served under.
+  if (handle && revision.in_service) figures_.entered(*handle, revision.service);
   find_only();
   fleet_.on_revision(std::move(revision));
 }
@@ -125,13 +138,14 @@ void Engine::on_revision(model::Revision revision) {
 void Engine::on_revision_gone(const RevisionId& id) {
   fleet_.on_revision_gone(id);
   book_.on_revision_gone(id);
+  if (find(id.name) == nullptr) figures_.forget(id.name);
   find_only();
 }
 
 void Engine::find_only() {
-  only_.reset();
+  only_.clear();
   if (platform_.services().size() != 1) return;
-  only_ = book_.find(platform_.services().begin()->second->current->id());
+  only_ = platform_.services().begin()->first + ".localhost";
 }
 
 activator::PeerEvents Engine::peer_events() {

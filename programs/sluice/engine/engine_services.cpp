@@ -10,7 +10,8 @@
 namespace sluice::local {
 namespace {
 
-// Each has two revisions that scale at most, so the scale loop has room for all of them.
+// Without traffic of their own each has two revisions that scale at most, so the scale loop has
+// room for all of them.
 static_assert(2 * KeptServices::kServicesMax <= autoscaler::MultiScaler::kRevisionsMax);
 
 constexpr const char* kStandardInput = "-";
@@ -44,7 +45,16 @@ std::optional<Problem> Engine::add_services(const SpecSources::Reading& reading)
   for (const ServiceSpec& spec : reading.services) {
     if (*sources_->file_of(spec.name) == kStandardInput) keep(spec, BroughtBy::command);
   }
-  if (setup_.command) keep(*setup_.command, BroughtBy::command);
+  if (setup_.command) {
+    keep(*setup_.command, BroughtBy::command);
+    const ProcessService& started = *find(setup_.command->name);
+    if (const std::string elsewhere = traffic_elsewhere(started); !elsewhere.empty()) {
+      publish_text("warning",
+                   "the command of this start gets no requests: the traffic of " +
+                       started.spec.name + " is " + elsewhere,
+                   "sluice traffic " + started.spec.name + " @latest=100");
+    }
+  }
   kept_.keep_start(setup_.start);
   return std::nullopt;
 }
@@ -117,6 +127,11 @@ std::optional<Problem> Engine::check_room(const ServiceSpec& spec) const {
 std::optional<Problem> Engine::check_hosts(const ServiceSpec& spec) const {
   std::vector<HostRule> rules{{.host = spec.name + ".localhost", .path_prefix = {}}};
   rules.insert(rules.end(), spec.hosts.begin(), spec.hosts.end());
+  for (const TrafficTarget& target : platform_.wanted_traffic(spec)) {
+    if (target.tag.empty()) continue;
+    const auto own = tag_hosts(target.tag, spec.name, spec.hosts);
+    rules.insert(rules.end(), own.begin(), own.end());
+  }
   for (auto rule = rules.begin(); rule != rules.end(); ++rule) {
     const RevisionId* const holder = book_.hosts().holder(*rule);
     const ProcessRevision* const other = holder == nullptr ? nullptr : platform_.revision(*holder);

@@ -60,7 +60,13 @@ std::string FrontFigures::cold_start(activator::RevisionHandle handle, TimePoint
 
 void FrontFigures::complete(const Revision& revision, json& status) const {
   const model::Revision& facts = revision.facts();
-  status["url"] = parts_.url(facts.service);
+  // Of a revision beside the latest one: where it answers alone, else where it shares.
+  const auto& hosts = facts.own_hosts.empty() ? facts.hosts : facts.own_hosts;
+  if (parts_.platform.find(facts.service) != nullptr) {
+    status["url"] = parts_.url(facts.service + ".localhost");
+  } else if (!hosts.empty()) {
+    status["url"] = parts_.url(hosts.front().host);
+  }
   const auto handle = parts_.book.find(facts.id);
   status["min"] = revision.bounds().min;
   status["not_ready"] = not_ready(revision);
@@ -75,15 +81,18 @@ void FrontFigures::complete(const Revision& revision, json& status) const {
 
 json FrontFigures::not_ready(const Revision& revision) const {
   json list = json::array();
-  const ProcessService* const service = parts_.platform.find(revision.facts().service);
-  if (service == nullptr) return list;
+  const ProcessService* const service = parts_.platform.service_of(revision.facts().id);
+  if (service == nullptr || service->removed) return list;
+  const bool own = revision.facts().service != service->spec.name;
   const bool serves = service->current->counts().ready > 0;
   for (const NotReady& one : service->not_ready()) {
+    // Each revision that has a row of its own speaks for itself there.
+    if (own ? one.revision != revision.facts().id.name : service->is_pinned(one.revision)) continue;
     json entry{{"revision", one.revision},
                {"state", one.state},
                {"cause", name(one.cause.kind)},
                {"why", one.cause.sentence()}};
-    if (serves && service->current->name() != one.revision) {
+    if (!own && serves && service->current->name() != one.revision) {
       entry["serving"] = service->current->name();
     }
     list.push_back(std::move(entry));

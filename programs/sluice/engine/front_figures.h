@@ -34,15 +34,15 @@ class FrontFigures final : public autoscaler::FrontFacts {
     MemoryPressure& memory;
     autoscaler::History& history;
     api::EventRing& events;
-    std::function<void(nlohmann::json&)> version;  ///< adds what is known of the process
-    std::function<std::string(const std::string& service)> url;  ///< at the front door
+    std::function<void(nlohmann::json&)> version;             ///< adds what is known of the process
+    std::function<std::string(const std::string& host)> url;  ///< at the front door
     const RequestsNow& requests;
   };
 
   /// All of it outlives this.
   explicit FrontFigures(Parts parts) : parts_{std::move(parts)} {}
 
-  /// A revision of the service is known to the front door from now on, and until left().
+  /// What the front door sees of the revision counts for `service` from now on, and until left().
   void entered(activator::RevisionHandle handle, const std::string& service);
 
   void left(activator::RevisionHandle handle) { by_handle_.leave(handle); }

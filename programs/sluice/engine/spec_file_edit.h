@@ -17,4 +17,11 @@ namespace sluice::local {
                                                      const std::string& document,
                                                      const SpecDefaults& defaults);
 
+/// Writes the traffic of `spec`, which is otherwise what `file` has of it, in place of the
+/// `traffic:` of its document or as a new one, and changes nothing else. A document whose `spec:`
+/// is not a block of lines is a problem.
+[[nodiscard]] std::optional<Problem> write_traffic(const std::filesystem::path& file,
+                                                   const ServiceSpec& spec,
+                                                   const SpecDefaults& defaults);
+
 }  // namespace sluice::local

@@ -44,6 +44,16 @@ std::string state_text(const json& service) {
   return lasting ? "panic " + minutes_text(*lasting) : "panic";
 }
 
+// In the largest unit that fits: `42s`, `5m`, `3h`, `2d`.
+std::string age_text(Duration age) {
+  const auto seconds =
+      std::max<std::int64_t>(0, std::chrono::duration_cast<std::chrono::seconds>(age).count());
+  if (seconds < 60) return fmt::format("{}s", seconds);
+  if (seconds < 3600) return fmt::format("{}m", seconds / 60);
+  if (seconds < 86'400) return fmt::format("{}h", seconds / 3600);
+  return fmt::format("{}d", seconds / 86'400);
+}
+
 std::string clock_text(const std::string& time) {
   const auto at = parse_rfc3339(time);
   return at ? local::format_clock(*at) : time;
@@ -195,6 +205,23 @@ std::string get_text(const json& services, bool wide) {
     for (const std::string& line : not_ready_lines(service)) text += line + "\n";
   }
   return text + (replicas.empty() ? "" : "replicas\n" + table_text(replicas));
+}
+
+std::string revisions_text(const json& revisions, TimePoint now) {
+  std::vector<Row> rows = {{"REVISION", "STATE", "REPLICAS", "TRAFFIC", "TAGS", "AGE"}};
+  for (const json& revision : revisions) {
+    std::string tags;
+    for (const std::string& tag : reading::strings(revision, "tags"))
+      tags += (tags.empty() ? "" : ", ") + printable(tag);
+    const std::int64_t percent = integer_field(revision, "percent");
+    const auto made = parse_rfc3339(text_field(revision, "created"));
+    rows.push_back(
+        {text_field(revision, "revision") + (reading::flag(revision, "latest") ? " (latest)" : ""),
+         text_field(revision, "state"), std::to_string(integer_field(revision, "ready")),
+         percent > 0 ? fmt::format("{} %", percent) : "-", tags.empty() ? "-" : tags,
+         made ? age_text(now - *made) : "-"});
+  }
+  return table_text(rows);
 }
 
 std::vector<Row> top_rows(const json& services) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "common/time/time_point.h"
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <string>
@@ -12,6 +14,9 @@ namespace sluice::view {
 
 /// `sluice get`: an array of status objects (protocols.md 5); `wide` adds figures and replicas.
 [[nodiscard]] std::string get_text(const nlohmann::json& services, bool wide);
+
+/// `sluice revisions`: an array of revisions (protocols.md 5).
+[[nodiscard]] std::string revisions_text(const nlohmann::json& revisions, TimePoint now);
 
 /// The rows of `sluice top`: a head, and one per service. A panic is shown with its age.
 [[nodiscard]] std::vector<std::vector<std::string>> top_rows(const nlohmann::json& services);

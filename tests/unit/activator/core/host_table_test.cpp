@@ -10,9 +10,10 @@ namespace {
 
 class HostTableTest : public ::testing::Test {
  protected:
-  std::size_t add(const std::string& name, const model::HostRule& rule) {
+  std::size_t add(const std::string& name, const model::HostRule& rule,
+                  std::optional<std::int32_t> percent = std::nullopt) {
     const RevisionId& id = *ids_.insert({"default", name}).first;
-    return table_.add(rule, id, numbers_.emplace(name, numbers_.size()).first->second);
+    return table_.add(rule, id, numbers_.emplace(name, numbers_.size()).first->second, percent);
   }
 
   void remove(const std::string& name, const model::HostRule& rule) {
@@ -21,7 +22,7 @@ class HostTableTest : public ::testing::Test {
 
   /// The name of the revision that a request is for; empty: none.
   std::string find(std::string_view authority, std::string_view path = "/") {
-    const auto found = table_.find(authority, path);
+    const auto found = table_.choose(authority, path);
     for (const auto& [name, number] : numbers_) {
       if (found == number) return name;
     }
@@ -163,6 +164,29 @@ TEST(PathPrefix, DropsTrailingSlashesAndIsAbsoluteAndPlain) {
   }
   EXPECT_EQ(model::read_path_prefix("/" + std::string(model::kPathPrefixBytesMax, 'a')),
             std::nullopt);
+}
+
+TEST_F(HostTableTest, ARuleWithPercentagesIsDividedAmongThoseThatClaimIt) {
+  add("new", {"app.localhost"}, 75);
+  add("old", {"app.localhost"}, 25);
+  add("old", {"v1-app.localhost"});
+  std::map<std::string, int> counts;
+  for (int i = 0; i < 100; ++i) ++counts[find("app.localhost")];
+  EXPECT_EQ(counts["new"], 75);
+  EXPECT_EQ(counts["old"], 25);
+  EXPECT_EQ(find("v1-app.localhost"), "old");
+
+  add("new", {"app.localhost"}, 0);
+  add("old", {"app.localhost"}, 100);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(find("app.localhost"), "old");
+  remove("old", {"app.localhost"});
+  EXPECT_EQ(find("app.localhost"), "new");
+}
+
+TEST_F(HostTableTest, ARevisionWithoutAPercentageGetsNothingOfARuleThatIsDivided) {
+  add("a", {"app.localhost"});
+  add("b", {"app.localhost"}, 100);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(find("app.localhost"), "b");
 }
 
 }  // namespace

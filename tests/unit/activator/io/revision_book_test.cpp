@@ -280,5 +280,54 @@ TEST_F(RevisionBookTest, HostsChangeWithTheirRevisionAndAreRemovedWithIt) {
   EXPECT_EQ(book_.hosts().hosts(20), std::vector<std::string_view>{"localhost"});
 }
 
+TEST_F(RevisionBookTest, RevisionsWithPercentagesShareAHostAndEachHasItsOwnHostsAlone) {
+  model::Revision one = revision("app-1", {{"app.localhost"}});
+  one.percent = 75;
+  one.own_hosts = {{"stable-app.localhost"}};
+  model::Revision two = revision("app-2", {{"app.localhost"}});
+  two.percent = 25;
+  book_.on_revision(one);
+  book_.on_revision(two);
+  std::string order;
+  for (int i = 0; i < 8; ++i) order += waits_for("app.localhost").back();
+  EXPECT_EQ(order, "11211121");
+  EXPECT_EQ(waits_for("stable-app.localhost"), "app-1");
+
+  two.percent = 100;
+  one.hosts.clear();
+  book_.on_revision(one);
+  book_.on_revision(two);
+  EXPECT_EQ(waits_for("app.localhost"), "app-2");
+  EXPECT_EQ(waits_for("stable-app.localhost"), "app-1");
+}
+
+TEST_F(RevisionBookTest, WaitingRequestsFollowToAndFroBetweenTwoRevisions) {
+  model::Revision one = revision("app-1", {{"app.localhost"}});
+  model::Revision two = revision("app-2", {});
+  book_.on_revision(one);
+  book_.on_revision(two);
+  const auto waiting = ask("app.localhost");
+  for (int turn = 0; turn < 3; ++turn) {
+    two.hosts = {{"app.localhost"}};
+    two.replaces = "app-1";
+    book_.on_revision(two);
+    one.hosts.clear();
+    book_.on_revision(one);
+    two.replaces.clear();
+    book_.on_revision(two);
+    EXPECT_EQ(waiting_for("app-2"), 1) << turn;
+
+    one.hosts = {{"app.localhost"}};
+    one.replaces = "app-2";
+    book_.on_revision(one);
+    two.hosts.clear();
+    book_.on_revision(two);
+    one.replaces.clear();
+    book_.on_revision(one);
+    EXPECT_EQ(waiting_for("app-1"), 1) << turn;
+  }
+  waiting->respond(http::response_for(Error::draining));
+}
+
 }  // namespace
 }  // namespace sluice::activator

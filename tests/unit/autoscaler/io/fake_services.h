@@ -48,6 +48,16 @@ class FakeServices final : public ServicesApi, public MachineApi {
                           .hold = asked.contains("detach") ? nullptr : session};
   }
 
+  ApiResult<Json> revisions(const std::string& name) override {
+    if (name != "app") return missing(name);
+    return Json::array({{{"revision", "app-00001"}, {"percent", 100}}});
+  }
+
+  ApiResult<Json> set_traffic(const std::string& name, const Json& change, bool write) override {
+    calls.push_back((write ? "write traffic " : "traffic ") + change.dump());
+    return revisions(name);
+  }
+
   ApiResult<Json> remove(const std::string& name) override { return status({"default", name}); }
 
   ApiResult<Json> explain(const ServiceName& name, std::optional<TimePoint> at) override {

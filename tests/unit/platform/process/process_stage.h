@@ -32,6 +32,9 @@ class FakeReplica final : public Replica {
 
   ~FakeReplica() override { all_.erase(plan.id); }
 
+  FakeReplica(const FakeReplica&) = delete;
+  FakeReplica& operator=(const FakeReplica&) = delete;
+
   void start() override { ++started; }
 
   void stop() override { ++stopped; }

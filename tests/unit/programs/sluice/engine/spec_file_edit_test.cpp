@@ -87,5 +87,55 @@ TEST_F(SpecFileEdit, NamesAFileThatCannotBeWritten) {
   EXPECT_TRUE(edit(document("one", "command: [b]"), "/").starts_with("the document of one in "));
 }
 
+class TrafficEdit : public SpecFileEdit {
+ protected:
+  // Writes `traffic` as that of service one; empty when it was written.
+  std::string divide(const Traffic& traffic) {
+    auto parsed = parse_services(text(), file_.string(), directory_.path());
+    ServiceSpec spec = parsed->services.front();
+    spec.traffic = traffic;
+    const auto problem = write_traffic(file_, spec, {});
+    return problem ? problem->what : "";
+  }
+
+  Traffic split_{{.revision = "one-00001", .percent = 90, .tag = "on"}, {.percent = 10}};
+  std::string lines_ =
+      "  traffic:\n    - revisionName: one-00001\n      percent: 90\n      tag: \"on\"\n"
+      "    - latestRevision: true\n      percent: 10\n";
+};
+
+TEST_F(TrafficEdit, TheTrafficOfADocumentIsReplacedAndNothingElse) {
+  const std::string one = document("one", "command: [a]");
+  const std::string two = document("two", "command: [b]");
+  const std::string rest = "\n  # about the template\n" + std::string{"# end\n"};
+  const std::size_t at = one.find("  template:");
+  for (const char* old : {"  traffic:  # now\n    - latestRevision: true\n      percent: 100\n",
+                          "  traffic:\n  - percent: 40 # some\n\n  - tag: x\n    percent: 60\n",
+                          "  traffic: [{percent: 100}]\n"}) {
+    write("# mine\n" + one.substr(0, at) + old + rest + one.substr(at) + "---\n" + two);
+    EXPECT_EQ(divide(split_), "") << old;
+    EXPECT_EQ(text(),
+              "# mine\n" + one.substr(0, at) + lines_ + rest + one.substr(at) + "---\n" + two);
+  }
+}
+
+TEST_F(TrafficEdit, ADocumentWithoutTrafficGetsItBeforeTheRestOfItsSpec) {
+  const std::string one = document("one", "command: [a]");
+  const std::size_t at = one.find("  template:");
+  write(one);
+  EXPECT_EQ(divide(split_), "");
+  EXPECT_EQ(text(), one.substr(0, at) + lines_ + one.substr(at));
+}
+
+TEST_F(TrafficEdit, ASpecOnOneLineIsLeftToItsOwner) {
+  const std::string before =
+      "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: one}\n"
+      "spec: {template: {spec: {containers: [{command: [a]}]}}}\n";
+  write(before);
+  EXPECT_EQ(divide(split_),
+            "the traffic of one in " + file_.string() + " cannot be replaced alone");
+  EXPECT_EQ(text(), before);
+}
+
 }  // namespace
 }  // namespace sluice::local
