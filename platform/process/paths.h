@@ -54,6 +54,9 @@ class EnginePaths {
   /// The last revision of each service.
   [[nodiscard]] std::filesystem::path revisions_dir() const { return state_ / "revisions"; }
 
+  /// What runs the containers of the engine, for as long as some may be there.
+  [[nodiscard]] std::filesystem::path containers_note() const { return state_ / "containers"; }
+
   /// The files and flags of the last start.
   [[nodiscard]] std::filesystem::path start_json() const { return state_ / "start.json"; }
 
