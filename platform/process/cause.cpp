@@ -47,6 +47,13 @@ std::string_view probe_text(const StartSight& seen) {
 std::optional<Cause> wrong_place(const StartSight& seen) {
   if (seen.listens.empty() || seen.reachable) return std::nullopt;
   if (std::find(seen.listens.begin(), seen.listens.end(), seen.port) != seen.listens.end()) {
+    if (seen.in_container) {
+      return Cause{.kind = CauseKind::other_address,
+                   .what = fmt::format("it listens on {} of the loopback of its container, where "
+                                       "nothing from outside reaches it",
+                                       seen.port),
+                   .fix = "let it listen on 0.0.0.0"};
+    }
     return Cause{.kind = CauseKind::other_address,
                  .what = fmt::format("it listens on {}, and not on 127.0.0.1", seen.port),
                  .fix = "let it listen on 127.0.0.1 or 0.0.0.0"};
@@ -61,7 +68,9 @@ std::optional<Cause> wrong_place(const StartSight& seen) {
   return Cause{
       .kind = CauseKind::other_port,
       .what = fmt::format("it listens on {}, not on {}", ports_text(seen.listens), port_text(seen)),
-      .fix = fmt::format("use --port {}", seen.listens.front())};
+      .fix = seen.in_container
+                 ? fmt::format("use containerPort {0} (--port {0})", seen.listens.front())
+                 : fmt::format("use --port {}", seen.listens.front())};
 }
 
 std::string signal_text(int signal) {
@@ -76,6 +85,11 @@ Cause cause_of_signal(const EndSight& seen) {
   if (*seen.signal == SIGKILL && seen.memory_limit > 0 && !seen.limit_is_enforced) {
     cause.fix = fmt::format("its memory limit of {} is only accounted here, and ended nothing",
                             format_size(seen.memory_limit));
+  } else if (*seen.signal == SIGKILL && seen.memory_limit > 0 && !seen.image.empty()) {
+    // Not every runtime sees what the kernel did in the control group that it has removed by now.
+    cause.kind = CauseKind::out_of_memory;
+    cause.what +=
+        fmt::format(", most likely out of memory (limit {})", format_size(seen.memory_limit));
   }
   return cause;
 }
@@ -154,6 +168,11 @@ Cause cause_of_wait(const StartSight& seen, Duration lasting) {
             .what = fmt::format("it listens on {}, and its {} probe does not pass yet ({})",
                                 seen.port, probe_text(seen), seconds_text(lasting))};
   }
+  if (!seen.begun) {
+    return {.kind = CauseKind::starting,
+            .what = fmt::format("its image is fetched, or its container made ({})",
+                                seconds_text(lasting))};
+  }
   return {.kind = CauseKind::starting,
           .what = fmt::format("still starting, nothing listens on {} yet ({})", seen.port,
                               seconds_text(lasting))};
@@ -168,12 +187,22 @@ Cause cause_of_timeout(const StartSight& seen, Duration limit) {
                                 seen.port, probe_text(seen), within),
             .fix = "check the path and the port of the probe"};
   }
+  if (!seen.begun) {
+    return {.kind = CauseKind::starting,
+            .what = fmt::format("its container was not made within {}", within),
+            .fix = "fetch its image beforehand (podman pull)"};
+  }
   return {.kind = CauseKind::starting,
           .what = fmt::format("nothing listened on {} within {}", seen.port, within),
           .fix = "raise sluice.dev/start-timeout if it needs longer"};
 }
 
 Cause cause_of_end(const EndSight& seen) {
+  if (!seen.not_run_by.empty()) {
+    return {.kind = CauseKind::cannot_start,
+            .what = fmt::format("{} could not run {}", seen.not_run_by, seen.image),
+            .output = seen.last_error};
+  }
   const bool killed = seen.oom_kills > 0 && seen.exit_code.value_or(1) != 0;
   if (killed && seen.memory_limit > 0) {
     return {.kind = CauseKind::out_of_memory,
@@ -209,6 +238,10 @@ Cause cause_of_init(const std::string& name, std::optional<Duration> limit) {
 Cause cause_of_init_end(const std::string& name, const EndSight& seen) {
   Cause cause = cause_of_end(seen);
   const std::string which = "init container " + name;
+  if (!seen.not_run_by.empty()) {
+    cause.what = which + ": " + cause.what;
+    return cause;
+  }
   if (seen.exit_code && cause.kind != CauseKind::out_of_memory) {
     return {.kind = CauseKind::init,
             .what = fmt::format("{} ended with exit code {}", which, *seen.exit_code),

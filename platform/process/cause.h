@@ -17,7 +17,7 @@ enum class CauseKind : std::uint8_t {
   probe,           ///< it listens, and its readiness probe does not pass yet
   other_port,      ///< it listens, and not on its port
   container_port,  ///< it listens on its containerPort, where it is served from its next start on
-  other_address,   ///< it listens on its port, where a connection to 127.0.0.1 does not reach it
+  other_address,   ///< it listens on its port, where no connection of its sidecar reaches it
   background,      ///< it put itself into the background
   exited,
   signalled,
@@ -63,6 +63,8 @@ struct StartSight {
   std::vector<std::uint16_t> listens{};  ///< the ports of its processes, ascending
   bool reachable = false;                ///< one of them is `port`, on an address of loopback
   bool in_startup = false;               ///< its startup probe has not passed
+  bool in_container = false;             ///< then `port` and `listens` are those of its network
+  bool begun = true;                     ///< false: its image is fetched, its container made
 
   friend bool operator==(const StartSight&, const StartSight&) = default;
 };
@@ -103,6 +105,8 @@ struct EndSight {
   std::int64_t memory_limit = 0;   ///< bytes; 0: none
   bool limit_is_enforced = false;  ///< its control group has that limit
   bool port_is_lost = false;       ///< lost_port() of its command
+  std::string not_run_by{};        ///< the container runtime that did not get so far as to run it
+  std::string image{};             ///< that was to be run in a container; empty: none
 };
 
 [[nodiscard]] Cause cause_of_end(const EndSight& seen);

@@ -5,13 +5,13 @@
 #include "platform/process/probe_parser.h"
 #include "platform/process/quantity.h"
 #include <algorithm>
+#include <utility>
 
 namespace sluice::local {
 namespace {
 
 constexpr std::size_t kListMax = 10'000;
 constexpr std::size_t kInitMax = 100;
-constexpr const char* kUsualPort = "8080";  // of a container without `ports`
 
 void read_ports(YamlReader& reader, const YamlEntry& entry, ServiceSpec& spec, std::string& port) {
   const auto ports = reader.items(entry, kListMax);
@@ -62,37 +62,85 @@ void read_words(YamlReader& reader, const YamlEntry& entry, std::vector<std::str
   }
 }
 
+/// A container as it is read: what its fields mean depends on whether it has a command.
+struct Written {
+  bool in_container = false;  ///< it has an image and no command
+  int image_line = 0;
+  std::string image = {};
+  ProgramSpec program = {};
+};
+
+Written begin_container(const std::vector<YamlEntry>& fields) {
+  Written written;
+  const auto has = [&](std::string_view key) {
+    return std::any_of(fields.begin(), fields.end(), [&](const YamlEntry& field) {
+      return field.key == key && !field.value.IsNull() &&
+             !(field.value.IsSequence() && field.value.size() == 0);
+    });
+  };
+  written.in_container = has("image") && !has("command");
+  return written;
+}
+
+void read_working_dir(const ContainerContext& context, const YamlEntry& field, Written& written) {
+  YamlReader& reader = context.reader;
+  const auto text = reader.text(field);
+  if (!text || text->empty()) return;
+  if (!written.in_container) {
+    written.program.working_dir = directory_of(context.base_dir / *text);
+  } else if (text->front() == '/') {
+    written.program.working_dir = directory_of(*text);
+  } else {
+    reader.fail(field.line, "`workingDir` is not absolute", "write a path in the container");
+  }
+}
+
 /// Reads a key that every container may have.
 void read_program(const ContainerContext& context, const YamlEntry& field, ServiceSpec& spec,
-                  ProgramSpec& program) {
+                  Written& written) {
   YamlReader& reader = context.reader;
-  if (field.key == "command") {
+  ProgramSpec& program = written.program;
+  if (field.key == "image") {
+    written.image_line = field.line;
+    written.image = reader.text(field).value_or("");
+  } else if (field.key == "command") {
     read_words(reader, field, program.command);
   } else if (field.key == "args") {
     read_words(reader, field, program.args);
   } else if (field.key == "workingDir") {
-    if (const auto text = reader.text(field); text && !text->empty())
-      program.working_dir = directory_of(context.base_dir / *text);
+    read_working_dir(context, field, written);
   } else if (field.key == "env") {
     read_env(reader, context.config, field, spec, program.env);
   } else if (field.key == "envFrom") {
     read_env_from(reader, context.config, field, spec, program.env_from);
   } else {
-    read_mounts(reader, field, spec, context.passed, program.mounts);
+    read_mounts(reader, field, spec, context.passed, written.in_container, program.mounts);
   }
 }
 
-void check_command(YamlReader& reader, const YamlEntry& entry, int image_line,
-                   const ProgramSpec& program) {
-  if (!program.command.empty() && !program.command.front().empty()) {
-    if (image_line != 0)
-      reader.warn(image_line, "`image` has no effect on one machine; `command` is run");
-  } else if (image_line != 0) {
-    reader.fail(image_line, "`image` without `command`: no container runtime here",
-                "add `command` with the program to run on this machine");
-  } else {
-    reader.fail(entry.line, "`command` is missing", "add `command: [program, argument]`");
+/// The program that was read; where there is nothing to run, the reader has a problem.
+ProgramSpec end_container(const ContainerContext& context, const YamlEntry& entry,
+                          Written written) {
+  YamlReader& reader = context.reader;
+  ProgramSpec& program = written.program;
+  if (written.in_container) {
+    const auto runtime = find_container_runtime(context.container_runtime);
+    if (const auto wrong = check_image(written.image)) {
+      reader.fail(written.image_line, wrong->what, wrong->fix);
+    } else if (!runtime) {
+      reader.fail(written.image_line, runtime.error().what, runtime.error().fix);
+    }
+    program.image = std::move(written.image);
+    return std::move(program);
   }
+  if (program.working_dir.empty()) program.working_dir = directory_of(context.base_dir);
+  if (program.command.empty() || program.command.front().empty()) {
+    reader.fail(entry.line, "`command` is missing",
+                "add `command: [program, argument]`, or an `image`");
+  } else if (written.image_line != 0) {
+    reader.warn(written.image_line, "`image` has no effect beside `command`, which is run");
+  }
+  return std::move(program);
 }
 
 }  // namespace
@@ -104,10 +152,7 @@ std::filesystem::path directory_of(const std::filesystem::path& path) {
 
 void read_container(const ContainerContext& context, const YamlEntry& entry, ServiceSpec& spec) {
   YamlReader& reader = context.reader;
-  ProgramSpec app;
-  app.working_dir = spec.working_dir;
-  int image_line = 0;
-  std::string port = kUsualPort;
+  std::string port = std::to_string(kContainerPort);
   std::vector<YamlEntry> health;
   const YamlKeys keys{
       {"image", "command", "args", "workingDir", "env", "envFrom", "ports", "volumeMounts",
@@ -115,10 +160,10 @@ void read_container(const ContainerContext& context, const YamlEntry& entry, Ser
       {"imagePullPolicy", "volumeDevices", "securityContext", "lifecycle", "terminationMessagePath",
        "terminationMessagePolicy", "stdin", "stdinOnce", "tty"},
       {"name"}};
-  for (const YamlEntry& field : reader.entries(entry.value, entry.line, "containers", keys)) {
-    if (field.key == "image") {
-      image_line = field.line;
-    } else if (field.key == "ports") {
+  const auto fields = reader.entries(entry.value, entry.line, "containers", keys);
+  Written written = begin_container(fields);
+  for (const YamlEntry& field : fields) {
+    if (field.key == "ports") {
       read_ports(reader, field, spec, port);
     } else if (field.key == "readinessProbe") {
       read_readiness(reader, field, spec.probe);
@@ -127,7 +172,7 @@ void read_container(const ContainerContext& context, const YamlEntry& entry, Ser
     } else if (field.key == "resources") {
       read_resources(reader, field, spec);
     } else {
-      read_program(context, field, spec, app);
+      read_program(context, field, spec, written);
     }
   }
   std::vector<std::string> ports{port};
@@ -136,7 +181,8 @@ void read_container(const ContainerContext& context, const YamlEntry& entry, Ser
     (field.key == "livenessProbe" ? spec.liveness : spec.startup) =
         read_health(reader, field, ports);
   }
-  check_command(reader, entry, image_line, app);
+  ProgramSpec app = end_container(context, entry, std::move(written));
+  spec.image = std::move(app.image);
   spec.command = std::move(app.command);
   spec.args = std::move(app.args);
   spec.env = std::move(app.env);
@@ -149,28 +195,27 @@ void read_init_containers(const ContainerContext& context, const YamlEntry& entr
                           ServiceSpec& spec) {
   YamlReader& reader = context.reader;
   for (const YamlEntry& item : reader.items(entry, kInitMax)) {
-    ProgramSpec program;
-    program.name = "init-" + std::to_string(spec.init.size() + 1);
-    program.working_dir = directory_of(context.base_dir);
-    int image_line = 0;
+    std::string name = "init-" + std::to_string(spec.init.size() + 1);
     const YamlKeys keys{
         {"name", "image", "command", "args", "workingDir", "env", "envFrom", "volumeMounts",
          "restartPolicy"},
         {"imagePullPolicy", "resources", "ports", "readinessProbe", "livenessProbe", "startupProbe",
          "volumeDevices", "securityContext", "lifecycle", "terminationMessagePath",
          "terminationMessagePolicy", "stdin", "stdinOnce", "tty"}};
-    for (const YamlEntry& field : reader.entries(item.value, item.line, "initContainers", keys)) {
-      if (field.key == "image") {
-        image_line = field.line;
-      } else if (field.key == "restartPolicy") {
+    const auto fields = reader.entries(item.value, item.line, "initContainers", keys);
+    Written written = begin_container(fields);
+    for (const YamlEntry& field : fields) {
+      if (field.key == "restartPolicy") {
         reader.fail(field.line, "an init container that keeps running cannot be run here",
                     "remove `restartPolicy`, or make it a service of its own");
       } else if (field.key == "name") {
-        program.name = reader.text(field).value_or("");
+        name = reader.text(field).value_or("");
       } else {
-        read_program(context, field, spec, program);
+        read_program(context, field, spec, written);
       }
     }
+    ProgramSpec program = end_container(context, item, std::move(written));
+    program.name = std::move(name);
     const bool twice =
         std::any_of(spec.init.begin(), spec.init.end(),
                     [&](const ProgramSpec& other) { return other.name == program.name; });
@@ -182,7 +227,6 @@ void read_init_containers(const ContainerContext& context, const YamlEntry& entr
       reader.fail(item.line, fmt::format("two init containers are named `{}`", program.name),
                   "rename one");
     }
-    check_command(reader, item, image_line, program);
     spec.init.push_back(std::move(program));
   }
 }

@@ -5,6 +5,7 @@
 #include "platform/process/volume_parser.h"
 #include "platform/process/yaml_reader.h"
 #include <filesystem>
+#include <string>
 
 namespace sluice::local {
 
@@ -13,7 +14,8 @@ struct ContainerContext {
   YamlReader& reader;
   const std::filesystem::path& base_dir;  ///< of a relative `workingDir`
   ConfigFile& config;
-  const PassedVolumes& passed;  ///< the other volumes are in the spec
+  const PassedVolumes& passed;           ///< the other volumes are in the spec
+  const std::string& container_runtime;  ///< of SpecDefaults
 };
 
 /// `path` in its one normal form: `/srv/.` and `/srv/` are `/srv`, and so give one template hash.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <limits>
 #include <utility>
 
 namespace sluice::local {
@@ -12,6 +14,14 @@ namespace {
 
 /// A start must not take longer for want of a question.
 constexpr std::chrono::milliseconds kStartupPeriod{100};
+/// A process for each question costs more than a connection.
+constexpr std::chrono::milliseconds kStartupCommandPeriod{500};
+/// A start that is not ready fails at its own limit, and at no number of answers.
+constexpr std::int32_t kFailuresMax = std::numeric_limits<std::int32_t>::max();
+
+Duration startup_period(const ReadinessProbe& question) {
+  return question.kind == ProbeKind::exec ? kStartupCommandPeriod : kStartupPeriod;
+}
 
 bool has_header(const ReadinessProbe& probe, std::string_view name) {
   return std::any_of(probe.headers.begin(), probe.headers.end(), [&](const auto& header) {
@@ -34,8 +44,13 @@ std::string request_text(const ReadinessProbe& probe, std::uint16_t port) {
 
 }  // namespace
 
-HealthWatch::HealthWatch(asio::io_context& io, Loop& loop)
-    : io_{io}, loop_{loop}, timer_{loop.timer()}, limit_{loop.timer()} {}
+HealthWatch::HealthWatch(asio::io_context& io, Loop& loop, Reaper& reaper, Beside beside)
+    : io_{io},
+      loop_{loop},
+      timer_{loop.timer()},
+      limit_{loop.timer()},
+      beside_{std::move(beside)},
+      command_{io, loop, reaper} {}
 
 HealthWatch::~HealthWatch() {
   end();
@@ -47,7 +62,16 @@ void HealthWatch::until_yes(const HealthProbe& probe, std::uint16_t port, TimePo
                                      probe.failure_threshold * probe.question.period_seconds};
   passed_ = std::move(passed);
   failed_ = std::move(failed);
-  begin(probe, port, begun, {1, begun + allowed}, kStartupPeriod);
+  begin(probe, port, begun, {1, begun + allowed}, startup_period(probe.question));
+}
+
+void HealthWatch::until_ready(const ReadinessProbe& probe, std::uint16_t port, TimePoint begun,
+                              std::function<void()> passed) {
+  passed_ = std::move(passed);
+  failed_ = nullptr;
+  const Duration period = std::chrono::seconds{probe.period_seconds};
+  begin({.question = probe}, port, begun, {kFailuresMax, begun},
+        period > Duration{0} ? period : startup_period(probe));
 }
 
 void HealthWatch::while_yes(const HealthProbe& probe, std::uint16_t port, TimePoint begun,
@@ -61,6 +85,7 @@ void HealthWatch::while_yes(const HealthProbe& probe, std::uint16_t port, TimePo
 void HealthWatch::begin(const HealthProbe& probe, std::uint16_t port, TimePoint begun,
                         HealthRule rule, Duration period) {
   probe_ = probe;
+  passes_ = 0;
   port_ = port;
   period_ = period;
   rule_ = rule;
@@ -70,12 +95,21 @@ void HealthWatch::begin(const HealthProbe& probe, std::uint16_t port, TimePoint 
 
 void HealthWatch::ask() {
   timer_->after(period_, [this] { ask(); });
-  if (fetch_ || socket_) return;  // the last question is still open: its limit ends it
-  if (probe_.question.kind == ProbeKind::http) {
-    ask_http();
-  } else {
-    ask_tcp();
+  if (is_asking()) return;  // the last question is still open: its limit ends it
+  switch (probe_.question.kind) {
+    case ProbeKind::http:
+      return ask_http();
+    case ProbeKind::tcp:
+      return ask_tcp();
+    case ProbeKind::grpc:
+      return ask_grpc();
+    case ProbeKind::exec:
+      return ask_command();
   }
+}
+
+bool HealthWatch::is_asking() const {
+  return fetch_ || socket_ || attempt_ || command_.running();
 }
 
 void HealthWatch::ask_http() {
@@ -110,8 +144,29 @@ void HealthWatch::ask_tcp() {
       });
 }
 
+void HealthWatch::ask_grpc() {
+  health_ = {};
+  health_.kind = queue_proxy::ProbeSpec::Kind::grpc;
+  health_.port = port_;
+  health_.service = probe_.question.service;
+  attempt_ = std::make_unique<queue_proxy::ProbeAttempt>(
+      io_, clock_, health_, net::Address{}, [this](const queue_proxy::AttemptReport& report) {
+        answered(report.outcome == queue_proxy::Attempt::passed, report.text);
+      });
+  attempt_->start(std::chrono::seconds{probe_.question.timeout_seconds});
+}
+
+void HealthWatch::ask_command() {
+  const std::chrono::seconds timeout{probe_.question.timeout_seconds};
+  command_.start(beside_(probe_.question.command), timeout, [this](const CommandEnd& end) {
+    const std::string& program = probe_.question.command.front();
+    answered(end.succeeded(), program + " " + end.text());
+  });
+}
+
 void HealthWatch::answered(bool yes, const std::string& why) {
-  if (yes && passed_) {
+  passes_ = yes ? passes_ + 1 : 0;
+  if (yes && passed_ && passes_ >= probe_.question.success_threshold) {
     const auto passed = std::exchange(passed_, nullptr);
     end();
     return passed();
@@ -119,6 +174,7 @@ void HealthWatch::answered(bool yes, const std::string& why) {
   const bool has_failed = rule_.failed_with(yes, loop_.now());
   if (!has_failed) {
     fetch_.reset();
+    attempt_.reset();
     return;
   }
   const auto failed = std::exchange(failed_, nullptr);
@@ -132,6 +188,8 @@ void HealthWatch::end() {
   limit_->cancel();
   fetch_.reset();
   socket_.reset();
+  attempt_.reset();
+  command_.end();
 }
 
 }  // namespace sluice::local

@@ -2,15 +2,19 @@
 
 #include "common/loop/loop.h"
 #include "common/net/fetch.h"
+#include "common/time/clock.h"
+#include "queue-proxy/io/probe_attempt.h"
 
 #include <boost/asio/ip/tcp.hpp>
 
+#include "platform/process/command_run.h"
 #include "platform/process/service_spec.h"
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sluice::local {
 
@@ -35,13 +39,15 @@ class HealthRule {
   std::int32_t in_a_row_ = 0;
 };
 
-/// Asks one program on a port of loopback whether it is well, again and again.
+/// Asks one program on a port of loopback, or a command, whether it is well, again and again.
 class HealthWatch {
  public:
   using Failed = std::function<void(const std::string& why)>;
+  /// How the command of a probe is started beside the program.
+  using Beside = std::function<Result<SpawnSpec, Problem>(const std::vector<std::string>& command)>;
 
-  /// Both outlive this.
-  HealthWatch(boost::asio::io_context& io, Loop& loop);
+  /// All of them outlive this, and what `beside` refers to does.
+  HealthWatch(boost::asio::io_context& io, Loop& loop, Reaper& reaper, Beside beside);
   ~HealthWatch();
   HealthWatch(const HealthWatch&) = delete;
   HealthWatch& operator=(const HealthWatch&) = delete;
@@ -50,6 +56,11 @@ class HealthWatch {
   /// within the time that the probe gives a program that began at `begun`.
   void until_yes(const HealthProbe& probe, std::uint16_t port, TimePoint begun,
                  std::function<void()> passed, Failed failed);
+
+  /// Asks often until as many answers in a row are yes as the probe needs, which ends it with
+  /// `passed`.
+  void until_ready(const ReadinessProbe& probe, std::uint16_t port, TimePoint begun,
+                   std::function<void()> passed);
 
   /// Asks in each period until the probe's failure threshold is reached, which ends it.
   void while_yes(const HealthProbe& probe, std::uint16_t port, TimePoint begun, Failed failed);
@@ -62,6 +73,9 @@ class HealthWatch {
   void ask();
   void ask_http();
   void ask_tcp();
+  void ask_grpc();
+  void ask_command();
+  [[nodiscard]] bool is_asking() const;
   void answered(bool yes, const std::string& why);
 
   boost::asio::io_context& io_;
@@ -73,9 +87,15 @@ class HealthWatch {
   Duration period_{0};
   HealthRule rule_{1, {}};
   std::function<void()> passed_;  // empty: a yes ends nothing
+  std::int32_t passes_ = 0;       // in a row
   Failed failed_;
   std::optional<net::Fetch> fetch_;
   std::shared_ptr<boost::asio::ip::tcp::socket> socket_;  // with the handler of its connect
+  Clock clock_;
+  queue_proxy::ProbeSpec health_;  // of a gRPC probe
+  std::unique_ptr<queue_proxy::ProbeAttempt> attempt_;
+  Beside beside_;
+  CommandRun command_;
 };
 
 }  // namespace sluice::local

@@ -38,6 +38,13 @@ bool answers_loopback(std::string_view address) {
   return std::find(kLittleEndian.begin(), kLittleEndian.end(), address) != kLittleEndian.end();
 }
 
+/// An address of 127.0.0.0/8, or [::1], in the same notation.
+bool is_loopback(std::string_view address) {
+  return (address.size() == 8 && address.ends_with("7F")) ||
+         address == "00000000000000000000000001000000" ||
+         (address.starts_with("0000000000000000FFFF0000") && address.ends_with("7F"));
+}
+
 /// `  0: 0100007F:4E20 00000000:0000 0A 00000000:00000000 00:00000000 00000000  0  0 12345 …`
 std::optional<ListenSocket> parse_row(std::string_view line) {
   std::array<std::string_view, 10> fields;
@@ -57,7 +64,8 @@ std::optional<ListenSocket> parse_row(std::string_view line) {
   const auto port = hex_number<std::uint16_t>(fields[1].substr(colon + 1));
   const auto inode = whole_number<std::uint64_t>(fields[9]);
   if (!port || !inode) return std::nullopt;
-  return ListenSocket{*inode, *port, answers_loopback(fields[1].substr(0, colon))};
+  const std::string_view address = fields[1].substr(0, colon);
+  return ListenSocket{*inode, *port, answers_loopback(address), is_loopback(address)};
 }
 
 /// Visits the listening rows of one table. The kernel lists listening sockets before all others, so
@@ -179,6 +187,23 @@ Listening listening_of(pid_t leader, std::uint16_t port) {
     if (ports.size() < kPortsMax) ports.insert(socket.port);
     listening.reachable |= socket.port == port && socket.reaches_loopback;
   });
+  listening.ports.assign(ports.begin(), ports.end());
+  return listening;
+}
+
+Listening listening_in_network_of(pid_t pid, std::uint16_t port) {
+  Listening listening;
+  for (const pid_t each : descendants_of(pid)) {
+    if (const auto stat = process_stat(each)) listening.cpu_ticks += stat->cpu_ticks;
+  }
+  std::set<std::uint16_t> ports;
+  const std::string tables = "/proc/" + std::to_string(pid) + "/net/";
+  for (const char* const table : {"tcp", "tcp6"}) {
+    for_each_listen_row((tables + table).c_str(), [&](const ListenSocket& socket) {
+      if (ports.size() < kPortsMax) ports.insert(socket.port);
+      listening.reachable |= socket.port == port && !socket.on_loopback_only;
+    });
+  }
   listening.ports.assign(ports.begin(), ports.end());
   return listening;
 }

@@ -23,14 +23,19 @@ struct Listener {
 
 /// Where a program listens.
 struct Listening {
+  bool begun = true;                 ///< false: a container whose program does not run yet
   std::vector<std::uint16_t> ports;  ///< on any address, ascending, at most 64
-  bool reachable = false;            ///< on the port that was asked for, at 127.0.0.1
+  bool reachable = false;            ///< on the port that was asked for, where it is asked
   std::int64_t cpu_ticks = 0;        ///< of processor time that its processes have used
 };
 
 /// Where `leader` and its descendants listen, and whether a connection to 127.0.0.1 at `port`
 /// reaches one of them.
 [[nodiscard]] Listening listening_of(pid_t leader, std::uint16_t port);
+
+/// Where programs in the network of `pid` listen, and whether a connection from outside of it
+/// reaches `port`: for a container, which has a network of its own.
+[[nodiscard]] Listening listening_in_network_of(pid_t pid, std::uint16_t port);
 
 /// The processes of `group`, ascending, at most 4096.
 [[nodiscard]] std::vector<pid_t> processes_of_group(pid_t group);

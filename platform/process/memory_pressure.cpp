@@ -124,16 +124,17 @@ std::vector<ReplicaSeen> MemoryPressure::gather(TimePoint now) {
     const ServiceSpec& spec = tenant->spec();
     for (TenantReplica& replica : tenant->replicas()) {
       subjects[replica.id] = {tenant, replica.pid};
-      seen.push_back({.id = replica.id,
-                      .revision = tenant->name(),
-                      .pid = replica.pid,
-                      .started = replica.started,
-                      .ready = replica.ready,
-                      .leaving = replica.leaving,
-                      .limited_cpu = spec.cpu_limit.has_value(),
-                      .memory_limit = spec.memory_limit.value_or(0),
-                      .memory = {},
-                      .quota = quota_of(replica.id, spec)});
+      seen.push_back(
+          {.id = replica.id,
+           .revision = tenant->name(),
+           .pid = replica.pid,
+           .started = replica.started,
+           .ready = replica.ready,
+           .leaving = replica.leaving,
+           .limited_cpu = spec.cpu_limit.has_value(),
+           .memory_limit = spec.memory_limit.value_or(0),
+           .memory = replica.container_bytes,
+           .quota = replica.container_bytes ? std::nullopt : quota_of(replica.id, spec)});
       const std::filesystem::path group = cgroups_.memory_directory(replica.id);
       if (spec.is_limited() && !groups_.contains(replica.id) && cgroups_.can_limit_memory()) {
         groups_.try_emplace(replica.id, group.string(), cgroups_.kind() == CgroupKind::v2);

@@ -25,6 +25,8 @@ struct TenantReplica {
   TimePoint started;
   bool ready = false;
   bool leaving = false;
+  /// Of one in a container, whose processes and limits are not ours to group and change.
+  std::optional<std::int64_t> container_bytes{};
 };
 
 /// Who has replicas: a revision.

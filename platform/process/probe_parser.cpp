@@ -11,6 +11,7 @@ namespace sluice::local {
 namespace {
 
 constexpr std::int64_t kSecondsMax = 3600;
+constexpr std::size_t kWordsMax = 10'000;
 constexpr std::int32_t kHealthPeriod = 10;  // what a cluster takes when a probe names none
 constexpr std::int32_t kHealthFailures = 3;
 
@@ -69,25 +70,54 @@ void read_http_get(YamlReader& reader, const YamlEntry& entry, Question& questio
   }
 }
 
+void read_tcp_socket(YamlReader& reader, const YamlEntry& entry, Question& question) {
+  for (const YamlEntry& part :
+       reader.entries(entry.value, entry.line, "tcpSocket", {{"port"}, {"host"}})) {
+    if (auto text = reader.text(part)) question.port = std::move(*text);
+  }
+}
+
+void read_grpc(YamlReader& reader, const YamlEntry& entry, Question& question) {
+  question.probe.kind = ProbeKind::grpc;
+  for (const YamlEntry& part :
+       reader.entries(entry.value, entry.line, "grpc", {{"port", "service"}})) {
+    if (auto text = reader.text(part))
+      (part.key == "port" ? question.port : question.probe.service) = std::move(*text);
+  }
+}
+
+void read_exec(YamlReader& reader, const YamlEntry& entry, ReadinessProbe& probe) {
+  probe.kind = ProbeKind::exec;
+  for (const YamlEntry& part : reader.entries(entry.value, entry.line, "exec", {{"command"}})) {
+    for (const YamlEntry& item : reader.items(part, kWordsMax)) {
+      if (auto text = reader.text(item)) probe.command.push_back(std::move(*text));
+    }
+  }
+  if (probe.command.empty() || probe.command.front().empty())
+    reader.fail(entry.line, "`exec` has no command", "add `command: [program, argument]`");
+}
+
 /// Whether `field` is the question of a probe; then it is read.
 bool read_question(YamlReader& reader, const YamlEntry& field, Question& question) {
   if (field.key == "httpGet") {
-    ++question.kinds;
     read_http_get(reader, field, question);
-    return true;
+  } else if (field.key == "tcpSocket") {
+    read_tcp_socket(reader, field, question);
+  } else if (field.key == "grpc") {
+    read_grpc(reader, field, question);
+  } else if (field.key == "exec") {
+    read_exec(reader, field, question.probe);
+  } else {
+    return false;
   }
-  if (field.key != "tcpSocket") return false;
   ++question.kinds;
-  for (const YamlEntry& part :
-       reader.entries(field.value, field.line, "tcpSocket", {{"port"}, {"host"}})) {
-    if (auto text = reader.text(part)) question.port = std::move(*text);
-  }
   return true;
 }
 
 void check_one_question(YamlReader& reader, const YamlEntry& entry, const Question& question) {
   if (question.kinds < 2) return;
-  reader.fail(entry.line, fmt::format("`{}` has both httpGet and tcpSocket", entry.key),
+  reader.fail(entry.line,
+              fmt::format("`{}` has several of httpGet, tcpSocket, grpc and exec", entry.key),
               "keep one of them");
 }
 
@@ -100,13 +130,7 @@ void read_readiness(YamlReader& reader, const YamlEntry& entry, ReadinessProbe& 
                       {"initialDelaySeconds", "failureThreshold", "terminationGracePeriodSeconds"}};
   for (const YamlEntry& field : reader.entries(entry.value, entry.line, "readinessProbe", keys)) {
     if (read_question(reader, field, question)) continue;
-    if (field.key == "exec") {
-      reader.fail(field.line, "an `exec` probe cannot be asked by the sidecar",
-                  "use httpGet or tcpSocket");
-    } else if (field.key == "grpc") {
-      reader.fail(field.line, "a `grpc` probe is not available on one machine yet",
-                  "use httpGet or tcpSocket");
-    } else if (const auto number = reader.integer(field, 0, kSecondsMax)) {
+    if (const auto number = reader.integer(field, 0, kSecondsMax)) {
       auto& target = field.key == "periodSeconds"    ? probe.period_seconds
                      : field.key == "timeoutSeconds" ? probe.timeout_seconds
                                                      : probe.success_threshold;
@@ -130,12 +154,7 @@ std::optional<HealthProbe> read_health(YamlReader& reader, const YamlEntry& entr
   for (const YamlEntry& field :
        reader.entries(entry.value, entry.line, "livenessProbe or startupProbe", keys)) {
     if (read_question(reader, field, question)) continue;
-    if (field.key == "exec" || field.key == "grpc") {
-      usable = false;
-      reader.warn(field.line, fmt::format("a `{}` with `{}` has no effect on one machine; use "
-                                          "httpGet or tcpSocket",
-                                          entry.key, field.key));
-    } else if (const auto number = reader.integer(field, 0, kSecondsMax)) {
+    if (const auto number = reader.integer(field, 0, kSecondsMax)) {
       auto& target = field.key == "initialDelaySeconds" ? health.initial_delay_seconds
                      : field.key == "periodSeconds"     ? health.question.period_seconds
                      : field.key == "timeoutSeconds"    ? health.question.timeout_seconds
@@ -146,7 +165,7 @@ std::optional<HealthProbe> read_health(YamlReader& reader, const YamlEntry& entr
   check_one_question(reader, entry, question);
   if (usable && question.kinds == 0 && !entry.value.IsNull()) {
     reader.fail(entry.line, fmt::format("`{}` has no question", entry.key),
-                "give it httpGet or tcpSocket");
+                "give it httpGet, tcpSocket, grpc or exec");
   }
   const bool number = !question.port.empty() && question.port != "0" &&
                       std::isdigit(static_cast<unsigned char>(question.port.front())) != 0;

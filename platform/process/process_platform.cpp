@@ -93,12 +93,14 @@ Result<ProcessPlatform::Checked, Problem> ProcessPlatform::judge(const ServiceSp
     problem.what.insert(0, "service " + spec.name + ": ");
     return problem;
   }
-  const char* search = std::getenv("PATH");
-  auto program =
-      find_program(spec.command.front(), search == nullptr ? "" : search, spec.working_dir);
+  const auto find = [this](const ProgramSpec& each) {
+    return each.image.empty() ? find_program_of(each)
+                              : find_container_runtime(means_.settings.defaults.container_runtime);
+  };
+  auto program = find(spec.app());
   if (!program) return program.error();
   for (const ProgramSpec& init : spec.init) {
-    if (const auto found = find_init_program(init); !found) return found.error();
+    if (const auto found = find(init); !found) return found.error();
   }
   if (auto problem = check_targets(spec, spec.traffic)) return *problem;
   return Checked{

@@ -39,6 +39,7 @@ std::vector<TenantReplica> ProcessRevision::replicas() const {
                     .started = replica.times().executed.value_or(means_.loop.now()),
                     .ready = instance->ready_at.has_value(),
                     .leaving = instance->leaving || stopped_});
+    if (!spec().image.empty()) list.back().container_bytes = replica.memory_bytes();
   }
   return list;
 }

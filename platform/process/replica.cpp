@@ -14,19 +14,18 @@
 #include "platform/process/health_watch.h"
 #include "platform/process/output_reader.h"
 #include "platform/process/replica_programs.h"
+#include "platform/process/running_program.h"
 #include "platform/process/sidecar.h"
 #include "platform/process/start_watch.h"
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <deque>
 
 namespace sluice::local {
 namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::size_t kTailLines = 5;
 constexpr std::size_t kReadyLineMax = 4096;
 /// How long a sidecar without an app may take to end.
 constexpr std::chrono::seconds kSidecarGrace{2};
@@ -40,11 +39,6 @@ Cause cannot_start(const Problem& problem) {
 }  // namespace
 
 struct ChildReplica::Impl {
-  struct Pipe {
-    OutputSource source;
-    std::unique_ptr<OutputReader> reader;
-  };
-
   Impl(asio::io_context& io_in, Loop& loop_in, Reaper& reaper_in, ReplicaOwner& owner_in,
        Replica& self_in, ReplicaPlan plan_in)
       : io(io_in),
@@ -59,7 +53,8 @@ struct ChildReplica::Impl {
             loop, [this](const Cause& cause) { owner.on_waiting(self, cause); },
             [this](const Cause& cause) { owner.on_settled_elsewhere(self, cause); }),
         ask_timer(loop.timer()),
-        health(io, loop),
+        health(io, loop, reaper,
+               [this](const std::vector<std::string>& command) { return app()->beside(command); }),
         stop_timer(loop.timer()) {}
 
   asio::io_context& io;  // these four outlive the replica (replica.h)
@@ -72,15 +67,13 @@ struct ChildReplica::Impl {
   ReplicaState state = ReplicaState::created;
   ReplicaTimes times;
   SidecarSockets sockets;
-  pid_t app = -1;
+  pid_t last_app = -1;  // of the last of `programs`
   pid_t sidecar = -1;
-  bool app_alive = false;
   bool sidecar_alive = false;
   bool finished = false;
   bool released = false;
-  std::deque<std::string> tail;  // at most kTailLines
   std::string sidecar_line;
-  std::vector<Pipe> pipes;  // at most four
+  std::array<std::unique_ptr<OutputReader>, 2> sidecar_output;
   asio::posix::stream_descriptor ready_pipe;
   std::array<char, 512> ready_chunk{};
   std::string ready_text;
@@ -90,14 +83,22 @@ struct ChildReplica::Impl {
   std::unique_ptr<Timer> ask_timer;
   HealthWatch health;
   std::unique_ptr<Timer> stop_timer;
-  std::size_t init_done = 0;     // of plan.spec.init; until then `app` is one of them
-  std::optional<TimePoint> run;  // since when the app itself runs
+  std::vector<std::unique_ptr<RunningProgram>> programs;  // init containers, then the app
+  std::size_t init_done = 0;                              // of plan.spec.init
+  std::optional<TimePoint> run;                           // since when the app itself runs
   Lifetime token;
 
   [[nodiscard]] bool in_init() const { return init_done < plan.spec.init.size(); }
 
-  [[nodiscard]] Variables variables() const {
-    return {plan.port.port(), plan.spec.name, plan.revision};
+  // What runs, or ran last: the app, or before it an init container.
+  [[nodiscard]] RunningProgram* app() const {
+    return programs.empty() ? nullptr : programs.back().get();
+  }
+
+  [[nodiscard]] bool app_alive() const { return app() != nullptr && app()->alive(); }
+
+  [[nodiscard]] std::vector<std::string> last_errors() const {
+    return app() == nullptr ? std::vector<std::string>{} : app()->last_errors();
   }
 
   /// Runs `action` from the loop unless the replica is gone by then.
@@ -133,38 +134,34 @@ struct ChildReplica::Impl {
 
   // The next init container, or the app once all have ended.
   std::optional<Problem> launch_next() {
-    if (in_init()) {
-      const ProgramSpec& init = plan.spec.init[init_done];
-      const auto program = find_init_program(init);
-      return program ? launch_program(init, *program) : program.error();
-    }
-    if (auto problem = launch_program(plan.spec.app(), plan.program)) return problem;
+    if (in_init()) return launch_program(plan.spec.init[init_done]);
+    if (auto problem = launch_program(plan.spec.app())) return problem;
     times.executed = run = loop.now();
-    watch.begin(app,
-                {.port = plan.port.port(),
+    const bool in_container = app()->in_container();
+    const bool looks_at_another = !plan.spec.fixed_port && !in_container;
+    watch.begin([this] { return app()->listening(); },
+                {.port = app()->own_port(),
                  .fixed_port = plan.spec.fixed_port.has_value(),
                  .container_port =
-                     plan.spec.fixed_port ? std::uint16_t{0} : plan.spec.container_port.value_or(0),
-                 .in_startup = plan.spec.startup.has_value()},
+                     looks_at_another ? plan.spec.container_port.value_or(0) : std::uint16_t{0},
+                 .in_startup = plan.spec.startup.has_value(),
+                 .in_container = in_container,
+                 .begun = !in_container},
                 plan.look_interval);
     ask_startup();
     return std::nullopt;
   }
 
-  std::optional<Problem> launch_program(const ProgramSpec& program,
-                                        const std::filesystem::path& file) {
-    const auto wanted = program_spawn(plan, program, file, variables());
-    if (!wanted) return wanted.error();
-    auto child = spawn(*wanted);
-    if (!child) return child.error();
-    app = child->pid;
-    app_alive = true;
-    reaper.watch(app, [this, alive = token.watch()](ExitStatus status) {
-      if (!alive.over()) app_ended(status);
-    });
-    read(std::move(child->stdout_end), OutputSource::app_stdout);
-    read(std::move(child->stderr_end), OutputSource::app_stderr);
-    return std::nullopt;
+  std::optional<Problem> launch_program(ProgramSpec program) {
+    programs.push_back(
+        std::make_unique<RunningProgram>(io, loop, reaper, plan, std::move(program)));
+    auto problem = app()->start(
+        {.output = [this](OutputSource source,
+                          std::string_view line) { owner.on_output(self, source, line); },
+         .ended = [this](const EndSight& seen) { app_ended(seen); },
+         .gone = [this] { finish(); }});
+    last_app = app()->pid();
+    return problem;
   }
 
   std::optional<Problem> launch_sidecar() {
@@ -177,36 +174,17 @@ struct ChildReplica::Impl {
     reaper.watch(sidecar, [this, alive = token.watch()](ExitStatus status) {
       if (!alive.over()) sidecar_ended(status);
     });
-    read(std::move(child->stdout_end), OutputSource::sidecar);
-    read(std::move(child->stderr_end), OutputSource::sidecar);
+    const auto read = [this](UniqueFd pipe_end) {
+      return std::make_unique<OutputReader>(io, std::move(pipe_end), [this](std::string_view line) {
+        sidecar_line = line;
+        owner.on_output(self, OutputSource::sidecar, line);
+      });
+    };
+    sidecar_output = {read(std::move(child->stdout_end)), read(std::move(child->stderr_end))};
     probe.emplace(io, sockets.serving);
     ready_pipe.assign(pipe->first.release());
     await_ready_line();
     return std::nullopt;
-  }
-
-  void read(UniqueFd pipe, OutputSource source) {
-    pipes.push_back({source, std::make_unique<OutputReader>(io, std::move(pipe),
-                                                            [this, source](std::string_view line) {
-                                                              take_line(source, line);
-                                                            })});
-  }
-
-  template <class Chosen>
-  void drain(Chosen chosen) {
-    for (const Pipe& pipe : pipes) {
-      if (chosen(pipe.source)) pipe.reader->drain();
-    }
-  }
-
-  void take_line(OutputSource source, std::string_view line) {
-    if (source == OutputSource::app_stderr) {
-      tail.emplace_back(line);
-      if (tail.size() > kTailLines) tail.pop_front();
-    } else if (source == OutputSource::sidecar) {
-      sidecar_line = line;
-    }
-    owner.on_output(self, source, line);
   }
 
   // Ready.
@@ -271,20 +249,20 @@ struct ChildReplica::Impl {
   }
 
   void check_listener() {
-    const std::uint16_t port = plan.port.port();
-    if (!group_listens(app, port)) {
-      const auto holder = who_listens(port);
-      // Closed between the probe and now, or changing hands inside the group: look again.
-      if (!holder || holder->group == app) return ask_again(kAskAgain);
-      const std::string name = holder->pid > 0
-                                   ? fmt::format("{} (pid {})", holder->name, holder->pid)
-                                   : std::string("a process that cannot be seen");
-      fail_with({.kind = CauseKind::port_taken,
-                 .what = fmt::format("port {} is held by {}", port, name),
-                 .fix = "stop it, or use another port"});
-      return;
-    }
-    times.listening = times.ready = loop.now();
+    RunningProgram::Answering who = app()->answering();
+    if (who.taken) return fail_with(std::move(*who.taken));
+    if (!who.it_does) return ask_again(kAskAgain);
+    listens();
+  }
+
+  void listens() {
+    if (!times.listening) times.listening = loop.now();
+    if (plan.spec.probe.kind != ProbeKind::exec) return ready();
+    health.until_ready(plan.spec.probe, plan.port.port(), *run, [this] { ready(); });
+  }
+
+  void ready() {
+    times.ready = loop.now();
     state = ReplicaState::ready;
     cancel_start();
     ask_liveness();
@@ -293,6 +271,10 @@ struct ChildReplica::Impl {
 
   void start_timed_out() {
     const Duration limit = plan.spec.start_timeout;
+    if (const auto due = app()->due(limit); due && loop.now() < *due) {
+      start_timer->after(std::min(*due - loop.now(), limit), [this] { start_timed_out(); });
+      return;
+    }
     fail_with(in_init() ? cause_of_init(plan.spec.init[init_done].name, limit)
                         : watch.timed_out(limit));
   }
@@ -308,7 +290,7 @@ struct ChildReplica::Impl {
     if (state != ReplicaState::starting) return;
     state = ReplicaState::stopping;
     cancel_start();
-    end.stderr_tail = {tail.begin(), tail.end()};
+    end.stderr_tail = last_errors();
     owner.on_start_failed(self, end);
     terminate();
   }
@@ -321,24 +303,23 @@ struct ChildReplica::Impl {
 
   void left_after_ready(ReplicaEnd end) {
     state = ReplicaState::stopping;
-    end.stderr_tail = {tail.begin(), tail.end()};
+    end.stderr_tail = last_errors();
     owner.on_exited_after_ready(self, end);
     terminate();
   }
 
-  void app_ended(const ExitStatus& status) {
-    app_alive = false;
-    drain([](OutputSource source) { return source != OutputSource::sidecar; });
+  void app_ended(const EndSight& sight) {
+    health.end();
     if (state != ReplicaState::starting && state != ReplicaState::ready) return stop_sidecar();
-    if (in_init() && status.exit_code == 0) return init_succeeded();
+    if (in_init() && sight.exit_code == 0) return init_succeeded();
     ReplicaEnd end;
-    end.exit_code = status.exit_code;
-    end.signal = status.signal;
-    end.cause = in_init() ? cause_of_init_end(plan.spec.init[init_done].name, sight_of(status))
-                          : cause_of_end(sight_of(status));
+    end.exit_code = sight.exit_code;
+    end.signal = sight.signal;
+    end.cause =
+        in_init() ? cause_of_init_end(plan.spec.init[init_done].name, sight) : cause_of_end(sight);
     if (state == ReplicaState::starting) {
       // It cannot listen where another program does.
-      const bool failed = run && status.exit_code.value_or(0) != 0;
+      const bool failed = run && !app()->in_container() && sight.exit_code.value_or(0) != 0;
       if (failed && who_listens(plan.port.port())) end.cause.kind = CauseKind::port_taken;
       return fail(std::move(end));
     }
@@ -346,20 +327,14 @@ struct ChildReplica::Impl {
   }
 
   void init_succeeded() {
-    std::erase_if(pipes, [](const Pipe& pipe) { return pipe.source != OutputSource::sidecar; });
-    tail.clear();
     ++init_done;
     if (const auto problem = launch_next()) return fail_with(cannot_start(*problem));
     owner.on_launched(self);
   }
 
-  [[nodiscard]] EndSight sight_of(const ExitStatus& status) const {
-    return sight_of_end(plan, status, {tail.begin(), tail.end()}, reaper.watched());
-  }
-
   void sidecar_ended(const ExitStatus& status) {
     sidecar_alive = false;
-    drain([](OutputSource source) { return source == OutputSource::sidecar; });
+    for (const auto& reader : sidecar_output) reader->drain();
     if (state != ReplicaState::starting && state != ReplicaState::ready) return finish();
     ReplicaEnd end;
     end.cause = {.kind = CauseKind::sidecar,
@@ -379,9 +354,9 @@ struct ChildReplica::Impl {
 
   void terminate() {
     health.end();
-    if (!app_alive) return stop_sidecar();
-    kill_group(app, SIGTERM);
-    stop_timer->after(plan.spec.stop_grace, [this] { kill_group(app, SIGKILL); });
+    if (!app_alive()) return stop_sidecar();
+    app()->terminate();
+    stop_timer->after(plan.spec.stop_grace, [this] { app()->kill(); });
   }
 
   void stop_sidecar() {
@@ -395,7 +370,7 @@ struct ChildReplica::Impl {
     state = ReplicaState::stopping;
     cancel_start();
     health.end();
-    if (app_alive) kill_group(app, SIGKILL);
+    if (app() != nullptr) app()->kill();
     if (sidecar_alive) kill_group(sidecar, SIGKILL);
     finish();
   }
@@ -409,7 +384,10 @@ struct ChildReplica::Impl {
   }
 
   void finish() {
-    if (app_alive || sidecar_alive || finished) return;
+    const bool remains = std::any_of(programs.begin(), programs.end(),
+                                     [](const auto& each) { return !each->gone(); });
+    if (remains || sidecar_alive || finished) return;
+    if (state != ReplicaState::stopping) return;  // an init container was removed
     finished = true;
     stop_timer->cancel();
     state = ReplicaState::gone;
@@ -423,7 +401,8 @@ struct ChildReplica::Impl {
 
   void release() {
     if (std::exchange(released, true)) return;
-    pipes.clear();
+    programs.clear();
+    for (auto& reader : sidecar_output) reader.reset();
     remove_directory_of(plan, sockets);
     if (plan.cgroups != nullptr) plan.cgroups->remove(plan.id);
   }
@@ -435,11 +414,9 @@ ChildReplica::ChildReplica(asio::io_context& io, Loop& loop, Reaper& reaper, Rep
 
 ChildReplica::~ChildReplica() {
   impl_->token.end();
-  for (const auto& [pid, alive] :
-       {std::pair{impl_->app, impl_->app_alive}, {impl_->sidecar, impl_->sidecar_alive}}) {
-    if (!alive) continue;
-    kill_group(pid, SIGKILL);
-    impl_->reaper.unwatch(pid);
+  if (impl_->sidecar_alive) {
+    kill_group(impl_->sidecar, SIGKILL);
+    impl_->reaper.unwatch(impl_->sidecar);
   }
   if (impl_->times.created) impl_->release();
 }
@@ -465,7 +442,7 @@ std::uint16_t ChildReplica::port() const {
 }
 
 pid_t ChildReplica::app_pid() const {
-  return impl_->app;
+  return impl_->last_app;
 }
 
 pid_t ChildReplica::sidecar_pid() const {
@@ -489,12 +466,7 @@ Cause ChildReplica::waits_for() const {
 }
 
 std::int64_t ChildReplica::memory_bytes() const {
-  if (!impl_->app_alive) return 0;
-  // A group that was made later does not count what was there before.
-  if (impl_->plan.cgroups != nullptr && impl_->plan.spec.is_limited()) {
-    if (const auto bytes = impl_->plan.cgroups->memory_bytes(impl_->plan.id)) return *bytes;
-  }
-  return resident_bytes_of_group(impl_->app);
+  return impl_->app() == nullptr ? 0 : impl_->app()->memory_bytes();
 }
 
 }  // namespace sluice::local

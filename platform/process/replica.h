@@ -6,6 +6,7 @@
 #include "platform/process/cause.h"
 #include "platform/process/cgroup.h"
 #include "platform/process/child.h"
+#include "platform/process/container.h"
 #include "platform/process/listeners.h"
 #include "platform/process/ports.h"
 #include "platform/process/service_spec.h"
@@ -27,7 +28,8 @@ struct ReplicaPlan {
   std::string revision;  ///< `app-00001`
   std::string id;        ///< `app-00001-1`
   PortLease port;
-  std::filesystem::path program;         ///< of the app, from find_program
+  std::filesystem::path program;         ///< of the app, from find_program; not of an image
+  ContainerHost containers;              ///< for a spec that needs_containers()
   std::filesystem::path sidecar;         ///< of a HeldProgram
   std::filesystem::path directory;       ///< r/<id> in the runtime directory; made, removed
   std::vector<std::string> environment;  ///< of the engine, `NAME=value`
@@ -109,7 +111,8 @@ class Replica {
 
   [[nodiscard]] virtual const std::string& id() const = 0;
   [[nodiscard]] virtual std::uint16_t port() const = 0;
-  /// -1 before the start, at first of its init containers; also the group id.
+  /// -1 before the start, at first of its init containers; also the group id. Of an image: the
+  /// runtime's.
   [[nodiscard]] virtual pid_t app_pid() const = 0;
   [[nodiscard]] virtual pid_t sidecar_pid() const = 0;  ///< -1 before the start
   [[nodiscard]] virtual const ReplicaTimes& times() const = 0;

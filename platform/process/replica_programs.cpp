@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "platform/process/volumes.h"
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <sys/stat.h>
@@ -38,10 +40,10 @@ void remove_directory_of(const ReplicaPlan& plan, const SidecarSockets& sockets)
   std::filesystem::remove(plan.directory, ignored);
 }
 
-Result<SpawnSpec, Problem> program_spawn(const ReplicaPlan& plan, const ProgramSpec& program,
-                                         const std::filesystem::path& file,
-                                         const Variables& variables) {
-  const ServiceSpec& spec = plan.spec;
+namespace {
+
+SpawnSpec plain_spawn(const ReplicaPlan& plan, const ProgramSpec& program,
+                      const std::filesystem::path& file, const Variables& variables) {
   const auto places = places_of(program.mounts, volumes_of(plan));
   SpawnSpec wanted;
   wanted.program = file;
@@ -49,9 +51,19 @@ Result<SpawnSpec, Problem> program_spawn(const ReplicaPlan& plan, const ProgramS
     for (const std::string& word : *words)
       wanted.argv.push_back(at_places(expand_variables(word, variables), places));
   }
-  wanted.env = program_environment(program, spec.config, variables, places, plan.environment);
+  wanted.env = program_environment(program, plan.spec.config, variables, places, plan.environment);
   wanted.cwd = program.working_dir;
   wanted.open_files = plan.open_files;
+  return wanted;
+}
+
+}  // namespace
+
+Result<SpawnSpec, Problem> program_spawn(const ReplicaPlan& plan, const ProgramSpec& program,
+                                         const std::filesystem::path& file,
+                                         const Variables& variables) {
+  const ServiceSpec& spec = plan.spec;
+  SpawnSpec wanted = plain_spawn(plan, program, file, variables);
   // Joining a group costs the kernel some 10 ms, which only limits are worth.
   if (plan.cgroups != nullptr && spec.is_limited()) {
     const auto directories = plan.cgroups->create(plan.id, {spec.cpu_limit, spec.memory_limit});
@@ -59,6 +71,54 @@ Result<SpawnSpec, Problem> program_spawn(const ReplicaPlan& plan, const ProgramS
     wanted.cgroup_dirs = *directories;
   }
   return wanted;
+}
+
+Variables variables_of(const ReplicaPlan& plan, const ProgramSpec& program) {
+  const std::uint16_t port =
+      program.image.empty() ? plan.port.port() : plan.spec.port_in_container();
+  return {port, plan.spec.name, plan.revision};
+}
+
+ContainerPlan container_of(const ReplicaPlan& plan, const ProgramSpec& program,
+                           const Variables& variables) {
+  const ServiceSpec& spec = plan.spec;
+  const bool serves = program.name.empty();
+  ContainerPlan wanted;
+  wanted.host = plan.containers;
+  wanted.name = fmt::format("sluice-{}-{}{}{}", plan.containers.engine, plan.id, serves ? "" : "-",
+                            program.name);
+  wanted.program = program;
+  for (const std::string& word : program.args)
+    wanted.arguments.push_back(expand_variables(word, variables));
+  wanted.environment = program_environment(program, spec.config, variables, {}, {});
+  wanted.ours = program_environment({}, {}, variables, {}, plan.environment);
+  wanted.port = serves ? plan.port.port() : std::uint16_t{0};
+  wanted.inner_port = variables.port;
+  wanted.mounts = places_of(program.mounts, volumes_of(plan));
+  for (const VolumeMount& mount : program.mounts) {
+    const auto volume = std::find_if(spec.volumes.begin(), spec.volumes.end(),
+                                     [&](const Volume& v) { return v.name == mount.volume; });
+    if (volume != spec.volumes.end() && !volume->sources.empty())
+      wanted.read_only.push_back(mount.path);
+  }
+  wanted.cpu_limit = spec.cpu_limit;
+  wanted.memory_limit = spec.memory_limit;
+  const std::string suffix = serves ? "" : "-" + program.name;
+  wanted.id_file = plan.directory / ("container" + suffix);
+  wanted.pid_file = plan.directory / ("pid" + suffix);
+  wanted.env_file = plan.directory / ("environment" + suffix);
+  return wanted;
+}
+
+Result<SpawnSpec, Problem> beside(const ReplicaPlan& plan, const ProgramSpec& program,
+                                  const std::vector<std::string>& command) {
+  ProgramSpec asked = program;
+  asked.command = command;
+  asked.args.clear();
+  const auto file = find_program_of(asked);
+  if (!file) return file.error();
+  // Not in the control group of the replica, which is the program's to fill.
+  return plain_spawn(plan, asked, *file, variables_of(plan, program));
 }
 
 SpawnSpec sidecar_spawn(const ReplicaPlan& plan, const SidecarSockets& sockets, int ready_fd) {
@@ -78,9 +138,40 @@ SpawnSpec sidecar_spawn(const ReplicaPlan& plan, const SidecarSockets& sockets, 
   return wanted;
 }
 
-Result<std::filesystem::path, Problem> find_init_program(const ProgramSpec& init) {
+Result<std::filesystem::path, Problem> find_program_of(const ProgramSpec& program) {
   const char* const search = std::getenv("PATH");
-  return find_program(init.command.front(), search == nullptr ? "" : search, init.working_dir);
+  return find_program(program.command.front(), search == nullptr ? "" : search,
+                      program.working_dir);
+}
+
+EndSight sight_of_container(const ContainerPlan& plan, const ExitStatus& status,
+                            const Container::Ended& ended, const std::vector<std::string>& tail) {
+  // A program that a signal has ended is 128 and its number to a runtime, as to a shell.
+  constexpr int kSignalled = 128;
+  EndSight seen;
+  seen.exit_code = status.exit_code;
+  seen.signal = status.signal;
+  seen.image = plan.program.image;
+  if (!ended.was_run && status.exit_code) {
+    seen.not_run_by = plan.host.runtime.filename().string();
+    // Docker ends what it says with where its help is.
+    std::vector<std::string> said = tail;
+    std::erase_if(said, [](const std::string& line) {
+      return line.find(" run --help'") != std::string::npos;
+    });
+    seen.last_error = last_words(said);
+    return seen;
+  }
+  seen.last_error = last_words(tail);
+  seen.oom_kills = ended.out_of_memory ? 1 : 0;
+  seen.memory_limit = plan.memory_limit.value_or(0);
+  seen.limit_is_enforced = true;
+  if (seen.oom_kills == 0 && status.exit_code.value_or(0) > kSignalled &&
+      *status.exit_code < kSignalled + NSIG) {
+    seen.signal = *status.exit_code - kSignalled;
+    seen.exit_code.reset();
+  }
+  return seen;
 }
 
 EndSight sight_of_end(const ReplicaPlan& plan, const ExitStatus& status,

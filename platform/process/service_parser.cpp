@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
+#include <utility>
 
 namespace sluice::local {
 namespace {
@@ -268,7 +269,8 @@ void read_template_spec(const Parsing& parsing, const YamlEntry& entry, ServiceS
   for (const YamlEntry& field : fields) {
     if (field.key == "volumes") passed = read_volumes(reader, parsing.config, field, spec);
   }
-  const ContainerContext context{reader, parsing.base_dir, parsing.config, passed};
+  const ContainerContext context{reader, parsing.base_dir, parsing.config, passed,
+                                 parsing.defaults.container_runtime};
   for (const YamlEntry& field : fields) {
     if (field.key == "volumes") continue;
     if (field.key == "initContainers") {
@@ -414,6 +416,10 @@ void read_document(const Parsing& parsing, const YAML::Node& document, ParsedFil
                                  [&](const ServiceSpec& other) { return other.name == spec.name; });
   if (twice && !spec.name.empty())
     reader.fail(name_line, fmt::format("two services are named `{}`", spec.name), "rename one");
+  // Any number of containers can have the same port, each its own.
+  if (!spec.image.empty() && spec.fixed_port) {
+    spec.container_port = std::exchange(spec.fixed_port, std::nullopt);
+  }
   parsed.services.push_back(std::move(spec));
 }
 

@@ -7,7 +7,9 @@
 #include "platform/process/quantity.h"
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,6 +17,8 @@
 
 namespace sluice::local {
 namespace {
+
+constexpr std::size_t kImageBytesMax = 1000;
 
 /// FNV-1a over fields with their lengths, so that no two lists of fields run into each other.
 class FieldHash {
@@ -63,8 +67,18 @@ class FieldText {
     add(std::int64_t{asked.kind == ProbeKind::http}).add(asked.path);
     add(std::ssize(asked.headers));
     for (const auto& [name, value] : asked.headers) add(name).add(value);
+    add_newer(asked);
     add(asked.period_seconds).add(asked.timeout_seconds);
     return add(probe->initial_delay_seconds).add(probe->failure_threshold);
+  }
+
+  /// What a probe of tcp or http does not have.
+  FieldText& add_newer(const ReadinessProbe& probe) {
+    return is_newer(probe) ? add(name(probe.kind)).add(probe.service).add(probe.command) : *this;
+  }
+
+  [[nodiscard]] static bool is_newer(const ReadinessProbe& probe) {
+    return probe.kind == ProbeKind::grpc || probe.kind == ProbeKind::exec;
   }
 
   [[nodiscard]] const std::string& text() const { return text_; }
@@ -108,8 +122,12 @@ std::string further_fields(const ServiceSpec& spec) {
     text.add(program.working_dir.native()).add(std::ssize(program.env));
     for (const EnvVar& variable : program.env) text.add(variable.name).add(variable.value);
     add_sources(text, program);
+    if (!program.image.empty()) text.add("image").add(program.image);
   }
-  return text.add(spec.liveness).add(spec.startup).text();
+  text.add(spec.liveness).add(spec.startup).add_newer(spec.probe);
+  if (!spec.image.empty())
+    text.add("image").add(spec.image).add(std::int64_t{spec.port_in_container()});
+  return text.text();
 }
 
 bool is_executable_file(const std::filesystem::path& path) {
@@ -121,6 +139,37 @@ bool is_executable_file(const std::filesystem::path& path) {
 
 }  // namespace
 
+std::string_view name(ProbeKind kind) {
+  switch (kind) {
+    case ProbeKind::tcp:
+      return "tcpSocket";
+    case ProbeKind::http:
+      return "httpGet";
+    case ProbeKind::grpc:
+      return "grpc";
+    case ProbeKind::exec:
+      return "exec";
+  }
+  return "tcpSocket";
+}
+
+bool ServiceSpec::needs_containers() const {
+  return !image.empty() || std::any_of(init.begin(), init.end(), [](const ProgramSpec& program) {
+    return !program.image.empty();
+  });
+}
+
+std::optional<Problem> check_image(const std::string& image) {
+  const bool plain = std::all_of(image.begin(), image.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view{"._-/:@"}.find(c) != std::string_view::npos;
+  });
+  if (!image.empty() && image.size() <= kImageBytesMax && image.front() != '-' && plain)
+    return std::nullopt;
+  return Problem{fmt::format("`{}` is no name of an image", image.substr(0, 80)),
+                 "write it like docker.io/library/nginx:1.25"};
+}
+
 bool is_dns_label(std::string_view name) {
   if (name.empty() || name.size() > 63 || name.front() == '-' || name.back() == '-') return false;
   return std::all_of(name.begin(), name.end(), [](char c) {
@@ -130,10 +179,12 @@ bool is_dns_label(std::string_view name) {
 
 ServiceSpec command_spec(const CommandForm& form) {
   ServiceSpec spec;
+  const bool in_container = !form.image.empty();
   spec.name = form.name;
-  spec.command = form.command;
+  spec.image = form.image;
+  (in_container ? spec.args : spec.command) = form.command;
   spec.env = form.env;
-  spec.working_dir = form.cwd;
+  if (!in_container) spec.working_dir = form.cwd;
   spec.container_concurrency = form.concurrency;
   spec.cpu_limit = form.cpu;
   spec.memory_limit = form.memory;
@@ -141,9 +192,12 @@ ServiceSpec command_spec(const CommandForm& form) {
   annotations["autoscaling.knative.dev/initial-scale"] = "0";
   annotations["autoscaling.knative.dev/target"] = fmt::format("{}", form.target);
   annotations["autoscaling.knative.dev/min-scale"] = fmt::format("{}", form.min);
-  annotations["autoscaling.knative.dev/max-scale"] = fmt::format("{}", form.port ? 1 : form.max);
+  annotations["autoscaling.knative.dev/max-scale"] =
+      fmt::format("{}", form.port && !in_container ? 1 : form.max);
   annotations["autoscaling.knative.dev/window"] = format_duration(form.window);
-  if (form.port) {
+  if (form.port && in_container) {
+    spec.container_port = form.port;
+  } else if (form.port) {
     spec.fixed_port = form.port;
     annotations["sluice.dev/port"] = fmt::format("{}", *form.port);
   }
@@ -187,7 +241,7 @@ std::string template_hash(const ServiceSpec& spec) {
   hash.number(std::int64_t{spec.h2c});
   // A spec without what follows keeps the hash that older releases gave it.
   if (!spec.volumes.empty() || !spec.config.empty() || !spec.init.empty() || spec.liveness ||
-      spec.startup || !spec.env_from.empty()) {
+      spec.startup || !spec.env_from.empty() || !spec.image.empty() || FieldText::is_newer(probe)) {
     hash.add(further_fields(spec));
   }
   return fmt::format("{:016x}", hash.value());
@@ -268,6 +322,25 @@ Result<std::filesystem::path, Problem> find_program(const std::string& command,
   }
   return Problem{fmt::format("command not found: {}; looked in PATH", command),
                  "fix the name or give a full path"};
+}
+
+Result<std::filesystem::path, Problem> find_container_runtime(const std::string& wanted) {
+  const char* const search = std::getenv("PATH");
+  const auto find = [search](const std::string& name) {
+    return find_program(name, search == nullptr ? "" : search, "/");
+  };
+  if (wanted != "auto") {
+    auto found = find(wanted);
+    if (found) return found;
+    return Problem{fmt::format("an image is run by {}, which is not in PATH", wanted),
+                   "install it, or change container-runtime in config.yaml"};
+  }
+  for (const char* const name : {"podman", "docker"}) {
+    if (auto found = find(name)) return found;
+  }
+  return Problem{
+      "an image is run by podman or docker, and neither is in PATH",
+      "install one (apt install podman), or add `command` with a program of this machine"};
 }
 
 std::vector<std::filesystem::path> spec_files_in(const std::filesystem::path& directory,

@@ -22,9 +22,18 @@ inline constexpr std::size_t kSpecFileBytesMax = std::size_t{4} << 20;
 
 using model::HostRule;
 
-enum class ProbeKind { tcp, http };
+enum class ProbeKind {
+  tcp,
+  http,
+  grpc,  ///< grpc.health.v1.Health
+  exec,  ///< a command, which the engine runs
+};
 
-/// How the sidecar asks the app whether it is ready (queue-proxy.md 10). Always on $PORT.
+/// The key of a document for it. A text of static lifetime.
+[[nodiscard]] std::string_view name(ProbeKind kind);
+
+/// How the app is asked whether it is ready (queue-proxy.md 10), by the sidecar unless it is a
+/// command. Always on $PORT.
 struct ReadinessProbe {
   ProbeKind kind = ProbeKind::tcp;
   std::string path = "/";                                    ///< http only
@@ -32,6 +41,8 @@ struct ReadinessProbe {
   std::int32_t period_seconds = 0;                           ///< 0 = aggressive
   std::int32_t timeout_seconds = 1;  ///< of one attempt when a period is set
   std::int32_t success_threshold = 1;
+  std::string service = {};               ///< grpc only: whose health is asked
+  std::vector<std::string> command = {};  ///< exec only, and then not empty
 
   friend bool operator==(const ReadinessProbe&, const ReadinessProbe&) = default;
 };
@@ -72,14 +83,18 @@ struct VolumeMount {
   friend bool operator==(const VolumeMount&, const VolumeMount&) = default;
 };
 
+/// Where a program in a container listens, unless its document says another port.
+inline constexpr std::uint16_t kContainerPort = 8080;
+
 /// One program of a service as its container has it.
 struct ProgramSpec {
   std::string name;                  ///< of an init container
-  std::vector<std::string> command;  ///< never empty
+  std::string image;                 ///< empty: a program of this machine
+  std::vector<std::string> command;  ///< empty with an image, else never
   std::vector<std::string> args;
   std::vector<EnvVar> env;
-  std::vector<EnvFrom> env_from;  ///< weaker than `env`
-  std::filesystem::path working_dir;
+  std::vector<EnvFrom> env_from;      ///< weaker than `env`
+  std::filesystem::path working_dir;  ///< with an image, in its container; empty: the image's own
   std::vector<VolumeMount> mounts;
 
   friend bool operator==(const ProgramSpec&, const ProgramSpec&) = default;
@@ -93,19 +108,21 @@ struct ServiceSpec {
   std::vector<HostRule> hosts;  ///< besides NAME.localhost, from `sluice.dev/hosts`
   std::map<std::string, std::string> annotations;           ///< of the service
   std::map<std::string, std::string> template_annotations;  ///< of the template: autoscaling keys
-  std::vector<std::string> command;                         ///< never empty
+  std::string image;                                        ///< as in ProgramSpec
+  std::vector<std::string> command;                         ///< as in ProgramSpec
   std::vector<std::string> args;
   std::vector<EnvVar> env;
   std::vector<EnvFrom> env_from;      ///< weaker than `env`
-  std::filesystem::path working_dir;  ///< absolute
+  std::filesystem::path working_dir;  ///< absolute, or empty as in ProgramSpec
   std::vector<VolumeMount> mounts;
   std::vector<Volume> volumes;
-  std::vector<ProgramSpec> init;                ///< run in this order before the app
-  ConfigDocuments config;                       ///< the ConfigMaps and Secrets that it uses
-  std::optional<std::uint16_t> fixed_port;      ///< then one replica at most
-  std::optional<std::uint16_t> container_port;  ///< where it is looked for beside $PORT
-  bool h2c = false;                             ///< the app speaks HTTP/2 in clear text
-  std::int32_t container_concurrency = 0;       ///< 0 = no limit
+  std::vector<ProgramSpec> init;            ///< run in this order before the app
+  ConfigDocuments config;                   ///< the ConfigMaps and Secrets that it uses
+  std::optional<std::uint16_t> fixed_port;  ///< then one replica at most
+  /// In a container its $PORT, else where it is looked for beside $PORT.
+  std::optional<std::uint16_t> container_port;
+  bool h2c = false;                        ///< the app speaks HTTP/2 in clear text
+  std::int32_t container_concurrency = 0;  ///< 0 = no limit
   std::chrono::seconds timeout{300};
   std::chrono::seconds response_start_timeout{0};  ///< 0 = off
   std::chrono::seconds idle_timeout{0};            ///< 0 = off
@@ -118,13 +135,21 @@ struct ServiceSpec {
   Duration start_timeout = std::chrono::seconds{60};
   Traffic traffic;  ///< of the service; empty: its document says nothing of it
 
-  /// Whether its replicas are started in a cgroup of their own.
-  [[nodiscard]] bool is_limited() const { return cpu_limit || memory_limit; }
+  /// Whether its replicas are started in a cgroup of their own; a container has one anyway.
+  [[nodiscard]] bool is_limited() const { return image.empty() && (cpu_limit || memory_limit); }
 
   /// The program that serves.
   [[nodiscard]] ProgramSpec app() const {
-    return {{}, command, args, env, env_from, working_dir, mounts};
+    return {{}, image, command, args, env, env_from, working_dir, mounts};
   }
+
+  /// $PORT in its container.
+  [[nodiscard]] std::uint16_t port_in_container() const {
+    return container_port.value_or(kContainerPort);
+  }
+
+  /// Whether a program of it is run in a container.
+  [[nodiscard]] bool needs_containers() const;
 
   friend bool operator==(const ServiceSpec&, const ServiceSpec&) = default;
 };
@@ -133,6 +158,7 @@ struct ServiceSpec {
 struct SpecDefaults {
   std::chrono::seconds timeout{300};
   std::int32_t container_concurrency = 0;
+  std::string container_runtime = "auto";  ///< `container-runtime` of the settings
 };
 
 struct ParsedFile {
@@ -179,8 +205,9 @@ struct RefusedFile {
 /// The command form of `sluice up` (one-machine.md 1).
 struct CommandForm {
   std::string name = "app";
+  std::string image;  ///< then `command` is its arguments
   std::vector<std::string> command;
-  std::optional<std::uint16_t> port;  ///< fixed; then `max` is taken as 1
+  std::optional<std::uint16_t> port;  ///< fixed; then `max` is taken as 1, but for an image
   double target = 10;
   std::int32_t concurrency = 0;
   std::int32_t min = 0;
@@ -195,12 +222,15 @@ struct CommandForm {
 /// The same spec a file would give, with `initial-scale: 0`. The name and command are not checked.
 [[nodiscard]] ServiceSpec command_spec(const CommandForm& form);
 
+/// What is wrong with the name of an image; absent: nothing that can be seen before it is run.
+[[nodiscard]] std::optional<Problem> check_image(const std::string& image);
+
 /// Whether `name` is a DNS label: 1 to 63 of a-z, 0-9 and `-`, no `-` at either end.
 [[nodiscard]] bool is_dns_label(std::string_view name);
 
-/// 16 hex digits over exactly the fields that make a new revision (one-machine.md 5.7): command,
-/// args, env, workingDir, port, protocol, probes, resources, concurrency, timeouts, volumes and
-/// mounts, init containers, and the ConfigMaps and Secrets that are used.
+/// 16 hex digits over exactly the fields that make a new revision (one-machine.md 5.7): image,
+/// command, args, env, workingDir, port, protocol, probes, resources, concurrency, timeouts,
+/// volumes and mounts, init containers, and the ConfigMaps and Secrets that are used.
 [[nodiscard]] std::string template_hash(const ServiceSpec& spec);
 
 /// Takes from `other` what makes no new revision: all that is not in template_hash().
@@ -223,5 +253,10 @@ struct Variables {
 [[nodiscard]] Result<std::filesystem::path, Problem> find_program(const std::string& command,
                                                                   std::string_view path_list,
                                                                   const std::filesystem::path& cwd);
+
+/// The program that runs containers, in our PATH: the `wanted` one, or with `auto` podman, else
+/// docker.
+[[nodiscard]] Result<std::filesystem::path, Problem> find_container_runtime(
+    const std::string& wanted);
 
 }  // namespace sluice::local

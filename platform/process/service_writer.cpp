@@ -67,8 +67,13 @@ void put_number(YAML::Emitter& out, const char* key, std::int32_t value, std::in
 }
 
 void put_question(YAML::Emitter& out, const ReadinessProbe& probe, bool with_values) {
-  out << YAML::Key << (probe.kind == ProbeKind::http ? "httpGet" : "tcpSocket") << YAML::Value;
+  out << YAML::Key << std::string{name(probe.kind)} << YAML::Value;
   out << YAML::BeginMap;
+  if (probe.kind == ProbeKind::exec) put_words(out, "command", probe.command);
+  if (!probe.service.empty()) {
+    out << YAML::Key << "service" << YAML::Value;
+    put(out, probe.service);
+  }
   if (probe.kind == ProbeKind::http) {
     out << YAML::Key << "path" << YAML::Value;
     put(out, probe.path);
@@ -213,9 +218,10 @@ void put_volumes(YAML::Emitter& out, const std::vector<Volume>& volumes) {
 
 void put_program(YAML::Emitter& out, const ProgramSpec& program, bool with_values) {
   if (!program.name.empty()) put_text(out, "name", program.name);
+  if (!program.image.empty()) put_text(out, "image", program.image);
   put_words(out, "command", program.command);
   put_words(out, "args", program.args);
-  put_text(out, "workingDir", program.working_dir.string());
+  if (!program.working_dir.empty()) put_text(out, "workingDir", program.working_dir.string());
   put_env(out, program.env, with_values);
   put_env_from(out, program.env_from);
   put_mounts(out, program.mounts);

@@ -120,7 +120,9 @@ std::string readiness_probe_json(const ReadinessProbe& probe, std::uint16_t port
     get["scheme"] = "HTTP";
     for (const auto& [name, value] : probe.headers)
       get["httpHeaders"].push_back({{"name", name}, {"value", value}});
-  } else {
+  } else if (probe.kind == ProbeKind::grpc) {
+    json["grpc"] = {{"port", port}, {"service", probe.service}};
+  } else {  // a command is the engine's to run, once a connection can be made
     json["tcpSocket"] = {{"port", port}, {"host", "127.0.0.1"}};
   }
   json["periodSeconds"] = probe.period_seconds;

@@ -1,6 +1,5 @@
 #include "platform/process/start_watch.h"
 
-#include "platform/process/listeners.h"
 #include <unistd.h>
 #include <utility>
 
@@ -20,8 +19,9 @@ StartWatch::StartWatch(Loop& loop, std::function<void(const Cause&)> worth_a_lin
       timer_{loop.timer()},
       begun_{loop.now()} {}
 
-void StartWatch::begin(pid_t leader, const StartSight& wanted, Duration interval) {
-  leader_ = leader;
+void StartWatch::begin(std::function<Listening()> find, const StartSight& wanted,
+                       Duration interval) {
+  find_ = std::move(find);
   sight_ = wanted;
   interval_ = interval;
   begun_ = loop_.now();
@@ -38,7 +38,8 @@ void StartWatch::look() {
 }
 
 void StartWatch::see() {
-  Listening listening = listening_of(leader_, sight_.port);
+  Listening listening = find_();
+  sight_.begun = listening.begun;
   sight_.listens = std::move(listening.ports);
   sight_.reachable = listening.reachable;
   static const auto kTicksPerSecond = static_cast<double>(::sysconf(_SC_CLK_TCK));

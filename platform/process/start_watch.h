@@ -3,11 +3,10 @@
 #include "common/loop/loop.h"
 
 #include "platform/process/cause.h"
-#include <cstdint>
+#include "platform/process/listeners.h"
 #include <functional>
 #include <memory>
 #include <optional>
-#include <sys/types.h>
 
 namespace sluice::local {
 
@@ -20,8 +19,9 @@ class StartWatch {
   StartWatch(Loop& loop, std::function<void(const Cause&)> worth_a_line,
              std::function<void(const Cause&)> settled);
 
-  /// The program `leader` runs since now and should listen on `port`; looks each `interval`.
-  void begin(pid_t leader, const StartSight& wanted, Duration interval);
+  /// The program runs since now and should listen as `wanted` says; where it does is looked for
+  /// with `find` each `interval`.
+  void begin(std::function<Listening()> find, const StartSight& wanted, Duration interval);
 
   /// Its startup probe has passed.
   void started() { sight_.in_startup = false; }
@@ -44,7 +44,7 @@ class StartWatch {
   std::function<void(const Cause&)> worth_a_line_;
   std::function<void(const Cause&)> on_settled_;
   std::unique_ptr<Timer> timer_;
-  pid_t leader_ = -1;
+  std::function<Listening()> find_;
   Duration interval_{0};
   TimePoint begun_{};
   StartSight sight_;

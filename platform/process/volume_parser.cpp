@@ -167,7 +167,7 @@ PassedVolumes read_volumes(YamlReader& reader, ConfigFile& config, const YamlEnt
 }
 
 void read_mounts(YamlReader& reader, const YamlEntry& entry, const ServiceSpec& spec,
-                 const PassedVolumes& passed, std::vector<VolumeMount>& mounts) {
+                 const PassedVolumes& passed, bool in_container, std::vector<VolumeMount>& mounts) {
   for (const YamlEntry& item : reader.items(entry, kVolumesMax)) {
     VolumeMount mount;
     const YamlKeys keys{{"name", "mountPath", "subPath"},
@@ -199,12 +199,15 @@ void read_mounts(YamlReader& reader, const YamlEntry& entry, const ServiceSpec& 
     } else if (!known) {
       reader.fail(item.line, fmt::format("no volume is named `{}`", mount.volume.substr(0, 80)),
                   "add it under spec.template.spec.volumes");
+    } else if (in_container && mount.path.find(':') != std::string::npos) {
+      reader.fail(item.line, "a `mountPath` has a colon", "write a path without one");
     } else {
-      reader.warn(item.line,
-                  fmt::format("`{}` is not mounted on one machine: each replica has volume {} in a "
-                              "directory of its own, whose path takes the place of `{}` in "
-                              "command, args and env",
-                              mount.path, mount.volume, mount.path));
+      if (!in_container) {
+        reader.warn(item.line, fmt::format("`{}` is not mounted on one machine: each replica has "
+                                           "volume {} in a directory of its own, whose path takes "
+                                           "the place of `{}` in command, args and env",
+                                           mount.path, mount.volume, mount.path));
+      }
       mounts.push_back(std::move(mount));
     }
   }

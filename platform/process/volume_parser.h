@@ -14,8 +14,9 @@ using PassedVolumes = std::set<std::string>;
 [[nodiscard]] PassedVolumes read_volumes(YamlReader& reader, ConfigFile& config,
                                          const YamlEntry& entry, ServiceSpec& spec);
 
-/// Reads `volumeMounts` of a container of `spec`, whose volumes are known, into `mounts`.
+/// Reads `volumeMounts` of a container of `spec`, whose volumes are known, into `mounts`; each is a
+/// warning unless the program is run in a container.
 void read_mounts(YamlReader& reader, const YamlEntry& entry, const ServiceSpec& spec,
-                 const PassedVolumes& passed, std::vector<VolumeMount>& mounts);
+                 const PassedVolumes& passed, bool in_container, std::vector<VolumeMount>& mounts);
 
 }  // namespace sluice::local

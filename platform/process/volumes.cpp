@@ -20,6 +20,11 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr mode_t kOwnerReads = 0400;
+/// In a container any user may run; other users of this machine do not get past the directory that
+/// holds all volumes.
+constexpr mode_t kAllRead = 0444;
+constexpr mode_t kAllWrite = 0777;
+constexpr mode_t kAllEnter = 0755;
 /// As many entries as are removed at once.
 constexpr std::size_t kSmall = 1000;
 
@@ -78,7 +83,10 @@ std::optional<Problem> write_volume(const ServiceSpec& spec, const Volume& volum
   std::error_code failed;
   fs::create_directories(directory, failed);
   if (failed) return cannot_write(directory, failed.value());
-  const auto mode = static_cast<mode_t>(volume.mode.value_or(kOwnerReads));
+  const bool shared = spec.needs_containers();
+  const auto mode = static_cast<mode_t>(volume.mode.value_or(shared ? kAllRead : kOwnerReads));
+  if (shared && ::chmod(directory.c_str(), volume.sources.empty() ? kAllWrite : kAllEnter) != 0)
+    return cannot_write(directory, errno);
   for (const VolumeSource& source : volume.sources) {
     for (const auto& [path, bytes] : files_of(spec, source)) {
       const fs::path file = directory / path;

@@ -229,6 +229,54 @@ containers:
         self.assertIn('startup probe failed: GET /started gave 503', ended['why'])
 
 
+    def test_probes_may_be_commands_with_the_environment_of_the_program(self):
+        mark = self.home.path / 'mark'
+        engine = self.up_documents(service(f'''
+containers:
+  - command: [{PROGRAM}]
+    env: [{{name: MARK, value: {mark}}}]
+    readinessProbe: {{exec: {{command: [sh, -c, 'test -e "$MARK" && echo "asked at $PORT" >>"$MARK"']}}}}
+    livenessProbe: {{exec: {{command: [sh, -c, 'test -s "$MARK" || {{ echo no mark >&2; exit 3; }}']}}, periodSeconds: 1}}
+'''))
+        self.home.run('scale', 'app', '--min', '1')
+        starting = engine.wait_status(lambda status: status['starting'] == 1)
+        self.assertEqual(starting['ready'], 0)
+        mark.touch()
+        self.assertEqual(engine.get().status, 200)
+        ready = engine.wait_event('replica', state='ready')
+        self.assertIn(f'asked at {ready["port"]}', mark.read_text())
+        mark.unlink()
+        ended = engine.wait_event('replica', state='exited')
+        self.assertIn('liveness probe failed: sh ended with exit code 3: no mark, 3 times in a row', ended['why'])
+
+    def test_a_command_that_does_not_end_is_a_no_after_its_timeout(self):
+        engine = self.up_documents(service(f'''
+containers:
+  - command: [{PROGRAM}]
+    startupProbe: {{exec: {{command: [sleep, "1000"]}}, periodSeconds: 1, failureThreshold: 1}}
+'''))
+        self.home.run('wake', 'app', '--timeout', '1s')
+        ended = engine.wait_event('replica', state='exited')
+        self.assertIn('startup probe failed: sleep did not end in time', ended['why'])
+
+    def test_probes_may_ask_the_health_service_of_grpc(self):
+        sick = self.home.path / 'sick'
+        engine = self.up_documents(service(f'''
+containers:
+  - command: [{sys.executable}, -B, {HERE / "h2c_app.py"}]
+    ports: [{{name: h2c}}]
+    env: [{{name: SICK, value: {sick}}}]
+    readinessProbe: {{grpc: {{port: 8080}}}}
+    startupProbe: {{grpc: {{port: 8080}}}}
+    livenessProbe: {{grpc: {{port: 8080}}, periodSeconds: 1, failureThreshold: 1}}
+'''))
+        self.home.run('scale', 'app', '--min', '1')
+        engine.wait_event('replica', state='ready')
+        sick.touch()
+        ended = engine.wait_event('replica', state='exited')
+        self.assertIn('liveness probe failed: gRPC probe failed', ended['why'])
+
+
 class ContainerPort(Documents):
     def test_a_program_that_listens_there_is_found_and_served_there_by_one_replica(self):
         with socket.socket() as taken:

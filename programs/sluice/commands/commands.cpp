@@ -110,7 +110,7 @@ int run_up(const Surroundings& with, const Arguments& args, const UpRunner& up) 
       code = run_session(with, options, *target->running);
       continue;
     }
-    if (options.demo || !options.command.empty()) options.service = command_service(options);
+    if (options.has_command_form()) options.service = command_service(options);
     code = options.detach ? run_detached(with, std::move(options), up) : up(options);
   }
   if (code != kNameHeld) return code;

@@ -87,6 +87,14 @@ Check cgroup(const Surroundings& with, const std::string& engine) {
           tree.description()};
 }
 
+// Only a service of an image misses it.
+Check images() {
+  const auto runtime = local::find_container_runtime(local::SpecDefaults{}.container_runtime);
+  return {Grade::ok, "images",
+          runtime ? "run by " + runtime->string()
+                  : "cannot be run: neither podman nor docker is in PATH (apt install podman)"};
+}
+
 Check pressure() {
   std::ifstream file("/proc/pressure/memory");
   std::string line;
@@ -206,8 +214,8 @@ int run_doctor(const Surroundings& with, const Arguments& args) {
   }
   bool failed = false;
   for (const Check& check :
-       {programs(), front_door(), limits(), cgroup(with, name), memory(), pressure(), resolution(),
-        state(with), leftovers(with), engines(with)}) {
+       {programs(), front_door(), limits(), cgroup(with, name), images(), memory(), pressure(),
+        resolution(), state(with), leftovers(with), engines(with)}) {
     const char* grade = check.grade == Grade::ok     ? "ok    "
                         : check.grade == Grade::warn ? "warn  "
                                                      : "FAIL  ";

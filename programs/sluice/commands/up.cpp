@@ -48,12 +48,16 @@ void add_flags(CLI::App& app, RawFlags& raw) {
   repeated(app.add_option("-f,--file", options.files, "a file, a directory of *.yaml, or -")
                ->type_name("PATH"));
   app.add_flag("--demo", options.demo, "run the built-in app: / /sleep?ms= /burn?ms= /hold?mb=");
+  app.add_option("--image", options.image,
+                 "run an image with podman or docker; what follows -- are its arguments")
+      ->type_name("IMAGE");
   app.add_option("--name", options.name,
                  "the service's name; the first one, and one alone, name the engine too")
       ->type_name("NAME");
   app.add_option("--engine", options.engine, "start this engine, or add to it when it runs")
       ->type_name("NAME");
-  app.add_option("--port", raw.port, "the app listens on exactly N and ignores $PORT")
+  app.add_option("--port", raw.port,
+                 "the app listens on exactly N and ignores $PORT; of an image: $PORT is N (8080)")
       ->type_name("N");
   app.add_option("--http", options.http, "front door (127.0.0.1:8080, else the next free port)")
       ->type_name("HOST:PORT");
@@ -84,17 +88,19 @@ void add_flags(CLI::App& app, RawFlags& raw) {
 
 Trouble judge_forms(const CLI::App& app, const UpOptions& options) {
   const int forms = static_cast<int>(!options.files.empty()) + static_cast<int>(options.demo) +
-                    static_cast<int>(!options.command.empty());
+                    static_cast<int>(!options.image.empty() || !options.command.empty());
   if (forms == 0 && !options.resume) {
     return kUpHelpLines;
   }
   if (forms > 1) {
-    return "give one of -f, --demo and a command, not several";
+    return "give one of -f, --demo, --image and a command, not several";
   }
   if (options.files.size() > kFilesMax) {
     return "-f: at most 1000 files";
   }
-  if (!options.command.empty() && options.command.front().empty()) {
+  if (app.count("--image") > 0) {
+    if (const auto wrong = local::check_image(options.image)) return "--image: " + wrong->text();
+  } else if (!options.command.empty() && options.command.front().empty()) {
     return "the command is empty; give a program after --";
   }
   if (!options.files.empty() || options.resume) {
@@ -168,11 +174,11 @@ Trouble judge_numbers(const CLI::App& app, RawFlags& raw) {
     if (raw.port < 1 || raw.port > 65535) {
       return "--port: give a number from 1 to 65535";
     }
-    if (raw.min > 1 || (app.count("--max") > 0 && raw.max != 1)) {
+    if (options.image.empty() && (raw.min > 1 || (app.count("--max") > 0 && raw.max != 1))) {
       return "--port: only one replica can listen on a fixed port; drop --min and --max, or let "
              "the app read $PORT";
     }
-    raw.max = 1;
+    if (options.image.empty()) raw.max = 1;
     options.port = static_cast<std::uint16_t>(raw.port);
   }
   if (raw.max > 0 && raw.min > raw.max) {
@@ -266,7 +272,7 @@ Result<UpOptions, UsageProblem> parse_up(const std::vector<std::string>& args) {
     return std::move(*wrong);
   }
   UpOptions& options = raw.options;
-  const bool nothing = options.files.empty() && !options.demo && options.command.empty();
+  const bool nothing = options.files.empty() && !options.has_command_form();
   options.resume = nothing && !(options.name.empty() && options.engine.empty());
   const Trouble troubles[] = {judge_forms(app, raw.options),
                               judge_name(raw.options),
@@ -285,6 +291,7 @@ Result<UpOptions, UsageProblem> parse_up(const std::vector<std::string>& args) {
 local::ServiceSpec command_service(const UpOptions& options) {
   local::CommandForm form;
   form.name = options.name;
+  form.image = options.image;
   form.command = options.command;
   if (options.demo) {
     std::error_code ignored;

@@ -18,13 +18,17 @@ enum class OutputFormat { text, json };
 inline constexpr int kNameHeld = 75;
 
 /// The flags of `sluice up`, parsed and checked one by one (one-machine.md 1). Exactly one of
-/// `files`, `demo`, `command`, `resume` is set.
+/// `files`, `demo`, `image` or `command`, `resume` is set.
 struct UpOptions {
   std::vector<std::string> files;    ///< -f: file, directory or "-"
   bool demo = false;                 ///< --demo
+  std::string image;                 ///< --image: `command` is its arguments, and may be empty
   std::vector<std::string> command;  ///< after `--`; never empty strings in front
 
   bool resume = false;  ///< none of them, but a name: what ran under it
+
+  /// A service is written in flags: --demo, an image, a command.
+  [[nodiscard]] bool has_command_form() const { return demo || !image.empty() || !command.empty(); }
 
   std::string name;         ///< of the service or, for the first `up`, the engine; defaults applied
   bool name_given = false;  ///< --name

@@ -42,15 +42,25 @@ json start_flags(const UpOptions& options) {
   return flags;
 }
 
+// Of an image without its tag.
+std::string program_name(const UpOptions& options, const local::ServiceSpec& spec) {
+  if (options.demo) return "demo";
+  if (spec.image.empty()) return spec.command.front();
+  const std::string name = spec.image.substr(spec.image.find_last_of('/') + 1);
+  return name.substr(0, name.find_first_of(":@"));
+}
+
 // The program is found with this terminal's PATH and runs with its environment.
 Result<json, Failure> command_request(const UpOptions& options) {
   local::ServiceSpec spec = command_service(options);
-  const char* const search = std::getenv("PATH");
-  const std::string program = options.demo ? "demo" : spec.command.front();
-  auto found =
-      local::find_program(spec.command.front(), search == nullptr ? "" : search, spec.working_dir);
-  if (!found) return Failure{kExitConfig, found.error().text()};
-  spec.command.front() = found->string();
+  const std::string program = program_name(options, spec);
+  if (spec.image.empty()) {
+    const char* const search = std::getenv("PATH");
+    auto found = local::find_program(spec.command.front(), search == nullptr ? "" : search,
+                                     spec.working_dir);
+    if (!found) return Failure{kExitConfig, found.error().text()};
+    spec.command.front() = found->string();
+  }
   json request = {{"spec", local::to_yaml(spec)}, {"environment", json::array()}};
   if (!options.name_given) request["base"] = label_of(program);
   for (char** variable = environ; *variable != nullptr; ++variable) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "platform/process/container.h"
 #include "platform/process/sidecar.h"
 #include "platform/process/unique_fd.h"
 #include "platform/process/volumes.h"
@@ -180,6 +181,11 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
   for (const std::string& id : journal_.kill_leftovers()) {
     publish_text("warning", "killed " + id + ", left behind by an engine that crashed", "");
   }
+  for (const std::string& name :
+       remove_noted_containers(clock_, paths_.containers_note(), environment_)) {
+    publish_text("warning", "removed container " + name + ", left behind by an engine that crashed",
+                 "");
+  }
   remove_volumes(paths_.replicas_dir());  // of those that crashed with it
   cgroups_ = CgroupTree::detect(setup_.name, paths_.runtime_dir().native());
   if (cgroups_.kind() == CgroupKind::v1) cgroups_.clear();
@@ -282,6 +288,8 @@ int Engine::run() {
   on_signal();
   notify_init("READY=1");
   io_.run();
+  // Nothing is left of them, unless all was to be killed at once or the runtime did not answer.
+  static_cast<void>(remove_noted_containers(clock_, paths_.containers_note(), environment_));
   return exit_code_;
 }
 

@@ -70,6 +70,14 @@ Result<std::unique_ptr<Replica>, Problem> Engine::make_replica(ReplicaOwner& own
   plan.open_files = files_.before;
   plan.write_timeout = setup_.settings.limits.write_timeout;
   plan.cgroups = &cgroups_;
+  if (plan.spec.needs_containers()) {
+    auto runtime = find_container_runtime(setup_.settings.defaults.container_runtime);
+    if (!runtime) return runtime.error();
+    plan.containers = {.runtime = std::move(*runtime),
+                       .engine = setup_.name,
+                       .owner = paths_.runtime_dir().string()};
+    note_containers(paths_.containers_note(), plan.containers);
+  }
   return std::unique_ptr<Replica>{
       std::make_unique<ChildReplica>(io_, loop_, reaper_, owner, std::move(plan))};
 }

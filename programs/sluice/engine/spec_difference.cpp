@@ -21,7 +21,10 @@ std::string mark_of(const std::string& value) {
 }
 
 std::string probe_text(const ReadinessProbe& probe) {
-  return probe.kind == ProbeKind::http ? "httpGet " + probe.path : "tcpSocket";
+  const std::string detail = probe.kind == ProbeKind::http   ? probe.path
+                             : probe.kind == ProbeKind::exec ? joined(probe.command)
+                                                             : probe.service;
+  return std::string{name(probe.kind)} + (detail.empty() ? "" : " " + detail);
 }
 
 void add_health(Keys& keys, const char* key, const std::optional<HealthProbe>& probe) {
@@ -31,6 +34,7 @@ void add_health(Keys& keys, const char* key, const std::optional<HealthProbe>& p
 }
 
 void add_program(Keys& keys, const std::string& prefix, const ProgramSpec& program) {
+  keys[prefix + "image"] = program.image;
   keys[prefix + "command"] = joined(program.command);
   keys[prefix + "args"] = joined(program.args);
   for (const EnvVar& variable : program.env) {

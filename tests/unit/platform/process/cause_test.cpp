@@ -146,6 +146,38 @@ TEST(Cause, OfAKillUnderALimitThatIsOnlyAccountedIsNotTheLimit) {
             "here, and ended nothing");
 }
 
+TEST(Cause, OfAContainerWhoseRuntimeSawNoKillForMemoryIsLikelyTheLimit) {
+  EndSight killed{.signal = SIGKILL, .memory_limit = 40 << 20, .limit_is_enforced = true};
+  killed.image = "web:1";
+
+  EXPECT_EQ(end(killed),
+            "out_of_memory: killed by signal 9 (Killed), most likely out of memory (limit 40Mi)");
+  killed.memory_limit = 0;
+  EXPECT_EQ(end(killed), "signalled: killed by signal 9 (Killed)");
+}
+
+TEST(Cause, OfAnImageThatWasNotRunIsWhatItsRuntimeSaid) {
+  EXPECT_EQ(end({.exit_code = 125,
+                 .last_error = "Error: no such image",
+                 .not_run_by = "podman",
+                 .image = "web:1"}),
+            "cannot_start: podman could not run web:1: Error: no such image");
+}
+
+TEST(Cause, OfAContainerThatListensElsewhereIsInItsOwnNetwork) {
+  StartSight seen{.port = 8080, .listens = {3000}, .in_container = true};
+  EXPECT_EQ(cause_of_wait(seen, {}).sentence(),
+            "it listens on 3000, not on $PORT (8080); use containerPort 3000 (--port 3000)");
+  seen.listens = {8080};
+  EXPECT_EQ(cause_of_wait(seen, {}).sentence(),
+            "it listens on 8080 of the loopback of its container, where nothing from outside "
+            "reaches it; let it listen on 0.0.0.0");
+  seen.listens.clear();
+  seen.begun = false;
+  EXPECT_EQ(cause_of_wait(seen, std::chrono::seconds{12}).sentence(),
+            "its image is fetched, or its container made (12 s)");
+}
+
 TEST(Cause, OfADaemonNamesTheProcessThatRanOn) {
   EXPECT_EQ(end({.exit_code = 0, .survivor = "nginx"}),
             "background: it put itself into the background: the started process ended with exit "

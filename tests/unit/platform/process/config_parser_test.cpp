@@ -130,7 +130,7 @@ TEST(ServiceParser, ErrorsAndWarningsComeTogether) {
             "f.yaml:8: `timeoutSeconds` must be a whole number from 0 to 604800, not `soon`; write "
             "such a number\n"
             "f.yaml:9: unknown key `comand` in `containers`; did you mean `command`?\n"
-            "f.yaml:9: `command` is missing; add `command: [program, argument]`\n"
+            "f.yaml:9: `command` is missing; add `command: [program, argument]`, or an `image`\n"
             "warning: f.yaml:7: `serviceAccountName` has no effect on one machine\n"
             "warning: f.yaml:9: `lifecycle` has no effect on one machine");
 }
@@ -221,15 +221,18 @@ TEST(HealthProbes, AreReadAndThoseWithoutEffectAreNamed) {
   EXPECT_EQ(spec.startup->question.kind, ProbeKind::tcp);
   EXPECT_EQ(spec.startup->initial_delay_seconds, 3);
   EXPECT_EQ(spec.startup->failure_threshold, 3);
-  EXPECT_EQ(verdict(container("livenessProbe: {exec: {command: [true]}}")),
-            "f.yaml:7: a `livenessProbe` with `exec` has no effect on one machine; use httpGet or "
-            "tcpSocket\n");
+  const auto asked =
+      parsed(service("      containers: [{command: [a], livenessProbe: {exec: "
+                     "{command: [b, c]}}, startupProbe: {grpc: {service: s}}}]\n"));
+  ASSERT_TRUE(asked) << asked.error().text();
+  EXPECT_EQ(asked->services.at(0).liveness->question.command, (std::vector<std::string>{"b", "c"}));
+  EXPECT_EQ(asked->services.at(0).startup->question.kind, ProbeKind::grpc);
   EXPECT_EQ(verdict(container("ports: [{containerPort: 80}], livenessProbe: {tcpSocket: {port: "
                               "9090}}")),
             "f.yaml:7: `livenessProbe` on port 9090 has no effect on one machine; only the port "
             "that serves is asked\n");
   EXPECT_EQ(verdict(container("livenessProbe: {periodSeconds: 3}")),
-            "f.yaml:7: `livenessProbe` has no question; give it httpGet or tcpSocket");
+            "f.yaml:7: `livenessProbe` has no question; give it httpGet, tcpSocket, grpc or exec");
 }
 
 TEST(ToYaml, ReadsBackWhatStandsBesideAService) {

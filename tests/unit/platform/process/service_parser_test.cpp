@@ -144,13 +144,8 @@ TEST(ServiceParser, ThePortsNameSetsTheProtocolOfTheApp) {
 }
 
 TEST(ServiceParser, AnUnsupportedFieldThatMattersIsAnError) {
-  EXPECT_EQ(verdict(with_spec("      containers: [{image: nginx}]\n")),
-            "f.yaml:8: `image` without `command`: no container runtime here; add `command` with "
-            "the program to run on this machine");
   EXPECT_EQ(verdict(with_container("env: [{name: A, valueFrom: {secretKeyRef: {}}}]")),
             "f.yaml:8: a ConfigMap or Secret is used without `name`; name the document");
-  EXPECT_EQ(verdict(with_container("readinessProbe: {exec: {command: [true]}}")),
-            "f.yaml:8: an `exec` probe cannot be asked by the sidecar; use httpGet or tcpSocket");
   EXPECT_EQ(verdict(with_container("ports: [{name: grpc}]")),
             "f.yaml:8: unknown port name `grpc`; name it http1, or h2c for HTTP/2 in clear text");
   EXPECT_EQ(verdict(with_spec("      containers: [{command: [a]}, {command: [b]}]\n")),
@@ -172,7 +167,54 @@ TEST(ServiceParser, EachFieldWithoutAMeaningHereIsOneWarning) {
                 "f.yaml:8: `serviceAccountName` has no effect on one machine",
                 "f.yaml:9: `dnsPolicy` has no effect on one machine",
                 "f.yaml:10: `lifecycle` has no effect on one machine",
-                "f.yaml:10: `image` has no effect on one machine; `command` is run"}));
+                "f.yaml:10: `image` has no effect beside `command`, which is run"}));
+}
+
+TEST(ServiceParser, AnImageWithoutACommandIsRunInAContainer) {
+  const auto read = [](const std::string& fields, const std::string& runtime) {
+    return parse_services(with_spec("      containers: [{" + fields + "}]\n"), "f.yaml", "/srv",
+                          {.container_runtime = runtime});
+  };
+  const auto problem = [&](const std::string& fields, const std::string& runtime) {
+    const auto parsed = read(fields, runtime);
+    return parsed ? std::string{"accepted"} : parsed.error().text();
+  };
+  const std::string there = "/bin/sh";
+
+  const auto parsed = read("image: nginx, args: [a], volumeMounts: []", there);
+
+  ASSERT_TRUE(parsed.has_value()) << parsed.error().text();
+  const ServiceSpec& spec = parsed->services.front();
+  EXPECT_EQ(spec.image, "nginx");
+  EXPECT_EQ(spec.args, std::vector<std::string>{"a"});
+  EXPECT_TRUE(spec.command.empty());
+  EXPECT_TRUE(spec.working_dir.empty());
+  EXPECT_EQ(spec.port_in_container(), 8080);
+  EXPECT_TRUE(parsed->warnings.empty());
+  EXPECT_EQ(problem("image: nginx", "nothing-of-that-name"),
+            "f.yaml:8: an image is run by nothing-of-that-name, which is not in PATH; install it, "
+            "or change container-runtime in config.yaml");
+  EXPECT_EQ(problem("image: \"-v\"", there),
+            "f.yaml:8: `-v` is no name of an image; write it like docker.io/library/nginx:1.25");
+  EXPECT_EQ(problem("image: nginx, workingDir: here", there),
+            "f.yaml:8: `workingDir` is not absolute; write a path in the container");
+}
+
+TEST(ServiceParser, ReadsProbesOfEachKind) {
+  const auto probe_of = [](const std::string& text) {
+    const auto parsed = parse_services(with_container("readinessProbe: " + text), "f.yaml", "/srv");
+    EXPECT_TRUE(parsed.has_value()) << parsed.error().problems.front().text();
+    return parsed ? parsed->services.front().probe : ReadinessProbe{};
+  };
+  EXPECT_EQ(probe_of("{exec: {command: [test, -e, /tmp/ready]}}").command,
+            (std::vector<std::string>{"test", "-e", "/tmp/ready"}));
+  EXPECT_EQ(probe_of("{grpc: {port: 8080, service: shop}}").service, "shop");
+  EXPECT_EQ(probe_of("{grpc: {port: 8080}}").kind, ProbeKind::grpc);
+  EXPECT_EQ(verdict(with_container("readinessProbe: {exec: {}}")),
+            "f.yaml:8: `exec` has no command; add `command: [program, argument]`");
+  EXPECT_EQ(verdict(with_container("readinessProbe: {exec: {command: [a]}, tcpSocket: {}}")),
+            "f.yaml:8: `readinessProbe` has several of httpGet, tcpSocket, grpc and exec; keep one "
+            "of them");
 }
 
 TEST(ServiceParser, OtherKindsAreNamed) {
@@ -381,6 +423,7 @@ TEST(EngineSettings, EveryKeyOfTheTableIsTakenByTheParser) {
       {"http", "127.0.0.1:1"},
       {"log-level", "warn"},
       {"log-format", "json"},
+      {"container-runtime", "docker"},
       {"cold-start-header", "false"},
       {"groups", "[a]"},
       {"dashboard.peers", "any"},
@@ -393,7 +436,7 @@ TEST(EngineSettings, EveryKeyOfTheTableIsTakenByTheParser) {
       {"autoscaler.scale-to-zero-pod-retention-period", "7s"},
       {"autoscaler.scale-down-delay", "7s"}};
   const auto lines = setting_lines(EngineSettings{});
-  EXPECT_GE(lines.size(), 38U);
+  EXPECT_GE(lines.size(), 39U);
   for (const SettingLine& line : lines) {
     EXPECT_EQ(line.value, line.fallback) << line.key;
     EXPECT_TRUE(line.origin.empty() && !line.type.empty() && !line.meaning.empty()) << line.key;

@@ -118,6 +118,27 @@ TEST(ToYaml, ReadsBackTheSame) {
   EXPECT_TRUE(parsed->warnings.empty());
 }
 
+TEST(ToYaml, ReadsBackAnImageAndItsProbes) {
+  CommandForm image = form();
+  image.image = "docker.io/library/nginx:1.25";
+  image.command = {"--quiet"};
+  image.port = 9000;
+  ServiceSpec spec = command_spec(image);
+  spec.probe.kind = ProbeKind::exec;
+  spec.probe.command = {"test", "-e", "/tmp/ready"};
+  spec.liveness.emplace();
+  spec.liveness->question.kind = ProbeKind::grpc;
+  spec.liveness->question.service = "shop";
+
+  const std::string yaml = to_yaml(spec);
+  const auto parsed = parse_services(yaml, "x.yaml", "/srv", {.container_runtime = "/bin/sh"});
+
+  ASSERT_TRUE(parsed.has_value()) << parsed.error().text() << "\n" << yaml;
+  EXPECT_EQ(parsed->services.front(), spec) << yaml;
+  EXPECT_EQ(spec.container_port, 9000);
+  EXPECT_EQ(spec.template_annotations.at("autoscaling.knative.dev/max-scale"), "8");
+}
+
 TEST(ToYaml, OmitsValuesForReadersWithoutPermission) {
   ServiceSpec spec = command_spec(form());
   spec.env = {{"DB_PASSWORD", "hunter2"}};
@@ -149,6 +170,9 @@ TEST(TemplateHash, ChangesWithTheFieldsThatMakeARevision) {
   EXPECT_TRUE(differs([](ServiceSpec& s) { s.fixed_port = 1; }));
   EXPECT_TRUE(differs([](ServiceSpec& s) { s.h2c = true; }));
   EXPECT_TRUE(differs([](ServiceSpec& s) { s.probe.period_seconds = 1; }));
+  EXPECT_TRUE(
+      differs([](ServiceSpec& s) { s.probe.command = {"x"}, s.probe.kind = ProbeKind::exec; }));
+  EXPECT_TRUE(differs([](ServiceSpec& s) { s.image = "x"; }));
   EXPECT_TRUE(differs([](ServiceSpec& s) { s.cpu_limit = 1; }));
   EXPECT_TRUE(differs([](ServiceSpec& s) { s.memory_limit.reset(); }));
   EXPECT_TRUE(differs([](ServiceSpec& s) { s.container_concurrency = 1; }));

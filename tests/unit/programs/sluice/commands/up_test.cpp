@@ -114,8 +114,22 @@ TEST(Up, AProgramsNameBecomesALabel) {
   EXPECT_EQ(label_of(std::string(100, 'x')), std::string(63, 'x'));
 }
 
+TEST(Up, AnImageTakesWhatFollowsAsItsArgumentsAndAnyNumberOfReplicasAtItsPort) {
+  const auto parsed = parse_up({"--image", "web:1", "--port", "80", "--max", "4", "--", "-q"});
+
+  ASSERT_TRUE(parsed.has_value()) << parsed.error().text;
+  const local::ServiceSpec spec = command_service(*parsed);
+  EXPECT_EQ(spec.image, "web:1");
+  EXPECT_EQ(spec.args, std::vector<std::string>{"-q"});
+  EXPECT_TRUE(spec.command.empty());
+  EXPECT_EQ(spec.port_in_container(), 80);
+  EXPECT_EQ(spec.template_annotations.at("autoscaling.knative.dev/max-scale"), "4");
+}
+
 TEST(Up, RefusesWrongFlagsWithTheFix) {
-  EXPECT_EQ(refusal({"--demo", "--", "x"}), "give one of -f, --demo and a command, not several");
+  const std::string several = "give one of -f, --demo, --image and a command, not several";
+  EXPECT_EQ(refusal({"--demo", "--", "x"}), several);
+  EXPECT_EQ(refusal({"--demo", "--image", "x"}), several);
   EXPECT_EQ(refusal({"--prot", "1", "--", "x"}), "unknown flag --prot; did you mean --port?");
   EXPECT_EQ(refusal({"python3"}),
             "unexpected argument python3; a command goes after --: sluice up -- python3");
