@@ -62,7 +62,11 @@ std::vector<NotReady> ProcessService::not_ready() const {
 
 ProcessPlatform::ProcessPlatform(ProcessMeans& means, const autoscaler::ClusterConfig& cluster,
                                  std::filesystem::path logs, RevisionNumbers numbers)
-    : means_{means}, cluster_{cluster}, logs_{std::move(logs)}, numbers_{std::move(numbers)} {}
+    : means_{means},
+      cluster_{cluster},
+      logs_{std::move(logs)},
+      numbers_{std::move(numbers)},
+      turn_timer_{means.loop.timer()} {}
 
 ProcessPlatform::~ProcessPlatform() {
   alive_.end();
@@ -275,6 +279,26 @@ void ProcessPlatform::on_failing(ProcessRevision& revision) {
           service.current->name() + " keeps serving",
       "see `sluice logs " + service.spec.name + "`, correct the spec and apply it again");
   retire_next(service);
+}
+
+void ProcessPlatform::on_pace() {
+  if (std::exchange(turn_posted_, true)) return;
+  means_.loop.post([this, alive = alive_.watch()] {
+    if (alive.over()) return;
+    turn_posted_ = false;
+    give_turn();
+  });
+}
+
+// One revision in a turn of the loop, so that requests are served between two of them.
+void ProcessPlatform::give_turn() {
+  if (const auto name = means_.pace.next(means_.loop.now())) {
+    const auto found = revisions_.find(*name);
+    if (found != revisions_.end()) found->second.revision->resume();
+    on_pace();
+  } else if (const auto due = means_.pace.due()) {
+    turn_timer_->at(*due, [this] { give_turn(); });
+  }
 }
 
 bool ProcessPlatform::waits_for_port(const ProcessRevision& revision) const {
