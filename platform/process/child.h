@@ -84,11 +84,17 @@ class Reaper {
   Reaper& operator=(const Reaper&) = delete;
   ~Reaper();
 
-  /// Calls `callback` once, from the loop, when `pid` has ended. Call it in the turn of the spawn.
+  /// Calls `callback` once, from the loop, when `pid` has ended. Call it in the turn of the spawn,
+  /// or before the release() that goes with it.
   void watch(pid_t pid, Callback callback);
 
   /// Forgets the callback; the child is still reaped.
   void unwatch(pid_t pid);
+
+  /// Until as many calls of release(), only watched children are reaped: one that was started in
+  /// another thread may end before it is watched.
+  void hold();
+  void release();
 
   /// The children watched now.
   [[nodiscard]] std::vector<pid_t> watched() const;

@@ -6,28 +6,25 @@
 
 #include "common/base/lifetime.h"
 
-#include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <fmt/format.h>
 
 #include "platform/process/health_watch.h"
-#include "platform/process/output_reader.h"
+#include "platform/process/program_output.h"
+#include "platform/process/ready_line.h"
 #include "platform/process/replica_programs.h"
 #include "platform/process/sidecar.h"
 #include "platform/process/start_watch.h"
 #include <algorithm>
-#include <array>
 #include <csignal>
-#include <deque>
+#include <functional>
+#include <memory>
 
 namespace sluice::local {
 namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::size_t kTailLines = 5;
-constexpr std::size_t kReadyLineMax = 4096;
 /// How long a sidecar without an app may take to end.
 constexpr std::chrono::seconds kSidecarGrace{2};
 /// Between questions that the sidecar did not hold: a probe with a period is answered at once.
@@ -40,20 +37,18 @@ Cause cannot_start(const Problem& problem) {
 }  // namespace
 
 struct ChildReplica::Impl {
-  struct Pipe {
-    OutputSource source;
-    std::unique_ptr<OutputReader> reader;
-  };
-
-  Impl(asio::io_context& io_in, Loop& loop_in, Reaper& reaper_in, ReplicaOwner& owner_in,
-       Replica& self_in, ReplicaPlan plan_in)
+  Impl(asio::io_context& io_in, Loop& loop_in, Reaper& reaper_in, Spawner& spawner_in,
+       ReplicaOwner& owner_in, Replica& self_in, ReplicaPlan plan_in)
       : io(io_in),
         loop(loop_in),
         reaper(reaper_in),
+        spawner(spawner_in),
         owner(owner_in),
         self(self_in),
         plan(std::move(plan_in)),
-        ready_pipe(io),
+        output(io, [this](OutputSource source,
+                          std::string_view line) { owner.on_output(self, source, line); }),
+        ready_line(io),
         start_timer(loop.timer()),
         watch(
             loop, [this](const Cause& cause) { owner.on_waiting(self, cause); },
@@ -62,9 +57,10 @@ struct ChildReplica::Impl {
         health(io, loop),
         stop_timer(loop.timer()) {}
 
-  asio::io_context& io;  // these four outlive the replica (replica.h)
+  asio::io_context& io;  // these five outlive the replica (replica.h)
   Loop& loop;
   Reaper& reaper;
+  Spawner& spawner;
   ReplicaOwner& owner;
   Replica& self;
   ReplicaPlan plan;
@@ -76,14 +72,11 @@ struct ChildReplica::Impl {
   pid_t sidecar = -1;
   bool app_alive = false;
   bool sidecar_alive = false;
+  int spawning = 0;  // programs that the spawner has not answered for yet
   bool finished = false;
   bool released = false;
-  std::deque<std::string> tail;  // at most kTailLines
-  std::string sidecar_line;
-  std::vector<Pipe> pipes;  // at most four
-  asio::posix::stream_descriptor ready_pipe;
-  std::array<char, 512> ready_chunk{};
-  std::string ready_text;
+  ProgramOutput output;
+  ReadyLine ready_line;
   std::optional<SidecarProbe> probe;
   std::unique_ptr<Timer> start_timer;
   StartWatch watch;
@@ -138,7 +131,10 @@ struct ChildReplica::Impl {
       const auto program = find_init_program(init);
       return program ? launch_program(init, *program) : program.error();
     }
-    if (auto problem = launch_program(plan.spec.app(), plan.program)) return problem;
+    return launch_program(plan.spec.app(), plan.program);
+  }
+
+  void app_runs() {
     times.executed = run = loop.now();
     watch.begin(app,
                 {.port = plan.port.port(),
@@ -148,89 +144,79 @@ struct ChildReplica::Impl {
                  .in_startup = plan.spec.startup.has_value()},
                 plan.look_interval);
     ask_startup();
-    return std::nullopt;
   }
 
   std::optional<Problem> launch_program(const ProgramSpec& program,
                                         const std::filesystem::path& file) {
     const auto wanted = program_spawn(plan, program, file, variables());
     if (!wanted) return wanted.error();
-    auto child = spawn(*wanted);
-    if (!child) return child.error();
-    app = child->pid;
+    start_child(*wanted, [this](Child child) { app_started(std::move(child)); });
+    return std::nullopt;
+  }
+
+  /// `started` gets the child, which is to be watched at once.
+  void start_child(const SpawnSpec& spec, std::function<void(Child)> started) {
+    ++spawning;
+    spawner.start(spec, [this, alive = token.watch(),
+                         started = std::move(started)](Result<Child, Problem> child) {
+      if (alive.over()) {
+        if (child) kill_group(child->pid, SIGKILL);
+        return;
+      }
+      --spawning;
+      if (child) return started(std::move(*child));
+      if (state == ReplicaState::starting) return fail_with(cannot_start(child.error()));
+      terminate();
+    });
+  }
+
+  void app_started(Child child) {
+    app = child.pid;
     app_alive = true;
     reaper.watch(app, [this, alive = token.watch()](ExitStatus status) {
       if (!alive.over()) app_ended(status);
     });
-    read(std::move(child->stdout_end), OutputSource::app_stdout);
-    read(std::move(child->stderr_end), OutputSource::app_stderr);
-    return std::nullopt;
+    output.read(std::move(child.stdout_end), OutputSource::app_stdout);
+    output.read(std::move(child.stderr_end), OutputSource::app_stderr);
+    // It was to stop before it ran.
+    if (state != ReplicaState::starting) {
+      kill_group(app, SIGKILL);
+      return;
+    }
+    if (!in_init()) app_runs();
+    owner.on_launched(self);
   }
 
   std::optional<Problem> launch_sidecar() {
     auto pipe = make_pipe();
     if (!pipe) return pipe.error();
-    auto child = spawn(sidecar_spawn(plan, sockets, pipe->second.get()));
-    if (!child) return child.error();
-    sidecar = child->pid;
+    ready_line.await(std::move(pipe->first), [this] {
+      times.sidecar_up = loop.now();
+      ask_startup();
+    });
+    const auto inherited = std::make_shared<UniqueFd>(std::move(pipe->second));
+    start_child(sidecar_spawn(plan, sockets, inherited->get()),
+                [this, inherited](Child child) { sidecar_started(std::move(child)); });
+    return std::nullopt;
+  }
+
+  void sidecar_started(Child child) {
+    sidecar = child.pid;
     sidecar_alive = true;
     reaper.watch(sidecar, [this, alive = token.watch()](ExitStatus status) {
       if (!alive.over()) sidecar_ended(status);
     });
-    read(std::move(child->stdout_end), OutputSource::sidecar);
-    read(std::move(child->stderr_end), OutputSource::sidecar);
+    output.read(std::move(child.stdout_end), OutputSource::sidecar);
+    output.read(std::move(child.stderr_end), OutputSource::sidecar);
+    if (state != ReplicaState::starting) {
+      kill_group(sidecar, SIGKILL);
+      return;
+    }
     probe.emplace(io, sockets.serving);
-    ready_pipe.assign(pipe->first.release());
-    await_ready_line();
-    return std::nullopt;
-  }
-
-  void read(UniqueFd pipe, OutputSource source) {
-    pipes.push_back({source, std::make_unique<OutputReader>(io, std::move(pipe),
-                                                            [this, source](std::string_view line) {
-                                                              take_line(source, line);
-                                                            })});
-  }
-
-  template <class Chosen>
-  void drain(Chosen chosen) {
-    for (const Pipe& pipe : pipes) {
-      if (chosen(pipe.source)) pipe.reader->drain();
-    }
-  }
-
-  void take_line(OutputSource source, std::string_view line) {
-    if (source == OutputSource::app_stderr) {
-      tail.emplace_back(line);
-      if (tail.size() > kTailLines) tail.pop_front();
-    } else if (source == OutputSource::sidecar) {
-      sidecar_line = line;
-    }
-    owner.on_output(self, source, line);
+    owner.on_launched(self);
   }
 
   // Ready.
-
-  void await_ready_line() {
-    ready_pipe.async_read_some(
-        asio::buffer(ready_chunk),
-        [this, alive = token.watch()](const boost::system::error_code& failed, std::size_t size) {
-          if (failed || alive.over() || state != ReplicaState::starting) return;
-          ready_text.append(ready_chunk.data(), size);
-          if (ready_text.find('\n') != std::string::npos) {
-            close_ready_pipe();
-            times.sidecar_up = loop.now();
-            ask_startup();
-          } else if (ready_text.size() < kReadyLineMax) {
-            await_ready_line();
-          }
-        });
-  }
-
-  void close_ready_pipe() {
-    boost::system::error_code ignored;
-    ready_pipe.close(ignored);
-  }
 
   // The sidecar is asked once it is there, the app runs and its startup probe has passed.
   void ask_startup() {
@@ -298,8 +284,8 @@ struct ChildReplica::Impl {
   }
 
   [[nodiscard]] Cause waits_for() const {
-    return in_init() ? cause_of_init(plan.spec.init[init_done].name, std::nullopt)
-                     : watch.waits_for();
+    if (in_init()) return cause_of_init(plan.spec.init[init_done].name, std::nullopt);
+    return run ? watch.waits_for() : cause_of_wait({.port = plan.port.port()}, Duration{0});
   }
 
   // End.
@@ -308,7 +294,7 @@ struct ChildReplica::Impl {
     if (state != ReplicaState::starting) return;
     state = ReplicaState::stopping;
     cancel_start();
-    end.stderr_tail = {tail.begin(), tail.end()};
+    end.stderr_tail = output.tail();
     owner.on_start_failed(self, end);
     terminate();
   }
@@ -321,14 +307,14 @@ struct ChildReplica::Impl {
 
   void left_after_ready(ReplicaEnd end) {
     state = ReplicaState::stopping;
-    end.stderr_tail = {tail.begin(), tail.end()};
+    end.stderr_tail = output.tail();
     owner.on_exited_after_ready(self, end);
     terminate();
   }
 
   void app_ended(const ExitStatus& status) {
     app_alive = false;
-    drain([](OutputSource source) { return source != OutputSource::sidecar; });
+    output.drain(false);
     if (state != ReplicaState::starting && state != ReplicaState::ready) return stop_sidecar();
     if (in_init() && status.exit_code == 0) return init_succeeded();
     ReplicaEnd end;
@@ -346,25 +332,23 @@ struct ChildReplica::Impl {
   }
 
   void init_succeeded() {
-    std::erase_if(pipes, [](const Pipe& pipe) { return pipe.source != OutputSource::sidecar; });
-    tail.clear();
+    output.next_program();
     ++init_done;
-    if (const auto problem = launch_next()) return fail_with(cannot_start(*problem));
-    owner.on_launched(self);
+    if (const auto problem = launch_next()) fail_with(cannot_start(*problem));
   }
 
   [[nodiscard]] EndSight sight_of(const ExitStatus& status) const {
-    return sight_of_end(plan, status, {tail.begin(), tail.end()}, reaper.watched());
+    return sight_of_end(plan, status, output.tail(), reaper.watched());
   }
 
   void sidecar_ended(const ExitStatus& status) {
     sidecar_alive = false;
-    drain([](OutputSource source) { return source == OutputSource::sidecar; });
+    output.drain(true);
     if (state != ReplicaState::starting && state != ReplicaState::ready) return finish();
     ReplicaEnd end;
     end.cause = {.kind = CauseKind::sidecar,
                  .what = "its queue-proxy ended with " + status.text(),
-                 .output = sidecar_line};
+                 .output = output.sidecar_line()};
     if (state == ReplicaState::starting) return fail(std::move(end));
     left_after_ready(std::move(end));
   }
@@ -404,12 +388,12 @@ struct ChildReplica::Impl {
     for (Timer* timer : {start_timer.get(), ask_timer.get()}) timer->cancel();
     watch.end();
     health.end();
-    close_ready_pipe();
+    ready_line.close();
     probe.reset();
   }
 
   void finish() {
-    if (app_alive || sidecar_alive || finished) return;
+    if (app_alive || sidecar_alive || spawning > 0 || finished) return;
     finished = true;
     stop_timer->cancel();
     state = ReplicaState::gone;
@@ -423,15 +407,15 @@ struct ChildReplica::Impl {
 
   void release() {
     if (std::exchange(released, true)) return;
-    pipes.clear();
+    output.close();
     remove_directory_of(plan, sockets);
     if (plan.cgroups != nullptr) plan.cgroups->remove(plan.id);
   }
 };
 
-ChildReplica::ChildReplica(asio::io_context& io, Loop& loop, Reaper& reaper, ReplicaOwner& owner,
-                           ReplicaPlan plan)
-    : impl_(std::make_unique<Impl>(io, loop, reaper, owner, *this, std::move(plan))) {}
+ChildReplica::ChildReplica(asio::io_context& io, Loop& loop, Reaper& reaper, Spawner& spawner,
+                           ReplicaOwner& owner, ReplicaPlan plan)
+    : impl_(std::make_unique<Impl>(io, loop, reaper, spawner, owner, *this, std::move(plan))) {}
 
 ChildReplica::~ChildReplica() {
   impl_->token.end();

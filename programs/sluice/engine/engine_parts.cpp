@@ -84,7 +84,7 @@ Result<std::unique_ptr<Replica>, Problem> Engine::make_replica(ReplicaOwner& own
   plan.write_timeout = setup_.settings.limits.write_timeout;
   plan.cgroups = &cgroups_;
   return std::unique_ptr<Replica>{
-      std::make_unique<ChildReplica>(io_, loop_, reaper_, owner, std::move(plan))};
+      std::make_unique<ChildReplica>(io_, loop_, reaper_, spawner_, owner, std::move(plan))};
 }
 
 }  // namespace sluice::local

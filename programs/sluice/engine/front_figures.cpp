@@ -103,7 +103,7 @@ void FrontFigures::complete_replica(const Revision& revision, const PodId& pod,
   const ProcessRevision* const owner = parts_.platform.revision(id);
   const Replica* const found = owner == nullptr ? nullptr : owner->replica(pod);
   if (found == nullptr) return;
-  replica["pid"] = found->app_pid();
+  replica["pid"] = found->app_pid() > 0 ? json(found->app_pid()) : json{};
   replica["port"] = found->port();
   if (const auto why = owner->throttled(pod); why && !why->empty()) replica["why"] = *why;
   if (replica.contains("type")) return;
