@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "platform/process/health_watch.h"
+#include "platform/process/proc_files.h"
 #include "platform/process/program_output.h"
 #include "platform/process/ready_line.h"
 #include "platform/process/replica_programs.h"
@@ -260,8 +261,11 @@ struct ChildReplica::Impl {
     const std::uint16_t port = plan.port.port();
     if (!group_listens(app, port)) {
       const auto holder = who_listens(port);
-      // Closed between the probe and now, or changing hands inside the group: look again.
-      if (!holder || holder->group == app) return ask_again(kAskAgain);
+      // Closed between the probe and now, or changing hands inside the group: look again. Or the
+      // app has left it to a process outside of the group, and its own end is still to be reported.
+      const auto leader = process_stat(app);
+      const bool ended = !leader || leader->zombie;
+      if (!holder || holder->group == app || ended) return ask_again(kAskAgain);
       const std::string name = holder->pid > 0
                                    ? fmt::format("{} (pid {})", holder->name, holder->pid)
                                    : std::string("a process that cannot be seen");

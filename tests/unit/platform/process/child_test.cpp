@@ -178,6 +178,24 @@ TEST(Reaper, KillsTheRestOfAGroupWithItsLeader) {
   EXPECT_TRUE(reaper.watched().empty());
 }
 
+TEST(Strays, AreFoundFromAProcessBelowThemAndKilledWithTheirGroup) {
+  ASSERT_TRUE(become_subreaper());
+  boost::asio::io_context io;
+  Reaper reaper(io);
+  const auto child = spawn(actor({"forking", "0"}));
+  ASSERT_TRUE(child.has_value());
+  const pid_t group = child->pid;
+  ASSERT_TRUE(eventually([&] { return processes_of_group(group).size() == 2; }));
+  const pid_t below = processes_of_group(group).back();
+
+  EXPECT_EQ(kill_stray_above(below, {group}), "") << "it is known";
+  EXPECT_EQ(kill_stray_above(::getppid(), {}), "") << "it is no child";
+  EXPECT_NE(kill_stray_above(below, {}), "");
+
+  EXPECT_TRUE(eventually([&] { return ::kill(-group, 0) != 0; },
+                         [&] { io.run_one_for(std::chrono::milliseconds{20}); }));
+}
+
 TEST(Reaper, AChildThatEndsDuringAHoldIsReportedOnceItIsWatched) {
   boost::asio::io_context io;
   Reaper reaper(io);
