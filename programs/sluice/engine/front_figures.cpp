@@ -108,8 +108,11 @@ void FrontFigures::complete_replica(const Revision& revision, const PodId& pod,
   if (const auto why = owner->throttled(pod); why && !why->empty()) replica["why"] = *why;
   if (replica.contains("type")) return;
   replica["in_flight"] = parts_.requests.on_pod(id, pod);
+  // The next look will see it. By itself it would be looked for among all processes of the machine,
+  // and so would every other replica of a list that has just started.
   const auto seen = parts_.memory.bytes_of(pod.name);
-  replica["memory_bytes"] = seen ? *seen : found->memory_bytes();
+  const bool is_looked_at = parts_.memory.rules() != nullptr;
+  replica["memory_bytes"] = seen ? *seen : is_looked_at ? 0 : found->memory_bytes();
 }
 
 json FrontFigures::callers(const Revision& revision) const {
