@@ -229,31 +229,23 @@ Whole scale_answer(const Asked& asked, const ServiceName& name) {
   return answer_of(shown_to(asked, asked.services.scale(name, bounds)), 202);
 }
 
-Whole spec_answer(const Asked& asked, const std::string& name) {
-  MachineApi& machine = *asked.machine;
-  if (asked.request.method == "PUT") {
-    if (asked.request.proof != Proof::socket) {
-      return socket_only("a new spec", "sluice apply -f FILE");
-    }
-    ApplyMode mode{
-        .dry_run = true, .write = asked.target.flag("write"), .base = asked.target.text("base")};
-    const auto planned = machine.apply(asked.request.body, mode);
-    if (!planned) return answer_of(planned);
-    const std::string named = planned->value("service", name);
-    if (named != name) {
-      return problem_answer(
-          invalid_document("the document is for service " + named + ", not " + name,
-                           "send it to .../" + named + "/spec"));
-    }
-    mode.dry_run = false;
-    return answer_of(asked.target.flag("dry_run") ? planned
-                                                  : machine.apply(asked.request.body, mode));
+// Documents of one or more Services.
+Whole apply_answer(const Asked& asked) {
+  if (asked.request.proof != Proof::socket) {
+    return socket_only("a new spec", "sluice apply -f FILE");
   }
-  if (!asked.is_read()) return method_not_allowed(asked, "GET, PUT");
+  return answer_of(
+      asked.machine->apply(asked.request.body, {.dry_run = asked.target.flag("dry_run"),
+                                                .write = asked.target.flag("write"),
+                                                .base = asked.target.text("base")}));
+}
+
+Whole spec_answer(const Asked& asked, const std::string& name) {
+  if (!asked.is_read()) return method_not_allowed(asked, "GET");
   if (!asked.shows_all()) {
     return own_user_only("the spec of a service", "sluice get " + name + " -o yaml");
   }
-  const auto yaml = machine.spec_yaml(
+  const auto yaml = asked.machine->spec_yaml(
       name, asked.request.proof == Proof::socket ? Values::shown : Values::hidden);
   return yaml ? text_answer(*yaml, "application/yaml") : problem_answer(yaml.error());
 }
@@ -423,6 +415,7 @@ ApiAnswer route(const Asked& asked) {
   if (single && asked.machine != nullptr) {
     if (path[2] == "shutdown") return shutdown_answer(asked);
     if (path[2] == "sessions") return session_answer(asked);
+    if (path[2] == "services" && asked.request.method == "PUT") return whole(apply_answer(asked));
   }
   const bool events = single && path[2] == "events";
   std::optional<Whole> found;
@@ -430,7 +423,10 @@ ApiAnswer route(const Asked& asked) {
   if (!api_path && asked.machine != nullptr) found = health_answer(*asked.machine, path);
   if (!found && !events) return whole(not_found(asked));
   if (!asked.is_read()) {
-    return whole(method_not_allowed(asked, asked.machine != nullptr ? "GET" : "GET, HEAD"));
+    const bool takes_specs = asked.machine != nullptr && single && path[2] == "services";
+    return whole(method_not_allowed(asked, takes_specs                ? "GET, PUT"
+                                           : asked.machine != nullptr ? "GET"
+                                                                      : "GET, HEAD"));
   }
   return events ? events_answer(asked) : whole(*found);
 }

@@ -149,9 +149,11 @@ class MachineApi {
   [[nodiscard]] virtual ApiResult<std::string> spec_yaml(const std::string& name,
                                                          Values values) = 0;
 
-  /// Adds or changes the one service of `yaml`. Answers {"service","result","revision",
-  /// "difference":[{"key","old","new"}]}, result one of created, configured, unchanged. A service
-  /// that stands in a watched file is changed there only: 409 without `write`.
+  /// Adds or changes the services of `yaml`; with `write` it holds one. Answers {"items":[{
+  /// "service","result","revision","difference":[{"key","old","new"}]}],"warnings"}, result one of
+  /// created, configured, unchanged, and refused with "detail" and "fix". A problem is of all that
+  /// is wrong with them, and nothing has changed. A service that stands in a watched file is
+  /// changed there only: 409 without `write`.
   [[nodiscard]] virtual ApiResult<nlohmann::json> apply(const std::string& yaml,
                                                         const ApplyMode& mode) = 0;
 

@@ -29,6 +29,7 @@ namespace {
 constexpr int kExecMilliseconds = 5000;
 constexpr int kFirstFreeFd = 3;
 constexpr std::size_t kEnvironBytesMax = std::size_t{256} << 10;
+constexpr int kAncestorsMax = 64;
 
 enum class Step : int { directory, cgroup, limit, program, parent };
 
@@ -246,24 +247,47 @@ bool kill_group(pid_t group, int signal) {
   return group > 1 && ::kill(-group, signal) == 0;
 }
 
+namespace {
+
+bool is_known(pid_t pid, const std::vector<pid_t>& known) {
+  return std::find(known.begin(), known.end(), pid) != known.end();
+}
+
+// A group of its own ends with it; one that it shares may be a stranger's.
+bool kill_stray(pid_t pid, const ProcessStat& stat) {
+  if (stat.group != ::getpgrp()) kill_group(stat.group, SIGKILL);
+  return ::kill(pid, SIGKILL) == 0;
+}
+
+}  // namespace
+
 std::size_t kill_strays(const std::vector<pid_t>& known) {
   std::size_t killed = 0;
   const pid_t self = ::getpid();
   for_each_process([&](pid_t pid) {
     const auto stat = process_stat(pid);
-    const bool ours = stat && stat->parent == self && !stat->zombie &&
-                      std::find(known.begin(), known.end(), pid) == known.end();
-    if (ours && ::kill(pid, SIGKILL) == 0) ++killed;
+    const bool ours = stat && stat->parent == self && !stat->zombie && !is_known(pid, known);
+    if (ours && kill_stray(pid, *stat)) ++killed;
     return true;
   });
   return killed;
+}
+
+std::string kill_stray_above(pid_t process, const std::vector<pid_t>& known) {
+  for (int step = 0; step < kAncestorsMax && process > 1; ++step) {
+    const auto stat = process_stat(process);
+    if (!stat || stat->zombie || is_known(process, known)) return {};
+    if (stat->parent == ::getpid()) return kill_stray(process, *stat) ? stat->name : std::string{};
+    process = stat->parent;
+  }
+  return {};
 }
 
 std::string kill_stray_with(const std::string& variable, const std::vector<pid_t>& known) {
   const std::string wanted = std::string{'\0'} + variable + '\0';
   std::string found;
   for (const pid_t child : children_of(::getpid())) {
-    if (std::find(known.begin(), known.end(), child) != known.end()) continue;
+    if (is_known(child, known)) continue;
     const auto stat = process_stat(child);
     if (!stat || stat->zombie) continue;
     auto environment =
@@ -272,9 +296,7 @@ std::string kill_stray_with(const std::string& variable, const std::vector<pid_t
     environment->insert(environment->begin(), '\0');
     if (environment->find(wanted) == std::string::npos) continue;
     if (found.empty()) found = stat->name;
-    // A group of its own ends with it; one that it shares may be a stranger's.
-    if (stat->group != ::getpgrp()) kill_group(stat->group, SIGKILL);
-    ::kill(child, SIGKILL);
+    kill_stray(child, *stat);
   }
   return found;
 }

@@ -47,14 +47,19 @@ bool become_subreaper();
 /// Signals every process of the group; false when there is none any more.
 bool kill_group(pid_t group, int signal);
 
-/// Kills (SIGKILL) the direct children that are not in `known`: what left its group by setsid and
-/// became ours. Returns how many.
+/// Kills (SIGKILL) the direct children that are not in `known`, with their groups: what left its
+/// group by setsid and became ours. Returns how many.
 std::size_t kill_strays(const std::vector<pid_t>& known);
 
 /// Kills the direct children that are not in `known` and were started with `variable`,
 /// `NAME=value`, in their environment, with their groups: what a program of ours left behind in a
 /// session of its own. Returns the name of the first; empty: there was none.
 std::string kill_stray_with(const std::string& variable, const std::vector<pid_t>& known);
+
+/// Kills the direct child that `process` is or descends from, with its group, unless it is in
+/// `known`: a program left behind that has written over its environment. Returns its name; empty:
+/// there was none.
+std::string kill_stray_above(pid_t process, const std::vector<pid_t>& known);
 
 /// A pipe, both ends close-on-exec and above the standard three; `first` reads.
 [[nodiscard]] Result<std::pair<UniqueFd, UniqueFd>, Problem> make_pipe();
@@ -84,11 +89,17 @@ class Reaper {
   Reaper& operator=(const Reaper&) = delete;
   ~Reaper();
 
-  /// Calls `callback` once, from the loop, when `pid` has ended. Call it in the turn of the spawn.
+  /// Calls `callback` once, from the loop, when `pid` has ended. Call it in the turn of the spawn,
+  /// or before the release() that goes with it.
   void watch(pid_t pid, Callback callback);
 
   /// Forgets the callback; the child is still reaped.
   void unwatch(pid_t pid);
+
+  /// Until as many calls of release(), only watched children are reaped: one that was started in
+  /// another thread may end before it is watched.
+  void hold();
+  void release();
 
   /// The children watched now.
   [[nodiscard]] std::vector<pid_t> watched() const;

@@ -32,12 +32,13 @@ std::string CommandEnd::text() const {
 }
 
 struct CommandRun::Impl {
-  Impl(boost::asio::io_context& io_in, Loop& loop_in, Reaper& reaper_in)
-      : io{io_in}, loop{loop_in}, reaper{reaper_in}, limit{loop_in.timer()} {}
+  Impl(boost::asio::io_context& io_in, Loop& loop_in, Reaper& reaper_in, Spawner& spawner_in)
+      : io{io_in}, loop{loop_in}, reaper{reaper_in}, spawner{spawner_in}, limit{loop_in.timer()} {}
 
-  boost::asio::io_context& io;  // these three outlive the run (command_run.h)
+  boost::asio::io_context& io;  // these four outlive the run (command_run.h)
   Loop& loop;
   Reaper& reaper;
+  Spawner& spawner;
   std::unique_ptr<Timer> limit;
   pid_t pid = -1;
   CommandEnd seen;
@@ -51,13 +52,31 @@ struct CommandRun::Impl {
     run.emplace();
     seen = {};
     done = std::move(callback);
-    auto child = command ? spawn(*command) : Result<Child, Problem>{command.error()};
-    if (!child) {
-      seen.last_error = child.error().text();
+    if (!command) {
+      seen.last_error = command.error().text();
       loop.post([this, alive = run->watch()] {
         if (!alive.over()) finish();
       });
       return;
+    }
+    spawner.start(*command, [this, alive = run->watch()](Result<Child, Problem> child) {
+      if (!alive.over()) {
+        started(std::move(child));
+      } else if (child) {
+        kill_group(child->pid, SIGKILL);
+      }
+    });
+    limit->after(most, [this] {
+      seen.in_time = false;
+      if (pid < 0) return finish();
+      kill_group(pid, SIGKILL);
+    });
+  }
+
+  void started(Result<Child, Problem> child) {
+    if (!child) {
+      seen.last_error = child.error().text();
+      return finish();
     }
     pid = child->pid;
     output = std::make_unique<OutputReader>(io, std::move(child->stdout_end),
@@ -73,10 +92,6 @@ struct CommandRun::Impl {
       for (const auto* reader : {&output, &error}) (*reader)->drain();
       seen.exit_code = status.exit_code;
       finish();
-    });
-    limit->after(most, [this] {
-      seen.in_time = false;
-      kill_group(pid, SIGKILL);
     });
   }
 
@@ -105,8 +120,8 @@ struct CommandRun::Impl {
   }
 };
 
-CommandRun::CommandRun(boost::asio::io_context& io, Loop& loop, Reaper& reaper)
-    : impl_{std::make_unique<Impl>(io, loop, reaper)} {}
+CommandRun::CommandRun(boost::asio::io_context& io, Loop& loop, Reaper& reaper, Spawner& spawner)
+    : impl_{std::make_unique<Impl>(io, loop, reaper, spawner)} {}
 
 CommandRun::~CommandRun() {
   impl_->end();

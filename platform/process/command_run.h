@@ -5,6 +5,7 @@
 #include "common/time/clock.h"
 
 #include "platform/process/child.h"
+#include "platform/process/spawner.h"
 #include <functional>
 #include <memory>
 #include <optional>
@@ -31,7 +32,7 @@ class CommandRun {
   using Done = std::function<void(const CommandEnd&)>;
 
   /// All of them outlive this.
-  CommandRun(boost::asio::io_context& io, Loop& loop, Reaper& reaper);
+  CommandRun(boost::asio::io_context& io, Loop& loop, Reaper& reaper, Spawner& spawner);
   CommandRun(const CommandRun&) = delete;
   CommandRun& operator=(const CommandRun&) = delete;
   /// As end().

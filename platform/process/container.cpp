@@ -117,8 +117,9 @@ std::vector<std::string> run_command(const ContainerPlan& plan) {
   return words;
 }
 
-Container::Container(boost::asio::io_context& io, Loop& loop, Reaper& reaper, ContainerPlan plan)
-    : loop_{loop}, plan_{std::move(plan)}, command_{io, loop, reaper} {}
+Container::Container(boost::asio::io_context& io, Loop& loop, Reaper& reaper, Spawner& spawner,
+                     ContainerPlan plan)
+    : loop_{loop}, plan_{std::move(plan)}, command_{io, loop, reaper, spawner} {}
 
 // What runs is known by its label: the next start of the engine removes it.
 Container::~Container() {

@@ -66,8 +66,9 @@ class Container {
     bool out_of_memory = false;
   };
 
-  /// `io`, `loop` and `reaper` outlive this.
-  Container(boost::asio::io_context& io, Loop& loop, Reaper& reaper, ContainerPlan plan);
+  /// All but `plan` outlive this.
+  Container(boost::asio::io_context& io, Loop& loop, Reaper& reaper, Spawner& spawner,
+            ContainerPlan plan);
   ~Container();
   Container(const Container&) = delete;
   Container& operator=(const Container&) = delete;

@@ -1,6 +1,7 @@
 #include "platform/process/engine_settings.h"
 
 #include "common/scaling/cluster_config.h"
+#include "common/values/whole_number.h"
 
 #include <fmt/format.h>
 
@@ -161,6 +162,23 @@ Result<EngineSettings, std::vector<Problem>> parse_engine_settings(std::string_v
   }
   if (reader.failed()) return reader.take_problems();
   return settings;
+}
+
+void complete_command(ServiceSpec& spec, bool limit_given, const EngineSettings& settings) {
+  constexpr const char* kTarget = "autoscaling.knative.dev/target";
+  constexpr const char* kMin = "autoscaling.knative.dev/min-scale";
+  constexpr const char* kMax = "autoscaling.knative.dev/max-scale";
+  constexpr std::int32_t kUsualMax = 8;
+  spec.timeout = settings.defaults.timeout;
+  if (!limit_given) spec.container_concurrency = settings.defaults.container_concurrency;
+  auto& annotations = spec.template_annotations;
+  const auto is_set = [&settings](const char* key) { return settings.autoscaler.contains(key); };
+  if (!is_set("container-concurrency-target-default")) annotations.try_emplace(kTarget, "10");
+  if (is_set("max-scale") || is_set("max-scale-limit")) return;
+  const auto min = annotations.find(kMin);
+  const auto least =
+      min == annotations.end() ? std::nullopt : whole_number<std::int32_t>(min->second);
+  annotations.try_emplace(kMax, fmt::format("{}", std::max(kUsualMax, least.value_or(0))));
 }
 
 std::optional<std::filesystem::path> chosen_settings_file(

@@ -60,6 +60,10 @@ struct EngineSettings {
   std::map<std::string, std::string> origins;
 };
 
+/// Fills in what the flags of a command leave unsaid: `config.yaml` says it, else a command has a
+/// target of 10 and at most 8 replicas. `limit_given`: its hard limit is a flag's.
+void complete_command(ServiceSpec& spec, bool limit_given, const EngineSettings& settings);
+
 /// One key of `config.yaml` as a page about it has it, and as it stands in some settings.
 struct SettingLine {
   std::string key;       ///< `queue.depth`

@@ -44,13 +44,14 @@ std::string request_text(const ReadinessProbe& probe, std::uint16_t port) {
 
 }  // namespace
 
-HealthWatch::HealthWatch(asio::io_context& io, Loop& loop, Reaper& reaper, Beside beside)
+HealthWatch::HealthWatch(asio::io_context& io, Loop& loop, Reaper& reaper, Spawner& spawner,
+                         Beside beside)
     : io_{io},
       loop_{loop},
       timer_{loop.timer()},
       limit_{loop.timer()},
       beside_{std::move(beside)},
-      command_{io, loop, reaper} {}
+      command_{io, loop, reaper, spawner} {}
 
 HealthWatch::~HealthWatch() {
   end();

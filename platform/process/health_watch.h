@@ -47,7 +47,8 @@ class HealthWatch {
   using Beside = std::function<Result<SpawnSpec, Problem>(const std::vector<std::string>& command)>;
 
   /// All of them outlive this, and what `beside` refers to does.
-  HealthWatch(boost::asio::io_context& io, Loop& loop, Reaper& reaper, Beside beside);
+  HealthWatch(boost::asio::io_context& io, Loop& loop, Reaper& reaper, Spawner& spawner,
+              Beside beside);
   ~HealthWatch();
   HealthWatch(const HealthWatch&) = delete;
   HealthWatch& operator=(const HealthWatch&) = delete;

@@ -1,6 +1,5 @@
 #include "platform/process/output_reader.h"
 
-#include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
@@ -32,15 +31,22 @@ struct OutputReader::State {
   EscapeSequences escapes;
   std::array<char, kTurnBytes> chunk{};
 
+  // Read in the turn that hands the lines on: bytes of a read whose turn is still to come would be
+  // missing in drain().
   static void read(const std::shared_ptr<State>& state) {
-    state->pipe.async_read_some(
-        asio::buffer(state->chunk),
-        [state](const boost::system::error_code& failed, std::size_t count) {
-          if (!state->on_line) return;
-          state->take({state->chunk.data(), count});
-          if (failed) return state->end();
-          read(state);
-        });
+    state->pipe.async_wait(asio::posix::stream_descriptor::wait_read,
+                           [state](const boost::system::error_code& failed) {
+                             if (!failed && state->on_line) read_now(state);
+                           });
+  }
+
+  static void read_now(const std::shared_ptr<State>& state) {
+    const auto count =
+        ::read(state->pipe.native_handle(), state->chunk.data(), state->chunk.size());
+    if (count > 0) state->take({state->chunk.data(), static_cast<std::size_t>(count)});
+    const bool later = count < 0 && (errno == EAGAIN || errno == EINTR);
+    if (count <= 0 && !later) return state->end();
+    read(state);
   }
 
   // Sequences go before lines are cut, so that none is cut in two.

@@ -58,6 +58,7 @@ class EnginePaths {
   [[nodiscard]] std::filesystem::path kept_revisions_dir() const {
     return state_ / "revisions" / "kept";
   }
+
   /// What runs the containers of the engine, for as long as some may be there.
   [[nodiscard]] std::filesystem::path containers_note() const { return state_ / "containers"; }
 

@@ -51,7 +51,9 @@ bool binds(std::uint16_t port, bool reuse = false) {
 }  // namespace
 
 PortLease::PortLease(PortAllocator& allocator, std::uint16_t port, UniqueFd lock)
-    : allocator_(&allocator), port_(port), lock_(std::move(lock)) {}
+    : allocator_(&allocator), port_(port), lock_(std::move(lock)) {
+  allocator_->leased_.insert(port);
+}
 
 PortLease::PortLease(PortLease&& other) noexcept
     : allocator_(std::exchange(other.allocator_, nullptr)),
@@ -73,6 +75,7 @@ PortLease::~PortLease() {
 
 void PortLease::release() {
   if (allocator_ == nullptr) return;
+  allocator_->leased_.erase(port_);
   allocator_->freed_[port_] = allocator_->clock_.now();
   allocator_ = nullptr;
   port_ = 0;
@@ -107,6 +110,7 @@ Result<PortLease, Problem> PortAllocator::allocate() {
   std::optional<Problem> lock_problem;
   for (int candidate = first_; candidate <= last_; ++candidate) {
     const auto port = static_cast<std::uint16_t>(candidate);
+    if (leased_.contains(port)) continue;
     const auto freed = freed_.find(port);
     if (freed != freed_.end()) {
       if (now - freed->second < kPortRest) continue;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -70,6 +71,7 @@ class PortAllocator {
   const Clock& clock_;
   std::uint16_t first_;
   std::uint16_t last_;
+  std::set<std::uint16_t> leased_;            // by leases that exist
   std::map<std::uint16_t, TimePoint> freed_;  // at most one entry per port of the range
 };
 

@@ -70,7 +70,8 @@ ProcessPlatform::ProcessPlatform(ProcessMeans& means, const autoscaler::ClusterC
       cluster_{cluster},
       logs_{std::move(logs)},
       numbers_{std::move(numbers)},
-      kept_{std::move(kept)} {}
+      kept_{std::move(kept)},
+      turn_timer_{means.loop.timer()} {}
 
 ProcessPlatform::~ProcessPlatform() {
   alive_.end();
@@ -310,6 +311,26 @@ void ProcessPlatform::on_failing(ProcessRevision& revision) {
           service.current->name() + " keeps serving",
       "see `sluice logs " + service.spec.name + "`, correct the spec and apply it again");
   retire_next(service);
+}
+
+void ProcessPlatform::on_pace() {
+  if (std::exchange(turn_posted_, true)) return;
+  means_.loop.post([this, alive = alive_.watch()] {
+    if (alive.over()) return;
+    turn_posted_ = false;
+    give_turn();
+  });
+}
+
+// One revision in a turn of the loop, so that requests are served between two of them.
+void ProcessPlatform::give_turn() {
+  if (const auto name = means_.pace.next(means_.loop.now())) {
+    const auto found = revisions_.find(*name);
+    if (found != revisions_.end()) found->second.revision->resume();
+    on_pace();
+  } else if (const auto due = means_.pace.due()) {
+    turn_timer_->at(*due, [this] { give_turn(); });
+  }
 }
 
 bool ProcessPlatform::waits_for_port(const ProcessRevision& revision) const {

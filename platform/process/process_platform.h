@@ -175,6 +175,7 @@ class ProcessPlatform final : public autoscaler::Platform,
   void on_changed(ProcessRevision& revision) override;
   void on_ready(ProcessRevision& revision) override;
   void on_failing(ProcessRevision& revision) override;
+  void on_pace() override;
   [[nodiscard]] bool waits_for_port(const ProcessRevision& revision) const override;
 
  private:
@@ -208,6 +209,7 @@ class ProcessPlatform final : public autoscaler::Platform,
             const std::string& replaces = {});
   void report_soon(const std::string& revision);
   void flush();
+  void give_turn();
   void bury(ProcessService& service);
 
   ProcessMeans& means_;
@@ -228,6 +230,8 @@ class ProcessPlatform final : public autoscaler::Platform,
   std::map<std::string, Known> revisions_;  // by name
   std::set<std::string> changed_;           // revisions to be reported
   bool flush_posted_ = false;
+  std::unique_ptr<Timer> turn_timer_;
+  bool turn_posted_ = false;
   bool fixed_port_changed_ = false;  // since the last flush, in a revision with a fixed port
   Lifetime alive_;
 };

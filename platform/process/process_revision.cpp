@@ -40,6 +40,7 @@ ProcessRevision::ProcessRevision(ProcessMeans& means, ProcessRevisionOwner& owne
 
 ProcessRevision::~ProcessRevision() {
   alive_.end();
+  means_.pace.leave(facts_.name);
   means_.memory.leave(*this);
 }
 
@@ -108,6 +109,7 @@ std::optional<Cause> ProcessRevision::not_ready() const {
     seen = instance->replica->waits_for();
     break;
   }
+  if (!seen && means_.pace.waits(facts_.name)) seen = Cause{.what = "other services start first"};
   const bool tells_more = seen && (!last_failure_ || is_wrong_place(seen->kind));
   if (ready == 0 && tells_more) return seen;
   const bool wanted = backoff_.failing() || ordered_ > 0;
@@ -184,96 +186,9 @@ void ProcessRevision::reconcile() {
   if (missing > 0) start_some(missing);
 }
 
-bool ProcessRevision::for_requests_only() const {
-  return backoff_.failing() && means_.requests.waiting(id()) == 0 && !facts_.keeps_some;
-}
-
 bool ProcessRevision::drains() const {
   return std::any_of(instances_.begin(), instances_.end(),
                      [this](const auto& each) { return retired() || !each->lives(); });
-}
-
-// None during a wait, one after a failure, and of a service that fails one for a request only.
-std::int32_t ProcessRevision::tries(std::int32_t missing) const {
-  if (!backoff_.may_start(means_.loop.now()) || for_requests_only()) return 0;
-  if (owner_.waits_for_port(*this)) return 0;
-  return backoff_.failures() > 0 ? std::min(missing, 1) : missing;
-}
-
-void ProcessRevision::start_some(std::int32_t missing) {
-  if (!backoff_.may_start(means_.loop.now()) && !for_requests_only()) {
-    retry_at(backoff_.retry_at());
-  }
-  for (std::int32_t left = tries(missing); left > 0; --left) {
-    if (!start_one()) return;
-  }
-}
-
-std::vector<std::int32_t> ProcessRevision::free_numbers(std::int32_t count) const {
-  std::vector<std::int32_t> numbers;
-  for (std::int32_t number = 1; std::ssize(numbers) < count; ++number) {
-    const bool taken =
-        std::any_of(instances_.begin(), instances_.end(),
-                    [number](const auto& each) { return each->number == number; }) ||
-        std::find(gone_numbers_.begin(), gone_numbers_.end(), number) != gone_numbers_.end();
-    if (!taken) numbers.push_back(number);
-  }
-  return numbers;
-}
-
-std::string ProcessRevision::replica_id(std::int32_t number) const {
-  return fmt::format("{}-{}", facts_.name, number);
-}
-
-bool ProcessRevision::start_one() {
-  if (means_.replicas >= means_.settings.max_replicas) return false;
-  const std::int32_t number = free_numbers(1).front();
-  const std::string id = replica_id(number);
-  const StartAnswer room = means_.memory.ask(*this, id);
-  if (!room.granted) {
-    short_of_room_ = true;
-    if (!room.later) owner_.on_changed(*this);
-    return false;
-  }
-  ReplicaPlan plan;
-  plan.spec = facts_.spec;
-  plan.revision = facts_.name;
-  plan.id = id;
-  plan.program = facts_.program;
-  auto made = means_.make(*this, std::move(plan));
-  if (!made) {
-    means_.memory.ended(id);
-    start_refused(made.error());
-    return false;
-  }
-  auto instance = std::make_unique<Instance>();
-  instance->number = number;
-  instance->start = log_.begin_start();
-  instance->replica = std::move(*made);
-  Replica& replica = *instance->replica;
-  instances_.push_back(std::move(instance));
-  ++means_.replicas;
-  // First, so that its start is reported before its end can be.
-  owner_.on_changed(*this);
-  replica.start();
-  if (means_.started) means_.started(replica);
-  return true;
-}
-
-void ProcessRevision::start_refused(const Problem& problem) {
-  backoff_.failed(means_.loop.now());
-  last_failure_ = {.kind = CauseKind::cannot_start, .what = problem.what, .fix = problem.fix};
-  means_.events.problem("warning", facts_.spec.name, problem.what, problem.fix);
-  owner_.on_changed(*this);
-  retry_at(backoff_.retry_at());
-  if (!backoff_.failing()) return;
-  means_.loop.post([this, alive = alive_.watch()] {
-    if (!alive.over()) owner_.on_failing(*this);
-  });
-}
-
-void ProcessRevision::retry_at(TimePoint when) {
-  retry_->at(when, [this] { reconcile(); });
 }
 
 // It is stopped once what model() says is in force (reported()).
@@ -326,6 +241,7 @@ void ProcessRevision::hand_over(std::int32_t replicas) {
   if (kept_ && *kept_ <= replicas) return;
   kept_ = replicas;
   retry_->cancel();
+  means_.pace.leave(facts_.name);
   owner_.on_changed(*this);
 }
 
@@ -339,6 +255,7 @@ void ProcessRevision::take_back() {
 void ProcessRevision::stop_all(bool kill) {
   stopped_ = true;
   retry_->cancel();
+  means_.pace.leave(facts_.name);
   for (std::size_t i = 0; i < instances_.size(); ++i) {
     Instance& instance = *instances_[i];
     if (kill) {
@@ -368,12 +285,14 @@ void ProcessRevision::on_ready(Replica& replica) {
   backoff_.became_ready(now);
   taken_ports_ = 0;
   last_failure_.reset();
+  start_settled(replica.id());
   owner_.on_ready(*this);
 }
 
 void ProcessRevision::on_start_failed(Replica& replica, const ReplicaEnd& end) {
   Instance& instance = instance_of(replica);
   instance.ended = true;
+  start_settled(replica.id());
   if (instance.leaving || starts_nothing()) return;
   const TimePoint now = means_.loop.now();
   // Another program was faster to take a port that was free; the next replica gets another one.
@@ -409,6 +328,7 @@ void ProcessRevision::on_exited_after_ready(Replica& replica, const ReplicaEnd& 
 void ProcessRevision::on_stopped(Replica& replica) {
   if (means_.ended) means_.ended(replica);
   means_.memory.ended(replica.id());
+  start_settled(replica.id());
   --means_.replicas;
   const Instance& instance = instance_of(replica);
   gone_numbers_.push_back(instance.number);
@@ -424,9 +344,14 @@ void ProcessRevision::on_stopped(Replica& replica) {
 }
 
 void ProcessRevision::on_output(Replica& replica, OutputSource source, std::string_view line) {
+  // As long as nothing listens, that the sidecar's probe fails is no news: on_waiting() tells more.
+  const bool of_sidecar = source == OutputSource::sidecar;
+  const Instance* const from = find(replica.id());
+  const bool starts = of_sidecar && from != nullptr && !from->ready_at;
+  if (starts && replica.waits_for().kind == CauseKind::starting) return;
   const std::int64_t start = start_of(replica.id());
   log_.append(means_.loop.now(), {replica.id(), start}, line);
-  if (source == OutputSource::sidecar) return;
+  if (of_sidecar) return;
   means_.events.output(facts_.spec.name, {replica.id(), start}, source == OutputSource::app_stderr,
                        line);
 }

@@ -15,6 +15,7 @@
 #include "platform/process/replica_events.h"
 #include "platform/process/service_log.h"
 #include "platform/process/service_spec.h"
+#include "platform/process/start_pace.h"
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -53,6 +54,7 @@ struct ProcessMeans {
   std::function<void(const Replica&)> started = {};  ///< its processes run; for the journal
   std::function<void(const Replica&)> ended = {};
   std::int32_t replicas = 0;  ///< that exist now, over all services
+  StartPace pace;
 };
 
 /// The name of the revision that a replica of that name is of.
@@ -71,6 +73,9 @@ class ProcessRevisionOwner {
   virtual void on_changed(ProcessRevision& revision) = 0;  ///< model() says something else
   virtual void on_ready(ProcessRevision& revision) = 0;    ///< a replica of it is ready
   virtual void on_failing(ProcessRevision& revision) = 0;  ///< StartBackoff::kFailingAfter failed
+
+  /// A start has come to its end, or more are to come: a turn of StartPace may be due.
+  virtual void on_pace() = 0;
 
   /// Its fixed port is another replica's, which ends: the next one starts after that.
   [[nodiscard]] virtual bool waits_for_port(const ProcessRevision& revision) const = 0;
@@ -125,6 +130,9 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
 
   /// A request waits: what is worth a try only for a request is tried now.
   void demand();
+
+  /// Its turn has come (StartPace).
+  void resume() { reconcile(); }
 
   /// model() goes to the activator now.
   void begin_report();
@@ -250,7 +258,10 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   void notice_start();
   void reconcile();
   [[nodiscard]] bool for_requests_only() const;
+  [[nodiscard]] std::int32_t may_try(std::int32_t missing) const;
   [[nodiscard]] std::int32_t tries(std::int32_t missing) const;
+  [[nodiscard]] bool has_requests() const;
+  void start_settled(const std::string& replica);
   void start_some(std::int32_t missing);
   [[nodiscard]] bool start_one();
   void start_refused(const Problem& problem);

@@ -1,4 +1,5 @@
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 
 #include "platform/process/child.h"
@@ -9,14 +10,17 @@
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 namespace sluice::local {
 namespace asio = boost::asio;
 
 struct Reaper::Impl {
-  explicit Impl(asio::io_context& io) : signals(io, SIGCHLD) {}
+  explicit Impl(asio::io_context& io_in) : io(io_in), signals(io_in, SIGCHLD) {}
 
+  asio::io_context& io;  // outlives the Reaper
   asio::signal_set signals;
+  int holds = 0;
   std::map<pid_t, Callback> callbacks;  // one entry per live child of ours
 
   // The handler holds the state alive, not the Reaper: a signal that is already on its way when the
@@ -24,7 +28,7 @@ struct Reaper::Impl {
   static void wait(const std::shared_ptr<Impl>& impl) {
     impl->signals.async_wait([impl](const boost::system::error_code& failed, int) {
       if (failed) return;
-      impl->reap_all();
+      impl->reap();
       wait(impl);
     });
   }
@@ -39,30 +43,45 @@ struct Reaper::Impl {
     return {};
   }
 
-  void reap_all() {
-    for (;;) {
-      siginfo_t info{};
-      // Looked at first and reaped second: as long as the leader is a zombie its group id is taken,
-      // so the kill between the two cannot hit a stranger.
-      if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
-      const pid_t pid = info.si_pid;
-      const auto found = callbacks.find(pid);
-      ExitStatus end;
-      if (found != callbacks.end()) {
-        if (info.si_code == CLD_EXITED && info.si_status == 0) end.survivor = survivor_of(pid);
-        kill_group(pid, SIGKILL);
+  void reap() {
+    if (holds == 0) {
+      while (reap_one(P_ALL, 0)) {
       }
-      int status = 0;
-      if (::waitpid(pid, &status, WNOHANG) != pid) return;
-      if (found == callbacks.end()) continue;
-      const Callback callback = std::move(found->second);
-      callbacks.erase(found);
-      if (WIFEXITED(status))
-        end.exit_code = WEXITSTATUS(status);
-      else
-        end.signal = WTERMSIG(status);
-      callback(end);
+      return;
     }
+    std::vector<pid_t> pids;
+    for (const auto& [pid, callback] : callbacks) pids.push_back(pid);
+    for (const pid_t pid : pids) {
+      if (callbacks.contains(pid)) (void)reap_one(P_PID, static_cast<id_t>(pid));
+    }
+  }
+
+  // False: none of them has ended.
+  bool reap_one(idtype_t which, id_t id) {
+    siginfo_t info{};
+    // Looked at first and reaped second: as long as the leader is a zombie its group id is taken,
+    // so the kill between the two cannot hit a stranger.
+    if (::waitid(which, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
+      return false;
+    }
+    const pid_t pid = info.si_pid;
+    const auto found = callbacks.find(pid);
+    ExitStatus end;
+    if (found != callbacks.end()) {
+      if (info.si_code == CLD_EXITED && info.si_status == 0) end.survivor = survivor_of(pid);
+      kill_group(pid, SIGKILL);
+    }
+    int status = 0;
+    if (::waitpid(pid, &status, WNOHANG) != pid) return false;
+    if (found == callbacks.end()) return true;
+    const Callback callback = std::move(found->second);
+    callbacks.erase(found);
+    if (WIFEXITED(status))
+      end.exit_code = WEXITSTATUS(status);
+    else
+      end.signal = WTERMSIG(status);
+    callback(end);
+    return true;
   }
 };
 
@@ -82,6 +101,16 @@ void Reaper::unwatch(pid_t pid) {
   // An empty callback stays in the table until the end: the group is still killed with its leader.
   const auto found = impl_->callbacks.find(pid);
   if (found != impl_->callbacks.end()) found->second = [](ExitStatus) {};
+}
+
+void Reaper::hold() {
+  ++impl_->holds;
+}
+
+// What has ended meanwhile has sent its signal already.
+void Reaper::release() {
+  --impl_->holds;
+  asio::post(impl_->io, [impl = impl_] { impl->reap(); });
 }
 
 std::vector<pid_t> Reaper::watched() const {

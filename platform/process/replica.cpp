@@ -6,13 +6,12 @@
 
 #include "common/base/lifetime.h"
 
-#include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <fmt/format.h>
 
 #include "platform/process/health_watch.h"
 #include "platform/process/output_reader.h"
+#include "platform/process/ready_line.h"
 #include "platform/process/replica_programs.h"
 #include "platform/process/running_program.h"
 #include "platform/process/sidecar.h"
@@ -26,7 +25,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::size_t kReadyLineMax = 4096;
 /// How long a sidecar without an app may take to end.
 constexpr std::chrono::seconds kSidecarGrace{2};
 /// Between questions that the sidecar did not hold: a probe with a period is answered at once.
@@ -39,27 +37,29 @@ Cause cannot_start(const Problem& problem) {
 }  // namespace
 
 struct ChildReplica::Impl {
-  Impl(asio::io_context& io_in, Loop& loop_in, Reaper& reaper_in, ReplicaOwner& owner_in,
-       Replica& self_in, ReplicaPlan plan_in)
+  Impl(asio::io_context& io_in, Loop& loop_in, Reaper& reaper_in, Spawner& spawner_in,
+       ReplicaOwner& owner_in, Replica& self_in, ReplicaPlan plan_in)
       : io(io_in),
         loop(loop_in),
         reaper(reaper_in),
+        spawner(spawner_in),
         owner(owner_in),
         self(self_in),
         plan(std::move(plan_in)),
-        ready_pipe(io),
+        ready_line(io),
         start_timer(loop.timer()),
         watch(
             loop, [this](const Cause& cause) { owner.on_waiting(self, cause); },
             [this](const Cause& cause) { owner.on_settled_elsewhere(self, cause); }),
         ask_timer(loop.timer()),
-        health(io, loop, reaper,
+        health(io, loop, reaper, spawner,
                [this](const std::vector<std::string>& command) { return app()->beside(command); }),
         stop_timer(loop.timer()) {}
 
-  asio::io_context& io;  // these four outlive the replica (replica.h)
+  asio::io_context& io;  // these five outlive the replica (replica.h)
   Loop& loop;
   Reaper& reaper;
+  Spawner& spawner;
   ReplicaOwner& owner;
   Replica& self;
   ReplicaPlan plan;
@@ -70,13 +70,12 @@ struct ChildReplica::Impl {
   pid_t last_app = -1;  // of the last of `programs`
   pid_t sidecar = -1;
   bool sidecar_alive = false;
+  bool sidecar_spawning = false;
   bool finished = false;
   bool released = false;
   std::string sidecar_line;
   std::array<std::unique_ptr<OutputReader>, 2> sidecar_output;
-  asio::posix::stream_descriptor ready_pipe;
-  std::array<char, 512> ready_chunk{};
-  std::string ready_text;
+  ReadyLine ready_line;
   std::optional<SidecarProbe> probe;
   std::unique_ptr<Timer> start_timer;
   StartWatch watch;
@@ -135,7 +134,10 @@ struct ChildReplica::Impl {
   // The next init container, or the app once all have ended.
   std::optional<Problem> launch_next() {
     if (in_init()) return launch_program(plan.spec.init[init_done]);
-    if (auto problem = launch_program(plan.spec.app())) return problem;
+    return launch_program(plan.spec.app());
+  }
+
+  void app_runs() {
     times.executed = run = loop.now();
     const bool in_container = app()->in_container();
     const bool looks_at_another = !plan.spec.fixed_port && !in_container;
@@ -149,26 +151,54 @@ struct ChildReplica::Impl {
                  .begun = !in_container},
                 plan.look_interval);
     ask_startup();
-    return std::nullopt;
   }
 
   std::optional<Problem> launch_program(ProgramSpec program) {
     programs.push_back(
-        std::make_unique<RunningProgram>(io, loop, reaper, plan, std::move(program)));
-    auto problem = app()->start(
-        {.output = [this](OutputSource source,
+        std::make_unique<RunningProgram>(io, loop, reaper, spawner, plan, std::move(program)));
+    return app()->start(
+        {.started = [this] { app_started(); },
+         .not_started = [this](const Problem& problem) { not_started(problem); },
+         .output = [this](OutputSource source,
                           std::string_view line) { owner.on_output(self, source, line); },
          .ended = [this](const EndSight& seen) { app_ended(seen); },
          .gone = [this] { finish(); }});
+  }
+
+  void app_started() {
     last_app = app()->pid();
-    return problem;
+    if (!in_init()) app_runs();
+    owner.on_launched(self);
+  }
+
+  void not_started(const Problem& problem) {
+    if (state == ReplicaState::starting) return fail_with(cannot_start(problem));
+    terminate();
   }
 
   std::optional<Problem> launch_sidecar() {
     auto pipe = make_pipe();
     if (!pipe) return pipe.error();
-    auto child = spawn(sidecar_spawn(plan, sockets, pipe->second.get()));
-    if (!child) return child.error();
+    ready_line.await(std::move(pipe->first), [this] {
+      times.sidecar_up = loop.now();
+      ask_startup();
+    });
+    sidecar_spawning = true;
+    const auto inherited = std::make_shared<UniqueFd>(std::move(pipe->second));
+    spawner.start(sidecar_spawn(plan, sockets, inherited->get()),
+                  [this, inherited, alive = token.watch()](Result<Child, Problem> child) {
+                    if (!alive.over()) {
+                      sidecar_started(std::move(child));
+                    } else if (child) {
+                      kill_group(child->pid, SIGKILL);
+                    }
+                  });
+    return std::nullopt;
+  }
+
+  void sidecar_started(Result<Child, Problem> child) {
+    sidecar_spawning = false;
+    if (!child) return not_started(child.error());
     sidecar = child->pid;
     sidecar_alive = true;
     reaper.watch(sidecar, [this, alive = token.watch()](ExitStatus status) {
@@ -181,34 +211,16 @@ struct ChildReplica::Impl {
       });
     };
     sidecar_output = {read(std::move(child->stdout_end)), read(std::move(child->stderr_end))};
+    // It was to stop before it ran.
+    if (state != ReplicaState::starting) {
+      kill_group(sidecar, SIGKILL);
+      return;
+    }
     probe.emplace(io, sockets.serving);
-    ready_pipe.assign(pipe->first.release());
-    await_ready_line();
-    return std::nullopt;
+    owner.on_launched(self);
   }
 
   // Ready.
-
-  void await_ready_line() {
-    ready_pipe.async_read_some(
-        asio::buffer(ready_chunk),
-        [this, alive = token.watch()](const boost::system::error_code& failed, std::size_t size) {
-          if (failed || alive.over() || state != ReplicaState::starting) return;
-          ready_text.append(ready_chunk.data(), size);
-          if (ready_text.find('\n') != std::string::npos) {
-            close_ready_pipe();
-            times.sidecar_up = loop.now();
-            ask_startup();
-          } else if (ready_text.size() < kReadyLineMax) {
-            await_ready_line();
-          }
-        });
-  }
-
-  void close_ready_pipe() {
-    boost::system::error_code ignored;
-    ready_pipe.close(ignored);
-  }
 
   // The sidecar is asked once it is there, the app runs and its startup probe has passed.
   void ask_startup() {
@@ -280,8 +292,8 @@ struct ChildReplica::Impl {
   }
 
   [[nodiscard]] Cause waits_for() const {
-    return in_init() ? cause_of_init(plan.spec.init[init_done].name, std::nullopt)
-                     : watch.waits_for();
+    if (in_init()) return cause_of_init(plan.spec.init[init_done].name, std::nullopt);
+    return run ? watch.waits_for() : cause_of_wait({.port = plan.port.port()}, Duration{0});
   }
 
   // End.
@@ -328,8 +340,7 @@ struct ChildReplica::Impl {
 
   void init_succeeded() {
     ++init_done;
-    if (const auto problem = launch_next()) return fail_with(cannot_start(*problem));
-    owner.on_launched(self);
+    if (const auto problem = launch_next()) fail_with(cannot_start(*problem));
   }
 
   void sidecar_ended(const ExitStatus& status) {
@@ -354,8 +365,8 @@ struct ChildReplica::Impl {
 
   void terminate() {
     health.end();
+    if (app() != nullptr) app()->terminate();
     if (!app_alive()) return stop_sidecar();
-    app()->terminate();
     stop_timer->after(plan.spec.stop_grace, [this] { app()->kill(); });
   }
 
@@ -379,14 +390,14 @@ struct ChildReplica::Impl {
     for (Timer* timer : {start_timer.get(), ask_timer.get()}) timer->cancel();
     watch.end();
     health.end();
-    close_ready_pipe();
+    ready_line.close();
     probe.reset();
   }
 
   void finish() {
     const bool remains = std::any_of(programs.begin(), programs.end(),
                                      [](const auto& each) { return !each->gone(); });
-    if (remains || sidecar_alive || finished) return;
+    if (remains || sidecar_alive || sidecar_spawning || finished) return;
     if (state != ReplicaState::stopping) return;  // an init container was removed
     finished = true;
     stop_timer->cancel();
@@ -408,9 +419,9 @@ struct ChildReplica::Impl {
   }
 };
 
-ChildReplica::ChildReplica(asio::io_context& io, Loop& loop, Reaper& reaper, ReplicaOwner& owner,
-                           ReplicaPlan plan)
-    : impl_(std::make_unique<Impl>(io, loop, reaper, owner, *this, std::move(plan))) {}
+ChildReplica::ChildReplica(asio::io_context& io, Loop& loop, Reaper& reaper, Spawner& spawner,
+                           ReplicaOwner& owner, ReplicaPlan plan)
+    : impl_(std::make_unique<Impl>(io, loop, reaper, spawner, owner, *this, std::move(plan))) {}
 
 ChildReplica::~ChildReplica() {
   impl_->token.end();

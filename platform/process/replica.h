@@ -10,6 +10,7 @@
 #include "platform/process/listeners.h"
 #include "platform/process/ports.h"
 #include "platform/process/service_spec.h"
+#include "platform/process/spawner.h"
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -72,7 +73,8 @@ class ReplicaOwner {
   virtual ~ReplicaOwner() = default;
 
   virtual void on_ready(Replica& replica) = 0;
-  /// Another program of it runs: an init container has ended. Its journal has to have it.
+  /// Another program of it runs: its sidecar, an init container or the app. Its journal has to have
+  /// it.
   virtual void on_launched(Replica& replica) = 0;
   /// It ended, or ran out of time, before it was ready. on_stopped follows when all of it is gone.
   virtual void on_start_failed(Replica& replica, const ReplicaEnd& end) = 0;
@@ -128,9 +130,9 @@ class Replica {
 /// A replica of real processes.
 class ChildReplica final : public Replica {
  public:
-  /// `io`, `loop`, `reaper` and `owner` outlive the replica.
-  ChildReplica(boost::asio::io_context& io, Loop& loop, Reaper& reaper, ReplicaOwner& owner,
-               ReplicaPlan plan);
+  /// All but `plan` outlive the replica.
+  ChildReplica(boost::asio::io_context& io, Loop& loop, Reaper& reaper, Spawner& spawner,
+               ReplicaOwner& owner, ReplicaPlan plan);
   /// Kills what is left, without a callback.
   ~ChildReplica() override;
   ChildReplica(const ChildReplica&) = delete;

@@ -74,6 +74,10 @@ std::vector<std::string> ReplicaJournal::kill_leftovers() {
 }
 
 void ReplicaJournal::add(const std::string& replica, pid_t group) {
+  const auto [begin, end] = groups_.equal_range(replica);
+  const bool there =
+      std::any_of(begin, end, [group](const auto& entry) { return entry.second.id == group; });
+  if (there) return;
   groups_.insert({replica, {group, process_start_ticks(group)}});
   write();
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "platform/process/listeners.h"
 #include "platform/process/volumes.h"
 #include <algorithm>
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <sys/stat.h>
+#include <utility>
 
 namespace sluice::local {
 namespace {
@@ -180,9 +182,14 @@ EndSight sight_of_end(const ReplicaPlan& plan, const ExitStatus& status,
   seen.exit_code = status.exit_code;
   seen.signal = status.signal;
   seen.survivor = status.survivor;
-  // In a session of its own it has outlived its group.
-  if (status.exit_code == 0 && seen.survivor.empty()) {
-    seen.survivor = kill_stray_with(fmt::format("PORT={}", plan.port.port()), watched);
+  // In a session of its own it has outlived its group, perhaps only just. One that shows a title of
+  // its own has no environment any more, and is found where it listens.
+  if (status.exit_code == 0) {
+    const std::uint16_t port = plan.port.port();
+    std::string stray = kill_stray_with(fmt::format("PORT={}", port), watched);
+    const auto listener = stray.empty() ? who_listens(port) : std::nullopt;
+    if (listener) stray = kill_stray_above(listener->pid, watched);
+    if (seen.survivor.empty()) seen.survivor = std::move(stray);
   }
   seen.last_error = last_words(tail);
   seen.memory_limit = plan.spec.memory_limit.value_or(0);

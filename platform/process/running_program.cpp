@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "platform/process/proc_files.h"
 #include "platform/process/replica_programs.h"
 #include <csignal>
 #include <utility>
@@ -20,10 +21,11 @@ constexpr std::chrono::seconds kUnseenTrust{3};
 }  // namespace
 
 RunningProgram::RunningProgram(boost::asio::io_context& io, Loop& loop, Reaper& reaper,
-                               const ReplicaPlan& plan, ProgramSpec program)
+                               Spawner& spawner, const ReplicaPlan& plan, ProgramSpec program)
     : io_{io},
       loop_{loop},
       reaper_{reaper},
+      spawner_{spawner},
       plan_{plan},
       program_{std::move(program)},
       kill_timer_{loop.timer()} {}
@@ -38,8 +40,8 @@ RunningProgram::~RunningProgram() {
 Result<SpawnSpec, Problem> RunningProgram::prepare() {
   const Variables variables = variables_of(plan_, program_);
   if (!program_.image.empty()) {
-    container_ =
-        std::make_unique<Container>(io_, loop_, reaper_, container_of(plan_, program_, variables));
+    container_ = std::make_unique<Container>(io_, loop_, reaper_, spawner_,
+                                             container_of(plan_, program_, variables));
     return container_->prepare();
   }
   if (program_.name.empty()) return program_spawn(plan_, program_, plan_.program, variables);
@@ -51,10 +53,26 @@ Result<SpawnSpec, Problem> RunningProgram::prepare() {
 std::optional<Problem> RunningProgram::start(Events events) {
   events_ = std::move(events);
   const auto wanted = prepare();
-  auto child = wanted ? spawn(*wanted) : Result<Child, Problem>{wanted.error()};
-  if (!child) {
+  if (!wanted) {
     container_.reset();  // there is none
-    return child.error();
+    return wanted.error();
+  }
+  starting_ = true;
+  spawner_.start(*wanted, [this, alive = token_.watch()](Result<Child, Problem> child) {
+    if (!alive.over()) {
+      on_started(std::move(child));
+    } else if (child) {
+      kill_group(child->pid, SIGKILL);
+    }
+  });
+  return std::nullopt;
+}
+
+void RunningProgram::on_started(Result<Child, Problem> child) {
+  starting_ = false;
+  if (!child) {
+    container_.reset();
+    return events_.not_started(child.error());
   }
   begun_ = loop_.now();
   pid_ = child->pid;
@@ -68,7 +86,9 @@ std::optional<Problem> RunningProgram::start(Events events) {
   };
   output_ = {read(std::move(child->stdout_end), OutputSource::app_stdout),
              read(std::move(child->stderr_end), OutputSource::app_stderr)};
-  return std::nullopt;
+  // It was to stop before it ran.
+  if (stopping_) return kill();
+  events_.started();
 }
 
 void RunningProgram::take_line(OutputSource source, std::string_view line) {
@@ -133,8 +153,11 @@ RunningProgram::Answering RunningProgram::answering() {
   }
   if (group_listens(pid_, own_port())) return {.it_does = true};
   const auto holder = who_listens(own_port());
-  // Closed between the probe and now, or changing hands inside the group: look again.
-  if (!holder || holder->group == pid_) return {};
+  // Closed between the probe and now, or changing hands inside the group: look again. Or the
+  // program has left it to a process outside of the group, and its own end is still to be reported.
+  const auto leader = process_stat(pid_);
+  const bool ended = !leader || leader->zombie;
+  if (!holder || holder->group == pid_ || ended) return {};
   const std::string name = holder->pid > 0 ? fmt::format("{} (pid {})", holder->name, holder->pid)
                                            : std::string("a process that cannot be seen");
   return {.taken = Cause{.kind = CauseKind::port_taken,

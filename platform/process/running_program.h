@@ -9,6 +9,7 @@
 #include "platform/process/listeners.h"
 #include "platform/process/output_reader.h"
 #include "platform/process/replica.h"
+#include "platform/process/spawner.h"
 #include <array>
 #include <deque>
 #include <functional>
@@ -26,6 +27,9 @@ class RunningProgram {
  public:
   /// All calls come from the loop.
   struct Events {
+    std::function<void()> started;  ///< it runs; not after terminate() or kill()
+    std::function<void(const Problem& why)>
+        not_started;  ///< it could not be run: the only call then
     std::function<void(OutputSource source, std::string_view line)> output;
     std::function<void(const EndSight& seen)>
         ended;                   ///< `seen` is empty after terminate() or kill()
@@ -38,29 +42,32 @@ class RunningProgram {
     std::optional<Cause> taken{};  ///< another program does
   };
 
-  /// `io`, `loop`, `reaper` and `plan` outlive this.
-  RunningProgram(boost::asio::io_context& io, Loop& loop, Reaper& reaper, const ReplicaPlan& plan,
-                 ProgramSpec program);
+  /// All but `program` outlive this.
+  RunningProgram(boost::asio::io_context& io, Loop& loop, Reaper& reaper, Spawner& spawner,
+                 const ReplicaPlan& plan, ProgramSpec program);
   /// Kills what is left, without a call. A container stays, for the next start of the engine.
   ~RunningProgram();
   RunningProgram(const RunningProgram&) = delete;
   RunningProgram& operator=(const RunningProgram&) = delete;
 
+  /// With a problem no event follows.
   [[nodiscard]] std::optional<Problem> start(Events events);
 
-  /// SIGTERM.
+  /// SIGTERM; SIGKILL to what has only just been started.
   void terminate();
 
   /// SIGKILL.
   void kill();
 
-  /// The leader of its process group, or the runtime of its container; -1 before the start.
+  /// The leader of its process group, or the runtime of its container; -1 until it runs.
   [[nodiscard]] pid_t pid() const { return pid_; }
 
   [[nodiscard]] bool alive() const { return alive_; }
 
   /// Neither it nor a container of it is there.
-  [[nodiscard]] bool gone() const { return !alive_ && (!container_ || container_->gone()); }
+  [[nodiscard]] bool gone() const {
+    return !starting_ && !alive_ && (!container_ || container_->gone());
+  }
 
   [[nodiscard]] bool in_container() const { return container_ != nullptr; }
 
@@ -89,18 +96,21 @@ class RunningProgram {
 
  private:
   [[nodiscard]] Result<SpawnSpec, Problem> prepare();
+  void on_started(Result<Child, Problem> child);
   void take_line(OutputSource source, std::string_view line);
   void on_end(const ExitStatus& status);
 
   boost::asio::io_context& io_;
   Loop& loop_;
   Reaper& reaper_;
+  Spawner& spawner_;
   const ReplicaPlan& plan_;
   ProgramSpec program_;
   Events events_;
   std::unique_ptr<Container> container_;  // null: it is a child of ours itself
   TimePoint begun_{};
   pid_t pid_ = -1;
+  bool starting_ = false;  // the spawner has not answered yet
   bool alive_ = false;
   bool stopping_ = false;
   std::deque<std::string> tail_;

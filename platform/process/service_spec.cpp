@@ -185,16 +185,17 @@ ServiceSpec command_spec(const CommandForm& form) {
   (in_container ? spec.args : spec.command) = form.command;
   spec.env = form.env;
   if (!in_container) spec.working_dir = form.cwd;
-  spec.container_concurrency = form.concurrency;
+  spec.container_concurrency = form.concurrency.value_or(0);
   spec.cpu_limit = form.cpu;
   spec.memory_limit = form.memory;
   auto& annotations = spec.template_annotations;
-  annotations["autoscaling.knative.dev/initial-scale"] = "0";
-  annotations["autoscaling.knative.dev/target"] = fmt::format("{}", form.target);
-  annotations["autoscaling.knative.dev/min-scale"] = fmt::format("{}", form.min);
-  annotations["autoscaling.knative.dev/max-scale"] =
-      fmt::format("{}", form.port && !in_container ? 1 : form.max);
-  annotations["autoscaling.knative.dev/window"] = format_duration(form.window);
+  const auto set = [&annotations](const std::string& key, const auto& value) {
+    if (value) annotations["autoscaling.knative.dev/" + key] = fmt::format("{}", *value);
+  };
+  set("target", form.target);
+  set("min-scale", form.min);
+  set("max-scale", form.port && !in_container ? std::optional{1} : form.max);
+  if (form.window) annotations["autoscaling.knative.dev/window"] = format_duration(*form.window);
   if (form.port && in_container) {
     spec.container_port = form.port;
   } else if (form.port) {

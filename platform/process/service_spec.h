@@ -208,18 +208,19 @@ struct CommandForm {
   std::string image;  ///< then `command` is its arguments
   std::vector<std::string> command;
   std::optional<std::uint16_t> port;  ///< fixed; then `max` is taken as 1, but for an image
-  double target = 10;
-  std::int32_t concurrency = 0;
-  std::int32_t min = 0;
-  std::int32_t max = 8;
-  Duration window = std::chrono::seconds{60};
+  std::optional<double> target;
+  std::optional<std::int32_t> concurrency;
+  std::optional<std::int32_t> min;
+  std::optional<std::int32_t> max;
+  std::optional<Duration> window;
   std::vector<EnvVar> env;
   std::optional<double> cpu;
   std::optional<std::int64_t> memory;
   std::filesystem::path cwd;
 };
 
-/// The same spec a file would give, with `initial-scale: 0`. The name and command are not checked.
+/// The spec that a file with these keys would give; what is absent is for complete_command() to
+/// fill in. The name and command are not checked.
 [[nodiscard]] ServiceSpec command_spec(const CommandForm& form);
 
 /// What is wrong with the name of an image; absent: nothing that can be seen before it is run.

@@ -54,6 +54,37 @@ Result<ReadDocument, Problem> read_document(std::string_view document) {
   }
 }
 
+/// A document, and in which part of its stream it is when it is a Service.
+struct Placed {
+  SpecDocument document;
+  ReadDocument about;
+  std::size_t part = 0;
+};
+
+ServiceDocuments part_of(const std::vector<Placed>& documents, std::size_t part) {
+  ServiceDocuments made;
+  std::set<std::string> words;
+  for (const auto& [document, about, of] : documents) {
+    if (about.name.config || of != part) continue;
+    made.services.push_back(about.name.name);
+    words.insert(about.words.begin(), about.words.end());
+  }
+  std::size_t lines = 0;
+  for (const auto& [document, about, of] : documents) {
+    const bool taken = about.name.config ? words.contains(about.name.name) : of == part;
+    if (!taken) continue;
+    if (document.before > 0) {
+      made.text.append(document.before - 1 - lines, '\n').append("---\n");
+      lines = document.before;
+    }
+    made.text += document.text;
+    if (!made.text.ends_with('\n')) made.text += '\n';
+    lines += static_cast<std::size_t>(std::count(document.text.begin(), document.text.end(), '\n') +
+                                      (document.text.ends_with('\n') ? 0 : 1));
+  }
+  return made;
+}
+
 }  // namespace
 
 bool SpecDocument::blank() const {
@@ -87,37 +118,25 @@ Result<DocumentName, Problem> name_in(std::string_view document) {
   return read->name;
 }
 
-Result<std::vector<ServiceDocument>, Problem> service_documents(std::string_view stream) {
-  std::vector<std::pair<SpecDocument, ReadDocument>> documents;
-  bool service = false;
+Result<std::vector<ServiceDocuments>, Problem> service_documents(std::string_view stream,
+                                                                 std::size_t at_once) {
+  std::vector<Placed> documents;
   for (const SpecDocument& each : split_documents(stream)) {
     if (each.blank()) continue;
     auto read = read_document(each.text);
     if (!read) return read.error();
     if (read->name.name.empty())
       return Problem{"metadata.name is missing", "give the document a name"};
-    service = service || !read->name.config;
-    documents.emplace_back(each, std::move(*read));
+    documents.push_back({each, std::move(*read), 0});
   }
-  if (!service) return Problem{"it has no Service", "write one into it"};
-  std::vector<ServiceDocument> services;
-  for (const auto& [document, read] : documents) {
-    if (read.name.config) continue;
-    ServiceDocument one{read.name.name, {}};
-    std::size_t lines = 0;
-    for (const auto& [other, about] : documents) {
-      const bool used = about.name.config && read.words.contains(about.name.name);
-      if (&other != &document && !used) continue;
-      if (other.before > 0) {
-        one.text.append(other.before - 1 - lines, '\n').append("---\n");
-      }
-      one.text += other.text;
-      if (!one.text.ends_with('\n')) one.text += '\n';
-      lines = static_cast<std::size_t>(std::count(one.text.begin(), one.text.end(), '\n'));
-    }
-    services.push_back(std::move(one));
+  std::size_t services = 0;
+  for (Placed& each : documents) {
+    if (!each.about.name.config) each.part = services++ / at_once;
   }
-  return services;
+  if (services == 0) return Problem{"it has no Service", "write one into it"};
+  std::vector<ServiceDocuments> parts((services - 1) / at_once + 1);
+  for (std::size_t part = 0; part < parts.size(); ++part) parts[part] = part_of(documents, part);
+  return parts;
 }
 
 std::string_view service_document_in(std::string_view stream) {

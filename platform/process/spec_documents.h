@@ -32,15 +32,16 @@ struct DocumentName {
 /// The problem begins with what is wrong, without a file's name.
 [[nodiscard]] Result<DocumentName, Problem> name_in(std::string_view document);
 
-/// A Service of a stream with the ConfigMaps and Secrets that it names.
-struct ServiceDocument {
-  std::string service;
+/// Services of a stream with the ConfigMaps and Secrets that they name.
+struct ServiceDocuments {
+  std::vector<std::string> services;
   std::string text;  ///< a stream in which each line has the number that it has in the whole one
 };
 
-/// Each Service of `stream`. A stream without one is a problem.
-[[nodiscard]] Result<std::vector<ServiceDocument>, Problem> service_documents(
-    std::string_view stream);
+/// The Services of `stream` in their order, `at_once` (1 or more) in each part. A stream without
+/// one is a problem.
+[[nodiscard]] Result<std::vector<ServiceDocuments>, Problem> service_documents(
+    std::string_view stream, std::size_t at_once);
 
 /// The first document of `stream` that is no ConfigMap and no Secret; empty: there is none.
 [[nodiscard]] std::string_view service_document_in(std::string_view stream);

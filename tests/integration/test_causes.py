@@ -251,6 +251,59 @@ class Detached(Case):
                       done.stderr)
 
 
+class Waiting(Case):
+    """`apply --wait`."""
+
+    FAILS = '["python3", "-c", "import sys; sys.exit(\'no database\')"]'
+
+    def applied(self, *services, flags=()):
+        """Of (name, least, command)."""
+        documents = [DOCUMENT.format(name=name, min=least, command=command) for name, least, command in services]
+        return self.home.run('apply', '--wait', *flags, '-f', self.write('all.yaml', '---\n'.join(documents)),
+                             timeout=90)
+
+    def test_it_ends_when_each_service_is_ready_or_asleep(self):
+        self.up_app()
+        done = self.applied(('one', 1, f'["python3", "{APP}"]'), ('two', 0, '["sleep", "600"]'))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('two created, revision two-00001, asleep', done.stdout)
+        self.assertTrue(done.stdout.endswith('1 of 1 service is ready\n'), done.stdout)
+        self.assertEqual(engine_status(self, 'one')['ready'], 1)
+
+    def test_it_ends_with_3_and_the_cause_when_one_of_them_does_not_become_ready(self):
+        self.up_app()
+        done = self.applied(('one', 1, f'["python3", "{APP}"]'), ('bad', 1, self.FAILS))
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn('1 of 2 services are ready', done.stdout)
+        self.assertIn('service bad is not ready: it ended with exit code 1: no database; see: sluice logs bad',
+                      done.stderr)
+
+    def test_a_revision_that_is_given_up_is_3_though_the_one_before_it_serves(self):
+        engine = self.up_app()
+        self.assertEqual(self.applied(('one', 1, f'["python3", "{APP}"]')).returncode, 0)
+        done = self.applied(('one', 1, self.FAILS))
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn('one-00002 did not start: it ended with exit code 1: no database; one-00001 serves', done.stderr)
+        self.assertEqual(engine.get(host='one.localhost').status, 200)
+
+    def test_what_still_starts_at_the_timeout_is_3(self):
+        self.up_app()
+        done = self.applied(('slow', 1, '["sleep", "600"]'), flags=('--timeout', '1s'))
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertRegex(done.stderr, r'service slow is not ready: still starting, nothing listens on \d+ yet')
+
+    def test_services_that_it_has_not_applied_are_not_waited_for(self):
+        self.up('--min', '1', '--', 'sleep', '600')
+        self.assertEqual(self.applied(('one', 1, f'["python3", "{APP}"]')).returncode, 0)
+
+    def test_flags_that_make_no_sense_are_refused(self):
+        self.up_app()
+        for flags, message in ((('--dry-run',), '--wait: a dry run starts nothing'),
+                               (('--timeout', 'soon'), '--timeout: ')):
+            done = self.applied(('one', 0, '["sleep", "600"]'), flags=flags)
+            self.assertEqual((done.returncode, message in done.stderr), (2, True), done.stderr)
+
+
 class Revisions(Case):
     def document(self, command, least=1):
         return self.write('shop.yaml', DOCUMENT.format(name='shop', min=least, command=command))

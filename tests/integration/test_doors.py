@@ -29,7 +29,7 @@ FIELDS = {
 READS = (f'{API}/services', ONE, f'{ONE}/explain', f'{ONE}/history', f'{ONE}/logs', f'{ONE}/spec',
          f'{API}/version', '/_sluice/metrics', '/_sluice/livez')
 CHANGES = (('POST', f'{ONE}/wake', b''), ('POST', f'{ONE}/sleep', b''),
-           ('POST', f'{ONE}/scale', b'{"max":3}'), ('PUT', f'{ONE}/spec', b'kind: Service'),
+           ('POST', f'{ONE}/scale', b'{"max":3}'), ('PUT', f'{API}/services', b'kind: Service'),
            ('DELETE', ONE, b''), ('POST', f'{API}/shutdown', b''), ('POST', f'{API}/nothing', b''))
 SERVICE = '''apiVersion: serving.knative.dev/v1
 kind: Service

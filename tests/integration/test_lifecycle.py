@@ -213,6 +213,36 @@ class Engines(EngineCase):
         self.assertIn('kind: Service', self.home.run('get', 'shop', '-o', 'yaml').stdout)
         self.assertEqual(self.home.run('down').returncode, 0)
 
+    def test_settings_hold_for_a_command_and_its_flags_win(self):
+        config = self.write('config.yaml', '''autoscaler:
+  stable-window: 20s
+  container-concurrency-target-percentage: 50
+  container-concurrency-target-default: 40
+  max-scale: 5
+  min-scale: 1
+defaults: {container-concurrency: 60, timeout-seconds: 7}
+''')
+        engine = self.up('--config', config, '--', 'python3', APP)
+        for name, flags in (('flags', ('--target', '8', '--max', '2', '--min', '0', '--window', '30s',
+                                       '--concurrency', '9')), ('unlimited', ('--concurrency', '0'))):
+            done = self.home.run('up', '-d', '--name', name, *flags, '--', 'python3', APP, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+        def decided(service):
+            path = f'/_sluice/api/v1/services/default/{service}/explain'
+            return engine.get(path, host='localhost').json()
+
+        for service, limit, *expected in (('app', 60, 30, 20, 1, 5), ('flags', 9, 4, 30, 0, 2),
+                                          ('unlimited', 0, 20, 20, 1, 5)):
+            self.assertEqual(engine.get(host=f'{service}.localhost').status, 200)
+            wait_until(lambda service=service: decided(service)['valid'], 10, 'a decision')
+            last = decided(service)
+            inputs = last['inputs']
+            self.assertEqual([last['target'], inputs['stable_window_s'], inputs['min'], inputs['max']], expected)
+            spec = self.home.run('get', service, '-o', 'yaml').stdout
+            self.assertIn(f'containerConcurrency: {limit}\n', spec)
+            self.assertIn('timeoutSeconds: 7\n', spec)
+
     def test_no_engine_is_69_and_names_how_to_start_one(self):
         self.assert_refuses(69, 'no engine is running', 'sluice up', arguments=['get'])
 

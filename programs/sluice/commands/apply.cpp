@@ -4,13 +4,16 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "platform/process/quantity.h"
 #include "platform/process/spec_documents.h"
+#include "programs/sluice/commands/await_ready.h"
 #include "programs/sluice/commands/verbs.h"
 #include "programs/sluice/view/fields.h"
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <set>
 
 namespace sluice::commands {
 namespace {
@@ -18,6 +21,11 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kFileBytesMax = 4U << 20U;
+/// Services in one request. The engine answers other requests between two of them.
+constexpr std::size_t kAtOnce = 25;
+/// An engine that starts many programs answers late.
+constexpr Duration kPatience = std::chrono::minutes{1};
+constexpr const char* kWaitDefault = "2m";
 
 Result<std::vector<char>, Failure> read_file(const std::string& path) {
   std::ifstream file;
@@ -46,6 +54,8 @@ std::string base_of(const std::string& path) {
 struct ApplyFlags {
   bool dry_run = false;
   bool write = false;
+  bool wait = false;
+  std::string timeout = kWaitDefault;
 };
 
 // The engine does not know the file: it calls it `the document:LINE:`, at the beginning of its
@@ -105,32 +115,60 @@ void print_result(const Surroundings& with, const json& result, const ApplyFlags
   }
 }
 
+// Returns kExitConfig when a service could not be taken, though its document is in order.
+int print_results(const Surroundings& with, const json& answer, const ApplyFlags& flags,
+                  const std::string& path) {
+  int code = kExitOk;
+  for (const json& item : reading::array(answer, "items")) {
+    if (view::text_field(item, "result") != "refused") {
+      print_result(with, item, flags);
+      continue;
+    }
+    with.err << path << ": " << view::text_field(item, "detail") << "; "
+             << view::text_field(item, "fix") << "\n";
+    code = kExitConfig;
+  }
+  with.out.flush();
+  print_warnings(with, answer, path);
+  return code;
+}
+
+/// `applied`: gets the names of the services that were sent.
 int apply_file(const Surroundings& with, const ApiPlace& engine, const std::string& path,
-               const ApplyFlags& flags) {
+               const ApplyFlags& flags, std::set<std::string>& applied) {
   const auto bytes = read_file(path);
   if (!bytes) {
     return report(with, bytes.error());
   }
-  const auto documents = local::service_documents({bytes->data(), bytes->size()});
-  if (!documents) {
-    return report(with, {kExitConfig, path + ": " + documents.error().text()});
+  const std::size_t at_once = flags.write ? 1 : kAtOnce;
+  const auto parts = local::service_documents({bytes->data(), bytes->size()}, at_once);
+  if (!parts) {
+    return report(with, {kExitConfig, path + ": " + parts.error().text()});
   }
-  const std::string base = url_encoded(base_of(path));
-  for (const local::ServiceDocument& document : *documents) {
-    const FoundService target{.engine = engine, .service = document.service};
-    const auto body = fetch(
-        engine, {.method = "PUT",
-                 .target = target.path() + "/spec?base=" + base +
-                           (flags.dry_run ? "&dry_run=1" : "") + (flags.write ? "&write=1" : ""),
-                 .body = document.text});
+  const std::string target = "/api/v1/services?base=" + url_encoded(base_of(path)) +
+                             (flags.dry_run ? "&dry_run=1" : "") + (flags.write ? "&write=1" : "");
+  int code = kExitOk;
+  for (const local::ServiceDocuments& part : *parts) {
+    const auto body =
+        fetch(engine, {.method = "PUT", .target = target, .body = part.text, .timeout = kPatience});
     if (!body) {
       return report(with, {body.error().exit_code, in_file(body.error().text, path)});
     }
-    const json result = reading::parsed(*body);
-    print_result(with, result, flags);
-    print_warnings(with, result, path);
+    code = std::max(code, print_results(with, reading::parsed(*body), flags, path));
+    applied.insert(part.services.begin(), part.services.end());
   }
-  return kExitOk;
+  return code;
+}
+
+int wait_for(const Surroundings& with, const ApiPlace& engine, std::set<std::string> applied,
+             Duration patience) {
+  const auto awaited = await_ready(
+      with, engine,
+      {.patience = patience, .services = std::move(applied), .progress = with.terminal});
+  if (!awaited) {
+    return report(with, awaited.error());
+  }
+  return awaited->not_ready > 0 ? kExitNotReady : kExitOk;
 }
 
 }  // namespace
@@ -147,20 +185,35 @@ int run_apply(const Surroundings& with, const Arguments& args) {
   app.add_flag("--dry-run", flags.dry_run, "print the difference, change nothing");
   app.add_flag("--write", flags.write,
                "write a service that stands in a watched file into that file");
+  CLI::Option* const wait = app.add_flag(
+      "--wait", flags.wait,
+      "wait until the services are ready or asleep; status 3 when one does not become ready");
+  app.add_option("--timeout", flags.timeout, "for --wait: at most this long")
+      ->type_name("DURATION")
+      ->capture_default_str()
+      ->needs(wait);
   if (const auto code = ends_early(with, app, "apply", args)) {
     return *code;
+  }
+  const auto patience = local::parse_duration(flags.timeout);
+  if (!patience) {
+    return report(with, {kExitUsage, "--timeout: " + patience.error().text()});
+  }
+  if (flags.wait && flags.dry_run) {
+    return report(with, {kExitUsage, "--wait: a dry run starts nothing; drop one of the two"});
   }
   const auto engine = find_engine(with, "");
   if (!engine) {
     return report(with, engine.error());
   }
+  std::set<std::string> applied;
   for (const std::string& path : files) {
-    const int code = apply_file(with, *engine, path, flags);
+    const int code = apply_file(with, *engine, path, flags, applied);
     if (code != kExitOk) {
       return code;
     }
   }
-  return kExitOk;
+  return flags.wait ? wait_for(with, *engine, std::move(applied), *patience) : kExitOk;
 }
 
 }  // namespace sluice::commands

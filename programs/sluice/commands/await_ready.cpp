@@ -32,9 +32,10 @@ struct Tally {
   std::vector<json> not_ready{};  // waiting or failed
 };
 
-Tally count(const json& services, Duration waited) {
+Tally count(const json& services, const std::set<std::string>& only, Duration waited) {
   Tally tally;
   for (const json& service : services) {
+    if (!only.empty() && !only.contains(view::text_field(service, "name"))) continue;
     const Readiness found = readiness_of(service, waited);
     if (found == Readiness::asleep) continue;
     if (found == Readiness::ready) {
@@ -45,6 +46,22 @@ Tally count(const json& services, Duration waited) {
     tally.not_ready.push_back(service);
   }
   return tally;
+}
+
+std::string count_text(const Tally& tally) {
+  const std::size_t all = tally.ready + tally.not_ready.size();
+  return std::to_string(tally.ready) + " of " + std::to_string(all) +
+         (all == 1 ? " service is" : " services are") + " ready";
+}
+
+void print(const Surroundings& with, const Tally& tally) {
+  for (std::size_t i = 0; i < std::min(tally.not_ready.size(), kShown); ++i) {
+    with.err << not_ready_text(tally.not_ready[i]) << "\n";
+  }
+  if (tally.not_ready.size() > kShown) {
+    with.err << "and " << tally.not_ready.size() - kShown << " more are not ready\n";
+  }
+  if (tally.ready + tally.not_ready.size() > 0) with.out << count_text(tally) << "\n";
 }
 
 }  // namespace
@@ -76,29 +93,25 @@ std::string not_ready_text(const json& status) {
          "; see: sluice logs " + name;
 }
 
-int await_ready(const Surroundings& with, const ApiPlace& engine, Duration patience) {
+Result<Awaited, Failure> await_ready(const Surroundings& with, const ApiPlace& engine,
+                                     const AwaitRules& rules) {
   const TimePoint begin = with.clock.now();
   Tally tally;
+  std::string shown;
   for (int pause = kFirstLook;; pause = std::min(2 * pause, kLastLook)) {
     const auto services = fetch_services(engine);
-    if (!services) return report(with, services.error());
+    if (!services) return services.error();
     const Duration waited = with.clock.now() - begin;
-    tally = count(*services, waited);
-    if (tally.waiting == 0 || waited >= patience) break;
+    tally = count(*services, rules.services, waited);
+    if (tally.waiting == 0 || waited >= rules.patience) break;
+    if (rules.progress && pause == kLastLook && shown != count_text(tally)) {
+      shown = count_text(tally);
+      with.err << shown << "\n";
+    }
     ::poll(nullptr, 0, pause);
   }
-  for (std::size_t i = 0; i < std::min(tally.not_ready.size(), kShown); ++i) {
-    with.err << not_ready_text(tally.not_ready[i]) << "\n";
-  }
-  if (tally.not_ready.size() > kShown) {
-    with.err << "and " << tally.not_ready.size() - kShown << " more are not ready\n";
-  }
-  const std::size_t all = tally.ready + tally.not_ready.size();
-  if (all > 0) {
-    with.out << tally.ready << " of " << all << (all == 1 ? " service is" : " services are")
-             << " ready\n";
-  }
-  return all > 0 && tally.ready == 0 ? kExitNotReady : kExitOk;
+  print(with, tally);
+  return Awaited{.ready = tally.ready, .not_ready = tally.not_ready.size()};
 }
 
 }  // namespace sluice::commands

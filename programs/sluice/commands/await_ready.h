@@ -5,8 +5,9 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "programs/sluice/commands/verb.h"
+#include <cstddef>
+#include <set>
 #include <string>
-#include <vector>
 
 namespace sluice::commands {
 
@@ -24,9 +25,21 @@ enum class Readiness {
 /// `service app is not ready: it ended with exit code 3`, with where its output is.
 [[nodiscard]] std::string not_ready_text(const nlohmann::json& status);
 
-/// Waits until each service of the engine that is to run is ready or has failed, at most
-/// `patience`. Prints which are not, and returns kExitNotReady when there are some to run and none
-/// of them is ready.
-[[nodiscard]] int await_ready(const Surroundings& with, const ApiPlace& engine, Duration patience);
+struct AwaitRules {
+  Duration patience;
+  std::set<std::string> services = {};  ///< only these; empty: all of the engine
+  bool progress = false;                ///< a line to the errors for each change, once a second
+};
+
+/// Of the services that are to run.
+struct Awaited {
+  std::size_t ready = 0;
+  std::size_t not_ready = 0;
+};
+
+/// Waits until each service that is to run is ready or has failed, at most `patience`. Prints which
+/// are not, with their cause, and how many are.
+[[nodiscard]] Result<Awaited, Failure> await_ready(const Surroundings& with, const ApiPlace& engine,
+                                                   const AwaitRules& rules);
 
 }  // namespace sluice::commands

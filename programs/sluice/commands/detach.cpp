@@ -79,11 +79,16 @@ int await_services(const Surroundings& with, const std::string& name) {
   if (!engine) {
     return report(with, engine.error());
   }
-  const int code = await_ready(with, *engine, std::chrono::milliseconds{kReadyMilliseconds});
-  if (code == kExitNotReady) {
-    with.err << "engine " << name << " keeps running; end it: sluice down " << name << "\n";
+  const auto awaited =
+      await_ready(with, *engine, {.patience = std::chrono::milliseconds{kReadyMilliseconds}});
+  if (!awaited) {
+    return report(with, awaited.error());
   }
-  return code;
+  if (awaited->not_ready == 0 || awaited->ready > 0) {
+    return kExitOk;
+  }
+  with.err << "engine " << name << " keeps running; end it: sluice down " << name << "\n";
+  return kExitNotReady;
 }
 
 int await_child(const Surroundings& with, pid_t child, int ready_fd,
@@ -118,7 +123,7 @@ int run_detached(const Surroundings& with, UpOptions options, const UpRunner& up
   if (const auto problem = local::make_state_dir(paths)) {
     return report(with, {kExitFailure, problem->text()});
   }
-  const std::string name = options.name;
+  const std::string name = options.engine;
   const auto log_path = paths.engine_log();
   const int log = ::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (log < 0) {

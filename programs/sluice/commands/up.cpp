@@ -25,8 +25,8 @@ constexpr std::size_t kEnvMax = 1000;
 struct RawFlags {
   UpOptions options;
   std::int64_t port = 0;
-  std::int64_t min = 0;
-  std::int64_t max = 8;
+  std::optional<std::int64_t> min;
+  std::optional<std::int64_t> max;
   std::string window;
   std::vector<std::string> env;
   std::string cpu;
@@ -65,13 +65,15 @@ void add_flags(CLI::App& app, RawFlags& raw) {
                  "the front door takes TLS: a PEM certificate chain and its key, followed when the "
                  "files change")
       ->type_name("CERT KEY");
-  app.add_option("--target", options.target, "target of concurrent requests per replica (10)")
+  app.add_option("--target", options.target,
+                 "target of concurrent requests per replica (as config.yaml says, else 10)")
       ->type_name("N");
   app.add_option("--concurrency", options.concurrency, "hard limit per replica (0 = none)")
       ->type_name("N");
-  app.add_option("--min", raw.min, "minimum replicas (0)")->type_name("N");
-  app.add_option("--max", raw.max, "maximum replicas (8; 0 = no bound)")->type_name("N");
-  app.add_option("--window", raw.window, "stable window, 6s to 1h (60s)")->type_name("DUR");
+  app.add_option("--min", raw.min, "minimum replicas")->type_name("N");
+  app.add_option("--max", raw.max, "maximum replicas (as config.yaml says, else 8; 0 = no bound)")
+      ->type_name("N");
+  app.add_option("--window", raw.window, "stable window, 6s to 1h")->type_name("DUR");
   repeated(app.add_option("--env", raw.env, "environment variable of the app; repeatable")
                ->type_name("K=V"));
   app.add_option("--cpu", raw.cpu, "CPUs per replica, such as 0.5")->type_name("N");
@@ -160,8 +162,11 @@ Trouble judge_door(UpOptions& options, bool given) {
 
 Trouble judge_numbers(const CLI::App& app, RawFlags& raw) {
   UpOptions& options = raw.options;
-  const auto counts = [](std::int64_t value) { return value >= 0 && value <= kCountMax; };
-  if (!(options.target >= 0.01 && options.target <= 1e6)) {
+  const auto counts = [](const std::optional<std::int64_t>& value) {
+    return !value || (*value >= 0 && *value <= kCountMax);
+  };
+  const double target = options.target.value_or(1);
+  if (!(target >= 0.01 && target <= 1e6)) {
     return "--target: give a number from 0.01 to 1000000";
   }
   if (!counts(options.concurrency)) {
@@ -174,19 +179,19 @@ Trouble judge_numbers(const CLI::App& app, RawFlags& raw) {
     if (raw.port < 1 || raw.port > 65535) {
       return "--port: give a number from 1 to 65535";
     }
-    if (options.image.empty() && (raw.min > 1 || (app.count("--max") > 0 && raw.max != 1))) {
+    if (options.image.empty() && (raw.min.value_or(0) > 1 || raw.max.value_or(1) != 1)) {
       return "--port: only one replica can listen on a fixed port; drop --min and --max, or let "
              "the app read $PORT";
     }
     if (options.image.empty()) raw.max = 1;
     options.port = static_cast<std::uint16_t>(raw.port);
   }
-  if (raw.max > 0 && raw.min > raw.max) {
-    return "--min " + std::to_string(raw.min) + " is above --max " + std::to_string(raw.max) +
+  if (raw.min && raw.max.value_or(0) > 0 && *raw.min > *raw.max) {
+    return "--min " + std::to_string(*raw.min) + " is above --max " + std::to_string(*raw.max) +
            "; raise --max or lower --min";
   }
-  options.min = static_cast<std::int32_t>(raw.min);
-  options.max = static_cast<std::int32_t>(raw.max);
+  if (raw.min) options.min = static_cast<std::int32_t>(*raw.min);
+  if (raw.max) options.max = static_cast<std::int32_t>(*raw.max);
   return std::nullopt;
 }
 
@@ -299,7 +304,7 @@ local::ServiceSpec command_service(const UpOptions& options) {
   }
   form.port = options.port;
   form.target = options.target;
-  form.concurrency = static_cast<std::int32_t>(options.concurrency);
+  if (options.concurrency) form.concurrency = static_cast<std::int32_t>(*options.concurrency);
   form.min = options.min;
   form.max = options.max;
   form.window = options.window;

@@ -40,12 +40,13 @@ struct UpOptions {
   std::optional<std::pair<std::string, std::string>> tls;  ///< certificate and key, absolute paths
   bool http_given = false;  ///< a given door that is taken is an error; the default one moves on
 
-  /// Command form and --demo: shorthand for keys of the spec. Absent ones keep the defaults below.
-  double target = 10;
-  std::int64_t concurrency = 0;
-  std::int32_t min = 0;
-  std::int32_t max = 8;
-  Duration window = std::chrono::seconds{60};
+  /// Command form and --demo: shorthand for keys of the spec. For absent ones the engine's settings
+  /// hold (complete_command).
+  std::optional<double> target;
+  std::optional<std::int64_t> concurrency;
+  std::optional<std::int32_t> min;
+  std::optional<std::int32_t> max;
+  std::optional<Duration> window;
   std::vector<std::pair<std::string, std::string>> env;
   std::optional<double> cpu;  ///< CPUs
   std::optional<std::int64_t> memory_bytes;

@@ -62,6 +62,7 @@ Result<json, Failure> command_request(const UpOptions& options) {
     spec.command.front() = found->string();
   }
   json request = {{"spec", local::to_yaml(spec)}, {"environment", json::array()}};
+  if (options.concurrency) request["limit_given"] = true;
   if (!options.name_given) request["base"] = label_of(program);
   for (char** variable = environ; *variable != nullptr; ++variable) {
     request["environment"].push_back(*variable);

@@ -198,7 +198,16 @@ class Engine final : public autoscaler::MachineApi,
   void publish_warnings(const std::vector<std::string>& warnings);
   [[nodiscard]] std::vector<Problem> take(const SpecSources::Reading& reading);
   [[nodiscard]] const std::filesystem::path* watched_file(const std::string& name) const;
+  struct Planned;  // a service of an apply, and what comes of it
   [[nodiscard]] std::optional<ApiProblem> check(const ServiceSpec& spec) const;
+  [[nodiscard]] Result<ServiceSpec, ApiProblem> spec_in_its_file(const ServiceSpec& spec,
+                                                                 const std::string& yaml,
+                                                                 const std::string& base) const;
+  [[nodiscard]] ApiResult<std::vector<Planned>> plan(const std::string& yaml,
+                                                     std::vector<ServiceSpec> specs,
+                                                     const autoscaler::ApplyMode& mode);
+  [[nodiscard]] nlohmann::json applied_json(const Planned& one) const;
+  [[nodiscard]] nlohmann::json carry_out(Planned& one);
   [[nodiscard]] std::optional<ApiProblem> write_to_file(const ServiceSpec& spec,
                                                         const std::string& yaml);
   /// The traffic of a service whose newest revision gets none of the requests; else empty.
@@ -243,6 +252,7 @@ class Engine final : public autoscaler::MachineApi,
 
   // Replicas.
   Reaper reaper_;
+  Spawner spawner_{io_, reaper_};
   PortAllocator ports_;
   ReplicaJournal journal_;
   CgroupTree cgroups_;

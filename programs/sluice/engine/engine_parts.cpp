@@ -3,9 +3,21 @@
 #include <nlohmann/json.hpp>
 
 #include "programs/sluice/engine/engine.h"
+#include <algorithm>
+#include <thread>
 #include <unistd.h>
 
 namespace sluice::local {
+namespace {
+
+// Each start keeps about one processor busy, and waits for the disk a little.
+StartPace pace_of_machine() {
+  constexpr int kLeast = 4;
+  const auto processors = static_cast<int>(std::thread::hardware_concurrency());
+  return StartPace{std::max(kLeast, 2 * processors)};
+}
+
+}  // namespace
 
 ProcessMeans Engine::means() {
   return {.loop = loop_,
@@ -21,7 +33,8 @@ ProcessMeans Engine::means() {
                   if (group > 0) journal_.add(replica.id(), group);
                 }
               },
-          .ended = [this](const Replica& replica) { journal_.remove(replica.id()); }};
+          .ended = [this](const Replica& replica) { journal_.remove(replica.id()); },
+          .pace = pace_of_machine()};
 }
 
 autoscaler::Surroundings Engine::surroundings() {
@@ -79,7 +92,7 @@ Result<std::unique_ptr<Replica>, Problem> Engine::make_replica(ReplicaOwner& own
     note_containers(paths_.containers_note(), plan.containers);
   }
   return std::unique_ptr<Replica>{
-      std::make_unique<ChildReplica>(io_, loop_, reaper_, owner, std::move(plan))};
+      std::make_unique<ChildReplica>(io_, loop_, reaper_, spawner_, owner, std::move(plan))};
 }
 
 }  // namespace sluice::local

@@ -87,6 +87,7 @@ std::optional<ApiProblem> Engine::add_command(const json& asked, UpSession& sess
     return autoscaler::invalid_document("a session adds one service", "send one document");
   }
   ServiceSpec spec = std::move(parsed->services.front());
+  complete_command(spec, reading::flag(asked, "limit_given"), setup_.settings);
   if (const std::string base = reading::text(asked, "base"); is_dns_label(base)) {
     spec.name = free_name(base);
   } else if (is_taken(spec.name)) {

@@ -112,13 +112,16 @@ void FrontFigures::complete_replica(const Revision& revision, const PodId& pod,
   const ProcessRevision* const owner = parts_.platform.revision(id);
   const Replica* const found = owner == nullptr ? nullptr : owner->replica(pod);
   if (found == nullptr) return;
-  replica["pid"] = found->app_pid();
+  replica["pid"] = found->app_pid() > 0 ? json(found->app_pid()) : json{};
   replica["port"] = found->port();
   if (const auto why = owner->throttled(pod); why && !why->empty()) replica["why"] = *why;
   if (replica.contains("type")) return;
   replica["in_flight"] = parts_.requests.on_pod(id, pod);
+  // The next look will see it. By itself it would be looked for among all processes of the machine,
+  // and so would every other replica of a list that has just started.
   const auto seen = parts_.memory.bytes_of(pod.name);
-  replica["memory_bytes"] = seen ? *seen : found->memory_bytes();
+  const bool is_looked_at = parts_.memory.rules() != nullptr;
+  replica["memory_bytes"] = seen ? *seen : is_looked_at ? 0 : found->memory_bytes();
 }
 
 json FrontFigures::callers(const Revision& revision) const {

@@ -7,16 +7,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace sluice::local {
 namespace fs = std::filesystem;
-
-namespace {
-
-// In the order of their names; at most as many as an engine runs.
-}  // namespace
 
 KeptServices::KeptServices(const EnginePaths& paths)
     : applied_{paths.specs_dir()}, ran_{paths.ran_dir()}, start_{paths.start_json()} {}
@@ -39,7 +34,7 @@ void KeptServices::read_directory(BroughtBy by, const SpecDefaults& defaults, Re
       continue;
     }
     for (ServiceSpec& spec : parsed->services) {
-      if (!files_.try_emplace(spec.name, Kept{file, by}).second) continue;
+      if (!files_.try_emplace(spec.name, Kept{.file = file, .by = by}).second) continue;
       reading.services.push_back({std::move(spec), by});
     }
   }
@@ -55,13 +50,18 @@ KeptServices::Reading KeptServices::read(const SpecDefaults& defaults) {
 
 bool KeptServices::keep(const ServiceSpec& spec, BroughtBy by) {
   const fs::path file = directory(by) / (spec.name + ".yaml");
-  const bool written = !files::replace_file(file, to_yaml(spec), 0600);
+  const std::string text = to_yaml(spec);
+  const std::size_t hash = std::hash<std::string>{}(text);
   const auto before = files_.find(spec.name);
+  if (before != files_.end() && before->second.file == file && before->second.written == hash) {
+    return true;
+  }
+  const bool written = !files::replace_file(file, text, 0600);
   if (written && before != files_.end() && before->second.file != file) {
     std::error_code ignored;
     fs::remove(before->second.file, ignored);
   }
-  files_[spec.name] = {file, by};
+  files_[spec.name] = {file, by, written ? std::optional{hash} : std::nullopt};
   return written;
 }
 

@@ -71,6 +71,7 @@ class KeptServices {
   struct Kept {
     std::filesystem::path file;
     BroughtBy by = BroughtBy::apply;
+    std::optional<std::size_t> written{};  // hash of what this engine has written there
   };
 
   [[nodiscard]] const std::filesystem::path& directory(BroughtBy by) const;

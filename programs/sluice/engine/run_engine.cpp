@@ -298,6 +298,7 @@ int run_engine(const UpOptions& given) {
   if (const char* source = std::getenv(kMemorySourceVariable.name)) setup.memory_source = source;
   setup.config = settings_in_force(config);
   setup.command = options.service;
+  if (setup.command) complete_command(*setup.command, options.concurrency.has_value(), *settings);
   setup.start = start_record(options);
   if (options.resume) setup.start.files = before.files;  // one that is gone may come back
   setup.resume = options.resume;

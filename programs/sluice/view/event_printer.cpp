@@ -179,7 +179,7 @@ std::string EventLines::replica(const json& event) {
     return line(event, id + (throttled->get<bool>() ? " throttled" : " runs freely again"), why);
   }
   if (state != "exited") {
-    const bool tells_pid = state == "starting" && pid > 0;
+    const bool tells_pid = state == "ready" && pid > 0;
     return line(event, id + " " + state + (tells_pid ? fmt::format(", pid {}", pid) : ""), why);
   }
   // How it ended stands in its cause, where there is one.

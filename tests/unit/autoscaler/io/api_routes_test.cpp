@@ -32,10 +32,8 @@ TEST_F(ApiOnItsSocket, AnswersEveryRouteWithItsStatus) {
       {"GET", "/api/v1/services/default/app", "", 200},
       {"DELETE", "/api/v1/services/default/app", "", 200},
       {"GET", "/api/v1/services/default/app/spec", "", 200},
-      {"PUT", "/api/v1/services/default/app/spec", "good", 200},
-      {"PUT", "/api/v1/services/default/app/spec", "bad", 422},
-      {"PUT", "/api/v1/services/default/other/spec", "good", 422},
-      {"PUT", "/api/v1/services/default/other/spec?dry_run=1", "good", 422},
+      {"PUT", "/api/v1/services", "good", 200},
+      {"PUT", "/api/v1/services", "bad", 422},
       {"GET", "/api/v1/services/default/app/explain", "", 200},
       {"GET", "/api/v1/services/default/app/explain?at=5m", "", 200},
       {"GET", "/api/v1/services/default/app/explain?at=soon", "", 400},
@@ -70,6 +68,7 @@ TEST_F(ApiOnItsSocket, AnswersEveryRouteWithItsStatus) {
       {"GET", "/api/v1/shutdown", "", 405},
       {"GET", "/api/v1/services/default/app/wake", "", 405},
       {"POST", "/api/v1/services/default/app/logs", "", 405},
+      {"PUT", "/api/v1/services/default/app/spec", "good", 405},
       {"DELETE", "/metrics", "", 405},
   };
   for (const Case& one : cases) {
@@ -94,14 +93,12 @@ TEST_F(ApiOnItsSocket, ReportsErrorsAsProblemJson) {
 TEST_F(ApiOnItsSocket, RefusesRequestsThatAreTooLargeOrNotHttp) {
   serve();
   auto body = connect();
-  body->send(
-      "PUT /api/v1/services/default/app/spec HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000"
-      "\r\n\r\n");
+  body->send("PUT /api/v1/services HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\n");
   ASSERT_TRUE(until([&] { return body->ended; }));
   EXPECT_EQ(body->status(), 413);
   auto chunked = connect();
   chunked->send(
-      "PUT /api/v1/services/default/app/spec HTTP/1.1\r\nHost: x\r\n"
+      "PUT /api/v1/services HTTP/1.1\r\nHost: x\r\n"
       "Transfer-Encoding: chunked\r\n\r\nffffff\r\n");
   ASSERT_TRUE(until([&] { return chunked->ended; }));
   EXPECT_EQ(chunked->status(), 413);
@@ -154,17 +151,13 @@ TEST_F(ApiOnItsSocket, PassesParametersToTheEngine) {
   EXPECT_EQ(ask("GET", "/readyz")->status(), 503);
 }
 
-TEST_F(ApiOnItsSocket, PlansADocumentBeforeItApplies) {
+TEST_F(ApiOnItsSocket, AppliesDocumentsAsAsked) {
   serve();
-  ask("PUT", "/api/v1/services/default/app/spec?dry_run=1", "good");
-  EXPECT_EQ(engine_.calls, std::vector<std::string>{"plan good"});
-  engine_.calls.clear();
-  ask("PUT", "/api/v1/services/default/app/spec", "good");
-  EXPECT_EQ(engine_.calls, (std::vector<std::string>{"plan good", "apply good"}));
-  engine_.calls.clear();
-  ask("PUT", "/api/v1/services/default/app/spec", "bad");
-  ask("PUT", "/api/v1/services/default/other/spec", "good");
-  EXPECT_EQ(engine_.calls, (std::vector<std::string>{"plan bad", "plan good"}));
+  ask("PUT", "/api/v1/services?dry_run=1", "good");
+  ask("PUT", "/api/v1/services?write=1", "good");
+  const auto applied = ask("PUT", "/api/v1/services", "good");
+  EXPECT_EQ(engine_.calls, (std::vector<std::string>{"plan good", "write good", "apply good"}));
+  EXPECT_EQ(json::parse(applied->body())["items"][0]["result"], "configured");
 }
 
 TEST_F(ApiOnItsSocket, AnswersPipelinedRequestsInOrderOnOneConnection) {

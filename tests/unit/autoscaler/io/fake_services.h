@@ -38,7 +38,7 @@ class FakeServices final : public ServicesApi, public MachineApi {
   ApiResult<Json> apply(const std::string& yaml, const ApplyMode& mode) override {
     calls.push_back((mode.dry_run ? "plan " : mode.write ? "write " : "apply ") + yaml);
     if (yaml == "bad") return invalid_document("no kind", "write kind: Service");
-    return Json{{"service", "app"}, {"result", "configured"}};
+    return Json{{"items", {{{"service", "app"}, {"result", "configured"}}}}};
   }
 
   ApiResult<MachineSession> begin_session(const Json& asked) override {

@@ -9,6 +9,7 @@
 #include "platform/process/listeners.h"
 #include "platform/process/output_reader.h"
 #include "platform/process/proc_files.h"
+#include "platform/process/spawner.h"
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
@@ -175,6 +176,104 @@ TEST(Reaper, KillsTheRestOfAGroupWithItsLeader) {
   EXPECT_EQ(status, (ExitStatus{{}, SIGTERM}));
   EXPECT_EQ(status->text(), "signal 15 (Terminated)");
   EXPECT_TRUE(reaper.watched().empty());
+}
+
+TEST(Strays, AreFoundFromAProcessBelowThemAndKilledWithTheirGroup) {
+  ASSERT_TRUE(become_subreaper());
+  boost::asio::io_context io;
+  Reaper reaper(io);
+  const auto child = spawn(actor({"forking", "0"}));
+  ASSERT_TRUE(child.has_value());
+  const pid_t group = child->pid;
+  ASSERT_TRUE(eventually([&] { return processes_of_group(group).size() == 2; }));
+  const pid_t below = processes_of_group(group).back();
+
+  EXPECT_EQ(kill_stray_above(below, {group}), "") << "it is known";
+  EXPECT_EQ(kill_stray_above(::getppid(), {}), "") << "it is no child";
+  EXPECT_NE(kill_stray_above(below, {}), "");
+
+  EXPECT_TRUE(eventually([&] { return ::kill(-group, 0) != 0; },
+                         [&] { io.run_one_for(std::chrono::milliseconds{20}); }));
+}
+
+TEST(Reaper, AChildThatEndsDuringAHoldIsReportedOnceItIsWatched) {
+  boost::asio::io_context io;
+  Reaper reaper(io);
+  reaper.hold();
+  const auto child = spawn(actor({"exit", "3"}));
+  ASSERT_TRUE(child.has_value());
+  ASSERT_TRUE(eventually([&] { return process_stat(child->pid)->zombie; },
+                         [&] { io.run_one_for(std::chrono::milliseconds{20}); }));
+  io.poll();
+  std::optional<ExitStatus> status;
+
+  reaper.watch(child->pid, [&](ExitStatus end) { status = end; });
+  reaper.release();
+
+  EXPECT_TRUE(eventually([&] { return status.has_value(); },
+                         [&] { io.run_one_for(std::chrono::milliseconds{20}); }));
+  EXPECT_EQ(status->exit_code, 3);
+}
+
+// Goal: no end is missed, however soon it comes.
+// Method: programs that end at once, all asked for in one turn of the loop.
+TEST(Spawner, ReportsEveryChildAndEveryEnd) {
+  constexpr int kChildren = 20;
+  boost::asio::io_context io;
+  Reaper reaper(io);
+  Spawner spawner(io, reaper);
+  int ended = 0;
+  std::vector<Child> children;
+  for (int i = 0; i < kChildren; ++i) {
+    spawner.start(actor({"exit", "3"}), [&](Result<Child, Problem> child) {
+      ASSERT_TRUE(child.has_value());
+      reaper.watch(child->pid, [&](ExitStatus end) { ended += end.exit_code == 3 ? 1 : 0; });
+      children.push_back(std::move(*child));
+    });
+  }
+  std::optional<std::string> problem;
+  spawner.start(program({"/nowhere/app"}),
+                [&](const Result<Child, Problem>& child) { problem = child.error().what; });
+  EXPECT_TRUE(children.empty());
+
+  EXPECT_TRUE(eventually([&] { return ended == kChildren && problem; },
+                         [&] { io.run_one_for(std::chrono::milliseconds{20}); }));
+
+  EXPECT_EQ(problem, "cannot start /nowhere/app: No such file or directory");
+}
+
+TEST(Spawner, ItsChildrenEndWithIt) {
+  boost::asio::io_context io;
+  Reaper reaper(io);
+  std::optional<Spawner> spawner(std::in_place, io, reaper);
+  std::optional<Child> child;
+  std::optional<ExitStatus> status;
+  spawner->start(actor({"wait"}), [&](Result<Child, Problem> started) {
+    child = std::move(*started);
+    reaper.watch(child->pid, [&](ExitStatus end) { status = end; });
+  });
+  ASSERT_TRUE(eventually([&] { return child.has_value(); },
+                         [&] { io.run_one_for(std::chrono::milliseconds{20}); }));
+
+  spawner.reset();
+
+  EXPECT_TRUE(eventually([&] { return status.has_value(); },
+                         [&] { io.run_one_for(std::chrono::milliseconds{20}); }));
+  EXPECT_EQ(status->signal, SIGKILL);
+}
+
+TEST(OutputReader, ADrainMissesNothingThatThePipeHeldFromTheStart) {
+  boost::asio::io_context io;
+  auto pipe = make_pipe();
+  ASSERT_TRUE(pipe.has_value());
+  ASSERT_EQ(::fcntl(pipe->first.get(), F_SETFL, O_NONBLOCK), 0);
+  ASSERT_EQ(::write(pipe->second.get(), "a\nb\n", 4), 4);
+  std::string seen;
+  OutputReader reader(io, std::move(pipe->first), [&](std::string_view line) { seen += line; });
+
+  reader.drain();
+
+  EXPECT_EQ(seen, "ab");
 }
 
 TEST(OutputReader, SplitsLongLinesAndKeepsTheLastWithoutEnd) {

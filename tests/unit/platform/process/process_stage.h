@@ -285,7 +285,8 @@ class ProcessStage : public ::testing::Test {
         if (refusal_) return *refusal_;
         return std::unique_ptr<Replica>{
             std::make_unique<FakeReplica>(owner, std::move(plan), replicas_)};
-      }};
+      },
+      .pace = StartPace{3}};
   autoscaler::ClusterConfig cluster_ = [] {
     autoscaler::ClusterConfig config;
     config.allow_zero_initial_scale = true;

@@ -36,7 +36,7 @@ class Diary : public ReplicaOwner {
     if (source == OutputSource::app_stdout) output.emplace_back(line);
   }
 
-  void on_launched(Replica&) override { events.emplace_back("launched"); }
+  void on_launched(Replica&) override { ++launched; }
 
   void on_waiting(Replica&, const Cause& cause) override { waits.push_back(cause.sentence()); }
 
@@ -50,6 +50,7 @@ class Diary : public ReplicaOwner {
   std::vector<std::string> output;
   std::vector<std::string> waits;
   ReplicaEnd end;
+  int launched = 0;
 };
 
 using Events = std::vector<std::string>;
@@ -75,7 +76,8 @@ class ReplicaTest : public testing::Test {
     plan.sidecar = sidecar_;
     plan.directory = runtime_;
     plan.look_interval = look_;
-    replica_ = std::make_unique<ChildReplica>(io_, loop_, reaper_, diary_, std::move(plan));
+    replica_ =
+        std::make_unique<ChildReplica>(io_, loop_, reaper_, spawner_, diary_, std::move(plan));
     return *replica_;
   }
 
@@ -100,6 +102,7 @@ class ReplicaTest : public testing::Test {
   AsioLoop loop_{io_, clock_};
   boost::asio::io_context io_;
   Reaper reaper_;
+  Spawner spawner_{io_, reaper_};
   Diary diary_;
   PortAllocator ports_;
   std::unique_ptr<Replica> replica_;
@@ -114,13 +117,15 @@ TEST_F(ReplicaTest, BecomesReadyAndStopsWhenAsked) {
   EXPECT_EQ(diary_.output, Events{"listening on " + std::to_string(one.port())});
   EXPECT_GT(one.memory_bytes(), 0);
   EXPECT_LE(*one.times().created, *one.times().executed);
-  EXPECT_LE(*one.times().executed, *one.times().sidecar_up);
+  EXPECT_LE(*one.times().created, *one.times().sidecar_up);
+  EXPECT_LE(*one.times().executed, *one.times().ready);
   EXPECT_LE(*one.times().sidecar_up, *one.times().ready);
 
   one.stop();
 
   ASSERT_TRUE(until("stopped"));
   EXPECT_EQ(diary_.events, (Events{"ready", "stopped"}));
+  EXPECT_EQ(diary_.launched, 2);
   EXPECT_FALSE(std::filesystem::exists(runtime_));
   EXPECT_NE(::kill(one.app_pid(), 0), 0);
   EXPECT_NE(::kill(one.sidecar_pid(), 0), 0);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "platform/process/engine_settings.h"
 #include <filesystem>
 #include <fstream>
 
@@ -76,13 +77,47 @@ CommandForm form() {
   return form;
 }
 
-TEST(CommandSpec, EqualsTheSpecOfAFile) {
-  const ServiceSpec spec = command_spec(form());
+// `key=value` of the annotations, in order.
+std::string annotations_of(const ServiceSpec& spec) {
+  std::string all;
+  for (const auto& [key, value] : spec.template_annotations) {
+    all += (all.empty() ? "" : " ") + key.substr(key.find('/') + 1) + "=" + value;
+  }
+  return all;
+}
 
-  EXPECT_EQ(spec.template_annotations.at("autoscaling.knative.dev/initial-scale"), "0");
-  EXPECT_EQ(spec.template_annotations.at("autoscaling.knative.dev/target"), "10");
-  EXPECT_EQ(spec.template_annotations.at("autoscaling.knative.dev/max-scale"), "8");
-  EXPECT_EQ(spec.template_annotations.at("autoscaling.knative.dev/window"), "60s");
+TEST(CommandSpec, HoldsTheFlagsThatWereGiven) {
+  CommandForm all = form();
+  all.target = 2.5;
+  all.min = 1;
+  all.max = 3;
+  all.window = std::chrono::seconds{15};
+  EXPECT_EQ(annotations_of(command_spec(all)), "max-scale=3 min-scale=1 target=2.5 window=15s");
+  EXPECT_EQ(annotations_of(command_spec(form())), "");
+}
+
+TEST(CommandSpec, TakesFromTheSettingsWhatHasNoFlag) {
+  const auto completed = [](CommandForm form, EngineSettings settings) {
+    ServiceSpec spec = command_spec(form);
+    complete_command(spec, form.concurrency.has_value(), settings);
+    return spec;
+  };
+  EXPECT_EQ(annotations_of(completed(form(), {})), "max-scale=8 target=10");
+  CommandForm flags = form();
+  flags.target = 3;
+  flags.min = 20;
+  flags.concurrency = 2;
+  EXPECT_EQ(annotations_of(completed(flags, {})), "max-scale=20 min-scale=20 target=3");
+
+  EngineSettings settings;
+  settings.defaults = {.timeout = std::chrono::seconds{7}, .container_concurrency = 5};
+  settings.autoscaler["container-concurrency-target-default"] = "50";
+  settings.autoscaler["max-scale"] = "4";
+  EXPECT_EQ(annotations_of(completed(form(), settings)), "");
+  EXPECT_EQ(completed(form(), settings).container_concurrency, 5);
+  EXPECT_EQ(completed(form(), settings).timeout, std::chrono::seconds{7});
+  EXPECT_EQ(annotations_of(completed(flags, settings)), "min-scale=20 target=3");
+  EXPECT_EQ(completed(flags, settings).container_concurrency, 2);
 }
 
 TEST(CommandSpec, FixedPortMeansOneReplica) {
@@ -136,7 +171,7 @@ TEST(ToYaml, ReadsBackAnImageAndItsProbes) {
   ASSERT_TRUE(parsed.has_value()) << parsed.error().text() << "\n" << yaml;
   EXPECT_EQ(parsed->services.front(), spec) << yaml;
   EXPECT_EQ(spec.container_port, 9000);
-  EXPECT_EQ(spec.template_annotations.at("autoscaling.knative.dev/max-scale"), "8");
+  EXPECT_FALSE(spec.template_annotations.contains("autoscaling.knative.dev/max-scale"));
 }
 
 TEST(ToYaml, OmitsValuesForReadersWithoutPermission) {

@@ -38,22 +38,38 @@ TEST(SpecDocuments, NameTheirService) {
   }
 }
 
+TEST(SpecDocuments, ComeInPartsOfSeveralServicesWithWhatThoseName) {
+  const std::string config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: used}\n";
+  const std::string stream = "metadata: {name: a}\n---\nmetadata: {name: b}\n---\n" + config +
+                             "---\nmetadata: {name: c}\nx: used";
+
+  const auto parts = service_documents(stream, 2);
+
+  ASSERT_TRUE(parts);
+  ASSERT_EQ(parts->size(), 2U);
+  EXPECT_EQ((*parts)[0].services, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ((*parts)[0].text, "metadata: {name: a}\n---\nmetadata: {name: b}\n");
+  EXPECT_EQ((*parts)[1].services, std::vector<std::string>{"c"});
+  EXPECT_EQ((*parts)[1].text, "\n\n\n---\n" + config + "---\nmetadata: {name: c}\nx: used\n");
+  EXPECT_EQ(service_documents(stream, 9)->size(), 1U);
+}
+
 TEST(SpecDocuments, AServiceComesWithWhatItNamesOnTheSameLines) {
   const std::string config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: used}\n";
   const std::string stream =
       config + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: not}\n" +
       "---\nmetadata: {name: a}\nx: {y: [used]}\n---\nmetadata: {name: used}\n";
 
-  const auto services = service_documents(stream);
+  const auto services = service_documents(stream, 1);
 
   ASSERT_TRUE(services);
   ASSERT_EQ(services->size(), 2U);
-  EXPECT_EQ((*services)[0].service, "a");
+  EXPECT_EQ((*services)[0].services.front(), "a");
   EXPECT_EQ((*services)[0].text, config + "\n\n\n\n---\nmetadata: {name: a}\nx: {y: [used]}\n");
-  EXPECT_EQ((*services)[1].service, "used");
+  EXPECT_EQ((*services)[1].services.front(), "used");
   EXPECT_EQ(service_document_in((*services)[0].text), "metadata: {name: a}\nx: {y: [used]}\n");
-  EXPECT_EQ(service_documents(config).error().what, "it has no Service");
-  EXPECT_EQ(service_documents("").error().what, "it has no Service");
+  EXPECT_EQ(service_documents(config, 1).error().what, "it has no Service");
+  EXPECT_EQ(service_documents("", 1).error().what, "it has no Service");
   EXPECT_EQ(*with_document(stream, "used", "b: 1\n"),
             stream.substr(0, stream.size() - 23) + "b: 1\n");
 }

@@ -1,0 +1,124 @@
+// A revision of processes as it starts its replicas: how many now, in which turn, and what stands
+// in their way.
+
+#include <fmt/format.h>
+
+#include "platform/process/process_revision.h"
+#include <algorithm>
+#include <utility>
+
+namespace sluice::local {
+
+bool ProcessRevision::for_requests_only() const {
+  return backoff_.failing() && means_.requests.waiting(id()) == 0 && !facts_.keeps_some;
+}
+
+// None during a wait, one after a failure, and of a service that fails one for a request only.
+std::int32_t ProcessRevision::may_try(std::int32_t missing) const {
+  if (!backoff_.may_start(means_.loop.now()) || for_requests_only()) return 0;
+  if (owner_.waits_for_port(*this)) return 0;
+  return backoff_.failures() > 0 ? std::min(missing, 1) : missing;
+}
+
+// Of these, as many as start in this turn.
+std::int32_t ProcessRevision::tries(std::int32_t missing) const {
+  const std::int32_t pace =
+      has_requests() ? StartPace::kPerTurn : means_.pace.room(means_.loop.now());
+  return std::min(may_try(missing), pace);
+}
+
+bool ProcessRevision::has_requests() const {
+  if (means_.requests.waiting(id()) > 0) return true;
+  return std::any_of(instances_.begin(), instances_.end(), [this](const auto& each) {
+    return each->ready_at && means_.requests.on_pod(id(), {each->replica->id()}) > 0;
+  });
+}
+
+void ProcessRevision::start_settled(const std::string& replica) {
+  means_.pace.settled(replica);
+  owner_.on_pace();
+}
+
+void ProcessRevision::start_some(std::int32_t missing) {
+  if (!backoff_.may_start(means_.loop.now()) && !for_requests_only()) {
+    retry_at(backoff_.retry_at());
+  }
+  const std::int32_t now = tries(missing);
+  const bool more = now < may_try(missing);
+  for (std::int32_t left = now; left > 0; --left) {
+    if (!start_one()) return;
+  }
+  if (!more) return;
+  means_.pace.wait(facts_.name, has_requests());
+  owner_.on_pace();
+}
+
+std::vector<std::int32_t> ProcessRevision::free_numbers(std::int32_t count) const {
+  std::vector<std::int32_t> numbers;
+  for (std::int32_t number = 1; std::ssize(numbers) < count; ++number) {
+    const bool taken =
+        std::any_of(instances_.begin(), instances_.end(),
+                    [number](const auto& each) { return each->number == number; }) ||
+        std::find(gone_numbers_.begin(), gone_numbers_.end(), number) != gone_numbers_.end();
+    if (!taken) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+std::string ProcessRevision::replica_id(std::int32_t number) const {
+  return fmt::format("{}-{}", facts_.name, number);
+}
+
+bool ProcessRevision::start_one() {
+  if (means_.replicas >= means_.settings.max_replicas) return false;
+  const std::int32_t number = free_numbers(1).front();
+  const std::string id = replica_id(number);
+  const StartAnswer room = means_.memory.ask(*this, id);
+  if (!room.granted) {
+    short_of_room_ = true;
+    if (!room.later) owner_.on_changed(*this);
+    return false;
+  }
+  ReplicaPlan plan;
+  plan.spec = facts_.spec;
+  plan.revision = facts_.name;
+  plan.id = id;
+  plan.program = facts_.program;
+  auto made = means_.make(*this, std::move(plan));
+  if (!made) {
+    means_.memory.ended(id);
+    start_refused(made.error());
+    return false;
+  }
+  auto instance = std::make_unique<Instance>();
+  instance->number = number;
+  instance->start = log_.begin_start();
+  instance->replica = std::move(*made);
+  Replica& replica = *instance->replica;
+  instances_.push_back(std::move(instance));
+  ++means_.replicas;
+  means_.pace.started(id, means_.loop.now());
+  // First, so that its start is reported before its end can be.
+  owner_.on_changed(*this);
+  replica.start();
+  if (means_.started) means_.started(replica);
+  return true;
+}
+
+void ProcessRevision::start_refused(const Problem& problem) {
+  backoff_.failed(means_.loop.now());
+  last_failure_ = {.kind = CauseKind::cannot_start, .what = problem.what, .fix = problem.fix};
+  means_.events.problem("warning", facts_.spec.name, problem.what, problem.fix);
+  owner_.on_changed(*this);
+  retry_at(backoff_.retry_at());
+  if (!backoff_.failing()) return;
+  means_.loop.post([this, alive = alive_.watch()] {
+    if (!alive.over()) owner_.on_failing(*this);
+  });
+}
+
+void ProcessRevision::retry_at(TimePoint when) {
+  retry_->at(when, [this] { reconcile(); });
+}
+
+}  // namespace sluice::local

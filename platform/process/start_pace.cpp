@@ -1,0 +1,51 @@
+#include "platform/process/start_pace.h"
+
+#include <algorithm>
+
+namespace sluice::local {
+
+std::int32_t StartPace::room(TimePoint now) const {
+  // A clock that was set back makes every start a new one.
+  const auto counted = std::count_if(starts_.begin(), starts_.end(), [now](const auto& start) {
+    return now - start.second < kCounts;
+  });
+  return std::max(0, at_once_ - static_cast<std::int32_t>(counted));
+}
+
+void StartPace::wait(const std::string& revision, bool awaited) {
+  if (const auto found = places_.find(revision); found != places_.end()) {
+    const bool was_awaited = !found->second.first;
+    if (was_awaited || !awaited) return;
+    leave(revision);
+  }
+  const Place place{!awaited, ++last_};
+  line_.emplace(place, revision);
+  places_.emplace(revision, place);
+}
+
+void StartPace::leave(const std::string& revision) {
+  const auto found = places_.find(revision);
+  if (found == places_.end()) return;
+  line_.erase(found->second);
+  places_.erase(found);
+}
+
+std::optional<std::string> StartPace::next(TimePoint now) {
+  if (line_.empty()) return std::nullopt;
+  const bool awaited = !line_.begin()->first.first;
+  if (!awaited && room(now) == 0) return std::nullopt;
+  std::string revision = line_.begin()->second;
+  leave(revision);
+  return revision;
+}
+
+std::optional<TimePoint> StartPace::due() const {
+  if (line_.empty()) return std::nullopt;
+  std::optional<TimePoint> first;
+  for (const auto& [replica, since] : starts_) {
+    if (!first || since < *first) first = since;
+  }
+  return first ? std::optional{*first + kCounts} : std::nullopt;
+}
+
+}  // namespace sluice::local

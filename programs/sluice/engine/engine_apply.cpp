@@ -1,0 +1,173 @@
+// What `apply` brings: all of a request is judged before anything of it changes.
+
+#include "autoscaler/io/status_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "programs/sluice/engine/engine.h"
+#include "programs/sluice/engine/spec_difference.h"
+#include "programs/sluice/engine/spec_file_edit.h"
+#include <algorithm>
+
+namespace sluice::local {
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* kStream = "the document";  // the engine does not see the file's name
+
+json changes_of(const ServiceSpec& before, const ServiceSpec& after) {
+  json changes = json::array();
+  for (const SpecChange& change : difference(before, after)) {
+    changes.push_back({{"key", change.key}, {"old", change.before}, {"new", change.after}});
+  }
+  return changes;
+}
+
+// One problem of several: the last one keeps its fix, those before have theirs in the text.
+ApiProblem joined(std::vector<ApiProblem> problems) {
+  ApiProblem all = std::move(problems.front());
+  for (std::size_t i = 1; i < problems.size(); ++i) {
+    if (!all.fix.empty()) all.detail += "; " + all.fix;
+    all.detail += "\n" + problems[i].detail;
+    all.fix = std::move(problems[i].fix);
+  }
+  return all;
+}
+
+}  // namespace
+
+struct Engine::Planned {
+  ServiceSpec spec;
+  std::string file;  // the watched one in which it stands; empty: none
+  json changes;
+  std::string result;
+
+  [[nodiscard]] bool is_for_file() const { return !file.empty() && !changes.empty(); }
+};
+
+// What put() would refuse.
+std::optional<ApiProblem> Engine::check(const ServiceSpec& spec) const {
+  const auto checked = platform_.check(spec);
+  auto problem = checked ? check_room(spec) : std::optional{checked.error()};
+  if (!problem) problem = check_hosts(spec);
+  if (!problem) return std::nullopt;
+  return autoscaler::invalid_document(problem->what, problem->fix);
+}
+
+std::optional<ApiProblem> Engine::write_to_file(const ServiceSpec& spec, const std::string& yaml) {
+  const std::filesystem::path file = *watched_file(spec.name);
+  if (const auto problem = write_into_file(file, spec, yaml, setup_.settings.defaults)) {
+    return ApiProblem{409, "not-written", "The file was not written", problem->what, problem->fix};
+  }
+  reload(true);
+  return std::nullopt;
+}
+
+// A document means what it means in the file in which its service stands.
+Result<ServiceSpec, ApiProblem> Engine::spec_in_its_file(const ServiceSpec& spec,
+                                                         const std::string& yaml,
+                                                         const std::string& base) const {
+  const std::filesystem::path* const file = watched_file(spec.name);
+  if (file == nullptr || file->parent_path() == base) return spec;
+  auto parsed = parse_services(yaml, kStream, file->parent_path(), setup_.settings.defaults);
+  if (!parsed) return autoscaler::invalid_document(parsed.error().text(), "");
+  for (ServiceSpec& each : parsed->services) {
+    if (each.name == spec.name) return std::move(each);
+  }
+  return spec;
+}
+
+ApiResult<std::vector<Engine::Planned>> Engine::plan(const std::string& yaml,
+                                                     std::vector<ServiceSpec> specs,
+                                                     const autoscaler::ApplyMode& mode) {
+  const auto stands_in_file = [this](const ServiceSpec& spec) {
+    return watched_file(spec.name) != nullptr;
+  };
+  // A file may have been edited just now, to what the document holds.
+  if (std::any_of(specs.begin(), specs.end(), stands_in_file)) reload(true);
+  std::vector<Planned> all;
+  std::vector<ApiProblem> problems;
+  for (ServiceSpec& given : specs) {
+    auto spec = spec_in_its_file(given, yaml, mode.base);
+    auto refused = spec ? check(*spec) : std::optional{spec.error()};
+    if (refused) {
+      problems.push_back(std::move(*refused));
+      continue;
+    }
+    const std::filesystem::path* const file = watched_file(spec->name);
+    const ProcessService* const present = find(spec->name);
+    Planned one{.spec = std::move(*spec),
+                .file = file == nullptr ? std::string{} : file->string(),
+                .changes = {},
+                .result = present == nullptr ? "created" : "configured"};
+    one.changes = present == nullptr ? json::array() : changes_of(present->spec, one.spec);
+    if (present != nullptr && one.changes.empty()) one.result = "unchanged";
+    if (one.is_for_file() && !mode.write) {
+      problems.push_back({409, "in-watched-file", "The service stands in a watched file",
+                          "service " + one.spec.name + " stands in " + one.file +
+                              ", which is watched, and is changed there",
+                          "edit that file, or write the document into it: sluice apply --write"});
+    }
+    all.push_back(std::move(one));
+  }
+  if (!problems.empty()) return joined(std::move(problems));
+  return all;
+}
+
+json Engine::applied_json(const Planned& one) const {
+  const ProcessService* const present = find(one.spec.name);
+  json item = {{"service", one.spec.name},
+               {"result", one.result},
+               {"revision", present == nullptr ? json{} : json(present->newest().name())},
+               {"difference", one.changes}};
+  if (!one.file.empty()) item["file"] = one.file;
+  if (present == nullptr) return item;
+  const auto newest = fleet_.revisions().find(present->newest().id());
+  if (newest != fleet_.revisions().end()) item["state"] = autoscaler::state_of(*newest->second);
+  item["serving"] = present->current->name();
+  item["elsewhere"] = traffic_elsewhere(*present);
+  return item;
+}
+
+json Engine::carry_out(Planned& one) {
+  const auto applied = put(one.spec);
+  if (!applied) {
+    return {{"service", one.spec.name},
+            {"result", "refused"},
+            {"detail", applied.error().what},
+            {"fix", applied.error().fix}};
+  }
+  one.result = local::name(*applied);
+  sources_->disown(one.spec.name);  // of standard input, which does not change
+  keep(one.spec, BroughtBy::apply);
+  return applied_json(one);
+}
+
+ApiResult<json> Engine::apply(const std::string& yaml, const autoscaler::ApplyMode& mode) {
+  if (closing_) {
+    return ApiProblem{503, "stopping", "the engine stops", "the engine is stopping", ""};
+  }
+  auto parsed = parse_services(
+      yaml, kStream,
+      mode.base.empty() ? std::filesystem::current_path() : std::filesystem::path{mode.base},
+      setup_.settings.defaults);
+  if (!parsed) return autoscaler::invalid_document(parsed.error().text(), "");
+  if (mode.write && parsed->services.size() != 1) {
+    return autoscaler::invalid_document(
+        "the stream to be written holds " + std::to_string(parsed->services.size()) + " services",
+        "send one service at a time");
+  }
+  auto planned = plan(yaml, std::move(parsed->services), mode);
+  if (!planned) return planned.error();
+  json items = json::array();
+  for (Planned& one : *planned) {
+    if (one.is_for_file() && !mode.dry_run) {
+      if (const auto refused = write_to_file(one.spec, yaml)) return *refused;
+    }
+    items.push_back(mode.dry_run || !one.file.empty() ? applied_json(one) : carry_out(one));
+  }
+  return json{{"items", std::move(items)}, {"warnings", parsed->warnings}};
+}
+
+}  // namespace sluice::local

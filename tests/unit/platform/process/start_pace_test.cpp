@@ -1,0 +1,67 @@
+#include "platform/process/start_pace.h"
+
+#include <gtest/gtest.h>
+
+namespace sluice::local {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr TimePoint kBegin{1000s};
+
+TEST(StartPace, AFewStartAtATimeAndThoseThatAreReadyMakeRoom) {
+  StartPace pace{2};
+  EXPECT_EQ(pace.room(kBegin), 2);
+  pace.started("a-1", kBegin);
+  pace.started("b-1", kBegin);
+  EXPECT_EQ(pace.room(kBegin), 0);
+  pace.settled("a-1");
+  EXPECT_EQ(pace.room(kBegin), 1);
+}
+
+TEST(StartPace, AStartThatLastsHoldsUpNoOtherForLong) {
+  StartPace pace{1};
+  pace.started("slow-1", kBegin);
+  pace.wait("next", false);
+  EXPECT_EQ(pace.next(kBegin + StartPace::kCounts - 1ms), std::nullopt);
+  EXPECT_EQ(pace.due(), kBegin + StartPace::kCounts);
+  EXPECT_EQ(pace.next(*pace.due()), "next");
+}
+
+TEST(StartPace, TurnsComeInTheOrderOfTheLine) {
+  StartPace pace{1};
+  for (const char* revision : {"c", "a", "b", "a"}) pace.wait(revision, false);
+  EXPECT_TRUE(pace.waits("a"));
+  EXPECT_EQ(pace.next(kBegin), "c");
+  EXPECT_EQ(pace.next(kBegin), "a");
+  EXPECT_FALSE(pace.waits("a"));
+  pace.leave("b");
+  EXPECT_EQ(pace.next(kBegin), std::nullopt);
+}
+
+TEST(StartPace, WhatARequestWaitsForIsFirstAndNeedsNoRoom) {
+  StartPace pace{1};
+  pace.started("x-1", kBegin);
+  pace.wait("a", false);
+  pace.wait("b", false);
+  pace.wait("b", true);
+  pace.wait("c", true);
+  pace.wait("b", false);
+  EXPECT_EQ(pace.next(kBegin), "b");
+  EXPECT_EQ(pace.next(kBegin), "c");
+  EXPECT_EQ(pace.next(kBegin), std::nullopt);
+}
+
+TEST(StartPace, NothingIsDueWhileNoneWaits) {
+  StartPace pace{1};
+  EXPECT_EQ(pace.due(), std::nullopt);
+  pace.started("a-1", kBegin);
+  EXPECT_EQ(pace.due(), std::nullopt);
+  pace.wait("b", false);
+  pace.settled("a-1");
+  EXPECT_EQ(pace.due(), std::nullopt) << "its turn is now";
+  EXPECT_EQ(pace.next(kBegin), "b");
+}
+
+}  // namespace
+}  // namespace sluice::local
