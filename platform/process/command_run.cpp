@@ -59,16 +59,12 @@ struct CommandRun::Impl {
       });
       return;
     }
-    spawner.start(*command, [this, alive = run->watch()](Result<Child, Problem> child) {
-      if (!alive.over()) {
-        started(std::move(child));
-      } else if (child) {
-        kill_group(child->pid, SIGKILL);
-      }
-    });
+    spawner.start(*command, run->watch(),
+                  [this](Result<Child, Problem> child) { started(std::move(child)); });
     limit->after(most, [this] {
       seen.in_time = false;
-      if (pid < 0) return finish();
+      seen.was_started = pid > 0;
+      if (!seen.was_started) return finish();
       kill_group(pid, SIGKILL);
     });
   }

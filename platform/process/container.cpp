@@ -24,6 +24,7 @@ constexpr std::size_t kNoteBytesMax = 16384;
 /// Of a question to the runtime, and of a removal, which may have to wait for a file system.
 constexpr std::chrono::seconds kRuntimeAnswerLimit{10};
 constexpr std::chrono::seconds kRemovalLimit{20};
+constexpr int kRemovalTries = 2;
 /// All processes of the machine are looked at.
 constexpr std::chrono::milliseconds kLookAgain{150};
 
@@ -100,7 +101,7 @@ std::vector<std::string> run_command(const ContainerPlan& plan) {
   }
   // Output is read here, and kept in the log of the service.
   option("--log-driver", "none");
-  // The time to end is given by us: a forced removal waits no more.
+  // The time to end is given by us: a forced removal does not wait.
   option("--stop-timeout", "0");
   if (plan.port != 0)
     option("--publish", fmt::format("127.0.0.1:{}:{}", plan.port, plan.inner_port));
@@ -213,8 +214,10 @@ bool Container::kill() {
 
 void Container::ended(std::function<void(const Ended&)> seen, std::function<void()> removed) {
   if (id().empty()) {
-    gone_ = true;
-    loop_.post([seen = std::move(seen)] { seen({.was_run = false}); });
+    remove([seen = std::move(seen), removed = std::move(removed)] {
+      seen({.was_run = false});
+      removed();
+    });
     return;
   }
   command_.start(
@@ -241,8 +244,13 @@ void Container::remove(std::function<void()> removed) {
         });
     return;
   }
+  remove_made(kRemovalTries, std::move(removed));
+}
+
+void Container::remove_made(int tries, std::function<void()> removed) {
   command_.start(runtime_command({"rm", "--force", id()}), kRemovalLimit,
-                 [this, removed = std::move(removed)](const CommandEnd&) {
+                 [this, tries, removed = std::move(removed)](const CommandEnd& end) {
+                   if (!end.succeeded() && tries > 1) return remove_made(tries - 1, removed);
                    gone_ = true;
                    removed();
                  });
@@ -256,7 +264,8 @@ void note_containers(const std::filesystem::path& file, const ContainerHost& hos
 
 std::vector<std::string> remove_noted_containers(const Clock& clock,
                                                  const std::filesystem::path& file,
-                                                 const std::vector<std::string>& environment) {
+                                                 const std::vector<std::string>& environment,
+                                                 bool keep_note) {
   std::vector<std::string> names;
   const auto note = read_small_file(file, kNoteBytesMax);
   if (!note) return names;
@@ -280,7 +289,7 @@ std::vector<std::string> remove_noted_containers(const Clock& clock,
     if (!run_at_once(clock, command, kRuntimeAnswerLimit)) return {};
   }
   std::error_code ignored;
-  std::filesystem::remove(file, ignored);
+  if (!keep_note) std::filesystem::remove(file, ignored);
   return names;
 }
 

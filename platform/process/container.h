@@ -79,6 +79,9 @@ class Container {
   /// Where its programs listen, and whether the port that is published reaches one.
   [[nodiscard]] Listening listening();
 
+  /// The runtime has made it: its image is there.
+  [[nodiscard]] bool is_made() const { return !id().empty(); }
+
   /// Since when its program is seen to run; absent: not yet, or its process cannot be
   /// found.
   [[nodiscard]] std::optional<TimePoint> seen_since();
@@ -96,8 +99,9 @@ class Container {
   /// is removed; both from the loop.
   void ended(std::function<void(const Ended&)> seen, std::function<void()> removed);
 
-  /// The runtime has ended, because it was to. Removes the container, then `removed` is called from
-  /// the loop.
+  /// The runtime has ended, because it was to. Removes the container, in a second try where the
+  /// first fails, then `removed` is called from the loop. What is there even then is removed at the
+  /// next start of the engine.
   void remove(std::function<void()> removed);
 
   /// Nothing is left of it.
@@ -108,6 +112,7 @@ class Container {
  private:
   [[nodiscard]] const std::string& id() const;
   [[nodiscard]] pid_t process();
+  void remove_made(int tries, std::function<void()> removed);
   [[nodiscard]] SpawnSpec runtime_command(std::vector<std::string> words) const;
 
   Loop& loop_;
@@ -123,10 +128,11 @@ class Container {
 /// Notes in `file`, once, that an engine runs containers with this host.
 void note_containers(const std::filesystem::path& file, const ContainerHost& host);
 
-/// Removes what `file` notes and is still there, and the file with it; the names of the containers
-/// that were there. Takes 20 s at most.
+/// Removes what `file` notes and is still there, and the file with it unless more may come; the
+/// names of the containers that were there. Takes 20 s at most.
 std::vector<std::string> remove_noted_containers(const Clock& clock,
                                                  const std::filesystem::path& file,
-                                                 const std::vector<std::string>& environment);
+                                                 const std::vector<std::string>& environment,
+                                                 bool keep_note = false);
 
 }  // namespace sluice::local

@@ -124,12 +124,12 @@ ProgramSpec end_container(const ContainerContext& context, const YamlEntry& entr
   YamlReader& reader = context.reader;
   ProgramSpec& program = written.program;
   if (written.in_container) {
-    const auto runtime = find_container_runtime(context.container_runtime);
-    if (const auto wrong = check_image(written.image)) {
-      reader.fail(written.image_line, wrong->what, wrong->fix);
-    } else if (!runtime) {
-      reader.fail(written.image_line, runtime.error().what, runtime.error().fix);
+    auto wrong = check_image(written.image);
+    if (!wrong && !context.container_runtime.empty()) {
+      const auto runtime = find_container_runtime(context.container_runtime);
+      if (!runtime) wrong = runtime.error();
     }
+    if (wrong) reader.fail(written.image_line, wrong->what, wrong->fix);
     program.image = std::move(written.image);
     return std::move(program);
   }

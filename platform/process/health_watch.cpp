@@ -160,6 +160,7 @@ void HealthWatch::ask_grpc() {
 void HealthWatch::ask_command() {
   const std::chrono::seconds timeout{probe_.question.timeout_seconds};
   command_.start(beside_(probe_.question.command), timeout, [this](const CommandEnd& end) {
+    if (!end.was_started) return;  // no answer of the program: it is asked again
     const std::string& program = probe_.question.command.front();
     answered(end.succeeded(), program + " " + end.text());
   });

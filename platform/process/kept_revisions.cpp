@@ -144,7 +144,8 @@ std::optional<ServiceSpec> KeptRevisions::spec(const std::string& service, int n
   const std::filesystem::path file = file_of(service, number, kept->secret);
   const auto text = read_spec_file(file);
   if (!text) return std::nullopt;
-  auto parsed = parse_services(*text, file.string(), file.parent_path());
+  // What ran once is still meant where its container runtime is gone: its starts say so.
+  auto parsed = parse_services(*text, file.string(), file.parent_path(), {.container_runtime = {}});
   if (!parsed || parsed->services.size() != 1) return std::nullopt;
   return std::move(parsed->services.front());
 }

@@ -93,6 +93,9 @@ class MemoryPressure {
   /// ask again.
   [[nodiscard]] StartAnswer ask(const MemoryTenant& tenant, const std::string& replica);
 
+  /// A program of a replica runs: there is something to watch.
+  void launched() { arm(); }
+
   /// The replica is gone, or was not started after all.
   void ended(const std::string& replica);
 

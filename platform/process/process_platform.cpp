@@ -279,6 +279,13 @@ void ProcessPlatform::stop_all(bool kill) {
   for (const auto& [name, known] : revisions_) known.revision->stop_all(kill);
 }
 
+Duration ProcessPlatform::longest_grace() const {
+  Duration longest{0};
+  for (const auto& [name, known] : revisions_)
+    longest = std::max(longest, known.revision->spec().stop_grace);
+  return longest;
+}
+
 // --- what revisions say ---
 
 ProcessService& ProcessPlatform::owner_of(const ProcessRevision& revision) const {
@@ -328,7 +335,7 @@ void ProcessPlatform::give_turn() {
     const auto found = revisions_.find(*name);
     if (found != revisions_.end()) found->second.revision->resume();
     on_pace();
-  } else if (const auto due = means_.pace.due()) {
+  } else if (const auto due = means_.pace.due(means_.loop.now())) {
     turn_timer_->at(*due, [this] { give_turn(); });
   }
 }

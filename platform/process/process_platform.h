@@ -149,6 +149,9 @@ class ProcessPlatform final : public autoscaler::Platform,
   /// Stops (or with `kill` kills) everything now, whatever it serves. Nothing starts any more.
   void stop_all(bool kill);
 
+  /// The longest time that a replica may take to end after SIGTERM.
+  [[nodiscard]] Duration longest_grace() const;
+
   // --- the engine's way to the world ---
 
   [[nodiscard]] std::optional<Problem> open(model::Listener& listener, TimePoint now,
@@ -198,7 +201,7 @@ class ProcessPlatform final : public autoscaler::Platform,
   [[nodiscard]] bool pin(ProcessService& service, const std::string& revision);
   void unpin(ProcessService& service);
   void forget_unused(const ProcessService& service);
-  [[nodiscard]] ProcessRevision& heir(const ProcessService& service) const;
+  [[nodiscard]] ProcessRevision& greatest_share(const ProcessService& service) const;
   void retire_next(ProcessService& service);
   void take_over(ProcessService& service);
   void share_out(ProcessService& service);

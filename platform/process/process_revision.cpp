@@ -357,6 +357,7 @@ void ProcessRevision::on_output(Replica& replica, OutputSource source, std::stri
 }
 
 void ProcessRevision::on_launched(Replica& replica) {
+  means_.memory.launched();
   if (means_.started) means_.started(replica);
 }
 

@@ -110,12 +110,12 @@ void ProcessPlatform::unpin(ProcessService& service) {
   }
   std::erase(service.pinned, nullptr);
   for (const std::string& name : gone) {
-    tell(service, heir(service), name);
+    tell(service, greatest_share(service), name);
     report(service, *revisions_.at(name).revision);
   }
 }
 
-ProcessRevision& ProcessPlatform::heir(const ProcessService& service) const {
+ProcessRevision& ProcessPlatform::greatest_share(const ProcessService& service) const {
   ProcessRevision* best = service.current.get();
   for (const auto& each : service.pinned) {
     if (service.percent_of(*each) > service.percent_of(*best)) best = each.get();
@@ -137,7 +137,7 @@ std::unique_ptr<ProcessRevision> ProcessPlatform::revive(ProcessService& service
                                .program = checked ? checked->program : std::filesystem::path{},
                                .initial = 0,
                                .keeps_some = checked && checked->scaling.bounds.min > 0};
-  if (!checked) facts.program = facts.spec.command.front();
+  if (!checked && facts.spec.image.empty()) facts.program = facts.spec.command.front();
   auto made = std::make_unique<ProcessRevision>(means_, *this, *service.log, std::move(facts));
   revisions_.emplace(made->name(), Known{made.get(), &service});
   return made;

@@ -44,10 +44,9 @@ struct Reaper::Impl {
   }
 
   void reap() {
-    if (holds == 0) {
-      while (reap_one(P_ALL, 0)) {
-      }
-      return;
+    // A callback may start programs, which are held until they are watched.
+    while (holds == 0) {
+      if (!reap_one(P_ALL, 0)) return;
     }
     std::vector<pid_t> pids;
     for (const auto& [pid, callback] : callbacks) pids.push_back(pid);

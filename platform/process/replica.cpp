@@ -161,6 +161,7 @@ struct ChildReplica::Impl {
          .not_started = [this](const Problem& problem) { not_started(problem); },
          .output = [this](OutputSource source,
                           std::string_view line) { owner.on_output(self, source, line); },
+         .ending = [this] { health.end(); },
          .ended = [this](const EndSight& seen) { app_ended(seen); },
          .gone = [this] { finish(); }});
   }
@@ -185,14 +186,9 @@ struct ChildReplica::Impl {
     });
     sidecar_spawning = true;
     const auto inherited = std::make_shared<UniqueFd>(std::move(pipe->second));
-    spawner.start(sidecar_spawn(plan, sockets, inherited->get()),
-                  [this, inherited, alive = token.watch()](Result<Child, Problem> child) {
-                    if (!alive.over()) {
-                      sidecar_started(std::move(child));
-                    } else if (child) {
-                      kill_group(child->pid, SIGKILL);
-                    }
-                  });
+    spawner.start(
+        sidecar_spawn(plan, sockets, inherited->get()), token.watch(),
+        [this, inherited](Result<Child, Problem> child) { sidecar_started(std::move(child)); });
     return std::nullopt;
   }
 
@@ -226,8 +222,14 @@ struct ChildReplica::Impl {
   void ask_startup() {
     if (state != ReplicaState::starting || !run || !times.sidecar_up) return;
     if (!plan.spec.startup) return ask();
+    // The time in which an image is fetched is not the program's.
+    const auto since = app()->runs_since();
+    if (!since) {
+      ask_timer->after(kAskAgain, [this] { ask_startup(); });
+      return;
+    }
     health.until_yes(
-        *plan.spec.startup, plan.port.port(), *run,
+        *plan.spec.startup, plan.port.port(), *since,
         [this] {
           watch.started();
           ask();
@@ -373,7 +375,9 @@ struct ChildReplica::Impl {
   void stop_sidecar() {
     if (!sidecar_alive) return finish();
     kill_group(sidecar, SIGTERM);
-    stop_timer->after(kSidecarGrace, [this] { kill_group(sidecar, SIGKILL); });
+    stop_timer->after(kSidecarGrace, [this] {
+      if (sidecar_alive) kill_group(sidecar, SIGKILL);
+    });
   }
 
   void kill() {

@@ -58,13 +58,8 @@ std::optional<Problem> RunningProgram::start(Events events) {
     return wanted.error();
   }
   starting_ = true;
-  spawner_.start(*wanted, [this, alive = token_.watch()](Result<Child, Problem> child) {
-    if (!alive.over()) {
-      on_started(std::move(child));
-    } else if (child) {
-      kill_group(child->pid, SIGKILL);
-    }
-  });
+  spawner_.start(*wanted, token_.watch(),
+                 [this](Result<Child, Problem> child) { on_started(std::move(child)); });
   return std::nullopt;
 }
 
@@ -113,6 +108,7 @@ void RunningProgram::on_end(const ExitStatus& status) {
   if (!container_) {
     return events_.ended(sight_of_end(plan_, status, last_errors(), reaper_.watched()));
   }
+  events_.ending();
   container_->ended(
       [this, alive = token_.watch(), status](const Container::Ended& seen) {
         if (alive.over()) return;
@@ -163,6 +159,13 @@ RunningProgram::Answering RunningProgram::answering() {
   return {.taken = Cause{.kind = CauseKind::port_taken,
                          .what = fmt::format("port {} is held by {}", own_port(), name),
                          .fix = "stop it, or use another port"}};
+}
+
+std::optional<TimePoint> RunningProgram::runs_since() {
+  if (!container_) return begun_;
+  if (const auto seen = container_->seen_since()) return seen;
+  // Its processes may not be seen; the container is made once the image is there.
+  return container_->is_made() ? std::optional{loop_.now()} : std::nullopt;
 }
 
 std::optional<TimePoint> RunningProgram::due(Duration limit) {

@@ -31,6 +31,7 @@ class RunningProgram {
     std::function<void(const Problem& why)>
         not_started;  ///< it could not be run: the only call then
     std::function<void(OutputSource source, std::string_view line)> output;
+    std::function<void()> ending;  ///< its container's program has ended; why is asked
     std::function<void(const EndSight& seen)>
         ended;                   ///< `seen` is empty after terminate() or kill()
     std::function<void()> gone;  ///< after `ended`, when its container is removed
@@ -78,6 +79,9 @@ class RunningProgram {
 
   /// Asked when a connection to the port of the replica was accepted.
   [[nodiscard]] Answering answering();
+
+  /// Since when its program runs; absent: its image is still fetched.
+  [[nodiscard]] std::optional<TimePoint> runs_since();
 
   /// Of an image: when it has to be ready if it is given `limit`, for the time to fetch the image
   /// is not its own.

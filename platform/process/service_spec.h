@@ -158,7 +158,7 @@ struct ServiceSpec {
 struct SpecDefaults {
   std::chrono::seconds timeout{300};
   std::int32_t container_concurrency = 0;
-  std::string container_runtime = "auto";  ///< `container-runtime` of the settings
+  std::string container_runtime = "auto";  ///< of the settings; empty: not looked for
 };
 
 struct ParsedFile {

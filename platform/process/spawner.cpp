@@ -15,11 +15,11 @@ Spawner::~Spawner() {
   alive_.end();
 }
 
-void Spawner::start(SpawnSpec spec, Done done) {
+void Spawner::start(SpawnSpec spec, Lifetime::Watch owner, Done done) {
   reaper_.hold();
   {
     const std::scoped_lock hold(mutex_);
-    queue_.push_back({std::move(spec), std::move(done), alive_.watch()});
+    queue_.push_back({std::move(spec), std::move(owner), std::move(done), alive_.watch()});
   }
   changed_.notify_one();
 }
@@ -31,16 +31,30 @@ void Spawner::run(const std::stop_token& stop) {
     Job job = std::move(queue_.front());
     queue_.pop_front();
     hold.unlock();
-    auto child = spawn(job.spec);
+    auto child =
+        job.owner.over() ? Result<Child, Problem>{Problem{"is not wanted", ""}} : spawn(job.spec);
     finish(std::move(job), std::move(child));
     hold.lock();
   }
+  ended_ = true;
+  changed_.notify_all();
+}
+
+bool Spawner::end(Duration limit) {
+  thread_.request_stop();
+  std::unique_lock hold(mutex_);
+  return changed_.wait_for(hold, limit, [this] { return ended_; });
 }
 
 // The child is given up where its caller is gone: by then the thread has ended, and it with it.
 void Spawner::finish(Job job, Result<Child, Problem> child) {
-  auto handed = [this, done = std::move(job.done), child = std::move(child)]() mutable {
-    done(std::move(child));
+  auto handed = [this, owner = job.owner, done = std::move(job.done),
+                 child = std::move(child)]() mutable {
+    if (!owner.over()) {
+      done(std::move(child));
+    } else if (child) {
+      kill_group(child->pid, SIGKILL);
+    }
     reaper_.release();
   };
   boost::asio::post(io_, [handed = std::move(handed), alive = job.alive]() mutable {

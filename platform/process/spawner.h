@@ -2,6 +2,7 @@
 
 #include "common/base/lifetime.h"
 #include "common/base/result.h"
+#include "common/time/time_point.h"
 
 #include "platform/process/child.h"
 #include <condition_variable>
@@ -28,12 +29,18 @@ class Spawner {
   Spawner& operator=(Spawner&&) = delete;
 
   /// Starts a program as spawn() does. `done` is called once from the loop, where the child is to
-  /// be watched: until then it is not reaped.
-  void start(SpawnSpec spec, Done done);
+  /// be watched: until then it is not reaped. Once `owner` is over it is not called: the program is
+  /// not started, or is killed.
+  void start(SpawnSpec spec, Lifetime::Watch owner, Done done);
+
+  /// Ends the thread, and its children with it; what has not started yet does not start. False: a
+  /// start has not returned within `limit`.
+  [[nodiscard]] bool end(Duration limit);
 
  private:
   struct Job {
     SpawnSpec spec;
+    Lifetime::Watch owner;
     Done done;
     Lifetime::Watch alive;
   };
@@ -45,7 +52,8 @@ class Spawner {
   Reaper& reaper_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<Job> queue_;  // guarded by mutex_; two for each replica that starts at most
+  std::deque<Job> queue_;  // guarded by mutex_; for each replica two programs and a few commands
+  bool ended_ = false;     // the thread; guarded by mutex_
   Lifetime alive_;
   std::jthread thread_;  // uses all of the above
 };

@@ -39,11 +39,12 @@ std::optional<std::string> StartPace::next(TimePoint now) {
   return revision;
 }
 
-std::optional<TimePoint> StartPace::due() const {
+std::optional<TimePoint> StartPace::due(TimePoint now) const {
   if (line_.empty()) return std::nullopt;
   std::optional<TimePoint> first;
   for (const auto& [replica, since] : starts_) {
-    if (!first || since < *first) first = since;
+    const bool counts = now - since < kCounts;
+    if (counts && (!first || since < *first)) first = since;
   }
   return first ? std::optional{*first + kCounts} : std::nullopt;
 }

@@ -38,7 +38,7 @@ class StartPace {
   /// needs no room. Once in the line it keeps its place.
   void wait(const std::string& revision, bool awaited);
 
-  /// It has nothing to start any more.
+  /// It has nothing left to start.
   void leave(const std::string& revision);
 
   [[nodiscard]] bool waits(const std::string& revision) const { return places_.contains(revision); }
@@ -46,8 +46,8 @@ class StartPace {
   /// The revision whose turn has come, which is taken out of the line; nothing: none's has.
   [[nodiscard]] std::optional<std::string> next(TimePoint now);
 
-  /// When a turn comes because time has passed; nothing: none waits.
-  [[nodiscard]] std::optional<TimePoint> due() const;
+  /// When a turn comes because time has passed; nothing: none waits, or a turn can come now.
+  [[nodiscard]] std::optional<TimePoint> due(TimePoint now) const;
 
  private:
   // Those that are awaited before the others, each in the order in which they came.

@@ -133,7 +133,7 @@ Result<std::vector<std::pair<std::string, std::int32_t>>, Problem> parse_percent
     const auto halves = equation_halves(text.substr(0, comma));
     const auto percent = halves ? whole_number<std::int32_t>(halves->second) : std::nullopt;
     if (!percent || *percent < 0 || *percent > 100) {
-      return Problem{fmt::format("`{}` is no share", text.substr(0, comma)),
+      return Problem{fmt::format("`{}` is not a share", text.substr(0, comma)),
                      "write REVISION=PERCENT with 0 to 100, such as app-00001=90,@latest=10"};
     }
     percents.emplace_back(halves->first, *percent);
@@ -145,7 +145,7 @@ Result<std::vector<std::pair<std::string, std::int32_t>>, Problem> parse_percent
 Result<std::pair<std::string, std::string>, Problem> parse_tag(std::string_view text) {
   auto halves = equation_halves(text);
   if (halves) return std::move(*halves);
-  return Problem{fmt::format("`{}` is no tag of a revision", text),
+  return Problem{fmt::format("`{}` is not REVISION=TAG", text),
                  "write REVISION=TAG, such as app-00001=stable"};
 }
 

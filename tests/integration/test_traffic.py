@@ -262,7 +262,7 @@ class Refused(TrafficCase):
                      arguments=['app-00009=100'])
         self.refuses(78, 'tag `V1` is not a DNS label', arguments=['--tag', 'app-00001=V1'])
         self.refuses(78, 'no revision has the tag x', arguments=['--untag', 'x'])
-        self.refuses(2, '`app-00001=x` is no share', arguments=['app-00001=x'])
+        self.refuses(2, '`app-00001=x` is not a share', arguments=['app-00001=x'])
         self.refuses(2, 'give REVISION=PERCENT', arguments=[])
         done = self.apply(2, SPLIT.replace('90', '80'), code=78)
         self.assertIn('applied.yaml:16: the percentages of `traffic` add up to 90', done.stderr)

@@ -48,7 +48,7 @@ int run_traffic(const Surroundings& with, const Arguments& args) {
   app.add_option("SERVICE", name, "SERVICE or ENGINE/SERVICE")->required();
   app.add_option("SPLIT", split, "REVISION=PERCENT[,REVISION=PERCENT]; a tag names its revision");
   add_words(app, "--tag", tags, "REVISION=TAG: it answers to TAG-SERVICE.localhost; repeatable");
-  add_words(app, "--untag", untags, "a tag that ends; repeatable");
+  add_words(app, "--untag", untags, "removes this tag; repeatable");
   app.add_flag("--write", write, "write the traffic into the watched file of the service");
   if (const auto code = ends_early(with, app, "traffic", args)) {
     return *code;

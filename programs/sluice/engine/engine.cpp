@@ -25,6 +25,10 @@ namespace sluice::local {
 namespace {
 
 constexpr Duration kSecond = std::chrono::seconds{1};
+/// After the last SIGKILL, for containers to be removed.
+constexpr Duration kRemovalsLimit = std::chrono::seconds{60};
+/// Within which a program that is being started is started.
+constexpr Duration kSpawnLimit = std::chrono::seconds{5};
 constexpr Duration kClosingStep = std::chrono::milliseconds{20};
 // The caller of `down` still has to read its answer.
 constexpr Duration kLastWords = std::chrono::milliseconds{100};
@@ -288,8 +292,16 @@ int Engine::run() {
   on_signal();
   notify_init("READY=1");
   io_.run();
+  const bool spawner_ended = spawner_.end(kSpawnLimit);
   // Nothing is left of them, unless all was to be killed at once or the runtime did not answer.
-  static_cast<void>(remove_noted_containers(clock_, paths_.containers_note(), environment_));
+  const bool killed = signals_seen_ > 1 || !spawner_ended;
+  static_cast<void>(
+      remove_noted_containers(clock_, paths_.containers_note(), environment_, killed));
+  if (!spawner_ended) {
+    log_.write(log::Severity::error,
+               "a program could not be started in 5 s; its file system may not answer");
+    std::_Exit(exit_code_);  // its thread cannot be joined
+  }
   return exit_code_;
 }
 
@@ -359,7 +371,15 @@ void Engine::stop_replicas() {
   if (!stopping_replicas_) {
     stopping_replicas_ = true;
     server_.close_idle();
+    closing_due_ = clock_.now() + platform_.longest_grace() + kRemovalsLimit;
     platform_.stop_all(false);
+  }
+  if (platform_.replicas() > 0 && clock_.now() >= closing_due_) {
+    publish_text("error", "replicas that do not end are left behind",
+                 "find what is left of them with ps");
+    platform_.stop_all(true);
+    finish_shutdown();
+    return;
   }
   if (platform_.replicas() == 0) {
     finish_shutdown();

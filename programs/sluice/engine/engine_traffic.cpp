@@ -99,7 +99,7 @@ ApiResult<json> Engine::set_traffic(const std::string& name, const json& asked, 
   return revisions(name);
 }
 
-// Into the place that has the word: the file or the spec that has traffic in it, else the record of
+// Into the place in force: the file or the spec that has traffic in it, else the record of
 // what was chosen.
 std::optional<ApiProblem> Engine::divide(const ProcessService& service, Traffic traffic,
                                          bool write) {

@@ -1,5 +1,6 @@
 #include "platform/process/child.h"
 
+#include "common/base/lifetime.h"
 #include "tests/unit/platform/process/eventually.h"
 #include "tests/unit/platform/process/temporary_directory.h"
 
@@ -215,6 +216,68 @@ TEST(Reaper, AChildThatEndsDuringAHoldIsReportedOnceItIsWatched) {
   EXPECT_EQ(status->exit_code, 3);
 }
 
+bool has_children() {
+  siginfo_t info{};
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+// Goal: a hold that begins in the callback of an end is kept in the same turn.
+// Method: a child that ends in there, found by the kernel's next answer if all are reaped.
+TEST(Reaper, AHoldFromACallbackIsKept) {
+  boost::asio::io_context io;
+  Reaper reaper(io);
+  const auto first = spawn(actor({"exit", "0"}));
+  ASSERT_TRUE(first.has_value());
+  std::optional<pid_t> second;
+  std::optional<ExitStatus> status;
+  reaper.watch(first->pid, [&](ExitStatus) {
+    reaper.hold();
+    const auto child = spawn(actor({"exit", "3"}));
+    ASSERT_TRUE(child.has_value());
+    siginfo_t info{};
+    ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child->pid), &info, WEXITED | WNOWAIT), 0);
+    second = child->pid;
+  });
+  ASSERT_TRUE(eventually([&] { return second.has_value(); },
+                         [&] { io.run_one_for(std::chrono::milliseconds{20}); }));
+
+  reaper.watch(*second, [&](ExitStatus end) { status = end; });
+  reaper.release();
+
+  EXPECT_TRUE(eventually([&] { return status.has_value(); },
+                         [&] { io.run_one_for(std::chrono::milliseconds{20}); }));
+  EXPECT_EQ(status->exit_code, 3);
+}
+
+// Goal: nothing runs for an owner that is gone.
+// Method: the owner ends in the turn of the order, before or after the program has started.
+TEST(Spawner, WhatIsNotWantedIsNotStartedOrIsKilled) {
+  boost::asio::io_context io;
+  Reaper reaper(io);
+  Spawner spawner(io, reaper);
+  Lifetime owner;
+  const Lifetime other;
+  bool called = false;
+  bool last = false;
+  spawner.start(actor({"wait"}), owner.watch(), [&](const auto&) { called = true; });
+  spawner.start(actor({"exit", "0"}), other.watch(), [&](Result<Child, Problem> child) {
+    ASSERT_TRUE(child.has_value());
+    reaper.watch(child->pid, [&](ExitStatus) { last = true; });
+  });
+  owner.end();
+
+  EXPECT_TRUE(eventually([&] { return last && !has_children(); },
+                         [&] { io.run_one_for(std::chrono::milliseconds{20}); }));
+  EXPECT_FALSE(called);
+}
+
+TEST(Spawner, EndsItsThreadInTime) {
+  boost::asio::io_context io;
+  Reaper reaper(io);
+  Spawner spawner(io, reaper);
+  EXPECT_TRUE(spawner.end(std::chrono::seconds{10}));
+}
+
 // Goal: no end is missed, however soon it comes.
 // Method: programs that end at once, all asked for in one turn of the loop.
 TEST(Spawner, ReportsEveryChildAndEveryEnd) {
@@ -222,17 +285,18 @@ TEST(Spawner, ReportsEveryChildAndEveryEnd) {
   boost::asio::io_context io;
   Reaper reaper(io);
   Spawner spawner(io, reaper);
+  const Lifetime owner;
   int ended = 0;
   std::vector<Child> children;
   for (int i = 0; i < kChildren; ++i) {
-    spawner.start(actor({"exit", "3"}), [&](Result<Child, Problem> child) {
+    spawner.start(actor({"exit", "3"}), owner.watch(), [&](Result<Child, Problem> child) {
       ASSERT_TRUE(child.has_value());
       reaper.watch(child->pid, [&](ExitStatus end) { ended += end.exit_code == 3 ? 1 : 0; });
       children.push_back(std::move(*child));
     });
   }
   std::optional<std::string> problem;
-  spawner.start(program({"/nowhere/app"}),
+  spawner.start(program({"/nowhere/app"}), owner.watch(),
                 [&](const Result<Child, Problem>& child) { problem = child.error().what; });
   EXPECT_TRUE(children.empty());
 
@@ -246,9 +310,10 @@ TEST(Spawner, ItsChildrenEndWithIt) {
   boost::asio::io_context io;
   Reaper reaper(io);
   std::optional<Spawner> spawner(std::in_place, io, reaper);
+  const Lifetime owner;
   std::optional<Child> child;
   std::optional<ExitStatus> status;
-  spawner->start(actor({"wait"}), [&](Result<Child, Problem> started) {
+  spawner->start(actor({"wait"}), owner.watch(), [&](Result<Child, Problem> started) {
     child = std::move(*started);
     reaper.watch(child->pid, [&](ExitStatus end) { status = end; });
   });

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 
 namespace sluice::local {
@@ -40,6 +41,24 @@ TEST(KeptRevisions, ARevisionIsThereAgainAfterAStartWithTheTimeWhenItWasMade) {
   EXPECT_EQ(kept.made("app", 2), made + 2h);
   EXPECT_EQ(kept.spec("app", 3), std::nullopt);
   EXPECT_FALSE(kept.has("web", 1));
+}
+
+TEST(KeptRevisions, AnImageIsReadBackWhereNothingRunsImages) {
+  const TemporaryDirectory directory;
+  ServiceSpec image;
+  image.name = "app";
+  image.image = "localhost/app:1";
+  image.working_dir = "/";
+  {
+    KeptRevisions kept{directory.path()};
+    kept.keep(1, image, {});
+  }
+  const std::string path = std::getenv("PATH");
+  ASSERT_EQ(::setenv("PATH", directory.path().c_str(), 1), 0);
+  const auto read = KeptRevisions{directory.path()}.spec("app", 1);
+  ASSERT_EQ(::setenv("PATH", path.c_str(), 1), 0);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->image, image.image);
 }
 
 TEST(KeptRevisions, WithoutADirectoryTheyAreKeptInMemory) {

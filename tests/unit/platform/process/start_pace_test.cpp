@@ -24,8 +24,19 @@ TEST(StartPace, AStartThatLastsHoldsUpNoOtherForLong) {
   pace.started("slow-1", kBegin);
   pace.wait("next", false);
   EXPECT_EQ(pace.next(kBegin + StartPace::kCounts - 1ms), std::nullopt);
-  EXPECT_EQ(pace.due(), kBegin + StartPace::kCounts);
-  EXPECT_EQ(pace.next(*pace.due()), "next");
+  EXPECT_EQ(pace.due(kBegin), kBegin + StartPace::kCounts);
+  EXPECT_EQ(pace.next(*pace.due(kBegin)), "next");
+}
+
+// A start that has lasted longer than it counts makes no turn due: the next one is later.
+TEST(StartPace, AStartThatLastsIsNotWaitedForAgain) {
+  StartPace pace{1};
+  const TimePoint later = kBegin + StartPace::kCounts;
+  pace.started("slow-1", kBegin);
+  pace.started("fresh-1", later);
+  pace.wait("next", false);
+  EXPECT_EQ(pace.next(later), std::nullopt);
+  EXPECT_EQ(pace.due(later), later + StartPace::kCounts);
 }
 
 TEST(StartPace, TurnsComeInTheOrderOfTheLine) {
@@ -54,12 +65,12 @@ TEST(StartPace, WhatARequestWaitsForIsFirstAndNeedsNoRoom) {
 
 TEST(StartPace, NothingIsDueWhileNoneWaits) {
   StartPace pace{1};
-  EXPECT_EQ(pace.due(), std::nullopt);
+  EXPECT_EQ(pace.due(kBegin), std::nullopt);
   pace.started("a-1", kBegin);
-  EXPECT_EQ(pace.due(), std::nullopt);
+  EXPECT_EQ(pace.due(kBegin), std::nullopt);
   pace.wait("b", false);
   pace.settled("a-1");
-  EXPECT_EQ(pace.due(), std::nullopt) << "its turn is now";
+  EXPECT_EQ(pace.due(kBegin), std::nullopt) << "its turn is now";
   EXPECT_EQ(pace.next(kBegin), "b");
 }
 

@@ -116,11 +116,11 @@ TEST(Traffic, TagsAreAddedMovedAndRemoved) {
 }
 
 TEST(Traffic, WordsThatAreNoShareAreRefused) {
-  EXPECT_EQ(changed({}, "app-00001"), "`app-00001` is no share");
-  EXPECT_EQ(changed({}, "@latest=50,app-00001=x"), "`app-00001=x` is no share");
-  EXPECT_EQ(changed({}, "@latest=101"), "`@latest=101` is no share");
-  EXPECT_EQ(changed({}, "=100"), "`=100` is no share");
-  EXPECT_EQ(changed({}, "", {"stable"}), "`stable` is no tag of a revision");
+  EXPECT_EQ(changed({}, "app-00001"), "`app-00001` is not a share");
+  EXPECT_EQ(changed({}, "@latest=50,app-00001=x"), "`app-00001=x` is not a share");
+  EXPECT_EQ(changed({}, "@latest=101"), "`@latest=101` is not a share");
+  EXPECT_EQ(changed({}, "=100"), "`=100` is not a share");
+  EXPECT_EQ(changed({}, "", {"stable"}), "`stable` is not REVISION=TAG");
 }
 
 TEST(Traffic, ATagHasAHostWhereverTheServiceHasOneByItsName) {
