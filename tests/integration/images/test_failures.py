@@ -77,7 +77,7 @@ class NoRuntime(EngineCase):
 
     def test_what_is_no_name_of_an_image_is_refused_as_a_flag(self):
         for name in ('--rm', 'a b'):
-            self.assert_refuses(2, '--image: ', 'is no name of an image', arguments=('up', f'--image={name}'))
+            self.assert_refuses(2, '--image: ', 'is not the name of an image', arguments=('up', f'--image={name}'))
 
 
 if __name__ == '__main__':
