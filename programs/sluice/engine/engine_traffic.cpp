@@ -111,10 +111,10 @@ std::optional<ApiProblem> Engine::divide(const ProcessService& service, Traffic 
   if (file != nullptr && (in_spec || write)) {
     if (wanted.traffic == service.spec.traffic) return std::nullopt;
     if (!write) {
-      return ApiProblem{409, "in-watched-file", "The traffic stands in a watched file",
-                        "service " + name + " has its traffic in " + file->string() +
-                            ", which is watched, and is changed there",
-                        "edit that file, or write the change into it: sluice traffic --write"};
+      return ApiProblem{
+          409, "in-watched-file", "The traffic is defined in a watched file",
+          "service " + name + " has its traffic in " + file->string() + ", which is watched",
+          "edit that file, or write the change into it: sluice traffic --write"};
     }
     if (const auto refused = write_traffic(*file, wanted, setup_.settings.defaults)) {
       return ApiProblem{409, "not-written", "The file was not written", refused->what,
