@@ -64,7 +64,7 @@ struct StartSight {
   bool reachable = false;                ///< one of them is `port`, on an address of loopback
   bool in_startup = false;               ///< its startup probe has not passed
   bool in_container = false;             ///< then `port` and `listens` are those of its network
-  bool begun = true;                     ///< false: its image is fetched, its container made
+  bool begun = true;                     ///< false: its container does not run yet
 
   friend bool operator==(const StartSight&, const StartSight&) = default;
 };
