@@ -103,7 +103,7 @@ void Revision::note_start_failure() {
   if (failure.empty() != start_failure_.empty()) {
     around_.log.write(
         failure.empty() ? log::Severity::info : log::Severity::warning,
-        failure.empty() ? "its pods no longer fail to start" : "its pods fail to start",
+        failure.empty() ? "its replicas no longer fail to start" : "its replicas fail to start",
         {{"revision", shown(facts_.id)}, {"why", failure.empty() ? start_failure_ : failure}});
   }
   start_failure_ = std::move(failure);

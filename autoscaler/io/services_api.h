@@ -152,7 +152,7 @@ class MachineApi {
   /// Adds or changes the services of `yaml`; with `write` it holds one. Answers {"items":[{
   /// "service","result","revision","difference":[{"key","old","new"}]}],"warnings"}, result one of
   /// created, configured, unchanged, and refused with "detail" and "fix". A problem is of all that
-  /// is wrong with them, and nothing has changed. A service that stands in a watched file is
+  /// is wrong with them, and nothing has changed. A service that is defined in a watched file is
   /// changed there only: 409 without `write`.
   [[nodiscard]] virtual ApiResult<nlohmann::json> apply(const std::string& yaml,
                                                         const ApplyMode& mode) = 0;
@@ -166,8 +166,8 @@ class MachineApi {
   [[nodiscard]] virtual ApiResult<nlohmann::json> revisions(const std::string& name) = 0;
 
   /// Divides the service's requests as {"percents":[{"revision","percent"}],"tags":[{"revision",
-  /// "tag"}],"untags":[]} says. Answers as revisions(). A service whose traffic stands in a watched
-  /// file is changed there only: 409 without `write`.
+  /// "tag"}],"untags":[]} says. Answers as revisions(). A service whose traffic is defined in a
+  /// watched file is changed there only: 409 without `write`.
   [[nodiscard]] virtual ApiResult<nlohmann::json> set_traffic(const std::string& name,
                                                               const nlohmann::json& change,
                                                               bool write) = 0;

@@ -195,7 +195,7 @@ struct StatSocket::State {
       if (messages) {
         events.stats(*messages);
       } else if (counts.undecodable++ == 0) {
-        log.write(log::Severity::warning, "a frame that is no list of stats is dropped",
+        log.write(log::Severity::warning, "a frame that is not a list of stats is dropped",
                   {{"why", std::string{describe(messages.error())}}});
       }
     }

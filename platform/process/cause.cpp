@@ -54,11 +54,12 @@ std::optional<Cause> wrong_place(const StartSight& seen) {
   if (seen.listens.empty() || seen.reachable) return std::nullopt;
   if (std::find(seen.listens.begin(), seen.listens.end(), seen.port) != seen.listens.end()) {
     if (seen.in_container) {
-      return Cause{.kind = CauseKind::other_address,
-                   .what = fmt::format("it listens on {} of the loopback of its container, where "
-                                       "nothing from outside reaches it",
-                                       seen.port),
-                   .fix = "let it listen on 0.0.0.0"};
+      return Cause{
+          .kind = CauseKind::other_address,
+          .what = fmt::format("it listens on {} of its container's loopback address, which "
+                              "cannot be reached from outside",
+                              seen.port),
+          .fix = "let it listen on 0.0.0.0"};
     }
     return Cause{.kind = CauseKind::other_address,
                  .what = fmt::format("it listens on {}, and not on 127.0.0.1", seen.port),
@@ -177,7 +178,7 @@ Cause cause_of_wait(const StartSight& seen, Duration lasting, const std::string&
   }
   if (!seen.begun) {
     return {.kind = CauseKind::starting,
-            .what = fmt::format("its image is fetched, or its container made ({})",
+            .what = fmt::format("its image is being fetched, or its container created ({})",
                                 seconds_text(lasting))};
   }
   return {.kind = CauseKind::starting,
@@ -197,7 +198,7 @@ Cause cause_of_timeout(const StartSight& seen, Duration limit, const std::string
   }
   if (!seen.begun) {
     return {.kind = CauseKind::starting,
-            .what = fmt::format("its container was not made within {}", within),
+            .what = fmt::format("its container was not created within {}", within),
             .fix = "fetch its image beforehand (podman pull)"};
   }
   return {.kind = CauseKind::starting,

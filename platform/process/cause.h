@@ -68,7 +68,7 @@ struct StartSight {
   bool startup_is_command = false;       ///< that probe runs a command
   bool readiness_is_command = false;     ///< its readiness probe does
   bool in_container = false;             ///< then `port` and `listens` are those of its network
-  bool begun = true;                     ///< false: its image is fetched, its container made
+  bool begun = true;                     ///< false: its container does not run yet
 
   friend bool operator==(const StartSight&, const StartSight&) = default;
 };

@@ -42,14 +42,14 @@ void read_data(YamlReader& reader, const YamlEntry& entry, bool encoded, ConfigD
     auto value = reader.text(pair);
     if (!value) continue;
     if (!is_key(pair.key)) {
-      reader.fail(pair.line, fmt::format("`{}` is no key", pair.key.substr(0, 80)),
+      reader.fail(pair.line, fmt::format("`{}` is not a valid key", pair.key.substr(0, 80)),
                   "use 1 to 253 letters, digits, -, _ and .");
       continue;
     }
     if (encoded) {
       value = kube::decode_base64(*value);
       if (!value) {
-        reader.fail(pair.line, fmt::format("the value of `{}` is no base64", pair.key),
+        reader.fail(pair.line, fmt::format("the value of `{}` is not base64", pair.key),
                     "encode it, or write it in clear text under `stringData` of a Secret or "
                     "`data` of a ConfigMap");
         continue;
@@ -130,9 +130,10 @@ bool ConfigFile::take(YamlReader& reader, const YAML::Node& document) {
     if (field.key == "metadata") {
       name.name = read_name(reader, field);
     } else if (field.key == (secret ? "binaryData" : "stringData")) {
-      reader.fail(field.line,
-                  fmt::format("`{}` is no key of a {}", field.key, secret ? "Secret" : "ConfigMap"),
-                  secret ? "use `data` for base64" : "use `data`");
+      reader.fail(
+          field.line,
+          fmt::format("`{}` is not a key of a {}", field.key, secret ? "Secret" : "ConfigMap"),
+          secret ? "use `data` for base64" : "use `data`");
     } else if (field.key == "stringData") {
       plain = field;
     } else if (field.key == "data" || field.key == "binaryData") {

@@ -164,7 +164,7 @@ std::optional<HealthProbe> read_health(YamlReader& reader, const YamlEntry& entr
   }
   check_one_question(reader, entry, question);
   if (usable && question.kinds == 0 && !entry.value.IsNull()) {
-    reader.fail(entry.line, fmt::format("`{}` has no question", entry.key),
+    reader.fail(entry.line, fmt::format("`{}` has no check", entry.key),
                 "give it httpGet, tcpSocket, grpc or exec");
   }
   const bool number = !question.port.empty() && question.port != "0" &&

@@ -166,9 +166,7 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
         },
         FileLimits{}, &full_disk_);
     const int following = numbers_.following(spec.name);
-    service->current = make_revision(*service, numbers_.first(spec.name, template_hash(spec)),
-                                     *checked, std::nullopt);
-    const int number = service->current->number();
+    const int number = begin_first(*service, *checked);
     if (number >= following || !kept_.has(spec.name, number)) {
       kept_.keep(number, spec, means_.loop.now());
     }
@@ -197,8 +195,21 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
   return Applied::configured;
 }
 
+// Where the newest was given up before a restart, what served in its place does so again, and the
+// newest is tried once more beside it.
+int ProcessPlatform::begin_first(ProcessService& service, const Checked& checked) {
+  const std::string& name = service.spec.name;
+  const int number = numbers_.first(name, template_hash(service.spec));
+  const int serving = numbers_.serving(name);
+  if (serving > 0) service.current = revive(service, revision_name(name, serving));
+  auto& place = service.current ? service.next : service.current;
+  place =
+      make_revision(service, number, checked, service.current ? std::optional{1} : std::nullopt);
+  return place->number();
+}
+
 // With as many replicas as the one that serves has ready, so that it can take all of its requests;
-// with its initial scale where requests do not follow the latest revision. Two of one fixed port
+// and at least with its initial scale. Two of one fixed port
 // cannot run together: the new one takes over at once, and its requests are held until the old one
 // has drained.
 void ProcessPlatform::begin_next(ProcessService& service, const Checked& checked) {
@@ -210,8 +221,11 @@ void ProcessPlatform::begin_next(ProcessService& service, const Checked& checked
   const bool follows =
       follows_latest(wanted_traffic(service.spec), revision_name(service.spec.name, number));
   std::optional<std::int32_t> initial;
-  if (follows) initial = awake ? std::max(1, now.ready) : 0;
-  const bool starts = follows ? awake : checked.scaling.decider.initial_scale > 0;
+  const std::int32_t wanted =
+      std::max(checked.scaling.decider.initial_scale, checked.scaling.bounds.min > 0 ? 1 : 0);
+  if (follows && awake) initial = std::max({1, now.ready, wanted});
+  if (follows && !awake) initial = wanted;
+  const bool starts = wanted > 0 || (follows && awake);
   service.next = make_revision(service, number, checked, initial);
   kept_.keep(service.next->number(), service.spec, means_.loop.now());
   const auto& port = service.next->spec().fixed_port;
@@ -227,6 +241,7 @@ void ProcessPlatform::retire_next(ProcessService& service) {
 
 // The new one first: what waits for the old one waits for it then.
 void ProcessPlatform::take_over(ProcessService& service) {
+  numbers_.gave_up(service.spec.name, 0);
   service.took_place_of = service.current->name();
   service.retiring.push_back(std::move(service.current));
   service.current = std::move(service.next);
@@ -312,6 +327,7 @@ void ProcessPlatform::on_failing(ProcessRevision& revision) {
   if (service.next.get() != &revision) return;
   const Cause cause = revision.last_failure().value_or(Cause{});
   service.given_up = NotReady{revision.name(), "given_up", cause};
+  numbers_.gave_up(service.spec.name, service.current->number());
   means_.events.problem(
       "error", service.spec.name,
       "revision " + revision.name() + " does not start: " + cause.sentence() + "; " +

@@ -193,9 +193,12 @@ class ProcessPlatform final : public autoscaler::Platform,
                                                                std::optional<std::int32_t> initial);
   [[nodiscard]] std::unique_ptr<ProcessRevision> revive(ProcessService& service,
                                                         const std::string& revision);
+  [[nodiscard]] std::optional<Problem> check_it_starts(const ProcessService& service,
+                                                       const Traffic& traffic) const;
   [[nodiscard]] std::optional<Problem> check_targets(const ServiceSpec& spec,
                                                      const Traffic& traffic) const;
   [[nodiscard]] ProcessService& owner_of(const ProcessRevision& revision) const;
+  [[nodiscard]] int begin_first(ProcessService& service, const Checked& checked);
   void begin_next(ProcessService& service, const Checked& checked);
   void settle(ProcessService& service);
   [[nodiscard]] bool pin(ProcessService& service, const std::string& revision);

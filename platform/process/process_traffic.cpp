@@ -41,9 +41,30 @@ std::optional<Problem> ProcessPlatform::check_traffic_of(const std::string& name
   return check_targets(services_.at(name)->spec, traffic);
 }
 
+// One that has no requests yet and does not start is not to get any.
+std::optional<Problem> ProcessPlatform::check_it_starts(const ProcessService& service,
+                                                        const Traffic& traffic) const {
+  for (const auto& [revision, share] : shares_of(traffic, service.current->name())) {
+    const auto now = service.shares.find(revision);
+    if (share.percent == 0 || (now != service.shares.end() && now->second.percent > 0)) continue;
+    std::optional<Cause> cause;
+    const auto known = revisions_.find(revision);
+    if (service.given_up && service.given_up->revision == revision) {
+      cause = service.given_up->cause;
+    } else if (known != revisions_.end() && known->second.revision->failing()) {
+      cause = known->second.revision->last_failure();
+    }
+    if (!cause) continue;
+    return Problem{"revision " + revision + " does not start: " + cause->sentence(),
+                   "correct the spec and apply it again, or choose another revision"};
+  }
+  return std::nullopt;
+}
+
 std::optional<Problem> ProcessPlatform::choose_traffic(const std::string& name, Traffic traffic) {
   if (auto problem = check_traffic_of(name, traffic)) return problem;
   ProcessService& service = *services_.at(name);
+  if (auto problem = check_it_starts(service, traffic)) return problem;
   kept_.choose(name, std::move(traffic));
   service.given_up.reset();
   settle(service);

@@ -49,7 +49,8 @@ Result<std::int64_t, Problem> parse_memory(std::string_view text) {
   auto bytes = parse_size(text);
   if (!bytes || *bytes >= kMemoryMin) return bytes;
   if (*bytes == 0) return Problem{"`memory` must be more than 0", "write it like 64Mi"};
-  return Problem{fmt::format("`{}` is only {} bytes of memory", shown(text), *bytes),
+  return Problem{fmt::format("`{}` is only {} {} of memory", shown(text), *bytes,
+                             *bytes == 1 ? "byte" : "bytes"),
                  fmt::format("did you mean {}Mi?", *bytes)};
 }
 
@@ -57,7 +58,7 @@ Result<double, Problem> parse_cpu(std::string_view text) {
   const auto cores = read_cores(text);
   if (!cores) return not_a("a number of CPUs", text, "0.5, 2 or 500m");
   if (*cores <= 0 || *cores > kCoresMax) {
-    return Problem{fmt::format("`{}` CPUs cannot be", shown(text)),
+    return Problem{fmt::format("`{}` is out of range for a number of CPUs", shown(text)),
                    "use more than 0 and at most 4096"};
   }
   return *cores;

@@ -35,6 +35,7 @@ RevisionNumbers::RevisionNumbers(std::filesystem::path directory)
     record.last = reading::integer32(json, "last", 0);
     record.newest = reading::integer32(json, "newest", 0);
     record.hash = reading::text(json, "template");
+    record.serving = reading::integer32(json, "serving", 0);
     if (record.last > 0 && record.newest <= record.last) {
       records_.emplace(entry->path().stem().string(), std::move(record));
     }
@@ -60,13 +61,26 @@ int RevisionNumbers::following(const std::string& service) const {
 
 int RevisionNumbers::next(const std::string& service, const std::string& hash) {
   const int number = following(service);
-  return take(service, {.last = number, .newest = number, .hash = hash});
+  return take(service, {.last = number, .newest = number, .hash = hash, .serving = 0});
 }
 
 void RevisionNumbers::again(const std::string& service, int number, const std::string& hash) {
   const auto known = records_.find(service);
   if (known == records_.end() || number > known->second.last) return;
-  take(service, {.last = known->second.last, .newest = number, .hash = hash});
+  take(service, {.last = known->second.last, .newest = number, .hash = hash, .serving = 0});
+}
+
+void RevisionNumbers::gave_up(const std::string& service, int serving) {
+  const auto known = records_.find(service);
+  if (known == records_.end()) return;
+  Record record = known->second;
+  record.serving = serving;
+  take(service, std::move(record));
+}
+
+int RevisionNumbers::serving(const std::string& service) const {
+  const auto known = records_.find(service);
+  return known == records_.end() ? 0 : known->second.serving;
 }
 
 void RevisionNumbers::removed(const std::string& service) {
@@ -74,6 +88,7 @@ void RevisionNumbers::removed(const std::string& service) {
   if (known == records_.end()) return;
   Record record = known->second;
   record.hash.clear();
+  record.serving = 0;
   take(service, std::move(record));
 }
 
@@ -94,11 +109,9 @@ int RevisionNumbers::take(const std::string& service, Record record) {
   if (kept == record) return number;
   kept = std::move(record);
   if (directory_) {
-    (void)files::replace_file(
-        *directory_ / (service + ".json"),
-        json_line(
-            nlohmann::json{{"last", kept.last}, {"newest", kept.newest}, {"template", kept.hash}}) +
-            "\n");
+    nlohmann::json json{{"last", kept.last}, {"newest", kept.newest}, {"template", kept.hash}};
+    if (kept.serving > 0) json["serving"] = kept.serving;
+    (void)files::replace_file(*directory_ / (service + ".json"), json_line(json) + "\n");
   }
   return number;
 }

@@ -41,6 +41,12 @@ class RevisionNumbers {
   /// it was given up.
   void again(const std::string& service, int number, const std::string& hash);
 
+  /// The newest revision was given up, and `serving` serves in its place; 0: it was not, after all.
+  void gave_up(const std::string& service, int serving);
+
+  /// What serves in place of the newest revision, which was given up; 0: none does.
+  [[nodiscard]] int serving(const std::string& service) const;
+
   /// The service is removed while its replicas drain: what follows gets the next number, whatever
   /// its template.
   void removed(const std::string& service);
@@ -50,6 +56,7 @@ class RevisionNumbers {
     int last = 0;      // the highest number given
     int newest = 0;    // the one that has `hash`
     std::string hash;  // empty: none is to be taken up again
+    int serving = 0;   // in place of the newest, which was given up; 0: none
 
     friend bool operator==(const Record&, const Record&) = default;
   };

@@ -88,7 +88,7 @@ void warn_of_unknown_scaling(YamlReader& reader, const YamlEntry& entry,
     const int line = annotation_entry(entry, key).line;
     if (std::find(known.begin(), known.end(), key) == known.end()) {
       const auto meant = closest_name(key, known);
-      reader.warn(line, fmt::format("`{}` is no key of the autoscaler and has no effect{}", key,
+      reader.warn(line, fmt::format("`{}` is not a key of the autoscaler and has no effect{}", key,
                                     meant ? fmt::format("; did you mean `{}`?", *meant) : ""));
     } else if (key == kClass && value != autoscaler::kKnativeClass &&
                value != autoscaler::kOurClass) {
@@ -194,8 +194,8 @@ void read_metadata(YamlReader& reader, const YamlEntry& entry, ServiceSpec& spec
                     "use 1 to 63 of a-z, 0-9 and -, beginning and ending with a letter or digit");
       } else if (*name == kReservedService) {
         reader.fail(field.line,
-                    fmt::format("`{}` is no name for a service: {} is the engine's own host", *name,
-                                kEngineHost),
+                    fmt::format("`{}` cannot be the name of a service: {} is the engine's own host",
+                                *name, kEngineHost),
                     "give the service another name");
       }
       continue;

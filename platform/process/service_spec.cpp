@@ -166,7 +166,7 @@ std::optional<Problem> check_image(const std::string& image) {
   });
   if (!image.empty() && image.size() <= kImageBytesMax && image.front() != '-' && plain)
     return std::nullopt;
-  return Problem{fmt::format("`{}` is no name of an image", image.substr(0, 80)),
+  return Problem{fmt::format("`{}` is not the name of an image", image.substr(0, 80)),
                  "write it like docker.io/library/nginx:1.25"};
 }
 
@@ -310,7 +310,9 @@ Result<std::filesystem::path, Problem> find_program(const std::string& command,
       return Problem{fmt::format("{} is not executable", path.string()),
                      fmt::format("chmod +x {}", path.string())};
     return Problem{fmt::format("command not found: {}", command),
-                   "fix the path; it is relative to " + cwd.string()};
+                   std::filesystem::path(command).is_absolute()
+                       ? std::string{"fix the path"}
+                       : "fix the path; it is relative to " + cwd.string()};
   }
   std::string_view rest = path_list;
   while (!command.empty() && !rest.empty()) {

@@ -309,7 +309,7 @@ Result<TrafficChange, Problem> change_of(const nlohmann::json& body) {
   }
   change.untags = reading::strings(body, "untags");
   if (change.percents.empty() && change.tags.empty() && change.untags.empty()) {
-    return Problem{"nothing is to change", fix};
+    return Problem{"there is nothing to change", fix};
   }
   return change;
 }

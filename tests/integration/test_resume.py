@@ -173,7 +173,7 @@ class Owners(ResumeCase):
         self.up('--name', 'app', '-f', path)
 
         refused = self.apply('ver', 9, 1)
-        self.assertIn(f'service ver stands in {path}', refused.stderr)
+        self.assertIn(f'service ver is defined in {path}', refused.stderr)
         self.assertIn('--write', refused.stderr)
         self.assertIn('env VERSION: ', self.apply('ver', 9, 0, '--write', '--dry-run').stdout)
         self.assertEqual((self.home.path / 'all.yaml').read_text(), text)

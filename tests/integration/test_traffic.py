@@ -278,7 +278,7 @@ class Refused(TrafficCase):
                      arguments=['--tag', 'app-00001=app-00002'])
         self.refuses(78, 'tag `latest` names a revision already', arguments=['--tag', 'app-00001=latest'])
         self.refuses(78, 'tag a is given twice', arguments=['--tag', 'app-00001=a', '--tag', 'app-00002=a'])
-        self.refuses(1, 'service app stands in no watched file', 'leave --write out',
+        self.refuses(1, 'service app is defined in no watched file', 'leave --write out',
                      arguments=['app-00001=100', '--write'])
         self.refuses(2, '`app-00001=x` is not a share', arguments=['app-00001=x'])
         self.refuses(2, 'give REVISION=PERCENT', arguments=[])
@@ -292,7 +292,15 @@ class Refused(TrafficCase):
         self.up_with(2)
         text = self.other().replace('name: other', 'name: v1-app')
         self.assertEqual(self.home.run('apply', '-f', self.write('v1.yaml', text)).returncode, 0)
-        self.refuses(78, 'host v1-app.localhost is claimed twice', arguments=['--tag', 'app-00001=v1'])
+        self.refuses(78, 'host v1-app.localhost is claimed twice: by service v1-app and by tag v1 of service app',
+                     arguments=['--tag', 'app-00001=v1'])
+
+    def test_a_host_of_a_service_is_not_that_of_another_services_tag(self):
+        self.up_with(2)
+        self.traffic('--tag', 'app-00001=v1')
+        text = self.other().replace('name: other', 'name: v1-app')
+        self.assert_refuses(78, 'host v1-app.localhost is claimed twice: by tag v1 of service app and by service v1-app',
+                            arguments=('apply', '-f', self.write('v1.yaml', text)))
 
     def test_traffic_of_a_watched_file_is_changed_there(self):
         engine = self.up('-f', self.write('app.yaml', '# mine\n' + self.document(1)))

@@ -19,7 +19,7 @@ std::string_view describe(ScrapeError error) {
     case ScrapeError::wrong_content_type:
       return "content type is not application/protobuf";
     case ScrapeError::undecodable:
-      return "answer is no stat";
+      return "answer is not a stat";
     case ScrapeError::implausible:
       return "stat has impossible numbers";
     case ScrapeError::pods_exhausted:

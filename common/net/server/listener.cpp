@@ -38,7 +38,7 @@ std::optional<Problem> clear_place(const Address& address) {
 
   if (::lstat(address.path.c_str(), &there) != 0) return std::nullopt;
   if (!S_ISSOCK(there.st_mode)) {
-    return Problem{"cannot listen on " + address.text() + ": the file there is no socket",
+    return Problem{"cannot listen on " + address.text() + ": the file there is not a socket",
                    "remove it, or give another path"};
   }
   if (answers(address)) return listen_problem(address, asio::error::address_in_use);

@@ -184,7 +184,7 @@ int run_apply(const Surroundings& with, const Arguments& args) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("--dry-run", flags.dry_run, "print the difference, change nothing");
   app.add_flag("--write", flags.write,
-               "write a service that stands in a watched file into that file");
+               "write a service that is defined in a watched file into that file");
   CLI::Option* const wait = app.add_flag(
       "--wait", flags.wait,
       "wait until the services are ready or asleep; status 3 when one does not become ready");

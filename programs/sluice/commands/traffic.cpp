@@ -38,8 +38,8 @@ Result<local::TrafficChange, Problem> change_asked(const std::string& split,
 
 int run_traffic(const Surroundings& with, const Arguments& args) {
   CLI::App app(
-      "Divides the requests of a service among its revisions. Percentages take the place of "
-      "all before and add up to 100; @latest is the latest revision that is ready.");
+      "Divides the requests of a service among its revisions. Percentages replace all earlier "
+      "ones and add up to 100; @latest is the latest revision that is ready.");
   std::string name;
   std::string split;
   std::vector<std::string> tags;

@@ -57,7 +57,8 @@ Result<std::string, Failure> choose_engine(
   std::string list;
   for (const std::string& name : running) list += (list.empty() ? "" : ", ") + name;
   return Failure{kExitUsage,
-                 "several engines are running: " + list + "; choose one with --engine NAME"};
+                 "several engines are running: " + list +
+                     "; choose one with --engine NAME, or give a new NAME to start another"};
 }
 
 Result<UpTarget, Failure> find_up_target(const Surroundings& with, const UpOptions& options) {

@@ -49,8 +49,8 @@ ApiResult<json> Engine::remove(const std::string& name) {
   const ProcessService* const service = find(name);
   if (service == nullptr) return no_such_service(name);
   if (const std::filesystem::path* const file = watched_file(name)) {
-    return ApiProblem{409, "in-watched-file", "The service stands in a watched file",
-                      "service " + name + " stands in " + file->string() + ", which is watched",
+    return ApiProblem{409, "in-watched-file", "The service is defined in a watched file",
+                      "service " + name + " is defined in " + file->string() + ", which is watched",
                       "remove it there"};
   }
   auto last = api_.service({"default", name});

@@ -104,10 +104,10 @@ ApiResult<std::vector<Engine::Planned>> Engine::plan(const std::string& yaml,
     one.changes = present == nullptr ? json::array() : changes_of(present->spec, one.spec);
     if (present != nullptr && one.changes.empty()) one.result = "unchanged";
     if (one.is_for_file() && !mode.write) {
-      problems.push_back({409, "in-watched-file", "The service stands in a watched file",
-                          "service " + one.spec.name + " stands in " + one.file +
-                              ", which is watched, and is changed there",
-                          "edit that file, or write the document into it: sluice apply --write"});
+      problems.push_back(
+          {409, "in-watched-file", "The service is defined in a watched file",
+           "service " + one.spec.name + " is defined in " + one.file + ", which is watched",
+           "edit that file, or write the document into it: sluice apply --write"});
     }
     all.push_back(std::move(one));
   }

@@ -6,6 +6,7 @@
 
 #include "programs/sluice/engine/engine.h"
 #include <algorithm>
+#include <utility>
 
 namespace sluice::local {
 namespace {
@@ -20,6 +21,40 @@ bool is_within(const std::filesystem::path& file, const std::vector<std::string>
   return std::any_of(sources.begin(), sources.end(), [&file](const std::string& source) {
     return file == source || file.parent_path() == source;
   });
+}
+
+// A host and path, and what has it: a service or one of its tags.
+struct HostClaim {
+  HostRule rule;
+  std::string by;
+};
+
+std::vector<HostClaim> host_claims(const ServiceSpec& spec, const Traffic& traffic) {
+  const std::string service = "service " + spec.name;
+  std::vector<HostClaim> claims{
+      {.rule = {.host = spec.name + ".localhost", .path_prefix = {}}, .by = service}};
+  for (const HostRule& rule : spec.hosts) claims.push_back({.rule = rule, .by = service});
+  for (const TrafficTarget& target : traffic) {
+    if (target.tag.empty()) continue;
+    for (HostRule& rule : tag_hosts(target.tag, spec.name, spec.hosts)) {
+      claims.push_back({.rule = std::move(rule), .by = "tag " + target.tag + " of " + service});
+    }
+  }
+  return claims;
+}
+
+std::string claimant_of(const HostRule& rule, const ServiceSpec& spec, const Traffic& traffic) {
+  for (const HostClaim& claim : host_claims(spec, traffic)) {
+    if (claim.rule == rule) return claim.by;
+  }
+  return "service " + spec.name;
+}
+
+Problem claimed_twice(const std::string& first, const HostClaim& second) {
+  const std::string both = first == second.by ? first : first + " and by " + second.by;
+  return {fmt::format("host {}{} is claimed twice: by {}", second.rule.host,
+                      second.rule.path_prefix, both),
+          "remove one of the two, or give it a path prefix of its own"};
 }
 
 }  // namespace
@@ -123,22 +158,19 @@ std::optional<Problem> Engine::check_room(const ServiceSpec& spec) const {
                  "sluice up --engine NAME"};
 }
 
-// A host and path of a service is no other's.
+// A host and path belongs to one service, or to one tag of a service.
 std::optional<Problem> Engine::check_hosts(const ServiceSpec& spec) const {
-  std::vector<HostRule> rules{{.host = spec.name + ".localhost", .path_prefix = {}}};
-  rules.insert(rules.end(), spec.hosts.begin(), spec.hosts.end());
-  for (const TrafficTarget& target : platform_.wanted_traffic(spec)) {
-    if (target.tag.empty()) continue;
-    const auto own = tag_hosts(target.tag, spec.name, spec.hosts);
-    rules.insert(rules.end(), own.begin(), own.end());
-  }
-  for (auto rule = rules.begin(); rule != rules.end(); ++rule) {
-    const RevisionId* const holder = book_.hosts().holder(*rule);
-    const ProcessRevision* const other = holder == nullptr ? nullptr : platform_.revision(*holder);
-    const bool taken = other != nullptr && other->spec().name != spec.name;
-    if (!taken && std::find(rules.begin(), rule, *rule) == rule) continue;
-    return Problem{"host " + rule->host + rule->path_prefix + " is claimed twice",
-                   "remove one of the two, or give it a path prefix of its own"};
+  const std::vector<HostClaim> claims = host_claims(spec, platform_.wanted_traffic(spec));
+  for (auto claim = claims.begin(); claim != claims.end(); ++claim) {
+    const auto first = std::find_if(claims.begin(), claim, [&claim](const HostClaim& each) {
+      return each.rule == claim->rule;
+    });
+    if (first != claim) return claimed_twice(first->by, *claim);
+    const RevisionId* const holder = book_.hosts().holder(claim->rule);
+    const ProcessService* const other = holder == nullptr ? nullptr : platform_.service_of(*holder);
+    if (other == nullptr || other->spec.name == spec.name) continue;
+    return claimed_twice(
+        claimant_of(claim->rule, other->spec, platform_.wanted_traffic(other->spec)), *claim);
   }
   return std::nullopt;
 }

@@ -86,8 +86,8 @@ ApiResult<json> Engine::set_traffic(const std::string& name, const json& asked, 
   const ProcessService* const service = find(name);
   if (service == nullptr) return no_such_service(name);
   if (write && watched_file(name) == nullptr) {
-    return ApiProblem{409, "in-no-watched-file", "The service stands in no watched file",
-                      "service " + name + " stands in no watched file to write to",
+    return ApiProblem{409, "in-no-watched-file", "The service is in no watched file",
+                      "service " + name + " is defined in no watched file",
                       "leave --write out: the engine keeps the traffic, over restarts too"};
   }
   const auto change = change_of(asked);
@@ -116,10 +116,10 @@ std::optional<ApiProblem> Engine::divide(const ProcessService& service, Traffic 
   if (file != nullptr && (in_spec || write)) {
     if (wanted.traffic == service.spec.traffic) return std::nullopt;
     if (!write) {
-      return ApiProblem{409, "in-watched-file", "The traffic stands in a watched file",
-                        "service " + name + " has its traffic in " + file->string() +
-                            ", which is watched, and is changed there",
-                        "edit that file, or write the change into it: sluice traffic --write"};
+      return ApiProblem{
+          409, "in-watched-file", "The traffic is defined in a watched file",
+          "service " + name + " has its traffic in " + file->string() + ", which is watched",
+          "edit that file, or write the change into it: sluice traffic --write"};
     }
     if (const auto refused = write_traffic(*file, wanted, setup_.settings.defaults)) {
       return ApiProblem{409, "not-written", "The file was not written", refused->what,

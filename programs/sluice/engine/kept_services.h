@@ -13,7 +13,7 @@
 
 namespace sluice::local {
 
-/// What brought a service that stands in no watched file.
+/// What brought a service that is defined in no watched file.
 enum class BroughtBy : std::uint8_t {
   apply,    ///< `apply` or `up -d` beside the engine: there again at each start
   command,  ///< a command, or standard input: there again when a start resumes

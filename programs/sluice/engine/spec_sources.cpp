@@ -65,9 +65,9 @@ Result<SpecSources::Reading, RefusedFile> SpecSources::read() {
     for (ServiceSpec& spec : parsed->services) {
       const auto [first, fresh] = reading.files.emplace(spec.name, file);
       if (!fresh) {
-        wrong.problems.push_back(
-            {"service " + spec.name + " stands in " + first->second.string() + " and in " + name,
-             "rename one of them"});
+        wrong.problems.push_back({"service " + spec.name + " is defined in " +
+                                      first->second.string() + " and in " + name,
+                                  "rename one of them"});
       }
       reading.services.push_back(std::move(spec));
     }

@@ -39,8 +39,8 @@ class Causes(Images):
 
     def test_a_port_that_only_its_own_container_reaches(self):
         engine = self.shell('exec httpd -f -p 127.0.0.1:$PORT -h /www')
-        self.assert_cause(engine, 'it listens on 8080 of the loopback of its container, where nothing from outside '
-                          'reaches it; let it listen on 0.0.0.0')
+        self.assert_cause(engine, 'it listens on 8080 of its container\'s loopback address, which cannot be reached '
+                          'from outside; let it listen on 0.0.0.0')
 
 
 class NoRuntime(EngineCase):
@@ -77,7 +77,7 @@ class NoRuntime(EngineCase):
 
     def test_what_is_no_name_of_an_image_is_refused_as_a_flag(self):
         for name in ('--rm', 'a b'):
-            self.assert_refuses(2, '--image: ', 'is no name of an image', arguments=('up', f'--image={name}'))
+            self.assert_refuses(2, '--image: ', 'is not the name of an image', arguments=('up', f'--image={name}'))
 
 
 if __name__ == '__main__':

@@ -193,12 +193,12 @@ TEST(Cause, OfAContainerThatListensElsewhereIsInItsOwnNetwork) {
             "it listens on 3000, not on $PORT (8080); use containerPort 3000 (--port 3000)");
   seen.listens = {8080};
   EXPECT_EQ(cause_of_wait(seen, {}).sentence(),
-            "it listens on 8080 of the loopback of its container, where nothing from outside "
-            "reaches it; let it listen on 0.0.0.0");
+            "it listens on 8080 of its container's loopback address, which cannot be reached from "
+            "outside; let it listen on 0.0.0.0");
   seen.listens.clear();
   seen.begun = false;
   EXPECT_EQ(cause_of_wait(seen, std::chrono::seconds{12}).sentence(),
-            "its image is fetched, or its container made (12 s)");
+            "its image is being fetched, or its container created (12 s)");
 }
 
 TEST(Cause, OfADaemonNamesTheProcessThatRanOn) {

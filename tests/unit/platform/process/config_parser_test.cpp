@@ -100,12 +100,12 @@ TEST(ConfigDocuments, WrongOnesAreNamedWithTheirLine) {
            container("args: []");
   };
   EXPECT_EQ(verdict(secret("data: {a: '!'}")),
-            "f.yaml:4: the value of `a` is no base64; encode it, or write it in clear text under "
+            "f.yaml:4: the value of `a` is not base64; encode it, or write it in clear text under "
             "`stringData` of a Secret or `data` of a ConfigMap");
   EXPECT_EQ(verdict(secret("stringData: {../a: x}")),
-            "f.yaml:4: `../a` is no key; use 1 to 253 letters, digits, -, _ and .");
+            "f.yaml:4: `../a` is not a valid key; use 1 to 253 letters, digits, -, _ and .");
   EXPECT_EQ(verdict(secret("binaryData: {}")),
-            "f.yaml:4: `binaryData` is no key of a Secret; use `data` for base64");
+            "f.yaml:4: `binaryData` is not a key of a Secret; use `data` for base64");
   EXPECT_EQ(verdict(secret("stringData: {a: x}")),
             "f.yaml:1: Secret a has no effect: no service of this file uses it\n");
   EXPECT_EQ(verdict(kConfig),
@@ -232,7 +232,7 @@ TEST(HealthProbes, AreReadAndThoseWithoutEffectAreNamed) {
             "f.yaml:7: `livenessProbe` on port 9090 has no effect on one machine; only the port "
             "that serves is asked\n");
   EXPECT_EQ(verdict(container("livenessProbe: {periodSeconds: 3}")),
-            "f.yaml:7: `livenessProbe` has no question; give it httpGet, tcpSocket, grpc or exec");
+            "f.yaml:7: `livenessProbe` has no check; give it httpGet, tcpSocket, grpc or exec");
 }
 
 TEST(ToYaml, ReadsBackWhatStandsBesideAService) {

@@ -39,6 +39,7 @@ TEST(Quantity, MemoryWithoutAUnitIsRefusedWithTheSizeThatWasProbablyMeant) {
   EXPECT_EQ(*parse_memory("134217728"), 128 << 20);
   EXPECT_EQ(parse_memory("12").error().text(),
             "`12` is only 12 bytes of memory; did you mean 12Mi?");
+  EXPECT_EQ(parse_memory("1").error().text(), "`1` is only 1 byte of memory; did you mean 1Mi?");
   EXPECT_EQ(parse_memory("0").error().text(), "`memory` must be more than 0; write it like 64Mi");
 }
 
@@ -47,6 +48,8 @@ TEST(Quantity, ReadsCpus) {
   EXPECT_DOUBLE_EQ(*parse_cpu("250m"), 0.25);
   for (const char* text : {"", "0", "-1", "1x", "m", "5000"})
     EXPECT_FALSE(parse_cpu(text).has_value()) << text;
+  EXPECT_EQ(parse_cpu("0").error().text(),
+            "`0` is out of range for a number of CPUs; use more than 0 and at most 4096");
 }
 
 TEST(Quantity, FormatsReadBackTheSame) {

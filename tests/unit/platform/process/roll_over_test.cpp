@@ -74,5 +74,46 @@ TEST_F(RollOverTest, ARollOverDuringARollOverKeepsTheNewestOfTheOldReplicas) {
   EXPECT_TRUE(listener_.revisions.at("app-00001").retired);
 }
 
+TEST_F(RollOverTest, AnInitialScaleIsReadyBeforeTheNewRevisionServesThoughTheOldOneSleeps) {
+  put(spec());
+  ServiceSpec next = changed("b");
+  next.template_annotations["autoscaling.knative.dev/initial-scale"] = "2";
+  put(next);
+  EXPECT_EQ(listener_.revisions.at("app-00002").initial, 2);
+  EXPECT_EQ(platform_.find("app")->current->name(), "app-00001");
+  order("app-00002", 2);
+  ready({"app-00002-1"});
+  EXPECT_EQ(platform_.find("app")->current->name(), "app-00002");
+}
+
+TEST_F(RollOverTest, WhatServesInThePlaceOfOneThatWasGivenUpDoesSoAfterARestart) {
+  const TemporaryDirectory state;
+  const auto start = [&] {
+    auto platform = std::make_unique<ProcessPlatform>(means_, cluster_, directory_.path(),
+                                                      RevisionNumbers{state.path()},
+                                                      KeptRevisions{state.path()});
+    EXPECT_FALSE(platform->open(listener_, loop_.now(), [](const std::optional<Problem>&) {}));
+    return platform;
+  };
+  auto platform = start();
+  EXPECT_TRUE(platform->put(spec()));
+  platform->apply({"default", "app-00001"}, {.replicas = 1, .remove = {}});
+  ready({"app-00001-1"});
+  EXPECT_TRUE(platform->put(changed("b")));
+  platform->apply({"default", "app-00002"}, {.replicas = 1, .remove = {}});
+  fail_start("app-00002", 3);
+  platform = nullptr;
+  platform = start();
+  EXPECT_TRUE(platform->put(changed("b")));
+  EXPECT_EQ(platform->find("app")->current->name(), "app-00001");
+  EXPECT_EQ(platform->find("app")->next->name(), "app-00002");
+  EXPECT_EQ(listener_.revisions.at("app-00002").initial, 1);
+
+  platform->apply({"default", "app-00002"}, {.replicas = 1, .remove = {}});
+  ready({"app-00002-1"});
+  EXPECT_EQ(platform->find("app")->current->name(), "app-00002");
+  EXPECT_EQ(RevisionNumbers{state.path()}.serving("app"), 0);
+}
+
 }  // namespace
 }  // namespace sluice::local

@@ -194,8 +194,9 @@ TEST(ServiceParser, AnImageWithoutACommandIsRunInAContainer) {
   EXPECT_EQ(problem("image: nginx", "nothing-of-that-name"),
             "f.yaml:8: an image is run by nothing-of-that-name, which is not in PATH; install it, "
             "or change container-runtime in config.yaml");
-  EXPECT_EQ(problem("image: \"-v\"", there),
-            "f.yaml:8: `-v` is no name of an image; write it like docker.io/library/nginx:1.25");
+  EXPECT_EQ(
+      problem("image: \"-v\"", there),
+      "f.yaml:8: `-v` is not the name of an image; write it like docker.io/library/nginx:1.25");
   EXPECT_EQ(problem("image: nginx, workingDir: here", there),
             "f.yaml:8: `workingDir` is not absolute; write a path in the container");
 }
@@ -233,9 +234,10 @@ TEST(ServiceParser, NamesMustBeDnsLabelsAndUnique) {
   EXPECT_EQ(verdict(wrong).substr(0, 42), "f.yaml:4: `Shop_1` is not a DNS label; use");
 
   wrong.replace(wrong.find("Shop_1"), 6, "sluice");
-  EXPECT_EQ(verdict(wrong),
-            "f.yaml:4: `sluice` is no name for a service: sluice.localhost is the engine's own "
-            "host; give the service another name");
+  EXPECT_EQ(
+      verdict(wrong),
+      "f.yaml:4: `sluice` cannot be the name of a service: sluice.localhost is the engine's own "
+      "host; give the service another name");
 
   const std::string one = with_container("args: []");
   EXPECT_EQ(verdict(one + "---\n" + one), "f.yaml:12: two services are named `shop`; rename one");
@@ -409,12 +411,13 @@ spec:
                                      "f.yaml", "/srv");
   ASSERT_TRUE(parsed);
 
-  EXPECT_EQ(parsed->warnings,
-            (std::vector<std::string>{
-                "f.yaml:9: `autoscaling.knative.dev/class: hpa.autoscaling.knative.dev` has no "
-                "effect on one machine; services are scaled by concurrency or rps",
-                "f.yaml:8: `autoscaling.knative.dev/targt` is no key of the autoscaler and has no "
-                "effect; did you mean `autoscaling.knative.dev/target`?"}));
+  EXPECT_EQ(
+      parsed->warnings,
+      (std::vector<std::string>{
+          "f.yaml:9: `autoscaling.knative.dev/class: hpa.autoscaling.knative.dev` has no "
+          "effect on one machine; services are scaled by concurrency or rps",
+          "f.yaml:8: `autoscaling.knative.dev/targt` is not a key of the autoscaler and has no "
+          "effect; did you mean `autoscaling.knative.dev/target`?"}));
 }
 
 // Each key of the table, set to another value than its default, is read back by the parser.

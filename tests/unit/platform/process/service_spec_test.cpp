@@ -36,6 +36,13 @@ TEST(FindProgram, NamesTheMissingCommandAndTheFix) {
             "command not found: pyhton3; looked in PATH; fix the name or give a full path");
 }
 
+TEST(FindProgram, NamesTheDirectoryOfARelativePathOnly) {
+  EXPECT_EQ(find_program("no/such/program", "", "/srv").error().text(),
+            "command not found: no/such/program; fix the path; it is relative to /srv");
+  EXPECT_EQ(find_program("/no/such/program", "", "/srv").error().text(),
+            "command not found: /no/such/program; fix the path");
+}
+
 TEST(FindProgram, LooksInPathAndTakesPathsRelativeToTheDirectory) {
   const TemporaryDirectory directory;
   std::ofstream(directory.path() / "tool") << "#!/bin/true\n";

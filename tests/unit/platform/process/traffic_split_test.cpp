@@ -178,6 +178,17 @@ TEST_F(TrafficSplit, TrafficThatNamesARevisionWhichIsNotReadyWaitsForIt) {
   EXPECT_EQ(platform_.find("app")->given_up->revision, "app-00002");
 }
 
+TEST_F(TrafficSplit, ARevisionThatDoesNotStartGetsNoRequestsItDidNotHave) {
+  serve_by_one();
+  put(changed("b"));
+  order("app-00002", 1);
+  fail_start("app-00002", 3);
+  const auto refused = platform_.choose_traffic("app", all_to("app-00002"));
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->what, "revision app-00002 does not start: exit status 3");
+  EXPECT_EQ(answers("app-00001"), "app.localhost");
+}
+
 TEST_F(TrafficSplit, ANameThatIsNotKeptChangesNothing) {
   roll_over();
   const auto refused = platform_.choose_traffic("app", all_to("app-00009"));

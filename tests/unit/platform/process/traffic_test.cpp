@@ -164,7 +164,7 @@ TEST(Traffic, AChangeThatIsNoneIsRefused) {
     return read ? "fine" : read.error().what;
   };
   EXPECT_EQ(wrong("[]"), "the body is not a JSON object");
-  EXPECT_EQ(wrong("{}"), "nothing is to change");
+  EXPECT_EQ(wrong("{}"), "there is nothing to change");
   EXPECT_EQ(wrong(R"({"percent": []})"), "unknown key percent");
   EXPECT_EQ(wrong(R"({"percents": 1})"), "percents is not a list of at most 100");
   EXPECT_EQ(wrong(R"({"percents": [{"revision": "a", "percent": 101}]})"),

@@ -97,8 +97,10 @@ TEST(Up, AFurtherOneAddsToTheEngineThatRuns) {
   EXPECT_EQ(chosen({"-f", "x/shop.yaml"}, {"web"}), "web");
   EXPECT_EQ(chosen({"--name", "api", "--demo"}, {"api", "web"}), "api");
   EXPECT_EQ(chosen({"--demo"}, {"app", "web"}), "app");
-  EXPECT_EQ(chosen({"--demo"}, {"api", "web"}),
-            "several engines are running: api, web; choose one with --engine NAME");
+  EXPECT_EQ(
+      chosen({"--demo"}, {"api", "web"}),
+      "several engines are running: api, web; choose one with --engine NAME, or give a new NAME "
+      "to start another");
 }
 
 TEST(Up, AnEngineThatHasRunIsStartedByItsName) {
