@@ -43,6 +43,12 @@ std::string_view probe_text(const StartSight& seen) {
   return seen.in_startup ? "startup" : "readiness";
 }
 
+std::string probe_fix(const StartSight& seen) {
+  const bool runs_command = seen.in_startup ? seen.startup_is_command : seen.readiness_is_command;
+  return runs_command ? "check the command of the probe"
+                      : "check the path and the port of the probe";
+}
+
 // What does not change with time; absent: nothing is wrong with where it listens.
 std::optional<Cause> wrong_place(const StartSight& seen) {
   if (seen.listens.empty() || seen.reachable) return std::nullopt;
@@ -71,7 +77,7 @@ std::optional<Cause> wrong_place(const StartSight& seen) {
       .what = fmt::format("it listens on {}, not on {}", ports_text(seen.listens), port_text(seen)),
       .fix = seen.in_container
                  ? fmt::format("use containerPort {0} (--port {0})", seen.listens.front())
-                 : fmt::format("use --port {}", seen.listens.front())};
+                 : fmt::format("use --port {} (in YAML: sluice.dev/port)", seen.listens.front())};
 }
 
 std::string signal_text(int signal) {
@@ -162,12 +168,13 @@ void Settling::note(CauseKind kind, Duration used, TimePoint now) {
   settled_ = now - *idle_since_ >= kSettledAfter;
 }
 
-Cause cause_of_wait(const StartSight& seen, Duration lasting) {
+Cause cause_of_wait(const StartSight& seen, Duration lasting, const std::string& last_failure) {
   if (auto wrong = wrong_place(seen)) return *wrong;
   if (seen.reachable) {
     return {.kind = probe_kind(seen),
             .what = fmt::format("it listens on {}, and its {} probe does not pass yet ({})",
-                                seen.port, probe_text(seen), seconds_text(lasting))};
+                                seen.port, probe_text(seen), seconds_text(lasting)),
+            .output = last_failure};
   }
   if (!seen.begun) {
     return {.kind = CauseKind::starting,
@@ -179,14 +186,15 @@ Cause cause_of_wait(const StartSight& seen, Duration lasting) {
                               seconds_text(lasting))};
 }
 
-Cause cause_of_timeout(const StartSight& seen, Duration limit) {
+Cause cause_of_timeout(const StartSight& seen, Duration limit, const std::string& last_failure) {
   if (auto wrong = wrong_place(seen)) return *wrong;
   const std::string within = format_duration(limit);
   if (seen.reachable) {
     return {.kind = probe_kind(seen),
             .what = fmt::format("it listens on {}, and its {} probe did not pass within {}",
                                 seen.port, probe_text(seen), within),
-            .fix = "check the path and the port of the probe"};
+            .output = last_failure,
+            .fix = probe_fix(seen)};
   }
   if (!seen.begun) {
     return {.kind = CauseKind::starting,

@@ -42,9 +42,11 @@ inline constexpr Duration kSettledAfter = std::chrono::seconds{10};
 /// One cause as every verb, event and log line prints it: made here and nowhere else.
 struct Cause {
   CauseKind kind = CauseKind::starting;
-  std::string what{};    ///< a clause that begins with `it` or a participle
-  std::string output{};  ///< the last line that the program wrote to its errors; may be empty
-  std::string fix{};     ///< may be empty
+  std::string what{};  ///< a clause that begins with `it` or a participle
+  /// The last line that the program wrote to its errors, or the last failure of its probe; may be
+  /// empty.
+  std::string output{};
+  std::string fix{};  ///< may be empty
 
   /// All of it: `it ended with exit code 3: no database`.
   [[nodiscard]] std::string sentence() const;
@@ -63,6 +65,8 @@ struct StartSight {
   std::vector<std::uint16_t> listens{};  ///< the ports of its processes, ascending
   bool reachable = false;                ///< one of them is `port`, on an address of loopback
   bool in_startup = false;               ///< its startup probe has not passed
+  bool startup_is_command = false;       ///< that probe runs a command
+  bool readiness_is_command = false;     ///< its readiness probe does
   bool in_container = false;             ///< then `port` and `listens` are those of its network
   bool begun = true;                     ///< false: its container does not run yet
 
@@ -85,11 +89,14 @@ class Settling {
   bool settled_ = false;
 };
 
-/// Why it is not ready after `lasting`.
-[[nodiscard]] Cause cause_of_wait(const StartSight& seen, Duration lasting);
+/// Why it is not ready after `lasting`. `last_failure` is why its probe did not pass the last time;
+/// empty: that is not seen.
+[[nodiscard]] Cause cause_of_wait(const StartSight& seen, Duration lasting,
+                                  const std::string& last_failure = {});
 
 /// Why it was not ready within its start-timeout, which is `limit`.
-[[nodiscard]] Cause cause_of_timeout(const StartSight& seen, Duration limit);
+[[nodiscard]] Cause cause_of_timeout(const StartSight& seen, Duration limit,
+                                     const std::string& last_failure = {});
 
 /// Why a replica is not ready while its init container `name` runs; `limit`: why it was not within
 /// that time.

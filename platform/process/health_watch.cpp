@@ -45,11 +45,12 @@ std::string request_text(const ReadinessProbe& probe, std::uint16_t port) {
 }  // namespace
 
 HealthWatch::HealthWatch(asio::io_context& io, Loop& loop, Reaper& reaper, Spawner& spawner,
-                         Beside beside)
+                         Beside beside, Failed not_passed)
     : io_{io},
       loop_{loop},
       timer_{loop.timer()},
       limit_{loop.timer()},
+      not_passed_{std::move(not_passed)},
       beside_{std::move(beside)},
       command_{io, loop, reaper, spawner} {}
 
@@ -168,6 +169,7 @@ void HealthWatch::ask_command() {
 
 void HealthWatch::answered(bool yes, const std::string& why) {
   passes_ = yes ? passes_ + 1 : 0;
+  if (!yes) not_passed_(why);
   if (yes && passed_ && passes_ >= probe_.question.success_threshold) {
     const auto passed = std::exchange(passed_, nullptr);
     end();

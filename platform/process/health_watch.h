@@ -46,9 +46,10 @@ class HealthWatch {
   /// How the command of a probe is started beside the program.
   using Beside = std::function<Result<SpawnSpec, Problem>(const std::vector<std::string>& command)>;
 
-  /// All of them outlive this, and what `beside` refers to does.
+  /// All of them outlive this, and what `beside` and `not_passed` refer to does. `not_passed` is
+  /// called for each answer that is no.
   HealthWatch(boost::asio::io_context& io, Loop& loop, Reaper& reaper, Spawner& spawner,
-              Beside beside);
+              Beside beside, Failed not_passed);
   ~HealthWatch();
   HealthWatch(const HealthWatch&) = delete;
   HealthWatch& operator=(const HealthWatch&) = delete;
@@ -90,6 +91,7 @@ class HealthWatch {
   std::function<void()> passed_;  // empty: a yes ends nothing
   std::int32_t passes_ = 0;       // in a row
   Failed failed_;
+  Failed not_passed_;
   std::optional<net::Fetch> fetch_;
   std::shared_ptr<boost::asio::ip::tcp::socket> socket_;  // with the handler of its connect
   Clock clock_;

@@ -3,9 +3,7 @@
 #include "common/files/file_io.h"
 #include "common/json/parse.h"
 #include "common/json/write.h"
-#include "common/values/whole_number.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -37,16 +35,6 @@ std::optional<std::pair<std::string, int>> revision_in(const std::string& text) 
 }
 
 }  // namespace
-
-std::string revision_name(const std::string& service, int number) {
-  return fmt::format("{}-{:05}", service, number);
-}
-
-int revision_number(const std::string& service, const std::string& revision) {
-  if (revision.size() <= service.size() + 1 || !revision.starts_with(service)) return 0;
-  const auto number = whole_number<int>(std::string_view{revision}.substr(service.size() + 1), 1);
-  return number && revision_name(service, *number) == revision ? *number : 0;
-}
 
 KeptRevisions::KeptRevisions(std::filesystem::path directory) : directory_{std::move(directory)} {
   std::error_code failed;

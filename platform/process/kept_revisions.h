@@ -83,10 +83,4 @@ class KeptRevisions {
   std::map<std::string, Service> services_;
 };
 
-/// `app-00001` for revision 1 of app.
-[[nodiscard]] std::string revision_name(const std::string& service, int number);
-
-/// The number in a name that revision_name() made for `service`; 0: it made no such name.
-[[nodiscard]] int revision_number(const std::string& service, const std::string& revision);
-
 }  // namespace sluice::local

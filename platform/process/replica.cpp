@@ -52,8 +52,10 @@ struct ChildReplica::Impl {
             loop, [this](const Cause& cause) { owner.on_waiting(self, cause); },
             [this](const Cause& cause) { owner.on_settled_elsewhere(self, cause); }),
         ask_timer(loop.timer()),
-        health(io, loop, reaper, spawner,
-               [this](const std::vector<std::string>& command) { return app()->beside(command); }),
+        health(
+            io, loop, reaper, spawner,
+            [this](const std::vector<std::string>& command) { return app()->beside(command); },
+            [this](const std::string& why) { watch.probe_failed(why); }),
         stop_timer(loop.timer()) {}
 
   asio::io_context& io;  // these five outlive the replica (replica.h)
@@ -147,6 +149,9 @@ struct ChildReplica::Impl {
                  .container_port =
                      looks_at_another ? plan.spec.container_port.value_or(0) : std::uint16_t{0},
                  .in_startup = plan.spec.startup.has_value(),
+                 .startup_is_command =
+                     plan.spec.startup && plan.spec.startup->question.kind == ProbeKind::exec,
+                 .readiness_is_command = plan.spec.probe.kind == ProbeKind::exec,
                  .in_container = in_container,
                  .begun = !in_container},
                 plan.look_interval);

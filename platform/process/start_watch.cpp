@@ -60,12 +60,12 @@ void StartWatch::tell() {
 }
 
 Cause StartWatch::waits_for() const {
-  return cause_of_wait(sight_, loop_.now() - begun_);
+  return cause_of_wait(sight_, loop_.now() - begun_, last_failure_);
 }
 
 Cause StartWatch::timed_out(Duration limit) {
   see();
-  return cause_of_timeout(sight_, limit);
+  return cause_of_timeout(sight_, limit, last_failure_);
 }
 
 }  // namespace sluice::local

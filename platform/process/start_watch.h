@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace sluice::local {
 
@@ -24,7 +25,13 @@ class StartWatch {
   void begin(std::function<Listening()> find, const StartSight& wanted, Duration interval);
 
   /// Its startup probe has passed.
-  void started() { sight_.in_startup = false; }
+  void started() {
+    sight_.in_startup = false;
+    last_failure_.clear();
+  }
+
+  /// Its probe did not pass this time, for that reason.
+  void probe_failed(const std::string& why) { last_failure_ = why; }
 
   /// It is ready, or has ended.
   void end() { timer_->cancel(); }
@@ -48,6 +55,7 @@ class StartWatch {
   Duration interval_{0};
   TimePoint begun_{};
   StartSight sight_;
+  std::string last_failure_;  // of the probe; not in the sight, for it may differ each time
   Settling settling_;
   std::optional<CauseKind> told_;
 };

@@ -14,6 +14,8 @@ namespace sluice::local {
 namespace {
 
 constexpr std::size_t kHostLabelMax = 63;
+// `latestRevision` of a document, and near to what a command calls it.
+constexpr std::string_view kLatestWord = "latest";
 
 std::string place_of_target(const TrafficTarget& target, const std::string& service) {
   return target.place.empty() ? "service " + service + ": " : target.place + ": ";
@@ -52,6 +54,16 @@ void tag_revision(Traffic& traffic, const std::string& revision, const std::stri
 }
 
 }  // namespace
+
+std::string revision_name(const std::string& service, int number) {
+  return fmt::format("{}-{:05}", service, number);
+}
+
+int revision_number(const std::string& service, const std::string& revision) {
+  if (revision.size() <= service.size() + 1 || !revision.starts_with(service)) return 0;
+  const auto number = whole_number<int>(std::string_view{revision}.substr(service.size() + 1), 1);
+  return number && revision_name(service, *number) == revision ? *number : 0;
+}
 
 RevisionShares shares_of(const Traffic& traffic, const std::string& latest) {
   RevisionShares shares;
@@ -99,6 +111,12 @@ std::optional<Problem> check_traffic(const Traffic& traffic, const std::string& 
                                  place_of_target(target, service), target.tag, service, target.tag),
                      fmt::format("use a tag of at most {} letters",
                                  kHostLabelMax - std::min(kHostLabelMax, service.size() + 1))};
+    }
+    // A command that names a revision would reach the one with the tag.
+    if (target.tag == kLatestWord || revision_number(service, target.tag) != 0) {
+      return Problem{fmt::format("{}tag `{}` names a revision already",
+                                 place_of_target(target, service), target.tag),
+                     "choose another tag, such as stable or canary"};
     }
     if (!tags.insert(target.tag).second) {
       return Problem{
@@ -183,7 +201,11 @@ Result<Traffic, Problem> changed_traffic(const Traffic& present, const TrafficCh
           tags.empty() ? "there are no tags" : fmt::format("tags: {}", fmt::join(tags, ", "))};
     }
   }
+  std::set<std::string> given;
   for (const auto& [word, tag] : change.tags) {
+    if (!given.insert(tag).second) {
+      return Problem{"tag " + tag + " is given twice", "give each tag to one revision"};
+    }
     const std::string revision = revision_named(present, word);
     untag(tag);
     tag_revision(changed, revision, tag);

@@ -13,9 +13,15 @@
 #include <utility>
 #include <vector>
 
-// Which revisions of a service get which part of its requests: `spec.traffic` of a document, and
-// what `sluice traffic` chooses.
+// The names of the revisions of a service, and which of them get which part of its requests:
+// `spec.traffic` of a document, and what `sluice traffic` chooses.
 namespace sluice::local {
+
+/// `app-00001` for revision 1 of app.
+[[nodiscard]] std::string revision_name(const std::string& service, int number);
+
+/// The number in a name that revision_name() made for `service`; 0: it made no such name.
+[[nodiscard]] int revision_number(const std::string& service, const std::string& revision);
 
 /// One entry of `spec.traffic`.
 struct TrafficTarget {
@@ -60,7 +66,8 @@ using RevisionShares = std::map<std::string, RevisionShare>;
 [[nodiscard]] bool names_revision(const Traffic& traffic, std::string_view revision);
 
 /// What of `traffic` is wrong in itself; `service` is its service's name. Percentages add up to
-/// 100, and tags are DNS labels that are used once and leave room for the service's name.
+/// 100, and tags are DNS labels that are used once, are no name of a revision, and leave room for
+/// the service's name.
 [[nodiscard]] std::optional<Problem> check_traffic(const Traffic& traffic,
                                                    const std::string& service);
 
@@ -84,8 +91,8 @@ struct TrafficChange {
 /// `REV=TAG` of a change.
 [[nodiscard]] Result<std::pair<std::string, std::string>, Problem> parse_tag(std::string_view text);
 
-/// `present` with the change. A tag that is used already moves to its new revision. What comes out
-/// is not checked.
+/// `present` with the change. A tag that is used already moves to its new revision; one that the
+/// change itself gives twice is a problem. What comes out is not checked.
 [[nodiscard]] Result<Traffic, Problem> changed_traffic(const Traffic& present,
                                                        const TrafficChange& change);
 

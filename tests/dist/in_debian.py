@@ -188,7 +188,7 @@ class Package(unittest.TestCase):
             self.assertEqual(err.count('\n'), 1, err)
             self.assertIn(note, err)
             self.assertNotIn(note, out)
-        self.assertEqual(user('sluice version')[0], f'sluice {self.newer}\n')
+        self.assertEqual(user('sluice version')[0], f'sluice {self.newer}\nengine app runs sluice {self.older}\n')
         self.step(f'upgraded under {len(answers)} requests, none lost; each verb: {err.strip()}')
 
     def the_older_engine_starts_its_own_sidecars(self):

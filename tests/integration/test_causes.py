@@ -97,7 +97,8 @@ class Starts(Case):
         self.ask(engine)
         warning = engine.wait_event('warning', cause='other_port')
         replica, = engine_status(self, 'app')['replicas']
-        sentence = f'it listens on {port}, not on $PORT ({replica["port"]}); use --port {port}'
+        sentence = f'it listens on {port}, not on $PORT ({replica["port"]}); use --port {port} ' \
+                   '(in YAML: sluice.dev/port)'
         self.assertEqual(warning['message'], f'app-00001-1 is not ready: {sentence}')
         self.assert_stands_everywhere(engine, sentence)
         self.assertEqual(engine_status(self, 'app')['state'], 'starting')

@@ -249,6 +249,21 @@ containers:
         ended = engine.wait_event('replica', state='exited')
         self.assertIn('liveness probe failed: sh ended with exit code 3: no mark, 3 times in a row', ended['why'])
 
+    def test_a_readiness_command_that_does_not_pass_is_named_with_its_last_answer(self):
+        for command, answer in (('[test, -e, /nowhere]', 'test ended with exit code 1'),
+                                ('[nosuchprog]', r'nosuchprog did not run to its end: command not found.*')):
+            with self.subTest(command):
+                engine = self.up_documents(service(f'''
+containers:
+  - command: [{PROGRAM}]
+    readinessProbe: {{exec: {{command: {command}}}}}
+''').replace('start-timeout: 20s', 'start-timeout: 5s'))
+                self.home.run('wake', 'app', '--timeout', '1s')
+                ended = engine.wait_event('replica', state='exited')
+                self.assertRegex(ended['why'], r'it listens on \d+, and its readiness probe did not pass within 5s: '
+                                 + answer + '; check the command of the probe$')
+                engine.stop()
+
     def test_a_command_that_does_not_end_is_a_no_after_its_timeout(self):
         engine = self.up_documents(service(f'''
 containers:

@@ -250,6 +250,18 @@ class Again(TrafficCase):
         self.assertEqual(self.shares(), {'app-00003': (100, [])})
 
 
+    def test_the_yaml_of_a_service_has_the_traffic_that_was_chosen(self):
+        self.up_with(2)
+        self.traffic('app-00001=90,@latest=10', '--tag', 'app-00001=stable')
+        before = self.shares()
+        text = self.home.run('get', 'app', '-o', 'yaml').stdout
+        self.assertIn('traffic:', text)
+        self.traffic('@latest=100', '--untag', 'stable')
+        self.assertNotIn('traffic:', self.home.run('get', 'app', '-o', 'yaml').stdout)
+        self.assertEqual(self.home.run('apply', '-f', self.write('again.yaml', text)).returncode, 0)
+        self.assertEqual(self.shares(), before)
+
+
 class Refused(TrafficCase):
     def refuses(self, code, *words, arguments):
         self.assert_refuses(code, *words, arguments=('traffic', 'app', *arguments))
@@ -262,6 +274,12 @@ class Refused(TrafficCase):
                      arguments=['app-00009=100'])
         self.refuses(78, 'tag `V1` is not a DNS label', arguments=['--tag', 'app-00001=V1'])
         self.refuses(78, 'no revision has the tag x', arguments=['--untag', 'x'])
+        self.refuses(78, 'tag `app-00002` names a revision already', 'choose another tag',
+                     arguments=['--tag', 'app-00001=app-00002'])
+        self.refuses(78, 'tag `latest` names a revision already', arguments=['--tag', 'app-00001=latest'])
+        self.refuses(78, 'tag a is given twice', arguments=['--tag', 'app-00001=a', '--tag', 'app-00002=a'])
+        self.refuses(1, 'service app is defined in no watched file', 'leave --write out',
+                     arguments=['app-00001=100', '--write'])
         self.refuses(2, '`app-00001=x` is not a share', arguments=['app-00001=x'])
         self.refuses(2, 'give REVISION=PERCENT', arguments=[])
         done = self.apply(2, SPLIT.replace('90', '80'), code=78)

@@ -71,5 +71,6 @@ class OlderEngine(EngineCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(done.stderr, f'engine old runs sluice 0.0.1, older than this {version}; it becomes '
                                           f'{version} when it is stopped and started again\n')
+        self.assertEqual(self.home.run('version').stdout, f'sluice {version}\nengine old runs sluice 0.0.1\n')
         listed = json.loads(self.home.run('version', '-o', 'json').stdout)
         self.assertEqual(listed, {'version': version, 'engines': [{'name': 'old', 'version': '0.0.1', 'pid': 1}]})

@@ -11,7 +11,7 @@
 namespace sluice::commands {
 
 int run_version(const Surroundings& with, const Arguments& args) {
-  CLI::App app("Prints the version; a running engine of another one is named on standard error.");
+  CLI::App app("Prints the version, and those of running engines.");
   std::string output = "text";
   app.add_option("-o,--output", output, "text or json")->check(CLI::IsMember({"text", "json"}));
   if (const auto code = ends_early(with, app, "version", args)) {
@@ -29,6 +29,11 @@ int run_version(const Surroundings& with, const Arguments& args) {
     with.out << all.dump() << "\n";
   } else {
     with.out << "sluice " << kVersion << "\n";
+    for (const auto& engine : all["engines"]) {
+      const std::string version = reading::text(engine, "version");
+      with.out << "engine " << reading::text(engine, "name")
+               << (version.empty() ? " does not answer" : " runs sluice " + version) << "\n";
+    }
   }
   return kExitOk;
 }

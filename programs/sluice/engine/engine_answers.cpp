@@ -40,7 +40,8 @@ ApiResult<std::string> Engine::spec_yaml(const std::string& name, Values values)
   const ProcessService* const service = find(name);
   const ProcessRevision* const revision = platform_.revision({"default", name});
   if (service == nullptr && revision == nullptr) return no_such_service(name);
-  const ServiceSpec& spec = service == nullptr ? revision->spec() : service->spec;
+  ServiceSpec spec = service == nullptr ? revision->spec() : service->spec;
+  if (service != nullptr) spec.traffic = platform_.wanted_traffic(spec);
   return values == Values::shown ? to_yaml(spec) : to_yaml_without_values(spec);
 }
 

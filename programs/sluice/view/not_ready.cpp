@@ -16,9 +16,10 @@ std::string line_of(const json& one) {
   const std::string state = text_field(one, "state");
   const std::string why = text_field(one, "why");
   std::string line = revision;
-  line += state == "failing"    ? " does not start"
-          : state == "given_up" ? " did not start"
-                                : " is not ready";
+  line += " ";
+  line += state == "failing"    ? "does not start"
+          : state == "given_up" ? kDidNotStart
+                                : "is not ready";
   if (!why.empty()) line += ": " + why;
   const std::string serving = text_field(one, "serving");
   return line + (serving.empty() ? "" : "; " + serving + " serves");

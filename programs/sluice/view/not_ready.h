@@ -3,9 +3,13 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice::view {
+
+/// What people read for the state `given_up` of a revision.
+inline constexpr std::string_view kDidNotStart = "did not start";
 
 /// A line for each revision of "not_ready" of a status object or of an explanation:
 /// `app-00002 does not start: it ended with exit code 3; app-00001 serves`.

@@ -215,9 +215,11 @@ std::string revisions_text(const json& revisions, TimePoint now) {
       tags += (tags.empty() ? "" : ", ") + printable(tag);
     const std::int64_t percent = integer_field(revision, "percent");
     const auto made = parse_rfc3339(text_field(revision, "created"));
+    const std::string state = text_field(revision, "state");
     rows.push_back(
         {text_field(revision, "revision") + (reading::flag(revision, "latest") ? " (latest)" : ""),
-         text_field(revision, "state"), std::to_string(integer_field(revision, "ready")),
+         state == "given_up" ? std::string{kDidNotStart} : state,
+         std::to_string(integer_field(revision, "ready")),
          percent > 0 ? fmt::format("{} %", percent) : "-", tags.empty() ? "-" : tags,
          made ? age_text(now - *made) : "-"});
   }

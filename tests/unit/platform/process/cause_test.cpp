@@ -28,9 +28,11 @@ TEST(Cause, OfAProgramThatListensNowhereNamesThePortAndTheTime) {
 
 TEST(Cause, OfAProgramOnAnotherPortNamesBothAndTheFlag) {
   EXPECT_EQ(wait({.port = 20002, .listens = {8000}}),
-            "other_port: it listens on 8000, not on $PORT (20002); use --port 8000");
+            "other_port: it listens on 8000, not on $PORT (20002); use --port 8000 (in YAML: "
+            "sluice.dev/port)");
   EXPECT_EQ(wait({.port = 3000, .fixed_port = true, .listens = {8000}}),
-            "other_port: it listens on 8000, not on 3000; use --port 8000");
+            "other_port: it listens on 8000, not on 3000; use --port 8000 (in YAML: "
+            "sluice.dev/port)");
 }
 
 TEST(Cause, OfAProgramOnItsContainerPortNamesWhatComes) {
@@ -61,7 +63,8 @@ TEST(Cause, OfAStartupProbeIsNotItsReadiness) {
 
 TEST(Cause, OfAProgramOnManyPortsNamesTheFirstFour) {
   EXPECT_EQ(wait({.port = 20002, .listens = {1, 2, 3, 4, 5}}),
-            "other_port: it listens on 1, 2, 3, 4 and more, not on $PORT (20002); use --port 1");
+            "other_port: it listens on 1, 2, 3, 4 and more, not on $PORT (20002); use --port 1 (in "
+            "YAML: sluice.dev/port)");
 }
 
 TEST(Cause, OfAnAddressThatLoopbackDoesNotReachIsNotAnotherPort) {
@@ -73,6 +76,25 @@ TEST(Cause, OfAnAddressThatLoopbackDoesNotReachIsNotAnotherPort) {
 TEST(Cause, OfAProgramThatListensIsItsProbe) {
   EXPECT_EQ(wait({.port = 20002, .listens = {9000, 20002}, .reachable = true}),
             "probe: it listens on 20002, and its readiness probe does not pass yet (12 s)");
+}
+
+TEST(Cause, OfAProbeThatRunsACommandIsItsLastAnswerAndNoPathOrPort) {
+  StartSight seen{.port = 20002, .listens = {20002}, .reachable = true, .in_startup = true};
+  seen.readiness_is_command = true;
+  EXPECT_EQ(cause_of_timeout(seen, 5s, "GET /up gave 503").sentence(),
+            "it listens on 20002, and its startup probe did not pass within 5s: GET /up gave 503; "
+            "check the path and the port of the probe");
+  seen.in_startup = false;
+  const Cause late = cause_of_timeout(seen, 5s, "test ended with exit code 1");
+  EXPECT_EQ(late.sentence(),
+            "it listens on 20002, and its readiness probe did not pass within 5s: test ended with "
+            "exit code 1; check the command of the probe");
+  EXPECT_EQ(late.without_output(),
+            "it listens on 20002, and its readiness probe did not pass within 5s; check the "
+            "command of the probe");
+  EXPECT_EQ(cause_of_wait(seen, 12s, "test ended with exit code 1").sentence(),
+            "it listens on 20002, and its readiness probe does not pass yet (12 s): test ended "
+            "with exit code 1");
 }
 
 // Looks a second apart, of a program that uses so much of a processor; the second in which it has
@@ -100,7 +122,8 @@ TEST(Settling, AProgramThatWorksOrListensNowhereHasNotSettled) {
 
 TEST(Cause, OfATimeoutIsTheWrongPlaceOrTheLimit) {
   EXPECT_EQ(cause_of_timeout({.port = 20002, .listens = {8000}}, 60s).sentence(),
-            "it listens on 8000, not on $PORT (20002); use --port 8000");
+            "it listens on 8000, not on $PORT (20002); use --port 8000 (in YAML: "
+            "sluice.dev/port)");
   EXPECT_EQ(cause_of_timeout({.port = 20002}, 60s).sentence(),
             "nothing listened on 20002 within 60s; raise sluice.dev/start-timeout if it needs "
             "longer");

@@ -190,8 +190,9 @@ TEST_F(ReplicaTest, AnotherPortThanGivenIsWarnedOfWithTheFix) {
   one.kill();
   ASSERT_TRUE(until("stopped"));
 
-  EXPECT_EQ(diary_.waits, Events{"it listens on " + wrong + ", not on $PORT (" +
-                                 std::to_string(one.port()) + "); use --port " + wrong});
+  EXPECT_EQ(diary_.waits,
+            Events{"it listens on " + wrong + ", not on $PORT (" + std::to_string(one.port()) +
+                   "); use --port " + wrong + " (in YAML: sluice.dev/port)"});
 }
 
 TEST_F(ReplicaTest, ExitAfterReadyIsReportedAtOnceAndTheSidecarEnds) {

@@ -77,6 +77,14 @@ TEST(Traffic, WhatIsWrongWithEntriesIsNamedWithItsPlace) {
   EXPECT_EQ(wrong({{.percent = 100, .tag = "V1"}}), "service app: tag `V1` is not a DNS label");
   EXPECT_EQ(wrong({{.percent = 100, .tag = "a"}, {.revision = "app-00001", .tag = "a"}}),
             "service app: tag `a` is used twice");
+  EXPECT_EQ(wrong({{.percent = 100, .tag = "app-00002"}}),
+            "service app: tag `app-00002` names a revision already");
+  EXPECT_EQ(wrong({{.percent = 100, .tag = "app-123456"}}),
+            "service app: tag `app-123456` names a revision already");
+  EXPECT_EQ(wrong({{.percent = 100, .tag = "latest", .place = "app.yaml:7"}}),
+            "app.yaml:7: tag `latest` names a revision already");
+  for (const char* const tag : {"app-2", "shop-00002", "app-v00002", "latest-app"})
+    EXPECT_EQ(wrong({{.percent = 100, .tag = tag}}), "fine") << tag;
   const std::string longest(59, 'a');
   EXPECT_EQ(wrong({{.percent = 100, .tag = longest}}), "fine");
   EXPECT_EQ(
@@ -111,6 +119,8 @@ TEST(Traffic, TagsAreAddedMovedAndRemoved) {
   EXPECT_EQ(changed(present, "", {"app-00002=old"}), "@latest=100, app-00002=old");
   EXPECT_EQ(changed(present, "", {}, {"old"}), "@latest=100");
   EXPECT_EQ(changed(present, "", {"old=older"}), "@latest=100, app-00001=old, app-00001=older");
+  EXPECT_EQ(changed(present, "", {"app-00001=a", "app-00002=a"}),
+            "tag a is given twice; give each tag to one revision");
   EXPECT_EQ(changed(present, "", {}, {"x"}), "no revision has the tag x; tags: old");
   EXPECT_EQ(changed({}, "", {}, {"x"}), "no revision has the tag x; there are no tags");
 }

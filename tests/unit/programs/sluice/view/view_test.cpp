@@ -342,12 +342,15 @@ TEST(Revisions, EachIsALineWithItsShareTagsAndAge) {
     {"revision": "app-00002", "state": "asleep", "ready": 0, "percent": 90,
      "tags": ["stable", "old"], "created": "2026-11-19T14:00:00Z"},
     {"revision": "app-00001", "state": "kept", "ready": 0, "percent": 0, "tags": [],
+     "created": null},
+    {"revision": "app-00000", "state": "given_up", "ready": 0, "percent": 0, "tags": [],
      "created": null}])");
   EXPECT_EQ(revisions_text(revisions, *parse_rfc3339("2026-11-20T14:05:30Z")),
-            "REVISION            STATE   REPLICAS  TRAFFIC  TAGS         AGE\n"
-            "app-00003 (latest)  awake   2         10 %     -            5m\n"
-            "app-00002           asleep  0         90 %     stable, old  1d\n"
-            "app-00001           kept    0         -        -            -\n");
+            "REVISION            STATE          REPLICAS  TRAFFIC  TAGS         AGE\n"
+            "app-00003 (latest)  awake          2         10 %     -            5m\n"
+            "app-00002           asleep         0         90 %     stable, old  1d\n"
+            "app-00001           kept           0         -        -            -\n"
+            "app-00000           did not start  0         -        -            -\n");
 }
 
 }  // namespace
