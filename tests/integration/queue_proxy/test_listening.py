@@ -75,7 +75,7 @@ class UnixSockets(SidecarCase):
 
     def test_a_file_of_another_kind_is_left_alone(self):
         self.path.write_text('precious', encoding='ascii')
-        self.assertIn('no socket', self.refused(f'unix:{self.path}'))
+        self.assertIn('is not a socket', self.refused(f'unix:{self.path}'))
         self.assertEqual(self.path.read_text(encoding='ascii'), 'precious')
 
     def test_a_relative_path_is_refused(self):
