@@ -178,9 +178,9 @@ int judged(const Report& report, const std::vector<Verdict>& verdicts) {
              "the URL is a service of an engine");
     status = kFailure;
   }
-  const bool nobody = report.tally.sent() > 0 && report.tally.ended(Ending::answered) == 0 &&
-                      report.tally.ended(Ending::connect) > 0;
-  if (status != kOk || !nobody) return status;
+  const bool none_connected = report.tally.sent() > 0 && report.tally.ended(Ending::answered) == 0 &&
+                              report.tally.ended(Ending::connect) > 0;
+  if (status != kOk || !none_connected) return status;
   complain("no server answers at " + report.plan.url + " (" + report.first_error +
            "); start one: sluice up -- COMMAND");
   return kUnavailable;

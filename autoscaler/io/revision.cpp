@@ -73,7 +73,7 @@ void Revision::begin(const ScalingSpec& scaling) {
 
 // The windows, the panic and the number that is wanted belong to the target before, and so does the
 // answer to a scrape that is on its way.
-void Revision::begin_anew(const ScalingSpec& scaling) {
+void Revision::restart(const ScalingSpec& scaling) {
   around_.loop.remove(*handle_);
   scraper_.give_up();
   scraped_.reset();
@@ -112,7 +112,7 @@ void Revision::update(model::Revision watched, const ScalingSpec& scaling) {
   const bool another = !facts_.target.empty() && watched.target != facts_.target;
   facts_ = std::move(watched);
   if (another) {
-    begin_anew(scaling);
+    restart(scaling);
     return;
   }
   merge(std::exchange(facts_.pods, {}));

@@ -147,7 +147,7 @@ class Revision final : public ScaledRevision {
   void on_due(bool evaluate) override;
   void on_wanted() override;
   void begin(const ScalingSpec& scaling);
-  void begin_anew(const ScalingSpec& scaling);
+  void restart(const ScalingSpec& scaling);
   void merge(std::vector<model::Pod> pods);
   void publish();
   void take_room();

@@ -112,7 +112,7 @@ void ControlLoop::recover_journal() {
 
 // Who was frozen for longer than the lease finds its throttles given back, and its memory of them
 // wrong. It is as if it had been killed and started again.
-void ControlLoop::begin_anew() {
+void ControlLoop::restart() {
   parts_.log.write(
       log::Severity::warning,
       "the agent was paused for longer than its lease, so its throttles may have been released: "
@@ -188,7 +188,7 @@ Observation ControlLoop::observe() {
 }
 
 void ControlLoop::tick() {
-  if (lapsed_ && lapsed_()) return begin_anew();
+  if (lapsed_ && lapsed_()) return restart();
   ++counts_.samples;
   last_tick_ = parts_.clock.now();
   ticking_ = true;

@@ -101,7 +101,7 @@ class ControlLoop {
  private:
   void connect();
   void recover_journal();
-  void begin_anew();
+  void restart();
   void look();
   void tick();
   [[nodiscard]] Observation observe();
