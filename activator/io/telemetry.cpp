@@ -18,9 +18,6 @@ using metrics::MetricType;
 
 namespace {
 
-// Enough to see what goes wrong; an overload must not become a flood of lines.
-constexpr int kFailuresPerSecond = 10;
-
 // Methods, statuses and versions of one revision; what is beyond shares one series.
 constexpr std::size_t kSeriesMax = 64;
 constexpr std::uint32_t kOverflow = 0xffff'ffffU;
@@ -95,6 +92,7 @@ std::string milliseconds(Duration duration) {
 Telemetry::Telemetry(boost::asio::io_context& io, const settings::ObservabilityConfig& config,
                      std::string pod, const log::Logger& log, TimePoint now)
     : log_{log},
+      failures_{log},
       pod_{std::move(pod)},
       request_log_{config.request_log},
       sink_{io, STDOUT_FILENO, log},
@@ -256,20 +254,7 @@ void Telemetry::log_request(const RevisionId& id, const RevisionNames& names, co
 
 void Telemetry::tell_failure(const RevisionId& id, const Served& served, Reason reason,
                              TimePoint now) {
-  if (now - failures_since_ >= std::chrono::seconds{1} || now < failures_since_) {
-    if (failures_untold_ > 0) {
-      log_.write(log::Severity::warning, "more requests failed than were logged",
-                 {{"requests", std::to_string(failures_untold_)}});
-    }
-    failures_since_ = now;
-    failures_told_ = 0;
-    failures_untold_ = 0;
-  }
-  if (failures_told_ >= kFailuresPerSecond) {
-    ++failures_untold_;
-    return;
-  }
-  ++failures_told_;
+  if (!failures_.admits(now)) return;
   log_.write(log::Severity::warning, "request failed",
              {{"revision", id.space + "/" + id.name},
               {"reason", std::string{kReasons[static_cast<std::size_t>(reason)]}},

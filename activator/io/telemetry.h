@@ -2,6 +2,7 @@
 
 #include "activator/io/front_gateway.h"
 #include "activator/io/revision_names.h"
+#include "common/log/failure_log.h"
 #include "common/log/log.h"
 #include "common/log/request_log.h"
 #include "common/log/request_log_sink.h"
@@ -102,6 +103,7 @@ class Telemetry {
   void write_queues(metrics::Families& families, const FrontGateway& front) const;
 
   const log::Logger& log_;
+  log::FailureLog failures_;
   std::string pod_;
   log::RequestLog request_log_;
   log::RequestLogSink sink_;
@@ -109,9 +111,6 @@ class Telemetry {
   std::vector<std::unique_ptr<Revision>> revisions_;  // by index_of; null until its first request
   std::array<std::uint64_t, static_cast<std::size_t>(Reason::count)> reasons_{};
   metrics::Histogram<14> upstream_;  // the way to the pod and back
-  TimePoint failures_since_{};       // start of the present second of failures
-  int failures_told_ = 0;
-  std::uint64_t failures_untold_ = 0;
 };
 
 }  // namespace sluice::activator

@@ -11,9 +11,6 @@ namespace {
 
 using http::Known;
 
-// Enough to see what goes wrong; an overload must not become a flood of lines.
-constexpr int kFailuresPerSecond = 10;
-
 std::string first_of(std::initializer_list<const std::string*> names) {
   for (const std::string* name : names) {
     if (!name->empty()) return *name;
@@ -51,6 +48,7 @@ std::string milliseconds(Duration duration) {
 Telemetry::Telemetry(boost::asio::io_context& io, const Config& config, const log::Logger& log,
                      TimePoint now)
     : log_{log},
+      failures_{log},
       logged_{revision_of(config)},
       request_log_{config.observability.request_log},
       sink_{io, STDOUT_FILENO, log},
@@ -103,20 +101,7 @@ void Telemetry::append_line(const RequestRecord& record) {
 }
 
 void Telemetry::tell_failure(const RequestRecord& record, TimePoint now) {
-  if (now - failures_since_ >= std::chrono::seconds{1} || now < failures_since_) {
-    if (failures_untold_ > 0) {
-      log_.write(log::Severity::warning, "more requests failed than were logged",
-                 {{"requests", std::to_string(failures_untold_)}});
-    }
-    failures_since_ = now;
-    failures_told_ = 0;
-    failures_untold_ = 0;
-  }
-  if (failures_told_ >= kFailuresPerSecond) {
-    ++failures_untold_;
-    return;
-  }
-  ++failures_told_;
+  if (!failures_.admits(now)) return;
   log_.write(log::Severity::warning, "request failed",
              {{"cause", std::string{name_of(record.cause)}},
               {"status", std::to_string(record.status)},

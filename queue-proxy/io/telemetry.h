@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/log/failure_log.h"
 #include "common/log/log.h"
 #include "common/log/request_log.h"
 #include "common/log/request_log_sink.h"
@@ -39,6 +40,7 @@ class Telemetry {
   void tell_failure(const RequestRecord& record, TimePoint now);
 
   const log::Logger& log_;
+  log::FailureLog failures_;
   std::optional<RequestMetrics> metrics_;
   std::optional<OlderMetrics> older_metrics_;  // where the Knative around us has those names
   log::LoggedRevision logged_;
@@ -46,9 +48,6 @@ class Telemetry {
   log::RequestLogSink sink_;
   double started_;
   bool probes_logged_;
-  TimePoint failures_since_{};  // start of the present second of failures
-  int failures_told_ = 0;
-  std::uint64_t failures_untold_ = 0;
 };
 
 }  // namespace sluice::queue_proxy
