@@ -2,6 +2,7 @@
 
 #include "autoscaler/core/share/buckets.h"
 #include "autoscaler/io/fleet_metrics.h"
+#include "common/base/exit_status.h"
 #include "common/base/version.h"
 #include "common/messages/activator_stream.h"
 #include "common/messages/node_stream.h"
@@ -19,8 +20,6 @@
 
 namespace sluice::autoscaler {
 namespace {
-
-constexpr int kBadSetting = 78;
 
 constexpr std::chrono::seconds kReleaseLimit{5};
 
@@ -252,7 +251,7 @@ void App::tell_ready() {
 void App::settled(const std::optional<Problem>& problem) {
   settled_ = true;
   fleet_events_.begin();
-  if (problem) return fail(*problem, kBadSetting);
+  if (problem) return fail(*problem, kExitConfig);
   if (bound_) tell_ready();
 }
 
@@ -305,7 +304,7 @@ int App::run() {
   if (!wrong) wrong = open_platform();
   if (wrong) {
     log_.write(log::Severity::error, wrong->text());
-    return kBadSetting;
+    return kExitConfig;
   }
   if (const auto problem = open_doors()) {
     log_.write(log::Severity::error, problem->text());

@@ -1,5 +1,6 @@
 #include "programs/node-agent/config.h"
 
+#include "common/base/exit_status.h"
 #include "common/base/version.h"
 #include "common/net/host_and_port.h"
 #include "common/settings/program_variables.h"
@@ -22,8 +23,6 @@ using settings::Reader;
 using Need = Reader::Need;
 using Flags = std::map<std::string, std::string>;
 
-constexpr int kWrongFlag = 2;
-constexpr int kWrongSetting = 78;
 constexpr std::size_t kNameMax = 253;
 constexpr double kCoresMax = 1000;
 constexpr std::int64_t kBytesMax = 1'000'000'000'000'000'000;
@@ -158,11 +157,11 @@ Result<Config, Usage> judge(Config config, const Flags& flags,
   Reader of_flags{given};
   read_policy(of_flags, config.policy);
   read_places(of_flags, config);
-  if (of_flags.problem()) return Usage{kWrongFlag, of_flags.problem()->text()};
+  if (of_flags.problem()) return Usage{kExitUsage, of_flags.problem()->text()};
   const int ready_fd = config.ready_fd;
   Reader of_environment{environment};
   read_environment(of_environment, config);
-  if (of_environment.problem()) return Usage{kWrongSetting, of_environment.problem()->text()};
+  if (of_environment.problem()) return Usage{kExitConfig, of_environment.problem()->text()};
   if (ready_fd >= 0) config.ready_fd = ready_fd;
   return config;
 }
@@ -214,7 +213,7 @@ Result<Config, Usage> read_config(int argc, const char* const* argv,
   try {
     cli.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return Usage{cli.exit(error) == 0 ? 0 : kWrongFlag, {}};
+    return Usage{cli.exit(error) == 0 ? 0 : kExitUsage, {}};
   }
   Flags flags;
   for (std::size_t i = 0; i < kFlags.size(); ++i) {

@@ -18,7 +18,7 @@ EMPTY_NAMES = 'utils?|helpers?|managers?|handlers?|processors?|misc'
 CORE_ROOMS = ('base', 'values', 'time', 'load', 'breaker', 'http', 'ring', 'messages', 'metrics', 'scaling')
 NOT_CORE = re.compile(r'^common/(time/clock|metrics/page)\.')
 # Cores in rooms of common that are io otherwise.
-CORE_VALUES = re.compile(r'^common/(kube/(object_name|objects|request_scaler|time_text|token_bucket)\.h$'
+CORE_VALUES = re.compile(r'^common/(kube/(object_name|objects|request_scaler|labels|token_bucket)\.h$'
                          r'|(model/host_rule|settings/knative_contract|certificates/(identity|plan|enrolment_text)|log/(request_log|go_text))\.)')
 # Includes go from a higher rank to a lower one; rooms of one rank do not include each other.
 RANKS = {'common': 0, 'queue-proxy': 1, 'injector': 1, 'activator': 1, 'autoscaler': 1, 'memory-pressure': 1,

@@ -14,9 +14,6 @@ namespace sluice::autoscaler {
 /// at once, every replica comes to the same answer: the one whose name is first keeps it.
 class ActivatorPorts {
  public:
-  static constexpr std::uint16_t kFirst = 20'000;
-  static constexpr std::uint16_t kLast = 29'999;
-
   /// Notes what the status of a scaler says, 0: nothing. Returns the scaler that loses this port by
   /// it, if one does.
   std::optional<RevisionId> told(const RevisionId& id, std::uint16_t in_status);

@@ -1,5 +1,6 @@
 #include "platform/kubernetes/core/service_plan.h"
 
+#include "common/kube/labels.h"
 #include "common/ring/hash_ring.h"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ bool plan_pods(const ServiceView& view, ServicePlan& plan) {
   }
   const std::string name = pods_name(view.id);
   if (!is_owner(*view.scaler, *view.pods)) {
-    const auto label = view.pods->labels.find(kScalerLabel);
+    const auto label = view.pods->labels.find(kube::kScalerLabel);
     if (label == view.pods->labels.end() || label->second != view.id.name) {
       plan.trouble = Trouble{"ServiceContested",
                              "the Service " + name + ", which is to select the pods, is not ours",
@@ -176,7 +177,7 @@ std::vector<kube::Service::Port> front_ports(const kube::RequestScaler& scaler,
     kube::Service::Port port;
     port.name = std::move(name);
     port.port = number;
-    port.target_port = kQueuePort;
+    port.target_port = kube::kQueuePort;
     if (scaler.protocol == "h2c") port.app_protocol = "kubernetes.io/h2c";
     ports.push_back(std::move(port));
   };
@@ -187,7 +188,7 @@ std::vector<kube::Service::Port> front_ports(const kube::RequestScaler& scaler,
   const bool only =
       std::count_if(workload.ports.begin(), workload.ports.end(), takes_requests) == 1;
   for (const auto& port : workload.ports) {
-    if (port.name == kQueuePort || !takes_requests(port)) continue;
+    if (port.name == kube::kQueuePort || !takes_requests(port)) continue;
     add(!port.name.empty() ? port.name
         : only             ? "http"
                            : "port-" + std::to_string(port.number),
@@ -201,7 +202,7 @@ kube::StringMap pods_selector(const kube::Workload& workload) {
   // A Service cannot say expressions; the template's labels pick the same pods.
   kube::StringMap selector =
       workload.selector.expressions.empty() ? workload.selector.labels : workload.template_labels;
-  selector.insert_or_assign(std::string{kSidecarLabel}, "queue-proxy");
+  selector.insert_or_assign(std::string{kube::kSidecarLabel}, "queue-proxy");
   return selector;
 }
 
@@ -209,7 +210,7 @@ kube::Service::Port pods_port(const kube::RequestScaler& scaler) {
   kube::Service::Port port;
   port.name = "http";
   port.port = 80;
-  port.target_port = kQueuePort;
+  port.target_port = kube::kQueuePort;
   if (scaler.protocol == "h2c") port.app_protocol = "kubernetes.io/h2c";
   return port;
 }

@@ -14,9 +14,6 @@ namespace sluice::autoscaler {
 
 inline constexpr std::string_view kFinalizer = "sluice.dev/service";
 inline constexpr std::string_view kOriginalService = "sluice.dev/original-service";
-inline constexpr std::string_view kScalerLabel = "sluice.dev/scaler";
-inline constexpr std::string_view kSidecarLabel = "sluice.dev/sidecar";
-inline constexpr std::string_view kQueuePort = "queue-port";
 
 /// What an adopted Service was before, as its annotation keeps it.
 struct OriginalService {

@@ -102,9 +102,9 @@ void KubernetesPlatform::touched(const RevisionId& id) {
   if (scaler == nullptr) return;
   on_.named(id);
   const auto port = scaler->status.activator_port;
-  const bool in_range = port > 0 && port <= ActivatorPorts::kLast;
   if (const auto loser =
-          ports_.told(id, in_range ? static_cast<std::uint16_t>(port) : std::uint16_t{0})) {
+          ports_.told(id, kube::is_activator_port(port) ? static_cast<std::uint16_t>(port)
+                                                        : std::uint16_t{0})) {
     loop_.add(*loser);
   }
   if (!ground_.owns(id)) return;

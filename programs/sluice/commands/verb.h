@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/exit_status.h"
 #include "common/base/result.h"
 #include "common/time/clock.h"
 
@@ -22,13 +23,6 @@ namespace sluice::commands {
 
 /// Sees the flags of a verb.
 using FlagSink = std::function<void(const CLI::App&)>;
-
-inline constexpr int kExitOk = 0;
-inline constexpr int kExitFailure = 1;
-inline constexpr int kExitUsage = 2;
-inline constexpr int kExitNotReady = 3;
-inline constexpr int kExitUnavailable = 69;
-inline constexpr int kExitConfig = 78;
 
 /// What a verb works with; everything is borrowed for the length of one run.
 struct Surroundings {

@@ -14,7 +14,6 @@
 namespace sluice::activator {
 
 /// Who carries our sidecar (its injector says so).
-inline constexpr std::string_view kSidecarLabel = "sluice.dev/sidecar";
 
 /// The private service of a RequestScaler (protocols.md 8).
 inline constexpr std::string_view kPrivateLabel = "sluice.dev/service-type=private";

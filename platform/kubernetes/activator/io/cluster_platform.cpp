@@ -1,5 +1,6 @@
 #include "platform/kubernetes/activator/io/cluster_platform.h"
 
+#include "common/kube/labels.h"
 #include "common/kube/objects.h"
 #include "common/kube/request_scaler.h"
 
@@ -119,7 +120,7 @@ void ClusterPlatform::follow_scalers() {
         view_.drop_private_service(key_of(name));
       }));
   needed_.push_back(feed(
-      {.path = "/api/v1/pods", .labels = std::string{kSidecarLabel}, .fields = {}},
+      {.path = "/api/v1/pods", .labels = std::string{kube::kSidecarLabel}, .fields = {}},
       [this](const kube::ObjectName& name, std::string_view json) {
         auto pod = kube::decode_pod(json);
         if (pod) view_.set_pod(key_of(name), pod_of(std::move(*pod)));

@@ -123,13 +123,5 @@ TEST(DoorTable, DoesNothingForAScalerThatComesAndGoesBetweenTwoLooks) {
   EXPECT_EQ(carry_out(table), "");
 }
 
-TEST(DoorTable, AcceptsOnlyPortsInTheRangeOfScalers) {
-  EXPECT_TRUE(is_scaler_port(20'000));
-  EXPECT_TRUE(is_scaler_port(29'999));
-  EXPECT_FALSE(is_scaler_port(8012));
-  EXPECT_FALSE(is_scaler_port(30'000));
-  EXPECT_FALSE(is_scaler_port(0));
-}
-
 }  // namespace
 }  // namespace sluice::activator
