@@ -101,7 +101,6 @@ bool ProcessRevision::start_one() {
   // First, so that its start is reported before its end can be.
   owner_.on_changed(*this);
   replica.start();
-  if (means_.started) means_.started(replica);
   return true;
 }
 
