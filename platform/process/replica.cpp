@@ -411,20 +411,27 @@ struct ChildReplica::Impl {
     finished = true;
     stop_timer->cancel();
     state = ReplicaState::gone;
-    // Later, for a reader may be calling us now; and the owner may destroy the replica in there, so
-    // nothing of ours is touched afterwards.
+    leave();
+  }
+
+  // Later, for a reader may be calling us now, and in several turns where programs have left a lot;
+  // the owner may destroy the replica in there, so nothing of ours is touched afterwards.
+  void leave() {
     later([this] {
-      release();
+      if (!release()) return leave();
       owner.on_stopped(self);
     });
   }
 
-  void release() {
-    if (std::exchange(released, true)) return;
+  /// False: some of its files are left for another call.
+  bool release() {
+    if (released) return true;
     programs.clear();
     for (auto& reader : sidecar_output) reader.reset();
-    remove_directory_of(plan, sockets);
+    if (!remove_directory_of(plan, sockets)) return false;
     if (plan.cgroups != nullptr) plan.cgroups->remove(plan.id);
+    released = true;
+    return true;
   }
 };
 
@@ -438,7 +445,8 @@ ChildReplica::~ChildReplica() {
     kill_group(impl_->sidecar, SIGKILL);
     impl_->reaper.unwatch(impl_->sidecar);
   }
-  if (impl_->times.created) impl_->release();
+  while (impl_->times.created && !impl_->release()) {
+  }
 }
 
 void ChildReplica::start() {
