@@ -1,12 +1,14 @@
 #include "platform/process/child.h"
 
 #include "common/base/lifetime.h"
+#include "common/loop/asio_loop.h"
 #include "tests/unit/platform/process/eventually.h"
 #include "tests/unit/platform/process/temporary_directory.h"
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
+#include "platform/process/container.h"
 #include "platform/process/listeners.h"
 #include "platform/process/output_reader.h"
 #include "platform/process/proc_files.h"
@@ -14,6 +16,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
+#include <iterator>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -325,6 +328,36 @@ TEST(Spawner, ItsChildrenEndWithIt) {
   EXPECT_TRUE(eventually([&] { return status.has_value(); },
                          [&] { io.run_one_for(std::chrono::milliseconds{20}); }));
   EXPECT_EQ(status->signal, SIGKILL);
+}
+
+// Method: a runtime whose first two removals fail.
+TEST(Container, IsRemovedHoweverOftenItsRuntimeFails) {
+  const TemporaryDirectory scratch;
+  ContainerPlan plan;
+  plan.name = "app";
+  plan.host.runtime = scratch.path() / "podman";
+  plan.ours = {"PATH=/usr/bin:/bin"};
+  plan.id_file = scratch.path() / "id";
+  plan.env_file = scratch.path() / "environment";
+  std::ofstream{plan.host.runtime} << "#!/bin/sh\n[ $1 = ps ] && exec echo c1\n"
+                                      "echo $* >> $0.log\n[ $(wc -l < $0.log) = 3 ]\n";
+  std::filesystem::permissions(plan.host.runtime, std::filesystem::perms::owner_all);
+  boost::asio::io_context io;
+  const Clock clock;
+  AsioLoop loop{io, clock};
+  Reaper reaper(io);
+  Spawner spawner(io, reaper);
+  Container container(io, loop, reaper, spawner, plan);
+  ASSERT_TRUE(container.prepare());
+  std::ofstream{plan.id_file} << "c1";
+
+  container.remove([&] { io.stop(); });
+  io.run_for(std::chrono::seconds{20});
+
+  EXPECT_TRUE(container.gone());
+  std::ifstream log{scratch.path() / "podman.log"};
+  EXPECT_EQ((std::string{std::istreambuf_iterator<char>{log}, {}}),
+            "rm --force c1\nrm --force c1\nrm --force c1\n");
 }
 
 TEST(OutputReader, ADrainMissesNothingThatThePipeHeldFromTheStart) {
