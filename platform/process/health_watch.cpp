@@ -152,7 +152,7 @@ void HealthWatch::ask_grpc() {
   health_.port = port_;
   health_.service = probe_.question.service;
   attempt_ = std::make_unique<queue_proxy::ProbeAttempt>(
-      io_, clock_, health_, net::Address{}, [this](const queue_proxy::AttemptReport& report) {
+      io_, loop_, health_, net::Address{}, [this](const queue_proxy::AttemptReport& report) {
         answered(report.outcome == queue_proxy::Attempt::passed, report.text);
       });
   attempt_->start(std::chrono::seconds{probe_.question.timeout_seconds});

@@ -2,7 +2,6 @@
 
 #include "common/loop/loop.h"
 #include "common/net/fetch.h"
-#include "common/time/clock.h"
 #include "queue-proxy/io/probe_attempt.h"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -94,7 +93,6 @@ class HealthWatch {
   Failed not_passed_;
   std::optional<net::Fetch> fetch_;
   std::shared_ptr<boost::asio::ip::tcp::socket> socket_;  // with the handler of its connect
-  Clock clock_;
   queue_proxy::ProbeSpec health_;  // of a gRPC probe
   std::unique_ptr<queue_proxy::ProbeAttempt> attempt_;
   Beside beside_;
