@@ -137,7 +137,7 @@ std::optional<std::string> run_at_once(const Clock& clock, const SpawnSpec& comm
   asio::io_context io;
   AsioLoop loop{io, clock};
   Reaper reaper{io};
-  Spawner spawner{io, reaper};
+  Spawner spawner{io, loop, reaper};
   CommandRun run{io, loop, reaper, spawner};
   CommandEnd seen;
   run.start(command, limit, [&](const CommandEnd& end) {
