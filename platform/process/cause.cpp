@@ -35,18 +35,29 @@ std::string ports_text(const std::vector<std::uint16_t>& ports) {
                      shown < ports.size() ? " and more" : "");
 }
 
-CauseKind probe_kind(const StartSight& seen) {
-  return seen.in_startup ? CauseKind::startup_probe : CauseKind::probe;
-}
-
 std::string_view probe_text(const StartSight& seen) {
   return seen.in_startup ? "startup" : "readiness";
 }
 
+bool probe_runs_command(const StartSight& seen) {
+  return seen.in_startup ? seen.startup_is_command : seen.readiness_is_command;
+}
+
 std::string probe_fix(const StartSight& seen) {
-  const bool runs_command = seen.in_startup ? seen.startup_is_command : seen.readiness_is_command;
-  return runs_command ? "check the command of the probe"
-                      : "check the path and the port of the probe";
+  return probe_runs_command(seen) ? "check the command of the probe"
+                                  : "check the path and the port of the probe";
+}
+
+// A command may say what is not for clients; an answer of the program is what they would get.
+Cause cause_of_probe(const StartSight& seen, std::string what, const std::string& last_failure) {
+  Cause cause{.kind = seen.in_startup ? CauseKind::startup_probe : CauseKind::probe,
+              .what = std::move(what)};
+  if (probe_runs_command(seen)) {
+    cause.output = last_failure;
+  } else if (!last_failure.empty()) {
+    cause.what += ": " + last_failure;
+  }
+  return cause;
 }
 
 // What does not change with time; absent: nothing is wrong with where it listens.
@@ -171,10 +182,10 @@ void Settling::note(CauseKind kind, Duration used, TimePoint now) {
 Cause cause_of_wait(const StartSight& seen, Duration lasting, const std::string& last_failure) {
   if (auto wrong = wrong_place(seen)) return *wrong;
   if (seen.reachable) {
-    return {.kind = probe_kind(seen),
-            .what = fmt::format("it listens on {}, and its {} probe does not pass yet ({})",
-                                seen.port, probe_text(seen), seconds_text(lasting)),
-            .output = last_failure};
+    return cause_of_probe(seen,
+                          fmt::format("it listens on {}, and its {} probe does not pass yet ({})",
+                                      seen.port, probe_text(seen), seconds_text(lasting)),
+                          last_failure);
   }
   if (!seen.begun) {
     return {.kind = CauseKind::starting,
@@ -190,11 +201,13 @@ Cause cause_of_timeout(const StartSight& seen, Duration limit, const std::string
   if (auto wrong = wrong_place(seen)) return *wrong;
   const std::string within = format_duration(limit);
   if (seen.reachable) {
-    return {.kind = probe_kind(seen),
-            .what = fmt::format("it listens on {}, and its {} probe did not pass within {}",
-                                seen.port, probe_text(seen), within),
-            .output = last_failure,
-            .fix = probe_fix(seen)};
+    Cause cause =
+        cause_of_probe(seen,
+                       fmt::format("it listens on {}, and its {} probe did not pass within {}",
+                                   seen.port, probe_text(seen), within),
+                       last_failure);
+    cause.fix = probe_fix(seen);
+    return cause;
   }
   if (!seen.begun) {
     return {.kind = CauseKind::starting,

@@ -43,8 +43,8 @@ inline constexpr Duration kSettledAfter = std::chrono::seconds{10};
 struct Cause {
   CauseKind kind = CauseKind::starting;
   std::string what{};  ///< a clause that begins with `it` or a participle
-  /// The last line that the program wrote to its errors, or the last failure of its probe; may be
-  /// empty.
+  /// The last line that the program wrote to its errors, or the last failure of the command of its
+  /// probe; may be empty.
   std::string output{};
   std::string fix{};  ///< may be empty
 

@@ -2,6 +2,7 @@
 
 #include "common/base/result.h"
 #include "common/log/log.h"
+#include "common/loop/asio_loop.h"
 #include "common/net/server/metrics_server.h"
 #include "common/net/server/proxy_server.h"
 #include "common/net/tls/serving_tls.h"
@@ -40,6 +41,7 @@ class App {
   Clock clock_;
   log::Logger log_;
   boost::asio::io_context io_{1};
+  AsioLoop loop_{io_, clock_};
   Drain drain_;
   UserProbe probe_;
   Telemetry telemetry_;

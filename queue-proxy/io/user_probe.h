@@ -1,7 +1,7 @@
 #pragma once
 
+#include "common/loop/loop.h"
 #include "common/net/address.h"
-#include "common/time/clock.h"
 #include "queue-proxy/core/readiness.h"
 
 #include <boost/asio/io_context.hpp>
@@ -21,7 +21,7 @@ class UserProbe {
   using Answer = std::function<void(bool)>;
 
   /// `always_ready`: there is no probe and every answer is yes.
-  UserProbe(boost::asio::io_context& io, const Clock& clock, const std::vector<ProbeSpec>& specs,
+  UserProbe(boost::asio::io_context& io, const Loop& loop, const std::vector<ProbeSpec>& specs,
             const net::Address& user, bool always_ready);
   ~UserProbe();
   UserProbe(const UserProbe&) = delete;
@@ -36,7 +36,7 @@ class UserProbe {
   void target_done(bool ready);
 
   boost::asio::io_context& io_;
-  const Clock& clock_;
+  const Loop& loop_;
   bool always_ready_;
   std::vector<std::unique_ptr<Target>> targets_;
   std::vector<Answer> waiting_;

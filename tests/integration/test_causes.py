@@ -150,6 +150,16 @@ class Starts(Case):
         self.assertRegex(event['why'], r'nothing listened on \d+ within 1s; raise '
                                        'sluice.dev/start-timeout if it needs longer')
 
+    def test_a_readiness_probe_that_does_not_pass_stands_with_its_last_answer(self):
+        command = '["python3", "-m", "http.server", "--bind", "127.0.0.1", "$PORT"]'
+        document = DOCUMENT.format(name='app', min=1, command=command)
+        document += '          readinessProbe: {httpGet: {path: /ready}}\n'
+        engine = self.up('-f', self.write('app.yaml', document))
+        sentence = r'it listens on \d+, and its readiness probe does not pass yet \(\d+ s\): GET /ready gave 404\n'
+        engine.wait_event('warning', cause='probe')
+        for verb in (('get',), ('explain', 'app'), ('logs', 'app')):
+            self.assertRegex(self.output(*verb), sentence, verb)
+
     def test_an_exit_has_its_code_and_last_error_line_but_for_strangers(self):
         engine = self.python('import sys\nprint("first", file=sys.stderr)\n'
                              'print("no database", file=sys.stderr)\nsys.exit(3)')

@@ -252,7 +252,7 @@ class Engine final : public autoscaler::MachineApi,
 
   // Replicas.
   Reaper reaper_;
-  Spawner spawner_{io_, reaper_};
+  Spawner spawner_{io_, loop_, reaper_};
   PortAllocator ports_;
   ReplicaJournal journal_;
   CgroupTree cgroups_;

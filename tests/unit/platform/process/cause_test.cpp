@@ -78,6 +78,15 @@ TEST(Cause, OfAProgramThatListensIsItsProbe) {
             "probe: it listens on 20002, and its readiness probe does not pass yet (12 s)");
 }
 
+TEST(Cause, OfAProbeHasItsLastAnswerForClientsToo) {
+  const StartSight seen{.port = 20002, .listens = {20002}, .reachable = true};
+  EXPECT_EQ(cause_of_wait(seen, 12s, "GET /up gave 503").without_output(),
+            "it listens on 20002, and its readiness probe does not pass yet (12 s): GET /up gave "
+            "503");
+  EXPECT_EQ(cause_of_wait({.port = 20009}, 12s, "GET /up: connection refused").sentence(),
+            "still starting, nothing listens on 20009 yet (12 s)");
+}
+
 TEST(Cause, OfAProbeThatRunsACommandIsItsLastAnswerAndNoPathOrPort) {
   StartSight seen{.port = 20002, .listens = {20002}, .reachable = true, .in_startup = true};
   seen.readiness_is_command = true;
