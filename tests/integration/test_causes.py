@@ -156,6 +156,18 @@ class Starts(Case):
         self.fails_with(engine, 'it ended with exit code 3: no database', 'exited',
                         refusal='it ended with exit code 3')
 
+    def test_a_service_that_failed_is_asleep_once_nothing_is_wanted_of_it(self):
+        engine = self.python('import sys; sys.exit("no database")', '--window', '6s')
+        self.assertEqual(engine.get(timeout=60).status, 503)
+        self.assertEqual(engine_status(self, 'app')['state'], 'failing')
+        asleep = engine.wait_status(lambda status: status['state'] == 'asleep')
+        self.assertEqual((asleep['failing'], asleep['not_ready']), (False, []))
+        for verb in (('get',), ('top',)):
+            self.assertNotIn('no database', self.output(*verb))
+        self.assertIn('last start     failed: it ended with exit code 1: no database', self.output('explain', 'app'))
+        answer = engine.get('/_sluice/api/v1/services/default/app/explain', host='localhost')
+        self.assertIn(b'no database', answer.body)
+
     def test_an_empty_port_is_recognized(self):
         engine = self.up('--', 'python3', '-m', 'http.server', '')
         answer = engine.get(timeout=60)

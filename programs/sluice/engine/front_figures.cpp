@@ -100,6 +100,13 @@ json FrontFigures::not_ready(const Revision& revision) const {
   return list;
 }
 
+void FrontFigures::complete_explanation(const Revision& revision, json& explanation) const {
+  explanation["not_ready"] = not_ready(revision);
+  const ProcessRevision* const of = parts_.platform.revision(revision.facts().id);
+  const bool sleeps = of != nullptr && of->ordered() == 0 && of->last_failure();
+  explanation["last_failure"] = sleeps ? json(of->last_failure()->sentence()) : json{};
+}
+
 json FrontFigures::last_cold_start(const Revision& revision) const {
   const Service* const service = find(revision.facts().service);
   return service == nullptr || !service->last_cold_start ? json{} : *service->last_cold_start;

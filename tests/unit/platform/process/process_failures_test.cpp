@@ -214,6 +214,16 @@ TEST_F(ProcessFailuresTest, WhyTheLastStartFailedStandsUntilOneIsReady) {
   EXPECT_EQ(amiss(), "");
 }
 
+TEST_F(ProcessFailuresTest, WhatNothingIsWantedOfIsNotAmissThoughItsLastStartFailed) {
+  put(spec());
+  order("app-00001", 1);
+  fail_start("app-00001", 3);
+  EXPECT_EQ(amiss(), "app-00001 failing: exit status 3");
+  order("app-00001", 0);
+  EXPECT_EQ(amiss(), "");
+  EXPECT_EQ(platform_.find("app")->current->last_failure()->sentence(), "exit status 3");
+}
+
 TEST_F(ProcessFailuresTest, ARevisionThatDoesNotStartStandsBesideTheOneThatServes) {
   serve_by_one();
   put(changed("b"));
