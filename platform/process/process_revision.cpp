@@ -110,7 +110,9 @@ std::optional<Cause> ProcessRevision::not_ready() const {
     break;
   }
   if (!seen && means_.pace.waits(facts_.name)) seen = Cause{.what = "other services start first"};
-  const bool tells_more = seen && (!last_failure_ || is_wrong_place(seen->kind));
+  if (!seen) seen = no_room_;
+  const bool tells_more =
+      seen && (!last_failure_ || is_wrong_place(seen->kind) || seen == no_room_);
   if (ready == 0 && tells_more) return seen;
   return ordered_ > 0 ? last_failure_ : std::nullopt;
 }
