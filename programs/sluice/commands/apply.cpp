@@ -160,17 +160,6 @@ int apply_file(const Surroundings& with, const ApiPlace& engine, const std::stri
   return code;
 }
 
-int wait_for(const Surroundings& with, const ApiPlace& engine, std::set<std::string> applied,
-             Duration patience) {
-  const auto awaited = await_ready(
-      with, engine,
-      {.patience = patience, .services = std::move(applied), .progress = with.terminal});
-  if (!awaited) {
-    return report(with, awaited.error());
-  }
-  return awaited->not_ready > 0 ? kExitNotReady : kExitOk;
-}
-
 }  // namespace
 
 int run_apply(const Surroundings& with, const Arguments& args) {
@@ -213,7 +202,12 @@ int run_apply(const Surroundings& with, const Arguments& args) {
       return code;
     }
   }
-  return flags.wait ? wait_for(with, *engine, std::move(applied), *patience) : kExitOk;
+  if (!flags.wait) {
+    return kExitOk;
+  }
+  return await_ready(
+      with, *engine,
+      {.patience = *patience, .services = std::move(applied), .progress = with.terminal});
 }
 
 }  // namespace sluice::commands
