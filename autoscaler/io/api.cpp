@@ -175,7 +175,7 @@ ApiResult<json> Api::explain(const ServiceName& name, std::optional<TimePoint> a
   answer["last_cold_start"] = parts_.seen.last_cold_start(*revision);
   answer["keeps_awake"] =
       parts_.front != nullptr ? parts_.front->callers(*revision) : keeps_awake(*revision);
-  if (parts_.front != nullptr) answer["not_ready"] = parts_.front->not_ready(*revision);
+  if (parts_.front != nullptr) parts_.front->complete_explanation(*revision, answer);
   return answer;
 }
 

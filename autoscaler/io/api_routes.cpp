@@ -167,6 +167,7 @@ Whole explain_answer(const Asked& asked, const ServiceName& name) {
   auto explained = asked.services.explain(name, at);
   if (explained && !asked.shows_all()) {
     explained->erase("keeps_awake");
+    explained->erase("last_failure");
     hide_failures(*explained);
   }
   return answer_of(explained);

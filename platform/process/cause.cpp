@@ -19,6 +19,7 @@ constexpr std::size_t kOutputMax = 200;
 constexpr std::size_t kPortsShown = 4;
 // A twentieth of a processor is work; a server that waits for requests uses less.
 constexpr int kWorkShare = 20;
+constexpr double kGibibyte = 1U << 30U;
 
 std::string seconds_text(Duration duration) {
   return fmt::format("{} s", std::chrono::floor<std::chrono::seconds>(duration).count());
@@ -150,6 +151,10 @@ std::string_view name(CauseKind kind) {
       return "startup_probe";
     case CauseKind::liveness_probe:
       return "liveness_probe";
+    case CauseKind::no_room:
+      return "no_room";
+    case CauseKind::too_large:
+      return "too_large";
   }
   return "starting";
 }
@@ -247,6 +252,16 @@ Cause cause_of_end(const EndSight& seen) {
                      ? "a word of its command is empty: write '$PORT' in single quotes, so that no "
                        "shell expands it"
                      : ""};
+}
+
+Cause cause_of_no_room(const RoomSight& seen) {
+  const bool fits = seen.capacity == 0 || seen.claim <= seen.capacity;
+  if (fits) return {.kind = CauseKind::no_room, .what = seen.shortage};
+  return {
+      .kind = CauseKind::too_large,
+      .what = fmt::format("it needs {} of memory, and this machine has {:.1f}Gi",
+                          format_size(seen.claim), static_cast<double>(seen.capacity) / kGibibyte),
+      .fix = "lower its memory limit"};
 }
 
 Cause cause_of_init(const std::string& name, std::optional<Duration> limit) {

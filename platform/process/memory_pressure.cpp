@@ -66,6 +66,10 @@ StartAnswer MemoryPressure::ask(const MemoryTenant& tenant, const std::string& r
   return answer;
 }
 
+std::int64_t MemoryPressure::capacity() const {
+  return rules_ && rules_->memory() ? rules_->memory()->capacity : 0;
+}
+
 void MemoryPressure::ended(const std::string& replica) {
   groups_.erase(replica);
   if (rules_) rules_->controller().ended(replica);

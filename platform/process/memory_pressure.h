@@ -93,6 +93,9 @@ class MemoryPressure {
   /// ask again.
   [[nodiscard]] StartAnswer ask(const MemoryTenant& tenant, const std::string& replica);
 
+  /// Bytes of the machine, as the last look has seen it; 0: it has seen none.
+  [[nodiscard]] std::int64_t capacity() const;
+
   /// A program of a replica runs: there is something to watch.
   void launched() { arm(); }
 

@@ -3,6 +3,7 @@
 #include "common/scaling/annotations.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "platform/process/replica_programs.h"
 #include <algorithm>
@@ -328,10 +329,14 @@ void ProcessPlatform::on_failing(ProcessRevision& revision) {
   const Cause cause = revision.last_failure().value_or(Cause{});
   service.given_up = NotReady{revision.name(), "given_up", cause};
   numbers_.gave_up(service.spec.name, service.current->number());
+  const auto serving = service.serving_beside(revision.name());
+  const std::string rest = serving.empty()
+                               ? ""
+                               : fmt::format("; {} {} serving", fmt::join(serving, ", "),
+                                             serving.size() == 1 ? "keeps" : "keep");
   means_.events.problem(
       "error", service.spec.name,
-      "revision " + revision.name() + " does not start: " + cause.sentence() + "; " +
-          service.current->name() + " keeps serving",
+      "revision " + revision.name() + " does not start: " + cause.sentence() + rest,
       "see `sluice logs " + service.spec.name + "`, correct the spec and apply it again");
   retire_next(service);
 }

@@ -60,6 +60,10 @@ struct ProcessService {
   /// The revisions that are amiss: the latest ones first, then those that are pinned.
   [[nodiscard]] std::vector<NotReady> not_ready() const;
 
+  /// The revisions that answer requests while `other` does not, by the traffic in force; none when
+  /// `other` is one of those that do.
+  [[nodiscard]] std::vector<std::string> serving_beside(std::string_view other) const;
+
   /// The revision of the present spec: the current one, or the one about to take its place.
   [[nodiscard]] const ProcessRevision& newest() const { return next ? *next : *current; }
 

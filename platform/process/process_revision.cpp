@@ -110,10 +110,11 @@ std::optional<Cause> ProcessRevision::not_ready() const {
     break;
   }
   if (!seen && means_.pace.waits(facts_.name)) seen = Cause{.what = "other services start first"};
-  const bool tells_more = seen && (!last_failure_ || is_wrong_place(seen->kind));
+  if (!seen) seen = no_room_;
+  const bool tells_more =
+      seen && (!last_failure_ || is_wrong_place(seen->kind) || seen == no_room_);
   if (ready == 0 && tells_more) return seen;
-  const bool wanted = backoff_.failing() || ordered_ > 0;
-  return wanted ? last_failure_ : std::nullopt;
+  return ordered_ > 0 ? last_failure_ : std::nullopt;
 }
 
 ProcessRevision::Instance* ProcessRevision::find(const std::string& replica) const {

@@ -73,9 +73,8 @@ bool ProcessRevision::start_one() {
   if (means_.replicas >= means_.settings.max_replicas) return false;
   const std::int32_t number = free_numbers(1).front();
   const std::string id = replica_id(number);
-  const StartAnswer room = means_.memory.ask(*this, id);
+  const StartAnswer room = ask_for_room(id);
   if (!room.granted) {
-    short_of_room_ = true;
     if (!room.later) owner_.on_changed(*this);
     return false;
   }

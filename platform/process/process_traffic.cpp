@@ -8,6 +8,17 @@
 
 namespace sluice::local {
 
+// One that sleeps answers too: it wakes.
+std::vector<std::string> ProcessService::serving_beside(std::string_view other) const {
+  std::vector<std::string> names;
+  each([&](const ProcessRevision& revision) {
+    const bool answers = revision.counts().ready > 0 || !revision.not_ready();
+    if (percent_of(revision) > 0 && answers) names.push_back(revision.name());
+  });
+  if (std::find(names.begin(), names.end(), other) != names.end()) names.clear();
+  return names;
+}
+
 // A name that the spec's revision does not have yet may be in its traffic too.
 std::optional<Problem> ProcessPlatform::check_targets(const ServiceSpec& spec,
                                                       const Traffic& traffic) const {

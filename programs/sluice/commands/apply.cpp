@@ -9,6 +9,7 @@
 #include "programs/sluice/commands/await_ready.h"
 #include "programs/sluice/commands/verbs.h"
 #include "programs/sluice/view/fields.h"
+#include "programs/sluice/view/not_ready.h"
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -91,10 +92,9 @@ std::string state_text(const json& result) {
     return (state.empty() ? "" : ", " + state) + ", without requests: the traffic is " + elsewhere;
   }
   if (state == "asleep") return ", asleep: the next request starts it";
-  const std::string serving = view::text_field(result, "serving");
-  const bool waits = !serving.empty() && serving != view::text_field(result, "revision");
+  const std::string serving = view::serving_text(result);
   return (state.empty() ? "" : ", " + state) +
-         (waits ? "; " + serving + " serves until it is ready" : "");
+         (serving.empty() ? "" : "; " + serving + " until it is ready");
 }
 
 void print_result(const Surroundings& with, const json& result, const ApplyFlags& flags) {
@@ -160,17 +160,6 @@ int apply_file(const Surroundings& with, const ApiPlace& engine, const std::stri
   return code;
 }
 
-int wait_for(const Surroundings& with, const ApiPlace& engine, std::set<std::string> applied,
-             Duration patience) {
-  const auto awaited = await_ready(
-      with, engine,
-      {.patience = patience, .services = std::move(applied), .progress = with.terminal});
-  if (!awaited) {
-    return report(with, awaited.error());
-  }
-  return awaited->not_ready > 0 ? kExitNotReady : kExitOk;
-}
-
 }  // namespace
 
 int run_apply(const Surroundings& with, const Arguments& args) {
@@ -213,7 +202,12 @@ int run_apply(const Surroundings& with, const Arguments& args) {
       return code;
     }
   }
-  return flags.wait ? wait_for(with, *engine, std::move(applied), *patience) : kExitOk;
+  if (!flags.wait) {
+    return kExitOk;
+  }
+  return await_ready(
+      with, *engine,
+      {.patience = *patience, .services = std::move(applied), .progress = with.terminal});
 }
 
 }  // namespace sluice::commands

@@ -125,7 +125,7 @@ json Engine::applied_json(const Planned& one) const {
   if (present == nullptr) return item;
   const auto newest = fleet_.revisions().find(present->newest().id());
   if (newest != fleet_.revisions().end()) item["state"] = autoscaler::state_of(*newest->second);
-  item["serving"] = present->current->name();
+  item["serving"] = present->serving_beside(present->newest().name());
   item["elsewhere"] = traffic_elsewhere(*present);
   return item;
 }

@@ -166,6 +166,8 @@ std::string explain_text(const json& explained) {
   for (const std::string& line : not_ready_lines(explained)) {
     text += "  not ready      " + line + "\n";
   }
+  const std::string failure = text_field(explained, "last_failure");
+  text += failure.empty() ? "" : "  last start     failed: " + failure + "\n";
   return text + next_row(explained, inputs) + awake_row(member(explained, "keeps_awake", none));
 }
 

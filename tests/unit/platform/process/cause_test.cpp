@@ -237,5 +237,18 @@ TEST(Cause, KillsAreReadFromBothVersionsOfControlGroups) {
   EXPECT_EQ(oom_kills_in("oom_kill_disable 0\n"), std::nullopt);
 }
 
+TEST(Cause, OfAReplicaLargerThanTheMachineNamesBothSizes) {
+  constexpr std::int64_t kGibibyte = std::int64_t{1} << 30;
+  RoomSight seen{.claim = kGibibyte, .capacity = 16'768'000'000, .shortage = "no memory"};
+  EXPECT_EQ(cause_of_no_room(seen), (Cause{.kind = CauseKind::no_room, .what = "no memory"}));
+  seen.claim = 99'999 * kGibibyte;
+  const Cause never = cause_of_no_room(seen);
+  EXPECT_EQ(never.kind, CauseKind::too_large);
+  EXPECT_EQ(never.sentence(),
+            "it needs 99999Gi of memory, and this machine has 15.6Gi; lower its memory limit");
+  seen.capacity = 0;
+  EXPECT_EQ(cause_of_no_room(seen).what, "no memory");
+}
+
 }  // namespace
 }  // namespace sluice::local

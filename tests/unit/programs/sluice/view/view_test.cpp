@@ -230,10 +230,17 @@ TEST(NotReady, ARevisionThatWasGivenUpStandsBesideTheOneThatServes) {
   const json service = json::parse(
       R"({"name":"app","revision":"app-00001","ready":1,"why":"load","not_ready":[
           {"revision":"app-00002","state":"given_up","why":"it ended with exit code 3",
-           "serving":"app-00001"}]})");
+           "serving":["app-00001"]}]})");
   const std::string line = "app-00002 did not start: it ended with exit code 3; app-00001 serves";
   EXPECT_EQ(not_ready_lines(service), std::vector<std::string>{line});
   EXPECT_EQ(why_text(service), line);
+}
+
+TEST(NotReady, AllThatServeInItsPlaceAreNamed) {
+  EXPECT_EQ(serving_text(json{{"serving", {"a-00001"}}}), "a-00001 serves");
+  EXPECT_EQ(serving_text(json{{"serving", {"a-00001", "a-00002", "a-00003"}}}),
+            "a-00001, a-00002 and a-00003 serve");
+  EXPECT_EQ(serving_text(json::object()), "");
 }
 
 TEST(NotReady, TheOnlyRevisionHasItsCauseAsTheReason) {
