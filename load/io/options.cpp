@@ -216,7 +216,7 @@ Result<Parsed, Problem> settle(const Raw& raw) {
 
 }  // namespace
 
-void show_flags(const std::function<void(const CLI::App&)>& see) {
+void show_flags(const std::function<void(CLI::App&)>& see) {
   CLI::App app{kAbout};
   Raw raw;
   declare(app, raw);

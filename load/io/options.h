@@ -37,6 +37,6 @@ struct Parsed {
 [[nodiscard]] Result<Parsed, Problem> parse_options(std::vector<std::string> arguments);
 
 /// Shows the flags that parse_options takes.
-void show_flags(const std::function<void(const CLI::App&)>& see);
+void show_flags(const std::function<void(CLI::App&)>& see);
 
 }  // namespace sluice::loadgen

@@ -20,8 +20,8 @@ class App;
 
 namespace sluice::commands {
 
-/// Sees the flags of a verb.
-using FlagSink = std::function<void(const CLI::App&)>;
+/// Sees the flags of a verb, and may parse with them.
+using FlagSink = std::function<void(CLI::App&)>;
 
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailure = 1;
