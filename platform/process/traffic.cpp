@@ -238,7 +238,7 @@ std::string traffic_text(const Traffic& traffic) {
     if (target.percent > 0) add(shown_revision(target), std::to_string(target.percent));
     if (!target.tag.empty()) add(shown_revision(target), target.tag);
   }
-  return text;
+  return traffic.empty() ? traffic_text({{.percent = 100}}) : text;
 }
 
 nlohmann::json traffic_json(const Traffic& traffic) {
