@@ -171,6 +171,7 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
       kept_.keep(number, spec, means_.loop.now());
     }
     settle(*service);
+    report_namesake(spec.name);
     return Applied::created;
   }
   // A revision that was given up is tried again when its spec is given again.
@@ -272,6 +273,7 @@ bool ProcessPlatform::remove(const std::string& name) {
   numbers_.removed(name);
   removed_.push_back(std::move(found->second));
   services_.erase(found);
+  report_namesake(name);
   kept_.forget(name);
   if (service.next) retire_next(service);
   service.shares.clear();
@@ -414,7 +416,7 @@ void ProcessPlatform::tell(ProcessService& service, const ProcessRevision& revis
   const bool is_current = service.current.get() == &revision;
   model.in_service = (is_current || service.is_pinned(revision)) && !service.removed;
   if (model.in_service) {
-    if (!is_current) model.service = revision.name();
+    if (!is_current) model.service = name_beside(service, revision);
     take_share(service, revision, model);
     model.replaces = !replaces.empty() ? replaces : is_current ? service.took_place_of : "";
   }
@@ -425,6 +427,19 @@ void ProcessPlatform::tell(ProcessService& service, const ProcessRevision& revis
     }
   }
   if (listener_ != nullptr) listener_->on_revision(std::move(model));
+}
+
+// Its own, unless a service has that: no revision hides a service.
+std::string ProcessPlatform::name_beside(const ProcessService& service,
+                                         const ProcessRevision& revision) const {
+  return services_.contains(revision.name()) ? service.spec.name + ":" + revision.name()
+                                             : revision.name();
+}
+
+// A service of that name comes or goes.
+void ProcessPlatform::report_namesake(const std::string& name) {
+  const auto known = revisions_.find(name);
+  if (known != revisions_.end()) report(*known->second.service, *known->second.revision);
 }
 
 void ProcessPlatform::bury(ProcessService& service) {

@@ -13,7 +13,7 @@ int run_sleep(const Surroundings& with, const Arguments& args) {
   if (const auto code = ends_early(with, app, "sleep", args)) {
     return *code;
   }
-  const auto found = find_service(with, name);
+  const auto found = find_service(with, name, Finds::running);
   if (!found) {
     return report(with, found.error());
   }
@@ -21,7 +21,7 @@ int run_sleep(const Surroundings& with, const Arguments& args) {
   if (!body) {
     return report(with, body.error());
   }
-  with.out << "service " << found->service << " is draining to zero; the next request wakes it\n";
+  with.out << found->title() << " is draining to zero; the next request wakes it\n";
   return kExitOk;
 }
 

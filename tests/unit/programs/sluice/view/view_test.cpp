@@ -335,6 +335,26 @@ TEST(LiveView, AsksBeforeItEndsServices) {
   EXPECT_TRUE(live.on_keys("qy"));
 }
 
+TEST(Services, HaveTheirShareOfTheRequestsWhereTheyAreDivided) {
+  const json latest = {
+      {"name", "app"},    {"url", "http://app.localhost"},
+      {"ready", 1},       {"desired", 1},
+      {"state", "awake"}, {"revision", "app-00002"},
+      {"percent", 100},   {"replicas", {{{"id", "app-00002-1"}, {"memory_bytes", 0}}}}};
+  json older = latest;
+  older["name"] = older["revision"] = "app-00001";
+  older["percent"] = 0;
+
+  EXPECT_EQ(get_text(json::array({latest}), false),
+            "NAME  URL                   READY/WANT  STATE  REVISION\n"
+            "app   http://app.localhost  1/1         awake  app-00002\n");
+  EXPECT_EQ(get_text(json::array({latest, older}), false),
+            "NAME       URL                   READY/WANT  STATE  REVISION   TRAFFIC\n"
+            "app        http://app.localhost  1/1         awake  app-00002  100 %\n"
+            "app-00001  http://app.localhost  1/1         awake  app-00001  -\n");
+  EXPECT_TRUE(get_text(json::array({latest}), true).ends_with("  -\n"));
+}
+
 TEST(Revisions, EachIsALineWithItsShareTagsAndAge) {
   const auto revisions = nlohmann::json::parse(R"([
     {"revision": "app-00003", "latest": true, "state": "awake", "ready": 2, "percent": 10,
