@@ -34,6 +34,7 @@ int print(const Surroundings& with, const FoundService& found, const LogFlags& f
     const auto body = fetch(found.engine, {.target = target});
     if (!body) return report(with, body.error());
     with.out << text.lines(*body, with.clock.now());
+    if (body->empty()) with.err << "no such output is kept of " << found.title() << "\n";
     return kExitOk;
   }
   const auto problem =

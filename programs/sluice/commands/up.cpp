@@ -80,7 +80,6 @@ void add_flags(CLI::App& app, RawFlags& raw) {
   app.add_option("--memory", raw.memory, "memory per replica, such as 256Mi")->type_name("SIZE");
   app.add_flag("-d,--detach", options.detach, "return once ready; the engine keeps running");
   app.add_option("-o,--output", raw.output, "text, or json: one object per line")
-      ->type_name("text|json")
       ->check(CLI::IsMember({"text", "json"}));
   app.add_flag("--allow-edit", options.allow_edit,
                "let the front door wake, sleep and scale services for clients that send the token "

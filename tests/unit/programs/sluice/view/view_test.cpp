@@ -97,6 +97,14 @@ TEST(Explain, NamesAManualChangeOfTheNumber) {
   EXPECT_EQ(limits_remark(woken), "-> 1     by min-scale");
 }
 
+TEST(Explain, IsShortBeforeTheFirstDecision) {
+  EXPECT_EQ(explain_text({{"service", "app"},
+                          {"time", "1970-01-01T00:00:00Z"},
+                          {"revision", "app-00001"},
+                          {"why", "no requests yet"}}),
+            "app  nothing was decided yet, revision app-00001: no requests yet\n");
+}
+
 TEST(Explain, OmitsAnUnknownRule) {
   json kept = decision();
   kept.update({{"bounded", 5}, {"why", "no data yet"}});
