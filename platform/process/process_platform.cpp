@@ -432,7 +432,7 @@ void ProcessPlatform::tell(ProcessService& service, const ProcessRevision& revis
 // Its own, unless a service has that: no revision hides a service.
 std::string ProcessPlatform::name_beside(const ProcessService& service,
                                          const ProcessRevision& revision) const {
-  return services_.contains(revision.name()) ? service.spec.name + ":" + revision.name()
+  return services_.contains(revision.name()) ? long_name(service.spec.name, revision.name())
                                              : revision.name();
 }
 

@@ -121,15 +121,28 @@ std::optional<Problem> take_server(Arguments& args, std::optional<ApiPlace>& ser
                  "with --server: explain, get, history, scale, sleep, top, wake"};
 }
 
+// Prints help, or what is wrong; returns the exit code.
+int tell(const Surroundings& with, const UsageProblem& problem) {
+  (problem.help ? with.out : with.err) << problem.text << "\n";
+  return problem.help ? kExitOk : kExitUsage;
+}
+
+// The flags of `load` are of another room, and so is what they mean together.
+std::optional<int> load_ends_early(const Surroundings& with, const Arguments& args) {
+  std::optional<int> code;
+  if (!with.show_load_flags) return code;
+  with.show_load_flags([&](CLI::App& app) {
+    if (const auto wrong = parse_flags(app, "load", args)) code = tell(with, *wrong);
+  });
+  return code;
+}
+
 // The engine may end, or another `up` start it, between the look and the deed.
 constexpr int kTries = 100;
 
 int run_up(const Surroundings& with, const Arguments& args, const UpRunner& up) {
   auto parsed = parse_up(args);
-  if (!parsed) {
-    (parsed.error().help ? with.out : with.err) << parsed.error().text << "\n";
-    return parsed.error().help ? kExitOk : kExitUsage;
-  }
+  if (!parsed) return tell(with, parsed.error());
   int code = kNameHeld;
   for (int tries = 0; code == kNameHeld && tries < kTries; ++tries) {
     const auto target = find_up_target(with, *parsed);
@@ -184,26 +197,8 @@ std::optional<int> ends_early(const Surroundings& with, CLI::App& app, std::stri
     return kExitOk;
   }
   const auto wrong = parse_flags(app, verb, args);
-  if (!wrong) {
-    return std::nullopt;
-  }
-  (wrong->help ? with.out : with.err) << wrong->text << "\n";
-  return wrong->help ? kExitOk : kExitUsage;
+  return wrong ? std::optional{tell(with, *wrong)} : std::nullopt;
 }
-
-namespace {
-
-// Its flags are of another room, and so is their meaning.
-std::optional<Failure> misuse_of_load(const Surroundings& with, const Arguments& args) {
-  std::optional<UsageProblem> wrong;
-  if (with.show_load_flags) {
-    with.show_load_flags([&](CLI::App& app) { wrong = parse_flags(app, "load", args); });
-  }
-  if (!wrong || wrong->help) return std::nullopt;
-  return Failure{kExitUsage, std::move(wrong->text)};
-}
-
-}  // namespace
 
 std::vector<VerbTable> verb_tables(const Surroundings& here) {
   VerbTable table;
@@ -260,8 +255,8 @@ int run_verb(const Surroundings& here, const Arguments& given,
     return up(rest);
   }
   if (word == "load") {
-    if (const auto wrong = misuse_of_load(with, rest)) return report(with, *wrong);
-    return load(rest);
+    const auto code = load_ends_early(with, rest);
+    return code ? *code : load(rest);
   }
   for (const auto& [name, verb] : kVerbs) {
     if (name == word) {

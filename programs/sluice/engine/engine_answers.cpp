@@ -13,11 +13,6 @@ using nlohmann::json;
 
 namespace {
 
-// The revision of a name that ProcessPlatform::name_beside() may have made.
-std::string revision_in(const std::string& name) {
-  return name.substr(name.rfind(':') + 1);
-}
-
 // Whether the replica that printed the line is there. Its name alone is also that of an earlier
 // one.
 bool runs(const ProcessService& service, const LogLine& line) {
@@ -43,7 +38,7 @@ ApiProblem Engine::no_such_service(const std::string& name) const {
 
 ApiResult<std::string> Engine::spec_yaml(const std::string& name, Values values) {
   const ProcessService* const service = find(name);
-  const ProcessRevision* const revision = platform_.revision({"default", revision_in(name)});
+  const ProcessRevision* const revision = platform_.revision({"default", short_name(name)});
   if (service == nullptr && revision == nullptr) return no_such_service(name);
   ServiceSpec spec = service == nullptr ? revision->spec() : service->spec;
   if (service != nullptr) spec.traffic = platform_.wanted_traffic(spec);
@@ -68,7 +63,7 @@ ApiResult<json> Engine::remove(const std::string& name) {
 ApiResult<autoscaler::ServiceLines> Engine::logs(const std::string& name, const LogQuery& query) {
   const ProcessService* service = find(name);
   const bool of_revision = service == nullptr;  // it may have ended long ago
-  const std::string revision = of_revision ? revision_in(name) : std::string{};
+  const std::string revision = of_revision ? short_name(name) : std::string{};
   if (of_revision) service = find(revision.substr(0, revision.rfind('-')));
   if (service == nullptr || (of_revision && revision_number(service->spec.name, revision) == 0)) {
     return no_such_service(name);
