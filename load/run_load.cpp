@@ -228,16 +228,12 @@ int carry_out(Options options, const std::vector<std::string>& args) {
 
 int run_load(std::vector<std::string> args) {
   try {
-    auto parsed = parse_options(args);
-    if (!parsed) {
-      complain(parsed.error().text());
+    auto options = parse_options(args);
+    if (!options) {
+      complain(options.error().text());
       return kExitUsage;
     }
-    if (parsed->help) {
-      print(parsed->help->text, stdout);
-      return kExitOk;
-    }
-    return carry_out(std::move(parsed->options), args);
+    return carry_out(std::move(*options), args);
   } catch (const std::exception& error) {
     complain(error.what());
     return kExitFailure;

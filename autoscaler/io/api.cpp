@@ -166,7 +166,7 @@ ApiResult<json> Api::explain(const ServiceName& name, std::optional<TimePoint> a
     if (!kept) {
       return ApiProblem{404, "no-decision", "No decision",
                         "no decision was kept from before " + format_time(*at),
-                        "give a later time; .../history lists them"};
+                        "give a later time; sluice history " + name.name + " lists what is kept"};
     }
     (*kept)["last_cold_start"] = parts_.history.cold_start_at(facts, *at).value_or(nullptr);
     return std::move(*kept);

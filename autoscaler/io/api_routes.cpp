@@ -192,15 +192,16 @@ ApiAnswer logs_answer(const Asked& asked, const std::string& name) {
   }
   const auto lines = asked.machine->logs(name, wanted);
   if (!lines) return whole(problem_answer(lines.error()));
-  ApiAnswer answer = whole(text_answer(*lines));
+  ApiAnswer answer = whole(text_answer(lines->text));
   if (asked.target.flag("follow")) {
-    answer.stream =
-        api::ApiStream{.filter = {.types = {"log"}, .service = name, .replica = wanted.replica},
-                       .after = asked.services.events().last_id(),
-                       .sse = false,
-                       .text_of = [times = wanted.times](const Event& event) {
-                         return log_line_of(event, times);
-                       }};
+    answer.stream = api::ApiStream{
+        .filter = {.types = {"log"}, .service = lines->service, .replica = wanted.replica},
+        .after = asked.services.events().last_id(),
+        .sse = false,
+        .text_of = [times = wanted.times, of = lines->revision](const Event& event) {
+          const bool is_of = of.empty() || event.key.replica.starts_with(of + "-");
+          return is_of ? log_line_of(event, times) : std::string{};
+        }};
   }
   return answer;
 }

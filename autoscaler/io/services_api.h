@@ -114,6 +114,13 @@ struct OutputLine {
 /// `2026-11-20T14:03:12.061Z app-00001-1#3 | text`.
 [[nodiscard]] std::string output_text(const OutputLine& line, bool times);
 
+/// What `logs` answers.
+struct ServiceLines {
+  std::string text;
+  std::string service;   ///< whose replicas have printed it
+  std::string revision;  ///< the only one of that service; empty: all of them
+};
+
 /// What the end of an engine came to: `stopped N replicas, M requests cut`.
 struct ShutdownResult {
   std::int64_t stopped = 0;  ///< replicas that ran when the shutdown began
@@ -176,8 +183,8 @@ class MachineApi {
   [[nodiscard]] virtual ApiResult<nlohmann::json> remove(const std::string& name) = 0;
 
   /// Output lines of replicas, oldest first, as output_text() has them.
-  [[nodiscard]] virtual ApiResult<std::string> logs(const std::string& name,
-                                                    const LogQuery& query) = 0;
+  [[nodiscard]] virtual ApiResult<ServiceLines> logs(const std::string& name,
+                                                     const LogQuery& query) = 0;
 
   /// Whether the front door is open and no shutdown has begun.
   [[nodiscard]] virtual bool ready() = 0;

@@ -217,6 +217,9 @@ class ProcessPlatform final : public autoscaler::Platform,
   void report(ProcessService& service, ProcessRevision& revision);
   void tell(ProcessService& service, const ProcessRevision& revision,
             const std::string& replaces = {});
+  [[nodiscard]] std::string name_beside(const ProcessService& service,
+                                        const ProcessRevision& revision) const;
+  void report_namesake(const std::string& name);
   void report_soon(const std::string& revision);
   void flush();
   void give_turn();

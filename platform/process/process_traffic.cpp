@@ -1,4 +1,5 @@
-// The part of the process platform that divides the requests of a service among its revisions.
+// The part of the process platform about the revisions of a service: which are ready, and how its
+// requests are divided among them.
 
 #include <fmt/format.h>
 
@@ -7,6 +8,28 @@
 #include <utility>
 
 namespace sluice::local {
+
+std::vector<NotReady> ProcessService::not_ready() const {
+  std::vector<NotReady> all;
+  if (given_up) all.push_back(*given_up);
+  std::vector<const ProcessRevision*> looked_at{next.get(), current.get()};
+  for (const auto& each : pinned) looked_at.push_back(each.get());
+  for (const ProcessRevision* revision : looked_at) {
+    if (revision == nullptr) continue;
+    auto cause = revision->not_ready();
+    // One that is to take over is not asleep, even before its first replica is ordered.
+    if (!cause && revision == next.get()) cause = Cause{.what = "its first replica is not started"};
+    if (!cause) continue;
+    const bool failed = revision->failing() || revision->last_failure() == cause;
+    all.push_back({revision->name(), failed ? "failing" : "starting", std::move(*cause)});
+  }
+  return all;
+}
+
+bool ProcessService::is_pinned(std::string_view revision) const {
+  return std::any_of(pinned.begin(), pinned.end(),
+                     [revision](const auto& each) { return each->name() == revision; });
+}
 
 // One that sleeps answers too: it wakes.
 std::vector<std::string> ProcessService::serving_beside(std::string_view other) const {

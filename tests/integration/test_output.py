@@ -123,15 +123,18 @@ class Logs(OutputCase):
         engine = self.up_printing()
         self.print_text(engine, 'one')
         self.wait_text('one', 'app')
-        with subprocess.Popen([SLUICE, 'logs', 'app', '-f'], env=self.home.environment, text=True,
-                              stdout=subprocess.PIPE) as follower:
-            self.addCleanup(follower.kill)
-            while not follower.stdout.readline().endswith('| one\n'):
-                pass
-            self.print_text(engine, 'two\x07')
-            line = LINE.fullmatch(follower.stdout.readline().rstrip('\n'))
-            self.assertEqual(line.groups()[1:], ('app-00001-1', '1', 'two?'))
-            follower.kill()
+        for name in ('app', 'app-00001'):
+            with subprocess.Popen([SLUICE, 'logs', name, '-f'], env=self.home.environment, text=True,
+                                  stdout=subprocess.PIPE) as follower:
+                self.addCleanup(follower.kill)
+                while not follower.stdout.readline().endswith('| one\n'):
+                    pass
+                self.print_text(engine, f'two\x07{name}')
+                while not (line := follower.stdout.readline()).endswith(f'two?{name}\n'):
+                    pass
+                line = LINE.fullmatch(line.rstrip('\n'))
+                self.assertEqual(line.groups()[1:], ('app-00001-1', '1', f'two?{name}'))
+                follower.kill()
 
 
 class FullDisk(OutputCase):

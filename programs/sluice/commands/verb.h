@@ -21,8 +21,8 @@ class App;
 
 namespace sluice::commands {
 
-/// Sees the flags of a verb.
-using FlagSink = std::function<void(const CLI::App&)>;
+/// Sees the flags of a verb, and may parse with them.
+using FlagSink = std::function<void(CLI::App&)>;
 
 /// What a verb works with; everything is borrowed for the length of one run.
 struct Surroundings {
@@ -69,17 +69,33 @@ void note_version(const Surroundings& with, const ApiPlace& engine);
 
 struct FoundService {
   ApiPlace engine;
-  std::string service;
+  std::string service;  ///< or the name of one of its revisions
   std::string space = "default";
+  std::string owner = {};  ///< the service of that revision; empty: it is a service
 
   /// `/api/v1/services/<space>/<service>`.
   [[nodiscard]] std::string path() const;
+
+  /// `service app` or `revision app-00001`.
+  [[nodiscard]] std::string title() const;
 };
 
-/// Looks for `SERVICE` or `ENGINE/SERVICE` among the running engines (one-machine.md 2). At a
-/// server it is `SERVICE` or `NAMESPACE/SERVICE`, and not looked for.
+/// What a verb takes.
+enum class Finds {
+  services,
+  running,  ///< and revisions that run
+  kept,     ///< and those of which spec and output are kept
+};
+
+/// Looks for `SERVICE` or `ENGINE/SERVICE` among the running engines (one-machine.md 2); where no
+/// service has that name it is a revision's. At a server it is `SERVICE` or `NAMESPACE/SERVICE`,
+/// and not looked for.
 [[nodiscard]] Result<FoundService, Failure> find_service(const Surroundings& with,
-                                                         const std::string& name);
+                                                         const std::string& name, Finds finds);
+
+/// Of `text`, the value of `flag`: a time or an age (local::parse_moment).
+[[nodiscard]] Result<TimePoint, Failure> moment_of(const Surroundings& with, const char* flag,
+                                                   const std::string& text);
 
 /// What the problem+json of an answer that is not good comes to.
 [[nodiscard]] Failure failure_of(const ApiReply& reply);

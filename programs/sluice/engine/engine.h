@@ -136,7 +136,7 @@ class Engine final : public autoscaler::MachineApi,
   ApiResult<nlohmann::json> set_traffic(const std::string& name, const nlohmann::json& change,
                                         bool write) override;
   ApiResult<nlohmann::json> remove(const std::string& name) override;
-  ApiResult<std::string> logs(const std::string& name, const LogQuery& query) override;
+  ApiResult<autoscaler::ServiceLines> logs(const std::string& name, const LogQuery& query) override;
 
   bool ready() override { return open_ && !closing_; }
 

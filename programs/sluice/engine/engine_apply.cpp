@@ -16,9 +16,12 @@ namespace {
 
 constexpr const char* kStream = "the document";  // the engine does not see the file's name
 
-json changes_of(const ServiceSpec& before, const ServiceSpec& after) {
+// Of traffic, what divides the requests where the spec does not: `chosen`, then nothing.
+json changes_of(const ServiceSpec& before, const Traffic& chosen, const ServiceSpec& after) {
   json changes = json::array();
-  for (const SpecChange& change : difference(before, after)) {
+  for (SpecChange& change : difference(before, after)) {
+    if (change.key == kTrafficKey && change.before.empty()) change.before = traffic_text(chosen);
+    if (change.key == kTrafficKey && change.after.empty()) change.after = traffic_text({});
     changes.push_back({{"key", change.key}, {"old", change.before}, {"new", change.after}});
   }
   return changes;
@@ -101,7 +104,10 @@ ApiResult<std::vector<Engine::Planned>> Engine::plan(const std::string& yaml,
                 .file = file == nullptr ? std::string{} : file->string(),
                 .changes = {},
                 .result = present == nullptr ? "created" : "configured"};
-    one.changes = present == nullptr ? json::array() : changes_of(present->spec, one.spec);
+    one.changes =
+        present == nullptr
+            ? json::array()
+            : changes_of(present->spec, platform_.wanted_traffic(present->spec), one.spec);
     if (present != nullptr && one.changes.empty()) one.result = "unchanged";
     if (one.is_for_file() && !mode.write) {
       problems.push_back(

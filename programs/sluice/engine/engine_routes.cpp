@@ -138,6 +138,7 @@ void Engine::on_revision(model::Revision revision) {
 void Engine::on_revision_gone(const RevisionId& id) {
   fleet_.on_revision_gone(id);
   book_.on_revision_gone(id);
+  figures_.forget(long_name(id.name.substr(0, id.name.rfind('-')), id.name));
   if (find(id.name) == nullptr) figures_.forget(id.name);
   find_only();
 }

@@ -67,6 +67,9 @@ void FrontFigures::complete(const Revision& revision, json& status) const {
   } else if (!hosts.empty()) {
     status["url"] = parts_.url(hosts.front().host);
   }
+  if (const ProcessRevision* const own = parts_.platform.revision(facts.id)) {
+    status["percent"] = parts_.platform.service_of(facts.id)->percent_of(*own);
+  }
   const auto handle = parts_.book.find(facts.id);
   status["min"] = revision.bounds().min;
   status["not_ready"] = not_ready(revision);

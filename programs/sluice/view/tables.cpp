@@ -44,6 +44,11 @@ std::string state_text(const json& service) {
   return lasting ? "panic " + minutes_text(*lasting) : "panic";
 }
 
+// Of the requests of a service.
+std::string percent_text(std::int64_t percent) {
+  return percent > 0 ? fmt::format("{} %", percent) : "-";
+}
+
 // In the largest unit that fits: `42s`, `5m`, `3h`, `2d`.
 std::string age_text(Duration age) {
   const auto seconds =
@@ -138,7 +143,7 @@ Row replica_row(const json& replica) {
           fmt::format("pid {}", integer_field(replica, "pid")),
           fmt::format("port {}", integer_field(replica, "port")),
           fmt::format("{} in flight", integer_field(replica, "in_flight")),
-          memory ? fmt::format("{:.1f} MiB", *memory / (1024.0 * 1024.0)) : "-"};
+          memory && *memory > 0 ? fmt::format("{:.1f} MiB", *memory / (1024.0 * 1024.0)) : "-"};
 }
 
 // Rows of several engines name theirs.
@@ -168,10 +173,11 @@ std::string table_text(const std::vector<Row>& rows) {
 }
 
 std::string get_text(const json& services, bool wide) {
-  if (services.empty()) {
-    return "no services; add one: sluice apply -f FILE\n";
-  }
   Row head = {"NAME", "URL", "READY/WANT", "STATE", "REVISION"};
+  const bool divided = std::any_of(services.begin(), services.end(), [](const json& service) {
+    return integer_field(service, "percent", 100) < 100;
+  });
+  if (divided) head.emplace_back("TRAFFIC");
   if (wide) {
     head.insert(head.end(), {"STARTING", "DRAINING", "CONC stable/panic", "TARGET", "RPS", "QUEUE",
                              "p50/p99 ms", "LAST COLD", "WHY"});
@@ -183,6 +189,7 @@ std::string get_text(const json& services, bool wide) {
   for (const json& service : services) {
     Row row = {text_field(service, "name"), text_field(service, "url"), ready_of_wanted(service),
                state_text(service), text_field(service, "revision")};
+    if (divided) row.push_back(percent_text(integer_field(service, "percent", 100)));
     if (wide) {
       row.insert(row.end(),
                  {std::to_string(integer_field(service, "starting")),
@@ -213,14 +220,13 @@ std::string revisions_text(const json& revisions, TimePoint now) {
     std::string tags;
     for (const std::string& tag : reading::strings(revision, "tags"))
       tags += (tags.empty() ? "" : ", ") + printable(tag);
-    const std::int64_t percent = integer_field(revision, "percent");
     const auto made = parse_rfc3339(text_field(revision, "created"));
     const std::string state = text_field(revision, "state");
     rows.push_back(
         {text_field(revision, "revision") + (reading::flag(revision, "latest") ? " (latest)" : ""),
          state == "given_up" ? std::string{kDidNotStart} : state,
          std::to_string(integer_field(revision, "ready")),
-         percent > 0 ? fmt::format("{} %", percent) : "-", tags.empty() ? "-" : tags,
+         percent_text(integer_field(revision, "percent")), tags.empty() ? "-" : tags,
          made ? age_text(now - *made) : "-"});
   }
   return table_text(rows);

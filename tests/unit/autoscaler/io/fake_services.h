@@ -73,10 +73,10 @@ class FakeServices final : public ServicesApi, public MachineApi {
 
   Json not_kept(const ServiceName& /*name*/, TimePoint /*since*/) override { return lost; }
 
-  ApiResult<std::string> logs(const std::string& name, const LogQuery& query) override {
+  ApiResult<ServiceLines> logs(const std::string& name, const LogQuery& query) override {
     if (name != "app") return missing(name);
     asked_logs = query;
-    return std::string{"app-00001-1 | before\n"};
+    return ServiceLines{"app-00001-1 | before\n", name, {}};
   }
 
   ApiResult<Json> wake(const ServiceName& name) override { return status(name); }

@@ -97,6 +97,14 @@ TEST(Explain, NamesAManualChangeOfTheNumber) {
   EXPECT_EQ(limits_remark(woken), "-> 1     by min-scale");
 }
 
+TEST(Explain, IsShortBeforeTheFirstDecision) {
+  EXPECT_EQ(explain_text({{"service", "app"},
+                          {"time", "1970-01-01T00:00:00Z"},
+                          {"revision", "app-00001"},
+                          {"why", "no requests yet"}}),
+            "app  nothing was decided yet, revision app-00001: no requests yet\n");
+}
+
 TEST(Explain, OmitsAnUnknownRule) {
   json kept = decision();
   kept.update({{"bounded", 5}, {"why", "no data yet"}});
@@ -340,6 +348,26 @@ TEST(LiveView, AsksBeforeItEndsServices) {
   EXPECT_EQ(live.frame({}).back(), "q quit   e explain   l output   arrows choose");
   EXPECT_FALSE(live.on_keys("y"));
   EXPECT_TRUE(live.on_keys("qy"));
+}
+
+TEST(Services, HaveTheirShareOfTheRequestsWhereTheyAreDivided) {
+  const json latest = {
+      {"name", "app"},    {"url", "http://app.localhost"},
+      {"ready", 1},       {"desired", 1},
+      {"state", "awake"}, {"revision", "app-00002"},
+      {"percent", 100},   {"replicas", {{{"id", "app-00002-1"}, {"memory_bytes", 0}}}}};
+  json older = latest;
+  older["name"] = older["revision"] = "app-00001";
+  older["percent"] = 0;
+
+  EXPECT_EQ(get_text(json::array({latest}), false),
+            "NAME  URL                   READY/WANT  STATE  REVISION\n"
+            "app   http://app.localhost  1/1         awake  app-00002\n");
+  EXPECT_EQ(get_text(json::array({latest, older}), false),
+            "NAME       URL                   READY/WANT  STATE  REVISION   TRAFFIC\n"
+            "app        http://app.localhost  1/1         awake  app-00002  100 %\n"
+            "app-00001  http://app.localhost  1/1         awake  app-00001  -\n");
+  EXPECT_TRUE(get_text(json::array({latest}), true).ends_with("  -\n"));
 }
 
 TEST(Revisions, EachIsALineWithItsShareTagsAndAge) {
