@@ -176,8 +176,7 @@ std::string explain_text(const json& explained) {
   }
   text += not_ready_rows(explained);
   const std::string failure = text_field(explained, "last_failure");
-  text += failure.empty() ? "" : "  last start     failed: " + failure + "
-";
+  text += failure.empty() ? "" : "  last start     failed: " + failure + "\n";
   return text + next_row(explained, inputs) + awake_row(member(explained, "keeps_awake", none));
 }
 
