@@ -3,7 +3,7 @@
 import ast
 import re
 
-from citations import citation
+from citations import citation, missing_path
 from claims import riddling_test_name
 from source import cpp_functions
 from wording import plain_wording
@@ -241,4 +241,5 @@ def globbed_source(source):
 RULES = (file_length, function_length, empty_name, clock_read, detached_task, sleeping, core_include,
          leftward_include, using_namespace, macro, null_pointer, pragma_once, capturing_coroutine,
          ownerless, type_query, shared_state, shell, unmarked_result, skipped_test, silenced_check,
-         unnumbered_promise, plain_wording, machine_path, globbed_source, citation, riddling_test_name)
+         unnumbered_promise, plain_wording, machine_path, globbed_source, citation, missing_path,
+         riddling_test_name)
