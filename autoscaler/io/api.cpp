@@ -165,7 +165,7 @@ ApiResult<json> Api::explain(const ServiceName& name, std::optional<TimePoint> a
     auto kept = parts_.history.decision_at(facts, *at);
     if (!kept) {
       return ApiProblem{404, "no-decision", "No decision",
-                        "no decision was kept from before " + format_time(*at),
+                        "there is no record of a decision before " + format_time(*at),
                         "give a later time; .../history lists them"};
     }
     (*kept)["last_cold_start"] = parts_.history.cold_start_at(facts, *at).value_or(nullptr);
@@ -221,7 +221,7 @@ ApiResult<json> Api::scale(const ServiceName& name, const ScaleBounds& bounds) {
   const std::int32_t max = bounds.max.value_or(present.max);
   if (max > 0 && min > max) {
     return invalid_document(
-        "min " + std::to_string(min) + " and max " + std::to_string(max) + " do not fit together",
+        "min " + std::to_string(min) + " and max " + std::to_string(max) + " contradict each other",
         "give 0 <= min <= max; a max of 0 means none");
   }
   (*revision)->set_bounds(bounds.min, bounds.max);

@@ -15,7 +15,8 @@ namespace {
 constexpr std::string_view kInternal = "/_sluice";
 
 constexpr std::string_view kSpeaksH1 =
-    "the service does not speak HTTP/2; ask over HTTP/1.1, or let it serve h2c and name its port "
+    "the service does not speak HTTP/2; call it over HTTP/1.1, or let it serve h2c and name its "
+    "port "
     "h2c\n";
 
 // In the answer to a request for a host that is none of them.

@@ -73,7 +73,7 @@ TEST(ConfigDocuments, MayStandBehindTheServiceAndTwice) {
   std::string other = kConfig;
   other.replace(other.find("blue"), 4, "red");
   EXPECT_EQ(verdict(kConfig + other + uses),
-            "f.yaml:14: ConfigMap settings stands twice, with other data; rename one");
+            "f.yaml:14: ConfigMap settings is defined twice, with different data; rename one");
 }
 
 TEST(ConfigDocuments, WhatIsMissingIsNamedUnlessItIsOptional) {
