@@ -31,7 +31,7 @@ struct PodState {
 /// listed. A pod that is unlisted stays known, and charged, until what runs on it has ended.
 class PodRoster {
  public:
-  /// `draws` tells whether pods will be chosen at random (PodLine::any_open).
+  /// `draws`: whether pods will be chosen at random (PodLine::any_open).
   explicit PodRoster(bool draws) : preferred_(draws), draws_(draws) {}
 
   /// Lists `pod` or changes what is said of it; `limit` (0: none) is its requests at once. One that
@@ -42,8 +42,8 @@ class PodRoster {
   /// Removes `id` from the list. False if it was not listed.
   bool unlist(const PodId& id);
 
-  /// Those who tried `id` may have it again; what runs on it, and its pause, stay. False if it is
-  /// not listed.
+  /// Requests that tried `id` may use it again; what runs on it, and its pause, stay. False if it
+  /// is not listed.
   bool renew(const PodId& id);
 
   /// One more request on the pod at `slot`, which is open.

@@ -11,7 +11,7 @@
 
 namespace sluice::activator {
 
-/// What one activator says of one revision for one interval.
+/// The report of one activator about one revision for one interval.
 struct RevisionStat {
   RevisionId revision;
   double average_concurrent_requests = 0;

@@ -17,7 +17,7 @@ using breaker::Ticket;
 
 /// A pod that a request runs on, from its admission to its leave().
 struct PodRef {
-  std::uint32_t slot = Ticket::kNobody;
+  std::uint32_t slot = Ticket::kNone;
   std::uint32_t generation = 0;
 
   friend bool operator==(const PodRef&, const PodRef&) = default;
@@ -33,14 +33,15 @@ struct Waiter {
   TimePoint deadline = kNever;
 };
 
-/// The waiters of one revision: newcomers in order of arrival, and ahead of them those who come
+/// The waiters of one revision: new requests in order of arrival, and ahead of them those that come
 /// back from a pod that failed them, in the order they came back. Joining and leaving anywhere cost
 /// the logarithm of the length where there is a deadline and nothing that grows where there is
 /// none.
 ///
-/// Those who come back may not go to the pods they tried. They stand in lanes, one for each set of
-/// tried pods, so that finding the first of them who may use an open pod costs a look at each lane
-/// and not at each waiter: a dead pod of a large revision sends back thousands at once, all alike.
+/// Requests that come back may not go to the pods they tried. They wait in lanes, one for each set
+/// of tried pods, so that finding the first of them that may use an open pod costs a look at each
+/// lane and not at each waiter: a dead pod of a large revision sends back thousands at once, all
+/// alike.
 ///
 /// Memory is kept between waiters, and given back when a long queue has emptied.
 class WaitQueue {
@@ -101,7 +102,7 @@ class WaitQueue {
   [[nodiscard]] std::optional<TimePoint> oldest() const;
 
  private:
-  static constexpr std::uint32_t kNone = Ticket::kNobody;
+  static constexpr std::uint32_t kNone = Ticket::kNone;
   // A queue that was longer than this gives its memory back when it has emptied.
   static constexpr std::size_t kKeptMax = 64;
 

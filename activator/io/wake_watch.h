@@ -21,7 +21,7 @@ class WakeWatch {
   /// A request waits and no pod takes requests.
   void held(RevisionHandle revision, TimePoint now);
 
-  /// The autoscaler wants pods.
+  /// The autoscaler requests pods.
   void decided(RevisionHandle revision, TimePoint now);
 
   /// The platform reports a pod.

@@ -115,7 +115,7 @@ Whole method_not_allowed(const Asked& asked, const std::string& allow) {
           (asked.machine == nullptr ? "; changes are made on the objects of the platform" : ""));
 }
 
-// A page of `items`, which start at place `next`; `more` stands beside them.
+// A page of `items`, which start at place `next`; `more` is beside them.
 Whole list_answer(const json& items, const ApiTarget& target, const json& more = json::object()) {
   const auto page = http::page_of(target, items.size());
   if (!page) return problem_answer(page.error());

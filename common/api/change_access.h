@@ -9,7 +9,7 @@
 // Who may change something through an API, decided from values alone.
 namespace sluice::api {
 
-/// What a request says of where it comes from, and by which right. Views into the request.
+/// The origin and the rights that a request states. Views into the request.
 struct ChangeFields {
   std::string_view authority = {};      ///< Host, with or without port
   std::string_view token = {};          ///< Sluice-Edit

@@ -10,7 +10,7 @@ namespace sluice::certificates {
 /// What a certificate lets its holder do on the streams between our programs.
 enum class Role : std::uint8_t { autoscaler, activator, node_agent };
 
-/// What the URIs of a certificate say of its holder. One certificate may carry several roles.
+/// The roles of a certificate's holder, from its URIs. One certificate may carry several roles.
 struct Identity {
   bool autoscaler = false;
   bool activator = false;

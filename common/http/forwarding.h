@@ -24,7 +24,7 @@ struct RequestRewrite {
   std::string_view proto;
   /// Host sent instead of the inbound one; empty keeps the inbound Host.
   std::string_view host;
-  /// Host sent when neither `host` nor the client says one: where it goes (HTTP/1.0 has no need of
+  /// Host sent when neither `host` nor the client gives one: where it goes (HTTP/1.0 has no need of
   /// a Host). Empty: none.
   std::string_view address;
   OriginalHost original_host = OriginalHost::kept;
@@ -62,7 +62,7 @@ enum class ResponseBody : std::uint8_t {
 
 struct ResponseRewrite {
   ResponseBody body = ResponseBody::as_is;
-  bool keep_alive = true;  ///< what the client gets to know
+  bool keep_alive = true;  ///< what the client is sent
   int client_minor = 1;    ///< the client's HTTP/1.x
   std::string_view extra;  ///< complete lines to add, each with CRLF
 };

@@ -18,7 +18,7 @@ struct Hold {
   bool releasing = false;
   std::optional<CpuQuota> journalled;  ///< the last value of ours that was written down
 
-  std::optional<CpuQuota> acknowledged;  ///< in force as far as the last answer tells; else unknown
+  std::optional<CpuQuota> acknowledged;  ///< in force as of the last answer; else unknown
   bool needs_reading = false;
   bool verified = false;  ///< `acknowledged` was seen in the kernel
   TimePoint answered_at;  ///< by the observations' clock

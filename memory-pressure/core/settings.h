@@ -45,7 +45,7 @@ struct PolicySettings {
   Duration pause_max = std::chrono::seconds{60};        ///< then another container's turn
   double release_margin = 0.05;                         ///< under the trigger (5.4)
   /// Usage above which what *could* grow is a reason to throttle; below it only the gate heeds it.
-  /// Close to the edge: who is paused keeps what it holds, and early pauses end in a queue
+  /// Close to the edge: a paused container keeps its memory, and early pauses end in a queue
   /// (DECISIONS).
   double concern = 0.95;
   double critical = 0.97;  ///< the emergency path (5.5)

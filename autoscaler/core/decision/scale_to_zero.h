@@ -22,7 +22,7 @@ enum class Activity {
 /// What one call of the scaler looks at (autoscaler.md 8.3).
 struct ScalerView {
   std::int32_t desired = -1;  ///< the decider's number, -1 = unknown
-  std::int32_t replicas = 0;  ///< what the scale target asks for now
+  std::int32_t replicas = 0;  ///< replicas in the spec of the scale target now
   Activity activity = Activity::activating;
   Duration activity_for{0};  ///< how long it has been so
   bool initialized = false;  ///< the initial scale was reached once

@@ -30,8 +30,8 @@ class Removals {
   /// Pods that an earlier run released to be stopped.
   explicit Removals(std::span<const PodId> released = {});
 
-  /// Compares the pods there are with how many are `wanted` and chooses who leaves, idlest first
-  /// (a pod that has failed before one that starts; of pods alike a throttled one), or takes
+  /// Compares the pods there are with how many are `wanted` and chooses which to remove, idlest
+  /// first (a pod that has failed before one that starts; of pods alike a throttled one), or takes
   /// choices back, the busiest first. Pods that have gone are forgotten. `pods` stand in the order
   /// of their age, the youngest last, as far as that is known. Returns whether leaving() has
   /// changed for any pod.

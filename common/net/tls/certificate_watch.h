@@ -10,7 +10,7 @@
 
 namespace sluice::net {
 
-/// Where a pair stands.
+/// The files of a pair.
 struct TlsFiles {
   std::string certificate;
   std::string key;
@@ -33,7 +33,7 @@ class CertificateWatch {
   /// What a look brings: a pair that was not there before, or nothing new.
   using News = std::optional<TlsPair>;
 
-  /// Whether both files are there. Problem: the file system does not say.
+  /// Whether both files are there. Problem: the file system gives no answer.
   [[nodiscard]] Result<bool, Problem> present() const;
 
   /// A pair whose contents differ from those of the last one returned. A problem (a file is gone or

@@ -70,9 +70,9 @@ ClusterGround ClusterPlatforms::ground(std::function<bool(const RevisionId&)> ow
           .confirm = [this] { confirm_(); }};
 }
 
-// Until everything is known: the start continues without it, and the scalers that are known say
-// what is in the way, most often a missing rule. Others that scale the same targets are waited for
-// no longer than that.
+// Until everything is known: the start continues without it, and the status of the known scalers
+// has the reason, most often a missing rule. Others that scale the same targets are waited for no
+// longer than that.
 void ClusterPlatforms::wait_until_known() {
   start_timer_->after(kStartPatience, [this] {
     const std::string missing = shown_wrong(wrong(), "not watched");

@@ -166,13 +166,13 @@ void Engine::on_held(activator::RevisionHandle handle) {
   wanted_.insert(front_.id_of(handle));
   if (posted) return;
   loop_.post([this, alive = alive_.watch()] {
-    if (!alive.over()) heed_demand();
+    if (!alive.over()) pass_on_demand();
   });
 }
 
 // A first request pokes by itself. This is for those that come to wait later: the replicas went
 // while the revision was not idle, or the start that they hoped for failed.
-void Engine::heed_demand() {
+void Engine::pass_on_demand() {
   for (const RevisionId& id : std::exchange(wanted_, {})) {
     const auto handle = book_.find(id);
     if (!handle || front_.waiting(*handle) == 0) continue;

@@ -23,7 +23,7 @@ class PodSelections {
   void set_pod(const ClusterName& name, ClusterPod pod);
   void drop_pod(const ClusterName& name);
 
-  /// Matches what is new, and gives the revisions whose pods are others, or say something else,
+  /// Matches what is new, and gives the revisions whose pods have changed,
   /// than at the last call.
   [[nodiscard]] std::set<RevisionId> settle();
 
