@@ -201,7 +201,7 @@ TEST_F(ProcessFailuresTest, AServiceThatSleepsOrServesHasNothingThatIsNotReady) 
   EXPECT_EQ(amiss(), "");
 }
 
-TEST_F(ProcessFailuresTest, WhyTheLastStartFailedStandsUntilOneIsReady) {
+TEST_F(ProcessFailuresTest, TheCauseOfTheLastFailedStartIsKeptUntilOneIsReady) {
   put(spec());
   order("app-00001", 1);
   fail_start("app-00001", 1);
@@ -214,7 +214,7 @@ TEST_F(ProcessFailuresTest, WhyTheLastStartFailedStandsUntilOneIsReady) {
   EXPECT_EQ(amiss(), "");
 }
 
-TEST_F(ProcessFailuresTest, ARevisionThatDoesNotStartStandsBesideTheOneThatServes) {
+TEST_F(ProcessFailuresTest, ARevisionThatDoesNotStartIsListedBesideTheServingOne) {
   serve_by_one();
   put(changed("b"));
   order("app-00002", 1);
