@@ -165,7 +165,7 @@ ApiResult<json> Api::explain(const ServiceName& name, std::optional<TimePoint> a
     auto kept = parts_.history.decision_at(facts, *at);
     if (!kept) {
       return ApiProblem{404, "no-decision", "No decision",
-                        "there is no record of a decision before " + format_time(*at),
+                        "no decision was kept from before " + format_time(*at),
                         "give a later time; .../history lists them"};
     }
     (*kept)["last_cold_start"] = parts_.history.cold_start_at(facts, *at).value_or(nullptr);

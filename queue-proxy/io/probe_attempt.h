@@ -31,7 +31,7 @@ class ProbeAttempt {
  public:
   using Done = std::function<void(const AttemptReport&)>;
 
-  /// `clock` outlives the attempt. `user`: a container on a Unix socket is probed there, whatever
+  /// `clock` outlives the attempt. `user`: a container on a Unix socket is asked there, whatever
   /// address its probe names. `done` is called later, never from inside start().
   ProbeAttempt(boost::asio::io_context& io, const Clock& clock, const ProbeSpec& spec,
                const net::Address& user, Done done);

@@ -251,7 +251,7 @@ TEST(Reaper, AHoldFromACallbackIsKept) {
 
 // Goal: nothing runs for an owner that is gone.
 // Method: the owner ends in the turn of the order, before or after the program has started.
-TEST(Spawner, AStartThatIsNoLongerWantedIsSkippedOrKilled) {
+TEST(Spawner, WhatIsNotWantedIsNotStartedOrIsKilled) {
   boost::asio::io_context io;
   Reaper reaper(io);
   Spawner spawner(io, reaper);
