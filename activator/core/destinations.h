@@ -97,7 +97,7 @@ using DestinationChanges = std::vector<DestinationChange>;
 ///     └──── Destinations ───┘ └────────── Throttler ───────────┘
 ///
 /// Known and probing pods exist only here. One that takes requests is reported once as pod_usable
-/// and listed in the throttler, which from then on alone knows its capacity and what runs on it.
+/// and listed in the throttler, which from then on alone has its capacity and what runs on it.
 /// Draining and throttled pods are those the autoscaler names in `avoid`: they stay listed there
 /// and stay usable here. Gone means pod_gone was reported: the throttler lets what runs end.
 ///
@@ -168,12 +168,12 @@ class Destinations {
   [[nodiscard]] std::size_t ready() const { return ready_; }
 
  private:
-  // What the latest result of a pod says on whether a mesh stands before the pods.
+  // Whether the latest result of a pod indicates a mesh before the pods.
   enum class Voice : std::uint8_t { none, pods, mesh };
 
   struct Pod {
     PodWord word;
-    bool usable = false;    // told as pod_usable
+    bool usable = false;    // reported as pod_usable
     bool checking = false;  // usable, and to be probed all the same
     Voice voice = Voice::none;
     std::optional<ProbeResult> last = {};

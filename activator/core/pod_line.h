@@ -163,7 +163,7 @@ class PodLine {
     std::array<std::int32_t, kBlock> keys{};  // by offset: the load shifted, or kClosed
   };
 
-  // Where a slot stands.
+  // The place of a slot.
   struct Spot {
     Block* block = nullptr;
     std::uint32_t dense = 0;  // in dense_
@@ -209,7 +209,7 @@ class PodLine {
   std::vector<Spot> spots_;            // by slot
   std::size_t size_ = 0;
   std::size_t open_ = 0;
-  std::size_t turn_ = 0;  // the block that was asked for last
+  std::size_t turn_ = 0;  // the block that was used last
   bool draws_;
 };
 

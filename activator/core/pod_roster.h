@@ -21,13 +21,13 @@ namespace sluice::activator {
 struct PodState {
   PodId id;
   bool avoid = false;  ///< takes new requests only while every pod is to be avoided
-  /// Requests at once on this one, where it differs from the spec's: a cluster IP stands for many
+  /// Requests at once on this one, where it differs from the spec's: a cluster IP is that of many
   /// pods (shared_capacity). 0 means the spec's.
   std::int32_t capacity = 0;
 };
 
 /// The pods of one revision: their order, what runs on each, and which may take one more. Those to
-/// be avoided stand in a line of their own, which is the one in use only while no other pod is
+/// be avoided are in a line of their own, which is the one in use only while no other pod is
 /// listed. A pod that is unlisted stays known, and charged, until what runs on it has ended.
 class PodRoster {
  public:

@@ -73,7 +73,7 @@ class RequestReporter {
     TimePoint newest{};
     std::uint32_t generation = 0;
     bool open = false;
-    bool awake = false;     // stands in awake_
+    bool awake = false;     // is in awake_
     bool expected = false;  // see expect()
   };
 

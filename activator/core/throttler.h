@@ -111,14 +111,14 @@ class Throttler {
 
   explicit Throttler(const ThrottlerSpec& spec);
 
-  /// One more request. A retry waits ahead of newcomers, and those it tried come into question
+  /// One more request. A retry waits ahead of new requests, and those it tried come into question
   /// again only after they went away and came back, or by renew_pod().
   ///
   /// A request that would have to wait is refused when waiting is useless: cannot_scale (see
   /// set_grant()), queue_full when as many wait as may, queue_wait when the deadline has passed or
-  /// comes before the least wait that is known. Known is what QueuePace says of the place in the
-  /// queue, unless more pods are granted than are here and at the other activators: then the past
-  /// is no guide. It never is without ThrottlerSpec::foresees.
+  /// comes before the least wait that is known. Known is the wait that QueuePace gives for the
+  /// place in the queue, unless more pods are granted than are here and at the other activators:
+  /// then the past is no guide. It never is without ThrottlerSpec::foresees.
   [[nodiscard]] Entered enter(const Arrival& arrival, TimePoint now);
 
   /// The same for a request that came just now.
@@ -165,7 +165,7 @@ class Throttler {
   /// admitted by that. False when no such pod is listed.
   bool renew_pod(const PodId& pod, std::vector<Admission>& admitted);
 
-  /// While less is granted than desired, newcomers may only wait up to a lower bound: room for a
+  /// While less is granted than desired, new requests may only wait up to a lower bound: room for a
   /// few seconds of what the pods carry, not for a crowd that no pod will serve (activator.md
   /// 14.3). Requests that wait already may stay, unless growth is impossible with nothing granted:
   /// then all are dismissed and new requests that would have to wait are refused with cannot_scale.

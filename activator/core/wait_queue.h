@@ -58,7 +58,7 @@ class WaitQueue {
   /// Of those, how many come back from a pod.
   [[nodiscard]] std::int32_t returned() const { return returned_; }
 
-  /// Joins behind those of its kind: newcomers tried nothing. `tried` holds at most kTriedMax.
+  /// Joins behind those of its kind: new requests tried nothing. `tried` holds at most kTriedMax.
   Ticket join(const Waiter& waiter, Tried tried);
 
   /// Whether `ticket` still waits; false for a stale one.
@@ -137,12 +137,12 @@ class WaitQueue {
   void heap_place(std::size_t at, std::uint32_t index);
 
   std::vector<Place> places_;
-  std::vector<Lane> lanes_;          // the first is of the newcomers
+  std::vector<Lane> lanes_;          // the first is of the new requests
   std::vector<std::uint32_t> heap_;  // those with a deadline, earliest first
   std::uint64_t joined_ = 0;
   std::uint32_t free_ = kNone;
   std::int32_t size_ = 0;
-  std::int32_t returned_ = 0;  // of size_, those who come back
+  std::int32_t returned_ = 0;  // of size_, those that come back
 };
 
 }  // namespace sluice::activator

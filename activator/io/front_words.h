@@ -6,7 +6,7 @@
 
 #include <vector>
 
-// What a front gateway and the messages of protocols.md 3 say to each other.
+// The values that a front gateway and the messages of protocols.md 3 share.
 namespace sluice::activator {
 
 /// What a state of the autoscaler means for waiting requests.

@@ -197,7 +197,7 @@ class Revision final : public ScaledRevision {
   };
 
   std::optional<Shortage> shortage_;
-  bool told_limit_ = false;  // the decision told last was not granted whole
+  bool told_limit_ = false;  // the decision reported last was not granted whole
   std::int32_t told_granted_ = -1;
   std::string start_failure_;  // see start_failure()
   bool metrics_missing_ = false;

@@ -18,8 +18,8 @@
 namespace sluice::autoscaler {
 
 /// Forwards stats of revisions that another replica scales to it over WebSocket (autoscaler.md
-/// 10.2): those of Knative's activators, which know one address only, and those of our activators
-/// that do not have the present owners yet. Belongs to one thread.
+/// 10.2): those of Knative's activators, which send to one address only, and those of our
+/// activators that do not have the present owners yet. Belongs to one thread.
 class StatForwarder {
  public:
   /// Takes stats of revisions that are ours.

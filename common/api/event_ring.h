@@ -41,7 +41,7 @@ class Event {
   const EventKey key;
 
  private:
-  mutable Body body_;         // until data() is asked for
+  mutable Body body_;         // until data() is called
   mutable std::string data_;  // since then
 };
 

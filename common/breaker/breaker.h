@@ -29,7 +29,7 @@ struct Entered {
   Ticket ticket;
 };
 
-/// A concurrency limit with a bounded queue, strictly first come first served: a newcomer never
+/// A concurrency limit with a bounded queue, strictly first come first served: a new request never
 /// passes a waiter. The reference lets one that arrives in the right instant pass
 /// (queue-proxy.md 7); nothing depends on that, and fairness keeps the tail short.
 ///

@@ -25,7 +25,7 @@ struct Identity {
 };
 
 /// Reads `sluice://autoscaler`, `sluice://activator` and `sluice://node-agent/<node>`; other URIs
-/// say nothing. Two nodes in one certificate count as none.
+/// are ignored. Two nodes in one certificate count as none.
 [[nodiscard]] Identity identity_of(std::span<const std::string> uris);
 
 /// The URI that gives its holder the role. `node`: of a node agent only.

@@ -68,8 +68,8 @@ void glean_request_line(std::string_view bytes, RequestHead& head);
 [[nodiscard]] std::string_view host_problem(const RequestHead& head);
 
 /// Makes the authority of an absolute-form target the Host, whatever Host came with it, and leaves
-/// the target in origin-form, or `*` (RFC 9112, 3.2.2 and 3.2.4): who routes, serves or logs the
-/// request sees one host. Not empty: what is wrong with the authority.
+/// the target in origin-form, or `*` (RFC 9112, 3.2.2 and 3.2.4): a program that routes, serves or
+/// logs the request sees one host. Not empty: what is wrong with the authority.
 [[nodiscard]] std::string_view to_origin_form(RequestHead& head);
 
 }  // namespace sluice::http

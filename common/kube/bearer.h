@@ -26,7 +26,7 @@ class Bearer {
  private:
   void read();
 
-  std::filesystem::path file_;  // empty: the token stands for itself
+  std::filesystem::path file_;  // empty: the token was given itself
   const log::Logger& log_;
   std::string token_;
   TimePoint read_at_{};

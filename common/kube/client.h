@@ -92,8 +92,8 @@ struct ClientOptions {
 };
 
 /// Requests to one API server over a few connections that stay open. A 429 pauses its lane for as
-/// long as the server asks, and the request is retried until its time is over; everything else is
-/// reported to the caller, which decides whether to repeat it. Belongs to one thread.
+/// long as the server requires, and the request is retried until its time is over; everything else
+/// is reported to the caller, which decides whether to repeat it. Belongs to one thread.
 class Client {
  public:
   using Done = std::function<void(Answer)>;

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-// What exists, as every platform says it and every part of the engine reads it.
+// What exists, as every platform reports it and every part of the engine reads it.
 namespace sluice::model {
 
 using autoscaler::StringMap;
@@ -55,7 +55,7 @@ enum class AppProtocol : std::uint8_t { http1, h2c };
 /// autoscalers need, or both.
 struct Revision {
   RevisionId id;
-  std::string service;  ///< the name people know it by; the revision's own when not given
+  std::string service;  ///< the name shown to people; the revision's own when not given
   StringMap annotations{};
   std::int32_t container_concurrency = 0;  ///< 0: no limit
   std::vector<HostRule> hosts{};           ///< it answers to

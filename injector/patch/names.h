@@ -7,7 +7,7 @@ namespace sluice::injector {
 
 inline constexpr std::string_view kContainer = "queue-proxy";
 
-// Label of a pod that wants the sidecar, "true", or does not, "false".
+// Label of a pod that gets the sidecar, "true", or does not, "false".
 inline constexpr std::string_view kInjectLabel = "sluice.dev/inject";
 // Label by which pods with a sidecar are found.
 inline constexpr std::string_view kSidecarLabel = "sluice.dev/sidecar";

@@ -77,7 +77,7 @@ bool restore(Json& pod);
 /// What leads from one document to the other, as an RFC 6902 patch.
 [[nodiscard]] std::string json_patch(const Json& before, const Json& after);
 
-/// Name and kind of the workload behind `pod` by its owner: a ReplicaSet stands for the Deployment
+/// Name and kind of the workload behind `pod` by its owner: a ReplicaSet counts as the Deployment
 /// that made it. Without an owner the pod's own name.
 struct OwnerName {
   std::string kind;

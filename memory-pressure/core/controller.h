@@ -18,7 +18,7 @@
 namespace sluice::node_agent {
 
 /// The memory rules of one node (memory-pressure.md 5): policy, start gate and reconciler with what
-/// they remember. An observation goes in, a decision and the actions that follow come out; the
+/// they keep. An observation goes in, a decision and the actions that follow come out; the
 /// answers of calls go in. The node agent, `sluice up` and the simulated node differ in how they
 /// look and in how they carry out. Belongs to one thread.
 class MemoryController {

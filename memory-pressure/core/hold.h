@@ -12,7 +12,7 @@ namespace sluice::node_agent {
 /// One container whose quota is in our hands: from the record of its original until the original is
 /// seen in the kernel again. Times are the reconciler's own, unless said otherwise.
 struct Hold {
-  Container container;  ///< who it is
+  Container container;  ///< the container itself
   CpuQuota original;
   CpuQuota wanted;  ///< `original` while it is being given back
   bool releasing = false;

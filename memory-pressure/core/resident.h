@@ -26,7 +26,7 @@ struct Pause {
   std::string why;
 };
 
-/// A running container with what the policy remembers of it. Times are the policy's own.
+/// A running container with what the policy keeps of it. Times are the policy's own.
 struct Resident {
   Container seen;  ///< as last observed
   std::optional<Exemption> exempt;

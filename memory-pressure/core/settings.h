@@ -21,7 +21,7 @@ struct PolicySettings {
   PolicyKind policy = PolicyKind::headroom;
   double upper = 0.90;     ///< U: act above it, strictly
   double lower = 0.84;     ///< L: pressure is over below it, strictly
-  std::uint32_t step = 1;  ///< R: containers per step that usage asks for
+  std::uint32_t step = 1;  ///< R: containers per step that usage calls for
   Duration escalate_after = std::chrono::seconds{5};     ///< T
   Duration sample = std::chrono::milliseconds{250};      ///< P, below L
   Duration fast_sample = std::chrono::milliseconds{50};  ///< P, above L or with anything throttled

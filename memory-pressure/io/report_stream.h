@@ -20,8 +20,8 @@
 
 namespace sluice::node_agent {
 
-/// When a report is due (protocols.md 4): at once, at most four a second, when the pressure or who
-/// is throttled changes or `admit_bytes` moves by more than a tenth of capacity; else once per
+/// When a report is due (protocols.md 4): at once, at most four a second, when the pressure or the
+/// throttled set changes or `admit_bytes` moves by more than a tenth of capacity; else once per
 /// interval, a tenth more or less.
 class ReportPace {
  public:

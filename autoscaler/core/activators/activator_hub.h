@@ -186,7 +186,7 @@ class ActivatorHub {
     std::uint64_t avoid_version = 0;  // the version at which `avoid` last changed
   };
 
-  // What one session knows of one revision.
+  // What one session was sent of one revision.
   struct Told {
     std::optional<TimePoint> at{};   // of the last state sent; absent: none was
     std::int32_t granted = -1;       // in it

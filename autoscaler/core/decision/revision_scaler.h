@@ -52,7 +52,7 @@ struct ScaleInputs {
   /// machine, where the front door is the activator and the last replica goes without further
   /// grace.
   std::optional<Duration> proxy_for = Duration::max();
-  /// The activator's answer to the probe that a state asked for; absent: not asked yet. True, the
+  /// The activator's answer to the probe that a state requested; absent: not probed yet. True, the
   /// default, fits one machine too.
   std::optional<bool> probe_ok = true;
   bool activator_connected = true;  ///< an activator would report waiting requests

@@ -32,7 +32,7 @@ struct ScaleOrder {
   std::int32_t replicas = 0;    ///< that should live
   std::vector<PodId> remove{};  ///< may be stopped now, idlest first
 
-  // For platforms that route and tell.
+  // For platforms that route and show a status.
   RouteMode route_mode = RouteMode::proxy;
   std::int32_t activators = 2;       ///< how many are in front of it when any are; 0: all
   std::vector<std::string> avoid{};  ///< addresses of pods that take no new requests

@@ -81,7 +81,7 @@ class DirectScrape {
   std::vector<std::string> list_;
   std::size_t sample_ = 0;
   std::size_t asked_ = 0;   // the counter all workers share: how far in the list they are
-  std::size_t asking_ = 0;  // asked and not yet answered
+  std::size_t asking_ = 0;  // sent and not yet answered
   std::vector<Stat> answers_;
   bool only_mesh_ = true;  // no failure but those of a mesh
 };

@@ -73,7 +73,7 @@ class NodeBook final : public Room {
   /// Every node that ever reported, by name.
   [[nodiscard]] const std::map<std::string, Node>& nodes() const { return nodes_; }
 
-  /// Nodes whose agents report and act: neither silent nor in a dry run.
+  /// Nodes whose agents count: neither silent nor in a dry run.
   [[nodiscard]] std::size_t reporting() const { return reporting_; }
 
   [[nodiscard]] std::size_t throttled_pods() const { return throttled_.size(); }

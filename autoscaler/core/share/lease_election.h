@@ -71,7 +71,7 @@ class LeaseElection {
   void answered(std::uint64_t step, LeaseAnswer answer, const std::optional<LeaseView>& lease,
                 TimePoint now);
 
-  /// What is to be sent now. Each step wants an answer; its bucket has no other until then.
+  /// What is to be sent now. Each step needs an answer; its bucket has no other until then.
   [[nodiscard]] std::vector<LeaseStep> steps(TimePoint now);
 
   /// When steps() will have something, or a bucket is lost unless an answer comes; absent: not
@@ -105,7 +105,7 @@ class LeaseElection {
     LeaseStep::Kind kind = LeaseStep::Kind::read;
     TimePoint at{};
     std::uint64_t epoch = 0;
-    bool claims = false;    // it says that we hold the bucket
+    bool claims = false;    // in it we hold the bucket
     bool acquires = false;  // and we did not before
   };
 

@@ -216,7 +216,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   Duration peer_check_step_{};
 
   int operations_ = 0;       // asynchronous operations that still point here
-  std::uint32_t lease_ = 0;  // tells a late write of an upstream given up from a present one
+  std::uint32_t lease_ = 0;  // marks late writes of an upstream that was given up
   std::size_t lingered_ = 0;
   Phase phase_ = Phase::head;
   bool fresh_ = true;  // no byte of HTTP/1 has been seen

@@ -129,7 +129,7 @@ class H2Upstream final : private H2Link, private UpstreamUser {
   std::uint64_t served_ = 0;       // responses completed
   bool settled_ = false;           // the peer's SETTINGS came
   std::size_t allowed_ = 0;        // streams at once, once settled
-  bool reading_trailers_ = false;  // the block being read stands behind a body
+  bool reading_trailers_ = false;  // the block being read follows a body
   bool going_away_ = false;        // takes no new streams
   bool idle_once_ = false;         // was idle when the last sweep came
 };

@@ -43,7 +43,7 @@ class CertificateWatch {
   [[nodiscard]] const std::string& certificate_path() const { return paths_[0]; }
 
  private:
-  // What stat says of a file; Kubernetes swaps a link, so that a new pair is another inode.
+  // The stat of a file; Kubernetes swaps a link, so that a new pair is another inode.
   struct Stamp {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;

@@ -72,7 +72,7 @@ class EnrolmentPace {
   kube::TokenBucket all_{kPerSecond, kBurst};
   kube::TokenBucket strangers_{kStrangersPerSecond, kStrangersBurst};
   std::map<std::string, Peer> peers_;
-  std::list<std::string> order_;  // of peers_, who asked longest ago in front
+  std::list<std::string> order_;  // of peers_, the oldest request in front
 };
 
 }  // namespace sluice::autoscaler

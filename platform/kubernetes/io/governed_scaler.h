@@ -15,7 +15,7 @@ namespace sluice::autoscaler {
 /// The state of a scaler that this replica governs, beyond its object in the API server.
 struct GovernedScaler {
   bool told = false;   ///< the scaler has it
-  bool news = true;    ///< and does not know the newest
+  bool news = true;    ///< and has not seen the newest
   TimePoint looked{};  ///< at it, last
   bool large = false;  ///< then it had many pods
   std::optional<ScaleOrder> order;

@@ -28,7 +28,7 @@ struct ClusterName {
 
 /// The settings of a RequestScaler, or of a revision of Knative's, for requests.
 struct ServingSpec {
-  std::string service = {};        ///< the name people know it by
+  std::string service = {};        ///< the name shown to people
   std::string configuration = {};  ///< of a revision of Knative's
   bool h2c = false;
   std::int32_t container_concurrency = 0;
