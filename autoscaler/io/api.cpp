@@ -221,7 +221,7 @@ ApiResult<json> Api::scale(const ServiceName& name, const ScaleBounds& bounds) {
   const std::int32_t max = bounds.max.value_or(present.max);
   if (max > 0 && min > max) {
     return invalid_document(
-        "min " + std::to_string(min) + " and max " + std::to_string(max) + " do not fit together",
+        "min " + std::to_string(min) + " and max " + std::to_string(max) + " contradict each other",
         "give 0 <= min <= max; a max of 0 means none");
   }
   (*revision)->set_bounds(bounds.min, bounds.max);

@@ -67,7 +67,7 @@ Whole answer_of(const ApiResult<json>& result, int status = 200) {
 bool hide_failures(json& body) {
   if (!body.is_object()) return false;
   const bool failing = body.value("failing", false);
-  if (failing) body["why"] = "replicas fail to start; the user who runs the engine sees why";
+  if (failing) body["why"] = "replicas fail to start; the user who runs the engine can see why";
   const bool ended = body.erase("stderr_tail") > 0;
   if (ended) body.erase("why");
   const auto others = body.find("not_ready");
@@ -104,7 +104,7 @@ Whole socket_only(const std::string& doing, std::string fix) {
 Whole own_user_only(const std::string& what, const std::string& fix) {
   return problem_answer({403, "own-user-only", "For the engine's own user",
                          what + " is only for the user who runs this engine",
-                         "ask as that user: " + fix});
+                         "run as that user: " + fix});
 }
 
 // Where specs are not ours, what may change of a service stands in its objects and in no document.
@@ -115,7 +115,7 @@ Whole method_not_allowed(const Asked& asked, const std::string& allow) {
           (asked.machine == nullptr ? "; changes are made on the objects of the platform" : ""));
 }
 
-// A page of `items`, which start at place `next`; `more` stands beside them.
+// A page of `items`, which start at place `next`; `more` is beside them.
 Whole list_answer(const json& items, const ApiTarget& target, const json& more = json::object()) {
   const auto page = http::page_of(target, items.size());
   if (!page) return problem_answer(page.error());

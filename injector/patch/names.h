@@ -7,7 +7,7 @@ namespace sluice::injector {
 
 inline constexpr std::string_view kContainer = "queue-proxy";
 
-// Label of a pod that wants the sidecar, "true", or does not, "false".
+// Label of a pod that gets the sidecar, "true", or does not, "false".
 inline constexpr std::string_view kInjectLabel = "sluice.dev/inject";
 
 inline constexpr std::string_view kInjected = "sluice.dev/injected";

@@ -14,7 +14,7 @@ class App;
 
 namespace sluice::loadgen {
 
-/// What the command line of `sluice load` asks for.
+/// The options of `sluice load`.
 struct Options {
   LoadPlan plan;
   bool ids = false;       ///< number the requests

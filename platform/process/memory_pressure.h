@@ -126,7 +126,7 @@ class MemoryPressure {
   [[nodiscard]] std::vector<node_agent::Action> observe();
   [[nodiscard]] std::vector<ReplicaSeen> gather(TimePoint now);
   void find_members(TimePoint now);
-  void look_if_nobody_does();
+  void sample_if_stale();
   void tell_throttled();
   void carry_out(std::vector<node_agent::Action> actions);
   [[nodiscard]] node_agent::Outcome write(const node_agent::Update& update);

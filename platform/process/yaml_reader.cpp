@@ -187,7 +187,7 @@ std::vector<YamlEntry> YamlReader::any_entries(const YAML::Node& node, int line,
     }
     const std::string& key = pair.first.Scalar();
     if (!seen.insert(key).second) {
-      fail(at, fmt::format("`{}` stands twice in `{}`", key.substr(0, kQuotedMax), where),
+      fail(at, fmt::format("`{}` is set twice in `{}`", key.substr(0, kQuotedMax), where),
            "keep one of them");
       continue;
     }

@@ -302,7 +302,7 @@ std::string App::status() const {
                       .guarded = guardian_ && guardian_->pid() > 0,
                       .lease = acts() ? config_.lease : Duration{},
                       .autoscalers = config_.autoscalers,
-                      .reports_to_anyone = reports_.connected(),
+                      .reporting = reports_.connected(),
                       .started = started_,
                       .now = clock_.now()});
 }
@@ -312,7 +312,7 @@ void App::write_metrics(metrics::Families& families) const {
                       {.dry_run = config_.dry_run,
                        .guarded = guardian_ && guardian_->pid() > 0,
                        .reports = reports_.reports(),
-                       .reports_to_anyone = reports_.connected(),
+                       .reporting = reports_.connected(),
                        .started = to_seconds(started_.time_since_epoch())});
 }
 

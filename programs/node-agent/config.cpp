@@ -49,7 +49,7 @@ constexpr std::array kFlags{
     Flag{"--state-dir",
          "directory of journal, lock and agent.sock "
          "(/var/lib/sluice/node-agent)"},
-    Flag{"--lease", "time after which throttles of a dead agent are released (30s)"},
+    Flag{"--lease", "time after which the throttles of an agent that stopped are released (30s)"},
 };
 
 void read_share(Reader& reader, const char* name, double& share) {
@@ -197,14 +197,14 @@ Result<Config, Usage> read_config(int argc, const char* const* argv,
   Switches switches;
   std::array<std::string, kFlags.size()> values;
   CLI::App cli{"node-agent: throttles containers when memory runs short, so that none is killed"};
-  cli.footer("README.md says what it never touches, and which variables it reads.");
+  cli.footer("README.md lists what it never touches, and which variables it reads.");
   std::array<CLI::Option*, kFlags.size()> options{};
   for (std::size_t i = 0; i < kFlags.size(); ++i) {
     options[i] = cli.add_option(kFlags[i].name, values[i], kFlags[i].help);
   }
   cli.add_flag("--dry-run", config.dry_run, "decide and log, change nothing");
   cli.add_flag("--restore", switches.restore, "undo what the journal lists, then exit");
-  cli.add_flag("--no-gate", switches.no_gate, "never hold back a start");
+  cli.add_flag("--no-gate", switches.no_gate, "never delay a start");
   cli.add_flag("--no-pause", switches.no_pause, "never throttle: only the start gate");
   cli.add_option("--ready-fd", config.ready_fd,
                  "write one line to this descriptor once all ports are bound");

@@ -24,7 +24,7 @@ class App {
  public:
   explicit App(Config config);
 
-  /// Binds every listener, says so on the ready descriptor, and serves until drained.
+  /// Binds every listener, writes to the ready descriptor, and serves until drained.
   /// Returns the exit code.
   [[nodiscard]] int run();
 
@@ -63,7 +63,7 @@ class App {
   int exit_code_ = 0;
 };
 
-/// `queue-proxy --drain`: asks the running sidecar to drain and waits. Returns the exit code.
+/// `queue-proxy --drain`: drains the running sidecar and waits. Returns the exit code.
 /// Needs no variable but SLUICE_ADMIN_ADDRESS.
 [[nodiscard]] int ask_to_drain(const Environment& environment);
 

@@ -24,7 +24,7 @@ struct AttemptReport {
 
 /// Asks one container once, by the kind of its probe, as kubelet does (queue-proxy.md 10 and 15.6):
 /// TCP connects; HTTP and HTTPS follow up to ten redirects on the same host and take one to another
-/// host as a success; gRPC asks grpc.health.v1.Health. With HTTP/2 detection up to three requests
+/// host as a success; gRPC calls grpc.health.v1.Health. With HTTP/2 detection up to three requests
 /// follow each other, each with the attempt's whole time, for a server of HTTP/1 may well take an
 /// HTTP/2 preface in silence.
 class ProbeAttempt {

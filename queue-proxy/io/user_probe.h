@@ -12,10 +12,9 @@
 
 namespace sluice::queue_proxy {
 
-/// Asks the user's containers whether they are ready. One run at a time: a caller that asks while a
-/// run is on shares its answer. Runs do not depend on who asked; a caller that goes away changes
-/// nothing. All containers are asked at once and all must pass. Why a run failed goes to standard
-/// error.
+/// Probes the user's containers. One run at a time: a caller during a run shares its result. Runs
+/// do not depend on their callers; one that goes away changes nothing. All containers are probed at
+/// once and all must pass. Why a run failed goes to standard error.
 class UserProbe {
  public:
   using Answer = std::function<void(bool)>;

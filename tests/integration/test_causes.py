@@ -406,7 +406,7 @@ class Revisions(Case):
         self.assertIn('shop created, revision shop-00001, asleep: the next request starts it',
                       self.apply('["sleep", "600"]', 0))
 
-    def test_a_revision_that_does_not_start_stands_beside_the_one_that_serves(self):
+    def test_a_revision_that_does_not_start_is_listed_beside_the_serving_one(self):
         engine = self.up_app()
         self.apply(f'["python3", "{APP}"]')
         eventually(lambda: engine_status(self, 'shop')['ready'] == 1, 'the first revision is ready')

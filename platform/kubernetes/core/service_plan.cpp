@@ -44,9 +44,10 @@ bool plan_pods(const ServiceView& view, ServicePlan& plan) {
   if (!is_owner(*view.scaler, *view.pods)) {
     const auto label = view.pods->labels.find(kube::kScalerLabel);
     if (label == view.pods->labels.end() || label->second != view.id.name) {
-      plan.trouble = Trouble{"ServiceContested",
-                             "the Service " + name + ", which is to select the pods, is not ours",
-                             "delete or rename it, or give the RequestScaler another name"};
+      plan.trouble = Trouble{
+          "ServiceContested",
+          "the Service " + name + ", which would select the pods, belongs to something else",
+          "delete or rename it, or give the RequestScaler another name"};
       return false;
     }
     // Of a scaler of that name that was deleted and made again.
@@ -63,10 +64,9 @@ Trouble has_selector(const ServiceView& view) {
   return {
       "ServiceHasSelector",
       "the Service " + front_name(view.id, *view.scaler) +
-          " selects pods by itself, so requests pass the activators by and replicas are not "
-          "lowered",
-      "remove spec.selector in your own manifest of it, or set spec.service.adopt: true to have "
-      "it taken over and given back on deletion"};
+          " selects pods itself, so requests bypass the activators and replicas are not lowered",
+      "remove spec.selector in your own manifest of it, or set spec.service.adopt: true to have it "
+      "taken over and restored on deletion"};
 }
 
 Trouble contested(const ServiceView& view, const std::string& by) {
@@ -135,7 +135,7 @@ Trouble port_missing(const ServiceView& view) {
   return {"ServicePortMissing",
           "the Service " + front_name(view.id, *view.scaler) + " has no port named " +
               view.scaler->service.port,
-          "name one of its ports in spec.service.port, or leave that out to have all"};
+          "name one of its ports in spec.service.port, or leave it out to route all ports"};
 }
 
 // Until the watch shows that the Service is there, with endpoints of ours if any are wanted. Later
@@ -145,8 +145,8 @@ std::optional<Trouble> not_routed(const ServiceView& view) {
     const std::string name = front_name(view.id, *view.scaler);
     return Trouble{"Routing",
                    view.workload == nullptr
-                       ? "the Service " + name + " is made once its target is there"
-                       : "the Service " + name + " is being made",
+                       ? "the Service " + name + " is created once its target exists"
+                       : "the Service " + name + " is being created",
                    "", true};
   }
   if (view.has_slices || view.slices_stand) return std::nullopt;
@@ -244,7 +244,7 @@ ServicePlan plan_service(const ServiceView& view) {
     return plan;
   }
   if (view.front->owner.kind == "RequestScaler" && view.front->owner.uid != view.scaler->uid) {
-    plan.trouble = contested(view, "was made for the RequestScaler " + view.front->owner.name);
+    plan.trouble = contested(view, "was created for the RequestScaler " + view.front->owner.name);
     return plan;
   }
   const bool made_by_us = is_owner(*view.scaler, *view.front) && view.workload != nullptr;

@@ -136,7 +136,7 @@ std::optional<Trouble> ClusterView::trouble() const {
   all.emplace_back("horizontalpodautoscalers", &hpas_.state());
   for (const auto& [what, state] : all) {
     if (!state->forbidden) continue;
-    return Trouble{"Forbidden", std::string{what} + " cannot be followed: " + state->problem,
+    return Trouble{"Forbidden", std::string{what} + " cannot be watched: " + state->problem,
                    "give the autoscaler's ServiceAccount the rules of the chart"};
   }
   return std::nullopt;

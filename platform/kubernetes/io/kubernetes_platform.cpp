@@ -218,11 +218,11 @@ std::vector<HealthCheck> KubernetesPlatform::checks() const {
   const auto failing = std::count_if(governed_.begin(), governed_.end(),
                                      [](const auto& each) { return !each.second.failing.empty(); });
   return {{"orders", true,
-           failing == 0 ? "" : std::to_string(failing) + " scalers wait for a write that failed"}};
+           failing == 0 ? "" : std::to_string(failing) + " scalers have a write that failed"}};
 }
 
 void KubernetesPlatform::write_metrics(metrics::Families& families) const {
-  families.gauge("sluice_kubernetes_waiting_scalers", "Scalers that are to be looked at",
+  families.gauge("sluice_kubernetes_waiting_scalers", "Scalers queued for reconciliation",
                  loop_.waiting());
 }
 

@@ -63,8 +63,8 @@ int print_kept(const Surroundings& with, const KeptLog& kept, const LogFlags& fl
 
 int run_logs(const Surroundings& with, const Arguments& args) {
   CLI::App app(
-      "Prints the output of replicas, including dead ones, of a deleted service or of an engine "
-      "that is gone: time, replica#start, text.");
+      "Prints the output of replicas, including those that ended, of a deleted service or of an "
+      "engine that no longer runs: time, replica#start, text.");
   LogFlags flags;
   app.add_option("SERVICE", flags.name, "SERVICE or ENGINE/SERVICE")->required();
   app.add_flag("-f,--follow", flags.follow, "keep printing new lines");
@@ -73,7 +73,7 @@ int run_logs(const Surroundings& with, const Arguments& args) {
   app.add_option("--since", flags.since, "only lines of the last DUR such as 10m, or since TIME")
       ->type_name("DUR|TIME");
   app.add_option("--replica", flags.replica, "only this replica")->type_name("ID");
-  app.add_flag("--previous", flags.previous, "only dead replicas");
+  app.add_flag("--previous", flags.previous, "only replicas that ended");
   if (const auto code = ends_early(with, app, "logs", args)) {
     return *code;
   }

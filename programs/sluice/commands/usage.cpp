@@ -281,8 +281,8 @@ std::string general_help() {
     text += "  " + name + std::string(line.summary) + "\n";
   }
   return text +
-         "\nEach verb has --help, like: sluice help VERB. With --server an autoscaler of a cluster "
-         "is asked: explain, get, "
+         "\nEach verb has --help, like: sluice help VERB. With --server these verbs use the API of "
+         "a cluster's autoscaler: explain, get, "
          "history,\nscale, sleep, top, wake; services are SERVICE or NAMESPACE/SERVICE.\n";
 }
 

@@ -110,7 +110,7 @@ class Engine final : public autoscaler::MachineApi,
   /// Where the front door answers for `host`, as a URL without a path.
   [[nodiscard]] std::string url_of(std::string_view host) const;
 
-  /// The token of this start; empty where nothing needs one. It stands in paths.edit_token() too.
+  /// The token of this start; empty where nothing needs one. It is in paths.edit_token() too.
   [[nodiscard]] const std::string& token() const { return setup_.rules.token; }
 
   [[nodiscard]] const DoorRules& rules() const { return setup_.rules; }
@@ -190,7 +190,7 @@ class Engine final : public autoscaler::MachineApi,
   [[nodiscard]] ProcessMeans means();
   [[nodiscard]] FrontFigures::Parts figures();
   [[nodiscard]] activator::PeerEvents peer_events();
-  void heed_demand();
+  void pass_on_demand();
   void find_only();
   void drop(const std::string& name);
   void publish_service(const std::string& name, const char* what);

@@ -151,8 +151,7 @@ const std::filesystem::path* Engine::watched_file(const std::string& name) const
 std::optional<Problem> Engine::check_room(const ServiceSpec& spec) const {
   if (platform_.services().size() < KeptServices::kServicesMax || find(spec.name) != nullptr)
     return std::nullopt;
-  return Problem{fmt::format("service {}: engine {} runs {} services already, and more than that "
-                             "are not taken",
+  return Problem{fmt::format("service {}: engine {} runs {} services already, which is the maximum",
                              spec.name, setup_.name, KeptServices::kServicesMax),
                  "delete services that are no longer needed, or run the rest in a second engine: "
                  "sluice up --engine NAME"};

@@ -57,7 +57,7 @@ std::optional<ApiProblem> Engine::unlike(const json& start) const {
     return other("was started without --allow-edit", "--allow-edit");
   }
   if (!reading::text(start, "log_level").empty()) {
-    return other("has its log level since its start", "--log-level");
+    return other("has the log level of its start", "--log-level");
   }
   return std::nullopt;
 }

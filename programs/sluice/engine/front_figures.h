@@ -54,8 +54,8 @@ class FrontFigures final : public autoscaler::FrontFacts {
   /// A request has ended.
   void served(activator::RevisionHandle handle, const activator::Served& served);
 
-  /// The cold start that a held request ends: tells of it once, and returns its header lines; empty
-  /// when no replica is ready.
+  /// The cold start that a held request ends: publishes it once, and returns its header lines;
+  /// empty when no replica is ready.
   [[nodiscard]] std::string cold_start(activator::RevisionHandle handle, TimePoint arrived,
                                        TimePoint dispatched);
 

@@ -228,7 +228,7 @@ void ClusterPlatform::start(Begun begun) {
   patience_.expires_after(spec_.patience);
   patience_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
     if (alive.over() || ec || begun_once_) return;
-    log_.write(log::Severity::warning, "begun without all that the cluster has",
+    log_.write(log::Severity::warning, "started before initial sync completed",
                {{"waiting", waiting()}});
     begin();
   });
@@ -306,7 +306,7 @@ std::string ClusterPlatform::waiting() const {
   const auto name = [&text](std::string_view what, const std::string& problem) {
     if (!text.empty()) text += "; ";
     text += what;
-    text += ": " + (problem.empty() ? "not told yet" : problem);
+    text += ": " + (problem.empty() ? "no answer yet" : problem);
   };
   for (const auto& feed : needed_) {
     if (!feed->state().synced) name(feed->path(), feed->state().problem);

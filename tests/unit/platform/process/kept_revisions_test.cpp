@@ -68,7 +68,7 @@ TEST(KeptRevisions, WithoutADirectoryTheyAreKeptInMemory) {
   EXPECT_EQ(kept.made("app", 1), TimePoint{1s});
 }
 
-TEST(KeptRevisions, TheOldestUnusedOnesBeyondTenAreForgotten) {
+TEST(KeptRevisions, TheOldestUnusedOnesBeyondTenAreDropped) {
   const TemporaryDirectory directory;
   {
     KeptRevisions kept{directory.path()};
@@ -133,7 +133,7 @@ TEST(KeptRevisions, ARemovedServiceLeavesNoFile) {
   EXPECT_TRUE(kept.numbers("app").empty());
 }
 
-TEST(KeptRevisions, FilesThatAreBrokenOrOfOthersAreNoRevisions) {
+TEST(KeptRevisions, BrokenAndForeignFilesAreNoRevisions) {
   const TemporaryDirectory directory;
   const auto write = [&directory](const std::string& name, const std::string& text) {
     std::ofstream{directory.path() / name} << text;

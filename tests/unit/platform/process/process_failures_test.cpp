@@ -213,7 +213,7 @@ TEST_F(ProcessFailuresTest, AServiceThatSleepsOrServesHasNothingThatIsNotReady) 
   EXPECT_EQ(amiss(), "");
 }
 
-TEST_F(ProcessFailuresTest, WhyTheLastStartFailedStandsUntilOneIsReady) {
+TEST_F(ProcessFailuresTest, TheCauseOfTheLastFailedStartIsKeptUntilOneIsReady) {
   put(spec());
   order("app-00001", 1);
   fail_start("app-00001", 1);
@@ -236,7 +236,7 @@ TEST_F(ProcessFailuresTest, WhatNothingIsWantedOfIsNotAmissThoughItsLastStartFai
   EXPECT_EQ(platform_.find("app")->current->last_failure()->sentence(), "exit status 3");
 }
 
-TEST_F(ProcessFailuresTest, ARevisionThatDoesNotStartStandsBesideTheOneThatServes) {
+TEST_F(ProcessFailuresTest, ARevisionThatDoesNotStartIsListedBesideTheServingOne) {
   serve_by_one();
   put(changed("b"));
   order("app-00002", 1);

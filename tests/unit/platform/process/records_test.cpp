@@ -61,7 +61,7 @@ TEST(ReplicaJournal, NeverKillsAnotherProcessWithTheSameNumber) {
   ::waitpid(pid, nullptr, 0);
 }
 
-TEST(ReplicaJournal, ForgetsEndedReplicasAndSurvivesABrokenFile) {
+TEST(ReplicaJournal, DropsEndedReplicasAndSurvivesABrokenFile) {
   const TemporaryDirectory directory;
   const auto file = directory.path() / "replicas.json";
   const pid_t pid = start_waiting();

@@ -258,7 +258,7 @@ TEST_F(TrafficSplit, RevisionsOnOneFixedPortDoNotShare) {
   EXPECT_EQ(listener_.revisions.at("app-00001").chosen, std::nullopt);
 }
 
-TEST_F(TrafficSplit, UnusedRevisionsBeyondTenAreForgottenAndThoseWithTrafficAreNot) {
+TEST_F(TrafficSplit, UnusedRevisionsBeyondTenAreDroppedAndThoseWithTrafficAreKept) {
   put(spec());
   choose({{.percent = 100}, {.revision = "app-00001", .tag = "first"}});
   for (int i = 0; i < 13; ++i) {

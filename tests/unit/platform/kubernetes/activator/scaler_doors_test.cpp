@@ -251,7 +251,7 @@ TEST_F(ScalerDoorsTest, AnswersThatARevisionIsGoneOnAConnectionThatIsStillOpen) 
   EXPECT_EQ(doors_.open(), 0U);
 }
 
-TEST_F(ScalerDoorsTest, LetsARequestThatRunsEndWhenItsDoorIsClosed) {
+TEST_F(ScalerDoorsTest, ARunningRequestFinishesAfterItsDoorIsClosed) {
   pod_.play({{""}});
   give_pod(add(kCart), pod_);
   Client client{at(open(kCart))};

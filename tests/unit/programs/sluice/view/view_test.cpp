@@ -148,7 +148,7 @@ TEST(Top, LeavesTheLessImportantColumnsOutOfANarrowTable) {
   }
 }
 
-TEST(Fields, WhatRoundsToNothingHasNoSign) {
+TEST(Fields, ANumberThatRoundsToZeroHasNoSign) {
   EXPECT_EQ(one_decimal(-0.0), "0.0");
   EXPECT_EQ(one_decimal(-0.04), "0.0");
   EXPECT_EQ(one_decimal(-1e-17), "0.0");
@@ -234,7 +234,7 @@ TEST(EventLines, ShowTheCauseOfAnEndInPlaceOfItsStatus) {
       "(Killed)\n");
 }
 
-TEST(NotReady, ARevisionThatWasGivenUpStandsBesideTheOneThatServes) {
+TEST(NotReady, ARevisionThatWasGivenUpIsListedBesideTheServingOne) {
   const json service = json::parse(
       R"({"name":"app","revision":"app-00001","ready":1,"why":"load","not_ready":[
           {"revision":"app-00002","state":"given_up","why":"it ended with exit code 3",
