@@ -87,6 +87,9 @@ struct FoundService {
 [[nodiscard]] Result<FoundService, Failure> find_service(const Surroundings& with,
                                                          const std::string& name);
 
+/// The exit code for an answer of this status that is not good.
+[[nodiscard]] int exit_code_of(int status);
+
 /// What the problem+json of an answer that is not good comes to.
 [[nodiscard]] Failure failure_of(const ApiReply& reply);
 

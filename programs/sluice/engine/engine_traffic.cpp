@@ -131,14 +131,12 @@ std::optional<ApiProblem> Engine::divide(const ProcessService& service, Traffic 
   if (!in_spec) {
     if (is_default(traffic)) traffic.clear();
     const auto refused = platform_.choose_traffic(name, std::move(traffic));
-    if (refused) return autoscaler::invalid_document(refused->what, refused->fix);
-    return std::nullopt;
+    if (!refused) return std::nullopt;
+    return ApiProblem{409, "not-changed", "The traffic was not changed", refused->what,
+                      refused->fix};
   }
   const BroughtBy by = kept_.brought_by(name).value_or(BroughtBy::command);
-  if (const auto result = put(wanted); !result) {
-    return autoscaler::invalid_document(result.error().what, result.error().fix);
-  }
-  keep(wanted, by);
+  if (auto result = put_and_keep(wanted, by); !result) return std::move(result.error());
   return std::nullopt;
 }
 
