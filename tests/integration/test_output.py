@@ -65,6 +65,9 @@ class Logs(OutputCase):
         previous = self.texts('app', '--previous')
         self.assertIn('one', previous)
         self.assertNotIn('two', previous)
+        replica = engine.status()['replicas'][0]['id']
+        self.assert_refuses(1, 'named nope', f'replicas there now: {replica}',
+                            arguments=['logs', 'app', '--replica', 'nope'])
 
     def test_since_chooses_lines_by_time(self):
         engine = self.up_printing()

@@ -129,8 +129,7 @@ class Engine final : public autoscaler::MachineApi,
   [[nodiscard]] boost::asio::io_context& io() { return io_; }
 
   ApiResult<std::string> spec_yaml(const std::string& name, Values values) override;
-  void apply(const std::string& yaml, const autoscaler::ApplyMode& mode,
-             AppliedDone done) override;
+  void apply(const std::string& yaml, const autoscaler::ApplyMode& mode, AppliedDone done) override;
   ApiResult<autoscaler::MachineSession> begin_session(const nlohmann::json& asked) override;
   ApiResult<nlohmann::json> revisions(const std::string& name) override;
   ApiResult<nlohmann::json> set_traffic(const std::string& name, const nlohmann::json& change,
@@ -187,6 +186,7 @@ class Engine final : public autoscaler::MachineApi,
   }
 
   [[nodiscard]] ApiProblem no_such_service(const std::string& name) const;
+  [[nodiscard]] static ApiProblem in_no_watched_file(const std::string& name);
   [[nodiscard]] autoscaler::Surroundings surroundings();
   [[nodiscard]] ProcessMeans means();
   [[nodiscard]] FrontFigures::Parts figures();

@@ -112,6 +112,7 @@ ApiResult<std::vector<Engine::Planned>> Engine::plan(const std::string& yaml,
                 .result = present == nullptr ? "created" : "configured"};
     one.changes = present == nullptr ? json::array() : changes_of(present->spec, one.spec);
     if (present != nullptr && one.changes.empty()) one.result = "unchanged";
+    if (file == nullptr && mode.write) problems.push_back(in_no_watched_file(one.spec.name));
     if (one.is_for_file() && !mode.write) {
       problems.push_back(
           {409, "in-watched-file", "The service is defined in a watched file",

@@ -86,9 +86,7 @@ ApiResult<json> Engine::set_traffic(const std::string& name, const json& asked, 
   const ProcessService* const service = find(name);
   if (service == nullptr) return no_such_service(name);
   if (write && watched_file(name) == nullptr) {
-    return ApiProblem{409, "in-no-watched-file", "The service is in no watched file",
-                      "service " + name + " is defined in no watched file",
-                      "leave --write out: the engine keeps the traffic, over restarts too"};
+    return in_no_watched_file(name);
   }
   const auto change = change_of(asked);
   if (!change) return autoscaler::invalid_document(change.error().what, change.error().fix);
