@@ -202,8 +202,8 @@ std::optional<Problem> KeptRevisions::choose(const std::string& service, Traffic
   if (traffic == this->traffic(service)) return std::nullopt;
   if (directory_ && traffic.empty()) remove(traffic_file_of(service));
   if (directory_ && !traffic.empty()) {
-    auto refused = files::keep_file(traffic_file_of(service), json_line(traffic_json(traffic)) + "\n",
-                                    kOwnerOnly);
+    auto refused = files::keep_file(traffic_file_of(service),
+                                    json_line(traffic_json(traffic)) + "\n", kOwnerOnly);
     if (refused) return refused;
   }
   services_[service].traffic = std::move(traffic);

@@ -58,7 +58,9 @@ UsageProblem unknown_argument(const CLI::App& app, std::string_view verb,
   const std::string help = "; see: sluice " + std::string(verb) + " --help";
   if (argument.empty() || argument.front() != '-') {
     const std::string hint =
-        verb == "up" ? "; a command goes after --: sluice up -- " + argument : help;
+        verb == "up"       ? "; a command goes after --: sluice up -- " + argument
+        : verb == "config" ? "; sluice config prints the settings, with -o json also their types"
+                           : help;
     return {"unexpected argument " + argument + hint, false};
   }
   const std::string flag = argument.substr(0, argument.find('='));

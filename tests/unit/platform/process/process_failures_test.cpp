@@ -58,7 +58,8 @@ TEST_F(ProcessFailuresTest, AFailedStartIsTriedAgainAfterItsWait) {
   EXPECT_EQ(there(), "app-00001-1");
 }
 
-TEST_F(ProcessFailuresTest, AReplicaWhoseDynamicPortIsTakenIsReplacedAtOnceAndAfterTheThirdInARowWithWaits) {
+TEST_F(ProcessFailuresTest,
+       AReplicaWhoseDynamicPortIsTakenIsReplacedAtOnceAndAfterTheThirdInARowWithWaits) {
   put(spec());
   order("app-00001", 1);
   for (const char* next : {"app-00001-2", "app-00001-1", "app-00001-2"}) {
