@@ -170,8 +170,8 @@ class Choice(EngineCase):
     def test_shells_complete_services_where_services_belong_and_engines_where_engines_do(self):
         self.up('--engine', 'house', '--name', 'shop', '--', 'python3', APP)
         shells = {'bash': 'source <(sluice completion bash); COMP_WORDS=({}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); '
-                          '_sluice; echo "${{COMPREPLY[*]}}"',
-                  'fish': "sluice completion fish | source; complete -C '{}' | string join ' '"}
+                          '_sluice; printf "%s\\n" "${{COMPREPLY[@]}}"',
+                  'fish': "sluice completion fish | source; complete -C '{}'"}
         expected = {'sluice explain ""': 'shop', 'sluice get --engine ""': 'house',
                     'sluice load -o ""': 'text json', 'sluice load --arrivals ""': 'uniform poisson',
                     'sluice install --profile ""': 'small standard ha'}
@@ -183,7 +183,8 @@ class Choice(EngineCase):
                 line = line if shell == 'bash' else line.replace('""', '')
                 done = subprocess.run([shell, '-c', script.format(line)], env=environment, capture_output=True,
                                       text=True, timeout=30)
-                self.assertEqual(sorted(done.stdout.split()), sorted(words.split()), (shell, line, done.stderr))
+                offered = sorted(each.split('\t')[0] for each in done.stdout.splitlines())
+                self.assertEqual(offered, sorted(words.split()), (shell, line, done.stderr))
 
     def test_flags_of_a_start_are_refused_beside_an_engine_that_has_others(self):
         engine = self.up_app()

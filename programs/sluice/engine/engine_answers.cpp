@@ -106,7 +106,7 @@ ApiResult<std::string> Engine::logs(const std::string& name, const LogQuery& que
     }
   }
   if (lines.empty() && !query.replica.empty()) {
-    if (auto unknown = no_such_replica(*service, query.replica)) return std::move(*unknown);
+    if (const auto unknown = no_such_replica(*service, query.replica)) return *unknown;
   }
   if (const auto loss = service->log->loss()) {
     lines.insert(std::upper_bound(lines.begin(), lines.end(), *loss, is_earlier), *loss);

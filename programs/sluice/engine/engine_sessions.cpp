@@ -95,9 +95,9 @@ std::optional<ApiProblem> Engine::add_command(const json& asked, UpSession& sess
     session_environments_[spec.name] = std::move(environment);
   }
   const BroughtBy by = reading::flag(asked, "detach") ? BroughtBy::apply : BroughtBy::command;
-  if (auto result = put_and_keep(spec, by); !result) {
+  if (const auto result = put_and_keep(spec, by); !result) {
     session_environments_.erase(spec.name);
-    return std::move(result.error());
+    return result.error();
   }
   session.services.insert(spec.name);
   session.warnings = std::move(parsed->warnings);

@@ -134,7 +134,7 @@ std::optional<ApiProblem> Engine::divide(const ProcessService& service, Traffic 
                       refused->fix};
   }
   const BroughtBy by = kept_.brought_by(name).value_or(BroughtBy::command);
-  if (auto result = put_and_keep(wanted, by); !result) return std::move(result.error());
+  if (const auto result = put_and_keep(wanted, by); !result) return result.error();
   return std::nullopt;
 }
 
