@@ -28,7 +28,7 @@ bool runs(const ProcessService& service, const LogLine& line) {
 std::optional<ApiProblem> no_such_replica(const ProcessService& service, const std::string& id) {
   std::string list;
   bool there = false;
-  service.each([&](const ProcessRevision& revision) {
+  service.each([&](const MemoryTenant& revision) {
     for (const TenantReplica& replica : revision.replicas()) {
       there = there || replica.id == id;
       list += (list.empty() ? "" : ", ") + replica.id;
