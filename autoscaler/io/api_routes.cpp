@@ -232,14 +232,19 @@ Whole scale_answer(const Asked& asked, const ServiceName& name) {
 }
 
 // Documents of one or more Services.
-Whole apply_answer(const Asked& asked) {
+ApiAnswer apply_answer(const Asked& asked) {
   if (asked.request.proof != Proof::socket) {
-    return socket_only("a new spec", "sluice apply -f FILE");
+    return whole(socket_only("a new spec", "sluice apply -f FILE"));
   }
-  return answer_of(
-      asked.machine->apply(asked.request.body, {.dry_run = asked.target.flag("dry_run"),
-                                                .write = asked.target.flag("write"),
-                                                .base = asked.target.text("base")}));
+  ApplyMode mode{.dry_run = asked.target.flag("dry_run"),
+                 .write = asked.target.flag("write"),
+                 .base = asked.target.text("base")};
+  ApiAnswer answer;
+  answer.later = [machine = asked.machine, yaml = asked.request.body,
+                  mode = std::move(mode)](const ApiAnswer::Later& done) {
+    machine->apply(yaml, mode, [done](const ApiResult<json>& result) { done(answer_of(result)); });
+  };
+  return answer;
 }
 
 Whole spec_answer(const Asked& asked, const std::string& name) {
@@ -417,7 +422,7 @@ ApiAnswer route(const Asked& asked) {
   if (single && asked.machine != nullptr) {
     if (path[2] == "shutdown") return shutdown_answer(asked);
     if (path[2] == "sessions") return session_answer(asked);
-    if (path[2] == "services" && asked.request.method == "PUT") return whole(apply_answer(asked));
+    if (path[2] == "services" && asked.request.method == "PUT") return apply_answer(asked);
   }
   const bool events = single && path[2] == "events";
   std::optional<Whole> found;

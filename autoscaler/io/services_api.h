@@ -156,13 +156,15 @@ class MachineApi {
   [[nodiscard]] virtual ApiResult<std::string> spec_yaml(const std::string& name,
                                                          Values values) = 0;
 
+  /// Gets what came of an apply, once, on the engine's thread.
+  using AppliedDone = std::function<void(const ApiResult<nlohmann::json>&)>;
+
   /// Adds or changes the services of `yaml`; with `write` it holds one. Answers {"items":[{
   /// "service","result","revision","difference":[{"key","old","new"}]}],"warnings"}, result one of
   /// created, configured, unchanged, and refused with "detail" and "fix". A problem is of all that
   /// is wrong with them, and nothing has changed. A service that is defined in a watched file is
   /// changed there only: 409 without `write`.
-  [[nodiscard]] virtual ApiResult<nlohmann::json> apply(const std::string& yaml,
-                                                        const ApplyMode& mode) = 0;
+  virtual void apply(const std::string& yaml, const ApplyMode& mode, AppliedDone done) = 0;
 
   /// Adds the services of a second `up` (protocols.md 5, POST /sessions).
   [[nodiscard]] virtual ApiResult<MachineSession> begin_session(const nlohmann::json& asked) = 0;

@@ -134,7 +134,7 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
   const auto checked = judge(spec);
   if (!checked) return checked.error();
   auto& service = services_[spec.name];
-  if (!spec.traffic.empty()) kept_.choose(spec.name, {});
+  if (!spec.traffic.empty()) (void)kept_.choose(spec.name, {});
   if (!service) {
     service = std::make_unique<ProcessService>();
     service->spec = spec;

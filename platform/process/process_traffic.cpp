@@ -99,7 +99,10 @@ std::optional<Problem> ProcessPlatform::choose_traffic(const std::string& name, 
   if (auto problem = check_traffic_of(name, traffic)) return problem;
   ProcessService& service = *services_.at(name);
   if (auto problem = check_it_starts(service, traffic)) return problem;
-  kept_.choose(name, std::move(traffic));
+  if (auto problem = kept_.choose(name, std::move(traffic))) {
+    problem->what.insert(0, "cannot keep the traffic of " + name + ": ");
+    return problem;
+  }
   service.given_up.reset();
   settle(service);
   return std::nullopt;

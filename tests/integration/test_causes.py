@@ -43,6 +43,18 @@ spec:
 '''
 
 
+# The first five starts find that another program has their port already.
+ROBBED = ('import os, pathlib, subprocess, sys\n'
+          'starts = pathlib.Path("starts")\n'
+          'number = len(starts.read_text()) + 1 if starts.exists() else 1\n'
+          'starts.write_text("." * number)\n'
+          'if number > 5: os.execvp("python3", ["python3", os.environ["APP"]])\n'
+          'thief = ("import os, signal, socket\\nsignal.alarm(30)\\n"\n'
+          '         "s = socket.create_server((\'127.0.0.1\', int(os.environ[\'PORT\'])))\\nsignal.pause()")\n'
+          'subprocess.Popen([sys.executable, "-c", thief], start_new_session=True)\n'
+          'import signal; signal.pause()\n')
+
+
 def free_port():
     with socket.create_server(('127.0.0.1', 0)) as free:
         return free.getsockname()[1]
@@ -118,6 +130,14 @@ class Starts(Case):
         warning = engine.wait_event('warning', cause='other_port')
         self.assertIn(f'it listens on {other}, not on {port}; use --port {other}', warning['message'])
 
+    def test_a_dynamic_port_that_another_program_took_is_replaced_until_one_is_free(self):
+        engine = self.python(ROBBED)
+        self.assertEqual(engine.get(timeout=60).status, 200)
+        engine.mark()
+        self.assertEqual([event for event in engine.events if 'is held by' in json.dumps(event)
+                          and event['type'] in ('warning', 'error', 'replica')], [])
+        self.assertNotIn('stop it', json.dumps(engine.events))
+
     def test_another_address_than_loopback_is_not_called_another_port(self):
         engine = self.python('import os, socket\n'
                              's = socket.create_server(("127.0.0.2", int(os.environ["PORT"])))\n'
@@ -150,7 +170,7 @@ class Starts(Case):
         self.assertRegex(event['why'], r'nothing listened on \d+ within 1s; raise '
                                        'sluice.dev/start-timeout if it needs longer')
 
-    def test_a_readiness_probe_that_does_not_pass_stands_with_its_last_answer(self):
+    def test_a_readiness_probe_that_does_not_pass_is_reported_with_its_last_answer(self):
         command = '["python3", "-m", "http.server", "--bind", "127.0.0.1", "$PORT"]'
         document = DOCUMENT.format(name='app', min=1, command=command)
         document += '          readinessProbe: {httpGet: {path: /ready}}\n'

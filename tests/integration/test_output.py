@@ -1,5 +1,6 @@
 """What replicas print and what was decided: how it is kept, bounded, read, and named when lost."""
 
+import json
 import os
 import pathlib
 import re
@@ -64,6 +65,9 @@ class Logs(OutputCase):
         previous = self.texts('app', '--previous')
         self.assertIn('one', previous)
         self.assertNotIn('two', previous)
+        replica = engine.status()['replicas'][0]['id']
+        self.assert_refuses(1, 'named nope', f'replicas there now: {replica}',
+                            arguments=['logs', 'app', '--replica', 'nope'])
 
     def test_since_chooses_lines_by_time(self):
         engine = self.up_printing()
@@ -180,6 +184,27 @@ class FullDisk(OutputCase):
                    'the history')
         self.assertRegex(self.home.run('history', 'app').stdout,
                          r'decisions from \S+ to \S+ were not kept: file too large\n')
+
+    def test_what_cannot_be_kept_is_refused_and_changes_nothing(self):
+        engine = self.up_printing()
+        path = self.write('shop.yaml', SERVICE.format(app=APP))
+        changes = (('spec of shop', ('apply', '-f', path)), ('spec of late', ('up', '-d', '--name', 'late', '--', 'python3', APP)),
+                   ('traffic of app', ('traffic', 'app', '--tag', 'app-00001=stable')))
+        self.limit(engine, 0)
+        for what, arguments in changes:
+            self.assert_refuses(1, f'cannot keep the {what}: ', 'File too large; make the directory writable',
+                                arguments=arguments)
+        self.assertEqual([each['name'] for each in json.loads(self.home.run('get', '-o', 'json').stdout)], ['app'])
+        self.assertEqual(json.loads(self.home.run('revisions', 'app', '-o', 'json').stdout)[0]['tags'], [])
+
+        self.limit(engine, resource.RLIM_INFINITY)
+        for _, arguments in changes:
+            done = self.home.run(*arguments)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(engine.stop(), 0)
+        self.up('--name', 'app')
+        self.assertEqual(len(json.loads(self.home.run('get', '-o', 'json').stdout)), 3)
+        self.assertEqual(json.loads(self.home.run('revisions', 'app', '-o', 'json').stdout)[0]['tags'], ['stable'])
 
     def test_the_log_of_a_detached_engine_is_bounded(self):
         done = self.home.run('up', '-d', '--http', '127.0.0.1:0', '--', 'python3', APP)

@@ -178,6 +178,7 @@ class Owners(ResumeCase):
         self.assertIn('env VERSION: ', self.apply('ver', 9, 0, '--write', '--dry-run').stdout)
         self.assertEqual((self.home.path / 'all.yaml').read_text(), text)
 
+        self.assertIn('service new is defined in no watched file', self.apply('new', 1, 1, '--write').stderr)
         done = self.apply('ver', 9, 0, '--write')
 
         self.assertIn(f'ver configured, revision ver-00002, in {path}', done.stdout)

@@ -115,7 +115,7 @@ void print_result(const Surroundings& with, const json& result, const ApplyFlags
   }
 }
 
-// Returns kExitConfig when a service could not be taken, though its document is in order.
+// Returns the status of a service that could not be taken, though its document is in order.
 int print_results(const Surroundings& with, const json& answer, const ApplyFlags& flags,
                   const std::string& path) {
   int code = kExitOk;
@@ -126,7 +126,7 @@ int print_results(const Surroundings& with, const json& answer, const ApplyFlags
     }
     with.err << path << ": " << view::text_field(item, "detail") << "; "
              << view::text_field(item, "fix") << "\n";
-    code = kExitConfig;
+    code = std::max(code, exit_code_of(reading::integer32(item, "status", 0)));
   }
   with.out.flush();
   print_warnings(with, answer, path);

@@ -63,6 +63,7 @@ std::string hint_of_word(const CLI::App& app, std::string_view verb, const std::
   if (is_file && app.get_option_no_throw("--file") != nullptr)
     return "; a file goes after -f: " + line + " -f " + word;
   if (verb == "up") return "; a command goes after --: " + line + " -- " + word;
+  if (verb == "config") return "; sluice config prints the settings, with -o json also their types";
   return help_hint(verb);
 }
 

@@ -232,16 +232,18 @@ Result<TimePoint, Failure> moment_of(const Surroundings& with, const char* flag,
                                  "2026-11-20T14:03:12Z"};
 }
 
+int exit_code_of(int status) {
+  if (status == 400) return kExitUsage;
+  return status == 422 ? kExitConfig : kExitFailure;
+}
+
 Failure failure_of(const ApiReply& reply) {
   const json problem = reading::parsed(reply.body);
   std::string text = reading::text(problem, "detail");
   if (text.empty()) text = "the engine answered with status " + std::to_string(reply.status);
   const std::string fix = reading::text(problem, "fix");
   text += fix.empty() ? "" : "; " + fix;
-  if (reply.status == 400) {
-    return {kExitUsage, text};
-  }
-  return {reply.status == 422 ? kExitConfig : kExitFailure, text};
+  return {exit_code_of(reply.status), text};
 }
 
 Result<std::string, Failure> fetch(const ApiPlace& engine, const ApiCall& call) {

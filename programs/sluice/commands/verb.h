@@ -97,6 +97,9 @@ enum class Finds {
 [[nodiscard]] Result<TimePoint, Failure> moment_of(const Surroundings& with, const char* flag,
                                                    const std::string& text);
 
+/// The exit code for an answer of this status that is not good.
+[[nodiscard]] int exit_code_of(int status);
+
 /// What the problem+json of an answer that is not good comes to.
 [[nodiscard]] Failure failure_of(const ApiReply& reply);
 

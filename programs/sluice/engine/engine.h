@@ -129,8 +129,7 @@ class Engine final : public autoscaler::MachineApi,
   [[nodiscard]] boost::asio::io_context& io() { return io_; }
 
   ApiResult<std::string> spec_yaml(const std::string& name, Values values) override;
-  ApiResult<nlohmann::json> apply(const std::string& yaml,
-                                  const autoscaler::ApplyMode& mode) override;
+  void apply(const std::string& yaml, const autoscaler::ApplyMode& mode, AppliedDone done) override;
   ApiResult<autoscaler::MachineSession> begin_session(const nlohmann::json& asked) override;
   ApiResult<nlohmann::json> revisions(const std::string& name) override;
   ApiResult<nlohmann::json> set_traffic(const std::string& name, const nlohmann::json& change,
@@ -175,6 +174,7 @@ class Engine final : public autoscaler::MachineApi,
   void take_up(const KeptServices::Service& kept);
   void leave_to_file(const std::string& name, const std::filesystem::path& file);
   void keep(const ServiceSpec& spec, BroughtBy by);
+  [[nodiscard]] ApiResult<Applied> put_and_keep(const ServiceSpec& spec, BroughtBy by);
   [[nodiscard]] Result<Applied, Problem> put(const ServiceSpec& spec);
   [[nodiscard]] std::optional<Problem> check_room(const ServiceSpec& spec) const;
   [[nodiscard]] std::optional<Problem> check_hosts(const ServiceSpec& spec) const;
@@ -186,6 +186,7 @@ class Engine final : public autoscaler::MachineApi,
   }
 
   [[nodiscard]] ApiProblem no_such_service(const std::string& name) const;
+  [[nodiscard]] static ApiProblem in_no_watched_file(const std::string& name);
   [[nodiscard]] autoscaler::Surroundings surroundings();
   [[nodiscard]] ProcessMeans means();
   [[nodiscard]] FrontFigures::Parts figures();
@@ -198,7 +199,8 @@ class Engine final : public autoscaler::MachineApi,
   void publish_warnings(const std::vector<std::string>& warnings);
   [[nodiscard]] std::vector<Problem> take(const SpecSources::Reading& reading);
   [[nodiscard]] const std::filesystem::path* watched_file(const std::string& name) const;
-  struct Planned;  // a service of an apply, and what comes of it
+  struct Planned;   // a service of an apply, and what comes of it
+  struct Applying;  // an apply whose services were judged
   [[nodiscard]] std::optional<ApiProblem> check(const ServiceSpec& spec) const;
   [[nodiscard]] Result<ServiceSpec, ApiProblem> spec_in_its_file(const ServiceSpec& spec,
                                                                  const std::string& yaml,
@@ -208,6 +210,9 @@ class Engine final : public autoscaler::MachineApi,
                                                      const autoscaler::ApplyMode& mode);
   [[nodiscard]] nlohmann::json applied_json(const Planned& one) const;
   [[nodiscard]] nlohmann::json carry_out(Planned& one);
+  [[nodiscard]] ApiResult<Applying> judge(const std::string& yaml,
+                                          const autoscaler::ApplyMode& mode);
+  void carry_on(const std::shared_ptr<Applying>& work);
   [[nodiscard]] std::optional<ApiProblem> write_to_file(const ServiceSpec& spec,
                                                         const std::string& yaml);
   /// The traffic of a service whose newest revision gets none of the requests; else empty.

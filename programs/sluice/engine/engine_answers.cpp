@@ -24,6 +24,23 @@ bool runs(const ProcessService& service, const LogLine& line) {
   return there;
 }
 
+// One that is there may have printed nothing yet.
+std::optional<ApiProblem> no_such_replica(const ProcessService& service, const std::string& id) {
+  std::string list;
+  bool there = false;
+  service.each([&](const MemoryTenant& revision) {
+    for (const TenantReplica& replica : revision.replicas()) {
+      there = there || replica.id == id;
+      list += (list.empty() ? "" : ", ") + replica.id;
+    }
+  });
+  if (there) return std::nullopt;
+  return ApiProblem{404, "no-such-replica", "No such replica",
+                    "the log has no line of a replica of " + service.spec.name + " named " + id,
+                    list.empty() ? "no replica is there now; without --replica all lines are shown"
+                                 : "replicas there now: " + list};
+}
+
 }  // namespace
 
 ApiProblem Engine::no_such_service(const std::string& name) const {
@@ -34,6 +51,12 @@ ApiProblem Engine::no_such_service(const std::string& name) const {
   return {404, "no-such-service", "No such service", "no service is named " + name,
           list.empty() ? "engine " + setup_.name + " has no services; add one: sluice apply -f FILE"
                        : "services of engine " + setup_.name + ": " + list};
+}
+
+ApiProblem Engine::in_no_watched_file(const std::string& name) {
+  return {409, "in-no-watched-file", "The service is in no watched file",
+          "service " + name + " is defined in no watched file",
+          "leave --write out: the engine keeps the change, over restarts too"};
 }
 
 ApiResult<std::string> Engine::spec_yaml(const std::string& name, Values values) {
@@ -85,7 +108,12 @@ ApiResult<autoscaler::ServiceLines> Engine::logs(const std::string& name, const 
       lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(query.tail));
     }
   }
-  if (const auto loss = service->log->loss()) lines.push_back(*loss);
+  if (lines.empty() && !query.replica.empty()) {
+    if (const auto unknown = no_such_replica(*service, query.replica)) return *unknown;
+  }
+  if (const auto loss = service->log->loss()) {
+    lines.insert(std::upper_bound(lines.begin(), lines.end(), *loss, is_earlier), *loss);
+  }
   return autoscaler::ServiceLines{log_text(lines, query.times), service->spec.name, revision};
 }
 

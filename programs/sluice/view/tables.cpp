@@ -70,7 +70,7 @@ struct TopColumn {
   int rank;
 };
 
-constexpr std::array<TopColumn, 11> kTopColumns = {{{"ENGINE", 1},
+constexpr std::array<TopColumn, 11> kTopColumns = {{{"ENGINE", 0},
                                                     {"SERVICE", 0},
                                                     {"READY/WANT", 0},
                                                     {"CONC stable/panic", 4},
@@ -82,9 +82,10 @@ constexpr std::array<TopColumn, 11> kTopColumns = {{{"ENGINE", 1},
                                                     {"STATE", 0},
                                                     {"WHY", 3}}};
 constexpr int kLastRank = 7;
+constexpr std::size_t kEngine = 0;
 constexpr std::size_t kName = 1;
 constexpr std::size_t kWhy = kTopColumns.size() - 1;
-constexpr std::size_t kNameMin = 8;
+constexpr std::size_t kNameMin = 6;
 constexpr std::size_t kWhyMin = 12;
 constexpr std::size_t kBetween = 2;
 
@@ -103,6 +104,8 @@ std::vector<std::size_t> widths_of(const std::vector<Row>& rows) {
 std::vector<Row> fitted(std::vector<Row> rows, std::size_t columns) {
   const std::vector<std::size_t> widths = widths_of(rows);
   std::array<bool, kTopColumns.size()> kept{};
+  // What a name can be cut by.
+  const auto spare = [&widths](std::size_t i) { return widths[i] - std::min(widths[i], kNameMin); };
   std::size_t used = 0;
   int dropped_from = kLastRank + 1;  // the first rank that does not fit
   for (int rank = 0; rank <= kLastRank; ++rank) {
@@ -110,7 +113,9 @@ std::vector<Row> fitted(std::vector<Row> rows, std::size_t columns) {
       if (kTopColumns[i].rank != rank || widths[i] == 0) continue;
       const std::size_t least = i == kWhy ? std::min(widths[i], kWhyMin) : widths[i];
       const std::size_t added = least + (used > 0 ? kBetween : 0);
-      if (rank > 0 && (rank > dropped_from || used + added > columns)) {
+      // Why something does not serve is worth a part of its name.
+      const std::size_t room = columns + (i == kWhy ? spare(kEngine) + spare(kName) : 0);
+      if (rank > 0 && ((rank > dropped_from && i != kWhy) || used + added > room)) {
         dropped_from = std::min(dropped_from, rank);
         continue;
       }
@@ -120,10 +125,12 @@ std::vector<Row> fitted(std::vector<Row> rows, std::size_t columns) {
   }
   const std::size_t free = columns > used ? columns - used : 0;
   const std::size_t over = used > columns ? used - columns : 0;
-  const std::size_t name = std::max(kNameMin, widths[kName] - std::min(widths[kName], over));
+  const std::size_t name_cut = std::min(over, spare(kName));
+  const std::size_t engine_cut = std::min(over - name_cut, spare(kEngine));
   const std::size_t why = std::min(widths[kWhy], std::min(widths[kWhy], kWhyMin) + free);
   for (Row& row : rows) {
-    row[kName] = shortened(row[kName], name);
+    row[kEngine] = shortened(row[kEngine], widths[kEngine] - engine_cut);
+    row[kName] = shortened(row[kName], widths[kName] - name_cut);
     row[kWhy] = shortened(row[kWhy], why);
     Row shown;
     for (std::size_t i = 0; i < row.size(); ++i) {

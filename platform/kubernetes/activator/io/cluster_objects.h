@@ -13,7 +13,6 @@
 // Between the objects of an API server and what the activator keeps of them; no I/O in here.
 namespace sluice::activator {
 
-
 /// The private service of a RequestScaler (protocols.md 8).
 inline constexpr std::string_view kPrivateLabel = "sluice.dev/service-type=private";
 

@@ -35,10 +35,10 @@ class FakeServices final : public ServicesApi, public MachineApi {
     return std::string{values == Values::shown ? "kind: Service\nvalues\n" : "kind: Service\n"};
   }
 
-  ApiResult<Json> apply(const std::string& yaml, const ApplyMode& mode) override {
+  void apply(const std::string& yaml, const ApplyMode& mode, AppliedDone done) override {
     calls.push_back((mode.dry_run ? "plan " : mode.write ? "write " : "apply ") + yaml);
-    if (yaml == "bad") return invalid_document("no kind", "write kind: Service");
-    return Json{{"items", {{{"service", "app"}, {"result", "configured"}}}}};
+    if (yaml == "bad") return done(invalid_document("no kind", "write kind: Service"));
+    done(Json{{"items", {{{"service", "app"}, {"result", "configured"}}}}});
   }
 
   ApiResult<MachineSession> begin_session(const Json& asked) override {

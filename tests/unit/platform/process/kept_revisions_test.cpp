@@ -84,12 +84,12 @@ TEST(KeptRevisions, ChosenTrafficIsThereAgainAfterAStartUntilItIsEnded) {
   const Traffic chosen{{.revision = "app-00001", .percent = 100, .tag = "old"}};
   {
     KeptRevisions kept{directory.path()};
-    kept.choose("app", chosen);
+    EXPECT_FALSE(kept.choose("app", chosen));
   }
   {
     KeptRevisions kept{directory.path()};
     EXPECT_EQ(kept.traffic("app"), chosen);
-    kept.choose("app", {});
+    EXPECT_FALSE(kept.choose("app", {}));
   }
   EXPECT_TRUE(KeptRevisions{directory.path()}.traffic("app").empty());
 }
@@ -127,7 +127,7 @@ TEST(KeptRevisions, ARemovedServiceLeavesNoFile) {
   const TemporaryDirectory directory;
   KeptRevisions kept{directory.path()};
   kept.keep(1, of("app", "a"), {});
-  kept.choose("app", {{.percent = 100}});
+  EXPECT_FALSE(kept.choose("app", {{.percent = 100}}));
   kept.forget("app");
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
   EXPECT_TRUE(kept.numbers("app").empty());

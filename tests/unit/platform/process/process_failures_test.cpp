@@ -70,7 +70,8 @@ TEST_F(ProcessFailuresTest, AFailedStartIsTriedAgainAfterItsWait) {
   EXPECT_EQ(there(), "app-00001-1");
 }
 
-TEST_F(ProcessFailuresTest, AReplicaWhoseDynamicPortIsTakenIsReplacedAtOnceThreeTimesInARow) {
+TEST_F(ProcessFailuresTest,
+       AReplicaWhoseDynamicPortIsTakenIsReplacedAtOnceAndAfterTheThirdInARowWithWaits) {
   put(spec());
   order("app-00001", 1);
   for (const char* next : {"app-00001-2", "app-00001-1", "app-00001-2"}) {
@@ -86,6 +87,14 @@ TEST_F(ProcessFailuresTest, AReplicaWhoseDynamicPortIsTakenIsReplacedAtOnceThree
   turn();
   EXPECT_EQ(there(), "");
   EXPECT_EQ(amiss(), "app-00001 failing: port 20000 is held by nc (pid 7)");
+  for (const Duration wait : std::initializer_list<Duration>{500ms, 1s, 2s, 4s}) {
+    time_.run_for(wait);
+    EXPECT_EQ(there(), "app-00001-1");
+    replica("app-00001-1").loses_its_port();
+    replica("app-00001-1").is_gone();
+    turn();
+  }
+  EXPECT_FALSE(listener_.revisions.at("app-00001").start_failure);
 }
 
 TEST_F(ProcessFailuresTest, AReplicaWhoseFixedPortIsTakenWaitsAsAnyFailedStart) {

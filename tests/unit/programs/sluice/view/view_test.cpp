@@ -79,6 +79,12 @@ TEST(Explain, ShowsTheFormulasWithTheirNumbers) {
             "(4)\n");
 }
 
+TEST(Explain, AServiceWithoutADecisionHasNoNumbers) {
+  json first = decision();
+  first["time"] = "1970-01-01T00:00:00Z";
+  EXPECT_EQ(explain_text(first), "app  nothing is decided yet, revision app-00001\n");
+}
+
 // What stands behind the number of the row of limits.
 std::string limits_remark(const json& explained) {
   const std::string text = explain_text(explained);
@@ -139,6 +145,14 @@ TEST(Top, LeavesTheLessImportantColumnsOutOfANarrowTable) {
   EXPECT_EQ(top_text(top_rows(json::array({asleep})), 34),
             "SERVICE         READY/WANT  STATE\n"
             "a-service-wit…  7/7         asleep\n");
+  EXPECT_EQ(top_text(top_rows(json::array({asleep})), 60),
+            "SERVICE         READY/WANT  RPS  QUEUE  STATE   WHY\n"
+            "a-service-wit…  7/7         312  0      asleep  no requests…\n");
+  asleep["engine"] = "a-long-engine";
+  EXPECT_EQ(top_text(top_rows(json::array({asleep})), 34),
+            "ENGINE  SERVI…  READY/WANT  STATE\n"
+            "a-lon…  a-ser…  7/7         asleep\n");
+  asleep.erase("engine");
   asleep["why"] = "no memory: 212 MiB free, needs 256 MiB";
   asleep["name"] = "app";
   for (std::size_t columns = 27; columns < 140; ++columns) {
