@@ -119,8 +119,8 @@ std::string rounded(double rate) {
 std::string notes(const Report& report) {
   std::string text;
   if (report.plan.loop == Loop::closed) {
-    text +=
-        line("note", "a closed loop asks a slow server less often: this latency omits those waits");
+    text += line(
+        "note", "a closed loop sends a slow server fewer requests: this latency omits those waits");
   } else if (is_late(report)) {
     const bool capped = report.cap_waits > 0;
     text += line(

@@ -30,7 +30,7 @@ class JournalFile {
   JournalFile(const JournalFile&) = delete;
   JournalFile& operator=(const JournalFile&) = delete;
 
-  /// What stands in it, whole.
+  /// Its whole contents.
   [[nodiscard]] Result<std::string, Problem> content() const;
 
   /// Adds records and returns once they are on the disk. A problem: some may be there, none need

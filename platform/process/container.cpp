@@ -25,7 +25,6 @@ constexpr std::size_t kNoteBytesMax = 16384;
 /// Of a question to the runtime, and of a removal, which may have to wait for a file system.
 constexpr std::chrono::seconds kRuntimeAnswerLimit{10};
 constexpr std::chrono::seconds kRemovalLimit{20};
-constexpr int kRemovalTries = 2;
 /// All processes of the machine are looked at.
 constexpr std::chrono::milliseconds kLookAgain{150};
 
@@ -121,7 +120,10 @@ std::vector<std::string> run_command(const ContainerPlan& plan) {
 
 Container::Container(boost::asio::io_context& io, Loop& loop, Reaper& reaper, Spawner& spawner,
                      ContainerPlan plan)
-    : loop_{loop}, plan_{std::move(plan)}, command_{io, loop, reaper, spawner} {}
+    : loop_{loop},
+      plan_{std::move(plan)},
+      again_{loop.timer()},
+      command_{io, loop, reaper, spawner} {}
 
 // What runs is known by its label: the guard of the engine removes it, or its next start.
 Container::~Container() {
@@ -232,28 +234,31 @@ void Container::ended(std::function<void(const Ended&)> seen, std::function<void
 }
 
 void Container::remove(std::function<void()> removed) {
-  if (id().empty()) {
-    // A runtime that was stopped as it made it may not have come to write the id down.
-    command_.start(
-        runtime_command({"ps", "--all", "--quiet", "--no-trunc", "--filter",
-                         "name=^" + plan_.name + "$", "--filter", label_filter(plan_.host.owner)}),
-        kRuntimeAnswerLimit, [this, removed = std::move(removed)](const CommandEnd& end) {
-          id_ = first_line(end.output);
-          if (!id_.empty()) return remove(removed);
-          gone_ = true;
-          removed();
-        });
-    return;
-  }
-  remove_made(kRemovalTries, std::move(removed));
+  // A runtime that was stopped as it made it may not have come to write the id down.
+  if (id().empty()) return remove_if_there(std::move(removed));
+  remove_made(std::move(removed));
 }
 
-void Container::remove_made(int tries, std::function<void()> removed) {
+void Container::remove_if_there(std::function<void()> removed) {
+  command_.start(
+      runtime_command({"ps", "--all", "--quiet", "--no-trunc", "--filter",
+                       "name=^" + plan_.name + "$", "--filter", label_filter(plan_.host.owner)}),
+      kRuntimeAnswerLimit, [this, removed = std::move(removed)](const CommandEnd& end) {
+        if (!end.output.empty()) id_ = first_line(end.output);
+        if (!id().empty() && !(end.succeeded() && end.output.empty())) return remove_made(removed);
+        gone_ = true;
+        removed();
+      });
+}
+
+void Container::remove_made(std::function<void()> removed) {
   command_.start(runtime_command({"rm", "--force", id()}), kRemovalLimit,
-                 [this, tries, removed = std::move(removed)](const CommandEnd& end) {
-                   if (!end.succeeded() && tries > 1) return remove_made(tries - 1, removed);
-                   gone_ = true;
-                   removed();
+                 [this, removed = std::move(removed)](const CommandEnd& end) {
+                   gone_ = end.succeeded();
+                   if (gone_) return removed();
+                   // A user may have removed it.
+                   removals_.failed(loop_.now());
+                   again_->at(removals_.retry_at(), [this, removed] { remove_if_there(removed); });
                  });
 }
 

@@ -4,6 +4,7 @@
 #include "common/loop/loop.h"
 #include "common/time/clock.h"
 
+#include "platform/process/backoff.h"
 #include "platform/process/child.h"
 #include "platform/process/command_run.h"
 #include "platform/process/listeners.h"
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -100,9 +102,9 @@ class Container {
   /// is removed; both from the loop.
   void ended(std::function<void(const Ended&)> seen, std::function<void()> removed);
 
-  /// The runtime has ended, because it was to. Removes the container, in a second try where the
-  /// first fails, then `removed` is called from the loop. What is there even then is removed at the
-  /// next start of the engine.
+  /// The runtime has ended, because it was to. Removes the container, then `removed` is called from
+  /// the loop. Where that fails it is tried again after 0.5 s, 1, 2 … 30 s for as long as this
+  /// lives: another container cannot have its name, and what is in it may still run.
   void remove(std::function<void()> removed);
 
   /// Nothing is left of it.
@@ -113,7 +115,8 @@ class Container {
  private:
   [[nodiscard]] const std::string& id() const;
   [[nodiscard]] pid_t process();
-  void remove_made(int tries, std::function<void()> removed);
+  void remove_if_there(std::function<void()> removed);
+  void remove_made(std::function<void()> removed);
   [[nodiscard]] SpawnSpec runtime_command(std::vector<std::string> words) const;
 
   Loop& loop_;
@@ -123,6 +126,8 @@ class Container {
   std::optional<TimePoint> looked_;
   std::optional<TimePoint> seen_since_;
   bool gone_ = true;
+  StartBackoff removals_;  // that have failed
+  std::unique_ptr<Timer> again_;
   CommandRun command_;
 };
 

@@ -3,6 +3,7 @@
 #include "common/scaling/annotations.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "platform/process/replica_programs.h"
 #include <algorithm>
@@ -39,28 +40,6 @@ const char* name(Applied applied) {
       return "unchanged";
   }
   return "unchanged";
-}
-
-std::vector<NotReady> ProcessService::not_ready() const {
-  std::vector<NotReady> all;
-  if (given_up) all.push_back(*given_up);
-  std::vector<const ProcessRevision*> looked_at{next.get(), current.get()};
-  for (const auto& each : pinned) looked_at.push_back(each.get());
-  for (const ProcessRevision* revision : looked_at) {
-    if (revision == nullptr) continue;
-    auto cause = revision->not_ready();
-    // One that is to take over is not asleep, even before its first replica is ordered.
-    if (!cause && revision == next.get()) cause = Cause{.what = "its first replica is not started"};
-    if (!cause) continue;
-    const bool failed = revision->failing() || revision->last_failure() == cause;
-    all.push_back({revision->name(), failed ? "failing" : "starting", std::move(*cause)});
-  }
-  return all;
-}
-
-bool ProcessService::is_pinned(std::string_view revision) const {
-  return std::any_of(pinned.begin(), pinned.end(),
-                     [revision](const auto& each) { return each->name() == revision; });
 }
 
 ProcessPlatform::ProcessPlatform(ProcessMeans& means, const autoscaler::ClusterConfig& cluster,
@@ -155,7 +134,7 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
   const auto checked = judge(spec);
   if (!checked) return checked.error();
   auto& service = services_[spec.name];
-  if (!spec.traffic.empty()) kept_.choose(spec.name, {});
+  if (!spec.traffic.empty()) (void)kept_.choose(spec.name, {});
   if (!service) {
     service = std::make_unique<ProcessService>();
     service->spec = spec;
@@ -171,6 +150,7 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
       kept_.keep(number, spec, means_.loop.now());
     }
     settle(*service);
+    report_namesake(spec.name);
     return Applied::created;
   }
   // A revision that was given up is tried again when its spec is given again.
@@ -272,6 +252,7 @@ bool ProcessPlatform::remove(const std::string& name) {
   numbers_.removed(name);
   removed_.push_back(std::move(found->second));
   services_.erase(found);
+  report_namesake(name);
   kept_.forget(name);
   if (service.next) retire_next(service);
   service.shares.clear();
@@ -328,10 +309,14 @@ void ProcessPlatform::on_failing(ProcessRevision& revision) {
   const Cause cause = revision.last_failure().value_or(Cause{});
   service.given_up = NotReady{revision.name(), "given_up", cause};
   numbers_.gave_up(service.spec.name, service.current->number());
+  const auto serving = service.serving_beside(revision.name());
+  const std::string rest = serving.empty()
+                               ? ""
+                               : fmt::format("; {} {} serving", fmt::join(serving, ", "),
+                                             serving.size() == 1 ? "keeps" : "keep");
   means_.events.problem(
       "error", service.spec.name,
-      "revision " + revision.name() + " does not start: " + cause.sentence() + "; " +
-          service.current->name() + " keeps serving",
+      "revision " + revision.name() + " does not start: " + cause.sentence() + rest,
       "see `sluice logs " + service.spec.name + "`, correct the spec and apply it again");
   retire_next(service);
 }
@@ -414,7 +399,7 @@ void ProcessPlatform::tell(ProcessService& service, const ProcessRevision& revis
   const bool is_current = service.current.get() == &revision;
   model.in_service = (is_current || service.is_pinned(revision)) && !service.removed;
   if (model.in_service) {
-    if (!is_current) model.service = revision.name();
+    if (!is_current) model.service = name_beside(service, revision);
     take_share(service, revision, model);
     model.replaces = !replaces.empty() ? replaces : is_current ? service.took_place_of : "";
   }
@@ -425,6 +410,19 @@ void ProcessPlatform::tell(ProcessService& service, const ProcessRevision& revis
     }
   }
   if (listener_ != nullptr) listener_->on_revision(std::move(model));
+}
+
+// Its own, unless a service has that: no revision hides a service.
+std::string ProcessPlatform::name_beside(const ProcessService& service,
+                                         const ProcessRevision& revision) const {
+  return services_.contains(revision.name()) ? long_name(service.spec.name, revision.name())
+                                             : revision.name();
+}
+
+// A service of that name comes or goes.
+void ProcessPlatform::report_namesake(const std::string& name) {
+  const auto known = revisions_.find(name);
+  if (known != revisions_.end()) report(*known->second.service, *known->second.revision);
 }
 
 void ProcessPlatform::bury(ProcessService& service) {

@@ -60,6 +60,10 @@ struct ProcessService {
   /// The revisions that are amiss: the latest ones first, then those that are pinned.
   [[nodiscard]] std::vector<NotReady> not_ready() const;
 
+  /// The revisions that answer requests while `other` does not, by the traffic in force; none when
+  /// `other` is one of those that do.
+  [[nodiscard]] std::vector<std::string> serving_beside(std::string_view other) const;
+
   /// The revision of the present spec: the current one, or the one about to take its place.
   [[nodiscard]] const ProcessRevision& newest() const { return next ? *next : *current; }
 
@@ -213,6 +217,9 @@ class ProcessPlatform final : public autoscaler::Platform,
   void report(ProcessService& service, ProcessRevision& revision);
   void tell(ProcessService& service, const ProcessRevision& revision,
             const std::string& replaces = {});
+  [[nodiscard]] std::string name_beside(const ProcessService& service,
+                                        const ProcessRevision& revision) const;
+  void report_namesake(const std::string& name);
   void report_soon(const std::string& revision);
   void flush();
   void give_turn();

@@ -263,6 +263,7 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   [[nodiscard]] bool has_requests() const;
   void start_settled(const std::string& replica);
   void start_some(std::int32_t missing);
+  [[nodiscard]] StartAnswer ask_for_room(const std::string& replica);
   [[nodiscard]] bool start_one();
   void start_refused(const Problem& problem);
   void leave(Instance& instance, Duration longest, const std::string& why);
@@ -282,7 +283,7 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   std::optional<Cause> last_failure_;   // since then none became ready
   int taken_ports_ = 0;                 // starts in a row whose port another program took
   std::optional<TimePoint> noticed_;    // when the present start from nothing was ordered
-  bool short_of_room_ = false;          // at the last grant
+  std::optional<Cause> no_room_;        // since the last grant: why one more may not start
   bool trimmed_ = false;                // at the last grant, replicas without load were to go
   std::optional<std::int32_t> kept_{};  // once another revision serves: how many stay
   bool stopped_ = false;                // all of it

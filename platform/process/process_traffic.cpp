@@ -1,4 +1,5 @@
-// The part of the process platform that divides the requests of a service among its revisions.
+// The part of the process platform about the revisions of a service: which are ready, and how its
+// requests are divided among them.
 
 #include <fmt/format.h>
 
@@ -7,6 +8,39 @@
 #include <utility>
 
 namespace sluice::local {
+
+std::vector<NotReady> ProcessService::not_ready() const {
+  std::vector<NotReady> all;
+  if (given_up) all.push_back(*given_up);
+  std::vector<const ProcessRevision*> looked_at{next.get(), current.get()};
+  for (const auto& each : pinned) looked_at.push_back(each.get());
+  for (const ProcessRevision* revision : looked_at) {
+    if (revision == nullptr) continue;
+    auto cause = revision->not_ready();
+    // One that is to take over is not asleep, even before its first replica is ordered.
+    if (!cause && revision == next.get()) cause = Cause{.what = "its first replica is not started"};
+    if (!cause) continue;
+    const bool failed = revision->failing() || revision->last_failure() == cause;
+    all.push_back({revision->name(), failed ? "failing" : "starting", std::move(*cause)});
+  }
+  return all;
+}
+
+bool ProcessService::is_pinned(std::string_view revision) const {
+  return std::any_of(pinned.begin(), pinned.end(),
+                     [revision](const auto& each) { return each->name() == revision; });
+}
+
+// One that sleeps answers too: it wakes.
+std::vector<std::string> ProcessService::serving_beside(std::string_view other) const {
+  std::vector<std::string> names;
+  each([&](const ProcessRevision& revision) {
+    const bool answers = revision.counts().ready > 0 || !revision.not_ready();
+    if (percent_of(revision) > 0 && answers) names.push_back(revision.name());
+  });
+  if (std::find(names.begin(), names.end(), other) != names.end()) names.clear();
+  return names;
+}
 
 // A name that the spec's revision does not have yet may be in its traffic too.
 std::optional<Problem> ProcessPlatform::check_targets(const ServiceSpec& spec,
@@ -65,7 +99,10 @@ std::optional<Problem> ProcessPlatform::choose_traffic(const std::string& name, 
   if (auto problem = check_traffic_of(name, traffic)) return problem;
   ProcessService& service = *services_.at(name);
   if (auto problem = check_it_starts(service, traffic)) return problem;
-  kept_.choose(name, std::move(traffic));
+  if (auto problem = kept_.choose(name, std::move(traffic))) {
+    problem->what.insert(0, "cannot keep the traffic of " + name + ": ");
+    return problem;
+  }
   service.given_up.reset();
   settle(service);
   return std::nullopt;

@@ -290,7 +290,7 @@ containers:
         ended = engine.wait_event('replica', state='exited')
         self.assertIn('startup probe failed: sleep did not end in time', ended['why'])
 
-    def test_probes_may_ask_the_health_service_of_grpc(self):
+    def test_probes_may_use_the_health_service_of_grpc(self):
         sick = self.home.path / 'sick'
         engine = self.up_documents(service(f'''
 containers:

@@ -87,6 +87,24 @@ class MemoryPressure(EngineCase):
         self.assertNotIn('no memory', status['why'])
         self.assertEqual(engine.stop(), 0)
 
+    def test_a_replica_that_no_room_will_ever_do_for_is_named_everywhere_and_refused_at_once(self):
+        self.machine()
+        engine = self.up_app('--min', '1')
+        engine.wait_status(lambda status: status['ready'] == 1)
+        sentence = 'it needs 99999Gi of memory, and this machine has 1.0Gi'
+        done = self.home.run('up', '-d', '--name', 'vast', '--memory', '99999Gi', '--min', '1', '--', 'python3', APP)
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn(f'service vast is not ready: {sentence}; lower its memory limit', done.stderr)
+        for verb in (('get',), ('top',), ('explain', 'vast')):
+            self.assertIn(sentence, self.home.run(*verb).stdout)
+        answer = engine.get(host='vast.localhost')
+        self.assertEqual((answer.status, answer.body.decode()), (503, f'{sentence}\n'))
+        document = DOCUMENT.format(name='huge', initial=1, app=APP).rstrip() + (
+            '\n          resources: {limits: {memory: 99999Gi}}\n')
+        done = self.home.run('apply', '--wait', '-f', self.write('huge.yaml', document))
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn(f'service huge is not ready: {sentence}', done.stderr)
+
     def test_the_first_replica_starts_on_a_full_machine(self):
         self.machine(available=3)
         engine = self.up_app()

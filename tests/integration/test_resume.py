@@ -178,12 +178,27 @@ class Owners(ResumeCase):
         self.assertIn('env VERSION: ', self.apply('ver', 9, 0, '--write', '--dry-run').stdout)
         self.assertEqual((self.home.path / 'all.yaml').read_text(), text)
 
+        self.assertIn('service new is defined in no watched file', self.apply('new', 1, 1, '--write').stderr)
         done = self.apply('ver', 9, 0, '--write')
 
         self.assertIn(f'ver configured, revision ver-00002, in {path}', done.stdout)
         self.assertEqual((self.home.path / 'all.yaml').read_text(), text.replace(service('ver'), service('ver', 9)))
         self.assertEqual((self.home.path / 'all.yaml').stat().st_mode & 0o777, 0o640)
         self.assertEqual(self.services(), {'one': 'one-00001', 'ver': 'ver-00002', 'two': 'two-00001'})
+
+    def test_apply_of_a_directory_applies_its_files(self):
+        self.up('--name', 'engine', '-f', self.write('other.yaml', service('other')))
+        directory = self.home.path / 'many'
+        directory.mkdir()
+        self.assert_refuses(78, 'many has no *.yaml and no *.yml', arguments=('apply', '-f', 'many'))
+        self.assert_refuses(78, 'cannot read none: No such file or directory', arguments=('apply', '-f', 'none'))
+        for name in ('one', 'two'):
+            (directory / f'{name}.yaml').write_text(service(name), encoding='utf-8')
+        (directory / 'note.txt').write_text('no service', encoding='utf-8')
+        done = self.home.run('apply', '-f', 'many')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('one created', done.stdout)
+        self.assertIn('two created', done.stdout)
 
     def test_apply_of_the_document_in_the_file_changes_nothing(self):
         path = self.write('ver.yaml', service('ver'))

@@ -11,7 +11,6 @@
 #include "platform/process/container.h"
 #include "platform/process/sidecar.h"
 #include "platform/process/unique_fd.h"
-#include "platform/process/volumes.h"
 #include "programs/sluice/engine/history.h"
 #include "programs/sluice/engine/init_notify.h"
 #include <algorithm>
@@ -183,7 +182,8 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
     publish_text("warning", "removed container " + name + ", left behind by an engine that crashed",
                  "");
   }
-  remove_volumes(paths_.replicas_dir());  // of those that crashed with it
+  std::error_code ignored;
+  std::filesystem::remove_all(paths_.replicas_dir(), ignored);  // of those that crashed with it
   cgroups_ = CgroupTree::detect(setup_.name, paths_.runtime_dir().native());
   if (cgroups_.kind() == CgroupKind::v1) cgroups_.clear();
   if (auto problem = memory_.open(setup_.memory_source,

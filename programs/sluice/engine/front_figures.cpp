@@ -67,6 +67,9 @@ void FrontFigures::complete(const Revision& revision, json& status) const {
   } else if (!hosts.empty()) {
     status["url"] = parts_.url(hosts.front().host);
   }
+  if (const ProcessRevision* const own = parts_.platform.revision(facts.id)) {
+    status["percent"] = parts_.platform.service_of(facts.id)->percent_of(*own);
+  }
   const auto handle = parts_.book.find(facts.id);
   status["min"] = revision.bounds().min;
   status["not_ready"] = not_ready(revision);
@@ -84,7 +87,6 @@ json FrontFigures::not_ready(const Revision& revision) const {
   const ProcessService* const service = parts_.platform.service_of(revision.facts().id);
   if (service == nullptr || service->removed) return list;
   const bool own = revision.facts().service != service->spec.name;
-  const bool serves = service->current->counts().ready > 0;
   for (const NotReady& one : service->not_ready()) {
     // Each revision that has a row of its own speaks for itself there.
     if (own ? one.revision != revision.facts().id.name : service->is_pinned(one.revision)) continue;
@@ -92,12 +94,17 @@ json FrontFigures::not_ready(const Revision& revision) const {
                {"state", one.state},
                {"cause", name(one.cause.kind)},
                {"why", one.cause.sentence()}};
-    if (!own && serves && service->current->name() != one.revision) {
-      entry["serving"] = service->current->name();
-    }
+    if (!own) entry["serving"] = service->serving_beside(one.revision);
     list.push_back(std::move(entry));
   }
   return list;
+}
+
+void FrontFigures::complete_explanation(const Revision& revision, json& explanation) const {
+  explanation["not_ready"] = not_ready(revision);
+  const ProcessRevision* const of = parts_.platform.revision(revision.facts().id);
+  const bool sleeps = of != nullptr && of->ordered() == 0 && of->last_failure();
+  explanation["last_failure"] = sleeps ? json(of->last_failure()->sentence()) : json{};
 }
 
 json FrontFigures::last_cold_start(const Revision& revision) const {

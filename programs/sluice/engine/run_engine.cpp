@@ -1,6 +1,7 @@
 #include "programs/sluice/engine/run_engine.h"
 
 #include "autoscaler/io/fleet_events.h"
+#include "common/base/exit_status.h"
 #include "common/base/version.h"
 #include "common/json/parse.h"
 #include "common/json/read.h"
@@ -33,8 +34,6 @@ using commands::OutputFormat;
 using commands::UpOptions;
 using nlohmann::json;
 
-constexpr int kFailed = 1;
-constexpr int kBadConfig = 78;
 constexpr std::uint16_t kFirstDoor = 8080;
 constexpr std::uint16_t kLastDoor = 8099;
 
@@ -44,8 +43,8 @@ int fail(const Problem& problem, int code) {
 }
 
 int fail_all(const std::vector<Problem>& problems) {
-  for (const Problem& problem : problems) fail(problem, kBadConfig);
-  return kBadConfig;
+  for (const Problem& problem : problems) fail(problem, kExitConfig);
+  return kExitConfig;
 }
 
 void write_out(std::string_view text) {
@@ -234,7 +233,7 @@ int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
   Engine engine{std::move(setup), paths, log, has_state, events};
   if (const auto problem = engine.open(sources)) {
     const bool door = problem->what.starts_with("cannot listen");
-    return fail(*problem, door ? kFailed : kBadConfig);
+    return fail(*problem, door ? kExitFailure : kExitConfig);
   }
   announce(options, engine, paths.edit_token(), events, started, clock);
   const auto detached_log = open_engine_log(options, engine, paths, clock, events);
@@ -266,7 +265,7 @@ int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
 int run_engine(const UpOptions& given) {
   log::Logger log{"sluice"};
   const auto roots = path_roots(process_env, ::getuid());
-  if (!roots) return fail(roots.error(), kFailed);
+  if (!roots) return fail(roots.error(), kExitFailure);
   const EnginePaths paths{*roots, given.engine};
   UpOptions options = given;
   StartRecord before;
@@ -284,10 +283,10 @@ int run_engine(const UpOptions& given) {
   setup.name = options.engine;
   const autoscaler::StringMap keys{settings->autoscaler.begin(), settings->autoscaler.end()};
   const auto cluster = autoscaler::parse_cluster_config(keys);
-  if (!cluster) return fail(cluster.error(), kBadConfig);
+  if (!cluster) return fail(cluster.error(), kExitConfig);
   setup.cluster = *cluster;
   const auto doors = doors_of(options, *settings);
-  if (!doors) return fail(doors.error(), kBadConfig);
+  if (!doors) return fail(doors.error(), kExitConfig);
   setup.doors = *doors;
   if (options.tls) {
     setup.tls = net::TlsFiles{.certificate = options.tls->first, .key = options.tls->second};
@@ -311,7 +310,7 @@ int run_engine(const UpOptions& given) {
     }
     return fail_all(reading.error().problems);
   }
-  if (const auto problem = make_runtime_dir(paths)) return fail(*problem, kFailed);
+  if (const auto problem = make_runtime_dir(paths)) return fail(*problem, kExitFailure);
   const auto lock = EngineLock::take(paths);
   if (!lock) {
     if (lock.error().exit_code == commands::kNameHeld) return commands::kNameHeld;

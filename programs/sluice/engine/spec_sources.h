@@ -12,7 +12,7 @@
 
 namespace sluice::local {
 
-/// The files and directories that an engine watches, and which service stands in which of them.
+/// The files and directories that an engine watches, and which service is in which of them.
 /// Reading is all or nothing, so that a broken file changes nothing.
 class SpecSources {
  public:
@@ -38,7 +38,7 @@ class SpecSources {
     return owners_;
   }
 
-  /// The service runs from elsewhere, whatever stands in the file.
+  /// The service runs from elsewhere, whatever is in the file.
   void disown(const std::string& service) { owners_.erase(service); }
 
   [[nodiscard]] const std::vector<std::string>& files() const { return files_; }

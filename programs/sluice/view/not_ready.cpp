@@ -21,11 +21,20 @@ std::string line_of(const json& one) {
           : state == "given_up" ? kDidNotStart
                                 : "is not ready";
   if (!why.empty()) line += ": " + why;
-  const std::string serving = text_field(one, "serving");
-  return line + (serving.empty() ? "" : "; " + serving + " serves");
+  const std::string serving = serving_text(one);
+  return line + (serving.empty() ? "" : "; " + serving);
 }
 
 }  // namespace
+
+std::string serving_text(const json& object) {
+  const std::vector<std::string> names = reading::strings(object, "serving");
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " and ") + printable(names[i]);
+  }
+  return text + (names.empty() ? "" : names.size() == 1 ? " serves" : " serve");
+}
 
 std::vector<std::string> not_ready_lines(const json& service) {
   std::vector<std::string> lines;

@@ -17,7 +17,7 @@ class Causes(Images):
         self.assert_cause(self.shell('echo no database >&2; exit 3'), 'it ended with exit code 3: no database',
                           'it ended with exit code 3')
 
-    def test_an_end_for_want_of_memory(self):
+    def test_an_end_because_of_memory(self):
         engine = self.shell('exec dd if=/dev/zero of=/dev/null bs=100M count=10', flags=('--memory', '20Mi'))
         self.assert_cause(engine, 'out of memory (limit 20Mi)')
         self.assertEqual(engine.wait_event('replica', state='exited')['cause'], 'out_of_memory')
@@ -52,7 +52,7 @@ class NoRuntime(EngineCase):
         self.assert_refuses(78, 'an image is run by podman or docker, and neither is in PATH', 'apt install podman',
                             arguments=('up', '--http', '127.0.0.1:0', '--image', IMAGE))
 
-    def test_the_one_that_the_settings_want_is_named(self):
+    def test_the_one_chosen_by_the_settings_is_named(self):
         config = self.write('config.yaml', 'container-runtime: docker\n')
         self.assert_refuses(78, 'an image is run by docker, which is not in PATH', 'container-runtime',
                             arguments=('up', '--http', '127.0.0.1:0', '--config', config, '--image', IMAGE))

@@ -90,8 +90,8 @@ TEST(ReportText, NamesAClosedLoop) {
       "  latency from send           p50 1.0  p90 2.0  p99 2.0  p99.9 2.0  max 2.0 ms\n"
       "  status                      200: 5  503: 1    refused 1    errors 2 (reset 1, 5xx 1)    "
       "timeouts 0\n"
-      "  note                        a closed loop asks a slow server less often: this latency "
-      "omits those waits\n"
+      "  note                        a closed loop sends a slow server fewer requests: this "
+      "latency omits those waits\n"
       "  first error                 receive: End of file\n");
 }
 

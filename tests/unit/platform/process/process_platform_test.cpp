@@ -313,7 +313,7 @@ TEST_F(ProcessPlatformTest, AReplicaOfAFixedPortWaitsForTheOneThatDrains) {
   EXPECT_EQ(there(), "app-00001-2");
 }
 
-TEST_F(ProcessPlatformTest, AServiceThatComesAgainWaitsForTheFixedPortOfItsForerunner) {
+TEST_F(ProcessPlatformTest, AServiceAddedAgainWaitsForTheFixedPortOfItsPredecessor) {
   put(on_port(spec(), 3000));
   order("app-00001", 1);
   ready({"app-00001-1"});
