@@ -21,6 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+extern char** environ;
+
 namespace sluice::local {
 namespace {
 
@@ -50,6 +52,7 @@ struct ChildPlan {
   int failure = -1;
   pid_t parent = -1;
   std::optional<rlim_t> open_files;
+  bool outlives_us = false;
 };
 
 [[noreturn]] void give_up(const ChildPlan& plan, Step step) {
@@ -85,8 +88,12 @@ void mark_close_on_exec() {
 }
 
 [[noreturn]] void run_child(const ChildPlan& plan) {
-  ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (plan.outlives_us) {
+    ::setsid();
+  } else {
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  }
   // The parent may have ended before the line above: then no signal would ever kill this process.
   if (::getppid() != plan.parent) give_up(plan, Step::parent);
   for (const UniqueFd& file : plan.cgroup_files) {
@@ -207,6 +214,7 @@ Result<Child, Problem> spawn(const SpawnSpec& spec) {
   plan.failure = failure->second.get();
   plan.parent = ::getpid();
   if (spec.open_files) plan.open_files = *spec.open_files;
+  plan.outlives_us = spec.outlives_us;
 
   sigset_t all;
   sigset_t before;
@@ -228,6 +236,12 @@ Result<Child, Problem> spawn(const SpawnSpec& spec) {
     return explain(spec, *failed);
   }
   return Child{pid, std::move(output->first), std::move(error->first)};
+}
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> all;
+  for (char** variable = environ; *variable != nullptr; ++variable) all.emplace_back(*variable);
+  return all;
 }
 
 bool become_subreaper() {

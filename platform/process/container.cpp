@@ -5,12 +5,13 @@
 #include <fmt/format.h>
 
 #include "platform/process/proc_files.h"
-#include "platform/process/unique_fd.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <limits>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -124,7 +125,7 @@ Container::Container(boost::asio::io_context& io, Loop& loop, Reaper& reaper, Sp
       again_{loop.timer()},
       command_{io, loop, reaper, spawner} {}
 
-// What runs is known by its label: the next start of the engine removes it.
+// What runs is known by its label: the guard of the engine removes it, or its next start.
 Container::~Container() {
   std::error_code ignored;
   for (const auto& file : {plan_.id_file, plan_.pid_file, plan_.env_file})
@@ -267,17 +268,27 @@ void note_containers(const std::filesystem::path& file, const ContainerHost& hos
   static_cast<void>(write_private(file, host.runtime.string() + '\n' + host.owner + '\n'));
 }
 
-std::vector<std::string> remove_noted_containers(const Clock& clock,
+UniqueFd open_note(const std::filesystem::path& file) {
+  return UniqueFd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+std::vector<std::string> remove_noted_containers(const Clock& clock, const UniqueFd& note,
                                                  const std::filesystem::path& file,
                                                  const std::vector<std::string>& environment,
                                                  bool keep_note) {
   std::vector<std::string> names;
-  const auto note = read_small_file(file, kNoteBytesMax);
-  if (!note) return names;
+
+  struct stat seen {};
+
+  if (!note || ::flock(note.get(), LOCK_EX) != 0 || ::fstat(note.get(), &seen) != 0 ||
+      seen.st_nlink == 0)
+    return names;
+  const std::string text =
+      read_small_file(fmt::format("/proc/self/fd/{}", note.get()), kNoteBytesMax).value_or("");
   SpawnSpec command;
-  command.program = first_line(*note);
+  command.program = first_line(text);
   const std::string owner =
-      first_line(note->substr(std::min(note->size(), command.program.native().size() + 1)));
+      first_line(text.substr(std::min(text.size(), command.program.native().size() + 1)));
   command.env = environment;
   const std::string name = command.program.filename().string();
   command.argv = {name, "ps", "--all", "--filter", label_filter(owner), "--format", "{{.Names}}"};

@@ -9,6 +9,7 @@
 #include "platform/process/command_run.h"
 #include "platform/process/listeners.h"
 #include "platform/process/service_spec.h"
+#include "platform/process/unique_fd.h"
 #include "platform/process/volumes.h"
 #include <cstdint>
 #include <filesystem>
@@ -133,9 +134,14 @@ class Container {
 /// Notes in `file`, once, that an engine runs containers with this host.
 void note_containers(const std::filesystem::path& file, const ContainerHost& host);
 
-/// Removes what `file` notes and is still there, and the file with it unless more may come; the
-/// names of the containers that were there. Takes 20 s at most.
-std::vector<std::string> remove_noted_containers(const Clock& clock,
+/// The note of an engine, to be removed by; empty: there is none.
+[[nodiscard]] UniqueFd open_note(const std::filesystem::path& file);
+
+/// Removes what `note`, which is `file` opened, notes and is still there, and the file with it
+/// unless more may come; the names of the containers that were there. One at a time does so for a
+/// note, and none once it is gone, so that no container of a later engine is removed. Takes 20 s at
+/// most, and as long before if another one is at it.
+std::vector<std::string> remove_noted_containers(const Clock& clock, const UniqueFd& note,
                                                  const std::filesystem::path& file,
                                                  const std::vector<std::string>& environment,
                                                  bool keep_note = false);

@@ -231,8 +231,7 @@ class Starts(Case):
                         'program and its interpreter exist', 'cannot_start')
 
     def test_memory_is_the_cause_only_where_its_limit_is_enforced(self):
-        doctor, = [line for line in self.output('doctor').splitlines() if ' cgroup ' in line]
-        enforced = doctor.startswith('ok') and 'memory' in doctor.rsplit(':', 1)[1]
+        enforced = self.can_limit('memory')
         source = EAT if enforced else 'import os\nos.kill(os.getpid(), 9)'
         engine = self.python(source, '--memory', '40Mi')
         self.fails_with(engine, *(('killed: out of memory (limit 40Mi)', 'out_of_memory') if enforced

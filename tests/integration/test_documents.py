@@ -8,7 +8,7 @@ import sys
 import unittest
 from urllib.parse import quote
 
-from engine import EngineCase, wait_until
+from engine import CPU_QUOTA, MEMORY_LIMIT, EngineCase, limit_of, wait_until
 from queue_proxy.h2_peers import Client
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -182,6 +182,22 @@ containers: [{{command: [{PROGRAM}]}}]
         text = service('initContainers: [{command: [no-such-program]}]\ncontainers: [{command: [sh]}]')
         done = self.home.run('up', '-f', str(self.write('app.yaml', text)))
         self.assertIn('command not found: no-such-program', done.stderr)
+
+
+class Resources(Documents):
+    def test_limits_are_those_of_the_control_group_of_the_program(self):
+        engine = self.up_documents(service(f'''
+containers:
+  - command: [{PROGRAM}]
+    resources: {{limits: {{cpu: 500m, memory: 256Mi}}}}
+'''))
+        self.assertEqual(engine.get().status, 200)
+        program = engine.wait_event('replica', state='ready')['pid']
+        for limit, value in ((CPU_QUOTA, '50000'), (MEMORY_LIMIT, str(256 << 20))):
+            if self.can_limit(limit[0]):
+                self.assertEqual(limit_of(program, *limit), value)
+            else:
+                self.assertIn('accounted', engine.wait_event('warning')['message'])
 
 
 class HealthProbes(Documents):

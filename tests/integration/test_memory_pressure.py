@@ -11,7 +11,7 @@ import threading
 import unittest
 
 from clients import Clients
-from engine import APP, SLUICE, EngineCase, wait_until
+from engine import APP, CPU_QUOTA, SLUICE, EngineCase, limit_of, wait_until
 from wire import Deadline
 
 TOTAL_MIB = 1024
@@ -54,12 +54,6 @@ class Machine:
 class MemoryPressure(EngineCase):
     def machine(self, available=900):
         return Machine(self.home, available)
-
-    def can_throttle(self):
-        """Whether this machine lets us write a CPU quota."""
-        done = self.home.run('doctor')
-        line, = [line for line in done.stdout.splitlines() if ' cgroup ' in line]
-        return line.startswith('ok') and line.rstrip().endswith('cpu')
 
     def metric(self, engine, name):
         answer = engine.get('/_sluice/metrics', host='localhost')
@@ -159,7 +153,7 @@ class MemoryPressure(EngineCase):
 
     def test_a_throttled_replica_gets_no_new_requests_and_its_cpu_back_exactly(self):
         machine = self.machine()
-        writable = self.can_throttle()
+        writable = self.can_limit('cpu')
         engine = self.up_app('--min', '2', '--max', '2')
         engine.wait_status(lambda status: status['ready'] == 2)
         machine.available(70)
@@ -174,7 +168,7 @@ class MemoryPressure(EngineCase):
         self.assertEqual(said['id'], slow['id'])
         self.assertIn('usage', said['why'])
         self.assertIn('(throttled)', self.home.run('get', '-o', 'wide').stdout)
-        self.assertEqual(self.quotas(slow['pid']), ['10003'])
+        self.assertEqual(limit_of(slow['pid'], *CPU_QUOTA), '10003')
         served = {engine.get(f'/?id={n}').body.split()[1] for n in range(40)}
         self.assertNotIn(str(slow['pid']).encode(), served)
         refused = [each for each in engine.events if each['type'] == 'warning']
@@ -182,20 +176,8 @@ class MemoryPressure(EngineCase):
 
         machine.available(900)
         engine.wait_status(lambda s: s['ready'] == 2)
-        self.assertIn(self.quotas(slow['pid']), (['-1'], ['max']))
+        self.assertIn(limit_of(slow['pid'], *CPU_QUOTA), ('-1', 'max'))
         self.assertEqual(engine.stop(), 0)
-
-    def quotas(self, pid):
-        """The CPU quota of the group that the process is in: v1, else v2."""
-        found = []
-        for line in pathlib.Path(f'/proc/{pid}/cgroup').read_text().splitlines():
-            _, controllers, path = line.split(':', 2)
-            file = pathlib.Path(f'/sys/fs/cgroup{path}/cpu.max')
-            if 'cpu' in controllers.split(','):
-                file = pathlib.Path(f'/sys/fs/cgroup/cpu{path}/cpu.cfs_quota_us')
-            if file.exists():
-                found.append(file.read_text().split()[0])
-        return found
 
     def test_replicas_without_load_go_first(self):
         machine = self.machine()

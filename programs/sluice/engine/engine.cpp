@@ -18,8 +18,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-extern char** environ;
-
 namespace sluice::local {
 namespace {
 
@@ -31,12 +29,6 @@ constexpr Duration kSpawnLimit = std::chrono::seconds{5};
 constexpr Duration kClosingStep = std::chrono::milliseconds{20};
 // The caller of `down` still has to read its answer.
 constexpr Duration kLastWords = std::chrono::milliseconds{100};
-
-std::vector<std::string> own_environment() {
-  std::vector<std::string> all;
-  for (char** variable = environ; *variable != nullptr; ++variable) all.emplace_back(*variable);
-  return all;
-}
 
 // Of the front door. An eighth of the queue's memory beside it is for heads that are being read.
 net::ServerLimits limits_of(const EngineSettings& settings, const net::OpenFiles& files) {
@@ -184,8 +176,9 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
   for (const std::string& id : journal_.kill_leftovers()) {
     publish_text("warning", "killed " + id + ", left behind by an engine that crashed", "");
   }
+  const std::filesystem::path note = paths_.containers_note();
   for (const std::string& name :
-       remove_noted_containers(clock_, paths_.containers_note(), environment_)) {
+       remove_noted_containers(clock_, open_note(note), note, environment_)) {
     publish_text("warning", "removed container " + name + ", left behind by an engine that crashed",
                  "");
   }
@@ -295,8 +288,8 @@ int Engine::run() {
   const bool spawner_ended = spawner_.end(kSpawnLimit);
   // Nothing is left of them, unless all was to be killed at once or the runtime did not answer.
   const bool killed = signals_seen_ > 1 || !spawner_ended;
-  static_cast<void>(
-      remove_noted_containers(clock_, paths_.containers_note(), environment_, killed));
+  const std::filesystem::path note = paths_.containers_note();
+  static_cast<void>(remove_noted_containers(clock_, open_note(note), note, environment_, killed));
   if (!spawner_ended) {
     log_.write(log::Severity::error,
                "a program could not be started in 5 s; its file system may not answer");

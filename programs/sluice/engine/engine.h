@@ -28,6 +28,7 @@
 
 #include "platform/process/cgroup.h"
 #include "platform/process/child.h"
+#include "platform/process/container_guard.h"
 #include "platform/process/direct_peer.h"
 #include "platform/process/engine_settings.h"
 #include "platform/process/memory_pressure.h"
@@ -260,6 +261,7 @@ class Engine final : public autoscaler::MachineApi,
   Spawner spawner_{io_, loop_, reaper_};
   PortAllocator ports_;
   ReplicaJournal journal_;
+  ContainerGuard guard_{reaper_};
   CgroupTree cgroups_;
   MemoryPressure memory_;
   ReplicaEvents replica_events_;

@@ -8,17 +8,6 @@ from images.case import IMAGE, Images
 
 
 class Causes(Images):
-    def assert_cause(self, engine, cause, refusal=None):
-        self.assertIn(refusal or cause, self.refused(engine))
-        self.assertIn(cause, self.printed('explain', 'app'))
-        self.assertIn(cause, self.printed('logs', 'app'))
-        engine.stop()
-        self.assertEqual(self.podman.names(), [])
-
-    def test_an_image_that_is_not_found(self):
-        self.assert_cause(self.up_image(image='localhost/nope:1'),
-                          'podman could not run localhost/nope:1: Error: ', 'podman could not run localhost/nope:1')
-
     def test_a_program_that_is_not_in_the_image(self):
         engine = self.up_image('/nope')
         self.assert_cause(engine, 'podman could not run localhost/web:1: Error: ', 'podman could not run localhost/web:1')
