@@ -212,7 +212,7 @@ TEST(ServiceLog, AFileThatCannotGrowCostsLinesAndOneWarning) {
   const auto lines = tail_log(log.file(), {.replica = "r"});
   ASSERT_EQ(lines.size(), 5U);
   EXPECT_EQ(lines[2].text, "9 lines in the next 9s not kept: file too large");
-  EXPECT_EQ(lines[3].time, kTime + 2s);
+  EXPECT_EQ(lines[2].time, kTime + 2s);
   {
     const SmallFiles limit;
     log.append(kTime + 60s, {"r"}, "lost");

@@ -287,7 +287,7 @@ TEST(ServiceParser, BrokenTextIsRefusedWithItsLine) {
             "f.yaml:8: `args` contains a NUL byte; remove it");
   EXPECT_EQ(verdict("a: b\nc: \xE4\n"), "f.yaml:2: not UTF-8; save the file as UTF-8");
   EXPECT_EQ(verdict("a: [b\n").substr(0, 9), "f.yaml:2:");
-  EXPECT_EQ(verdict("name: a\nname: b\n").substr(0, 26), "f.yaml:2: `name` is set tw");
+  EXPECT_EQ(verdict("{name: a, name: b}\n").substr(0, 26), "f.yaml:1: `name` is set tw");
   EXPECT_EQ(verdict(""), "f.yaml:1: no service in it; write a serving.knative.dev/v1 Service");
   EXPECT_EQ(verdict(std::string((5 << 20), ' ')),
             "f.yaml is larger than 4 MiB; split it into several files");
