@@ -67,7 +67,7 @@ void Revision::note_shortage(const Room::Granted& granted) {
          {"free_bytes", std::to_string(granted.free)}});
     if (granted.bounded) {
       around_.events.warn(facts_, "there is no room for what is wanted: " + granted.shortage,
-                          "free memory, or add a node");
+                          granted.fix);
     }
   }
   if (!granted.bounded) {

@@ -346,8 +346,11 @@ TEST_F(ProcessFailuresTest, AnEngineThatHasAllItsReplicasNamesThat) {
   put(spec("web"));
   order("web-00001", 1);
   put(spec("app"));
-  EXPECT_EQ(platform_.grant({"default", "app-00001"}, {.wanted = 1}).replicas, 0);
-  EXPECT_EQ(amiss(), "app-00001 starting: max-replicas (1) of this engine run already");
+  const auto granted = platform_.grant({"default", "app-00001"}, {.wanted = 1});
+  EXPECT_EQ(granted.replicas, 0);
+  EXPECT_EQ(granted.shortage, "max-replicas (1) of this engine run already");
+  EXPECT_EQ(granted.patience, Duration{5s}) << "then its requests are refused";
+  EXPECT_EQ(amiss(), "app-00001 starting: " + granted.shortage + "; " + granted.fix);
 }
 
 // --- shutdown ---
