@@ -203,7 +203,7 @@ class ProcessPlatform final : public autoscaler::Platform,
                                                      const Traffic& traffic) const;
   [[nodiscard]] ProcessService& owner_of(const ProcessRevision& revision) const;
   [[nodiscard]] int begin_first(ProcessService& service, const Checked& checked);
-  void begin_next(ProcessService& service, const Checked& checked);
+  void begin_next(ProcessService& service, const Checked& checked, const std::string& given_up);
   void settle(ProcessService& service);
   [[nodiscard]] bool pin(ProcessService& service, const std::string& revision);
   void unpin(ProcessService& service);

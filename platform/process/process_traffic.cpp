@@ -49,9 +49,8 @@ std::optional<Problem> ProcessPlatform::check_targets(const ServiceSpec& spec,
   if (auto problem = check_traffic(traffic, spec.name)) return problem;
   const ProcessService* const service = find(spec.name);
   const std::string hash = template_hash(spec);
-  const int latest = service == nullptr                         ? numbers_.expected(spec.name, hash)
-                     : hash == service->newest().written_hash() ? service->newest().number()
-                                                                : numbers_.following(spec.name);
+  const bool is_newest = service != nullptr && hash == service->newest().written_hash();
+  const int latest = is_newest ? service->newest().number() : numbers_.expected(spec.name, hash);
   const std::string newest = revision_name(spec.name, latest);
   std::vector<std::string> known;
   for (const int number : kept_.numbers(spec.name)) {
@@ -100,7 +99,6 @@ std::optional<Problem> ProcessPlatform::choose_traffic(const std::string& name, 
   ProcessService& service = *services_.at(name);
   if (auto problem = check_it_starts(service, traffic)) return problem;
   kept_.choose(name, std::move(traffic));
-  service.given_up.reset();
   settle(service);
   return std::nullopt;
 }
