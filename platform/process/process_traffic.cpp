@@ -19,8 +19,13 @@ std::vector<NotReady> ProcessService::not_ready() const {
     auto cause = revision->not_ready();
     // One that is to take over is not asleep, even before its first replica is ordered.
     if (!cause && revision == next.get()) cause = Cause{.what = "its first replica is not started"};
+    const bool failed = cause && (revision->failing() || revision->last_failure() == cause);
+    const bool told = cause && (failed || cause->kind != CauseKind::starting);
+    if (auto restarts = told ? std::nullopt : revision->restarts()) {
+      all.push_back({revision->name(), "restarting", std::move(*restarts)});
+      continue;
+    }
     if (!cause) continue;
-    const bool failed = revision->failing() || revision->last_failure() == cause;
     all.push_back({revision->name(), failed ? "failing" : "starting", std::move(*cause)});
   }
   return all;

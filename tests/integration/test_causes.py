@@ -90,6 +90,22 @@ def engine_status(case, service):
     return json.loads(case.output('get', service, '-o', 'json'))
 
 
+class Restarts(Case):
+    def test_replicas_that_end_after_they_were_ready_are_told_of_while_the_service_is_awake(self):
+        crash = 'import sys, threading\nthreading.Timer(1.5, lambda: (print("boom", file=sys.stderr, flush=True), ' \
+                'os._exit(7))).start()\n'
+        self.python('import os\n' + crash + SERVE.format(port='PORT'), '--min', '1')
+
+        def told():
+            return [each['why'] for each in engine_status(self, 'app')['not_ready'] if each['state'] == 'restarting']
+
+        eventually(lambda: told() and told()[0].startswith('2 of'), 'two replicas ended')
+        for verb in (('get',), ('explain', 'app'), ('top',)):
+            self.assertRegex(self.output(*verb), r'of its replicas ended by themselves, the last \d+ s ago: ', verb)
+        self.assertIn('it ended with exit code 7: boom', told()[0])
+        self.assertRegex(self.output('get', '-o', 'wide'), r'RESTARTS')
+
+
 class Starts(Case):
     def test_another_port_is_named_while_the_first_request_still_waits(self):
         port = free_port()

@@ -69,6 +69,7 @@ void FrontFigures::complete(const Revision& revision, json& status) const {
   }
   if (const ProcessRevision* const own = parts_.platform.revision(facts.id)) {
     status["percent"] = parts_.platform.service_of(facts.id)->percent_of(*own);
+    status["restarts"] = own->ended();
   }
   const auto handle = parts_.book.find(facts.id);
   status["min"] = revision.bounds().min;
