@@ -30,6 +30,7 @@ void FrontFigures::served(activator::RevisionHandle handle, const activator::Ser
   if (service == nullptr) return;
   const TimePoint now = parts_.clock.now();
   service->latency.record(served.took, now);
+  if (served.ignored) return;  // it keeps nothing awake
   service->callers.record(served.client, served.head.method, served.head.path(), now);
 }
 
