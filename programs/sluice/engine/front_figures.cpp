@@ -104,6 +104,12 @@ json FrontFigures::not_ready(const Revision& revision) const {
 
 void FrontFigures::complete_explanation(const Revision& revision, json& explanation) const {
   explanation["not_ready"] = not_ready(revision);
+  // One of an engine before this one is on record only.
+  json& cold_start = explanation["last_cold_start"];
+  if (cold_start.is_null()) {
+    cold_start =
+        parts_.history.cold_start_at(revision.facts(), parts_.clock.now()).value_or(nullptr);
+  }
   const ProcessRevision* const of = parts_.platform.revision(revision.facts().id);
   const bool sleeps = of != nullptr && of->ordered() == 0 && of->last_failure();
   explanation["last_failure"] = sleeps ? json(of->last_failure()->sentence()) : json{};
