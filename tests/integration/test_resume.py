@@ -144,7 +144,9 @@ class Resume(ResumeCase):
         self.assertEqual(self.services(), {'app': 'app-00001'})
 
     def test_nothing_to_resume_is_2_with_the_three_forms(self):
-        self.assert_refuses(2, 'sluice up -f', '--demo', arguments=['up', '--name', 'nothing'])
+        self.assertEqual(self.up_app('--name', 'shop').stop(), 0)
+        self.assert_refuses(2, 'engine nothing has nothing to resume; others have: shop', 'sluice up -f', '--demo',
+                            arguments=['up', '--name', 'nothing'])
 
     def test_an_engine_that_has_run_is_started_beside_another(self):
         self.assertEqual(self.up_app('--name', 'shop').stop(), 0)
