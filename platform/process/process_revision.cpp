@@ -14,8 +14,8 @@ namespace {
 // waits its turn like a failed start.
 constexpr Duration kSteadyLife = std::chrono::seconds{1};
 
-// For so long an end by itself is told of; Kubernetes forgets its back-off after that time too.
-constexpr Duration kEndsTold = std::chrono::minutes{10};
+// For so long an end by itself is shown; Kubernetes forgets its back-off after that time too.
+constexpr Duration kEndsShown = std::chrono::minutes{10};
 
 // In a row; beyond it something takes each port that is free, which is a cause.
 constexpr int kTakenPortsMax = 3;
@@ -122,7 +122,7 @@ std::optional<Cause> ProcessRevision::not_ready() const {
 
 std::optional<Cause> ProcessRevision::restarts() const {
   const Duration ago = means_.loop.now() - last_end_;
-  if (ended_ == 0 || ordered_ == 0 || retired() || ago >= kEndsTold) return std::nullopt;
+  if (ended_ == 0 || ordered_ == 0 || retired() || ago >= kEndsShown) return std::nullopt;
   return cause_of_restarts(ended_, ago, last_end_cause_);
 }
 

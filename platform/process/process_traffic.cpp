@@ -20,8 +20,8 @@ std::vector<NotReady> ProcessService::not_ready() const {
     // One that is to take over is not asleep, even before its first replica is ordered.
     if (!cause && revision == next.get()) cause = Cause{.what = "its first replica is not started"};
     const bool failed = cause && (revision->failing() || revision->last_failure() == cause);
-    const bool told = cause && (failed || cause->kind != CauseKind::starting);
-    if (auto restarts = told ? std::nullopt : revision->restarts()) {
+    const bool is_known = cause && (failed || cause->kind != CauseKind::starting);
+    if (auto restarts = is_known ? std::nullopt : revision->restarts()) {
       all.push_back({revision->name(), "restarting", std::move(*restarts)});
       continue;
     }

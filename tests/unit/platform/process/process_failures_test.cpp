@@ -236,7 +236,7 @@ TEST_F(ProcessFailuresTest, WhatNothingIsWantedOfIsNotAmissThoughItsLastStartFai
   EXPECT_EQ(platform_.find("app")->current->last_failure()->sentence(), "exit status 3");
 }
 
-TEST_F(ProcessFailuresTest, ReplicasThatEndByThemselvesAreToldOfForTenMinutes) {
+TEST_F(ProcessFailuresTest, ReplicasThatEndByThemselvesAreShownForTenMinutes) {
   serve_by_one();
   for (int i = 0; i < 2; ++i) {
     time_.run_for(2s);
