@@ -1,7 +1,6 @@
 #include "load/core/quantity.h"
 #include "load/core/report.h"
 #include <array>
-#include <cmath>
 #include <utility>
 
 namespace sluice::loadgen {

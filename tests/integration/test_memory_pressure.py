@@ -112,6 +112,7 @@ class MemoryPressure(EngineCase):
         self.assertIn(f'service huge is not ready: {sentence}', done.stderr)
 
     def test_a_service_beyond_the_replicas_of_the_engine_is_refused_with_that(self):
+        self.machine()
         config = self.write('config.yaml', 'max-replicas: 1\n')
         engine = self.up_app('--config', config, '--min', '1')
         engine.wait_status(lambda status: status['ready'] == 1)
