@@ -79,6 +79,7 @@ struct Served {
   bool secure = false;      ///< the client came over TLS
   bool dispatched = false;  ///< a pod was chosen
   bool asleep = false;      ///< it matched an ignore rule, and there was no pod
+  bool ignored = false;     ///< it matched an ignore rule
 };
 
 /// Gets the events that the autoscaler and the platform need at once.

@@ -66,9 +66,8 @@ void Revision::note_shortage(const Room::Granted& granted) {
                        {"granted", std::to_string(granted_)},
                        {"free_bytes", std::to_string(granted.free)}});
     if (granted.bounded) {
-      around_.events.warn(facts_,
-                          "there is no room for all requested replicas: " + granted.shortage,
-                          "free memory, or add a node");
+      around_.events.warn(
+          facts_, "there is no room for all requested replicas: " + granted.shortage, granted.fix);
     }
   }
   if (!granted.bounded) {

@@ -254,6 +254,14 @@ Cause cause_of_end(const EndSight& seen) {
                      : ""};
 }
 
+Cause cause_of_restarts(std::int64_t ended, Duration ago, const Cause& last) {
+  Cause cause = last;
+  cause.what =
+      fmt::format("{} of its replicas ended by {} {} ago: {}", ended,
+                  ended == 1 ? "itself" : "themselves, the last", seconds_text(ago), last.what);
+  return cause;
+}
+
 Cause cause_of_no_room(const RoomSight& seen) {
   const bool fits = seen.capacity == 0 || seen.claim <= seen.capacity;
   if (fits) return {.kind = CauseKind::no_room, .what = seen.shortage};

@@ -130,7 +130,11 @@ struct EndSight {
 
 [[nodiscard]] Cause cause_of_end(const EndSight& seen);
 
-/// The same of the init container `name`, which did not succeed.
+/// Why a revision that serves deserves a look: `ended` of its replicas have ended by themselves
+/// after they were ready, the last one `ago` for the cause `last`.
+[[nodiscard]] Cause cause_of_restarts(std::int64_t ended, Duration ago, const Cause& last);
+
+/// cause_of_end() of the init container `name`, which did not succeed.
 [[nodiscard]] Cause cause_of_init_end(const std::string& name, const EndSight& seen);
 
 /// The words of a command have a place where `$PORT` was expanded to nothing, by a shell most

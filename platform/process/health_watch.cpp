@@ -191,8 +191,9 @@ void HealthWatch::answered(bool yes, const std::string& why) {
   }
   const auto failed = std::exchange(failed_, nullptr);
   const std::int32_t times = rule_.in_a_row();
+  const bool counted = times > 1 && !passed_;  // a first yes is waited for by the clock
   end();
-  failed(times > 1 ? fmt::format("{}, {} times in a row", why, times) : why);
+  failed(counted ? fmt::format("{}, {} times in a row", why, times) : why);
 }
 
 void HealthWatch::end() {

@@ -153,11 +153,10 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
     report_namesake(spec.name);
     return Applied::created;
   }
-  // A revision that was given up is tried again when its spec is given again.
   const bool same_template = template_hash(spec) == service->newest().written_hash();
   if (same_template && spec == service->spec) return Applied::unchanged;
   const ServiceSpec before = std::exchange(service->spec, spec);
-  service->given_up.reset();
+  const auto given_up = std::exchange(service->given_up, std::nullopt);
   if (same_template) {
     numbers_.again(spec.name, service->newest().number(), template_hash(spec));
     const bool keeps_some = checked->scaling.bounds.min > 0;
@@ -168,8 +167,8 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
     if (template_hash(before) == service->newest().written_hash()) {
       kept_.keep(service->newest().number(), before, means_.loop.now());
     }
-    begin_next(*service, *checked);
-    return Applied::configured;
+    begin_next(*service, *checked, given_up ? given_up->revision : std::string{});
+    return spec == before ? Applied::unchanged : Applied::configured;
   }
   settle(*service);
   return Applied::configured;
@@ -191,20 +190,22 @@ int ProcessPlatform::begin_first(ProcessService& service, const Checked& checked
 // With as many replicas as the one that serves has ready, so that it can take all of its requests;
 // and at least with its initial scale. Two of one fixed port
 // cannot run together: the new one takes over at once, and its requests are held until the old one
-// has drained.
-void ProcessPlatform::begin_next(ProcessService& service, const Checked& checked) {
+// has drained. One that was given up is tried again when its template is given again.
+void ProcessPlatform::begin_next(ProcessService& service, const Checked& checked,
+                                 const std::string& given_up) {
   if (service.next) retire_next(service);
   ProcessRevision::Counts now = service.current->counts();
   for (const auto& old : service.retiring) now.ready += old->counts().ready;
   const bool awake = now.ready + now.starting > 0;
-  const int number = numbers_.next(service.spec.name, template_hash(service.spec));
-  const bool follows =
-      follows_latest(wanted_traffic(service.spec), revision_name(service.spec.name, number));
+  const int number = numbers_.first(service.spec.name, template_hash(service.spec));
+  const std::string name = revision_name(service.spec.name, number);
+  const bool follows = follows_latest(wanted_traffic(service.spec), name);
+  const bool again = name == given_up;
   std::optional<std::int32_t> initial;
-  const std::int32_t wanted =
-      std::max(checked.scaling.decider.initial_scale, checked.scaling.bounds.min > 0 ? 1 : 0);
+  const std::int32_t wanted = std::max(checked.scaling.decider.initial_scale,
+                                       checked.scaling.bounds.min > 0 || again ? 1 : 0);
   if (follows && awake) initial = std::max({1, now.ready, wanted});
-  if (follows && !awake) initial = wanted;
+  if ((follows && !awake) || (again && !follows)) initial = wanted;
   const bool starts = wanted > 0 || (follows && awake);
   service.next = make_revision(service, number, checked, initial);
   kept_.keep(service.next->number(), service.spec, means_.loop.now());

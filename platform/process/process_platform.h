@@ -34,10 +34,11 @@ enum class Applied { created, configured, unchanged };
 /// The word of the API for it.
 [[nodiscard]] const char* name(Applied applied);
 
-/// A revision that should serve, or share in it, and has no replica that is ready.
+/// A revision that should serve, or share in it, and has no replica that is ready, or one whose
+/// replicas do not stay.
 struct NotReady {
   std::string revision;
-  std::string_view state;  ///< `starting`, `failing` or `given_up`; of static lifetime
+  std::string_view state;  ///< a word of protocols.md 5; of static lifetime
   Cause cause;
 };
 
@@ -203,7 +204,7 @@ class ProcessPlatform final : public autoscaler::Platform,
                                                      const Traffic& traffic) const;
   [[nodiscard]] ProcessService& owner_of(const ProcessRevision& revision) const;
   [[nodiscard]] int begin_first(ProcessService& service, const Checked& checked);
-  void begin_next(ProcessService& service, const Checked& checked);
+  void begin_next(ProcessService& service, const Checked& checked, const std::string& given_up);
   void settle(ProcessService& service);
   [[nodiscard]] bool pin(ProcessService& service, const std::string& revision);
   void unpin(ProcessService& service);

@@ -14,6 +14,9 @@ namespace {
 // waits its turn like a failed start.
 constexpr Duration kSteadyLife = std::chrono::seconds{1};
 
+// For so long an end by itself is shown; Kubernetes forgets its back-off after that time too.
+constexpr Duration kEndsShown = std::chrono::minutes{10};
+
 // In a row, at once; beyond it something takes each port that is free, and the next tries wait.
 constexpr int kTakenPortsMax = 3;
 
@@ -115,6 +118,12 @@ std::optional<Cause> ProcessRevision::not_ready() const {
       seen && (!last_failure_ || is_wrong_place(seen->kind) || seen == no_room_);
   if (ready == 0 && tells_more) return seen;
   return ordered_ > 0 ? last_failure_ : std::nullopt;
+}
+
+std::optional<Cause> ProcessRevision::restarts() const {
+  const Duration ago = means_.loop.now() - last_end_;
+  if (ended_ == 0 || ordered_ == 0 || retired() || ago >= kEndsShown) return std::nullopt;
+  return cause_of_restarts(ended_, ago, last_end_cause_);
 }
 
 ProcessRevision::Instance* ProcessRevision::find(const std::string& replica) const {
@@ -323,6 +332,9 @@ void ProcessRevision::on_exited_after_ready(Replica& replica, const ReplicaEnd& 
   instance.ended = true;
   owner_.on_changed(*this);
   if (expected) return;
+  ++ended_;
+  last_end_ = now;
+  last_end_cause_ = end.cause;
   means_.events.exited(facts_.spec.name, replica, end, std::nullopt);
   log_.append(now, {replica.id(), instance.start}, "ended: " + end.cause.sentence());
   if (counts().ready == 0) backoff_.no_longer_ready();

@@ -80,12 +80,21 @@ autoscaler::Room::Granted ProcessRevision::grant(const autoscaler::Room::Demand&
   // One port has one replica, whatever bounds were set by hand.
   if (facts_.spec.fixed_port) granted.replicas = std::min(granted.replicas, 1);
   const std::int32_t there = live();
+  const auto refuse = [&](std::int32_t replicas) {
+    granted.replicas = replicas;
+    granted.bounded = true;
+    granted.shortage = no_room_->what;
+    granted.fix = no_room_->fix;
+    granted.patience = no_room_->kind == CauseKind::too_large ? Duration{0} : patience(facts_.spec);
+    granted.retry_after = kRetryAfter;
+  };
   const std::int32_t places = std::max(0, means_.settings.max_replicas - means_.replicas);
   if (granted.replicas > there + places) {
-    granted.replicas = there + places;
     no_room_ = Cause{.kind = CauseKind::no_room,
                      .what = fmt::format("max-replicas ({}) of this engine run already",
-                                         means_.settings.max_replicas)};
+                                         means_.settings.max_replicas),
+                     .fix = "raise it in config.yaml, or let others sleep"};
+    refuse(there + places);
   }
   // What is not tried now claims nothing.
   const auto numbers = free_numbers(tries(granted.replicas - there));
@@ -93,12 +102,8 @@ autoscaler::Room::Granted ProcessRevision::grant(const autoscaler::Room::Demand&
     const StartAnswer answer = ask_for_room(replica_id(numbers[i]));
     if (answer.granted) continue;
     granted.replicas = there + static_cast<std::int32_t>(i);
-    if (answer.later) break;
-    granted.bounded = true;
     granted.free = answer.free;
-    granted.shortage = no_room_->what;
-    granted.patience = no_room_->kind == CauseKind::too_large ? Duration{0} : patience(facts_.spec);
-    granted.retry_after = kRetryAfter;
+    if (!answer.later) refuse(granted.replicas);
     break;
   }
   return granted;

@@ -19,8 +19,13 @@ std::vector<NotReady> ProcessService::not_ready() const {
     auto cause = revision->not_ready();
     // One that is to take over is not asleep, even before its first replica is ordered.
     if (!cause && revision == next.get()) cause = Cause{.what = "its first replica is not started"};
+    const bool failed = cause && (revision->failing() || revision->last_failure() == cause);
+    const bool is_known = cause && (failed || cause->kind != CauseKind::starting);
+    if (auto restarts = is_known ? std::nullopt : revision->restarts()) {
+      all.push_back({revision->name(), "restarting", std::move(*restarts)});
+      continue;
+    }
     if (!cause) continue;
-    const bool failed = revision->failing() || revision->last_failure() == cause;
     all.push_back({revision->name(), failed ? "failing" : "starting", std::move(*cause)});
   }
   return all;
@@ -49,9 +54,8 @@ std::optional<Problem> ProcessPlatform::check_targets(const ServiceSpec& spec,
   if (auto problem = check_traffic(traffic, spec.name)) return problem;
   const ProcessService* const service = find(spec.name);
   const std::string hash = template_hash(spec);
-  const int latest = service == nullptr                         ? numbers_.expected(spec.name, hash)
-                     : hash == service->newest().written_hash() ? service->newest().number()
-                                                                : numbers_.following(spec.name);
+  const bool is_newest = service != nullptr && hash == service->newest().written_hash();
+  const int latest = is_newest ? service->newest().number() : numbers_.expected(spec.name, hash);
   const std::string newest = revision_name(spec.name, latest);
   std::vector<std::string> known;
   for (const int number : kept_.numbers(spec.name)) {
@@ -103,7 +107,6 @@ std::optional<Problem> ProcessPlatform::choose_traffic(const std::string& name, 
     problem->what.insert(0, "cannot keep the traffic of " + name + ": ");
     return problem;
   }
-  service.given_up.reset();
   settle(service);
   return std::nullopt;
 }

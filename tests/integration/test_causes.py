@@ -102,6 +102,22 @@ def engine_status(case, service):
     return json.loads(case.output('get', service, '-o', 'json'))
 
 
+class Restarts(Case):
+    def test_a_service_that_is_awake_shows_that_its_replicas_ended_by_themselves(self):
+        crash = 'import sys, threading\nthreading.Timer(1.5, lambda: (print("boom", file=sys.stderr, flush=True), ' \
+                'os._exit(7))).start()\n'
+        self.python('import os\n' + crash + SERVE.format(port='PORT'), '--min', '1')
+
+        def shown():
+            return [each['why'] for each in engine_status(self, 'app')['not_ready'] if each['state'] == 'restarting']
+
+        eventually(lambda: shown() and shown()[0].startswith('2 of'), 'two replicas ended')
+        for verb in (('get',), ('explain', 'app'), ('top',)):
+            self.assertRegex(self.output(*verb), r'of its replicas ended by themselves, the last \d+ s ago: ', verb)
+        self.assertIn('it ended with exit code 7: boom', shown()[0])
+        self.assertRegex(self.output('get', '-o', 'wide'), r'RESTARTS')
+
+
 class Starts(Case):
     def test_another_port_is_named_while_the_first_request_still_waits(self):
         port = free_port()

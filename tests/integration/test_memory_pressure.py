@@ -105,6 +105,22 @@ class MemoryPressure(EngineCase):
         self.assertEqual(done.returncode, 3, done.stdout)
         self.assertIn(f'service huge is not ready: {sentence}', done.stderr)
 
+    def test_a_service_beyond_the_replicas_of_the_engine_is_refused_with_that(self):
+        self.machine()
+        config = self.write('config.yaml', 'max-replicas: 1\n')
+        engine = self.up_app('--config', config, '--min', '1')
+        engine.wait_status(lambda status: status['ready'] == 1)
+        self.assertEqual(self.home.run('apply', '-f', self.write('d.yaml', DOCUMENT.format(
+            name='d', initial=0, app=APP))).returncode, 0)
+        answer = engine.get(host='d.localhost')
+        sentence = 'max-replicas (1) of this engine run already'
+        self.assertEqual((answer.status, answer.body.decode()), (503, f'{sentence}\n'))
+        done = self.home.run('wake', 'd', '--timeout', '1s')
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn(sentence, done.stderr)
+        for verb in (('get',), ('top',), ('explain', 'd')):
+            self.assertIn(sentence, self.home.run(*verb).stdout)
+
     def test_the_first_replica_starts_on_a_full_machine(self):
         self.machine(available=3)
         engine = self.up_app()

@@ -30,7 +30,8 @@ class Room {
         0;                 ///< bytes that may start now beside what others were granted; if bounded
     bool bounded = false;  ///< fewer than wanted: there is no room for more
     bool spaced = false;   ///< fewer than there is room for: try again after kStartSpacing
-    std::string shortage{};  ///< if bounded: why, as a sentence
+    std::string shortage{};                          ///< if bounded: why, as a sentence
+    std::string fix = "free memory, or add a node";  ///< of that; may be empty
     /// How long requests may wait before they are refused because there is no room; absent: never
     /// refused.
     std::optional<Duration> patience = Duration{0};

@@ -192,8 +192,7 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
                                   })) {
     return problem;
   }
-  auto reading = sources.read();
-  if (!reading) return reading.error().problems.front();
+  const SpecSources::Reading reading = sources.read_valid();
   if (auto problem = open_door()) return problem;
   if (auto problem = platform_.open(*this, started_, [](const std::optional<Problem>&) {})) {
     return problem;
@@ -203,8 +202,10 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
   desk_.start(peer_, std::chrono::floor<std::chrono::seconds>(started_) + kSecond,
               [this](std::span<const activator::RevisionStat> /*stats*/) { on_second(); });
   fleet_events_.begin();
-  publish_warnings(reading->warnings);
-  if (auto problem = add_services(*reading)) return problem;
+  for (const std::string& warning : setup_.warnings) publish_text("warning", warning, "");
+  publish_warnings(reading.warnings);
+  for (const Problem& problem : reading.problems) publish_text("error", problem.what, problem.fix);
+  if (auto problem = add_services(reading)) return problem;
   if (auto problem = open_api()) return problem;
   open_ = true;
   return std::nullopt;

@@ -70,6 +70,8 @@ struct EngineSetup {
   std::optional<ServiceSpec> command = {};  ///< the service of the command line
   StartRecord start = {};                   ///< is kept for the next start
   bool resume = false;                      ///< what commands brought runs again
+  bool tolerant = false;                    ///< what is wrong in watched files blocks no start
+  std::vector<std::string> warnings = {};   ///< of what was found before the engine opens
 };
 
 /// What a further `up` has added, for as long as it runs.

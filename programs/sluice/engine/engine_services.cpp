@@ -64,7 +64,11 @@ Problem claimed_twice(const std::string& first, const HostClaim& second) {
 std::optional<Problem> Engine::add_services(const SpecSources::Reading& reading) {
   const KeptServices::Reading kept = kept_.read(setup_.settings.defaults);
   for (const ServiceSpec& spec : reading.services) {
-    if (auto result = put(spec); !result) return result.error();
+    const auto result = put(spec);
+    if (result) continue;
+    if (!setup_.tolerant) return result.error();
+    publish_text("error", result.error().what, result.error().fix);
+    sources_->disown(spec.name);
   }
   if (setup_.command) {
     if (auto result = put(*setup_.command); !result) return result.error();
@@ -78,7 +82,8 @@ std::optional<Problem> Engine::add_services(const SpecSources::Reading& reading)
                                  paths_.state_dir().string()));
   }
   for (const ServiceSpec& spec : reading.services) {
-    if (*sources_->file_of(spec.name) == kStandardInput) keep(spec, BroughtBy::command);
+    const auto* const file = sources_->file_of(spec.name);
+    if (file != nullptr && *file == kStandardInput) keep(spec, BroughtBy::command);
   }
   if (setup_.command) {
     keep(*setup_.command, BroughtBy::command);

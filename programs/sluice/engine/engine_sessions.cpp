@@ -144,8 +144,10 @@ std::optional<ApiProblem> Engine::add_files(const json& asked, UpSession& sessio
 
 json Engine::service_facts(const ProcessService& service) const {
   const std::string& name = service.spec.name;
-  json facts = {
-      {"name", name}, {"url", url_of(name + ".localhost")}, {"revision", service.newest().name()}};
+  json facts = {{"name", name},
+                {"url", url_of(name + ".localhost")},
+                {"revision", service.newest().name()},
+                {"h2c", service.spec.h2c}};
   if (const auto scaling = platform_.check(service.spec)) {
     facts["min"] = scaling->bounds.min;
     facts["max"] = scaling->bounds.max;

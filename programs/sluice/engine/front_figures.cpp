@@ -30,6 +30,7 @@ void FrontFigures::served(activator::RevisionHandle handle, const activator::Ser
   if (service == nullptr) return;
   const TimePoint now = parts_.clock.now();
   service->latency.record(served.took, now);
+  if (served.ignored) return;  // it keeps nothing awake
   service->callers.record(served.client, served.head.method, served.head.path(), now);
 }
 
@@ -69,6 +70,7 @@ void FrontFigures::complete(const Revision& revision, json& status) const {
   }
   if (const ProcessRevision* const own = parts_.platform.revision(facts.id)) {
     status["percent"] = parts_.platform.service_of(facts.id)->percent_of(*own);
+    status["restarts"] = own->ended();
   }
   const auto handle = parts_.book.find(facts.id);
   status["min"] = revision.bounds().min;
@@ -102,6 +104,12 @@ json FrontFigures::not_ready(const Revision& revision) const {
 
 void FrontFigures::complete_explanation(const Revision& revision, json& explanation) const {
   explanation["not_ready"] = not_ready(revision);
+  // One of an engine before this one is on record only.
+  json& cold_start = explanation["last_cold_start"];
+  if (cold_start.is_null()) {
+    cold_start =
+        parts_.history.cold_start_at(revision.facts(), parts_.clock.now()).value_or(nullptr);
+  }
   const ProcessRevision* const of = parts_.platform.revision(revision.facts().id);
   const bool sleeps = of != nullptr && of->ordered() == 0 && of->last_failure();
   explanation["last_failure"] = sleeps ? json(of->last_failure()->sentence()) : json{};

@@ -71,13 +71,14 @@ std::string settings_in_force(const std::optional<fs::path>& given) {
 
 // What a start of that name had, unless this one has something of its own. A file that is gone
 // blocks no start.
-void take_up(UpOptions& options, const StartRecord& record) {
+std::vector<std::string> take_up(UpOptions& options, const StartRecord& record) {
+  std::vector<std::string> warnings;
   for (const std::string& file : record.files) {
     std::error_code ignored;
     if (fs::exists(file, ignored)) {
       options.files.push_back(file);
     } else {
-      std::fprintf(stderr, "warning: %s is gone; its services are not resumed\n", file.c_str());
+      warnings.push_back(file + " is gone; its services are not resumed");
     }
   }
   if (!options.http_given && !record.http.empty()) {
@@ -86,6 +87,7 @@ void take_up(UpOptions& options, const StartRecord& record) {
   }
   if (!options.tls && record.tls.size() == 2) options.tls.emplace(record.tls[0], record.tls[1]);
   if (options.config_file.empty()) options.config_file = record.config;
+  return warnings;
 }
 
 StartRecord start_record(const UpOptions& options) {
@@ -269,9 +271,10 @@ int run_engine(const UpOptions& given) {
   const EnginePaths paths{*roots, given.engine};
   UpOptions options = given;
   StartRecord before;
+  EngineSetup setup;
   if (options.resume) {
     before = KeptServices{paths}.start();
-    take_up(options, before);
+    setup.warnings = take_up(options, before);
   }
   std::optional<fs::path> config;
   if (!options.config_file.empty()) config = options.config_file;
@@ -279,7 +282,6 @@ int run_engine(const UpOptions& given) {
   if (!settings) return fail_all(settings.error());
   log.set_least(severity_of(options.log_level.empty() ? settings->log_level : options.log_level));
   if (settings->log_format != "auto") log.set_json(settings->log_format == "json");
-  EngineSetup setup;
   setup.name = options.engine;
   const autoscaler::StringMap keys{settings->autoscaler.begin(), settings->autoscaler.end()};
   const auto cluster = autoscaler::parse_cluster_config(keys);
@@ -303,8 +305,10 @@ int run_engine(const UpOptions& given) {
   setup.resume = options.resume;
   SpecSources sources{options.files, settings->defaults};
   setup.settings = std::move(*settings);
-  // All errors in the user's input are reported before anything is changed.
-  if (const auto reading = sources.read(); !reading) {
+  setup.tolerant = options.resume || sources.has_directory();
+  // All errors in the user's input are reported before anything is changed. A directory, or what
+  // ran before, is no input of this moment.
+  if (const auto reading = sources.read(); !reading && !setup.tolerant) {
     for (const std::string& warning : reading.error().warnings) {
       std::fprintf(stderr, "sluice: warning: %s\n", warning.c_str());
     }

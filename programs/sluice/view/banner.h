@@ -16,6 +16,7 @@ struct BannerService {
   double target = 10;
   std::string metric = "concurrent";  ///< or "requests/s"
   double utilization = 0.7;           ///< share of the target that is aimed at
+  bool h2c = false;                   ///< it speaks HTTP/2 only
 };
 
 struct BannerFacts {
@@ -30,7 +31,8 @@ struct BannerFacts {
   std::int64_t replicas = 0;  ///< running now
 };
 
-/// As the engine describes a service to an `up`: url, min, max, target, utilization, metric.
+/// As the engine describes a service to an `up`: url, min, max, target, utilization, metric,
+/// h2c.
 [[nodiscard]] BannerService banner_service(const nlohmann::json& service);
 
 /// What `up` prints first (one-machine.md 1), ended by a newline.

@@ -17,9 +17,10 @@ std::string line_of(const json& one) {
   const std::string why = text_field(one, "why");
   std::string line = revision;
   line += " ";
-  line += state == "failing"    ? "does not start"
-          : state == "given_up" ? kDidNotStart
-                                : "is not ready";
+  line += state == "failing"      ? "does not start"
+          : state == "given_up"   ? kDidNotStart
+          : state == "restarting" ? "restarts"
+                                  : "is not ready";
   if (!why.empty()) line += ": " + why;
   const std::string serving = serving_text(one);
   return line + (serving.empty() ? "" : "; " + serving);

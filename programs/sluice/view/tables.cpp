@@ -186,8 +186,8 @@ std::string get_text(const json& services, bool wide) {
   });
   if (divided) head.emplace_back("TRAFFIC");
   if (wide) {
-    head.insert(head.end(), {"STARTING", "DRAINING", "CONC stable/panic", "TARGET", "RPS", "QUEUE",
-                             "p50/p99 ms", "LAST COLD", "WHY"});
+    head.insert(head.end(), {"STARTING", "DRAINING", "RESTARTS", "CONC stable/panic", "TARGET",
+                             "RPS", "QUEUE", "p50/p99 ms", "LAST COLD", "WHY"});
   }
   const bool engines = have_engines(services);
   if (engines) put_engine(head, "ENGINE");
@@ -200,7 +200,8 @@ std::string get_text(const json& services, bool wide) {
     if (wide) {
       row.insert(row.end(),
                  {std::to_string(integer_field(service, "starting")),
-                  std::to_string(integer_field(service, "draining")), concurrency(service),
+                  std::to_string(integer_field(service, "draining")),
+                  std::to_string(integer_field(service, "restarts")), concurrency(service),
                   target_text(service), rounded(reading::number(service, "rps")),
                   std::to_string(integer_field(service, "queued")), percentiles(service),
                   cold_text(service), why_text(service)});

@@ -245,6 +245,26 @@ TEST_F(ProcessFailuresTest, WhatNothingIsWantedOfIsNotAmissThoughItsLastStartFai
   EXPECT_EQ(platform_.find("app")->current->last_failure()->sentence(), "exit status 3");
 }
 
+TEST_F(ProcessFailuresTest, ReplicasThatEndByThemselvesAreShownForTenMinutes) {
+  serve_by_one();
+  for (int i = 0; i < 2; ++i) {
+    time_.run_for(2s);
+    FakeReplica& only = *replicas_.begin()->second;
+    only.exits();
+    only.is_gone();
+    turn();
+    replicas_.begin()->second->becomes_ready();
+  }
+  time_.run_for(12s);
+  EXPECT_EQ(said("app-00001"), "serves 1 ready 0 starting 0 leaving");
+  EXPECT_EQ(amiss(),
+            "app-00001 restarting: 2 of its replicas ended by themselves, the last 12 s ago: "
+            "exit status 1");
+  time_.run_for(588s);
+  EXPECT_EQ(amiss(), "");
+  EXPECT_EQ(platform_.find("app")->current->ended(), 2);
+}
+
 TEST_F(ProcessFailuresTest, ARevisionThatDoesNotStartIsListedBesideTheServingOne) {
   serve_by_one();
   put(changed("b"));
@@ -355,8 +375,11 @@ TEST_F(ProcessFailuresTest, AnEngineThatHasAllItsReplicasNamesThat) {
   put(spec("web"));
   order("web-00001", 1);
   put(spec("app"));
-  EXPECT_EQ(platform_.grant({"default", "app-00001"}, {.wanted = 1}).replicas, 0);
-  EXPECT_EQ(amiss(), "app-00001 starting: max-replicas (1) of this engine run already");
+  const auto granted = platform_.grant({"default", "app-00001"}, {.wanted = 1});
+  EXPECT_EQ(granted.replicas, 0);
+  EXPECT_EQ(granted.shortage, "max-replicas (1) of this engine run already");
+  EXPECT_EQ(granted.patience, Duration{5s}) << "then its requests are refused";
+  EXPECT_EQ(amiss(), "app-00001 starting: " + granted.shortage + "; " + granted.fix);
 }
 
 // --- shutdown ---

@@ -189,6 +189,22 @@ TEST_F(TrafficSplit, ARevisionThatDoesNotStartGetsNoRequestsItDidNotHave) {
   EXPECT_EQ(answers("app-00001"), "app.localhost");
 }
 
+TEST_F(TrafficSplit, ARevisionThatDidNotStartIsReportedWhateverTrafficIsChosen) {
+  serve_by_one();
+  put(changed("b"));
+  order("app-00002", 1);
+  fail_start("app-00002", 3);
+  choose(all_to("app-00001"));
+  EXPECT_EQ(amiss(), "app-00002 given_up: exit status 3");
+  const auto refused = platform_.choose_traffic("app", all_to("app-00009"));
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->fix, "name @latest or app-00001, app-00002");
+  put(changed("b"));
+  turn();
+  EXPECT_EQ(listener_.revisions.at("app-00002").initial, 1) << "it is tried again";
+  EXPECT_EQ(answers("app-00001"), "app.localhost");
+}
+
 TEST_F(TrafficSplit, ThoseThatServeBesideARevisionAreThoseOfTheTraffic) {
   using Names = std::vector<std::string>;
   roll_over();

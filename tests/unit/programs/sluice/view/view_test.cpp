@@ -258,6 +258,15 @@ TEST(NotReady, ARevisionThatWasGivenUpIsListedBesideTheServingOne) {
   EXPECT_EQ(why_text(service), line);
 }
 
+TEST(NotReady, ARevisionWhoseReplicasDoNotStayIsNamedThoughItIsAwake) {
+  const json service = json::parse(
+      R"({"name":"app","revision":"app-00001","ready":1,"why":"load","not_ready":[
+          {"revision":"app-00001","state":"restarting","why":"1 of its replicas ended"}]})");
+  EXPECT_EQ(not_ready_lines(service),
+            std::vector<std::string>{"app-00001 restarts: 1 of its replicas ended"});
+  EXPECT_EQ(why_text(service), "1 of its replicas ended");
+}
+
 TEST(NotReady, AllThatServeInItsPlaceAreNamed) {
   EXPECT_EQ(serving_text(json{{"serving", {"a-00001"}}}), "a-00001 serves");
   EXPECT_EQ(serving_text(json{{"serving", {"a-00001", "a-00002", "a-00003"}}}),
