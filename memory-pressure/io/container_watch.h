@@ -3,11 +3,9 @@
 #include "common/base/lifetime.h"
 #include "common/time/clock.h"
 
-#include "memory-pressure/core/exit_cause.h"
-#include "memory-pressure/core/node.h"
-#include "memory-pressure/cri/cri.h"
 #include "memory-pressure/io/cgroup_files.h"
 #include "memory-pressure/io/cgroup_mounts.h"
+#include "memory-pressure/io/container_view.h"
 #include "memory-pressure/io/cri_client.h"
 #include <cstdint>
 #include <deque>
@@ -24,53 +22,36 @@ namespace sluice::node_agent {
 /// The running containers of this node: their names from CRI, their use from their control groups,
 /// which cost the runtime nothing. Where a control group cannot be read, the runtime's figures do.
 /// Used on the io thread.
-class ContainerWatch {
+class ContainerWatch final : public ContainerView {
  public:
   struct Options {
     std::string root{};  ///< of /proc; tests only
   };
 
-  /// A watched container no longer runs.
-  using Ended = std::function<void(const Container&, const cri::ContainerStatus&)>;
-
-  /// The sandbox of a pod that was watched is no longer ready.
-  using PodEnded = std::function<void(const std::string& uid)>;
-
   /// `client` and `clock` outlive this.
   ContainerWatch(CriClient& client, const Clock& clock, Options options);
 
-  void on_ended(Ended ended) { ended_ = std::move(ended); }
+  void on_ended(Ended ended) override { ended_ = std::move(ended); }
 
-  void on_pod_ended(PodEnded ended) { pod_ended_ = std::move(ended); }
+  void on_pod_ended(PodEnded ended) override { pod_ended_ = std::move(ended); }
 
-  /// Lists the running containers, unless a list is under way; `done` gets whether the runtime
-  /// answered, once all new containers are known as far as possible.
-  void look(std::function<void(bool answered)> done = {});
+  void look(std::function<void(bool answered)> done) override;
 
-  /// Reads what containers use, as often as their number allows: all of them at most once per
-  /// `interval(...)`. `hurry`: ten times as often.
-  void sample(TimePoint now, bool hurry);
+  /// All of them at most once per `interval(...)`.
+  void sample(TimePoint now, bool hurry) override;
 
-  /// As far as known; running only.
-  [[nodiscard]] std::vector<Container> containers() const;
+  [[nodiscard]] std::vector<Container> containers() const override;
+  [[nodiscard]] std::string shown(const std::string& id) const override;
 
-  /// `namespace/pod/container` of one that is known; empty: none such.
-  [[nodiscard]] std::string shown(const std::string& id) const;
+  [[nodiscard]] bool answers() const override { return answers_; }
 
-  /// Whether the last look was answered.
-  [[nodiscard]] bool answers() const { return answers_; }
+  void read_quota(const std::string& id,
+                  std::function<void(std::optional<CpuQuota>)> done) override;
+  bool reclaim(const std::string& id, std::int64_t bytes) override;
 
-  /// The quota that the kernel enforces on a container now; absent: unreadable. By the runtime's
-  /// word where there is no control group to read.
-  void read_quota(const std::string& id, std::function<void(std::optional<CpuQuota>)> done);
+  [[nodiscard]] std::string_view cgroups() const override { return mounts_.kind(); }
 
-  /// Asks the kernel to take cold pages of a container back; false: it cannot.
-  bool reclaim(const std::string& id, std::int64_t bytes);
-
-  /// `v1`, `v2`, `hybrid` or `none`: how control groups are mounted here.
-  [[nodiscard]] std::string_view cgroups() const { return mounts_.kind(); }
-
-  /// The pause between two samples of all of `count` containers.
+  /// The pause between two samples of all of `count` containers; in a hurry a tenth of it.
   [[nodiscard]] static Duration interval(std::size_t count, bool hurry);
 
  private:

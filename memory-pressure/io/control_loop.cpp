@@ -20,21 +20,23 @@ ControlLoop::ControlLoop(const Parts& parts, const Options& options)
     : parts_{parts},
       dry_run_{options.controller.dry_run},
       controller_{options.controller},
-      hand_{{.client = parts.client,
-             .watch = parts.watch,
+      hand_{{.loop = parts.loop,
+             .runtime = parts.runtime,
+             .containers = parts.containers,
              .journal = parts.journal,
              .controller = controller_,
-             .clock = parts.clock,
              .log = parts.log,
              .boot_id = options.controller.boot_id,
              .lease = options.lease}},
-      timer_{parts.io},
-      retry_{parts.io} {
+      timer_{parts.loop.timer()},
+      retry_{parts.loop.timer()},
+      look_timer_{parts.loop.timer()} {
   hand_.on_look_again([this] { wake(); });
-  parts_.watch.on_ended([this](const Container& container, const cri::ContainerStatus& status) {
-    note_end(container, status);
-  });
-  parts_.watch.on_pod_ended([this](const std::string& uid) { note_pod_end(uid); });
+  parts_.containers.on_ended(
+      [this](const Container& container, const cri::ContainerStatus& status) {
+        note_end(container, status);
+      });
+  parts_.containers.on_pod_ended([this](const std::string& uid) { note_pod_end(uid); });
 }
 
 void ControlLoop::start(std::function<void(const Problem&)> fatal) {
@@ -43,7 +45,7 @@ void ControlLoop::start(std::function<void(const Problem&)> fatal) {
 }
 
 void ControlLoop::connect() {
-  parts_.client.connect([this, alive = alive_.watch()](auto version) {
+  parts_.runtime.connect([this, alive = alive_.watch()](auto version) {
     if (alive.over()) return;
     if (version) {
       runtime_ = *version;
@@ -51,8 +53,8 @@ void ControlLoop::connect() {
       failures_ = 0;
       parts_.log.write(log::Severity::info, "found the container runtime",
                        {{"runtime", runtime_->runtime + " " + runtime_->version},
-                        {"socket", parts_.client.socket()},
-                        {"cgroups", std::string{parts_.watch.cgroups()}}});
+                        {"socket", parts_.runtime.socket()},
+                        {"cgroups", std::string{parts_.containers.cgroups()}}});
       return recover_journal();
     }
     const RuntimeProblem& problem = version.error();
@@ -62,26 +64,20 @@ void ControlLoop::connect() {
     }
     runtime_problem_ = problem.problem.text();
     check_restored();
-    retry_.expires_after(rpc::retry_pause(++failures_, kNoScatter));
-    retry_.async_wait([this, alive](auto error) {
-      if (!error && !alive.over()) connect();
-    });
+    retry_->after(rpc::retry_pause(++failures_, kNoScatter), [this] { connect(); });
   });
 }
 
 // Before anything is decided: what the run before has left (rows 26 to 30).
 void ControlLoop::recover_journal() {
-  parts_.watch.look([this, alive = alive_.watch()](bool answered) {
+  parts_.containers.look([this, alive = alive_.watch()](bool answered) {
     if (alive.over()) return;
     ++counts_.looks;
     if (!answered) {
       ++counts_.look_failures;
       check_restored();
-      retry_.expires_after(rpc::retry_pause(++failures_, kNoScatter));
-      retry_.async_wait([this, alive](auto error) {
-        if (!error && !alive.over()) recover_journal();
-      });
-      return;
+      return retry_->after(rpc::retry_pause(++failures_, kNoScatter),
+                           [this] { recover_journal(); });
     }
     failures_ = 0;
     const Observation seen = observe();
@@ -105,7 +101,7 @@ void ControlLoop::recover_journal() {
     }
     recovered_ = true;
     if (told_recovered_) told_recovered_();
-    next_look_ = parts_.clock.now() + kHurriedLookEvery;
+    look_after(kHurriedLookEvery);
     tick();
   });
 }
@@ -127,12 +123,9 @@ void ControlLoop::wake() {
   if (!recovered_) return;
   again_ = true;
   if (ticking_) return;
-  const TimePoint now = parts_.clock.now();
-  const TimePoint earliest = last_tick_ + controller_.soonest_sample();
-  timer_.expires_after(std::max(Duration::zero(), earliest - now));
-  timer_.async_wait([this, alive = alive_.watch()](auto error) {
-    if (!error && !alive.over()) tick();
-  });
+  const Duration soonest = controller_.soonest_sample();
+  const Duration wait = last_tick_ + soonest - parts_.loop.now();
+  timer_->after(std::min(wait, soonest), [this] { tick(); });
 }
 
 void ControlLoop::switch_on(bool on) {
@@ -145,7 +138,7 @@ void ControlLoop::switch_on(bool on) {
 
 void ControlLoop::restore(Duration limit, std::function<void(bool)> done) {
   restored_ = std::move(done);
-  restore_until_ = parts_.clock.now() + limit;
+  restore_until_ = parts_.loop.now() + limit;
   controller_.switch_on(false);
   if (recovered_) wake();
   if (!recovered_) check_restored();
@@ -153,16 +146,14 @@ void ControlLoop::restore(Duration limit, std::function<void(bool)> done) {
 
 void ControlLoop::look() {
   if (std::exchange(looking_, true)) return;
-  parts_.watch.look([this, alive = alive_.watch()](bool answered) {
+  parts_.containers.look([this, alive = alive_.watch()](bool answered) {
     if (alive.over()) return;
     looking_ = false;
     ++counts_.looks;
-    const TimePoint now = parts_.clock.now();
     if (answered) {
       if (failures_ > 0) parts_.log.write(log::Severity::info, "the runtime answers again");
       failures_ = 0;
-      next_look_ = now + (controller_.is_hurried() ? kHurriedLookEvery : kLookEvery);
-      return;
+      return look_after(controller_.is_hurried() ? kHurriedLookEvery : kLookEvery);
     }
     ++counts_.look_failures;
     if (failures_ == 0) {
@@ -170,32 +161,37 @@ void ControlLoop::look() {
           log::Severity::warning,
           "the runtime does not answer: throttles stay, no further container is throttled");
     }
-    next_look_ = now + rpc::retry_pause(++failures_, kNoScatter);
+    look_after(rpc::retry_pause(++failures_, kNoScatter));
   });
+}
+
+void ControlLoop::look_after(Duration wait) {
+  look_due_ = false;
+  look_timer_->after(wait, [this] { look_due_ = true; });
 }
 
 Observation ControlLoop::observe() {
   Observation seen;
-  seen.now = parts_.clock.now();
-  if (recovered_) parts_.watch.sample(seen.now, controller_.is_hurried());
-  if (parts_.memory != nullptr) {
-    seen.memory = parts_.memory->read();
+  seen.now = parts_.loop.now();
+  if (recovered_) parts_.containers.sample(seen.now, controller_.is_hurried());
+  if (parts_.memory) {
+    seen.memory = parts_.memory();
     if (!seen.memory) ++counts_.memory_failures;
   }
-  seen.runtime_answers = parts_.watch.answers();
-  seen.containers = parts_.watch.containers();
+  seen.runtime_answers = parts_.containers.answers();
+  seen.containers = parts_.containers.containers();
   return seen;
 }
 
 void ControlLoop::tick() {
   if (lapsed_ && lapsed_()) return restart();
   ++counts_.samples;
-  last_tick_ = parts_.clock.now();
+  last_tick_ = parts_.loop.now();
   ticking_ = true;
   again_ = false;
   act(observe());
   ticking_ = false;
-  if (parts_.clock.now() >= next_look_) look();
+  if (look_due_) look();
   plan_next();
   check_restored();
 }
@@ -212,23 +208,21 @@ void ControlLoop::act(Observation seen) {
   hand_.renew_lease();
   if (!dry_run_) {
     for (const std::string& id : controller_.decision().reclaim)
-      parts_.watch.reclaim(id, kReclaimBytes);
+      parts_.containers.reclaim(id, kReclaimBytes);
   }
   if (decided_) decided_();
 }
 
 void ControlLoop::plan_next() {
-  timer_.expires_after(std::exchange(again_, false) ? controller_.soonest_sample()
-                                                    : controller_.next_sample());
-  timer_.async_wait([this, alive = alive_.watch()](auto error) {
-    if (!error && !alive.over()) tick();
-  });
+  timer_->after(
+      std::exchange(again_, false) ? controller_.soonest_sample() : controller_.next_sample(),
+      [this] { tick(); });
 }
 
 void ControlLoop::check_restored() {
   if (!restored_) return;
   const bool restored = recovered_ && controller_.is_restored();
-  if (!restored && parts_.clock.now() < restore_until_) return;
+  if (!restored && parts_.loop.now() < restore_until_) return;
   std::exchange(restored_, nullptr)(restored);
 }
 
@@ -240,8 +234,9 @@ std::string ControlLoop::trouble() const {
   if (!recovered_) {
     return runtime_problem_.empty() ? "the runtime has not answered yet" : runtime_problem_;
   }
-  if (!parts_.watch.answers() || controller_.is_degraded()) return "the runtime does not answer";
-  if (parts_.memory != nullptr && !controller_.seen().memory) return "memory cannot be read";
+  if (!parts_.containers.answers() || controller_.is_degraded())
+    return "the runtime does not answer";
+  if (parts_.memory && !controller_.seen().memory) return "memory cannot be read";
   if (hand_.journal_fails()) return "the journal cannot be written";
   return {};
 }
@@ -301,7 +296,7 @@ void ControlLoop::note_end(const Container& container, const cri::ContainerStatu
                       .exit_code = status.exit_code,
                       .reason = status.reason,
                       .stopped_by_us = hand_.has_stopped(container.id)};
-  if (controller_.container_ended(container.pod_uid, ending, parts_.clock.now())) {
+  if (controller_.container_ended(container.pod_uid, ending, parts_.loop.now())) {
     note_eviction(container.pod_uid);
   }
   std::string_view cause;
@@ -332,7 +327,7 @@ void ControlLoop::note_end(const Container& container, const cri::ContainerStatu
 }
 
 void ControlLoop::note_pod_end(const std::string& pod_uid) {
-  if (controller_.pod_ended(pod_uid, parts_.clock.now())) note_eviction(pod_uid);
+  if (controller_.pod_ended(pod_uid, parts_.loop.now())) note_eviction(pod_uid);
 }
 
 void ControlLoop::note_eviction(const std::string& pod_uid) {

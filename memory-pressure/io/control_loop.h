@@ -2,17 +2,13 @@
 
 #include "common/base/lifetime.h"
 #include "common/log/log.h"
-#include "common/time/clock.h"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include "common/loop/loop.h"
 
 #include "memory-pressure/core/controller.h"
-#include "memory-pressure/io/container_watch.h"
-#include "memory-pressure/io/cri_client.h"
+#include "memory-pressure/io/container_view.h"
 #include "memory-pressure/io/hand.h"
-#include "memory-pressure/io/journal_file.h"
-#include "memory-pressure/io/memory_sense.h"
+#include "memory-pressure/io/journal.h"
+#include "memory-pressure/io/runtime.h"
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -41,13 +37,12 @@ struct LoopCounts {
 class ControlLoop {
  public:
   struct Parts {
-    boost::asio::io_context& io;
-    const Clock& clock;
+    Loop& loop;
     const log::Logger& log;
-    MemorySense* memory;  ///< absent when all there is to do is to restore
-    CriClient& client;
-    ContainerWatch& watch;
-    JournalFile* journal;  ///< absent in a dry run
+    std::function<std::optional<NodeMemory>()> memory;  ///< empty when only to restore
+    Runtime& runtime;
+    ContainerView& containers;
+    Journal* journal;  ///< absent in a dry run
   };
 
   struct Options {
@@ -92,6 +87,8 @@ class ControlLoop {
 
   [[nodiscard]] const MemoryController& controller() const { return controller_; }
 
+  [[nodiscard]] MemoryController& controller() { return controller_; }
+
   [[nodiscard]] const std::optional<cri::Version>& runtime() const { return runtime_; }
 
   [[nodiscard]] const LoopCounts& counts() const { return counts_; }
@@ -103,6 +100,7 @@ class ControlLoop {
   void recover_journal();
   void restart();
   void look();
+  void look_after(Duration wait);
   void tick();
   [[nodiscard]] Observation observe();
   void act(Observation seen);
@@ -119,8 +117,9 @@ class ControlLoop {
   bool dry_run_;
   MemoryController controller_;
   Hand hand_;
-  boost::asio::steady_timer timer_;
-  boost::asio::steady_timer retry_;
+  std::unique_ptr<Timer> timer_;       // of the next tick
+  std::unique_ptr<Timer> retry_;       // until the runtime is asked again
+  std::unique_ptr<Timer> look_timer_;  // until a look is due
   std::function<void(const Problem&)> fatal_;
   std::function<void()> decided_;
   std::function<void()> told_recovered_;
@@ -130,11 +129,11 @@ class ControlLoop {
   std::string runtime_problem_;
   LoopCounts counts_;
   TimePoint restore_until_;
-  TimePoint next_look_;
   TimePoint last_tick_;
   std::optional<TimePoint> blocked_noted_;
   std::uint32_t failures_ = 0;  // of the runtime, in a row
   bool recovered_ = false;
+  bool look_due_ = false;
   bool looking_ = false;
   bool ticking_ = false;
   bool again_ = false;  // what was decided in this tick no longer fits

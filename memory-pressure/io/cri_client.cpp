@@ -145,7 +145,7 @@ Result<std::string, Problem> socket_path(const std::string& endpoint) {
 CriClient::CriClient(boost::asio::io_context& io, Options options)
     : io_{io}, options_{std::move(options)} {}
 
-void CriClient::connect(std::function<void(Result<cri::Version, RuntimeProblem>)> done) {
+void CriClient::connect(Found done) {
   boost::asio::post(io_, [this, alive = alive_.watch(), done = std::move(done)] {
     if (!alive.over()) try_socket(0, nullptr, done);
   });
@@ -153,7 +153,7 @@ void CriClient::connect(std::function<void(Result<cri::Version, RuntimeProblem>)
 
 // The reported problem is the first that is more than a missing socket.
 void CriClient::try_socket(std::size_t index, std::shared_ptr<RuntimeProblem> first,
-                           const std::function<void(Result<cri::Version, RuntimeProblem>)>& done) {
+                           const Found& done) {
   const auto note = [&first](RuntimeProblem problem) {
     if (!first || (first->why == Unreachable::missing && problem.why != Unreachable::missing)) {
       first = std::make_shared<RuntimeProblem>(std::move(problem));
@@ -217,7 +217,7 @@ void CriClient::status(const std::string& id, bool verbose,
        [done](const rpc::UnaryReply& reply) { done(read_reply(reply, cri::read_status)); });
 }
 
-void CriClient::update(const std::string& id, const CpuQuota& quota, const Ended& done) {
+void CriClient::update(const std::string& id, const CpuQuota& quota, const Answered& done) {
   const auto request =
       cri::update_request({.id = id, .quota_us = quota.quota_us, .period_us = quota.period_us});
   if (!request) {
@@ -232,7 +232,7 @@ void CriClient::update(const std::string& id, const CpuQuota& quota, const Ended
        });
 }
 
-void CriClient::stop(const std::string& id, Duration grace, const Ended& done) {
+void CriClient::stop(const std::string& id, Duration grace, const Answered& done) {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(grace);
   call("StopContainer", cri::stop_request(id, seconds.count()), options_.deadline + seconds,
        [done](const rpc::UnaryReply& reply) {

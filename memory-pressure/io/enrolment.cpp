@@ -42,29 +42,29 @@ TimePoint renewal_of(const certificates::Span& span) {
   return span.from + (span.until - span.from) / 3 * 2;
 }
 
-Enrolment::Enrolment(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
+Enrolment::Enrolment(boost::asio::io_context& io, Loop& loop, const log::Logger& log,
                      Options options, std::function<void()> ready)
     : io_{io},
-      clock_{clock},
+      loop_{loop},
       log_{log},
       options_{std::move(options)},
       where_{net::host_and_port(options_.address).value_or(net::HostAndPort{})},
       ready_{std::move(ready)},
       dice_{options_.seed},
-      timer_{io},
+      timer_{loop.timer()},
       resolver_{io},
       trusted_{std::make_shared<Trusted>(where_.host)} {}
 
 void Enrolment::stop() {
   stopped_ = true;
-  timer_.cancel();
+  timer_->cancel();
   resolver_.cancel();
   fetch_.reset();
 }
 
 void Enrolment::look() {
   if (const auto why = follow_authorities()) return failed(*why);
-  if (span_ && clock_.now() < renewal_of(*span_)) return rest(options_.look);
+  if (span_ && loop_.now() < renewal_of(*span_)) return rest(options_.look);
   ask();
 }
 
@@ -165,10 +165,7 @@ void Enrolment::failed(const std::string& why, Duration at_least) {
 }
 
 void Enrolment::rest(Duration pause) {
-  timer_.expires_after(std::chrono::duration_cast<std::chrono::steady_clock::duration>(pause));
-  timer_.async_wait([this](const boost::system::error_code& ec) {
-    if (!ec && !stopped_) look();
-  });
+  if (!stopped_) timer_->after(pause, [this] { look(); });
 }
 
 }  // namespace sluice::node_agent

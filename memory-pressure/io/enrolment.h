@@ -3,17 +3,17 @@
 #include "common/base/result.h"
 #include "common/certificates/certificates.h"
 #include "common/log/log.h"
+#include "common/loop/loop.h"
 #include "common/net/fetch.h"
 #include "common/net/host_and_port.h"
 #include "common/net/tls/tls_trust.h"
-#include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -40,8 +40,8 @@ class Enrolment {
   };
 
   /// `ready`: the directory is complete; once. All references outlive this.
-  Enrolment(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
-            Options options, std::function<void()> ready);
+  Enrolment(boost::asio::io_context& io, Loop& loop, const log::Logger& log, Options options,
+            std::function<void()> ready);
 
   void start() { look(); }
 
@@ -71,13 +71,13 @@ class Enrolment {
   [[nodiscard]] std::optional<Problem> keep(const std::string& certificate);
 
   boost::asio::io_context& io_;  // of App
-  const Clock& clock_;           // of App
+  Loop& loop_;                   // of App
   const log::Logger& log_;       // of App
   Options options_;
   net::HostAndPort where_;
   std::function<void()> ready_;
   std::mt19937_64 dice_;
-  boost::asio::steady_timer timer_;
+  std::unique_ptr<Timer> timer_;
   Tcp::resolver resolver_;
   std::shared_ptr<Trusted> trusted_;
   std::optional<net::Fetch> fetch_;

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t kIdShown = 12;
 constexpr std::size_t kStoppedMax = 256;
+// A larger journal is replaced by what is true now.
+constexpr std::size_t kCompactBytes = std::size_t{256} << 10U;
 
 std::string milliseconds(Duration duration) {
   const auto tenths = std::chrono::duration_cast<std::chrono::microseconds>(duration).count() / 100;
@@ -48,7 +50,7 @@ const std::string* target_of(const Action& action) {
 }  // namespace
 
 std::string Hand::shown(const std::string& id) const {
-  const std::string known = parts_.watch.shown(id);
+  const std::string known = parts_.containers.shown(id);
   return known.empty() ? id.substr(0, kIdShown) : known;
 }
 
@@ -85,13 +87,13 @@ void Hand::write_down(const std::vector<Action>& actions, std::vector<std::strin
   }
   if (records.empty() || parts_.journal == nullptr) return;
   // Nothing is listed without a record that vouches for it.
-  const TimePoint now = parts_.clock.now();
+  const TimePoint now = parts_.loop.now();
   const bool throttles = std::any_of(records.begin(), records.end(), [](const auto& record) {
     return record.kind == RecordKind::throttle;
   });
   if (throttles && lease_is_due(now)) records.push_back(next_lease(now));
   std::optional<Problem> problem = parts_.journal->append(records);
-  if (!problem && parts_.journal->size() > JournalFile::kCompactBytes) problem = compact();
+  if (!problem && parts_.journal->size() > kCompactBytes) problem = compact();
   if (problem && !journal_fails_) parts_.log.write(log::Severity::error, problem->text());
   journal_fails_ = problem.has_value();
   if (!problem) return;
@@ -116,7 +118,7 @@ JournalRecord Hand::next_lease(TimePoint now) {
 }
 
 void Hand::renew_lease() {
-  const TimePoint now = parts_.clock.now();
+  const TimePoint now = parts_.loop.now();
   if (parts_.journal == nullptr || !parts_.controller.holds_any() || !lease_is_due(now)) return;
   const std::array records{next_lease(now)};
   const auto problem = parts_.journal->append(records);
@@ -127,24 +129,24 @@ void Hand::renew_lease() {
 
 std::optional<Problem> Hand::compact() {
   if (parts_.journal == nullptr) return std::nullopt;
-  const TimePoint now = parts_.clock.now();
+  const TimePoint now = parts_.loop.now();
   std::vector<JournalRecord> records = parts_.controller.live_records(now);
   if (!records.empty() && parts_.lease > Duration::zero()) records.push_back(next_lease(now));
   return parts_.journal->compact(records);
 }
 
 void Hand::carry_out(const Update& update, TimePoint sampled) {
-  const TimePoint asked = parts_.clock.now();
-  parts_.client.update(update.id, update.quota,
-                       [this, update, sampled, asked, alive = alive_.watch()](
-                           Outcome outcome, const std::string& text) {
-                         if (!alive.over()) updated(update, sampled, asked, outcome, text);
-                       });
+  const TimePoint asked = parts_.loop.now();
+  parts_.runtime.update(update.id, update.quota,
+                        [this, update, sampled, asked, alive = alive_.watch()](
+                            Outcome outcome, const std::string& text) {
+                          if (!alive.over()) updated(update, sampled, asked, outcome, text);
+                        });
 }
 
 void Hand::updated(const Update& update, TimePoint sampled, TimePoint asked, Outcome outcome,
                    const std::string& text) {
-  const TimePoint now = parts_.clock.now();
+  const TimePoint now = parts_.loop.now();
   const bool good = outcome == Outcome::ok;
   const bool throttles = !update.releases;
   counts_.update_latency += now - asked;
@@ -169,12 +171,12 @@ void Hand::updated(const Update& update, TimePoint sampled, TimePoint asked, Out
 }
 
 void Hand::carry_out(const ReadBack& read) {
-  parts_.watch.read_quota(read.id,
-                          [this, call = read.call, alive = alive_.watch()](auto in_kernel) {
-                            if (alive.over()) return;
-                            const TimePoint now = parts_.clock.now();
-                            carry_out(parts_.controller.read_back(call, in_kernel, now), now);
-                          });
+  parts_.containers.read_quota(read.id,
+                               [this, call = read.call, alive = alive_.watch()](auto in_kernel) {
+                                 if (alive.over()) return;
+                                 const TimePoint now = parts_.loop.now();
+                                 carry_out(parts_.controller.read_back(call, in_kernel, now), now);
+                               });
 }
 
 void Hand::carry_out(const Stop& stop) {
@@ -186,7 +188,7 @@ void Hand::carry_out(const Stop& stop) {
                     {"id", stop.id.substr(0, kIdShown)},
                     {"grace_ms", milliseconds(stop.grace)},
                     {"why", stop.why}});
-  parts_.client.stop(
+  parts_.runtime.stop(
       stop.id, stop.grace,
       [this, stop, alive = alive_.watch()](Outcome outcome, const std::string& text) {
         if (alive.over()) return;
@@ -194,7 +196,7 @@ void Hand::carry_out(const Stop& stop) {
           parts_.log.write(log::Severity::warning, "sacrifice failed",
                            {{"id", stop.id.substr(0, kIdShown)}, {"error", text}});
         }
-        const TimePoint now = parts_.clock.now();
+        const TimePoint now = parts_.loop.now();
         carry_out(parts_.controller.answered(stop.call, outcome, now), now);
       });
 }

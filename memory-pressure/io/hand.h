@@ -2,12 +2,12 @@
 
 #include "common/base/lifetime.h"
 #include "common/log/log.h"
-#include "common/time/clock.h"
+#include "common/loop/loop.h"
 
 #include "memory-pressure/core/controller.h"
-#include "memory-pressure/io/container_watch.h"
-#include "memory-pressure/io/cri_client.h"
-#include "memory-pressure/io/journal_file.h"
+#include "memory-pressure/io/container_view.h"
+#include "memory-pressure/io/journal.h"
+#include "memory-pressure/io/runtime.h"
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -39,11 +39,11 @@ struct HandCounts {
 class Hand {
  public:
   struct Parts {
-    CriClient& client;
-    ContainerWatch& watch;
-    JournalFile* journal;  ///< absent in a dry run: nothing is written
+    Loop& loop;
+    Runtime& runtime;
+    ContainerView& containers;
+    Journal* journal;  ///< absent in a dry run: nothing is written
     MemoryController& controller;
-    const Clock& clock;
     const log::Logger& log;
     std::string boot_id{};
     Duration lease{};  ///< for which a record vouches for what the journal lists; 0: no vouching

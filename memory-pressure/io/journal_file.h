@@ -2,48 +2,38 @@
 
 #include "common/base/result.h"
 
-#include "memory-pressure/core/journal_record.h"
+#include "memory-pressure/io/journal.h"
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace sluice::node_agent {
 
-/// The write-ahead journal: lines of core/journal_record.h in `journal` of the state directory. Who
-/// writes holds the directory's StateLock (memory-pressure.md 5.7).
-class JournalFile {
+/// The journal in `journal` of the state directory. Who writes holds the directory's StateLock
+/// (memory-pressure.md 5.7).
+class JournalFile final : public Journal {
  public:
-  /// Larger than this it should be compacted.
-  static constexpr std::size_t kCompactBytes = std::size_t{256} << 10U;
-
   /// Larger than this it is not read: not our file.
   static constexpr std::size_t kReadBytesMax = std::size_t{16} << 20U;
 
   /// Opens it, and makes it if need be. The problem names the path.
   [[nodiscard]] static Result<JournalFile, Problem> open(const std::string& directory);
 
-  ~JournalFile();
+  ~JournalFile() override;
   JournalFile(JournalFile&& other) noexcept;
   JournalFile& operator=(JournalFile&&) = delete;
   JournalFile(const JournalFile&) = delete;
   JournalFile& operator=(const JournalFile&) = delete;
 
-  /// Its whole contents.
-  [[nodiscard]] Result<std::string, Problem> content() const;
-
-  /// Adds records and returns once they are on the disk. A problem: some may be there, none need
-  /// be.
-  [[nodiscard]] std::optional<Problem> append(std::span<const JournalRecord> records);
-
-  /// Replaces everything by these records at once: after a crash it is the old file or the new.
-  [[nodiscard]] std::optional<Problem> compact(std::span<const JournalRecord> records);
+  [[nodiscard]] Result<std::string, Problem> content() const override;
+  [[nodiscard]] std::optional<Problem> append(std::span<const JournalRecord> records) override;
+  [[nodiscard]] std::optional<Problem> compact(std::span<const JournalRecord> records) override;
 
   /// Another process has the file open too: it is only added to from now on, never replaced.
   void share() { shared_ = true; }
 
-  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t size() const override { return size_; }
 
  private:
   JournalFile(std::string directory, int descriptor, std::size_t size);

@@ -40,9 +40,9 @@ void ReportPace::sent(const proto::NodeReport& report, TimePoint now) {
 }
 
 Result<std::unique_ptr<ReportStream>, Problem> ReportStream::make(
-    boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
-    rpc::ClientOptions client, const TellReport& tell, std::function<void()> lost) {
-  std::unique_ptr<ReportStream> made{new ReportStream{io, clock, log, tell, client.seed}};
+    boost::asio::io_context& io, Loop& loop, const log::Logger& log, rpc::ClientOptions client,
+    const TellReport& tell, std::function<void()> lost) {
+  std::unique_ptr<ReportStream> made{new ReportStream{loop, log, tell, client.seed}};
   ReportStream& stream = *made;
   stream.lost_ = std::move(lost);
   client.method = proto::kNodeStreamMethod;
@@ -63,7 +63,7 @@ Result<std::unique_ptr<ReportStream>, Problem> ReportStream::make(
 }
 
 void ReportStream::closed(const rpc::Client::Closed& closed) {
-  timer_.cancel();
+  timer_->cancel();
   const std::string trouble = client_->target() + ": " + closed.ending.show();
   if (trouble != last_trouble_) {
     log_.write(log::Severity::warning, "cannot report to the autoscaler", {{"why", trouble}});
@@ -89,14 +89,10 @@ void ReportStream::heard(const std::string& bytes) {
 void ReportStream::send_when_due() {
   if (!client_->writable()) return;
   proto::NodeReport report = tell_();
-  const TimePoint now = clock_.now();
+  const TimePoint now = loop_.now();
   const TimePoint due = pace_.due(report);
   if (due > now) {
-    timer_.expires_after(due - now);
-    timer_.async_wait([this, alive = alive_.watch()](auto error) {
-      if (!error && !alive.over()) send_when_due();
-    });
-    return;
+    return timer_->after(due - now, [this] { send_when_due(); });
   }
   report.sequence = ++sequence_;
   client_->write(proto::encode(report));

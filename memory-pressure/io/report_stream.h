@@ -1,14 +1,12 @@
 #pragma once
 
-#include "common/base/lifetime.h"
 #include "common/base/result.h"
 #include "common/log/log.h"
+#include "common/loop/loop.h"
 #include "common/messages/node_stream.h"
 #include "common/rpc/client.h"
-#include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -54,11 +52,11 @@ using TellReport = std::function<proto::NodeReport()>;
 /// the call ends.
 class ReportStream {
  public:
-  /// `clock`, `log` and `tell` outlive this. `lost` is called when a call has ended or failed.
+  /// `loop`, `log` and `tell` outlive this. `lost` is called when a call has ended or failed.
   /// Problem: a file of client.tls_dir. `client.method` is set here.
   [[nodiscard]] static Result<std::unique_ptr<ReportStream>, Problem> make(
-      boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
-      rpc::ClientOptions client, const TellReport& tell, std::function<void()> lost);
+      boost::asio::io_context& io, Loop& loop, const log::Logger& log, rpc::ClientOptions client,
+      const TellReport& tell, std::function<void()> lost);
 
   ReportStream(const ReportStream&) = delete;
   ReportStream& operator=(const ReportStream&) = delete;
@@ -76,25 +74,23 @@ class ReportStream {
   [[nodiscard]] std::uint64_t reports() const { return reports_; }
 
  private:
-  ReportStream(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
-               const TellReport& tell, std::uint64_t seed)
-      : clock_{clock}, log_{log}, tell_{tell}, pace_{seed}, timer_{io} {}
+  ReportStream(Loop& loop, const log::Logger& log, const TellReport& tell, std::uint64_t seed)
+      : loop_{loop}, log_{log}, tell_{tell}, pace_{seed}, timer_{loop.timer()} {}
 
   void closed(const rpc::Client::Closed& closed);
   void heard(const std::string& bytes);
   void send_when_due();
 
-  const Clock& clock_;      // of App
+  Loop& loop_;              // of App
   const log::Logger& log_;  // of App
   const TellReport& tell_;  // of Reports
   std::function<void()> lost_;
   ReportPace pace_;
   std::unique_ptr<rpc::Client> client_;
-  boost::asio::steady_timer timer_;
+  std::unique_ptr<Timer> timer_;
   std::uint64_t sequence_ = 0;
   std::uint64_t reports_ = 0;
   std::string last_trouble_;
-  Lifetime alive_;
 };
 
 }  // namespace sluice::node_agent

@@ -25,14 +25,14 @@ std::string target_of(const asio::ip::tcp::endpoint& endpoint) {
 
 }  // namespace
 
-Reports::Reports(asio::io_context& io, const Clock& clock, const log::Logger& log, Options options,
+Reports::Reports(asio::io_context& io, Loop& loop, const log::Logger& log, Options options,
                  TellReport tell)
     : io_{io},
-      clock_{clock},
+      loop_{loop},
       log_{log},
       options_{std::move(options)},
       tell_{std::move(tell)},
-      timer_{io},
+      timer_{loop.timer()},
       random_{options_.seed} {}
 
 std::optional<Problem> Reports::start() {
@@ -60,7 +60,7 @@ std::optional<Problem> Reports::add(const std::string& target, const Name* name)
     }
     return std::nullopt;
   }
-  auto stream = ReportStream::make(io_, clock_, log_,
+  auto stream = ReportStream::make(io_, loop_, log_,
                                    {.target = target,
                                     .method = {},
                                     .tls_dir = options_.tls_dir,
@@ -76,12 +76,10 @@ std::optional<Problem> Reports::add(const std::string& target, const Name* name)
 
 // A look-up that is due sooner stays.
 void Reports::look_up_within(Duration pause) {
-  const TimePoint at = clock_.now() + pause;
+  const TimePoint at = loop_.now() + pause;
   if (due_ && *due_ <= at) return;
   due_ = at;
-  timer_.expires_after(pause);
-  timer_.async_wait([this, alive = alive_.watch()](const auto& ec) {
-    if (ec || alive.over()) return;
+  timer_->after(pause, [this] {
     due_.reset();
     look_up();
   });
@@ -141,7 +139,7 @@ void Reports::news() {
 
 void Reports::stop() {
   alive_.end();  // an answer of the resolver may still come
-  timer_.cancel();
+  timer_->cancel();
   for (const auto& name : names_) name->resolver.cancel();
   reports_before_ = reports();
   lines_.clear();

@@ -3,11 +3,10 @@
 #include "common/base/lifetime.h"
 #include "common/base/result.h"
 #include "common/log/log.h"
-#include "common/time/clock.h"
+#include "common/loop/loop.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "memory-pressure/io/report_stream.h"
 #include <cstddef>
@@ -34,8 +33,8 @@ class Reports {
     std::uint64_t seed = 0;
   };
 
-  /// `clock` and `log` outlive this.
-  Reports(boost::asio::io_context& io, const Clock& clock, const log::Logger& log, Options options,
+  /// `loop` and `log` outlive this.
+  Reports(boost::asio::io_context& io, Loop& loop, const log::Logger& log, Options options,
           TellReport tell);
 
   /// The problem names a file of tls_dir.
@@ -79,13 +78,13 @@ class Reports {
   void failed(Name& name, const std::string& why);
 
   boost::asio::io_context& io_;  // of App
-  const Clock& clock_;           // of App
+  Loop& loop_;                   // of App
   const log::Logger& log_;       // of App
   Options options_;
   TellReport tell_;
   std::vector<std::unique_ptr<Name>> names_;
   std::map<std::string, Line> lines_;  // by target
-  boost::asio::steady_timer timer_;
+  std::unique_ptr<Timer> timer_;
   std::optional<TimePoint> due_;      // of the next look-up
   std::mt19937_64 random_;            // scatters look-ups of many nodes
   std::uint64_t reports_before_ = 0;  // of lines that are gone

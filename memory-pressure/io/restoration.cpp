@@ -1,10 +1,10 @@
 #include "memory-pressure/io/restoration.h"
 
+#include "common/loop/asio_loop.h"
 #include "common/time/clock.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "memory-pressure/core/recovery.h"
 #include "memory-pressure/io/container_watch.h"
@@ -34,17 +34,17 @@ std::optional<Problem> restore_within_limit(const RestorationOptions& options,
                                             const log::Logger& log, JournalFile& journal) {
   boost::asio::io_context io{1};
   const Clock clock;
+  AsioLoop time{io, clock};
   CriClient client{io, {.sockets = options.sockets}};
   ContainerWatch watch{client, clock, {}};
   PolicySettings policy;
   policy.policy = PolicyKind::off;
   ControlLoop loop{
-      {.io = io,
-       .clock = clock,
+      {.loop = time,
        .log = log,
-       .memory = nullptr,
-       .client = client,
-       .watch = watch,
+       .memory = {},
+       .runtime = client,
+       .containers = watch,
        .journal = &journal},
       {.controller = {.policy = policy, .boot_id = boot_id(), .strays = options.strays}}};
   std::optional<Problem> problem;
@@ -52,10 +52,8 @@ std::optional<Problem> restore_within_limit(const RestorationOptions& options,
     problem = fatal;
     if (!options.keep_trying) io.stop();
   });
-  boost::asio::steady_timer limit{io, options.limit + std::chrono::seconds{5}};
-  limit.async_wait([&](auto error) {
-    if (!error) io.stop();
-  });
+  const auto limit = time.timer();
+  limit->after(options.limit + std::chrono::seconds{5}, [&] { io.stop(); });
   bool done = false;
   loop.restore(options.limit, [&](bool restored) {
     done = true;

@@ -84,12 +84,11 @@ App::App(Config config, Belongings belongings, MakePolicy make_policy)
       boot_{boot_id()},
       client_{io_, {.sockets = sockets(config_)}},
       watch_{client_, clock_, {}},
-      loop_{{.io = io_,
-             .clock = clock_,
+      loop_{{.loop = time_,
              .log = log_,
-             .memory = &belongings_.memory,
-             .client = client_,
-             .watch = watch_,
+             .memory = [this] { return belongings_.memory.read(); },
+             .runtime = client_,
+             .containers = watch_,
              .journal = belongings_.journal ? &*belongings_.journal : nullptr},
             {.controller = {.policy = config_.policy,
                             .boot_id = boot_,
@@ -99,7 +98,7 @@ App::App(Config config, Belongings belongings, MakePolicy make_policy)
       stalls_{io_, [this] { loop_.wake(); }},
       events_{io_, log_, [this] { watch_.look([this](bool) { loop_.wake(); }); }},
       reports_{io_,
-               clock_,
+               time_,
                log_,
                {.addresses = config_.autoscalers,
                 .tls_dir = config_.tls_dir,
@@ -187,7 +186,7 @@ int App::run() {
 std::optional<Problem> App::begin_reports() {
   if (config_.token_file.empty() || config_.autoscalers.empty()) return reports_.start();
   enrolment_.emplace(
-      io_, clock_, log_,
+      io_, time_, log_,
       Enrolment::Options{
           .address = config_.enroll,
           .tls_dir = config_.tls_dir,

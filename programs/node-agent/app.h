@@ -1,6 +1,7 @@
 #pragma once
 
 #include "common/log/log.h"
+#include "common/loop/asio_loop.h"
 #include "common/metrics/families.h"
 #include "common/net/server/proxy_server.h"
 #include "common/program/end_signals.h"
@@ -63,6 +64,7 @@ class App {
   TimePoint started_;
   std::string boot_;
   boost::asio::io_context io_{1};
+  AsioLoop time_{io_, clock_};
   CriClient client_;
   ContainerWatch watch_;
   ControlLoop loop_;

@@ -1,5 +1,6 @@
 #include "memory-pressure/io/control_loop.h"
 
+#include "common/loop/asio_loop.h"
 #include "tests/unit/common/rpc/rpc_stage.h"
 #include "tests/unit/memory-pressure/io/fake_runtime.h"
 
@@ -8,6 +9,9 @@
 #include "memory-pressure/core/exemptions.h"
 #include "memory-pressure/core/quota.h"
 #include "memory-pressure/core/recovery.h"
+#include "memory-pressure/io/container_watch.h"
+#include "memory-pressure/io/journal_file.h"
+#include "memory-pressure/io/memory_sense.h"
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -70,14 +74,14 @@ struct Agent {
         ControlLoop::Options options)
       : journal{*JournalFile::open(tree.root())},
         memory{*MemorySense::open("cgroup:/node", tree.root())},
+        time{io, clock},
         client{io, {.sockets = {runtime.socket()}}},
         watch{client, clock, {.root = tree.root()}},
-        loop{{.io = io,
-              .clock = clock,
+        loop{{.loop = time,
               .log = log,
-              .memory = &memory,
-              .client = client,
-              .watch = watch,
+              .memory = [this] { return memory.read(); },
+              .runtime = client,
+              .containers = watch,
               .journal = options.controller.dry_run ? nullptr : &journal},
              options} {
     log.set_least(log::Severity::error);
@@ -88,6 +92,7 @@ struct Agent {
   log::Logger log{"node-agent"};
   JournalFile journal;
   MemorySense memory;
+  AsioLoop time;
   CriClient client;
   ContainerWatch watch;
   ControlLoop loop;

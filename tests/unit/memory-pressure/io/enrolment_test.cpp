@@ -5,6 +5,7 @@
 
 #include "common/certificates/enrolment_text.h"
 #include "common/files/file_io.h"
+#include "common/loop/asio_loop.h"
 #include "common/net/server/own_gateway.h"
 #include "common/net/server/proxy_server.h"
 #include "common/net/server/side_limits.h"
@@ -96,6 +97,7 @@ class EnrolmentTest : public ::testing::Test {
 
   boost::asio::io_context io{1};
   Clock clock;
+  AsioLoop loop{io, clock};
   log::Logger log{"test", log::Severity::error};
   Set set = *certificates::take_step({}, certificates::Step::make_all, kServer, clock.now());
   TestFolder mounted;
@@ -107,7 +109,7 @@ class EnrolmentTest : public ::testing::Test {
 // The port is known once the server is bound.
 class Enrolled : public EnrolmentTest {
  protected:
-  Enrolment agent{io, clock, log, options(), [this] { ++readies; }};
+  Enrolment agent{io, loop, log, options(), [this] { ++readies; }};
 };
 
 TEST_F(Enrolled, TheDirectoryHoldsACompletePairForTheNode) {

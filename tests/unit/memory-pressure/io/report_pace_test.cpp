@@ -1,3 +1,4 @@
+#include "common/loop/asio_loop.h"
 #include "tests/unit/common/net/tls_peer.h"
 #include "tests/unit/common/rpc/rpc_stage.h"
 
@@ -103,6 +104,7 @@ class ReportsTest : public ::testing::Test {
 
   boost::asio::io_context io;
   Clock clock;
+  AsioLoop loop{io, clock};
   log::Logger log{"test", log::Severity::error};
   net::testing::TlsAuthority authority{"authority"};
   net::TlsPair pair = authority.issue("IP:127.0.0.1,DNS:localhost");
@@ -113,7 +115,7 @@ class ReportsTest : public ::testing::Test {
 
 TEST_F(ReportsTest, ReachesEveryOtherReplicaWhenOneIsUnreachable) {
   const std::string vacant = "unix:" + folder.path() + "/vacant";
-  Reports reports{io, clock, log, to({vacant, one->address(), named(*other)}),
+  Reports reports{io, loop, log, to({vacant, one->address(), named(*other)}),
                   [] { return calm(); }};
   ASSERT_FALSE(reports.start().has_value());
 
@@ -125,7 +127,7 @@ TEST_F(ReportsTest, ReachesEveryOtherReplicaWhenOneIsUnreachable) {
 // Goal: a certificate that is being replaced while a replica is looked up costs no reports.
 // Method: the file is away when the answer comes, and then back.
 TEST_F(ReportsTest, AMissingCertificateIsReadAgain) {
-  Reports reports{io, clock, log, to({named(*one)}), [] { return calm(); }};
+  Reports reports{io, loop, log, to({named(*one)}), [] { return calm(); }};
   ASSERT_FALSE(reports.start().has_value());
   std::filesystem::remove(folder.path() + "/tls.crt");
   const TimePoint end = clock.now() + std::chrono::milliseconds{300};
@@ -142,7 +144,7 @@ TEST_F(ReportsTest, AMissingCertificateIsReadAgain) {
 
 TEST_F(ReportsTest, AMissingCertificateIsSaidAtTheStart) {
   std::filesystem::remove(folder.path() + "/tls.crt");
-  Reports reports{io, clock, log, to({named(*one)}), [] { return calm(); }};
+  Reports reports{io, loop, log, to({named(*one)}), [] { return calm(); }};
 
   EXPECT_TRUE(reports.start().has_value());
 }
