@@ -54,9 +54,8 @@ void declare(CLI::App& app, Raw& raw) {
   app.add_option("-m,--method", raw.method, "Method (default GET, with a body POST)");
   app.add_option("-b,--body", raw.body, "Body, or @FILE; at most 16 MiB");
   app.add_option("-t,--timeout", raw.timeout, "Timeout of one request")->capture_default_str();
-  app.add_option("--arrivals", raw.arrivals, "uniform or poisson")
-      ->type_name("uniform|poisson")
-      ->capture_default_str();
+  app.add_option("--arrivals", raw.arrivals, "uniform or poisson (poisson)")
+      ->type_name("uniform|poisson");
   app.add_option("--seed", raw.seed, "Seed of the poisson arrivals")->capture_default_str();
   app.add_option("--warmup", raw.warmup, "Warm-up before the counted run")->capture_default_str();
   app.add_option("--max-connections", raw.max_connections,
@@ -67,9 +66,7 @@ void declare(CLI::App& app, Raw& raw) {
                  "errors, error_rate, cold_start.p95, replicas.max, time_to_zero")
       ->allow_extra_args(false);
   app.add_option("--json", raw.json, "Write the report as JSON to a file, - for standard output");
-  app.add_option("-o,--output", raw.output, "text or json")
-      ->type_name("text|json")
-      ->capture_default_str();
+  app.add_option("-o,--output", raw.output, "text or json (text)")->type_name("text|json");
 }
 
 Problem usage(std::string what, std::string fix) {

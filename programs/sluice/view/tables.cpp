@@ -114,8 +114,8 @@ std::vector<Row> fitted(std::vector<Row> rows, std::size_t columns) {
       const std::size_t least = i == kWhy ? std::min(widths[i], kWhyMin) : widths[i];
       const std::size_t added = least + (used > 0 ? kBetween : 0);
       // Why something does not serve is worth a part of its name.
-      const std::size_t room = columns + (i == kWhy ? spare(kEngine) + spare(kName) : 0);
-      if (rank > 0 && ((rank > dropped_from && i != kWhy) || used + added > room)) {
+      const std::size_t given = i == kWhy ? spare(kEngine) + spare(kName) : 0;
+      if (rank > 0 && ((rank > dropped_from && i != kWhy) || used + added - given > columns)) {
         dropped_from = std::min(dropped_from, rank);
         continue;
       }
