@@ -15,7 +15,7 @@ class Journal {
  public:
   virtual ~Journal() = default;
 
-  /// What stands in it, whole.
+  /// Its whole contents.
   [[nodiscard]] virtual Result<std::string, Problem> content() const = 0;
 
   /// Adds records and returns once they are durable. A problem: some may be there, none need be.
