@@ -1,10 +1,10 @@
 #include "common/log/request_log.h"
 
 #include "common/base/clean_text.h"
+#include "common/http/text.h"
 #include "common/log/go_text.h"
 
 #include <array>
-#include <charconv>
 #include <optional>
 
 namespace sluice::log {

@@ -1,5 +1,6 @@
 #include "programs/sluice/commands/up.h"
 
+#include "common/scaling/setting_limits.h"
 #include "common/values/whole_number.h"
 
 #include <CLI/CLI.hpp>
@@ -15,8 +16,6 @@
 namespace sluice::commands {
 namespace {
 
-constexpr Duration kWindowMin = std::chrono::seconds{6};
-constexpr Duration kWindowMax = std::chrono::hours{1};
 constexpr std::int64_t kCountMax = 1'000'000;
 constexpr std::size_t kFilesMax = 1000;
 constexpr std::size_t kEnvMax = 1000;
@@ -201,7 +200,7 @@ Trouble judge_quantities(RawFlags& raw) {
   UpOptions& options = raw.options;
   if (!raw.window.empty()) {
     const auto window = local::parse_duration(raw.window);
-    if (!window || *window < kWindowMin || *window > kWindowMax) {
+    if (!window || *window < autoscaler::kWindowMin || *window > autoscaler::kWindowMax) {
       return "--window: " + raw.window + " is not a duration from 6s to 1h";
     }
     options.window = *window;

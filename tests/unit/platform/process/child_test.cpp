@@ -265,7 +265,7 @@ struct SpawnerTest : testing::Test {
   ManualLoop loop{time};
   Reaper reaper{io};
   std::optional<Spawner> spawner{std::in_place, io, loop, reaper};
-  const Lifetime owner;
+  const Lifetime owner{};
 };
 
 // Goal: nothing runs for an owner that is gone.
