@@ -188,8 +188,8 @@ class Kept : public State {
 TEST_F(Kept, ServicesAreFoundAgainWithWhatBroughtThem) {
   EXPECT_FALSE(KeptServices::any(paths_));
   KeptServices kept(paths_);
-  EXPECT_TRUE(kept.keep(service("b"), BroughtBy::apply));
-  EXPECT_TRUE(kept.keep(service("a"), BroughtBy::command));
+  EXPECT_FALSE(kept.keep(service("b"), BroughtBy::apply));
+  EXPECT_FALSE(kept.keep(service("a"), BroughtBy::command));
   EXPECT_TRUE(KeptServices::any(paths_));
   EXPECT_EQ(found(), "b (a)");
   KeptServices again(paths_);
@@ -198,8 +198,8 @@ TEST_F(Kept, ServicesAreFoundAgainWithWhatBroughtThem) {
 
 TEST_F(Kept, AServiceIsKeptOnceWhateverBringsIt) {
   KeptServices kept(paths_);
-  EXPECT_TRUE(kept.keep(service("a"), BroughtBy::command));
-  EXPECT_TRUE(kept.keep(service("a", "y"), BroughtBy::apply));
+  EXPECT_FALSE(kept.keep(service("a"), BroughtBy::command));
+  EXPECT_FALSE(kept.keep(service("a", "y"), BroughtBy::apply));
   EXPECT_EQ(found(), "a");
   EXPECT_EQ(kept.brought_by("a"), BroughtBy::apply);
   kept.forget("a");
@@ -209,7 +209,7 @@ TEST_F(Kept, AServiceIsKeptOnceWhateverBringsIt) {
 
 TEST_F(Kept, AFileThatCannotBeReadIsNamedBesideTheOthers) {
   KeptServices kept(paths_);
-  EXPECT_TRUE(kept.keep(service("good"), BroughtBy::apply));
+  EXPECT_FALSE(kept.keep(service("good"), BroughtBy::apply));
   std::ofstream(paths_.specs_dir() / "bad.yaml") << "kind: Nothing\n";
   EXPECT_TRUE(found().starts_with("good\n" + (paths_.specs_dir() / "bad.yaml").string()))
       << found();

@@ -79,12 +79,6 @@ TEST(Explain, ShowsTheFormulasWithTheirNumbers) {
             "(4)\n");
 }
 
-TEST(Explain, AServiceWithoutADecisionHasNoNumbers) {
-  json first = decision();
-  first["time"] = "1970-01-01T00:00:00Z";
-  EXPECT_EQ(explain_text(first), "app  nothing is decided yet, revision app-00001\n");
-}
-
 // What stands behind the number of the row of limits.
 std::string limits_remark(const json& explained) {
   const std::string text = explain_text(explained);
