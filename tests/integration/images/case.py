@@ -1,6 +1,7 @@
 """Images under `sluice up`: a podman with a store of its own, and an image made of busybox."""
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
@@ -86,8 +87,18 @@ class Podman:
         self.run('import', '--change', f'CMD {command}', '--change', 'ENV FROM_IMAGE=kept',
                  str(self.folder / 'image.tar'), IMAGE)
 
+    def is_at_work(self):
+        """True while a process of this store runs: after a container's end, conmon cleans up in it."""
+        store = os.fsencode(self.folder)
+        for process in pathlib.Path('/proc').glob('[0-9]*/cmdline'):
+            with contextlib.suppress(OSError):
+                if store in process.read_bytes():
+                    return True
+        return False
+
     def close(self):
         self.run('rm', '--all', '--force', '--time', '0')
+        eventually(lambda: not self.is_at_work(), 'podman has ended', SLEEP_SECONDS)
 
 
 class Images(EngineCase):
