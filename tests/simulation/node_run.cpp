@@ -1,7 +1,7 @@
 #include "tests/simulation/node_run.h"
 
 #include "autoscaler/core/nodes/node_book.h"
-#include "tests/simulation/node_agent_twin.h"
+#include "tests/simulation/node_agent.h"
 
 #include "memory-pressure/core/quota.h"
 #include <algorithm>
@@ -43,7 +43,9 @@ class Replay {
         settings_(rules.policy),
         faulty_(faults.lost + faults.late > 0 || faults.runtime_down || faults.crash),
         kernel_(scene.capacity, scene.cores, seed),
-        agent_(kernel_, rules, faults, doctoring, seed ^ 0x9E3779B97F4A7C15ULL) {
+        agent_(kernel_, time_, rules, faults, doctoring, seed ^ 0x9E3779B97F4A7C15ULL,
+               {.decided = [this] { report(); },
+                .stopped = [this](const std::string& id) { stop(id); }}) {
     for (int i = 0; i < scene.jobs; ++i) waiting_.push_back({.number = i});
     if (scene.bystanders) {
       const Workload still{.limit = 8 * kMiB, .step = kMiB};
@@ -62,8 +64,8 @@ class Replay {
     for (const auto& [id, group] : kernel_.groups()) {
       if (!(group.quota == group.original)) breach("not restored: " + id);
     }
-    run_.updates = agent_.updates();
-    auto& others = agent_.breaches();
+    run_.updates = agent_.runtime().updates();
+    const auto& others = agent_.runtime().breaches();
     run_.breaches.insert(run_.breaches.end(), others.begin(), others.end());
     return run_;
   }
@@ -90,20 +92,24 @@ class Replay {
       paused_since_.erase(id);
       ++run_.done;
     }
-    for (const std::string& id : agent_.pass(now)) {
-      kernel_.remove(id);
-      end(id, now, run_.restarts_own);
-    }
-    if (agent_.decided_now()) report(now);
+    if (!killed.empty() || !completed.empty()) agent_.news();
+    agent_.pass();
+    time_.run_for(at(now) - time_.now());
     if (std::fmod(now, 50) < scene_.step_ms) start_jobs(now);
     account(now);
   }
 
-  void report(double now) {
+  void stop(const std::string& id) {
+    kernel_.remove(id);
+    end(id, to_seconds(time_.now() - at(0)) * 1000, run_.restarts_own);
+    agent_.news();
+  }
+
+  void report() {
     proto::NodeReport report;
     report.node = "node";
     report.admit_bytes = agent_.controller()->decision().admit_bytes;
-    (void)nodes_.hear(std::move(report), at(now));
+    (void)nodes_.hear(std::move(report), time_.now());
     for (const Container& one : agent_.controller()->seen().containers) {
       const auto job = running_.find(one.id);
       if (job != running_.end()) job->second.reported = true;
@@ -151,6 +157,7 @@ class Replay {
       const bool limited = scene_.bystanders && it->number % 3 == 0;
       kernel_.create(one, scene_.load, limited ? CpuQuota{60'000, 100'000} : kUnlimited, now);
       running_[id] = {.job = *it, .started = now};
+      agent_.news();
       it = waiting_.erase(it);
     }
   }
@@ -207,7 +214,8 @@ class Replay {
   PolicySettings settings_;
   bool faulty_;
   SimKernel kernel_;
-  AgentTwin agent_;
+  ManualTime time_{at(0)};
+  SimAgent agent_;
   autoscaler::NodeBook nodes_;
   std::deque<Job> waiting_;
   std::map<std::string, Running> running_;
@@ -248,6 +256,22 @@ NodeScene full_size(int at_once) {
 NodeRun play(const NodeScene& scene, const MemoryController::Options& rules, std::uint64_t seed,
              const NodeFaults& faults, const Doctoring& doctoring) {
   return Replay{scene, rules, seed, faults, doctoring}.play();
+}
+
+bool breaks(std::string_view claim, const Doctoring& doctoring, const NodeFaults& faults) {
+  MemoryController::Options rules;
+  rules.policy.reserve = 4 * kMiB;
+  rules.policy.gate = false;
+  NodeScene scene = lab(12);
+  scene.bystanders = true;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const NodeRun run = play(scene, rules, seed, faults, doctoring);
+    const bool found = std::any_of(
+        run.breaches.begin(), run.breaches.end(),
+        [&](const std::string& breach) { return breach.find(claim) != std::string::npos; });
+    if (found) return true;
+  }
+  return false;
 }
 
 }  // namespace sluice::node_agent
